@@ -1,0 +1,94 @@
+"""What every bus engine promises.
+
+Records of one key keep their order. ``publish`` returns once the record is durable. Delivery is at least once.
+The bus stores no consumer's position: whoever consumes keeps the next offsets in its own state and seeks on start.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from telemetry.topics import Topic
+
+MESSAGE_BYTES_MAX = 4 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """A record to be published. value None is a tombstone: it deletes the key of a compacted topic."""
+
+    key: bytes
+    value: bytes | None
+    headers: Mapping[str, bytes] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A message at its place on the bus. appended_ns: the bus's wall clock; event time is inside the value."""
+
+    topic: str
+    partition: int
+    offset: int
+    appended_ns: int
+    key: bytes
+    value: bytes | None
+    headers: dict[str, bytes]
+
+
+Offsets = dict[tuple[str, int], int]
+"""The next offset to read, by topic name and partition. A partition that is missing is read from its beginning."""
+
+
+class Consumption(Protocol):
+    """One reader's way through some topics."""
+
+    async def poll(self, *, records_max: int = 1000, wait_s: float = 0.5) -> list[Record]:
+        """What has come since, in offset order a partition; [] when nothing came in time.
+
+        Never blocks for longer than ``wait_s`` plus a second, whatever the broker does.
+        Raises ``Gap`` once when retention has passed the offset asked for, then goes on behind the gap.
+        """
+        ...
+
+    async def at_end(self) -> bool:
+        """Whether everything that was on the topics at this call has been polled."""
+        ...
+
+    async def stop(self) -> None:
+        """Idempotent; returns within 5 s whatever the broker does."""
+        ...
+
+
+class Gap(Exception):
+    """Records ``first``..``last`` of a partition are gone for ever: the reader's state is not complete."""
+
+    def __init__(self, topic: str, partition: int, first: int, last: int) -> None:
+        super().__init__(f"{topic}[{partition}]: records {first} to {last} are past retention")
+        self.topic, self.partition, self.first, self.last = topic, partition, first, last
+
+
+class Bus(Protocol):
+    """A connection to one bus."""
+
+    async def start(self) -> None:
+        """Returns at once also when the broker is absent; connects, and goes on trying, in the background."""
+        ...
+
+    async def stop(self) -> None:
+        """Idempotent, safe before ``start``; flushes what it can and returns within 5 s whatever the broker does."""
+        ...
+
+    def healthy(self) -> str | None:
+        """None, or why the bus cannot be used now, in words."""
+        ...
+
+    async def publish(self, topic: Topic, messages: Sequence[Message]) -> None:
+        """Returns when all are durable. Raises Unavailable when they are not after the engine's deadline
+        (some may be on the bus all the same: readers drop duplicates), BadInput for one above MESSAGE_BYTES_MAX.
+        """
+        ...
+
+    def consume(self, topics: Sequence[Topic], start: Offsets) -> Consumption:
+        """Reads all partitions of ``topics`` from ``start``. Needs no group: scale-out is by assigning partitions."""
+        ...
+

@@ -1,0 +1,94 @@
+"""The metric catalogue: every canonical metric once, as data in the ``*.yaml`` files beside this one.
+
+Collectors map vendor names through it, detectors and boards are checked against it, ``docs/metrics.md`` is generated
+from it. A metric of a file::
+
+    gpu_energy_joules_total:
+      kind: counter
+      unit: joules
+      labels: [device, gpu]
+      help: Energy that the GPU used since its driver was loaded.
+      resets: driver reload
+      origins:
+        - {source: dcgm, name: DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION, scale: 0.001}
+"""
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from functools import cache
+from importlib.resources import files
+
+import yaml
+from pydantic import ConfigDict, TypeAdapter
+
+
+class Kind(StrEnum):
+    COUNTER = "counter"  # monotonic until a reset: use its rate
+    GAUGE = "gauge"
+    STATE = "state"  # a small set of values, 1 = good where there are two
+    PEAK = "peak"  # the maximum since something cleared it (label ``reset``): never rate or sum
+    INFO = "info"  # always 1: the labels are the message
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """What one source calls a metric.
+
+    source: a source of ``sources.yaml``: dcgm, node_exporter, lustre, sonic, openconfig, arista, …
+    name:   exposition: the sample's name; gNMI: the path, with labels in braces: ``COUNTERS/{port}/SAI_…``.
+    scale:  canonical value = source's value x scale.
+    labels: canonical label -> text with the source's labels in braces ("{device}/{port}"), or a constant.
+    where:  only samples with these values of the source's labels.
+    states: texts to values, for a source that sends words.
+    """
+
+    __pydantic_config__ = ConfigDict(extra="forbid")
+    source: str
+    name: str
+    scale: float = 1.0
+    labels: dict[str, str] = field(default_factory=dict)
+    where: dict[str, str] = field(default_factory=dict)
+    states: dict[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """One canonical metric. labels: in the order that people read them; identity labels come first.
+
+    width: bits of a counter, 64 unless it wraps earlier. minimum, maximum: values outside are no sample
+    (sentinels, broken firmware); None is unbounded.
+    """
+
+    __pydantic_config__ = ConfigDict(extra="forbid")
+    name: str
+    kind: Kind
+    unit: str
+    labels: tuple[str, ...]
+    help: str
+    width: int = 64
+    resets: str = ""
+    minimum: float | None = None
+    maximum: float | None = None
+    origins: tuple[Origin, ...] = ()
+
+
+@cache
+def metrics() -> dict[str, Metric]:
+    """All metrics by name, in the files' order."""
+    found: dict[str, Metric] = {}
+    for file in sorted(files(__name__).iterdir(), key=lambda entry: entry.name):
+        if not file.name.endswith(".yaml") or file.name == "sources.yaml":
+            continue
+        for name, entry in yaml.load(file.read_text(), yaml.CSafeLoader).items():
+            if name in found:
+                raise ValueError(f"{file.name}: {name} stands in the catalogue twice")
+            found[name] = _metric.validate_python({"name": name, **entry})
+    return found
+
+
+def origins_of(source: str) -> list[tuple[Metric, Origin]]:
+    """Everything that one source can report."""
+    return [(metric, origin) for metric in metrics().values() for origin in metric.origins if origin.source == source]
+
+
+_metric = TypeAdapter(Metric)

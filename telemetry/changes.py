@@ -1,0 +1,29 @@
+"""Changes: anything that a human or a robot did to the cluster, because a change just before explains a lot."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from telemetry.objects import ObjectRef
+
+
+class ChangeKind(StrEnum):
+    CONFIG = "config"
+    REBOOT = "reboot"
+    FIRMWARE = "firmware"
+    DRAIN = "drain"
+    JOB_START = "job_start"
+    JOB_END = "job_end"
+    MAINTENANCE = "maintenance"
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One change of ``objects``; ends_ns is 0 for one that happens at a moment. Times are event times."""
+
+    id: str
+    kind: ChangeKind
+    objects: tuple[ObjectRef, ...]
+    starts_ns: int
+    ends_ns: int = 0
+    author: str = ""
+    summary: str = ""

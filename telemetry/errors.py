@@ -1,0 +1,20 @@
+"""The three kinds of error that are not our own bug; our own bugs are assertions."""
+
+
+class ConfigError(Exception):
+    """The operator's configuration is wrong: stop at start, naming the key and what it accepts."""
+
+
+class BadInput(Exception):
+    """What a peer sent breaks the format: count it, dead-letter it, keep running.
+
+    reason: one word from the closed set of the place that raises it, used as metric label.
+    """
+
+    def __init__(self, message: str, reason: str = "bad_input") -> None:
+        super().__init__(message)
+        self.reason = reason
+
+
+class Unavailable(Exception):
+    """A peer does not answer now: retry with growing, jittered waits up to a deadline."""

@@ -1,0 +1,39 @@
+"""Records other than samples on the wire: JSON, one schema a topic; fields of a newer version are ignored.
+
+Fields keep the order of the dataclass, so that equal values give equal bytes.
+"""
+
+from functools import cache
+from typing import TypeVar
+
+import orjson
+from pydantic import TypeAdapter, ValidationError
+
+from telemetry.changes import Change
+from telemetry.errors import BadInput
+from telemetry.findings import Finding
+from telemetry.incidents import Incident
+from telemetry.ledger import StageReport
+from telemetry.topology import TopologyFact
+
+Fact = Change | Finding | Incident | StageReport | TopologyFact
+F = TypeVar("F", Change, Finding, Incident, StageReport, TopologyFact)
+
+
+def encode_fact(fact: Fact) -> bytes:
+    return orjson.dumps(fact)
+
+
+def decode_fact(value: bytes, of: type[F]) -> F:
+    """The fact, or BadInput (reason ``schema``) that names the first field that is wrong."""
+    try:
+        return _adapter(of).validate_json(value)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(map(str, first["loc"])) or "record"
+        raise BadInput(f"{of.__name__}: {where}: {first['msg']}", "schema") from error
+
+
+@cache
+def _adapter(of: type[F]) -> TypeAdapter[F]:
+    return TypeAdapter(of)

@@ -1,0 +1,69 @@
+"""Findings: one detector's claim about one object."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from telemetry.objects import ObjectRef
+
+
+class FindingKind(StrEnum):
+    """What can be claimed: the closed set that detectors emit and correlation understands."""
+
+    PFC_PAUSE_RECEIVED = "pfc_pause_received"  # port: its peer pauses it for much of the time
+    PFC_PAUSE_SENT = "pfc_pause_sent"  # port: it pauses its peer
+    ECN_MARKING = "ecn_marking"  # port: far more ECN marks than normal
+    QUEUE_CONGESTED = "queue_congested"  # port: egress queue near the pause threshold
+    LOSSLESS_DROPS = "lossless_drops"  # port: drops on a lossless queue
+    LINK_DOWN = "link_down"  # port
+    LINK_FLAPPING = "link_flapping"  # port
+    LINK_ERRORS = "link_errors"  # port: FEC, CRC or symbol errors, bit error ratio
+    LINK_SLOW = "link_slow"  # port: speed or width below its rating
+    TARGET_SILENT = "target_silent"  # device: its telemetry stopped
+    TARGET_FROZEN = "target_frozen"  # device: its telemetry repeats itself
+    DEVICE_REBOOTED = "device_rebooted"  # device: counters started again
+    GPU_THROTTLED = "gpu_throttled"  # gpu: clocks held down by heat or power
+    GPU_XID = "gpu_xid"  # gpu: the driver reported an XID error
+    GPU_LOST = "gpu_lost"  # gpu: its series vanished while its host still answers
+    STRAGGLER = "straggler"  # gpu: unlike the other members of its job
+    JOB_STALLED = "job_stalled"  # job: all its GPUs wait
+    STORAGE_SLOW = "storage_slow"  # storage target: latency up or throughput collapsed
+    CHECKPOINT_LATE = "checkpoint_late"  # job
+    DEVIATION = "deviation"  # any: unlike its own normal
+
+
+class FindingState(StrEnum):
+    ACTIVE = "active"
+    CLEARED = "cleared"  # fresh telemetry shows that it is over; missing telemetry never does
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """One value against its normal. unit as in the catalogue; normal is None where nothing was learned yet."""
+
+    series: str
+    value: float
+    normal: float | None
+    unit: str
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A claim, as of ``observed_ns``. ``id`` stays the same from onset to cleared.
+
+    onset_ns:    event time of the first sample that shows it.
+    observed_ns: event time of the newest sample that this version rests on.
+    score:       how far from normal, 1.0 = the detector's own limit.
+    confidence:  0..1.
+    evidence:    strongest first, at most five.
+    """
+
+    id: str
+    kind: FindingKind
+    object: ObjectRef
+    detector: str
+    state: FindingState
+    onset_ns: int
+    observed_ns: int
+    score: float
+    confidence: float
+    evidence: tuple[Evidence, ...]

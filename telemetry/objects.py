@@ -1,0 +1,74 @@
+"""What findings and incidents are about: one thing of the cluster, as kind and name."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from telemetry.errors import BadInput
+
+
+class ObjectKind(StrEnum):
+    """Kinds of things, with the form of their names."""
+
+    DEVICE = "device"  # switch or host: "leaf1"
+    PORT = "port"  # "leaf1/Ethernet4"; a NIC is a port of its host: "node3/mlx5_0"
+    LINK = "link"  # the two ports, sorted: "leaf1/Ethernet4--spine1/Ethernet8"
+    GPU = "gpu"  # host and UUID: "node3/GPU-5f3c…"
+    STORAGE_TARGET = "storage_target"  # file system and target: "scratch/OST0003"
+    FILESYSTEM = "filesystem"  # "scratch"
+    JOB = "job"  # "4711"
+    RACK = "rack"  # "r12"
+    TARGET = "target"  # one thing that is collected from: "dcgm/127.0.0.1:9400"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class ObjectRef:
+    """One thing of the cluster; sorts by kind and name."""
+
+    kind: ObjectKind
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.kind}:{self.name}"
+
+    @property
+    def device(self) -> str:
+        """The switch or host of a device, port or GPU; '' for other kinds."""
+        if self.kind in (ObjectKind.DEVICE, ObjectKind.PORT, ObjectKind.GPU):
+            return self.name.partition("/")[0]
+        return ""
+
+
+def parse_object(text: str) -> ObjectRef:
+    """
+    >>> parse_object("port:leaf1/Ethernet4")
+    ObjectRef(kind=<ObjectKind.PORT: 'port'>, name='leaf1/Ethernet4')
+    """
+    kind, _, name = text.partition(":")
+    if kind not in ObjectKind or not name:
+        raise BadInput(f"object {text!r}: expected kind:name with a kind of {', '.join(ObjectKind)}")
+    return ObjectRef(ObjectKind(kind), name)
+
+
+def device(name: str) -> ObjectRef:
+    return ObjectRef(ObjectKind.DEVICE, name)
+
+
+def port(device_name: str, port_name: str) -> ObjectRef:
+    return ObjectRef(ObjectKind.PORT, f"{device_name}/{port_name}")
+
+
+def link(one: ObjectRef, other: ObjectRef) -> ObjectRef:
+    """The link between two ports, whichever end is named first."""
+    return ObjectRef(ObjectKind.LINK, "--".join(sorted((one.name, other.name))))
+
+
+def gpu(host: str, uuid: str) -> ObjectRef:
+    return ObjectRef(ObjectKind.GPU, f"{host}/{uuid}")
+
+
+def storage_target(filesystem: str, target: str) -> ObjectRef:
+    return ObjectRef(ObjectKind.STORAGE_TARGET, f"{filesystem}/{target}")
+
+
+def job(job_id: str) -> ObjectRef:
+    return ObjectRef(ObjectKind.JOB, job_id)

@@ -1,0 +1,85 @@
+"""SampleBatch: what one target reported in one collection, as columns."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+import numpy as np
+from numpy.typing import NDArray
+
+from telemetry.errors import BadInput
+from telemetry.series import SeriesTable
+
+
+class Down(StrEnum):
+    """Why a collection brought nothing: the closed set behind ``up`` = 0."""
+
+    REFUSED = "refused"
+    DNS = "dns"
+    TIMEOUT = "timeout"
+    RESET = "reset"
+    TLS = "tls"
+    AUTH = "auth"
+    HTTP_STATUS = "http_status"
+    REDIRECT = "redirect"
+    NOT_EXPOSITION = "not_exposition"
+    TRUNCATED = "truncated"
+    TOO_LARGE = "too_large"
+    TOO_MANY_SERIES = "too_many_series"
+    BAD_ENCODING = "bad_encoding"
+    BAD_FORMAT = "bad_format"
+    SILENT = "silent"
+    CLOSED = "closed"
+
+
+@dataclass(frozen=True, slots=True)
+class Collection:
+    """How one collection went.
+
+    epoch_ns:     when the collector of this target started; with ``seq`` it names the collection once and for ever.
+    seq:          0, 1, 2, … within the epoch; a hole is a loss, a repetition a duplicate delivery.
+    collected_ns: event time of the collection (its start), nanoseconds since the Unix epoch.
+    duration_s:   how long it took.
+    down:         None when the target answered, else why not.
+    """
+
+    epoch_ns: int
+    seq: int
+    collected_ns: int
+    duration_s: float
+    down: Down | None = None
+
+    @property
+    def up(self) -> bool:
+        return self.down is None
+
+
+@dataclass(frozen=True, slots=True)
+class SampleBatch:
+    """What one target reported in one collection, as columns of equal length n (0 only when the target is down).
+
+    times_ns: int64[n], event time in nanoseconds since the Unix epoch.
+    series:   uint32[n], row in ``table``.
+    values:   float64[n], finite or infinite, in the unit that ends the metric's name (``_bytes``, ``_celsius``);
+              a missing value is an absent row, never 0 or NaN.
+    Raises BadInput when a promise above is broken, so that no later stage checks again.
+    """
+
+    table: SeriesTable
+    collection: Collection
+    times_ns: NDArray[np.int64]
+    series: NDArray[np.uint32]
+    values: NDArray[np.float64]
+
+    def __post_init__(self) -> None:
+        n = self.values.size
+        if self.times_ns.size != n or self.series.size != n:
+            raise BadInput(f"{self.table.target}: columns of {self.times_ns.size}, {self.series.size} and {n} rows")
+        if n == 0 and self.collection.up:
+            raise BadInput(f"{self.table.target}: a target that is up reported no sample")
+        if n and int(self.series.max()) >= len(self.table):
+            raise BadInput(f"{self.table.target}: series row {self.series.max()} of a table of {len(self.table)}")
+        if np.isnan(self.values).any():
+            raise BadInput(f"{self.table.target}: NaN is not a sample")
+
+    def __len__(self) -> int:
+        return self.values.size

@@ -1,0 +1,30 @@
+"""The topics between the stages; the name carries the version of the record's schema."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Topic:
+    """compacted: only the newest record of a key matters; else records expire after ``retention_s``."""
+
+    name: str
+    compacted: bool = False
+    partitions: int = 1
+    retention_s: int = 6 * 3600
+
+
+SAMPLES = Topic("fabricscope.samples.v1", partitions=4)  # key = device
+TOPOLOGY = Topic("fabricscope.topology.v1", compacted=True)
+CHANGES = Topic("fabricscope.changes.v1", retention_s=7 * 24 * 3600)
+FINDINGS = Topic("fabricscope.findings.v1", retention_s=7 * 24 * 3600)
+INCIDENTS = Topic("fabricscope.incidents.v1", compacted=True)
+LEDGER = Topic("fabricscope.ledger.v1", compacted=True)  # one StageReport per stage process
+DEADLETTER = Topic("fabricscope.deadletter.v1", retention_s=7 * 24 * 3600)
+
+ALL = (SAMPLES, TOPOLOGY, CHANGES, FINDINGS, INCIDENTS, LEDGER, DEADLETTER)
+
+
+def in_namespace(topic: Topic, namespace: str) -> Topic:
+    """The same topic of a replay: ``fabricscope.incidents.v1`` becomes ``replay.<namespace>.incidents.v1``."""
+    name = topic.name.replace("fabricscope.", f"replay.{namespace}.", 1)
+    return Topic(name, topic.compacted, topic.partitions, topic.retention_s)

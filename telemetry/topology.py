@@ -1,0 +1,170 @@
+"""What is connected to what: versioned facts, and the cluster that they describe.
+
+A fact is one row about one thing (a device, a link, a GPU, a mount, a job). Its key names it, the newest fact of a key
+holds, a fact with ``gone`` ends it. On the bus the topic is compacted by key.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from dataclasses import field as dataclass_field
+from enum import StrEnum
+from typing import Literal, TypeVar
+
+from telemetry.objects import ObjectRef, link, port
+
+
+class Role(StrEnum):
+    LEAF = "leaf"
+    SPINE = "spine"
+    HOST = "host"
+    STORAGE = "storage"
+
+
+@dataclass(frozen=True, slots=True)
+class Device:
+    """A switch, host or storage server. rail: which NIC position a leaf serves in a rail-optimised fabric."""
+
+    name: str
+    role: Role
+    pod: str = ""
+    rack: str = ""
+    rail: str = ""
+    kind: Literal["device"] = "device"
+
+    @property
+    def key(self) -> str:
+        return f"device/{self.name}"
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A cable between two ports, in sorted order: ``a_device`` + ``a_port`` < ``b_device`` + ``b_port``.
+
+    bits_per_second: its rated speed; 0 where nothing says.
+    """
+
+    a_device: str
+    a_port: str
+    b_device: str
+    b_port: str
+    bits_per_second: float = 0.0
+    kind: Literal["link"] = "link"
+
+    @property
+    def key(self) -> str:
+        return f"link/{self.ref.name}"
+
+    @property
+    def ports(self) -> tuple[ObjectRef, ObjectRef]:
+        return port(self.a_device, self.a_port), port(self.b_device, self.b_port)
+
+    @property
+    def ref(self) -> ObjectRef:
+        return link(*self.ports)
+
+
+@dataclass(frozen=True, slots=True)
+class Gpu:
+    """A GPU of a host. nic_port: the host's port that this GPU sends through (its rail), '' where unknown."""
+
+    device: str
+    uuid: str
+    index: int
+    nic_port: str = ""
+    model: str = ""
+    kind: Literal["gpu"] = "gpu"
+
+    @property
+    def key(self) -> str:
+        return f"gpu/{self.device}/{self.uuid}"
+
+
+@dataclass(frozen=True, slots=True)
+class StorageTarget:
+    """A part of a file system that can be slow by itself (a Lustre OST or MDT, an NFS export).
+
+    server: the storage device that serves it.
+    """
+
+    filesystem: str
+    target: str
+    server: str
+    kind: Literal["storage_target"] = "storage_target"
+
+    @property
+    def key(self) -> str:
+        return f"storage_target/{self.filesystem}/{self.target}"
+
+
+@dataclass(frozen=True, slots=True)
+class Mount:
+    """A file system mounted on a host."""
+
+    device: str
+    filesystem: str
+    kind: Literal["mount"] = "mount"
+
+    @property
+    def key(self) -> str:
+        return f"mount/{self.device}/{self.filesystem}"
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A running job. gpu_indices: GPU indices used on every node; () means all of them.
+
+    started_ns: event time, 0 where unknown.
+    """
+
+    job_id: str
+    nodes: tuple[str, ...]
+    name: str = ""
+    user: str = ""
+    partition: str = ""
+    gpu_indices: tuple[int, ...] = ()
+    started_ns: int = 0
+    kind: Literal["job"] = "job"
+
+    @property
+    def key(self) -> str:
+        return f"job/{self.job_id}"
+
+
+Entity = Device | Link | Gpu | StorageTarget | Mount | Job
+T = TypeVar("T", Device, Link, Gpu, StorageTarget, Mount, Job)
+
+
+@dataclass(frozen=True, slots=True)
+class TopologyFact:
+    """One observation of an entity, or of its end.
+
+    source: who said so (``inventory``, ``lldp/leaf1``, ``slurm``); observed_ns: event time.
+    """
+
+    entity: Entity
+    observed_ns: int
+    source: str
+    gone: bool = False
+
+
+@dataclass(frozen=True)
+class Topology:
+    """The cluster as known at one moment. Immutable; ``with_facts`` gives the next one.
+
+    Of two facts about one key the later ``observed_ns`` holds, whatever the order in which they arrive.
+    """
+
+    facts: Mapping[str, TopologyFact] = dataclass_field(default_factory=dict)
+
+    def with_facts(self, facts: Iterable[TopologyFact]) -> "Topology":
+        merged = dict(self.facts)
+        for fact in facts:
+            known = merged.get(fact.entity.key)
+            if known is None or known.observed_ns <= fact.observed_ns:
+                merged[fact.entity.key] = fact
+        return replace(self, facts=merged)
+
+    def entities(self, of: type[T]) -> list[T]:
+        """All present entities of one kind, sorted by key."""
+        found = ((key, fact.entity) for key, fact in self.facts.items() if not fact.gone)
+        return [entity for _, entity in sorted(found, key=lambda pair: pair[0]) if isinstance(entity, of)]
