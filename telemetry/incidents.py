@@ -10,7 +10,7 @@ from telemetry.objects import ObjectRef
 class IncidentKind(StrEnum):
     """The causes that correlation can name."""
 
-    SLOW_RECEIVER = "slow_receiver"  # a host pauses its leaf port: PCIe stall or host-injected storm. Root: the leaf port
+    SLOW_RECEIVER = "slow_receiver"  # a host pauses its leaf port (PCIe stall, injected storm). Root: the leaf port
     INCAST = "incast"  # many senders into one egress port. Root: that port
     PAUSE_LOOP = "pause_loop"  # a cycle of pauses (deadlock). Root: one port of the cycle
     LINK_DOWN = "link_down"  # root: the link
@@ -23,7 +23,7 @@ class IncidentKind(StrEnum):
     GPU_FAULT = "gpu_fault"  # XID, fallen off the bus, throttled. Root: the GPU
     SLOW_STORAGE = "slow_storage"  # root: the storage target
     CONGESTION = "congestion"  # congestion that no single cause explains. Root: the worst port
-    TELEMETRY_LOST = "telemetry_lost"  # a target is silent or frozen and nothing else is wrong. Root: the target's device
+    TELEMETRY_LOST = "telemetry_lost"  # a target is silent or frozen, nothing else is wrong. Root: its device
     UNEXPLAINED = "unexplained"  # findings that no rule joins. Root: the object of the first one
 
 

@@ -91,4 +91,3 @@ class Bus(Protocol):
     def consume(self, topics: Sequence[Topic], start: Offsets) -> Consumption:
         """Reads all partitions of ``topics`` from ``start``. Needs no group: scale-out is by assigning partitions."""
         ...
-
