@@ -10,11 +10,13 @@ import io
 import struct
 import zlib
 from functools import lru_cache
+from typing import Any
 
 import cramjam
 import numpy as np
 import orjson
 import polars as pl
+from numpy.typing import NDArray
 
 from telemetry.errors import BadInput
 from telemetry.samples import Collection, Down, SampleBatch
@@ -32,7 +34,7 @@ def encode_batch(batch: SampleBatch) -> tuple[bytes, dict[str, bytes]]:
     head = orjson.dumps(
         [collection.epoch_ns, collection.seq, collection.collected_ns, collection.duration_s, collection.down]
     )
-    columns = {"time_ns": batch.times_ns, "value": batch.values}
+    columns: dict[str, NDArray[Any]] = {"time_ns": batch.times_ns, "value": batch.values}
     if not _is_whole_table(batch):
         columns["series"] = batch.series
     samples, samples_raw = _compress(pl.DataFrame(columns))

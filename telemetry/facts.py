@@ -3,7 +3,6 @@
 Fields keep the order of the dataclass, so that equal values give equal bytes.
 """
 
-from functools import cache
 from typing import TypeVar
 
 import orjson
@@ -26,14 +25,13 @@ def encode_fact(fact: Fact) -> bytes:
 
 def decode_fact(value: bytes, of: type[F]) -> F:
     """The fact, or BadInput (reason ``schema``) that names the first field that is wrong."""
+    adapter: TypeAdapter[F] = _adapters[of]  # type: ignore[index,assignment]  # the key decides the value's type
     try:
-        return _adapter(of).validate_json(value)
+        return adapter.validate_json(value)
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"])) or "record"
         raise BadInput(f"{of.__name__}: {where}: {first['msg']}", "schema") from error
 
 
-@cache
-def _adapter(of: type[F]) -> TypeAdapter[F]:
-    return TypeAdapter(of)
+_adapters = {of: TypeAdapter(of) for of in (Change, Finding, Incident, StageReport, TopologyFact)}

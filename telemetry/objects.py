@@ -44,7 +44,7 @@ def parse_object(text: str) -> ObjectRef:
     ObjectRef(kind=<ObjectKind.PORT: 'port'>, name='leaf1/Ethernet4')
     """
     kind, _, name = text.partition(":")
-    if kind not in ObjectKind or not name:
+    if kind not in set(ObjectKind) or not name:
         raise BadInput(f"object {text!r}: expected kind:name with a kind of {', '.join(ObjectKind)}")
     return ObjectRef(ObjectKind(kind), name)
 
