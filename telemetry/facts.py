@@ -25,7 +25,7 @@ def encode_fact(fact: Fact) -> bytes:
 
 def decode_fact(value: bytes, of: type[F]) -> F:
     """The fact, or BadInput (reason ``schema``) that names the first field that is wrong."""
-    adapter: TypeAdapter[F] = _adapters[of]  # type: ignore[index,assignment]  # the key decides the value's type
+    adapter: TypeAdapter[F] = _adapters[of]  # type: ignore[assignment]  # the key decides the value's type
     try:
         return adapter.validate_json(value)
     except ValidationError as error:
