@@ -1,0 +1,58 @@
+"""What this stage received, handed on and dropped: every sample is accounted for, with a reason of a closed set."""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from telemetry.ledger import StageReport
+
+STAGE = "ingest"
+
+
+class DropReason(StrEnum):
+    """Why a sample did not reach the bus."""
+
+    NO_VALUE = "no_value"  # NaN, "N/A", or a vendor's word for "not supported" in a numeric field
+    OUT_OF_BOUNDS = "out_of_bounds"  # a value that the catalogue excludes
+    EVENT_TIME = "event_time"  # earlier than 1 h ago or more than 5 min ahead
+    DUPLICATE = "duplicate"  # a series twice on one page
+    BAD_FORMAT = "bad_format"  # one value of a message that is well formed otherwise
+    QUOTA = "quota"  # beyond what one target may send
+    SPOOL_FULL = "spool_full"  # the bus was away for too long
+    TOO_LARGE = "too_large"  # a batch above the bus's limit for one message
+
+
+@dataclass
+class Ledger:
+    """Counts of one ingest process since ``epoch_ns``. Every sample that a collector saw in a series that the catalogue
+    knows is ``received``; it then is published, dropped or held."""
+
+    epoch_ns: int
+    samples_in: int = 0
+    samples_out: int = 0
+    drops: Counter[DropReason] = field(default_factory=Counter)
+
+    def received(self, n: int) -> None:
+        self.samples_in += n
+
+    def published(self, n: int) -> None:
+        self.samples_out += n
+
+    def dropped(self, reason: DropReason, n: int) -> None:
+        """Also counts what was dropped: call ``received`` for it as well, once, where it came in."""
+        if n:
+            self.drops[reason] += n
+
+    def report(self, instance: str, at_ns: int, held: int, details: Mapping[str, float]) -> StageReport:
+        return StageReport(
+            STAGE,
+            instance,
+            self.epoch_ns,
+            at_ns,
+            samples_in=self.samples_in,
+            samples_out=self.samples_out,
+            held=held,
+            dropped={reason.value: n for reason, n in sorted(self.drops.items())},
+            details=details,
+        )
