@@ -1,0 +1,1 @@
+"""The HTTP API: what is known now, read from the bus."""

@@ -1,0 +1,77 @@
+"""The FastAPI application: routes, errors in one form, and the headers that keep a browser safe."""
+
+import hmac
+from collections.abc import Awaitable, Callable
+
+from fastapi import FastAPI, Request, Response
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from fastapi.staticfiles import StaticFiles
+from starlette.exceptions import HTTPException
+from starlette.middleware.trustedhost import TrustedHostMiddleware
+
+from dashboards.noc import STATIC
+from fabricscope.api import health, incidents, stream, targets
+from fabricscope.api.config import ApiConfig
+from fabricscope.api.read_model import ReadModel
+from fabricscope.version import VERSION
+from telemetry.bus.base import Bus
+
+_HEADERS = {
+    "Content-Security-Policy": "default-src 'self'; frame-ancestors 'none'",
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+}
+_ERROR_TYPES = {
+    400: "bad_data",
+    401: "unauthorized",
+    404: "not_found",
+    405: "bad_method",
+    422: "bad_data",
+    503: "unavailable",
+}
+
+
+def create_app(config: ApiConfig, model: ReadModel, bus: Bus) -> FastAPI:
+    """All routes over one read model."""
+    app = FastAPI(title="Fabricscope", version=VERSION, docs_url=None, redoc_url=None)
+    app.state.model, app.state.bus = model, bus
+    for module in (health, incidents, targets, stream):
+        app.include_router(module.router)
+    app.mount("/", StaticFiles(directory=STATIC, html=True))
+    app.add_exception_handler(HTTPException, _http_error)
+    app.add_exception_handler(RequestValidationError, _invalid)
+    _guard(app, config)
+    app.add_middleware(TrustedHostMiddleware, allowed_hosts=[*config.allowed_hosts, config.host])
+    return app
+
+
+def error(status: int, text: str) -> JSONResponse:
+    """The one form of errors."""
+    body = {"status": "error", "errorType": _ERROR_TYPES.get(status, "internal"), "error": text}
+    return JSONResponse(body, status_code=status)
+
+
+def _guard(app: FastAPI, config: ApiConfig) -> None:
+    token = config.bearer_token_file.read_text().strip() if config.bearer_token_file else None
+
+    @app.middleware("http")
+    async def guard(request: Request, handle: Callable[[Request], Awaitable[Response]]) -> Response:
+        bearer = request.headers.get("authorization", "").removeprefix("Bearer ")
+        if token is not None and not hmac.compare_digest(bearer.encode(), token.encode()):
+            response: Response = error(401, "a bearer token is needed")
+        else:
+            response = await handle(request)
+        response.headers.update(_HEADERS)
+        return response
+
+
+async def _http_error(_: Request, problem: Exception) -> Response:
+    assert isinstance(problem, HTTPException)
+    return error(problem.status_code, str(problem.detail))
+
+
+async def _invalid(_: Request, problem: Exception) -> Response:
+    assert isinstance(problem, RequestValidationError)
+    first = problem.errors()[0]
+    return error(422, f"{'.'.join(map(str, first['loc']))}: {first['msg']}")

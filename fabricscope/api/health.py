@@ -1,0 +1,27 @@
+"""Liveness, readiness and our own metrics."""
+
+from fastapi import APIRouter, Request
+from fastapi.responses import PlainTextResponse, Response
+from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
+from starlette.exceptions import HTTPException
+
+router = APIRouter(tags=["health"])
+
+
+@router.get("/-/healthy", response_class=PlainTextResponse)
+async def healthy() -> str:
+    return "Fabricscope is healthy.\n"
+
+
+@router.get("/-/ready", response_class=PlainTextResponse)
+async def ready(request: Request) -> str:
+    """503 with the reason while the bus cannot be read."""
+    reason = request.app.state.bus.healthy()
+    if reason is not None:
+        raise HTTPException(503, f"bus: {reason}")
+    return "Fabricscope is ready.\n"
+
+
+@router.get("/metrics", include_in_schema=False)
+async def metrics() -> Response:
+    return Response(generate_latest(), media_type=CONTENT_TYPE_LATEST)

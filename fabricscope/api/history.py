@@ -1,0 +1,66 @@
+"""Recent telemetry in memory, as it came over the bus: decoded only when somebody asks for a plot."""
+
+from collections import OrderedDict, deque
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from telemetry.codec import BatchDecoder
+from telemetry.samples import SampleBatch
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    collected_ns: int
+    value: bytes
+    headers: dict[str, bytes]
+
+
+class History:
+    """The records of the last ``span_ns`` of each device, at most ``bytes_max`` of them together."""
+
+    def __init__(self, span_ns: int, bytes_max: int) -> None:
+        self._span_ns = span_ns
+        self._bytes_max = bytes_max
+        self._bytes = 0
+        self._devices: OrderedDict[str, deque[_Kept]] = OrderedDict()
+        self._decoder = BatchDecoder()
+
+    def add(self, batch: SampleBatch, value: bytes, headers: dict[str, bytes]) -> None:
+        kept = self._devices.setdefault(batch.table.device, deque())
+        kept.append(_Kept(batch.collection.collected_ns, value, headers))
+        self._bytes += len(value)
+        self._devices.move_to_end(batch.table.device)
+        oldest_ns = batch.collection.collected_ns - self._span_ns
+        while kept and kept[0].collected_ns < oldest_ns:
+            self._bytes -= len(kept.popleft().value)
+        while self._bytes > self._bytes_max:
+            self._drop_from_the_quietest()
+
+    def series(self, device: str, keys: set[str]) -> dict[str, tuple[NDArray[np.int64], NDArray[np.float64]]]:
+        """Times (ns) and values of each series of a device, in time order; a series without samples is missing."""
+        pieces: dict[str, list[tuple[NDArray[np.int64], NDArray[np.float64]]]] = {}
+        for kept in list(self._devices.get(device, ())):
+            batch = self._decoder.decode(kept.value, kept.headers)
+            for row, key in enumerate(batch.table.keys):
+                if key in keys:
+                    mine = batch.series == row
+                    pieces.setdefault(key, []).append((batch.times_ns[mine], batch.values[mine]))
+        return {key: _in_time_order(parts) for key, parts in pieces.items()}
+
+    def _drop_from_the_quietest(self) -> None:
+        device, kept = next(iter(self._devices.items()))
+        if kept:
+            self._bytes -= len(kept.popleft().value)
+        if not kept:
+            del self._devices[device]
+
+
+def _in_time_order(
+    parts: list[tuple[NDArray[np.int64], NDArray[np.float64]]],
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    times = np.concatenate([times for times, _ in parts])
+    values = np.concatenate([values for _, values in parts])
+    times, first = np.unique(times, return_index=True)
+    return times, values[first]

@@ -1,0 +1,90 @@
+"""Incidents, findings, and the evidence behind them."""
+
+import asyncio
+from dataclasses import dataclass
+from typing import Annotated
+
+import numpy as np
+from fastapi import APIRouter, Depends, Query, Request
+from starlette.exceptions import HTTPException
+
+from fabricscope.api.read_model import ReadModel
+from telemetry.catalogue import Kind, metrics
+from telemetry.errors import BadInput
+from telemetry.findings import Evidence, Finding, FindingState
+from telemetry.incidents import Incident, IncidentState
+from telemetry.series import parse_series_key
+
+router = APIRouter(prefix="/api/v1", tags=["incidents"])
+
+
+def read_model(request: Request) -> ReadModel:
+    model = request.app.state.model
+    assert isinstance(model, ReadModel)
+    return model
+
+
+Model = Annotated[ReadModel, Depends(read_model)]
+
+
+@dataclass(frozen=True, slots=True)
+class EvidencePlot:
+    """One evidence series over time. ``times`` in seconds since the Unix epoch; counters as rates per second."""
+
+    series: str
+    unit: str
+    normal: float | None
+    times: list[float]
+    values: list[float | None]
+
+
+@router.get("/incidents")
+async def incidents(model: Model, state: IncidentState | None = None) -> list[Incident]:
+    """Worst first."""
+    return [incident for incident in model.worst_first() if state in (None, incident.state)]
+
+
+@router.get("/incidents/{incident_id}")
+async def incident(model: Model, incident_id: str) -> Incident:
+    return _incident(model, incident_id)
+
+
+@router.get("/incidents/{incident_id}/plots")
+async def plots(model: Model, incident_id: str) -> list[EvidencePlot]:
+    """The evidence of an incident as lines, as far back as recent telemetry is kept."""
+    evidence = _incident(model, incident_id).evidence
+    return await asyncio.to_thread(lambda: [plot for one in evidence if (plot := _plot(model, one)) is not None])
+
+
+@router.get("/findings")
+async def findings(
+    model: Model, state: FindingState | None = None, limit: Annotated[int, Query(ge=1, le=10_000)] = 1000
+) -> list[Finding]:
+    """Newest first."""
+    chosen = [finding for finding in model.findings.values() if state in (None, finding.state)]
+    return sorted(chosen, key=lambda finding: (-finding.observed_ns, finding.id))[:limit]
+
+
+def _incident(model: ReadModel, incident_id: str) -> Incident:
+    found = model.incidents.get(incident_id)
+    if found is None:
+        raise HTTPException(404, f"no incident {incident_id}")
+    return found
+
+
+def _plot(model: ReadModel, evidence: Evidence) -> EvidencePlot | None:
+    try:
+        name, labels = parse_series_key(evidence.series)
+    except BadInput:  # evidence that is computed from many series has no line of its own
+        return None
+    line = model.history.series(labels.get("device", ""), {evidence.series}).get(evidence.series)
+    if line is None:
+        return None
+    times, values = line
+    metric = metrics().get(name)
+    if metric is not None and metric.kind is Kind.COUNTER and times.size > 1:
+        steps = np.diff(values)
+        values = np.where(steps >= 0, steps / (np.diff(times) / 1e9), np.nan)
+        times = times[1:]
+    shown = [float(value) if np.isfinite(value) else None for value in values]
+    return EvidencePlot(evidence.series, evidence.unit, evidence.normal, (times / 1e9).tolist(), shown)

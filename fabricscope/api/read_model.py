@@ -1,0 +1,123 @@
+"""What the API knows: the newest of each thing that the stages published."""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeVar
+
+from fabricscope.api.history import History
+from telemetry import topics
+from telemetry.bus.base import Record
+from telemetry.codec import BatchDecoder
+from telemetry.errors import BadInput
+from telemetry.facts import decode_fact
+from telemetry.findings import Finding, FindingState
+from telemetry.incidents import Incident, IncidentState, Severity
+from telemetry.ledger import StageReport
+from telemetry.samples import SampleBatch
+from telemetry.topology import Topology, TopologyFact
+
+FINDINGS_MAX = 10_000
+INCIDENTS_MAX = 10_000
+V = TypeVar("V")
+
+_SEVERITY_ORDER = {Severity.CRITICAL: 0, Severity.WARNING: 1, Severity.INFO: 2}
+_STATE_ORDER = {IncidentState.FIRING: 0, IncidentState.PENDING: 1, IncidentState.RESOLVED: 2}
+
+
+@dataclass(frozen=True, slots=True)
+class TargetStatus:
+    """The newest collection of one target. Times in ns since the Unix epoch."""
+
+    target: str
+    device: str
+    up: bool
+    reason: str | None
+    collected_ns: int
+    duration_s: float
+    series: int
+
+
+class ReadModel:
+    """Applies records of the bus; ``version`` grows, and ``changed`` is notified, when people would see a difference."""
+
+    TOPICS = (topics.INCIDENTS, topics.FINDINGS, topics.TOPOLOGY, topics.LEDGER, topics.SAMPLES)
+
+    def __init__(self, history: History) -> None:
+        self.incidents: dict[str, Incident] = {}
+        self.findings: dict[str, Finding] = {}
+        self.topology = Topology()
+        self.stages: dict[tuple[str, str], StageReport] = {}
+        self.targets: dict[str, TargetStatus] = {}
+        self.history = history
+        self.newest_ns = 0
+        self.unreadable = 0
+        self.version = 0
+        self.changed = asyncio.Condition()
+        self._decoder = BatchDecoder()
+
+    def apply(self, records: list[Record]) -> None:
+        facts: list[TopologyFact] = []
+        for record in records:
+            try:
+                self._apply_one(record, facts)
+            except BadInput:  # its stage has already sent it to the dead letters
+                self.unreadable += 1
+        if facts:
+            self.topology = self.topology.with_facts(facts)
+        self.version += bool(records)
+
+    def worst_first(self) -> list[Incident]:
+        """Open before resolved, critical before warning, dearest first, newest first."""
+        return sorted(
+            self.incidents.values(),
+            key=lambda i: (_STATE_ORDER[i.state], _SEVERITY_ORDER[i.severity], -i.gpu_seconds, -i.onset_ns, i.id),
+        )
+
+    def _apply_one(self, record: Record, facts: list[TopologyFact]) -> None:
+        if record.topic == topics.SAMPLES.name:
+            self._see(record)
+        elif record.value is None:
+            self.incidents.pop(record.key.decode(), None)
+        elif record.topic == topics.INCIDENTS.name:
+            incident = decode_fact(record.value, Incident)
+            self.incidents[incident.id] = incident
+            _forget(self.incidents, INCIDENTS_MAX, lambda i: i.state is IncidentState.RESOLVED)
+        elif record.topic == topics.FINDINGS.name:
+            finding = decode_fact(record.value, Finding)
+            self.findings[finding.id] = finding
+            _forget(self.findings, FINDINGS_MAX, lambda f: f.state is FindingState.CLEARED)
+        elif record.topic == topics.TOPOLOGY.name:
+            facts.append(decode_fact(record.value, TopologyFact))
+        elif record.topic == topics.LEDGER.name:
+            report = decode_fact(record.value, StageReport)
+            self.stages[report.stage, report.instance] = report
+
+    def _see(self, record: Record) -> None:
+        assert record.value is not None
+        batch = self._decoder.decode(record.value, record.headers)
+        self.history.add(batch, record.value, record.headers)
+        self.newest_ns = max(self.newest_ns, batch.collection.collected_ns)
+        known = self.targets.get(batch.table.target)
+        if known is None or known.collected_ns <= batch.collection.collected_ns:
+            self.targets[batch.table.target] = _status(batch, known)
+
+
+def _status(batch: SampleBatch, known: TargetStatus | None) -> TargetStatus:
+    collection = batch.collection
+    series = len(batch.table) if collection.up or known is None else known.series
+    return TargetStatus(
+        batch.table.target,
+        batch.table.device,
+        collection.up,
+        collection.down,
+        collection.collected_ns,
+        collection.duration_s,
+        series,
+    )
+
+
+def _forget(things: dict[str, V], at_most: int, is_over: Callable[[V], bool]) -> None:
+    """Makes room: the oldest that is over goes first, else the oldest."""
+    if len(things) > at_most:
+        del things[next((key for key, thing in things.items() if is_over(thing)), next(iter(things)))]

@@ -1,0 +1,84 @@
+"""The API as a stage: reads the bus, answers HTTP."""
+
+import asyncio
+import contextlib
+import time
+
+import uvicorn
+
+from fabricscope.api.app import create_app
+from fabricscope.api.config import ApiConfig
+from fabricscope.api.history import History
+from fabricscope.api.read_model import ReadModel
+from telemetry import topics
+from telemetry.bus.base import Bus, Gap
+
+NS = 1_000_000_000
+
+
+class ApiService:
+    """Serves until stopped. ``url`` is known once ``start`` has returned."""
+
+    def __init__(self, config: ApiConfig, bus: Bus) -> None:
+        self._config = config
+        self._bus = bus
+        self._model = ReadModel(History(int(config.history_s * NS), config.history_bytes_max))
+        self._server: uvicorn.Server | None = None
+        self._tasks: list[asyncio.Task[None]] = []
+        self.url = ""
+
+    async def start(self) -> None:
+        config = self._config
+        app = create_app(config, self._model, self._bus)
+        self._server = uvicorn.Server(
+            uvicorn.Config(
+                app,
+                host=config.host,
+                port=config.port,
+                ssl_certfile=config.tls_cert_file,
+                ssl_keyfile=str(config.tls_key_file) if config.tls_key_file else None,
+                log_level="warning",
+                access_log=False,
+                server_header=False,
+                timeout_graceful_shutdown=2,
+                limit_concurrency=1000,
+            )
+        )
+        self._server.install_signal_handlers = lambda: None  # type: ignore[attr-defined]  # the program owns them
+        self._tasks = [asyncio.create_task(self._follow()), asyncio.create_task(self._serve())]
+        while not self._server.started and not self._tasks[1].done():  # noqa: ASYNC110  # uvicorn has no event for it
+            await asyncio.sleep(0.01)
+        if self._tasks[1].done():
+            await self._tasks[1]
+        port = self._server.servers[0].sockets[0].getsockname()[1]
+        self.url = f"{'https' if config.tls_cert_file else 'http'}://{config.host}:{port}"
+
+    async def stop(self) -> None:
+        if self._server is not None:
+            self._server.should_exit = True
+        for task in self._tasks[:1]:
+            task.cancel()
+        with contextlib.suppress(asyncio.CancelledError, TimeoutError):
+            await asyncio.wait_for(asyncio.gather(*self._tasks, return_exceptions=True), 5)
+        self._tasks = []
+
+    async def _serve(self) -> None:
+        assert self._server is not None
+        await self._server.serve()
+
+    async def _follow(self) -> None:
+        since_ns = time.time_ns() - int(self._config.history_s * NS)
+        start = await self._bus.offsets_since([topics.SAMPLES], since_ns)
+        reader = self._bus.consume(ReadModel.TOPICS, start)
+        try:
+            while True:
+                try:
+                    records = await reader.poll(wait_s=0.5)
+                except Gap:  # the newest of each thing is what counts here
+                    continue
+                if records:
+                    await asyncio.to_thread(self._model.apply, records)
+                    async with self._model.changed:
+                        self._model.changed.notify_all()
+        finally:
+            await reader.stop()

@@ -1,0 +1,48 @@
+"""The NOC page's live feed: one server-sent event with the whole picture whenever it changes."""
+
+import asyncio
+from collections.abc import AsyncIterator
+
+import orjson
+from fastapi import APIRouter
+from sse_starlette import EventSourceResponse, ServerSentEvent
+
+from fabricscope.api.incidents import Model
+from fabricscope.api.read_model import ReadModel
+from telemetry.topology import Device, Gpu, Job
+
+router = APIRouter(prefix="/api/v1", tags=["stream"])
+
+INCIDENTS_SHOWN = 50
+PERIOD_S = 1.0
+
+
+@router.get("/stream")
+async def stream(model: Model) -> EventSourceResponse:
+    """Events named ``picture``; ``id`` grows. A client that reconnects gets the newest picture at once."""
+    return EventSourceResponse(_pictures(model), ping=15)
+
+
+async def _pictures(model: ReadModel) -> AsyncIterator[ServerSentEvent]:
+    while True:
+        version = model.version
+        yield ServerSentEvent(orjson.dumps(picture(model)).decode(), event="picture", id=str(version))
+        await asyncio.sleep(PERIOD_S)  # a wall is read by people: one picture a second is enough
+        async with model.changed:
+            await model.changed.wait_for(lambda seen=version: model.version != seen)
+
+
+def picture(model: ReadModel) -> dict[str, object]:
+    """What the wall shows: incidents worst first, the age of the data, and how much of the cluster answers."""
+    up = sum(status.up for status in model.targets.values())
+    return {
+        "incidents": model.worst_first()[:INCIDENTS_SHOWN],
+        "newest_ns": model.newest_ns,
+        "targets": {"up": up, "all": len(model.targets)},
+        "cluster": {
+            "switches": sum(device.role in ("leaf", "spine") for device in model.topology.entities(Device)),
+            "gpus": len(model.topology.entities(Gpu)),
+            "jobs": len(model.topology.entities(Job)),
+        },
+        "samples": sum(status.series for status in model.targets.values()),
+    }

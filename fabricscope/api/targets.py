@@ -1,0 +1,44 @@
+"""What is collected from, what it is connected to, and the conservation ledger."""
+
+from typing import Any
+
+from fastapi import APIRouter
+
+from fabricscope.api.incidents import Model
+from fabricscope.api.read_model import TargetStatus
+from telemetry.topology import Entity
+
+router = APIRouter(prefix="/api/v1", tags=["cluster"])
+
+
+@router.get("/targets")
+async def targets(model: Model) -> list[TargetStatus]:
+    """Down first, then by name."""
+    return sorted(model.targets.values(), key=lambda status: (status.up, status.target))
+
+
+@router.get("/topology")
+async def topology(model: Model) -> list[Entity]:
+    """All present devices, links, GPUs, storage targets, mounts and jobs, sorted by key."""
+    present = ((key, fact.entity) for key, fact in model.topology.facts.items() if not fact.gone)
+    return [entity for _, entity in sorted(present, key=lambda pair: pair[0])]
+
+
+@router.get("/ledger")
+async def ledger(model: Model) -> list[dict[str, Any]]:
+    """What each stage took in, gave out and dropped; ``balance`` is 0 when every sample is accounted for."""
+    return [
+        {
+            "stage": report.stage,
+            "instance": report.instance,
+            "at_ns": report.at_ns,
+            "samples_in": report.samples_in,
+            "samples_out": report.samples_out,
+            "deduplicated": report.deduplicated,
+            "held": report.held,
+            "dropped": dict(report.dropped),
+            "balance": report.balance,
+            "details": dict(report.details),
+        }
+        for _, report in sorted(model.stages.items())
+    ]

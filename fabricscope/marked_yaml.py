@@ -1,0 +1,70 @@
+"""YAML that remembers where each key stands, so that every error names file, line and column."""
+
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from telemetry.errors import ConfigError
+
+BYTES_MAX = 1024 * 1024
+DEPTH_MAX = 50
+Marks = dict[tuple[str | int, ...], tuple[int, int]]
+"""Line and column, from 1, of each key and list item by its path."""
+
+
+def load_marked(path: Path) -> tuple[dict[str, Any], Marks]:
+    """The document and its marks; ConfigError for what cannot be read, is too large, too deep, or has aliases."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path}: cannot be read: {error}") from error
+    if len(text) > BYTES_MAX:
+        raise ConfigError(f"{path}: {len(text)} characters, at most {BYTES_MAX}")
+    try:
+        for token in yaml.scan(text, yaml.CSafeLoader):
+            if isinstance(token, yaml.AliasToken):
+                raise ConfigError(f"{_at(path, token.start_mark)}: aliases are not accepted")
+        node = yaml.compose(text, yaml.CSafeLoader)
+        document = yaml.load(text, yaml.CSafeLoader)
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        raise ConfigError(f"{_at(path, mark) if mark else path}: {error.problem}") from error
+    except (yaml.YAMLError, RecursionError, ValueError) as error:
+        raise ConfigError(f"{path}: not YAML: {error}") from error
+    if document is None:
+        return {}, {}
+    if not isinstance(document, dict) or node is None:
+        raise ConfigError(f"{path}:1:1: expected keys with values, found {type(document).__name__}")
+    marks: Marks = {}
+    _collect(path, node, (), marks)
+    return document, marks
+
+
+def locate(path: Path, marks: Marks, where: tuple[str | int, ...]) -> str:
+    """``file:line:column`` of the nearest key that stands in the file."""
+    for length in range(len(where), 0, -1):
+        if where[:length] in marks:
+            line, column = marks[where[:length]]
+            return f"{path}:{line}:{column}"
+    return f"{path}:1:1"
+
+
+def _collect(path: Path, node: yaml.Node, where: tuple[str | int, ...], marks: Marks) -> None:
+    if len(where) > DEPTH_MAX:
+        raise ConfigError(f"{_at(path, node.start_mark)}: deeper than {DEPTH_MAX} levels")
+    if isinstance(node, yaml.MappingNode):
+        for key, value in node.value:
+            inside = (*where, key.value)
+            if inside in marks:
+                raise ConfigError(f"{_at(path, key.start_mark)}: {key.value} stands here for the second time")
+            marks[inside] = (key.start_mark.line + 1, key.start_mark.column + 1)
+            _collect(path, value, inside, marks)
+    elif isinstance(node, yaml.SequenceNode):
+        for position, item in enumerate(node.value):
+            marks[(*where, position)] = (item.start_mark.line + 1, item.start_mark.column + 1)
+            _collect(path, item, (*where, position), marks)
+
+
+def _at(path: Path, mark: yaml.Mark) -> str:
+    return f"{path}:{mark.line + 1}:{mark.column + 1}"

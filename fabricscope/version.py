@@ -1,0 +1,5 @@
+"""The version of the program, from its package."""
+
+from importlib.metadata import version
+
+VERSION = version("fabricscope")
