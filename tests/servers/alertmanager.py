@@ -1,1 +1,134 @@
-"""Fixture: a real alertmanager."""
+"""Fixture: a real Alertmanager on a free port of the loopback, with its data in a temporary folder."""
+
+import json
+import shutil
+import socket
+import subprocess
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+START_S_MAX = 30
+_NAMES = ("prometheus-alertmanager", "alertmanager")  # Debian's name, then upstream's
+_CONFIG = """\
+route:
+  receiver: {receiver}
+  group_by: [incident_id]
+  group_wait: 0s
+  group_interval: 1s
+  repeat_interval: 4h
+receivers:
+  - name: nobody
+"""
+_WEBHOOK = """\
+  - name: webhook
+    webhook_configs:
+      - url: {url}
+        send_resolved: true
+"""
+
+
+class Alertmanager:
+    """One Alertmanager process. ``kill`` is kill -9; after it or ``stop``, ``start`` goes on with the same data and port.
+
+    webhook_url: where it sends its own notifications, '' for nowhere.
+    """
+
+    def __init__(self, folder: Path, webhook_url: str = "") -> None:
+        self.folder = folder
+        self.port = free_port()
+        self._webhook_url = webhook_url
+        self._process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    def start(self) -> None:
+        """Returns when it is ready; RuntimeError with the log's end when it does not come up."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        config = self.folder / "alertmanager.yml"
+        text = _CONFIG.format(receiver="webhook" if self._webhook_url else "nobody")
+        config.write_text(text + (_WEBHOOK.format(url=self._webhook_url) if self._webhook_url else ""))
+        log = (self.folder / "alertmanager.log").open("ab")
+        self._process = subprocess.Popen(
+            [
+                _program(),
+                f"--config.file={config}",
+                f"--storage.path={self.folder / 'data'}",
+                f"--web.listen-address=127.0.0.1:{self.port}",
+                "--cluster.listen-address=",
+            ],
+            stdout=log,
+            stderr=log,
+        )
+        log.close()
+        wait_ready(f"{self.url}/-/ready", self._process, self.folder / "alertmanager.log")
+
+    def stop(self) -> None:
+        """SIGTERM; idempotent."""
+        if self._process is not None:
+            self._process.terminate()
+            self._process.wait(timeout=20)
+            self._process = None
+
+    def kill(self) -> None:
+        """kill -9."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+            self._process = None
+
+    def alerts(self, *, active: bool = True) -> list[dict[str, Any]]:
+        """The alerts that it shows now, as its v2 API answers; resolved ones are not among them."""
+        query = f"active={str(active).lower()}&silenced=true&inhibited=true"
+        with urllib.request.urlopen(f"{self.url}/api/v2/alerts?{query}", timeout=10) as answer:
+            found: list[dict[str, Any]] = json.load(answer)
+        return found
+
+    def amtool(self, *arguments: str) -> str:
+        """What the independent client prints."""
+        command = ["amtool", f"--alertmanager.url={self.url}", *arguments]
+        return subprocess.run(command, check=True, capture_output=True, text=True, timeout=20).stdout
+
+
+def free_port() -> int:
+    """A port of 127.0.0.1 that nobody listens on."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+    return port
+
+
+def wait_ready(url: str, process: subprocess.Popen[bytes], log: Path) -> None:
+    """Polls until ``url`` answers 200."""
+    deadline = time.monotonic() + START_S_MAX
+    while time.monotonic() < deadline and process.poll() is None:
+        try:
+            with urllib.request.urlopen(url, timeout=1):
+                return
+        except (urllib.error.URLError, OSError):
+            time.sleep(0.02)
+    process.kill()
+    raise RuntimeError(f"{url} is not ready:\n{log.read_text()[-2000:]}")
+
+
+def _program() -> str:
+    for name in _NAMES:
+        if path := shutil.which(name):
+            return path
+    raise RuntimeError("no Alertmanager: apt-get install prometheus-alertmanager")
+
+
+@pytest.fixture
+def alertmanager(tmp_path: Path) -> Iterator[Alertmanager]:
+    """A fresh Alertmanager that groups by incident and notifies nobody."""
+    server = Alertmanager(tmp_path / "alertmanager")
+    server.start()
+    yield server
+    server.kill()
