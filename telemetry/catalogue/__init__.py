@@ -38,8 +38,14 @@ class Origin:
     name:   exposition: the sample's name; gNMI: the path, with labels in braces: ``COUNTERS/{port}/SAI_…``.
     scale:  canonical value = source's value x scale.
     labels: canonical label -> text with the source's labels in braces ("{device}/{port}"), or a constant.
-    where:  only samples with these values of the source's labels.
+    where:  only samples with these values of the source's labels; ``|`` stands between alternatives.
     states: texts to values, for a source that sends words.
+    bit:    the value is a bit mask, and this bit of it the canonical value.
+    sum:    samples that become the same canonical series add up.
+    weight: a source's label whose number multiplies the value too (the upper end of a bucket).
+
+    In ``name`` a label in braces stands for digits: ``node_ethtool_rx_prio{priority}_pause``. A label whose text is
+    empty is left out.
     """
 
     __pydantic_config__ = ConfigDict(extra="forbid")
@@ -49,6 +55,9 @@ class Origin:
     labels: dict[str, str] = field(default_factory=dict)
     where: dict[str, str] = field(default_factory=dict)
     states: dict[str, float] = field(default_factory=dict)
+    bit: int | None = None
+    sum: bool = False
+    weight: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +81,19 @@ class Metric:
     origins: tuple[Origin, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Source:
+    """How one source names what it talks about; ``sources.yaml`` explains the fields."""
+
+    __pydantic_config__ = ConfigDict(extra="forbid")
+    name: str
+    help: str
+    labels: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    extra: dict[str, str] = field(default_factory=dict)
+    parts: dict[str, str] = field(default_factory=dict)
+    sentinels: tuple[tuple[float, float], ...] = ()
+
+
 @cache
 def metrics() -> dict[str, Metric]:
     """All metrics by name, in the files' order."""
@@ -86,9 +108,17 @@ def metrics() -> dict[str, Metric]:
     return found
 
 
+@cache
+def sources() -> dict[str, Source]:
+    """All sources by name."""
+    entries = yaml.load(files(__name__).joinpath("sources.yaml").read_text(), yaml.CSafeLoader)
+    return {name: _source.validate_python({"name": name, **entry}) for name, entry in entries.items()}
+
+
 def origins_of(source: str) -> list[tuple[Metric, Origin]]:
     """Everything that one source can report."""
     return [(metric, origin) for metric in metrics().values() for origin in metric.origins if origin.source == source]
 
 
 _metric = TypeAdapter(Metric)
+_source = TypeAdapter(Source)
