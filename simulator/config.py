@@ -1,0 +1,70 @@
+"""SimulatorConfig: how large the simulated cluster is, what runs on it, and the seed that fixes everything else."""
+
+import math
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+
+class JobMix(BaseModel):
+    """The jobs that the cluster runs. Each alternates compute and all-reduce, reads data and writes checkpoints."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    jobs: int = Field(2, ge=0, le=64, description="jobs that run side by side; the hosts are divided among them")
+    compute_s: float = Field(1.2, gt=0, description="compute time of one iteration at full clocks")
+    allreduce_bytes: float = Field(
+        14e9, gt=0, description="gradient bytes that each GPU's ring carries in one iteration"
+    )
+    load_bytes: float = Field(0.6e9, ge=0, description="bytes that each host reads from the file system per iteration")
+    checkpoint_period_s: float = Field(240.0, gt=0, description="time between two checkpoints of a job")
+    checkpoint_bytes: float = Field(60e9, gt=0, description="bytes that each host writes in one checkpoint")
+    lifetime_s: float = Field(1500.0, gt=0, description="how long a job runs before the next one takes its hosts")
+    gap_s: float = Field(20.0, ge=0, description="idle time between two jobs on the same hosts")
+
+
+class SimulatorConfig(BaseModel):
+    """The plant. Numbers left at 0 follow from ``hosts``."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    hosts: int = Field(8, ge=2, le=1024, description="GPU hosts")
+    gpus_per_host: int = Field(8, ge=1, le=8, description="GPUs, and as many NICs, of a host")
+    hosts_per_pod: int = Field(0, ge=0, description="hosts that share their leaves; 0: 16, or half the hosts if fewer")
+    rails_per_leaf: int = Field(
+        0, ge=0, le=8, description="NIC positions that one leaf serves; 0: 2 up to 16 hosts, else 1"
+    )
+    spines: int = Field(
+        0, ge=0, le=128, description="spine switches; 0: 4 up to 16 hosts, else half the number of hosts"
+    )
+    hosts_per_rack: int = Field(4, ge=1, description="hosts in one rack (one power feed)")
+    storage_servers: int = Field(2, ge=1, le=64, description="object storage servers (OSS), two NICs each")
+    targets_per_server: int = Field(2, ge=1, le=16, description="storage targets (OST) of one server")
+    filesystem: str = Field("scratch", description="name of the parallel file system")
+    nic_gbps: float = Field(400.0, gt=0, description="speed of host NICs and leaf host ports")
+    uplink_gbps: float = Field(0.0, ge=0, description="speed of leaf–spine links; 0: 800 up to 16 hosts, else 400")
+    jobs: JobMix = JobMix()
+    seed: int = Field(1, ge=0, description="fixes UUIDs, noise, random fault targets")
+    step_ms: int = Field(5, ge=1, le=50, description="internal step of the model")
+    interval_s: float = Field(10.0, gt=0, description="how often the plant is read: clears the interval peaks")
+
+    @model_validator(mode="after")
+    def _fits(self) -> "SimulatorConfig":
+        if self.gpus_per_host % self.leaf_rails:
+            raise ValueError(f"rails_per_leaf {self.leaf_rails}: must divide gpus_per_host {self.gpus_per_host}")
+        return self
+
+    @property
+    def pod_hosts(self) -> int:
+        return self.hosts_per_pod or min(16, max(1, math.ceil(self.hosts / 2)))
+
+    @property
+    def leaf_rails(self) -> int:
+        return self.rails_per_leaf or (math.gcd(2, self.gpus_per_host) if self.hosts <= 16 else 1)
+
+    @property
+    def spine_count(self) -> int:
+        return self.spines or (4 if self.hosts <= 16 else max(4, self.hosts // 2))
+
+    @property
+    def uplink_bits_per_second(self) -> float:
+        return 1e9 * (self.uplink_gbps or (800.0 if self.hosts <= 16 else 400.0))
