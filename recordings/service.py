@@ -1,0 +1,107 @@
+"""The recorder as a stage: the bus into a recording."""
+
+import asyncio
+import contextlib
+import time
+
+import structlog
+
+from recordings.config import RecordingConfig
+from recordings.format import Manifest, read_manifest
+from recordings.writer import RecordingWriter
+from telemetry import topics
+from telemetry.bus.base import Bus, Gap, Offsets, Record
+from telemetry.codec import BatchDecoder
+from telemetry.errors import BadInput
+
+log = structlog.get_logger()
+
+TOPICS = (topics.SAMPLES, topics.TOPOLOGY, topics.CHANGES)
+_KIND_OF = {topics.TOPOLOGY.name: "topology", topics.CHANGES.name: "change"}
+
+
+class RecorderService:
+    """Records until stopped; what was gathered is on the disk when ``stop`` returns.
+
+    cluster, program: written into the manifest of a new recording.
+    """
+
+    def __init__(self, config: RecordingConfig, bus: Bus, *, cluster: str = "", program: str = "") -> None:
+        self._config = config
+        self._bus = bus
+        self._new = Manifest(cluster=cluster, program=program)
+        self._decoder = BatchDecoder()
+        self._writer: RecordingWriter | None = None
+        self._offsets: Offsets = {}
+        self._gaps: tuple[str, ...] = ()
+        self._task: asyncio.Task[None] | None = None
+        self._opened_s = 0.0
+        self.unreadable = 0
+
+    async def start(self) -> None:
+        self._config.path.mkdir(parents=True, exist_ok=True)
+        known = (self._config.path / "manifest.json").exists()
+        manifest = await asyncio.to_thread(read_manifest, self._config.path) if known else self._new
+        self._offsets = {_split(place): offset for place, offset in manifest.offsets.items()}
+        self._gaps = manifest.gaps
+        self._writer = RecordingWriter(self._config.path, manifest)
+        self._task = asyncio.create_task(self._follow(self._writer))
+
+    async def stop(self) -> None:
+        if self._task is None:
+            return
+        self._task.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await self._task
+        self._task = None
+        assert self._writer is not None
+        await self._close_slice(self._writer)
+
+    @property
+    def samples_recorded(self) -> int:
+        """On the disk."""
+        return sum(part.samples for part in self._writer.manifest.slices) if self._writer else 0
+
+    async def _follow(self, writer: RecordingWriter) -> None:
+        reader = self._bus.consume(TOPICS, dict(self._offsets))
+        self._opened_s = time.monotonic()
+        try:
+            while True:
+                try:
+                    records = await reader.poll(wait_s=0.5)
+                except Gap as gap:
+                    self._gaps = (*self._gaps, str(gap))
+                    continue
+                for record in records:
+                    self._add(writer, record)
+                if self._slice_is_full(writer):
+                    await self._close_slice(writer)
+        finally:
+            await reader.stop()
+
+    def _add(self, writer: RecordingWriter, record: Record) -> None:
+        self._offsets[record.topic, record.partition] = record.offset + 1
+        if record.value is None:
+            return
+        if record.topic != topics.SAMPLES.name:
+            writer.add_fact(_KIND_OF[record.topic], record.value)
+            return
+        try:
+            writer.add_batch(self._decoder.decode(record.value, record.headers))
+        except BadInput as error:  # the analytics stage sends it to the dead letters
+            self.unreadable += 1
+            log.warning("record not recorded", partition=record.partition, offset=record.offset, error=str(error))
+
+    def _slice_is_full(self, writer: RecordingWriter) -> bool:
+        too_old = time.monotonic() - self._opened_s >= self._config.slice_s
+        return too_old or writer.samples_held >= self._config.slice_samples_max
+
+    async def _close_slice(self, writer: RecordingWriter) -> None:
+        offsets = {f"{topic}/{partition}": offset for (topic, partition), offset in self._offsets.items()}
+        await asyncio.to_thread(writer.close_slice, offsets, self._gaps)
+        self._opened_s = time.monotonic()
+
+
+def _split(place: str) -> tuple[str, int]:
+    topic, _, partition = place.rpartition("/")
+    return topic, int(partition)

@@ -1,0 +1,97 @@
+"""Records into slices: gathers what came, writes a slice when told."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from recordings.format import SCHEMAS, Manifest, Slice, write_manifest, write_table
+from telemetry.samples import SampleBatch
+from telemetry.series import SeriesTable
+
+
+@dataclass
+class _Open:
+    """The slice that is being gathered."""
+
+    batches: list[tuple[int, SampleBatch]] = field(default_factory=list)
+    facts: list[tuple[int, str, bytes]] = field(default_factory=list)
+    samples: int = 0
+
+    @property
+    def place(self) -> int:
+        return len(self.batches) + len(self.facts)
+
+
+class RecordingWriter:
+    """Writes one recording folder; continues the one that is there. Not for two processes at once."""
+
+    def __init__(self, path: Path, manifest: Manifest) -> None:
+        self._path = path
+        self.manifest = manifest
+        self._open = _Open()
+
+    @property
+    def samples_held(self) -> int:
+        """Samples that are not on the disk yet."""
+        return self._open.samples
+
+    def add_batch(self, batch: SampleBatch) -> None:
+        self._open.batches.append((self._open.place, batch))
+        self._open.samples += len(batch)
+
+    def add_fact(self, kind: str, record: bytes) -> None:
+        """kind: ``topology`` or ``change``; record: its JSON as it was on the bus."""
+        self._open.facts.append((self._open.place, kind, record))
+
+    def close_slice(self, offsets: dict[str, int], gaps: tuple[str, ...]) -> None:
+        """Everything gathered so far, and the bus offsets behind it, durable as one step."""
+        gathered, self._open = self._open, _Open()
+        slices = self.manifest.slices
+        if gathered.place:
+            slices = (*slices, self._write(f"{len(slices):06d}", gathered))
+        self.manifest = self.manifest.model_copy(update={"slices": slices, "offsets": offsets, "gaps": gaps})
+        write_manifest(self._path, self.manifest)
+
+    def _write(self, name: str, gathered: _Open) -> Slice:
+        folder = self._path / name
+        folder.mkdir(parents=True, exist_ok=True)  # a torn slice of a crash is overwritten: no manifest names it
+        batches = [batch for _, batch in gathered.batches]
+        frames = {
+            "batches.parquet": _batch_rows(gathered.batches),
+            "samples.parquet": _sample_rows(batches),
+            "tables.parquet": _table_rows({batch.table: None for batch in batches}),
+            "facts.parquet": pl.DataFrame(gathered.facts, schema=SCHEMAS["facts.parquet"], orient="row"),
+        }
+        times = [batch.collection.collected_ns for batch in batches]
+        return Slice(
+            name=name,
+            first_ns=min(times, default=0),
+            last_ns=max(times, default=0),
+            samples=gathered.samples,
+            files=tuple(write_table(folder, file, frame) for file, frame in frames.items()),
+        )
+
+
+def _batch_rows(placed: list[tuple[int, SampleBatch]]) -> pl.DataFrame:
+    rows = [
+        (place, batch.table.digest, c.epoch_ns, c.seq, c.collected_ns, c.duration_s, c.down, len(batch))
+        for place, batch in placed
+        for c in (batch.collection,)
+    ]
+    return pl.DataFrame(rows, schema=SCHEMAS["batches.parquet"], orient="row")
+
+
+def _sample_rows(batches: list[SampleBatch]) -> pl.DataFrame:
+    empty = [(np.empty(0, np.int64), np.empty(0, np.uint32), np.empty(0, np.float64))]
+    columns = zip(*([(batch.times_ns, batch.series, batch.values) for batch in batches] or empty), strict=True)
+    schema = SCHEMAS["samples.parquet"]
+    return pl.DataFrame(
+        {name: np.concatenate(parts) for name, parts in zip(schema, columns, strict=True)}, schema=schema
+    )
+
+
+def _table_rows(tables: dict[SeriesTable, None]) -> pl.DataFrame:
+    rows = [(table.digest, table.target, table.device, list(table.keys)) for table in tables]
+    return pl.DataFrame(rows, schema=SCHEMAS["tables.parquet"], orient="row")
