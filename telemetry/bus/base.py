@@ -88,6 +88,12 @@ class Bus(Protocol):
         """
         ...
 
+    async def offsets_since(self, topics: Sequence[Topic], since_ns: int) -> Offsets:
+        """For every partition, the offset of the first record appended at or after ``since_ns`` (bus wall clock); the
+        end where there is none yet. Waits for the bus; raises Unavailable after the engine's deadline.
+        """
+        ...
+
     def consume(self, topics: Sequence[Topic], start: Offsets) -> Consumption:
         """Reads all partitions of ``topics`` from ``start``. Needs no group: scale-out is by assigning partitions."""
         ...
