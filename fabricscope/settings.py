@@ -4,15 +4,15 @@ import os
 from pathlib import Path
 from typing import Any
 
+from alerts.config import AlertingConfig
+from export.remote_write.config import RemoteWriteConfig
+from ingest.config import IngestConfig
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
-from alerts.config import AlertingConfig
 from analytics.config import AnalyticsConfig
-from export.remote_write.config import RemoteWriteConfig
 from fabricscope.api.config import ApiConfig
 from fabricscope.marked_yaml import load_marked, locate
-from ingest.config import IngestConfig
 from recordings.config import RecordingConfig
 from telemetry.bus.config import BusConfig
 from telemetry.errors import ConfigError

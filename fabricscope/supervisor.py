@@ -1,0 +1,93 @@
+"""Child processes of ``fabricscope run``: started, restarted when they die, stopped together."""
+
+import asyncio
+import contextlib
+import os
+import signal
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import structlog
+
+log = structlog.get_logger()
+
+STOP_S = 10.0
+RESTART_WAIT_MAX_S = 30.0
+HEALTHY_AFTER_S = 30.0
+SUPERVISED = "FABRICSCOPE_SUPERVISED"
+"""Set for the children: they stop by themselves when their parent is gone."""
+
+
+class Child:
+    """One ``fabricscope`` command, kept alive until ``stop``. Its output goes to a log file."""
+
+    def __init__(self, name: str, arguments: Sequence[str], log_path: Path) -> None:
+        self.name = name
+        self.log_path = log_path
+        self.restarts = 0
+        self._arguments = arguments
+        self._process: asyncio.subprocess.Process | None = None
+        self._task: asyncio.Task[None] | None = None
+
+    @property
+    def pid(self) -> int | None:
+        return self._process.pid if self._process and self._process.returncode is None else None
+
+    async def start(self) -> None:
+        self._task = asyncio.create_task(self._keep_alive())
+
+    async def stop(self) -> None:
+        """SIGTERM, and SIGKILL when that was not enough."""
+        if self._task is None:
+            return
+        self._task.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await self._task
+        self._task = None
+        process = self._process
+        if process is None or process.returncode is not None:
+            return
+        with contextlib.suppress(ProcessLookupError):
+            process.send_signal(signal.SIGTERM)
+            try:
+                await asyncio.wait_for(process.wait(), STOP_S)
+            except TimeoutError:
+                process.kill()
+                await process.wait()
+
+    async def _keep_alive(self) -> None:
+        loop = asyncio.get_running_loop()
+        wait_s = 0.5
+        while True:
+            started_s = loop.time()
+            code = await self._run_once()
+            wait_s = 0.5 if loop.time() - started_s > HEALTHY_AFTER_S else min(wait_s * 2, RESTART_WAIT_MAX_S)
+            log.error("stage ended", stage=self.name, exit_code=code, restart_in_s=wait_s, log=str(self.log_path))
+            await asyncio.sleep(wait_s)
+            self.restarts += 1
+
+    async def _run_once(self) -> int:
+        self.log_path.parent.mkdir(parents=True, exist_ok=True)
+        with self.log_path.open("ab") as output:
+            self._process = await asyncio.create_subprocess_exec(
+                sys.executable,
+                "-m",
+                "fabricscope",
+                *self._arguments,
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+                env={**os.environ, SUPERVISED: "1"},
+                start_new_session=True,  # Ctrl-C reaches the parent alone, which stops the children in order
+            )
+        return await self._process.wait()
+
+
+async def parent_is_gone() -> None:
+    """Returns when the process that started this one has died; never when nobody supervises it."""
+    if SUPERVISED not in os.environ:
+        await asyncio.Event().wait()
+    parent = os.getppid()
+    while os.getppid() == parent:  # noqa: ASYNC110  # the kernel offers no event for it that works without a signal
+        await asyncio.sleep(1)

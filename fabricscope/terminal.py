@@ -1,0 +1,52 @@
+"""An incident as a person reads it in a terminal."""
+
+from datetime import UTC, datetime
+
+from rich.console import Group
+from rich.panel import Panel
+from rich.table import Table
+from rich.text import Text
+
+from telemetry.findings import Evidence
+from telemetry.incidents import Incident, IncidentState, Severity
+
+_COLOURS = {Severity.CRITICAL: "red", Severity.WARNING: "yellow", Severity.INFO: "cyan"}
+EVIDENCE_SHOWN = 3
+
+
+def incident_panel(incident: Incident) -> Panel:
+    """What broke first, the evidence for it, what it reaches and costs, and what to do."""
+    resolved = incident.state is IncidentState.RESOLVED
+    colour = "green" if resolved else _COLOURS[incident.severity]
+    rows = Table.grid(padding=(0, 2))
+    rows.add_column(style="bold", no_wrap=True)
+    rows.add_column(overflow="fold")
+    rows.add_row("Root", str(incident.root))
+    rows.add_row("Since", f"{_clock(incident.onset_ns)} UTC, first symptom: {incident.first_symptom}")
+    for number, evidence in enumerate(incident.evidence[:EVIDENCE_SHOWN]):
+        rows.add_row("" if number else "Evidence", _against_normal(evidence))
+    rows.add_row("Blast radius", _blast(incident))
+    for number, other in enumerate(incident.alternatives[:2]):
+        rows.add_row(
+            "" if number else "Or else", f"{other.kind} at {other.root.name} ({other.confidence:.0%}): {other.reason}"
+        )
+    rows.add_row("Do first", incident.action)
+    if incident.gaps:
+        rows.add_row("Data gaps", "; ".join(incident.gaps))
+    state = f"{incident.state.value.upper()} · {incident.kind} · confidence {incident.confidence:.0%} · {incident.id}"
+    return Panel(Group(Text(incident.title, style=f"bold {colour}"), Text(), rows), title=state, border_style=colour)
+
+
+def _against_normal(evidence: Evidence) -> Text:
+    normal = "no normal learned yet" if evidence.normal is None else f"normal {evidence.normal:.3g}"
+    return Text.assemble((f"{evidence.value:.3g} {evidence.unit}", "bold"), f" ({normal})  ", (evidence.series, "dim"))
+
+
+def _blast(incident: Incident) -> str:
+    blast = incident.blast
+    reach = f"{len(blast.gpus)} GPUs, {len(blast.nodes)} nodes, {len(blast.links)} links, {len(blast.jobs)} jobs"
+    return f"{reach}; {incident.gpu_seconds / 3600:.2f} GPU-hours lost so far"
+
+
+def _clock(time_ns: int) -> str:
+    return datetime.fromtimestamp(time_ns / 1e9, UTC).strftime("%H:%M:%S")
