@@ -27,6 +27,7 @@ class Down(StrEnum):
     TOO_MANY_SERIES = "too_many_series"
     BAD_ENCODING = "bad_encoding"
     BAD_FORMAT = "bad_format"
+    NO_SAMPLES = "no_samples"  # it answered, with nothing that the catalogue knows
     SILENT = "silent"
     CLOSED = "closed"
 
