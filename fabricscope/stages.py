@@ -38,7 +38,7 @@ class Stage(StrEnum):
     ANALYTICS = "analytics"
     ALERTS = "alerts"
     EXPORT = "export"
-    RECORD = "record"
+    RECORDER = "recorder"
     API = "api"
 
 
@@ -47,7 +47,7 @@ _BUILD: dict[Stage, Callable[[Settings, Bus], Service]] = {
     Stage.ANALYTICS: lambda settings, bus: AnalyticsService(settings.analytics, bus, time.time_ns),
     Stage.ALERTS: lambda settings, bus: AlertsService(settings.alerting, bus, time.time_ns),
     Stage.EXPORT: lambda settings, bus: ExportService(settings.remote_write, bus, time.time_ns),
-    Stage.RECORD: lambda settings, bus: RecorderService(settings.recording, bus, time.time_ns),
+    Stage.RECORDER: lambda settings, bus: RecorderService(settings.recording, bus, time.time_ns),
     Stage.API: lambda settings, bus: ApiService(settings.api, bus),
 }
 

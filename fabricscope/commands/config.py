@@ -1,0 +1,54 @@
+"""``fabricscope config print``: a settings file with every key, its default and its meaning."""
+
+from typing import Any, get_args
+
+import typer
+import yaml
+from pydantic import BaseModel
+from pydantic_core import PydanticUndefined
+
+from fabricscope.settings import Settings
+
+app = typer.Typer(help="Settings.", no_args_is_help=True)
+
+
+@app.command("print")
+def print_config() -> None:
+    """Print all settings with their defaults and meanings, as YAML."""
+    print("# Settings of Fabricscope: every key with its default. Keep what you change.")
+    for line in _describe(Settings, 0):
+        print(line)
+
+
+def _describe(model: type[BaseModel], depth: int) -> list[str]:
+    lines = []
+    for name, entry in model.model_fields.items():
+        inside = _model_in(entry.annotation)
+        key = entry.alias or name
+        indent = "  " * depth
+        if entry.description:
+            lines.append(f"{indent}# {entry.description}")
+        if inside is None:
+            lines.append(f"{indent}{key}: {_value(entry.get_default(call_default_factory=True))}")
+        elif isinstance(entry.default, BaseModel):
+            lines += [f"{indent}{key}:", *_describe(inside, depth + 1)]
+        else:  # optional, or a list: shown as an example that is commented out
+            lines += [f"{indent}# {key}:", *(f"{indent}#{line[len(indent) :]}" for line in _describe(inside, depth + 1))]
+    return lines
+
+
+def _model_in(annotation: Any) -> type[BaseModel] | None:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation
+    return next((model for part in get_args(annotation) if (model := _model_in(part))), None)
+
+
+def _value(default: Any) -> str:
+    if default is PydanticUndefined:
+        return "# required"
+    plain = default if isinstance(default, bool | int | float | None) else default
+    if isinstance(plain, tuple | frozenset):
+        plain = list(plain)
+    elif not isinstance(plain, bool | int | float | dict | list | None):
+        plain = str(plain)
+    return yaml.safe_dump(plain, default_flow_style=True, width=1000).removesuffix("\n...\n").strip()

@@ -1,0 +1,82 @@
+"""All stages of one machine as child processes, and their incidents on the terminal."""
+
+import asyncio
+import contextlib
+import signal
+from collections.abc import Sequence
+from pathlib import Path
+
+from rich.console import Console
+
+from fabricscope.settings import Settings, load_settings
+from fabricscope.stages import Stage
+from fabricscope.supervisor import Child
+from fabricscope.terminal import incident_panel
+from telemetry import topics
+from telemetry.bus.base import Bus, Gap
+from telemetry.bus.open import open_bus
+from telemetry.facts import decode_fact
+from telemetry.incidents import Incident, IncidentState
+
+
+async def run_tree(config_file: Path, first: Sequence[Child] = ()) -> None:
+    """Until Ctrl-C or SIGTERM. first: children to start before the stages (the simulator)."""
+    settings = load_settings(config_file)
+    console = Console()
+    stopping = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, stopping.set)
+    children = [*first, *stage_children(config_file, settings)]
+    bus = open_bus(settings.bus)
+    try:
+        for child in children:
+            await child.start()
+        await bus.start()
+        console.print(f"NOC page and API: [bold]http://{settings.api.host}:{settings.api.port}[/]   (Ctrl-C stops everything)")
+        watching = asyncio.create_task(print_incidents(bus, console))
+        await stopping.wait()
+        watching.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await watching
+    finally:
+        console.print("Stopping…")
+        await asyncio.gather(*(child.stop() for child in children))
+        await bus.stop()
+        console.print("Stopped.")
+
+
+def stage_children(config_file: Path, settings: Settings) -> list[Child]:
+    """A child for each stage that the settings ask for."""
+    wanted = {
+        Stage.INGEST: True,
+        Stage.ANALYTICS: True,
+        Stage.ALERTS: bool(settings.alerting.receivers),
+        Stage.EXPORT: bool(settings.remote_write),
+        Stage.RECORDER: settings.recording is not None,
+        Stage.API: True,
+    }
+    logs = settings.general.data_dir / "logs"
+    return [
+        Child(stage.value, [stage.value, "--config.file", str(config_file)], logs / f"{stage.value}.log")
+        for stage, is_wanted in wanted.items()
+        if is_wanted
+    ]
+
+
+async def print_incidents(bus: Bus, console: Console) -> None:
+    """Each incident when it fires and when it is resolved, once."""
+    reader = bus.consume([topics.INCIDENTS], {})
+    shown: set[tuple[str, IncidentState]] = set()
+    try:
+        while True:
+            with contextlib.suppress(Gap):
+                for record in await reader.poll():
+                    if record.value is None:
+                        continue
+                    incident = decode_fact(record.value, Incident)
+                    if incident.state is not IncidentState.PENDING and (incident.id, incident.state) not in shown:
+                        shown.add((incident.id, incident.state))
+                        console.print(incident_panel(incident))
+    finally:
+        await reader.stop()
