@@ -34,7 +34,7 @@ _WEBHOOK = """\
 
 
 class Alertmanager:
-    """One Alertmanager process. ``kill`` is kill -9; after it or ``stop``, ``start`` goes on with the same data and port.
+    """One Alertmanager process; after ``stop`` or ``kill``, ``start`` goes on with the same data and port.
 
     webhook_url: where it sends its own notifications, '' for nowhere.
     """

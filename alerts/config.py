@@ -1,0 +1,69 @@
+"""Settings of the alerts stage."""
+
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from alerts.dispatch import Rules
+from alerts.lifecycle import Policy
+from alerts.receivers.build import ReceiverConfig
+from alerts.route import Route
+
+_NS_PER_S = 1_000_000_000
+
+
+class AlertingConfig(BaseModel):
+    """Who is told about incidents, how, and how often at most."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+    cluster: str = Field(default="cluster", max_length=64, description="Label `cluster` of every alert.")
+    folder: Path = Field(default=Path("data/alerts"), description="Where the outbox and the silences are kept.")
+    external_url: str = Field(default="", pattern=r"^(https?://.*)?$", description="Where people reach our API.")
+    receivers: tuple[ReceiverConfig, ...] = Field(default=(), description="The places where people are told.")
+    routes: tuple[Route, ...] = Field(default=(), description="First that fits decides; without one, everyone is told.")
+    fallback: str = Field(default="", description="Receiver that is told what another one refused or let expire.")
+    quiet_s: float = Field(default=1800, ge=0, description="At most one page an incident in this time.")
+    update_quiet_s: float = Field(default=300, ge=0, description="At most one change of root an incident in this time.")
+    pages_max: int = Field(default=20, ge=1, description="Pages at most within pages_window_s; the rest wait.")
+    pages_window_s: float = Field(default=600, ge=0, description="See pages_max.")
+    remember_s: float = Field(default=86_400, ge=60, description="How long a resolved incident is known.")
+    incidents_max: int = Field(default=50_000, ge=1, description="Incidents known at a time.")
+    ttl_s: float = Field(default=86_400, ge=60, description="How long a delivery is tried before the fallback has it.")
+    retry_first_s: float = Field(default=1.0, gt=0, description="Wait after the first failure; it doubles from there.")
+    retry_most_s: float = Field(default=300.0, gt=0, le=3600, description="Longest wait between two attempts.")
+    queue_max: int = Field(default=10_000, ge=1, description="Deliveries that may wait for one receiver.")
+    reserve_bytes: int = Field(
+        default=256 * 1024 * 1024, ge=0, description="Disk space kept free for the outbox when the disk fills up."
+    )
+
+    @model_validator(mode="after")
+    def _names_fit(self) -> "AlertingConfig":
+        names = [receiver.name for receiver in self.receivers]
+        if len(set(names)) < len(names):
+            raise ValueError(f"receivers: two have the same name: {', '.join(sorted(names))}")
+        asked = {name for route in self.routes for name in route.receivers} | ({self.fallback} - {""})
+        if unknown := asked - set(names):
+            known = ", ".join(sorted(names)) or "none"
+            raise ValueError(f"no receiver is called {', '.join(sorted(unknown))}; there are: {known}")
+        return self
+
+    def rules(self) -> Rules:
+        """The part that decides."""
+        names = frozenset(receiver.name for receiver in self.receivers)
+        policy = Policy(_ns(self.quiet_s), _ns(self.update_quiet_s))
+        return Rules(
+            cluster=self.cluster,
+            receivers=names,
+            # a fallback stands by, unless it is all there is
+            everyone=tuple(sorted(names - {self.fallback} or names)),
+            routes=self.routes,
+            policy=policy,
+            pages_max=self.pages_max,
+            pages_window_ns=_ns(self.pages_window_s),
+            remember_ns=_ns(self.remember_s),
+            incidents_max=self.incidents_max,
+        )
+
+
+def _ns(seconds: float) -> int:
+    return int(seconds * _NS_PER_S)

@@ -1,0 +1,55 @@
+"""Notification: one thing that people are told about one incident."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cache
+
+import orjson
+from pydantic import TypeAdapter
+
+from telemetry.incidents import Incident
+
+
+class Action(StrEnum):
+    FIRE = "fire"
+    UPDATE = "update"  # the page that is open changed materially: worse, or another root
+    RESOLVE = "resolve"
+
+
+@dataclass(frozen=True, slots=True)
+class Notification:
+    """What was decided to be told, as of ``at_ns``.
+
+    sequence: 1, 2, 3, … within the incident; with the incident's id it is the key by which receivers drop repetitions.
+    labels:   of the alert. replaces: labels of the alert that this one takes the place of; empty for none.
+    held:     other incidents that wait for the page budget at this moment.
+    """
+
+    incident: Incident
+    action: Action
+    sequence: int
+    at_ns: int
+    labels: Mapping[str, str]
+    replaces: Mapping[str, str]
+    held: int = 0
+
+    @property
+    def key(self) -> str:
+        """
+        The same for every repetition of this notification, different for any other one.
+        """
+        return f"{self.incident.id}:{self.sequence}"
+
+
+def encode_notification(notification: Notification) -> bytes:
+    return orjson.dumps(notification)
+
+
+def decode_notification(value: bytes) -> Notification:
+    return _adapter().validate_json(value)
+
+
+@cache
+def _adapter() -> TypeAdapter[Notification]:
+    return TypeAdapter(Notification)

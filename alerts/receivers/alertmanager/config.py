@@ -1,0 +1,20 @@
+"""Settings of the Alertmanager receiver."""
+
+from typing import Literal
+
+from pydantic import Field
+
+from alerts.receivers.http import HttpConfig
+
+
+class AlertmanagerConfig(HttpConfig):
+    """An Alertmanager, by its address up to and without ``/api/v2``. A cluster of them: one receiver for each."""
+
+    type: Literal["alertmanager"] = "alertmanager"
+    name: str = Field(default="alertmanager", pattern=r"^[a-zA-Z0-9_-]{1,64}$", description="Name within the settings.")
+    resend_s: float = Field(default=60.0, gt=0, le=240, description="How often open alerts are sent again.")
+    hold_s: float = Field(
+        default=900.0,
+        ge=300,
+        description="How long Alertmanager keeps an alert open when nothing more comes from us.",
+    )

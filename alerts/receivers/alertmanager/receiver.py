@@ -1,0 +1,52 @@
+"""Sends incidents to a real Alertmanager, one alert an incident."""
+
+from collections.abc import Sequence
+
+import orjson
+
+from alerts.notification import Notification
+from alerts.receivers.alertmanager.config import AlertmanagerConfig
+from alerts.receivers.alertmanager.render import alerts_of
+from alerts.receivers.base import Later
+from alerts.receivers.http import HttpSender
+
+ALERTS_PER_REQUEST = 64
+_NS_PER_S = 1_000_000_000
+
+
+class AlertmanagerReceiver:
+    """Alertmanager's own rules do the rest: grouping, silences, who is on call."""
+
+    def __init__(self, config: AlertmanagerConfig, external_url: str) -> None:
+        self._config = config
+        self._external_url = external_url
+        self._http = HttpSender(config.name, config)
+
+    @property
+    def name(self) -> str:
+        return self._config.name
+
+    @property
+    def refresh_s(self) -> float:
+        return self._config.resend_s
+
+    async def start(self) -> None:
+        await self._http.start()
+
+    async def stop(self) -> None:
+        await self._http.stop()
+
+    async def notify(self, notification: Notification, now_ns: int) -> None:
+        await self._post([notification], now_ns)
+
+    async def refresh(self, notifications: Sequence[Notification], now_ns: int) -> None:
+        for begin in range(0, len(notifications), ALERTS_PER_REQUEST):
+            await self._post(notifications[begin : begin + ALERTS_PER_REQUEST], now_ns)
+
+    async def _post(self, notifications: Sequence[Notification], now_ns: int) -> None:
+        hold_ns = int(self._config.hold_s * _NS_PER_S)
+        alerts = [alert for each in notifications for alert in alerts_of(each, now_ns, hold_ns, self._external_url)]
+        said = await self._http.post("/api/v2/alerts", orjson.dumps(alerts), {})
+        # Alertmanager answers 200 without a body; a page of HTML is some proxy's login
+        if said.lstrip()[:1] == "<":
+            raise Later(f"{self.name}: something that is not an Alertmanager answered")

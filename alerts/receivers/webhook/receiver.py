@@ -1,0 +1,48 @@
+"""Posts notifications to a webhook, signed, with the key by which it can drop repetitions."""
+
+from collections.abc import Sequence
+
+from alerts.notification import Notification
+from alerts.receivers.http import HttpSender, read_secret
+from alerts.receivers.webhook.config import WebhookConfig
+from alerts.receivers.webhook.render import body_of, signature
+
+KEY_HEADER = "X-Fabricscope-Key"
+TIMESTAMP_HEADER = "X-Fabricscope-Timestamp"
+SIGNATURE_HEADER = "X-Fabricscope-Signature"
+_NS_PER_S = 1_000_000_000
+
+
+class WebhookReceiver:
+    """One POST a notification; nothing is repeated unless it may have been lost."""
+
+    def __init__(self, config: WebhookConfig, external_url: str) -> None:
+        self._config = config
+        self._external_url = external_url
+        self._http = HttpSender(config.name, config)
+
+    @property
+    def name(self) -> str:
+        return self._config.name
+
+    @property
+    def refresh_s(self) -> float:
+        return 0.0
+
+    async def start(self) -> None:
+        await self._http.start()
+
+    async def stop(self) -> None:
+        await self._http.stop()
+
+    async def notify(self, notification: Notification, now_ns: int) -> None:
+        body = body_of(notification, self.name, self._external_url)
+        now_s = now_ns // _NS_PER_S
+        headers = {KEY_HEADER: notification.key, TIMESTAMP_HEADER: str(now_s)}
+        if self._config.secret_file is not None:
+            secret = read_secret(self.name, self._config.secret_file)
+            headers[SIGNATURE_HEADER] = signature(secret, now_s, body)
+        await self._http.post("", body, headers)
+
+    async def refresh(self, notifications: Sequence[Notification], now_ns: int) -> None:
+        """A webhook keeps what it was told."""

@@ -1,0 +1,185 @@
+"""Works off one receiver's queue: one delivery at a time, in order per incident, repeated until it is taken."""
+
+import asyncio
+import random
+import sqlite3
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import structlog
+
+from alerts import metrics
+from alerts.metrics import DropReason
+from alerts.notification import Action
+from alerts.one_thread import OneThread
+from alerts.outbox import Delivery, Outbox
+from alerts.receivers.base import Later, Receiver, Rejected
+from telemetry.retry import wait_s
+
+IDLE_S_MAX = 60.0
+log = structlog.get_logger("alerts")
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How long a delivery is tried (``ttl_ns``) and how far apart."""
+
+    ttl_ns: int
+    first_s: float
+    most_s: float
+
+
+@dataclass(slots=True)
+class _Attempts:
+    failures: int = 0
+    due_s: float = 0.0
+
+
+class Sender:
+    """The only one that talks to its receiver, so that a repeated alert never overtakes its resolve.
+
+    Timers are monotonic: a step of the wall clock neither repeats nor delays anything.
+    """
+
+    def __init__(
+        self,
+        receiver: Receiver,
+        outbox: Outbox,
+        off_loop: OneThread,
+        fallback: str,
+        patience: Patience,
+        clock: Callable[[], int],
+    ) -> None:
+        self.receiver = receiver
+        self.wake = asyncio.Event()
+        self.problem: str | None = None
+        self.on_fallback: Callable[[], None] = lambda: None
+        self._outbox = outbox
+        self._off_loop = off_loop
+        self._fallback = fallback
+        self._patience = patience
+        self._clock = clock
+        self._attempts: dict[int, _Attempts] = {}
+        self._all = _Attempts()
+        self._refresh_due_s = 0.0
+
+    async def run(self) -> None:
+        """Until it is cancelled; a delivery that is cut off then is repeated under its key after the next start."""
+        while True:
+            self.wake.clear()
+            now_s = time.monotonic()
+            if now_s < self._all.due_s:
+                await asyncio.sleep(self._all.due_s - now_s)
+            else:
+                try:
+                    await self._work(now_s)
+                except sqlite3.Error as error:
+                    self._postpone(self._all, Later(f"outbox: {error}"))
+
+    async def _work(self, now_s: float) -> None:
+        if self.receiver.refresh_s > 0 and now_s >= self._refresh_due_s:
+            await self._refresh()
+        elif (delivery := await self._next(now_s)) is not None:
+            await self._deliver(delivery)
+        else:
+            await self._idle()
+
+    async def _next(self, now_s: float) -> Delivery | None:
+        waiting = [key for key, attempts in self._attempts.items() if attempts.due_s > now_s]
+        heads = await self._off_loop(self._outbox.heads, self.receiver.name, waiting)
+        return heads[0] if heads else None
+
+    async def _idle(self) -> None:
+        dues = [attempts.due_s for attempts in self._attempts.values()]
+        if self.receiver.refresh_s > 0:
+            dues.append(self._refresh_due_s)
+        rest_s = min(IDLE_S_MAX, max(0.0, min(dues, default=float("inf")) - time.monotonic()))
+        try:
+            async with asyncio.timeout(rest_s):
+                await self.wake.wait()
+        except TimeoutError:
+            pass
+
+    async def _deliver(self, delivery: Delivery) -> None:
+        notification, name, now_ns = delivery.notification, self.receiver.name, self._clock()
+        if notification.action is Action.RESOLVE and not await self._off_loop(
+            self._outbox.is_open, name, notification.incident.id
+        ):
+            await self._give_up(delivery, DropReason.NEVER_TOLD)
+            return
+        if now_ns - delivery.created_ns > self._patience.ttl_ns:
+            await self._give_up(delivery, DropReason.EXPIRED)
+            return
+        try:
+            await self.receiver.notify(notification, now_ns)
+        except Rejected as error:
+            self.problem = str(error)
+            await self._give_up(delivery, DropReason.REJECTED)
+        except Later as error:
+            self._postpone(self._attempts.setdefault(delivery.id, _Attempts()), error)
+        except Exception as error:
+            # our own bug with one notification must not end the paging of all others
+            log.exception("receiver failed", receiver=name, key=notification.key)
+            bug = Later(f"{name}: {type(error).__name__}")
+            self._postpone(self._attempts.setdefault(delivery.id, _Attempts()), bug)
+        else:
+            await self._off_loop(self._outbox.done, delivery, self._fallback, now_ns)
+            self._succeeded(delivery.id)
+            metrics.NOTIFICATIONS.labels(name, notification.action).inc()
+            log.info("told", receiver=name, key=notification.key, action=notification.action)
+            self.on_fallback()
+
+    async def _give_up(self, delivery: Delivery, reason: DropReason) -> None:
+        taken = await self._off_loop(self._outbox.give_up, delivery, self._fallback, self._clock())
+        self._attempts.pop(delivery.id, None)
+        if taken:
+            metrics.FALLEN_BACK.labels(self.receiver.name, reason).inc()
+            self.on_fallback()
+        else:
+            metrics.DROPPED.labels(reason).inc()
+        if reason is not DropReason.NEVER_TOLD:
+            log.error(
+                "not told",
+                receiver=self.receiver.name,
+                key=delivery.notification.key,
+                reason=reason,
+                problem=self.problem,
+                fallback=self._fallback if taken else "",
+            )
+
+    async def _refresh(self) -> None:
+        alerts = await self._off_loop(self._outbox.open_alerts, self.receiver.name)
+        self._refresh_due_s = time.monotonic() + self.receiver.refresh_s
+        if not alerts:
+            return
+        try:
+            await self.receiver.refresh(alerts, self._clock())
+        except Rejected as error:
+            self.problem = str(error)
+            log.error("open alerts refused", receiver=self.receiver.name, problem=self.problem)
+        except Later as error:
+            self._postpone(self._all, error)
+            self._refresh_due_s = self._all.due_s
+        else:
+            self._succeeded(None)
+            metrics.REFRESHES.labels(self.receiver.name).inc()
+
+    def _postpone(self, attempts: _Attempts, error: Later) -> None:
+        """The delivery waits for itself, and the receiver as a whole: another delivery may fare better soon."""
+        self.problem = str(error)
+        metrics.FAILURES.labels(self.receiver.name).inc()
+        for each in {id(attempts): attempts, id(self._all): self._all}.values():
+            each.failures += 1
+            each.due_s = time.monotonic() + self._wait_s(each.failures, error.after_s)
+        log.warning("receiver does not answer", receiver=self.receiver.name, problem=self.problem)
+
+    def _wait_s(self, failures: int, asked_s: float | None) -> float:
+        own_s = wait_s(failures, first_s=self._patience.first_s, most_s=self._patience.most_s, chance=random.random())
+        return own_s if asked_s is None else max(own_s, asked_s)
+
+    def _succeeded(self, delivery_id: int | None) -> None:
+        if delivery_id is not None:
+            self._attempts.pop(delivery_id, None)
+        self._all = _Attempts()
+        self.problem = None

@@ -1,0 +1,240 @@
+"""The alerts stage: incidents from the bus, decided, made durable, told."""
+
+import asyncio
+import contextlib
+import os
+import socket
+import sqlite3
+import time
+from collections.abc import Callable, Sequence
+
+import structlog
+
+from alerts import metrics
+from alerts.config import AlertingConfig
+from alerts.dispatch import Dispatch, Dispatcher
+from alerts.metrics import DropReason
+from alerts.one_thread import OneThread
+from alerts.outbox import Outbox
+from alerts.receivers.build import build_receiver
+from alerts.sender import Patience, Sender
+from alerts.silence import Silence, SilenceStore
+from telemetry import topics
+from telemetry.bus.base import Bus, Consumption, Gap, Message, Offsets, Record
+from telemetry.errors import BadInput, ConfigError, Unavailable
+from telemetry.facts import decode_fact, encode_fact
+from telemetry.incidents import Incident
+from telemetry.ledger import StageReport
+from telemetry.topics import Topic
+
+LIVE_PREFIX = "fabricscope."
+REPORT_S = 5.0
+STOP_S_MAX = 5.0
+RECORDS_PER_ROUND = 1000
+log = structlog.get_logger("alerts")
+
+
+class AlertsService:
+    """Consumes incidents and pages people. One process at a time for one ``config.folder``.
+
+    clock: wall clock in nanoseconds. topic: where the incidents come from; only a live one is accepted, so that a
+    replay can never page. ConfigError otherwise, and from ``start`` when the folder or a receiver is not usable.
+    """
+
+    def __init__(
+        self,
+        config: AlertingConfig,
+        bus: Bus,
+        clock: Callable[[], int] = time.time_ns,
+        topic: Topic = topics.INCIDENTS,
+    ) -> None:
+        if not topic.name.startswith(LIVE_PREFIX):
+            raise ConfigError(f"alerts of {topic.name}: only topics of {LIVE_PREFIX}* may page, a replay never does")
+        self.silences = SilenceStore(config.folder)
+        self._config = config
+        self._bus = bus
+        self._clock = clock
+        self._topic = topic
+        self._outbox = Outbox(config.folder, reserve_bytes=config.reserve_bytes, queue_max=config.queue_max)
+        self._off_loop: OneThread | None = None
+        self._senders: dict[str, Sender] = {}
+        self._tasks: list[asyncio.Task[None]] = []
+        self._consumption: Consumption | None = None
+        self._offsets: Offsets = {}
+        self._problem: str | None = None
+        self._started_ns = 0
+        self._read = self._applied = self._duplicates = self._bad = self._untracked = 0
+
+    async def start(self) -> None:
+        self._started_ns = self._clock()
+        self._off_loop = OneThread("alerts-outbox")
+        await self._off_loop(self._outbox.open)
+        self._offsets = await self._off_loop(self._outbox.offsets)
+        dispatcher = Dispatcher(self._config.rules(), await self._off_loop(self._outbox.tracked))
+        for each in self._config.receivers:
+            await self._add_sender(
+                Sender(
+                    build_receiver(each, self._config.external_url),
+                    self._outbox,
+                    self._off_loop,
+                    self._config.fallback,
+                    Patience(int(self._config.ttl_s * 1e9), self._config.retry_first_s, self._config.retry_most_s),
+                    self._clock,
+                )
+            )
+        await self._drop_strangers(self._off_loop)
+        self._consumption = self._bus.consume([self._topic], self._offsets)
+        work = [self._consume(dispatcher, self._consumption, self._off_loop), self._report_often()]
+        work += [sender.run() for sender in self._senders.values()]
+        self._tasks = [asyncio.create_task(each) for each in work]
+        for task in self._tasks:
+            task.add_done_callback(self._ended)
+
+    async def stop(self) -> None:
+        """What is not delivered yet stays in the outbox."""
+        tasks, self._tasks = self._tasks, []
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            await asyncio.wait(tasks, timeout=STOP_S_MAX)
+        if self._consumption is not None:
+            await self._consumption.stop()
+            self._consumption = None
+        for sender in self._senders.values():
+            await sender.receiver.stop()
+        self._senders.clear()
+        if self._off_loop is not None:
+            await self._off_loop(self._outbox.close)
+            await self._off_loop(self.silences.close)
+            self._off_loop.stop()
+            self._off_loop = None
+
+    def healthy(self) -> str | None:
+        """None, or what is wrong, in words."""
+        problems = [sender.problem for sender in self._senders.values()]
+        return "; ".join(filter(None, [self._problem, *problems])) or None
+
+    def report(self) -> StageReport:
+        """Records of incidents are this stage's samples."""
+        return StageReport(
+            stage="alerts",
+            instance=f"{socket.gethostname()}-{os.getpid()}",
+            epoch_ns=self._started_ns,
+            at_ns=self._clock(),
+            samples_in=self._read,
+            samples_out=self._applied,
+            deduplicated=self._duplicates,
+            dropped={DropReason.BAD_RECORD.value: self._bad, DropReason.TOO_MANY.value: self._untracked},
+        )
+
+    async def _add_sender(self, sender: Sender) -> None:
+        await sender.receiver.start()
+        sender.on_fallback = self._wake
+        self._senders[sender.receiver.name] = sender
+
+    async def _drop_strangers(self, off_loop: OneThread) -> None:
+        """Deliveries to receivers that left the configuration go to the fallback, or nowhere."""
+        for name in await off_loop(self._outbox.pending):
+            while name not in self._senders and (heads := await off_loop(self._outbox.heads, name, ())):
+                for delivery in heads:
+                    if not await off_loop(self._outbox.give_up, delivery, self._config.fallback, self._clock()):
+                        metrics.DROPPED.labels(DropReason.UNKNOWN_RECEIVER).inc()
+
+    async def _consume(self, dispatcher: Dispatcher, consumption: Consumption, off_loop: OneThread) -> None:
+        silences: list[Silence] = []
+        while True:
+            try:
+                records = await consumption.poll(records_max=RECORDS_PER_ROUND)
+            except Gap as gap:
+                # a compacted topic keeps the newest version of each incident: nothing that is true now is missing
+                metrics.GAPS.inc()
+                log.warning("gap on the bus", problem=str(gap))
+                continue
+            versions = await self._decode(records)
+            now_ns = self._clock()
+            try:
+                silences = await off_loop(self.silences.current, now_ns)
+            except sqlite3.Error as error:
+                # those known last stay in force: this must not stop the paging of everything else
+                log.error("silences are not readable", problem=str(error))
+            dispatch = dispatcher.weigh(versions, silences, now_ns)
+            offsets = self._offsets | {(each.topic, each.partition): each.offset + 1 for each in records}
+            if records or dispatch.changed or dispatch.tell:
+                await self._make_durable(off_loop, offsets, dispatch, now_ns)
+            dispatcher.accept(dispatch)
+            self._offsets = offsets
+            self._count(len(records), len(versions), dispatch, dispatcher)
+            if dispatch.tell:
+                self._wake()
+
+    async def _decode(self, records: Sequence[Record]) -> list[Incident]:
+        versions = []
+        for record in records:
+            if record.value is None:
+                # the bus forgets an incident; people who were told of it still wait for its resolve
+                continue
+            try:
+                versions.append(decode_fact(record.value, Incident))
+            except BadInput as error:
+                await self._dead_letter(record, error)
+        return versions
+
+    async def _dead_letter(self, record: Record, error: BadInput) -> None:
+        self._bad += 1
+        metrics.DROPPED.labels(DropReason.BAD_RECORD).inc()
+        log.warning("bad record", topic=record.topic, partition=record.partition, offset=record.offset, why=str(error))
+        place = f"{record.topic}/{record.partition}/{record.offset}".encode()
+        headers = {"reason": error.reason.encode(), "from": place}
+        with contextlib.suppress(Unavailable, BadInput):
+            await self._bus.publish(topics.DEADLETTER, [Message(record.key, record.value, headers)])
+
+    async def _make_durable(self, off_loop: OneThread, offsets: Offsets, dispatch: Dispatch, now_ns: int) -> None:
+        """Returns once the round is on disk, however long that takes: what is not durable must not be told."""
+        delay_s = 0.1
+        while True:
+            try:
+                refused = await off_loop(
+                    self._outbox.commit, offsets, dispatch.changed, dispatch.tell, self._config.fallback, now_ns
+                )
+            except sqlite3.Error as error:
+                self._problem = f"outbox: {error}"
+                log.error("outbox does not write", problem=self._problem)
+                await asyncio.sleep(delay_s)
+                delay_s = min(10.0, delay_s * 2)
+                continue
+            self._problem = None
+            for receiver, notification in refused:
+                metrics.DROPPED.labels(DropReason.QUEUE_FULL).inc()
+                log.error("not told", receiver=receiver, key=notification.key, reason=DropReason.QUEUE_FULL)
+            return
+
+    def _count(self, read: int, decoded: int, dispatch: Dispatch, dispatcher: Dispatcher) -> None:
+        self._read += read
+        self._duplicates += dispatch.stale
+        self._untracked += dispatch.untracked
+        self._applied = self._read - self._duplicates - self._untracked - self._bad
+        metrics.RECORDS.inc(read)
+        metrics.DROPPED.labels(DropReason.DUPLICATE).inc(dispatch.stale)
+        metrics.DROPPED.labels(DropReason.TOO_MANY).inc(dispatch.untracked)
+        metrics.HELD.set(dispatch.held)
+        metrics.OPEN.set(dispatcher.firing())
+
+    async def _report_often(self) -> None:
+        assert self._off_loop is not None, "start comes first"
+        while True:
+            await asyncio.sleep(REPORT_S)
+            for name, count in (dict.fromkeys(self._senders, 0) | await self._off_loop(self._outbox.pending)).items():
+                metrics.PENDING.labels(name).set(count)
+            report = self.report()
+            key = f"{report.stage}/{report.instance}".encode()
+            with contextlib.suppress(Unavailable):
+                await self._bus.publish(topics.LEDGER, [Message(key, encode_fact(report))])
+
+    def _wake(self) -> None:
+        for sender in self._senders.values():
+            sender.wake.set()
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        if not task.cancelled() and (error := task.exception()) is not None:
+            self._problem = f"stopped working: {type(error).__name__}"
+            log.error("task ended", exc_info=error)
