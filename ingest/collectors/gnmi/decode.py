@@ -1,0 +1,319 @@
+"""Messages of one target in, columns out. No clock, no I/O: the same messages give the same columns.
+
+Known numeric paths never reach Python (``wire.scan``). What does: the first sight of a path, texts, JSON, deletes.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import orjson
+from google.protobuf.message import DecodeError
+from numpy.typing import NDArray
+
+from ingest.collectors.gnmi.flatten import Flattener, Node
+from ingest.collectors.gnmi.naming import Naming
+from ingest.collectors.gnmi.paths import Elements, below, elements_of
+from ingest.collectors.gnmi.resolve import Resolver, Target
+from ingest.collectors.gnmi.rows import ENDED, Leaf, Rows
+from ingest.collectors.gnmi.values import is_absent, number, scalar_of, state
+from ingest.collectors.gnmi.watch import Fact, Observation, Watch
+from ingest.collectors.gnmi.wire import UNKNOWN, PathTable, Stop, ValueKind, scan
+from ingest.ledger import DropReason
+from telemetry.gnmi import gnmi_pb2
+from telemetry.series import SeriesTable
+
+NS_PER_S = 1_000_000_000
+PAST_NS = 3600 * NS_PER_S
+FUTURE_NS = 300 * NS_PER_S
+_COLUMNS = 8192
+_IGNORED = -1  # in slot_rows: nobody asked for this path
+_ASK = -3  # in slot_rows: Python decides, whatever the kind of value
+
+
+@dataclass(slots=True)
+class Decoded:
+    """What some messages held. rows refer to ``table``; drops: samples of known series that are not in the columns.
+
+    updates: of any path; syncs: sync_responses; malformed: messages that are not gNMI.
+    """
+
+    table: SeriesTable
+    times_ns: NDArray[np.int64]
+    rows: NDArray[np.uint32]
+    values: NDArray[np.float64]
+    drops: Counter[DropReason]
+    observations: list[Observation]
+    updates: int
+    syncs: int
+    malformed: int
+
+    @property
+    def received(self) -> int:
+        """Samples of known series, dropped ones included."""
+        return self.values.size + self.drops.total()
+
+
+@dataclass(slots=True)
+class _Gathered:
+    """What one call has gathered so far, values as the source sent them."""
+
+    chunks: list[tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]] = field(default_factory=list)
+    times: list[int] = field(default_factory=list)
+    rows: list[int] = field(default_factory=list)
+    values: list[float] = field(default_factory=list)
+    drops: Counter[DropReason] = field(default_factory=Counter)
+    observations: list[Observation] = field(default_factory=list)
+    updates: int = 0
+    syncs: int = 0
+    malformed: int = 0
+
+    def columns(self) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]:
+        listed = (np.array(self.times, np.int64), np.array(self.rows, np.int32), np.array(self.values, np.float64))
+        times, rows, values = zip(*self.chunks, listed, strict=True)
+        return np.concatenate(times), np.concatenate(rows), np.concatenate(values)
+
+
+class Decoder:
+    """State of one target: its series, the paths seen and what they mean. Used by one task at a time.
+
+    target: the target's name; device: the label that all its series carry; naming: the sources that it may speak.
+    series_max: more series are left out and counted; four times as many paths are remembered.
+    """
+
+    def __init__(self, target: str, device: str, naming: Naming, series_max: int = 50_000) -> None:
+        self._target, self._device, self._series_max = target, device, series_max
+        self._resolver = Resolver(naming)
+        self._forget()
+
+    @property
+    def table(self) -> SeriesTable:
+        return self._rows.table
+
+    @property
+    def refused(self) -> int:
+        """Paths and series that found no room, and entries of ports that nobody has named yet."""
+        return self._rows.full + self._flattener.refused + self._refused + self._resolver.unnamed
+
+    def decode(self, messages: Sequence[bytes], now_ns: int) -> Decoded:
+        """Serialised SubscribeResponses in the order of their arrival."""
+        if self._resolver.names.version != self._names_version:
+            self._forget()
+        self._purge()
+        gathered = _Gathered()
+        buf = np.frombuffer(b"".join(messages), np.uint8)
+        ends = np.cumsum(np.fromiter(map(len, messages), np.int64, len(messages)))
+        at = 0
+        while at < ends.size:
+            n, at, why, syncs = self._scan(buf, ends, at)
+            gathered.syncs += syncs
+            self._take(buf, n, gathered)
+            if why == Stop.ODD:
+                self._odd(messages[at], gathered)
+                at += 1
+            elif why == Stop.MALFORMED:
+                gathered.malformed += 1
+                at += 1
+            elif why == Stop.FULL and n == 0:
+                self._allocate(2 * self._slots.size)
+        return self._finish(gathered, now_ns)
+
+    def _forget(self) -> None:
+        """Begins anew: a port has another name now, so any path may mean another series."""
+        self._names_version = self._resolver.names.version
+        self._rows = Rows(self._target, self._device, self._series_max)
+        self._paths = PathTable()
+        self._targets: list[Target] = []
+        self._slot_rows: NDArray[np.int32] = np.full(64, _IGNORED, np.int32)
+        self._watches: list[Watch] = []
+        self._nodes: dict[int, Node] = {}
+        self._flattener = Flattener(self._resolve, self._resolver.naming.key_names, 8 * self._series_max)
+        self._refused = 0
+        self._allocate(_COLUMNS)
+
+    def _allocate(self, n: int) -> None:
+        self._slots = np.empty(n, np.int32)
+        self._kinds = np.empty(n, np.int8)
+        self._numbers = np.empty(n, np.float64)
+        self._times = np.empty(n, np.int64)
+        self._places = np.empty((n, 6), np.int64)
+
+    def _scan(self, buf: NDArray[np.uint8], ends: NDArray[np.int64], at: int) -> tuple[int, int, int, int]:
+        paths = self._paths
+        columns = (self._slots, self._kinds, self._numbers, self._times, self._places)
+        return scan(buf, ends, at, paths.table, paths.arena, paths.spans, *columns)
+
+    def _resolve(self, raw: Elements) -> Target:
+        target = self._resolver.resolve(raw, self._rows)
+        if isinstance(target, Watch):
+            self._watches.append(target)
+        return target
+
+    def _take(self, buf: NDArray[np.uint8], n: int, gathered: _Gathered) -> None:
+        """The scanned rows: numbers of known series as columns, the rest one by one."""
+        gathered.updates += n
+        slots, kinds = self._slots[:n], self._kinds[:n]
+        for i in np.flatnonzero(slots == UNKNOWN).tolist():
+            _, _, prefix, prefix_n, path, path_n = self._places[i].tolist()
+            slots[i] = self._slot(buf[prefix : prefix + prefix_n].tobytes(), buf[path : path + path_n].tobytes())
+        rows = np.where(slots >= 0, self._slot_rows[slots], _IGNORED)
+        known = (rows >= 0) & (kinds == ValueKind.NUMBER)
+        if known.any():
+            gathered.chunks.append((self._times[:n][known], rows[known], self._numbers[:n][known]))
+            if self._rows.ending:
+                self._rows.seen(rows[known])
+        slow = ((kinds == ValueKind.JSON) & (slots >= 0)) | ((rows != _IGNORED) & ~known)
+        for i in np.flatnonzero(slow).tolist():
+            place, size = self._places[i, :2].tolist()
+            value = self._value(int(kinds[i]), buf[place : place + size].tobytes(), float(self._numbers[i]))
+            self._put(int(slots[i]), value, int(self._times[i]), gathered)
+
+    def _slot(self, prefix: bytes, path: bytes) -> int:
+        """The slot of a path, resolved at first sight; UNKNOWN when too many are known or the path is no path."""
+        slot = self._paths.find(prefix, path)
+        if slot >= 0:
+            return slot
+        if len(self._paths) >= 4 * self._series_max:
+            self._refused += 1
+            return UNKNOWN
+        try:
+            raw = elements_of(gnmi_pb2.Path.FromString(prefix), gnmi_pb2.Path.FromString(path))
+        except DecodeError:
+            return UNKNOWN
+        slot = self._paths.add(prefix, path)
+        target = self._resolve(raw)
+        self._targets.append(target)
+        self._nodes[slot] = Node(raw)
+        if slot >= self._slot_rows.size:
+            self._slot_rows = np.concatenate((self._slot_rows, np.full(slot, _IGNORED, np.int32)))
+        self._slot_rows[slot] = target.row if isinstance(target, Leaf) else _ASK if target else _IGNORED
+        return slot
+
+    @staticmethod
+    def _value(kind: int, data: bytes, numeric: float) -> object:
+        """A scanned value as JSON or Python scalar; None when it cannot be read."""
+        if kind == ValueKind.NUMBER:
+            return numeric
+        if kind == ValueKind.TEXT:
+            return data.decode("utf-8", "replace")
+        if kind == ValueKind.BYTES:
+            return data
+        try:
+            return orjson.loads(data) if kind == ValueKind.JSON else scalar_of(gnmi_pb2.TypedValue.FromString(data))
+        except (orjson.JSONDecodeError, DecodeError):
+            return None
+
+    def _put(self, slot: int, value: object, time_ns: int, gathered: _Gathered) -> None:
+        """A value that is not a number of a known row."""
+        before = len(gathered.rows)
+        target = self._targets[slot]
+        if isinstance(value, dict | list):
+            self._flattener.flatten(
+                self._nodes[slot], value, lambda leaf, scalar: self._leaf(leaf, scalar, time_ns, gathered)
+            )
+        elif target is not None:
+            self._leaf(target, value, time_ns, gathered)
+            if isinstance(target, Leaf):
+                self._slot_rows[slot] = target.row if target.row >= 0 else _ASK
+        if self._rows.ending:
+            self._rows.seen(np.array(gathered.rows[before:], np.int32))
+
+    def _leaf(self, target: Target, value: object, time_ns: int, gathered: _Gathered) -> None:
+        if isinstance(target, Watch):
+            if isinstance(value, str) and not is_absent(value):
+                self._observe(Observation(target, value, time_ns), gathered)
+            return
+        if target is None or (target.row == ENDED and not self._rows.revive(target)):
+            return
+        result = state(value, target.states) if target.states else number(value)
+        if result is None:
+            gathered.drops[DropReason.NO_VALUE if is_absent(value) else DropReason.BAD_FORMAT] += 1
+            return
+        gathered.times.append(time_ns)
+        gathered.rows.append(target.row)
+        gathered.values.append(result)
+
+    def _observe(self, observation: Observation, gathered: _Gathered) -> None:
+        watch, text = observation.watch, observation.text
+        if text and watch.fact in (Fact.ALIAS, Fact.COMPONENT):
+            self._resolver.names.learn(text, watch.port)
+        gathered.observations.append(observation)
+
+    def _odd(self, message: bytes, gathered: _Gathered) -> None:
+        """A message with deletes or deprecated fields, by the protobuf runtime. Deletes come before updates."""
+        try:
+            notification = gnmi_pb2.SubscribeResponse.FromString(message).update
+        except DecodeError:
+            gathered.malformed += 1
+            return
+        for path in notification.delete:
+            self._delete(elements_of(notification.prefix, path), notification.timestamp, gathered)
+        prefix = notification.prefix.SerializeToString()
+        for update in notification.update:
+            gathered.updates += 1
+            slot = self._slot(prefix, update.path.SerializeToString())
+            if slot != UNKNOWN:
+                self._put(slot, _scalar(update), notification.timestamp, gathered)
+
+    def _delete(self, root: Elements, time_ns: int, gathered: _Gathered) -> None:
+        self._rows.end(root)
+        for watch in self._watches:
+            if below(watch.raw, root):
+                gathered.observations.append(Observation(watch, None, time_ns))
+
+    def _purge(self) -> None:
+        """Takes deleted series out of the table; a path of theirs that comes back asks for a new row."""
+        moved = self._rows.purge()
+        if moved is None:
+            return
+        rows = self._slot_rows
+        had = rows >= 0
+        rows[had] = moved[rows[had]]
+        rows[rows == ENDED] = _ASK
+
+    def _finish(self, gathered: _Gathered, now_ns: int) -> Decoded:
+        times, rows, values = gathered.columns()
+        values = values * self._rows.scale[rows]
+        drops = gathered.drops
+        on_time = (times >= now_ns - PAST_NS) & (times <= now_ns + FUTURE_NS)
+        finite = np.isfinite(values)
+        bounded = (values >= self._rows.minimum[rows]) & (values <= self._rows.maximum[rows])
+        for reason, bad in (
+            (DropReason.EVENT_TIME, ~on_time),
+            (DropReason.NO_VALUE, on_time & ~finite),
+            (DropReason.OUT_OF_BOUNDS, on_time & finite & ~bounded),
+        ):
+            if n := int(np.count_nonzero(bad)):
+                drops[reason] += n
+        good = on_time & finite & bounded
+        if not good.all():
+            times, rows, values = times[good], rows[good], values[good]
+        return Decoded(
+            self._rows.table,
+            times,
+            rows.astype(np.uint32),
+            values,
+            drops,
+            gathered.observations,
+            gathered.updates,
+            gathered.syncs,
+            gathered.malformed,
+        )
+
+
+def _scalar(update: gnmi_pb2.Update) -> object:
+    """An update's value as JSON or Python scalar, from ``val`` or from the field of gNMI before 0.4."""
+    if not update.HasField("val"):
+        data: object = update.value.value
+        is_json = update.value.type in (gnmi_pb2.JSON, gnmi_pb2.JSON_IETF)
+        data = data if is_json or update.value.type == gnmi_pb2.BYTES else update.value.value.decode("utf-8", "replace")
+    else:
+        data = scalar_of(update.val)
+        is_json = update.val.WhichOneof("value") in ("json_val", "json_ietf_val")
+    if not is_json:
+        return data
+    try:
+        return orjson.loads(data)  # type: ignore[arg-type]  # JSON is bytes
+    except orjson.JSONDecodeError:
+        return None
