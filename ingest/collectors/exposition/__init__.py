@@ -1,0 +1,1 @@
+"""Prometheus exposition over HTTP: GPUs, hosts, storage, and any other exporter by mapping alone."""

@@ -1,0 +1,224 @@
+"""Pages of one target to canonical samples, in three steps: the same layout as last time (compare, parse numbers),
+known series in another order or number (find by name), and lines never seen before (read exactly).
+
+Pure: state and page in, samples out. The first step costs a few microseconds, the others are for a worker thread.
+"""
+
+import importlib.util
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ingest.collectors.exposition import scan_plain
+from ingest.collectors.exposition.layout import Layout, build_layout
+from ingest.collectors.exposition.mapping import Entry, Mapper
+from ingest.collectors.exposition.parse import parse_line, parse_number
+from ingest.collectors.exposition.template import Floats, Ints, Spans, Template, build_template
+from ingest.ledger import DropReason
+from telemetry.errors import BadInput
+from telemetry.series import SeriesTable
+
+COMPILED = importlib.util.find_spec("numba") is not None
+if COMPILED:
+    from ingest.collectors.exposition import scan_numba
+
+EARLIEST_NS = 3600 * 10**9
+LATEST_NS = 300 * 10**9
+SERIES_MAX = 50_000
+_FORGET_ABOVE = 1000
+_US = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What one page says: columns as in SampleBatch, and what was left out. received = samples + dropped."""
+
+    table: SeriesTable
+    times_ns: NDArray[np.int64]
+    series: NDArray[np.uint32]
+    values: NDArray[np.float64]
+    dropped: dict[DropReason, int] = field(default_factory=dict)
+
+    @property
+    def received(self) -> int:
+        return self.values.size + sum(self.dropped.values())
+
+
+class PageReader:
+    """Reads the pages of one target and remembers their layout.
+
+    series_max: sample lines on a page; more is BadInput (``too_many_series``).
+    compiled:   False reads in plain Python also where numba is there.
+    """
+
+    def __init__(
+        self,
+        target: str,
+        device: str,
+        mapper: Mapper,
+        *,
+        series_max: int = SERIES_MAX,
+        sentinels: tuple[tuple[float, float], ...] = (),
+        compiled: bool = COMPILED,
+    ) -> None:
+        self._target, self._device, self._mapper = target, device, mapper
+        self._series_max, self._compiled = series_max, compiled
+        self._sentinels = np.array(sentinels, dtype=np.float64).reshape(-1, 2)
+        self._finish: Callable[..., tuple[int, int, int]] = scan_numba.finish if compiled else scan_plain.finish
+        self._forget()
+
+    def _forget(self) -> None:
+        self._known: dict[bytes, int] = {}
+        self._entries: list[tuple[Entry, ...]] = []
+        self._index: tuple[NDArray[np.uint8], Ints, Ints] | None = None
+        self._layout: Layout | None = None
+
+    @property
+    def series_known(self) -> int:
+        return len(self._known)
+
+    def read_known(self, page: bytes, now_ns: int) -> Reading | None:
+        """The samples of a page that looks like the last one; None when it does not. Cheap."""
+        if self._layout is None:
+            return None
+        tokens = self._match(self._layout.template, page)
+        return None if tokens is None else self._reading(self._layout, tokens, now_ns)
+
+    def read(self, page: bytes, now_ns: int, *, openmetrics: bool = False) -> Reading:
+        """The samples of any page. Raises BadInput, and then keeps what it knew.
+
+        Reasons: ``not_exposition``, ``bad_format``, ``too_large``, ``too_many_series``, ``truncated`` (OpenMetrics
+        without ``# EOF``).
+        """
+        layout = self._layout
+        if layout is None or layout.template.exemplars != openmetrics or (
+            (tokens := self._match(layout.template, page)) is None
+        ):
+            layout, tokens = self._learn(page, openmetrics)
+        return self._reading(layout, tokens, now_ns)
+
+    def _match(self, template: Template, page: bytes) -> Floats | None:
+        if not self._compiled:
+            return scan_plain.match(template, page)
+        tokens = np.empty(template.tokens)
+        odd = np.empty((template.tokens, 3), dtype=np.int64)
+        view = np.frombuffer(page, dtype=np.uint8)
+        n_odd = scan_numba.match(view, template.static, template.ends, template.exemplars, tokens, odd)
+        if n_odd < 0:
+            return None
+        for token, start, end in odd[:n_odd].tolist():
+            try:
+                tokens[token] = parse_number(page[start:end])
+            except ValueError:
+                return None
+        return tokens
+
+    def _learn(self, page: bytes, openmetrics: bool) -> tuple[Layout, Floats]:
+        _check_exposition(page, openmetrics)
+        rows = self._scan(page)
+        if len(self._known) > 2 * len(rows) + _FORGET_ABOVE:
+            self._forget()  # most of what is known has gone
+            rows = self._scan(page)
+        self._read_exactly(page, rows, openmetrics)
+        spans = Spans(*(np.ascontiguousarray(rows[:, column]) for column in range(7)))
+        template = build_template(page, spans, openmetrics=openmetrics)
+        layout = build_layout(template, spans, self._entries, self._target, self._device)
+        tokens = self._match(template, page)
+        assert tokens is not None, "a page differs from its own template"
+        self._layout = layout
+        return layout, tokens
+
+    def _scan(self, page: bytes) -> Ints:
+        found: Ints | None
+        if not self._compiled:
+            found = scan_plain.scan(page, self._known, self._series_max)
+        else:
+            found = np.empty((min(page.count(b"\n") + 1, self._series_max), 7), dtype=np.int64)
+            count = scan_numba.scan(np.frombuffer(page, dtype=np.uint8), *self._names(), found)
+            found = None if count == scan_numba.TOO_MANY else found[:count]
+        if found is None:
+            raise BadInput(f"more than {self._series_max} series", "too_many_series")
+        return found
+
+    def _names(self) -> tuple[NDArray[np.uint8], Ints, Ints]:
+        """All known names joined, their ends, and the hash table over them."""
+        if self._index is None:
+            names = np.frombuffer(b"".join(self._known), dtype=np.uint8)
+            ends = np.cumsum([len(name) for name in self._known], dtype=np.int64)
+            slots = np.full(1 << (2 * len(self._known) + 1).bit_length(), -1, dtype=np.int64)
+            scan_numba.fill_slots(names, ends, slots)
+            self._index = names, ends, slots
+        return self._index
+
+    def _read_exactly(self, page: bytes, rows: Ints, openmetrics: bool) -> None:
+        """Fills in the rows of lines that the scan does not know, and remembers their series."""
+        for place in np.flatnonzero(rows[:, 0] < 0).tolist():
+            start, end = int(rows[place, 1]), int(rows[place, 2])
+            text = page[start:end]
+            line = parse_line(text, _line_number(page, start, place), openmetrics=openmetrics)
+            assert line is not None, "the scan took a comment for a sample"
+            name = text[: line.name_end]
+            series = self._known.get(name)
+            if series is None:
+                self._entries.append(tuple(self._mapper.map(line.name, line.labels)))
+                series = self._known[name] = len(self._known)
+                self._index = None
+            value, value_end = line.value_at
+            time, time_end = line.time_at or (-1 - start, -1 - start)
+            rows[place] = (series, start, end, start + value, start + value_end, start + time, start + time_end)
+
+    def _reading(self, layout: Layout, tokens: Floats, now_ns: int) -> Reading:
+        size = len(layout.table)
+        values, rows = np.empty(size), np.empty(size, dtype=np.int64)
+        kept, no_value, outside = self._finish(
+            tokens,
+            layout.token,
+            layout.row,
+            layout.scale,
+            layout.bit,
+            layout.low,
+            layout.high,
+            self._sentinels,
+            values,
+            rows,
+        )
+        dropped: dict[DropReason, int] = {}
+        if no_value:
+            dropped[DropReason.NO_VALUE] = no_value
+        if outside:
+            dropped[DropReason.OUT_OF_BOUNDS] = outside
+        if layout.duplicates:
+            dropped[DropReason.DUPLICATE] = layout.duplicates
+        series = layout.all_rows if kept == size else rows[:kept].astype(np.uint32)
+        values = values[:kept]
+        if layout.time is None:
+            return Reading(layout.table, np.full(kept, now_ns, dtype=np.int64), series, values, dropped)
+        times_ns = _times(tokens, layout.time[series], layout.template.exemplars, now_ns)
+        late = (times_ns < now_ns - EARLIEST_NS) | (times_ns > now_ns + LATEST_NS)
+        if late.any():
+            dropped[DropReason.EVENT_TIME] = int(late.sum())
+            times_ns, series, values = times_ns[~late], series[~late], values[~late]
+        return Reading(layout.table, times_ns, series, values, dropped)
+
+
+def _times(tokens: Floats, token: Ints, seconds: bool, now_ns: int) -> NDArray[np.int64]:
+    """Timestamps rounded to the microsecond (a float of seconds holds no more); now where there is none."""
+    stated = tokens[np.maximum(token, 0)] * (1e6 if seconds else 1e3)
+    with np.errstate(invalid="ignore"):
+        stated = np.where(np.abs(stated) < 9e15, stated, 0.0)  # beyond is outside the bounds in any case; NaN too
+    return np.where(token < 0, now_ns, np.rint(stated).astype(np.int64) * _US)
+
+
+def _check_exposition(page: bytes, openmetrics: bool) -> None:
+    first = page.lstrip()[:1]
+    if first == b"<" or b"\0" in page[:1024]:
+        raise BadInput("expected an exposition page, found HTML or binary data", "not_exposition")
+    if openmetrics and page[-7:].rstrip(b"\n").rpartition(b"\n")[2] != b"# EOF":
+        raise BadInput("expected # EOF at the end of an OpenMetrics page", "truncated")
+
+
+def _line_number(page: bytes, start: int, at_least: int) -> int:
+    """Counted only near the front of a page: for a message, and linear in all."""
+    return page.count(b"\n", 0, start) + 1 if start < 1 << 20 else at_least + 1
