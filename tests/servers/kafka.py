@@ -1,1 +1,162 @@
-"""Fixture: a real kafka."""
+"""A real Kafka broker (KRaft, one node) in a child process; also used outside pytest by the benchmarks and checks.
+
+The jars come from ``kafka/install.sh``. Fixtures: ``kafka`` is shared by the session; ``own_kafka`` belongs to one
+test, which may kill it.
+"""
+
+import os
+import signal
+import socket
+import struct
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+
+VERSION = "4.1.1"
+OLD_VERSION = "3.9.2"
+_ROOT = Path(__file__).resolve().parents[2]
+_INSTALL = Path(__file__).parent / "kafka" / "install.sh"
+_JAVA = ("java", "-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
+_START_S = 60
+
+
+class KafkaServer:
+    """One broker on loopback; its data outlive ``kill`` and ``restart``, and go with ``folder``.
+
+    start() blocks until the broker answers; stop() is idempotent. extra: further broker settings.
+    """
+
+    def __init__(self, folder: Path | str, *, version: str = VERSION, extra: Mapping[str, str] | None = None) -> None:
+        self.folder, self.version = Path(folder), version
+        self.port, self._controller_port = _free_ports(2)
+        self._extra = dict(extra or {})
+        self._process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def address(self) -> str:
+        return f"127.0.0.1:{self.port}"
+
+    def start(self) -> None:
+        subprocess.run([_INSTALL, self.version], check=True)
+        settings = self.folder / "server.properties"
+        if not settings.exists():
+            self.folder.mkdir(parents=True, exist_ok=True)
+            settings.write_text("".join(f"{key}={value}\n" for key, value in self._settings().items()))
+            cluster = ("-t", "MkU3OEVBNTcwNTJENDM2Qk", "-c", str(settings))
+            self._java("kafka.tools.StorageTool", "format", *cluster).wait()
+        self._process = self._java("kafka.Kafka", str(settings))
+        self._wait_until_it_answers()
+
+    def kill(self) -> None:
+        """kill -9."""
+        self._signal(signal.SIGKILL)
+        if self._process is not None:
+            self._process.wait()
+            self._process = None
+
+    def restart(self) -> None:
+        """kill -9 and start again, with the same address and data."""
+        self.kill()
+        self.start()
+
+    def freeze(self) -> None:
+        """SIGSTOP: connections stay open and nothing answers."""
+        self._signal(signal.SIGSTOP)
+
+    def thaw(self) -> None:
+        self._signal(signal.SIGCONT)
+
+    def stop(self) -> None:
+        self.kill()  # nothing in a test's broker is worth a slow shutdown
+
+    def _signal(self, number: int) -> None:
+        if self._process is not None and self._process.poll() is None:
+            os.kill(self._process.pid, number)
+
+    def _java(self, *arguments: str) -> "subprocess.Popen[bytes]":
+        libs = _ROOT / "build" / f"kafka-{self.version}" / "libs" / "*"
+        with (self.folder / "broker.log").open("ab") as log:
+            return subprocess.Popen([*_JAVA, "-cp", str(libs), *arguments], stdout=log, stderr=log, cwd=self.folder)
+
+    def _settings(self) -> dict[str, str]:
+        return {
+            "process.roles": "broker,controller",
+            "node.id": "1",
+            "controller.quorum.voters": f"1@127.0.0.1:{self._controller_port}",
+            "controller.listener.names": "CONTROLLER",
+            "listeners": f"PLAINTEXT://127.0.0.1:{self.port},CONTROLLER://127.0.0.1:{self._controller_port}",
+            "log.dirs": str(self.folder / "data"),
+            "auto.create.topics.enable": "false",
+            # A broker that was killed is let in again only after its old session.
+            "broker.session.timeout.ms": "1000",
+            "broker.heartbeat.interval.ms": "200",
+            "log.retention.check.interval.ms": "500",
+            "log.initial.task.delay.ms": "500",
+            "log.cleaner.backoff.ms": "500",
+            "log.cleaner.dedupe.buffer.size": "4194304",
+            "offsets.topic.replication.factor": "1",
+            "transaction.state.log.replication.factor": "1",
+            "transaction.state.log.min.isr": "1",
+            **self._extra,
+        }
+
+    def _wait_until_it_answers(self) -> None:
+        deadline = time.monotonic() + _START_S
+        while not _answers(self.port):
+            assert self._process is not None
+            if self._process.poll() is not None or time.monotonic() > deadline:
+                log = (self.folder / "broker.log").read_text(errors="replace")
+                self.kill()
+                raise RuntimeError(f"Kafka {self.version} did not start:\n{log[-4000:]}")
+            time.sleep(0.05)
+
+
+def _free_ports(n: int) -> list[int]:
+    sockets = [socket.socket() for _ in range(n)]
+    try:
+        for each in sockets:
+            each.bind(("127.0.0.1", 0))
+        return [each.getsockname()[1] for each in sockets]
+    finally:
+        for each in sockets:
+            each.close()
+
+
+def _answers(port: int) -> bool:
+    """Whether an ApiVersions request gets a response: an open port alone is not yet a broker."""
+    try:
+        with socket.create_connection(("127.0.0.1", port), timeout=1) as connection:
+            request = struct.pack(">hhih", 18, 0, 1, -1)  # ApiVersions, version 0, correlation 1, no client id
+            connection.sendall(struct.pack(">i", len(request)) + request)
+            return len(connection.recv(8)) == 8
+    except OSError:
+        return False
+
+
+@pytest.fixture(scope="session")
+def kafka() -> Iterator[KafkaServer]:
+    yield from _running(VERSION)
+
+
+@pytest.fixture(scope="session")
+def old_kafka() -> Iterator[KafkaServer]:
+    yield from _running(OLD_VERSION)
+
+
+@pytest.fixture
+def own_kafka() -> Iterator[KafkaServer]:
+    yield from _running(VERSION)
+
+
+def _running(version: str) -> Iterator[KafkaServer]:
+    with tempfile.TemporaryDirectory(prefix=f"kafka-{uuid4().hex[:6]}-") as folder:
+        server = KafkaServer(folder, version=version)
+        server.start()
+        yield server
+        server.thaw()
+        server.stop()

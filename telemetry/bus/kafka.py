@@ -1,0 +1,92 @@
+"""The Kafka bus: aiokafka underneath, and none of its waits without a bound."""
+
+import asyncio
+from collections.abc import Sequence
+
+import structlog
+
+from telemetry.bus.base import Consumption, Message, Offsets
+from telemetry.bus.config import KafkaConfig
+from telemetry.bus.kafka_client import let_go
+from telemetry.bus.kafka_consumer import KafkaConsumption
+from telemetry.bus.kafka_offsets import offsets_since
+from telemetry.bus.kafka_producer import Producer
+from telemetry.bus.limits import bytes_of
+from telemetry.bus.metrics import PUBLISH_FAILURES, PUBLISHED, PUBLISHED_BYTES
+from telemetry.errors import BadInput, ConfigError, Unavailable
+from telemetry.topics import Topic
+
+_FLUSH_S, _STOP_S = 2.0, 4.5
+log = structlog.get_logger()
+
+
+class KafkaBus:
+    """``Bus`` over Kafka 3.9 or 4.x."""
+
+    def __init__(self, config: KafkaConfig) -> None:
+        self._config = config
+        self._producer = Producer(config)
+        self._consumptions: list[KafkaConsumption] = []
+        self._queued_bytes = 0
+        self._room = asyncio.Event()
+        self._running = self._stopped = False
+
+    async def start(self) -> None:
+        if self._config.exposed:
+            log.warning("the connection to Kafka is not encrypted", bootstrap=self._config.bootstrap)
+        self._running = True
+        self._producer.start()
+
+    async def stop(self) -> None:
+        if not self._running or self._stopped:
+            self._stopped = True
+            return
+        self._stopped = True
+        stops = [consumption.stop() for consumption in self._consumptions]
+        await let_go(self._producer.stop(_FLUSH_S), *stops, seconds=_STOP_S)
+
+    def healthy(self) -> str | None:
+        if not self._running or self._stopped:
+            return "not running"
+        troubles = (consumption.trouble for consumption in self._consumptions if not consumption.stopped)
+        return self._producer.trouble or next((trouble for trouble in troubles if trouble), None)
+
+    async def publish(self, topic: Topic, messages: Sequence[Message]) -> None:
+        size = bytes_of(messages)
+        if not messages:
+            return
+        if self._stopped:
+            raise Unavailable("the bus has been stopped")
+        try:
+            await self._publish(topic, messages, size)
+        except (Unavailable, ConfigError, BadInput) as error:
+            PUBLISH_FAILURES.labels(topic.name, type(error).__name__.lower()).inc()
+            raise
+        PUBLISHED.labels(topic.name).inc(len(messages))
+        PUBLISHED_BYTES.labels(topic.name).inc(size)
+
+    async def _publish(self, topic: Topic, messages: Sequence[Message], size: int) -> None:
+        queued = False
+        try:
+            async with asyncio.timeout(self._config.publish_deadline_s):
+                while self._queued_bytes and self._queued_bytes + size > self._config.queue_bytes_max:
+                    self._room.clear()
+                    await self._room.wait()
+                self._queued_bytes += size
+                queued = True
+                await self._producer.submit(topic, messages).done
+        except TimeoutError as error:
+            why = self.healthy() or "the broker is slow"
+            raise Unavailable(f"not durable after {self._config.publish_deadline_s:g} s: {why}") from error
+        finally:
+            if queued:
+                self._queued_bytes -= size
+                self._room.set()
+
+    async def offsets_since(self, topics: Sequence[Topic], since_ns: int) -> Offsets:
+        return await offsets_since(self._config, list(topics), since_ns)
+
+    def consume(self, topics: Sequence[Topic], start: Offsets) -> Consumption:
+        consumption = KafkaConsumption(self._config, list(topics), start)
+        self._consumptions = [each for each in self._consumptions if not each.stopped] + [consumption]
+        return consumption

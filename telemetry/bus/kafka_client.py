@@ -1,0 +1,104 @@
+"""What every client of ours needs: how to connect, how to wait, and how to let go of a client that hangs."""
+
+import asyncio
+import logging
+import random
+import ssl
+from collections.abc import Coroutine, Iterator
+from typing import Any, TypeVar
+
+from telemetry.bus.config import KafkaConfig
+from telemetry.errors import ConfigError, Unavailable
+
+T = TypeVar("T")
+_WAIT_FIRST_S, _WAIT_MAX_S = 0.1, 5.0
+
+# aiokafka writes an ERROR line with every refused connection; the bus reports its health itself.
+logging.getLogger("aiokafka").setLevel(logging.CRITICAL)
+
+
+def connection_settings(config: KafkaConfig) -> dict[str, Any]:
+    """Arguments of every aiokafka client. ConfigError when a file of the settings cannot be read."""
+    protocols = {"plaintext": "PLAINTEXT", "tls": "SSL", "sasl_plaintext": "SASL_PLAINTEXT", "sasl_tls": "SASL_SSL"}
+    settings: dict[str, Any] = {
+        "bootstrap_servers": list(config.bootstrap),
+        "client_id": config.client_id,
+        "security_protocol": protocols[config.security],
+        "request_timeout_ms": int(config.attempt_deadline_s * 1000),
+        "metadata_max_age_ms": 30_000,  # how soon a topic that was changed is noticed
+    }
+    if config.encrypted:
+        settings["ssl_context"] = _ssl_context(config)
+    if config.security.startswith("sasl"):
+        settings["sasl_mechanism"] = config.sasl_mechanism
+        settings["sasl_plain_username"] = config.username
+        settings["sasl_plain_password"] = _password(config)
+    return settings
+
+
+def _ssl_context(config: KafkaConfig) -> ssl.SSLContext:
+    try:
+        context = ssl.create_default_context(cafile=config.ca_file)  # checks the name in the certificate
+        if config.cert_file is not None:
+            context.load_cert_chain(config.cert_file, config.key_file)
+    except OSError as error:
+        raise ConfigError(f"bus.kafka: cannot use ca_file, cert_file or key_file: {error}") from error
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    return context
+
+
+def _password(config: KafkaConfig) -> str:
+    if config.password_file is None:
+        return config.password.get_secret_value() if config.password else ""
+    try:
+        return config.password_file.read_text().strip()
+    except OSError as error:
+        raise ConfigError(f"bus.kafka.password_file: {error}") from error
+
+
+def waits() -> Iterator[float]:
+    """Growing, jittered seconds between attempts, for ever; short enough that a broker is found within 10 s."""
+    wait_s = _WAIT_FIRST_S
+    while True:
+        yield wait_s * random.uniform(0.5, 1.0)
+        wait_s = min(_WAIT_MAX_S, wait_s * 2)
+
+
+async def within(seconds: float, work: Coroutine[Any, Any, T]) -> T:
+    """The result, or Unavailable after ``seconds`` whatever ``work`` does.
+
+    It runs in a task of its own, which is left behind when it is late: parts of aiokafka swallow a cancellation and
+    wait on, so a timeout around an await is no bound.
+    """
+    task = asyncio.ensure_future(work)
+    try:
+        await asyncio.wait({task}, timeout=seconds)
+    finally:
+        if not task.done():
+            task.cancel()
+            task.add_done_callback(_look_away)
+    if not task.done():
+        raise Unavailable(f"the broker did not answer within {seconds:g} s")
+    return task.result()
+
+
+async def let_go(*works: Coroutine[Any, Any, object], seconds: float) -> None:
+    """Runs all of them for up to ``seconds``; what they raise is of no interest."""
+    tasks = [asyncio.ensure_future(work) for work in works]
+    for task in tasks:
+        task.add_done_callback(_look_away)
+    _, late = await asyncio.wait(tasks, timeout=seconds)
+    for task in late:
+        task.cancel()
+
+
+async def discard_consumer(client: Any) -> None:
+    """Closes an aiokafka consumer in a bounded time."""
+    await let_go(client.stop(), seconds=0.5)
+    await let_go(client._client.close(), seconds=0.5)  # when stop() hung before it came to this
+
+
+def _look_away(task: "asyncio.Future[Any]") -> None:
+    """Fetches the exception of a task that nobody awaits, which asyncio would print otherwise."""
+    if not task.cancelled():
+        task.exception()

@@ -1,0 +1,209 @@
+"""Reading from Kafka by manual assignment: no group, no commits, the position is the reader's own.
+
+A task of the consumption connects, watches for progress, and builds the client anew when reading stands still while
+records wait (aiokafka's issues 1154 and 847: stuck after a broker restart), or when the brokers do not answer, which
+also looks their addresses up again.
+"""
+
+import asyncio
+import time
+from typing import Any
+
+import structlog
+from aiokafka import AIOKafkaConsumer, TopicPartition
+from aiokafka.errors import OffsetOutOfRangeError
+
+from telemetry.bus.base import Gap, Offsets, Record
+from telemetry.bus.config import KafkaConfig
+from telemetry.bus.kafka_client import connection_settings, discard_consumer, waits, within
+from telemetry.bus.kafka_topics import RECORD_BYTES_MAX, ensure_topics, wrong_partitions
+from telemetry.bus.metrics import CONSUMED, GAPS, REBUILDS
+from telemetry.errors import ConfigError
+from telemetry.topics import Topic
+
+_ANSWER_S = 0.9
+log = structlog.get_logger()
+
+
+class KafkaConsumption:
+    """``Consumption`` over one aiokafka consumer at a time. trouble: why it cannot read now, or None."""
+
+    def __init__(self, config: KafkaConfig, topics: list[Topic], start: Offsets) -> None:
+        self._config, self._topics = config, topics
+        self._positions = dict(start)
+        self._places = [TopicPartition(t.name, partition) for t in topics for partition in range(t.partitions)]
+        self._client: Any = None
+        self._connected = asyncio.Event()
+        self._wrong: ConfigError | None = None
+        self._progress_at = time.monotonic()
+        self._polled = False
+        self._task: asyncio.Task[None] | None = None
+        self.trouble: str | None = "not connected yet"
+        self.stopped = False
+
+    async def poll(self, *, records_max: int = 1000, wait_s: float = 0.5) -> list[Record]:
+        deadline = time.monotonic() + wait_s
+        client = await self._connection(wait_s)
+        if self._wrong is not None:
+            raise self._wrong
+        if client is None:
+            return []
+        self._polled = True
+        wait_ms = max(0, int((deadline - time.monotonic()) * 1000))
+        try:
+            async with asyncio.timeout(wait_s + _ANSWER_S):
+                found = await client.getmany(timeout_ms=wait_ms, max_records=records_max)
+        except OffsetOutOfRangeError as error:
+            await self._step_over(client, next(iter(error.args[0])))
+            return []
+        except Exception as error:  # whatever the client raises, a new one is the remedy
+            await self._drop(client, type(error).__name__)
+            return []
+        return self._records(found)
+
+    def _records(self, found: dict[TopicPartition, list[Any]]) -> list[Record]:
+        records = []
+        for place, messages in found.items():
+            topic, partition = place
+            for message in messages:
+                headers = dict(message.headers) if message.headers else {}
+                appended_ns = message.timestamp * 1_000_000
+                key = message.key or b""
+                records.append(Record(topic, partition, message.offset, appended_ns, key, message.value, headers))
+            self._positions[topic, partition] = messages[-1].offset + 1
+            CONSUMED.labels(topic).inc(len(messages))
+        if records:
+            self._progress_at = time.monotonic()
+        return records
+
+    async def _step_over(self, client: Any, place: TopicPartition) -> None:
+        """Raises Gap and reads on behind it; reconnects when the broker does not say where that is."""
+        try:
+            begin = (await within(_ANSWER_S, client.beginning_offsets([place])))[place]
+            end = (await within(_ANSWER_S, client.end_offsets([place])))[place]
+        except Exception as error:
+            await self._drop(client, type(error).__name__)
+            return
+        position = self._positions.get((place.topic, place.partition), 0)
+        client.seek(place, begin)
+        self._positions[place.topic, place.partition] = begin
+        raise _gap(place, position, begin, end)
+
+    async def at_end(self) -> bool:
+        client = await self._connection(1)
+        if client is None:
+            return False
+        try:
+            ends = await within(1, client.end_offsets(self._places))
+            positions = {place: await within(0.2, client.position(place)) for place in self._places}
+        except Exception:  # not known is not at the end
+            return False
+        return all(positions[place] >= end for place, end in ends.items())
+
+    async def stop(self) -> None:
+        self.stopped = True
+        task, self._task = self._task, None
+        if task is not None:
+            task.cancel()
+        client, self._client = self._client, None
+        self._connected.set()
+        if client is not None:
+            await discard_consumer(client)
+
+    async def _connection(self, wait_s: float) -> Any:
+        """The client, or None when there is none within ``wait_s``."""
+        if self._task is None and not self.stopped:
+            self._task = asyncio.ensure_future(self._keep_connected())
+        if self._client is None and wait_s > 0 and not self.stopped and self._wrong is None:
+            try:
+                async with asyncio.timeout(wait_s):
+                    await self._connected.wait()
+            except TimeoutError:
+                return None
+        return self._client
+
+    async def _keep_connected(self) -> None:
+        attempts = waits()
+        while True:
+            try:
+                self._client = await self._connect()
+            except ConfigError as error:
+                self._wrong, self.trouble = error, str(error)
+                self._connected.set()
+                return
+            except Exception as error:  # whatever a client raises, the bus goes on trying
+                self.trouble = f"{', '.join(self._config.bootstrap)}: {error}"
+                await asyncio.sleep(next(attempts))
+                continue
+            attempts, self.trouble = waits(), None
+            self._progress_at = time.monotonic()
+            self._connected.set()
+            await self._watch(self._client)
+
+    async def _connect(self) -> Any:
+        await ensure_topics(self._config, self._topics)
+        client = AIOKafkaConsumer(
+            **connection_settings(self._config),
+            group_id=None,
+            enable_auto_commit=False,
+            auto_offset_reset="none",
+            max_partition_fetch_bytes=RECORD_BYTES_MAX,
+            fetch_max_wait_ms=500,
+        )
+        try:
+            await within(self._config.attempt_deadline_s, client.start())
+            client.assign(self._places)
+            unknown = [place for place in self._places if (place.topic, place.partition) not in self._positions]
+            begins = await within(self._config.attempt_deadline_s, client.beginning_offsets(unknown)) if unknown else {}
+            for place in self._places:
+                position = self._positions.setdefault((place.topic, place.partition), begins.get(place, 0))
+                client.seek(place, position)
+        except BaseException:
+            await asyncio.shield(discard_consumer(client))
+            raise
+        return client
+
+    async def _watch(self, client: Any) -> None:
+        """Returns when the client has been dropped."""
+        while self._client is client:
+            await asyncio.sleep(self._config.stall_s / 10)
+            reason = await self._ailment(client)
+            if reason is not None:
+                await self._drop(client, reason)
+
+    async def _ailment(self, client: Any) -> str | None:
+        """Why the client is not worth keeping, or None. Raises ConfigError when a topic was changed."""
+        for topic in self._topics:
+            partitions = client.partitions_for_topic(topic.name)
+            if partitions is None:
+                return "topic_gone"
+            if len(partitions) != topic.partitions:
+                self._wrong = wrong_partitions(topic, len(partitions))
+                self.trouble = str(self._wrong)
+        try:
+            ends = await within(self._config.stall_s / 6, client.end_offsets(self._places))
+        except Exception as error:
+            self.trouble = f"{', '.join(self._config.bootstrap)}: {error!r}"
+            return "no_answer" if time.monotonic() - self._progress_at > self._config.stall_s else None
+        self.trouble = str(self._wrong) if self._wrong else None
+        behind = any(end > self._positions[place.topic, place.partition] for place, end in ends.items())
+        if not behind or not self._polled:  # a reader that does not ask is not stuck
+            self._progress_at = time.monotonic()
+        self._polled = False
+        return "stalled" if time.monotonic() - self._progress_at > self._config.stall_s else None
+
+    async def _drop(self, client: Any, reason: str) -> None:
+        if client is self._client and not self.stopped:
+            REBUILDS.labels("consumer", reason).inc()
+            log.warning("bus consumer rebuilt", reason=reason)
+            self._client = None
+            self._connected.clear()
+            self.trouble = f"the consumer is being rebuilt: {reason}"
+            await discard_consumer(client)
+
+
+def _gap(place: TopicPartition, position: int, begin: int, end: int) -> Gap:
+    """position is outside begin..end: retention has passed it, or the log was cut or replaced by a shorter one."""
+    first, last = (position, begin - 1) if position < begin else (end, position - 1)
+    GAPS.labels(place.topic).inc()
+    return Gap(place.topic, place.partition, first, last)

@@ -1,0 +1,46 @@
+"""Where the records of a moment begin."""
+
+import asyncio
+
+from aiokafka import AIOKafkaConsumer, TopicPartition
+
+from telemetry.bus.base import Offsets
+from telemetry.bus.config import KafkaConfig
+from telemetry.bus.kafka_client import connection_settings, discard_consumer, waits, within
+from telemetry.bus.kafka_topics import ensure_topics
+from telemetry.errors import ConfigError, Unavailable
+from telemetry.topics import Topic
+
+
+async def offsets_since(config: KafkaConfig, topics: list[Topic], since_ns: int) -> Offsets:
+    """See ``Bus.offsets_since``. Kafka's clock has milliseconds."""
+    why = "no attempt was made"
+    try:
+        async with asyncio.timeout(config.publish_deadline_s):
+            for wait_s in waits():
+                try:
+                    return await _ask(config, topics, -(-since_ns // 1_000_000))
+                except ConfigError:
+                    raise
+                except Exception as error:  # whatever a client raises, the bus goes on trying
+                    why = repr(error)
+                await asyncio.sleep(wait_s)
+    except TimeoutError:
+        pass
+    raise Unavailable(f"no offsets after {config.publish_deadline_s:g} s: {why}")
+
+
+async def _ask(config: KafkaConfig, topics: list[Topic], since_ms: int) -> Offsets:
+    await ensure_topics(config, topics)
+    client = AIOKafkaConsumer(**connection_settings(config), group_id=None, enable_auto_commit=False)
+    try:
+        await within(config.attempt_deadline_s, client.start())
+        places = [TopicPartition(topic.name, partition) for topic in topics for partition in range(topic.partitions)]
+        client.assign(places)
+        # The ends first: what comes in between is then behind them, not skipped.
+        ends = await within(config.attempt_deadline_s, client.end_offsets(places))
+        times = dict.fromkeys(places, since_ms)
+        found = await within(config.attempt_deadline_s, client.offsets_for_times(times))
+    finally:
+        await asyncio.shield(discard_consumer(client))
+    return {(p.topic, p.partition): found[p].offset if found[p] else ends[p] for p in places}
