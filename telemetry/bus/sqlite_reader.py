@@ -9,7 +9,6 @@ from pathlib import Path
 from telemetry.bus.base import Gap, Offsets, Record
 from telemetry.bus.packing import Corrupt, unpack
 
-
 _LogRow = tuple[int, str, int, int, int]
 
 
@@ -51,7 +50,19 @@ class LogReader:
     def totals(self) -> dict[str, int]:
         return dict(self._db.execute("SELECT topic, sum(next) FROM logs GROUP BY topic").fetchall())
 
-    def offsets_since, topics: Sequence[str], at: Offsets, *, records_min: int, bytes_max: int, turn: int) -> Passage:
+    def offsets_since(self, topics: Sequence[str], since_ns: int) -> Offsets:
+        """The first offset appended at or after ``since_ns``, of every partition there is."""
+        marks = ",".join("?" * len(topics))
+        logs = self._db.execute(f"{_LOGS} WHERE topic IN ({marks})", tuple(topics)).fetchall()
+        return {(topic, partition): self._since(log, start, since_ns) for log, topic, partition, start, _ in logs}
+
+    def _since(self, log: int, start: int, since_ns: int) -> int:
+        # From the end: rows are in the order of their times, and who asks wants a recent moment.
+        query = f"SELECT last FROM log_{log} WHERE appended_ns < ? ORDER BY first DESC LIMIT 1"
+        row = self._db.execute(query, (since_ns,)).fetchone()
+        return max(start, row[0] + 1) if row else start
+
+    def read(self, topics: Sequence[str], at: Offsets, *, records_min: int, bytes_max: int, turn: int) -> Passage:
         """Rows from ``at`` on until there are ``records_min`` records or ``bytes_max`` bytes.
 
         turn: the partition to begin with, so that a busy one does not starve the others.
@@ -72,9 +83,7 @@ class LogReader:
             self._db.execute("COMMIT")
         return passage
 
-    def _read_log(
-        self, log: _LogRow, passage: Passage, records_min: int, bytes_max: int
-    ) -> None:
+    def _read_log(self, log: _LogRow, passage: Passage, records_min: int, bytes_max: int) -> None:
         log_id, topic, partition, start, end = log
         place = (topic, partition)
         position = passage.positions.setdefault(place, start)
