@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 PEERS := build/.peers
 
-.PHONY: run test check accept crash bench eval format lock clean peers
+.PHONY: run test check accept crash bench boards format lock clean peers
 .DEFAULT_GOAL := run
 
 $(READY): requirements.lock pyproject.toml
@@ -49,8 +49,11 @@ format: $(READY)
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
+boards: $(READY)
+	$(BIN)/python -m dashboards.build deploy/grafana/dashboards
+
 lock:
-	$(BIN)/pip-compile --quiet --generate-hashes --no-annotate --no-header --no-emit-index-url --extra dev --allow-unsafe --strip-extras -o requirements.lock pyproject.toml
+	$(BIN)/pip-compile --quiet --generate-hashes --no-annotate --no-header --no-emit-index-url --no-emit-find-links --extra dev --allow-unsafe --strip-extras -o requirements.lock pyproject.toml
 
 clean:
 	rm -rf build data $(VENV)

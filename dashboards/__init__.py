@@ -1,0 +1,1 @@
+"""Grafana boards as code, and the NOC page. Only read: they import nothing but the metric catalogue."""

@@ -1,0 +1,86 @@
+"""What a board consists of, in our own words; ``render.py`` turns it into Grafana's."""
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+
+class Show(StrEnum):
+    """How a panel draws."""
+
+    STAT = "stat"
+    LINES = "timeseries"
+    TABLE = "table"
+    STATES = "state-timeline"
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """One PromQL expression. legend: with ``{{label}}``. Tables and stats ask for the newest value only."""
+
+    expr: str
+    legend: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """From ``value`` on (None: from minus infinity) the panel has this colour."""
+
+    value: float | None
+    colour: str
+
+
+GOOD, WARN, BAD = "#5AA454", "#E0B400", "#C4162A"  # also told apart by a colour-blind reader: lightness differs
+NEUTRAL = (Step(None, "text"),)
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """One panel.
+
+    id:          fixed for ever: alert links point at it.
+    title:       with unit and window. description: what it is, what is normal, what to do.
+    unit:        Grafana's id of the unit of the *drawn* value.
+    steps:       colours by value, from the hardware's own limits; limit: a query drawn as a dashed line.
+    states:      texts of the values of a state: value -> (text, colour).
+    drill_down:  uid of the board one level below, and its variables that labels of the series fill.
+    columns:     tables: label or ``Value`` -> heading, in order; other labels are hidden.
+    """
+
+    id: int
+    title: str
+    description: str
+    show: Show
+    queries: tuple[Query, ...]
+    unit: str
+    width: int = 12
+    height: int = 8
+    steps: tuple[Step, ...] = NEUTRAL
+    limit: Query | None = None
+    states: dict[int, tuple[str, str]] = field(default_factory=dict)
+    drill_down: tuple[str, tuple[str, ...]] | None = None
+    columns: dict[str, str] = field(default_factory=dict)
+    decimals: int | None = None
+    maximum: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """A drop-down filled by a query, with All as its default."""
+
+    name: str
+    label: str
+    query: str
+
+
+@dataclass(frozen=True, slots=True)
+class Board:
+    """One dashboard. uid: fixed for ever. panels: placed row by row in 24 columns, in order."""
+
+    uid: str
+    title: str
+    description: str
+    tags: tuple[str, ...]
+    variables: tuple[Variable, ...]
+    panels: tuple[Panel, ...]
+    refresh: str = "10s"
+    since: str = "now-1h"

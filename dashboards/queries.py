@@ -1,0 +1,35 @@
+"""PromQL that several boards share. ``$__rate_interval`` everywhere, so that no window is shorter than four scrapes."""
+
+WINDOW = "$__rate_interval"
+
+PORTS = 'cluster=~"$cluster",device=~"$device"'
+GPUS = 'cluster=~"$cluster",device=~"$host"'
+CLUSTER = 'cluster=~"$cluster"'
+
+
+def rate(metric: str, labels: str, **only: str) -> str:
+    """Per-second rate of a counter, of the series whose labels are also as in ``only``."""
+    selected = ",".join([labels, *(f'{label}="{value}"' for label, value in only.items())])
+    return f"rate({metric}{{{selected}}}[{WINDOW}])"
+
+
+def worst(expr: str, n: int = 10) -> str:
+    """The ``n`` largest that are not zero."""
+    return f"topk({n}, {expr} > 0)"
+
+
+def freshness() -> str:
+    """Age in seconds of the newest sample, by the kind of target (the part of its name before the slash)."""
+    job = f'label_replace(timestamp(up{{{CLUSTER}}}), "job", "$1", "target", "([^/]+)/.*")'
+    return f"time() - max by (job) ({job})"
+
+
+def answering() -> str:
+    """Share of targets that answer."""
+    return f"avg(up{{{CLUSTER}}})"
+
+
+def pause_ratio(direction: str, labels: str) -> str:
+    """Share of time that a port is paused in one direction; 1 = all the time."""
+    paused = rate("fabric_port_pfc_pause_seconds_total", labels, direction=direction)
+    return f"max by (device, port) ({paused})"

@@ -1,0 +1,140 @@
+"""Boards without a Grafana: its own types, our lint, and Prometheus' parser."""
+
+import json
+import re
+import subprocess
+from pathlib import Path
+
+import jsonschema
+import pytest
+import yaml
+
+from dashboards.boards import ALL
+from dashboards.build import build
+from dashboards.lint import complain
+from dashboards.render import render_board
+
+SCHEMAS = Path(__file__).parents[3] / "build" / "grafana-schema"
+BOARDS = {board.uid: render_board(board) for board in ALL}
+# An annotation holds its data source's own keys beside Grafana's; the schema knows only Grafana's.
+ANNOTATION_KEYS_OF_PROMETHEUS = ("expr", "step", "titleFormat", "textFormat")
+MACROS = {"$__rate_interval": "1m", "$__interval": "15s", "$__range": "1h"}
+
+
+def schema(name: str) -> dict:
+    """Grafana's schema with missing keys allowed: it fills its own defaults when it loads a board."""
+    document = json.loads((SCHEMAS / f"{name}.json").read_text())
+    return _without_required(document)
+
+
+def _without_required(value):
+    if isinstance(value, dict):
+        return {
+            key: _without_required(inside)
+            for key, inside in value.items()
+            if not (key == "required" and isinstance(inside, list))
+        }
+    return [_without_required(inside) for inside in value] if isinstance(value, list) else value
+
+
+def wrong(document: object, name: str) -> list[str]:
+    errors = jsonschema.Draft7Validator(schema(name)).iter_errors(document)
+    return [f"{'/'.join(map(str, error.absolute_path))}: {error.message[:300]}" for error in errors]
+
+
+def expressions(board: dict) -> list[str]:
+    return [target["expr"] for panel in board["panels"] for target in panel["targets"]]
+
+
+def without_macros(expr: str) -> str:
+    for macro, value in MACROS.items():
+        expr = expr.replace(macro, value)
+    return re.sub(r"\$[a-z]+", ".*", expr)
+
+
+@pytest.mark.parametrize("uid", BOARDS)
+def test_board_is_what_grafanas_types_say(uid):
+    board = json.loads(json.dumps(BOARDS[uid]))
+    for annotation in board["annotations"]["list"]:
+        for key in ANNOTATION_KEYS_OF_PROMETHEUS:
+            del annotation[key]
+    assert wrong(board, "dashboard") == []
+
+
+@pytest.mark.parametrize(
+    ("uid", "panel"), [(uid, panel["id"]) for uid, board in BOARDS.items() for panel in board["panels"]]
+)
+def test_panel_is_what_its_plugins_types_say(uid, panel):
+    document = next(one for one in BOARDS[uid]["panels"] if one["id"] == panel)
+    kind = document["type"].replace("-", "")
+    assert wrong(document["options"], f"{kind}-options") == []
+    if kind != "stat":  # has no custom field options
+        assert wrong(document["fieldConfig"]["defaults"].get("custom", {}), f"{kind}-custom") == []
+
+
+def test_the_schema_finds_a_wrong_type():
+    broken = json.loads(json.dumps(BOARDS["fabricscope-noc"]))
+    broken["panels"][0]["fieldConfig"]["defaults"]["thresholds"]["steps"][0]["color"] = 5
+    broken["panels"][0]["gridPos"]["w"] = "wide"
+    assert wrong(broken, "dashboard")
+
+
+def test_boards_keep_every_rule():
+    assert complain(list(BOARDS.values())) == []
+
+
+@pytest.mark.parametrize(
+    ("change", "complaint"),
+    [
+        (lambda board: board["panels"][1].update(id=board["panels"][0]["id"]), "panel ids are not unique"),
+        (lambda board: board["panels"][1]["gridPos"].update(board["panels"][0]["gridPos"]), "overlap"),
+        (lambda board: board["panels"][0]["gridPos"].update(w=25), "wider than 24"),
+        (lambda board: board["panels"][0].update(description=""), "title, description and unit"),
+        (lambda board: board["panels"][0]["targets"][0].update(expr="sum(no_such_metric)"), "no_such_metric is not in"),
+        (lambda board: board["panels"][0]["targets"][0].update(expr="rate(up[5m])"), "without $__rate_interval"),
+        (lambda board: board["panels"][0]["targets"][0].update(expr='up{a="$nowhere"}'), "variable $nowhere"),
+        (lambda board: board["templating"]["list"][1].update(refresh=1), "reload with the time range"),
+    ],
+)
+def test_lint_finds(change, complaint):
+    board = json.loads(json.dumps(BOARDS["fabricscope-noc"]))
+    change(board)
+    assert any(complaint in found for found in complain([board]))
+
+
+def test_two_boards_with_one_uid_are_refused():
+    board = BOARDS["fabricscope-noc"]
+    assert any("two boards with this uid" in found for found in complain([board, board]))
+
+
+def test_prometheus_accepts_every_expression(tmp_path):
+    rules = [
+        {"record": f"board:{number}", "expr": without_macros(expr)}
+        for number, expr in enumerate(expr for board in BOARDS.values() for expr in expressions(board))
+    ]
+    path = tmp_path / "rules.yaml"
+    path.write_text(yaml.safe_dump({"groups": [{"name": "boards", "rules": rules}]}))
+    checked = subprocess.run(["promtool", "check", "rules", path], capture_output=True, text=True, check=False)
+    assert checked.returncode == 0, checked.stderr
+    assert f"{len(rules)} rules found" in checked.stdout
+
+
+def test_the_provisioned_files_are_the_generated_ones(tmp_path):
+    """What docker-compose mounts into Grafana is what the code says today."""
+    provisioned = Path(__file__).parents[3] / "deploy" / "grafana" / "dashboards"
+    for path in build(tmp_path):
+        assert (provisioned / path.name).read_text() == path.read_text(), "run: make boards"
+    assert len(list(provisioned.glob("*.json"))) == len(ALL)
+
+
+def test_first_panels_are_freshness_and_completeness():
+    for board in BOARDS.values():
+        titles = [panel["title"] for panel in board["panels"][:2]]
+        assert "Age of the newest sample" in titles[0]
+        assert "Targets that answer" in titles[1]
+
+
+def test_the_wall_fits_without_scroll():
+    panels = BOARDS["fabricscope-noc"]["panels"]
+    assert len(panels) <= 9
+    assert max(panel["gridPos"]["y"] + panel["gridPos"]["h"] for panel in panels) <= 24
