@@ -7,4 +7,5 @@ pytest_plugins = [
     "tests.servers.gnmi",
     "tests.servers.node_exporter",
     "tests.servers.chromium",
+    "tests.servers.webhook",
 ]

@@ -2,10 +2,7 @@
 
 import json
 import shutil
-import socket
 import subprocess
-import time
-import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,7 +10,8 @@ from typing import Any
 
 import pytest
 
-START_S_MAX = 30
+from tests.servers.process import free_port, wait_ready
+
 _NAMES = ("prometheus-alertmanager", "alertmanager")  # Debian's name, then upstream's
 _CONFIG = """\
 route:
@@ -95,27 +93,6 @@ class Alertmanager:
         """What the independent client prints."""
         command = ["amtool", f"--alertmanager.url={self.url}", *arguments]
         return subprocess.run(command, check=True, capture_output=True, text=True, timeout=20).stdout
-
-
-def free_port() -> int:
-    """A port of 127.0.0.1 that nobody listens on."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-    return port
-
-
-def wait_ready(url: str, process: subprocess.Popen[bytes], log: Path) -> None:
-    """Polls until ``url`` answers 200."""
-    deadline = time.monotonic() + START_S_MAX
-    while time.monotonic() < deadline and process.poll() is None:
-        try:
-            with urllib.request.urlopen(url, timeout=1):
-                return
-        except (urllib.error.URLError, OSError):
-            time.sleep(0.02)
-    process.kill()
-    raise RuntimeError(f"{url} is not ready:\n{log.read_text()[-2000:]}")
 
 
 def _program() -> str:

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.servers.alertmanager import free_port, wait_ready
+from tests.servers.process import free_port, wait_ready
 
 
 class Prometheus:

@@ -1,0 +1,234 @@
+"""What every receiver promises, whatever its service answers; then each against the real thing."""
+
+import json
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from alerts.labels import labels_of
+from alerts.notification import Action, Notification
+from alerts.receivers.alertmanager.config import AlertmanagerConfig
+from alerts.receivers.base import Later, Receiver, Rejected
+from alerts.receivers.build import ReceiverConfig, build_receiver
+from alerts.receivers.webhook.config import WebhookConfig
+from alerts.receivers.webhook.render import signature
+from telemetry.incidents import Incident, IncidentState, Severity
+from tests.servers.alertmanager import Alertmanager
+from tests.servers.webhook import HANG, RESET, Answer, WebhookServer
+from tests.unit.alerts.incident_factory import S, incident
+
+NOW = time.time_ns()
+CONFIGS: dict[str, Callable[..., ReceiverConfig]] = {"alertmanager": AlertmanagerConfig, "webhook": WebhookConfig}
+LATER = [Answer(429), Answer(500), Answer(503), Answer(408), RESET]
+REJECTED = [Answer(400), Answer(401), Answer(404), Answer(410), Answer(302, (("Location", "http://127.0.0.1:1/"),))]
+
+
+def version(**changes: object) -> Incident:
+    times = {"onset_ns": NOW - 60 * S, "opened_ns": NOW - 55 * S, "fired_ns": NOW - 50 * S, "updated_ns": NOW - 50 * S}
+    return replace(incident(), **(times | changes))  # type: ignore[arg-type]
+
+
+def told(action: Action = Action.FIRE, sequence: int = 1, **changes: object) -> Notification:
+    this = version(**changes)
+    return Notification(this, action, sequence, NOW, labels_of(this, "pod1"), {})
+
+
+@pytest.fixture(params=CONFIGS)
+async def make(request, webhook_server):
+    """Builds and starts the receiver under test."""
+    started: list[Receiver] = []
+
+    async def build(**settings: object) -> Receiver:
+        settings = {"url": webhook_server.url, "timeout_s": 5.0} | settings
+        receiver = build_receiver(CONFIGS[request.param](**settings), "http://me")
+        await receiver.start()
+        started.append(receiver)
+        return receiver
+
+    yield build
+    for receiver in started:
+        await receiver.stop()
+
+
+async def test_what_was_taken_arrived_once(make, webhook_server):
+    receiver = await make()
+    await receiver.notify(told(), NOW)
+    assert len(webhook_server.taken) == 1
+    assert b"inc-1" in webhook_server.taken[0].body
+
+
+@pytest.mark.parametrize("answer", LATER, ids=lambda answer: str(answer.status))
+async def test_trouble_that_passes_is_later(make, webhook_server, answer):
+    webhook_server.script.append(answer)
+    receiver = await make()
+    with pytest.raises(Later) as error:
+        await receiver.notify(told(), NOW)
+    assert error.value.after_s is None
+    await receiver.notify(told(), NOW)
+
+
+@pytest.mark.parametrize("answer", REJECTED, ids=lambda answer: str(answer.status))
+async def test_trouble_that_stays_is_rejected(make, webhook_server, answer):
+    webhook_server.script.append(answer)
+    with pytest.raises(Rejected):
+        await (await make()).notify(told(), NOW)
+    assert len(webhook_server.requests) == 1, "no redirect is followed"
+
+
+@pytest.mark.parametrize(("header", "wait_s"), [("7", 7.0), ("86400", 300.0), ("-3", 0.0), ("soon", None)])
+async def test_retry_after_is_honoured_up_to_five_minutes(make, webhook_server, header, wait_s):
+    webhook_server.script.append(Answer(429, (("Retry-After", header),)))
+    with pytest.raises(Later) as error:
+        await (await make()).notify(told(), NOW)
+    assert error.value.after_s == wait_s
+
+
+async def test_a_service_that_hangs_or_is_not_there_is_later(make, webhook_server):
+    webhook_server.script.append(HANG)
+    with pytest.raises(Later, match="no answer within"):
+        await (await make(timeout_s=0.2)).notify(told(), NOW)
+    with pytest.raises(Later):
+        await (await make(url="http://127.0.0.1:1/")).notify(told(), NOW)
+
+
+async def test_errors_name_the_receiver_and_no_secret(make, webhook_server, tmp_path):
+    token = tmp_path / "token"
+    token.write_text("canary-in-token\n")
+    receiver = await make(bearer_token_file=token, name="night-shift")
+    for answer in (Answer(500), Answer(400), RESET, Answer(418, body=b"\x1b[31mno\r\n")):
+        webhook_server.script.append(answer)
+        with pytest.raises((Later, Rejected)) as error:
+            await receiver.notify(told(), NOW)
+        assert "night-shift" in str(error.value)
+        assert "canary" not in str(error.value)
+        assert not set("\x1b\r\n") & set(str(error.value))
+    assert webhook_server.requests[0].headers["authorization"] == "Bearer canary-in-token"
+
+
+async def test_a_secret_file_that_is_missing_or_empty_is_later(make, tmp_path):
+    receiver = await make(bearer_token_file=tmp_path / "token")
+    with pytest.raises(Later, match="secret file"):
+        await receiver.notify(told(), NOW)
+    (tmp_path / "token").write_text("\n")
+    with pytest.raises(Later, match="is empty"):
+        await receiver.notify(told(), NOW)
+
+
+@pytest.mark.parametrize("config", CONFIGS.values(), ids=CONFIGS)
+async def test_stop_is_safe_before_start_and_twice(config):
+    receiver = build_receiver(config(url="http://127.0.0.1:1"), "")
+    await receiver.stop()
+    await receiver.start()
+    await receiver.stop()
+    await receiver.stop()
+
+
+# --- each against the real thing ---------------------------------------------------------------------------------
+
+
+@pytest.fixture
+async def to_alertmanager(alertmanager: Alertmanager):
+    receiver = build_receiver(AlertmanagerConfig(url=alertmanager.url + "/"), "http://me:8080")
+    await receiver.start()
+    yield receiver
+    await receiver.stop()
+
+
+async def test_alertmanager_shows_one_alert_an_incident_however_often_it_is_sent(to_alertmanager, alertmanager):
+    for _ in range(3):
+        await to_alertmanager.notify(told(), time.time_ns())
+    await to_alertmanager.refresh([told(), told(id="inc-2")], time.time_ns())
+    shown = {alert["labels"]["incident_id"]: alert for alert in alertmanager.alerts()}
+    assert sorted(shown) == ["inc-1", "inc-2"]
+    assert len(alertmanager.alerts()) == 2
+    assert shown["inc-1"]["labels"] == {
+        "alertname": "SlowReceiver",
+        "cluster": "pod1",
+        "domain": "fabric",
+        "incident_id": "inc-1",
+        "object": "port:leaf1/Ethernet4",
+        "severity": "warning",
+    }
+    assert shown["inc-1"]["annotations"]["action"].startswith("Drain node1")
+    assert shown["inc-1"]["generatorURL"] == "http://me:8080/api/v1/incidents/inc-1"
+    assert "inc-1" in alertmanager.amtool("alert", "query", "-o", "extended", "severity=warning")
+
+
+async def test_alertmanager_replaces_the_alert_when_it_gets_worse_and_drops_it_when_resolved(
+    to_alertmanager, alertmanager
+):
+    first = told()
+    await to_alertmanager.notify(first, time.time_ns())
+    worse = replace(told(Action.UPDATE, 2, severity=Severity.CRITICAL), replaces=first.labels)
+    await to_alertmanager.notify(worse, time.time_ns())
+    assert [alert["labels"]["severity"] for alert in alertmanager.alerts()] == ["critical"]
+    over = version(severity=Severity.CRITICAL, state=IncidentState.RESOLVED, resolved_ns=NOW)
+    resolve = Notification(over, Action.RESOLVE, 3, NOW, worse.labels, {})
+    await to_alertmanager.notify(resolve, time.time_ns())
+    assert alertmanager.alerts() == []
+    again = replace(told(sequence=4, severity=Severity.CRITICAL))
+    await to_alertmanager.notify(again, time.time_ns())
+    assert len(alertmanager.alerts()) == 1
+
+
+async def test_alertmanager_keeps_it_longer_than_its_own_five_minutes(to_alertmanager, alertmanager):
+    await to_alertmanager.notify(told(), time.time_ns())
+    left_s = time.mktime(time.strptime(alertmanager.alerts()[0]["endsAt"][:19], "%Y-%m-%dT%H:%M:%S"))
+    assert left_s - time.mktime(time.gmtime()) > 800
+
+
+async def test_alertmanager_itself_notifies_once_and_then_of_the_end(tmp_path: Path, webhook_server: WebhookServer):
+    server = Alertmanager(tmp_path / "am", webhook_url=webhook_server.base_url)
+    server.start()
+    receiver = build_receiver(AlertmanagerConfig(url=server.url), "")
+    await receiver.start()
+    try:
+        await receiver.notify(told(), time.time_ns())
+        _until(lambda: len(webhook_server.taken) == 1)
+        await receiver.refresh([told()], time.time_ns())
+        over = version(state=IncidentState.RESOLVED, resolved_ns=NOW)
+        await receiver.notify(Notification(over, Action.RESOLVE, 2, NOW, told().labels, {}), time.time_ns())
+        _until(lambda: len(webhook_server.taken) == 2)
+    finally:
+        await receiver.stop()
+        server.kill()
+    assert [json.loads(each.body)["status"] for each in webhook_server.taken] == ["firing", "resolved"]
+
+
+async def test_a_login_page_in_front_of_alertmanager_is_later(webhook_server):
+    receiver = build_receiver(AlertmanagerConfig(url=webhook_server.base_url), "")
+    await receiver.start()
+    webhook_server.script.append(Answer(200, body=b"<html>log in"))
+    with pytest.raises(Later, match="not an Alertmanager"):
+        await receiver.notify(told(), NOW)
+    await receiver.stop()
+
+
+async def test_the_webhook_is_signed_and_carries_the_key_of_the_notification(webhook_server, tmp_path):
+    secret = tmp_path / "secret"
+    secret.write_bytes(b"s3cret\n")
+    receiver = build_receiver(WebhookConfig(url=webhook_server.url, secret_file=secret), "http://me")
+    await receiver.start()
+    await receiver.notify(told(), NOW)
+    secret.write_bytes(b"rotated")
+    await receiver.notify(told(), NOW + S)
+    await receiver.stop()
+    first, repeated = webhook_server.taken
+    assert first.path == "/hook?token=canary-in-address"
+    assert first.headers["x-fabricscope-key"] == repeated.headers["x-fabricscope-key"] == "inc-1:1"
+    for request, key in ((first, b"s3cret"), (repeated, b"rotated")):
+        sent_s = int(request.headers["x-fabricscope-timestamp"])
+        assert request.headers["x-fabricscope-signature"] == signature(key, sent_s, request.body)
+    body = json.loads(first.body)
+    assert (body["version"], body["status"], body["groupLabels"]) == ("4", "firing", {"incident_id": "inc-1"})
+    assert body["alerts"][0]["endsAt"] == "0001-01-01T00:00:00Z"
+
+
+def _until(condition: Callable[[], bool], deadline_s: float = 20) -> None:
+    deadline = time.monotonic() + deadline_s
+    while not condition():
+        assert time.monotonic() < deadline, "not in time"
+        time.sleep(0.02)
