@@ -1,0 +1,66 @@
+"""Settings of the analytics stage."""
+
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from analytics.statistics.baseline import WARMUP, Pace
+
+
+class DetectionConfig(BaseModel):
+    """Limits that depend on the site and not on a standard; everything else is a constant beside its detector."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    lossless_queues: tuple[str, ...] = Field(("3", "4"), description="Queues and priorities on which PFC is enabled.")
+    link_bits_per_second: float = Field(400e9, gt=0, description="Speed of a link where nothing tells its rating.")
+    pause_ratio_max: float = Field(0.05, gt=0, le=1, description="Share of time that a port may be paused.")
+    pause_threshold_bytes: float = Field(
+        1_000_000, gt=0, description="Buffer use of one queue at which the switch sends PFC pause (XOFF)."
+    )
+
+
+class EngineConfig(BaseModel):
+    """Settings of the pure engine: all of them change its results, so a snapshot is only good for equal ones."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    interval_s: float = Field(10.0, gt=0, description="Collection interval of the targets.")
+    holdback_s: float | None = Field(
+        None, ge=0, description="How long a tick waits for late batches, in event time; default half an interval."
+    )
+    series_max: int = Field(2_000_000, gt=0, description="Series kept; samples of further ones are dropped.")
+    series_ttl_s: float = Field(3600.0, gt=0, description="A series that is silent for so long is forgotten.")
+    baseline_horizon_s: float = Field(1800.0, gt=0, description="Time constant of the baselines.")
+    baseline_follow_s: float = Field(1800.0, gt=0, description="After so long a new level is the normal one.")
+    detection: DetectionConfig = DetectionConfig()
+
+    @property
+    def baseline(self) -> Pace:
+        alpha = min(1.0, self.interval_s / self.baseline_horizon_s)
+        return Pace(alpha, WARMUP, max(2, round(self.baseline_follow_s / self.interval_s)))
+
+    @property
+    def interval_ns(self) -> int:
+        return round(self.interval_s * 1e9)
+
+    @property
+    def tick_ns(self) -> int:
+        return max(1, self.interval_ns // 2)
+
+    @property
+    def holdback_ns(self) -> int:
+        return self.interval_ns // 2 if self.holdback_s is None else round(self.holdback_s * 1e9)
+
+
+class AnalyticsConfig(BaseModel):
+    """Settings of the analytics stage."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    engine: EngineConfig = EngineConfig()
+    state_dir: Path = Field(Path("data/analytics"), description="Folder of the snapshot.")
+    snapshot_every_s: float = Field(30.0, gt=0, description="Time between two snapshots.")
+    report_every_s: float = Field(5.0, gt=0, description="Time between two reports on the ledger topic.")
+    records_max: int = Field(1000, gt=0, description="Records taken from the bus at once.")
+    instance: str = Field("analytics-0", description="Name of this process on the ledger.")

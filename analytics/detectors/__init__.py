@@ -1,0 +1,44 @@
+"""The detectors, one a file; ``detectors()`` is the list that the engine runs, in this order."""
+
+from analytics.config import DetectionConfig
+from analytics.detectors.base import Detector
+from analytics.detectors.deviation import Deviation
+from analytics.detectors.device_rebooted import DeviceRebooted
+from analytics.detectors.ecn_marking import EcnMarking
+from analytics.detectors.gpu_lost import GpuLost
+from analytics.detectors.gpu_throttle import GpuThrottle
+from analytics.detectors.gpu_xid import GpuXid
+from analytics.detectors.link_down import LinkDown
+from analytics.detectors.link_errors import LinkErrors
+from analytics.detectors.link_flapping import LinkFlapping
+from analytics.detectors.link_slow import LinkSlow
+from analytics.detectors.lossless_drops import LosslessDrops
+from analytics.detectors.pfc_pause import PfcPause
+from analytics.detectors.queue_congested import QueueCongested
+from analytics.detectors.storage_slow import StorageSlow
+from analytics.detectors.target_frozen import TargetFrozen
+from analytics.detectors.target_silent import TargetSilent
+from telemetry.findings import FindingKind
+
+
+def detectors(config: DetectionConfig) -> tuple[Detector, ...]:
+    """Every detector, with the site's limits."""
+    return (
+        PfcPause(FindingKind.PFC_PAUSE_RECEIVED, config.pause_ratio_max, config.link_bits_per_second),
+        PfcPause(FindingKind.PFC_PAUSE_SENT, config.pause_ratio_max, config.link_bits_per_second),
+        EcnMarking(),
+        QueueCongested(config.pause_threshold_bytes),
+        LosslessDrops(config.lossless_queues),
+        LinkDown(),
+        LinkFlapping(),
+        LinkErrors(),
+        LinkSlow(),
+        GpuThrottle(),
+        GpuXid(),
+        GpuLost(),
+        StorageSlow(),
+        TargetSilent(),
+        TargetFrozen(),
+        DeviceRebooted(),
+        Deviation(),
+    )

@@ -1,0 +1,39 @@
+"""Link down: a port that carried traffic, or that has a cable by the topology, is down."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from analytics.detectors.base import Verdicts, verdicts_of
+from analytics.view import Column, View
+from telemetry.findings import FindingKind
+from telemetry.topology import Link, Topology
+
+_UP = {"fabric_port_up": 1.0, "nic_up": 1.0, "ib_port_physical_state": 5.0}  # 5: link up (IBTA PortPhysicalState)
+
+
+@dataclass(frozen=True)
+class LinkDown:
+    """Ports that were never up and have no cable (spares) are not judged."""
+
+    name: str = "link_down"
+    kind: FindingKind = FindingKind.LINK_DOWN
+    metrics: tuple[str, ...] = tuple(_UP)
+    persist: int = 1
+    clear_intervals: float = 1.0
+
+    def judge(self, view: View) -> list[Verdicts]:
+        return [self._judge(view, metric, up) for metric, up in _UP.items()]
+
+    def _judge(self, view: View, metric: str, up: float) -> Verdicts:
+        column = view.column(metric)
+        down = column.fresh & (column.values < up)
+        was_up = view.series["highest"][column.sids] >= up
+        expected = was_up if not (down & ~was_up).any() else was_up | _cabled(view.topology, view, column)
+        score = np.where(down & expected, 1.0, 0.0)
+        return verdicts_of(column, score, normals=np.full(len(column), up), confidence=1.0)
+
+
+def _cabled(topology: Topology, view: View, column: Column) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    ports = {str(port) for link in topology.entities(Link) for port in link.ports}
+    return np.array([view.registry.objects.names[number] in ports for number in column.objects], bool)

@@ -1,0 +1,42 @@
+"""Target frozen: it answers, but repeats itself bit by bit although its counters must have moved."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from analytics.detectors.base import Evidence, Verdicts
+from analytics.rates import NEVER
+from analytics.view import View, worst_of_each
+from telemetry.findings import FindingKind
+from telemetry.objects import device
+from telemetry.series import series_key
+
+
+@dataclass(frozen=True)
+class TargetFrozen:
+    """What counts as frozen is decided in ``analytics.trust``, because all detectors abstain on it."""
+
+    name: str = "target_frozen"
+    kind: FindingKind = FindingKind.TARGET_FROZEN
+    metrics: tuple[str, ...] = ()
+    persist: int = 1
+    clear_intervals: float = 0.0
+
+    def judge(self, view: View) -> list[Verdicts]:
+        registry, targets = view.registry, view.targets
+        objects = np.array([registry.object_number(device(name)) for name in registry.devices], np.int64)
+        heard = targets["moved_ns"] != NEVER
+        frozen = targets["frozen"] & heard
+        still_ns = np.where(heard, targets["seen_ns"] - targets["moved_ns"], 0)
+        score = np.where(frozen, np.maximum(1.0, still_ns / (3 * view.config.interval_ns)), 0.0)
+        rows = np.flatnonzero(heard)
+        rows = rows[worst_of_each(objects[rows], score[rows])]
+
+        def up(row: int) -> str:
+            target = int(rows[row])
+            return series_key("up", {"device": registry.devices[target], "target": registry.targets.names[target]})
+
+        evidence = Evidence(
+            np.full(rows.size, -1), still_ns[rows] * 1e-9, np.zeros(rows.size), "seconds without a change", up
+        )
+        return [Verdicts(objects[rows], targets["seen_ns"][rows], frozen[rows], score[rows], (evidence,), 0.9)]

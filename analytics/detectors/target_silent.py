@@ -1,0 +1,65 @@
+"""Target silent: nothing was heard of a device's telemetry for two and a half intervals, or it refuses to answer."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analytics.detectors.base import Evidence, Verdicts
+from analytics.rates import NEVER
+from analytics.trust import STALE_INTERVALS
+from analytics.view import View
+from telemetry.findings import FindingKind
+from telemetry.objects import device
+from telemetry.series import series_key
+
+_FAILED_MAX = 2  # collections in a row: one may be a lost packet
+_PARTLY = 0.5  # confidence when another target of the same device still answers: it is not the device
+
+
+@dataclass(frozen=True)
+class TargetSilent:
+    """Judges targets; a device with several is judged by the worst, and surely only when all are silent."""
+
+    name: str = "target_silent"
+    kind: FindingKind = FindingKind.TARGET_SILENT
+    metrics: tuple[str, ...] = ()
+    persist: int = 1
+    clear_intervals: float = 0.0
+
+    def judge(self, view: View) -> list[Verdicts]:
+        score = _score(view)
+        devices: dict[str, list[int]] = {}
+        for target, name in enumerate(view.registry.devices):
+            devices.setdefault(name, []).append(target)
+        worst = [max(members, key=lambda t: (score[t], -t)) for members in devices.values()]
+        sure = np.array([0.95 if all(score[t] >= 1.0 for t in m) else _PARTLY for m in devices.values()], np.float64)
+        objects = np.array([view.registry.object_number(device(name)) for name in devices], np.int64)
+        rows = np.array(worst, np.int64)
+
+        def up(row: int) -> str:
+            target = worst[row]
+            labels = {"device": view.registry.devices[target], "target": view.registry.targets.names[target]}
+            return series_key("up", labels)
+
+        evidence = Evidence(np.full(rows.size, -1), np.zeros(rows.size), np.ones(rows.size), "state", up)
+        times_ns = np.where(score >= 1.0, view.end_ns, view.targets["seen_ns"])[rows]
+        breached = score[rows] >= 1.0
+        return [Verdicts(objects, times_ns, breached, score[rows], (evidence,), sure, _onsets_ns(view)[rows])]
+
+
+def _heard_ns(view: View) -> NDArray[np.int64]:
+    """When each target last answered; when it was first tried, if it never did."""
+    targets = view.targets
+    return np.where(targets["seen_ns"] == NEVER, targets["first_ns"], targets["seen_ns"])
+
+
+def _score(view: View) -> NDArray[np.float64]:
+    quiet = (view.end_ns - _heard_ns(view)) / (STALE_INTERVALS * view.config.interval_ns)
+    return np.asarray(np.maximum(quiet, view.targets["down_count"] / _FAILED_MAX))
+
+
+def _onsets_ns(view: View) -> NDArray[np.int64]:
+    """The first collection that failed or did not come."""
+    due_ns = _heard_ns(view) + view.config.interval_ns
+    return np.where(view.targets["down_count"] > 0, view.targets["down_ns"], due_ns)

@@ -1,0 +1,121 @@
+"""Counters to per-second rates; gauges, states and peaks as they are. One compiled pass over a tick's samples."""
+
+from enum import IntEnum
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analytics.jit import compiled
+
+NEVER = np.iinfo(np.int64).min
+
+
+class Status(IntEnum):
+    """What became of one sample."""
+
+    VALUE = 0  # it gave a value
+    FIRST = 1  # a counter's first sample: a rate needs two
+    RESET = 2  # the counter went back: no rate, and the count starts here
+    REPEATED = 3  # the same count inside the source's refresh period: not a fresh sample
+    OUT_OF_ORDER = 4  # not newer than the series' newest sample: dropped
+    NOT_FINITE = 5  # infinite: dropped
+
+
+FIRST, RESET, REPEATED = int(Status.FIRST), int(Status.RESET), int(Status.REPEATED)
+OUT_OF_ORDER, NOT_FINITE, VALUE = int(Status.OUT_OF_ORDER), int(Status.NOT_FINITE), int(Status.VALUE)
+
+LAYOUT: dict[str, tuple[str, float, int]] = {
+    "raw": ("f8", np.nan, 1),  # newest accepted sample, as reported
+    "raw_ns": ("i8", NEVER, 1),  # its event time
+    "value": ("f8", np.nan, 1),  # newest rate or gauge
+    "value_ns": ("i8", NEVER, 1),  # its event time
+    "valued_ns": ("i8", NEVER, 1),  # when the collection that brought it was made
+    "span_s": ("f8", 0.0, 1),  # seconds that a rate covers
+    "status": ("u1", FIRST, 1),  # Status of the newest accepted sample
+    "moved_ns": ("i8", NEVER, 1),  # event time of the newest sample that differed from the one before
+    "highest": ("f8", -np.inf, 1),  # highest sample ever
+    "streak": ("i4", 0, 1),  # accepted samples in a row that differed from the one before
+}
+
+# A wrap is only believed when the counter was near its end and the step is small against its range: at half the range
+# a step forwards and a restart cannot be told apart any more.
+_WRAP_SHARE_MAX = 0.25
+
+
+@compiled
+def to_values(
+    starts: NDArray[np.int64],  # first sample of each collection, and the end: [batches + 1]
+    collected_ns: NDArray[np.int64],  # [batches]
+    sids: NDArray[np.int64],
+    times_ns: NDArray[np.int64],
+    values: NDArray[np.float64],
+    metric_of: NDArray[np.int32],  # by series
+    counter: NDArray[np.bool_],  # by metric
+    modulus: NDArray[np.float64],  # by metric: 2**width, 0 where the counter does not wrap
+    refresh_ns: NDArray[np.int64],  # by metric
+    raw: NDArray[np.float64],
+    raw_ns: NDArray[np.int64],
+    value: NDArray[np.float64],
+    value_ns: NDArray[np.int64],
+    valued_ns: NDArray[np.int64],
+    span_s: NDArray[np.float64],
+    status: NDArray[np.uint8],
+    moved_ns: NDArray[np.int64],
+    highest: NDArray[np.float64],
+    streak: NDArray[np.int32],
+    out: NDArray[np.float64],  # the value of each sample, NaN where it gave none
+    out_status: NDArray[np.uint8],
+) -> None:
+    """Samples in canonical order to values, updating the state of their series in place."""
+    for batch in range(collected_ns.size):
+        for i in range(starts[batch], starts[batch + 1]):
+            s, now, x = sids[i], times_ns[i], values[i]
+            out[i] = np.nan
+            if not np.isfinite(x):
+                out_status[i] = NOT_FINITE
+                continue
+            before, last = raw_ns[s], raw[s]
+            if now <= before:
+                out_status[i] = OUT_OF_ORDER
+                continue
+            result, y, span = VALUE, x, 0.0
+            m = metric_of[s]
+            if counter[m]:
+                if before == NEVER:
+                    result = FIRST
+                else:
+                    span = (now - before) * 1e-9
+                    step = x - last
+                    if step < 0.0:
+                        range_ = modulus[m]
+                        step += range_
+                        if range_ == 0.0 or last > range_ or step > _WRAP_SHARE_MAX * range_:
+                            result = RESET
+                    elif step == 0.0 and now - before < refresh_ns[m]:
+                        out_status[i] = REPEATED
+                        continue
+                    y = step / span
+            if x == last:
+                streak[s] = 0
+            elif before != NEVER:
+                streak[s] += 1
+                moved_ns[s] = now
+            highest[s] = max(highest[s], x)
+            raw[s], raw_ns[s] = x, now
+            status[s] = result
+            out_status[i] = result
+            if result == VALUE:
+                out[i] = y
+                value[s], value_ns[s], valued_ns[s], span_s[s] = y, now, collected_ns[batch], span
+
+
+def moved(raw: NDArray[np.float64], sids: NDArray[np.int64], values: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Which samples differ from the newest one of their series; a first sample does."""
+    return np.asarray(raw[sids] != values)
+
+
+def segment_sums(flags: NDArray[Any], starts: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Sum of ``flags`` from each start to the next; ``starts`` ends with the length. Empty segments give 0."""
+    sums = np.concatenate([[0], np.cumsum(flags, dtype=np.int64)])
+    return np.asarray(sums[starts[1:]] - sums[starts[:-1]])

@@ -1,0 +1,1 @@
+"""Statistics over many series at once, one a file."""

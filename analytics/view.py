@@ -1,0 +1,149 @@
+"""What detectors see of one tick: the newest trustworthy value of every series, as columns."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analytics.columns import Columns
+from analytics.config import EngineConfig
+from analytics.registry import Registry
+from analytics.statistics import baseline
+from analytics.trust import Trust, series_trust
+from telemetry import catalogue
+from telemetry.catalogue import Kind
+from telemetry.changes import Change
+from telemetry.topology import Topology
+
+Accept = Callable[[Mapping[str, str]], bool]
+
+
+@dataclass(frozen=True)
+class Column:
+    """The series of one metric (or some of them), k rows, in ascending series number.
+
+    sids: int64[k]; objects: int64[k], registry's number of what each series is about.
+    values: float64[k], newest rate (per second) or gauge. times_ns: int64[k], its event time.
+    fresh: bool[k], whether the value may be believed now; a detector leaves the others out.
+    """
+
+    sids: NDArray[np.int64]
+    objects: NDArray[np.int64]
+    targets: NDArray[np.int32]
+    values: NDArray[np.float64]
+    times_ns: NDArray[np.int64]
+    fresh: NDArray[np.bool_]
+    score: NDArray[np.float64]  # standard deviations from the own baseline; NaN: nothing learned yet
+    level: NDArray[np.float64]  # the baseline's level; NaN: nothing learned yet
+
+    def __len__(self) -> int:
+        return self.sids.size
+
+    def only(self, rows: NDArray[Any]) -> "Column":
+        """Some rows, by mask or index."""
+        return Column(**{name: getattr(self, name)[rows] for name in self.__dataclass_fields__})
+
+
+class Selections:
+    """Which series a detector's metrics have, remembered until the registry changes."""
+
+    def __init__(self, registry: Registry) -> None:
+        self._registry, self._version = registry, -1
+        self._known: dict[tuple[str, Accept | None], NDArray[np.int64]] = {}
+
+    def sids(self, metric: str, accept: Accept | None) -> NDArray[np.int64]:
+        if self._version != self._registry.version:
+            self._version = self._registry.version
+            self._known.clear()
+        known = self._known.get((metric, accept))
+        if known is None:
+            known = self._known[(metric, accept)] = self._registry.select(metric, accept)
+        return known
+
+
+class View:
+    """One tick. ``end_ns`` is its end in event time; nothing in it depends on the wall clock."""
+
+    def __init__(
+        self,
+        end_ns: int,
+        config: EngineConfig,
+        registry: Registry,
+        series: Columns,
+        targets: Columns,
+        selections: Selections,
+        topology: Topology,
+        changes: tuple[Change, ...] = (),
+    ) -> None:
+        self.end_ns, self.config, self.registry = end_ns, config, registry
+        self.series, self.targets, self.topology, self.changes = series, targets, topology, changes
+        self._selections = selections
+
+    @cached_property
+    def trust(self) -> NDArray[np.uint8]:
+        """uint8[series]: Trust of each."""
+        frozen = self.targets["frozen"][self.registry.columns["target"]]
+        return series_trust(
+            self.series["valued_ns"], self.series["status"], frozen, self.end_ns, self.config.interval_ns
+        )
+
+    def column(self, metric: str, accept: Accept | None = None) -> Column:
+        """The series of a metric; ``accept`` chooses by labels such as direction and must be a named function."""
+        sids = self._selections.sids(metric, accept)
+        model = self.series["baseline"][sids]
+        learned = model[:, baseline.COUNT] >= baseline.WARMUP
+        return Column(
+            sids=sids,
+            objects=self.registry.columns["object"][sids],
+            targets=self.registry.columns["target"][sids],
+            values=self.series["value"][sids],
+            times_ns=self.series["value_ns"][sids],
+            fresh=self.trust[sids] == Trust.FRESH,
+            score=self.series["score"][sids],
+            level=np.where(learned, model[:, baseline.LEVEL], np.nan),
+        )
+
+    def learn(
+        self,
+        sids: NDArray[np.int64],
+        values: NDArray[np.float64],
+        model: NDArray[np.float64],
+        score: NDArray[np.float64],
+        newest_score: NDArray[np.float64],
+    ) -> None:
+        """``baseline.score_and_learn`` with the configured speeds."""
+        pace = self.config.baseline
+        baseline.score_and_learn(sids, values, model, pace.alpha, pace.warmup, pace.follow, score, newest_score)
+
+    def unit(self, sid: int) -> str:
+        """Unit of the value of a series: that of its metric, per second where it is a counter."""
+        metric = catalogue.metrics().get(self.registry.metrics.names[self.registry.columns["metric"][sid]])
+        if metric is None:
+            return ""
+        return f"{metric.unit}/s" if metric.kind is Kind.COUNTER else metric.unit
+
+
+def joined(columns: Sequence[Column]) -> Column:
+    """Columns of several metrics one below the other."""
+    return Column(**{name: np.concatenate([getattr(c, name) for c in columns]) for name in Column.__dataclass_fields__})
+
+
+def worst_of_each(objects: NDArray[np.int64], score: NDArray[np.float64]) -> NDArray[np.int64]:
+    """The row with the highest score of each object, ordered by object; the first such row where scores tie."""
+    order = np.lexsort((np.arange(objects.size)[::-1], score, objects))
+    sorted_objects = objects[order]
+    last = np.flatnonzero(np.r_[sorted_objects[1:] != sorted_objects[:-1], True]) if objects.size else order
+    return np.asarray(order[last])
+
+
+def lookup(known: NDArray[np.int64], wanted: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Row in ``known`` (each number once, any order) of each wanted number, -1 where it is not there."""
+    if not known.size:
+        return np.full(wanted.size, -1, np.int64)
+    order = np.argsort(known, kind="stable")
+    at = np.minimum(np.searchsorted(known, wanted, sorter=order), known.size - 1)
+    rows = order[at]
+    return np.where(known[rows] == wanted, rows, -1)

@@ -1,0 +1,150 @@
+"""What the analytics engine takes: samples per CPU-second with everything on, against a per-sample Python loop."""
+
+import math
+import time
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analytics.config import EngineConfig
+from analytics.engine import Engine
+from telemetry.samples import Collection, SampleBatch
+from telemetry.series import SeriesTable, series_key
+
+_START_NS = 1_700_000_000 * 10**9
+_INTERVAL_NS = 10 * 10**9
+_GAUGES = (
+    "gpu_temperature_celsius",
+    "gpu_memory_temperature_celsius",
+    "gpu_power_watts",
+    "gpu_sm_clock_hertz",
+    "gpu_memory_clock_hertz",
+    "gpu_utilization_ratio",
+    "gpu_engine_active_ratio",
+    "gpu_sm_active_ratio",
+    "gpu_tensor_active_ratio",
+    "gpu_memory_bandwidth_active_ratio",
+    "gpu_memory_used_bytes",
+    "gpu_memory_free_bytes",
+    "gpu_xid_last",
+)
+_COUNTERS = (
+    ("gpu_energy_joules_total", {}),
+    ("gpu_pcie_replays_total", {}),
+    ("gpu_throttle_seconds_total", {"reason": "thermal"}),
+    ("gpu_throttle_seconds_total", {"reason": "power"}),
+    ("gpu_nvlink_bytes_total", {"direction": "rx"}),
+    ("gpu_nvlink_bytes_total", {"direction": "tx"}),
+    ("gpu_ecc_errors_total", {"severity": "correctable", "persistence": "volatile"}),
+)
+_PORT_COUNTERS = ("fabric_port_pfc_pause_frames_total", "fabric_port_pfc_pause_seconds_total")
+
+
+def tables(targets: int) -> list[SeriesTable]:
+    """Hosts with eight GPUs and their NIC ports: 240 series each."""
+    return [SeriesTable(f"dcgm/{t}", f"node{t}", tuple(_keys(f"node{t}"))) for t in range(targets)]
+
+
+def _keys(device: str) -> list[str]:
+    keys = []
+    for gpu in range(8):
+        labels = {"device": device, "gpu": f"GPU-{device}-{gpu}"}
+        keys += [series_key(metric, labels) for metric in _GAUGES]
+        keys += [series_key(metric, {**labels, **extra}) for metric, extra in _COUNTERS]
+        port = {"device": device, "port": f"mlx5_{gpu}"}
+        keys += [
+            series_key(metric, {**port, "priority": priority, "direction": direction})
+            for metric in _PORT_COUNTERS
+            for priority in ("3", "4")
+            for direction in ("rx", "tx")
+        ]
+        keys += [series_key("fabric_port_up", port), series_key("fabric_port_flaps_total", port)]
+    return keys
+
+
+def batches(of: list[SeriesTable], rounds: int) -> list[list[SampleBatch]]:
+    """Collections of a healthy cluster, spread over the interval, round by round."""
+    rng = np.random.default_rng(1)
+    moving = np.array([1.0 if "_total" in key and "pause" not in key else 0.0 for key in of[0].keys])
+    moving *= ["flaps" not in key and "throttle" not in key for key in of[0].keys]
+    rows = np.arange(len(of[0]), dtype=np.uint32)
+    found = []
+    for number in range(rounds):
+        one_round = []
+        for position, table in enumerate(of):
+            at = _START_NS + number * _INTERVAL_NS + position * _INTERVAL_NS // len(of)
+            values = np.where(moving > 0, 1e6 * number, 0.5) + moving * rng.integers(0, 1000, rows.size)
+            collection = Collection(_START_NS, number, at, 0.05)
+            one_round.append(SampleBatch(table, collection, np.full(rows.size, at), rows, values))
+        found.append(one_round)
+    return found
+
+
+def engine_rate(targets: int = 400, rounds: int = 20) -> tuple[float, int]:
+    """Samples per CPU-second of observe and advance once the series are known, and how many series they were."""
+    engine = Engine(EngineConfig())
+    prepared = batches(tables(targets), rounds + 3)
+    for one_round in prepared[:3]:
+        _take(engine, one_round)
+    samples = sum(len(batch) for one_round in prepared[3:] for batch in one_round)
+    began = time.process_time()
+    for one_round in prepared[3:]:
+        _take(engine, one_round)
+    return samples / (time.process_time() - began), len(engine.registry)
+
+
+def _take(engine: Engine, one_round: list[SampleBatch]) -> None:
+    for batch in one_round:
+        engine.observe(batch)
+        engine.advance()
+
+
+def python_rate(samples: int = 300_000) -> float:
+    """The same baseline, alone, as a loop over samples: rate, level, spread and score of one counter a series."""
+    values = np.random.default_rng(1).normal(1e6, 1e4, samples).cumsum().tolist()
+    state: dict[int, list[float]] = {}
+    began = time.process_time()
+    for i, value in enumerate(values):
+        row = state.setdefault(i % 96_000, [value, 0.0, 1.0, 0.0])
+        rate = (value - row[0]) / 10.0
+        error = rate - row[1]
+        row[3] = error / math.sqrt(row[2]) if row[2] > 0 else 0.0
+        row[0], row[1], row[2] = value, row[1] + 0.01 * error, row[2] + 0.01 * (error * error - row[2])
+    return samples / (time.process_time() - began)
+
+
+def baseline_rate(series: int = 100_000, rounds: int = 50) -> float:
+    """Values per CPU-second of the baseline pass alone, in random order of series."""
+    from analytics.statistics import baseline
+
+    rng = np.random.default_rng(1)
+    sids: NDArray[np.int64] = rng.permutation(series)
+    state, score, newest = np.zeros((series, baseline.WIDTH)), np.empty(series), np.empty(series)
+    values = [rng.normal(10.0, 1.0, series) for _ in range(8)]
+    baseline.score_and_learn(sids, values[0], state, 0.01, baseline.WARMUP, 180, score, newest)
+    began = time.process_time()
+    for number in range(rounds):
+        baseline.score_and_learn(sids, values[number % 8], state, 0.01, baseline.WARMUP, 180, score, newest)
+    return series * rounds / (time.process_time() - began)
+
+
+def run() -> list[dict[str, Any]]:
+    """One entry a figure, for ``make bench``."""
+    loop = python_rate()
+    rate, series = engine_rate()
+    alone = baseline_rate()
+    return [
+        _entry(f"analytics: engine with everything on, {series:,} series of 400 targets", rate, loop),
+        _entry("analytics: baseline pass alone, 100,000 series in random order", alone, loop),
+    ]
+
+
+def _entry(name: str, value: float, reference: float) -> dict[str, Any]:
+    rounded = {"value": round(value), "reference": round(reference), "ratio": round(value / reference, 1)}
+    return {"name": name, "unit": "samples/CPU-s", **rounded}
+
+
+if __name__ == "__main__":
+    for entry in run():
+        print(entry)
