@@ -22,10 +22,8 @@ done
 mapfile -t missing < <(printf '%s\n' "${missing[@]}" | sort -u)
 if [ "$(id -u)" -eq 0 ] && command -v apt-get >/dev/null; then
   export DEBIAN_FRONTEND=noninteractive
-  # The packages' own services must not start: the tests start theirs.
-  printf '#!/bin/sh\nexit 101\n' > /tmp/policy-rc.d && chmod +x /tmp/policy-rc.d
   apt-get update -qq
-  POLICYRCD=/tmp/policy-rc.d apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+  apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
 else
   echo "The tests need these Debian packages (or the same programs on the PATH): ${missing[*]}" >&2
   exit 1
