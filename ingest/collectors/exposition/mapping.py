@@ -46,9 +46,7 @@ class Mapper:
     origins:  the catalogue's entries for the source, and the job's own.
     """
 
-    def __init__(
-        self, source: Source, identity: Mapping[str, str], origins: Sequence[tuple[Metric, Origin]]
-    ) -> None:
+    def __init__(self, source: Source, identity: Mapping[str, str], origins: Sequence[tuple[Metric, Origin]]) -> None:
         self._source, self._identity = source, dict(identity)
         self._parts = {label: re.compile(pattern) for label, pattern in source.parts.items()}
         self._by_name: dict[str, list[_Rule]] = {}

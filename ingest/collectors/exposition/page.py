@@ -79,12 +79,13 @@ class PageReader:
     def series_known(self) -> int:
         return len(self._known)
 
-    def read_known(self, page: bytes, now_ns: int) -> Reading | None:
+    def read_known(self, page: bytes, now_ns: int, *, openmetrics: bool = False) -> Reading | None:
         """The samples of a page that looks like the last one; None when it does not. Cheap."""
-        if self._layout is None:
+        layout = self._layout
+        if layout is None or layout.template.exemplars != openmetrics:
             return None
-        tokens = self._match(self._layout.template, page)
-        return None if tokens is None else self._reading(self._layout, tokens, now_ns)
+        tokens = self._match(layout.template, page)
+        return None if tokens is None else self._reading(layout, tokens, now_ns)
 
     def read(self, page: bytes, now_ns: int, *, openmetrics: bool = False) -> Reading:
         """The samples of any page. Raises BadInput, and then keeps what it knew.
@@ -92,12 +93,10 @@ class PageReader:
         Reasons: ``not_exposition``, ``bad_format``, ``too_large``, ``too_many_series``, ``truncated`` (OpenMetrics
         without ``# EOF``).
         """
-        layout = self._layout
-        if layout is None or layout.template.exemplars != openmetrics or (
-            (tokens := self._match(layout.template, page)) is None
-        ):
-            layout, tokens = self._learn(page, openmetrics)
-        return self._reading(layout, tokens, now_ns)
+        known = self.read_known(page, now_ns, openmetrics=openmetrics)
+        if known is not None:
+            return known
+        return self._reading(*self._learn(page, openmetrics), now_ns)
 
     def _match(self, template: Template, page: bytes) -> Floats | None:
         if not self._compiled:

@@ -130,7 +130,9 @@ class _LineParser:
         if match is None:
             raise self._expected(at, "a text in double quotes")
         if len(match[1]) > LABEL_BYTES_MAX:
-            raise BadInput(f"line {self._number}: label of {len(match[1])} bytes, at most {LABEL_BYTES_MAX}", "too_large")
+            raise BadInput(
+                f"line {self._number}: label of {len(match[1])} bytes, at most {LABEL_BYTES_MAX}", "too_large"
+            )
         try:
             text = match[1].decode()
         except UnicodeDecodeError as error:

@@ -83,7 +83,7 @@ def _same(one: Bytes, other: Bytes) -> bool:
     different = np.uint8(0)
     for i in range(one.size):
         different |= one[i] ^ other[i]
-    return different == 0
+    return bool(different == 0)
 
 
 @njit(cache=True, nogil=True)
@@ -145,7 +145,7 @@ def _name_end(page: Bytes, start: int, end: int) -> int:
             braces = True
         elif byte == _CLOSE:
             braces = False
-        elif not braces and (byte == _SPACE or byte == _TAB):
+        elif not braces and (byte == _SPACE or byte == _TAB):  # noqa: SIM109
             return i
         i += 1
     return end
@@ -159,9 +159,8 @@ def _find(page: Bytes, start: int, end: int, names: Bytes, name_ends: Ints, slot
     while slots[slot] >= 0:
         series = slots[slot]
         begin = name_ends[series - 1] if series > 0 else 0
-        if name_ends[series] - begin == end - start:
-            if _same(names[begin : name_ends[series]], page[start:end]):
-                return series
+        if name_ends[series] - begin == end - start and _same(names[begin : name_ends[series]], page[start:end]):
+            return int(series)
         slot = (slot + 1) & mask
     return -1
 

@@ -1,0 +1,177 @@
+"""One target over HTTP: fetch the page, read it, count it."""
+
+import asyncio
+import base64
+import logging
+import ssl
+from collections.abc import Mapping
+from concurrent.futures import Executor
+from functools import lru_cache, partial
+from pathlib import Path
+
+import numpy as np
+
+from ingest.collectors.exposition.config import ScrapeConfig, TlsConfig
+from ingest.collectors.exposition.http import FetchFailed, HttpClient, Response
+from ingest.collectors.exposition.mapping import Mapper
+from ingest.collectors.exposition.page import PageReader, Reading
+from ingest.discovery import Target
+from ingest.ledger import Ledger
+from telemetry.errors import BadInput, ConfigError
+from telemetry.samples import Collection, Down, SampleBatch
+from telemetry.series import SeriesTable
+
+_log = logging.getLogger(__name__)
+_ACCEPT = "text/plain;version=0.0.4;q=1,application/openmetrics-text;version=1.0.0;q=0.5,*/*;q=0.1"
+_SECRET_BYTES_MAX = 64 * 1024
+_NOT_PAGES = ("text/html", "application/json", "application/xml")
+
+
+class ExpositionCollector:
+    """Collects one target's page.
+
+    epoch_ns: when this collector was made; with its sequence numbers it names its collections.
+    workers:  threads that read pages whose layout is new; not the loop's own, which resolve names and can all hang.
+    """
+
+    def __init__(self, job: ScrapeConfig, target: Target, ledger: Ledger, epoch_ns: int, workers: Executor) -> None:
+        source = job.catalogue_source()
+        self._job, self._target, self._ledger, self._epoch_ns = job, target, ledger, epoch_ns
+        self._workers = workers
+        self._reader = PageReader(
+            target.name,
+            target.device,
+            Mapper(source, dict(target.identity), job.origins()),
+            series_max=job.series_max,
+            sentinels=source.sentinels,
+        )
+        self._client = HttpClient(
+            target.url,
+            headers=self._headers,
+            tls=lambda: tls_context(job.tls_config),
+            server_name=job.tls_config.server_name,
+            raw_bytes_max=job.body_bytes_max,
+            decoded_bytes_max=job.decoded_bytes_max,
+        )
+        self._table = SeriesTable(target.name, target.device, ())
+        self._seq = 0
+        self._down: Down | None = None
+
+    @property
+    def name(self) -> str:
+        return self._target.name
+
+    @property
+    def interval_s(self) -> float:
+        return self._job.scrape_interval
+
+    async def collect(self, now_ns: int) -> SampleBatch:
+        loop = asyncio.get_running_loop()
+        started = loop.time()
+        try:
+            response = await self._client.fetch(started + self._job.scrape_timeout)
+            reading = await self._read(response, now_ns)
+        except FetchFailed as failure:
+            return self._failed(failure.down, str(failure), now_ns, loop.time() - started)
+        except BadInput as error:
+            return self._failed(Down(error.reason), str(error), now_ns, loop.time() - started)
+        self._ledger.received(reading.received)
+        for reason, count in reading.dropped.items():
+            self._ledger.dropped(reason, count)
+        if not reading.values.size:
+            return self._failed(Down.NO_SAMPLES, "no known series", now_ns, loop.time() - started)
+        self._note(None, "")
+        self._table = reading.table
+        collection = Collection(self._epoch_ns, self._next_seq(), now_ns, loop.time() - started)
+        return SampleBatch(reading.table, collection, reading.times_ns, reading.series, reading.values)
+
+    async def stop(self) -> None:
+        await self._client.stop()
+
+    async def _read(self, response: Response, now_ns: int) -> Reading:
+        page = response.body
+        openmetrics = response.content_type.startswith("application/openmetrics-text")
+        reading = self._reader.read_known(page, now_ns, openmetrics=openmetrics)
+        if reading is not None:
+            return reading
+        if response.content_type.startswith(_NOT_PAGES):
+            raise BadInput(f"content type {response.content_type[:60]}", "not_exposition")
+        if not response.framed and not page.endswith(b"\n"):
+            raise BadInput("the connection closed in the middle of a line", "truncated")
+        # A layout that is not known costs milliseconds to seconds: not on the event loop.
+        read = partial(self._reader.read, page, now_ns, openmetrics=openmetrics)
+        return await asyncio.get_running_loop().run_in_executor(self._workers, read)
+
+    def _failed(self, down: Down, message: str, now_ns: int, duration_s: float) -> SampleBatch:
+        self._note(down, message)
+        return down_batch(self._table, Collection(self._epoch_ns, self._next_seq(), now_ns, duration_s, down))
+
+    def _note(self, down: Down | None, message: str) -> None:
+        """Logs changes, not every collection."""
+        if down is not self._down:
+            self._down = down
+            _log.info("target %s is %s", self.name, f"down: {down}: {message}" if down else "up")
+
+    def _next_seq(self) -> int:
+        self._seq += 1
+        return self._seq - 1
+
+    def _headers(self) -> Mapping[str, str]:
+        job = self._job
+        headers = {"User-Agent": "Fabricscope", "Accept": _ACCEPT}
+        headers["Accept-Encoding"] = "gzip" if job.enable_compression else "identity"
+        headers["X-Prometheus-Scrape-Timeout-Seconds"] = f"{job.scrape_timeout:g}"
+        if job.basic_auth is not None:
+            pair = f"{job.basic_auth.username}:{_secret(job.basic_auth.password_file)}"
+            headers["Authorization"] = "Basic " + base64.b64encode(pair.encode()).decode()
+        elif job.authorization is not None:
+            headers["Authorization"] = f"{job.authorization.type} {_secret(job.authorization.credentials_file)}"
+        return headers
+
+
+def down_batch(table: SeriesTable, collection: Collection) -> SampleBatch:
+    """A collection that brought nothing."""
+    return SampleBatch(
+        table, collection, np.empty(0, dtype=np.int64), np.empty(0, dtype=np.uint32), np.empty(0, dtype=np.float64)
+    )
+
+
+def _secret(path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            return file.read(_SECRET_BYTES_MAX).decode().strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise FetchFailed(Down.AUTH, f"{path}: {type(error).__name__}") from None
+
+
+def tls_context(config: TlsConfig) -> ssl.SSLContext:
+    """The context for a new connection, made again when one of its files has changed."""
+    files = (config.ca_file, config.cert_file, config.key_file)
+    try:
+        return _context(config, tuple(file.stat().st_mtime_ns for file in files if file is not None))
+    except (OSError, ssl.SSLError) as error:
+        raise FetchFailed(Down.TLS, f"tls_config: {error}") from None
+
+
+@lru_cache(maxsize=64)
+def _context(config: TlsConfig, changed_ns: tuple[int, ...]) -> ssl.SSLContext:
+    context = ssl.create_default_context(cafile=str(config.ca_file) if config.ca_file else None)
+    if config.insecure_skip_verify:
+        context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    if config.cert_file is not None:
+        context.load_cert_chain(config.cert_file, config.key_file)
+    return context
+
+
+def check_files(job: ScrapeConfig) -> None:
+    """ConfigError for secrets and certificates that cannot be read at start."""
+    named: dict[str, Path | None] = {
+        "basic_auth.password_file": job.basic_auth.password_file if job.basic_auth else None,
+        "authorization.credentials_file": job.authorization.credentials_file if job.authorization else None,
+        "tls_config.ca_file": job.tls_config.ca_file,
+        "tls_config.cert_file": job.tls_config.cert_file,
+        "tls_config.key_file": job.tls_config.key_file,
+    }
+    for key, path in named.items():
+        if path is not None and not path.is_file():
+            raise ConfigError(f"scrape_configs: {job.job_name}: {key}: {path} is not a readable file")

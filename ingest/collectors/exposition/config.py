@@ -1,0 +1,120 @@
+"""Scrape jobs, in the shape of Prometheus' ``scrape_configs``."""
+
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+
+from ingest.durations import Seconds
+from ingest.relabel import RelabelConfig
+from telemetry.catalogue import Metric, Origin, Source, metrics, origins_of, sources
+
+
+class _Frozen(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class StaticConfig(_Frozen):
+    targets: tuple[str, ...] = Field(description="host:port, one a target.")
+    labels: dict[str, str] = Field(default={}, description="`device` names the host; others go to every series.")
+
+
+class FileSdConfig(_Frozen):
+    files: tuple[str, ...] = Field(description="JSON or YAML files with targets; the last part may hold wildcards.")
+    refresh_interval: Seconds = Field(default=30.0, description="How often the files are looked at.")
+
+
+class HttpSdConfig(_Frozen):
+    url: str = Field(description="Answers with a JSON list of targets.", pattern=r"^https?://")
+    refresh_interval: Seconds = Field(default=60.0, description="How often it is asked.")
+
+
+class TlsConfig(_Frozen):
+    ca_file: Path | None = Field(default=None, description="Authorities to trust instead of the system's.")
+    cert_file: Path | None = Field(default=None, description="Client certificate.")
+    key_file: Path | None = Field(default=None, description="Its key.")
+    server_name: str | None = Field(default=None, description="Name that the server's certificate must carry.")
+    insecure_skip_verify: bool = Field(default=False, description="Trust any certificate.")
+
+
+class BasicAuth(_Frozen):
+    username: str
+    password_file: Path
+
+
+class Authorization(_Frozen):
+    type: str = Field(default="Bearer", pattern=r"^[A-Za-z0-9_-]+$")
+    credentials_file: Path
+
+
+class MappingEntry(_Frozen):
+    """What an exporter that the catalogue does not know calls a canonical metric."""
+
+    metric: str = Field(description="Name in the catalogue.")
+    name: str = Field(description="Name on the page; {label} stands for digits.")
+    scale: float = 1.0
+    labels: dict[str, str] = Field(default={}, description="Canonical label to text with the page's labels in braces.")
+    where: dict[str, str] = Field(default={}, description="Only samples with these label values, | between them.")
+    sum: bool = Field(default=False, description="Samples that become one series add up.")
+    bit: int | None = Field(default=None, ge=0, le=62, description="Bit of a mask.")
+
+    @field_validator("metric")
+    @classmethod
+    def _is_known(cls, name: str) -> str:
+        if name not in metrics():
+            raise ValueError(f"expected a metric of the catalogue, not {name!r}")
+        return name
+
+    def origin(self, source: str) -> tuple[Metric, Origin]:
+        fields = self.model_dump(exclude={"metric"})
+        return metrics()[self.metric], Origin(source=source, **fields)
+
+
+class ScrapeConfig(_Frozen):
+    """One job: where its targets are, and what they speak."""
+
+    job_name: str = Field(min_length=1)
+    source: str = Field(
+        description="Source of the catalogue (dcgm, node_exporter, lustre, …), or any name with mapping."
+    )
+    scrape_interval: Seconds = 10.0
+    scrape_timeout: Seconds = Field(default=10.0, description="At most the interval, which is the default.")
+    metrics_path: str = Field(default="/metrics", pattern=r"^/[^\s]*$")
+    params: dict[str, tuple[str, ...]] = {}
+    scheme: Literal["http", "https"] = "http"
+    enable_compression: bool = Field(default=True, description="Ask for gzip.")
+    static_configs: tuple[StaticConfig, ...] = ()
+    file_sd_configs: tuple[FileSdConfig, ...] = ()
+    http_sd_configs: tuple[HttpSdConfig, ...] = ()
+    relabel_configs: tuple[RelabelConfig, ...] = ()
+    tls_config: TlsConfig = TlsConfig()
+    basic_auth: BasicAuth | None = None
+    authorization: Authorization | None = None
+    mapping: tuple[MappingEntry, ...] = ()
+    body_bytes_max: int = Field(default=16 * 1024 * 1024, gt=0, description="Of one page as sent.")
+    decoded_bytes_max: int = Field(default=64 * 1024 * 1024, gt=0, description="Of one page unpacked.")
+    series_max: int = Field(default=50_000, gt=0, description="Of one page.")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _default_timeout(cls, given: Any) -> Any:
+        """The timeout follows the interval unless it is set."""
+        if isinstance(given, dict) and "scrape_timeout" not in given:
+            return {**given, "scrape_timeout": given.get("scrape_interval", 10.0)}
+        return given
+
+    @model_validator(mode="after")
+    def _fits(self) -> "ScrapeConfig":
+        if self.scrape_timeout > self.scrape_interval:
+            raise ValueError("scrape_timeout: expected at most scrape_interval")
+        if self.basic_auth and self.authorization:
+            raise ValueError("authorization: not together with basic_auth")
+        if self.source not in sources() and not self.mapping:
+            raise ValueError(f"source: expected one of {', '.join(sources())}, or entries in mapping")
+        return self
+
+    def catalogue_source(self) -> Source:
+        return sources().get(self.source) or Source(self.source, "by mapping alone")
+
+    def origins(self) -> list[tuple[Metric, Origin]]:
+        return origins_of(self.source) + [entry.origin(self.source) for entry in self.mapping]

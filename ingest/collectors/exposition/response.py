@@ -1,0 +1,199 @@
+"""One HTTP/1.1 response from bytes: framing, limits and at most one layer of compression; pure."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from isal import isal_zlib
+from isal.isal_zlib import error as GzipError
+
+from telemetry.samples import Down
+
+HEAD_BYTES_MAX = 64 * 1024
+_CHUNK_LINE_MAX = 4096
+_GZIP = 16 + 15  # zlib's window bits for the gzip format
+_MEMBERS_MAX = 16  # servers send one; each further one copies what is left
+
+
+class FetchFailed(Exception):
+    """Why there is no page; the message never holds a secret."""
+
+    def __init__(self, down: Down, message: str) -> None:
+        super().__init__(message)
+        self.down = down
+
+
+@dataclass(frozen=True, slots=True)
+class Response:
+    """body: decoded. framed: whether its length was stated, so that it is known to be whole."""
+
+    content_type: str
+    body: bytes
+    framed: bool
+
+
+class ResponseReader:
+    """Reads one response.
+
+    raw_bytes_max: of the body as sent. decoded_bytes_max: of the body unpacked.
+    Raises FetchFailed as soon as the status, a limit or the framing says so.
+    """
+
+    def __init__(self, raw_bytes_max: int, decoded_bytes_max: int) -> None:
+        self._raw_bytes_max, self._decoded_bytes_max = raw_bytes_max, decoded_bytes_max
+        self._buffer = bytearray()
+        self._step: Callable[[], bytes | None] = self._head
+        self._length = 0
+        self._body = bytearray()
+        self._gzip = False
+        self._framed = True
+        self._content_type = ""
+        self._received = 0
+        self.closes = False
+
+    def feed(self, data: bytes) -> Response | None:
+        """More bytes; the response once it is whole."""
+        self._received += len(data)
+        if self._received > self._raw_bytes_max + HEAD_BYTES_MAX:
+            raise self._too_large()
+        self._buffer += data
+        body = self._step()
+        return None if body is None else self._response(body)
+
+    def finish(self) -> Response:
+        """The peer closed: the end of a body without a length, else an error."""
+        if self._step == self._until_close:
+            self._framed = False
+            return self._response(bytes(self._buffer))
+        if not self._received:
+            raise FetchFailed(Down.CLOSED, "closed without an answer")
+        raise FetchFailed(Down.TRUNCATED, f"closed after {self._received} bytes of an answer")
+
+    def _response(self, body: bytes) -> Response:
+        if self._gzip:
+            body = gunzip(body, self._decoded_bytes_max)
+        return Response(self._content_type, body, self._framed)
+
+    def _head(self) -> bytes | None:
+        end = self._buffer.find(b"\r\n\r\n")
+        if end < 0:
+            if len(self._buffer) > HEAD_BYTES_MAX:
+                raise FetchFailed(Down.TOO_LARGE, f"header of more than {HEAD_BYTES_MAX} bytes")
+            return None
+        status, *lines = bytes(self._buffer[:end]).decode("latin-1").split("\r\n")
+        del self._buffer[: end + 4]
+        words = status.split(" ", 2)
+        if not words[0].startswith("HTTP/1.") or len(words) < 2 or not words[1].isdigit():
+            raise FetchFailed(Down.NOT_EXPOSITION, "expected an HTTP/1 answer")
+        if words[1].startswith("1"):
+            return self._head()
+        headers = {name.strip().lower(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
+        self._check_status(int(words[1]))
+        self.closes = words[0] == "HTTP/1.0" or headers.get("connection", "").lower() == "close"
+        return self._frame(headers)
+
+    def _check_status(self, status: int) -> None:
+        if status == 200:
+            return
+        reasons = {401: Down.AUTH, 403: Down.AUTH, 407: Down.AUTH}
+        down = Down.REDIRECT if 300 <= status < 400 else reasons.get(status, Down.HTTP_STATUS)
+        raise FetchFailed(down, f"status {status}")
+
+    def _frame(self, headers: dict[str, str]) -> bytes | None:
+        encoding = headers.get("content-encoding", "").lower()
+        if encoding not in ("", "identity", "gzip", "x-gzip"):
+            raise FetchFailed(Down.BAD_ENCODING, f"content encoding {encoding[:40]!r}: expected gzip or none")
+        self._gzip = encoding.endswith("gzip")
+        self._content_type = headers.get("content-type", "").lower()
+        transfer = headers.get("transfer-encoding", "").lower()
+        length = headers.get("content-length")
+        if transfer == "chunked":
+            self._step = self._chunk
+        elif transfer:
+            raise FetchFailed(Down.BAD_ENCODING, f"transfer encoding {transfer[:40]!r}: expected chunked or none")
+        elif length is None:
+            self.closes, self._step = True, self._until_close
+        elif not (length.isascii() and length.isdigit()):
+            raise FetchFailed(Down.BAD_FORMAT, "content length: expected a number")
+        else:
+            self._length = int(length[:20])
+            if self._length > self._raw_bytes_max:
+                raise self._too_large()
+            self._step = self._counted
+        return self._step()
+
+    def _counted(self) -> bytes | None:
+        have = len(self._buffer)
+        if have < self._length:
+            return None
+        if have > self._length:
+            self.closes = True  # more than one answer to one request
+        return bytes(memoryview(self._buffer)[: self._length])
+
+    def _until_close(self) -> bytes | None:
+        return None
+
+    def _chunk(self) -> bytes | None:
+        """Takes whole chunks off the buffer; ``feed`` bounds how much comes."""
+        buffer, at = self._buffer, 0
+        try:
+            while True:
+                line = buffer.find(b"\r\n", at, at + _CHUNK_LINE_MAX)
+                if line < 0:
+                    if len(buffer) - at >= _CHUNK_LINE_MAX:
+                        raise FetchFailed(Down.BAD_FORMAT, "chunk: expected its size in a short line")
+                    return None
+                size = _chunk_size(bytes(buffer[at:line]))
+                if size > self._raw_bytes_max:
+                    raise self._too_large()
+                if size == 0:
+                    return self._trailer(line)
+                end = line + 2 + size
+                if len(buffer) < end + 2:
+                    return None
+                if buffer[end : end + 2] != b"\r\n":
+                    raise FetchFailed(Down.BAD_FORMAT, "chunk: expected its end after its size")
+                self._body += memoryview(buffer)[line + 2 : end]
+                at = end + 2
+        finally:
+            del buffer[:at]
+
+    def _trailer(self, line: int) -> bytes | None:
+        """Behind the last chunk: header lines that nobody reads, and an empty one."""
+        end = self._buffer.find(b"\r\n\r\n", line)
+        if end < 0:
+            return None
+        if len(self._buffer) > end + 4:
+            self.closes = True
+        return bytes(self._body)
+
+    def _too_large(self) -> FetchFailed:
+        return FetchFailed(Down.TOO_LARGE, f"body of more than {self._raw_bytes_max} bytes")
+
+
+def _chunk_size(line: bytes) -> int:
+    digits = line.partition(b";")[0].strip()
+    if not digits or len(digits) > 8 or digits.strip(b"0123456789abcdefABCDEF"):
+        raise FetchFailed(Down.BAD_FORMAT, "chunk: expected its size in hexadecimal")
+    return int(digits, 16)
+
+
+def gunzip(data: bytes, bytes_max: int) -> bytes:
+    """All members of a gzip body, at most ``bytes_max`` bytes; the bound holds before anything is kept."""
+    pieces: list[bytes] = []
+    room = bytes_max
+    try:
+        while data:
+            if len(pieces) == _MEMBERS_MAX:
+                raise FetchFailed(Down.BAD_ENCODING, f"gzip: more than {_MEMBERS_MAX} members")
+            member = isal_zlib.decompressobj(_GZIP)
+            piece = member.decompress(data, room + 1)
+            room -= len(piece)
+            if room < 0:
+                raise FetchFailed(Down.TOO_LARGE, f"more than {bytes_max} bytes unpacked")
+            if not member.eof:
+                raise FetchFailed(Down.TRUNCATED, "gzip body ends early")
+            pieces.append(piece)
+            data = member.unused_data.lstrip(b"\0")
+    except GzipError as error:
+        raise FetchFailed(Down.BAD_ENCODING, f"gzip: {error}") from None
+    return pieces[0] if len(pieces) == 1 else b"".join(pieces)

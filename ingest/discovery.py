@@ -1,0 +1,144 @@
+"""Which targets a job has: from the settings, from files, and from an HTTP service; then relabelled."""
+
+import asyncio
+import glob
+import logging
+from collections.abc import Awaitable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+import yaml
+from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
+
+from ingest.collectors.exposition.config import HttpSdConfig, ScrapeConfig
+from ingest.collectors.exposition.http import FetchFailed, HttpClient, Url
+from ingest.relabel import relabel
+from telemetry.errors import BadInput, Unavailable
+
+_log = logging.getLogger(__name__)
+_FILE_BYTES_MAX = 64 * 1024 * 1024
+_HTTP_TIMEOUT_S = 30.0
+
+
+class TargetGroup(BaseModel):
+    """Some addresses with labels in common, the form of Prometheus' file and HTTP discovery."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+    targets: tuple[str, ...]
+    labels: dict[str, str] = {}
+
+
+_groups = TypeAdapter(tuple[TargetGroup, ...])
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """One page to collect. name: ``job/address``. identity: labels of all its series, ``device`` among them."""
+
+    name: str
+    url: Url
+    identity: tuple[tuple[str, str], ...]
+
+    @property
+    def device(self) -> str:
+        return dict(self.identity)["device"]
+
+
+def resolve(job: ScrapeConfig, groups: Iterable[TargetGroup]) -> list[Target]:
+    """The job's targets after relabelling, each address and path once, in the order of the groups."""
+    found: dict[str, Target] = {}
+    for group in groups:
+        for address in group.targets:
+            labels = {
+                "__scheme__": job.scheme,
+                "__metrics_path__": job.metrics_path,
+                "job": job.job_name,
+                **group.labels,
+                "__address__": address,
+            }
+            target = _target(job, relabel(labels, job.relabel_configs))
+            if target is not None:
+                found.setdefault(target.name, target)
+    return list(found.values())
+
+
+def _target(job: ScrapeConfig, labels: dict[str, str] | None) -> Target | None:
+    if labels is None or not labels.get("__address__"):
+        return None
+    url = Url.build(labels["__scheme__"], labels["__address__"], labels["__metrics_path__"], job.params)
+    path = "" if url.path == "/metrics" else url.path
+    identity = {name: value for name, value in labels.items() if not name.startswith("__") and name != "job"}
+    identity.setdefault("device", url.host)
+    return Target(f"{job.job_name}/{labels['__address__']}{path}", url, tuple(sorted(identity.items())))
+
+
+class Discovery:
+    """Keeps the groups of one job up to date; what cannot be read leaves its last good groups in force."""
+
+    def __init__(self, job: ScrapeConfig) -> None:
+        self._job = job
+        self._groups: dict[str, tuple[TargetGroup, ...]] = {
+            "static": tuple(TargetGroup(targets=c.targets, labels=c.labels) for c in job.static_configs)
+        }
+
+    @property
+    def refresh_s(self) -> float | None:
+        """How often to refresh; None when nothing can change."""
+        periods = [config.refresh_interval for config in self._job.file_sd_configs]
+        periods += [config.refresh_interval for config in self._job.http_sd_configs]
+        return min(periods, default=None)
+
+    async def refresh(self) -> list[Target]:
+        for config in self._job.file_sd_configs:
+            for pattern in config.files:
+                await self._refresh(f"file {pattern}", asyncio.to_thread(_read_files, pattern))
+        for http in self._job.http_sd_configs:
+            await self._refresh(f"url {http.url}", _ask(http))
+        return resolve(self._job, (group for groups in self._groups.values() for group in groups))
+
+    async def _refresh(self, where: str, reading: Awaitable[tuple[TargetGroup, ...]]) -> None:
+        try:
+            self._groups[where] = await reading
+        except (BadInput, Unavailable, OSError) as error:
+            _log.warning("job %s: targets of %s stay as they were: %s", self._job.job_name, where, error)
+
+
+def _read_files(pattern: str) -> tuple[TargetGroup, ...]:
+    groups: list[TargetGroup] = []
+    for name in sorted(glob.glob(pattern)):
+        path = Path(name)
+        if path.stat().st_size > _FILE_BYTES_MAX:
+            raise BadInput(f"{name}: more than {_FILE_BYTES_MAX} bytes")
+        try:
+            content = yaml.load(path.read_text(), yaml.CSafeLoader)  # JSON is YAML
+        except (yaml.YAMLError, UnicodeDecodeError) as error:
+            raise BadInput(f"{name}: {error}") from None
+        groups.extend(parse_groups(content or [], name))
+    return tuple(groups)
+
+
+async def _ask(config: HttpSdConfig) -> tuple[TargetGroup, ...]:
+    client = HttpClient(Url.parse(config.url), headers={"Accept": "application/json"})
+    try:
+        response = await client.fetch(asyncio.get_running_loop().time() + _HTTP_TIMEOUT_S)
+    except FetchFailed as failure:
+        raise Unavailable(f"{config.url}: {failure}") from None
+    finally:
+        await client.stop()
+    try:
+        return _groups.validate_json(response.body)
+    except ValidationError as error:
+        raise BadInput(f"{config.url}: {_first(error)}") from None
+
+
+def parse_groups(content: object, where: str) -> tuple[TargetGroup, ...]:
+    """Target groups of a discovery file's content; BadInput that names the place."""
+    try:
+        return _groups.validate_python(content)
+    except ValidationError as error:
+        raise BadInput(f"{where}: {_first(error)}") from None
+
+
+def _first(error: ValidationError) -> str:
+    detail = error.errors()[0]
+    return f"{'.'.join(map(str, detail['loc'])) or 'list'}: {detail['msg']}"
