@@ -1,0 +1,5 @@
+"""The plant over the real protocols: gNMI, exporter pages, Slurm's JSON, and a control port for faults.
+
+Addresses are loopback addresses, one a device, so that ports are the real ones (``addresses.py``). Nothing here changes
+a value: what the plant counted is what a client reads.
+"""

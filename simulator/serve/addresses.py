@@ -1,0 +1,32 @@
+"""Which loopback address serves which device: the layout's addresses, moved aside for a second simulator."""
+
+from simulator.layout import Endpoint, Exporter, Layout
+from telemetry.errors import ConfigError
+
+LUSTRE_PORT, SLURM_PORT, CONTROL_PORT = 32221, 6820, 6821
+SLURM_HOST = "127.4.0.1"
+
+
+def moved(host: str, offset: int) -> str:
+    """``host`` with ``offset`` added to its third octet: simulators with different offsets run side by side.
+
+    >>> moved("127.2.0.7", 3)
+    '127.2.3.7'
+    """
+    net, kind, third, last = host.split(".")
+    if not 0 <= int(third) + offset <= 255:
+        raise ConfigError(f"simulator: address_offset {offset} leaves no address for {host}; use 0 to 250")
+    return f"{net}.{kind}.{int(third) + offset}.{last}"
+
+
+def served_endpoints(layout: Layout, offset: int) -> list[Endpoint]:
+    """Every address that this simulator serves: those of the layout, and the Lustre client exporter of each host."""
+    clients = [
+        Endpoint(Exporter.LUSTRE, endpoint.device, endpoint.host, LUSTRE_PORT)
+        for endpoint in layout.endpoints
+        if endpoint.exporter is Exporter.NODE
+    ]
+    return [
+        Endpoint(endpoint.exporter, endpoint.device, moved(endpoint.host, offset), endpoint.port)
+        for endpoint in (*layout.endpoints, *clients)
+    ]

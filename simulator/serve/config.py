@@ -1,0 +1,33 @@
+"""ServeConfig: how the simulated cluster is served."""
+
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, Field, SecretStr
+
+from simulator.config import SimulatorConfig
+from simulator.layout import Flavour
+
+
+class ServeConfig(BaseModel):
+    """Where and how fast the plant is served. With the defaults: real time, real ports, no TLS, no password."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    plant: SimulatorConfig = SimulatorConfig()
+    speed: float = Field(1.0, gt=0, le=100, description="simulated seconds per second; from 1.01 pages carry timestamps")
+    start_ns: int | None = Field(
+        None, ge=0, description="event time of the start; default now, or 55 min ago when the speed is above 1"
+    )
+    step_s: float = Field(0.25, gt=0, le=5, description="real time between two readings of the plant")
+    address_offset: int = Field(0, ge=0, le=250, description="added to the third octet of every address")
+    leaf_flavour: Flavour = Flavour.SONIC
+    spine_flavour: Flavour = Flavour.OPENCONFIG
+    sonic_aliases: bool = Field(False, description="Ethernet* answers with vendor names (etp1), as some platforms do")
+    gnmi_tls: bool = Field(False, description="TLS on gNMI; without files the identity is self-signed")
+    gnmi_cert_file: Path | None = None
+    gnmi_key_file: Path | None = None
+    gnmi_username: str = ""
+    gnmi_password: SecretStr = SecretStr("")
+    truth_file: Path | None = Field(None, description="JSON lines: what is broken, from when to when")
+    squeue_file: Path | None = Field(None, description="kept up to date with what `squeue --json` would print")
+    faults: tuple[str, ...] = Field((), description="faults to inject, like slow-receiver@30s")

@@ -1,0 +1,1 @@
+"""gNMI servers, one a switch: paths and trees are pure, ``server.py`` owns the sockets."""

@@ -1,0 +1,1 @@
+"""Exporter pages: a template a device, built once, filled with the readings of the moment."""

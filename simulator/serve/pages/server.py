@@ -1,0 +1,75 @@
+"""HTTP server of exporter pages: one listener a target, so that each can refuse or hang on its own."""
+
+import asyncio
+import zlib
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+
+from aiohttp import web
+
+Render = Callable[[], str]
+CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+_GZIP_FROM_BYTES = 1400  # less than one packet gains nothing
+_CLOSE_S = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """One exporter: where it listens and what it says at ``path``."""
+
+    host: str
+    port: int
+    render: Render
+    path: str = "/metrics"
+    content_type: str = CONTENT_TYPE
+
+
+class PageServer:
+    """Serves one page; ``open`` and ``close`` follow the device's reachability."""
+
+    def __init__(self, page: Page) -> None:
+        self.page = page
+        self._http: web.Server | None = None
+        self._listener: asyncio.Server | None = None
+
+    @property
+    def listening(self) -> bool:
+        return self._listener is not None
+
+    async def open(self) -> None:
+        """Listens; OSError when the address is taken."""
+        if self._listener is not None:
+            return
+        self._http = web.Server(self._answer, access_log=None)
+        loop = asyncio.get_running_loop()
+        self._listener = await loop.create_server(self._http, self.page.host, self.page.port)
+
+    async def close(self) -> None:
+        """Stops listening and drops the open connections: the next client is refused."""
+        listener, http = self._listener, self._http
+        self._listener = self._http = None
+        if listener is None or http is None:
+            return
+        listener.close()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_CLOSE_S):
+                await http.shutdown(_CLOSE_S / 2)
+
+    async def _answer(self, request: web.BaseRequest) -> web.StreamResponse:
+        if request.path != self.page.path:
+            return web.Response(status=404, text="404 page not found\n")
+        if request.method not in ("GET", "HEAD"):
+            return web.Response(status=405)
+        body = self.page.render().encode()
+        headers = {"Content-Type": self.page.content_type}
+        if len(body) >= _GZIP_FROM_BYTES and "gzip" in request.headers.get("Accept-Encoding", ""):
+            body = gzipped(body)
+            headers["Content-Encoding"] = "gzip"
+        return web.Response(body=body, headers=headers)
+
+
+def gzipped(body: bytes) -> bytes:
+    """Gzip at the fastest level, without a time stamp."""
+    packer = zlib.compressobj(1, zlib.DEFLATED, 16 + zlib.MAX_WBITS)
+    return packer.compress(body) + packer.flush()
