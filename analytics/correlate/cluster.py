@@ -1,0 +1,45 @@
+"""The cluster as correlation needs it, rebuilt only where the topology changed."""
+
+from analytics.correlate import cost
+from analytics.correlate.graph import Graph, physical
+from analytics.correlate.jobs import Jobs, running
+from analytics.correlate.track import Track
+from analytics.correlate.view import View
+from telemetry.incidents import BlastRadius
+from telemetry.objects import ObjectRef
+from telemetry.topology import Topology
+
+BLASTS_MAX = 10_000
+
+
+class Cluster:
+    """A cache over one Topology: nothing in it is state."""
+
+    def __init__(self) -> None:
+        self._topology: Topology | None = None
+        self.graph = Graph({})
+        self.jobs = Jobs({}, frozenset(), self.graph)
+        self._blasts: dict[tuple[ObjectRef, frozenset[str], frozenset[str]], BlastRadius] = {}
+
+    def update(self, topology: Topology) -> None:
+        """Facts that only say again what is known cost a comparison; jobs alone do not rebuild the graph."""
+        if topology is self._topology:
+            return
+        self._topology = topology
+        entities = physical(topology)
+        moved = entities != self.graph.entities
+        if moved:
+            self.graph = Graph(entities)
+        present, ended = running(topology)
+        if moved or present != self.jobs.running or ended != self.jobs.ended:
+            self.jobs = Jobs(present, ended, self.graph)
+            self._blasts.clear()
+
+    def blast(self, view: View, track: Track) -> BlastRadius:
+        further = track.cause.devices if track.cause.change else frozenset[str]()
+        key = (track.cause.root, frozenset(track.stalled), further)
+        if key not in self._blasts:
+            if len(self._blasts) >= BLASTS_MAX:
+                self._blasts.clear()
+            self._blasts[key] = cost.blast(view, *key)
+        return self._blasts[key]

@@ -1,0 +1,61 @@
+"""What an operator may set of correlation; durations are in sampling intervals where telemetry limits what is known."""
+
+from pydantic import BaseModel, ConfigDict, Field
+
+NS_PER_S = 1_000_000_000
+
+
+class CorrelateConfig(BaseModel):
+    """Defaults are for a sampling interval of 10 s and a tick of half an interval."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    interval_s: float = Field(10.0, gt=0, description="Sampling interval of the telemetry.")
+    hold_intervals: float = Field(0.5, ge=0, description="Clear causes fire after this long.")
+    doubtful_hold_intervals: float = Field(
+        1.0,
+        ge=0,
+        description="Causes that may turn out to be part of a larger one (a link, a straggler) fire after this.",
+    )
+    weak_hold_intervals: float = Field(
+        6.0, ge=0, description="Symptoms without a cause (a stalled job, a deviation) wait this long for one."
+    )
+    keep_firing_intervals: float = Field(
+        6.0, ge=0, description="An incident resolves when its primary findings have been cleared for this long."
+    )
+    onset_slack_intervals: float = Field(
+        3.0, ge=0, description="A symptom may show this much before its cause and still belong to it."
+    )
+    straggler_window_intervals: float = Field(
+        6.0, ge=0, description="A straggler that appears later than this after a cause is not explained by it."
+    )
+    change_window_s: float = Field(600.0, ge=0, description="A change this long before an onset is named as suspect.")
+    links_down_share: float = Field(
+        0.5, gt=0, le=1, description="More than this share of its links down: the device is."
+    )
+    rack_share: float = Field(
+        0.6, gt=0, le=1, description="At least this share of a rack's devices dead: its power is."
+    )
+    silent_share: float = Field(
+        0.5, gt=0, le=1, description="More than this share of all devices silent: one incident."
+    )
+    deviations_min: int = Field(3, ge=1, description="Deviations alone are an incident when there are this many.")
+    critical_gpus: int = Field(8, ge=1, description="Critical when at least this many GPUs are stalled.")
+    critical_gpu_seconds: float = Field(600.0, ge=0, description="Critical when this much GPU time has been lost.")
+    findings_max: int = Field(2000, ge=10, description="Finding ids kept for one incident; the earliest stay.")
+    timeline_max: int = Field(50, ge=10, description="Entries in the timeline of one incident.")
+
+    @property
+    def interval_ns(self) -> int:
+        return int(self.interval_s * NS_PER_S)
+
+    @property
+    def onset_slack_ns(self) -> int:
+        return self.intervals_ns(self.onset_slack_intervals)
+
+    @property
+    def change_window_ns(self) -> int:
+        return int(self.change_window_s * NS_PER_S)
+
+    def intervals_ns(self, intervals: float) -> int:
+        return int(intervals * self.interval_s * NS_PER_S)

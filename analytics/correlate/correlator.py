@@ -1,0 +1,161 @@
+"""Findings in, incidents out: one step of correlation, a pure function of its state and its arguments."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from analytics.correlate import report, words
+from analytics.correlate.cause import Cause, Tier
+from analytics.correlate.choose import Claim, Standing, choose
+from analytics.correlate.cluster import Cluster
+from analytics.correlate.config import CorrelateConfig
+from analytics.correlate.hypotheses import FAMILIES
+from analytics.correlate.lifecycle import Life, advance
+from analytics.correlate.memory import Memory, dump, load
+from analytics.correlate.scope import standing_cause
+from analytics.correlate.track import Track, incident_id, match
+from analytics.correlate.view import View
+from telemetry.changes import Change
+from telemetry.findings import Finding
+from telemetry.incidents import Incident, IncidentKind, IncidentState
+from telemetry.topology import Topology
+
+DOUBTFUL = frozenset(
+    {IncidentKind.LINK_DOWN, IncidentKind.INCAST, IncidentKind.STRAGGLER, IncidentKind.TELEMETRY_LOST},
+)
+
+
+class Correlator:
+    """Keeps the active findings and the open incidents.
+
+    The same findings, topology and changes give the same incidents, byte for byte, whatever their order within a tick.
+    Incidents are published from the moment they fire: until then the root may still change.
+    """
+
+    def __init__(self, config: CorrelateConfig | None = None) -> None:
+        self._config = config or CorrelateConfig()
+        self._memory = Memory()
+        self._cluster = Cluster()
+
+    def step(
+        self, now_ns: int, changed: Sequence[Finding], topology: Topology, changes: Sequence[Change]
+    ) -> list[Incident]:
+        """The incidents that changed, by id.
+
+        changed: findings that are new, updated or cleared since the last step. changes: all that may still matter.
+        """
+        self._cluster.update(topology)
+        self._memory.take(changed, now_ns)
+        settled = frozenset(track.key for track in self._memory.tracks if track.fires)
+        active = self._memory.active(self._cluster.jobs.ended)
+        view = View(active, self._cluster.graph, self._cluster.jobs, changes, self._config, settled)
+        claims, causes = self._choose(view, now_ns)
+        closed = self._assign(view, claims, causes, now_ns)
+        return self._publish(view, closed, now_ns)
+
+    def state(self) -> dict[str, Any]:
+        """A snapshot as JSON values; ``restore`` continues from it as if nothing had happened."""
+        return dump(self._memory)
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """BadInput (reason ``snapshot``) where the snapshot is of another version or broken."""
+        self._memory = load(state)
+        self._cluster = Cluster()
+
+    def _choose(self, view: View, now_ns: int) -> tuple[list[Claim], list[Cause]]:
+        causes = [cause for family in FAMILIES for cause in family(view)]
+        fresh = {cause.key for cause in causes}
+        standing: list[Standing] = []
+        for track in self._memory.tracks:
+            cause = standing_cause(view, track)
+            standing.append(Standing(cause, track.onset_ns, cooling=not cause.primary))
+            if cause.primary and track.key not in fresh:
+                causes.append(cause)
+        hold = self._config.intervals_ns(self._config.weak_hold_intervals)
+        ripe = frozenset(found for found, since in self._memory.since.items() if now_ns - since >= hold)
+        return choose(view, causes, standing, ripe), causes
+
+    def _assign(self, view: View, claims: list[Claim], causes: list[Cause], now_ns: int) -> list[Track]:
+        """Continue, open, merge and age the tracks; those that are over are returned."""
+        before = self._memory.tracks
+        matching = match(view, claims, before)
+        merged = [track for track, _ in matching.merged]
+        chosen = {claim.cause.key for claim in claims}
+        rivals = [cause for cause in causes if cause.key not in chosen]
+        by_finding: dict[str, list[Cause]] = {}
+        for rival in rivals:
+            for found in rival.primary:
+                by_finding.setdefault(found, []).append(rival)
+        tracks: list[Track] = []
+        for claim, known in zip(claims, matching.continues, strict=True):
+            track = known or Track(claim.cause, Life(IncidentState.PENDING, now_ns), claim.onset_ns)
+            _follow(track, claim, now_ns)
+            near = {id(rival): rival for found in claim.findings for rival in by_finding.get(found, ())}
+            report.learn(view, track, claim, sorted(near.values(), key=lambda rival: rival.key), now_ns)
+            self._memory.explained(claim.findings, now_ns)
+            tracks.append(track)
+        for track, at in matching.merged:
+            _merge(track, tracks[at], now_ns)
+        continued = {id(track) for track in (*tracks, *merged)}
+        for track in before:
+            if id(track) not in continued:
+                track.primary, track.symptoms = set(), set()
+                track.accounted_ns = now_ns
+                tracks.append(track)
+        for track in tracks:
+            self._age(track, now_ns)
+        over = [track for track in tracks if track.life.state is IncidentState.RESOLVED]
+        still = [track for track in tracks if track.life.state is not IncidentState.RESOLVED]
+        self._memory.tracks = sorted(still, key=lambda track: track.age)
+        return [*over, *merged]
+
+    def _age(self, track: Track, now_ns: int) -> None:
+        config = self._config
+        hold = config.doubtful_hold_intervals if track.cause.kind in DOUBTFUL else config.hold_intervals
+        if track.cause.tier is Tier.LEFT:
+            hold = 0.0  # its findings have waited already
+        was = track.life.state
+        track.life = advance(
+            track.life,
+            active=bool(track.primary),
+            now_ns=now_ns,
+            hold_ns=config.intervals_ns(hold),
+            keep_ns=config.intervals_ns(config.keep_firing_intervals),
+        )
+        if track.fires and was is IncidentState.PENDING:
+            track.id = incident_id(*track.key, track.onset_ns)
+            track.note(now_ns, track.cause.root, f"fired: {track.cause.reason}")
+        elif track.life.state is IncidentState.RESOLVED and track.id:
+            track.note(now_ns, track.cause.root, "resolved")
+
+    def _publish(self, view: View, closed: Iterable[Track], now_ns: int) -> list[Incident]:
+        gaps = words.gaps(view)
+        told: list[Incident] = []
+        for track in (*self._memory.tracks, *closed):
+            if not track.id:
+                continue
+            reached = self._cluster.blast(view, track)
+            incident = report.incident(view, track, reached, gaps, now_ns)
+            if report.news(track, incident):
+                told.append(incident)
+        return sorted(told, key=lambda incident: incident.id)
+
+
+def _follow(track: Track, claim: Claim, now_ns: int) -> None:
+    """Make a track continue with a claim: its cause may now be a better one, its id stays."""
+    if track.id and track.key != claim.cause.key:
+        was = f"{track.cause.kind} {words.short(track.cause.root)}"
+        track.note(now_ns, claim.cause.root, f"cause revised (was {was}): {claim.cause.reason}")
+    if not track.id:
+        track.onset_ns = claim.onset_ns
+    track.onset_ns = min(track.onset_ns, claim.onset_ns)
+    track.cause = claim.cause
+    track.primary, track.symptoms = set(claim.primary), set(claim.symptoms)
+
+
+def _merge(track: Track, into: Track, now_ns: int) -> None:
+    """Close a track whose evidence another one explains."""
+    track.life = Life(IncidentState.RESOLVED, track.life.opened_ns, track.life.fired_ns, now_ns)
+    track.note(now_ns, into.cause.root, f"merged into {into.id or into.cause.kind}: one cause explains both")
+    into.gpu_seconds = max(into.gpu_seconds, track.gpu_seconds)
+    for found, onset in sorted(track.members.items()):
+        into.members.setdefault(found, onset)

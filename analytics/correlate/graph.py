@@ -1,0 +1,149 @@
+"""The physical causal graph of the cluster: what fails with what.
+
+An edge leads from a thing to what cannot work without it::
+
+    rack → device        switch → its links      link → the hosts at its ends
+    host → its GPUs      storage server → storage target → file system
+
+A switch does not fail with one of its links, so the walk ends there: shared core devices are not reached through the
+fabric. Links between switches (ECMP) reach no host. Jobs change often and are kept beside (``jobs.py``).
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from functools import cached_property
+
+import rustworkx as rx
+
+from telemetry.objects import ObjectKind, ObjectRef, device, gpu, storage_target
+from telemetry.topology import Device, Entity, Gpu, Link, Mount, Role, StorageTarget, Topology
+
+EDGE_ROLES = frozenset({Role.HOST, Role.STORAGE})
+
+
+class Graph:
+    """Built once per version of the topology from the entities that are no jobs; lookups are by name."""
+
+    def __init__(self, entities: Mapping[str, Entity]) -> None:
+        self.entities = entities
+        self.devices: dict[str, Device] = {}
+        self.peers: dict[ObjectRef, ObjectRef] = {}
+        self.link_of: dict[ObjectRef, ObjectRef] = {}
+        self.gpus: dict[ObjectRef, Gpu] = {}
+        self.targets: dict[ObjectRef, StorageTarget] = {}
+        self._links: defaultdict[str, list[ObjectRef]] = defaultdict(list)
+        self._neighbours: defaultdict[str, set[str]] = defaultdict(set)
+        self._ends: dict[ObjectRef, tuple[str, str]] = {}
+        self._ports: dict[ObjectRef, tuple[ObjectRef, ObjectRef]] = {}
+        self._mounts: defaultdict[str, set[str]] = defaultdict(set)
+        self._gpus_of: defaultdict[str, list[ObjectRef]] = defaultdict(list)
+        self._racks: defaultdict[str, list[str]] = defaultdict(list)
+        for key in sorted(entities):
+            self._add(entities[key])
+
+    def _add(self, entity: Entity) -> None:
+        match entity:
+            case Device():
+                self.devices[entity.name] = entity
+                if entity.rack:
+                    self._racks[entity.rack].append(entity.name)
+            case Link():
+                self._add_link(entity)
+            case Gpu():
+                ref = gpu(entity.device, entity.uuid)
+                self.gpus[ref] = entity
+                self._gpus_of[entity.device].append(ref)
+            case StorageTarget():
+                self.targets[storage_target(entity.filesystem, entity.target)] = entity
+            case Mount():
+                self._mounts[entity.filesystem].add(entity.device)
+
+    def _add_link(self, entity: Link) -> None:
+        one, other = entity.ports
+        ref = entity.ref
+        self.peers[one], self.peers[other] = other, one
+        self.link_of[one] = self.link_of[other] = ref
+        self._ends[ref] = (entity.a_device, entity.b_device)
+        self._ports[ref] = (one, other)
+        self._links[entity.a_device].append(ref)
+        self._links[entity.b_device].append(ref)
+        self._neighbours[entity.a_device].add(entity.b_device)
+        self._neighbours[entity.b_device].add(entity.a_device)
+
+    @cached_property
+    def impact(self) -> tuple["rx.PyDiGraph[ObjectRef, None]", dict[ObjectRef, int]]:
+        """The directed graph of the module's docstring, and the node index of each object."""
+        edges = list(self._edges())
+        nodes = sorted({ref for edge in edges for ref in edge} | {device(name) for name in self.devices})
+        graph: rx.PyDiGraph[ObjectRef, None] = rx.PyDiGraph(multigraph=False)
+        graph.add_nodes_from(nodes)
+        index = {ref: position for position, ref in enumerate(nodes)}
+        graph.add_edges_from_no_data([(index[a], index[b]) for a, b in edges])
+        return graph, index
+
+    def _edges(self) -> Iterable[tuple[ObjectRef, ObjectRef]]:
+        for rack, names in self._racks.items():
+            yield from ((ObjectRef(ObjectKind.RACK, rack), device(name)) for name in names)
+        for link, ends in self._ends.items():
+            for name in ends:
+                yield (link, device(name)) if self.is_edge(name) else (device(name), link)
+        for ref in self.gpus:
+            yield device(ref.device), ref
+        for ref, target in self.targets.items():
+            yield device(target.server), ref
+            yield ref, ObjectRef(ObjectKind.FILESYSTEM, target.filesystem)
+
+    def reached(self, ref: ObjectRef) -> set[ObjectRef]:
+        """Everything that cannot work without ``ref``, and itself. A port stands for its link."""
+        graph, index = self.impact
+        start = self.link_of.get(ref, ref)
+        if start not in index:
+            return {ref}
+        return {graph[node] for node in rx.descendants(graph, index[start])} | {ref}
+
+    def role(self, name: str) -> Role | None:
+        known = self.devices.get(name)
+        return known.role if known else None
+
+    def is_edge(self, name: str) -> bool:
+        """Whether the device uses the fabric instead of being it."""
+        return self.role(name) in EDGE_ROLES
+
+    def is_switch(self, name: str) -> bool:
+        return name in self.devices and not self.is_edge(name)
+
+    def faces_edge(self, port: ObjectRef) -> bool:
+        """Whether a switch's port leads to a host or storage server; a port without a known peer does."""
+        peer = self.peers.get(port)
+        return self.is_switch(port.device) and (peer is None or self.is_edge(peer.device))
+
+    def links(self, name: str) -> list[ObjectRef]:
+        return self._links.get(name, [])
+
+    def ends(self, link: ObjectRef) -> tuple[str, ...]:
+        return self._ends.get(link, ())
+
+    def ports(self, link: ObjectRef) -> tuple[ObjectRef, ...]:
+        return self._ports.get(link, ())
+
+    def neighbours(self, name: str) -> set[str]:
+        return self._neighbours.get(name, set())
+
+    def gpus_of(self, host: str) -> list[ObjectRef]:
+        return self._gpus_of.get(host, [])
+
+    def mounted_on(self, filesystem: str) -> set[str]:
+        return self._mounts.get(filesystem, set())
+
+    def rack(self, name: str) -> list[str]:
+        return self._racks.get(name, [])
+
+    @property
+    def racks(self) -> list[str]:
+        return sorted(self._racks)
+
+
+def physical(topology: Topology) -> dict[str, Entity]:
+    """The present entities that a Graph is made of, by key."""
+    facts = topology.facts.items()
+    return {key: fact.entity for key, fact in facts if not fact.gone and fact.entity.kind != "job"}

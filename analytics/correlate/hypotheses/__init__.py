@@ -1,0 +1,18 @@
+"""Cause families: each proposes causes for what is wrong right now, without knowing of the others."""
+
+from collections.abc import Callable, Iterable
+
+from analytics.correlate.cause import Cause
+from analytics.correlate.hypotheses import devices, gpus, links, pfc, planned, rack, storage, telemetry_lost
+from analytics.correlate.view import View
+
+FAMILIES: tuple[Callable[[View], Iterable[Cause]], ...] = (
+    planned.propose,
+    rack.propose,
+    devices.propose,
+    links.propose,
+    pfc.propose,
+    gpus.propose,
+    storage.propose,
+    telemetry_lost.propose,
+)

@@ -1,0 +1,44 @@
+"""A slow storage target. Targets of one server share a cause; a much slower one drags the others of its file system."""
+
+from collections import defaultdict
+from collections.abc import Iterable
+
+from analytics.correlate.cause import Cause
+from analytics.correlate.view import View
+from telemetry.findings import Finding, FindingKind
+from telemetry.incidents import IncidentKind
+
+DRAGGED_SHARE = 0.5  # a target with less than this share of the worst score only waits for the worst
+
+
+def propose(view: View) -> Iterable[Cause]:
+    filesystems: defaultdict[str, list[Finding]] = defaultdict(list)
+    for finding in view.of(FindingKind.STORAGE_SLOW):
+        filesystems[finding.object.name.partition("/")[0]].append(finding)
+    for filesystem in sorted(filesystems):
+        yield from _filesystem(view, filesystems[filesystem])
+
+
+def _filesystem(view: View, found: list[Finding]) -> Iterable[Cause]:
+    worst = max(finding.score for finding in found)
+    heavy = [finding for finding in found if finding.score >= DRAGGED_SHARE * worst]
+    servers: defaultdict[str, list[Finding]] = defaultdict(list)
+    for finding in heavy:
+        servers[view.server(finding.object) or finding.object.name].append(finding)
+    ranked = sorted(servers, key=lambda name: (-max(finding.score for finding in servers[name]), name))
+    dragged = [finding for finding in found if finding.score < DRAGGED_SHARE * worst]
+    for position, name in enumerate(ranked):
+        yield _cause(view, name, servers[name], dragged if position == 0 else [])
+
+
+def _cause(view: View, server: str, found: list[Finding], dragged: list[Finding]) -> Cause:
+    ranked = [finding.object for finding in sorted(found, key=lambda f: (-f.score, f.onset_ns, f.object))]
+    root = view.root(IncidentKind.SLOW_STORAGE, ranked)
+    paused = frozenset[str]().union(*(origin.findings for origin in view.origins if origin.device == server))
+    also = f", with {len(ranked) - 1} more targets of {server}" if len(set(ranked)) > 1 else ""
+    return Cause(
+        IncidentKind.SLOW_STORAGE,
+        root,
+        frozenset({finding.id for finding in (*found, *dragged)}) | paused,
+        f"{root.name} answers slowly{also}",
+    )

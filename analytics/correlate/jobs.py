@@ -1,0 +1,66 @@
+"""Which jobs run where. Training is lockstep: a job waits as a whole for any of its members."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+
+from analytics.correlate.graph import Graph
+from telemetry.objects import ObjectKind, ObjectRef
+from telemetry.topology import Job, Topology
+
+
+class Jobs:
+    """The running jobs, and the ids of those that ended."""
+
+    def __init__(self, running: Mapping[str, Job], ended: frozenset[str], graph: Graph) -> None:
+        self.running = running
+        self.ended = ended
+        self._graph = graph
+        self._on: defaultdict[str, list[Job]] = defaultdict(list)
+        for job_id in sorted(running):
+            for node in running[job_id].nodes:
+                self._on[node].append(running[job_id])
+        self._gpus: dict[str, tuple[ObjectRef, ...]] = {}
+
+    def on_device(self, name: str) -> list[str]:
+        return [job.job_id for job in self._on.get(name, ())]
+
+    def of(self, ref: ObjectRef) -> list[str]:
+        """Jobs that an object serves directly: by its host, or by the host that a switch's port leads to."""
+        if ref.kind is ObjectKind.JOB:
+            return [ref.name] if ref.name in self.running else []
+        if ref.kind is ObjectKind.GPU and (known := self._graph.gpus.get(ref)):
+            on = self._on.get(ref.device, ())
+            return [job.job_id for job in on if not job.gpu_indices or known.index in job.gpu_indices]
+        found = self.on_device(ref.device)
+        peer = self._graph.peers.get(ref)
+        return found if found or peer is None else self.on_device(peer.device)
+
+    def nodes(self, job_id: str) -> tuple[str, ...]:
+        known = self.running.get(job_id)
+        return known.nodes if known else ()
+
+    def gpus(self, job_id: str) -> tuple[ObjectRef, ...]:
+        """All GPUs of a job, in the order of its nodes."""
+        if job_id not in self._gpus:
+            self._gpus[job_id] = tuple(self._list(job_id))
+        return self._gpus[job_id]
+
+    def _list(self, job_id: str) -> Iterable[ObjectRef]:
+        known = self.running.get(job_id)
+        for node in known.nodes if known else ():
+            for ref in self._graph.gpus_of(node):
+                if known and (not known.gpu_indices or self._graph.gpus[ref].index in known.gpu_indices):
+                    yield ref
+
+
+def running(topology: Topology) -> tuple[dict[str, Job], frozenset[str]]:
+    """Running jobs by id, and the ids of those that the topology knows to have ended."""
+    present: dict[str, Job] = {}
+    ended: set[str] = set()
+    for fact in topology.facts.values():
+        if isinstance(fact.entity, Job):
+            if fact.gone:
+                ended.add(fact.entity.job_id)
+            else:
+                present[fact.entity.job_id] = fact.entity
+    return present, frozenset(ended)

@@ -1,0 +1,83 @@
+"""What correlation remembers between steps, and its snapshot."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import orjson
+from pydantic import TypeAdapter, ValidationError
+
+from analytics.correlate.track import Track
+from telemetry.errors import BadInput
+from telemetry.facts import encode_fact
+from telemetry.findings import Finding, FindingState
+from telemetry.objects import ObjectKind
+
+VERSION = 1
+
+
+@dataclass
+class Memory:
+    """findings: active ones by id. since: from when on nothing has explained them, event time. tracks: by age."""
+
+    findings: dict[str, Finding] = field(default_factory=dict)
+    since: dict[str, int] = field(default_factory=dict)
+    tracks: list[Track] = field(default_factory=list)
+
+    def take(self, changed: Sequence[Finding], now_ns: int) -> None:
+        """Newer versions replace older ones; of two equally new ones a cleared one holds, then the greater bytes."""
+        for finding in sorted(changed, key=_version):
+            known = self.findings.get(finding.id)
+            if known is not None and known.observed_ns > finding.observed_ns:
+                continue
+            if finding.state is FindingState.CLEARED:
+                self.findings.pop(finding.id, None)
+                self.since.pop(finding.id, None)
+            else:
+                self.findings[finding.id] = finding
+                self.since.setdefault(finding.id, now_ns)
+
+    def active(self, ended_jobs: frozenset[str]) -> list[Finding]:
+        """Active findings; what was said about a job that has ended is over."""
+        return [
+            finding
+            for finding in self.findings.values()
+            if finding.object.kind is not ObjectKind.JOB or finding.object.name not in ended_jobs
+        ]
+
+    def explained(self, findings: Iterable[str], now_ns: int) -> None:
+        """Explained findings start to wait anew when their incident ends before them."""
+        for found in findings:
+            self.since[found] = now_ns
+
+
+def _version(finding: Finding) -> tuple[str, int, bool, bytes]:
+    return finding.id, finding.observed_ns, finding.state is FindingState.CLEARED, encode_fact(finding)
+
+
+_adapter = TypeAdapter(Memory)
+
+
+def dump(memory: Memory) -> dict[str, Any]:
+    """JSON values in a fixed order, so that equal memories give equal bytes."""
+    plain = orjson.loads(orjson.dumps(_adapter.dump_python(memory, mode="json")))
+    plain["findings"] = dict(sorted(plain["findings"].items()))
+    plain["since"] = dict(sorted(plain["since"].items()))
+    for track in plain["tracks"]:
+        for name in ("primary", "symptoms", "stalled"):
+            track[name] = sorted(track[name])
+        for name in ("primary", "devices"):
+            track["cause"][name] = sorted(track["cause"][name])
+    return {"version": VERSION, **plain}
+
+
+def load(state: Mapping[str, Any]) -> Memory:
+    if state.get("version") != VERSION:
+        raise BadInput(f"correlation snapshot of version {state.get('version')!r}: expected {VERSION}", "snapshot")
+    try:
+        return _adapter.validate_python({key: value for key, value in state.items() if key != "version"})
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise BadInput(
+            f"correlation snapshot: {'.'.join(map(str, first['loc']))}: {first['msg']}", "snapshot"
+        ) from error

@@ -1,0 +1,127 @@
+"""Where the back-pressure comes from: the walk along pauses, per priority, towards the congested port.
+
+A port that *receives* pause frames must stop sending: its **peer** is congested. So the pause edge of a port P leads
+from P to the paused ports of the peer's device, because a switch pauses its senders when one of its own egress ports
+cannot send. The walk ends where nothing pauses further (direction as in IEEE 802.1Qbb, seen from the port that counts):
+
+- at a host: the host itself does not take its traffic. Root: the leaf port P that it pauses.
+- at a switch none of whose egress ports is paused: more comes in than one of its ports can send (incast).
+- nowhere: the pauses form a cycle.
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import Enum
+
+import rustworkx as rx
+
+from analytics.correlate.graph import Graph
+from telemetry.findings import Finding, FindingKind
+from telemetry.objects import ObjectRef
+
+_PRIORITY = re.compile(r'priority="(\d)"')
+Paused = tuple[ObjectRef, str]  # a port that must not send, and the priority ("" where the findings do not tell)
+
+
+class End(Enum):
+    EDGE = "edge"  # a host pauses
+    SWITCH = "switch"  # a switch pauses and is not paused
+    CYCLE = "cycle"
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """One end of the walk: the last paused port, its peer's device, and every finding behind it."""
+
+    end: End
+    port: ObjectRef
+    device: str
+    findings: frozenset[str]
+    devices: frozenset[str]
+
+
+def origins(findings: Iterable[Finding], graph: Graph) -> list[Origin]:
+    """Every place where back-pressure starts, by port. findings: those of pauses, in a fixed order."""
+    paused = _paused(findings, graph)
+    walk: rx.PyDiGraph[Paused, None] = rx.PyDiGraph()
+    keys = sorted(paused)
+    index = dict(zip(keys, walk.add_nodes_from(keys), strict=True))
+    by_device: defaultdict[tuple[str, str], list[Paused]] = defaultdict(list)
+    for port, priority in keys:
+        by_device[port.device, priority].append((port, priority))
+    for key in keys:
+        for towards in _towards(key, by_device, graph):
+            walk.add_edge(index[key], index[towards], None)
+    ends = [_end(walk, component, graph) for component in rx.strongly_connected_components(walk)]
+    found = [_origin(walk, end, paused, graph) for end in ends if end is not None]
+    return sorted(found, key=lambda origin: (origin.port, origin.end.value, sorted(origin.findings)))
+
+
+def _paused(findings: Iterable[Finding], graph: Graph) -> dict[Paused, list[Finding]]:
+    """Ports that must not send, by either end's testimony."""
+    said: list[tuple[ObjectRef, Finding]] = []
+    for finding in findings:
+        if finding.kind is FindingKind.PFC_PAUSE_RECEIVED:
+            said.append((finding.object, finding))
+        elif peer := graph.peers.get(finding.object):
+            said.append((peer, finding))
+    told = {finding.id: _priorities(finding) for _, finding in said}
+    blurred = any(not priorities for priorities in told.values())  # one that does not tell could be any of them
+    paused: defaultdict[Paused, list[Finding]] = defaultdict(list)
+    for port, finding in said:
+        for priority in ("",) if blurred else told[finding.id]:
+            paused[port, priority].append(finding)
+    return paused
+
+
+def _priorities(finding: Finding) -> tuple[str, ...]:
+    found = {match for evidence in finding.evidence for match in _PRIORITY.findall(evidence.series)}
+    return tuple(sorted(found))
+
+
+def _towards(key: Paused, by_device: defaultdict[tuple[str, str], list[Paused]], graph: Graph) -> Iterable[Paused]:
+    """The paused ports of the device that pauses ``key``, except back to where the traffic came from.
+
+    Traffic that reaches a leaf from the fabric leaves it towards a host, so host-facing ports are taken first; ports
+    back into the fabric remain for a loop.
+    """
+    port, priority = key
+    peer = graph.peers.get(port)
+    if peer is None or not graph.is_switch(peer.device):
+        return []
+    onward = [other for other in by_device[peer.device, priority] if _leads_on(other[0], port.device, graph)]
+    down = [other for other in onward if graph.faces_edge(other[0])]
+    return down if down and graph.is_switch(port.device) else onward
+
+
+def _leads_on(port: ObjectRef, came_from: str, graph: Graph) -> bool:
+    peer = graph.peers.get(port)
+    return peer is None or peer.device != came_from
+
+
+def _end(walk: "rx.PyDiGraph[Paused, None]", component: list[int], graph: Graph) -> tuple[End, list[int]] | None:
+    """What kind of end a strongly connected part of the walk is; None where it leads on."""
+    inside = set(component)
+    if any(after not in inside for node in component for after in walk.successor_indices(node)):
+        return None
+    if len(component) > 1:
+        return End.CYCLE, sorted(component)
+    peer = graph.peers.get(walk[component[0]][0])
+    at_switch = peer is not None and graph.is_switch(peer.device)
+    return (End.SWITCH if at_switch else End.EDGE), component
+
+
+def _origin(
+    walk: "rx.PyDiGraph[Paused, None]", end: tuple[End, list[int]], paused: dict[Paused, list[Finding]], graph: Graph
+) -> Origin:
+    kind, component = end
+    behind = rx.ancestors(walk, component[0]) | set(component)
+    ports = [walk[node] for node in behind]
+    first = min(component, key=lambda node: (min(f.onset_ns for f in paused[walk[node]]), walk[node]))
+    port = walk[first][0]
+    peer = graph.peers.get(port)
+    devices = {port.device for port, _ in ports} | ({peer.device} if peer else set())
+    findings = {finding.id for key in ports for finding in paused[key]}
+    return Origin(kind, port, peer.device if peer else "", frozenset(findings), frozenset(devices))

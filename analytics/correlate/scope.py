@@ -1,0 +1,41 @@
+"""The cause of an open incident when this tick's evidence alone would not propose it."""
+
+from dataclasses import replace
+
+from analytics.correlate.cause import GPU_FAULTS, LINK, PAUSES, QUEUES, SILENCE, Cause, Tier
+from analytics.correlate.reach import reach
+from analytics.correlate.track import Track
+from analytics.correlate.view import View
+from telemetry.findings import FindingKind
+from telemetry.incidents import IncidentKind
+
+STANDING_FACTOR = 0.5  # remains of evidence count half: a cause that explains them freshly takes over
+
+AWAY = LINK | SILENCE | {FindingKind.DEVICE_REBOOTED, FindingKind.GPU_LOST}
+# What may return about the same root without being another incident.
+RETURNING = {
+    IncidentKind.DEVICE_DOWN: AWAY,
+    IncidentKind.DEVICE_REBOOTED: AWAY,
+    IncidentKind.RACK_POWER: AWAY,
+    IncidentKind.LINK_DOWN: LINK,
+    IncidentKind.LINK_FLAPPING: LINK,
+    IncidentKind.LINK_DEGRADED: LINK,
+    IncidentKind.GPU_FAULT: GPU_FAULTS | {FindingKind.STRAGGLER},
+    IncidentKind.STRAGGLER: GPU_FAULTS | {FindingKind.STRAGGLER},
+    IncidentKind.SLOW_STORAGE: frozenset({FindingKind.STORAGE_SLOW}),
+    IncidentKind.SLOW_RECEIVER: PAUSES | QUEUES,
+    IncidentKind.INCAST: PAUSES | QUEUES,
+    IncidentKind.PAUSE_LOOP: PAUSES,
+    IncidentKind.TELEMETRY_LOST: SILENCE,
+}
+
+
+def standing_cause(view: View, track: Track) -> Cause:
+    """The track's cause with what is left of its evidence, and what came back about its root."""
+    cause = track.cause
+    primary = {found for found in track.primary if found in view.by_id}
+    kinds = RETURNING.get(cause.kind, frozenset())
+    for ref in reach(view, cause).own:
+        primary |= {finding.id for finding in view.about(ref) if finding.kind in kinds}
+    tier = Tier.HARD if cause.tier is Tier.LEFT and kinds else cause.tier
+    return replace(cause, primary=frozenset(primary), factor=STANDING_FACTOR, tier=tier)

@@ -1,0 +1,120 @@
+"""One incident as it is followed from tick to tick, and which of them a newly chosen cause continues."""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from analytics.correlate.cause import Cause, Tier
+from analytics.correlate.choose import Claim
+from analytics.correlate.lifecycle import Life
+from analytics.correlate.view import View
+from telemetry.findings import Evidence
+from telemetry.incidents import Hypothesis, IncidentKind, IncidentState, Severity, TimelineEntry
+from telemetry.objects import ObjectKind, ObjectRef
+
+
+@dataclass
+class Track:
+    """The memory of one incident; everything in it goes into the snapshot.
+
+    id:       '' until it fires: made of the root that fired first, and kept when a better root is found later.
+    primary:  active findings that are its own evidence; symptoms: active findings that it explains.
+    members:  every finding it ever explained, with its onset; the earliest ``findings_max``.
+    stalled:  jobs that stalled under it, ever.
+    said:     digest of what was published last; said_gpu_seconds belongs to it.
+    """
+
+    cause: Cause
+    life: Life
+    onset_ns: int
+    id: str = ""
+    severity: Severity = Severity.INFO
+    confidence: float = 0.0
+    primary: set[str] = field(default_factory=set)
+    symptoms: set[str] = field(default_factory=set)
+    members: dict[str, int] = field(default_factory=dict)
+    stalled: set[str] = field(default_factory=set)
+    first: tuple[int, str, str] = (0, "", "")
+    order_known: bool = True
+    evidence: tuple[Evidence, ...] = ()
+    alternatives: tuple[Hypothesis, ...] = ()
+    notes: list[TimelineEntry] = field(default_factory=list)
+    gpu_seconds: float = 0.0
+    accounted_ns: int = 0
+    said: str = ""
+    said_gpu_seconds: float = 0.0
+
+    @property
+    def key(self) -> tuple[IncidentKind, ObjectRef]:
+        return self.cause.key
+
+    @property
+    def fires(self) -> bool:
+        return self.life.state is IncidentState.FIRING
+
+    @property
+    def cooling(self) -> bool:
+        return not self.primary
+
+    @property
+    def age(self) -> tuple[bool, int, IncidentKind, ObjectRef]:
+        """Sorts firing before pending, and the older first."""
+        return not self.fires, self.life.opened_ns, *self.key
+
+    def note(self, at_ns: int, ref: ObjectRef, text: str) -> None:
+        self.notes.append(TimelineEntry(at_ns, ref, text))
+
+
+def incident_id(kind: IncidentKind, root: ObjectRef, onset_ns: int) -> str:
+    """The same telemetry gives the same id: 16 hex digits of SHA-256 over cause, root and onset."""
+    return hashlib.sha256(f"{kind}|{root}|{onset_ns}".encode()).hexdigest()[:16]
+
+
+@dataclass(frozen=True, slots=True)
+class Matching:
+    """Which track each claim continues (None: a new one), and which tracks are swallowed by which claim."""
+
+    continues: tuple[Track | None, ...]
+    merged: tuple[tuple[Track, int], ...]
+
+
+def match(view: View, claims: Sequence[Claim], tracks: Sequence[Track]) -> Matching:
+    """A claim continues the track of its own cause, else the oldest track that it explains better than that track did.
+
+    So one fault stays one incident while its evidence grows from a link to a spine to a rack.
+    """
+    by_key = {track.key: track for track in tracks}
+    continues: list[Track | None] = [by_key.get(claim.cause.key) for claim in claims]
+    free = sorted(
+        (track for track in tracks if all(track is not known for known in continues)), key=lambda track: track.age
+    )
+    merged: list[tuple[Track, int]] = []
+    for track in free:
+        at = _heir(view, claims, track)
+        if at is None:
+            continue
+        if continues[at] is None:
+            continues[at] = track
+        else:
+            merged.append((track, at))
+    return Matching(tuple(continues), tuple(merged))
+
+
+def _heir(view: View, claims: Sequence[Claim], track: Track) -> int | None:
+    """The claim that now explains most of a track's evidence, or is about the same thing."""
+    shares = [(len(track.primary & claim.findings), -at) for at, claim in enumerate(claims)] if track.primary else []
+    most, at = max(shares, default=(0, 0))
+    if 2 * most > len(track.primary) and most:
+        return -at
+    related = [at for at, claim in enumerate(claims) if _related(claim.cause, track, claim, view)]
+    return related[0] if related else None
+
+
+def _related(cause: Cause, track: Track, claim: Claim, view: View) -> bool:
+    """The same root; or, for a track whose evidence has cleared, a root that contains the other."""
+    if cause.tier is Tier.LEFT:
+        return cause.root == track.cause.root
+    if cause.root == track.cause.root:
+        return True
+    physical = track.cause.root.kind in (ObjectKind.LINK, ObjectKind.PORT) and cause.root.kind is ObjectKind.DEVICE
+    return physical and track.cooling and track.cause.root in claim.reach.own

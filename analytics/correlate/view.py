@@ -1,0 +1,121 @@
+"""What is wrong right now, indexed for the hypotheses."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+
+from analytics.correlate.config import CorrelateConfig
+from analytics.correlate.graph import Graph
+from analytics.correlate.jobs import Jobs
+from analytics.correlate.pauses import Origin, origins
+from telemetry.changes import Change, ChangeKind
+from telemetry.findings import Finding, FindingKind
+from telemetry.incidents import IncidentKind
+from telemetry.objects import ObjectKind, ObjectRef
+
+PLANNED = frozenset({ChangeKind.MAINTENANCE, ChangeKind.REBOOT, ChangeKind.FIRMWARE, ChangeKind.DRAIN})
+
+
+class View:
+    """Active findings by onset, with the cluster and the changes; the same for every order of arrival.
+
+    settled: kind and root of the incidents that already fire.
+    """
+
+    def __init__(
+        self,
+        findings: Iterable[Finding],
+        graph: Graph,
+        jobs: Jobs,
+        changes: Sequence[Change] = (),
+        config: CorrelateConfig | None = None,
+        settled: frozenset[tuple[IncidentKind, ObjectRef]] = frozenset(),
+    ) -> None:
+        self.findings = sorted(findings, key=lambda finding: (finding.onset_ns, finding.id))
+        self.graph = graph
+        self.jobs = jobs
+        self.changes = sorted(changes, key=lambda change: (change.starts_ns, change.id))
+        self.config = config or CorrelateConfig()
+        self._settled = settled
+        self.by_id = {finding.id: finding for finding in self.findings}
+        self._kinds: defaultdict[FindingKind, list[Finding]] = defaultdict(list)
+        self._objects: defaultdict[ObjectRef, list[Finding]] = defaultdict(list)
+        self._devices: defaultdict[str, list[Finding]] = defaultdict(list)
+        for finding in self.findings:
+            self._kinds[finding.kind].append(finding)
+            self._objects[finding.object].append(finding)
+            self._devices[finding.object.device].append(finding)
+        self._changes: defaultdict[ObjectRef, list[Change]] = defaultdict(list)
+        for change in self.changes:
+            for ref in change.objects:
+                self._changes[ref].append(change)
+
+    def of(self, *kinds: FindingKind) -> list[Finding]:
+        """Findings of some kinds, kind by kind, each by onset."""
+        return [finding for kind in kinds for finding in self._kinds.get(kind, ())]
+
+    def about(self, ref: ObjectRef) -> list[Finding]:
+        return self._objects.get(ref, [])
+
+    def on_device(self, name: str) -> list[Finding]:
+        return self._devices.get(name, [])
+
+    def onset(self, ids: Iterable[str]) -> int:
+        return min((self.by_id[found].onset_ns for found in ids if found in self.by_id), default=0)
+
+    def root(self, kind: IncidentKind, ranked: Sequence[ObjectRef]) -> ObjectRef:
+        """The best ranked object, unless an incident that already fires names another of them."""
+        return next((ref for ref in ranked if (kind, ref) in self._settled), ranked[0])
+
+    def settled(self, kind: IncidentKind, refs: Iterable[ObjectRef]) -> bool:
+        return any((kind, ref) in self._settled for ref in refs)
+
+    def changes_of(self, refs: Iterable[ObjectRef]) -> list[Change]:
+        found = {change.id: change for ref in refs for change in self._changes.get(ref, ())}
+        return sorted(found.values(), key=lambda change: (change.starts_ns, change.id))
+
+    def covers(self, change: Change, at_ns: int) -> bool:
+        """Whether something that began at ``at_ns`` may come from the change."""
+        slack = self.config.onset_slack_ns
+        ends = max(change.ends_ns, change.starts_ns + self.config.change_window_ns)
+        return change.starts_ns - slack <= at_ns <= ends + slack
+
+    def planned(self, refs: Iterable[ObjectRef], at_ns: int) -> Change | None:
+        """The maintenance, reboot, firmware update or drain under which ``refs`` were at a time."""
+        for change in self.changes_of(refs):
+            if change.kind in PLANNED and self.covers(change, at_ns):
+                return change
+        return None
+
+    @cached_property
+    def origins(self) -> list[Origin]:
+        """Where the pauses of all findings start."""
+        return origins(self.of(FindingKind.PFC_PAUSE_RECEIVED, FindingKind.PFC_PAUSE_SENT), self.graph)
+
+    @cached_property
+    def starts(self) -> list[tuple[int, str]]:
+        """When jobs started or ended, by time."""
+        known = [(job.started_ns, job.job_id) for job in self.jobs.running.values() if job.started_ns]
+        told = [
+            (change.starts_ns, ref.name)
+            for change in self.changes
+            if change.kind in (ChangeKind.JOB_START, ChangeKind.JOB_END)
+            for ref in change.objects
+        ]
+        return sorted({*known, *told})
+
+    def server(self, target: ObjectRef) -> str:
+        known = self.graph.targets.get(target)
+        return known.server if known else ""
+
+    def surroundings(self, ref: ObjectRef) -> list[ObjectRef]:
+        """An object, and what contains it: ends of a link, device, rack."""
+        graph = self.graph
+        parts = [ref, graph.link_of.get(ref, ref)]
+        devices = {ref.device} if ref.device else set(graph.ends(ref))
+        if target := graph.targets.get(ref):
+            devices.add(target.server)
+        parts += [ObjectRef(ObjectKind.DEVICE, name) for name in sorted(devices)]
+        racks = {known.rack for name in devices if (known := graph.devices.get(name)) and known.rack}
+        parts += [ObjectRef(ObjectKind.RACK, rack) for rack in sorted(racks)]
+        return list(dict.fromkeys(parts))

@@ -1,0 +1,127 @@
+"""What an incident says to people. Texts are data (``words.yaml``); here they get their objects filled in."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cache
+from importlib.resources import files
+
+import yaml
+from pydantic import TypeAdapter
+
+from analytics.correlate.cause import SILENCE, Cause
+from analytics.correlate.config import NS_PER_S
+from analytics.correlate.view import View
+from telemetry.findings import Finding, FindingKind
+from telemetry.incidents import BlastRadius, IncidentKind, Severity
+from telemetry.objects import ObjectKind, ObjectRef
+from telemetry.topology import Role
+
+TITLE_MAX = 140
+LABEL = {Severity.CRITICAL: "CRIT", Severity.WARNING: "WARN", Severity.INFO: "INFO"}
+SYMPTOM = {
+    FindingKind.PFC_PAUSE_RECEIVED: "is paused by its peer",
+    FindingKind.PFC_PAUSE_SENT: "pauses its peer",
+    FindingKind.ECN_MARKING: "marks far more packets than normal",
+    FindingKind.QUEUE_CONGESTED: "has a queue near the pause threshold",
+    FindingKind.LOSSLESS_DROPS: "drops on a lossless queue",
+    FindingKind.LINK_DOWN: "is down",
+    FindingKind.LINK_FLAPPING: "flaps",
+    FindingKind.LINK_ERRORS: "has link errors",
+    FindingKind.LINK_SLOW: "runs below its rated speed",
+    FindingKind.TARGET_SILENT: "is silent",
+    FindingKind.TARGET_FROZEN: "repeats its telemetry",
+    FindingKind.DEVICE_REBOOTED: "restarted its counters",
+    FindingKind.GPU_THROTTLED: "is throttled",
+    FindingKind.GPU_XID: "reported an XID error",
+    FindingKind.GPU_LOST: "vanished",
+    FindingKind.STRAGGLER: "is unlike its peers",
+    FindingKind.JOB_STALLED: "is stalled",
+    FindingKind.STORAGE_SLOW: "answers slowly",
+    FindingKind.CHECKPOINT_LATE: "has a late checkpoint",
+    FindingKind.DEVIATION: "is unlike its own normal",
+}
+ROLES = {Role.HOST: "hosts", Role.STORAGE: "storage servers"}
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """Templates of one kind of incident; ``{root}`` and ``{device}`` are filled in."""
+
+    phrase: str
+    action: str
+    runbook: str
+
+
+@cache
+def words() -> dict[IncidentKind, Words]:
+    text = files("analytics.correlate").joinpath("words.yaml").read_bytes()
+    return TypeAdapter(dict[IncidentKind, Words]).validate_python(yaml.load(text, Loader=yaml.CSafeLoader))
+
+
+def short(ref: ObjectRef) -> str:
+    """A name for a headline: GPU UUIDs are cut to what tells them apart."""
+    if ref.kind is ObjectKind.GPU:
+        host, _, uuid = ref.name.partition("/")
+        return f"{host}/{uuid[:12]}"
+    return f"job {ref.name}" if ref.kind is ObjectKind.JOB else ref.name
+
+
+def fill(template: str, root: ObjectRef) -> str:
+    return template.replace("{root}", short(root)).replace("{device}", root.device or root.name)
+
+
+def title(view: View, cause: Cause, severity: Severity, blast: BlastRadius, stalled: int, stalled_gpus: int) -> str:
+    """``[CRIT] pod1: PFC storm from leaf12/Ethernet48 — 38 GPUs, 2 jobs stalled``, at most 140 characters."""
+    pod = _pod(view, cause.root)
+    what = fill(words()[cause.kind].phrase, cause.root)
+    if stalled:
+        cost = f"{_count(stalled_gpus, 'GPU')}, {_count(stalled, 'job')} stalled"
+    elif blast.jobs:
+        cost = f"{_count(len(blast.gpus), 'GPU')}, {_count(len(blast.jobs), 'job')} at risk"
+    else:
+        cost = f"{_count(len(blast.gpus), 'GPU')} reached" if blast.gpus else "no job reached"
+    head, tail = f"[{LABEL[severity]}] {f'{pod}: ' if pod else ''}", f" — {cost}"
+    room = TITLE_MAX - len(head) - len(tail)
+    return head + (what if len(what) <= room else what[: room - 1] + "…") + tail
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def _pod(view: View, root: ObjectRef) -> str:
+    names = [root.device] if root.device else list(view.graph.ends(root))
+    if root.kind is ObjectKind.RACK:
+        names = view.graph.rack(root.name)
+    names += [view.server(root)]
+    pods = {known.pod for name in names if (known := view.graph.devices.get(name)) and known.pod}
+    return min(pods, default="")
+
+
+def clock(at_ns: int) -> str:
+    return datetime.fromtimestamp(at_ns // NS_PER_S, tz=UTC).strftime("%H:%M:%S")
+
+
+def symptom(finding: Finding) -> str:
+    """``leaf1/Ethernet4 is paused by its peer (0.83 against 0.01 ratio)``."""
+    told = ""
+    if finding.evidence:
+        value = finding.evidence[0]
+        against = "" if value.normal is None else f" against {value.normal:.4g}"
+        told = f" ({value.value:.4g}{against} {value.unit})"
+    return f"{short(finding.object)} {SYMPTOM[finding.kind]}{told}"
+
+
+def gaps(view: View) -> tuple[str, ...]:
+    """What telemetry is missing, by role: ``2 of 64 switches silent``."""
+    names = {finding.object.device for finding in view.of(*sorted(SILENCE))} - {""}
+    groups: dict[str, list[str]] = {}
+    for name, known in view.graph.devices.items():
+        groups.setdefault(ROLES.get(known.role, "switches"), []).append(name)
+    return tuple(_missing(noun, members, names) for noun, members in sorted(groups.items()) if names & set(members))
+
+
+def _missing(noun: str, members: Iterable[str], silent: set[str]) -> str:
+    known = list(members)
+    return f"{len(silent & set(known))} of {len(known)} {noun} silent"
