@@ -1,0 +1,144 @@
+"""The HTTP API over a real bus, asked by a real client."""
+
+import asyncio
+import json
+
+import aiohttp
+import pytest
+from pydantic import ValidationError
+
+from fabricscope.api.config import ApiConfig
+from fabricscope.api.service import ApiService
+from telemetry.incidents import IncidentState
+
+from .conftest import PAUSE, incident, publish_incident, publish_plant
+
+
+async def get(url: str, path: str, **arguments) -> tuple[int, object]:
+    async with aiohttp.ClientSession() as session, session.get(url + path, **arguments) as answer:
+        is_json = "json" in answer.headers.get("content-type", "")
+        return answer.status, await (answer.json() if is_json else answer.text())
+
+
+async def eventually(url: str, path: str, done) -> object:
+    """The first answer that is ``done``, within 10 s."""
+    async with asyncio.timeout(10):
+        while True:
+            _, body = await get(url, path)
+            if done(body):
+                return body
+            await asyncio.sleep(0.05)
+
+
+async def test_incidents_come_worst_first(api, bus):
+    await publish_incident(bus, incident("cheap", gpu_seconds=1.0))
+    await publish_incident(bus, incident("dear", gpu_seconds=9e9))
+    await publish_incident(bus, incident("over", IncidentState.RESOLVED, gpu_seconds=9e12))
+    found = await eventually(api.url, "/api/v1/incidents", lambda body: len(body) == 3)
+    assert [one["id"] for one in found] == ["dear", "cheap", "over"]
+    _, firing = await get(api.url, "/api/v1/incidents?state=firing")
+    assert [one["id"] for one in firing] == ["dear", "cheap"]
+    _, one = await get(api.url, "/api/v1/incidents/dear")
+    assert one["root"] == {"kind": "port", "name": "leaf1/Ethernet4"}
+
+
+async def test_evidence_is_drawn_as_a_rate(api, bus):
+    await publish_plant(bus)
+    await publish_incident(bus, incident())
+    await eventually(api.url, "/api/v1/incidents", len)
+    await eventually(api.url, "/api/v1/targets", len)
+    _, plots = await get(api.url, "/api/v1/incidents/i1/plots")
+    assert [plot["series"] for plot in plots] == [PAUSE]
+    assert len(plots[0]["times"]) == 29
+    assert plots[0]["values"] == pytest.approx([0.6] * 29)
+
+
+async def test_targets_topology_and_ledger(api, bus):
+    await publish_plant(bus)
+    targets = await eventually(api.url, "/api/v1/targets", len)
+    assert targets[0]["target"] == "gnmi/leaf1"
+    assert targets[0]["up"] is True
+    topology = await eventually(api.url, "/api/v1/topology", len)
+    assert topology[0]["name"] == "leaf1"
+    assert (await get(api.url, "/api/v1/ledger"))[0] == 200
+
+
+@pytest.mark.parametrize(
+    ("path", "status", "kind"),
+    [
+        ("/api/v1/incidents/none", 404, "not_found"),
+        ("/api/v1/nowhere", 404, "not_found"),
+        ("/api/v1/incidents?state=angry", 422, "bad_data"),
+        ("/api/v1/findings?limit=0", 422, "bad_data"),
+    ],
+)
+async def test_errors_have_one_form(api, path, status, kind):
+    found, body = await get(api.url, path)
+    assert found == status
+    assert body["status"] == "error"
+    assert body["errorType"] == kind
+    assert body["error"]
+
+
+async def test_health_metrics_and_page(api):
+    assert (await get(api.url, "/-/healthy"))[0] == 200
+    assert (await get(api.url, "/-/ready"))[0] == 200
+    assert "process_cpu_seconds_total" in (await get(api.url, "/metrics"))[1]
+    status, page = await get(api.url, "/")
+    assert status == 200
+    assert "Fabricscope" in page
+
+
+async def test_not_ready_while_the_bus_is_away(api, bus):
+    await bus.stop()
+    status, body = await get(api.url, "/-/ready")
+    assert status == 503
+    assert "bus" in body["error"]
+
+
+async def test_headers_keep_a_browser_safe(api):
+    async with aiohttp.ClientSession() as session, session.get(api.url) as answer:
+        assert answer.headers["Content-Security-Policy"].startswith("default-src 'self'")
+        assert answer.headers["X-Content-Type-Options"] == "nosniff"
+
+
+async def test_another_host_name_is_refused(api):
+    status, _ = await get(api.url, "/api/v1/incidents", headers={"Host": "rebound.example"})
+    assert status == 400
+
+
+async def test_a_token_is_asked_for(bus, tmp_path):
+    token = tmp_path / "token"
+    token.write_text("s3cret\n")
+    service = ApiService(ApiConfig(port=0, bearer_token_file=token), bus)
+    await service.start()
+    try:
+        assert (await get(service.url, "/api/v1/incidents"))[0] == 401
+        assert (await get(service.url, "/api/v1/incidents", headers={"Authorization": "Bearer wrong"}))[0] == 401
+        assert (await get(service.url, "/api/v1/incidents", headers={"Authorization": "Bearer s3cret"}))[0] == 200
+    finally:
+        await service.stop()
+
+
+def test_beyond_loopback_needs_tls_and_a_token():
+    with pytest.raises(ValidationError, match="reachable from elsewhere"):
+        ApiConfig(host="0.0.0.0")
+    assert ApiConfig(host="0.0.0.0", trusted_network=True).host == "0.0.0.0"
+
+
+async def test_the_stream_sends_the_picture_and_again_when_it_changes(api, bus):
+    async with aiohttp.ClientSession() as session, session.get(api.url + "/api/v1/stream") as answer:
+        first = await next_picture(answer)
+        assert first["incidents"] == []
+        await publish_incident(bus, incident())
+        async with asyncio.timeout(10):
+            while not first["incidents"]:
+                first = await next_picture(answer)
+        assert first["incidents"][0]["id"] == "i1"
+
+
+async def next_picture(answer: aiohttp.ClientResponse) -> dict:
+    async for line in answer.content:
+        if line.startswith(b"data: "):
+            return json.loads(line[6:])
+    raise AssertionError("the stream ended")
