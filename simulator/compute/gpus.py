@@ -1,0 +1,91 @@
+"""GPUs: clocks, power, temperature and activity, from what each one did in the last tick.
+
+Power is idle power plus a dynamic part that grows with the clock (f^2.2: voltage follows frequency); temperature is one
+thermal resistance and one time constant to the inlet air. Figures: H100 SXM data sheet (700 W), NVIDIA slowdown at 87 C.
+"""
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simulator.layout import Layout
+
+Floats = NDArray[np.float64]
+
+# What a GPU does: columns of ``spent``.
+IDLE, COMPUTE, SPIN, WAIT = range(4)  # no job; kernels; NCCL kernel that polls for peers; waits for storage
+UTILIZATION = np.array([0.0, 1.0, 1.0, 0.02])
+SM_ACTIVE = np.array([0.0, 0.86, 0.13, 0.0])
+TENSOR = np.array([0.0, 0.56, 0.0, 0.0])
+DRAM = np.array([0.0, 0.44, 0.07, 0.01])
+WATTS = np.array([0.0, 570.0, 190.0, 45.0])  # above idle, at full clock
+NVLINK_BYTES_PER_S = np.array([0.0, 95e9, 30e9, 0.0])
+PCIE_BYTES_PER_S = np.array([0.0, 1.5e9, 0.3e9, 0.2e9])
+
+IDLE_WATTS, POWER_LIMIT_WATTS = 72.0, 700.0
+BOOST_HERTZ, IDLE_HERTZ, MEMORY_HERTZ = 1980e6, 345e6, 2619e6
+RESISTANCE_C_PER_W, TIME_CONSTANT_S, INLET_C = 0.055, 20.0, 27.0
+SLOWDOWN_C, HW_SLOWDOWN_C = 87.0, 92.0
+FRAMEBUFFER = 81559 * 2**20
+RESERVED = 551 * 2**20
+
+
+class Gpus:
+    """All GPUs of the cluster, [G].
+
+    clock:  part of the boost clock that the GPU reaches = min(stuck, thermal).
+    stuck:  upper bound without any throttle reason (a fault); cooling: thermal resistance relative to a clean heat sink.
+    spent:  [G, 4] seconds by activity since the last tick.
+    """
+
+    def __init__(self, layout: Layout, rng: np.random.Generator, window_s: float) -> None:
+        n = len(layout.gpus)
+        self._rng, self._window_s = rng, window_s
+        self.present = np.ones(n, dtype=np.bool_)
+        self.stuck, self.thermal, self.cooling = np.ones(n), np.ones(n), np.ones(n)
+        self.spent: Floats = np.zeros((n, 4))
+        self.activity: Floats = np.zeros((n, 4))  # moving average of the parts of time
+        self.activity[:, IDLE] = 1.0
+        self._silicon = rng.normal(1.0, 0.015, n)  # leakage differs from chip to chip
+        self._resistance = RESISTANCE_C_PER_W * rng.normal(1.0, 0.03, n)
+        self.watts = np.full(n, IDLE_WATTS)
+        self.celsius = np.full(n, INLET_C + RESISTANCE_C_PER_W * IDLE_WATTS)
+        self.joules = rng.uniform(1e9, 3e9, n)
+        self.hertz = np.full(n, IDLE_HERTZ)
+        self.thermal_ns = np.zeros((n, 2))  # software slowdown, hardware slowdown
+        self.framebuffer = np.zeros(n)
+        self.xid = np.zeros(n)
+        self.pcie_replays = rng.poisson(2.0, n).astype(np.float64)
+
+    @property
+    def clock(self) -> Floats:
+        return np.minimum(self.stuck, self.thermal)
+
+    @property
+    def slowed_by_heat(self) -> NDArray[np.bool_]:
+        return self.thermal < 0.995
+
+    def tick(self, dt: float) -> None:
+        """Turns the time spent since the last tick into power, heat and averages."""
+        parts = self.spent / dt
+        parts[:, IDLE] = np.maximum(0.0, 1.0 - parts[:, 1:].sum(axis=1))
+        self.spent[:] = 0.0
+        self.activity += (parts - self.activity) * (1.0 - math.exp(-dt / self._window_s))
+        noise = self._rng.normal(1.0, 0.006, len(self.watts))
+        dynamic = parts @ WATTS * self.clock**2.2
+        self.watts = (IDLE_WATTS + dynamic * noise) * self._silicon * self.present
+        self.joules += self.watts * dt
+        target = INLET_C + self._resistance * self.cooling * self.watts
+        self.celsius += (target - self.celsius) * (1.0 - math.exp(-dt / TIME_CONSTANT_S))
+        busy = parts[:, COMPUTE] + parts[:, SPIN] + parts[:, WAIT] > 0.0
+        self.hertz = np.where(busy, BOOST_HERTZ * self.clock, IDLE_HERTZ)
+        self._slow_when_hot(dt)
+
+    def _slow_when_hot(self, dt: float) -> None:
+        """The driver lowers clocks in proportion to the excess, and lets them rise slowly once it is cool."""
+        excess = self.celsius - SLOWDOWN_C
+        change = np.where(excess > 0.0, -0.05 * excess, 0.02)
+        self.thermal = np.clip(self.thermal + change * dt, 0.3, 1.0)
+        self.thermal_ns[:, 0] += self.slowed_by_heat * dt * 1e9
+        self.thermal_ns[:, 1] += (self.celsius > HW_SLOWDOWN_C) * dt * 1e9

@@ -1,0 +1,102 @@
+"""Jobs: load data, compute, all-reduce, and checkpoint now and then, in lockstep. The slowest member gates the rest."""
+
+from enum import Enum
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simulator.compute import storage as fs
+from simulator.compute.gpus import COMPUTE, SPIN, WAIT, Gpus
+from simulator.compute.rings import Rings
+from simulator.config import JobMix
+from simulator.readings import RunningJob
+
+FIRST_LOAD = 5.0  # a job that starts reads this many iterations' data before it computes
+FRAMEBUFFER_USED = 66e9
+NS = 1_000_000_000
+
+Floats = NDArray[np.float64]
+
+
+class Phase(Enum):
+    LOAD = "load"
+    TRAIN = "train"
+    CHECKPOINT = "checkpoint"
+
+
+class Members(NamedTuple):
+    """hosts: positions in ``Layout.hosts``, in ring order. gpus: [n, R] positions in ``Layout.gpus``."""
+
+    hosts: list[int]
+    gpus: NDArray[np.int64]
+
+
+class JobRun:
+    """One job on its hosts. ``step`` moves it on by one step of the model."""
+
+    def __init__(
+        self,
+        record: RunningJob,
+        members: Members,
+        rings: Rings,
+        storage: fs.Storage,
+        mix: JobMix,
+        rng: np.random.Generator,
+        first_checkpoint_ns: int,
+    ) -> None:
+        self.record, self.members = record, members
+        self._rings, self._storage, self._mix, self._rng = rings, storage, mix, rng
+        self.phase = Phase.LOAD
+        self.next_checkpoint_ns = first_checkpoint_ns
+        self._left: Floats = np.zeros(members.gpus.shape)
+        storage.request(fs.READ, members.hosts, FIRST_LOAD * mix.load_bytes)
+
+    def step(self, now_ns: int, dt: float, gpus: Gpus) -> None:
+        match self.phase:
+            case Phase.TRAIN:
+                self._train(now_ns, dt, gpus)
+            case Phase.LOAD:
+                gpus.spent[self.members.gpus, WAIT] += dt
+                if not self._storage.pending(fs.READ, self.members.hosts):
+                    self._begin_iteration(gpus)
+            case Phase.CHECKPOINT:
+                gpus.spent[self.members.gpus, WAIT] += dt
+                if not self._storage.pending(fs.WRITE, self.members.hosts):
+                    self._end_checkpoint(now_ns, gpus)
+
+    def close(self) -> None:
+        """Ends the traffic of the job."""
+        self._rings.close()
+        self._storage.cancel(self.members.hosts)
+
+    def _begin_iteration(self, gpus: Gpus) -> None:
+        self.phase = Phase.TRAIN
+        gpus.framebuffer[self.members.gpus] = FRAMEBUFFER_USED
+        shape = self.members.gpus.shape
+        self._left = self._mix.compute_s * self._rng.normal(1.0, 0.01) * self._rng.normal(1.0, 0.004, shape)
+        self._rings.begin(self._mix.allreduce_bytes)
+        self._storage.request(fs.READ, self.members.hosts, self._mix.load_bytes)  # the next iteration's data
+
+    def _train(self, now_ns: int, dt: float, gpus: Gpus) -> None:
+        clock = gpus.clock[self.members.gpus]
+        computing = np.clip(self._left / clock, 0.0, dt)
+        self._left -= dt * clock
+        gpus.spent[self.members.gpus, COMPUTE] += computing
+        gpus.spent[self.members.gpus, SPIN] += dt - computing
+        if not self._rings.step(self._left <= 0.0):
+            return
+        self.record.iterations += 1
+        if now_ns >= self.next_checkpoint_ns:
+            self.phase = Phase.CHECKPOINT
+            self._storage.request(fs.WRITE, self.members.hosts, self._mix.checkpoint_bytes)
+        elif self._storage.pending(fs.READ, self.members.hosts):
+            self.phase = Phase.LOAD
+        else:
+            self._begin_iteration(gpus)
+
+    def _end_checkpoint(self, now_ns: int, gpus: Gpus) -> None:
+        self.record.checkpoints += 1
+        self.record.last_checkpoint_ns = now_ns
+        self.next_checkpoint_ns = now_ns + int(self._mix.checkpoint_period_s * NS)
+        self._begin_iteration(gpus)

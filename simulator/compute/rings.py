@@ -1,0 +1,61 @@
+"""Ring all-reduce, one ring a rail: each member passes on only what it has received, so the slowest link gates all.
+
+In a ring of n each member sends 2 (n - 1)/n of the gradient to the next one (Patarasu and Yuan 2009). A member may run
+ahead of its predecessor by the send window only (NCCL's buffers and the model's step).
+"""
+
+import numpy as np
+
+from simulator.fabric.routing import Routes
+from simulator.fabric.state import Fabric, Flags, Floats, Ints
+from simulator.layout import Layout
+
+QUEUE_PAIRS = 4  # NCCL_IB_QPS_PER_CONNECTION: each takes another spine
+
+
+class Rings:
+    """The rings of one job over ``hosts`` (in ring order). Columns are rails, rows the members: [n, R]."""
+
+    def __init__(self, layout: Layout, fabric: Fabric, routes: Routes, hosts: list[int], window: float) -> None:
+        self._fabric, self._window = fabric, window
+        nics = [layout.device_nics[layout.hosts[h]] for h in hosts]
+        members, rails = len(hosts), len(nics[0])
+        stride = max(1, len(layout.spines) // QUEUE_PAIRS)
+        source, destination, spread = [], [], []
+        for i in range(members):
+            for rail in range(rails):
+                nic = nics[i][rail]
+                place = layout.ports[layout.nics[nic].port].number
+                for pair in range(QUEUE_PAIRS):
+                    source.append(nic)
+                    destination.append(nics[(i + 1) % members][rail])
+                    spread.append(place + pair * stride)
+        self.rows: Ints = fabric.add_flows(np.array(source), np.array(destination), np.array(spread)).reshape(
+            members, rails, QUEUE_PAIRS
+        )
+        routes.route(fabric, self.rows.ravel())
+        self._size = 0.0
+        self._released: Floats = np.zeros((members, rails))
+
+    def begin(self, gradient: float) -> None:
+        """A new all-reduce of ``gradient`` bytes a rail."""
+        members = self._released.shape[0]
+        self._size = 2.0 * (members - 1) / members * gradient
+        self._released[:] = 0.0
+        self._fabric.flows.delivered[self.rows] = 0.0
+
+    def step(self, ready: Flags) -> bool:
+        """Lets the members ``ready`` [n, R] send what they may; True once everybody has received everything."""
+        flows = self._fabric.flows
+        received = flows.delivered[self.rows].sum(axis=2)
+        if (received >= self._size - 64.0).all():
+            return True
+        allowed = np.minimum(self._size, np.roll(received, 1, axis=0) + self._window)
+        more = np.where(ready, np.maximum(0.0, allowed - self._released), 0.0)
+        if more.any():
+            flows.backlog[self.rows] += (more / QUEUE_PAIRS)[:, :, None]
+            self._released += more
+        return False
+
+    def close(self) -> None:
+        self._fabric.remove_flows(self.rows.ravel())

@@ -1,0 +1,93 @@
+"""The parallel file system: hosts read from and write to storage targets in 1 MiB RPCs, eight in flight each.
+
+Bulk data moves when the server asks for it (Lustre servers pull writes and push reads), so a target never floods its
+server's NIC: what it can serve is shared evenly by the clients that want something from it.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simulator.fabric.routing import Routes
+from simulator.fabric.state import Fabric, Ints
+from simulator.layout import Layout
+
+RPC_BYTES = 2.0**20
+RPCS_IN_FLIGHT = 8.0
+TARGET_BYTES_PER_S = 10e9
+CAPACITY_BYTES = 700e12
+READ, WRITE = 0, 1
+
+Floats = NDArray[np.float64]
+
+
+class Storage:
+    """Traffic between H hosts and T targets, [2, H, T] (read, write) in bytes.
+
+    speed: part of a target's rated throughput that it reaches, [T] (a fault lowers it).
+    client_speed: bytes per second that a host itself can write, [H] (inf: as fast as the targets).
+    """
+
+    def __init__(self, layout: Layout, fabric: Fabric, routes: Routes, rng: np.random.Generator) -> None:
+        hosts, targets = len(layout.hosts), len(layout.targets)
+        self._fabric, self._rng = fabric, rng
+        self.speed, self.client_speed = np.ones(targets), np.full(hosts, np.inf)
+        self.rows = _flows(layout, fabric)
+        routes.route(fabric, self.rows.ravel())
+        self._delivered: Floats = np.zeros((2, hosts, targets))
+        self.target_bytes, self.target_seconds = np.zeros((2, targets)), np.zeros((2, targets))
+        self.host_bytes, self.host_seconds = np.zeros((2, hosts)), np.zeros((2, hosts))
+        self.depth = np.zeros(targets)
+        self.used = rng.uniform(0.35, 0.5, targets) * CAPACITY_BYTES
+
+    def request(self, kind: int, hosts: list[int], each: float) -> None:
+        """``each`` bytes for every host, striped over all targets."""
+        rows = self.rows[kind, hosts]
+        self._fabric.flows.backlog[rows] += each / rows.shape[1]
+
+    def cancel(self, hosts: list[int]) -> None:
+        self._fabric.flows.backlog[self.rows[:, hosts]] = 0.0
+
+    def pending(self, kind: int, hosts: list[int]) -> bool:
+        rows = self.rows[kind, hosts]
+        flows = self._fabric.flows
+        return bool((flows.backlog[rows] > 1.0).any() or (flows.inside[rows] > 1.0).any())
+
+    def share(self) -> None:
+        """Sets what each client may move in the next step."""
+        flows = self._fabric.flows
+        waiting = flows.backlog[self.rows] > 0.0
+        clients = waiting.sum(axis=(0, 1))
+        if not clients.any():
+            return
+        jitter = self._rng.normal(1.0, 0.02, len(self.speed))
+        limit = np.broadcast_to(TARGET_BYTES_PER_S * self.speed * jitter / np.maximum(1, clients), waiting.shape).copy()
+        limit[WRITE] = np.minimum(limit[WRITE], self.client_speed[:, None] / len(self.speed))
+        flows.limit[self.rows] = limit
+
+    def count(self, dt: float) -> None:
+        """Adds what the last step delivered, and how long RPCs waited (Little: time in the system = queue x dt)."""
+        flows = self._fabric.flows
+        delivered = flows.delivered[self.rows]
+        if not delivered.any() and not self.depth.any():
+            return
+        moved = delivered - self._delivered
+        self._delivered = delivered
+        queue = np.minimum(RPCS_IN_FLIGHT, (flows.backlog[self.rows] + moved * 0.5) / RPC_BYTES)
+        self.target_bytes += moved.sum(axis=1)
+        self.host_bytes += moved.sum(axis=2)
+        self.target_seconds += queue.sum(axis=1) * dt
+        self.host_seconds += queue.sum(axis=2) * dt
+        self.depth = queue.sum(axis=(0, 1))
+        self.used += moved[WRITE].sum(axis=0)
+
+
+def _flows(layout: Layout, fabric: Fabric) -> Ints:
+    """Flow rows [2, H, T]; a host talks to target t over rail (host + t) modulo its NICs, a target over t modulo two."""
+    hosts = [layout.device_nics[name] for name in layout.hosts]
+    servers = [layout.device_nics[target.server] for target in layout.targets]
+    client = np.array([[nics[(h + t) % len(nics)] for t in range(len(servers))] for h, nics in enumerate(hosts)])
+    server = np.array([[nics[t % len(nics)] for t, nics in enumerate(servers)] for _ in hosts])
+    spread = np.add.outer(np.arange(len(hosts)), np.arange(len(servers)))
+    reads = fabric.add_flows(server.ravel(), client.ravel(), spread.ravel())
+    writes = fabric.add_flows(client.ravel(), server.ravel(), spread.ravel())
+    return np.stack([reads, writes]).reshape(2, len(hosts), len(servers))

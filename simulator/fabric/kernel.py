@@ -1,0 +1,335 @@
+"""One step of the fluid: offer, mark and slow down, push forward, push back what does not fit, count.
+
+Within a step (milliseconds) queues and DCQCN senders would run through tens of their own cycles, so both are closed by
+their equilibria (see docs/simulator.md); bytes are exact: what a hop sends is what the next one gets.
+"""
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+from simulator.fabric import parameters as par
+from simulator.fabric.state import (
+    CE_RECEIVED,
+    CNP_HANDLED,
+    CNP_SENT,
+    LEVELS,
+    OUT_OF_SEQUENCE,
+    SEQUENCE_ERRORS,
+    Floats,
+    Flows,
+    Ints,
+    Queues,
+)
+
+PACKET, GOODPUT = par.PACKET_BYTES, par.GOODPUT
+KMIN, KMAX, PMAX = par.ECN_KMIN_BYTES_PER_BPS * 8, par.ECN_KMAX_BYTES_PER_BPS * 8, par.ECN_PMAX
+CNP, TIMER, R_AI, BYTE_COUNTER = par.CNP_INTERVAL_S, par.TIMER_S, par.R_AI_BYTES_PER_S, par.BYTE_COUNTER
+REACTION, BURST, GO_BACK = par.REACTION_S, par.BURST_BYTES, par.GO_BACK_PACKETS
+NIC_XOFF, HYSTERESIS, HEADROOM = par.NIC_XOFF_BYTES, par.XON_HYSTERESIS_BYTES, par.HEADROOM_S
+BUFFER, ALPHA, QUANTA = par.BUFFER_BYTES, par.XOFF_ALPHA, par.PAUSE_QUANTA_BITS / 8
+WARM = 0.8  # part of a step's pause that the next one starts with: what keeps victims behind a paused link waiting
+UNDERSHOOT = 0.5  # DCQCN drains a queue above its equilibrium with at most this part of the line
+
+
+def _compiled(function: Any) -> Any:
+    return njit(cache=True, fastmath=False)(function)
+
+
+@_compiled
+def pick_active(flows: Flows) -> Ints:
+    """Rows with something to send or something on the way, in order."""
+    found = np.empty(flows.used.size, dtype=np.int64)
+    n = 0
+    for f in range(flows.used.size):
+        if not flows.used[f]:
+            continue
+        if flows.backlog[f] > 0.5 or flows.inside[f].sum() > 0.5:
+            found[n] = f
+            n += 1
+    return found[:n].copy()
+
+
+@_compiled
+def equilibrium_queue(capacity: float, flows: float) -> float:
+    """Bytes at which a queue of ``capacity`` bytes/s stands when ``flows`` DCQCN senders share it.
+
+    The marking probability of DCQCN's fixed point (Zhu et al., ECN or Delay, CoNEXT 2016, eq. 11):
+    p = cbrt(R_AI N² / (tau C²) · (1/B + N/(T C))²), in packets, then the RED line backwards.
+    """
+    c = capacity / PACKET
+    term = 1.0 / (BYTE_COUNTER / PACKET) + flows / (TIMER * c)
+    p = (R_AI / PACKET * flows * flows / (TIMER * c * c) * term * term) ** (1.0 / 3.0)
+    return capacity * (KMIN + min(p / PMAX, 1.0) * (KMAX - KMIN))
+
+
+@_compiled
+def marking(content: float, burst: float, capacity: float) -> float:
+    """Probability that RED marks a packet: the line between Kmin and Kmax, averaged over bursts of mean ``burst``."""
+    if capacity <= 0.0:
+        return 0.0
+    low, high = capacity * KMIN, capacity * KMAX
+    if content >= high:
+        return 1.0
+    p = max(0.0, (content - low) / (high - low)) * PMAX
+    if burst > 0.0 and content < low:
+        p += np.exp(-(low - content) / burst) * burst / (high - low) * PMAX
+    return min(p, 1.0)
+
+
+@_compiled
+def _offer(
+    step: int, dt: float, idle_steps: int, active: Ints, flows: Flows, queues: Queues, volume: Floats, fresh: Any
+) -> None:
+    """Bytes that each sender would send; a message after a pause starts at line rate."""
+    for i in range(active.size):
+        f = active[i]
+        first = flows.path[f, 0]
+        volume[i], fresh[i] = 0.0, False
+        if first < 0:
+            continue
+        line = queues.rated[first] * GOODPUT
+        if step - flows.last_active[f] > idle_steps:
+            flows.rate[f] = line
+            fresh[i] = True
+        if flows.backlog[f] > 0.0:
+            flows.last_active[f] = step
+        volume[i] = min(flows.backlog[f], min(flows.rate[f], flows.limit[f]) * dt)
+
+
+@_compiled
+def _slow_down(dt: float, active: Ints, flows: Flows, queues: Queues, volume: Floats, fresh: Any, load: Floats) -> None:
+    """Scales ``volume`` by what the NIC's line and DCQCN's answer to marks let through, hop by hop."""
+    n_queues = load.size
+    count, young = np.zeros(n_queues), np.zeros(n_queues)
+    passing, steady = np.ones(n_queues), np.ones(n_queues)
+    load[:] = 0.0
+    cut = np.zeros(active.size, dtype=np.bool_)
+    for level in range(LEVELS - 1):
+        for i in range(active.size):
+            q = flows.path[active[i], level]
+            if q >= 0 and volume[i] > 0.0:
+                load[q] += volume[i]
+                count[q] += 1.0
+                if fresh[i]:
+                    young[q] += volume[i]
+        for i in range(active.size):
+            q = flows.path[active[i], level]
+            if q >= 0 and count[q] > 0.0:
+                passing[q], steady[q] = _answer(
+                    dt, level, load[q], young[q], count[q], queues.content[q], queues.capacity[q]
+                )
+                utilisation = min(0.98, load[q] / (queues.capacity[q] * dt + 1.0))
+                queues.burst[q] = BURST * utilisation / (2.0 * (1.0 - utilisation)) * (1.0 - 1.0 / count[q])
+                count[q] = 0.0
+        for i in range(active.size):
+            f = active[i]
+            q = flows.path[f, level]
+            if q < 0 or volume[i] <= 0.0:
+                continue
+            if steady[q] < 1.0 and level > 0:
+                flows.rate[f] = max(flows.floor[f], min(flows.rate[f], volume[i] * steady[q] / dt))
+                cut[i] = True
+            volume[i] = max(volume[i] * passing[q], min(volume[i], flows.floor[f] * dt))
+    for i in range(active.size):
+        f = active[i]
+        if not cut[i] and flows.path[f, 0] >= 0:
+            events = dt / TIMER + volume[i] / BYTE_COUNTER
+            flows.rate[f] = min(flows.rate[f] + R_AI * events, queues.rated[flows.path[f, 0]] * GOODPUT)
+
+
+@_compiled
+def _answer(dt: float, level: int, load: float, young: float, count: float, content: float, capacity: float) -> Any:
+    """Part of the load that passes in this step, and in the steady state after it."""
+    room = capacity * dt
+    if level == 0:
+        return min(1.0, GOODPUT * room / load), 1.0
+    if capacity <= 0.0:
+        return 1.0, 1.0
+    above = max(equilibrium_queue(capacity, count) - content, -UNDERSHOOT * room)
+    excess = load - room - above
+    if excess <= 0.0:
+        return 1.0, min(1.0, room / load)
+    transient = min(excess, young) * REACTION / dt * (1.0 - np.exp(-dt / REACTION))
+    return min(1.0, (room + above + transient) / load), min(1.0, room / load)
+
+
+@_compiled
+def _forward(dt: float, active: Ints, flows: Flows, queues: Queues, volume: Floats, out: Floats, want: Floats) -> None:
+    """Sends from hop to hop as if nobody downstream were full. want: bytes that each queue had to send."""
+    want[:] = 0.0
+    for level in range(LEVELS):
+        for i in range(active.size):
+            f = active[i]
+            q = flows.path[f, level]
+            if q >= 0:
+                want[q] += flows.inside[f, level] + volume[i]
+        for i in range(active.size):
+            f = active[i]
+            q = flows.path[f, level]
+            out[i, level] = 0.0
+            if q < 0:
+                continue
+            have = flows.inside[f, level] + volume[i]
+            room = queues.capacity[q] * dt * (1.0 - queues.paused[q])
+            out[i, level] = have if want[q] <= room else have * (room / want[q])
+            if level > 0:
+                flows.inside[f, level] = have - out[i, level]
+            volume[i] = out[i, level]
+
+
+@_compiled
+def _hop_before(path: Ints, level: int) -> int:
+    return level - 1 if path[level - 1] >= 0 else 0
+
+
+@_compiled
+def _push_back(
+    active: Ints, flows: Flows, queues: Queues, before: Floats, out: Floats, xoff: Floats, returned: Floats
+) -> None:
+    """Returns to the hop before what exceeds XOFF at each link's far end, from the receivers towards the senders."""
+    returned[:] = 0.0
+    occupied, grown = np.zeros(returned.size), np.zeros(returned.size)
+    for stage in (4, 3, 2, 1):
+        occupied[:] = 0.0
+        grown[:] = 0.0
+        for sweep in range(2):
+            for i in range(active.size):
+                f = active[i]
+                for level in range(1, LEVELS):
+                    if flows.path[f, level] < 0:
+                        continue
+                    previous = _hop_before(flows.path[f], level)
+                    if previous + 1 != stage:
+                        continue
+                    link = flows.path[f, previous]
+                    growth = max(0.0, flows.inside[f, level] - before[i, level])
+                    if sweep == 0:
+                        occupied[link] += flows.inside[f, level]
+                        grown[link] += growth
+                    elif occupied[link] > xoff[link] and grown[link] > 0.0:
+                        back = growth * min(1.0, (occupied[link] - xoff[link]) / grown[link])
+                        flows.inside[f, level] -= back
+                        out[i, previous] -= back
+                        returned[link] += back
+                        if previous > 0:
+                            flows.inside[f, previous] += back
+
+
+@_compiled
+def _thresholds(queues: Queues, used: Floats, xoff: Floats) -> None:
+    """XOFF of every link: alpha x the free part of the shared buffer behind it."""
+    used[:] = 0.0
+    for q in range(xoff.size):
+        if queues.switch_behind[q] >= 0:
+            used[queues.switch_behind[q]] += queues.ingress[q]
+    for q in range(xoff.size):
+        s = queues.switch_behind[q]
+        xoff[q] = NIC_XOFF if s < 0 else ALPHA * max(0.0, BUFFER - used[s])
+
+
+@_compiled
+def _fill(active: Ints, flows: Flows, queues: Queues, out: Floats, step_sent: Floats) -> None:
+    """Sums what waits in the queues and came over the links, and what each queue sent."""
+    queues.content[:] = 0.0
+    queues.ingress[:] = 0.0
+    for i in range(active.size):
+        f = active[i]
+        flows.backlog[f] -= out[i, 0]
+        for level in range(LEVELS):
+            q = flows.path[f, level]
+            if q < 0:
+                continue
+            step_sent[q] += out[i, level]
+            queues.content[q] += flows.inside[f, level]
+            if level > 0:
+                queues.ingress[flows.path[f, _hop_before(flows.path[f], level)]] += flows.inside[f, level]
+
+
+@_compiled
+def _deliver(dt: float, active: Ints, flows: Flows, queues: Queues, marks: Floats, out: Floats, nic: Floats) -> None:
+    """Delivers, loses and notifies. nic: [5, N], rows as in ``state``."""
+    for i in range(active.size):
+        f = active[i]
+        arrived = out[i, LEVELS - 1]
+        if arrived <= 0.0:
+            continue
+        unmarked, loss = 1.0, 0.0
+        for level in range(LEVELS - 1):
+            q = flows.path[f, level]
+            if q >= 0:
+                unmarked *= 1.0 - marks[q]
+                loss += queues.loss[q]
+        good = arrived / (1.0 + loss * GO_BACK)
+        flows.delivered[f] += good
+        flows.backlog[f] += arrived - good
+        packets = arrived / PACKET
+        source, destination = flows.source[f], flows.destination[f]
+        nic[OUT_OF_SEQUENCE, destination] += packets * loss
+        nic[SEQUENCE_ERRORS, source] += packets * loss
+        if unmarked < 1.0:
+            windows = dt / CNP
+            notified = windows * (1.0 - unmarked ** (packets / windows))
+            nic[CNP_SENT, destination] += notified
+            nic[CNP_HANDLED, source] += notified
+            nic[CE_RECEIVED, destination] += packets * (1.0 - unmarked)
+            if unmarked < 0.95:  # far above the equilibrium: the link itself is paused
+                flows.rate[f] = max(flows.floor[f], min(flows.rate[f], max(0.7 * flows.rate[f], arrived / dt)))
+
+
+@_compiled
+def _count_queues(
+    dt: float, queues: Queues, marks: Floats, step_sent: Floats, want: Floats, xoff: Floats, returned: Floats
+) -> None:
+    """Counters of every queue and link, and the pauses that the next step starts with."""
+    for q in range(step_sent.size):
+        capacity = queues.capacity[q]
+        queues.sent[q] += step_sent[q]
+        queues.marked[q] += step_sent[q] / PACKET * marks[q]
+        queues.lost[q] += step_sent[q] / PACKET * queues.loss[q]
+        queues.peak[q] = max(queues.peak[q], queues.content[q] + queues.burst[q])
+        queues.ingress_peak[q] = max(queues.ingress_peak[q], queues.ingress[q])
+        asked = returned[q] > 0.0 or (queues.paused[q] > 0.0 and queues.ingress[q] > xoff[q] - HYSTERESIS)
+        if not asked or want[q] <= 0.0 or capacity <= 0.0:
+            queues.paused[q] = 0.0
+            continue
+        part = min(1.0, max(0.0, 1.0 - step_sent[q] / min(want[q], capacity * dt)))
+        drain = min(step_sent[q] / dt, capacity)
+        cycles = dt * drain * (capacity - drain) / (HYSTERESIS * capacity)
+        if queues.paused[q] == 0.0:
+            cycles = max(cycles, 1.0)
+            queues.headroom_peak[q] = max(queues.headroom_peak[q], capacity * HEADROOM)
+        queues.pause_s[q] += part * dt
+        queues.pause_cycles[q] += cycles
+        queues.pause_frames[q] += 2.0 * cycles + part * dt * capacity / QUANTA
+        queues.paused[q] = WARM * part
+
+
+@_compiled
+def advance(
+    step: int, dt: float, idle_steps: int, active: Ints, flows: Flows, queues: Queues, ports: int, nic: Floats
+) -> None:
+    """Moves the bytes of the flows ``active`` for ``dt`` seconds and updates every state and counter."""
+    n_queues, switches = queues.rated.size, queues.switch_behind.max() + 1
+    volume, fresh = np.zeros(active.size), np.zeros(active.size, dtype=np.bool_)
+    load, want, returned = np.zeros(n_queues), np.zeros(n_queues), np.zeros(n_queues)
+    xoff, used, step_sent = np.zeros(n_queues), np.zeros(switches), np.zeros(n_queues)
+    out = np.zeros((active.size, LEVELS))
+    before = np.zeros((active.size, LEVELS))
+    for i in range(active.size):
+        for level in range(LEVELS):
+            before[i, level] = flows.inside[active[i], level]
+    queues.burst[:] = 0.0
+    _thresholds(queues, used, xoff)
+    _offer(step, dt, idle_steps, active, flows, queues, volume, fresh)
+    _slow_down(dt, active, flows, queues, volume, fresh, load)
+    _forward(dt, active, flows, queues, volume, out, want)
+    _push_back(active, flows, queues, before, out, xoff, returned)
+    _fill(active, flows, queues, out, step_sent)
+    marks = np.zeros(n_queues)
+    for q in range(ports):
+        if queues.content[q] > 0.0 or queues.burst[q] > 0.0:
+            marks[q] = marking(queues.content[q], queues.burst[q], queues.capacity[q])
+    _deliver(dt, active, flows, queues, marks, out, nic)
+    _count_queues(dt, queues, marks, step_sent, want, xoff, returned)

@@ -1,0 +1,58 @@
+"""Which cables carry light: devices that are on, cables that are whole, speeds that are as rated."""
+
+import numpy as np
+
+from simulator.fabric.routing import Routes
+from simulator.fabric.state import Fabric, Flags, Floats, Ints
+from simulator.layout import Layout
+
+
+class Links:
+    """State of every link. A link is named by one of its switch ports (position in ``Layout.ports``)."""
+
+    def __init__(self, layout: Layout, fabric: Fabric, routes: Routes, now_ns: int) -> None:
+        self._layout, self._fabric, self._routes = layout, fabric, routes
+        n_ports, n_nics = len(layout.ports), len(layout.nics)
+        self.device_on: Flags = np.ones(len(layout.devices), dtype=np.bool_)
+        self.cuts: Ints = np.zeros(n_ports, dtype=np.int64)  # reasons why the cable of this port is dark
+        self.speed_factor: Floats = np.ones(n_ports)
+        self.port_up: Flags = np.ones(n_ports, dtype=np.bool_)
+        self.flaps: Floats = np.zeros(n_ports)
+        self.nic_flaps: Floats = np.zeros(n_nics)
+        self.changed_ns: Ints = np.full(n_ports, now_ns, dtype=np.int64)
+        index = layout.device_index
+        self._here = np.array([index[p.device] for p in layout.ports])
+        self._there = np.array([index[p.peer_device] for p in layout.ports])
+        self._port_of_nic = np.array([nic.port for nic in layout.nics])
+        self._hosts = [layout.device_nics[name] for name in layout.hosts]
+        self._servers = [layout.device_nics[name] for name in layout.servers]
+
+    @property
+    def nic_up(self) -> Flags:
+        return self.port_up[self._port_of_nic]
+
+    def ends(self, port: int) -> list[int]:
+        """The switch ports of the link: both ends of a leaf–spine link, the leaf port of a NIC's link."""
+        peer = self._layout.ports[port].peer_port
+        return [port] if peer < 0 else [port, peer]
+
+    def refresh(self, now_ns: int) -> None:
+        """Brings capacities and routes in line after any change of the fields above."""
+        up = self.device_on[self._here] & self.device_on[self._there] & (self.cuts == 0)
+        moved = up != self.port_up
+        self.flaps[moved] += 1
+        self.changed_ns[moved] = now_ns
+        self.nic_flaps[moved[self._port_of_nic]] += 1
+        self.port_up = up
+        fabric, n = self._fabric, len(up)
+        queues = fabric.queues
+        queues.capacity[:n] = queues.rated[:n] * self.speed_factor * up
+        nics = slice(n, n + fabric.nics)
+        queues.capacity[nics] = queues.rated[nics] * (self.speed_factor * up)[self._port_of_nic]
+        self._routes.route(fabric, np.flatnonzero(fabric.flows.used))
+        self.background()
+
+    def background(self) -> None:
+        """Priority 0 traffic of every host to a storage server (logs, metrics), over what routes there are."""
+        pairs = [(nics[0], self._servers[k % len(self._servers)][0]) for k, nics in enumerate(self._hosts)]
+        self._routes.background(self._fabric, pairs)

@@ -1,0 +1,90 @@
+"""Optics: received power, bit errors before FEC, what Reed–Solomon corrects, and the packets it cannot save.
+
+Receiver noise is thermal, so Q falls with optical power and the bit error ratio is erfc(Q/sqrt 2)/2 (Agrawal,
+Fiber-Optic Communication Systems, ch. 4). RS(544,514) corrects 15 of 544 ten-bit symbols (IEEE 802.3 clause 119).
+"""
+
+import math
+from functools import lru_cache
+
+import numpy as np
+
+from simulator.fabric.parameters import PACKET_BYTES
+from simulator.fabric.state import Fabric, Flags, Floats
+
+SYMBOLS, SYMBOL_BITS, CORRECTABLE = 544, 10, 15
+CODEWORD_BITS = SYMBOLS * SYMBOL_BITS
+CODEWORD_DATA_BYTES = 514 * SYMBOL_BITS / 8
+LANES = 4
+
+
+def bit_error_ratio(q: float) -> float:
+    return 0.5 * math.erfc(q / math.sqrt(2.0))
+
+
+@lru_cache(maxsize=4096)
+def codeword_odds(ber: float) -> tuple[float, float]:
+    """Probability that a codeword is corrected, and that it is beyond correction; symbol errors are independent."""
+    p = 1.0 - (1.0 - ber) ** SYMBOL_BITS
+    term = (1.0 - p) ** SYMBOLS
+    below = clean = term
+    for k in range(1, CORRECTABLE + 1):
+        term *= (SYMBOLS - k + 1) / k * p / (1.0 - p)
+        below += term
+    tail = 0.0
+    for k in range(CORRECTABLE + 1, CORRECTABLE + 40):
+        term *= (SYMBOLS - k + 1) / k * p / (1.0 - p)
+        tail += term
+    return max(0.0, below - clean), tail
+
+
+class Optics:
+    """One receiver and one transmitter a switch port. attenuation_db: what dirt takes from the received light, [P]."""
+
+    def __init__(self, fabric: Fabric, rng: np.random.Generator) -> None:
+        n = fabric.ports
+        self._fabric, self._rng = fabric, rng
+        self.attenuation_db: Floats = np.zeros(n)
+        self._q: Floats = rng.normal(5.75, 0.08, n)
+        self._received: Floats = rng.normal(0.6, 0.4, (n, LANES))
+        self._sent: Floats = rng.normal(1.4, 0.2, (n, LANES))
+        self._bias: Floats = rng.normal(0.062, 0.002, (n, LANES))
+        self._warmth: Floats = rng.normal(48.0, 1.5, n)
+        self.ber: Floats = np.zeros((n, 2))
+        self.corrected, self.uncorrectable = np.zeros(n), np.zeros(n)
+        self.corrected_bits, self.symbol_errors = np.zeros(n), np.zeros(n)
+        self.received_dbm, self.sent_dbm = self._received.copy(), self._sent.copy()
+        self.bias, self.celsius = self._bias.copy(), self._warmth.copy()
+
+    def tick(self, dt: float, up: Flags) -> None:
+        """Counts ``dt`` seconds of every link that is up, and sets the packet loss of the links."""
+        n = self._fabric.ports
+        wobble = self._rng.normal(0.0, 0.05, (n, LANES))
+        light = self._received - self.attenuation_db[:, None] + wobble
+        self.received_dbm = np.where(up[:, None], light, -40.0)
+        self.sent_dbm = self._sent + wobble * 0.3
+        self.bias = self._bias * (1.0 + 0.01 * wobble)
+        self.celsius = self._warmth + self._rng.normal(0.0, 0.2, n)
+        drift = 10 ** (-self.attenuation_db / 10) * (1.0 + self._rng.normal(0.0, 0.002, n))
+        pre = np.array([bit_error_ratio(q) for q in (self._q * drift).tolist()])
+        odds = np.array([codeword_odds(float(f"{b:.3g}")) for b in pre.tolist()])
+        self.ber[:, 0] = np.where(up, pre, 0.0)
+        self.ber[:, 1] = np.where(up, odds[:, 1] * (CORRECTABLE + 1) / CODEWORD_BITS, 0.0)
+        self._count(dt, up, odds)
+
+    def _count(self, dt: float, up: Flags, odds: Floats) -> None:
+        queues, n = self._fabric.queues, self._fabric.ports
+        bits = queues.rated[:n] * self._fabric_factor(up) * 8 * 1.0625 * dt  # 64b/66b to RS(544,514) line rate
+        codewords = bits / CODEWORD_BITS
+        self.corrected += self._rng.poisson(codewords * odds[:, 0])
+        self.uncorrectable += self._rng.poisson(codewords * odds[:, 1])
+        errors = self._rng.poisson(bits * self.ber[:, 0])
+        self.corrected_bits += errors
+        self.symbol_errors += np.round(errors * 0.999)
+        loss = np.minimum(0.5, odds[:, 1] * (PACKET_BYTES / CODEWORD_DATA_BYTES + 1.0)) * up
+        feeds = queues.at < n  # links that end at a switch port
+        queues.loss[feeds] = loss[queues.at[feeds]] * (queues.at[feeds] >= 0)
+
+    def _fabric_factor(self, up: Flags) -> Floats:
+        n = self._fabric.ports
+        return np.where(up, self._fabric.queues.capacity[:n] / self._fabric.queues.rated[:n], 0.0)
