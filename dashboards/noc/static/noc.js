@@ -59,7 +59,7 @@ function drawDetail(incident) {
     ` · confidence ${Math.round(incident.confidence * 100)} %` +
     (incident.order_known ? "" : " · the sampling period is too long to know what came first");
   const { links, nodes, gpus, jobs } = incident.blast;
-  list("blast", [`${gpus.length} GPUs`, `${nodes.length} nodes`, `${links.length} links`, `${jobs.length} jobs`, lost(incident.gpu_seconds)]);
+  list("blast", [count(gpus, "GPU"), count(nodes, "node"), count(links, "link"), count(jobs, "job"), lost(incident.gpu_seconds)]);
   byId("evidence").replaceChildren(...incident.evidence.slice(0, 4).map(evidenceItem));
   byId("action").textContent = incident.action;
   list("alternatives", incident.alternatives.length
@@ -105,6 +105,7 @@ function element(tag, text, className = "") {
   return node;
 }
 
+const count = (things, noun) => `${things.length} ${noun}${things.length === 1 ? "" : "s"}`;
 const words = (kind) => kind.replaceAll("_", " ");
 const clock = (ns) => new Date(ns / 1e6).toISOString().slice(11, 19);
 const quantity = (value) => Number(value.toPrecision(3)).toLocaleString("en", { notation: "compact", maximumSignificantDigits: 3 });

@@ -5,11 +5,11 @@ export async function drawPlots(place, incident) {
   const answer = await fetch(`/api/v1/incidents/${encodeURIComponent(incident.id)}/plots`);
   if (!answer.ok) return;
   const plots = (await answer.json()).filter((plot) => plot.times.length > 1).slice(0, COLUMNS_MAX);
-  place.replaceChildren(...plots.map((plot) => chart(plot, incident)));
+  place.replaceChildren(...plots.map(frame));
   for (const [index, node] of [...place.children].entries()) draw(node, plots[index], incident);
 }
 
-function chart(plot) {
+function frame(plot) {
   const node = document.createElement("div");
   node.className = "plot";
   const title = document.createElement("h3");
@@ -24,7 +24,7 @@ function draw(node, plot, incident) {
   const normal = plot.times.map(() => plot.normal);
   new uPlot({
     width: node.clientWidth,
-    height: Math.round(size * 13),
+    height: node.clientHeight - node.firstChild.offsetHeight,
     legend: { show: false },
     cursor: { show: false },
     axes: [axis, { ...axis, size: size * 5 }],
