@@ -1,0 +1,255 @@
+import asyncio
+import json
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from pydantic import ValidationError
+
+from alerts.config import AlertingConfig
+from alerts.matcher import Matcher
+from alerts.receivers.alertmanager.config import AlertmanagerConfig
+from alerts.receivers.webhook.config import WebhookConfig
+from alerts.route import Route
+from alerts.service import AlertsService
+from alerts.silence import Silence
+from telemetry import topics
+from telemetry.bus.base import Message
+from telemetry.bus.config import EmbeddedConfig
+from telemetry.bus.embedded import EmbeddedBus
+from telemetry.errors import ConfigError
+from telemetry.facts import decode_fact, encode_fact
+from telemetry.incidents import Incident, IncidentState, Severity
+from telemetry.ledger import StageReport
+from tests.servers.webhook import Answer, WebhookServer
+from tests.unit.alerts.incident_factory import S, incident
+
+
+@pytest.fixture
+async def bus(tmp_path):
+    opened = EmbeddedBus(EmbeddedConfig(path=tmp_path / "bus.sqlite"))
+    await opened.start()
+    yield opened
+    await opened.stop()
+
+
+@pytest.fixture
+async def run(bus, tmp_path):
+    """Starts a stage; the last one is stopped at the end."""
+    running: list[AlertsService] = []
+
+    async def start(*receivers: AlertmanagerConfig | WebhookConfig, **settings: object) -> AlertsService:
+        for service in running:
+            await service.stop()
+        settings = {"folder": tmp_path / "alerts", "reserve_bytes": 0, "retry_first_s": 0.05} | settings
+        service = AlertsService(AlertingConfig(receivers=receivers, **settings), bus)
+        await service.start()
+        running.append(service)
+        return service
+
+    yield start
+    for service in running:
+        await service.stop()
+
+
+def version(at_s: float = 0, **changes: object) -> Incident:
+    now_ns = time.time_ns()
+    return incident(**({"onset_ns": now_ns - 60 * S, "updated_ns": now_ns + int(at_s * S)} | changes))
+
+
+def over(at_s: float, **changes: object) -> Incident:
+    return version(at_s, state=IncidentState.RESOLVED, resolved_ns=time.time_ns(), **changes)
+
+
+async def publish(bus: EmbeddedBus, *versions: Incident) -> None:
+    await bus.publish(topics.INCIDENTS, [Message(each.id.encode(), encode_fact(each)) for each in versions])
+
+
+async def until(condition: Callable[[], bool], deadline_s: float = 20) -> None:
+    deadline = time.monotonic() + deadline_s
+    while not condition():
+        assert time.monotonic() < deadline, "not in time"
+        await asyncio.sleep(0.01)
+
+
+def hook(server: WebhookServer, **settings: object) -> WebhookConfig:
+    return WebhookConfig(url=server.url, **settings)
+
+
+def told(server: WebhookServer) -> list[tuple[str, str]]:
+    return [(each.headers["x-fabricscope-key"], json.loads(each.body)["status"]) for each in server.taken]
+
+
+def test_a_replay_can_never_page(tmp_path):
+    bus = EmbeddedBus(EmbeddedConfig(path=tmp_path / "bus.sqlite"))
+    with pytest.raises(ConfigError, match="replay"):
+        AlertsService(AlertingConfig(), bus, topic=topics.in_namespace(topics.INCIDENTS, "r1"))
+
+
+async def test_from_the_bus_to_a_real_alertmanager_and_a_webhook_and_back_to_quiet(
+    run, bus, alertmanager, webhook_server
+):
+    service = await run(AlertmanagerConfig(url=alertmanager.url), hook(webhook_server))
+    await publish(bus, version(0, state=IncidentState.PENDING), version(1))
+    await until(lambda: len(alertmanager.alerts()) == 1 and told(webhook_server) == [("inc-1:1", "firing")])
+    await publish(bus, version(2, gpu_seconds=9e9), over(3))
+    await until(lambda: alertmanager.alerts() == [] and len(webhook_server.taken) == 2)
+    assert told(webhook_server)[1] == ("inc-1:2", "resolved")
+    await until(lambda: service.report().samples_in == 4)
+    assert service.report().balance == 0
+    assert service.healthy() is None
+
+
+async def test_a_restart_tells_nothing_again_and_the_end_still_comes(run, bus, webhook_server):
+    await run(hook(webhook_server))
+    await publish(bus, version(0))
+    await until(lambda: len(webhook_server.taken) == 1)
+    await (await run(hook(webhook_server))).stop()
+    await publish(bus, version(1), over(2))
+    await run(hook(webhook_server))
+    await until(lambda: len(webhook_server.taken) == 2)
+    assert told(webhook_server) == [("inc-1:1", "firing"), ("inc-1:2", "resolved")]
+
+
+async def test_alertmanager_gets_open_alerts_again_after_it_forgot_them(run, bus, alertmanager):
+    await run(AlertmanagerConfig(url=alertmanager.url, resend_s=0.1))
+    await publish(bus, version(0), version(0, id="inc-2"), over(1, id="inc-2"))
+    await until(lambda: len(alertmanager.alerts()) == 1)
+    alertmanager.kill()
+    for part in (alertmanager.folder / "data").iterdir():
+        part.unlink()
+    alertmanager.start()
+    await until(lambda: len(alertmanager.alerts()) == 1)
+
+
+async def test_trouble_that_passes_is_outlived_in_order_and_under_the_same_key(run, bus, webhook_server):
+    webhook_server.script.extend([Answer(500), Answer(429, (("Retry-After", "0"),)), Answer(0), Answer(503)])
+    service = await run(hook(webhook_server))
+    await publish(bus, version(0))
+    await until(lambda: service.healthy() is not None)
+    await publish(bus, over(1))
+    await until(lambda: len(webhook_server.taken) == 2)
+    assert told(webhook_server) == [("inc-1:1", "firing"), ("inc-1:2", "resolved")]
+    assert [each.headers["x-fabricscope-key"] for each in webhook_server.requests] == ["inc-1:1"] * 5 + ["inc-1:2"]
+    await until(lambda: service.healthy() is None)
+
+
+async def test_what_one_receiver_refuses_the_fallback_hears_with_its_end(run, bus, webhook_server):
+    second = WebhookServer()
+    second.start()
+    webhook_server.script.extend([Answer(404), Answer(404)])
+    service = await run(
+        hook(webhook_server, name="first"), hook(second, name="second"), fallback="second", pages_max=100
+    )
+    await publish(bus, version(0))
+    await until(lambda: told(second) == [("inc-1:1", "firing")])
+    assert "answered 404" in str(service.healthy())
+    await publish(bus, over(1))
+    await until(lambda: len(second.taken) == 2)
+    assert told(second)[1] == ("inc-1:2", "resolved")
+    assert webhook_server.taken == [], "who never heard of it is not told that it is over"
+    second.stop()
+
+
+async def test_a_delivery_that_nobody_can_take_does_not_hold_up_the_others(run, bus, webhook_server):
+    webhook_server.script.append(Answer(500))
+    await run(hook(webhook_server), retry_first_s=0.01)
+    await publish(bus, version(0), version(0, id="inc-2"))
+    await until(lambda: len(webhook_server.taken) == 2)
+
+
+async def test_deliveries_to_a_receiver_that_left_go_to_the_fallback(run, bus, webhook_server):
+    gone = WebhookConfig(name="gone", url="http://127.0.0.1:1")
+    await run(gone)
+    await publish(bus, version(0))
+    service = await run(gone)
+    await until(lambda: service.healthy() is not None)
+    await run(hook(webhook_server, name="here"), fallback="here")
+    await until(lambda: told(webhook_server) == [("inc-1:1", "firing")])
+
+
+async def test_a_silence_added_while_running_holds_the_page(run, bus, webhook_server):
+    service = await run(hook(webhook_server))
+    now_ns = time.time_ns()
+    matchers = (Matcher(name="alertname", value="SlowReceiver"),)
+    service.silences.add(
+        Silence(id="s", matchers=matchers, starts_ns=now_ns, ends_ns=now_ns + 3600 * S, created_by="ann")
+    )
+    await publish(bus, version(0))
+    await until(lambda: service.report().samples_in == 1)
+    assert webhook_server.requests == []
+    service.silences.expire("s")
+    await until(lambda: len(webhook_server.taken) == 1)
+
+
+async def test_a_bad_record_is_dead_lettered_and_the_rest_goes_on(run, bus, webhook_server):
+    service = await run(hook(webhook_server))
+    await bus.publish(topics.INCIDENTS, [Message(b"x", b'{"id": 3}'), Message(b"y", None)])
+    await publish(bus, version(0))
+    await until(lambda: len(webhook_server.taken) == 1)
+    assert service.report().dropped["bad_record"] == 1
+    assert service.report().balance == 0
+    letters = bus.consume([topics.DEADLETTER], {})
+    (letter,) = await letters.poll()
+    await letters.stop()
+    assert (letter.value, letter.headers["reason"]) == (b'{"id": 3}', b"schema")
+
+
+async def test_the_stage_reports_itself_on_the_ledger(run, bus, monkeypatch):
+    monkeypatch.setattr("alerts.service.REPORT_S", 0.05)
+    await run()
+    reports = bus.consume([topics.LEDGER], {})
+    records = await reports.poll(wait_s=10)
+    await reports.stop()
+    assert decode_fact(records[0].value, StageReport).stage == "alerts"
+
+
+async def test_stop_is_safe_before_start_and_twice_and_quick_while_a_receiver_hangs(bus, tmp_path, webhook_server):
+    config = AlertingConfig(folder=tmp_path / "a", reserve_bytes=0, receivers=(hook(webhook_server, timeout_s=100),))
+    service = AlertsService(config, bus)
+    await service.stop()
+    webhook_server.script.append(Answer(-1))
+    await service.start()
+    await publish(bus, version(0))
+    await until(lambda: len(webhook_server.requests) == 1)
+    async with asyncio.timeout(8):
+        await service.stop()
+        await service.stop()
+
+
+def test_settings_that_cannot_work_are_refused():
+    am = AlertmanagerConfig(name="am", url="http://a")
+    with pytest.raises(ValidationError, match="same name"):
+        AlertingConfig(receivers=(am, am))
+    with pytest.raises(ValidationError, match="no receiver is called oncall; there are: am"):
+        AlertingConfig(receivers=(am,), routes=(Route(receivers=("oncall",)),))
+    with pytest.raises(ValidationError, match="no receiver is called spare"):
+        AlertingConfig(receivers=(am,), fallback="spare")
+    with pytest.raises(ValidationError, match="either url or url_file"):
+        WebhookConfig()
+    assert AlertingConfig(receivers=(am, WebhookConfig(name="b", url="http://b")), fallback="b").rules().everyone == (
+        "am",
+    )
+
+
+def test_settings_read_from_yaml_shapes():
+    raw = {"receivers": [{"type": "webhook", "url_file": "/run/secrets/hook"}], "folder": "x"}
+    config = AlertingConfig.model_validate(raw)
+    assert config.receivers[0] == WebhookConfig(url_file=Path("/run/secrets/hook"))
+
+
+async def test_severity_routes_to_more_people_when_it_gets_worse(run, bus, webhook_server):
+    second = WebhookServer()
+    second.start()
+    critical = Route(matchers=(Matcher(name="severity", value="critical"),), receivers=("day", "night"))
+    await run(
+        hook(webhook_server, name="day"), hook(second, name="night"), routes=(critical, Route(receivers=("day",)))
+    )
+    await publish(bus, version(0))
+    await until(lambda: len(webhook_server.taken) == 1)
+    await publish(bus, version(1, severity=Severity.CRITICAL))
+    await until(lambda: told(second) == [("inc-1:2", "firing")])
+    await publish(bus, over(2))
+    await until(lambda: len(second.taken) == 2 and len(webhook_server.taken) == 3)
+    second.stop()
