@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from ingest.metrics import DROPPED, PUBLISHED, SAMPLES
 from telemetry.ledger import StageReport
 
 STAGE = "ingest"
@@ -35,14 +36,17 @@ class Ledger:
 
     def received(self, n: int) -> None:
         self.samples_in += n
+        SAMPLES.inc(n)
 
     def published(self, n: int) -> None:
         self.samples_out += n
+        PUBLISHED.inc(n)
 
     def dropped(self, reason: DropReason, n: int) -> None:
         """Also counts what was dropped: call ``received`` for it as well, once, where it came in."""
         if n:
             self.drops[reason] += n
+            DROPPED.labels(reason=reason).inc(n)
 
     def report(self, instance: str, at_ns: int, held: int, details: Mapping[str, float]) -> StageReport:
         return StageReport(

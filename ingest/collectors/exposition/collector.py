@@ -50,12 +50,14 @@ class ExpositionCollector:
             headers=self._headers,
             tls=lambda: tls_context(job.tls_config),
             server_name=job.tls_config.server_name,
+            connect_timeout_s=job.connect_timeout,
             raw_bytes_max=job.body_bytes_max,
             decoded_bytes_max=job.decoded_bytes_max,
         )
         self._table = SeriesTable(target.name, target.device, ())
         self._seq = 0
         self._down: Down | None = None
+        self._failures = self._rests = 0
 
     @property
     def name(self) -> str:
@@ -66,6 +68,9 @@ class ExpositionCollector:
         return self._job.scrape_interval
 
     async def collect(self, now_ns: int) -> SampleBatch:
+        if self._rests and self._down is not None:
+            self._rests -= 1
+            return self._down_batch(self._down, now_ns, 0.0)
         loop = asyncio.get_running_loop()
         started = loop.time()
         try:
@@ -81,6 +86,7 @@ class ExpositionCollector:
         if not reading.values.size:
             return self._failed(Down.NO_SAMPLES, "no known series", now_ns, loop.time() - started)
         self._note(None, "")
+        self._failures = 0
         self._table = reading.table
         collection = Collection(self._epoch_ns, self._next_seq(), now_ns, loop.time() - started)
         return SampleBatch(reading.table, collection, reading.times_ns, reading.series, reading.values)
@@ -103,7 +109,13 @@ class ExpositionCollector:
         return await asyncio.get_running_loop().run_in_executor(self._workers, read)
 
     def _failed(self, down: Down, message: str, now_ns: int, duration_s: float) -> SampleBatch:
+        """Also decides how many collections repeat this outcome before the target is asked again."""
         self._note(down, message)
+        self._failures += 1
+        self._rests = min(2 ** min(self._failures - 1, 10), self._job.backoff_intervals_max) - 1
+        return self._down_batch(down, now_ns, duration_s)
+
+    def _down_batch(self, down: Down, now_ns: int, duration_s: float) -> SampleBatch:
         return down_batch(self._table, Collection(self._epoch_ns, self._next_seq(), now_ns, duration_s, down))
 
     def _note(self, down: Down | None, message: str) -> None:

@@ -79,6 +79,14 @@ class ScrapeConfig(_Frozen):
     )
     scrape_interval: Seconds = 10.0
     scrape_timeout: Seconds = Field(default=10.0, description="At most the interval, which is the default.")
+    connect_timeout: Seconds = Field(
+        default=3.0, description="Of the scrape's time, at most so much for the connection."
+    )
+    backoff_intervals_max: int = Field(
+        default=4,
+        ge=1,
+        description="A target that keeps failing is asked only every second, then every so many intervals.",
+    )
     metrics_path: str = Field(default="/metrics", pattern=r"^/[^\s]*$")
     params: dict[str, tuple[str, ...]] = {}
     scheme: Literal["http", "https"] = "http"

@@ -66,10 +66,12 @@ class HttpClient:
         headers: Mapping[str, str] | Callable[[], Mapping[str, str]] = {},  # noqa: B006 (never written)
         tls: Callable[[], ssl.SSLContext] = ssl.create_default_context,
         server_name: str | None = None,
+        connect_timeout_s: float = 10.0,
         raw_bytes_max: int = 16 * 1024 * 1024,
         decoded_bytes_max: int = 64 * 1024 * 1024,
     ) -> None:
         self._url, self._headers, self._tls, self._server_name = url, headers, tls, server_name
+        self._connect_timeout_s = connect_timeout_s
         self._raw_bytes_max, self._decoded_bytes_max = raw_bytes_max, decoded_bytes_max
         self._connection: _Connection | None = None
         self._request = b""
@@ -111,7 +113,7 @@ class HttpClient:
             self._request = self._build_request()
             context = self._tls() if url.scheme == "https" else None
             name = (self._server_name or url.host) if context else None
-            async with asyncio.timeout_at(deadline):
+            async with asyncio.timeout_at(min(deadline, loop.time() + self._connect_timeout_s)):
                 _, connection = await loop.create_connection(
                     lambda: _Connection(loop, self._raw_bytes_max, self._decoded_bytes_max),
                     url.host,

@@ -17,6 +17,7 @@ from ingest.collectors.exposition.mapping import Entry, Mapper
 from ingest.collectors.exposition.parse import parse_line, parse_number
 from ingest.collectors.exposition.template import Floats, Ints, Spans, Template, build_template
 from ingest.ledger import DropReason
+from telemetry.catalogue import Source
 from telemetry.errors import BadInput
 from telemetry.series import SeriesTable
 
@@ -221,3 +222,10 @@ def _check_exposition(page: bytes, openmetrics: bool) -> None:
 def _line_number(page: bytes, start: int, at_least: int) -> int:
     """Counted only near the front of a page: for a message, and linear in all."""
     return page.count(b"\n", 0, start) + 1 if start < 1 << 20 else at_least + 1
+
+
+def warm_up() -> None:
+    """Compiles or loads the passes over a page, which takes seconds the first time."""
+    reader = PageReader("", "", Mapper(Source("", ""), {}, ()))
+    for page in (b"a 1\n", b"b 1\na 1\n"):
+        reader.read(page, 0)

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from isal import isal_zlib
-from isal.isal_zlib import error as GzipError
+from isal.igzip_lib import IsalError
 
 from telemetry.samples import Down
 
@@ -194,6 +194,6 @@ def gunzip(data: bytes, bytes_max: int) -> bytes:
                 raise FetchFailed(Down.TRUNCATED, "gzip body ends early")
             pieces.append(piece)
             data = member.unused_data.lstrip(b"\0")
-    except GzipError as error:
+    except IsalError as error:  # type: ignore[misc] # its stub hides the base class
         raise FetchFailed(Down.BAD_ENCODING, f"gzip: {error}") from None
     return pieces[0] if len(pieces) == 1 else b"".join(pieces)

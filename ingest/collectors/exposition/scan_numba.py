@@ -17,7 +17,7 @@ _FNV_PRIME = np.uint64(0x100000001B3)
 
 @njit(cache=True, nogil=True, inline="always")
 def _is_end(byte: int) -> bool:
-    return byte == _SPACE or byte == _FEED or byte == _TAB
+    return byte in (_SPACE, _FEED, _TAB)
 
 
 @njit(cache=True, nogil=True)
@@ -145,7 +145,7 @@ def _name_end(page: Bytes, start: int, end: int) -> int:
             braces = True
         elif byte == _CLOSE:
             braces = False
-        elif not braces and (byte == _SPACE or byte == _TAB):  # noqa: SIM109
+        elif not braces and byte in (_SPACE, _TAB):
             return i
         i += 1
     return end

@@ -1,0 +1,161 @@
+"""The ingest stage: composes collectors, scheduler and publisher, and reports what it did."""
+
+import asyncio
+import logging
+import resource
+import time
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from ingest.collectors.base import Clock, PollCollector, StreamCollector
+from ingest.collectors.exposition.collector import ExpositionCollector, check_files
+from ingest.collectors.exposition.config import ScrapeConfig
+from ingest.collectors.exposition.page import warm_up
+from ingest.discovery import Discovery, Target
+from ingest.ledger import STAGE, Ledger
+from ingest.metrics import TARGETS
+from ingest.publish import PublishConfig, Publisher
+from ingest.scheduler import Scheduler, SchedulerConfig
+from telemetry import topics
+from telemetry.bus.base import Bus, Message
+from telemetry.errors import Unavailable
+from telemetry.facts import encode_fact
+from telemetry.ledger import StageReport
+
+_log = logging.getLogger(__name__)
+_RESTART_S = 5.0
+_STOP_S = 2.0
+
+
+class IngestConfig(BaseModel):
+    """What is collected, and how it gets to the bus."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+    scrape_configs: tuple[ScrapeConfig, ...] = ()
+    scheduler: SchedulerConfig = SchedulerConfig()
+    publish: PublishConfig = PublishConfig()
+    report_interval_s: float = Field(default=5.0, gt=0, description="Between two reports on the ledger topic.")
+    instance: str = Field(default="ingest-0", min_length=1, description="Names this process among others of its stage.")
+
+    @model_validator(mode="after")
+    def _jobs_differ(self) -> "IngestConfig":
+        names = [job.job_name for job in self.scrape_configs]
+        for name in names:
+            if names.count(name) > 1:
+                raise ValueError(f"scrape_configs: job_name {name!r} stands there twice")
+        return self
+
+
+class IngestService:
+    """Collects everything of its configuration until it is stopped.
+
+    bus: started and stopped by the caller. clock: event time of what carries none, nanoseconds.
+    """
+
+    def __init__(self, config: IngestConfig, bus: Bus, clock: Clock = time.time_ns) -> None:
+        self._config, self._bus, self._clock = config, bus, clock
+        self._ledger = Ledger(clock())
+        self._publisher = Publisher(config.publish, bus, self._ledger)
+        self._scheduler: Scheduler | None = None
+        self._workers: ThreadPoolExecutor | None = None
+        self._tasks: list[asyncio.Task[None]] = []
+
+    async def start(self) -> None:
+        """ConfigError when a file that the configuration names is missing."""
+        for job in self._config.scrape_configs:
+            check_files(job)
+        _raise_file_limit()
+        self._workers = ThreadPoolExecutor(2, "pages")
+        await asyncio.get_running_loop().run_in_executor(self._workers, warm_up)
+        self._scheduler = Scheduler(self._config.scheduler, self._publisher.emit, self._clock)
+        await self._publisher.start()
+        for job in self._config.scrape_configs:
+            self._spawn(self._follow(Discovery(job), job, self._scheduler, self._workers))
+        for poller in self._pollers():
+            self._scheduler.add(poller)
+        for streamer in self._streamers():
+            self._spawn(self._stream(streamer))
+        self._spawn(self._report_always())
+
+    async def stop(self) -> None:
+        for task in self._tasks:
+            task.cancel()
+        if self._tasks:
+            await asyncio.wait(self._tasks, timeout=_STOP_S)
+            self._tasks.clear()
+        if self._scheduler is not None:
+            await self._scheduler.stop()
+            self._scheduler = None
+            await self._publisher.stop()
+            await self._publish_report()
+        if self._workers is not None:
+            self._workers.shutdown(wait=False, cancel_futures=True)
+            self._workers = None
+
+    def report(self) -> StageReport:
+        """What was counted so far."""
+        scheduler = self._scheduler
+        details = {
+            "targets": float(len(scheduler.names) if scheduler else 0),
+            "targets_up": float(scheduler.targets_up if scheduler else 0),
+        }
+        return self._ledger.report(self._config.instance, self._clock(), self._publisher.held, details)
+
+    def _pollers(self) -> Iterable[PollCollector]:
+        """All polled collectors other than pages."""
+        return ()
+
+    def _streamers(self) -> Iterable[StreamCollector]:
+        """All collectors whose targets send by themselves."""
+        return ()
+
+    def _spawn(self, work: "asyncio._CoroutineLike[None]") -> None:
+        self._tasks.append(asyncio.get_running_loop().create_task(work))
+
+    async def _follow(
+        self, discovery: Discovery, job: ScrapeConfig, scheduler: Scheduler, workers: ThreadPoolExecutor
+    ) -> None:
+        """Keeps the scheduler's targets of one job equal to what discovery finds."""
+        known: dict[str, Target] = {}
+        while True:
+            found = {target.name: target for target in await discovery.refresh()}
+            scheduler.remove([name for name, target in known.items() if found.get(name) != target])
+            for name, target in found.items():
+                if known.get(name) != target:
+                    scheduler.add(ExpositionCollector(job, target, self._ledger, self._clock(), workers))
+            known = found
+            TARGETS.set(len(scheduler.names))
+            if discovery.refresh_s is None:
+                return
+            await asyncio.sleep(discovery.refresh_s)
+
+    async def _stream(self, collector: StreamCollector) -> None:
+        """A stream ends only by our own bug: start it again, after a wait."""
+        while True:
+            try:
+                await collector.run(self._publisher.emit)
+            except Exception:
+                _log.exception("stream %s failed", collector.name)
+            await asyncio.sleep(_RESTART_S)
+
+    async def _report_always(self) -> None:
+        while True:
+            await asyncio.sleep(self._config.report_interval_s)
+            await self._publish_report()
+
+    async def _publish_report(self) -> None:
+        report = self.report()
+        try:
+            key = f"{STAGE}/{self._config.instance}".encode()
+            await self._bus.publish(topics.LEDGER, [Message(key, encode_fact(report))])
+        except Unavailable as error:
+            _log.debug("report not published: %s", error)  # the next one says more
+
+
+def _raise_file_limit() -> None:
+    """Each target keeps a connection open: take what the system allows."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft != hard:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
