@@ -14,7 +14,9 @@ class ServeConfig(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     plant: SimulatorConfig = SimulatorConfig()
-    speed: float = Field(1.0, gt=0, le=100, description="simulated seconds per second; from 1.01 pages carry timestamps")
+    speed: float = Field(
+        1.0, gt=0, le=100, description="simulated seconds per second; from 1.01 pages carry timestamps"
+    )
     start_ns: int | None = Field(
         None, ge=0, description="event time of the start; default now, or 55 min ago when the speed is above 1"
     )

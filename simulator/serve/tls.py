@@ -19,5 +19,7 @@ def self_signed(directory: Path, addresses: list[str]) -> tuple[Path, Path]:
     try:
         subprocess.run(command, check=True, capture_output=True, timeout=_DEADLINE_S)
     except (OSError, subprocess.SubprocessError) as error:
-        raise ConfigError("simulator: gnmi_tls needs the openssl command, or gnmi_cert_file and gnmi_key_file") from error
+        raise ConfigError(
+            "simulator: gnmi_tls needs the openssl command, or gnmi_cert_file and gnmi_key_file"
+        ) from error
     return key, certificate

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from simulator.layout import Layout
 from simulator.serve.gnmi.openconfig_schema import LEAVES, Container, Form, Leaf
 from simulator.serve.gnmi.paths import Elem, elems_of, json_value, match, to_proto, without_modules
-from simulator.serve.gnmi.query import Query
+from simulator.serve.gnmi.query import Absent, Query
 from simulator.serve.snapshot import Snapshot
 from telemetry.gnmi import gnmi_pb2
 
@@ -49,9 +49,9 @@ class OpenConfigTree:
         self._all = np.arange(ports.start, ports.stop)
         self._uplinks = np.array([i for i in ports if layout.ports[i].peer_port >= 0], dtype=np.int64)
 
-    def query(self, prefix: gnmi_pb2.Path, path: gnmi_pb2.Path, encoding: int) -> Query | None:
+    def query(self, prefix: gnmi_pb2.Path, path: gnmi_pb2.Path, encoding: int) -> Query:
         rows = self._selected(prefix, path)
-        return LeafQuery(self._layout, rows, encoding, prefix.target) if rows else None
+        return LeafQuery(self._layout, rows, encoding, prefix.target) if rows else Absent()
 
     def get(
         self, prefix: gnmi_pb2.Path, path: gnmi_pb2.Path, encoding: int, snapshot: Snapshot, now_ns: int

@@ -22,14 +22,26 @@ class Query(Protocol):
         ...
 
 
+class Absent:
+    """A path at which the switch has nothing now: the stream lives, and stays silent about it (gNMI 3.5.1.3)."""
+
+    counts = False
+
+    def full(self, snapshot: Snapshot, now_ns: int) -> Iterable[bytes]:
+        return ()
+
+    def changes(self, snapshot: Snapshot, now_ns: int) -> Iterable[bytes]:
+        return ()
+
+
 class Tree(Protocol):
     """The data of one switch in its vendor's form."""
 
     encodings: Sequence[int]
     models: Sequence[gnmi_pb2.ModelData]
 
-    def query(self, prefix: gnmi_pb2.Path, path: gnmi_pb2.Path, encoding: int) -> Query | None:
-        """The path's query; None when the switch has nothing there."""
+    def query(self, prefix: gnmi_pb2.Path, path: gnmi_pb2.Path, encoding: int) -> Query:
+        """The path's query; ``Absent`` when the switch has nothing there, which is no error for Subscribe."""
         ...
 
     def get(

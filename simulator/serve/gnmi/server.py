@@ -171,13 +171,7 @@ class GnmiServer:
         await self._check_encoding(asked.encoding, context)
         if not 0 < len(asked.subscription) <= _SUBSCRIPTIONS_MAX:
             await context.abort(grpc.StatusCode.INVALID_ARGUMENT, f"1 to {_SUBSCRIPTIONS_MAX} subscriptions, please")
-        queries = []
-        for subscription in asked.subscription:
-            query = self._tree.query(asked.prefix, subscription.path, asked.encoding)
-            if query is None:
-                await context.abort(grpc.StatusCode.NOT_FOUND, f"nothing at {_text(asked.prefix, subscription.path)}")
-            queries.append(query)
-        return queries
+        return [self._tree.query(asked.prefix, one.path, asked.encoding) for one in asked.subscription]
 
     async def _check_encoding(self, encoding: int, context: Context) -> None:
         if encoding not in self._tree.encodings:

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from simulator.layout import Layout
 from simulator.serve.gnmi.paths import Elem, elems_of, json_value, to_proto
-from simulator.serve.gnmi.query import Query
-from simulator.serve.gnmi.sonic_schema import DATABASES, TABLES, Cell, Rows, Table, alias
+from simulator.serve.gnmi.query import Absent, Query
+from simulator.serve.gnmi.sonic_schema import TABLES, Cell, Rows, Table, alias
 from simulator.serve.snapshot import Snapshot
 from telemetry.gnmi import gnmi_pb2
 
@@ -31,21 +31,16 @@ class SonicTree:
         self._uplinks = [i for i in ports if layout.ports[i].peer_port >= 0]
         self._wildcard_alias = wildcard_alias
 
-    def query(self, prefix: gnmi_pb2.Path, path: gnmi_pb2.Path, encoding: int) -> Query | None:
+    def query(self, prefix: gnmi_pb2.Path, path: gnmi_pb2.Path, encoding: int) -> Query:
         elems = elems_of(prefix, path)
-        if prefix.target not in DATABASES or not elems:
-            return None
-        names = [elem.name for elem in elems]
-        selection = self._select(prefix.target, names)
-        return None if selection is None else TableQuery(selection, elems, prefix.target, encoding)
+        selection = self._select(prefix.target, [elem.name for elem in elems])
+        return Absent() if selection is None else TableQuery(selection, elems, prefix.target, encoding)
 
     def get(
         self, prefix: gnmi_pb2.Path, path: gnmi_pb2.Path, encoding: int, snapshot: Snapshot, now_ns: int
     ) -> gnmi_pb2.Notification | None:
-        query = self.query(prefix, path, encoding)
-        for encoded in query.full(snapshot, now_ns) if query is not None else ():
-            return gnmi_pb2.SubscribeResponse.FromString(encoded).update
-        return None
+        encoded = next(iter(self.query(prefix, path, encoding).full(snapshot, now_ns)), None)
+        return None if encoded is None else gnmi_pb2.SubscribeResponse.FromString(encoded).update
 
     def _select(self, database: str, names: list[str]) -> "_Selection | None":
         """TABLE · TABLE/key · TABLE/key/field, and for virtual paths TABLE/key/Queues."""

@@ -212,4 +212,3 @@ TABLES: tuple[Table, ...] = (
     Table("STATE_DB", "NEIGH_STATE_TABLE", (Rows(_BGP),), key=peer_address, between_switches=True),
     Table("STATE_DB", "TRANSCEIVER_DOM_SENSOR", (Rows(_dom()),), counts=True),
 )
-DATABASES = ("APPL_DB", "COUNTERS_DB", "STATE_DB")
