@@ -1,0 +1,1 @@
+"""The whole program against real servers: what must work end to end."""

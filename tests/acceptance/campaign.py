@@ -1,0 +1,129 @@
+"""``make accept``: six faults, each once on the embedded bus and once on Kafka, and 30 minutes in which nothing breaks.
+
+Simulator → collectors over real gNMI and HTTP → bus → analytics → a real Alertmanager. Each fault must give exactly one
+incident with the right root, in Alertmanager within three collection intervals of its onset; health must give none.
+All times are simulated time.
+"""
+
+import sys
+from dataclasses import dataclass
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from tests.acceptance.lab import NS, Engine, Lab, lab_folder
+
+FAULTS = ("slow-receiver", "incast", "link-down", "spine-down", "straggler-gpu", "slow-storage-target")
+WARM_UP_S = 300.0  # two checkpoints of normal life before the first fault
+FAULT_S = 90.0
+RECOVERY_S = 420.0  # until the incident is resolved and the plant is calm
+HEALTHY_S = 1800.0
+INTERVALS_MAX = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What became of one fault, or of health (``fault`` is ``none``). delay_s: onset until Alertmanager showed it."""
+
+    engine: str
+    fault: str
+    expected_root: str
+    named_root: str
+    delay_s: float
+    incidents: int
+    pages: int
+    passed: bool
+
+
+def run(engine: Engine, console: Console) -> list[Verdict]:
+    """All faults one after the other in one life of the program, then health in another."""
+    verdicts = []
+    with lab_folder(f"accept-{engine}") as folder:
+        with Lab(folder / "faults", engine, address_offset=1) as lab:
+            _let_pass(lab, WARM_UP_S)
+            for fault in FAULTS:
+                verdicts.append(_judge_fault(lab, fault))
+                console.print(_line(verdicts[-1]))
+        with Lab(folder / "healthy", engine, seed=2, address_offset=2) as lab:
+            verdicts.append(_judge_health(lab))
+            console.print(_line(verdicts[-1]))
+    return verdicts
+
+
+def _judge_fault(lab: Lab, fault: str) -> Verdict:
+    before = set(_paging(lab))
+    truth = lab.inject(fault, FAULT_S)
+    onset_ns, root = int(truth["start_ns"]), str(truth["root"])
+    deadline_ns = onset_ns + int(FAULT_S * NS)
+    shown_ns, labels = 0, {}
+    while not shown_ns and lab.now_ns() < deadline_ns:
+        fresh = [alert for alert in lab.alertmanager.alerts() if alert["labels"]["incident_id"] not in before]
+        if fresh:
+            shown_ns, labels = lab.now_ns(), fresh[0]["labels"]
+    _let_pass(lab, (deadline_ns - lab.now_ns()) / NS + RECOVERY_S)
+    after = {identity: one for identity, one in _paging(lab).items() if identity not in before}
+    named = str(labels.get("object", "nothing"))
+    delay_s = (shown_ns - onset_ns) / NS if shown_ns else float("inf")
+    passed = len(after) == 1 and named == root and delay_s <= INTERVALS_MAX * lab.interval_s
+    return Verdict(lab.engine, fault, root, named, delay_s, len(after), _pages(after), passed)
+
+
+def _judge_health(lab: Lab) -> Verdict:
+    _let_pass(lab, HEALTHY_S)
+    found = _paging(lab)
+    roots = ", ".join(sorted(f"{one['root']['kind']}:{one['root']['name']}" for one in found.values())) or "nothing"
+    return Verdict(lab.engine, "none", "nothing", roots, 0.0, len(found), _pages(found), not found)
+
+
+def _paging(lab: Lab) -> dict[str, dict[str, Any]]:
+    """Incidents that fired at some time, by id."""
+    return {one["id"]: one for one in lab.incidents() if one["fired_ns"]}
+
+
+def _pages(found: dict[str, dict[str, Any]]) -> int:
+    return sum(one["severity"] != "info" for one in found.values())
+
+
+def _let_pass(lab: Lab, simulated_s: float) -> None:
+    until_ns = lab.now_ns() + int(simulated_s * NS)
+    lab.wait_for(lambda: lab.now_ns() >= until_ns, "simulated time to pass", within_s=simulated_s / lab.speed * 3 + 30)
+
+
+def _line(verdict: Verdict) -> str:
+    word = "ok  " if verdict.passed else "FAIL"
+    return f"{word} {verdict.engine:8} {verdict.fault:20} root {verdict.named_root} after {verdict.delay_s:.0f} s"
+
+
+def table(verdicts: list[Verdict]) -> Table:
+    """The table of the whole campaign."""
+    drawn = Table(title="Fault, root named, delay, incidents, pages (simulated time)")
+    for heading in ("bus", "fault", "expected root", "root named", "delay", "incidents", "pages", ""):
+        drawn.add_column(heading, overflow="fold")
+    for one in verdicts:
+        delay = f"{one.delay_s:.0f} s" if one.fault != "none" else "30 min"
+        word = "ok" if one.passed else "FAIL"
+        cells = (
+            one.engine,
+            one.fault,
+            one.expected_root,
+            one.named_root,
+            delay,
+            str(one.incidents),
+            str(one.pages),
+            word,
+        )
+        drawn.add_row(*cells, style=None if one.passed else "red")
+    return drawn
+
+
+def main() -> None:
+    console = Console()
+    engines: tuple[Engine, ...] = ("embedded", "kafka")
+    verdicts = [verdict for engine in engines for verdict in run(engine, console)]
+    console.print(table(verdicts))
+    sys.exit(not all(verdict.passed for verdict in verdicts))
+
+
+if __name__ == "__main__":
+    main()

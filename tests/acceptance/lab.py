@@ -1,0 +1,192 @@
+"""A laboratory: the simulated plant, a bus, the stages as the program starts them, and a real Alertmanager."""
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, Literal
+
+import yaml
+
+from tests.servers.alertmanager import Alertmanager
+from tests.servers.kafka import KafkaServer
+from tests.servers.process import free_port
+
+NS = 1_000_000_000
+Engine = Literal["embedded", "kafka"]
+STAGES = ("ingest", "analytics", "alerts", "api")
+START_S = 90.0
+
+
+class Program:
+    """One ``fabricscope`` command as a child process; its output is kept in a log file."""
+
+    def __init__(self, name: str, arguments: list[str], folder: Path) -> None:
+        self.name = name
+        self.log = folder / f"{name}.log"
+        self._arguments = arguments
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        with self.log.open("ab") as log:
+            command = [sys.executable, "-m", "fabricscope", *self._arguments]
+            self._process = subprocess.Popen(command, stdout=log, stderr=log, stdin=subprocess.DEVNULL)
+
+    @property
+    def exit_code(self) -> int | None:
+        return self._process.poll() if self._process else None
+
+    def kill(self) -> None:
+        """kill -9."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+
+    def stop(self) -> None:
+        """SIGTERM; kill -9 after 30 s."""
+        if self._process is None or self._process.poll() is not None:
+            return
+        self._process.send_signal(signal.SIGTERM)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(timeout=30)
+        self.kill()
+
+    def last_words(self) -> str:
+        return self.log.read_text(errors="replace")[-3000:] if self.log.exists() else ""
+
+
+class Lab:
+    """Everything on loopback, everything in one folder.
+
+    speed: simulated seconds per second. interval_s: collection interval, in simulated time.
+    webhook_url: where notifications go besides Alertmanager.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        engine: Engine,
+        *,
+        speed: float = 10.0,
+        interval_s: float = 10.0,
+        hosts: int = 8,
+        seed: int = 1,
+        address_offset: int = 0,
+        webhook_url: str = "",
+    ) -> None:
+        self.folder, self.engine, self.speed, self.interval_s = folder, engine, speed, interval_s
+        self.settings_file = folder / "fabricscope.yaml"
+        self.alertmanager = Alertmanager(folder / "alertmanager")
+        self.kafka = KafkaServer(folder / "kafka") if engine == "kafka" else None
+        self.api_port = free_port()
+        self._webhook_url = webhook_url
+        self._control = f"http://127.4.{address_offset}.1:6821"
+        self._plant_file = folder / "plant.yaml"
+        plant = ["simulate", "--hosts", str(hosts), "--interval", f"{interval_s}s", "--speed", str(speed)]
+        plant += ["--seed", str(seed), "--address-offset", str(address_offset), "--config.out", str(self._plant_file)]
+        self.simulator = Program("simulator", plant, folder)
+        self.stages = {name: Program(name, [name, "--config.file", str(self.settings_file)], folder) for name in STAGES}
+
+    def __enter__(self) -> "Lab":
+        try:
+            self.start()
+        except BaseException:
+            self.stop()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    def start(self) -> None:
+        """Returns when the API is ready and the first samples are there."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        if self.kafka is not None:
+            self.kafka.start()
+        self.alertmanager.start()
+        self.simulator.start()
+        self.wait_for(self._plant_file.exists, "the simulator")
+        self._write_settings()
+        for stage in self.stages.values():
+            stage.start()
+        self.wait_for(lambda: bool(self.api("/api/v1/targets")), "the first samples")
+
+    def stop(self) -> None:
+        for stage in self.stages.values():
+            stage.stop()
+        self.simulator.stop()
+        self.alertmanager.kill()
+        if self.kafka is not None:
+            self.kafka.stop()
+
+    def wait_for(self, done: Callable[[], bool], what: str, within_s: float = START_S) -> None:
+        """Polls; RuntimeError with the last words of whoever ended, or when time is up."""
+        deadline = time.monotonic() + within_s
+        while not done():
+            for program in (self.simulator, *self.stages.values()):
+                if program.exit_code not in (None, -signal.SIGKILL):
+                    raise RuntimeError(f"{program.name} ended with {program.exit_code}:\n{program.last_words()}")
+            if time.monotonic() > deadline:
+                raise RuntimeError(f"waited {within_s:.0f} s for {what}; logs are in {self.folder}")
+            time.sleep(0.05)
+
+    def now_ns(self) -> int:
+        """Simulated time."""
+        return int(_json(f"{self._control}/clock")["now_ns"])
+
+    def inject(self, fault: str, duration_s: float) -> dict[str, Any]:
+        """Breaks something now; returns the truth about it."""
+        body = json.dumps({"fault": fault, "duration": f"{duration_s:g}s"}).encode()
+        request = urllib.request.Request(f"{self._control}/faults", body, {"Content-Type": "application/json"})
+        return dict(_json(request))
+
+    def incidents(self) -> list[dict[str, Any]]:
+        """What the API shows, worst first."""
+        found = self.api("/api/v1/incidents")
+        return found if isinstance(found, list) else []
+
+    def api(self, path: str) -> Any:
+        """The API's answer, None while it does not answer."""
+        with contextlib.suppress(OSError, ValueError):
+            return _json(f"http://127.0.0.1:{self.api_port}{path}")
+        return None
+
+    def _write_settings(self) -> None:
+        settings = yaml.safe_load(self._plant_file.read_text())
+        settings["global"] = {
+            "cluster": "lab",
+            "data_dir": str(self.folder / "data"),
+            "metrics_ports": dict.fromkeys(("ingest", "analytics", "alerts", "export"), 0),
+        }
+        if self.kafka is not None:
+            settings["bus"] = {"kind": "kafka", "kafka": {"bootstrap": [self.kafka.address]}}
+        else:
+            settings.pop("bus", None)
+        receivers: list[dict[str, Any]] = [{"name": "alertmanager", "alertmanager": {"url": self.alertmanager.url}}]
+        if self._webhook_url:
+            receivers.append({"name": "webhook", "webhook": {"url": self._webhook_url}})
+        settings["alerting"] = {"receivers": receivers}
+        settings["api"] = {"port": self.api_port}
+        self.settings_file.write_text(yaml.safe_dump(settings, sort_keys=False))
+
+
+def _json(url: str | urllib.request.Request) -> Any:
+    with urllib.request.urlopen(url, timeout=10) as answer:
+        return json.load(answer)
+
+
+@contextlib.contextmanager
+def lab_folder(name: str) -> Iterator[Path]:
+    """``build/NAME``, empty; kept afterwards, because its logs explain failures."""
+    folder = Path(__file__).parents[2] / "build" / name
+    if folder.exists():
+        subprocess.run(["rm", "-rf", str(folder)], check=True)
+    folder.mkdir(parents=True)
+    os.environ.setdefault("NUMBA_CACHE_DIR", str(folder.parent / "numba"))
+    yield folder
