@@ -63,4 +63,7 @@ class AnalyticsConfig(BaseModel):
     snapshot_every_s: float = Field(30.0, gt=0, description="Time between two snapshots.")
     report_every_s: float = Field(5.0, gt=0, description="Time between two reports on the ledger topic.")
     records_max: int = Field(1000, gt=0, description="Records taken from the bus at once.")
+    aligned_samples_max: int = Field(
+        4_000_000, gt=0, description="Samples held while partitions are brought back into one order of time."
+    )
     instance: str = Field("analytics-0", description="Name of this process on the ledger.")

@@ -29,7 +29,7 @@ _GAUGES = (
     "gpu_memory_free_bytes",
     "gpu_xid_last",
 )
-_COUNTERS = (
+_COUNTERS: tuple[tuple[str, dict[str, str]], ...] = (
     ("gpu_energy_joules_total", {}),
     ("gpu_pcie_replays_total", {}),
     ("gpu_throttle_seconds_total", {"reason": "thermal"}),
@@ -38,7 +38,10 @@ _COUNTERS = (
     ("gpu_nvlink_bytes_total", {"direction": "tx"}),
     ("gpu_ecc_errors_total", {"severity": "correctable", "persistence": "volatile"}),
 )
-_PORT_COUNTERS = ("fabric_port_pfc_pause_frames_total", "fabric_port_pfc_pause_seconds_total")
+_PORT_COUNTERS = (
+    "fabric_port_pfc_pause_frames_total",
+    "fabric_port_pfc_pause_seconds_total",
+)
 
 
 def tables(targets: int) -> list[SeriesTable]:
@@ -67,14 +70,15 @@ def batches(of: list[SeriesTable], rounds: int) -> list[list[SampleBatch]]:
     """Collections of a healthy cluster, spread over the interval, round by round."""
     rng = np.random.default_rng(1)
     moving = np.array([1.0 if "_total" in key and "pause" not in key else 0.0 for key in of[0].keys])
-    moving *= ["flaps" not in key and "throttle" not in key for key in of[0].keys]
+    moving *= np.array(["flaps" not in key and "throttle" not in key for key in of[0].keys])
     rows = np.arange(len(of[0]), dtype=np.uint32)
     found = []
     for number in range(rounds):
         one_round = []
         for position, table in enumerate(of):
             at = _START_NS + number * _INTERVAL_NS + position * _INTERVAL_NS // len(of)
-            values = np.where(moving > 0, 1e6 * number, 0.5) + moving * rng.integers(0, 1000, rows.size)
+            noise = rng.integers(0, 1000, rows.size).astype(np.float64)
+            values: NDArray[np.float64] = np.where(moving > 0, 1e6 * number, 0.5) + moving * noise
             collection = Collection(_START_NS, number, at, 0.05)
             one_round.append(SampleBatch(table, collection, np.full(rows.size, at), rows, values))
         found.append(one_round)

@@ -1,0 +1,55 @@
+"""Batches of several partitions back into one order of time, while a reader catches up.
+
+A reader that is behind may get an hour of one partition before the first record of the next. Handed on like that, all
+of the second would be late. So a batch waits until every partition has come as far, or the reader is at the end.
+"""
+
+import heapq
+from collections import deque
+from dataclasses import dataclass
+
+from telemetry.samples import SampleBatch
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """What one record holds, and the offset that follows it. batch None: nothing that could be read."""
+
+    partition: tuple[str, int]
+    next_offset: int
+    batch: SampleBatch | None
+
+
+class Alignment:
+    """samples_max: samples held at most; beyond that the oldest batches go on without waiting."""
+
+    def __init__(self, partitions: list[tuple[str, int]], samples_max: int = 4_000_000) -> None:
+        self._held: dict[tuple[str, int], deque[tuple[int, Placed]]] = {partition: deque() for partition in partitions}
+        self._newest: dict[tuple[str, int], int] = dict.fromkeys(partitions, 0)
+        self._samples_max, self.samples = samples_max, 0
+
+    def put(self, placed: Placed) -> None:
+        queue = self._held.setdefault(placed.partition, deque())
+        known = self._newest.setdefault(placed.partition, 0)
+        at_ns = known if placed.batch is None else placed.batch.collection.collected_ns
+        self._newest[placed.partition] = max(known, at_ns)
+        self.samples += len(placed.batch) if placed.batch is not None else 0
+        queue.append((at_ns, placed))
+
+    def take(self, *, at_end: bool) -> list[Placed]:
+        """What may go on now, oldest first; records of one partition keep their order.
+
+        at_end: nothing more is waiting on the bus.
+        """
+        limit_ns = min(self._newest.values(), default=0)
+        heads = [(queue[0][0], partition) for partition, queue in self._held.items() if queue]
+        heapq.heapify(heads)
+        taken = []
+        while heads and (at_end or heads[0][0] <= limit_ns or self.samples > self._samples_max):
+            _, partition = heapq.heappop(heads)
+            _, placed = self._held[partition].popleft()
+            self.samples -= len(placed.batch) if placed.batch is not None else 0
+            taken.append(placed)
+            if self._held[partition]:
+                heapq.heappush(heads, (self._held[partition][0][0], partition))
+        return taken

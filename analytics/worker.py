@@ -1,0 +1,143 @@
+"""The blocking half of the service: decode, align, step, snapshot. One thread calls it, one call at a time."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from analytics import snapshot
+from analytics.alignment import Alignment, Placed
+from analytics.config import AnalyticsConfig, EngineConfig
+from analytics.correlate.config import CorrelateConfig
+from analytics.correlate.correlator import Correlator
+from analytics.engine import Engine, Output
+from telemetry import topics
+from telemetry.bus.base import Offsets, Record
+from telemetry.changes import Change
+from telemetry.codec import BatchDecoder
+from telemetry.errors import BadInput
+from telemetry.facts import decode_fact
+from telemetry.ledger import StageReport
+from telemetry.topics import Topic
+from telemetry.topology import TopologyFact
+
+STAGE = "analytics"
+
+
+@dataclass
+class Stepped:
+    """Outputs in event order, and the records that could not be read."""
+
+    outputs: list[Output] = field(default_factory=list)
+    corrupt: list[tuple[Record, BadInput]] = field(default_factory=list)
+
+
+def build_engine(config: EngineConfig) -> Engine:
+    """The engine with everything on."""
+    return Engine(config, Correlator(CorrelateConfig(interval_s=config.interval_s)))
+
+
+class Worker:
+    """State of one analytics process: the engine, and how far it has read the bus."""
+
+    def __init__(self, config: AnalyticsConfig, samples: Topic, topology: Topic) -> None:
+        self._config, self._samples, self._topology = config, samples, topology
+        self.engine = build_engine(config.engine)
+        self.mark = snapshot.Mark({}, 0)
+        self._decoder = BatchDecoder()
+        partitions = [(samples.name, number) for number in range(samples.partitions)]
+        self._alignment = Alignment(partitions, config.aligned_samples_max)
+        self.gaps = 0
+        self.records_corrupt = 0
+
+    @property
+    def path(self) -> Path:
+        return self._config.state_dir / "analytics.snapshot"
+
+    def load(self, now_ns: int) -> str:
+        """Goes on from the snapshot where there is a good one; returns what happened, in words.
+
+        A snapshot that does not fit starts the state anew, from the beginning of what the bus still has.
+        """
+        self.mark = snapshot.Mark({}, now_ns)
+        try:
+            content = self.path.read_bytes()
+        except FileNotFoundError:
+            return "no snapshot"
+        try:
+            self.mark = snapshot.unpack(content, self.engine)
+        except BadInput as error:
+            self.engine = build_engine(self._config.engine)
+            return f"snapshot not used: {error}"
+        return "snapshot loaded"
+
+    def save(self) -> None:
+        snapshot.save(self.path, snapshot.pack(self.engine, self.mark))
+
+    def take_facts(self, records: Sequence[Record]) -> Stepped:
+        """Topology and changes: the engine keeps each until its event time."""
+        stepped = Stepped()
+        for record in records:
+            try:
+                if record.value is None:
+                    continue  # a tombstone: the fact with ``gone`` has said it before
+                if record.topic == self._topology.name:
+                    self.engine.learn([decode_fact(record.value, TopologyFact)])
+                else:
+                    self.engine.note(decode_fact(record.value, Change))
+            except BadInput as error:
+                stepped.corrupt.append((record, error))
+            finally:
+                self.mark.offsets[(record.topic, record.partition)] = record.offset + 1
+        self.records_corrupt += len(stepped.corrupt)
+        return stepped
+
+    def take_samples(self, records: Sequence[Record], at_end: bool) -> Stepped:
+        stepped = Stepped()
+        for record in records:
+            place = (record.topic, record.partition)
+            batch = None
+            try:
+                batch = self._decoder.decode(record.value or b"", record.headers)
+            except BadInput as error:
+                stepped.corrupt.append((record, error))
+            self._alignment.put(Placed(place, record.offset + 1, batch))
+        for placed in self._alignment.take(at_end=at_end):
+            if placed.batch is not None:
+                self.engine.observe(placed.batch)
+            self.mark.offsets[placed.partition] = placed.next_offset
+        stepped.outputs = self.engine.advance()
+        self.records_corrupt += len(stepped.corrupt)
+        return stepped
+
+    def report(self, at_ns: int) -> StageReport:
+        counts, engine = self.engine.counts, self.engine
+        return StageReport(
+            STAGE,
+            self._config.instance,
+            self.mark.epoch_ns,
+            at_ns,
+            samples_in=counts.samples_in,
+            samples_out=counts.processed,
+            deduplicated=counts.deduplicated,
+            held=counts.held,
+            dropped=dict(sorted(counts.dropped.items())),
+            details={
+                "series": len(engine.registry),
+                "findings_active": engine.book.active(),
+                "watermark_seconds": engine.intake.watermark_ns * 1e-9,
+                "records_corrupt": self.records_corrupt,
+                "gaps": self.gaps,
+            },
+        )
+
+
+def start_of(offsets: Offsets, of: Sequence[Topic]) -> Offsets:
+    names = {topic.name for topic in of}
+    return {place: offset for place, offset in offsets.items() if place[0] in names}
+
+
+def topics_of(namespace: str | None) -> tuple[Topic, ...]:
+    """Samples, topology, changes, findings, incidents, ledger, dead letters: live ones, or those of a replay."""
+    wanted = (topics.SAMPLES, topics.TOPOLOGY, topics.CHANGES, topics.FINDINGS, topics.INCIDENTS, topics.LEDGER)
+    all_topics = (*wanted, topics.DEADLETTER)
+    return all_topics if namespace is None else tuple(topics.in_namespace(topic, namespace) for topic in all_topics)

@@ -1,0 +1,115 @@
+"""Each detector: what it finds, and what it leaves alone. Values are one row a collection, ten seconds apart."""
+
+from collections.abc import Sequence
+
+import pytest
+
+from analytics.detectors.gpu_xid import classify
+from telemetry.findings import Finding, FindingKind, FindingState
+from telemetry.series import series_key
+from tests.unit.analytics.small_cluster import INTERVAL_S, SECOND, START_NS, judged, port_key
+
+GPU = {"device": "node1", "gpu": "GPU-1"}
+LOST = 1e18  # stands for "not in the page"
+Rows = Sequence[Sequence[float]]
+
+
+def counts(*rates: float, start: float = 1000.0) -> list[list[float]]:
+    """A counter that grows by these amounts a second."""
+    rows, value = [[start]], start
+    for rate in rates:
+        value += rate * INTERVAL_S
+        rows.append([value])
+    return rows
+
+
+def gauges(*values: float) -> list[list[float]]:
+    return [[value] for value in values]
+
+
+PAUSED = port_key("fabric_port_pfc_pause_seconds_total", priority="3", direction="rx")
+PAUSING = port_key("fabric_port_pfc_pause_frames_total", priority="3", direction="tx")
+DROPS = port_key("fabric_queue_dropped_packets_total", queue="3")
+LOSSY = port_key("fabric_queue_dropped_packets_total", queue="0")
+MARKS = port_key("fabric_queue_ecn_marked_packets_total", queue="3")
+PEAK = port_key("fabric_queue_occupancy_peak_bytes", queue="3", reset="interval")
+USER_PEAK = port_key("fabric_queue_occupancy_peak_bytes", queue="3", reset="user")
+UP, FLAPS = port_key("fabric_port_up"), port_key("fabric_port_flaps_total")
+SPEED = port_key("fabric_port_speed_bits_per_second")
+FEC = port_key("fabric_port_fec_uncorrectable_codewords_total")
+BER = port_key("fabric_port_bit_error_ratio", stage="pre_fec")
+HOT = series_key("gpu_throttle_seconds_total", {**GPU, "reason": "thermal"})
+CAPPED = series_key("gpu_throttle_seconds_total", {**GPU, "reason": "power"})
+XID = series_key("gpu_xid_last", GPU)
+STALLED = series_key("nic_pcie_stalled_ratio", {"device": "node1", "port": "mlx5_0", "op": "write"})
+
+FOUND: list[tuple[str, str, Rows, FindingKind]] = [
+    ("paused a third of the time", PAUSED, counts(0, 0, 0.3, 0.3), FindingKind.PFC_PAUSE_RECEIVED),
+    ("pausing by frames alone", PAUSING, counts(0, 0, 10_000, 10_000), FindingKind.PFC_PAUSE_SENT),
+    ("one drop on a lossless queue", DROPS, counts(0, 0, 0.1), FindingKind.LOSSLESS_DROPS),
+    ("marks out of proportion", MARKS, counts(*[5] * 20, 50_000, 50_000), FindingKind.ECN_MARKING),
+    ("a queue at the pause threshold", PEAK, gauges(1e4, 1e4, 9e5, 9e5), FindingKind.QUEUE_CONGESTED),
+    ("a port that was up", UP, gauges(1, 1, 0), FindingKind.LINK_DOWN),
+    ("four carrier changes", FLAPS, [[0], [0], [2], [4]], FindingKind.LINK_FLAPPING),
+    ("half the speed that it had", SPEED, gauges(4e11, 4e11, 2e11, 2e11), FindingKind.LINK_SLOW),
+    ("codewords beyond repair", FEC, counts(0, 0, 3, 3), FindingKind.LINK_ERRORS),
+    ("a BER at the limit of KP4", BER, gauges(1e-8, 1e-8, 2e-4, 2e-4), FindingKind.LINK_ERRORS),
+    ("clocks held down by heat", HOT, counts(0, 0, 0.5, 0.5), FindingKind.GPU_THROTTLED),
+    ("a new XID", XID, gauges(0, 0, 79), FindingKind.GPU_XID),
+    ("PCIe stalls out of proportion", STALLED, gauges(*[0.01] * 20, 0.9, 0.9), FindingKind.DEVIATION),
+]
+
+LEFT_ALONE: list[tuple[str, str, Rows]] = [
+    ("a little pause", PAUSED, counts(*[0.01] * 10)),
+    ("drops on a lossy queue", LOSSY, counts(0, 100, 100)),
+    ("marks as always", MARKS, counts(*[50_000, 50_500, 49_500] * 10)),
+    ("marks before anything was learned", MARKS, counts(0, 50_000)),
+    ("one burst", PEAK, gauges(1e4, 1e4, 9e5, 1e4)),
+    ("a peak that only an operator clears", USER_PEAK, gauges(*[9e5] * 5)),
+    ("a spare port", UP, gauges(0, 0, 0)),
+    ("one repair", FLAPS, [[0], [0], [2], [2], [2]]),
+    ("a power cap", CAPPED, counts(0.9, 0.9, 0.9)),
+    ("an XID of last week", XID, gauges(79, 79, 79)),
+    ("no error", FEC, counts(0, 0, 0)),
+    ("a counter that started again", DROPS, [[5000.0], [5000.0], [0.0], [0.0]]),
+]
+
+
+def findings(key: str, rows: Rows) -> list[Finding]:
+    device = "node1" if "node1" in key else "leaf1"
+    found = judged([key], rows, device=device)
+    return [output for output in found if isinstance(output, Finding) and output.object.device == device]
+
+
+@pytest.mark.parametrize(("key", "rows", "kind"), [row[1:] for row in FOUND], ids=[row[0] for row in FOUND])
+def test_it_is_found_within_two_collections_of_the_first_sign(key: str, rows: Rows, kind: FindingKind) -> None:
+    found = findings(key, rows)
+    assert {finding.kind for finding in found} == {kind}
+    assert found[0].state is FindingState.ACTIVE
+    assert found[0].score >= 1
+    assert found[0].evidence[0].series == key
+    assert found[0].observed_ns - found[0].onset_ns <= INTERVAL_S * SECOND
+    assert found[0].onset_ns >= START_NS + 2 * INTERVAL_S * SECOND  # the first two collections are healthy
+
+
+@pytest.mark.parametrize(("key", "rows"), [row[1:] for row in LEFT_ALONE], ids=[row[0] for row in LEFT_ALONE])
+def test_it_is_left_alone(key: str, rows: Rows) -> None:
+    assert findings(key, rows) == []
+
+
+def test_a_finding_clears_after_fresh_samples_and_keeps_its_id() -> None:
+    found = findings(PAUSED, counts(0, 0.3, 0.3, 0, 0, 0, 0, 0))
+    assert [f.state for f in found] == [FindingState.ACTIVE, FindingState.CLEARED]
+    assert found[0].id == found[1].id
+    assert found[0].onset_ns == found[1].onset_ns
+
+
+def test_a_short_pause_of_the_fault_does_not_end_the_finding() -> None:
+    found = findings(PAUSED, counts(0, 0.3, 0, 0.3, 0, 0.3))
+    assert {f.state for f in found} == {FindingState.ACTIVE}
+    assert len({f.id for f in found}) == 1
+
+
+@pytest.mark.parametrize(("code", "expected"), [(79, "hardware"), (31, "application"), (8, "other")])
+def test_xid_classes(code: int, expected: str) -> None:
+    assert classify(code) == expected

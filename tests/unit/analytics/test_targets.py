@@ -1,0 +1,93 @@
+"""What the engine says about targets themselves: silent, frozen, rebooted; and that silence resolves nothing."""
+
+import numpy as np
+
+from analytics.engine import Engine
+from telemetry.findings import Finding, FindingKind, FindingState
+from telemetry.samples import Collection, SampleBatch
+from telemetry.series import series_key
+from tests.unit.analytics.small_cluster import (
+    CONFIG,
+    INTERVAL_S,
+    SECOND,
+    START_NS,
+    batch,
+    clockwork,
+    down,
+    port_key,
+    run,
+    table,
+)
+
+PAUSED = port_key("fabric_port_pfc_pause_seconds_total", priority="3", direction="rx")
+LEAF = table("leaf1", [PAUSED])
+BYTES = [port_key("fabric_port_receive_bytes_total", f"Ethernet{n}") for n in range(0, 32, 4)]
+BUSY = table("leaf1", BYTES)
+
+
+def of_kind(outputs: list[object], kind: FindingKind) -> list[Finding]:
+    return [output for output in outputs if isinstance(output, Finding) and output.kind is kind]
+
+
+def interleaved(*streams: list[SampleBatch]) -> list[SampleBatch]:
+    return sorted((each for stream in streams for each in stream), key=lambda each: each.collection.collected_ns)
+
+
+def test_two_failed_collections_are_silence_that_begins_with_the_first() -> None:
+    stream = [batch(LEAF, 0, [0]), batch(LEAF, 1, [0]), down(LEAF, 2), down(LEAF, 3)]
+    found = of_kind(run(Engine(CONFIG), interleaved(stream, clockwork(1, range(6)))), FindingKind.TARGET_SILENT)
+    assert [str(finding.object) for finding in found] == ["device:leaf1"]
+    assert found[0].onset_ns == START_NS + 2 * INTERVAL_S * SECOND
+    assert found[0].evidence[0].series == 'up{device="leaf1",target="gnmi/leaf1"}'
+
+
+def test_no_collection_at_all_is_silence_too_and_an_answer_ends_it() -> None:
+    stream = [batch(LEAF, 0, [0]), batch(LEAF, 1, [0]), batch(LEAF, 6, [0]), batch(LEAF, 7, [0])]
+    found = of_kind(run(Engine(CONFIG), interleaved(stream, clockwork(1, range(10)))), FindingKind.TARGET_SILENT)
+    assert found[0].state is FindingState.ACTIVE
+    assert [finding.state for finding in found].index(FindingState.CLEARED) == len(found) - 1
+
+
+def test_missing_data_never_resolves() -> None:
+    stream = [batch(LEAF, seq, [max(0, seq - 2) * 5.0]) for seq in range(6)]
+    outputs = run(Engine(CONFIG), interleaved(stream, clockwork(1, range(60))))
+    found = of_kind(outputs, FindingKind.PFC_PAUSE_RECEIVED)
+    assert found
+    assert {finding.state for finding in found} == {FindingState.ACTIVE}
+
+
+def test_a_target_that_repeats_itself_is_frozen_and_gives_no_false_zero() -> None:
+    moving = [batch(BUSY, seq, [1e9 * seq + n for n in range(8)]) for seq in range(16)]
+    still = [batch(BUSY, seq, [1e9 * 15 + n for n in range(8)]) for seq in range(16, 24)]
+    engine = Engine(CONFIG)
+    found = of_kind(run(engine, interleaved(moving, still, clockwork(1, range(26)))), FindingKind.TARGET_FROZEN)
+    assert {str(finding.object) for finding in found} == {"device:leaf1"}
+    assert engine.series["value"][:8].min() == 1e8  # the last true rate, not 0
+
+
+def test_a_target_that_rests_now_and_then_is_not_frozen() -> None:
+    rows = [[1e9 * (seq // 8) + n for n in range(8)] for seq in range(40)]
+    stream = [batch(BUSY, seq, row) for seq, row in enumerate(rows)]
+    outputs = run(Engine(CONFIG), interleaved(stream, clockwork(1, range(42))))
+    assert of_kind(outputs, FindingKind.TARGET_FROZEN) == []
+
+
+def test_counters_that_start_again_together_are_a_reboot() -> None:
+    before = [batch(BUSY, seq, [1e9 * (seq + 1)] * 8) for seq in range(4)]
+    after = [batch(BUSY, seq, [1e6 * (seq - 3)] * 8) for seq in range(4, 8)]
+    found = of_kind(run(Engine(CONFIG), interleaved(before, after, clockwork(1, range(9)))), FindingKind.DEVICE_REBOOTED)
+    assert len({finding.id for finding in found}) == 1
+    assert found[0].onset_ns == START_NS + 4 * INTERVAL_S * SECOND
+
+
+def test_a_gpu_that_leaves_the_page_is_lost() -> None:
+    keys = [series_key("gpu_power_watts", {"device": "node1", "gpu": f"GPU-{n}"}) for n in range(2)]
+    host = table("node1", keys, "dcgm")
+    stream = [batch(host, seq, [500.0 + seq, 510.0 + seq]) for seq in range(4)]
+    for seq in range(4, 8):
+        at_ns = START_NS + seq * INTERVAL_S * SECOND
+        only = np.zeros(1, np.uint32)
+        collection = Collection(START_NS, seq, at_ns, 0.1)
+        stream.append(SampleBatch(host, collection, np.full(1, at_ns), only, np.array([500.0 + seq])))
+    found = of_kind(run(Engine(CONFIG), interleaved(stream, clockwork(1, range(9)))), FindingKind.GPU_LOST)
+    assert [str(finding.object) for finding in found[:1]] == ["gpu:node1/GPU-1"]
