@@ -53,10 +53,6 @@ class Track:
         return self.life.state is IncidentState.FIRING
 
     @property
-    def cooling(self) -> bool:
-        return not self.primary
-
-    @property
     def age(self) -> tuple[bool, int, IncidentKind, ObjectRef]:
         """Sorts firing before pending, and the older first."""
         return not self.fires, self.life.opened_ns, *self.key
@@ -102,19 +98,19 @@ def match(view: View, claims: Sequence[Claim], tracks: Sequence[Track]) -> Match
 
 def _heir(view: View, claims: Sequence[Claim], track: Track) -> int | None:
     """The claim that now explains most of a track's evidence, or is about the same thing."""
-    shares = [(len(track.primary & claim.findings), -at) for at, claim in enumerate(claims)] if track.primary else []
+    active = {found for found in track.primary if found in view.by_id}
+    shares = [(len(active & claim.findings), -at) for at, claim in enumerate(claims)]
     most, at = max(shares, default=(0, 0))
-    if 2 * most > len(track.primary) and most:
+    if most and 2 * most > len(active):
         return -at
-    related = [at for at, claim in enumerate(claims) if _related(claim.cause, track, claim, view)]
+    related = [at for at, claim in enumerate(claims) if _related(track, claim, cooling=not active)]
     return related[0] if related else None
 
 
-def _related(cause: Cause, track: Track, claim: Claim, view: View) -> bool:
-    """The same root; or, for a track whose evidence has cleared, a root that contains the other."""
-    if cause.tier is Tier.LEFT:
-        return cause.root == track.cause.root
-    if cause.root == track.cause.root:
+def _related(track: Track, claim: Claim, *, cooling: bool) -> bool:
+    """The same root; or, for a track whose evidence has cleared, a device that contains its link or port."""
+    known, cause = track.cause, claim.cause
+    if cause.root == known.root:
         return True
-    physical = track.cause.root.kind in (ObjectKind.LINK, ObjectKind.PORT) and cause.root.kind is ObjectKind.DEVICE
-    return physical and track.cooling and track.cause.root in claim.reach.own
+    part = known.root.kind in (ObjectKind.LINK, ObjectKind.PORT) and cause.root.kind is ObjectKind.DEVICE
+    return part and cooling and cause.tier is not Tier.LEFT and known.root in claim.reach.own

@@ -1,0 +1,114 @@
+"""The same telemetry gives the same incidents: in any order within a tick, and across a restart at any tick."""
+
+import random
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import orjson
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from analytics.correlate.correlator import Correlator
+from telemetry.errors import BadInput
+from telemetry.facts import encode_fact
+from telemetry.findings import Finding, FindingState
+from telemetry.findings import FindingKind as K
+from telemetry.objects import ObjectRef
+from telemetry.topology import Link
+from tests.unit.analytics.correlate.plant import Plant, Run
+
+KINDS = [kind for kind in K if kind is not K.JOB_STALLED]
+
+
+def story(plant: Plant, seed: int, ticks: int = 14) -> Iterator[list[Finding]]:
+    """Findings of many kinds all over the plant, that come, change and clear."""
+    dice = random.Random(seed)
+    links = [fact.entity for fact in plant.topology.facts.values() if isinstance(fact.entity, Link)]
+    ports = sorted(ref.name for link in links for ref in link.ports)
+    devices = [f"leaf{n}" for n in range(1, 9)] + [f"node{n}" for n in range(1, 9)] + ["spine1", "spine2"]
+    open_findings: list[Finding] = []
+    for tick in range(ticks):
+        changed = []
+        for _ in range(dice.randrange(6)):
+            kind = dice.choice(KINDS)
+            about: str | ObjectRef = dice.choice(ports)
+            if kind.startswith(("gpu", "straggler")):
+                about = plant.gpu(dice.randrange(1, 9), dice.randrange(8))
+            elif kind.startswith(("target", "device")):
+                about = dice.choice(devices)
+            elif kind.startswith("storage"):
+                about = f"storage_target:scratch/OST000{dice.randrange(4)}"
+            elif kind.startswith("checkpoint"):
+                about = f"job:{dice.randrange(1, 3)}"
+            changed.append(plant.find(kind, about, tick * 5 + dice.random(), score=1 + 4 * dice.random()))
+        changed = list({finding.id: finding for finding in changed}.values())
+        for finding in [finding for finding in open_findings if dice.random() < 0.2]:
+            open_findings.remove(finding)
+            at = finding.observed_ns + 3600 * 10**9
+            if all(finding.id != other.id for other in changed):
+                changed.append(replace(finding, state=FindingState.CLEARED, observed_ns=at))
+        open_findings += [finding for finding in changed if finding.state is FindingState.ACTIVE]
+        yield changed
+
+
+def told(run: Run, changed: list[Finding]) -> list[bytes]:
+    return [encode_fact(incident) for incident in run.tick(*changed)]
+
+
+@settings(max_examples=25, deadline=None)
+@given(seed=st.integers(0, 10_000), shuffle=st.randoms(use_true_random=False))
+def test_order_within_a_tick_does_not_matter(plant: Plant, start: type[Run], seed: int, shuffle: random.Random) -> None:
+    one, other = start(plant), start(plant)
+    for changed in story(plant, seed):
+        shuffled = list(changed)
+        shuffle.shuffle(shuffled)
+        assert told(one, changed) == told(other, shuffled)
+    assert orjson.dumps(one.correlator.state()) == orjson.dumps(other.correlator.state())
+
+
+@settings(max_examples=15, deadline=None)
+@given(seed=st.integers(0, 10_000), at=st.integers(0, 13))
+def test_restored_at_any_tick_it_continues_seamlessly(plant: Plant, start: type[Run], seed: int, at: int) -> None:
+    whole, parted = start(plant), start(plant)
+    for tick, changed in enumerate(story(plant, seed)):
+        if tick == at:
+            snapshot = orjson.loads(orjson.dumps(parted.correlator.state()))
+            parted.correlator = Correlator()
+            parted.correlator.restore(snapshot)
+            assert parted.correlator.state() == snapshot
+        assert told(whole, changed) == told(parted, changed)
+    for _ in range(20):
+        assert told(whole, []) == told(parted, [])
+
+
+@settings(max_examples=25, deadline=None)
+@given(seed=st.integers(0, 10_000))
+def test_a_finding_belongs_to_at_most_one_open_incident(plant: Plant, start: type[Run], seed: int) -> None:
+    run = start(plant)
+    for changed in story(plant, seed):
+        run.tick(*changed)
+        owned = [
+            found for track in run.correlator.state()["tracks"] for found in (*track["primary"], *track["symptoms"])
+        ]
+        assert len(owned) == len(set(owned))
+
+
+@pytest.mark.parametrize(
+    "broken", [{}, {"version": 0}, {"version": 1, "findings": 3}, {"version": 1, "tracks": [{"id": "x"}]}]
+)
+def test_snapshot_of_another_version_or_shape_is_refused(broken: dict[str, Any]) -> None:
+    with pytest.raises(BadInput, match="snapshot"):
+        Correlator().restore(broken)
+
+
+def test_ids_depend_on_the_telemetry_alone(plant: Plant, start: type[Run]) -> None:
+    ids = set()
+    for silence in (0, 3):
+        run = start(plant)
+        run.tick(ticks=silence)
+        run.tick(plant.find(K.LINK_DOWN, plant.uplink(1, 1), 30))
+        run.tick(ticks=3)
+        ids.add(run.only.id)
+    assert len(ids) == 1

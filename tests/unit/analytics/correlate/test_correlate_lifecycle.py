@@ -1,0 +1,140 @@
+"""When incidents fire, stay and end."""
+
+from dataclasses import replace
+
+import pytest
+
+from analytics.correlate.lifecycle import Life, advance
+from telemetry.findings import FindingKind as K
+from telemetry.findings import FindingState
+from telemetry.incidents import IncidentKind, IncidentState, Severity
+from tests.unit.analytics.correlate.plant import Plant, Run
+
+PENDING, FIRING, RESOLVED = IncidentState.PENDING, IncidentState.FIRING, IncidentState.RESOLVED
+
+
+@pytest.mark.parametrize(
+    ("life", "active", "now", "state", "cleared"),
+    [
+        (Life(PENDING, 100), True, 109, PENDING, 0),
+        (Life(PENDING, 100), True, 110, FIRING, 0),
+        (Life(PENDING, 100), False, 105, RESOLVED, 105),
+        (Life(FIRING, 100, 110), True, 500, FIRING, 0),
+        (Life(FIRING, 100, 110), False, 500, FIRING, 500),
+        (Life(FIRING, 100, 110, 0, 500), False, 559, FIRING, 500),
+        (Life(FIRING, 100, 110, 0, 500), False, 560, RESOLVED, 500),
+        (Life(FIRING, 100, 110, 0, 500), True, 559, FIRING, 0),
+        (Life(RESOLVED, 100, 110, 560, 500), True, 600, RESOLVED, 500),
+    ],
+)
+def test_life(life: Life, active: bool, now: int, state: IncidentState, cleared: int) -> None:
+    after = advance(life, active=active, now_ns=now, hold_ns=10, keep_ns=60)
+    assert (after.state, after.cleared_ns) == (state, cleared)
+    assert after.fired_ns == (now if state is FIRING and life.state is PENDING else life.fired_ns)
+
+
+def test_missing_telemetry_never_resolves(plant: Plant, run: Run) -> None:
+    run.tick(plant.find(K.LINK_DOWN, plant.uplink(1, 1)))
+    run.tick(ticks=2000)
+    assert run.only.state is FIRING
+
+
+def test_resolves_once_cleared_for_the_keep_firing_time(plant: Plant, run: Run) -> None:
+    down = plant.find(K.LINK_DOWN, plant.uplink(1, 1))
+    run.tick(down)
+    run.tick(ticks=3)
+    run.clear(down)
+    run.tick(ticks=11)
+    assert run.only.state is FIRING
+    run.tick()
+    assert run.only.state is RESOLVED
+    assert run.only.resolved_ns == run.now_ns
+    assert run.correlator.state()["tracks"] == []
+
+
+def test_flapping_finding_is_one_incident_without_gaps(plant: Plant, run: Run) -> None:
+    for round_ in range(10):
+        down = replace(plant.find(K.LINK_DOWN, plant.uplink(1, 1), round_ * 30), id=f"down{round_}")
+        run.tick(down)
+        run.tick(ticks=2)
+        run.clear(down)
+        run.tick(ticks=2)
+    assert run.only.state is FIRING
+    assert len(run.only.findings) == 10
+
+
+def test_blip_shorter_than_the_hold_says_nothing(plant: Plant, run: Run) -> None:
+    down = plant.find(K.LINK_DOWN, plant.uplink(1, 1))
+    run.tick(down)
+    run.clear(down)
+    run.tick(ticks=30)
+    assert run.incidents == {}
+
+
+def test_onset_after_resolution_is_a_new_incident(plant: Plant, run: Run) -> None:
+    for at in (0, 120):
+        down = plant.find(K.LINK_DOWN, plant.uplink(1, 1), at)
+        run.tick(down)
+        run.tick(ticks=3)
+        run.clear(down)
+        run.tick(ticks=20)
+    assert [incident.state for incident in run.incidents.values()] == [RESOLVED, RESOLVED]
+
+
+def test_job_that_stays_stalled_after_its_cause_is_told_later(plant: Plant, run: Run) -> None:
+    slow = plant.find(K.STORAGE_SLOW, "storage_target:scratch/OST0000")
+    run.tick(slow, plant.find(K.JOB_STALLED, "job:1"))
+    run.tick(ticks=3)
+    run.clear(slow)
+    run.tick(ticks=20)
+    assert run.only.state is RESOLVED
+    run.tick(ticks=20)
+    assert run.roots == ["slow_storage scratch/OST0000", "unexplained 1"]
+
+
+def test_late_and_repeated_versions_of_a_finding_change_nothing(plant: Plant, run: Run) -> None:
+    down = replace(plant.find(K.LINK_DOWN, plant.uplink(1, 1)), observed_ns=run.now_ns + 9)
+    run.tick(down)
+    run.tick(ticks=3)
+    before = run.correlator.state()["findings"]
+    run.tick(replace(down, observed_ns=down.observed_ns - 1, state=FindingState.CLEARED), down, down)
+    assert run.correlator.state()["findings"] == before
+
+
+def test_spine_and_its_first_link_are_merged_when_both_already_fire(plant: Plant, run: Run) -> None:
+    run.tick(plant.find(K.LINK_DOWN, plant.uplink(1, 2)), plant.find(K.LINK_DOWN, plant.uplink(2, 2)))
+    run.tick(ticks=4)
+    assert len(run.incidents) == 2
+    run.tick(*(plant.find(K.LINK_DOWN, plant.uplink(leaf, 2), 25) for leaf in range(3, 9)))
+    run.tick(ticks=2)
+    states = sorted((incident.state, incident.kind) for incident in run.incidents.values())
+    assert states == [(FIRING, IncidentKind.DEVICE_DOWN), (RESOLVED, IncidentKind.LINK_DOWN)]
+    merged = next(incident for incident in run.incidents.values() if incident.state is RESOLVED)
+    assert any("merged into" in entry.text for entry in merged.timeline)
+
+
+def test_restored_links_shrink_the_cause_but_keep_the_incident(plant: Plant, run: Run) -> None:
+    down = [plant.find(K.LINK_DOWN, plant.uplink(leaf, 2)) for leaf in range(1, 9)]
+    run.tick(*down)
+    run.tick(ticks=3)
+    run.clear(*down[1:])
+    run.tick(ticks=30)
+    assert (len(run.incidents), run.only.state) == (1, FIRING)
+    run.clear(down[0])
+    run.tick(ticks=13)
+    assert run.only.state is RESOLVED
+
+
+def test_quiet_ticks_publish_nothing(plant: Plant, run: Run) -> None:
+    run.tick(plant.find(K.LINK_DOWN, plant.uplink(1, 1)))
+    run.tick(ticks=2)
+    assert run.tick(ticks=1) == []
+
+
+def test_severity_never_falls_while_open(plant: Plant, run: Run) -> None:
+    stalled = plant.find(K.JOB_STALLED, "job:1")
+    run.tick(plant.find(K.STORAGE_SLOW, "storage_target:scratch/OST0000"), stalled)
+    run.tick(ticks=3)
+    run.clear(stalled)
+    run.tick(ticks=30)
+    assert run.only.severity is Severity.CRITICAL
