@@ -4,6 +4,7 @@ from enum import Enum
 from typing import NamedTuple
 
 import numpy as np
+from numba import njit
 from numpy.typing import NDArray
 
 from simulator.compute import storage as fs
@@ -32,6 +33,28 @@ class Members(NamedTuple):
     gpus: NDArray[np.int64]
 
 
+@njit(cache=True)  # type: ignore[untyped-decorator]  # numba has no types
+def _work(
+    dt: float,
+    gpus: NDArray[np.int64],
+    stuck: Floats,
+    thermal: Floats,
+    left: Floats,
+    spent: Floats,
+    ready: NDArray[np.bool_],
+) -> None:
+    """Each GPU computes what is left at its clock; one that is done spins in NCCL until all are."""
+    for i in range(gpus.shape[0]):
+        for rail in range(gpus.shape[1]):
+            g = gpus[i, rail]
+            clock = min(stuck[g], thermal[g])
+            computing = min(dt, max(0.0, left[i, rail] / clock))
+            left[i, rail] -= dt * clock
+            spent[g, COMPUTE] += computing
+            spent[g, SPIN] += dt - computing
+            ready[i, rail] = left[i, rail] <= 0.0
+
+
 class JobRun:
     """One job on its hosts. ``step`` moves it on by one step of the model."""
 
@@ -49,7 +72,8 @@ class JobRun:
         self._rings, self._storage, self._mix, self._rng = rings, storage, mix, rng
         self.phase = Phase.LOAD
         self.next_checkpoint_ns = first_checkpoint_ns
-        self._left: Floats = np.zeros(members.gpus.shape)
+        self._left: Floats = np.zeros(members.gpus.shape)  # seconds of compute at full clock
+        self._ready = np.zeros(members.gpus.shape, dtype=np.bool_)
         storage.request(fs.READ, members.hosts, FIRST_LOAD * mix.load_bytes)
 
     def step(self, now_ns: int, dt: float, gpus: Gpus) -> None:
@@ -79,12 +103,8 @@ class JobRun:
         self._storage.request(fs.READ, self.members.hosts, self._mix.load_bytes)  # the next iteration's data
 
     def _train(self, now_ns: int, dt: float, gpus: Gpus) -> None:
-        clock = gpus.clock[self.members.gpus]
-        computing = np.clip(self._left / clock, 0.0, dt)
-        self._left -= dt * clock
-        gpus.spent[self.members.gpus, COMPUTE] += computing
-        gpus.spent[self.members.gpus, SPIN] += dt - computing
-        if not self._rings.step(self._left <= 0.0):
+        _work(dt, self.members.gpus, gpus.stuck, gpus.thermal, self._left, gpus.spent, self._ready)
+        if not self._rings.step(self._ready):
             return
         self.record.iterations += 1
         if now_ns >= self.next_checkpoint_ns:

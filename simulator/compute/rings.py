@@ -5,12 +5,37 @@ ahead of its predecessor by the send window only (NCCL's buffers and the model's
 """
 
 import numpy as np
+from numba import njit
 
 from simulator.fabric.routing import Routes
-from simulator.fabric.state import Fabric, Flags, Floats, Ints
+from simulator.fabric.state import Fabric, Flags, Floats, Flows, Ints
 from simulator.layout import Layout
 
+COMPLETE_BYTES = 64.0  # rounding: sums of a few thousand steps
 QUEUE_PAIRS = 4  # NCCL_IB_QPS_PER_CONNECTION: each takes another spine
+
+
+@njit(cache=True)  # type: ignore[untyped-decorator]  # numba has no types
+def _release(flows: Flows, rows: Ints, released: Floats, ready: Flags, size: float, window: float) -> bool:
+    members, rails, pairs = rows.shape
+    received = np.zeros((members, rails))
+    complete = True
+    for i in range(members):
+        for rail in range(rails):
+            for pair in range(pairs):
+                received[i, rail] += flows.delivered[rows[i, rail, pair]]
+            complete = complete and received[i, rail] >= size - COMPLETE_BYTES
+    if complete:
+        return True
+    for i in range(members):
+        for rail in range(rails):
+            more = min(size, received[i - 1, rail] + window) - released[i, rail]
+            if not ready[i, rail] or more <= 0.0:
+                continue
+            released[i, rail] += more
+            for pair in range(pairs):
+                flows.backlog[rows[i, rail, pair]] += more / pairs
+    return False
 
 
 class Rings:
@@ -46,16 +71,7 @@ class Rings:
 
     def step(self, ready: Flags) -> bool:
         """Lets the members ``ready`` [n, R] send what they may; True once everybody has received everything."""
-        flows = self._fabric.flows
-        received = flows.delivered[self.rows].sum(axis=2)
-        if (received >= self._size - 64.0).all():
-            return True
-        allowed = np.minimum(self._size, np.roll(received, 1, axis=0) + self._window)
-        more = np.where(ready, np.maximum(0.0, allowed - self._released), 0.0)
-        if more.any():
-            flows.backlog[self.rows] += (more / QUEUE_PAIRS)[:, :, None]
-            self._released += more
-        return False
+        return bool(_release(self._fabric.flows, self.rows, self._released, ready, self._size, self._window))
 
     def close(self) -> None:
         self._fabric.remove_flows(self.rows.ravel())

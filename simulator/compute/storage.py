@@ -37,6 +37,7 @@ class Storage:
         self.target_bytes, self.target_seconds = np.zeros((2, targets)), np.zeros((2, targets))
         self.host_bytes, self.host_seconds = np.zeros((2, hosts)), np.zeros((2, hosts))
         self.depth = np.zeros(targets)
+        self._busy = False
         self.used = rng.uniform(0.35, 0.5, targets) * CAPACITY_BYTES
 
     def request(self, kind: int, hosts: list[int], each: float) -> None:
@@ -55,10 +56,11 @@ class Storage:
     def share(self) -> None:
         """Sets what each client may move in the next step."""
         flows = self._fabric.flows
-        waiting = flows.backlog[self.rows] > 0.0
-        clients = waiting.sum(axis=(0, 1))
-        if not clients.any():
+        waiting = flows.backlog[self.rows] > 0.5
+        self._busy = self._busy or bool(waiting.any())
+        if not self._busy:
             return
+        clients = waiting.sum(axis=(0, 1))
         jitter = self._rng.normal(1.0, 0.02, len(self.speed))
         limit = np.broadcast_to(TARGET_BYTES_PER_S * self.speed * jitter / np.maximum(1, clients), waiting.shape).copy()
         limit[WRITE] = np.minimum(limit[WRITE], self.client_speed[:, None] / len(self.speed))
@@ -67,18 +69,19 @@ class Storage:
     def count(self, dt: float) -> None:
         """Adds what the last step delivered, and how long RPCs waited (Little: time in the system = queue x dt)."""
         flows = self._fabric.flows
-        delivered = flows.delivered[self.rows]
-        if not delivered.any() and not self.depth.any():
+        if not self._busy:
             return
+        delivered = flows.delivered[self.rows]
         moved = delivered - self._delivered
         self._delivered = delivered
-        queue = np.minimum(RPCS_IN_FLIGHT, (flows.backlog[self.rows] + moved * 0.5) / RPC_BYTES)
+        queue = np.minimum(RPCS_IN_FLIGHT, np.floor(flows.backlog[self.rows] + moved * 0.5) / RPC_BYTES)
         self.target_bytes += moved.sum(axis=1)
         self.host_bytes += moved.sum(axis=2)
         self.target_seconds += queue.sum(axis=1) * dt
         self.host_seconds += queue.sum(axis=2) * dt
         self.depth = queue.sum(axis=(0, 1))
         self.used += moved[WRITE].sum(axis=0)
+        self._busy = bool(moved.any() or self.depth.any())
 
 
 def _flows(layout: Layout, fabric: Fabric) -> Ints:
