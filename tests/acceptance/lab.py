@@ -168,9 +168,11 @@ class Lab:
             settings["bus"] = {"kind": "kafka", "kafka": {"bootstrap": [self.kafka.address]}}
         else:
             settings.pop("bus", None)
-        receivers: list[dict[str, Any]] = [{"name": "alertmanager", "alertmanager": {"url": self.alertmanager.url}}]
+        receivers: list[dict[str, Any]] = [
+            {"name": "alertmanager", "type": "alertmanager", "url": self.alertmanager.url}
+        ]
         if self._webhook_url:
-            receivers.append({"name": "webhook", "webhook": {"url": self._webhook_url}})
+            receivers.append({"name": "webhook", "type": "webhook", "url": self._webhook_url})
         settings["alerting"] = {"receivers": receivers}
         settings["api"] = {"port": self.api_port}
         self.settings_file.write_text(yaml.safe_dump(settings, sort_keys=False))

@@ -1,0 +1,168 @@
+"""``make crash``: each stage is killed at random moments, and nothing that was acknowledged may be lost.
+
+On each engine, 20 times: ``kill -9`` of ingest, analytics or alerts at a random moment while a fault is on, and a new
+start. At the end the books must balance: analytics has taken every sample that the bus acknowledged exactly once, no
+collection is missing between two that arrived, and each incident was paged once.
+"""
+
+import asyncio
+import json
+import random
+import sys
+import time
+from collections import Counter, defaultdict
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from fabricscope.settings import load_settings
+from telemetry import topics
+from telemetry.bus.open import open_bus
+from telemetry.codec import BatchDecoder
+from tests.acceptance.lab import Engine, Lab, lab_folder
+from tests.servers.webhook import WebhookServer
+
+KILLS = 20
+VICTIMS = ("ingest", "analytics", "alerts")
+SPEED = 4.0
+PAUSE_S = (0.5, 4.0)  # wall time between a start and the next kill
+SETTLE_S = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class OnTheBus:
+    """What the bus holds. holes: collections that are missing between two of the same collector's life."""
+
+    samples: int
+    duplicates: int
+    collections: int
+    holes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Books:
+    """The whole balance of one engine's run."""
+
+    engine: str
+    kills: dict[str, int]
+    bus: OnTheBus
+    taken: int
+    balance: int
+    incidents: int
+    pages_most: int
+    alerts: int
+
+    @property
+    def lost(self) -> int:
+        """Acknowledged samples that analytics did not take, or took twice (negative)."""
+        return self.bus.samples - self.taken
+
+    @property
+    def passed(self) -> bool:
+        whole = self.lost == 0 and self.balance == 0 and self.bus.holes == 0
+        return whole and self.incidents >= 1 and self.pages_most == 1 and self.alerts == self.incidents
+
+
+def run(engine: Engine, console: Console, seed: int = 1) -> Books:
+    """One life with all kills, then the audit."""
+    dice = random.Random(seed)
+    kills: Counter[str] = Counter()
+    webhook = WebhookServer()
+    webhook.start()
+    with lab_folder(f"crash-{engine}") as folder:
+        lab = Lab(folder, engine, speed=SPEED, interval_s=4.0, address_offset=3, webhook_url=webhook.url)
+        with lab:
+            lab.inject("slow-receiver", 3600.0)
+            for number in range(KILLS):
+                victim = VICTIMS[number] if number < len(VICTIMS) else dice.choice(VICTIMS)
+                time.sleep(dice.uniform(*PAUSE_S))
+                lab.stages[victim].kill()
+                lab.stages[victim].start()
+                kills[victim] += 1
+                console.print(f"{engine}: kill {number + 1} of {KILLS}: {victim}")
+            lab.wait_for(lambda: bool(webhook.taken), "the page", SETTLE_S)
+            lab.stages["ingest"].stop()
+            bus = asyncio.run(_read_bus(lab.settings_file))
+            lab.wait_for(lambda: _taken(lab)[0] >= bus.samples, "analytics to take everything", SETTLE_S)
+            taken, balance = _taken(lab)
+            firing = {one["id"] for one in lab.incidents() if one["fired_ns"] and one["severity"] != "info"}
+            shown = [alert["labels"]["incident_id"] for alert in lab.alertmanager.alerts()]
+            pages = _pages(webhook)
+    webhook.stop()
+    return Books(engine, dict(kills), bus, taken, balance, len(firing), max(pages.values(), default=0), len(shown))
+
+
+async def _read_bus(settings_file: Path) -> OnTheBus:
+    """Every collection on the bus, counted once, and what is missing between them."""
+    bus = open_bus(load_settings(settings_file).bus)
+    await bus.start()
+    reader, decoder = bus.consume([topics.SAMPLES], {}), BatchDecoder()
+    sizes: dict[tuple[str, int, int], int] = {}
+    duplicates = 0
+    while not await reader.at_end():
+        for record in await reader.poll():
+            assert record.value is not None
+            batch = decoder.decode(record.value, record.headers)
+            identity = (batch.table.target, batch.collection.epoch_ns, batch.collection.seq)
+            duplicates += len(batch) if identity in sizes else 0
+            sizes[identity] = len(batch)
+    await reader.stop()
+    await bus.stop()
+    lives: dict[tuple[str, int], list[int]] = defaultdict(list)
+    for target, epoch_ns, seq in sizes:
+        lives[target, epoch_ns].append(seq)
+    holes = sum(max(seqs) - min(seqs) + 1 - len(seqs) for seqs in lives.values())
+    return OnTheBus(sum(sizes.values()), duplicates, len(sizes), holes)
+
+
+def _taken(lab: Lab) -> tuple[int, int]:
+    """Samples that analytics has taken once, and the balance of its ledger."""
+    for stage in lab.api("/api/v1/ledger") or ():
+        if stage["stage"] == "analytics":
+            return stage["samples_in"] - stage["deduplicated"], stage["balance"]
+    return -1, -1
+
+
+def _pages(webhook: WebhookServer) -> Counter[str]:
+    """Firing notifications that were taken, by incident."""
+    pages: Counter[str] = Counter()
+    for request in webhook.taken:
+        body = json.loads(request.body)
+        if body["status"] == "firing":
+            pages[body["alerts"][0]["labels"]["incident_id"]] += 1
+    return pages
+
+
+def table(books: list[Books]) -> Table:
+    drawn = Table(title=f"{KILLS} kills an engine: what was acknowledged, what was lost, who was paged")
+    for heading in (
+        "bus",
+        "kills",
+        "acknowledged samples",
+        "lost",
+        "ledger balance",
+        "holes",
+        "incidents",
+        "pages an incident",
+        "",
+    ):
+        drawn.add_column(heading, justify="right")
+    for one in books:
+        kills = ", ".join(f"{name} {n}" for name, n in sorted(one.kills.items()))
+        numbers = (one.bus.samples, one.lost, one.balance, one.bus.holes, one.incidents, one.pages_most)
+        drawn.add_row(one.engine, kills, *map(str, numbers), "ok" if one.passed else "FAIL")
+    return drawn
+
+
+def main() -> None:
+    console = Console()
+    engines: tuple[Engine, ...] = ("embedded", "kafka")
+    books = [run(engine, console) for engine in engines]
+    console.print(table(books))
+    sys.exit(not all(one.passed for one in books))
+
+
+if __name__ == "__main__":
+    main()
