@@ -33,7 +33,7 @@ class Members(NamedTuple):
     gpus: NDArray[np.int64]
 
 
-@njit(cache=True)  # type: ignore[untyped-decorator]  # numba has no types
+@njit(cache=True)
 def _work(
     dt: float,
     gpus: NDArray[np.int64],

@@ -15,7 +15,7 @@ COMPLETE_BYTES = 64.0  # rounding: sums of a few thousand steps
 QUEUE_PAIRS = 4  # NCCL_IB_QPS_PER_CONNECTION: each takes another spine
 
 
-@njit(cache=True)  # type: ignore[untyped-decorator]  # numba has no types
+@njit(cache=True)
 def _release(flows: Flows, rows: Ints, released: Floats, ready: Flags, size: float, window: float) -> bool:
     members, rails, pairs = rows.shape
     received = np.zeros((members, rails))

@@ -1,0 +1,32 @@
+"""Everything that can be broken, by name: ``FAULTS`` maps the names of the command line and of schedules to classes."""
+
+from simulator.faults.base import Fault
+from simulator.faults.cables import DirtyOptic, LinkDown, LinkFlap, SpeedDowngrade
+from simulator.faults.congestion import Incast, SlowReceiver
+from simulator.faults.gpus import GpuThermalThrottle, StragglerGpu, Xid
+from simulator.faults.power import PlannedRebootWave, RackPowerLoss
+from simulator.faults.storage import LateCheckpoint, SlowStorageTarget
+from simulator.faults.switches import SpineDown, SwitchReboot
+from simulator.faults.telemetry import ExporterFrozen
+
+FAULTS: dict[str, type[Fault]] = {
+    fault.name: fault
+    for fault in (
+        SlowReceiver,
+        Incast,
+        DirtyOptic,
+        LinkDown,
+        LinkFlap,
+        SpeedDowngrade,
+        SpineDown,
+        SwitchReboot,
+        GpuThermalThrottle,
+        Xid,
+        StragglerGpu,
+        SlowStorageTarget,
+        LateCheckpoint,
+        ExporterFrozen,
+        RackPowerLoss,
+        PlannedRebootWave,
+    )
+}

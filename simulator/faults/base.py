@@ -1,0 +1,78 @@
+"""What every fault is: something that begins, acts in every step, and ends, with one known cause."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import ClassVar, TypeVar
+
+import numpy as np
+
+from simulator.machine import Machine
+from telemetry.errors import ConfigError
+from telemetry.incidents import IncidentKind
+from telemetry.objects import ObjectRef
+
+T = TypeVar("T")
+
+
+class Fault(ABC):
+    """A fault of one machine. ``target`` names what breaks; '' lets the seeded generator choose when it begins.
+
+    lasts_s: how long it takes by nature, 0: until somebody ends it.
+    """
+
+    name: ClassVar[str]
+    kind: ClassVar[IncidentKind]
+    target_form: ClassVar[str]
+    planned: ClassVar[bool] = False
+    lasts_s: ClassVar[float] = 0.0
+
+    def __init__(self, machine: Machine, rng: np.random.Generator, target: str = "") -> None:
+        self.machine, self.rng, self.target = machine, rng, target
+
+    @property
+    @abstractmethod
+    def root(self) -> ObjectRef:
+        """The cause that should be named; known once it has begun."""
+
+    @property
+    def reach(self) -> tuple[str, ...]:
+        """Hosts that suffer directly."""
+        return ()
+
+    @abstractmethod
+    def begin(self) -> None:
+        """Chooses the target and breaks it; ConfigError when the target does not exist."""
+
+    def step(self, elapsed_s: float) -> None:
+        """Called before every step while it lasts; ``elapsed_s`` since it began."""
+        return
+
+    @abstractmethod
+    def end(self) -> None:
+        """Repairs what it broke."""
+
+    def choose(self, among: Sequence[T], names: Sequence[str]) -> T:
+        """The member of ``among`` that the target names, or a random one."""
+        if not self.target:
+            return among[int(self.rng.integers(len(among)))]
+        if self.target not in names:
+            raise ConfigError(f"{self.name}: no target {self.target!r}, expected {self.target_form} such as {names[0]}")
+        return among[list(names).index(self.target)]
+
+    def choose_nic(self) -> int:
+        """Position of a host NIC (``node3/mlx5_2``)."""
+        layout = self.machine.layout
+        hosts = set(layout.hosts)
+        nics = [i for i, nic in enumerate(layout.nics) if nic.device in hosts]
+        return self.choose(nics, [f"{layout.nics[i].device}/{layout.nics[i].name}" for i in nics])
+
+    def choose_gpu(self) -> int:
+        """Position of a GPU, by index (``node3/4``) or UUID (``node3/GPU-…``)."""
+        layout = self.machine.layout
+        host, _, which = self.target.partition("/")
+        names = [f"{g.device}/{g.uuid}" for g in layout.gpus]
+        if which.isdigit():
+            self.target = next(
+                (f"{g.device}/{g.uuid}" for g in layout.gpus if (g.device, str(g.index)) == (host, which)), "?"
+            )
+        return self.choose(range(len(layout.gpus)), names)

@@ -1,0 +1,68 @@
+"""Faults of one GPU."""
+
+from simulator.faults.base import Fault
+from telemetry.incidents import IncidentKind
+from telemetry.objects import ObjectRef, gpu
+
+
+class _OnGpu(Fault):
+    target_form = "host/index or host/UUID"
+    gpu = -1
+
+    @property
+    def root(self) -> ObjectRef:
+        unit = self.machine.layout.gpus[self.gpu]
+        return gpu(unit.device, unit.uuid)
+
+    @property
+    def reach(self) -> tuple[str, ...]:
+        return (self.machine.layout.gpus[self.gpu].device,)
+
+
+class StragglerGpu(_OnGpu):
+    """The clock sticks below the others' without any throttle reason: the GPU works all the time, its peers wait."""
+
+    name = "straggler-gpu"
+    kind = IncidentKind.STRAGGLER
+    CLOCK = 0.55
+
+    def begin(self) -> None:
+        self.gpu = self.choose_gpu()
+        self.machine.gpus.stuck[self.gpu] = self.CLOCK
+
+    def end(self) -> None:
+        self.machine.gpus.stuck[self.gpu] = 1.0
+
+
+class GpuThermalThrottle(_OnGpu):
+    """The heat sink lost contact: the GPU reaches its slowdown temperature and the driver lowers its clock."""
+
+    name = "gpu-thermal-throttle"
+    kind = IncidentKind.GPU_FAULT
+    RESISTANCE = 3.0
+
+    def begin(self) -> None:
+        self.gpu = self.choose_gpu()
+        self.machine.gpus.cooling[self.gpu] = self.RESISTANCE
+
+    def end(self) -> None:
+        self.machine.gpus.cooling[self.gpu] = 1.0
+
+
+class Xid(_OnGpu):
+    """XID 79: the GPU falls off the bus. Its series vanish, its job dies, its host takes no further job."""
+
+    name = "xid"
+    kind = IncidentKind.GPU_FAULT
+    CODE = 79
+
+    def begin(self) -> None:
+        self.gpu = self.choose_gpu()
+        self.machine.drain(self.machine.layout.gpus[self.gpu].device, True)
+        self.machine.lose_gpu(self.gpu, self.CODE)
+
+    def end(self) -> None:
+        host = self.machine.layout.gpus[self.gpu].device
+        self.machine.drain(host, False)
+        self.machine.power([host], False, "lost its host")
+        self.machine.power([host], True, "")

@@ -1,0 +1,91 @@
+"""Faults of many hosts at once: a rack without power, and a wave of planned reboots."""
+
+from simulator.faults.base import Fault
+from telemetry.changes import Change, ChangeKind
+from telemetry.incidents import IncidentKind
+from telemetry.objects import ObjectKind, ObjectRef, device
+from telemetry.topology import Role
+
+
+class _OnRack(Fault):
+    target_form = "rack"
+    rack = ""
+
+    def choose_rack(self) -> list[str]:
+        """The hosts of the rack that the target names, or of a random one."""
+        hosts = [d for d in self.machine.layout.devices if d.role is Role.HOST]
+        racks = sorted({d.rack for d in hosts}, key=lambda name: (len(name), name))
+        self.rack = self.choose(racks, racks)
+        return [d.name for d in hosts if d.rack == self.rack]
+
+
+class RackPowerLoss(_OnRack):
+    """A rack loses both feeds: its hosts vanish, their leaf ports go dark, their jobs die."""
+
+    name = "rack-power-loss"
+    kind = IncidentKind.RACK_POWER
+    hosts: tuple[str, ...] = ()
+
+    @property
+    def root(self) -> ObjectRef:
+        return ObjectRef(ObjectKind.RACK, self.rack)
+
+    @property
+    def reach(self) -> tuple[str, ...]:
+        return self.hosts
+
+    def begin(self) -> None:
+        self.hosts = tuple(self.choose_rack())
+        for host in self.hosts:
+            self.machine.drain(host, True)
+        self.machine.power(list(self.hosts), False, "lost power")
+
+    def end(self) -> None:
+        self.machine.power(list(self.hosts), True, "")
+        for host in self.hosts:
+            self.machine.drain(host, False)
+
+
+class PlannedRebootWave(_OnRack):
+    """Announced maintenance: the hosts of a rack are drained and rebooted one after the other."""
+
+    name = "planned-reboot-wave"
+    kind = IncidentKind.DEVICE_REBOOTED
+    planned = True
+    lasts_s = 120.0
+    FIRST_S, EVERY_S, OFF_S = 5.0, 12.0, 20.0
+    hosts: tuple[str, ...] = ()
+
+    @property
+    def root(self) -> ObjectRef:
+        return device(self.hosts[0])
+
+    @property
+    def reach(self) -> tuple[str, ...]:
+        return self.hosts
+
+    def begin(self) -> None:
+        self.hosts = tuple(self.choose_rack())
+        self._off: set[str] = set()
+        machine, now_ns = self.machine, self.machine.now_ns
+        ends_ns = now_ns + int(self.lasts_s * 1e9)
+        what = (self.root, *(device(host) for host in self.hosts[1:]))
+        summary = f"Firmware update of rack {self.rack}: reboot one host after the other"
+        machine.jobs.changes.append(
+            Change(f"maintenance/{self.rack}/{now_ns}", ChangeKind.MAINTENANCE, what, now_ns, ends_ns, "carol", summary)
+        )
+        for host in self.hosts:
+            machine.drain(host, True)
+            machine.stop_jobs(host, "stopped for maintenance")
+
+    def step(self, elapsed_s: float) -> None:
+        for k, host in enumerate(self.hosts):
+            off = 0.0 <= elapsed_s - self.FIRST_S - k * self.EVERY_S < self.OFF_S
+            if off != (host in self._off):
+                (self._off.add if off else self._off.discard)(host)
+                self.machine.power([host], not off, "stopped for maintenance")
+
+    def end(self) -> None:
+        self.machine.power(sorted(self._off), True, "")
+        for host in self.hosts:
+            self.machine.drain(host, False)

@@ -1,0 +1,62 @@
+"""Faults of the file system and of what writes to it."""
+
+from simulator.faults.base import Fault
+from telemetry.incidents import IncidentKind
+from telemetry.objects import ObjectRef, job, storage_target
+
+
+class SlowStorageTarget(Fault):
+    """A storage target serves a small part of its rated throughput (a RAID rebuild): striped files wait for it."""
+
+    name = "slow-storage-target"
+    kind = IncidentKind.SLOW_STORAGE
+    target_form = "file system/target"
+    SPEED = 0.06
+    index = -1
+
+    @property
+    def root(self) -> ObjectRef:
+        layout = self.machine.layout
+        return storage_target(layout.filesystem, layout.targets[self.index].name)
+
+    def begin(self) -> None:
+        layout = self.machine.layout
+        names = [f"{layout.filesystem}/{t.name}" for t in layout.targets]
+        self.index = self.choose(range(len(names)), names)
+        self.machine.storage.speed[self.index] = self.SPEED
+
+    def end(self) -> None:
+        self.machine.storage.speed[self.index] = 1.0
+
+
+class LateCheckpoint(Fault):
+    """A checkpoint is due and one host writes its part at a trickle (lock contention): the job waits for it."""
+
+    name = "late-checkpoint"
+    kind = IncidentKind.UNEXPLAINED  # no storage target is slow: what is left is the job itself
+    target_form = "host"
+    BYTES_PER_S = 0.1e9
+    SOON_S = 5.0
+    host = -1
+    job_id = ""
+
+    @property
+    def root(self) -> ObjectRef:
+        return job(self.job_id)
+
+    @property
+    def reach(self) -> tuple[str, ...]:
+        return (self.machine.layout.hosts[self.host],)
+
+    def begin(self) -> None:
+        hosts = self.machine.layout.hosts
+        self.host = self.choose(range(len(hosts)), hosts)
+        self.machine.storage.client_speed[self.host] = self.BYTES_PER_S
+        for run in self.machine.jobs.running:
+            if self.host in run.members.hosts:
+                self.job_id = run.record.job_id
+                soon_ns = self.machine.now_ns + int(self.SOON_S * 1e9)
+                run.next_checkpoint_ns = min(run.next_checkpoint_ns, soon_ns)
+
+    def end(self) -> None:
+        self.machine.storage.client_speed[self.host] = float("inf")

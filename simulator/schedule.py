@@ -1,0 +1,82 @@
+"""Fault schedules: ``slow-receiver@30s+60s:node3/mlx5_2`` on the command line, or a list in a YAML file."""
+
+import re
+from pathlib import Path
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+
+from simulator.faults import FAULTS
+from telemetry.errors import ConfigError
+
+_FORM = re.compile(r"(?P<fault>[a-z-]+)@(?P<at>[0-9.]+)s(?:\+(?P<lasts>[0-9.]+)s)?(?::(?P<target>.+))?")
+FILE_BYTES_MAX = 1 << 20
+
+
+class ScheduledFault(BaseModel):
+    """One fault of a schedule. Times are seconds: ``at_s`` since the plant's start, ``lasts_s`` 0 for its natural length."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    fault: str = Field(description="a name of simulator.faults.FAULTS")
+    at_s: float = Field(0.0, ge=0, allow_inf_nan=False)
+    lasts_s: float = Field(0.0, ge=0, allow_inf_nan=False)
+    target: str = Field("", description="what breaks; empty: chosen by the seed")
+
+    @field_validator("fault")
+    @classmethod
+    def _known(cls, name: str) -> str:
+        if name not in FAULTS:
+            raise ValueError(f"no fault {name!r}, expected one of {', '.join(FAULTS)}")
+        return name
+
+
+def parse_fault(text: str) -> ScheduledFault:
+    """The command line's form: ``name@at``, then ``+length`` and ``:target`` if wanted.
+
+    >>> parse_fault("slow-receiver@30s+60s:node3/mlx5_2")
+    ScheduledFault(fault='slow-receiver', at_s=30.0, lasts_s=60.0, target='node3/mlx5_2')
+    """
+    match = _FORM.fullmatch(text)
+    if match is None:
+        raise ConfigError(f"fault {text!r}: expected name@30s, name@30s+60s or name@30s+60s:target")
+    try:
+        return ScheduledFault(
+            fault=match["fault"],
+            at_s=float(match["at"]),
+            lasts_s=float(match["lasts"] or 0.0),
+            target=match["target"] or "",
+        )
+    except ValueError as error:
+        raise ConfigError(f"fault {text!r}: {_first(error)}") from error
+
+
+def read_schedule(path: Path) -> list[ScheduledFault]:
+    """A YAML list of faults::
+
+    - {fault: slow-receiver, at_s: 30, lasts_s: 60, target: node3/mlx5_2}
+    - {fault: spine-down, at_s: 180}
+    """
+    if path.stat().st_size > FILE_BYTES_MAX:
+        raise ConfigError(f"{path}: a schedule of more than {FILE_BYTES_MAX} bytes")
+    try:
+        entries = yaml.load(path.read_bytes(), yaml.CSafeLoader)
+    except yaml.YAMLError as error:
+        raise ConfigError(f"{path}: {error}") from error
+    if not isinstance(entries, list):
+        raise ConfigError(f"{path}: expected a list of faults")
+    faults = []
+    for number, entry in enumerate(entries, 1):
+        try:
+            faults.append(ScheduledFault.model_validate(entry))
+        except ValidationError as error:
+            raise ConfigError(f"{path}: fault {number}: {_first(error)}") from error
+    return faults
+
+
+def _first(error: ValueError) -> str:
+    if not isinstance(error, ValidationError):
+        return str(error)
+    problem = error.errors()[0]
+    where = ".".join(map(str, problem["loc"]))
+    return f"{where}: {problem['msg']}"
