@@ -30,7 +30,9 @@ def configure_logs(level: LogLevel, form: LogFormat) -> None:
             structlog.processors.format_exc_info,
             renderer,
         ],
-        wrapper_class=structlog.make_filtering_bound_logger(logging.getLevelName(level.value.upper().replace("WARN", "WARNING"))),
+        wrapper_class=structlog.make_filtering_bound_logger(
+            logging.getLevelName(level.value.upper().replace("WARN", "WARNING"))
+        ),
         logger_factory=structlog.PrintLoggerFactory(sys.stderr),
         cache_logger_on_first_use=True,
     )

@@ -51,4 +51,6 @@ async def _wait_for(config_file: Path, simulator: Child) -> None:
             while not config_file.exists():  # noqa: ASYNC110  # written by another process
                 await asyncio.sleep(0.1)
     except TimeoutError:
-        raise Unavailable(f"the simulator did not start in {SIMULATOR_START_S:.0f} s: see {simulator.log_path}") from None
+        raise Unavailable(
+            f"the simulator did not start in {SIMULATOR_START_S:.0f} s: see {simulator.log_path}"
+        ) from None

@@ -4,13 +4,13 @@ import os
 from pathlib import Path
 from typing import Any
 
-from alerts.config import AlertingConfig
-from export.remote_write.config import RemoteWriteConfig
 from ingest.config import IngestConfig
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
+from alerts.config import AlertingConfig
 from analytics.config import AnalyticsConfig
+from export.remote_write.config import RemoteWriteConfig
 from fabricscope.api.config import ApiConfig
 from fabricscope.marked_yaml import load_marked, locate
 from recordings.config import RecordingConfig

@@ -9,19 +9,19 @@ from enum import StrEnum
 from typing import Protocol
 
 import structlog
+from export.service import ExportService
+from prometheus_client import start_http_server
+
 from alerts.service import AlertsService
 from analytics.service import AnalyticsService
-from export.service import ExportService
-from ingest.service import IngestService
-from prometheus_client import start_http_server
-from telemetry.bus.open import open_bus
-
 from fabricscope.api.service import ApiService
 from fabricscope.settings import Settings
 from fabricscope.supervisor import parent_is_gone
 from fabricscope.version import VERSION
+from ingest.service import IngestService
 from recordings.service import RecorderService
 from telemetry.bus.base import Bus
+from telemetry.bus.open import open_bus
 
 log = structlog.get_logger()
 

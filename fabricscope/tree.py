@@ -33,7 +33,9 @@ async def run_tree(config_file: Path, first: Sequence[Child] = ()) -> None:
         for child in children:
             await child.start()
         await bus.start()
-        console.print(f"NOC page and API: [bold]http://{settings.api.host}:{settings.api.port}[/]   (Ctrl-C stops everything)")
+        console.print(
+            f"NOC page and API: [bold]http://{settings.api.host}:{settings.api.port}[/]   (Ctrl-C stops everything)"
+        )
         watching = asyncio.create_task(print_incidents(bus, console))
         await stopping.wait()
         watching.cancel()

@@ -13,6 +13,7 @@ is complete, so that what it names is whole. A slice ``000000/`` holds, in the o
 import hashlib
 import os
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -71,6 +72,7 @@ class Slice(BaseModel):
 class Manifest(BaseModel):
     """The whole recording. offsets: the next record to take from the bus, by ``topic/partition``.
 
+    analytics: the settings of the analytics engine that watched the same telemetry: a replay uses them.
     gaps: records that retention had taken before they could be recorded, in words.
     """
 
@@ -79,6 +81,7 @@ class Manifest(BaseModel):
     version: int = VERSION
     cluster: str = ""
     program: str = ""
+    analytics: dict[str, Any] = {}
     slices: tuple[Slice, ...] = ()
     offsets: dict[str, int] = {}
     gaps: tuple[str, ...] = ()

@@ -23,13 +23,13 @@ _KIND_OF = {topics.TOPOLOGY.name: "topology", topics.CHANGES.name: "change"}
 class RecorderService:
     """Records until stopped; what was gathered is on the disk when ``stop`` returns.
 
-    cluster, program: written into the manifest of a new recording.
+    new: the manifest that a new recording begins with; ``new.offsets`` say from where it reads.
     """
 
-    def __init__(self, config: RecordingConfig, bus: Bus, *, cluster: str = "", program: str = "") -> None:
+    def __init__(self, config: RecordingConfig, bus: Bus, new: Manifest) -> None:
         self._config = config
         self._bus = bus
-        self._new = Manifest(cluster=cluster, program=program)
+        self._new = new
         self._decoder = BatchDecoder()
         self._writer: RecordingWriter | None = None
         self._offsets: Offsets = {}

@@ -33,7 +33,10 @@ def _describe(model: type[BaseModel], depth: int) -> list[str]:
         elif isinstance(entry.default, BaseModel):
             lines += [f"{indent}{key}:", *_describe(inside, depth + 1)]
         else:  # optional, or a list: shown as an example that is commented out
-            lines += [f"{indent}# {key}:", *(f"{indent}#{line[len(indent) :]}" for line in _describe(inside, depth + 1))]
+            lines += [
+                f"{indent}# {key}:",
+                *(f"{indent}#{line[len(indent) :]}" for line in _describe(inside, depth + 1)),
+            ]
     return lines
 
 

@@ -7,5 +7,7 @@ import typer
 
 ConfigFile = Annotated[
     Path | None,
-    typer.Option("--config.file", envvar="FABRICSCOPE_CONFIG_FILE", help="Settings, YAML. See `fabricscope config print`."),
+    typer.Option(
+        "--config.file", envvar="FABRICSCOPE_CONFIG_FILE", help="Settings, YAML. See `fabricscope config print`."
+    ),
 ]

@@ -17,8 +17,12 @@ def register(app: typer.Typer) -> None:
 
 def run(
     config_file: ConfigFile = None,
-    fault: Annotated[str, typer.Option(help="Practice: the fault to inject, see `fabricscope simulate --help`.")] = "slow-receiver@20s",
-    data_dir: Annotated[Path, typer.Option(help="Practice: where its files go; emptied at start.")] = Path("data/practice"),
+    fault: Annotated[
+        str, typer.Option(help="Practice: the fault to inject, see `fabricscope simulate --help`.")
+    ] = "slow-receiver@20s",
+    data_dir: Annotated[Path, typer.Option(help="Practice: where its files go; emptied at start.")] = Path(
+        "data/practice"
+    ),
 ) -> None:
     """Run all stages on one machine. Without --config.file, practise on a simulated fabric with one fault."""
     asyncio.run(run_tree(config_file) if config_file else practise(fault, data_dir))
