@@ -92,6 +92,23 @@ async def let_go(*works: Coroutine[Any, Any, object], seconds: float) -> None:
         task.cancel()
 
 
+class Closing:
+    """Clients that are being closed while nobody has time to wait for them."""
+
+    def __init__(self) -> None:
+        self._tasks: set[asyncio.Future[Any]] = set()
+
+    def soon(self, work: Coroutine[Any, Any, object]) -> None:
+        task = asyncio.ensure_future(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        task.add_done_callback(_look_away)
+
+    async def wait(self, seconds: float) -> None:
+        if self._tasks:
+            await asyncio.wait(self._tasks, timeout=seconds)
+
+
 async def discard_consumer(client: Any) -> None:
     """Closes an aiokafka consumer in a bounded time."""
     await let_go(client.stop(), seconds=0.5)

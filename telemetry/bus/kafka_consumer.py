@@ -15,7 +15,7 @@ from aiokafka.errors import OffsetOutOfRangeError
 
 from telemetry.bus.base import Gap, Offsets, Record
 from telemetry.bus.config import KafkaConfig
-from telemetry.bus.kafka_client import connection_settings, discard_consumer, waits, within
+from telemetry.bus.kafka_client import Closing, connection_settings, discard_consumer, waits, within
 from telemetry.bus.kafka_topics import RECORD_BYTES_MAX, ensure_topics, wrong_partitions
 from telemetry.bus.metrics import CONSUMED, GAPS, REBUILDS
 from telemetry.errors import ConfigError
@@ -35,9 +35,10 @@ class KafkaConsumption:
         self._client: Any = None
         self._connected = asyncio.Event()
         self._wrong: ConfigError | None = None
-        self._progress_at = time.monotonic()
-        self._polled = False
+        self._hungry_since: float | None = None  # polls bring nothing since then
+        self._answered_at = time.monotonic()
         self._task: asyncio.Task[None] | None = None
+        self._closing = Closing()
         self.trouble: str | None = "not connected yet"
         self.stopped = False
 
@@ -48,16 +49,16 @@ class KafkaConsumption:
             raise self._wrong
         if client is None:
             return []
-        self._polled = True
+        self._hungry_since = self._hungry_since or time.monotonic()
         wait_ms = max(0, int((deadline - time.monotonic()) * 1000))
         try:
-            async with asyncio.timeout(wait_s + _ANSWER_S):
+            async with asyncio.timeout(deadline - time.monotonic() + _ANSWER_S):
                 found = await client.getmany(timeout_ms=wait_ms, max_records=records_max)
         except OffsetOutOfRangeError as error:
             await self._step_over(client, next(iter(error.args[0])))
             return []
         except Exception as error:  # whatever the client raises, a new one is the remedy
-            await self._drop(client, type(error).__name__)
+            self._drop(client, type(error).__name__)
             return []
         return self._records(found)
 
@@ -73,16 +74,15 @@ class KafkaConsumption:
             self._positions[topic, partition] = messages[-1].offset + 1
             CONSUMED.labels(topic).inc(len(messages))
         if records:
-            self._progress_at = time.monotonic()
+            self._hungry_since = None
         return records
 
     async def _step_over(self, client: Any, place: TopicPartition) -> None:
         """Raises Gap and reads on behind it; reconnects when the broker does not say where that is."""
         try:
-            begin = (await within(_ANSWER_S, client.beginning_offsets([place])))[place]
-            end = (await within(_ANSWER_S, client.end_offsets([place])))[place]
+            begin, end = await within(_ANSWER_S, _bounds(client, place))
         except Exception as error:
-            await self._drop(client, type(error).__name__)
+            self._drop(client, type(error).__name__)
             return
         position = self._positions.get((place.topic, place.partition), 0)
         client.seek(place, begin)
@@ -95,10 +95,9 @@ class KafkaConsumption:
             return False
         try:
             ends = await within(1, client.end_offsets(self._places))
-            positions = {place: await within(0.2, client.position(place)) for place in self._places}
+            return not await self._behind(client, ends)
         except Exception:  # not known is not at the end
             return False
-        return all(positions[place] >= end for place, end in ends.items())
 
     async def stop(self) -> None:
         self.stopped = True
@@ -109,6 +108,7 @@ class KafkaConsumption:
         self._connected.set()
         if client is not None:
             await discard_consumer(client)
+        await self._closing.wait(1)
 
     async def _connection(self, wait_s: float) -> Any:
         """The client, or None when there is none within ``wait_s``."""
@@ -136,7 +136,7 @@ class KafkaConsumption:
                 await asyncio.sleep(next(attempts))
                 continue
             attempts, self.trouble = waits(), None
-            self._progress_at = time.monotonic()
+            self._answered_at, self._hungry_since = time.monotonic(), None
             self._connected.set()
             await self._watch(self._client)
 
@@ -169,10 +169,10 @@ class KafkaConsumption:
             await asyncio.sleep(self._config.stall_s / 10)
             reason = await self._ailment(client)
             if reason is not None:
-                await self._drop(client, reason)
+                self._drop(client, reason)
 
     async def _ailment(self, client: Any) -> str | None:
-        """Why the client is not worth keeping, or None. Raises ConfigError when a topic was changed."""
+        """Why the client is not worth keeping, or None. A topic that was changed makes the next poll raise."""
         for topic in self._topics:
             partitions = client.partitions_for_topic(topic.name)
             if partitions is None:
@@ -182,24 +182,34 @@ class KafkaConsumption:
                 self.trouble = str(self._wrong)
         try:
             ends = await within(self._config.stall_s / 6, client.end_offsets(self._places))
+            behind = await self._behind(client, ends)
         except Exception as error:
             self.trouble = f"{', '.join(self._config.bootstrap)}: {error!r}"
-            return "no_answer" if time.monotonic() - self._progress_at > self._config.stall_s else None
+            return "no_answer" if time.monotonic() - self._answered_at > self._config.stall_s else None
+        self._answered_at = time.monotonic()
         self.trouble = str(self._wrong) if self._wrong else None
-        behind = any(end > self._positions[place.topic, place.partition] for place, end in ends.items())
-        if not behind or not self._polled:  # a reader that does not ask is not stuck
-            self._progress_at = time.monotonic()
-        self._polled = False
-        return "stalled" if time.monotonic() - self._progress_at > self._config.stall_s else None
+        if not behind:
+            self._hungry_since = None
+        hungry_since = self._hungry_since or self._answered_at  # a reader that does not ask is not stuck
+        return "stalled" if self._answered_at - hungry_since > self._config.stall_s else None
 
-    async def _drop(self, client: Any, reason: str) -> None:
+    async def _behind(self, client: Any, ends: dict[TopicPartition, int]) -> bool:
+        """Whether there are records to read. The client knows better than the last record: compaction leaves holes."""
+        return any([await within(1, client.position(place)) < end for place, end in ends.items()])
+
+    def _drop(self, client: Any, reason: str) -> None:
         if client is self._client and not self.stopped:
             REBUILDS.labels("consumer", reason).inc()
             log.warning("bus consumer rebuilt", reason=reason)
             self._client = None
             self._connected.clear()
             self.trouble = f"the consumer is being rebuilt: {reason}"
-            await discard_consumer(client)
+            self._closing.soon(discard_consumer(client))
+
+
+async def _bounds(client: Any, place: TopicPartition) -> tuple[int, int]:
+    begins, ends = await client.beginning_offsets([place]), await client.end_offsets([place])
+    return begins[place], ends[place]
 
 
 def _gap(place: TopicPartition, position: int, begin: int, end: int) -> Gap:

@@ -23,7 +23,7 @@ from aiokafka.errors import (
 
 from telemetry.bus.base import Message
 from telemetry.bus.config import KafkaConfig
-from telemetry.bus.kafka_client import connection_settings, let_go, waits, within
+from telemetry.bus.kafka_client import Closing, connection_settings, let_go, waits, within
 from telemetry.bus.kafka_topics import ensure_topics, wrong_partitions
 from telemetry.bus.metrics import REBUILDS
 from telemetry.bus.partitions import partition_of
@@ -76,6 +76,7 @@ class Producer:
         self._ensured: set[Topic] = set()
         self._ensuring = asyncio.Lock()
         self._tasks: set[asyncio.Task[None]] = set()
+        self._closing = Closing()
         self.trouble: str | None = "not connected yet"
 
     def start(self) -> None:
@@ -120,7 +121,7 @@ class Producer:
             self._ensured.clear()
             self._broken.set()
             self.trouble = f"the producer is being rebuilt: {reason}"
-            self.spawn(_discard(client, grace_s=0))
+            self._closing.soon(_discard(client, grace_s=0))
 
     async def stop(self, flush_s: float) -> None:
         busy = [lane.idle.wait() for lane in self._lanes.values() if not lane.idle.is_set()]
@@ -133,6 +134,7 @@ class Producer:
             lane.fail(Unavailable("the bus has been stopped"))
         if client is not None:
             await _discard(client, grace_s=0.5)
+        await self._closing.wait(0.5)
         self.trouble = "not running"
 
     async def _keep_connected(self) -> None:
@@ -156,7 +158,7 @@ class Producer:
                     self.trouble = f"{', '.join(self._config.bootstrap)}: {error}"
                     await _discard(client, grace_s=0)
                 except asyncio.CancelledError:
-                    self.spawn(_discard(client, grace_s=0))
+                    self._closing.soon(_discard(client, grace_s=0))
                     raise
                 else:
                     self._client, self.trouble = client, None
@@ -170,9 +172,9 @@ async def _discard(client: Any, grace_s: float) -> None:
     if grace_s:
         await let_go(client.stop(), seconds=grace_s)
     client._closed = True
-    await let_go(client.client.close(), seconds=0.5)  # fails the requests under way
-    await let_go(client._sender.close(), seconds=0.5)
-    await let_go(client.client.close(), seconds=0.5)  # what the sender has opened in between
+    await let_go(client.client.close(), seconds=0.3)  # fails the requests under way
+    await let_go(client._sender.close(), seconds=0.3)
+    await let_go(client.client.close(), seconds=0.3)  # what the sender has opened in between
 
 
 class _Lane:

@@ -1,0 +1,70 @@
+"""What the tests of the bus share: reading with a deadline, topics and messages of their own."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from uuid import uuid4
+
+from telemetry.bus.base import Bus, Consumption, Gap, Message, Record
+from telemetry.bus.config import BusConfig
+from telemetry.bus.open import open_bus
+from telemetry.topics import Topic
+
+DEADLINE_S = 60
+
+
+def fresh_topic(*, partitions: int = 1, compacted: bool = False, retention_s: int = 3600) -> Topic:
+    return Topic(f"test.{uuid4().hex[:12]}.v1", compacted, partitions, retention_s)
+
+
+def numbered(n: int, *, first: int = 0, keys: int = 5) -> list[Message]:
+    """Messages whose values count up; key k has the numbers k, k + keys, …"""
+    return [Message(f"leaf{i % keys}".encode(), str(i).encode()) for i in range(first, first + n)]
+
+
+def numbers(records: list[Record]) -> list[int]:
+    return [int(record.value or b"-1") for record in records]
+
+
+@asynccontextmanager
+async def running(config: BusConfig) -> AsyncIterator[Bus]:
+    bus = open_bus(config)
+    await bus.start()
+    try:
+        yield bus
+    finally:
+        async with asyncio.timeout(5):  # the contract's bound, whatever the test has done to the broker
+            await bus.stop()
+
+
+async def read_until(
+    reader: Consumption, enough: Callable[[list[Record]], bool], *, records_max: int = 1000
+) -> list[Record]:
+    records: list[Record] = []
+    async with asyncio.timeout(DEADLINE_S):
+        while not enough(records):
+            records += await reader.poll(records_max=records_max, wait_s=0.2)
+    return records
+
+
+async def read(reader: Consumption, n: int, *, records_max: int = 1000) -> list[Record]:
+    """The next n records; more than n are a failure."""
+    records = await read_until(reader, lambda records: len(records) >= n, records_max=records_max)
+    assert len(records) == n
+    return records
+
+
+async def gap_of(reader: Consumption) -> Gap:
+    """Polls until a gap is reported."""
+    async with asyncio.timeout(DEADLINE_S):
+        while True:
+            try:
+                await reader.poll(wait_s=0.1)
+            except Gap as gap:
+                return gap
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    async with asyncio.timeout(DEADLINE_S):
+        while not condition():  # noqa: ASYNC110  # what is waited for is in another process
+            await asyncio.sleep(0.02)
