@@ -31,12 +31,10 @@ def key_name(name: str) -> str:
 
 
 def elements_of(*paths: gnmi_pb2.Path) -> Elements:
-    """The steps of a prefix and a path, joined. Agents of gNMI before 0.4 send names only, in ``element``."""
+    """The steps of a prefix and a path, joined. Agents of gNMI before 0.4 send text, ``interface[name=Ethernet1]``."""
     found: list[Element] = []
     for path in paths:
-        if not path.elem:
-            found += [(without_module(name), ()) for name in path.element]
-        for elem in path.elem:
+        for elem in path.elem or (elem for text in path.element for elem in _old_element(text)):
             keys = tuple(sorted((key_name(name), value) for name, value in elem.key.items()))
             if elem.name or not found:
                 found.append((without_module(elem.name), keys))
@@ -82,6 +80,15 @@ def below(path: Sequence[Element], root: Sequence[Element]) -> bool:
         if any(value not in (values.get(key), "*") for key, value in root_keys):
             return False
     return True
+
+
+def _old_element(text: str) -> Sequence[gnmi_pb2.PathElem]:
+    if "[" not in text:
+        return [gnmi_pb2.PathElem(name=text)]
+    try:
+        return parse_path(text).elem
+    except ConfigError:
+        return [gnmi_pb2.PathElem(name=text)]
 
 
 def _unescape(text: str) -> str:

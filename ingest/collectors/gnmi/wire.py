@@ -383,3 +383,18 @@ class PathTable:
         for slot in range(self._count):
             start, prefix_n, path_n, _ = self.spans[slot].tolist()
             self._place(slot, int(_path_key(self.arena[start : start + prefix_n + path_n], prefix_n)))
+
+
+def warm() -> None:
+    """Compiles the scan, or loads it from the disk cache: seconds on a fresh machine, so not on the event loop."""
+    paths = PathTable()
+    paths.add(b"p", b"q")
+    paths.find(b"p", b"q")
+    columns = (
+        np.empty(1, np.int32),
+        np.empty(1, np.int8),
+        np.empty(1),
+        np.empty(1, np.int64),
+        np.empty((1, 6), np.int64),
+    )
+    scan(np.zeros(0, np.uint8), np.zeros(0, np.int64), 0, paths.table, paths.arena, paths.spans, *columns)

@@ -1,0 +1,206 @@
+"""The collector of one gNMI target: streams in, batches of samples and facts about links out."""
+
+import asyncio
+import time
+from collections.abc import Sequence
+
+import numpy as np
+import structlog
+
+from ingest.collectors.base import Clock, Emit
+from ingest.collectors.gnmi import metrics, wire
+from ingest.collectors.gnmi.config import Config, TargetConfig
+from ingest.collectors.gnmi.decode import Decoded, Decoder
+from ingest.collectors.gnmi.naming import Naming
+from ingest.collectors.gnmi.quota import Quota
+from ingest.collectors.gnmi.stream import Stream
+from ingest.collectors.gnmi.subscriptions import subscriptions_of
+from ingest.collectors.lldp.links import LinkBook
+from ingest.ledger import DropReason, Ledger
+from telemetry.samples import Collection, Down, SampleBatch
+from telemetry.series import SeriesTable, parse_series_key
+
+_THREAD_BYTES = 64 * 1024  # decoding more than this holds the event loop for milliseconds
+_BATCH_ROWS = 100_000  # about 1 MB on the bus, whose messages hold 4
+_NAMES_WAIT_S = 10.0
+_SPEED = "fabric_port_speed_bits_per_second{"
+
+log = structlog.get_logger(__name__)
+
+
+class GnmiCollector:
+    """One target of one job.
+
+    links: shared by all collectors of the process, so that both ends of a link are one link.
+    """
+
+    def __init__(
+        self,
+        config: Config,
+        target: TargetConfig,
+        ledger: Ledger,
+        links: LinkBook | None = None,
+        clock: Clock = time.time_ns,
+    ) -> None:
+        self._config, self._target, self._ledger, self._clock = config, target, ledger, clock
+        self._links = links if links is not None else LinkBook()
+        self._decoder = Decoder(
+            self.name, target.device, Naming((config.source, "openconfig")), config.limits.series_max
+        )
+        self._streams = [
+            Stream(config, target, subscription, self._deliver, self._stream_changed)
+            for subscription in subscriptions_of(config)
+        ]
+        self._names = [s for s, c in zip(self._streams, subscriptions_of(config), strict=True) if c.names]
+        self._bytes = Quota(config.limits.bytes_per_s)
+        self._updates = Quota(config.limits.updates_per_s)
+        self._pending: list[bytes] = []
+        self._pending_bytes = 0
+        self._arrived, self._room, self._changed = asyncio.Event(), asyncio.Event(), asyncio.Event()
+        self._room.set()
+        self._epoch_ns, self._seq = clock(), 0
+        self._speed_table: SeriesTable | None = None
+        self._speed_ports: dict[int, str] = {}
+
+    @property
+    def name(self) -> str:
+        return f"{self._config.job_name}/{self._target.address}"
+
+    @property
+    def interval_s(self) -> float:
+        return self._config.interval_s
+
+    @property
+    def down(self) -> Down | None:
+        """Why nothing is delivered now; None while something is, and before the first failure."""
+        if any(stream.delivering for stream in self._streams):
+            return None
+        return next((stream.down for stream in self._streams if stream.down is not None), None)
+
+    async def run(self, emit: Emit) -> None:
+        """Collects until cancelled."""
+        self._warn()
+        await asyncio.to_thread(wire.warm)
+        async with asyncio.TaskGroup() as tasks:
+            for stream in self._streams:
+                tasks.create_task(self._run_stream(stream))
+            tasks.create_task(self._gather(emit))
+            tasks.create_task(self._report(emit))
+
+    def _warn(self) -> None:
+        tls = self._config.tls_of(self._target)
+        for kind, is_on in (("insecure", tls.insecure), ("skip_verify", tls.skip_verify)):
+            if is_on:
+                metrics.UNSAFE.labels(self._config.job_name, kind).inc()
+                log.warning("gnmi target without protection", target=self._target.address, kind=kind)
+
+    async def _run_stream(self, stream: Stream) -> None:
+        """Port names first: what comes under a name that nobody explained cannot be placed."""
+        if self._names and stream not in self._names:
+            try:
+                async with asyncio.timeout(_NAMES_WAIT_S):
+                    await asyncio.gather(*(named.synced.wait() for named in self._names))
+            except TimeoutError:
+                log.warning("gnmi target tells no port names", target=self._target.address)
+        await stream.run()
+
+    async def _deliver(self, message: bytes) -> None:
+        job = self._config.job_name
+        metrics.MESSAGES.labels(job).inc()
+        metrics.BYTES.labels(job).inc(len(message))
+        if self._bytes.take(len(message), self._clock()) < len(message):
+            metrics.MESSAGES_DROPPED.labels(job, "quota").inc()
+            return
+        self._pending.append(message)
+        self._pending_bytes += len(message)
+        self._arrived.set()
+        if self._pending_bytes > 2 * self._config.limits.message_bytes_max:
+            self._room.clear()
+            await self._room.wait()
+
+    async def _gather(self, emit: Emit) -> None:
+        """Updates that come together become one batch: a batch carries its whole series table."""
+        while True:
+            await self._arrived.wait()
+            began_ns, began_s = self._clock(), time.monotonic()
+            known = 0
+            while known < len(self._pending) and time.monotonic() - began_s < self._config.gather_max_s:
+                known = len(self._pending)
+                if not self._room.is_set():
+                    break
+                await asyncio.sleep(self._config.gather_quiet_s)
+            messages, size = self._pending, self._pending_bytes
+            self._pending, self._pending_bytes = [], 0
+            self._arrived.clear()
+            self._room.set()
+            now_ns = self._clock()
+            if size > _THREAD_BYTES:
+                decoded = await asyncio.to_thread(self._decoder.decode, messages, now_ns)
+            else:
+                decoded = self._decoder.decode(messages, now_ns)
+            self._hand_on(decoded, began_ns, time.monotonic() - began_s, emit)
+
+    def _hand_on(self, decoded: Decoded, began_ns: int, duration_s: float, emit: Emit) -> None:
+        self._count(decoded)
+        allowed = self._updates.take(decoded.values.size, began_ns)
+        self._ledger.dropped(DropReason.QUOTA, decoded.values.size - allowed)
+        for start in range(0, allowed, _BATCH_ROWS):
+            part = slice(start, min(start + _BATCH_ROWS, allowed))
+            collection = Collection(self._epoch_ns, self._next_seq(), began_ns, duration_s)
+            columns = (decoded.times_ns[part], decoded.rows[part], decoded.values[part])
+            emit(SampleBatch(decoded.table, collection, *columns))
+        self._tell_speeds(decoded)
+        facts = self._links.observe(self._target.device, decoded.observations)
+        if facts:
+            emit(facts)
+
+    def _count(self, decoded: Decoded) -> None:
+        job = self._config.job_name
+        metrics.UPDATES.labels(job).inc(decoded.updates)
+        if decoded.malformed:
+            metrics.MESSAGES_DROPPED.labels(job, "malformed").inc(decoded.malformed)
+        metrics.REFUSED.labels(self.name).set(self._decoder.refused)
+        self._ledger.received(decoded.received)
+        for reason, n in decoded.drops.items():
+            self._ledger.dropped(reason, n)
+
+    def _tell_speeds(self, decoded: Decoded) -> None:
+        """The links' rated speeds are what their ports report."""
+        if decoded.table is not self._speed_table:
+            self._speed_table = decoded.table
+            rows = (i for i, key in enumerate(decoded.table.keys) if key.startswith(_SPEED))
+            self._speed_ports = {row: parse_series_key(decoded.table.keys[row])[1]["port"] for row in rows}
+        if self._speed_ports:
+            for i in np.flatnonzero(np.isin(decoded.rows, list(self._speed_ports))).tolist():
+                port = self._speed_ports[int(decoded.rows[i])]
+                self._links.rate(self._target.device, port, float(decoded.values[i]))
+
+    async def _report(self, emit: Emit) -> None:
+        """A batch that says why, at once and then each interval, while nothing is delivered."""
+        while True:
+            try:
+                async with asyncio.timeout(self.interval_s):
+                    await self._changed.wait()
+            except TimeoutError:
+                facts = self._links.expire(self._clock())
+                if facts:
+                    emit(facts)
+            self._changed.clear()
+            reason = self.down
+            if reason is not None:
+                collection = Collection(self._epoch_ns, self._next_seq(), self._clock(), 0.0, reason)
+                none = np.empty(0, np.int64), np.empty(0, np.uint32), np.empty(0, np.float64)
+                emit(SampleBatch(self._decoder.table, collection, *none))
+
+    def _stream_changed(self) -> None:
+        self._changed.set()
+
+    def _next_seq(self) -> int:
+        self._seq += 1
+        return self._seq - 1
+
+
+def collectors_of(configs: Sequence[Config], ledger: Ledger, clock: Clock = time.time_ns) -> list[GnmiCollector]:
+    """A collector for each target of all jobs. ConfigError for a path that is none."""
+    links = LinkBook()
+    return [GnmiCollector(config, target, ledger, links, clock) for config in configs for target in config.targets]

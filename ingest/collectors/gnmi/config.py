@@ -1,0 +1,127 @@
+"""Configuration of gNMI targets: one entry of ``gnmi_configs`` is one job, a set of alike targets."""
+
+from enum import StrEnum
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+
+class Source(StrEnum):
+    """Whose paths a target speaks; all of them also speak OpenConfig's."""
+
+    SONIC = "sonic"
+    OPENCONFIG = "openconfig"
+    ARISTA = "arista"
+    JUNOS = "junos"
+
+
+class Mode(StrEnum):
+    SAMPLE = "sample"
+    ON_CHANGE = "on_change"
+    TARGET_DEFINED = "target_defined"
+
+
+class Encoding(StrEnum):
+    PROTO = "proto"
+    JSON_IETF = "json_ietf"
+    JSON = "json"
+
+
+class PathConfig(BaseModel):
+    """One path of a subscription."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+    path: str = Field(min_length=1, description="As in the device's documentation: /interfaces/interface[name=*]/state")
+    mode: Mode = Mode.SAMPLE
+    interval_s: float | None = Field(None, gt=0, description="Sample interval; the job's interval when absent.")
+    heartbeat_s: float | None = Field(None, gt=0, description="on_change: the device repeats the value this often.")
+
+
+class SubscriptionConfig(BaseModel):
+    """One Subscribe call: paths that share a prefix and an encoding."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+    paths: tuple[PathConfig, ...] = Field(min_length=1)
+    target: str = Field("", description="prefix.target; on SONiC the database.")
+    origin: str = Field("", description="prefix.origin, as eos_native.")
+    encoding: Encoding = Encoding.PROTO
+    names: bool = Field(False, description="Tells port names that the others need: they start once it has synced.")
+
+
+class TlsConfig(BaseModel):
+    """Transport security. The default verifies the server against the system's authorities."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+    insecure: bool = Field(False, description="No TLS at all. Warned about, and no credentials are sent.")
+    skip_verify: bool = Field(False, description="Trust whatever certificate the server shows. Warned about.")
+    ca_file: Path | None = None
+    cert_file: Path | None = Field(None, description="Client certificate (mutual TLS); needs key_file.")
+    key_file: Path | None = None
+    server_name: str = Field("", description="The name in the server's certificate, where it is not the address.")
+
+    @model_validator(mode="after")
+    def _consistent(self) -> "TlsConfig":
+        if (self.cert_file is None) != (self.key_file is None):
+            raise ValueError("cert_file and key_file belong together")
+        if self.insecure and (self.skip_verify or self.ca_file or self.cert_file or self.server_name):
+            raise ValueError("insecure means no TLS: the other TLS keys have no effect, remove them")
+        return self
+
+
+class TargetConfig(BaseModel):
+    """One device."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+    address: str = Field(pattern=r"^(\[[0-9a-fA-F:]+\]|[^:\s]+):\d{1,5}$", description="host:port or [IPv6]:port")
+    device: str = Field(min_length=1, description="The label device of all its series.")
+    tls: TlsConfig | None = Field(None, description="In place of the job's.")
+
+
+class LimitsConfig(BaseModel):
+    """What one target may do to us. Everything above is dropped and counted."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+    message_bytes_max: int = Field(4 * 1024 * 1024, gt=0, le=64 * 1024 * 1024)
+    bytes_per_s: float = Field(32 * 1024 * 1024, gt=0, description="Averaged over two seconds.")
+    updates_per_s: float = Field(200_000, gt=0, description="Averaged over two seconds.")
+    series_max: int = Field(50_000, gt=0)
+
+
+class Config(BaseModel):
+    """One job of gNMI targets.
+
+    A subscription that brings nothing for ``silence_intervals`` of its shortest interval is subscribed anew.
+    Updates are gathered until nothing came for ``gather_quiet_s``, at most for ``gather_max_s``, into one batch.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+    job_name: str = Field("gnmi", min_length=1)
+    source: Source = Source.OPENCONFIG
+    targets: tuple[TargetConfig, ...] = ()
+    interval_s: float = Field(10.0, gt=0)
+    subscriptions: tuple[SubscriptionConfig, ...] = Field((), description="In place of the source's default set.")
+    tls: TlsConfig = TlsConfig()
+    username_file: Path | None = None
+    password_file: Path | None = None
+    connect_timeout_s: float = Field(10.0, gt=0)
+    sync_timeout_s: float = Field(60.0, gt=0)
+    silence_intervals: float = Field(2.5, ge=1.5)
+    keepalive_s: float = Field(30.0, ge=1)
+    backoff_max_s: float = Field(30.0, gt=0)
+    gather_quiet_s: float = Field(0.02, ge=0)
+    gather_max_s: float = Field(0.5, gt=0)
+    limits: LimitsConfig = LimitsConfig()
+
+    @model_validator(mode="after")
+    def _consistent(self) -> "Config":
+        if (self.username_file is None) != (self.password_file is None):
+            raise ValueError("username_file and password_file belong together")
+        if self.username_file and any(self.tls_of(target).insecure for target in self.targets):
+            raise ValueError("username_file needs TLS: credentials are not sent in the clear")
+        addresses = [target.address for target in self.targets]
+        if len(set(addresses)) < len(addresses):
+            raise ValueError("two targets have the same address")
+        return self
+
+    def tls_of(self, target: TargetConfig) -> TlsConfig:
+        return target.tls or self.tls

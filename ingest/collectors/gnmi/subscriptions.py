@@ -1,0 +1,120 @@
+"""What is subscribed: the default sets by source, and the request that says it to the device."""
+
+from collections.abc import Sequence
+
+from ingest.collectors.gnmi.config import Config, Encoding, Mode, PathConfig, Source, SubscriptionConfig
+from ingest.collectors.gnmi.paths import parse_path
+from telemetry.gnmi import gnmi_pb2
+
+NS_PER_S = 1_000_000_000
+_SLOW_S = 60.0  # optics, temperatures: the platforms refresh them once a minute
+
+_MODES = {
+    Mode.SAMPLE: gnmi_pb2.SAMPLE,
+    Mode.ON_CHANGE: gnmi_pb2.ON_CHANGE,
+    Mode.TARGET_DEFINED: gnmi_pb2.TARGET_DEFINED,
+}
+_ENCODINGS = {
+    Encoding.PROTO: gnmi_pb2.PROTO,
+    Encoding.JSON_IETF: gnmi_pb2.JSON_IETF,
+    Encoding.JSON: gnmi_pb2.JSON,
+}
+
+
+def _paths(*texts: str, slow: Sequence[str] = (), on_change: Sequence[str] = ()) -> tuple[PathConfig, ...]:
+    return (
+        *(PathConfig(path=text) for text in texts),
+        *(PathConfig(path=text, interval_s=_SLOW_S) for text in slow),
+        *(PathConfig(path=text, mode=Mode.ON_CHANGE) for text in on_change),
+    )
+
+
+def _sonic(database: str, paths: tuple[PathConfig, ...], *, names: bool = False) -> SubscriptionConfig:
+    return SubscriptionConfig(paths=paths, target=database, encoding=Encoding.JSON_IETF, names=names)
+
+
+_OPENCONFIG = (
+    "/interfaces/interface[name=*]/state",
+    "/interfaces/interface[name=*]/ethernet/state",
+    "/qos/interfaces/interface[interface-id=*]/output/queues/queue[name=*]/state",
+    "/network-instances/network-instance[name=*]/protocols/protocol[identifier=BGP][name=*]/bgp/neighbors"
+    "/neighbor[neighbor-address=*]/state/session-state",
+)
+_OPENCONFIG_SLOW = (
+    "/components/component[name=*]/transceiver",
+    "/components/component[name=*]/state/temperature",
+    "/components/component[name=*]/power-supply/state",
+    "/components/component[name=*]/fan/state",
+)
+_OPENCONFIG_LLDP = ("/lldp/interfaces/interface[name=*]/neighbors/neighbor[id=*]/state",)
+_ARISTA = (
+    "/interfaces/interface[name=*]/ethernet/pfc/priorities/priority[index=*]/state",
+    "/interfaces/interface[name=*]/ethernet/pfc/watchdog/tx-queues",
+)
+
+DEFAULTS: dict[Source, tuple[SubscriptionConfig, ...]] = {
+    Source.SONIC: (
+        _sonic("APPL_DB", _paths("PORT_TABLE", on_change=("LLDP_ENTRY_TABLE",)), names=True),
+        _sonic(
+            "COUNTERS_DB",
+            _paths(
+                "COUNTERS/Ethernet*",
+                "COUNTERS/Ethernet*/Queues",
+                "PERIODIC_WATERMARKS/Ethernet*/PriorityGroups",
+                "RATES/Ethernet*",
+            ),
+        ),
+        _sonic(
+            "STATE_DB",
+            _paths("NEIGH_STATE_TABLE", slow=("TRANSCEIVER_DOM_SENSOR", "TEMPERATURE_INFO", "PSU_INFO")),
+        ),
+    ),
+    Source.OPENCONFIG: (
+        SubscriptionConfig(paths=_paths(*_OPENCONFIG, slow=_OPENCONFIG_SLOW, on_change=_OPENCONFIG_LLDP)),
+    ),
+    Source.ARISTA: (
+        SubscriptionConfig(paths=_paths(*_OPENCONFIG, *_ARISTA, slow=_OPENCONFIG_SLOW, on_change=_OPENCONFIG_LLDP)),
+    ),
+    Source.JUNOS: (
+        SubscriptionConfig(
+            paths=_paths(
+                *_OPENCONFIG[:2], "/junos/system/linecard/qmon-sw", slow=_OPENCONFIG_SLOW, on_change=_OPENCONFIG_LLDP
+            )
+        ),
+    ),
+}
+
+
+def subscriptions_of(config: Config) -> tuple[SubscriptionConfig, ...]:
+    """The job's own, or its source's default set; those that tell names come first."""
+    found = config.subscriptions or DEFAULTS[config.source]
+    return tuple(sorted(found, key=lambda subscription: not subscription.names))
+
+
+def request_of(subscription: SubscriptionConfig, interval_s: float) -> gnmi_pb2.SubscribeRequest:
+    """The STREAM request. ConfigError for a path that is none."""
+    request = gnmi_pb2.SubscribeRequest()
+    wanted = request.subscribe
+    wanted.mode = gnmi_pb2.SubscriptionList.STREAM
+    wanted.encoding = _ENCODINGS[subscription.encoding]
+    wanted.prefix.SetInParent()
+    wanted.prefix.target = subscription.target
+    wanted.prefix.origin = subscription.origin
+    for path in subscription.paths:
+        entry = wanted.subscription.add(path=parse_path(path.path), mode=_MODES[path.mode])
+        if path.mode is Mode.SAMPLE:
+            entry.sample_interval = int((path.interval_s or interval_s) * NS_PER_S)
+        if path.heartbeat_s is not None:
+            entry.heartbeat_interval = int(path.heartbeat_s * NS_PER_S)
+    return request
+
+
+def silence_s(subscription: SubscriptionConfig, interval_s: float, intervals: float) -> float | None:
+    """How long a live device can say nothing; None where nothing is promised (on_change without heartbeat)."""
+    promised = [
+        path.heartbeat_s if path.mode is not Mode.SAMPLE else path.interval_s or interval_s
+        for path in subscription.paths
+        if path.mode is Mode.SAMPLE or path.heartbeat_s
+    ]
+    shortest = min((seconds for seconds in promised if seconds), default=None)
+    return None if shortest is None else shortest * intervals

@@ -1,0 +1,1 @@
+"""What only people know about the cluster, from a file."""

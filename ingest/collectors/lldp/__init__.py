@@ -1,0 +1,1 @@
+"""Links between devices, from the neighbours that they announce."""
