@@ -27,6 +27,7 @@ IDLE_WATTS, POWER_LIMIT_WATTS = 72.0, 700.0
 BOOST_HERTZ, IDLE_HERTZ, MEMORY_HERTZ = 1980e6, 345e6, 2619e6
 RESISTANCE_C_PER_W, TIME_CONSTANT_S, INLET_C = 0.055, 20.0, 27.0
 SLOWDOWN_C, HW_SLOWDOWN_C = 87.0, 92.0
+POWER_WINDOW_S = 1.0  # the board reports its average of about one second
 FRAMEBUFFER = 81559 * 2**20
 RESERVED = 551 * 2**20
 
@@ -74,9 +75,10 @@ class Gpus:
         self.activity += (parts - self.activity) * (1.0 - math.exp(-dt / self._window_s))
         noise = self._rng.normal(1.0, 0.006, len(self.watts))
         dynamic = parts @ WATTS * self.clock**2.2
-        self.watts = (IDLE_WATTS + dynamic * noise) * self._silicon * self.present
-        self.joules += self.watts * dt
-        target = INLET_C + self._resistance * self.cooling * self.watts
+        watts = (IDLE_WATTS + dynamic * noise) * self._silicon * self.present
+        self.watts += (watts - self.watts) * (1.0 - math.exp(-dt / POWER_WINDOW_S))
+        self.joules += watts * dt
+        target = INLET_C + self._resistance * self.cooling * watts
         self.celsius += (target - self.celsius) * (1.0 - math.exp(-dt / TIME_CONSTANT_S))
         busy = parts[:, COMPUTE] + parts[:, SPIN] + parts[:, WAIT] > 0.0
         self.hertz = np.where(busy, BOOST_HERTZ * self.clock, IDLE_HERTZ)

@@ -16,6 +16,7 @@ SYMBOLS, SYMBOL_BITS, CORRECTABLE = 544, 10, 15
 CODEWORD_BITS = SYMBOLS * SYMBOL_BITS
 CODEWORD_DATA_BYTES = 514 * SYMBOL_BITS / 8
 LANES = 4
+NEGLIGIBLE = 1e-15  # less than one codeword in a month of a link
 
 
 def bit_error_ratio(q: float) -> float:
@@ -35,7 +36,7 @@ def codeword_odds(ber: float) -> tuple[float, float]:
     for k in range(CORRECTABLE + 1, CORRECTABLE + 40):
         term *= (SYMBOLS - k + 1) / k * p / (1.0 - p)
         tail += term
-    return max(0.0, below - clean), tail
+    return max(0.0, below - clean), tail if tail > NEGLIGIBLE else 0.0
 
 
 class Optics:
