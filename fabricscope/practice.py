@@ -48,7 +48,7 @@ def _empty(data_dir: Path) -> None:
 async def _wait_for(config_file: Path, simulator: Child) -> None:
     try:
         async with asyncio.timeout(SIMULATOR_START_S):
-            while not config_file.exists():  # noqa: ASYNC110  # written by another process
+            while not config_file.exists():  # noqa: ASYNC110, ASYNC240  # another process writes it
                 await asyncio.sleep(0.1)
     except TimeoutError:
         raise Unavailable(

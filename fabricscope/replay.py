@@ -38,7 +38,7 @@ def replay(
     chunk: int = CHUNK,
     progress: Callable[[Replayed], None] = lambda _: None,
 ) -> Replayed:
-    """Every version of every finding and incident, one JSON object a line, into ``findings.jsonl`` and ``incidents.jsonl``.
+    """Every version of every finding and incident, one JSON a line, into ``findings.jsonl`` and ``incidents.jsonl``.
 
     speed: event seconds per second; None is as fast as it goes. chunk: entries between two steps of the engine. Neither
     changes one byte of the result. BadInput when the recording is damaged.

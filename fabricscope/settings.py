@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from ingest.config import IngestConfig
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 from alerts.config import AlertingConfig
@@ -18,6 +18,8 @@ from telemetry.bus.config import BusConfig
 from telemetry.errors import ConfigError
 
 ENVIRONMENT_PREFIX = "FABRICSCOPE__"
+OF_INGEST = ("scrape_configs", "gnmi_configs", "job_sources", "inventory")
+"""Sections that stand at the top of the file, as in Prometheus', and belong to the ingest stage."""
 
 
 class MetricsPorts(BaseModel):
@@ -58,6 +60,21 @@ class Settings(BaseSettings):
     recording: RecordingConfig | None = None
     api: ApiConfig = ApiConfig()
 
+    @model_validator(mode="before")
+    @classmethod
+    def _share(cls, document: dict[str, Any]) -> dict[str, Any]:
+        return share(document)
+
+    def summary(self) -> list[str]:
+        """What the settings ask for, one thing a line."""
+        return [
+            f"cluster {self.general.cluster}, bus {self.bus.kind}",
+            f"{len(self.ingest.scrape_configs)} scrape jobs, {len(self.ingest.gnmi_configs)} gNMI jobs, "
+            f"{len(self.ingest.job_sources)} job sources, {'an' if self.ingest.inventory else 'no'} inventory",
+            f"receivers: {', '.join(receiver.name for receiver in self.alerting.receivers) or 'none'}",
+            f"remote write: {', '.join(str(target.url) for target in self.remote_write) or 'nowhere'}",
+        ]
+
     @classmethod
     def settings_customise_sources(
         cls,
@@ -68,6 +85,41 @@ class Settings(BaseSettings):
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         return env_settings, init_settings
+
+
+def share(document: dict[str, Any]) -> dict[str, Any]:
+    """The document with what is said once told to every section that needs it; what a section says itself holds."""
+    try:
+        shared = GlobalConfig.model_validate(document.get("global", {}))
+    except ValidationError:  # reported once, with its place, when the whole is validated
+        shared = GlobalConfig()
+    document = dict(document)
+    ingest = _section(document, "ingest")
+    for key in OF_INGEST:
+        if key in document:
+            ingest[key] = document.pop(key)
+    document["ingest"] = ingest
+    data = shared.data_dir
+    bus = _section(document, "bus")
+    document["bus"] = {**bus, "embedded": {"path": data / "bus.sqlite", **_section(bus, "embedded")}}
+    document["analytics"] = {"state_dir": data / "analytics", **_section(document, "analytics")}
+    document["alerting"] = {"cluster": shared.cluster, "folder": data / "alerts", **_section(document, "alerting")}
+    targets = document.get("remote_write")
+    if isinstance(targets, list) and all(isinstance(target, dict) for target in targets):
+        document["remote_write"] = [_named(target, shared.cluster) for target in targets]
+    return document
+
+
+def _section(document: dict[str, Any], key: str) -> dict[str, Any]:
+    """A copy of a section; ConfigError when it is something else."""
+    section = document.get(key, {})
+    if not isinstance(section, dict):
+        raise ConfigError(f"{key}: expected keys with values, found {section!r}")
+    return dict(section)
+
+
+def _named(target: dict[str, Any], cluster: str) -> dict[str, Any]:
+    return {**target, "external_labels": {"cluster": cluster, **_section(target, "external_labels")}}
 
 
 def load_settings(path: Path | None) -> Settings:
@@ -84,6 +136,8 @@ def load_settings(path: Path | None) -> Settings:
 
 def _describe(path: Path | None, marks: Any, problem: Any) -> str:
     where = problem["loc"]
+    if where[0] == "ingest" and where[1:2] and where[1] in OF_INGEST:
+        where = where[1:]
     variable = ENVIRONMENT_PREFIX + "__".join(map(str, where)).upper()
     key = ".".join(map(str, where))
     text = "unknown key" if problem["type"] == "extra_forbidden" else problem["msg"]

@@ -39,7 +39,7 @@ class TargetStatus:
 
 
 class ReadModel:
-    """Applies records of the bus; ``version`` grows, and ``changed`` is notified, when people would see a difference."""
+    """Applies records of the bus; ``version`` grows and ``changed`` is notified when people would see a difference."""
 
     TOPICS = (topics.INCIDENTS, topics.FINDINGS, topics.TOPOLOGY, topics.LEDGER, topics.SAMPLES)
 

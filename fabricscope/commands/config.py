@@ -49,9 +49,7 @@ def _model_in(annotation: Any) -> type[BaseModel] | None:
 def _value(default: Any) -> str:
     if default is PydanticUndefined:
         return "# required"
-    plain = default if isinstance(default, bool | int | float | None) else default
-    if isinstance(plain, tuple | frozenset):
-        plain = list(plain)
-    elif not isinstance(plain, bool | int | float | dict | list | None):
+    plain = list(default) if isinstance(default, tuple | frozenset) else default
+    if not isinstance(plain, bool | int | float | dict | list | None):
         plain = str(plain)
     return yaml.safe_dump(plain, default_flow_style=True, width=1000).removesuffix("\n...\n").strip()
