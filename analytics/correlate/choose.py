@@ -6,13 +6,13 @@ the chosen causes are theirs. A finding so belongs to exactly one cause, and wha
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from heapq import heapify, heappop, heappush
+from heapq import heapify, heappop, heappush, merge
 
 from analytics.correlate.cause import PRIOR, SYMPTOMS, Cause, Tier, weight
 from analytics.correlate.hypotheses import leftover
-from analytics.correlate.reach import FABRIC, VAGUE, Reach, nearness, reach
+from analytics.correlate.reach import FABRIC, Near, Reach, explains, reach
 from analytics.correlate.view import View
 from telemetry.findings import Finding
 from telemetry.incidents import IncidentKind
@@ -108,46 +108,53 @@ def _greedy(
 def _own_symptoms(view: View, claim: Claim, uncovered: set[str]) -> set[str]:
     """Symptoms about the root itself: they must not open a weaker cause with the same root."""
     about = (finding for ref in claim.reach.own for finding in view.about(ref) if finding.id in uncovered)
-    return {finding.id for finding in about if _distance(view, claim, finding) == 0}
+    return {finding.id for finding in about if _explains(view, claim, Near.OWN, finding)}
 
 
 def _absorb(view: View, claims: Sequence[Claim], uncovered: set[str]) -> None:
     """Give each symptom that is left to the nearest claim, and to the stronger of two that are equally near."""
-    by_place: defaultdict[str, list[int]] = defaultdict(list)
-    anywhere: list[int] = []
-    for at, claim in enumerate(claims):
-        if claim.cause.kind not in VAGUE and (
-            claim.cause.kind in FABRIC or claim.reach.possible or claim.reach.certain
-        ):
-            anywhere.append(at)
-        for place in _places(claim):
-            by_place[place].append(at)
+    places = _places(claims)
     for finding in view.findings:
-        if finding.id not in uncovered or finding.kind not in SYMPTOMS:
-            continue
-        near = {at for place in _finding_places(view, finding) for at in by_place.get(place, ())}
-        best = _nearest(view, claims, sorted(near), finding)
-        if best is None and view.graph.is_switch(finding.object.device):
-            best = next((at for at in anywhere if _distance(view, claims[at], finding) is not None), None)
-        if best is not None:
-            claims[best].symptoms.add(finding.id)
-            uncovered.discard(finding.id)
+        if finding.id in uncovered and finding.kind in SYMPTOMS:
+            best = next(_explaining(view, claims, places, finding), None)
+            if best is not None:
+                claims[best].symptoms.add(finding.id)
+                uncovered.discard(finding.id)
 
 
-def _places(claim: Claim) -> set[str]:
-    jobs = {f"job:{job_id}" for job_id in claim.reach.certain | claim.reach.possible}
-    return jobs | {str(ref) for ref in claim.reach.own} | claim.reach.devices
+Places = dict[tuple[Near, str], list[int]]  # claims by how near they are to an object, job or device
 
 
-def _finding_places(view: View, finding: Finding) -> list[str]:
-    jobs = [f"job:{job_id}" for job_id in view.jobs.of(finding.object)]
-    return [str(finding.object), finding.object.device, *jobs]
+def _places(claims: Sequence[Claim]) -> Places:
+    places: defaultdict[tuple[Near, str], list[int]] = defaultdict(list)
+    for at, claim in enumerate(claims):
+        to = claim.reach
+        for near, names in (
+            (Near.OWN, [str(ref) for ref in to.own]),
+            (Near.CERTAIN_JOB, to.certain),
+            (Near.POSSIBLE_JOB, to.possible),
+            (Near.DEVICE, to.devices),
+            (Near.FABRIC, [""] if claim.cause.kind in FABRIC or to.possible or to.certain else []),
+        ):
+            for name in names:
+                places[near, name].append(at)
+    return places
 
 
-def _distance(view: View, claim: Claim, finding: Finding) -> int | None:
-    return nearness(view, claim.cause, claim.reach, claim.onset_ns, finding)
+def _explaining(view: View, claims: Sequence[Claim], places: Places, finding: Finding) -> Iterator[int]:
+    """Claims that explain a symptom, nearest first; of equally near ones the first chosen."""
+    jobs = view.jobs.of(finding.object)
+    switch = view.graph.is_switch(finding.object.device)
+    for near, names in (
+        (Near.OWN, [str(finding.object)]),
+        (Near.CERTAIN_JOB, jobs),
+        (Near.POSSIBLE_JOB, jobs),
+        (Near.DEVICE, [finding.object.device]),
+        (Near.FABRIC, [""] if switch else []),
+    ):
+        found = [places.get((near, name), []) for name in names]
+        yield from (at for at in merge(*found) if _explains(view, claims[at], near, finding))
 
 
-def _nearest(view: View, claims: Sequence[Claim], near: list[int], finding: Finding) -> int | None:
-    found = [(distance, at) for at in near if (distance := _distance(view, claims[at], finding)) is not None]
-    return min(found)[1] if found else None
+def _explains(view: View, claim: Claim, near: Near, finding: Finding) -> bool:
+    return explains(view, claim.cause, near, claim.onset_ns, finding)

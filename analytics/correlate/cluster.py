@@ -3,13 +3,14 @@
 from analytics.correlate import cost
 from analytics.correlate.graph import Graph, physical
 from analytics.correlate.jobs import Jobs, running
+from analytics.correlate.reach import Reach
 from analytics.correlate.track import Track
-from analytics.correlate.view import View
+from analytics.correlate.view import ReachKey, View
 from telemetry.incidents import BlastRadius
 from telemetry.objects import ObjectRef
 from telemetry.topology import Topology
 
-BLASTS_MAX = 10_000
+CACHE_MAX = 10_000
 
 
 class Cluster:
@@ -19,6 +20,7 @@ class Cluster:
         self._topology: Topology | None = None
         self.graph = Graph({})
         self.jobs = Jobs({}, frozenset(), self.graph)
+        self._reaches: dict[ReachKey, Reach] = {}
         self._blasts: dict[tuple[ObjectRef, frozenset[str], frozenset[str]], BlastRadius] = {}
 
     def update(self, topology: Topology) -> None:
@@ -34,12 +36,20 @@ class Cluster:
         if moved or present != self.jobs.running or ended != self.jobs.ended:
             self.jobs = Jobs(present, ended, self.graph)
             self._blasts.clear()
+            self._reaches.clear()
+
+    @property
+    def reaches(self) -> dict[ReachKey, Reach]:
+        """Cache for ``reach.py``, bounded."""
+        if len(self._reaches) > CACHE_MAX:
+            self._reaches.clear()
+        return self._reaches
 
     def blast(self, view: View, track: Track) -> BlastRadius:
         further = track.cause.devices if track.cause.change else frozenset[str]()
         key = (track.cause.root, frozenset(track.stalled), further)
         if key not in self._blasts:
-            if len(self._blasts) >= BLASTS_MAX:
+            if len(self._blasts) >= CACHE_MAX:
                 self._blasts.clear()
             self._blasts[key] = cost.blast(view, *key)
         return self._blasts[key]

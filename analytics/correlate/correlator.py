@@ -47,7 +47,8 @@ class Correlator:
         self._memory.take(changed, now_ns)
         settled = frozenset(track.key for track in self._memory.tracks if track.fires)
         active = self._memory.active(self._cluster.jobs.ended)
-        view = View(active, self._cluster.graph, self._cluster.jobs, changes, self._config, settled)
+        cluster = self._cluster
+        view = View(active, cluster.graph, cluster.jobs, changes, self._config, settled, cluster.reaches)
         claims, causes = self._choose(view, now_ns)
         closed = self._assign(view, claims, causes, now_ns)
         return self._publish(view, closed, now_ns)

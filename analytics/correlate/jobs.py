@@ -20,6 +20,8 @@ class Jobs:
             for node in running[job_id].nodes:
                 self._on[node].append(running[job_id])
         self._gpus: dict[str, tuple[ObjectRef, ...]] = {}
+        self._behind: dict[str, frozenset[str]] = {}
+        self._around: dict[str, frozenset[str]] = {}
 
     def on_device(self, name: str) -> list[str]:
         return [job.job_id for job in self._on.get(name, ())]
@@ -34,6 +36,21 @@ class Jobs:
         found = self.on_device(ref.device)
         peer = self._graph.peers.get(ref)
         return found if found or peer is None else self.on_device(peer.device)
+
+    def behind(self, name: str) -> frozenset[str]:
+        """Jobs of a host, or of the hosts that are plugged into a switch."""
+        if name not in self._behind:
+            hosts = {name, *self._graph.neighbours(name)} if self._graph.is_switch(name) else {name}
+            edge = sorted(host for host in hosts if not self._graph.is_switch(host))
+            self._behind[name] = frozenset(job_id for host in edge for job_id in self.on_device(host))
+        return self._behind[name]
+
+    def around(self, name: str) -> frozenset[str]:
+        """Jobs behind a device, and for a switch behind the switches next to it."""
+        if name not in self._around:
+            near = self._graph.neighbours(name) if self._graph.is_switch(name) else set()
+            self._around[name] = self.behind(name).union(*(self.behind(other) for other in near))
+        return self._around[name]
 
     def nodes(self, job_id: str) -> tuple[str, ...]:
         known = self.running.get(job_id)

@@ -7,6 +7,7 @@ It must not be older than the cause by more than the sampling lets detectors dis
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from enum import IntEnum
 
 from analytics.correlate.cause import PAUSES, QUEUES, SYMPTOMS, Cause
 from analytics.correlate.view import View
@@ -31,6 +32,16 @@ VAGUE = frozenset({IncidentKind.TELEMETRY_LOST, IncidentKind.UNEXPLAINED, Incide
 TRAFFIC = PAUSES | QUEUES | {FindingKind.DEVIATION}
 
 
+class Near(IntEnum):
+    """How near a symptom is to a cause, nearest first."""
+
+    OWN = 0  # about the root, its ends or its parts
+    CERTAIN_JOB = 1
+    POSSIBLE_JOB = 2
+    DEVICE = 3  # on a device of the neighbourhood
+    FABRIC = 4  # anywhere on a switch
+
+
 @dataclass(frozen=True, slots=True)
 class Reach:
     """own: the root, its ends and parts. devices: its neighbourhood. certain: jobs that cannot go on without the root.
@@ -43,6 +54,14 @@ class Reach:
 
 
 def reach(view: View, cause: Cause) -> Reach:
+    """What a cause reaches; kept with the view's cluster, because incidents stay for many ticks."""
+    key = (cause.kind in FABRIC, cause.root, cause.devices, bool(cause.change))
+    if key not in view.reaches:
+        view.reaches[key] = _reach(view, cause)
+    return view.reaches[key]
+
+
+def _reach(view: View, cause: Cause) -> Reach:
     graph, jobs = view.graph, view.jobs
     own = _own(view, cause.root) | {device(name) for name in cause.devices if cause.change}
     reached = graph.reached(cause.root)
@@ -51,13 +70,12 @@ def reach(view: View, cause: Cause) -> Reach:
     if cause.root.kind is ObjectKind.DEVICE:
         devices |= graph.neighbours(cause.root.name)
     certain = {job_id for ref in reached for job_id in _dependents(view, ref)}
-    felt = devices | {near for name in devices if graph.is_switch(name) for near in graph.neighbours(name)}
-    felt |= {near for name in felt - devices if graph.is_switch(name) for near in graph.neighbours(name)}
+    possible = {job_id for name in ends for job_id in jobs.on_device(name)}
+    if cause.kind in FABRIC:
+        possible = possible.union(*(jobs.around(name) for name in devices))
     for ref in reached:
-        if ref.kind is ObjectKind.FILESYSTEM:
-            felt |= graph.mounted_on(ref.name)
-    hosts = felt if cause.kind in FABRIC or cause.root.kind is ObjectKind.STORAGE_TARGET else ends
-    possible = {job_id for name in hosts for job_id in jobs.on_device(name)}
+        if cause.root.kind is ObjectKind.STORAGE_TARGET and ref.kind is ObjectKind.FILESYSTEM:
+            possible |= {job_id for host in graph.mounted_on(ref.name) for job_id in jobs.on_device(host)}
     return Reach(frozenset(own), frozenset(devices), frozenset(certain), frozenset(possible))
 
 
@@ -81,25 +99,19 @@ def _dependents(view: View, ref: ObjectRef) -> Iterable[str]:
     return ()
 
 
-def nearness(view: View, cause: Cause, to: Reach, onset_ns: int, finding: Finding) -> int | None:
-    """How near a symptom is to a cause, 0 nearest; None where the cause does not explain it."""
+def explains(view: View, cause: Cause, near: Near, onset_ns: int, finding: Finding) -> bool:
+    """Whether a symptom that is ``near`` a cause can come from it."""
     if finding.kind not in SYMPTOMS or not _in_time(view, onset_ns, finding):
-        return None
-    if finding.object in to.own:
-        return 0
+        return False
+    if near is Near.OWN:
+        return True
     if cause.kind in VAGUE:
-        return None
-    mine = view.jobs.of(finding.object)
-    if not to.certain.isdisjoint(mine):
-        return 1
-    if finding.kind is FindingKind.STRAGGLER and cause.root.kind is not ObjectKind.STORAGE_TARGET:
-        return None  # links in the middle of the fabric slow all of its users alike
-    if not to.possible.isdisjoint(mine):
-        return 2
-    if finding.object.device in to.devices:
-        return 3
-    traffic = TRAFFIC if cause.kind in FABRIC else TRAFFIC - PAUSES - {FindingKind.LOSSLESS_DROPS}
-    return 4 if finding.kind in traffic and view.graph.is_switch(finding.object.device) else None
+        return False
+    if near is Near.FABRIC:
+        return finding.kind in (TRAFFIC if cause.kind in FABRIC else TRAFFIC - PAUSES - {FindingKind.LOSSLESS_DROPS})
+    # Links in the middle of the fabric slow all of its users alike: they make no straggler.
+    storage = cause.root.kind is ObjectKind.STORAGE_TARGET
+    return finding.kind is not FindingKind.STRAGGLER or near is Near.CERTAIN_JOB or storage
 
 
 def _in_time(view: View, onset_ns: int, finding: Finding) -> bool:

@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from analytics.correlate.config import CorrelateConfig
 from analytics.correlate.graph import Graph
@@ -13,13 +14,19 @@ from telemetry.findings import Finding, FindingKind
 from telemetry.incidents import IncidentKind
 from telemetry.objects import ObjectKind, ObjectRef
 
+if TYPE_CHECKING:
+    from analytics.correlate.reach import Reach
+
 PLANNED = frozenset({ChangeKind.MAINTENANCE, ChangeKind.REBOOT, ChangeKind.FIRMWARE, ChangeKind.DRAIN})
+
+
+ReachKey = tuple[bool, ObjectRef, frozenset[str], bool]
 
 
 class View:
     """Active findings by onset, with the cluster and the changes; the same for every order of arrival.
 
-    settled: kind and root of the incidents that already fire.
+    settled: kind and root of the incidents that already fire. reaches: what is known of this cluster (``reach.py``).
     """
 
     def __init__(
@@ -30,12 +37,14 @@ class View:
         changes: Sequence[Change] = (),
         config: CorrelateConfig | None = None,
         settled: frozenset[tuple[IncidentKind, ObjectRef]] = frozenset(),
+        reaches: dict[ReachKey, "Reach"] | None = None,
     ) -> None:
         self.findings = sorted(findings, key=lambda finding: (finding.onset_ns, finding.id))
         self.graph = graph
         self.jobs = jobs
         self.changes = sorted(changes, key=lambda change: (change.starts_ns, change.id))
         self.config = config or CorrelateConfig()
+        self.reaches = {} if reaches is None else reaches
         self._settled = settled
         self.by_id = {finding.id: finding for finding in self.findings}
         self._kinds: defaultdict[FindingKind, list[Finding]] = defaultdict(list)
