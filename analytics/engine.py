@@ -17,6 +17,7 @@ from analytics.detectors import detectors
 from analytics.detectors.base import Detector
 from analytics.findings_book import FindingsBook
 from analytics.intake import Counts, DropReason, Intake
+from analytics.places import PlaceFinder
 from analytics.registry import Registry
 from analytics.statistics import baseline
 from analytics.tick import Tick, pack
@@ -66,7 +67,7 @@ class Engine:
         self.waiting_facts: list[TopologyFact] = []
         self.waiting_changes: list[Change] = []
         self.detectors: tuple[Detector, ...] = detectors(config.detection)
-        self._selections = Selections(self.registry)
+        self._selections, self._finder = Selections(self.registry), PlaceFinder(self.registry)
 
     @property
     def counts(self) -> Counts:
@@ -105,6 +106,7 @@ class Engine:
             self.series,
             self.targets,
             self._selections,
+            self._finder,
             self.topology,
             self.changes,
         )

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from analytics.columns import Columns
 from analytics.config import EngineConfig
+from analytics.places import PlaceFinder, Places
 from analytics.registry import Registry
 from analytics.statistics import baseline
 from analytics.trust import Trust, series_trust
@@ -75,12 +76,17 @@ class View:
         series: Columns,
         targets: Columns,
         selections: Selections,
+        finder: PlaceFinder,
         topology: Topology,
         changes: tuple[Change, ...] = (),
     ) -> None:
         self.end_ns, self.config, self.registry = end_ns, config, registry
         self.series, self.targets, self.topology, self.changes = series, targets, topology, changes
-        self._selections = selections
+        self._selections, self._finder = selections, finder
+
+    @cached_property
+    def places(self) -> Places:
+        return self._finder.find(self.topology)
 
     @cached_property
     def trust(self) -> NDArray[np.uint8]:

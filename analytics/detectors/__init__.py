@@ -8,6 +8,7 @@ from analytics.detectors.ecn_marking import EcnMarking
 from analytics.detectors.gpu_lost import GpuLost
 from analytics.detectors.gpu_throttle import GpuThrottle
 from analytics.detectors.gpu_xid import GpuXid
+from analytics.detectors.job_stalled import JobStalled
 from analytics.detectors.link_down import LinkDown
 from analytics.detectors.link_errors import LinkErrors
 from analytics.detectors.link_flapping import LinkFlapping
@@ -16,6 +17,7 @@ from analytics.detectors.lossless_drops import LosslessDrops
 from analytics.detectors.pfc_pause import PfcPause
 from analytics.detectors.queue_congested import QueueCongested
 from analytics.detectors.storage_slow import StorageSlow
+from analytics.detectors.straggler import Straggler
 from analytics.detectors.target_frozen import TargetFrozen
 from analytics.detectors.target_silent import TargetSilent
 from telemetry.findings import FindingKind
@@ -37,6 +39,8 @@ def detectors(config: DetectionConfig) -> tuple[Detector, ...]:
         GpuXid(),
         GpuLost(),
         StorageSlow(),
+        Straggler(),
+        JobStalled(),
         TargetSilent(),
         TargetFrozen(),
         DeviceRebooted(),

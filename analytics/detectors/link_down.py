@@ -5,9 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from analytics.detectors.base import Verdicts, verdicts_of
-from analytics.view import Column, View
+from analytics.view import View
 from telemetry.findings import FindingKind
-from telemetry.topology import Link, Topology
 
 _UP = {"fabric_port_up": 1.0, "nic_up": 1.0, "ib_port_physical_state": 5.0}  # 5: link up (IBTA PortPhysicalState)
 
@@ -29,11 +28,5 @@ class LinkDown:
         column = view.column(metric)
         down = column.fresh & (column.values < up)
         was_up = view.series["highest"][column.sids] >= up
-        expected = was_up if not (down & ~was_up).any() else was_up | _cabled(view.topology, view, column)
-        score = np.where(down & expected, 1.0, 0.0)
+        score = np.where(down & (was_up | view.places.cabled[column.objects]), 1.0, 0.0)
         return verdicts_of(column, score, normals=np.full(len(column), up), confidence=1.0)
-
-
-def _cabled(topology: Topology, view: View, column: Column) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    ports = {str(port) for link in topology.entities(Link) for port in link.ports}
-    return np.array([view.registry.objects.names[number] in ports for number in column.objects], bool)

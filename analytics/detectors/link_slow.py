@@ -7,7 +7,6 @@ import numpy as np
 from analytics.detectors.base import Verdicts, verdicts_of
 from analytics.view import Column, View
 from telemetry.findings import FindingKind
-from telemetry.topology import Link
 
 _SHARE_MIN = 0.99  # sources round: 400 Gb/s may be reported as 399.6e9
 
@@ -27,12 +26,10 @@ class LinkSlow:
     clear_intervals: float = 1.0
 
     def judge(self, view: View) -> list[Verdicts]:
-        ratings = {str(port): link.bits_per_second for link in view.topology.entities(Link) for port in link.ports}
-        return [self._judge(view, view.column(metric), ratings) for metric in self.metrics]
+        return [self._judge(view, view.column(metric)) for metric in self.metrics]
 
-    def _judge(self, view: View, column: Column, ratings: dict[str, float]) -> Verdicts:
-        names = view.registry.objects.names
-        rated = np.array([ratings.get(names[number], 0.0) for number in column.objects.tolist()], np.float64)
+    def _judge(self, view: View, column: Column) -> Verdicts:
+        rated = view.places.rated[column.objects]
         rated = np.where(rated > 0, rated, view.series["highest"][column.sids])
         with np.errstate(divide="ignore", invalid="ignore"):
             score = np.where(column.values > 0, _SHARE_MIN * rated / column.values, 0.0)

@@ -1,0 +1,83 @@
+"""Straggler: the one GPU of a job that works while the others wait for it.
+
+In lockstep training the slowest member is busy all the time and its peers spin in the collective. So against the middle
+of its job a straggler has a lower clock, or its tensor cores are active for more of the time.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analytics.detectors.base import Evidence, Verdicts
+from analytics.statistics.groups import group_medians
+from analytics.view import Column, View, lookup
+from telemetry.findings import FindingKind
+
+_CLOCK_SHARE = 0.93  # of the job's middle: boost clocks of healthy GPUs of one model differ by less
+_ACTIVE_TIMES = 1.3  # as active as the job's middle
+_WORKING = 0.5  # utilisation below which a GPU is idle, starting or ending, and is no peer
+_PEERS_MIN = 3
+_SMOOTHING = 0.3  # weight of the newest activity: hosts are read at different moments of an iteration
+_SMOOTH, _SEEN_S, _SAMPLES = 0, 1, 2  # what it remembers of each activity series
+_SAMPLES_MIN = 5
+_SETTLE_INTERVALS = 2.0  # of a job that has just started
+
+
+@dataclass(frozen=True)
+class Straggler:
+    """Judges each working GPU against the working GPUs of its job, robustly: one member cannot move the middle."""
+
+    name: str = "straggler"
+    kind: FindingKind = FindingKind.STRAGGLER
+    metrics: tuple[str, ...] = ("gpu_sm_clock_hertz", "gpu_tensor_active_ratio", "gpu_utilization_ratio")
+    persist: int = 2
+    clear_intervals: float = 3.0
+
+    def judge(self, view: View) -> list[Verdicts]:
+        clock, active, busy = (view.column(metric) for metric in self.metrics)
+        smooth = _smooth(view, active)
+        rows = np.flatnonzero(clock.fresh & (_peers(view, clock, busy) >= 0))
+        clock = clock.only(rows)
+        groups = _peers(view, clock, busy)
+        at = lookup(active.objects, clock.objects)
+        activity = np.where(at >= 0, smooth[at] if len(active) else np.nan, np.nan)
+        middle_clock, middle_activity = group_medians(groups, clock.values), group_medians(groups, activity)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            by_clock = (1.0 - clock.values / middle_clock) / (1.0 - _CLOCK_SHARE)
+            by_activity = (activity / middle_activity - 1.0) / (_ACTIVE_TIMES - 1.0)
+        score = np.maximum(np.nan_to_num(by_clock), np.nan_to_num(by_activity))
+        score[_sizes(groups) < _PEERS_MIN] = 0.0
+        evidence = (
+            Evidence(clock.sids, clock.values, middle_clock),
+            Evidence(active.sids[at] if len(active) else clock.sids, activity, middle_activity),
+        )
+        return [Verdicts(clock.objects, clock.times_ns, score >= 1.0, score, evidence, 0.85)]
+
+
+def _peers(view: View, clock: Column, busy: Column) -> NDArray[np.int64]:
+    """Job of each GPU that works in a job which has settled; -1 for the others."""
+    settled_ns = view.end_ns - round(_SETTLE_INTERVALS * view.config.interval_ns)
+    young = [position for position, job in enumerate(view.places.jobs) if job.started_ns > settled_ns]
+    job = view.places.job[clock.objects]
+    at = lookup(busy.objects, clock.objects)
+    works = (at >= 0) & (busy.values[at] >= _WORKING if len(busy) else False)
+    return np.where(works & ~np.isin(job, young), job, -1)
+
+
+def _sizes(groups: NDArray[np.int64]) -> NDArray[np.int64]:
+    _, at, sizes = np.unique(groups, return_inverse=True, return_counts=True)
+    return np.asarray(sizes[at] if groups.size else groups)
+
+
+def _smooth(view: View, active: Column) -> NDArray[np.float64]:
+    """Activity averaged over the last collections, NaN until there were enough."""
+    memory = view.series["memory"][active.sids]
+    seen_s = active.times_ns * 1e-9
+    new = active.fresh & (seen_s > memory[:, _SEEN_S])
+    weight = np.maximum(_SMOOTHING, 1.0 / (memory[:, _SAMPLES] + 1.0))
+    smooth = memory[:, _SMOOTH] + np.where(new, weight * (active.values - memory[:, _SMOOTH]), 0.0)
+    memory[:, _SMOOTH] = smooth
+    memory[new, _SEEN_S], memory[new, _SAMPLES] = seen_s[new], memory[new, _SAMPLES] + 1.0
+    view.series["memory"][active.sids] = memory
+    return np.where(memory[:, _SAMPLES] >= _SAMPLES_MIN, smooth, np.nan)

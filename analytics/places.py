@@ -1,0 +1,67 @@
+"""What the topology says about the objects that series are about, as arrays by object number."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analytics.registry import Registry
+from telemetry import objects
+from telemetry.objects import ObjectKind
+from telemetry.topology import Gpu, Job, Link, Topology
+
+
+@dataclass(frozen=True)
+class Places:
+    """cabled: bool[objects], ports with a link. rated: float64[objects], its bits per second, 0 where nothing says.
+
+    job: int64[objects], position in ``jobs`` of a GPU's running job, -1 for none.
+    """
+
+    cabled: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, bool))
+    rated: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
+    job: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
+    jobs: tuple[Job, ...] = ()
+
+
+class PlaceFinder:
+    """Works ``Places`` out again when the topology or the series have changed."""
+
+    def __init__(self, registry: Registry) -> None:
+        self._registry = registry
+        self._topology: Topology | None = None
+        self._version = -1
+        self._known = Places()
+
+    def find(self, topology: Topology) -> Places:
+        if topology is not self._topology or self._registry.version != self._version:
+            self._topology, self._version = topology, self._registry.version
+            self._known = self._work_out(topology)
+        return self._known
+
+    def _work_out(self, topology: Topology) -> Places:
+        names = self._registry.objects
+        size = len(names)
+        cabled, rated, job_of = np.zeros(size, bool), np.zeros(size), np.full(size, -1, np.int64)
+        for link in topology.entities(Link):
+            for port in link.ports:
+                number = names.find(str(port))
+                if number is not None:
+                    cabled[number], rated[number] = True, link.bits_per_second
+        jobs = tuple(topology.entities(Job))
+        for position, job in enumerate(jobs):
+            for name in self._gpus(job, topology):
+                number = names.find(name)
+                if number is not None:
+                    job_of[number] = position
+        return Places(cabled, rated, job_of, jobs)
+
+    def _gpus(self, job: Job, topology: Topology) -> list[str]:
+        """The GPUs of a job, as object names: by index where the job has some of a node, else all that report."""
+        nodes = set(job.nodes)
+        if job.gpu_indices:
+            gpus = [gpu for gpu in topology.entities(Gpu) if gpu.device in nodes and gpu.index in job.gpu_indices]
+            return [str(objects.gpu(gpu.device, gpu.uuid)) for gpu in gpus]
+        prefix = f"{ObjectKind.GPU}:"
+        found = (name for name in self._registry.objects.names if name.startswith(prefix))
+        return [name for name in found if name[len(prefix) :].partition("/")[0] in nodes]

@@ -1,0 +1,121 @@
+"""The engine: the same telemetry gives the same findings and incidents, whatever way it came; every sample counted."""
+
+from collections.abc import Sequence
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from analytics.engine import Engine, Output
+from telemetry.facts import encode_fact
+from telemetry.findings import Finding, FindingKind
+from telemetry.samples import SampleBatch
+from tests.unit.analytics.busy_cluster import CHANGES, FACTS, batches, new_engine
+from tests.unit.analytics.small_cluster import CONFIG, batch, port_key, run, table
+
+BATCHES = batches()
+NS = 10**9
+
+
+def told(outputs: Sequence[Output]) -> list[bytes]:
+    return [encode_fact(output) for output in outputs]
+
+
+def prepared() -> Engine:
+    engine: Engine = new_engine()
+    engine.learn(FACTS)
+    for change in CHANGES:
+        engine.note(change)
+    return engine
+
+
+def balance(engine: Engine) -> int:
+    counts = engine.counts
+    dropped = sum(counts.dropped.values())
+    return counts.samples_in - counts.processed - counts.deduplicated - dropped - counts.held
+
+
+REFERENCE_ENGINE = prepared()
+REFERENCE = told(run(REFERENCE_ENGINE, BATCHES))
+
+
+def test_the_reference_has_something_to_compare() -> None:
+    engine = prepared()
+    outputs = run(engine, BATCHES)
+    kinds = {output.kind for output in outputs if isinstance(output, Finding)}
+    assert kinds == {FindingKind.STRAGGLER, FindingKind.LINK_DOWN, FindingKind.PFC_PAUSE_RECEIVED}
+    assert any(not isinstance(output, Finding) for output in outputs)
+    assert balance(engine) == 0
+
+
+def shuffled_within(holdback_ns: int, keys: Sequence[int]) -> list[SampleBatch]:
+    """Each batch delayed by less than the holdback."""
+    delays = [keys[i % len(keys)] % holdback_ns for i in range(len(BATCHES))]
+    order = sorted(range(len(BATCHES)), key=lambda i: (BATCHES[i].collection.collected_ns + delays[i], i))
+    return [BATCHES[i] for i in order]
+
+
+delays = st.lists(st.integers(0, 2**40), min_size=1, max_size=40)
+
+
+@settings(max_examples=12, deadline=None)
+@given(keys=delays, portion=st.integers(1, 40), copies=st.integers(1, 3))
+def test_order_portions_and_duplicates_change_nothing(keys: list[int], portion: int, copies: int) -> None:
+    engine, outputs = prepared(), list[Output]()
+    stream = [each for each in shuffled_within(CONFIG.holdback_ns, keys) for _ in range(copies)]
+    for start in range(0, len(stream), portion):
+        for each in stream[start : start + portion]:
+            engine.observe(each)
+        outputs.extend(engine.advance())
+    assert told(outputs) == REFERENCE
+    assert balance(engine) == 0
+    assert engine.counts.processed == REFERENCE_ENGINE.counts.processed
+    assert not engine.counts.dropped
+
+
+def test_facts_hold_from_their_own_time_whenever_they_are_learned() -> None:
+    engine, outputs = prepared(), list[Output]()
+    for each in BATCHES:
+        engine.observe(each)
+    outputs.extend(engine.advance())
+    assert told(outputs) == REFERENCE
+
+
+def test_event_times_far_ahead_are_counted_and_do_not_run_the_watermark_away() -> None:
+    leaf = table("leaf1", [port_key("fabric_port_up")])
+    ahead = batch(leaf, 0, [1.0])
+    future = SampleBatch(leaf, ahead.collection, ahead.times_ns + 3600 * NS, ahead.series, ahead.values)
+    engine = Engine(CONFIG)
+    run(engine, [future, *(batch(leaf, seq, [1.0]) for seq in range(1, 4))])
+    assert engine.counts.dropped == {"clock_ahead": 1}
+    assert engine.counts.processed == 2
+    assert balance(engine) == 0
+
+
+def test_infinite_and_disordered_samples_are_counted() -> None:
+    leaf = table("leaf1", [port_key("fabric_port_up")])
+    second = batch(leaf, 1, [1.0])
+    old = SampleBatch(leaf, second.collection, second.times_ns - 20 * NS, second.series, second.values)
+    engine = Engine(CONFIG)
+    run(engine, [batch(leaf, 0, [float("inf")]), old, batch(leaf, 2, [1.0], at_s=11), batch(leaf, 5, [1.0])])
+    assert engine.counts.dropped == {"not_finite": 1}
+    assert balance(engine) == 0
+
+
+def test_series_beyond_the_limit_are_cut_and_the_others_go_on() -> None:
+    leaf = table("leaf1", [port_key("fabric_port_up", f"Ethernet{n}") for n in range(8)])
+    engine = Engine(CONFIG.model_copy(update={"series_max": 5}))
+    run(engine, [batch(leaf, seq, [1.0] * 8) for seq in range(4)])
+    assert len(engine.registry) == 5
+    assert engine.counts.dropped == {"too_many_series": 9}
+    assert balance(engine) == 0
+
+
+def test_series_that_went_silent_are_forgotten() -> None:
+    engine = Engine(CONFIG.model_copy(update={"series_ttl_s": 300.0}))
+    for generation in range(12):
+        keys = [port_key("fabric_port_up", f"Ethernet{generation}-{n}") for n in range(20)]
+        leaf = table("leaf1", keys)
+        run(engine, [batch(leaf, generation * 60 + seq, [1.0] * 20) for seq in range(60)])
+    assert len(engine.registry) <= 40
+    assert len(engine.registry.objects) <= 45
+    assert balance(engine) == 0
