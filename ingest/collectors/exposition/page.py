@@ -5,8 +5,9 @@ Pure: state and page in, samples out. The first step costs a few microseconds, t
 """
 
 import importlib.util
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,6 +48,12 @@ class Reading:
         return self.values.size + sum(self.dropped.values())
 
 
+class Maps(Protocol):
+    """What ``Mapper`` does: the canonical series that a source's series feeds."""
+
+    def map(self, name: str, labels: Mapping[str, str], /) -> list[Entry]: ...
+
+
 class PageReader:
     """Reads the pages of one target and remembers their layout.
 
@@ -58,7 +65,7 @@ class PageReader:
         self,
         target: str,
         device: str,
-        mapper: Mapper,
+        mapper: Maps,
         *,
         series_max: int = SERIES_MAX,
         sentinels: tuple[tuple[float, float], ...] = (),
@@ -213,7 +220,7 @@ def _times(tokens: Floats, token: Ints, seconds: bool, now_ns: int) -> NDArray[n
 
 def _check_exposition(page: bytes, openmetrics: bool) -> None:
     first = page.lstrip()[:1]
-    if first == b"<" or b"\0" in page[:1024]:
+    if first == b"<" or (first and first < b" "):
         raise BadInput("expected an exposition page, found HTML or binary data", "not_exposition")
     if openmetrics and page[-7:].rstrip(b"\n").rpartition(b"\n")[2] != b"# EOF":
         raise BadInput("expected # EOF at the end of an OpenMetrics page", "truncated")

@@ -257,7 +257,7 @@ def finish(
     n = token.size
     while e < n:
         r = row[e]
-        total = 0.0
+        total = -0.0  # adding it changes nothing, not even the sign of a zero
         present = True
         while e < n and row[e] == r:
             raw = tokens[token[e]]

@@ -1,0 +1,119 @@
+"""The exact reading of one line."""
+
+import contextlib
+import math
+import time
+
+import pytest
+
+from ingest.collectors.exposition.parse import LABEL_BYTES_MAX, LINE_BYTES_MAX, parse_line, parse_number
+from telemetry.errors import BadInput
+
+
+def read(line: bytes, openmetrics: bool = False) -> tuple[str, dict[str, str], str, str | None]:
+    parsed = parse_line(line, 1, openmetrics=openmetrics)
+    assert parsed is not None
+    value = line[slice(*parsed.value_at)].decode()
+    return parsed.name, parsed.labels, value, line[slice(*parsed.time_at)].decode() if parsed.time_at else None
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        (b"up 1", ("up", {}, "1", None)),
+        (b"  up\t 1 ", ("up", {}, "1", None)),
+        (b"up{} 1", ("up", {}, "1", None)),
+        (b'up {a="b"} 1', ("up", {"a": "b"}, "1", None)),
+        (b'up{a="b",} 1', ("up", {"a": "b"}, "1", None)),
+        (b'up{ a = "b" , c="d" }1 1760000000000', ("up", {"a": "b", "c": "d"}, "1", "1760000000000")),
+        (b'up{gpu="0", UUID="GPU-1"} 2e3 -5', ("up", {"gpu": "0", "UUID": "GPU-1"}, "2e3", "-5")),
+        (b"vllm:num_requests_running 3", ("vllm:num_requests_running", {}, "3", None)),
+        (rb'a{b="\\ \" \n \q } {",c=""} NaN', ("a", {"b": '\\ " \n \\q } {'}, "NaN", None)),
+        ('a{b="°C 漢"} +Inf'.encode(), ("a", {"b": "°C 漢"}, "+Inf", None)),
+        (b'{"my.metric", "a b"="c"} 1', ("my.metric", {"a b": "c"}, "1", None)),
+    ],
+)
+def test_reads(line: bytes, expected: object) -> None:
+    assert read(line) == expected
+
+
+@pytest.mark.parametrize("line", [b"", b"  \t", b"# HELP a b", b"  # anything {", b"#"])
+def test_comments_and_blank_lines_are_no_sample(line: bytes) -> None:
+    assert parse_line(line, 1, openmetrics=False) is None
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        (b'a_total{b="c"} 1 # {trace_id="x"} 0.5', ("a_total", {"b": "c"}, "1", None)),
+        (b"a 1 1760000000.123 # {} 0.5 1760000000.1", ("a", {}, "1", "1760000000.123")),
+    ],
+)
+def test_exemplars_are_passed_over_in_openmetrics(line: bytes, expected: object) -> None:
+    assert read(line, openmetrics=True) == expected
+    with pytest.raises(BadInput):
+        read(line)
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        (b"up", "line 7, column 3: expected a value, found the end of the line"),
+        (b"up one", "line 7, column 4: expected a value such as 1.5, NaN or +Inf, found 'one'"),
+        (b"up 1_000", "line 7, column 4: expected a value such as"),
+        (b"up 1 now", "line 7, column 6: expected a timestamp in milliseconds, found 'now'"),
+        (b"up 1 1.5", "line 7, column 6: expected a timestamp in milliseconds"),
+        (b"up 1 2 3", "line 7, column 8: expected the end of the line, found '3'"),
+        (b'up{a="b} 1', "line 7, column 6: expected a text in double quotes"),
+        (b"up{a=b} 1", "line 7, column 6: expected a text in double quotes"),
+        (b'up{a="b" c="d"} 1', "line 7, column 10: expected ',' or '}'"),
+        (b'up{a="b",a="c"} 1', "line 7, column 10: expected label 'a' only once"),
+        (b'up{0a="b"} 1', "line 7, column 4: expected a label name"),
+        (b'up{a="\xff"} 1', "line 7, column 7: expected UTF-8"),
+        (b'{a="b"} 1', "line 7, column 8: expected a metric name"),
+        (b"0up 1", "line 7, column 1: expected a metric name"),
+    ],
+)
+def test_errors_name_line_column_and_what_was_expected(line: bytes, message: str) -> None:
+    with pytest.raises(BadInput) as caught:
+        parse_line(line, 7, openmetrics=False)
+    assert str(caught.value).startswith(message)
+    assert caught.value.reason == "bad_format"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b'a{b="' + b"x" * (LABEL_BYTES_MAX + 1) + b'"} 1',
+        b'a{b="' + b"x" * 1_000_000 + b'"} 1',
+        b'a{b="' + rb"\"" * 400_000 + b'"} 1',
+        b"a 1 " + b" " * LINE_BYTES_MAX,
+    ],
+)
+def test_huge_labels_and_lines_are_refused(line: bytes) -> None:
+    with pytest.raises(BadInput) as caught:
+        parse_line(line, 1, openmetrics=False)
+    assert caught.value.reason == "too_large"
+
+
+@pytest.mark.parametrize("piece", [b"{", b'"', b"\\", b',a="', b"} ", b'a="b",', b" ", b"#"])
+def test_any_line_is_read_or_refused_in_linear_time(piece: bytes) -> None:
+    """Doubling the length may not make it ten times slower (quadratic would be 16 times over two doublings)."""
+
+    def cost(length: int) -> float:
+        line = (b'a{b="c",' + piece * (length // len(piece)))[:length]
+        best = math.inf
+        for _ in range(5):
+            started = time.process_time()
+            with contextlib.suppress(BadInput):
+                parse_line(line, 1, openmetrics=True)
+            best = min(best, time.process_time() - started)
+        return best
+
+    assert cost(LINE_BYTES_MAX) < 10 * cost(LINE_BYTES_MAX // 4) + 0.01
+
+
+@pytest.mark.parametrize("token", [b"1_0", b" 1", b"1\r", b"", b"0x10", b"one"])
+def test_only_the_formats_numbers_are_numbers(token: bytes) -> None:
+    with pytest.raises(ValueError, match=r"^(could not convert|b')"):
+        parse_number(token)

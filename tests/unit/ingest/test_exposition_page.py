@@ -1,0 +1,289 @@
+"""Pages to samples: every real page, generated pages, and pages that change, against prometheus_client's parser."""
+
+import contextlib
+import math
+import re
+import struct
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from prometheus_client.parser import text_string_to_metric_families
+
+from ingest.collectors.exposition.mapping import Entry
+from ingest.collectors.exposition.page import COMPILED, PageReader, Reading
+from ingest.collectors.exposition.template import PLAIN
+from ingest.ledger import DropReason
+from telemetry.errors import BadInput
+from telemetry.series import series_key
+
+SAMPLES = Path(__file__).parents[4] / "shared" / "samples"
+NOW_NS = 1_760_000_000 * 10**9
+# Lines joined from tests of its project, with Go's own format verbs left in: not a page.
+NOT_A_PAGE = "rdma_exporter_expected.prom"
+PAGES = sorted(page for page in SAMPLES.rglob("*.prom") if page.name != NOT_A_PAGE)
+
+both = pytest.mark.parametrize("compiled", [True, False] if COMPILED else [False])
+
+
+class Everything:
+    """Maps each series to itself."""
+
+    def map(self, name: str, labels: Mapping[str, str], /) -> list[Entry]:
+        return [Entry(series_key(name, labels), 1.0, PLAIN, -math.inf, math.inf, False)]
+
+
+def reader(compiled: bool = COMPILED, **limits: int) -> PageReader:
+    return PageReader("job/a:1", "node1", Everything(), compiled=compiled, **limits)
+
+
+def samples(reading: Reading) -> dict[str, float]:
+    return {reading.table.keys[row]: value for row, value in zip(reading.series, reading.values, strict=True)}
+
+
+def oracle(page: str) -> dict[str, float]:
+    """What prometheus_client reads, without NaN, the first of each series.
+
+    It appends ``_total`` to what is declared as a counter without it, so nothing is declared as a counter.
+    """
+    found: dict[str, float] = {}
+    for family in text_string_to_metric_families(re.sub(r"(# TYPE \S+) counter", r"\1 gauge", page)):
+        for sample in family.samples:
+            labels = {label: text for label, text in sample.labels.items() if text}
+            if not math.isnan(sample.value):
+                found.setdefault(series_key(sample.name, labels), sample.value)
+    return found
+
+
+@both
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
+def test_real_pages_equal_the_oracle(path: Path, compiled: bool) -> None:
+    page = path.read_bytes()
+    known = reader(compiled)
+    expected = oracle(page.decode() + "\n")
+    assert samples(known.read(page, NOW_NS)) == expected
+    again = known.read_known(page, NOW_NS)
+    assert again is not None
+    assert samples(again) == expected
+
+
+def test_there_are_real_pages() -> None:
+    assert len(PAGES) > 20
+
+
+@both
+def test_lines_that_are_not_a_page_are_refused(compiled: bool) -> None:
+    with pytest.raises(BadInput, match="line 4, column 115"):
+        reader(compiled).read((SAMPLES / "roce_ib_host" / NOT_A_PAGE).read_bytes(), NOW_NS)
+
+
+# ---- generated pages
+
+names = st.from_regex(r"[a-zA-Z_:][a-zA-Z0-9_:]{0,8}", fullmatch=True)
+label_names = st.from_regex(r"[a-zA-Z_][a-zA-Z0-9_]{0,5}", fullmatch=True)
+texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
+floats = st.one_of(
+    st.floats(), st.integers(-(10**20), 10**20).map(float), st.sampled_from([0.1, 1e22, 1e23, 2**53 + 1.0])
+)
+
+
+def spellings(value: float) -> st.SearchStrategy[str]:
+    if math.isnan(value):
+        return st.just("NaN")
+    if math.isinf(value):
+        return st.sampled_from(["+Inf", "Inf"] if value > 0 else ["-Inf"])
+    return st.sampled_from([repr(value), f"{value:e}", f"{value:.17g}", f"{value:.3f}", f"{value:+.6g}"])
+
+
+@st.composite
+def lines(draw: st.DrawFn) -> str:
+    labels = draw(st.dictionaries(label_names, texts, max_size=3))
+    inside = draw(st.sampled_from([",", ", "])).join(
+        f'{name}="{text.translate({92: chr(92) * 2, 34: chr(92) + chr(34), 10: chr(92) + "n"})}"'
+        for name, text in labels.items()
+    )
+    name = draw(names) + (f"{{{inside}}}" if inside else "")
+    return f"{name} {draw(spellings(draw(floats)))}"
+
+
+def unique(page_lines: list[str]) -> list[str]:
+    """Without a second line of one series: the oracle and we agree on the first, but not on spelling."""
+    seen: set[str] = set()
+    kept = []
+    for line in page_lines:
+        key = next(iter(oracle(line.rpartition(" ")[0] + " 1\n")))
+        if key not in seen:
+            seen.add(key)
+            kept.append(line)
+    return kept
+
+
+def page_of(page_lines: list[str]) -> bytes:
+    return "".join(f"{line}\n" for line in page_lines).encode()
+
+
+def same(one: Mapping[str, float], other: Mapping[str, float]) -> bool:
+    """Bit for bit."""
+    return one.keys() == other.keys() and all(struct.pack("d", one[k]) == struct.pack("d", other[k]) for k in one)
+
+
+@both
+@given(page_lines=st.lists(lines(), min_size=1, max_size=8))
+@settings(max_examples=60, deadline=None)
+def test_generated_pages_equal_the_oracle_bit_for_bit(page_lines: list[str], compiled: bool) -> None:
+    page = page_of(unique(page_lines))
+    known = reader(compiled)
+    assert same(samples(known.read(page, NOW_NS)), oracle(page.decode()))
+    again = known.read_known(page, NOW_NS)
+    assert again is not None
+    assert same(samples(again), oracle(page.decode()))
+
+
+@both
+@given(data=st.data())
+@settings(max_examples=50, deadline=None)
+def test_a_reader_that_saw_other_pages_reads_as_a_fresh_one(data: st.DataObject, compiled: bool) -> None:
+    pool = unique(data.draw(st.lists(lines(), min_size=1, max_size=8)))
+    known = reader(compiled)
+    for _ in range(data.draw(st.integers(1, 4))):
+        chosen = data.draw(st.lists(st.sampled_from(pool), min_size=1, unique=True))
+        values = data.draw(st.lists(floats, min_size=len(chosen), max_size=len(chosen)))
+        changed = [
+            f"{line.rpartition(' ')[0]} {data.draw(spellings(value))}"
+            for line, value in zip(chosen, values, strict=True)
+        ]
+        page = page_of(changed)
+        assert same(samples(known.read(page, NOW_NS)), samples(reader(compiled).read(page, NOW_NS)))
+
+
+@both
+@given(page=st.binary(max_size=200) | st.text('ab{}=",\\ \n\t#1.eNa+-', max_size=60).map(str.encode))
+@settings(max_examples=300, deadline=None)
+def test_nothing_but_bad_input_escapes(page: bytes, compiled: bool) -> None:
+    """And a page that is refused changes nothing."""
+    known = reader(compiled)
+    known.read(b"a 1\n", NOW_NS)
+    for openmetrics in (False, True):
+        with contextlib.suppress(BadInput):
+            known.read(page, NOW_NS, openmetrics=openmetrics)
+    assert samples(known.read(b"a 2\n", NOW_NS)) == {"a{}": 2.0}
+
+
+# ---- single promises
+
+
+@both
+def test_a_layout_is_recognised_and_a_changed_one_is_not_taken_for_it(compiled: bool) -> None:
+    known = reader(compiled)
+    known.read(b'# HELP a b\na{b="c"} 1\nd 2\n', NOW_NS)
+    reading = known.read_known(b'# HELP a b\na{b="c"} 15.5\nd -3e2\n', NOW_NS)
+    assert reading is not None
+    assert samples(reading) == {'a{b="c"}': 15.5, "d{}": -300.0}
+    for page in (
+        b'# HELP a x\na{b="c"} 1\nd 2\n',
+        b'# HELP a b\na{b="x"} 1\nd 2\n',
+        b'# HELP a b\na{b="c"} 1\nd 2\ne 3\n',
+        b'# HELP a b\na{b="c"} 1\n',
+        b'# HELP a b\na{b="c"} 1 5\nd 2\n',
+        b'# HELP a b\na{b="c"} 1x\nd 2\n',
+        b'# HELP a b\na{b="c"} \nd 2\n',
+        b"",
+    ):
+        assert known.read_known(page, NOW_NS) is None
+
+
+def lines_iter(count: int) -> Iterator[bytes]:
+    return (b"a%d 1\n" % number for number in range(count))
+
+
+@both
+def test_series_that_left_are_forgotten_in_the_end(compiled: bool) -> None:
+    known = reader(compiled)
+    for generation in range(20):
+        page = b"".join(b'job{id="%d-%d"} 1\n' % (generation, number) for number in range(500))
+        assert len(known.read(page, NOW_NS).values) == 500
+        assert known.series_known <= 2500
+
+
+@both
+def test_too_many_series_are_refused(compiled: bool) -> None:
+    known = reader(compiled, series_max=100)
+    assert len(known.read(b"".join(lines_iter(100)), NOW_NS).values) == 100
+    with pytest.raises(BadInput) as caught:
+        known.read(b"".join(lines_iter(101)), NOW_NS)
+    assert caught.value.reason == "too_many_series"
+
+
+@both
+@pytest.mark.parametrize("page", [b"<!DOCTYPE html><html>", b"\n\n <html>", b"\x1f\x8b\x08\x00\x00", b"\0"])
+def test_what_is_no_page_is_called_so(page: bytes, compiled: bool) -> None:
+    with pytest.raises(BadInput) as caught:
+        reader(compiled).read(page, NOW_NS)
+    assert caught.value.reason == "not_exposition"
+
+
+@both
+def test_openmetrics_needs_its_end(compiled: bool) -> None:
+    assert samples(reader(compiled).read(b"a 1\n# EOF\n", NOW_NS, openmetrics=True)) == {"a{}": 1.0}
+    for page in (b"a 1\n", b"a 1\n# EO", b"", b"a 1\n# EOF\nb 2\n"):
+        with pytest.raises(BadInput) as caught:
+            reader(compiled).read(page, NOW_NS, openmetrics=True)
+        assert caught.value.reason == "truncated"
+
+
+@both
+def test_exemplars_come_and_go_without_changing_the_layout(compiled: bool) -> None:
+    known = reader(compiled)
+    known.read(b'a_total 1 # {t="x"} 0.5\nb 2\n# EOF\n', NOW_NS, openmetrics=True)
+    for page in (b'a_total 3 # {t="yy zz"} 7 1.5\nb 4\n# EOF\n', b"a_total 3\nb 4\n# EOF\n"):
+        reading = known.read_known(page, NOW_NS, openmetrics=True)
+        assert reading is not None
+        assert samples(reading) == {"a_total{}": 3.0, "b{}": 4.0}
+
+
+@both
+def test_nan_is_no_sample_and_infinity_is_one(compiled: bool) -> None:
+    reading = reader(compiled).read(b"a NaN\nb +Inf\nc -Inf\nd nan\n", NOW_NS)
+    assert samples(reading) == {"b{}": math.inf, "c{}": -math.inf}
+    assert reading.dropped == {DropReason.NO_VALUE: 2}
+    assert reading.received == 4
+
+
+@both
+def test_the_first_of_a_series_wins_and_the_others_are_counted(compiled: bool) -> None:
+    page = b'a{b="1",c="2"} 1\na{c="2",b="1"} 2\na{b="1",c="2"} 3\n'
+    known = reader(compiled)
+    for reading in (known.read(page, NOW_NS), known.read(page, NOW_NS)):
+        assert samples(reading) == {'a{b="1",c="2"}': 1.0}
+        assert reading.dropped == {DropReason.DUPLICATE: 2}
+
+
+@both
+@pytest.mark.parametrize(("openmetrics", "unit"), [(False, 1000), (True, 1)])
+def test_timestamps_are_event_time_within_bounds(compiled: bool, openmetrics: bool, unit: int) -> None:
+    now_s = NOW_NS // 10**9
+    ages = {"old": -3601, "oldest": -3600, "none": None, "ahead": 300, "beyond": 301}
+    body = "".join(f"{name} 1 {'' if age is None else (now_s + age) * unit}\n" for name, age in ages.items())
+    page = (body + "# EOF\n").encode()
+    known = reader(compiled)
+    for reading in (
+        known.read(page, NOW_NS, openmetrics=openmetrics),
+        known.read(page, NOW_NS, openmetrics=openmetrics),
+    ):
+        times = {reading.table.keys[row]: time for row, time in zip(reading.series, reading.times_ns, strict=True)}
+        assert times == {
+            "oldest{}": NOW_NS - 3600 * 10**9,
+            "none{}": NOW_NS,
+            "ahead{}": NOW_NS + 300 * 10**9,
+        }
+        assert reading.dropped == {DropReason.EVENT_TIME: 2}
+
+
+@both
+def test_timestamps_beyond_all_bounds_are_dropped_too(compiled: bool) -> None:
+    page = b"a 1 99999999999999999999999\nb 1 -99999999999999999999999\nc 1 0\nd 2\n"
+    reading = reader(compiled).read(page, NOW_NS)
+    assert samples(reading) == {"d{}": 2.0}
+    assert reading.dropped == {DropReason.EVENT_TIME: 3}
