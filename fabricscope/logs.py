@@ -22,17 +22,19 @@ class LogFormat(StrEnum):
 def configure_logs(level: LogLevel, form: LogFormat) -> None:
     """For this process, once. Both renderers escape line breaks, so that no label can forge a line."""
     logfmt = structlog.processors.LogfmtRenderer(key_order=["timestamp", "level", "event"], bool_as_flag=False)
+    shared: list[structlog.typing.Processor] = [
+        structlog.processors.add_log_level,
+        structlog.processors.TimeStamper(fmt="iso", utc=True),
+        structlog.processors.format_exc_info,
+    ]
     renderer = logfmt if form is LogFormat.LOGFMT else structlog.processors.JSONRenderer()
+    number = getattr(logging, {"warn": "WARNING"}.get(level.value, level.value.upper()))
     structlog.configure(
-        processors=[
-            structlog.processors.add_log_level,
-            structlog.processors.TimeStamper(fmt="iso", utc=True),
-            structlog.processors.format_exc_info,
-            renderer,
-        ],
-        wrapper_class=structlog.make_filtering_bound_logger(
-            logging.getLevelName(level.value.upper().replace("WARN", "WARNING"))
-        ),
+        processors=[*shared, renderer],
+        wrapper_class=structlog.make_filtering_bound_logger(number),
         logger_factory=structlog.PrintLoggerFactory(sys.stderr),
         cache_logger_on_first_use=True,
     )
+    handler = logging.StreamHandler(sys.stderr)  # what libraries log looks the same
+    handler.setFormatter(structlog.stdlib.ProcessorFormatter(foreign_pre_chain=shared, processor=renderer))
+    logging.basicConfig(handlers=[handler], level=max(number, logging.INFO), force=True)

@@ -12,7 +12,7 @@ from alerts.config import AlertingConfig
 from analytics.config import AnalyticsConfig
 from export.remote_write.config import RemoteWriteConfig
 from fabricscope.api.config import ApiConfig
-from fabricscope.marked_yaml import load_marked, locate
+from fabricscope.marked_yaml import Marks, load_marked, locate
 from recordings.config import RecordingConfig
 from telemetry.bus.config import BusConfig
 from telemetry.errors import ConfigError
@@ -106,7 +106,9 @@ def share(document: dict[str, Any]) -> dict[str, Any]:
     document["alerting"] = {"cluster": shared.cluster, "folder": data / "alerts", **_section(document, "alerting")}
     targets = document.get("remote_write")
     if isinstance(targets, list) and all(isinstance(target, dict) for target in targets):
-        document["remote_write"] = [_named(target, shared.cluster) for target in targets]
+        document["remote_write"] = [
+            {"folder": data / "remote_write", **_named(target, shared.cluster)} for target in targets
+        ]
     return document
 
 
@@ -125,7 +127,7 @@ def _named(target: dict[str, Any], cluster: str) -> dict[str, Any]:
 def load_settings(path: Path | None) -> Settings:
     """Settings from a file, or the defaults; ConfigError with file:line:column for the first thing that is wrong."""
     document: dict[str, Any] = {}
-    marks = {}
+    marks: Marks = {}
     if path is not None:
         document, marks = load_marked(path)
     try:
@@ -134,7 +136,7 @@ def load_settings(path: Path | None) -> Settings:
         raise ConfigError("\n".join(_describe(path, marks, problem) for problem in error.errors())) from error
 
 
-def _describe(path: Path | None, marks: Any, problem: Any) -> str:
+def _describe(path: Path | None, marks: Marks, problem: Any) -> str:
     where = problem["loc"]
     if where[0] == "ingest" and where[1:2] and where[1] in OF_INGEST:
         where = where[1:]

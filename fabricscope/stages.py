@@ -4,24 +4,21 @@ import asyncio
 import contextlib
 import signal
 import time
-from collections.abc import Callable
+from collections.abc import Sequence
 from enum import StrEnum
 from typing import Protocol
 
 import structlog
-from export.service import ExportService
 from prometheus_client import start_http_server
 
-from alerts.service import AlertsService
-from analytics.service import AnalyticsService
-from fabricscope.api.service import ApiService
 from fabricscope.settings import Settings
 from fabricscope.supervisor import parent_is_gone
 from fabricscope.version import VERSION
-from ingest.service import IngestService
-from recordings.service import RecorderService
-from telemetry.bus.base import Bus
+from recordings.config import RecordingConfig
+from recordings.format import Manifest
+from telemetry.bus.base import Bus, Offsets
 from telemetry.bus.open import open_bus
+from telemetry.errors import ConfigError
 
 log = structlog.get_logger()
 
@@ -33,6 +30,20 @@ class Service(Protocol):
     async def stop(self) -> None: ...
 
 
+class Together:
+    """Several services as one: started in order, stopped at once."""
+
+    def __init__(self, services: Sequence[Service]) -> None:
+        self._services = services
+
+    async def start(self) -> None:
+        for service in self._services:
+            await service.start()
+
+    async def stop(self) -> None:
+        await asyncio.gather(*(service.stop() for service in self._services))
+
+
 class Stage(StrEnum):
     INGEST = "ingest"
     ANALYTICS = "analytics"
@@ -42,20 +53,58 @@ class Stage(StrEnum):
     API = "api"
 
 
-_BUILD: dict[Stage, Callable[[Settings, Bus], Service]] = {
-    Stage.INGEST: lambda settings, bus: IngestService(settings.ingest, bus, time.time_ns),
-    Stage.ANALYTICS: lambda settings, bus: AnalyticsService(settings.analytics, bus, time.time_ns),
-    Stage.ALERTS: lambda settings, bus: AlertsService(settings.alerting, bus, time.time_ns),
-    Stage.EXPORT: lambda settings, bus: ExportService(settings.remote_write, bus, time.time_ns),
-    Stage.RECORDER: lambda settings, bus: RecorderService(settings.recording, bus, time.time_ns),
-    Stage.API: lambda settings, bus: ApiService(settings.api, bus),
-}
+def build(stage: Stage, settings: Settings, bus: Bus) -> Service:
+    """The service of one stage. Each process imports its own stage alone: numba and scikit-learn cost seconds."""
+    match stage:
+        case Stage.INGEST:
+            from ingest.service import IngestService
+
+            return IngestService(settings.ingest, bus, time.time_ns)
+        case Stage.ANALYTICS:
+            from analytics.service import AnalyticsService
+
+            return AnalyticsService(settings.analytics, bus, time.time_ns)
+        case Stage.ALERTS:
+            from alerts.service import AlertsService
+
+            return AlertsService(settings.alerting, bus, time.time_ns)
+        case Stage.EXPORT:
+            from export.remote_write.service import RemoteWriteService
+
+            return Together([RemoteWriteService(target, bus, time.time_ns) for target in settings.remote_write])
+        case Stage.RECORDER:
+            from recordings.service import RecorderService
+
+            return RecorderService(_recording(settings), bus, new_manifest(settings, {}))
+        case Stage.API:
+            from fabricscope.api.service import ApiService
+
+            return ApiService(settings.api, bus)
+
+
+def new_manifest(settings: Settings, since: Offsets) -> Manifest:
+    """What a new recording says of itself.
+
+    since: from where it reads the bus; a partition that is missing from its beginning.
+    """
+    return Manifest(
+        cluster=settings.general.cluster,
+        program=VERSION,
+        analytics=settings.analytics.engine.model_dump(mode="json"),
+        offsets={f"{topic}/{partition}": offset for (topic, partition), offset in since.items()},
+    )
+
+
+def _recording(settings: Settings) -> RecordingConfig:
+    if settings.recording is None:
+        raise ConfigError("recording: the recorder needs its path")
+    return settings.recording
 
 
 async def run_stage(stage: Stage, settings: Settings) -> None:
     """Until SIGTERM or SIGINT; a second one ends it at once."""
     bus = open_bus(settings.bus)
-    service = _BUILD[stage](settings, bus)
+    service = build(stage, settings, bus)
     stopping = _stop_on_signals()
     port = getattr(settings.general.metrics_ports, stage.value, 0)
     if port:

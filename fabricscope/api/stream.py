@@ -25,11 +25,12 @@ async def stream(model: Model) -> EventSourceResponse:
 
 async def _pictures(model: ReadModel) -> AsyncIterator[ServerSentEvent]:
     while True:
-        version = model.version
-        yield ServerSentEvent(orjson.dumps(picture(model)).decode(), event="picture", id=str(version))
+        seen = model.version
+        yield ServerSentEvent(orjson.dumps(picture(model)).decode(), event="picture", id=str(seen))
         await asyncio.sleep(PERIOD_S)  # a wall is read by people: one picture a second is enough
         async with model.changed:
-            await model.changed.wait_for(lambda seen=version: model.version != seen)
+            while model.version == seen:
+                await model.changed.wait()
 
 
 def picture(model: ReadModel) -> dict[str, object]:

@@ -29,7 +29,7 @@ def run(
     for_s: Annotated[float, typer.Option("--for", min=1, help="How long to listen, in seconds.")] = 20.0,
     samples: Annotated[int, typer.Option(min=0, help="Samples of each target that are printed.")] = 3,
 ) -> None:
-    """Run the collectors for a moment, without a bus, and print what they bring. Exit status 1 when a target is down."""
+    """Run the collectors for a moment and print what they bring. Exit status 1 when a target is down."""
     batches = asyncio.run(_collect(load_settings(config_file), for_s))
     Console().print(_table(batches, samples))
     if not batches or any(not batch.collection.up for batch in batches.values()):

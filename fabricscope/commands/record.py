@@ -11,9 +11,8 @@ from rich.console import Console
 
 from fabricscope.commands.options import ConfigFile
 from fabricscope.settings import Settings, load_settings
-from fabricscope.version import VERSION
+from fabricscope.stages import new_manifest
 from recordings.config import RecordingConfig
-from recordings.format import Manifest
 from recordings.service import RecorderService
 from telemetry import topics
 from telemetry.bus.open import open_bus
@@ -55,13 +54,3 @@ async def _record(settings: Settings, out: Path, last_s: float, for_s: float | N
         await recorder.stop()
         await bus.stop()
     console.print(f"{recorder.samples_recorded:,} samples recorded")
-
-
-def new_manifest(settings: Settings, since: dict[tuple[str, int], int]) -> Manifest:
-    """What a new recording says of itself. since: from where it reads the bus; topology always from the beginning."""
-    return Manifest(
-        cluster=settings.general.cluster,
-        program=VERSION,
-        analytics=settings.analytics.engine.model_dump(mode="json"),
-        offsets={f"{topic}/{partition}": offset for (topic, partition), offset in since.items()},
-    )
