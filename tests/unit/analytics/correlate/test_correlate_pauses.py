@@ -1,0 +1,62 @@
+"""The walk along pauses: direction, both ends' testimony, priorities, unknown peers."""
+
+import pytest
+
+from analytics.correlate.graph import Graph, physical
+from analytics.correlate.pauses import End, origins
+from telemetry.findings import FindingKind as K
+from tests.unit.analytics.correlate.plant import Plant
+
+
+@pytest.fixture(scope="module")
+def graph(plant: Plant) -> Graph:
+    return Graph(physical(plant.topology))
+
+
+def ends(plant: Plant, graph: Graph, *pauses: tuple[K, str, str]) -> list[tuple[End, str, int]]:
+    findings = [plant.find(kind, port, priority=priority) for kind, port, priority in pauses]
+    return [(origin.end, origin.port.name, len(origin.findings)) for origin in origins(findings, graph)]
+
+
+RX, TX = K.PFC_PAUSE_RECEIVED, K.PFC_PAUSE_SENT
+
+
+@pytest.mark.parametrize(
+    ("pauses", "expected"),
+    [
+        ([], []),
+        ([(RX, "leaf1/Ethernet0", "3")], [(End.EDGE, "leaf1/Ethernet0", 1)]),
+        ([(TX, "node1/mlx5_0", "3")], [(End.EDGE, "leaf1/Ethernet0", 1)]),
+        ([(TX, "node1/mlx5_0", "3"), (RX, "leaf1/Ethernet0", "3")], [(End.EDGE, "leaf1/Ethernet0", 2)]),
+        ([(TX, "leaf1/Ethernet0", "3")], [(End.SWITCH, "node1/mlx5_0", 1)]),
+        ([(RX, "spine1/Ethernet0", "3")], [(End.SWITCH, "spine1/Ethernet0", 1)]),
+        ([(RX, "spine1/Ethernet0", "3"), (RX, "leaf1/Ethernet0", "3")], [(End.EDGE, "leaf1/Ethernet0", 2)]),
+        # Back to where the traffic came from is no way on: two devices that pause each other are no loop.
+        (
+            [(RX, "spine1/Ethernet0", "3"), (RX, "leaf1/Ethernet4000", "3")],
+            [(End.SWITCH, "leaf1/Ethernet4000", 1), (End.SWITCH, "spine1/Ethernet0", 1)],
+        ),
+        # Another priority is another walk.
+        (
+            [(RX, "spine1/Ethernet0", "4"), (RX, "leaf1/Ethernet0", "3")],
+            [(End.EDGE, "leaf1/Ethernet0", 1), (End.SWITCH, "spine1/Ethernet0", 1)],
+        ),
+        # A priority that is not told may be any.
+        ([(RX, "spine1/Ethernet0", ""), (RX, "leaf1/Ethernet0", "3")], [(End.EDGE, "leaf1/Ethernet0", 2)]),
+        # Nobody knows who is behind this port of a leaf; somebody at the edge pauses it.
+        ([(RX, "leaf1/Ethernet9999", "3")], [(End.EDGE, "leaf1/Ethernet9999", 1)]),
+        ([(TX, "leaf1/Ethernet9999", "3")], []),
+    ],
+)
+def test_walk_ends_at_the_origin(
+    plant: Plant, graph: Graph, pauses: list[tuple[K, str, str]], expected: list[tuple[End, str, int]]
+) -> None:
+    assert ends(plant, graph, *pauses) == expected
+
+
+def test_loop_with_a_way_out_is_no_loop(plant: Plant, graph: Graph) -> None:
+    """Four paused ports in a ring, and a host that pauses one of the leaves: the host is the origin."""
+    ring = [plant.uplink(1, 1), plant.downlink(1, 2), plant.uplink(2, 2), plant.downlink(2, 1)]
+    closed = [(RX, port, "3") for port in ring]
+    assert [end for end, _, _ in ends(plant, graph, *closed)] == [End.CYCLE]
+    assert ends(plant, graph, *closed, (RX, "leaf2/Ethernet8", "3")) == [(End.EDGE, "leaf2/Ethernet8", 5)]
