@@ -124,7 +124,7 @@ class Producer:
             self._closing.soon(_discard(client, grace_s=0))
 
     async def stop(self, flush_s: float) -> None:
-        busy = [lane.idle.wait() for lane in self._lanes.values() if not lane.idle.is_set()]
+        busy = [lane.idle.wait() for lane in self._lanes.values() if lane.busy]
         if busy:
             await let_go(*busy, seconds=flush_s)
         client, self._client = self._client, None
@@ -188,6 +188,11 @@ class _Lane:
         self._sending = False
         self.idle = asyncio.Event()
         self.idle.set()
+
+    @property
+    def busy(self) -> bool:
+        """Whether somebody waits for what is in the queue."""
+        return any(not share.publish.done.done() for share in self._queue)
 
     def add(self, share: _Share) -> None:
         if not self._sending:

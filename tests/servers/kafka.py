@@ -7,6 +7,7 @@ test, which may kill it.
 import os
 import signal
 import socket
+import ssl
 import struct
 import subprocess
 import tempfile
@@ -23,29 +24,38 @@ _ROOT = Path(__file__).resolve().parents[2]
 _INSTALL = Path(__file__).parent / "kafka" / "install.sh"
 _JAVA = ("java", "-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
 _START_S = 60
+_STORE_PASSWORD = "broker-store"
+_LOGIN_MODULE = "org.apache.kafka.common.security.plain.PlainLoginModule"
 
 
 class KafkaServer:
     """One broker on loopback; its data outlive ``kill`` and ``restart``, and go with ``folder``.
 
-    start() blocks until the broker answers; stop() is idempotent. extra: further broker settings.
+    start() blocks until the broker answers; stop() is idempotent.
+    users: names and passwords; with them the broker wants TLS (``ca_file`` signs it) and SASL PLAIN.
     """
 
-    def __init__(self, folder: Path | str, *, version: str = VERSION, extra: Mapping[str, str] | None = None) -> None:
-        self.folder, self.version = Path(folder), version
+    def __init__(self, folder: Path | str, *, version: str = VERSION, users: Mapping[str, str] | None = None) -> None:
+        self.folder, self.version = Path(folder).resolve(), version
         self.port, self._controller_port = _free_ports(2)
-        self._extra = dict(extra or {})
+        self._users = dict(users or {})
         self._process: subprocess.Popen[bytes] | None = None
 
     @property
     def address(self) -> str:
         return f"127.0.0.1:{self.port}"
 
+    @property
+    def ca_file(self) -> Path:
+        return self.folder / "ca.pem"
+
     def start(self) -> None:
         subprocess.run([_INSTALL, self.version], check=True)
         settings = self.folder / "server.properties"
         if not settings.exists():
             self.folder.mkdir(parents=True, exist_ok=True)
+            if self._users:
+                self._make_certificate()
             settings.write_text("".join(f"{key}={value}\n" for key, value in self._settings().items()))
             cluster = ("-t", "MkU3OEVBNTcwNTJENDM2Qk", "-c", str(settings))
             self._java("kafka.tools.StorageTool", "format", *cluster).wait()
@@ -83,13 +93,39 @@ class KafkaServer:
         with (self.folder / "broker.log").open("ab") as log:
             return subprocess.Popen([*_JAVA, "-cp", str(libs), *arguments], stdout=log, stderr=log, cwd=self.folder)
 
+    def _make_certificate(self) -> None:
+        store = ("-keystore", "broker.p12", "-storepass", _STORE_PASSWORD, "-alias", "broker")
+        names = ("-dname", "CN=broker", "-ext", "SAN=IP:127.0.0.1", "-ext", "BC=ca:true")
+        _run("keytool", "-genkeypair", *store, *names, "-keyalg", "RSA", "-validity", "30", cwd=self.folder)
+        _run("keytool", "-exportcert", "-rfc", *store, "-file", str(self.ca_file), cwd=self.folder)
+
+    def _security(self) -> dict[str, str]:
+        if not self._users:
+            return {}
+        users = " ".join(f'user_{name}="{password}"' for name, password in self._users.items())
+        name, password = next(iter(self._users.items()))
+        login = f'username="{name}" password="{password}" {users};'
+        return {
+            "inter.broker.listener.name": "SASL_SSL",
+            "sasl.mechanism.inter.broker.protocol": "PLAIN",
+            "sasl.enabled.mechanisms": "PLAIN",
+            "listener.name.sasl_ssl.plain.sasl.jaas.config": f"{_LOGIN_MODULE} required {login}",
+            "ssl.keystore.type": "PKCS12",
+            "ssl.keystore.location": str(self.folder / "broker.p12"),
+            "ssl.keystore.password": _STORE_PASSWORD,
+            "ssl.truststore.type": "PEM",
+            "ssl.truststore.location": str(self.ca_file),
+        }
+
     def _settings(self) -> dict[str, str]:
+        listener = "SASL_SSL" if self._users else "PLAINTEXT"
         return {
             "process.roles": "broker,controller",
             "node.id": "1",
             "controller.quorum.voters": f"1@127.0.0.1:{self._controller_port}",
             "controller.listener.names": "CONTROLLER",
-            "listeners": f"PLAINTEXT://127.0.0.1:{self.port},CONTROLLER://127.0.0.1:{self._controller_port}",
+            "listeners": f"{listener}://127.0.0.1:{self.port},CONTROLLER://127.0.0.1:{self._controller_port}",
+            "listener.security.protocol.map": f"CONTROLLER:PLAINTEXT,{listener}:{listener}",
             "log.dirs": str(self.folder / "data"),
             "auto.create.topics.enable": "false",
             # A broker that was killed is let in again only after its old session.
@@ -102,12 +138,12 @@ class KafkaServer:
             "offsets.topic.replication.factor": "1",
             "transaction.state.log.replication.factor": "1",
             "transaction.state.log.min.isr": "1",
-            **self._extra,
+            **self._security(),
         }
 
     def _wait_until_it_answers(self) -> None:
         deadline = time.monotonic() + _START_S
-        while not _answers(self.port):
+        while not _answers(self.port, tls=bool(self._users)):
             assert self._process is not None
             if self._process.poll() is not None or time.monotonic() > deadline:
                 log = (self.folder / "broker.log").read_text(errors="replace")
@@ -127,15 +163,22 @@ def _free_ports(n: int) -> list[int]:
             each.close()
 
 
-def _answers(port: int) -> bool:
+def _answers(port: int, *, tls: bool) -> bool:
     """Whether an ApiVersions request gets a response: an open port alone is not yet a broker."""
+    context = ssl.create_default_context()
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
     try:
-        with socket.create_connection(("127.0.0.1", port), timeout=1) as connection:
+        with socket.create_connection(("127.0.0.1", port), timeout=1) as plain:
+            connection = context.wrap_socket(plain) if tls else plain
             request = struct.pack(">hhih", 18, 0, 1, -1)  # ApiVersions, version 0, correlation 1, no client id
             connection.sendall(struct.pack(">i", len(request)) + request)
-            return len(connection.recv(8)) == 8
+            return len(connection.recv(8)) > 0
     except OSError:
         return False
+
+
+def _run(*command: str, cwd: Path) -> None:
+    subprocess.run(command, cwd=cwd, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
 @pytest.fixture(scope="session")
