@@ -1,6 +1,6 @@
 import itertools
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from alerts.lifecycle import Policy, Told, decide, tell
@@ -94,6 +94,7 @@ STATES = st.sampled_from([IncidentState.PENDING, IncidentState.FIRING, IncidentS
 HISTORY = st.lists(st.tuples(st.integers(1, 900), STATES, st.sampled_from(list(Severity))), max_size=60)
 
 
+@settings(deadline=None)
 @given(HISTORY)
 def test_whatever_happens_every_page_is_followed_by_one_resolve_and_pages_are_rare(history):
     told: Told | None = None

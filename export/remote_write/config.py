@@ -1,0 +1,78 @@
+"""Settings of remote write."""
+
+import re
+from pathlib import Path
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+
+_LABEL = r"^[a-zA-Z_][a-zA-Z0-9_]*$"
+# the protocol owns these; a user's value would break it or leak past the secret files
+_OWN_HEADERS = frozenset(
+    {"authorization", "content-encoding", "content-type", "content-length", "host", "x-prometheus-remote-write-version"}
+)
+
+
+class BasicAuth(BaseModel):
+    """User name and the file with the password."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+    username: str = Field(description="User name.")
+    password_file: Path = Field(description="File with the password, read again for each request.")
+
+
+class TlsConfig(BaseModel):
+    """Certificates, all as files in PEM."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+    ca_file: Path | None = Field(default=None, description="Certificates to trust instead of the system's.")
+    cert_file: Path | None = Field(default=None, description="Our own certificate.")
+    key_file: Path | None = Field(default=None, description="Key of our own certificate.")
+    insecure_skip_verify: bool = Field(default=False, description="Accept any certificate. Said in the log at start.")
+
+
+class RemoteWriteConfig(BaseModel):
+    """One receiver of Prometheus remote write 1.0 (Prometheus, VictoriaMetrics, Mimir, Thanos, …)."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+    url: str = Field(pattern=r"^https?://", repr=False, description="Address of the receiver, e.g. …/api/v1/write.")
+    name: str = Field(default="default", pattern=r"^[a-zA-Z0-9_-]{1,64}$", description="Name in logs and metrics.")
+    folder: Path = Field(default=Path("data/remote_write"), description="Where the position on the bus is kept.")
+    basic_auth: BasicAuth | None = Field(default=None, description="Basic authentication.")
+    bearer_token_file: Path | None = Field(default=None, description="File with a token for Authorization: Bearer.")
+    tls: TlsConfig = Field(default=TlsConfig(), description="For https.")
+    headers: dict[str, str] = Field(default_factory=dict, description="Sent with each request, e.g. X-Scope-OrgID.")
+    external_labels: dict[str, str] = Field(default_factory=dict, description="Added where a series lacks them.")
+    max_samples_per_send: int = Field(default=10_000, ge=1, le=1_000_000, description="Samples in one request.")
+    batch_wait_s: float = Field(default=1.0, gt=0, le=60, description="A request leaves after this time at the latest.")
+    timeout_s: float = Field(default=30.0, gt=0, le=300, description="Deadline of one request, all of it.")
+    retry_first_s: float = Field(default=0.1, gt=0, description="Wait after the first failure; it doubles from there.")
+    retry_most_s: float = Field(default=30.0, gt=0, le=300, description="Longest own wait between two attempts.")
+    out_of_order: Literal["drop", "send"] = Field(
+        default="drop",
+        description="What becomes of samples older than the series' newest: `send` needs a receiver that takes them.",
+    )
+    facts_interval_s: float = Field(default=15.0, gt=0, le=120, description="How often findings and incidents repeat.")
+    facts_max: int = Field(default=50_000, ge=1, description="Findings and incidents followed at a time.")
+
+    @field_validator("external_labels")
+    @classmethod
+    def _labels_are_names(cls, labels: dict[str, str]) -> dict[str, str]:
+        for name in labels:
+            if not re.match(_LABEL, name) or name == "__name__":
+                raise ValueError(f"{name!r} is no label name")
+        return labels
+
+    @field_validator("headers")
+    @classmethod
+    def _headers_are_free(cls, headers: dict[str, str]) -> dict[str, str]:
+        for name in headers:
+            if name.lower() in _OWN_HEADERS:
+                raise ValueError(f"{name} is set by the protocol or by its own setting")
+        return headers
+
+    @model_validator(mode="after")
+    def _one_way_to_sign_in(self) -> "RemoteWriteConfig":
+        if self.basic_auth is not None and self.bearer_token_file is not None:
+            raise ValueError("give either basic_auth or bearer_token_file")
+        return self

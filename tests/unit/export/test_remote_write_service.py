@@ -1,0 +1,307 @@
+import asyncio
+import time
+import urllib.request
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from pydantic import ValidationError
+
+from export.remote_write.config import BasicAuth, RemoteWriteConfig
+from export.remote_write.encoder import Rows, encode_request
+from export.remote_write.series import encode_labels, prefixes_of
+from export.remote_write.service import RemoteWriteService
+from telemetry import topics
+from telemetry.bus.base import Message
+from telemetry.bus.config import EmbeddedConfig
+from telemetry.bus.embedded import EmbeddedBus
+from telemetry.codec import encode_batch
+from telemetry.errors import ConfigError
+from telemetry.facts import decode_fact, encode_fact
+from telemetry.findings import FindingState
+from telemetry.ledger import StageReport
+from telemetry.samples import Down, SampleBatch
+from tests.servers.prometheus import Prometheus
+from tests.servers.webhook import HANG, RESET, Answer, Request, WebhookServer
+from tests.unit.export.batch_factory import S, batch, table
+from tests.unit.export.prompb import flat
+from tests.unit.export.test_fact_series import finding, incident
+
+
+@pytest.fixture
+async def bus(tmp_path):
+    opened = EmbeddedBus(EmbeddedConfig(path=tmp_path / "bus.sqlite"))
+    await opened.start()
+    yield opened
+    await opened.stop()
+
+
+@pytest.fixture
+async def run(bus, tmp_path):
+    """Starts remote write to a url; an earlier one is stopped."""
+    running: list[RemoteWriteService] = []
+
+    async def start(url: str, **settings: object) -> RemoteWriteService:
+        for service in running:
+            await service.stop()
+        settings = {"folder": tmp_path / "rw", "batch_wait_s": 0.05, "retry_first_s": 0.02} | settings
+        service = RemoteWriteService(RemoteWriteConfig(url=url, **settings), bus)
+        await service.start()
+        running.append(service)
+        return service
+
+    yield start
+    for service in running:
+        await service.stop()
+
+
+async def publish(bus: EmbeddedBus, *batches: SampleBatch) -> None:
+    messages = [Message(each.table.device.encode(), *encode_batch(each)) for each in batches]
+    await bus.publish(topics.SAMPLES, messages)
+
+
+async def until(condition: Callable[[], bool], deadline_s: float = 30) -> None:
+    deadline = time.monotonic() + deadline_s
+    while not condition():
+        assert time.monotonic() < deadline, "not in time"
+        await asyncio.sleep(0.02)
+
+
+def push(server: Prometheus, body: bytes) -> None:
+    """What some other writer sent."""
+    headers = {"Content-Encoding": "snappy", "Content-Type": "application/x-protobuf"}
+    urllib.request.urlopen(urllib.request.Request(server.write_url, body, headers), timeout=10).close()
+
+
+def now_s() -> int:
+    return int(time.time())
+
+
+def values(server: Prometheus, query: str, at_s: float | None = None) -> dict[str, float]:
+    """By GPU, or by what tells the series apart."""
+    found = server.query(query, at_s)
+    return {each["metric"].get("gpu", each["metric"].get("target", "")): float(each["value"][1]) for each in found}
+
+
+async def test_samples_arrive_at_a_real_prometheus_with_their_values_and_times(run, bus, prometheus):
+    service = await run(prometheus.write_url, external_labels={"cluster": "pod1"})
+    start_s = now_s() - 60
+    rounds = [batch((start_s + 10 * n) * S, seq=n, values=[n + 0.5, -1e300, float("inf")]) for n in range(5)]
+    await publish(bus, *rounds)
+    await until(lambda: service.report().samples_out == 15)
+    (series,) = prometheus.query_range('gpu_power_watts{gpu="GPU-0"}', start_s, start_s + 40, 10)
+    assert series["metric"] == {"__name__": "gpu_power_watts", "cluster": "pod1", "device": "node1", "gpu": "GPU-0"}
+    assert series["values"] == [[start_s + 10 * n, str(n + 0.5)] for n in range(5)]
+    assert values(prometheus, "gpu_power_watts", start_s + 40) == {"GPU-0": 4.5, "GPU-1": -1e300, "GPU-2": float("inf")}
+    assert values(prometheus, 'up{device="node1"}', start_s + 40) == {"dcgm/node1:9400": 1.0}
+    assert values(prometheus, "scrape_duration_seconds", start_s + 40) == {"dcgm/node1:9400": 0.25}
+    assert service.report().balance == 0
+    assert service.report().held == 0
+
+
+async def test_a_target_that_is_down_and_a_series_that_is_gone_answer_nothing_at_once(run, bus, prometheus):
+    service = await run(prometheus.write_url)
+    start_s = now_s() - 60
+    other = table(3, target="node/node1:9100", first=10)
+    await publish(bus, batch(start_s * S), batch(start_s * S, of=other))
+    await publish(bus, batch((start_s + 10) * S, of=table(2)), batch((start_s + 10) * S, of=other, down=Down.REFUSED))
+    await until(lambda: service.report().samples_out == 8)
+    await until(lambda: "node/node1:9100" in values(prometheus, "up == 0", start_s + 10))
+    assert sorted(values(prometheus, "gpu_power_watts", start_s + 9)) == [f"GPU-{n}" for n in (0, 1, 10, 11, 12, 2)]
+    assert sorted(values(prometheus, "gpu_power_watts", start_s + 10)) == ["GPU-0", "GPU-1"]
+
+
+async def test_a_receiver_that_is_killed_in_mid_stream_loses_nothing(run, bus, prometheus):
+    service = await run(prometheus.write_url, max_samples_per_send=7)
+    start_s = now_s() - 200
+    for n in range(100):
+        await publish(bus, batch((start_s + n) * S, seq=n))
+        if n == 40:
+            prometheus.kill()
+        if n == 60:
+            await until(lambda: service.healthy() is not None)
+            prometheus.start()
+    await until(lambda: service.report().samples_out == 300)
+    counts = values(prometheus, "count_over_time(gpu_power_watts[5m])", start_s + 100)
+    assert counts == {"GPU-0": 100.0, "GPU-1": 100.0, "GPU-2": 100.0}
+    assert service.healthy() is None
+
+
+async def test_a_restart_of_the_exporter_loses_and_repeats_nothing_visible(run, bus, prometheus):
+    start_s = now_s() - 200
+    service = await run(prometheus.write_url)
+    for n in range(60):
+        await publish(bus, batch((start_s + n) * S, seq=n))
+        if n % 20 == 10:
+            service = await run(prometheus.write_url)
+    await until(lambda: values(prometheus, "count_over_time(gpu_power_watts[5m])", start_s + 60).get("GPU-0") == 60.0)
+    assert service.report().balance == 0
+
+
+async def test_one_bad_series_costs_itself_at_a_real_prometheus(run, bus, prometheus):
+    start_s = now_s() - 100
+    ahead = encode_labels("gpu_power_watts", {"device": "node1", "gpu": "GPU-321"}, {})
+    bits = np.array([1.0]).view(np.uint64)
+    later = Rows(prefixes_of([ahead]), np.array([0]), np.array([(start_s + 50) * 1000]), bits)
+    push(prometheus, encode_request([later]))
+    service = await run(prometheus.write_url)
+    await publish(bus, batch(start_s * S, of=table(500)))
+    await until(lambda: service.report().held == 0 and service.report().samples_in == 500)
+    assert service.report().dropped["rejected"] == 1
+    assert len(values(prometheus, "gpu_power_watts", start_s)) == 499
+    assert "GPU-321" not in values(prometheus, "gpu_power_watts", start_s)
+
+
+class _Picky(WebhookServer):
+    """Refuses any request that holds a sample of a GPU that it does not like."""
+
+    def __init__(self, *disliked: int) -> None:
+        super().__init__()
+        self.rows: list[tuple[str, float, int]] = []
+        self._disliked = tuple(f"gpu=GPU-{n}" for n in disliked)
+
+    def answer(self, request: Request) -> Answer:
+        self.requests.append(request)
+        rows = flat(request.body)
+        if any(name.endswith(self._disliked) for name, _, _ in rows) and self._disliked:
+            return Answer(400, body=b"no")
+        self.rows += rows
+        return Answer(204)
+
+
+@pytest.fixture
+def picky():
+    servers: list[_Picky] = []
+
+    def make(*disliked: int) -> _Picky:
+        server = _Picky(*disliked)
+        server.start()
+        servers.append(server)
+        return server
+
+    yield make
+    for server in servers:
+        server.stop()
+
+
+async def test_bad_series_anywhere_are_isolated_and_order_is_kept(run, bus, picky):
+    server = picky(0, 57, 58, 99)
+    start_s = now_s() - 100
+    service = await run(server.base_url)
+    await publish(bus, *(batch((start_s + n) * S, of=table(100), seq=n) for n in range(3)))
+    await until(lambda: service.report().held == 0 and service.report().samples_in == 300)
+    assert (service.report().samples_out, service.report().dropped["rejected"]) == (288, 12)
+    times: dict[str, list[int]] = {}
+    for name, _, time_ms in server.rows:
+        times.setdefault(name, []).append(time_ms)
+    assert len([name for name in times if name.startswith("gpu")]) == 96
+    assert all(each == sorted(each) for each in times.values())
+
+
+async def test_a_collection_of_which_nothing_is_welcome_is_not_taken_apart_to_the_last_sample(run, bus, picky):
+    server = picky(*range(1000))
+    service = await run(server.base_url)
+    await publish(bus, batch(now_s() * S, of=table(1000)))
+    await until(lambda: service.report().dropped["rejected"] == 1000)
+    assert len(server.requests) < 40
+
+
+async def test_trouble_that_passes_is_outlived(run, bus, picky):
+    server = picky()
+    script = [Answer(503), Answer(429, (("Retry-After", "0"),)), RESET, Answer(401), Answer(302), HANG]
+    taken = server.answer
+    server.answer = lambda request: script.pop(0) if script else taken(request)
+    service = await run(server.base_url, retry_most_s=0.1, timeout_s=0.5)
+    await publish(bus, batch(now_s() * S))
+    await until(lambda: service.healthy() is not None)
+    await until(lambda: service.report().samples_out == 3)
+    assert service.report().dropped["rejected"] == 0
+    assert script == []
+
+
+async def test_a_slow_receiver_slows_the_reader_and_stop_is_quick(run, bus, picky):
+    server = picky()
+    server.answer = lambda request: HANG
+    service = await run(server.base_url, max_samples_per_send=3)
+    await publish(bus, *(batch((now_s() - 500 + n) * S, seq=n) for n in range(400)))
+    await until(lambda: service.report().samples_in > 0)
+    assert service.report().samples_in <= 3 * 64, "one poll and no more waits in memory"
+    async with asyncio.timeout(8):
+        await service.stop()
+        await service.stop()
+
+
+async def test_findings_and_incidents_are_series_that_end(run, bus, prometheus):
+    await run(prometheus.write_url, facts_interval_s=0.2)
+    await bus.publish(topics.FINDINGS, [Message(b"f1", encode_fact(finding()))])
+    await bus.publish(topics.INCIDENTS, [Message(b"i1", encode_fact(incident()))])
+    await until(lambda: len(prometheus.query('fabricscope_incident{state="firing",incident_id="i1"} == 1')) == 1)
+    await until(lambda: len(prometheus.query('fabricscope_finding_active{kind="link_down"}')) == 1)
+    await bus.publish(topics.FINDINGS, [Message(b"f1", encode_fact(finding(FindingState.CLEARED)))])
+    await until(lambda: prometheus.query("fabricscope_finding_active") == [])
+    assert len(prometheus.query("fabricscope_incident_gpu_seconds_total == 42")) == 1
+
+
+async def test_a_bad_record_is_dead_lettered_and_the_rest_goes_on(run, bus, picky):
+    server = picky()
+    service = await run(server.base_url)
+    value, headers = encode_batch(batch())
+    await bus.publish(topics.SAMPLES, [Message(b"node1", value[:-1] + b"x", headers)])
+    await publish(bus, batch(now_s() * S))
+    await until(lambda: service.report().samples_out == 3)
+    letters = bus.consume([topics.DEADLETTER], {})
+    (letter,) = await letters.poll(wait_s=5)
+    await letters.stop()
+    assert letter.headers["reason"] == b"checksum"
+
+
+async def test_sign_in_and_headers(run, bus, picky, tmp_path):
+    server = picky()
+    password = tmp_path / "password"
+    password.write_text("pässword\n")
+    basic = BasicAuth(username="me", password_file=password)
+    service = await run(server.base_url, basic_auth=basic, headers={"X-Scope-OrgID": "t1"})
+    await publish(bus, batch(now_s() * S))
+    await until(lambda: service.report().samples_out == 3)
+    headers = server.requests[0].headers
+    assert headers["authorization"] == "Basic bWU6cMOkc3N3b3Jk"
+    assert headers["x-scope-orgid"] == "t1"
+    assert headers["x-prometheus-remote-write-version"] == "0.1.0"
+    assert (headers["content-encoding"], headers["content-type"]) == ("snappy", "application/x-protobuf")
+
+
+async def test_the_stage_reports_itself_on_the_ledger(run, bus, picky, monkeypatch):
+    monkeypatch.setattr("export.remote_write.service.REPORT_S", 0.05)
+    await run(picky().base_url)
+    reports = bus.consume([topics.LEDGER], {})
+    records = await reports.poll(wait_s=10)
+    await reports.stop()
+    assert decode_fact(records[0].value, StageReport).stage == "remote_write"
+
+
+async def test_one_process_at_a_time_and_stop_before_start(bus, tmp_path):
+    config = RemoteWriteConfig(url="http://127.0.0.1:1", folder=tmp_path)
+    first, second = RemoteWriteService(config, bus), RemoteWriteService(config, bus)
+    await second.stop()
+    await first.start()
+    with pytest.raises(ConfigError, match="another process"):
+        await second.start()
+    await second.stop()
+    await first.stop()
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"url": "ftp://x"},
+        {"url": "http://x", "headers": {"Authorization": "Bearer x"}},
+        {"url": "http://x", "external_labels": {"a-b": "c"}},
+        {"url": "http://x", "external_labels": {"__name__": "c"}},
+        {"url": "http://x", "bearer_token_file": Path("a"), "basic_auth": {"username": "u", "password_file": "p"}},
+        {"url": "http://x", "unknown": 1},
+    ],
+)
+def test_settings_that_cannot_work_are_refused(settings):
+    with pytest.raises(ValidationError):
+        RemoteWriteConfig.model_validate(settings)
