@@ -66,6 +66,7 @@ class AnalyticsService:
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="analytics")
         log.info("starting", state=await self._off_loop(self.worker.load, self._clock()))
         self._task = asyncio.create_task(self._run())
+        self._task.add_done_callback(_log_end)
 
     async def stop(self) -> None:
         """Finishes the round in progress, writes a snapshot; idempotent, bounded in time."""
@@ -185,3 +186,8 @@ class AnalyticsService:
 
     async def _off_loop(self, function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._thread, partial(function, *args, **kwargs))
+
+
+def _log_end(task: asyncio.Task[None]) -> None:
+    if not task.cancelled() and (error := task.exception()) is not None:
+        log.error("analytics has ended", exc_info=error)

@@ -2,22 +2,21 @@
 
 import numpy as np
 
+from analytics.engine import Engine
 from analytics.worker import build_engine
 from telemetry import objects
 from telemetry.changes import Change, ChangeKind
 from telemetry.samples import Collection, SampleBatch
 from telemetry.series import SeriesTable, series_key
-from telemetry.topology import Device, Gpu, Job, Link, Role, TopologyFact
+from telemetry.topology import Device, Entity, Gpu, Job, Link, Role, TopologyFact
 from tests.unit.analytics.small_cluster import CONFIG, INTERVAL_S, SECOND, START_NS
 
 HOSTS = 4
 ROUNDS = 40
 FAULT_ROUND = 22
 
-__all__ = ["CHANGES", "FACTS", "ROUNDS", "batches", "build_engine", "new_engine"]
 
-
-def new_engine():  # type: ignore[no-untyped-def]  # the engine with everything on
+def new_engine() -> Engine:
     return build_engine(CONFIG)
 
 
@@ -79,11 +78,14 @@ def batches() -> list[SampleBatch]:
 
 def _facts() -> list[TopologyFact]:
     nodes = tuple(f"node{host}" for host in range(HOSTS))
-    entities = [Device("leaf1", Role.LEAF, rack="r0"), *(Device(node, Role.HOST, rack="r1") for node in nodes)]
+    entities: list[Entity] = [
+        Device("leaf1", Role.LEAF, rack="r0"),
+        *(Device(node, Role.HOST, rack="r1") for node in nodes),
+    ]
     links = [Link("leaf1", f"Ethernet{4 * host}", f"node{host}", "mlx5_0", 400e9) for host in range(HOSTS)]
     gpus = [Gpu(f"node{host}", f"GPU-{host}-{n}", n, "mlx5_0") for host in range(HOSTS) for n in range(4)]
     jobs = [Job("4711", nodes, "train", "ada", started_ns=START_NS - 3600 * SECOND)]
-    return [TopologyFact(entity, START_NS - SECOND, "inventory") for entity in (*entities, *links, *gpus, *jobs)]
+    return [TopologyFact(entity, START_NS - SECOND, "inventory") for entity in [*entities, *links, *gpus, *jobs]]
 
 
 FACTS = _facts()

@@ -111,11 +111,11 @@ def test_series_beyond_the_limit_are_cut_and_the_others_go_on() -> None:
 
 
 def test_series_that_went_silent_are_forgotten() -> None:
-    engine = Engine(CONFIG.model_copy(update={"series_ttl_s": 300.0}))
-    for generation in range(12):
+    engine = Engine(CONFIG.model_copy(update={"series_ttl_s": 160.0}))
+    for generation in range(6):
         keys = [port_key("fabric_port_up", f"Ethernet{generation}-{n}") for n in range(20)]
         leaf = table("leaf1", keys)
-        run(engine, [batch(leaf, generation * 60 + seq, [1.0] * 20) for seq in range(60)])
+        run(engine, [batch(leaf, generation * 32 + seq, [1.0] * 20) for seq in range(32)])
     assert len(engine.registry) <= 40
     assert len(engine.registry.objects) <= 45
     assert balance(engine) == 0

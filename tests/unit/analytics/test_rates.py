@@ -1,6 +1,7 @@
 """Counters to rates: the compiled pass equals a slow one in plain Python, and knows resets, wraps and disorder."""
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
@@ -14,7 +15,12 @@ from analytics.rates import Status
 S = 10**9
 
 
-def fast(samples, *, counter=True, modulus=0.0, refresh_ns=0, series=1):
+Sample = tuple[int, int, float]
+
+
+def fast(
+    samples: Sequence[Sample], *, counter: bool = True, modulus: float = 0.0, refresh_ns: int = 0, series: int = 1
+) -> tuple[list[float], list[Status]]:
     """(values, statuses) of samples (sid, time_ns, value)."""
     state = Columns(rates.LAYOUT)
     state.grow(series)
@@ -40,9 +46,11 @@ def fast(samples, *, counter=True, modulus=0.0, refresh_ns=0, series=1):
     return out.tolist(), [Status(code) for code in status]
 
 
-def slow(samples, modulus, refresh_ns):
+def slow(samples: Sequence[Sample], modulus: float, refresh_ns: int) -> tuple[list[float], list[Status]]:
     """The same rules, said once more and plainly."""
-    newest, values, statuses = {}, [], []
+    newest: dict[int, tuple[int, float]] = {}
+    values: list[float] = []
+    statuses: list[Status] = []
     for sid, at, value in samples:
         result, rate = Status.VALUE, math.nan
         if math.isinf(value):
@@ -75,14 +83,14 @@ histories = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 50).map(lambda 
 
 @settings(max_examples=200, deadline=None)
 @given(histories, st.sampled_from([0.0, 2.0**32]), st.sampled_from([0, 5 * S]))
-def test_equals_the_slow_oracle(samples, modulus, refresh_ns):
+def test_equals_the_slow_oracle(samples: list[Sample], modulus: float, refresh_ns: int) -> None:
     values, statuses = fast(samples, modulus=modulus, refresh_ns=refresh_ns, series=3)
     expected, expected_statuses = slow(samples, modulus, refresh_ns)
     assert statuses == expected_statuses
     assert np.allclose(values, expected, rtol=1e-12, equal_nan=True)
 
 
-def test_a_rate_is_per_second():
+def test_a_rate_is_per_second() -> None:
     values, _ = fast([(0, 0, 100.0), (0, 10 * S, 150.0)])
     assert math.isnan(values[0])
     assert values[1] == 5.0
@@ -96,32 +104,34 @@ def test_a_rate_is_per_second():
         (2.0**63, 100.0, 0.0, Status.RESET),  # 64-bit counters do not wrap in practice
     ],
 )
-def test_going_back_is_a_wrap_only_where_that_is_plausible(before, after, modulus, status):
+def test_going_back_is_a_wrap_only_where_that_is_plausible(
+    before: float, after: float, modulus: float, status: Status
+) -> None:
     values, statuses = fast([(0, 0, before), (0, 10 * S, after)], modulus=modulus)
     assert statuses[1] is status
     assert (values[1] == 20.0) is (status is Status.VALUE)
 
 
-def test_a_reset_gives_no_rate_and_the_next_sample_does():
+def test_a_reset_gives_no_rate_and_the_next_sample_does() -> None:
     values, statuses = fast([(0, 0, 500.0), (0, 10 * S, 20.0), (0, 20 * S, 40.0)])
     assert statuses == [Status.FIRST, Status.RESET, Status.VALUE]
     assert math.isnan(values[1])
     assert values[2] == 2.0
 
 
-def test_a_repetition_inside_the_refresh_period_is_no_sample():
+def test_a_repetition_inside_the_refresh_period_is_no_sample() -> None:
     samples = [(0, 0, 10.0), (0, 2 * S, 10.0), (0, 4 * S, 10.0), (0, 10 * S, 30.0)]
     values, statuses = fast(samples, refresh_ns=10 * S)
     assert statuses[1:3] == [Status.REPEATED, Status.REPEATED]
     assert values[3] == 2.0  # over the whole ten seconds
 
 
-def test_gauges_pass_as_they_are():
+def test_gauges_pass_as_they_are() -> None:
     values, statuses = fast([(0, 0, -3.5), (0, S, 7.0)], counter=False)
     assert values == [-3.5, 7.0]
     assert statuses == [Status.VALUE, Status.VALUE]
 
 
-def test_segment_sums_of_empty_segments_are_zero():
+def test_segment_sums_of_empty_segments_are_zero() -> None:
     flags = np.array([True, False, True])
     assert rates.segment_sums(flags, np.array([0, 0, 2, 3])).tolist() == [0, 1, 1]

@@ -1,5 +1,7 @@
 """What the engine says about targets themselves: silent, frozen, rebooted; and that silence resolves nothing."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from analytics.engine import Engine
@@ -25,7 +27,7 @@ BYTES = [port_key("fabric_port_receive_bytes_total", f"Ethernet{n}") for n in ra
 BUSY = table("leaf1", BYTES)
 
 
-def of_kind(outputs: list[object], kind: FindingKind) -> list[Finding]:
+def of_kind(outputs: Sequence[object], kind: FindingKind) -> list[Finding]:
     return [output for output in outputs if isinstance(output, Finding) and output.kind is kind]
 
 
