@@ -46,7 +46,9 @@ class Consumption(Protocol):
         """What has come since, in offset order a partition; [] when nothing came in time.
 
         Never blocks for longer than ``wait_s`` plus a second, whatever the broker does.
-        Raises ``Gap`` once when retention has passed the offset asked for, then goes on behind the gap.
+        Raises ``Gap`` once when retention has passed the offset asked for, records are damaged, or the log was replaced
+        by a shorter one; then goes on behind the gap (after a replaced log: at its beginning).
+        Raises ConfigError when the topic has another number of partitions on the bus.
         """
         ...
 
@@ -63,7 +65,7 @@ class Gap(Exception):
     """Records ``first``..``last`` of a partition are gone for ever: the reader's state is not complete."""
 
     def __init__(self, topic: str, partition: int, first: int, last: int) -> None:
-        super().__init__(f"{topic}[{partition}]: records {first} to {last} are past retention")
+        super().__init__(f"{topic}[{partition}]: records {first} to {last} are gone")
         self.topic, self.partition, self.first, self.last = topic, partition, first, last
 
 
@@ -84,7 +86,8 @@ class Bus(Protocol):
 
     async def publish(self, topic: Topic, messages: Sequence[Message]) -> None:
         """Returns when all are durable. Raises Unavailable when they are not after the engine's deadline
-        (some may be on the bus all the same: readers drop duplicates), BadInput for one above MESSAGE_BYTES_MAX.
+        (some may be on the bus all the same: readers drop duplicates), BadInput for one above MESSAGE_BYTES_MAX,
+        ConfigError when the topic has another number of partitions on the bus.
         """
         ...
 
