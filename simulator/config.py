@@ -37,7 +37,9 @@ class SimulatorConfig(BaseModel):
         0, ge=0, le=128, description="spine switches; 0: 4 up to 16 hosts, else half the number of hosts"
     )
     hosts_per_rack: int = Field(4, ge=1, description="hosts in one rack (one power feed)")
-    storage_servers: int = Field(2, ge=1, le=64, description="object storage servers (OSS), two NICs each")
+    storage_servers: int = Field(
+        0, ge=0, le=64, description="storage servers (OSS), two NICs each; 0: one for 8 hosts, at least 2"
+    )
     targets_per_server: int = Field(2, ge=1, le=16, description="storage targets (OST) of one server")
     filesystem: str = Field("scratch", description="name of the parallel file system")
     nic_gbps: float = Field(400.0, gt=0, description="speed of host NICs and leaf host ports")
@@ -64,6 +66,10 @@ class SimulatorConfig(BaseModel):
     @property
     def spine_count(self) -> int:
         return self.spines or (4 if self.hosts <= 16 else max(4, self.hosts // 2))
+
+    @property
+    def server_count(self) -> int:
+        return self.storage_servers or max(2, self.hosts // 8)
 
     @property
     def uplink_bits_per_second(self) -> float:

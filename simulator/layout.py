@@ -195,7 +195,7 @@ def build_layout(config: SimulatorConfig) -> Layout:
 
 
 def topology_facts(layout: Layout, now_ns: int) -> list[TopologyFact]:
-    """Everything that an inventory and LLDP would say about the layout, as of ``now_ns``. Jobs come from ``Plant.jobs``."""
+    """Everything that an inventory and LLDP would say, as of ``now_ns``. Jobs come from ``Plant.job_facts``."""
     entities: list[Device | Link | Gpu | StorageTarget | Mount | Job] = [*layout.devices, *layout.links]
     entities += [Gpu(g.device, g.uuid, g.index, layout.nics[g.nic].name, GPU_MODEL) for g in layout.gpus]
     entities += [StorageTarget(layout.filesystem, t.name, t.server) for t in layout.targets]
@@ -224,7 +224,7 @@ def _devices(config: SimulatorConfig) -> tuple[Device, ...]:
         Device(f"node{k + 1}", Role.HOST, f"pod{k // config.pod_hosts + 1}", f"r{k // config.hosts_per_rack + 1}")
         for k in range(config.hosts)
     ]
-    servers = [Device(f"oss{k + 1}", Role.STORAGE, "storage", "sto1") for k in range(config.storage_servers)]
+    servers = [Device(f"oss{k + 1}", Role.STORAGE, "storage", "sto1") for k in range(config.server_count)]
     return (*leaves, *spines, *hosts, *servers)
 
 

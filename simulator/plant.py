@@ -28,7 +28,7 @@ class _Injected:
 
 
 class Plant:
-    """A cluster that has been running since ``start_ns``. A function of (config, faults): how time is sliced never matters.
+    """A cluster that has been running since ``start_ns``. A function of (config, faults), however time is sliced.
 
     >>> from simulator.schedule import parse_fault
     >>> plant = Plant(SimulatorConfig(hosts=2, gpus_per_host=2), start_ns=0)

@@ -1,7 +1,7 @@
 """GPUs: clocks, power, temperature and activity, from what each one did in the last tick.
 
 Power is idle power plus a dynamic part that grows with the clock (f^2.2: voltage follows frequency); temperature is one
-thermal resistance and one time constant to the inlet air. Figures: H100 SXM data sheet (700 W), NVIDIA slowdown at 87 C.
+thermal resistance and one time constant to the inlet air. Figures: H100 SXM (700 W, slowdown at 87 C).
 """
 
 import math
@@ -36,7 +36,7 @@ class Gpus:
     """All GPUs of the cluster, [G].
 
     clock:  part of the boost clock that the GPU reaches = min(stuck, thermal).
-    stuck:  upper bound without any throttle reason (a fault); cooling: thermal resistance relative to a clean heat sink.
+    stuck:  upper bound without any throttle reason (a fault); cooling: thermal resistance, 1 = a clean sink.
     spent:  [G, 4] seconds by activity since the last tick.
     """
 

@@ -19,7 +19,7 @@ class Hosts:
     def __init__(self, layout: Layout, rng: np.random.Generator) -> None:
         n = len(layout.hosts)
         self._rng = rng
-        self._gpus = np.array([[g for g in layout.host_gpus[name]] for name in layout.hosts])
+        self._gpus = np.array([list(layout.host_gpus[name]) for name in layout.hosts])
         self.load = np.full(n, 1.0)
         self.idle_s, self.busy_s = np.zeros(n), np.zeros(n)
         self.available = np.full(n, MEMORY_BYTES * 0.97)

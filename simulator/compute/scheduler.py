@@ -1,4 +1,4 @@
-"""The scheduler: divides the hosts among jobs, starts the next job when one ends or dies, and writes down the changes."""
+"""The scheduler: divides the hosts among jobs, starts the next one when a job ends or dies, and notes the changes."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field

@@ -14,6 +14,7 @@ from simulator.layout import Layout
 RPC_BYTES = 2.0**20
 RPCS_IN_FLIGHT = 8.0
 TARGET_BYTES_PER_S = 10e9
+SERVICE_S = 1e-3  # one RPC on an idle target
 CAPACITY_BYTES = 700e12
 READ, WRITE = 0, 1
 
@@ -38,6 +39,7 @@ class Storage:
         self.host_bytes, self.host_seconds = np.zeros((2, hosts)), np.zeros((2, hosts))
         self.depth = np.zeros(targets)
         self._busy = False
+        self._trickles = np.zeros((hosts, targets), dtype=np.bool_)
         self.used = rng.uniform(0.35, 0.5, targets) * CAPACITY_BYTES
 
     def request(self, kind: int, hosts: list[int], each: float) -> None:
@@ -63,7 +65,9 @@ class Storage:
         clients = waiting.sum(axis=(0, 1))
         jitter = self._rng.normal(1.0, 0.02, len(self.speed))
         limit = np.broadcast_to(TARGET_BYTES_PER_S * self.speed * jitter / np.maximum(1, clients), waiting.shape).copy()
-        limit[WRITE] = np.minimum(limit[WRITE], self.client_speed[:, None] / len(self.speed))
+        own = self.client_speed[:, None] / len(self.speed)
+        self._trickles = own < limit[WRITE]
+        limit[WRITE] = np.minimum(limit[WRITE], own)
         flows.limit[self.rows] = limit
 
     def count(self, dt: float) -> None:
@@ -75,6 +79,8 @@ class Storage:
         moved = delivered - self._delivered
         self._delivered = delivered
         queue = np.minimum(RPCS_IN_FLIGHT, np.floor(flows.backlog[self.rows] + moved * 0.5) / RPC_BYTES)
+        served = moved[WRITE] / RPC_BYTES * SERVICE_S / dt  # a client that trickles has no RPC waiting
+        queue[WRITE] = np.where(self._trickles, served, queue[WRITE])
         self.target_bytes += moved.sum(axis=1)
         self.host_bytes += moved.sum(axis=2)
         self.target_seconds += queue.sum(axis=1) * dt
@@ -85,7 +91,7 @@ class Storage:
 
 
 def _flows(layout: Layout, fabric: Fabric) -> Ints:
-    """Flow rows [2, H, T]; a host talks to target t over rail (host + t) modulo its NICs, a target over t modulo two."""
+    """Flow rows [2, H, T]; a host talks to target t over rail (host + t) modulo its NICs."""
     hosts = [layout.device_nics[name] for name in layout.hosts]
     servers = [layout.device_nics[target.server] for target in layout.targets]
     client = np.array([[nics[(h + t) % len(nics)] for t in range(len(servers))] for h, nics in enumerate(hosts)])

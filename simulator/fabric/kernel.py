@@ -61,7 +61,8 @@ def equilibrium_queue(capacity: float, flows: float) -> float:
     c = capacity / PACKET
     term = 1.0 / (BYTE_COUNTER / PACKET) + flows / (TIMER * c)
     p = (R_AI / PACKET * flows * flows / (TIMER * c * c) * term * term) ** (1.0 / 3.0)
-    return capacity * (KMIN + min(p / PMAX, 1.0) * (KMAX - KMIN))
+    queue: float = capacity * (KMIN + min(p / PMAX, 1.0) * (KMAX - KMIN))
+    return queue
 
 
 @_compiled

@@ -29,7 +29,8 @@ class Links:
 
     @property
     def nic_up(self) -> Flags:
-        return self.port_up[self._port_of_nic]
+        up: Flags = self.port_up[self._port_of_nic]
+        return up
 
     def ends(self, port: int) -> list[int]:
         """The switch ports of the link: both ends of a leaf–spine link, the leaf port of a NIC's link."""

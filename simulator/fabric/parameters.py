@@ -7,7 +7,7 @@ PACKET_BYTES: Final = 4178.0
 GOODPUT: Final = 0.94  # part of the line rate that one RDMA sender reaches (headers, acknowledgements)
 OTHER_PACKET_BYTES: Final = 800.0
 
-# RED/ECN at 400 Gb/s: 100 kB and 400 kB for each 25 Gb/s, Pmax 0.2 (Li et al., HPCC, SIGCOMM 2019, section 5.1, for DCQCN).
+# RED/ECN: 100 kB and 400 kB for each 25 Gb/s, Pmax 0.2 (Li et al., HPCC, SIGCOMM 2019, section 5.1, for DCQCN).
 ECN_KMIN_BYTES_PER_BPS: Final = 100e3 / 25e9
 ECN_KMAX_BYTES_PER_BPS: Final = 400e3 / 25e9
 ECN_PMAX: Final = 0.2
@@ -20,7 +20,8 @@ NIC_XOFF_BYTES: Final = 1e6
 # What still arrives after XOFF was sent: 100 m of cable there and back, one packet each way, the sender's reaction.
 HEADROOM_S: Final = 2.5e-6
 
-# DCQCN (Zhu et al., SIGCOMM 2015): one CNP per flow in 50 µs, alpha and rate timers 55 µs, R_AI 40 Mb/s, byte counter 10 MB.
+# DCQCN (Zhu et al., SIGCOMM 2015): one CNP per flow in 50 µs, alpha and rate timers 55 µs, R_AI 40 Mb/s,
+# byte counter 10 MB.
 CNP_INTERVAL_S: Final = 50e-6
 TIMER_S: Final = 55e-6
 R_AI_BYTES_PER_S: Final = 40e6 / 8
@@ -35,7 +36,7 @@ MIN_RATE_BYTES_PER_S: Final = 100e6 / 8
 BURST_BYTES: Final = 64e3
 # Packets sent again for one lost packet (go-back-N): rate x round trip of 10 µs at 400 Gb/s.
 GO_BACK_PACKETS: Final = 120.0
-# A pause lasts 65535 quanta of 512 bit times unless refreshed (IEEE 802.1Qbb); senders of pause refresh at half of that.
+# A pause lasts 65535 quanta of 512 bit times unless refreshed (IEEE 802.1Qbb); it is refreshed at half of that.
 PAUSE_QUANTA_BITS: Final = 65535 * 512 / 2
 
 PCIE_BYTES_PER_S: Final = 55e9  # PCIe 5.0 x16 after protocol overhead

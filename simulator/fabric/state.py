@@ -1,6 +1,6 @@
 """The fabric's state as arrays: queues of every port, and the flows that fill them.
 
-Queue ids: 0..P-1 egress of switch ports, P..P+N-1 egress of NICs, P+N..P+2N-1 receive buffers of NICs (drained by PCIe).
+Queue ids: 0..P-1 egress of switch ports, P..P+N-1 egress of NICs, P+N..P+2N-1 receive buffers of NICs.
 A link is named by the queue that sends into it; ``at[q]`` is the port at its far end (P + n for NIC n).
 """
 
@@ -45,7 +45,7 @@ class Queues(NamedTuple):
 
 
 class Flows(NamedTuple):
-    """One row a flow (a queue pair, or a bundle of them); rows are reused. Amounts in bytes, rates in bytes per second."""
+    """One row a flow (a queue pair, or a bundle of them); rows are reused. Amounts in bytes, rates in bytes/s."""
 
     used: Flags
     source: Ints
@@ -62,7 +62,7 @@ class Flows(NamedTuple):
 
 
 class Fabric:
-    """State of all queues and flows, and what the NICs counted. ``routing`` fills the paths, ``kernel`` moves the bytes."""
+    """All queues and flows, and what the NICs counted. ``routing`` fills the paths, ``kernel`` moves the bytes."""
 
     def __init__(self, layout: Layout, flows_max: int) -> None:
         self.layout = layout

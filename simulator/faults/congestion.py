@@ -47,7 +47,7 @@ class SlowReceiver(_AtHostPort):
 
 
 class Incast(_AtHostPort):
-    """Many hosts send to one NIC at once, in bursts, over so many queue pairs that their slowest rates still overload it."""
+    """Many hosts send to one NIC at once, over so many queue pairs that even their slowest rates overload it."""
 
     name = "incast"
     kind = IncidentKind.INCAST

@@ -1,0 +1,185 @@
+"""Samples of the plant without any protocol: what the collectors would hand on, for tests and detection campaigns."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simulator import canonical
+from simulator.canonical import Column
+from simulator.config import SimulatorConfig
+from simulator.layout import Endpoint, Exporter, Flavour, Layout, topology_facts
+from simulator.machine import NS
+from simulator.plant import Plant
+from simulator.readings import Readings
+from simulator.schedule import ScheduledFault
+from telemetry import catalogue
+from telemetry.changes import Change
+from telemetry.samples import Collection, Down, SampleBatch
+from telemetry.series import SeriesTable, series_key
+from telemetry.topology import TopologyFact
+
+DURATION_S = 0.01
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """Columns of some units of one target. labels: the unit's own, one mapping a unit."""
+
+    columns: tuple[Column, ...]
+    units: range
+    labels: tuple[Mapping[str, str], ...]
+
+
+class DirectCollector:
+    """Collects from every endpoint of a plant at once. Remembers tables and what frozen exporters repeat."""
+
+    def __init__(self, plant: Plant) -> None:
+        self._plant = plant
+        layout = plant.layout
+        self._endpoints = [(i, e) for i, e in enumerate(layout.endpoints) if e.exporter is not Exporter.SLURM]
+        self._parts = {i: _parts_of(layout, endpoint) for i, endpoint in self._endpoints}
+        self._integral = {column.metric: _is_whole_number(column.metric) for group in _GROUPS for column in group}
+        self._tables: dict[tuple[int, bytes], SeriesTable] = {}
+        self._last: dict[int, tuple[SeriesTable, Floats]] = {}
+        self._seq = -1
+
+    def collect(self) -> list[SampleBatch]:
+        """One batch a target, as of the readings' time; a device that does not answer gives one that is down."""
+        readings = self._plant.readings
+        self._seq += 1
+        matrices = {id(columns): self._matrix(columns, readings) for columns in _GROUPS}
+        return [self._batch(i, endpoint, matrices, readings) for i, endpoint in self._endpoints]
+
+    def _matrix(self, columns: tuple[Column, ...], readings: Readings) -> Floats:
+        """[units, columns]; counters as the whole numbers that exporters print."""
+        found = []
+        for column in columns:
+            values = np.asarray(column.of(readings), dtype=np.float64)
+            found.append(np.floor(values) if self._integral[column.metric] else values)
+        return np.stack(found, axis=1)
+
+    def _batch(self, i: int, endpoint: Endpoint, matrices: dict[int, Floats], readings: Readings) -> SampleBatch:
+        target = f"{endpoint.exporter}/{endpoint.address}"
+        on = readings.devices.reachable[self._plant.layout.device_index[endpoint.device]]
+        now_ns = readings.now_ns
+        if not on:
+            return _down(SeriesTable(target, endpoint.device, ()), self._collection(now_ns, Down.TIMEOUT))
+        if not readings.frozen[i] or i not in self._last:
+            self._last[i] = self._read(i, endpoint, target, matrices, readings)
+        table, values = self._last[i]
+        n = values.size
+        if n == 0:  # every GPU is gone: an empty page
+            return _down(table, self._collection(now_ns, Down.NOT_EXPOSITION))
+        times = np.full(n, now_ns, dtype=np.int64)
+        return SampleBatch(table, self._collection(now_ns), times, np.arange(n, dtype=np.uint32), values)
+
+    def _read(
+        self, i: int, endpoint: Endpoint, target: str, matrices: dict[int, Floats], readings: Readings
+    ) -> tuple[SeriesTable, Floats]:
+        parts = self._parts[i]
+        present = [_present(part, readings) for part in parts]
+        mask = b"".join(p.tobytes() for p in present)
+        table = self._tables.get((i, mask))
+        if table is None:
+            pairs = zip(parts, present, strict=True)
+            keys = tuple(key for part, there in pairs for key in _keys(endpoint.device, part, there))
+            table = self._tables[i, mask] = SeriesTable(target, endpoint.device, keys)
+        blocks = [
+            matrices[id(part.columns)][part.units.start : part.units.stop][there].ravel()
+            for part, there in zip(parts, present, strict=True)
+        ]
+        return table, np.concatenate(blocks)
+
+    def _collection(self, now_ns: int, down: Down | None = None) -> Collection:
+        return Collection(self._plant.start_ns, self._seq, now_ns, DURATION_S, down)
+
+
+@dataclass(frozen=True, slots=True)
+class CampaignTick:
+    """One collection interval: batches of all targets, and the facts and changes that are new since the last tick."""
+
+    now_ns: int
+    batches: list[SampleBatch]
+    facts: list[TopologyFact]
+    changes: list[Change]
+    plant: Plant
+
+
+def campaign(
+    config: SimulatorConfig, faults: Iterable[ScheduledFault], lasts_s: float, start_ns: int = 1_700_000_000 * NS
+) -> Iterator[CampaignTick]:
+    """Simulated time in collection intervals of ``config.interval_s``. The ground truth is in ``tick.plant.truth``."""
+    plant = Plant(config, start_ns)
+    for fault in faults:
+        plant.inject(fault)
+    collector = DirectCollector(plant)
+    facts = topology_facts(plant.layout, start_ns)
+    told: set[tuple[str, bool]] = set()
+    changes_told = 0
+    for k in range(1, int(lasts_s / config.interval_s) + 1):
+        plant.advance(start_ns + int(k * config.interval_s * NS))
+        for fact in plant.job_facts():
+            if (fact.entity.key, fact.gone) not in told:
+                told.add((fact.entity.key, fact.gone))
+                facts.append(fact)
+        yield CampaignTick(plant.now_ns, collector.collect(), facts, plant.changes[changes_told:], plant)
+        facts, changes_told = [], len(plant.changes)
+
+
+_GROUPS = (
+    canonical.SONIC,
+    canonical.ARISTA,
+    canonical.NICS,
+    canonical.GPUS,
+    canonical.HOSTS,
+    canonical.STORAGE,
+)
+
+
+def _parts_of(layout: Layout, endpoint: Endpoint) -> list[_Part]:
+    name = endpoint.device
+    match endpoint.exporter:
+        case Exporter.GNMI:
+            sonic = layout.flavours[name] is Flavour.SONIC
+            units = layout.switch_ports[name]
+            labels = tuple({"port": layout.ports[i].name} for i in units)
+            return [_Part(canonical.SONIC if sonic else canonical.ARISTA, units, labels)]
+        case Exporter.DCGM:
+            units = layout.host_gpus[name]
+            return [_Part(canonical.GPUS, units, tuple({"gpu": layout.gpus[i].uuid} for i in units))]
+        case Exporter.NODE:
+            at, units = layout.hosts.index(name), layout.device_nics[name]
+            nics = _Part(canonical.NICS, units, tuple({"port": layout.nics[i].name} for i in units))
+            return [nics, _Part(canonical.HOSTS, range(at, at + 1), ({},))]
+        case _:
+            mine = [i for i, target in enumerate(layout.targets) if target.server == name]
+            fixed = {"system": "lustre", "fs": layout.filesystem, "side": "server"}
+            labels = tuple({**fixed, "target": layout.targets[i].name} for i in mine)
+            return [_Part(canonical.STORAGE, range(mine[0], mine[-1] + 1), labels)]
+
+
+def _present(part: _Part, readings: Readings) -> NDArray[np.bool_]:
+    """Units that have series now: all but GPUs that fell off the bus."""
+    if part.columns is canonical.GPUS:
+        return readings.gpus.present[part.units.start : part.units.stop]
+    return np.ones(len(part.units), dtype=np.bool_)
+
+
+def _keys(device: str, part: _Part, present: NDArray[np.bool_]) -> Iterator[str]:
+    for labels, there in zip(part.labels, present.tolist(), strict=True):
+        if there:
+            for column in part.columns:
+                yield series_key(column.metric, {"device": device, **labels, **dict(column.labels)})
+
+
+def _is_whole_number(metric: str) -> bool:
+    known = catalogue.metrics()[metric]
+    return known.kind is catalogue.Kind.COUNTER and known.unit not in ("seconds", "joules")
+
+
+def _down(table: SeriesTable, collection: Collection) -> SampleBatch:
+    nothing = np.zeros(0)
+    return SampleBatch(table, collection, nothing.astype(np.int64), nothing.astype(np.uint32), nothing)
