@@ -1,0 +1,73 @@
+"""The collector of the inventory file: read when it changes."""
+
+import time
+from collections.abc import Mapping
+
+import numpy as np
+import structlog
+
+from ingest.collectors.base import Emission
+from ingest.collectors.inventory.parse import changes, parse_inventory
+from ingest.collectors.inventory.schema import Config
+from telemetry.errors import ConfigError
+from telemetry.samples import Collection, Down, SampleBatch
+from telemetry.series import SeriesTable
+from telemetry.topology import Entity
+
+log = structlog.get_logger(__name__)
+
+
+class InventoryCollector:
+    """A file that is wrong changes nothing: what it said before holds, and the target is down until it is right."""
+
+    def __init__(self, config: Config) -> None:
+        self._config = config
+        self._table = SeriesTable(self.name, self.name, ())
+        self._entities: Mapping[str, Entity] = {}
+        self._text: str | None = None
+        self._epoch_ns, self._seq = time.time_ns(), 0
+
+    @property
+    def name(self) -> str:
+        return "inventory"
+
+    @property
+    def interval_s(self) -> float:
+        return self._config.interval_s
+
+    def load(self) -> Mapping[str, Entity]:
+        """The entities of the file as it is now. ConfigError with file, line and column; call it at start."""
+        return parse_inventory(self._read(), str(self._config.file))
+
+    async def collect(self, now_ns: int) -> Emission:
+        """What changed in the file since the collection before."""
+        self._seq += 1
+        try:
+            text = self._read()
+            if text == self._text:
+                return []
+            entities = parse_inventory(text, str(self._config.file))
+        except ConfigError as error:
+            log.error("inventory is not used", error=str(error))
+            collection = Collection(self._epoch_ns, self._seq - 1, now_ns, 0.0, Down.BAD_FORMAT)
+            none = np.empty(0, np.int64), np.empty(0, np.uint32), np.empty(0, np.float64)
+            return SampleBatch(self._table, collection, *none)
+        facts = changes(self._entities, entities, now_ns)
+        self._entities, self._text = entities, text
+        return facts
+
+    async def stop(self) -> None:
+        """Nothing stays open between collections."""
+
+    def _read(self) -> str:
+        file, most = self._config.file, self._config.file_bytes_max
+        try:
+            with file.open("rb") as opened:
+                data = opened.read(most + 1)
+            if len(data) > most:
+                raise ConfigError(f"{file}: more than {most} bytes")
+            return data.decode()
+        except OSError as error:
+            raise ConfigError(f"{file}: {error.strerror}") from error
+        except UnicodeDecodeError as error:
+            raise ConfigError(f"{file}: byte {error.start} is not UTF-8") from error

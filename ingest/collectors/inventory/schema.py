@@ -1,0 +1,100 @@
+"""The inventory file: what the devices cannot tell about themselves. See README.md for an example."""
+
+import re
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+
+from telemetry.topology import Role
+
+_SPEED = re.compile(r"(\d+(?:\.\d+)?)\s*([MGT])(?:b/s|bps|bit/s)?", re.IGNORECASE)
+_SCALE = {"M": 1e6, "G": 1e9, "T": 1e12}
+
+
+class Config(BaseModel):
+    """Where the inventory file is, and how often it is looked at."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+    file: Path
+    interval_s: float = Field(10.0, gt=0)
+    file_bytes_max: int = Field(16 * 1024 * 1024, gt=0)
+
+
+def _text(value: Any) -> Any:
+    """YAML reads 4711 and 0 as numbers where people mean a name."""
+    return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
+
+
+def _speed(value: Any) -> Any:
+    found = _SPEED.fullmatch(value.strip()) if isinstance(value, str) else None
+    return float(found[1]) * _SCALE[found[2].upper()] if found else value
+
+
+Text = Annotated[str, BeforeValidator(_text)]
+Name = Annotated[str, BeforeValidator(_text), Field(min_length=1, max_length=4096)]
+PortName = Annotated[str, Field(pattern=r"^[^/\s]+/\S+$", description="device/port")]
+Speed = Annotated[float, BeforeValidator(_speed), Field(ge=0, description="bits per second, or 400G")]
+
+
+class _Entry(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
+
+
+class DeviceEntry(_Entry):
+    """name: one device, or several as a hostlist: node[1-8]."""
+
+    name: Name
+    role: Role
+    pod: Text = ""
+    rack: Text = ""
+    rail: Text = ""
+
+
+class LinkEntry(_Entry):
+    one: PortName = Field(alias="from")
+    other: PortName = Field(alias="to")
+    speed: Speed = 0.0
+
+
+class GpuEntry(_Entry):
+    device: Name
+    uuid: Name
+    index: int = Field(ge=0)
+    nic_port: Text = ""
+    model: Text = ""
+
+
+class StorageTargetEntry(_Entry):
+    filesystem: Name
+    target: Name
+    server: Name
+
+
+class MountEntry(_Entry):
+    """device: one, or a hostlist."""
+
+    device: Name
+    filesystem: Name
+
+
+class JobEntry(_Entry):
+    """A job that no scheduler knows. nodes: a hostlist."""
+
+    job_id: Name
+    nodes: Name
+    name: Text = ""
+    user: Text = ""
+    partition: Text = ""
+    gpu_indices: tuple[int, ...] = ()
+
+
+class Inventory(_Entry):
+    """The whole file."""
+
+    devices: tuple[DeviceEntry, ...] = ()
+    links: tuple[LinkEntry, ...] = ()
+    gpus: tuple[GpuEntry, ...] = ()
+    storage_targets: tuple[StorageTargetEntry, ...] = ()
+    mounts: tuple[MountEntry, ...] = ()
+    jobs: tuple[JobEntry, ...] = ()

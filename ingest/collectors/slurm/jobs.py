@@ -1,0 +1,118 @@
+"""Slurm's job list as JSON, in the forms of its versions, to running jobs. Pure.
+
+Versions differ: a number may be ``{"set": true, "infinite": false, "number": 5}`` (since 22.05, more fields each
+release), a state may be a list (since 23.02), nodes may be text or an object.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+from ingest.collectors.slurm.hostlist import expand, indices
+from telemetry.errors import BadInput
+from telemetry.topology import Job, TopologyFact
+
+NS_PER_S = 1_000_000_000
+_IDX = re.compile(r"\bgpu(?::[^(,]*)?\(IDX:([0-9,-]+)\)")
+
+
+@dataclass(frozen=True, slots=True)
+class JobList:
+    """running by job id; ended: ids that Slurm still shows though they do not run; odd: entries that are no job."""
+
+    running: Mapping[str, Job]
+    ended: frozenset[str]
+    odd: int
+
+
+def parse_jobs(body: bytes, *, gpu_jobs_only: bool = True) -> JobList:
+    """BadInput when the document is no job list. An entry that cannot be read is counted, the rest goes on."""
+    try:
+        document = orjson.loads(body)
+    except orjson.JSONDecodeError as error:
+        raise BadInput(f"job list of {len(body)} bytes: {error}", "bad_format") from error
+    entries = document.get("jobs") if isinstance(document, dict) else None
+    if not isinstance(entries, list):
+        raise BadInput("job list: expected an object with a list of jobs", "bad_format")
+    running: dict[str, Job] = {}
+    ended: set[str] = set()
+    odd = 0
+    for entry in entries:
+        try:
+            job = _job(entry)
+        except (BadInput, KeyError, TypeError, ValueError, AttributeError):
+            odd += 1
+            continue
+        if not _runs(entry):
+            if "PENDING" not in _states(entry):
+                ended.add(job.job_id)
+        elif job.nodes and not (gpu_jobs_only and _without_gpu(entry)):
+            running[job.job_id] = job
+    return JobList(running, frozenset(ended), odd)
+
+
+def changes(before: Mapping[str, Job] | None, after: JobList, now_ns: int, source: str) -> list[TopologyFact]:
+    """Facts that lead from ``before`` to ``after``; None is a start: what ended while nobody looked is told, too."""
+    known = before or {}
+    facts = [TopologyFact(job, now_ns, source) for key, job in after.running.items() if known.get(key) != job]
+    gone = set(known) if before is not None else set(after.ended)
+    for key in sorted(gone - set(after.running)):
+        facts.append(TopologyFact(known.get(key, Job(key, ())), now_ns, source, gone=True))
+    return facts
+
+
+def _job(entry: Mapping[str, Any]) -> Job:
+    job_id = entry["job_id"]
+    return Job(
+        job_id=str(_number(job_id) if isinstance(job_id, dict) else job_id),
+        nodes=expand(_nodes(entry)),
+        name=str(entry.get("name") or ""),
+        user=str(entry.get("user_name") or ""),
+        partition=str(entry.get("partition") or ""),
+        gpu_indices=_gpus(entry),
+        started_ns=_number(entry.get("start_time")) * NS_PER_S,
+    )
+
+
+def _number(value: object) -> int:
+    """A plain number or an object; 0 when it is not set or infinite."""
+    if isinstance(value, dict):
+        return int(value.get("number") or 0) if value.get("set", True) and not value.get("infinite") else 0
+    return int(value) if isinstance(value, int | float | str) and value != "" else 0
+
+
+def _states(entry: Mapping[str, Any]) -> set[str]:
+    states = entry.get("job_state")
+    return {str(state).upper() for state in states} if isinstance(states, list) else {str(states).upper()}
+
+
+def _runs(entry: Mapping[str, Any]) -> bool:
+    states = _states(entry)
+    return "RUNNING" in states and "COMPLETING" not in states
+
+
+def _nodes(entry: Mapping[str, Any]) -> str:
+    for nodes in (entry.get("nodes"), (entry.get("job_resources") or {}).get("nodes")):
+        if isinstance(nodes, dict):
+            nodes = nodes.get("list")
+        if isinstance(nodes, str) and nodes not in ("", "(null)"):
+            return nodes
+    return ""
+
+
+def _gpus(entry: Mapping[str, Any]) -> tuple[int, ...]:
+    """Indices that the job has on its nodes; where they differ, those of any node. () where Slurm does not say."""
+    found: set[int] = set()
+    for text in entry.get("gres_detail") or ():
+        for match in _IDX.finditer(str(text)):
+            found.update(indices(match[1]))
+    return tuple(sorted(found))
+
+
+def _without_gpu(entry: Mapping[str, Any]) -> bool:
+    """Whether Slurm says what the job has, and no GPU is among it."""
+    resources = str(entry.get("tres_alloc_str") or "")
+    return bool(resources) and "gres/gpu" not in resources and not _gpus(entry)
