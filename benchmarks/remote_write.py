@@ -23,7 +23,7 @@ REFERENCE_ROUNDS = 3
 _INTERVAL_NS = 10_000_000_000
 
 
-def rows() -> list[dict[str, object]]:
+def run() -> list[dict[str, object]]:
     """One measurement a row; ``reference`` and ``ratio`` are None where there is nothing to compare with."""
     batches = _batches(ROUNDS)
     reference = _rate(_protobuf(batches[0].table), batches[:REFERENCE_ROUNDS])
@@ -121,4 +121,4 @@ def _row(name: str, value: float, unit: str, reference: float | None) -> dict[st
 
 
 if __name__ == "__main__":
-    print(orjson.dumps(rows(), option=orjson.OPT_INDENT_2).decode())
+    print(orjson.dumps(run(), option=orjson.OPT_INDENT_2).decode())
