@@ -1,11 +1,17 @@
 """ServeConfig: how the simulated cluster is served."""
 
+from enum import StrEnum
 from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr
 
 from simulator.config import SimulatorConfig
 from simulator.layout import Flavour
+
+
+class Unreachable(StrEnum):
+    REFUSE = "refuse"
+    HANG = "hang"
 
 
 class ServeConfig(BaseModel):
@@ -19,6 +25,9 @@ class ServeConfig(BaseModel):
     )
     start_ns: int | None = Field(
         None, ge=0, description="event time of the start; default now, or 55 min ago when the speed is above 1"
+    )
+    unreachable: Unreachable = Field(
+        Unreachable.REFUSE, description="what a client of a dead device meets: a closed port, or silence"
     )
     step_s: float = Field(0.25, gt=0, le=5, description="real time between two readings of the plant")
     address_offset: int = Field(0, ge=0, le=250, description="added to the third octet of every address")

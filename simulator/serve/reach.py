@@ -1,17 +1,21 @@
 """Which servers are open: those of devices that answer on the network."""
 
+import asyncio
 from collections.abc import Mapping
 from typing import Protocol
 
 import structlog
 
+from simulator.serve.config import Unreachable
 from simulator.serve.snapshot import Snapshot
 
 log = structlog.get_logger(__name__)
 
 
 class Listener(Protocol):
-    """A server that can be there or not."""
+    """A server of one device. silent: its clients wait for ever, their connections stay."""
+
+    silent: bool
 
     @property
     def listening(self) -> bool: ...
@@ -21,17 +25,16 @@ class Listener(Protocol):
     async def close(self) -> None: ...
 
 
-async def follow(listeners: Mapping[int, list[Listener]], snapshot: Snapshot) -> None:
-    """Opens and closes the listeners of each device (by position in the layout) as the snapshot says."""
-    reachable = snapshot.readings.devices.reachable.tolist()
-    for device, servers in listeners.items():
-        for server in servers:
-            if server.listening == reachable[device]:
-                continue
-            if reachable[device]:
-                await _reopen(server)
-            else:
-                await server.close()
+async def follow(listeners: Mapping[int, list[Listener]], snapshot: Snapshot, unreachable: Unreachable) -> None:
+    """Opens, closes or silences the servers of each device (by position in the layout, -1 is none)."""
+    reachable = [*snapshot.readings.devices.reachable.tolist(), True]
+    servers = [(server, reachable[device]) for device, group in listeners.items() for server in group]
+    if unreachable is Unreachable.HANG:
+        for server, here in servers:
+            server.silent = not here
+        return
+    wrong = [(server, here) for server, here in servers if server.listening != here]
+    await asyncio.gather(*(_reopen(server) if here else server.close() for server, here in wrong))
 
 
 async def _reopen(server: Listener) -> None:

@@ -19,6 +19,7 @@ _SYNC = gnmi_pb2.SubscribeResponse(sync_response=True).SerializeToString()
 _SUBSCRIPTIONS_MAX = 256
 _MESSAGE_MAX_BYTES = 64 * 2**20
 _STOP_S = 1.0
+_SILENCE_CHECK_S = 0.1
 
 Context = grpc.aio.ServicerContext[gnmi_pb2.SubscribeRequest, bytes]
 
@@ -54,10 +55,11 @@ class View:
 
 
 class GnmiServer:
-    """Serves one switch on one address; ``open`` and ``close`` follow its reachability."""
+    """Serves one switch on one address. While ``silent``, streams stay open and say nothing, as a hung agent's do."""
 
     def __init__(self, address: str, tree: Tree, view: View, credentials: Credentials) -> None:
         self.address = address
+        self.silent = False
         self._tree = tree
         self._view = view
         self._credentials = credentials
@@ -124,6 +126,8 @@ class GnmiServer:
         )
 
     async def _admit(self, context: Context) -> None:
+        while self.silent:  # noqa: ASYNC110  # rare, and ends with the call
+            await asyncio.sleep(_SILENCE_CHECK_S)
         if not self._credentials.admits(context.invocation_metadata() or ()):
             await context.abort(grpc.StatusCode.UNAUTHENTICATED, "wrong username or password")
 
@@ -195,6 +199,9 @@ class GnmiServer:
         await context.write(_SYNC)
         while True:
             await self._wait(plan)
+            if self.silent:
+                await asyncio.sleep(_SILENCE_CHECK_S)
+                continue
             for message in plan.due(self._view.snapshot(), self._view.now_ns(), time.monotonic_ns()):
                 await context.write(message)
 

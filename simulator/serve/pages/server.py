@@ -12,6 +12,7 @@ Render = Callable[[], str]
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 _GZIP_FROM_BYTES = 1400  # less than one packet gains nothing
 _CLOSE_S = 0.5
+_SILENCE_CHECK_S = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,10 +27,11 @@ class Page:
 
 
 class PageServer:
-    """Serves one page; ``open`` and ``close`` follow the device's reachability."""
+    """Serves one page. While ``silent``, requests are taken and never answered."""
 
     def __init__(self, page: Page) -> None:
         self.page = page
+        self.silent = False
         self._http: web.Server | None = None
         self._listener: asyncio.Server | None = None
 
@@ -57,6 +59,8 @@ class PageServer:
                 await http.shutdown(_CLOSE_S / 2)
 
     async def _answer(self, request: web.BaseRequest) -> web.StreamResponse:
+        while self.silent:  # noqa: ASYNC110  # rare, and ends with the connection
+            await asyncio.sleep(_SILENCE_CHECK_S)
         if request.path != self.page.path:
             return web.Response(status=404, text="404 page not found\n")
         if request.method not in ("GET", "HEAD"):

@@ -8,11 +8,10 @@ import orjson
 from simulator.readings import Readings, RunningJob
 
 PATH = "/slurm/v0.0.41/jobs"
-_GPUS_PER_NODE = 8
 _TRAILING_NUMBER = re.compile(r"(.*?)(\d+)")
 
 
-def jobs_document(readings: Readings, gpus_per_node: int = _GPUS_PER_NODE) -> str:
+def jobs_document(readings: Readings, gpus_per_node: int = 8) -> str:
     """The JSON body, all running jobs; numbers are ``{set, infinite, number}`` objects as since data parser 0.0.40."""
     body = {
         "jobs": [_job(job, gpus_per_node) for job in readings.jobs],

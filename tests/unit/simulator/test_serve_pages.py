@@ -116,9 +116,11 @@ def test_lustre_names_are_lustrefs_exporters() -> None:
 def test_dcgm_labels_are_those_of_a_real_page_in_its_order() -> None:
     real = (SAMPLES / "dcgm" / "exposition" / "l4_kops_driver580.prom").read_text()
     pattern = r"^DCGM_FI_DEV_GPU_TEMP\{(.*)\}"
-    order = [
-        re.findall(r'(\w+)="', re.search(pattern, text, re.MULTILINE)[1]) for text in (real, PAGES["dcgm"](READINGS))
-    ]  # type: ignore[index]
+    order = []
+    for text in (real, PAGES["dcgm"](READINGS)):
+        labels = re.search(pattern, text, re.MULTILINE)
+        assert labels is not None
+        order.append(re.findall(r'(\w+)="', labels[1]))
     assert order[0] == order[1]
 
 

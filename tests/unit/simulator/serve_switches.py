@@ -1,0 +1,39 @@
+"""gNMI servers over readings that a test sets: one SONiC leaf and one OpenConfig spine on free ports."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+from simulator.layout import Layout
+from simulator.serve.gnmi.openconfig import OpenConfigTree
+from simulator.serve.gnmi.server import Credentials, GnmiServer, View
+from simulator.serve.gnmi.sonic import SonicTree
+from simulator.serve.snapshot import Latest
+from tests.servers.process import free_port
+from tests.unit.simulator.serve_readings import filled_readings, small_layout
+
+
+@dataclass
+class Switches:
+    """leaf, spine: served addresses. latest: what they speak from; publish to it to move the plant."""
+
+    layout: Layout
+    latest: Latest
+    leaf: GnmiServer
+    spine: GnmiServer
+
+
+@asynccontextmanager
+async def serving_switches(credentials: Credentials | None = None) -> AsyncIterator[Switches]:
+    layout = small_layout()
+    latest = Latest(filled_readings(layout))
+    view = View(latest, latest.changed, lambda: latest().now_ns)
+    trees = (SonicTree(layout, "leaf1"), OpenConfigTree(layout, "spine1"))
+    servers = [GnmiServer(f"127.0.0.1:{free_port()}", tree, view, credentials or Credentials()) for tree in trees]
+    for server in servers:
+        await server.open()
+    try:
+        yield Switches(layout, latest, *servers)
+    finally:
+        for server in servers:
+            await server.close()
