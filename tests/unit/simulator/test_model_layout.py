@@ -1,0 +1,61 @@
+"""The layout: what is plugged where, and that every description of it agrees."""
+
+import pytest
+from pydantic import ValidationError
+
+from simulator.config import SimulatorConfig
+from simulator.layout import Exporter, build_layout, topology_facts
+from telemetry.topology import Device, Gpu, Link, Mount, Role, StorageTarget, Topology
+
+
+@pytest.mark.parametrize("hosts", [2, 8, 20, 64])
+def test_both_ends_of_every_cable_name_each_other(hosts: int) -> None:
+    layout = build_layout(SimulatorConfig(hosts=hosts))
+    for i, port in enumerate(layout.ports):
+        if port.nic >= 0:
+            nic = layout.nics[port.nic]
+            assert (nic.port, nic.device, nic.name) == (i, port.peer_device, port.peer_name)
+        else:
+            peer = layout.ports[port.peer_port]
+            assert (peer.peer_port, peer.device, peer.name) == (i, port.peer_device, port.peer_name)
+
+
+def test_a_leaf_serves_the_same_rails_of_its_pods_hosts() -> None:
+    layout = build_layout(SimulatorConfig(hosts=64))
+    devices = {d.name: d for d in layout.devices}
+    for nic in layout.nics:
+        leaf = devices[layout.ports[nic.port].device]
+        assert devices[nic.device].pod == leaf.pod
+        if devices[nic.device].role is Role.HOST:
+            assert str(nic.rail) in leaf.rail.split("+")
+
+
+def test_facts_describe_the_whole_plant() -> None:
+    layout = build_layout(SimulatorConfig(hosts=8))
+    topology = Topology().with_facts(topology_facts(layout, 5))
+    assert len(topology.entities(Device)) == len(layout.devices)
+    assert len(topology.entities(Link)) == len(layout.links) == sum(1 for p in layout.ports if p.nic >= 0) + 10 * 4
+    assert len(topology.entities(Gpu)) == 64
+    assert len(topology.entities(StorageTarget)) == len(layout.targets)
+    assert len(topology.entities(Mount)) == 8
+    assert all(gpu.nic_port == f"mlx5_{gpu.index}" for gpu in topology.entities(Gpu))
+
+
+def test_addresses_and_names_are_unique() -> None:
+    layout = build_layout(SimulatorConfig(hosts=300, spines=8))
+    assert len({e.address for e in layout.endpoints}) == len(layout.endpoints)
+    assert len({g.uuid for g in layout.gpus}) == len(layout.gpus)
+    assert len({(p.device, p.name) for p in layout.ports}) == len(layout.ports)
+    assert layout.endpoints[layout.endpoint_index[Exporter.DCGM, "node3"]].address == "127.1.0.3:9400"
+
+
+def test_seed_changes_uuids_only() -> None:
+    one, other = build_layout(SimulatorConfig(seed=1)), build_layout(SimulatorConfig(seed=2))
+    assert one.ports == other.ports
+    assert one.gpus[0].uuid != other.gpus[0].uuid
+    assert one == build_layout(SimulatorConfig(seed=1))
+
+
+def test_rails_must_divide_evenly() -> None:
+    with pytest.raises(ValidationError, match="rails_per_leaf 3"):
+        SimulatorConfig(rails_per_leaf=3)
