@@ -5,6 +5,7 @@ import logging
 import random
 from collections import deque
 from collections.abc import Sequence
+from typing import Protocol
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -12,7 +13,7 @@ from ingest.collectors.base import Emission
 from ingest.ledger import DropReason, Ledger
 from ingest.metrics import BATCHES_DROPPED, FACTS_DROPPED, HELD, PUBLISH_SECONDS, UNAVAILABLE
 from telemetry import topics
-from telemetry.bus.base import MESSAGE_BYTES_MAX, Bus, Message
+from telemetry.bus.base import MESSAGE_BYTES_MAX, Message
 from telemetry.codec import encode_batch
 from telemetry.errors import BadInput, Unavailable
 from telemetry.facts import encode_fact
@@ -33,10 +34,16 @@ class PublishConfig(BaseModel):
     spool_facts_max: int = Field(default=100_000, gt=0, description="Topology facts kept while the bus is away.")
 
 
+class Publishes(Protocol):
+    """The half of a bus that this stage needs."""
+
+    async def publish(self, topic: topics.Topic, messages: Sequence[Message]) -> None: ...
+
+
 class Publisher:
     """Publishes samples and topology facts in the order in which they came, keyed so that the bus keeps it."""
 
-    def __init__(self, config: PublishConfig, bus: Bus, ledger: Ledger) -> None:
+    def __init__(self, config: PublishConfig, bus: Publishes, ledger: Ledger) -> None:
         self._config, self._bus, self._ledger = config, bus, ledger
         self._batches: deque[SampleBatch] = deque()
         self._facts: dict[str, TopologyFact] = {}

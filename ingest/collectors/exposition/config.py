@@ -1,7 +1,7 @@
 """Scrape jobs, in the shape of Prometheus' ``scrape_configs``."""
 
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
@@ -78,7 +78,9 @@ class ScrapeConfig(_Frozen):
         description="Source of the catalogue (dcgm, node_exporter, lustre, …), or any name with mapping."
     )
     scrape_interval: Seconds = 10.0
-    scrape_timeout: Seconds = Field(default=10.0, description="At most the interval, which is the default.")
+    scrape_timeout: Seconds = Field(
+        default_factory=lambda data: data.get("scrape_interval", 10.0), description="At most the interval, the default."
+    )
     connect_timeout: Seconds = Field(
         default=3.0, description="Of the scrape's time, at most so much for the connection."
     )
@@ -102,14 +104,6 @@ class ScrapeConfig(_Frozen):
     body_bytes_max: int = Field(default=16 * 1024 * 1024, gt=0, description="Of one page as sent.")
     decoded_bytes_max: int = Field(default=64 * 1024 * 1024, gt=0, description="Of one page unpacked.")
     series_max: int = Field(default=50_000, gt=0, description="Of one page.")
-
-    @model_validator(mode="before")
-    @classmethod
-    def _default_timeout(cls, given: Any) -> Any:
-        """The timeout follows the interval unless it is set."""
-        if isinstance(given, dict) and "scrape_timeout" not in given:
-            return {**given, "scrape_timeout": given.get("scrape_interval", 10.0)}
-        return given
 
     @model_validator(mode="after")
     def _fits(self) -> "ScrapeConfig":

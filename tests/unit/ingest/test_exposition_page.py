@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from prometheus_client.parser import text_string_to_metric_families
 
 from ingest.collectors.exposition.mapping import Entry
-from ingest.collectors.exposition.page import COMPILED, PageReader, Reading
+from ingest.collectors.exposition.page import COMPILED, SERIES_MAX, PageReader, Reading
 from ingest.collectors.exposition.template import PLAIN
 from ingest.ledger import DropReason
 from telemetry.errors import BadInput
@@ -35,8 +35,8 @@ class Everything:
         return [Entry(series_key(name, labels), 1.0, PLAIN, -math.inf, math.inf, False)]
 
 
-def reader(compiled: bool = COMPILED, **limits: int) -> PageReader:
-    return PageReader("job/a:1", "node1", Everything(), compiled=compiled, **limits)
+def reader(compiled: bool = COMPILED, series_max: int = SERIES_MAX) -> PageReader:
+    return PageReader("job/a:1", "node1", Everything(), compiled=compiled, series_max=series_max)
 
 
 def samples(reading: Reading) -> dict[str, float]:

@@ -1,0 +1,370 @@
+"""Collectors against real servers: a well-behaved one, and one that does everything wrong."""
+
+import asyncio
+import gzip
+import os
+import socket
+import struct
+import zlib
+from collections.abc import AsyncIterator, Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from ingest.collectors.exposition.collector import ExpositionCollector
+from ingest.collectors.exposition.config import ScrapeConfig
+from ingest.discovery import TargetGroup, resolve
+from ingest.ledger import DropReason, Ledger
+from telemetry.samples import Down, SampleBatch
+
+SAMPLES = Path(__file__).parents[3] / "shared" / "samples"
+NOW_NS = 1_760_000_000 * 10**9
+PAGE = (SAMPLES / "dcgm" / "exposition" / "t4_rafay_driver580.prom").read_bytes().rstrip(b"\n") + b"\n"
+POWER = 'gpu_power_watts{device="node1",gpu="GPU-1"}'
+
+Answer = Callable[[asyncio.StreamWriter], Awaitable[None]]
+
+
+class Server:
+    """Answers each request as ``answer`` says; counts connections and keeps the last request."""
+
+    def __init__(self) -> None:
+        self.answer: Answer = say(PAGE)
+        self.connections = 0
+        self.request = b""
+        self.address = ""
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.connections += 1
+        with suppress(ConnectionError, asyncio.IncompleteReadError):
+            while not writer.is_closing():
+                self.request = await reader.readuntil(b"\r\n\r\n")
+                await self.answer(writer)
+                await writer.drain()
+        writer.close()
+
+
+def raw(data: bytes, *, close: bool = False) -> Answer:
+    async def answer(writer: asyncio.StreamWriter) -> None:
+        writer.write(data)
+        if close:
+            writer.close()
+
+    return answer
+
+
+def say(body: bytes, *headers: str, status: str = "200 OK") -> Answer:
+    lines = [f"HTTP/1.1 {status}", f"Content-Length: {len(body)}", *(headers or ("Content-Type: text/plain",))]
+    return raw("\r\n".join(lines).encode() + b"\r\n\r\n" + body)
+
+
+def chunked(body: bytes, size: int, *headers: str) -> Answer:
+    chunks = b"".join(
+        b"%x\r\n%b\r\n" % (len(body[i : i + size]), body[i : i + size]) for i in range(0, len(body), size)
+    )
+    head = "\r\n".join(["HTTP/1.1 200 OK", "Transfer-Encoding: chunked", *headers])
+    return raw(head.encode() + b"\r\n\r\n" + chunks + b"0\r\n\r\n")
+
+
+@pytest.fixture
+async def server() -> AsyncIterator[Server]:
+    served = Server()
+    listening = await asyncio.start_server(served.serve, "127.0.0.1", 0)
+    served.address = f"127.0.0.1:{listening.sockets[0].getsockname()[1]}"
+    yield served
+    listening.close()
+
+
+@pytest.fixture
+def ledger() -> Ledger:
+    return Ledger(0)
+
+
+@pytest.fixture
+async def collector(server: Server, ledger: Ledger) -> AsyncIterator[ExpositionCollector]:
+    made = make(server.address, ledger)
+    yield made
+    await made.stop()
+
+
+def make(address: str, ledger: Ledger, **settings: object) -> ExpositionCollector:
+    job = ScrapeConfig.model_validate(
+        {"job_name": "gpu", "source": "dcgm", "scrape_interval": "10s", "scrape_timeout": "500ms", **settings}
+    )
+    (target,) = resolve(job, [TargetGroup(targets=(address,), labels={"device": "node1"})])
+    return ExpositionCollector(job, target, ledger, 7, ThreadPoolExecutor(1))
+
+
+def values(batch: SampleBatch) -> dict[str, float]:
+    return dict(zip((batch.table.keys[row] for row in batch.series), batch.values.tolist(), strict=True))
+
+
+# ---- what works
+
+
+async def test_a_page_becomes_canonical_samples_at_the_time_of_its_collection(
+    collector: ExpositionCollector, ledger: Ledger
+) -> None:
+    batch = await collector.collect(NOW_NS)
+    found = values(batch)
+    gpu = "GPU-d7cbb0cd-d4bd-c2f7-dfaf-221df5e958ea"
+    assert found[f'gpu_memory_free_bytes{{device="node1",gpu="{gpu}"}}'] == 14912 * 2**20
+    assert (batch.collection.epoch_ns, batch.collection.seq, batch.collection.collected_ns) == (7, 0, NOW_NS)
+    assert (batch.table.target, batch.table.device) == (collector.name, "node1")
+    assert set(batch.times_ns.tolist()) == {NOW_NS}
+    assert ledger.samples_in == len(batch) + ledger.drops.total()
+
+
+async def test_the_connection_is_kept_and_the_sequence_counts(server: Server, collector: ExpositionCollector) -> None:
+    batches = [await collector.collect(NOW_NS + second) for second in range(3)]
+    assert [batch.collection.seq for batch in batches] == [0, 1, 2]
+    assert len({id(batch.table) for batch in batches}) == 1
+    assert server.connections == 1
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        chunked(PAGE, 1000),
+        chunked(PAGE, 3),
+        say(gzip.compress(PAGE), "Content-Encoding: gzip"),
+        say(gzip.compress(PAGE[:1000]) + gzip.compress(PAGE[1000:]), "Content-Encoding: gzip"),
+        chunked(gzip.compress(PAGE), 100, "content-encoding: GZIP"),
+        raw(b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(PAGE) + PAGE),
+        raw(b"HTTP/1.0 200 OK\r\n\r\n" + PAGE, close=True),
+        say(PAGE.rstrip(b"\n")),
+    ],
+    ids=["chunked", "tiny chunks", "gzip", "gzip members", "chunked gzip", "continue", "until close", "no last feed"],
+)
+async def test_every_framing_and_encoding(server: Server, collector: ExpositionCollector, answer: Answer) -> None:
+    expected = values(await collector.collect(NOW_NS))
+    server.answer = answer
+    for _ in range(2):
+        assert values(await collector.collect(NOW_NS)) == expected
+
+
+async def test_an_idle_connection_that_the_server_closed_is_no_failure(
+    server: Server, collector: ExpositionCollector
+) -> None:
+    async def answer_and_hang_up(writer: asyncio.StreamWriter) -> None:
+        await say(PAGE)(writer)
+        await writer.drain()
+        writer.close()
+
+    server.answer = answer_and_hang_up
+    for _ in range(3):
+        assert (await collector.collect(NOW_NS)).collection.up
+
+
+async def test_a_counter_that_goes_back_passes_through(server: Server, collector: ExpositionCollector) -> None:
+    for energy in (5000, 20):
+        server.answer = say(b'DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION{UUID="GPU-1"} %d\n' % energy)
+        found = values(await collector.collect(NOW_NS))
+        assert found == {'gpu_energy_joules_total{device="node1",gpu="GPU-1"}': energy / 1000}
+
+
+async def test_what_is_no_value_is_dropped_with_its_reason(
+    server: Server, collector: ExpositionCollector, ledger: Ledger
+) -> None:
+    server.answer = say(
+        b'DCGM_FI_DEV_POWER_USAGE{UUID="GPU-1"} 300\n'
+        b'DCGM_FI_DEV_POWER_USAGE{UUID="GPU-1"} 400\n'
+        b'DCGM_FI_DEV_POWER_USAGE{UUID="GPU-2"} NaN\n'
+        b'DCGM_FI_DEV_POWER_USAGE{UUID="GPU-3"} +Inf\n'
+        b'DCGM_FI_DEV_POWER_USAGE{UUID="GPU-4"} 9223372036854775794\n'
+        b'DCGM_FI_DEV_POWER_USAGE{UUID="GPU-5"} 300 1\n'
+        b"DCGM_FI_DEV_POWER_USAGE 300\n"
+        b"of_nobodys_interest 1\n"
+    )
+    assert {POWER: 300.0}.items() <= values(await collector.collect(NOW_NS)).items()
+    assert ledger.drops[DropReason.DUPLICATE] == 1
+    assert ledger.drops[DropReason.NO_VALUE] == 2
+    assert ledger.drops[DropReason.OUT_OF_BOUNDS] == 1
+    assert ledger.drops[DropReason.EVENT_TIME] >= 1
+
+
+async def test_every_real_page_is_collected(server: Server, ledger: Ledger) -> None:
+    for path in sorted(SAMPLES.rglob("*.prom")):
+        source = "node_exporter" if "node_exporter" in path.parts else "lustre" if "lustre" in path.name else "dcgm"
+        server.answer = say(path.read_bytes())
+        collector = make(server.address, ledger, source=source)
+        batch = await collector.collect(NOW_NS)
+        await collector.stop()
+        known = {"dcgm", "node_exporter"} & set(path.parts) or path.name in (
+            "lustrefs_exporter_client.prom",
+            "lustrefs_exporter_lnet.prom",
+        )
+        expected = Down.NO_SAMPLES if not known or path.name.startswith("gb200") else None
+        if path.name == "rdma_exporter_expected.prom":
+            expected = Down.BAD_FORMAT  # Go's format verbs are left in it
+        assert batch.collection.down is expected, path.name
+
+
+async def test_a_real_node_exporter(node_exporter: str, ledger: Ledger) -> None:
+    collector = make(node_exporter, ledger, source="node_exporter", scrape_timeout="10s")
+    batches = [await collector.collect(NOW_NS + second) for second in range(3)]
+    await collector.stop()
+    for batch in batches:
+        found = values(batch)
+        assert found['node_boot_time_seconds{device="node1"}'] > 1e9
+        assert found['node_memory_total_bytes{device="node1"}'] == os.sysconf("SC_PHYS_PAGES") * os.sysconf(
+            "SC_PAGE_SIZE"
+        )
+    assert ledger.samples_in == sum(map(len, batches)) + ledger.drops.total()
+
+
+# ---- what does not
+
+
+async def endless(writer: asyncio.StreamWriter) -> None:
+    writer.write(b"HTTP/1.1 200 OK\r\n\r\n")
+    while True:
+        writer.write(b"# comment\n" * 10_000)
+        await writer.drain()
+
+
+async def one_byte_at_a_time(writer: asyncio.StreamWriter) -> None:
+    writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n")
+    while True:
+        writer.write(b"#")
+        await writer.drain()
+        await asyncio.sleep(0.05)
+
+
+async def silence(writer: asyncio.StreamWriter) -> None:
+    await asyncio.sleep(3600)
+
+
+async def reset(writer: asyncio.StreamWriter) -> None:
+    writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\na")
+    await writer.drain()
+    connection: socket.socket = writer.get_extra_info("socket")
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # close with RST
+    writer.transport.abort()
+
+
+def bomb(bytes_inside: int) -> bytes:
+    packer = zlib.compressobj(9, wbits=31)
+    block = b"# " + b"\0" * 65_533 + b"\n"
+    return b"".join([*(packer.compress(block) for _ in range(bytes_inside // len(block))), packer.flush()])
+
+
+@pytest.mark.parametrize(
+    ("answer", "down"),
+    [
+        (say(b"<!DOCTYPE html><html>Log in</html>", "Content-Type: text/html"), Down.NOT_EXPOSITION),
+        (say(b"<html>as text</html>"), Down.NOT_EXPOSITION),
+        (say(b'{"error": "json"}', "Content-Type: application/json"), Down.NOT_EXPOSITION),
+        (raw(b"SSH-2.0-OpenSSH_9.2\r\n\r\n\r\n"), Down.NOT_EXPOSITION),
+        (say(b'a{b="c} 1\n'), Down.BAD_FORMAT),
+        (say(b'a{b="' + b"x" * 1_000_000 + b'"} 1\n'), Down.TOO_LARGE),
+        (say(b'a{b="' + b'\\"' * 400_000 + b'"} 1\n'), Down.TOO_LARGE),
+        (say(b"".join(b"a%d 1\n" % i for i in range(50_001))), Down.TOO_MANY_SERIES),
+        (say(b"unknown_to_the_catalogue 1\n"), Down.NO_SAMPLES),
+        (say(b""), Down.NO_SAMPLES),
+        (say(PAGE, "Content-Type: application/openmetrics-text; version=1.0.0"), Down.TRUNCATED),
+        (raw(b"HTTP/1.1 200 OK\r\nContent-Length: 9999\r\n\r\n" + PAGE[:100], close=True), Down.TRUNCATED),
+        (raw(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n10\r\nabc", close=True), Down.TRUNCATED),
+        (raw(b"HTTP/1.0 200 OK\r\n\r\n" + PAGE[:-5], close=True), Down.TRUNCATED),
+        (say(gzip.compress(PAGE)[:-20], "Content-Encoding: gzip"), Down.TRUNCATED),
+        (say(PAGE, "Content-Encoding: gzip"), Down.BAD_ENCODING),
+        (say(gzip.compress(gzip.compress(PAGE)), "Content-Encoding: gzip, gzip"), Down.BAD_ENCODING),
+        (say(gzip.compress(gzip.compress(PAGE)), "Content-Encoding: gzip"), Down.NOT_EXPOSITION),
+        (say(PAGE, "Content-Encoding: br"), Down.BAD_ENCODING),
+        (say(gzip.compress(b"") * 100, "Content-Encoding: gzip"), Down.BAD_ENCODING),
+        (say(bomb(70 * 2**20), "Content-Encoding: gzip"), Down.TOO_LARGE),
+        (raw(b"HTTP/1.1 200 OK\r\nContent-Length: 99999999999\r\n\r\n"), Down.TOO_LARGE),
+        (raw(b"HTTP/1.1 200 OK\r\nContent-Length: " + b"9" * 5000 + b"\r\n\r\n"), Down.TOO_LARGE),
+        (raw(b"HTTP/1.1 200 OK\r\n" + b"X: y\r\n" * 20_000), Down.TOO_LARGE),
+        (raw(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nffffffff\r\n"), Down.TOO_LARGE),
+        (raw(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\n"), Down.BAD_FORMAT),
+        (raw(b"HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n"), Down.BAD_FORMAT),
+        (say(b"", "Location: http://169.254.169.254/latest", status="302 Found"), Down.REDIRECT),
+        (say(b"", status="401 Unauthorized"), Down.AUTH),
+        (say(b"", status="503 Service Unavailable"), Down.HTTP_STATUS),
+        (raw(b"", close=True), Down.CLOSED),
+        (endless, Down.TOO_LARGE),
+        (one_byte_at_a_time, Down.TIMEOUT),
+        (silence, Down.TIMEOUT),
+        (reset, Down.RESET),
+    ],
+)
+async def test_bad_answers_are_down_with_a_reason_and_the_next_good_one_is_up(
+    server: Server, ledger: Ledger, answer: Answer, down: Down
+) -> None:
+    collector = make(server.address, ledger, body_bytes_max=2 * 2**20, backoff_intervals_max=1)
+    server.answer = answer
+    batch = await collector.collect(NOW_NS)
+    assert (batch.collection.down, len(batch)) == (down, 0)
+    assert ledger.samples_in == ledger.drops.total()
+    server.answer = say(PAGE)
+    batch = await collector.collect(NOW_NS)
+    assert batch.collection.up
+    assert batch.collection.seq == 1
+    await collector.stop()
+
+
+@pytest.mark.parametrize("answer", [one_byte_at_a_time, silence])
+async def test_the_deadline_is_one_for_the_whole_collection(server: Server, ledger: Ledger, answer: Answer) -> None:
+    """The timer is set at the deadline, so only a hung loop would be late: 10 s is no timing assertion."""
+    server.answer = answer
+    collector = make(server.address, ledger, scrape_timeout="100ms")
+    async with asyncio.timeout(10):
+        batch = await collector.collect(NOW_NS)
+    assert batch.collection.duration_s >= 0.1
+    await collector.stop()
+
+
+async def test_a_refused_connection(ledger: Ledger) -> None:
+    collector = make("127.0.0.1:1", ledger)
+    assert (await collector.collect(NOW_NS)).collection.down is Down.REFUSED
+
+
+async def test_a_name_that_does_not_exist(ledger: Ledger) -> None:
+    collector = make("host.invalid:9100", ledger, scrape_timeout="5s", connect_timeout="5s")
+    assert (await collector.collect(NOW_NS)).collection.down in (Down.DNS, Down.TIMEOUT)
+
+
+async def test_plain_text_where_tls_was_expected(server: Server, ledger: Ledger) -> None:
+    collector = make(server.address, ledger, scheme="https", connect_timeout="200ms")
+    server.answer = raw(b"", close=True)
+    assert (await collector.collect(NOW_NS)).collection.down in (Down.TLS, Down.RESET, Down.TIMEOUT, Down.CLOSED)
+
+
+async def test_a_failing_target_is_asked_less_often_but_reported_each_time(server: Server, ledger: Ledger) -> None:
+    server.answer = say(b"", "Connection: close", status="500 Oops")
+    collector = make(server.address, ledger, backoff_intervals_max=4)
+    batches = [await collector.collect(NOW_NS) for _ in range(11)]
+    assert {batch.collection.down for batch in batches} == {Down.HTTP_STATUS}
+    assert [batch.collection.seq for batch in batches] == list(range(11))
+    # asked at 0, 1, 3, 7 and then every fourth time
+    assert server.connections == 4
+
+
+# ---- secrets
+
+
+async def test_credentials_come_from_files_and_are_read_again(server: Server, ledger: Ledger, tmp_path: Path) -> None:
+    secret = tmp_path / "token"
+    secret.write_text("first\n")
+    collector = make(server.address, ledger, authorization={"credentials_file": str(secret)}, backoff_intervals_max=1)
+    await collector.collect(NOW_NS)
+    assert b"\r\nAuthorization: Bearer first\r\n" in server.request
+    secret.write_text("second\n")
+    server.answer = say(b"", status="401 Unauthorized")
+    await collector.collect(NOW_NS)
+    await collector.collect(NOW_NS)
+    assert b"\r\nAuthorization: Bearer second\r\n" in server.request
+    secret.unlink()
+    assert (await collector.collect(NOW_NS)).collection.down is Down.AUTH
+    await collector.stop()
+
+
+async def test_basic_auth(server: Server, ledger: Ledger, tmp_path: Path) -> None:
+    (tmp_path / "password").write_text("pa:ss")
+    collector = make(server.address, ledger, basic_auth={"username": "me", "password_file": str(tmp_path / "password")})
+    await collector.collect(NOW_NS)
+    assert b"\r\nAuthorization: Basic bWU6cGE6c3M=\r\n" in server.request
+    await collector.stop()

@@ -1,0 +1,109 @@
+"""The catalogue's files: units, labels, and names that mean one thing."""
+
+import csv
+import re
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+
+from telemetry.catalogue import Kind, Metric, metrics, sources
+
+SAMPLES = Path(__file__).parents[4] / "shared" / "samples"
+
+# sources.md §2, and what single groups of metrics add to it.
+LABELS = {
+    "device", "port", "priority", "queue", "pg", "pool", "direction", "lane", "gpu", "instance_profile", "instance_id",
+    "link", "node", "fs", "target", "pool_name", "drive", "job_id", "user", "partition", "namespace", "pod",
+    "container", "cast", "stage", "reset", "peer", "sensor", "fan", "psu", "channel", "index", "pci_bus_id", "model",
+    "driver", "kind", "xid", "window", "severity", "persistence", "cause", "reason", "controller", "resource", "level",
+    "op", "system", "side",
+}  # fmt: skip
+# The unit that ends a name; names without a unit count things or are states.
+SUFFIXES = (
+    "bytes_per_second", "bits_per_second", "bytes", "seconds", "celsius", "watts", "joules", "hertz", "ratio", "volts",
+    "amperes", "rpm", "dbm", "ticks",
+)  # fmt: skip
+
+every_metric = pytest.mark.parametrize("metric", metrics().values(), ids=lambda metric: metric.name)
+
+
+@every_metric
+def test_unit_and_kind_agree_with_the_name(metric: Metric) -> None:
+    stem = re.sub(r"_(total|sum|count)$", "", metric.name)
+    suffix = next((unit for unit in SUFFIXES if stem.endswith("_" + unit)), None)
+    if suffix is not None and not metric.name.endswith("_count"):
+        assert metric.unit == suffix
+    assert metric.name.endswith("_total") <= (metric.kind is Kind.COUNTER)
+    if metric.kind is Kind.COUNTER:
+        assert metric.name.endswith(("_total", "_sum", "_count"))
+        assert metric.resets
+    assert metric.name.endswith("_info") == (metric.kind is Kind.INFO)
+
+
+@every_metric
+def test_labels_are_known_and_begin_with_the_device(metric: Metric) -> None:
+    assert metric.labels[0] == "device"
+    assert set(metric.labels) <= LABELS
+    assert metric.help.endswith(".")
+    for origin in metric.origins:
+        assert set(origin.labels) <= set(metric.labels) - {"device"}
+
+
+@every_metric
+def test_origins_name_known_sources_and_real_scales(metric: Metric) -> None:
+    for origin in metric.origins:
+        assert origin.source in sources()
+        assert origin.scale != 0
+    if metric.minimum is not None and metric.maximum is not None:
+        assert metric.minimum < metric.maximum
+
+
+def test_no_name_of_a_source_means_two_things() -> None:
+    """Two origins of one name differ in what they take from it, or feed different metrics on purpose."""
+    taken: dict[tuple[object, ...], list[str]] = defaultdict(list)
+    for metric in metrics().values():
+        for origin in metric.origins:
+            key = (
+                origin.source,
+                origin.name,
+                origin.bit,
+                *sorted(origin.where.items()),
+                *sorted(origin.labels.items()),
+            )
+            taken[key].append(metric.name)
+    twice = {(str(key[0]), str(key[1])): names for key, names in taken.items() if len(names) > 1}
+    shared = {
+        ("dcgm", name)
+        for name in ("GPU_TEMP", "GPU_TEMP_CELSIUS", "GPU_UTIL", "GPU_UTIL_RATIO", "POWER_USAGE", "BOARD_POWER_WATTS")
+    }
+    allowed = {(source, f"DCGM_FI_DEV_{name}") for source, name in shared} | {("dcgm", "dcgm_gpu_temp")}  # gpu_info
+    allowed |= {
+        (source, name)
+        for source, name in twice
+        if any("duration_seconds_count" in metric or "duration_seconds_sum" in metric for metric in twice[source, name])
+    }
+    assert {key: names for key, names in twice.items() if key not in allowed} == {}
+
+
+def test_dcgm_names_exist_in_dcgm() -> None:
+    config = SAMPLES / "dcgm" / "config"
+    with (config / "dcgm_fields_4.6.0.csv").open() as file:
+        known = {row["field_name"] for row in csv.DictReader(file)}
+    with (config / "dcgm_field_renames_4.6.0.csv").open() as file:
+        known |= {row["old_name"] for row in csv.DictReader(file)}
+    for file_name in ("default-counters.csv", "dcp-metrics-included.csv", "1.x-compatibility-metrics.csv"):
+        known |= set(re.findall(r"^#? ?(\w+) ?,", (config / file_name).read_text(), re.MULTILINE))
+    ours = {origin.name for metric in metrics().values() for origin in metric.origins if origin.source == "dcgm"}
+    # FB_RESERVED is in the exporter's list; the clock reasons' name of 4.5 and earlier is a rename.
+    assert ours - known == set()
+
+
+@pytest.mark.parametrize("renamed", ["GPU_TEMP", "POWER_USAGE", "GPU_UTIL", "XID_ERRORS", "ROW_REMAP_FAILURE"])
+def test_both_names_of_a_renamed_field_are_mapped(renamed: str) -> None:
+    with (SAMPLES / "dcgm" / "config" / "dcgm_field_renames_4.6.0.csv").open() as file:
+        new = {row["old_name"]: row["new_name"] for row in csv.DictReader(file)}
+    old = f"DCGM_FI_DEV_{renamed}"
+    for metric in metrics().values():
+        names = {origin.name for origin in metric.origins}
+        assert (old in names) == (new[old] in names)

@@ -1,0 +1,166 @@
+"""From the collectors to the bus, also when the bus is away."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import pytest
+
+from ingest.ledger import DropReason, Ledger
+from ingest.publish import PublishConfig, Publisher
+from telemetry import topics
+from telemetry.bus.base import Consumption, Message, Offsets
+from telemetry.codec import BatchDecoder
+from telemetry.errors import Unavailable
+from telemetry.facts import decode_fact
+from telemetry.samples import Collection, SampleBatch
+from telemetry.series import SeriesTable
+from telemetry.topology import Device, Role, TopologyFact
+
+
+class FlakyBus:
+    """A bus in memory that can be away."""
+
+    def __init__(self) -> None:
+        self.away = False
+        self.calls: list[tuple[topics.Topic, list[Message]]] = []
+
+    async def start(self) -> None: ...
+
+    async def stop(self) -> None: ...
+
+    def healthy(self) -> str | None:
+        return "away" if self.away else None
+
+    async def publish(self, topic: topics.Topic, messages: Sequence[Message]) -> None:
+        await asyncio.sleep(0)
+        if self.away:
+            raise Unavailable("away")
+        self.calls.append((topic, list(messages)))
+
+    def consume(self, topics: Sequence[topics.Topic], start: Offsets) -> Consumption:
+        raise AssertionError("the publisher does not read")
+
+    def sequences(self) -> list[int]:
+        decoder = BatchDecoder()
+        return [
+            decoder.decode(message.value or b"", dict(message.headers)).collection.seq
+            for topic, messages in self.calls
+            if topic is topics.SAMPLES
+            for message in messages
+        ]
+
+
+def batch(seq: int, rows: int = 10, device: str = "node1") -> SampleBatch:
+    table = SeriesTable("job/a:1", device, tuple(f'm{{i="{row}"}}' for row in range(rows)))
+    return SampleBatch(
+        table,
+        Collection(1, seq, 0, 0.0),
+        np.zeros(rows, dtype=np.int64),
+        np.arange(rows, dtype=np.uint32),
+        np.random.default_rng(seq).random(rows),
+    )
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    async with asyncio.timeout(10):
+        while not condition():
+            await asyncio.sleep(0.005)
+
+
+def feed(publisher: Publisher, ledger: Ledger, batches: Sequence[SampleBatch]) -> None:
+    for each in batches:
+        ledger.received(len(each))
+        publisher.emit(each)
+
+
+@pytest.fixture
+def ledger() -> Ledger:
+    return Ledger(0)
+
+
+async def test_batches_gather_into_few_calls_in_order(ledger: Ledger) -> None:
+    bus = FlakyBus()
+    publisher = Publisher(PublishConfig(), bus, ledger)
+    await publisher.start()
+    feed(publisher, ledger, [batch(seq) for seq in range(50)])
+    await until(lambda: ledger.samples_out == 500)
+    assert bus.sequences() == list(range(50))
+    assert len(bus.calls) == 1
+    assert {message.key for message in bus.calls[0][1]} == {b"node1"}
+    await publisher.stop()
+
+
+async def test_what_waits_while_the_bus_is_away_is_published_later(ledger: Ledger) -> None:
+    bus = FlakyBus()
+    bus.away = True
+    publisher = Publisher(PublishConfig(), bus, ledger)
+    await publisher.start()
+    feed(publisher, ledger, [batch(seq) for seq in range(5)])
+    await asyncio.sleep(0.05)
+    feed(publisher, ledger, [batch(seq) for seq in range(5, 8)])
+    assert ledger.report("i", 0, publisher.held, {}).balance == 0
+    bus.away = False
+    await until(lambda: ledger.samples_out == 80)
+    assert bus.sequences() == list(range(8))
+    assert publisher.held == 0
+    await publisher.stop()
+
+
+async def test_a_full_spool_drops_the_oldest_and_counts_it(ledger: Ledger) -> None:
+    bus = FlakyBus()
+    publisher = Publisher(PublishConfig(spool_samples_max=30), bus, ledger)
+    feed(publisher, ledger, [batch(seq) for seq in range(10)])
+    assert ledger.drops == {DropReason.SPOOL_FULL: 70}
+    assert ledger.report("i", 0, publisher.held, {}).balance == 0
+    await publisher.start()
+    await until(lambda: ledger.samples_out == 30)
+    assert bus.sequences() == [7, 8, 9]
+    await publisher.stop()
+
+
+async def test_a_batch_above_the_bus_limit_is_dropped_and_counted(ledger: Ledger) -> None:
+    bus = FlakyBus()
+    publisher = Publisher(PublishConfig(), bus, ledger)
+    await publisher.start()
+    feed(publisher, ledger, [batch(0, rows=700_000), batch(1)])
+    await until(lambda: ledger.samples_out == 10)
+    assert ledger.drops == {DropReason.TOO_LARGE: 700_000}
+    assert ledger.report("i", 0, publisher.held, {}).balance == 0
+    await publisher.stop()
+
+
+async def test_of_the_facts_about_one_thing_the_newest_waits(ledger: Ledger) -> None:
+    bus = FlakyBus()
+    publisher = Publisher(PublishConfig(), bus, ledger)
+    facts = [TopologyFact(Device(name, Role.LEAF), at, "test") for at, name in enumerate(["leaf1", "leaf2", "leaf1"])]
+    publisher.emit(facts[:2])
+    publisher.emit(facts[2:])
+    await publisher.start()
+    await until(lambda: bool(bus.calls))
+    ((topic, messages),) = bus.calls
+    assert topic is topics.TOPOLOGY
+    assert [message.key for message in messages] == [b"device/leaf2", b"device/leaf1"]
+    assert [decode_fact(message.value or b"", TopologyFact) for message in messages] == facts[1:]
+    await publisher.stop()
+
+
+async def test_stop_flushes_what_is_queued(ledger: Ledger) -> None:
+    bus = FlakyBus()
+    publisher = Publisher(PublishConfig(linger_s=0.2), bus, ledger)
+    await publisher.start()
+    feed(publisher, ledger, [batch(0)])
+    await publisher.stop()
+    await publisher.stop()
+    assert bus.sequences() == [0]
+
+
+async def test_stop_ends_in_time_when_the_bus_stays_away(ledger: Ledger) -> None:
+    bus = FlakyBus()
+    bus.away = True
+    publisher = Publisher(PublishConfig(), bus, ledger)
+    await publisher.start()
+    feed(publisher, ledger, [batch(0)])
+    async with asyncio.timeout(5):
+        await publisher.stop()
+    assert publisher.held == 10

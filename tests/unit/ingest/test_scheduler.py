@@ -1,0 +1,148 @@
+"""When targets are collected."""
+
+import asyncio
+import itertools
+from collections.abc import AsyncIterator
+
+import pytest
+
+from ingest.collectors.base import Emission
+from ingest.collectors.exposition.collector import down_batch
+from ingest.scheduler import Scheduler, SchedulerConfig, phase
+from telemetry.samples import Collection, Down, SampleBatch
+from telemetry.series import SeriesTable
+from telemetry.topology import TopologyFact
+
+
+class Target:
+    """Answers after ``takes_s``, or never; counts what happens at once."""
+
+    def __init__(
+        self, name: str, *, interval_s: float = 0.05, takes_s: float | None = 0.0, down: Down | None = None
+    ) -> None:
+        self.name, self.interval_s = name, interval_s
+        self.takes_s, self.down = takes_s, down
+        self.started = self.running = self.most = 0
+        self.stopped = False
+        self.fails = False
+
+    async def collect(self, now_ns: int) -> Emission:
+        self.started += 1
+        self.running += 1
+        self.most = max(self.most, self.running)
+        try:
+            if self.takes_s is None:
+                await asyncio.Event().wait()
+            elif self.takes_s:
+                await asyncio.sleep(self.takes_s)
+            if self.fails:
+                raise RuntimeError("a bug of ours")
+        finally:
+            self.running -= 1
+        facts: tuple[TopologyFact, ...] = ()
+        if self.down is None:
+            return facts
+        return down_batch(SeriesTable(self.name, "d", ()), Collection(0, 0, now_ns, 0.0, self.down))
+
+    async def stop(self) -> None:
+        self.stopped = True
+
+
+class Emitted(list[Emission]):
+    def emit(self, emission: Emission) -> None:
+        self.append(emission)
+
+
+@pytest.fixture
+def emitted() -> Emitted:
+    return Emitted()
+
+
+@pytest.fixture
+async def scheduler(emitted: Emitted) -> AsyncIterator[Scheduler]:
+    ticks = itertools.count(1)
+    made = Scheduler(SchedulerConfig(doubtful_max=4), emitted.emit, lambda: next(ticks))
+    yield made
+    await made.stop()
+
+
+async def until(condition: "object", seconds: float = 10.0) -> None:
+    assert callable(condition)
+    async with asyncio.timeout(seconds):
+        while not condition():
+            await asyncio.sleep(0.005)
+
+
+def test_targets_are_spread_over_the_interval_and_stay_where_they_are() -> None:
+    phases = [phase(f"job/node{number}:9100") for number in range(10_000)]
+    assert phases[:1] == [phase("job/node0:9100")]
+    buckets = [sum(1 for p in phases if lower <= p * 10 < lower + 1) for lower in range(10)]
+    assert min(buckets) > 900
+    assert max(buckets) < 1100
+
+
+async def test_a_target_is_collected_every_interval(scheduler: Scheduler, emitted: Emitted) -> None:
+    target = Target("a")
+    scheduler.add(target)
+    await until(lambda: target.started >= 3)
+    assert len(emitted) >= 2
+    assert scheduler.targets_up == 1
+
+
+async def test_collections_of_one_target_never_overlap(scheduler: Scheduler) -> None:
+    slow, fast = Target("slow", interval_s=0.02, takes_s=0.1), Target("fast", interval_s=0.02)
+    scheduler.add(slow)
+    scheduler.add(fast)
+    await until(lambda: slow.started >= 3)
+    assert slow.most == 1
+    assert fast.started > slow.started
+
+
+async def test_ten_thousand_dead_targets_do_not_hold_up_the_living(scheduler: Scheduler) -> None:
+    alive = Target("alive", interval_s=0.2)
+    scheduler.add(alive)
+    await until(lambda: alive.started >= 1)
+    dead = [Target(f"dead{number}", interval_s=0.2, takes_s=None) for number in range(10_000)]
+    for target in dead:
+        scheduler.add(target)
+    before = alive.started
+    await until(lambda: alive.started >= before + 5, seconds=60)
+    assert sum(target.running for target in dead) == 4  # doubtful_max
+
+
+async def test_a_target_that_failed_is_doubtful_until_it_answers(scheduler: Scheduler, emitted: Emitted) -> None:
+    target = Target("a", down=Down.REFUSED)
+    scheduler.add(target)
+    await until(lambda: len(emitted) >= 2)
+    assert scheduler.targets_up == 0
+    assert isinstance(emitted[0], SampleBatch)
+    assert emitted[0].collection.down is Down.REFUSED
+    target.down = None
+    await until(lambda: scheduler.targets_up == 1)
+
+
+async def test_a_bug_in_one_collector_ends_neither_it_nor_the_others(scheduler: Scheduler) -> None:
+    broken, good = Target("broken"), Target("good")
+    broken.fails = True
+    scheduler.add(broken)
+    scheduler.add(good)
+    await until(lambda: broken.started >= 2 and good.started >= 2)
+
+
+async def test_removed_targets_are_cancelled_and_stopped(scheduler: Scheduler) -> None:
+    stuck = Target("stuck", takes_s=None)
+    scheduler.add(stuck)
+    await until(lambda: stuck.running == 1)
+    scheduler.remove(["stuck"])
+    await until(lambda: stuck.stopped and stuck.running == 0)
+    assert scheduler.names == set()
+
+
+async def test_stop_ends_everything_and_may_be_repeated(scheduler: Scheduler) -> None:
+    stuck = Target("stuck", takes_s=None)
+    scheduler.add(stuck)
+    await until(lambda: stuck.running == 1)
+    await scheduler.stop()
+    await scheduler.stop()
+    assert stuck.stopped
+    assert stuck.running == 0
