@@ -1,0 +1,94 @@
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from ingest.collectors.gnmi.config import Config, Encoding, Mode, PathConfig, Source, SubscriptionConfig
+from ingest.collectors.gnmi.quota import Quota
+from ingest.collectors.gnmi.subscriptions import DEFAULTS, request_of, silence_s, subscriptions_of
+from telemetry.errors import ConfigError
+from telemetry.gnmi import gnmi_pb2
+
+S = 1_000_000_000
+TARGET = {"address": "127.0.0.1:50051", "device": "leaf1"}
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"username_file": Path("u")}, "belong together"),
+        ({"username_file": Path("u"), "password_file": Path("p"), "tls": {"insecure": True}}, "needs TLS"),
+        ({"tls": {"insecure": True, "skip_verify": True}}, "no effect"),
+        ({"tls": {"cert_file": Path("c")}}, "belong together"),
+        ({"targets": [TARGET, TARGET]}, "same address"),
+        ({"targets": [{"address": "leaf1", "device": "leaf1"}]}, "address"),
+        ({"tls": {"verify": False}}, "Extra inputs"),
+    ],
+)
+def test_what_the_configuration_refuses(settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValidationError, match=message):
+        Config.model_validate({"targets": [TARGET], **settings})
+
+
+@pytest.mark.parametrize("address", ["leaf1:50051", "10.0.0.1:8080", "[fe80::1]:9339"])
+def test_addresses(address: str) -> None:
+    config = Config.model_validate({"targets": [{"address": address, "device": "leaf1"}]})
+    assert config.targets[0].address == address
+
+
+@pytest.mark.parametrize("source", Source)
+def test_every_source_has_a_default_set_that_makes_a_request(source: Source) -> None:
+    for subscription in DEFAULTS[source]:
+        request = request_of(subscription, 2.0)
+        assert request.subscribe.mode == gnmi_pb2.SubscriptionList.STREAM
+        assert len(request.subscribe.subscription) == len(subscription.paths)
+        assert silence_s(subscription, 2.0, 2.5) == 5.0
+
+
+def test_port_names_are_subscribed_first() -> None:
+    assert subscriptions_of(Config(source=Source.SONIC))[0].target == "APPL_DB"
+
+
+def test_the_request_says_what_was_configured() -> None:
+    subscription = SubscriptionConfig(
+        paths=(
+            PathConfig(path="/a[b=c]", interval_s=1.5),
+            PathConfig(path="/d"),
+            PathConfig(path="/e", mode=Mode.ON_CHANGE, heartbeat_s=30),
+        ),
+        target="T",
+        origin="O",
+        encoding=Encoding.JSON_IETF,
+    )
+    wanted = request_of(subscription, 10.0).subscribe
+    assert (wanted.prefix.target, wanted.prefix.origin, wanted.encoding) == ("T", "O", gnmi_pb2.JSON_IETF)
+    assert [entry.mode for entry in wanted.subscription] == [gnmi_pb2.SAMPLE, gnmi_pb2.SAMPLE, gnmi_pb2.ON_CHANGE]
+    assert [entry.sample_interval for entry in wanted.subscription] == [3 * S // 2, 10 * S, 0]
+    assert wanted.subscription[2].heartbeat_interval == 30 * S
+
+
+def test_a_path_that_is_none_stops_at_start() -> None:
+    with pytest.raises(ConfigError, match="path"):
+        request_of(SubscriptionConfig(paths=(PathConfig(path="/a[b"),)), 1.0)
+
+
+@pytest.mark.parametrize(
+    ("paths", "expected"),
+    [
+        ([PathConfig(path="/a", interval_s=4), PathConfig(path="/b", interval_s=60)], 10.0),
+        ([PathConfig(path="/a", mode=Mode.ON_CHANGE)], None),
+        ([PathConfig(path="/a", mode=Mode.ON_CHANGE, heartbeat_s=8)], 20.0),
+    ],
+)
+def test_how_long_silence_may_last(paths: list[PathConfig], expected: float | None) -> None:
+    assert silence_s(SubscriptionConfig(paths=tuple(paths)), 10.0, 2.5) == expected
+
+
+def test_a_quota_lets_two_seconds_through_at_once_and_then_its_rate() -> None:
+    quota = Quota(100)
+    assert quota.take(1000, 0) == 200
+    assert quota.take(10, 0) == 0
+    assert quota.take(1000, S // 2) == 50
+    assert quota.take(1000, 100 * S) == 200
+    assert quota.take(1000, 99 * S) == 0  # a clock that was set back gives nothing

@@ -1,0 +1,267 @@
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ingest.collectors.gnmi.decode import Decoded, Decoder
+from ingest.collectors.gnmi.naming import Naming
+from ingest.collectors.gnmi.paths import parse_path
+from ingest.collectors.gnmi.watch import Fact
+from ingest.ledger import DropReason
+from telemetry.gnmi import gnmi_pb2
+
+NOW = 1_700_000_000_000_000_000
+NAMING = Naming(("sonic", "openconfig", "arista"))
+COUNTERS = "/interfaces/interface[name=Ethernet1]/state/counters"
+OCTETS = 'fabric_port_receive_bytes_total{device="leaf1",port="Ethernet1"}'
+
+
+def decoder(series_max: int = 1000) -> Decoder:
+    return Decoder("gnmi/leaf1", "leaf1", NAMING, series_max)
+
+
+def notification(prefix: str = COUNTERS, at_ns: int = NOW) -> gnmi_pb2.SubscribeResponse:
+    made = gnmi_pb2.SubscribeResponse()
+    made.update.timestamp = at_ns
+    made.update.prefix.CopyFrom(parse_path(prefix))
+    return made
+
+
+def updates(prefix: str = COUNTERS, at_ns: int = NOW, **values: int) -> bytes:
+    made = notification(prefix, at_ns)
+    for leaf, value in values.items():
+        made.update.update.add(path=parse_path(leaf.replace("_", "-"))).val.uint_val = value
+    return made.SerializeToString()
+
+
+def of_json(path: str, body: object, at_ns: int = NOW, *, ietf: bool = True) -> bytes:
+    made = notification("/", at_ns)
+    value = made.update.update.add(path=parse_path(path)).val
+    data = json.dumps(body).encode()
+    if ietf:
+        value.json_ietf_val = data
+    else:
+        value.json_val = data
+    return made.SerializeToString()
+
+
+def samples(decoded: Decoded) -> dict[str, float]:
+    return {decoded.table.keys[row]: value for row, value in zip(decoded.rows, decoded.values, strict=True)}
+
+
+def test_the_table_stays_the_same_until_a_path_is_new() -> None:
+    one = decoder()
+    first = one.decode([updates(in_octets=1), updates(in_octets=2, in_errors=3)], NOW)
+    again = one.decode([updates(in_octets=4)], NOW)
+    assert first.rows.tolist() == [0, 0, 1]
+    assert again.table is first.table
+    assert one.decode([updates(out_octets=5)], NOW).table is not first.table
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "expected"),
+    [
+        ("uint_val", 2**63, 2.0**63),
+        ("int_val", -5, -5.0),
+        ("double_val", 1.25, 1.25),
+        ("float_val", 0.5, 0.5),
+        ("bool_val", True, 1.0),
+        ("string_val", "77", 77.0),
+        ("ascii_val", "78", 78.0),
+        ("json_ietf_val", b'"79"', 79.0),
+        ("json_val", b"80", 80.0),
+        ("bytes_val", b"\x42\xa0\x00\x00", 80.0),
+        ("decimal_val", gnmi_pb2.Decimal64(digits=815, precision=1), 81.5),
+    ],
+)
+def test_every_type_that_can_hold_a_number(field: str, value: object, expected: float) -> None:
+    made = notification()
+    made.update.update.add(path=parse_path("in-octets"), val=gnmi_pb2.TypedValue(**{field: value}))  # type: ignore[arg-type]
+    one = decoder()
+    for _ in range(2):  # the first sight of a path takes another way than the second
+        assert samples(one.decode([made.SerializeToString()], NOW)) == {OCTETS: expected}
+
+
+def test_the_value_field_of_gnmi_before_0_4() -> None:
+    made = notification()
+    made.update.update.add(path=parse_path("in-octets"), value=gnmi_pb2.Value(value=b"12", type=gnmi_pb2.JSON))
+    assert samples(decoder().decode([made.SerializeToString()], NOW)) == {OCTETS: 12.0}
+
+
+@pytest.mark.parametrize("word", ["", "N/A", "[Not Supported]"])
+def test_a_word_for_no_value_is_a_counted_drop_and_never_zero(word: str) -> None:
+    made = notification()
+    made.update.update.add(path=parse_path("in-octets")).val.string_val = word
+    decoded = decoder().decode([made.SerializeToString()], NOW)
+    assert (len(decoded.values), dict(decoded.drops)) == (0, {DropReason.NO_VALUE: 1})
+
+
+def test_an_unreadable_value_is_a_counted_drop() -> None:
+    decoded = decoder().decode([of_json(COUNTERS, {"in-octets": "many", "in-errors": "4"})], NOW)
+    assert list(samples(decoded).values()) == [4.0]
+    assert dict(decoded.drops) == {DropReason.BAD_FORMAT: 1}
+
+
+@pytest.mark.parametrize(("offset_s", "kept"), [(-3601, 0), (-3599, 1), (299, 1), (301, 0)])
+def test_event_time_is_bounded(offset_s: int, kept: int) -> None:
+    decoded = decoder().decode([updates(in_octets=1, at_ns=NOW + offset_s * 10**9)], NOW)
+    assert len(decoded.values) == kept
+    assert decoded.drops[DropReason.EVENT_TIME] == 1 - kept
+    assert decoded.received == 1
+
+
+def test_values_that_the_catalogue_excludes_are_counted() -> None:
+    path = "/interfaces/interface[name=Ethernet1]/ethernet/state/pre-fec-ber"
+    decoded = decoder().decode([of_json(path, {"instant": 7.0})], NOW)
+    assert dict(decoded.drops) == {DropReason.OUT_OF_BOUNDS: 1}
+
+
+@pytest.mark.parametrize("ietf", [False, True])
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("/", {"openconfig-interfaces:interfaces": {"interface": [{"name": "Ethernet1", "state": {"x": 1}}]}}),
+        ("/interfaces", {"openconfig-interfaces:interfaces": {"interface": [{"name": "Ethernet1"}]}}),
+        ("/interfaces", {"interface": [{"name": "Ethernet1"}]}),
+        ("/interfaces/interface[name=Ethernet1]", {"openconfig-interfaces:interface": [{"name": "Ethernet1"}]}),
+        ("/interfaces/interface[name=Ethernet1]", {"name": "Ethernet1"}),
+    ],
+)
+def test_containers_of_all_shapes(path: str, body: dict[str, object], ietf: bool) -> None:
+    def fill(value: object) -> object:
+        if isinstance(value, dict):
+            if value.get("name") == "Ethernet1":
+                return {**value, "state": {"counters": {"openconfig-interfaces:in-octets": "5"}}}
+            return {key: fill(inner) for key, inner in value.items()}
+        return [fill(inner) for inner in value] if isinstance(value, list) else value
+
+    one = decoder()
+    for _ in range(2):
+        assert samples(one.decode([of_json(path, fill(body), ietf=ietf)], NOW)) == {OCTETS: 5.0}
+
+
+def test_json_of_great_depth_is_left_out() -> None:
+    body: dict[str, object] = {"in-octets": 1}
+    for _ in range(200):
+        body = {"nested": body}
+    one = decoder()
+    assert len(one.decode([of_json(COUNTERS, body)], NOW).values) == 0
+    assert one.refused > 0
+
+
+def deleted(*paths: str) -> gnmi_pb2.SubscribeResponse:
+    made = notification("/")
+    made.update.delete.extend(parse_path(path) for path in paths)
+    return made
+
+
+def test_a_delete_takes_the_series_out_of_the_next_table() -> None:
+    one = decoder()
+    other = "/interfaces/interface[name=Ethernet2]/state/counters"
+    one.decode([updates(in_octets=1, in_errors=2), updates(other, in_octets=3)], NOW)
+    one.decode([deleted("/interfaces/interface[name=Ethernet1]").SerializeToString()], NOW)
+    after = one.decode([updates(other, in_octets=4)], NOW)
+    assert after.table.keys == (OCTETS.replace("Ethernet1", "Ethernet2"),)
+    assert samples(after) == {OCTETS.replace("Ethernet1", "Ethernet2"): 4.0}
+    back = one.decode([updates(in_octets=9)], NOW)
+    assert samples(back) == {OCTETS: 9.0}
+    assert len(back.table) == 2
+
+
+def test_a_delete_with_an_update_behind_it_is_a_replacement() -> None:
+    one = decoder()
+    one.decode([updates(in_octets=1)], NOW)
+    replace = deleted("/interfaces/interface[name=Ethernet1]")
+    update = replace.update.update.add(path=parse_path(COUNTERS + "/in-octets"))
+    update.val.uint_val = 2
+    assert samples(one.decode([replace.SerializeToString()], NOW)) == {OCTETS: 2.0}
+    assert one.decode([updates(in_octets=3)], NOW).table.keys == (OCTETS,)
+
+
+def test_a_delete_after_an_update_in_the_same_window_holds() -> None:
+    one = decoder()
+    gone = deleted("/interfaces").SerializeToString()
+    first = one.decode([updates(in_octets=1), gone], NOW)
+    assert samples(first) == {OCTETS: 1.0}
+    assert one.decode([], NOW).table.keys == ()
+
+
+def test_too_many_series_are_refused_and_the_rest_goes_on() -> None:
+    one = decoder(series_max=2)
+    decoded = one.decode([updates(in_octets=1, out_octets=2, in_errors=3)], NOW)
+    assert len(decoded.values) == 2
+    assert one.refused == 1
+    assert len(one.decode([updates(in_octets=1, in_errors=3)], NOW).values) == 1
+
+
+def test_paths_that_nobody_asked_for_cost_no_series() -> None:
+    decoded = decoder().decode([updates(in_octets=1, in_fantasies=2)], NOW)
+    assert (decoded.updates, decoded.received, len(decoded.table)) == (2, 1, 1)
+
+
+def test_more_updates_than_fit_the_columns_at_once() -> None:
+    made = notification()
+    for n in range(20_000):
+        made.update.update.add(path=parse_path("in-octets")).val.uint_val = n
+    decoded = decoder().decode([made.SerializeToString()], NOW)
+    np.testing.assert_array_equal(decoded.values, np.arange(20_000.0))
+
+
+def test_a_port_learns_its_alias_and_its_series_move_to_it() -> None:
+    one = decoder()
+    counters = of_json("COUNTERS/Ethernet*", {"etp1": {"SAI_PORT_STAT_IF_IN_OCTETS": "5"}})
+    assert len(one.decode([counters], NOW).values) == 0
+    told = one.decode([of_json("PORT_TABLE", {"Ethernet1": {"alias": "etp1"}})], NOW)
+    assert [(seen.watch.fact, seen.watch.port, seen.text) for seen in told.observations] == [
+        (Fact.ALIAS, "Ethernet1", "etp1")
+    ]
+    assert samples(one.decode([counters], NOW)) == {OCTETS: 5.0}
+
+
+def test_optics_hang_on_the_component_until_the_interface_names_it() -> None:
+    one = decoder()
+    power = {"channel": [{"index": 0, "state": {"input-power": {"instant": "-3.5"}}}]}
+    optics = of_json("/components/component[name=Xcvr7]/transceiver/physical-channels", power)
+    one.decode([optics], NOW)
+    one.decode([of_json("/interfaces/interface[name=Ethernet1]/state", {"transceiver": "Xcvr7"})], NOW)
+    expected = 'fabric_port_optical_power_dbm{device="leaf1",direction="rx",lane="0",port="Ethernet1"}'
+    assert samples(one.decode([optics], NOW)) == {expected: -3.5}
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.binary(max_size=200))
+def test_arbitrary_bytes_never_break_the_decoder(noise: bytes) -> None:
+    decoded = decoder().decode([noise, updates(in_octets=1)], NOW)
+    assert samples(decoded)[OCTETS] == 1.0
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.integers(0, 120), st.integers(0, 255), st.booleans())
+def test_a_damaged_message_never_breaks_the_decoder(place: int, byte: int, cut: bool) -> None:
+    good = updates(in_octets=1, in_errors=2)
+    place %= len(good)
+    bad = good[:place] + (b"" if cut else bytes([byte]) + good[place + 1 :])
+    one = decoder()
+    assert samples(one.decode([bad, updates(in_octets=3)], NOW))[OCTETS] == 3.0
+
+
+_VALUES = st.one_of(
+    st.integers(0, 2**64 - 1).map(lambda n: gnmi_pb2.TypedValue(uint_val=n)),
+    st.integers(-(2**63), 2**63 - 1).map(lambda n: gnmi_pb2.TypedValue(int_val=n)),
+    st.floats(allow_nan=False, allow_infinity=False).map(lambda x: gnmi_pb2.TypedValue(double_val=x)),
+    st.floats(allow_nan=False, allow_infinity=False, width=32).map(lambda x: gnmi_pb2.TypedValue(float_val=x)),
+)
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(st.tuples(st.sampled_from(["in-octets", "out-octets", "in-errors", "x"]), _VALUES), max_size=20))
+def test_the_scan_reads_what_the_protobuf_runtime_wrote(pairs: list[tuple[str, gnmi_pb2.TypedValue]]) -> None:
+    made = notification()
+    for leaf, value in pairs:
+        made.update.update.add(path=parse_path(leaf), val=value)
+    decoded = decoder().decode([made.SerializeToString()], NOW)
+    expected = [float(getattr(value, value.WhichOneof("value") or "")) for leaf, value in pairs if leaf != "x"]
+    assert decoded.values.tolist() == expected
+    assert decoded.updates == len(pairs)

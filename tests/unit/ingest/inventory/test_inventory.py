@@ -1,0 +1,110 @@
+from pathlib import Path
+
+import pytest
+
+from ingest.collectors.inventory.collector import InventoryCollector
+from ingest.collectors.inventory.parse import changes, parse_inventory
+from ingest.collectors.inventory.schema import Config
+from telemetry.errors import ConfigError
+from telemetry.samples import Down, SampleBatch
+from telemetry.topology import Device, Gpu, Job, Link, Mount, Role, StorageTarget
+
+FILE = """\
+devices:
+  - {name: leaf1, role: leaf, pod: pod1, rack: net1, rail: 0}
+  - {name: "node[1-2]", role: host, pod: pod1, rack: r1}
+links:
+  - {from: node1/mlx5_0, to: leaf1/Ethernet1/1, speed: 400G}
+gpus:
+  - {device: node1, uuid: GPU-1, index: 0, nic_port: mlx5_0, model: H100}
+storage_targets:
+  - {filesystem: scratch, target: OST0000, server: oss1}
+mounts:
+  - {device: "node[1-2]", filesystem: scratch}
+jobs:
+  - {job_id: 4711, nodes: "node[1-2]", gpu_indices: [0, 1]}
+"""
+
+
+def test_everything_that_a_file_can_say() -> None:
+    assert list(parse_inventory(FILE, "cluster.yaml").values()) == [
+        Device("leaf1", Role.LEAF, "pod1", "net1", "0"),
+        Device("node1", Role.HOST, "pod1", "r1"),
+        Device("node2", Role.HOST, "pod1", "r1"),
+        Link("leaf1", "Ethernet1/1", "node1", "mlx5_0", 4e11),
+        Gpu("node1", "GPU-1", 0, "mlx5_0", "H100"),
+        StorageTarget("scratch", "OST0000", "oss1"),
+        Mount("node1", "scratch"),
+        Mount("node2", "scratch"),
+        Job("4711", ("node1", "node2"), gpu_indices=(0, 1)),
+    ]
+
+
+@pytest.mark.parametrize("text", ["", "devices: []", "# nothing yet"])
+def test_an_empty_file_is_an_empty_inventory(text: str) -> None:
+    assert parse_inventory(text, "cluster.yaml") == {}
+
+
+@pytest.mark.parametrize(
+    ("text", "where", "what"),
+    [
+        ("devices:\n  - {name: leaf1, role: boss}", "2:19", "devices.0.role"),
+        ("devices:\n  - {name: leaf1, role: leaf, colour: red}", "2:31", "devices.0.colour"),
+        ("devices:\n  - {role: leaf}", "2:5", "devices.0.name"),
+        ("devicess: []", "1:1", "devicess"),
+        ("links:\n  - {from: leaf1, to: node1/mlx5_0}", "2:6", "links.0.from"),
+        ("links:\n  - {from: a/1, to: b/1, speed: fast}", "2:26", "links.0.speed"),
+        ("mounts:\n  - {device: 'node[1-', filesystem: scratch}", "2:6", "brackets"),
+        ("devices:\n  - {name: a, role: leaf}\n  - {name: a, role: spine}", "3:6", "stands here twice"),
+        ("devices:\n  - {name: a\n", "3:1", "expected"),
+        ("devices: @x", "1:10", "token"),
+        ("- a", "1:1", "file"),
+    ],
+)
+def test_an_error_says_file_line_and_column(text: str, where: str, what: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        parse_inventory(text, "cluster.yaml")
+    assert str(caught.value).startswith(f"cluster.yaml:{where}: ")
+    assert what in str(caught.value)
+
+
+def test_changes_between_two_inventories() -> None:
+    before = parse_inventory("devices: [{name: a, role: leaf}, {name: b, role: leaf}]", "f")
+    after = parse_inventory("devices: [{name: a, role: spine}, {name: c, role: leaf}]", "f")
+    facts = [(fact.entity, fact.gone) for fact in changes(before, after, 5)]
+    assert facts == [
+        (Device("a", Role.SPINE), False),
+        (Device("c", Role.LEAF), False),
+        (Device("b", Role.LEAF), True),
+    ]
+
+
+async def test_the_file_is_read_again_when_it_changes(tmp_path: Path) -> None:
+    file = tmp_path / "cluster.yaml"
+    file.write_text(FILE)
+    collector = InventoryCollector(Config(file=file))
+    facts = await collector.collect(1)
+    assert not isinstance(facts, SampleBatch)
+    assert len(facts) == 9
+    assert await collector.collect(2) == []
+    file.write_text(FILE.replace("rack: net1", "rack: net2"))
+    facts = await collector.collect(3)
+    assert not isinstance(facts, SampleBatch)
+    assert [fact.entity for fact in facts] == [Device("leaf1", Role.LEAF, "pod1", "net2", "0")]
+
+
+async def test_a_file_that_is_wrong_changes_nothing_and_is_down(tmp_path: Path) -> None:
+    file = tmp_path / "cluster.yaml"
+    file.write_text(FILE)
+    collector = InventoryCollector(Config(file=file))
+    await collector.collect(1)
+    for breakage in (b"devices: 7", b"\xff\xfe", b"x: " + b"y" * 2000):
+        file.write_bytes(breakage)
+        batch = await InventoryCollector(Config(file=file, file_bytes_max=1000)).collect(2)
+        assert isinstance(batch, SampleBatch)
+        assert batch.collection.down is Down.BAD_FORMAT
+        assert isinstance(await collector.collect(2), SampleBatch)
+    file.write_text(FILE)
+    assert await collector.collect(3) == []
+    with pytest.raises(ConfigError, match="No such file"):
+        InventoryCollector(Config(file=tmp_path / "absent.yaml")).load()

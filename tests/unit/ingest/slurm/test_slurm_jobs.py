@@ -1,0 +1,233 @@
+import json
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from aiohttp import web
+
+from ingest.collectors.slurm.collector import SlurmCollector
+from ingest.collectors.slurm.config import Config
+from ingest.collectors.slurm.hostlist import expand
+from ingest.collectors.slurm.jobs import changes, parse_jobs
+from telemetry.errors import BadInput
+from telemetry.samples import Down, SampleBatch
+from telemetry.topology import Job
+
+SAMPLE = Path(__file__).resolve().parents[5] / "shared" / "samples" / "slurm" / "squeue_out.json"
+S = 1_000_000_000
+
+
+@pytest.mark.parametrize(
+    ("text", "hosts"),
+    [
+        ("node1", ("node1",)),
+        ("node[1-4,7]", ("node1", "node2", "node3", "node4", "node7")),
+        ("node[08-10]", ("node08", "node09", "node10")),
+        ("a[1-2],b,c[3]", ("a1", "a2", "b", "c3")),
+        ("r[1-2]n[1-2]-ib", ("r1n1-ib", "r1n2-ib", "r2n1-ib", "r2n2-ib")),
+        ("", ()),
+    ],
+)
+def test_hostlists(text: str, hosts: tuple[str, ...]) -> None:
+    assert expand(text) == hosts
+
+
+@pytest.mark.parametrize("text", ["node[1-", "node]1[", "node[a-b]", "node[[1]]", "n[1-99999999]", "n[1-999]m[1-999]"])
+def test_what_is_no_hostlist(text: str) -> None:
+    with pytest.raises(BadInput):
+        expand(text)
+
+
+def entry(**changed: Any) -> dict[str, Any]:
+    """A job as slurmrestd 24.05 lists it."""
+    number = {"set": True, "infinite": False, "number": 1700000000}
+    return {
+        "job_id": 4711,
+        "job_state": ["RUNNING"],
+        "nodes": "node[1-2]",
+        "name": "llm",
+        "user_name": "ada",
+        "partition": "gpu",
+        "start_time": number,
+        "gres_detail": ["gpu:h100:4(IDX:0,2-4)", "gpu:h100:4(IDX:0,2-4)"],
+        "tres_alloc_str": "cpu=8,node=2,gres/gpu=8",
+        **changed,
+    }
+
+
+def parsed(*entries: object, **options: bool) -> dict[str, Job]:
+    return dict(parse_jobs(json.dumps({"jobs": entries}).encode(), **options).running)
+
+
+JOB = Job("4711", ("node1", "node2"), "llm", "ada", "gpu", (0, 2, 3, 4), 1700000000 * S)
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {},
+        {"job_state": "RUNNING", "start_time": 1700000000},
+        {"nodes": None, "job_resources": {"nodes": "node[1-2]"}},
+        {"nodes": "", "job_resources": {"nodes": {"count": 2, "list": "node[1-2]"}}},
+        {"gres_detail": ["gpu:2(IDX:0,2)", "gpu:2(IDX:3-4)"]},
+        {"job_id": {"set": True, "infinite": False, "number": 4711}},
+    ],
+)
+def test_the_forms_of_slurms_versions_are_one_job(changed: dict[str, Any]) -> None:
+    assert parsed(entry(**changed)) == {"4711": JOB}
+
+
+def test_numbers_that_are_not_set() -> None:
+    for number in ({"set": False, "infinite": False, "number": 5}, {"set": True, "infinite": True, "number": 5}, None):
+        assert parsed(entry(start_time=number))["4711"].started_ns == 0
+
+
+def test_a_job_without_a_gpu_is_left_out_unless_it_is_wanted() -> None:
+    cpu = entry(gres_detail=[], tres_alloc_str="cpu=8,node=2")
+    assert parsed(cpu) == {}
+    assert parsed(cpu, gpu_jobs_only=False)["4711"].nodes == ("node1", "node2")
+    assert parsed(entry(gres_detail=[], tres_alloc_str=""))["4711"].gpu_indices == ()  # an old Slurm says nothing
+
+
+def test_what_does_not_run() -> None:
+    found = parse_jobs(
+        json.dumps(
+            {
+                "jobs": [
+                    entry(job_id=1, job_state=["PENDING"]),
+                    entry(job_id=2, job_state=["COMPLETED"]),
+                    entry(job_id=3, job_state=["RUNNING", "COMPLETING"]),
+                ]
+            }
+        ).encode()
+    )
+    assert not found.running
+    assert found.ended == {"2", "3"}
+
+
+def test_an_entry_that_is_no_job_is_counted_and_the_rest_goes_on() -> None:
+    found = parse_jobs(json.dumps({"jobs": [7, {}, entry(nodes="n[x]"), entry()]}).encode())
+    assert (found.odd, list(found.running)) == (3, ["4711"])
+
+
+@pytest.mark.parametrize("body", [b"", b"<html>", b"[]", b'{"jobs": 1}'])
+def test_what_is_no_job_list(body: bytes) -> None:
+    with pytest.raises(BadInput):
+        parse_jobs(body)
+
+
+def test_a_real_squeue_of_two_versions() -> None:
+    found = parse_jobs(SAMPLE.read_bytes(), gpu_jobs_only=False)
+    assert found.odd == 0
+    assert found.running == {
+        "26515966": Job("26515966", ("cs75",), "job_name", "bkd", "hw-l", (), 1684114921 * S),
+    }
+
+
+def test_the_life_of_a_job_in_facts() -> None:
+    body = json.dumps({"jobs": [entry()]}).encode()
+    running = parse_jobs(body)
+    none = parse_jobs(b'{"jobs": []}')
+    (began,) = changes({}, running, 5, "slurm")
+    assert (began.entity, began.gone, began.source) == (JOB, False, "slurm")
+    assert changes(running.running, running, 6, "slurm") == []
+    (ended,) = changes(running.running, none, 7, "slurm")
+    assert (ended.entity, ended.gone, ended.observed_ns) == (JOB, True, 7)
+
+
+def test_what_ended_before_the_start_is_told_once() -> None:
+    done = parse_jobs(json.dumps({"jobs": [entry(job_state=["COMPLETED"])]}).encode())
+    (fact,) = changes(None, done, 5, "slurm")
+    assert (fact.entity.key, fact.gone) == ("job/4711", True)
+    assert changes({}, done, 6, "slurm") == []
+
+
+@asynccontextmanager
+async def restd(handler: Any) -> AsyncIterator[str]:
+    app = web.Application()
+    app.router.add_get("/slurm/v0.0.41/jobs", handler)
+    runner = web.AppRunner(app)
+    await runner.setup()
+    site = web.TCPSite(runner, "127.0.0.1", 0)
+    await site.start()
+    port = runner.addresses[0][1]
+    try:
+        yield f"http://127.0.0.1:{port}/slurm/v0.0.41/jobs"
+    finally:
+        await runner.cleanup()
+
+
+async def test_slurmrestd_with_a_token(tmp_path: Path) -> None:
+    async def jobs(request: web.Request) -> web.Response:
+        if request.headers.get("X-SLURM-USER-TOKEN") != "t0ken":
+            return web.Response(status=401)
+        return web.json_response({"jobs": [entry()]})
+
+    (tmp_path / "token").write_text("t0ken\n")
+    async with restd(jobs) as url:
+        anonymous = await SlurmCollector(Config(url=url)).collect(1)
+        assert isinstance(anonymous, SampleBatch)
+        assert anonymous.collection.down is Down.AUTH
+        collector = SlurmCollector(Config(url=url, user="root", token_file=tmp_path / "token"))
+        facts = await collector.collect(2)
+        assert not isinstance(facts, SampleBatch)
+        assert [fact.entity for fact in facts] == [JOB]
+        assert await collector.collect(3) == []
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "reason"),
+    [
+        (500, b"", Down.HTTP_STATUS),
+        (302, b"", Down.REDIRECT),
+        (200, b"<html>", Down.BAD_FORMAT),
+        (200, b" " * 2000, Down.TOO_LARGE),
+    ],
+)
+async def test_why_slurmrestd_brought_nothing(status: int, body: bytes, reason: Down) -> None:
+    async def answer(request: web.Request) -> web.Response:
+        return web.Response(status=status, body=body, headers={"Location": "/"} if status == 302 else {})
+
+    async with restd(answer) as url:
+        batch = await SlurmCollector(Config(url=url, body_bytes_max=1000)).collect(1)
+    assert isinstance(batch, SampleBatch)
+    assert batch.collection.down is reason
+
+
+@pytest.mark.parametrize(
+    ("program", "reason"),
+    [
+        ("import sys; sys.exit(3)", Down.CLOSED),
+        ("import time; time.sleep(60)", Down.TIMEOUT),
+        ("print('x' * 100000)", Down.TOO_LARGE),
+    ],
+)
+async def test_why_a_command_brought_nothing(program: str, reason: Down) -> None:
+    config = Config(command=(sys.executable, "-c", program), timeout_s=2.0, body_bytes_max=1000)
+    batch = await SlurmCollector(config).collect(1)
+    assert isinstance(batch, SampleBatch)
+    assert batch.collection.down is reason
+
+
+async def test_a_command_and_a_file(tmp_path: Path) -> None:
+    file = tmp_path / "jobs.json"
+    file.write_text(json.dumps({"jobs": [entry()]}))
+    for config in (Config(command=("cat", str(file))), Config(file=file)):
+        facts = await SlurmCollector(config).collect(1)
+        assert not isinstance(facts, SampleBatch)
+        assert [fact.entity for fact in facts] == [JOB]
+
+
+async def test_a_failure_ends_no_job(tmp_path: Path) -> None:
+    file = tmp_path / "jobs.json"
+    file.write_text(json.dumps({"jobs": [entry()]}))
+    collector = SlurmCollector(Config(file=file))
+    await collector.collect(1)
+    good = file.read_text()
+    file.write_text("{")
+    assert isinstance(await collector.collect(2), SampleBatch)
+    file.write_text(good)
+    assert await collector.collect(3) == []
