@@ -23,7 +23,7 @@ class EmbeddedConfig(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     path: Path = Field(Path("data/bus.sqlite"), description="the file; its folder is made when missing")
-    commit_interval_ms: float = Field(25, ge=0, le=100, description="least time between commits under load")
+    commit_interval_ms: float = Field(20, ge=0, le=100, description="least time between two commits")
     poll_interval_ms: float = Field(40, ge=5, le=1000, description="how often readers look for new records")
     publish_deadline_s: float = Field(30, gt=0, description="publish gives up after this")
     queue_bytes_max: int = Field(64 << 20, gt=0, description="publishes that wait for the disk")
@@ -57,6 +57,7 @@ class KafkaConfig(BaseModel):
     tombstone_s: float = Field(24 * 3600, ge=0, description="a compacted topic keeps tombstones this long")
     publish_deadline_s: float = Field(30, gt=0, description="publish gives up after this")
     attempt_deadline_s: float = Field(10, gt=0, description="one attempt of a request; then the client is built anew")
+    send_interval_ms: float = Field(20, ge=0, le=100, description="least time between two rounds of requests")
     queue_bytes_max: int = Field(64 << 20, gt=0, description="publishes that wait for the broker")
     stall_s: float = Field(30, gt=0, description="a reader that stands still this long is built anew")
 

@@ -77,6 +77,8 @@ class Producer:
         self._ensuring = asyncio.Lock()
         self._tasks: set[asyncio.Task[None]] = set()
         self._closing = Closing()
+        self._turn: asyncio.Future[None] | None = None
+        self._turn_at = 0.0
         self.trouble: str | None = "not connected yet"
 
     def start(self) -> None:
@@ -110,6 +112,20 @@ class Producer:
                     self._ensured.add(topic)
             if self._client is not None:
                 return self._client
+
+    def turn(self) -> "asyncio.Future[None]":
+        """Resolves when the lanes may send: together, because a request costs as much as fifty records."""
+        if self._turn is None:
+            loop = asyncio.get_running_loop()
+            self._turn = loop.create_future()
+            loop.call_at(self._turn_at + self._config.send_interval_ms / 1000, self._take_turn)
+        return self._turn
+
+    def _take_turn(self) -> None:
+        turn, self._turn = self._turn, None
+        self._turn_at = asyncio.get_running_loop().time()
+        if turn is not None:
+            turn.set_result(None)
 
     def break_(self, client: Any, reason: str) -> None:
         """That producer cannot be trusted any more: no lane uses it after this, and a new one is built."""
@@ -214,6 +230,7 @@ class _Lane:
     async def run(self) -> None:
         while True:
             await self._filled.wait()
+            await asyncio.shield(self._producer.turn())
             self._drop_given_up()
             if not self._queue:
                 self._rest()
