@@ -9,20 +9,20 @@ _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0, "w": 6048
 _DURATION = re.compile("".join(rf"(?:(?P<{unit}>[0-9]+){unit})?" for unit in ("y", "w", "d", "h", "m", "s", "ms")))
 
 
-def parse_duration(value: object) -> float:
+def seconds(value: object) -> float:
     """Seconds of "1h30m", "500ms" or a plain number of seconds; ValueError for anything else and for 0 or less.
 
-    >>> parse_duration("1m30s")
+    >>> seconds("1m30s")
     90.0
     """
-    seconds = -1.0
+    total = -1.0
     if isinstance(value, int | float) and not isinstance(value, bool):
-        seconds = float(value)
+        total = float(value)
     elif isinstance(value, str) and value and (match := _DURATION.fullmatch(value)):
-        seconds = sum(int(number) * _UNITS[unit] for unit, number in match.groupdict().items() if number)
-    if not 0 < seconds < float("inf"):
+        total = sum(int(number) * _UNITS[unit] for unit, number in match.groupdict().items() if number)
+    if not 0 < total < float("inf"):
         raise ValueError("expected a duration above zero such as 500ms, 10s or 1h30m")
-    return seconds
+    return total
 
 
-Seconds = Annotated[float, BeforeValidator(parse_duration)]
+Seconds = Annotated[float, BeforeValidator(seconds)]

@@ -4,22 +4,24 @@ import asyncio
 import logging
 import resource
 import time
-from collections.abc import Iterable
+from collections.abc import Coroutine, Iterable
 from concurrent.futures import ThreadPoolExecutor
-
-from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from ingest.collectors.base import Clock, PollCollector, StreamCollector
 from ingest.collectors.exposition.collector import ExpositionCollector, check_files
 from ingest.collectors.exposition.config import ScrapeConfig
 from ingest.collectors.exposition.page import warm_up
+from ingest.collectors.gnmi.collector import collectors_of as gnmi_collectors
+from ingest.collectors.inventory.collector import InventoryCollector
+from ingest.collectors.slurm.collector import SlurmCollector
+from ingest.config import IngestConfig
 from ingest.discovery import Discovery, Target
 from ingest.ledger import STAGE, Ledger
 from ingest.metrics import TARGETS
-from ingest.publish import PublishConfig, Publisher
-from ingest.scheduler import Scheduler, SchedulerConfig
+from ingest.publish import Publisher, Publishes
+from ingest.scheduler import Scheduler
 from telemetry import topics
-from telemetry.bus.base import Bus, Message
+from telemetry.bus.base import Message
 from telemetry.errors import Unavailable
 from telemetry.facts import encode_fact
 from telemetry.ledger import StageReport
@@ -29,32 +31,13 @@ _RESTART_S = 5.0
 _STOP_S = 2.0
 
 
-class IngestConfig(BaseModel):
-    """What is collected, and how it gets to the bus."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-    scrape_configs: tuple[ScrapeConfig, ...] = ()
-    scheduler: SchedulerConfig = SchedulerConfig()
-    publish: PublishConfig = PublishConfig()
-    report_interval_s: float = Field(default=5.0, gt=0, description="Between two reports on the ledger topic.")
-    instance: str = Field(default="ingest-0", min_length=1, description="Names this process among others of its stage.")
-
-    @model_validator(mode="after")
-    def _jobs_differ(self) -> "IngestConfig":
-        names = [job.job_name for job in self.scrape_configs]
-        for name in names:
-            if names.count(name) > 1:
-                raise ValueError(f"scrape_configs: job_name {name!r} stands there twice")
-        return self
-
-
 class IngestService:
     """Collects everything of its configuration until it is stopped.
 
     bus: started and stopped by the caller. clock: event time of what carries none, nanoseconds.
     """
 
-    def __init__(self, config: IngestConfig, bus: Bus, clock: Clock = time.time_ns) -> None:
+    def __init__(self, config: IngestConfig, bus: Publishes, clock: Clock = time.time_ns) -> None:
         self._config, self._bus, self._clock = config, bus, clock
         self._ledger = Ledger(clock())
         self._publisher = Publisher(config.publish, bus, self._ledger)
@@ -63,9 +46,13 @@ class IngestService:
         self._tasks: list[asyncio.Task[None]] = []
 
     async def start(self) -> None:
-        """ConfigError when a file that the configuration names is missing."""
+        """ConfigError when a file that the configuration names is missing or wrong."""
         for job in self._config.scrape_configs:
             check_files(job)
+        inventory = InventoryCollector(self._config.inventory) if self._config.inventory else None
+        if inventory is not None:
+            inventory.load()
+        streamers = list(self._streamers())
         _raise_file_limit()
         self._workers = ThreadPoolExecutor(2, "pages")
         await asyncio.get_running_loop().run_in_executor(self._workers, warm_up)
@@ -73,9 +60,9 @@ class IngestService:
         await self._publisher.start()
         for job in self._config.scrape_configs:
             self._spawn(self._follow(Discovery(job), job, self._scheduler, self._workers))
-        for poller in self._pollers():
+        for poller in self._pollers(inventory):
             self._scheduler.add(poller)
-        for streamer in self._streamers():
+        for streamer in streamers:
             self._spawn(self._stream(streamer))
         self._spawn(self._report_always())
 
@@ -103,15 +90,17 @@ class IngestService:
         }
         return self._ledger.report(self._config.instance, self._clock(), self._publisher.held, details)
 
-    def _pollers(self) -> Iterable[PollCollector]:
-        """All polled collectors other than pages."""
-        return ()
+    def _pollers(self, inventory: InventoryCollector | None) -> Iterable[PollCollector]:
+        """All polled collectors other than pages: a new kind is added here."""
+        yield from (SlurmCollector(source) for source in self._config.job_sources)
+        if inventory is not None:
+            yield inventory
 
     def _streamers(self) -> Iterable[StreamCollector]:
-        """All collectors whose targets send by themselves."""
-        return ()
+        """All collectors whose targets send by themselves: a new kind is added here."""
+        yield from gnmi_collectors(self._config.gnmi_configs, self._ledger, self._clock)
 
-    def _spawn(self, work: "asyncio._CoroutineLike[None]") -> None:
+    def _spawn(self, work: Coroutine[None, None, None]) -> None:
         self._tasks.append(asyncio.get_running_loop().create_task(work))
 
     async def _follow(

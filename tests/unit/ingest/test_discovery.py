@@ -8,10 +8,10 @@ import pytest
 from pydantic import ValidationError
 
 from ingest.collectors.exposition.config import ScrapeConfig
+from ingest.config import IngestConfig
 from ingest.discovery import Discovery, TargetGroup, resolve
-from ingest.durations import parse_duration
+from ingest.durations import seconds
 from ingest.relabel import RelabelConfig, relabel
-from ingest.service import IngestConfig
 from telemetry.errors import BadInput
 
 
@@ -65,11 +65,11 @@ def test_relabelling(rules: list[dict[str, object]], expected: dict[str, str | N
 def test_relabelling_decides_device_address_and_membership() -> None:
     rules = [
         {"action": "drop", "source_labels": ["__address__"], "regex": "bad.*"},
-        {"source_labels": ["__address__"], "regex": r"10\.0\.0\.(\d+)", "target_label": "device", "replacement": "node$1"},
+        {"source_labels": ["__address__"], "regex": "10.0.0.([0-9]+)", "target_label": "device", "replacement": "n$1"},
         {"source_labels": ["__address__"], "target_label": "__address__", "replacement": "$1:9100"},
     ]  # fmt: skip
     (target,) = resolve(job(relabel_configs=rules), [group("10.0.0.7", "bad1")])
-    assert (target.name, target.device) == ("node/10.0.0.7:9100", "node7")
+    assert (target.name, target.device) == ("node/10.0.0.7:9100", "n7")
 
 
 async def test_files_are_followed_and_a_broken_one_changes_nothing(tmp_path: Path) -> None:
@@ -142,15 +142,15 @@ def test_job_names_are_unique() -> None:
         IngestConfig.model_validate({"scrape_configs": [one, one]})
 
 
-@pytest.mark.parametrize(("text", "seconds"), [("500ms", 0.5), ("1m30s", 90.0), ("1h", 3600.0), (2, 2.0), (0.5, 0.5)])
-def test_durations(text: object, seconds: float) -> None:
-    assert parse_duration(text) == seconds
+@pytest.mark.parametrize(("text", "expected"), [("500ms", 0.5), ("1m30s", 90.0), ("1h", 3600.0), (2, 2.0), (0.5, 0.5)])
+def test_durations(text: object, expected: float) -> None:
+    assert seconds(text) == expected
 
 
 @pytest.mark.parametrize("text", ["", "10", "1s1m", "-1s", 0, -1, True, None, "0s", float("inf"), float("nan")])
 def test_no_durations(text: object) -> None:
     with pytest.raises(ValueError, match="expected a duration"):
-        parse_duration(text)
+        seconds(text)
 
 
 def test_a_bad_group_is_named() -> None:

@@ -9,7 +9,7 @@ import pytest
 from ingest.ledger import DropReason, Ledger
 from ingest.publish import PublishConfig, Publisher
 from telemetry import topics
-from telemetry.bus.base import Consumption, Message, Offsets
+from telemetry.bus.base import Message
 from telemetry.codec import BatchDecoder
 from telemetry.errors import Unavailable
 from telemetry.facts import decode_fact
@@ -25,21 +25,11 @@ class FlakyBus:
         self.away = False
         self.calls: list[tuple[topics.Topic, list[Message]]] = []
 
-    async def start(self) -> None: ...
-
-    async def stop(self) -> None: ...
-
-    def healthy(self) -> str | None:
-        return "away" if self.away else None
-
     async def publish(self, topic: topics.Topic, messages: Sequence[Message]) -> None:
         await asyncio.sleep(0)
         if self.away:
             raise Unavailable("away")
         self.calls.append((topic, list(messages)))
-
-    def consume(self, topics: Sequence[topics.Topic], start: Offsets) -> Consumption:
-        raise AssertionError("the publisher does not read")
 
     def sequences(self) -> list[int]:
         decoder = BatchDecoder()
@@ -64,7 +54,7 @@ def batch(seq: int, rows: int = 10, device: str = "node1") -> SampleBatch:
 
 async def until(condition: Callable[[], bool]) -> None:
     async with asyncio.timeout(10):
-        while not condition():
+        while not condition():  # noqa: ASYNC110
             await asyncio.sleep(0.005)
 
 

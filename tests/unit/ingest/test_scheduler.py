@@ -2,7 +2,7 @@
 
 import asyncio
 import itertools
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 
 import pytest
 
@@ -66,10 +66,9 @@ async def scheduler(emitted: Emitted) -> AsyncIterator[Scheduler]:
     await made.stop()
 
 
-async def until(condition: "object", seconds: float = 10.0) -> None:
-    assert callable(condition)
+async def until(condition: Callable[[], bool], seconds: float = 10.0) -> None:
     async with asyncio.timeout(seconds):
-        while not condition():
+        while not condition():  # noqa: ASYNC110
             await asyncio.sleep(0.005)
 
 

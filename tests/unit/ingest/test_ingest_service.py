@@ -1,0 +1,136 @@
+"""The whole stage on a real bus: pages and inventory in, batches, facts and an even ledger out."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import pytest
+
+from ingest.config import IngestConfig
+from ingest.service import IngestService
+from telemetry import topics
+from telemetry.bus.config import BusConfig, EmbeddedConfig
+from telemetry.bus.open import open_bus
+from telemetry.codec import BatchDecoder
+from telemetry.errors import ConfigError
+from telemetry.facts import decode_fact
+from telemetry.ledger import StageReport
+from telemetry.samples import Down, SampleBatch
+
+PAGE = b'DCGM_FI_DEV_POWER_USAGE{UUID="GPU-1"} 300\nDCGM_FI_DEV_POWER_USAGE{UUID="GPU-2"} NaN\n'
+
+
+async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    try:
+        while True:
+            await reader.readuntil(b"\r\n\r\n")
+            writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%b" % (len(PAGE), PAGE))
+    except (asyncio.IncompleteReadError, ConnectionError):
+        writer.close()
+
+
+async def until(condition: Callable[[], Awaitable[bool]]) -> None:
+    async with asyncio.timeout(20):
+        while not await condition():  # noqa: ASYNC110
+            await asyncio.sleep(0.02)
+
+
+def config(*targets: str, **more: object) -> IngestConfig:
+    job = {
+        "job_name": "gpu",
+        "source": "dcgm",
+        "scrape_interval": "100ms",
+        "static_configs": [{"targets": [target], "labels": {"device": f"node{i}"}} for i, target in enumerate(targets)],
+    }
+    return IngestConfig.model_validate({"scrape_configs": [job], "report_interval_s": 0.1, **more})
+
+
+async def test_targets_reach_the_bus_and_the_ledger_is_even(tmp_path: Path) -> None:
+    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    alive = f"127.0.0.1:{server.sockets[0].getsockname()[1]}"
+    bus = open_bus(BusConfig(embedded=EmbeddedConfig(path=tmp_path / "bus.sqlite")))
+    await bus.start()
+    service = IngestService(config(alive, "127.0.0.1:1"), bus)
+    await service.start()
+    reader = bus.consume([topics.SAMPLES, topics.LEDGER], {})
+    batches: list[SampleBatch] = []
+    reports: list[StageReport] = []
+    decoder = BatchDecoder()
+
+    async def read() -> None:
+        for record in await reader.poll(wait_s=0.05):
+            if record.topic == topics.LEDGER.name:
+                reports.append(decode_fact(record.value or b"", StageReport))
+            else:
+                assert record.key.startswith(b"node")
+                batches.append(decoder.decode(record.value or b"", record.headers))
+
+    async def enough() -> bool:
+        await read()
+        return len({batch.collection.seq for batch in batches if batch.collection.up}) >= 3 and len(reports) >= 2
+
+    await until(enough)
+    await service.stop()
+    await service.stop()
+
+    async def at_end() -> bool:
+        await read()
+        return await reader.at_end()
+
+    await until(at_end)
+    await reader.stop()
+    await bus.stop()
+    server.close()
+    assert {batch.collection.down for batch in batches if batch.table.device == "node1"} == {Down.REFUSED}
+    up = [batch for batch in batches if batch.table.device == "node0"]
+    assert [batch.collection.seq for batch in up] == list(range(len(up)))
+    assert {batch.table.keys for batch in up} == {
+        (
+            'gpu_info{device="node0",gpu="GPU-1"}',
+            'gpu_power_watts{device="node0",gpu="GPU-1"}',
+            'gpu_info{device="node0",gpu="GPU-2"}',
+            'gpu_power_watts{device="node0",gpu="GPU-2"}',
+        )
+    }
+    assert all(report.balance == 0 for report in reports)
+    last = reports[-1]
+    assert (last.held, last.samples_out) == (0, sum(map(len, batches)))
+    assert last.dropped == {"no_value": len(up)}
+
+
+async def test_a_missing_secret_stops_the_start(tmp_path: Path) -> None:
+    job = {"job_name": "a", "source": "dcgm", "authorization": {"credentials_file": str(tmp_path / "none")}}
+    bus = open_bus(BusConfig(embedded=EmbeddedConfig(path=tmp_path / "bus.sqlite")))
+    service = IngestService(IngestConfig.model_validate({"scrape_configs": [job]}), bus)
+    with pytest.raises(ConfigError, match=r"scrape_configs: a: authorization\.credentials_file: .* is not a readable"):
+        await service.start()
+    await service.stop()
+
+
+async def test_targets_of_a_file_come_and_go(tmp_path: Path) -> None:
+    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    alive = f"127.0.0.1:{server.sockets[0].getsockname()[1]}"
+    file = tmp_path / "targets.yml"
+    file.write_text("[]")
+    job = {
+        "job_name": "gpu",
+        "source": "dcgm",
+        "scrape_interval": "100ms",
+        "file_sd_configs": [{"files": [str(file)], "refresh_interval": "50ms"}],
+    }
+    bus = open_bus(BusConfig(embedded=EmbeddedConfig(path=tmp_path / "bus.sqlite")))
+    await bus.start()
+    service = IngestService(IngestConfig.model_validate({"scrape_configs": [job]}), bus)
+    await service.start()
+
+    async def targets(expected: tuple[float, float]) -> bool:
+        details = service.report().details
+        return (details["targets"], details["targets_up"]) == expected
+
+    file.write_text(f"- targets: ['{alive}']\n")
+    await until(lambda: targets((1.0, 1.0)))
+    file.write_text("[]")
+    await until(lambda: targets((0.0, 0.0)))
+    await service.stop()
+    await bus.stop()
+    server.close()
