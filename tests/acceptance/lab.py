@@ -142,9 +142,14 @@ class Lab:
 
     def inject(self, fault: str, duration_s: float) -> dict[str, Any]:
         """Breaks something now; returns the truth about it."""
+        known = len(self._truth())
         body = json.dumps({"fault": fault, "duration": f"{duration_s:g}s"}).encode()
-        request = urllib.request.Request(f"{self._control}/faults", body, {"Content-Type": "application/json"})
-        return dict(_json(request))
+        _json(urllib.request.Request(f"{self._control}/faults", body, {"Content-Type": "application/json"}))
+        self.wait_for(lambda: len(self._truth()) > known, f"{fault} to begin")
+        return self._truth()[-1]
+
+    def _truth(self) -> list[dict[str, Any]]:
+        return list(_json(f"{self._control}/truth")["truth"])
 
     def incidents(self) -> list[dict[str, Any]]:
         """What the API shows, worst first."""
