@@ -1,7 +1,7 @@
 """A cause that the evidence allows, and how much each kind of cause and symptom counts."""
 
 from dataclasses import dataclass
-from enum import IntEnum
+from enum import IntEnum, StrEnum
 
 from telemetry.findings import Finding, FindingKind
 from telemetry.incidents import IncidentKind
@@ -14,6 +14,14 @@ class Tier(IntEnum):
     HARD = 0
     SOFT = 1  # may be a consequence of any hard cause: a straggler, an incast without pauses, silence
     LEFT = 2  # symptoms that nothing explained
+
+
+class Patience(StrEnum):
+    """How long a cause waits before it fires, because it may turn out to be a part of a larger one."""
+
+    NONE = "none"  # its detectors have waited for a second sample, and it explains itself
+    TICK = "tick"
+    INTERVAL = "interval"  # until every device has been read once
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +39,7 @@ class Cause:
     reason: str
     factor: float = 1.0
     tier: Tier = Tier.HARD
+    patience: Patience = Patience.TICK
     devices: frozenset[str] = frozenset()
     change: str = ""
 

@@ -11,11 +11,9 @@ class CorrelateConfig(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     interval_s: float = Field(10.0, gt=0, description="Sampling interval of the telemetry.")
-    hold_intervals: float = Field(0.5, ge=0, description="Clear causes fire after this long.")
+    hold_intervals: float = Field(0.5, ge=0, description="Most causes fire after this long.")
     doubtful_hold_intervals: float = Field(
-        1.0,
-        ge=0,
-        description="Causes that may turn out to be part of a larger one (a link, a straggler) fire after this.",
+        1.0, ge=0, description="A cause that may be part of a larger one (a link seen from one end) fires after this."
     )
     weak_hold_intervals: float = Field(
         6.0, ge=0, description="Symptoms without a cause (a stalled job, a deviation) wait this long for one."

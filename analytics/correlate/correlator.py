@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from analytics.correlate import report, words
-from analytics.correlate.cause import Cause, Tier
+from analytics.correlate.cause import Cause, Patience
 from analytics.correlate.choose import Claim, Standing, choose
 from analytics.correlate.cluster import Cluster
 from analytics.correlate.config import CorrelateConfig
@@ -16,12 +16,8 @@ from analytics.correlate.track import Track, incident_id, match
 from analytics.correlate.view import View
 from telemetry.changes import Change
 from telemetry.findings import Finding
-from telemetry.incidents import Incident, IncidentKind, IncidentState
+from telemetry.incidents import Incident, IncidentState
 from telemetry.topology import Topology
-
-DOUBTFUL = frozenset(
-    {IncidentKind.LINK_DOWN, IncidentKind.INCAST, IncidentKind.STRAGGLER, IncidentKind.TELEMETRY_LOST},
-)
 
 
 class Correlator:
@@ -111,9 +107,11 @@ class Correlator:
 
     def _age(self, track: Track, now_ns: int) -> None:
         config = self._config
-        hold = config.doubtful_hold_intervals if track.cause.kind in DOUBTFUL else config.hold_intervals
-        if track.cause.tier is Tier.LEFT:
-            hold = 0.0  # its findings have waited already
+        hold = {
+            Patience.NONE: 0.0,
+            Patience.TICK: config.hold_intervals,
+            Patience.INTERVAL: config.doubtful_hold_intervals,
+        }[track.cause.patience]
         was = track.life.state
         track.life = advance(
             track.life,

@@ -25,14 +25,15 @@ RANK = {Severity.INFO: 0, Severity.WARNING: 1, Severity.CRITICAL: 2}
 def lost_share(finding: Finding) -> float:
     """The share of the GPUs' time that a stalled job or straggler loses, 0..1.
 
-    From how far the strongest evidence is from its normal, relative to the larger of both; from the score where
-    nothing normal was learned.
+    From how far the evidence is from its normal, relative to the larger of both: a GPU that is busy 1.3 times as long
+    as its peers makes them wait for 0.3 / 1.3 of the time. From the score where nothing normal is known.
     """
-    for evidence in finding.evidence[:1]:
-        largest = max(abs(evidence.value), abs(evidence.normal or 0.0))
-        if evidence.normal is not None and largest > 0:
-            return min(1.0, abs(evidence.value - evidence.normal) / largest)
-    return max(0.0, min(1.0, finding.score))
+    shares = [
+        abs(evidence.value - evidence.normal) / max(abs(evidence.value), abs(evidence.normal))
+        for evidence in finding.evidence
+        if evidence.normal is not None and evidence.normal != evidence.value
+    ]
+    return min(1.0, max(shares, default=max(0.0, finding.score)))
 
 
 def gpu_seconds(view: View, track: Track, members: Iterable[Finding], now_ns: int) -> float:

@@ -11,7 +11,7 @@ from analytics.correlate.cause import LINK, SILENCE, Cause
 from analytics.correlate.view import View
 from telemetry.findings import Finding, FindingKind
 from telemetry.incidents import IncidentKind
-from telemetry.objects import ObjectRef, device
+from telemetry.objects import ObjectKind, ObjectRef, device
 
 OWN = LINK | SILENCE | {FindingKind.DEVICE_REBOOTED, FindingKind.GPU_LOST}
 ALIVE_FACTOR = 0.5  # a device that still speaks rather lost its neighbours than its own life
@@ -71,7 +71,15 @@ def propose(view: View) -> Iterable[Cause]:
             factor=ALIVE_FACTOR if death.alive else 1.0,
         )
     for finding in view.of(FindingKind.DEVICE_REBOOTED):
-        yield _reboot(view, finding)
+        if not _returns(view, finding.object.device):
+            yield _reboot(view, finding)
+
+
+def _returns(view: View, name: str) -> bool:
+    """Whether the device comes back under an incident that told of its death."""
+    known = view.graph.devices.get(name)
+    rack = ObjectRef(ObjectKind.RACK, known.rack if known else "")
+    return view.settled(IncidentKind.DEVICE_DOWN, [device(name)]) or view.settled(IncidentKind.RACK_POWER, [rack])
 
 
 def _reboot(view: View, finding: Finding) -> Cause:

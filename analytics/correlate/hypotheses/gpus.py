@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterable
 
-from analytics.correlate.cause import GPU_FAULTS, Cause, Tier
+from analytics.correlate.cause import GPU_FAULTS, Cause, Patience, Tier
 from analytics.correlate.view import View
 from telemetry.findings import Finding, FindingKind
 from telemetry.incidents import IncidentKind
@@ -63,4 +63,5 @@ def _stragglers(view: View) -> Iterable[Cause]:
             frozenset(finding.id for finding in found),
             f"unlike the other {max(0, members - 1)} GPUs of its job, and nothing else is wrong with it",
             tier=Tier.SOFT,
+            patience=Patience.NONE,
         )

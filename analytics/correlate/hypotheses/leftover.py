@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 import rustworkx as rx
 
-from analytics.correlate.cause import PAUSES, QUEUES, Cause, Tier
+from analytics.correlate.cause import PAUSES, QUEUES, Cause, Patience, Tier
 from analytics.correlate.view import View
 from telemetry.findings import Finding, FindingKind
 from telemetry.incidents import IncidentKind
@@ -81,4 +81,5 @@ def _cause(view: View, kind: IncidentKind, group: list[Finding], ripe: frozenset
         frozenset(finding.id for finding in group),
         f"{len(group)} findings that no known cause explains",
         tier=Tier.LEFT,
+        patience=Patience.NONE,
     )

@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterable
 
-from analytics.correlate.cause import LINK, Cause
+from analytics.correlate.cause import LINK, Cause, Patience
 from analytics.correlate.view import View
 from telemetry.findings import Finding, FindingKind
 from telemetry.incidents import IncidentKind
@@ -19,7 +19,9 @@ def propose(view: View) -> Iterable[Cause]:
         kind, what = _kind({finding.kind for finding in found})
         ends = len({finding.object for finding in found})
         reason = f"{what} at {'both ends' if ends > 1 else 'one end'} of {link.name}"
-        yield Cause(kind, link, frozenset(finding.id for finding in found), reason)
+        one_sided = kind is IncidentKind.LINK_DOWN and ends < 2  # then the other end may be dead
+        patience = Patience.INTERVAL if one_sided else Patience.TICK
+        yield Cause(kind, link, frozenset(finding.id for finding in found), reason, patience=patience)
 
 
 def _kind(kinds: set[FindingKind]) -> tuple[IncidentKind, str]:

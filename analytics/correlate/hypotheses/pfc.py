@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterable
 
-from analytics.correlate.cause import QUEUES, Cause, Tier
+from analytics.correlate.cause import QUEUES, Cause, Patience, Tier
 from analytics.correlate.pauses import End, Origin
 from analytics.correlate.view import View
 from telemetry.findings import Finding, FindingKind
@@ -78,6 +78,7 @@ def _incast(view: View, switch: str, found: list[Origin]) -> Iterable[Cause]:
         f"the queue towards {view.graph.peers[root].device if root in view.graph.peers else root.name} is congested, "
         + (f"{switch} pauses its senders and is not paused itself" if found else "and nothing pauses it"),
         tier=Tier.HARD if found else Tier.SOFT,
+        patience=Patience.NONE,
         devices=frozenset[str]({switch}).union(*(origin.devices for origin in found)),
     )
 

@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterable
 
-from analytics.correlate.cause import Cause
+from analytics.correlate.cause import Cause, Patience
 from analytics.correlate.view import View
 from telemetry.findings import Finding, FindingKind
 from telemetry.incidents import IncidentKind
@@ -41,4 +41,5 @@ def _cause(view: View, server: str, found: list[Finding], dragged: list[Finding]
         root,
         frozenset({finding.id for finding in (*found, *dragged)}) | paused,
         f"{root.name} answers slowly{also}",
+        patience=Patience.NONE,
     )

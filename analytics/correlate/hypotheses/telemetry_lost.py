@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from analytics.correlate.cause import SILENCE, Cause, Tier
+from analytics.correlate.cause import SILENCE, Cause, Patience, Tier
 from analytics.correlate.view import View
 from telemetry.incidents import IncidentKind
 from telemetry.objects import ObjectRef, device
@@ -19,6 +19,7 @@ def propose(view: View) -> Iterable[Cause]:
             frozenset(finding.id for finding in found),
             f"{len(names)} of {len(view.graph.devices)} devices at once: suspect what collects them",
             tier=Tier.SOFT,
+            patience=Patience.INTERVAL,
         )
         return
     roots: dict[ObjectRef, list[str]] = {}
@@ -32,4 +33,5 @@ def propose(view: View) -> Iterable[Cause]:
             frozenset(ids),
             f"{root.name} sends nothing new and its neighbours see nothing wrong",
             tier=Tier.SOFT,
+            patience=Patience.INTERVAL,
         )

@@ -138,3 +138,13 @@ def test_severity_never_falls_while_open(plant: Plant, run: Run) -> None:
     run.clear(stalled)
     run.tick(ticks=30)
     assert run.only.severity is Severity.CRITICAL
+
+
+def test_device_that_dies_while_its_link_cools_continues_the_incident(plant: Plant, run: Run) -> None:
+    first = plant.find(K.LINK_DOWN, plant.uplink(1, 2))
+    run.tick(first)
+    run.tick(ticks=3)
+    run.clear(first)
+    run.tick(*(plant.find(K.LINK_DOWN, plant.uplink(leaf, 2), 25) for leaf in range(2, 9)))
+    run.tick(ticks=3)
+    assert run.only.kind is IncidentKind.DEVICE_DOWN

@@ -43,6 +43,11 @@ RX, TX = K.PFC_PAUSE_RECEIVED, K.PFC_PAUSE_SENT
         ),
         # A priority that is not told may be any.
         ([(RX, "spine1/Ethernet0", ""), (RX, "leaf1/Ethernet0", "3")], [(End.EDGE, "leaf1/Ethernet0", 2)]),
+        # What comes down to a leaf goes to its hosts; that its uplink is paused is another story.
+        (
+            [(RX, "spine1/Ethernet4", "3"), (RX, "leaf2/Ethernet0", "3"), (RX, "leaf2/Ethernet4004", "3")],
+            [(End.EDGE, "leaf2/Ethernet0", 2), (End.SWITCH, "leaf2/Ethernet4004", 1)],
+        ),
         # Nobody knows who is behind this port of a leaf; somebody at the edge pauses it.
         ([(RX, "leaf1/Ethernet9999", "3")], [(End.EDGE, "leaf1/Ethernet9999", 1)]),
         ([(TX, "leaf1/Ethernet9999", "3")], []),

@@ -365,3 +365,47 @@ def test_what_was_said_about_an_ended_job_is_over(plant: Plant, run: Run) -> Non
     run.topology = run.topology.with_facts([type(fact)(fact.entity, fact.observed_ns + 1, "slurm", gone=True)])
     run.tick(ticks=40)
     assert run.incidents == {}
+
+
+def test_symptom_long_before_a_cause_is_not_its_consequence(plant: Plant, run: Run) -> None:
+    run.tick(plant.find(K.JOB_STALLED, "job:1", 0), plant.find(K.STORAGE_SLOW, "storage_target:scratch/OST0000", 31))
+    run.tick(ticks=30)
+    assert run.roots == ["slow_storage scratch/OST0000", "unexplained 1"]
+
+
+def test_straggler_long_after_a_cause_is_another_one(plant: Plant, run: Run) -> None:
+    run.tick(plant.find(K.STORAGE_SLOW, "storage_target:scratch/OST0000", 0))
+    run.tick(plant.find(K.STRAGGLER, plant.gpu(1, 1), 61))
+    run.tick(ticks=3)
+    assert run.roots == ["slow_storage scratch/OST0000", "straggler node1/GPU-0001-1"]
+
+
+def test_one_sided_link_waits_for_its_device(plant: Plant, run: Run) -> None:
+    """A dead spine cannot speak for its ends, so the first link waits until every leaf has been read."""
+    run.tick(plant.find(K.LINK_DOWN, plant.uplink(1, 2)))
+    run.tick()
+    assert run.incidents == {}
+    run.tick(*(plant.find(K.LINK_DOWN, plant.uplink(leaf, 2), 9) for leaf in range(2, 9)))
+    assert (run.only.kind, run.only.fired_ns) == (I.DEVICE_DOWN, run.now_ns)
+
+
+def test_device_that_returns_belongs_to_the_incident_of_its_death(plant: Plant, run: Run) -> None:
+    down = [plant.find(K.LINK_DOWN, plant.uplink(leaf, 2)) for leaf in range(1, 9)]
+    run.tick(*down)
+    run.tick(ticks=3)
+    run.clear(*down)
+    run.tick(plant.find(K.DEVICE_REBOOTED, "spine2", 30), plant.find(K.LINK_FLAPPING, plant.uplink(3, 2), 30))
+    run.tick(ticks=30)
+    assert run.roots == ["device_down spine2"]
+
+
+def test_rack_that_returns_device_by_device_is_still_one_incident(plant: Plant, run: Run) -> None:
+    ticks = rack_power(plant)
+    for findings in ticks:
+        run.tick(*findings)
+    run.tick(ticks=3)
+    run.clear(*(finding for findings in ticks for finding in findings))
+    for node in range(1, 5):
+        run.tick(plant.find(K.DEVICE_REBOOTED, f"node{node}", 40 + 5 * node))
+    run.tick(ticks=30)
+    assert run.roots == ["rack_power r1"]
