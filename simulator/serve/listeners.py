@@ -62,7 +62,7 @@ def _switch(
     config: ServeConfig, layout: Layout, latest: Latest, endpoint: Endpoint, credentials: Credentials
 ) -> GnmiServer:
     current = latest.of_exporter(layout.endpoint_index[Exporter.GNMI, endpoint.device])
-    view = View(current, latest.changed, lambda: latest().now_ns)
+    view = View(current, latest)
     if flavour_of(config, layout, endpoint.device) is Flavour.SONIC:
         tree: Tree = SonicTree(layout, endpoint.device, config.sonic_aliases)
     else:

@@ -16,6 +16,7 @@ import pytest
 from google.protobuf.message import Message
 
 from simulator.config import JobMix, SimulatorConfig
+from simulator.layout import Exporter
 from simulator.readings import RX, TX
 from simulator.schedule import ScheduledFault
 from simulator.serve.config import ServeConfig
@@ -270,6 +271,26 @@ async def test_a_neighbour_that_is_no_longer_heard_is_deleted_after_its_time_to_
         update = (await stream.next()).update
     assert ["/".join(elem.name for elem in gone.elem) for gone in update.delete] == [expected]
     assert not update.update
+
+
+async def test_a_frozen_switch_repeats_its_values_under_new_timestamps(switches: Switches) -> None:
+    """Watched paths beside sampled ones: a stream that has nothing to tell must not spin."""
+    async with subscribed(switches.leaf.address, "COUNTERS/Ethernet0", target="COUNTERS_DB") as stream:
+        await stream.until_sync()
+        readings = later(switches.latest().readings, 1, 0)
+        readings.frozen[switches.layout.endpoint_index[Exporter.GNMI, "leaf1"]] = True
+        switches.latest.publish(readings)
+        async with subscribed(
+            switches.leaf.address, "PORT_TABLE", target="APPL_DB", mode=gnmi_pb2.ON_CHANGE
+        ) as watched:
+            await watched.until_sync()
+            switches.latest.publish(later(readings, 30, 5000))
+            update = (await stream.next()).update
+            while update.timestamp < readings.now_ns + 30 * NS_PER_S:
+                update = (await stream.next()).update
+    at = switches.layout.port_index["leaf1", "Ethernet0"]
+    row: dict[str, str] = json.loads(update.update[0].val.json_ietf_val)
+    assert row["SAI_PORT_STAT_IF_IN_OCTETS"] == str(int(readings.ports.bytes[at, RX]))
 
 
 async def test_unknown_paths_are_silent_and_the_rest_of_the_stream_lives(switches: Switches) -> None:

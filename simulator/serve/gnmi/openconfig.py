@@ -69,7 +69,7 @@ class OpenConfigTree:
                 if encoding == gnmi_pb2.PROTO:
                     notification.update.add(path=to_proto(elems), val=update.val)
                 else:
-                    _graft(tree, elems, _json_value(update.val))
+                    _graft(tree, elems, _json_value(update.val, encoding))
         if encoding != gnmi_pb2.PROTO:
             notification.update.add(val=json_value(orjson.dumps(tree), encoding))
         return notification
@@ -220,9 +220,9 @@ def _values(leaf: Leaf, values: NDArray[np.generic]) -> list[Any]:
     return [leaf.words[i] for i in whole] if leaf.form is Form.STRING else whole
 
 
-def _json_value(typed: gnmi_pb2.TypedValue) -> str | float:
+def _json_value(typed: gnmi_pb2.TypedValue, encoding: int) -> str | float:
     if typed.WhichOneof("value") == "uint_val":
-        return str(typed.uint_val)
+        return typed.uint_val if encoding == gnmi_pb2.JSON else str(typed.uint_val)
     return typed.double_val if typed.WhichOneof("value") == "double_val" else typed.string_val
 
 

@@ -3,7 +3,7 @@
 import asyncio
 import hmac
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from collections.abc import AsyncIterator, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -11,7 +11,7 @@ import grpc
 
 from simulator.serve.gnmi.query import Query, Tree
 from simulator.serve.gnmi.stream import StreamPlan
-from simulator.serve.snapshot import Snapshot
+from simulator.serve.snapshot import Current, Latest
 from telemetry.gnmi import gnmi_pb2
 
 _GNMI_VERSION = "0.10.0"
@@ -47,11 +47,16 @@ class Credentials:
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """What a server reads: the snapshot to speak from, and a call that returns when a newer one is there."""
+    """What a server reads. spoken: the snapshot that its values come from, an old one while its exporter is frozen.
 
-    snapshot: Callable[[], Snapshot]
-    changed: Callable[[int], Awaitable[None]]
-    now_ns: Callable[[], int]
+    latest: the newest snapshot, which gives the time.
+    """
+
+    spoken: Current
+    latest: Latest
+
+    def now_ns(self) -> int:
+        return self.latest().now_ns
 
 
 class GnmiServer:
@@ -147,7 +152,7 @@ class GnmiServer:
         await self._check_encoding(request.encoding, context)
         response = gnmi_pb2.GetResponse()
         for path in request.path:
-            snapshot, now_ns = self._view.snapshot(), self._view.now_ns()
+            snapshot, now_ns = self._view.spoken(), self._view.now_ns()
             found = self._tree.get(request.prefix, path, request.encoding, snapshot, now_ns)
             if found is None:
                 await context.abort(grpc.StatusCode.NOT_FOUND, f"nothing at {_text(request.prefix, path)}")
@@ -185,28 +190,29 @@ class GnmiServer:
     async def _once(self, queries: list[Query], context: Context, updates_only: bool) -> None:
         if not updates_only:
             for query in queries:
-                for message in query.full(self._view.snapshot(), self._view.now_ns()):
+                for message in query.full(self._view.spoken(), self._view.now_ns()):
                     await context.write(message)
         await context.write(_SYNC)
 
     async def _stream(self, asked: gnmi_pb2.SubscriptionList, queries: list[Query], context: Context) -> None:
-        plan = StreamPlan()
+        plan, seen = StreamPlan(), self._view.latest().number
         for query, subscription in zip(queries, asked.subscription, strict=True):
             plan.add(query, subscription, time.monotonic_ns())
-        for message in plan.initial(self._view.snapshot(), self._view.now_ns()):
+        for message in plan.initial(self._view.spoken(), self._view.now_ns()):
             if not asked.updates_only:
                 await context.write(message)
         await context.write(_SYNC)
         while True:
-            await self._wait(plan)
+            await self._wait(plan, seen)
+            seen = self._view.latest().number
             if self.silent:
                 await asyncio.sleep(_SILENCE_CHECK_S)
                 continue
-            for message in plan.due(self._view.snapshot(), self._view.now_ns(), time.monotonic_ns()):
+            for message in plan.due(self._view.spoken(), self._view.now_ns(), time.monotonic_ns()):
                 await context.write(message)
 
-    async def _wait(self, plan: StreamPlan) -> None:
-        """Until the next sample is due, or the plant has moved when something is watched."""
+    async def _wait(self, plan: StreamPlan, seen: int) -> None:
+        """Until the next sample is due, or the plant has moved past snapshot ``seen`` when something is watched."""
         due_ns = plan.next_due_ns()
         wait_s = None if due_ns is None else max(0.0, (due_ns - time.monotonic_ns()) / 1e9)
         if not plan.watches and wait_s is not None:
@@ -214,7 +220,7 @@ class GnmiServer:
             return
         with suppress(TimeoutError):
             async with asyncio.timeout(wait_s):
-                await self._view.changed(self._view.snapshot().number)
+                await self._view.latest.changed(seen)
 
 
 def _text(prefix: gnmi_pb2.Path, path: gnmi_pb2.Path) -> str:

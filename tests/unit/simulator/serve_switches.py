@@ -4,8 +4,9 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
-from simulator.layout import Layout
+from simulator.layout import Exporter, Layout
 from simulator.serve.gnmi.openconfig import OpenConfigTree
+from simulator.serve.gnmi.query import Tree
 from simulator.serve.gnmi.server import Credentials, GnmiServer, View
 from simulator.serve.gnmi.sonic import SonicTree
 from simulator.serve.snapshot import Latest
@@ -27,9 +28,11 @@ class Switches:
 async def serving_switches(credentials: Credentials | None = None) -> AsyncIterator[Switches]:
     layout = small_layout()
     latest = Latest(filled_readings(layout))
-    view = View(latest, latest.changed, lambda: latest().now_ns)
-    trees = (SonicTree(layout, "leaf1"), OpenConfigTree(layout, "spine1"))
-    servers = [GnmiServer(f"127.0.0.1:{free_port()}", tree, view, credentials or Credentials()) for tree in trees]
+    trees: dict[str, Tree] = {"leaf1": SonicTree(layout, "leaf1"), "spine1": OpenConfigTree(layout, "spine1")}
+    servers = []
+    for switch, tree in trees.items():
+        view = View(latest.of_exporter(layout.endpoint_index[Exporter.GNMI, switch]), latest)
+        servers.append(GnmiServer(f"127.0.0.1:{free_port()}", tree, view, credentials or Credentials()))
     for server in servers:
         await server.open()
     try:
