@@ -74,7 +74,7 @@ class ExpositionCollector:
         loop = asyncio.get_running_loop()
         started = loop.time()
         try:
-            response = await self._client.fetch(started + self._job.scrape_timeout)
+            response = await self._client.fetch(started + self._job.timeout_s)
             reading = await self._read(response, now_ns)
         except FetchFailed as failure:
             return self._failed(failure.down, str(failure), now_ns, loop.time() - started)
@@ -132,7 +132,7 @@ class ExpositionCollector:
         job = self._job
         headers = {"User-Agent": "Fabricscope", "Accept": _ACCEPT}
         headers["Accept-Encoding"] = "gzip" if job.enable_compression else "identity"
-        headers["X-Prometheus-Scrape-Timeout-Seconds"] = f"{job.scrape_timeout:g}"
+        headers["X-Prometheus-Scrape-Timeout-Seconds"] = f"{job.timeout_s:g}"
         if job.basic_auth is not None:
             pair = f"{job.basic_auth.username}:{_secret(job.basic_auth.password_file)}"
             headers["Authorization"] = "Basic " + base64.b64encode(pair.encode()).decode()

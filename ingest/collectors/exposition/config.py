@@ -78,9 +78,7 @@ class ScrapeConfig(_Frozen):
         description="Source of the catalogue (dcgm, node_exporter, lustre, …), or any name with mapping."
     )
     scrape_interval: Seconds = 10.0
-    scrape_timeout: Seconds = Field(
-        default_factory=lambda data: data.get("scrape_interval", 10.0), description="At most the interval, the default."
-    )
+    scrape_timeout: Seconds | None = Field(default=None, description="At most the interval, which is the default.")
     connect_timeout: Seconds = Field(
         default=3.0, description="Of the scrape's time, at most so much for the connection."
     )
@@ -107,13 +105,17 @@ class ScrapeConfig(_Frozen):
 
     @model_validator(mode="after")
     def _fits(self) -> "ScrapeConfig":
-        if self.scrape_timeout > self.scrape_interval:
+        if self.timeout_s > self.scrape_interval:
             raise ValueError("scrape_timeout: expected at most scrape_interval")
         if self.basic_auth and self.authorization:
             raise ValueError("authorization: not together with basic_auth")
         if self.source not in sources() and not self.mapping:
             raise ValueError(f"source: expected one of {', '.join(sources())}, or entries in mapping")
         return self
+
+    @property
+    def timeout_s(self) -> float:
+        return self.scrape_interval if self.scrape_timeout is None else self.scrape_timeout
 
     def catalogue_source(self) -> Source:
         return sources().get(self.source) or Source(self.source, "by mapping alone")

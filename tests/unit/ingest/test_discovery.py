@@ -133,7 +133,7 @@ def test_errors_of_the_settings_name_the_key(settings: dict[str, object], where:
 
 
 def test_the_timeout_follows_the_interval() -> None:
-    assert job(scrape_interval="3s").scrape_timeout == 3.0
+    assert job(scrape_interval="3s").timeout_s == 3.0
 
 
 def test_job_names_are_unique() -> None:
