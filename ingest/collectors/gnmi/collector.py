@@ -105,11 +105,8 @@ class GnmiCollector:
         await stream.run()
 
     async def _deliver(self, message: bytes) -> None:
-        job = self._config.job_name
-        metrics.MESSAGES.labels(job).inc()
-        metrics.BYTES.labels(job).inc(len(message))
         if self._bytes.take(len(message), self._clock()) < len(message):
-            metrics.MESSAGES_DROPPED.labels(job, "quota").inc()
+            metrics.MESSAGES_DROPPED.labels(self._config.job_name, "quota").inc()
             return
         self._pending.append(message)
         self._pending_bytes += len(message)
@@ -133,6 +130,8 @@ class GnmiCollector:
             self._pending, self._pending_bytes = [], 0
             self._arrived.clear()
             self._room.set()
+            metrics.MESSAGES.labels(self._config.job_name).inc(len(messages))
+            metrics.BYTES.labels(self._config.job_name).inc(size)
             now_ns = self._clock()
             if size > _THREAD_BYTES:
                 decoded = await asyncio.to_thread(self._decoder.decode, messages, now_ns)

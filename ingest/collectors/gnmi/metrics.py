@@ -4,8 +4,8 @@ from prometheus_client import Counter, Gauge
 
 _PREFIX = "fabricscope_ingest_gnmi_"
 
-MESSAGES = Counter(_PREFIX + "messages_total", "SubscribeResponses received.", ["job"])
-BYTES = Counter(_PREFIX + "bytes_total", "Bytes of SubscribeResponses received.", ["job"])
+MESSAGES = Counter(_PREFIX + "messages_total", "SubscribeResponses taken in, without those above the quota.", ["job"])
+BYTES = Counter(_PREFIX + "bytes_total", "Bytes of these SubscribeResponses.", ["job"])
 UPDATES = Counter(_PREFIX + "updates_total", "Updates decoded, those of unknown paths included.", ["job"])
 MESSAGES_DROPPED = Counter(_PREFIX + "messages_dropped_total", "Messages thrown away whole.", ["job", "reason"])
 SUBSCRIBED = Gauge(_PREFIX + "subscriptions_up", "Subscriptions that deliver.", ["job"])

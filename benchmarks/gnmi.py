@@ -1,0 +1,190 @@
+"""What the gNMI collector takes: decoding against pygnmi's parser on the same bytes, and the whole client on loopback.
+
+pygnmi brings its own copy of gNMI's message types, which cannot live beside ours in one process: it runs in a child.
+"""
+
+import asyncio
+import json
+import multiprocessing
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from multiprocessing.synchronize import Event
+from typing import Any
+
+import grpc
+
+from ingest.collectors.base import Emission
+from ingest.collectors.gnmi.collector import GnmiCollector
+from ingest.collectors.gnmi.config import Config, LimitsConfig, Source, TargetConfig, TlsConfig
+from ingest.collectors.gnmi.decode import Decoder
+from ingest.collectors.gnmi.naming import Naming
+from ingest.collectors.gnmi.paths import parse_path
+from ingest.ledger import Ledger
+from telemetry.gnmi import gnmi_pb2
+from telemetry.samples import SampleBatch
+
+_COUNTERS = [
+    *("in-octets", "out-octets", "in-unicast-pkts", "out-unicast-pkts", "in-multicast-pkts", "out-multicast-pkts"),
+    *("in-broadcast-pkts", "out-broadcast-pkts", "in-errors", "out-errors", "in-discards", "out-discards"),
+    *("in-fcs-errors", "carrier-transitions"),
+]
+_ETHERNET = ["in-mac-pause-frames", "out-mac-pause-frames", "fec-corrected-blocks", "fec-uncorrectable-blocks"]
+_PRIORITY = "ethernet/pfc/priorities/priority[index={}]/state/{}"
+_LEAVES = [
+    *(f"state/counters/{name}" for name in _COUNTERS),
+    *(f"ethernet/state/counters/{name}" for name in _ETHERNET),
+    *(_PRIORITY.format(n, name) for n in (3, 4) for name in ("in-frames", "out-frames", "rx-transitions")),
+]
+_SHAPES = {1: 4000, 24: 600, 1536: 12}  # updates a message: messages
+_ROUND_S = 1.0
+_NOW = 1_700_000_000_000_000_000
+
+# Reads length-prefixed messages from stdin, prints updates per CPU-second of pygnmi's parser.
+_PYGNMI = """
+import json, struct, sys, time
+from pygnmi.client import telemetryParser
+from pygnmi.spec.v080.gnmi_pb2 import SubscribeResponse
+data, messages, at = sys.stdin.buffer.read(), [], 0
+while at < len(data):
+    (size,) = struct.unpack_from("<I", data, at)
+    messages.append(data[at + 4 : at + 4 + size])
+    at += 4 + size
+best, updates = 0.0, 0
+deadline = time.monotonic() + 3.0
+while time.monotonic() < deadline:
+    began, updates = time.process_time(), 0
+    for message in messages:
+        updates += len(telemetryParser(SubscribeResponse.FromString(message))["update"]["update"])
+    best = max(best, updates / (time.process_time() - began))
+print(json.dumps(best))
+"""
+
+
+def decode() -> list[dict[str, Any]]:
+    """Updates per CPU-second, from bytes to columns under canonical names; pygnmi stops at dicts of path texts."""
+    rows = []
+    for size, count in _SHAPES.items():
+        messages = _messages(size, count)
+        ours = _decoded_per_s(messages, size * count)
+        theirs = _pygnmi_per_s(messages)
+        rows.append(_row(f"gnmi_decode_{size}_updates_a_message", ours, "pygnmi telemetryParser", theirs))
+    return rows
+
+
+def client() -> list[dict[str, Any]]:
+    """Updates per CPU-second of the whole collector over loopback: gRPC, quotas, gathering, decoding, batches."""
+    return [
+        _row(f"gnmi_client_{size}_updates_a_message", asyncio.run(_collected_per_s(size)), "", None)
+        for size in (24, 1536)
+    ]
+
+
+def _row(name: str, value: float, reference: str, of_reference: float | None) -> dict[str, Any]:
+    ratio = None if of_reference is None else round(value / of_reference, 1)
+    return {
+        "name": name,
+        "value": round(value),
+        "unit": "updates/CPU-second",
+        "reference": f"{reference}: {of_reference:.0f}" if of_reference is not None else None,
+        "ratio": ratio,
+    }
+
+
+def _messages(size: int, count: int) -> list[bytes]:
+    """Counters of ports: one update with its whole path, a port with a prefix, or a whole switch."""
+    messages = []
+    for n in range(count):
+        made = gnmi_pb2.SubscribeResponse()
+        made.update.timestamp = _NOW + n
+        if size == 24:
+            made.update.prefix.CopyFrom(parse_path(_port(n % 64)))
+        for i in range(size):
+            port, leaf = (n, i) if size == 24 else divmod(n * size + i, len(_LEAVES))
+            path = _LEAVES[leaf] if size == 24 else f"{_port(port % 64)}/{_LEAVES[leaf]}"
+            made.update.update.add(path=parse_path(path)).val.uint_val = 10**12 + n * 1000 + i
+        messages.append(made.SerializeToString())
+    return messages
+
+
+def _port(number: int) -> str:
+    return f"/interfaces/interface[name=Ethernet{number}]"
+
+
+def _decoded_per_s(messages: Sequence[bytes], updates: int) -> float:
+    decoder = Decoder("bench", "leaf1", Naming(("openconfig", "arista")))
+    assert decoder.decode(messages, _NOW).values.size == updates, "each update is a sample of a canonical series"
+    return _best_per_s(lambda: decoder.decode(messages, _NOW), updates)
+
+
+def _best_per_s(work: Callable[[], object], amount: int) -> float:
+    best, deadline = 0.0, time.monotonic() + _ROUND_S
+    while time.monotonic() < deadline:
+        began = time.process_time()
+        work()
+        best = max(best, amount / (time.process_time() - began))
+    return best
+
+
+def _pygnmi_per_s(messages: Sequence[bytes]) -> float:
+    data = b"".join(len(message).to_bytes(4, "little") + message for message in messages)
+    child = subprocess.run([sys.executable, "-c", _PYGNMI], input=data, capture_output=True, check=True, timeout=120)
+    return float(json.loads(child.stdout))
+
+
+async def _collected_per_s(size: int) -> float:
+    """A server in a child process sends as fast as the client reads; what counts is the CPU time of this process."""
+    context = multiprocessing.get_context("spawn")
+    stop, address = context.Event(), context.Queue()
+    server = context.Process(target=_serve, args=(size, stop, address), daemon=True)
+    server.start()
+    try:
+        target = TargetConfig(address=await asyncio.to_thread(address.get, True, 60), device="leaf1")
+        limits = LimitsConfig(updates_per_s=1e12, bytes_per_s=1e12)
+        config = Config(targets=(target,), source=Source.ARISTA, tls=TlsConfig(insecure=True), limits=limits)
+        updates = 0
+
+        def count(emission: Emission) -> None:
+            nonlocal updates
+            updates += len(emission) if isinstance(emission, SampleBatch) else 0
+
+        task = asyncio.create_task(GnmiCollector(config, target, Ledger(0), clock=lambda: _NOW).run(count))
+        await asyncio.sleep(2.0)  # compiled, connected, all paths known
+        began, before = time.process_time(), updates
+        await asyncio.sleep(4.0)
+        rate = (updates - before) / (time.process_time() - began)
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+        return rate
+    finally:
+        stop.set()
+        server.join(10)
+        server.kill()
+
+
+def _serve(size: int, stop: Event, address: Any) -> None:
+    messages = _messages(size, _SHAPES[size])
+
+    def subscribe(requests: Iterator[bytes], context: Any) -> Iterator[bytes]:
+        next(requests)
+        while not stop.is_set():
+            yield from messages
+
+    handler: Any = grpc.stream_stream_rpc_method_handler(subscribe)
+    server = grpc.server(ThreadPoolExecutor(4))
+    server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler("gnmi.gNMI", {"Subscribe": handler}),))
+    address.put(f"127.0.0.1:{server.add_insecure_port('127.0.0.1:0')}")
+    server.start()
+    stop.wait()
+    server.stop(None)
+
+
+def run() -> list[dict[str, Any]]:
+    return [*decode(), *client()]
+
+
+if __name__ == "__main__":
+    for line in run():
+        print(json.dumps(line))
