@@ -42,3 +42,4 @@ class ServeConfig(BaseModel):
     truth_file: Path | None = Field(None, description="JSON lines: what is broken, from when to when")
     squeue_file: Path | None = Field(None, description="kept up to date with what `squeue --json` would print")
     faults: tuple[str, ...] = Field((), description="faults to inject, like slow-receiver@30s")
+    schedule_file: Path | None = Field(None, description="more of them: a YAML list of {fault, at_s, lasts_s, target}")

@@ -1,7 +1,6 @@
 """SimulatorService: the plant in (scaled) real time, served on its real ports."""
 
 import asyncio
-import signal
 import tempfile
 import time
 from collections.abc import Mapping
@@ -14,7 +13,7 @@ import structlog
 from aiohttp import web
 
 from simulator.layout import Exporter, Layout
-from simulator.schedule import ScheduledFault, parse_fault
+from simulator.schedule import ScheduledFault, parse_fault, read_schedule
 from simulator.serve.addresses import CONTROL_PORT, SLURM_HOST, moved
 from simulator.serve.clock import SimulatedClock, default_start_ns
 from simulator.serve.config import ServeConfig
@@ -61,7 +60,7 @@ class SimulatorService:
         start_ns = config.start_ns if config.start_ns is not None else default_start_ns(config.speed, time.time_ns())
         self._driver = PlantDriver(config.plant, start_ns)
         try:
-            self._moved = await self._driver.start([parse_fault(text) for text in config.faults])
+            self._moved = await self._driver.start(_faults(config))
             self._latest = Latest(self._moved.readings)
             credentials = await asyncio.to_thread(gnmi_credentials, config, self.layout, self._folder)
             self._listeners = build_listeners(config, self.layout, self._latest, self._driver.io_times, credentials)
@@ -175,22 +174,7 @@ class SimulatorService:
         return {"ended": name}
 
 
-async def run_simulator(config: ServeConfig, config_out: Path | None = None) -> None:
-    """`fabricscope simulate`: serves until SIGINT or SIGTERM; writes settings that fit to ``config_out``."""
-    service = SimulatorService(config)
-    stopped = asyncio.Event()
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, stopped.set)
-    try:
-        await service.start()
-        if config_out is not None:
-            service.write_config(config_out)
-        ended = asyncio.create_task(service.wait())
-        signalled = asyncio.create_task(stopped.wait())
-        await asyncio.wait((ended, signalled), return_when=asyncio.FIRST_COMPLETED)
-        signalled.cancel()
-        if ended.done():
-            await ended
-    finally:
-        await service.stop()
+def _faults(config: ServeConfig) -> list[ScheduledFault]:
+    """What the configuration schedules, in words and in a file; ConfigError for a fault that does not exist."""
+    scheduled = read_schedule(config.schedule_file) if config.schedule_file is not None else []
+    return [*map(parse_fault, config.faults), *scheduled]

@@ -141,6 +141,17 @@ async def test_a_fault_over_the_control_port_is_in_the_truth_and_on_the_pages(
         assert json.loads(truth_file.read_text()) == told
 
 
+async def test_faults_come_from_words_and_from_a_schedule_file(http: aiohttp.ClientSession, tmp_path: Path) -> None:
+    schedule = tmp_path / "faults.yaml"
+    schedule.write_text("- {fault: link-down, at_s: 0.1}\n")
+    async with simulated(faults=("xid@0.1s:node2/1",), schedule_file=schedule) as service:
+
+        async def both() -> bool:
+            return len((await control(http, service, "truth"))["truth"]) == 2
+
+        await eventually(both)
+
+
 async def test_a_host_without_power_refuses_and_the_others_answer(http: aiohttp.ClientSession) -> None:
     async with simulated() as service:
         rack = service.layout.devices[service.layout.device_index["node1"]].rack
