@@ -46,7 +46,7 @@ class SimulatorConfig(BaseModel):
     uplink_gbps: float = Field(0.0, ge=0, description="speed of leaf–spine links; 0: 800 up to 16 hosts, else 400")
     jobs: JobMix = JobMix()
     seed: int = Field(1, ge=0, description="fixes UUIDs, noise, random fault targets")
-    step_ms: int = Field(5, ge=1, le=50, description="internal step of the model")
+    step_ms: int = Field(10, ge=1, le=50, description="internal step of the model")
     interval_s: float = Field(10.0, gt=0, description="how often the plant is read: clears the interval peaks")
 
     @model_validator(mode="after")

@@ -50,6 +50,7 @@ class Machine:
         )
         self.stalled = np.zeros(len(layout.nics))  # part of this step that PCIe takes nothing from a NIC
         self.stalled_recently = np.zeros(len(layout.nics))
+        self._flowing = False
         self.boot_ns = start_ns - rng.integers(3, 90, len(layout.devices)) * DAY_NS
         self.readings: Readings = blank_readings(layout, start_ns)
         self._publisher = Publisher(self)
@@ -73,7 +74,9 @@ class Machine:
         self.jobs.step(now_ns, dt)
         active = kernel.pick_active(fabric.flows)
         idle_steps = round(par.IDLE_RESET_S / dt)
-        kernel.advance(self.steps, dt, idle_steps, active, fabric.flows, fabric.queues, fabric.ports, fabric.events)
+        if active.size or self._flowing:  # one step more than needed leaves empty queues behind
+            kernel.advance(self.steps, dt, idle_steps, active, fabric.flows, fabric.queues, fabric.ports, fabric.events)
+        self._flowing = bool(active.size)
         fabric.background_sent += fabric.background * dt
         self.storage.count(dt)
         self._ticks()

@@ -30,7 +30,7 @@ class SlowReceiver(_AtHostPort):
 
     name = "slow-receiver"
     kind = IncidentKind.SLOW_RECEIVER
-    STALL_S, RUN_S = (0.020, 0.050), (0.005, 0.015)
+    STALL_S, RUN_S = (0.020, 0.050), (0.015, 0.035)
 
     def begin(self) -> None:
         self.nic = self.choose_nic()

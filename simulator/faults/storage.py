@@ -1,6 +1,7 @@
 """Faults of the file system and of what writes to it."""
 
 from simulator.faults.base import Fault
+from telemetry.errors import ConfigError
 from telemetry.incidents import IncidentKind
 from telemetry.objects import ObjectRef, job, storage_target
 
@@ -34,7 +35,7 @@ class LateCheckpoint(Fault):
 
     name = "late-checkpoint"
     kind = IncidentKind.UNEXPLAINED  # no storage target is slow: what is left is the job itself
-    target_form = "host"
+    target_form = "host with a running job"
     BYTES_PER_S = 0.1e9
     SOON_S = 5.0
     host = -1
@@ -50,13 +51,15 @@ class LateCheckpoint(Fault):
 
     def begin(self) -> None:
         hosts = self.machine.layout.hosts
-        self.host = self.choose(range(len(hosts)), hosts)
+        runs = {host: run for run in self.machine.jobs.running for host in sorted(run.members.hosts)}
+        if not runs:
+            raise ConfigError(f"{self.name}: no target {self.target!r}, expected a host with a running job")
+        self.host = self.choose(list(runs), [hosts[host] for host in runs])
         self.machine.storage.client_speed[self.host] = self.BYTES_PER_S
-        for run in self.machine.jobs.running:
-            if self.host in run.members.hosts:
-                self.job_id = run.record.job_id
-                soon_ns = self.machine.now_ns + int(self.SOON_S * 1e9)
-                run.next_checkpoint_ns = min(run.next_checkpoint_ns, soon_ns)
+        run = runs[self.host]
+        self.job_id = run.record.job_id
+        soon_ns = self.machine.now_ns + int(self.SOON_S * 1e9)
+        run.next_checkpoint_ns = min(run.next_checkpoint_ns, soon_ns)
 
     def end(self) -> None:
         self.machine.storage.client_speed[self.host] = float("inf")

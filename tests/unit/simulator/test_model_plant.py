@@ -24,7 +24,7 @@ def fingerprint(readings: Readings) -> bytes:
 
 
 def test_half_an_hour_of_healthy_training_is_quiet() -> None:
-    plant = Plant(SimulatorConfig(jobs=JobMix(lifetime_s=500.0)), start_ns=0)
+    plant = Plant(SimulatorConfig(jobs=JobMix(lifetime_s=500.0), step_ms=20), start_ns=0)
     plant.advance(1800 * NS)
     readings = plant.readings
     assert readings.ports.pause_us.sum() < 1e-4 * 1800e6  # 0.01 % of the time of one port, all ports together
