@@ -138,7 +138,7 @@ async def test_trouble_that_passes_is_outlived_in_order_and_under_the_same_key(r
 async def test_what_one_receiver_refuses_the_fallback_hears_with_its_end(run, bus, webhook_server):
     second = WebhookServer()
     second.start()
-    webhook_server.script.extend([Answer(404), Answer(404)])
+    webhook_server.script.append(Answer(404))
     service = await run(
         hook(webhook_server, name="first"), hook(second, name="second"), fallback="second", pages_max=100
     )

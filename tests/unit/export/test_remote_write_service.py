@@ -220,16 +220,20 @@ async def test_trouble_that_passes_is_outlived(run, bus, picky):
     assert script == []
 
 
-async def test_a_slow_receiver_slows_the_reader_and_stop_is_quick(run, bus, picky):
-    server = picky()
-    server.answer = lambda request: HANG
-    service = await run(server.base_url, max_samples_per_send=3)
+async def test_a_slow_receiver_slows_the_reader_stop_is_quick_and_the_next_start_goes_on(
+    run, bus, picky, webhook_server
+):
+    webhook_server.script.append(HANG)
     await publish(bus, *(batch((now_s() - 500 + n) * S, seq=n) for n in range(400)))
-    await until(lambda: service.report().samples_in > 0)
+    service = await run(webhook_server.base_url, max_samples_per_send=3, batch_wait_s=5.0)
+    await until(lambda: len(webhook_server.requests) == 1)
     assert service.report().samples_in <= 3 * 64, "one poll and no more waits in memory"
     async with asyncio.timeout(8):
         await service.stop()
         await service.stop()
+    server = picky()
+    await run(server.base_url)
+    await until(lambda: len([row for row in server.rows if row[0].startswith("gpu")]) == 1200)
 
 
 async def test_findings_and_incidents_are_series_that_end(run, bus, prometheus):

@@ -61,7 +61,12 @@ def test_a_series_that_left_the_table_ends_and_one_that_stays_goes_on():
     state = state_after(batch(T0, table(3)))
     passed = state.passed(batch(T0 + 10 * S, table(3, first=1)))
     assert samples(passed) == [("0", None, 10_000), ("1", 0, 10_000), ("2", 1, 10_000), ("3", 2, 10_000)]
-    assert state.passed(batch(T0 + 10 * S, table(3, first=1))).repeated == 3, "order is remembered across tables"
+
+
+def test_a_new_table_does_not_forget_what_was_sent():
+    passed = state_after(batch(T0, table(3))).passed(batch(T0, table(3, first=1)))
+    assert samples(passed) == [("0", None, 1), ("3", 2, 0)]
+    assert passed.repeated == 2
 
 
 def test_a_series_that_a_streaming_target_does_not_repeat_lives_on():
