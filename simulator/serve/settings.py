@@ -18,12 +18,16 @@ _HEADER = "# Written by `fabricscope simulate`: collects from the simulated clus
 def settings_text(config: ServeConfig, layout: Layout, path: Path) -> dict[Path, str]:
     """Text of the settings file at ``path`` and of the inventory file beside it, by file."""
     inventory = path.with_name(f"{path.stem}.inventory.yaml")
-    settings = {"global": {"cluster": "simulated"}, "ingest": ingest_settings(config, layout, inventory)}
+    settings = {
+        "global": {"cluster": "simulated", "data_dir": str(path.parent / "data")},
+        **collection(config, layout, inventory),
+        "analytics": {"engine": {"interval_s": config.plant.interval_s}},
+    }
     return {inventory: _HEADER + _yaml(inventory_document(layout)), path: _HEADER + _yaml(settings)}
 
 
-def ingest_settings(config: ServeConfig, layout: Layout, inventory: Path) -> dict[str, Any]:
-    """The ``ingest`` section. Intervals are real time: a fast simulation is read more often."""
+def collection(config: ServeConfig, layout: Layout, inventory: Path) -> dict[str, Any]:
+    """What is collected, and from where. Intervals are real time: a fast simulation is read more often."""
     interval_s = round(config.plant.interval_s / config.speed, 3)
     endpoints = served_endpoints(layout, config.address_offset)
     (scheduler,) = (one for one in endpoints if one.exporter is Exporter.SLURM)

@@ -21,7 +21,7 @@ HOSTS = 2
 def scrapes(service: SimulatorService, path: Path) -> str:
     """The simulator's own settings as a Prometheus configuration: the jobs have Prometheus' shape."""
     service.write_config(path)
-    jobs = yaml.safe_load(path.read_text())["ingest"]["scrape_configs"]
+    jobs = yaml.safe_load(path.read_text())["scrape_configs"]
     keys = ("job_name", "static_configs")
     return yaml.safe_dump(
         {"scrape_configs": [{key: job[key] for key in keys} | {"scrape_interval": "1s"} for job in jobs]}

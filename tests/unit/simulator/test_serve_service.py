@@ -243,7 +243,7 @@ async def written_settings(path: Path) -> Layout:
 
 def test_the_settings_that_it_writes_are_what_the_collectors_take(tmp_path: Path) -> None:
     layout = asyncio.run(written_settings(tmp_path / "fabricscope.yaml"))
-    ingest = yaml.safe_load((tmp_path / "fabricscope.yaml").read_text())["ingest"]
+    ingest = yaml.safe_load((tmp_path / "fabricscope.yaml").read_text())
     scrapes = [ScrapeConfig(**job) for job in ingest["scrape_configs"]]
     assert [(job.source, len(job.static_configs)) for job in scrapes] == [
         ("dcgm", 4),
