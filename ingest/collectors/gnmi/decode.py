@@ -226,7 +226,7 @@ class Decoder:
             return
         if target is None or (target.row == ENDED and not self._rows.revive(target)):
             return
-        result = state(value, target.states) if target.states else number(value)
+        result = state(value, target.states) if target.states else _number(value)
         if result is None:
             gathered.drops[DropReason.NO_VALUE if is_absent(value) else DropReason.BAD_FORMAT] += 1
             return
@@ -300,6 +300,16 @@ class Decoder:
             gathered.syncs,
             gathered.malformed,
         )
+
+
+def _number(value: object) -> float | None:
+    """``number``, with a short way for nearly all of SONiC's values. What is not finite goes at the end."""
+    if type(value) is str and "_" not in value:
+        try:
+            return float(value)
+        except ValueError:
+            pass
+    return number(value)
 
 
 def _scalar(update: gnmi_pb2.Update) -> object:

@@ -20,40 +20,51 @@ class Named:
     labels: Mapping[str, str]
 
 
+Text = str | re.Pattern[str]
+"""A name or a key's value: fixed, or with labels."""
+
+
 @dataclass(frozen=True, slots=True)
 class Template:
     """A path with labels in braces, ``interfaces/interface[name={port}]/state``, compiled."""
 
-    steps: tuple[tuple[re.Pattern[str], tuple[tuple[str, re.Pattern[str]], ...]], ...]
-    last: str | None
-    """The last step's name when it holds no label: the index is by it."""
+    steps: tuple[tuple[Text, tuple[tuple[str, Text], ...]], ...]
 
     @classmethod
     def of(cls, text: str) -> "Template":
         elems = parse_path(text).elem
-        steps = tuple(
-            (_pattern(elem.name), tuple((key, _pattern(value)) for key, value in elem.key.items())) for elem in elems
-        )
-        return cls(steps, None if _PLACE.search(elems[-1].name) else elems[-1].name)
+        return cls(tuple((_text(e.name), tuple((key, _text(value)) for key, value in e.key.items())) for e in elems))
+
+    @property
+    def last(self) -> str | None:
+        """The last step's name when it holds no label."""
+        name = self.steps[-1][0]
+        return name if isinstance(name, str) else None
 
     def match(self, elements: Elements) -> dict[str, str] | None:
         """The labels, or None when the path is another one."""
         if len(elements) != len(self.steps):
             return None
         labels: dict[str, str] = {}
-        for (name, keys), (name_pattern, key_patterns) in zip(elements, self.steps, strict=True):
-            pairs = [(name, name_pattern)]
-            values = dict(keys)
-            for key, pattern in key_patterns:
-                if key not in values:
-                    return None
-                pairs.append((values[key], pattern))
-            for text, pattern in pairs:
-                found = pattern.fullmatch(text)
-                if found is None:
-                    return None
-                labels.update(found.groupdict())
+        for (name, keys), (expected, expected_keys) in zip(elements, self.steps, strict=True):
+            if not _matches(name, expected, labels):
+                return None
+            if expected_keys:
+                values = dict(keys)
+                for key, text in expected_keys:
+                    if not _matches(values.get(key, ""), text, labels):
+                        return None
         return labels
+
+
+def _matches(text: str, expected: Text, labels: dict[str, str]) -> bool:
+    """Whether they agree; adds the labels."""
+    if isinstance(expected, str):
+        return text == expected
+    found = expected.fullmatch(text)
+    if found is not None:
+        labels.update(found.groupdict())
+    return found is not None
 
 
 class Naming:
@@ -95,9 +106,11 @@ _LISTS = {
 }
 
 
-def _pattern(text: str) -> re.Pattern[str]:
+def _text(text: str) -> Text:
     """``{port}:{queue}`` as a pattern. A label that fills a step may be any text, inside a step it ends at a colon."""
     parts = _PLACE.split(text)
+    if len(parts) == 1:
+        return text
     anything = ".+" if len(parts) == 3 and not parts[0] and not parts[2] else "[^:]+"
     pattern = ""
     for i, part in enumerate(parts):
