@@ -15,8 +15,9 @@ class DetectionConfig(BaseModel):
     lossless_queues: tuple[str, ...] = Field(("3", "4"), description="Queues and priorities on which PFC is enabled.")
     link_bits_per_second: float = Field(400e9, gt=0, description="Speed of a link where nothing tells its rating.")
     pause_ratio_max: float = Field(0.05, gt=0, le=1, description="Share of time that a port may be paused.")
+    # 64 MB of shared buffer and a dynamic threshold of 1/8 of what is free, as SONiC ships for such switches.
     pause_threshold_bytes: float = Field(
-        1_000_000, gt=0, description="Buffer use of one queue at which the switch sends PFC pause (XOFF)."
+        8_000_000, gt=0, description="Buffer use of one queue at which the switch sends PFC pause (XOFF)."
     )
 
 

@@ -13,7 +13,7 @@ from analytics.view import View, lookup
 from telemetry.findings import Evidence, Finding, FindingState
 
 _EVIDENCE_MAX = 5
-_RISE = 1.5  # an active finding is published again when its score changed by this factor …
+_RISE = 1.5  # an active finding is published again when its score rose by this factor …
 _REFRESH_INTERVALS = 6  # … or after so many intervals, so that readers see that it still holds
 
 
@@ -71,7 +71,8 @@ class FindingsBook:
         elif verdicts.breached[row]:
             entry.samples, entry.breached_ns = entry.samples + 1, now_ns
         entry.newest_ns = now_ns
-        state = _next_state(entry, detector, bool(verdicts.breached[row]), view.config.interval_ns)
+        sure = score >= detector.sure
+        state = _next_state(entry, detector, bool(verdicts.breached[row]), sure, view.config.interval_ns)
         if not verdicts.breached[row] and (state is FindingState.CLEARED or not entry.active):
             del entries[name]
         if state is None or not (state is FindingState.CLEARED or _worth_telling(entry, score, now_ns, view)):
@@ -89,10 +90,10 @@ class FindingsBook:
         self._entries = {d: {name: Entry(**entry) for name, entry in known.items()} for d, known in state.items()}
 
 
-def _next_state(entry: Entry, detector: Detector, breached: bool, interval_ns: int) -> FindingState | None:
+def _next_state(entry: Entry, detector: Detector, breached: bool, sure: bool, interval_ns: int) -> FindingState | None:
     """The state to tell, None while there is nothing to tell; marks the entry active when it becomes so."""
     if breached:
-        entry.active = entry.active or entry.samples >= detector.persist
+        entry.active = entry.active or sure or entry.samples >= detector.persist
         return FindingState.ACTIVE if entry.active else None
     if not entry.active:
         return None
@@ -103,7 +104,7 @@ def _next_state(entry: Entry, detector: Detector, breached: bool, interval_ns: i
 def _worth_telling(entry: Entry, score: float, now_ns: int, view: View) -> bool:
     if entry.published_ns == 0 or now_ns - entry.published_ns >= _REFRESH_INTERVALS * view.config.interval_ns:
         return True
-    return not (entry.published_score / _RISE < score < entry.published_score * _RISE)
+    return score >= entry.published_score * _RISE
 
 
 def _finding(

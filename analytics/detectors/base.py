@@ -48,6 +48,7 @@ class Detector(Protocol):
     """metrics: canonical names that it reads.
 
     persist: samples in a row that must breach before there is a finding.
+    sure: score from which one sample is enough.
     clear_intervals: collection intervals without a breach until it is over.
     """
 
@@ -59,6 +60,8 @@ class Detector(Protocol):
     def metrics(self) -> tuple[str, ...]: ...
     @property
     def persist(self) -> int: ...
+    @property
+    def sure(self) -> float: ...
     @property
     def clear_intervals(self) -> float: ...
 

@@ -1,5 +1,6 @@
 """Deviation from the own baseline, for a few metrics that support other evidence; by itself it proves little."""
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -28,6 +29,7 @@ class Deviation:
     kind: FindingKind = FindingKind.DEVIATION
     metrics: tuple[str, ...] = tuple(_LEAST)
     persist: int = 2
+    sure: float = math.inf
     clear_intervals: float = 3.0
 
     def judge(self, view: View) -> list[Verdicts]:

@@ -1,5 +1,6 @@
 """Device rebooted: most of its counters started again, or its boot time moved."""
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,6 +23,7 @@ class DeviceRebooted:
     kind: FindingKind = FindingKind.DEVICE_REBOOTED
     metrics: tuple[str, ...] = ("node_boot_time_seconds",)
     persist: int = 1
+    sure: float = math.inf
     clear_intervals: float = 6.0
 
     def judge(self, view: View) -> list[Verdicts]:

@@ -23,6 +23,7 @@ class EcnMarking:
     kind: FindingKind = FindingKind.ECN_MARKING
     metrics: tuple[str, ...] = ("fabric_queue_ecn_marked_packets_total", "fabric_queue_transmit_packets_total")
     persist: int = 2
+    sure: float = 3.0
     clear_intervals: float = 3.0
 
     def judge(self, view: View) -> list[Verdicts]:

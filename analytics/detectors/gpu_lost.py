@@ -1,5 +1,6 @@
 """GPU lost: its series vanished while the exporter of its host still answers (fallen off the bus)."""
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,6 +20,7 @@ class GpuLost:
     kind: FindingKind = FindingKind.GPU_LOST
     metrics: tuple[str, ...] = ("gpu_power_watts", "gpu_temperature_celsius")
     persist: int = 1
+    sure: float = math.inf
     clear_intervals: float = 1.0
 
     def judge(self, view: View) -> list[Verdicts]:
@@ -30,6 +32,7 @@ class GpuLost:
         answers = answered_ns >= view.end_ns - 2 * view.config.interval_ns
         missed = (answered_ns - seen_ns) / (_MISSED_INTERVALS * view.config.interval_ns)
         column, score, answered_ns = column.only(answers), missed[answers], answered_ns[answers]
+        onsets_ns = seen_ns[answers] + view.config.interval_ns  # the first page without it
         gone_s = score * _MISSED_INTERVALS * view.config.interval_s
         evidence = Evidence(column.sids, gone_s, np.zeros(len(column)), unit="seconds without a sample")
-        return [Verdicts(column.objects, answered_ns, score >= 1.0, score, (evidence,), 0.95)]
+        return [Verdicts(column.objects, answered_ns, score >= 1.0, score, (evidence,), 0.95, onsets_ns)]

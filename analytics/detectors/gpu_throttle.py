@@ -25,6 +25,7 @@ class GpuThrottle:
     kind: FindingKind = FindingKind.GPU_THROTTLED
     metrics: tuple[str, ...] = ("gpu_throttle_seconds_total", "gpu_throttle_active")
     persist: int = 2
+    sure: float = 5.0
     clear_intervals: float = 3.0
 
     def judge(self, view: View) -> list[Verdicts]:

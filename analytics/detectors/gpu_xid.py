@@ -1,5 +1,6 @@
 """XID: the NVIDIA driver reported an error of a GPU."""
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -32,6 +33,7 @@ class GpuXid:
     kind: FindingKind = FindingKind.GPU_XID
     metrics: tuple[str, ...] = ("gpu_xid_last",)
     persist: int = 1
+    sure: float = math.inf
     clear_intervals: float = 1.0
 
     def judge(self, view: View) -> list[Verdicts]:

@@ -1,5 +1,6 @@
 """Job stalled: none of a job's GPUs computes, for longer than a checkpoint takes."""
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,6 +13,9 @@ from telemetry.series import series_key
 
 _ACTIVE_MIN = 0.02  # share of cycles with tensor work: less is none
 _SAMPLES_MIN = 2
+# Two minutes: loading and checkpoints of healthy jobs are shorter. Samples are told apart by steps of a tenth of that,
+# however often they come.
+_STEP_NS, _STEPS = 12 * 10**9, 10
 
 
 @dataclass(frozen=True)
@@ -21,7 +25,8 @@ class JobStalled:
     name: str = "job_stalled"
     kind: FindingKind = FindingKind.JOB_STALLED
     metrics: tuple[str, ...] = ("gpu_tensor_active_ratio",)
-    persist: int = 18  # ticks of half an interval: loading and checkpoints of healthy jobs are shorter
+    persist: int = _STEPS
+    sure: float = math.inf
     clear_intervals: float = 1.0
 
     def judge(self, view: View) -> list[Verdicts]:
@@ -33,6 +38,7 @@ class JobStalled:
         np.maximum.at(busiest, at, active.values)
         newest_ns = np.zeros(present.size, np.int64)
         np.maximum.at(newest_ns, at, active.times_ns)
+        steps_ns = newest_ns // _STEP_NS * _STEP_NS
         names = [view.places.jobs[position].job_id for position in present.tolist()]
         numbers = [view.registry.object_number(objects.job(name)) for name in names]
 
@@ -42,4 +48,4 @@ class JobStalled:
         resting = (busiest < _ACTIVE_MIN) & (sizes >= _SAMPLES_MIN)
         evidence = Evidence(np.full(present.size, -1), busiest, np.full(present.size, np.nan), "ratio", series)
         score = np.where(resting, 1.0, 0.0)
-        return [Verdicts(np.array(numbers, np.int64), newest_ns, resting, score, (evidence,), 0.7)]
+        return [Verdicts(np.array(numbers, np.int64), steps_ns, resting, score, (evidence,), 0.7, newest_ns)]

@@ -1,5 +1,6 @@
 """Link down: a port that carried traffic, or that has a cable by the topology, is down."""
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,6 +20,7 @@ class LinkDown:
     kind: FindingKind = FindingKind.LINK_DOWN
     metrics: tuple[str, ...] = tuple(_UP)
     persist: int = 1
+    sure: float = math.inf
     clear_intervals: float = 1.0
 
     def judge(self, view: View) -> list[Verdicts]:

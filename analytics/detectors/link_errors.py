@@ -39,6 +39,7 @@ class LinkErrors:
     kind: FindingKind = FindingKind.LINK_ERRORS
     metrics: tuple[str, ...] = (*_LIMITS, "fabric_port_bit_error_ratio")
     persist: int = 2
+    sure: float = 30.0
     clear_intervals: float = 6.0
 
     def judge(self, view: View) -> list[Verdicts]:

@@ -1,5 +1,6 @@
 """Link flap: the carrier came and went several times within a few minutes."""
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,6 +23,7 @@ class LinkFlapping:
     kind: FindingKind = FindingKind.LINK_FLAPPING
     metrics: tuple[str, ...] = ("fabric_port_flaps_total", "nic_flaps_total")
     persist: int = 1
+    sure: float = math.inf
     clear_intervals: float = 6.0
 
     def judge(self, view: View) -> list[Verdicts]:

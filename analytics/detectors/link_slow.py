@@ -1,5 +1,6 @@
 """Speed downgrade: a link that runs below its rating, or below the speed that it has had."""
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,7 +23,8 @@ class LinkSlow:
         "nic_speed_bits_per_second",
         "ib_port_rate_bits_per_second",
     )
-    persist: int = 2
+    persist: int = 1
+    sure: float = math.inf
     clear_intervals: float = 1.0
 
     def judge(self, view: View) -> list[Verdicts]:

@@ -1,5 +1,6 @@
 """Drops on a lossless queue: with PFC there are none, so the first one is a finding."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -21,6 +22,7 @@ class LosslessDrops:
     kind: FindingKind = FindingKind.LOSSLESS_DROPS
     metrics: tuple[str, ...] = ("fabric_queue_dropped_packets_total", "fabric_pg_dropped_packets_total")
     persist: int = 1
+    sure: float = math.inf
     clear_intervals: float = 3.0
     _accept: list[Accept] = field(default_factory=list)
 

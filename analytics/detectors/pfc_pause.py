@@ -1,5 +1,6 @@
 """PFC pause: a port that is paused by its peer, or pauses it, for more of the time than a healthy fabric does."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -40,6 +41,7 @@ class PfcPause:
     bits_per_second: float
     metrics: tuple[str, ...] = tuple(metric for source in _SOURCES for metric in source)
     persist: int = 1
+    sure: float = math.inf
     clear_intervals: float = 3.0
 
     @property

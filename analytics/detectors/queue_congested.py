@@ -24,6 +24,7 @@ class QueueCongested:
     kind: FindingKind = FindingKind.QUEUE_CONGESTED
     metrics: tuple[str, ...] = ("fabric_queue_occupancy_peak_bytes", "fabric_queue_occupancy_bytes")
     persist: int = 2
+    sure: float = 3.0
     clear_intervals: float = 3.0
 
     def judge(self, view: View) -> list[Verdicts]:

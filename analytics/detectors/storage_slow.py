@@ -31,6 +31,7 @@ class StorageSlow:
     kind: FindingKind = FindingKind.STORAGE_SLOW
     metrics: tuple[str, ...] = ("storage_operation_duration_seconds_sum", "storage_operation_duration_seconds_count")
     persist: int = 2
+    sure: float = 3.0
     clear_intervals: float = 3.0
 
     def judge(self, view: View) -> list[Verdicts]:

@@ -32,6 +32,7 @@ class Straggler:
     kind: FindingKind = FindingKind.STRAGGLER
     metrics: tuple[str, ...] = ("gpu_sm_clock_hertz", "gpu_tensor_active_ratio", "gpu_utilization_ratio")
     persist: int = 2
+    sure: float = 3.0
     clear_intervals: float = 3.0
 
     def judge(self, view: View) -> list[Verdicts]:

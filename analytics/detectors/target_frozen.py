@@ -1,5 +1,6 @@
 """Target frozen: it answers, but repeats itself bit by bit although its counters must have moved."""
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,6 +21,7 @@ class TargetFrozen:
     kind: FindingKind = FindingKind.TARGET_FROZEN
     metrics: tuple[str, ...] = ()
     persist: int = 1
+    sure: float = math.inf
     clear_intervals: float = 0.0
 
     def judge(self, view: View) -> list[Verdicts]:
@@ -32,11 +34,10 @@ class TargetFrozen:
         rows = np.flatnonzero(heard)
         rows = rows[worst_of_each(objects[rows], score[rows])]
 
-        def up(row: int) -> str:
-            target = int(rows[row])
-            return series_key("up", {"device": registry.devices[target], "target": registry.targets.names[target]})
+        def unchanged(row: int) -> str:
+            labels = {"device": registry.devices[int(rows[row])], "target": registry.targets.names[int(rows[row])]}
+            return series_key("unchanged", labels)
 
-        evidence = Evidence(
-            np.full(rows.size, -1), still_ns[rows] * 1e-9, np.zeros(rows.size), "seconds without a change", up
-        )
-        return [Verdicts(objects[rows], targets["seen_ns"][rows], frozen[rows], score[rows], (evidence,), 0.9)]
+        evidence = Evidence(np.full(rows.size, -1), still_ns[rows] * 1e-9, np.zeros(rows.size), "seconds", unchanged)
+        times_ns, onsets_ns = targets["seen_ns"][rows], targets["moved_ns"][rows] + view.config.interval_ns
+        return [Verdicts(objects[rows], times_ns, frozen[rows], score[rows], (evidence,), 0.9, onsets_ns)]

@@ -1,5 +1,6 @@
 """Target silent: nothing was heard of a device's telemetry for two and a half intervals, or it refuses to answer."""
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,6 +26,7 @@ class TargetSilent:
     kind: FindingKind = FindingKind.TARGET_SILENT
     metrics: tuple[str, ...] = ()
     persist: int = 1
+    sure: float = math.inf
     clear_intervals: float = 0.0
 
     def judge(self, view: View) -> list[Verdicts]:
@@ -42,7 +44,8 @@ class TargetSilent:
             labels = {"device": view.registry.devices[target], "target": view.registry.targets.names[target]}
             return series_key("up", labels)
 
-        evidence = Evidence(np.full(rows.size, -1), np.zeros(rows.size), np.ones(rows.size), "state", up)
+        answers = np.where(score[rows] >= 1.0, 0.0, 1.0)
+        evidence = Evidence(np.full(rows.size, -1), answers, np.ones(rows.size), "state", up)
         times_ns = np.where(score >= 1.0, view.end_ns, view.targets["seen_ns"])[rows]
         breached = score[rows] >= 1.0
         return [Verdicts(objects, times_ns, breached, score[rows], (evidence,), sure, _onsets_ns(view)[rows])]

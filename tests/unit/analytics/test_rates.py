@@ -29,6 +29,7 @@ def fast(
     times = np.array([t for _, t, _ in samples], np.int64)
     values = np.array([v for _, _, v in samples], np.float64)
     out, status = np.empty(n), np.empty(n, np.uint8)
+    columns = [state[name] for name in rates.LAYOUT]
     rates.to_values(
         np.array([0, n]),
         np.array([0]),
@@ -39,11 +40,11 @@ def fast(
         np.array([counter]),
         np.array([modulus]),
         np.array([refresh_ns]),
-        *(state[name] for name in rates.LAYOUT),
+        *columns,  # type: ignore[call-arg]  # as many as LAYOUT has
         out,
         status,
     )
-    return out.tolist(), [Status(code) for code in status]
+    return out.tolist(), [Status(int(code)) for code in status]
 
 
 def slow(samples: Sequence[Sample], modulus: float, refresh_ns: int) -> tuple[list[float], list[Status]]:
