@@ -6,7 +6,7 @@ from analytics.correlate.jobs import Jobs, running
 from analytics.correlate.reach import Reach
 from analytics.correlate.track import Track
 from analytics.correlate.view import ReachKey, View
-from telemetry.incidents import BlastRadius
+from telemetry.incidents import BlastRadius, IncidentKind
 from telemetry.objects import ObjectRef
 from telemetry.topology import Topology
 
@@ -46,6 +46,8 @@ class Cluster:
         return self._reaches
 
     def blast(self, view: View, track: Track) -> BlastRadius:
+        if track.cause.kind is IncidentKind.TELEMETRY_LOST:  # nothing is known to suffer
+            return BlastRadius(nodes=(track.cause.root.name,) if self.graph.is_edge(track.cause.root.name) else ())
         further = track.cause.devices if track.cause.change else frozenset[str]()
         key = (track.cause.root, frozenset(track.stalled), further)
         if key not in self._blasts:

@@ -1,6 +1,6 @@
 """Findings in, incidents out: one step of correlation, a pure function of its state and its arguments."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from analytics.correlate import report, words
@@ -98,14 +98,16 @@ class Correlator:
                 track.primary, track.symptoms = set(), set()
                 track.accounted_ns = now_ns
                 tracks.append(track)
+        taken = {track.id for track in tracks}
         for track in tracks:
-            self._age(track, now_ns)
+            self._age(track, now_ns, taken)
+            taken.add(track.id)
         over = [track for track in tracks if track.life.state is IncidentState.RESOLVED]
         still = [track for track in tracks if track.life.state is not IncidentState.RESOLVED]
         self._memory.tracks = sorted(still, key=lambda track: track.age)
         return [*over, *merged]
 
-    def _age(self, track: Track, now_ns: int) -> None:
+    def _age(self, track: Track, now_ns: int, taken: Collection[str]) -> None:
         config = self._config
         hold = {
             Patience.NONE: 0.0,
@@ -121,7 +123,7 @@ class Correlator:
             keep_ns=config.intervals_ns(config.keep_firing_intervals),
         )
         if track.fires and was is IncidentState.PENDING:
-            track.id = incident_id(*track.key, track.onset_ns)
+            track.id = incident_id(*track.key, track.onset_ns, taken)
             track.note(now_ns, track.cause.root, f"fired: {track.cause.reason}")
         elif track.life.state is IncidentState.RESOLVED and track.id:
             track.note(now_ns, track.cause.root, "resolved")

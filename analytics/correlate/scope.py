@@ -37,5 +37,8 @@ def standing_cause(view: View, track: Track) -> Cause:
     kinds = RETURNING.get(cause.kind, frozenset())
     for ref in reach(view, cause).own:
         primary |= {finding.id for finding in view.about(ref) if finding.kind in kinds}
+    if cause.kind is IncidentKind.GPU_FAULT:  # a reboot of its host is how it is repaired
+        own = view.on_device(cause.root.device)
+        primary |= {finding.id for finding in own if finding.kind is FindingKind.DEVICE_REBOOTED}
     tier = Tier.HARD if cause.tier is Tier.LEFT and kinds else cause.tier
     return replace(cause, primary=frozenset(primary), factor=STANDING_FACTOR, tier=tier)

@@ -1,7 +1,7 @@
 """One incident as it is followed from tick to tick, and which of them a newly chosen cause continues."""
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
 from analytics.correlate.cause import Cause, Tier
@@ -61,9 +61,15 @@ class Track:
         self.notes.append(TimelineEntry(at_ns, ref, text))
 
 
-def incident_id(kind: IncidentKind, root: ObjectRef, onset_ns: int) -> str:
-    """The same telemetry gives the same id: 16 hex digits of SHA-256 over cause, root and onset."""
-    return hashlib.sha256(f"{kind}|{root}|{onset_ns}".encode()).hexdigest()[:16]
+def incident_id(kind: IncidentKind, root: ObjectRef, onset_ns: int, taken: Collection[str] = ()) -> str:
+    """The same telemetry gives the same id: 16 hex digits of SHA-256 over cause, root and onset.
+
+    taken: ids of open incidents. One of them may have begun as this very cause and have found a better root since.
+    """
+    told = f"{kind}|{root}|{onset_ns}"
+    while (found := hashlib.sha256(told.encode()).hexdigest()[:16]) in taken:
+        told += "|again"
+    return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -54,7 +54,7 @@ def _death(view: View, name: str, down: dict[ObjectRef, list[Finding]], silent: 
     own = view.on_device(name)
     about_links = [finding for link in broken for finding in down[link]]
     onset = min(finding.onset_ns for finding in about_links)
-    alive = not silent and any(finding.observed_ns > onset for finding in own if finding.kind not in SILENCE)
+    alive = not silent and any(finding.observed_ns >= onset for finding in own if finding.kind not in SILENCE)
     also = {finding.id for finding in own if finding.kind in OWN}
     findings = frozenset({finding.id for finding in about_links} | also)
     return Death(name, len(broken), len(links), silent, alive, findings, onset)
@@ -76,10 +76,14 @@ def propose(view: View) -> Iterable[Cause]:
 
 
 def _returns(view: View, name: str) -> bool:
-    """Whether the device comes back under an incident that told of its death."""
+    """Whether the device comes back under an incident that told of its death, or of a GPU that a reboot repairs."""
     known = view.graph.devices.get(name)
     rack = ObjectRef(ObjectKind.RACK, known.rack if known else "")
-    return view.settled(IncidentKind.DEVICE_DOWN, [device(name)]) or view.settled(IncidentKind.RACK_POWER, [rack])
+    return (
+        view.settled(IncidentKind.DEVICE_DOWN, [device(name)])
+        or view.settled(IncidentKind.RACK_POWER, [rack])
+        or view.settled(IncidentKind.GPU_FAULT, view.graph.gpus_of(name))
+    )
 
 
 def _reboot(view: View, finding: Finding) -> Cause:

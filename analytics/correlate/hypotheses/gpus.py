@@ -39,7 +39,8 @@ def _fault(view: View, gpus: list[ObjectRef], found: list[Finding]) -> Cause:
     root = view.root(IncidentKind.GPU_FAULT, first)
     said = sorted({WORDS[finding.kind] for finding in found if finding.object == root})
     others = f"; {len(gpus) - 1} more GPUs of its host as well" if len(gpus) > 1 else ""
-    return Cause(IncidentKind.GPU_FAULT, root, frozenset(finding.id for finding in found), " and ".join(said) + others)
+    primary = frozenset(finding.id for finding in found)
+    return Cause(IncidentKind.GPU_FAULT, root, primary, " and ".join(said) + others, patience=Patience.NONE)
 
 
 def _stragglers(view: View) -> Iterable[Cause]:

@@ -11,11 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from analytics.correlate.correlator import Correlator
+from analytics.correlate.track import incident_id
 from telemetry.errors import BadInput
 from telemetry.facts import encode_fact
 from telemetry.findings import Finding, FindingState
 from telemetry.findings import FindingKind as K
-from telemetry.objects import ObjectRef
+from telemetry.incidents import IncidentKind
+from telemetry.objects import ObjectRef, device
 from telemetry.topology import Link
 from tests.unit.analytics.correlate.plant import Plant, Run
 
@@ -101,6 +103,13 @@ def test_a_finding_belongs_to_at_most_one_open_incident(plant: Plant, start: typ
 def test_snapshot_of_another_version_or_shape_is_refused(broken: dict[str, Any]) -> None:
     with pytest.raises(BadInput, match="snapshot"):
         Correlator().restore(broken)
+
+
+def test_id_of_an_open_incident_is_not_given_twice() -> None:
+    first = incident_id(IncidentKind.LINK_DOWN, device("leaf1"), 5)
+    second = incident_id(IncidentKind.LINK_DOWN, device("leaf1"), 5, [first])
+    assert first == incident_id(IncidentKind.LINK_DOWN, device("leaf1"), 5, ["another"])
+    assert second not in (first, "")
 
 
 def test_ids_depend_on_the_telemetry_alone(plant: Plant, start: type[Run]) -> None:

@@ -109,6 +109,7 @@ def host_down(p: Plant) -> list[list[Finding]]:
 
 
 def rack_power(p: Plant) -> list[list[Finding]]:
+    """Every leaf loses half of its hosts and says so: it lives."""
     down = [p.find(K.LINK_DOWN, p.facing(leaf, node), 1) for leaf in range(1, 9) for node in range(1, 5)]
     silent = [p.find(K.TARGET_SILENT, f"node{node}", 2) for node in range(1, 5)]
     return [down[:20], down[20:], silent, [p.find(K.JOB_STALLED, "job:1", 3)]]
@@ -409,3 +410,27 @@ def test_rack_that_returns_device_by_device_is_still_one_incident(plant: Plant, 
         run.tick(plant.find(K.DEVICE_REBOOTED, f"node{node}", 40 + 5 * node))
     run.tick(ticks=30)
     assert run.roots == ["rack_power r1"]
+
+
+def test_leaves_that_report_their_lost_hosts_are_alive(plant: Plant, run: Run) -> None:
+    """All hosts go: every leaf loses most of its links, but a dead leaf could not say so."""
+    down = [plant.find(K.LINK_DOWN, plant.facing(leaf, node)) for leaf in range(1, 9) for node in range(1, 9)]
+    run.tick(*down)
+    run.tick(ticks=2)
+    assert run.roots == ["rack_power r1", "rack_power r2"]
+
+
+def test_reboot_that_repairs_a_gpu_belongs_to_its_fault(plant: Plant, run: Run) -> None:
+    lost = plant.find(K.GPU_LOST, plant.gpu(1, 5))
+    run.tick(lost)
+    run.tick(ticks=3)
+    run.tick(plant.find(K.DEVICE_REBOOTED, "node1", 20))
+    run.clear(lost)
+    run.tick(ticks=20)
+    assert run.roots == ["gpu_fault node1/GPU-0001-5"]
+
+
+def test_lost_telemetry_puts_nothing_at_risk(plant: Plant, run: Run) -> None:
+    run.tick(plant.find(K.TARGET_FROZEN, "node5"))
+    run.tick(ticks=3)
+    assert (run.only.blast.nodes, run.only.blast.gpus, run.only.blast.jobs) == (("node5",), (), ())
