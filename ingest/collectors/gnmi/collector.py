@@ -116,16 +116,21 @@ class GnmiCollector:
             await self._room.wait()
 
     async def _gather(self, emit: Emit) -> None:
-        """Updates that come together become one batch: a batch carries its whole series table."""
+        """Updates that come together become one batch: a batch carries its whole series table.
+
+        A window that is small for this target waits as long as it may: subscriptions answer one after the other.
+        """
+        usual = 0.0
         while True:
             await self._arrived.wait()
             began_ns, began_s = self._clock(), time.monotonic()
             known = 0
-            while known < len(self._pending) and time.monotonic() - began_s < self._config.gather_max_s:
-                known = len(self._pending)
-                if not self._room.is_set():
+            while (known < len(self._pending) or self._pending_bytes < usual / 4) and self._room.is_set():
+                if time.monotonic() - began_s >= self._config.gather_max_s:
                     break
+                known = len(self._pending)
                 await asyncio.sleep(self._config.gather_quiet_s)
+            usual = max(0.9 * usual, self._pending_bytes)
             messages, size = self._pending, self._pending_bytes
             self._pending, self._pending_bytes = [], 0
             self._arrived.clear()

@@ -91,7 +91,8 @@ class Config(BaseModel):
     """One job of gNMI targets.
 
     A subscription that brings nothing for ``silence_intervals`` of its shortest interval is subscribed anew.
-    Updates are gathered until nothing came for ``gather_quiet_s``, at most for ``gather_max_s``, into one batch.
+    Updates are gathered until nothing came for ``gather_quiet_s``, at most for ``gather_max_s``, into one batch; what
+    is little for the target waits for the whole ``gather_max_s``.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -108,7 +109,7 @@ class Config(BaseModel):
     silence_intervals: float = Field(2.5, ge=1.5)
     keepalive_s: float = Field(30.0, ge=1)
     backoff_max_s: float = Field(30.0, gt=0)
-    gather_quiet_s: float = Field(0.02, ge=0)
+    gather_quiet_s: float = Field(0.02, gt=0)
     gather_max_s: float = Field(0.5, gt=0)
     limits: LimitsConfig = LimitsConfig()
 
