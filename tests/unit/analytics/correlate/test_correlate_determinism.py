@@ -1,8 +1,12 @@
 """The same telemetry gives the same incidents: in any order within a tick, and across a restart at any tick."""
 
+import os
 import random
+import subprocess
+import sys
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import orjson
@@ -121,3 +125,28 @@ def test_ids_depend_on_the_telemetry_alone(plant: Plant, start: type[Run]) -> No
         run.tick(ticks=3)
         ids.add(run.only.id)
     assert len(ids) == 1
+
+
+def test_another_process_gives_the_same_bytes() -> None:
+    """Sets of strings have another order in every process: nothing may depend on it."""
+    program = (
+        "import hashlib\n"
+        "from tests.unit.analytics.correlate.plant import Plant, Run\n"
+        "from tests.unit.analytics.correlate.test_correlate_determinism import story, told\n"
+        "plant = Plant()\n"
+        "run = Run(plant)\n"
+        "print(hashlib.sha256(b''.join(b for c in story(plant, 7) for b in told(run, c))).hexdigest())\n"
+    )
+    root = Path(__file__).parents[4]
+    digests = {
+        subprocess.run(
+            [sys.executable, "-c", program],
+            cwd=root,
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            check=True,
+            text=True,
+        ).stdout
+        for seed in ("1", "2")
+    }
+    assert len(digests) == 1
