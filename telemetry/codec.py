@@ -1,48 +1,67 @@
 """SampleBatch on the wire: Arrow IPC columns in zstd, self-contained and checksummed.
 
-Layout, little endian: ``FSB1`` | crc32 of all that follows | five lengths (head, samples, samples unpacked, table,
+Layout, little endian: ``FSB1`` | crc32 of all that follows | lengths (rows, head, samples, samples unpacked, table,
 table unpacked) | head (JSON) | samples (zstd of an Arrow IPC stream) | table (zstd of JSON, see ``_encode_table``).
-The samples' columns are ``time_ns`` and ``value``, and ``series`` unless the rows are the table's rows in order.
+The samples' columns are ``value``, ``time_ns`` unless all times are the collection's, and ``series`` unless the rows
+are the table's in order, but for some that the head names as absent.
+Both blocks are compressed with the dictionary of this format, ``codec_fsb1.dict``, which never changes.
 The digest of the table travels in the record's headers: a consumer that knows the table skips decoding it.
 """
 
-import io
 import struct
+import threading
 import zlib
-from functools import lru_cache
-from typing import Any
+from functools import cache, lru_cache
+from importlib.resources import files
 
-import cramjam
 import numpy as np
 import orjson
 import polars as pl
+import zstandard
 from numpy.typing import NDArray
 
 from telemetry.errors import BadInput
+from telemetry.ipc import Shape, read_columns, write_columns
 from telemetry.samples import Collection, Down, SampleBatch
 from telemetry.series import SeriesTable
 
 DIGEST_HEADER = "table"
 RAW_BYTES_MAX = 64 * 1024 * 1024
 _MAGIC = b"FSB1"
-_PREFIX = struct.Struct("<4sI5I")
+_PREFIX = struct.Struct("<4sI6I")
+_TIME, _SERIES, _VALUE = ("time_ns", "<i8"), ("series", "<u4"), ("value", "<f8")
+_TABLE_LEVEL = 5
+_STREAM_BYTES = 1192
+# A table is compressed once and sent thousands of times; above this size the best level takes seconds.
+_BEST_LEVEL, _BEST_BYTES_MAX = 19, 64 * 1024
 
 
 def encode_batch(batch: SampleBatch) -> tuple[bytes, dict[str, bytes]]:
     """The record's value and headers."""
-    collection = batch.collection
-    head = orjson.dumps(
-        [collection.epoch_ns, collection.seq, collection.collected_ns, collection.duration_s, collection.down]
-    )
-    columns: dict[str, NDArray[Any]] = {"time_ns": batch.times_ns, "value": batch.values}
-    if not _is_whole_table(batch):
+    collection, rows = batch.collection, len(batch)
+    columns: dict[str, NDArray[np.generic]] = {"value": batch.values}
+    absent = _absent_rows(batch)
+    if rows and not bool((batch.times_ns == collection.collected_ns).all()):
+        columns["time_ns"] = batch.times_ns
+    if absent is None:
         columns["series"] = batch.series
-    samples, samples_raw = _compress(pl.DataFrame(columns))
+    head = orjson.dumps(
+        [
+            collection.epoch_ns,
+            collection.seq,
+            collection.collected_ns,
+            collection.duration_s,
+            collection.down,
+            "time_ns" in columns,
+            absent,
+        ]
+    )
+    raw = write_columns(columns) if rows else b""
+    samples = _compressor().compress(raw) if rows else b""
     table, table_raw = _encode_table(batch.table)
-    body = b"".join((head, samples, table))
-    lengths = struct.pack("<5I", len(head), len(samples), samples_raw, len(table), table_raw)
-    checksum = zlib.crc32(body, zlib.crc32(lengths))
-    return _MAGIC + struct.pack("<I", checksum) + lengths + body, {DIGEST_HEADER: batch.table.digest}
+    lengths = struct.pack("<6I", rows, len(head), len(samples), len(raw), len(table), table_raw)
+    body = b"".join((lengths, head, samples, table))
+    return b"".join((_MAGIC, struct.pack("<I", zlib.crc32(body)), body)), {DIGEST_HEADER: batch.table.digest}
 
 
 class BatchDecoder:
@@ -54,73 +73,149 @@ class BatchDecoder:
     def __init__(self, tables_max: int = 100_000) -> None:
         self._tables: dict[bytes, SeriesTable] = {}
         self._tables_max = tables_max
+        self._samples = zstandard.ZstdDecompressor(dict_data=_stream_dictionary())
+        self._names = zstandard.ZstdDecompressor(dict_data=_dictionary())
 
     def decode(self, value: bytes, headers: dict[str, bytes]) -> SampleBatch:
         """The batch, or BadInput (reason ``checksum``, ``schema`` or ``too_large``)."""
         if len(value) < _PREFIX.size or value[:4] != _MAGIC:
             raise BadInput(f"record of {len(value)} bytes: expected a sample batch that begins with FSB1", "schema")
-        _, checksum, n_head, n_samples, samples_raw, n_table, table_raw = _PREFIX.unpack_from(value)
+        _, checksum, rows, n_head, n_samples, samples_raw, n_table, table_raw = _PREFIX.unpack_from(value)
         if zlib.crc32(memoryview(value)[8:]) != checksum:
             raise BadInput(f"record of {len(value)} bytes: checksum does not match", "checksum")
-        if max(samples_raw, table_raw) > RAW_BYTES_MAX:
+        if max(samples_raw, table_raw, 8 * rows) > RAW_BYTES_MAX:
             raise BadInput(f"record declares {max(samples_raw, table_raw)} bytes: at most {RAW_BYTES_MAX}", "too_large")
         at_samples = _PREFIX.size + n_head
         at_table = at_samples + n_samples
         try:
-            epoch_ns, seq, collected_ns, duration_s, down = orjson.loads(value[_PREFIX.size : at_samples])
+            epoch_ns, seq, collected_ns, duration_s, down, timed, absent = orjson.loads(
+                value[_PREFIX.size : at_samples]
+            )
             collection = Collection(epoch_ns, seq, collected_ns, duration_s, Down(down) if down else None)
-            frame = pl.read_ipc_stream(io.BytesIO(_decompress(value[at_samples:at_table], samples_raw)))
             table = self._table(headers.get(DIGEST_HEADER), value[at_table : at_table + n_table], table_raw)
-            times_ns, values = frame["time_ns"].to_numpy(), frame["value"].to_numpy()
-            rows = frame["series"].to_numpy() if "series" in frame.columns else np.arange(len(frame), dtype=np.uint32)
-        except (ValueError, KeyError, pl.exceptions.PolarsError, cramjam.DecompressionError) as error:
+            raw = _decompress(self._samples, value[at_samples:at_table], samples_raw) if rows else b""
+            return _batch(table, collection, raw, rows, timed, absent)
+        except (
+            ArithmeticError,
+            LookupError,
+            TypeError,
+            ValueError,
+            pl.exceptions.PolarsError,
+            zstandard.ZstdError,
+        ) as error:
             raise BadInput(f"record of {len(value)} bytes: {error}", "schema") from error
-        return SampleBatch(table, collection, times_ns, rows, values)
 
     def _table(self, digest: bytes | None, block: bytes, raw: int) -> SeriesTable:
         table = self._tables.pop(digest, None) if digest else None
         if table is None:
-            table = _decode_table(_decompress(block, raw))
+            table = _decode_table(_decompress(self._names, block, raw))
             if len(self._tables) >= self._tables_max:
                 del self._tables[next(iter(self._tables))]
         self._tables[table.digest] = table
         return table
 
 
-def _is_whole_table(batch: SampleBatch) -> bool:
-    n = len(batch)
-    return n == len(batch.table) and bool((batch.series == np.arange(n, dtype=np.uint32)).all())
+def _decompress(unpack: zstandard.ZstdDecompressor, block: bytes, raw: int) -> bytes:
+    """Exactly ``raw`` bytes: what the block claims is checked before room for it is made."""
+    if zstandard.frame_content_size(block) != raw:
+        raise BadInput(f"block of {len(block)} bytes: expected {raw} bytes inside", "schema")
+    return unpack.decompress(block)
+
+
+def _batch(
+    table: SeriesTable, collection: Collection, raw: bytes, rows: int, timed: bool, absent: list[int] | None
+) -> SampleBatch:
+    shape: Shape = (_VALUE, *((_TIME,) if timed else ()), *((_SERIES,) if absent is None else ()))
+    columns = read_columns(raw, shape, rows) if rows else {name: np.empty(0, code) for name, code in (_VALUE, _SERIES)}
+    times_ns = columns["time_ns"] if timed else np.full(rows, collection.collected_ns, dtype=np.int64)
+    series = columns["series"] if absent is None else _present_rows(len(table), absent)
+    return SampleBatch(table, collection, times_ns, series, columns["value"])
+
+
+def _absent_rows(batch: SampleBatch) -> list[int] | None:
+    """The rows of the table that are missing, when the others come in order and few are; else None."""
+    n, size = len(batch), len(batch.table)
+    if 4 * n < 3 * size or n > size or n == 0:
+        return None
+    if n == size:
+        return [] if bool((batch.series == _all_rows(size)).all()) else None
+    if not bool((batch.series[1:] > batch.series[:-1]).all()):
+        return None
+    missing = np.ones(size, dtype=np.bool_)
+    missing[batch.series] = False
+    return np.flatnonzero(missing).tolist()
+
+
+def _present_rows(size: int, absent: list[int]) -> NDArray[np.uint32]:
+    return np.delete(_all_rows(size), absent) if absent else _all_rows(size)
+
+
+@lru_cache(maxsize=1024)
+def _all_rows(size: int) -> NDArray[np.uint32]:
+    rows = np.arange(size, dtype=np.uint32)
+    rows.setflags(write=False)
+    return rows
+
+
+_contexts = threading.local()
+
+
+def _compressor() -> zstandard.ZstdCompressor:
+    """This thread's compressor: making one costs more than using it, and threads may not share one."""
+    if not hasattr(_contexts, "compressor"):
+        _contexts.compressor = zstandard.ZstdCompressor(level=1, dict_data=_stream_dictionary())
+    found: zstandard.ZstdCompressor = _contexts.compressor
+    return found
+
+
+@cache
+def _stream_dictionary() -> zstandard.ZstdCompressionDict:
+    """The end of the dictionary: what stands around the columns of an Arrow stream."""
+    data = files("telemetry").joinpath("codec_fsb1.dict").read_bytes()[-_STREAM_BYTES:]
+    found = zstandard.ZstdCompressionDict(data, dict_type=zstandard.DICT_TYPE_RAWCONTENT)
+    found.precompute_compress(level=1)
+    return found
+
+
+@cache
+def _dictionary() -> zstandard.ZstdCompressionDict:
+    """Names of metrics and labels as they stood when the format was made: they are half of a small table."""
+    data = files("telemetry").joinpath("codec_fsb1.dict").read_bytes()
+    return zstandard.ZstdCompressionDict(data, dict_type=zstandard.DICT_TYPE_RAWCONTENT)
 
 
 @lru_cache(maxsize=100_000)
 def _encode_table(table: SeriesTable) -> tuple[bytes, int]:
-    """Metrics and label sets once each, and two codes a row: a third of the size of compressed key strings."""
-    metrics: dict[str, int] = {}
+    """Metrics once, each with its label sets as numbers, and label sets once: a third of compressed key strings.
+
+    Rows that go from one metric to another and back keep their order by ``order``: the row of each of these keys.
+    """
+    metrics: dict[str, list[int]] = {}
     labels: dict[str, int] = {}
-    metric_codes, label_codes = [], []
-    for key in table.keys:
+    order: dict[str, list[int]] = {}
+    for row, key in enumerate(table.keys):
         metric, _, rest = key.partition("{")
-        metric_codes.append(metrics.setdefault(metric, len(metrics)))
-        label_codes.append(labels.setdefault(rest, len(labels)))
-    raw = orjson.dumps([table.target, table.device, list(metrics), list(labels), metric_codes, label_codes])
-    return bytes(cramjam.zstd.compress(raw, level=3)), len(raw)
+        metrics.setdefault(metric, []).append(labels.setdefault(rest, len(labels)))
+        order.setdefault(metric, []).append(row)
+    rows = [row for of_metric in order.values() for row in of_metric]
+    raw = orjson.dumps(
+        [
+            list(metrics),
+            list(labels),
+            list(metrics.values()),
+            [] if rows == sorted(rows) else rows,
+            table.target,
+            table.device,
+        ]
+    )
+    level = _BEST_LEVEL if len(raw) <= _BEST_BYTES_MAX else _TABLE_LEVEL
+    return zstandard.ZstdCompressor(level=level, dict_data=_dictionary()).compress(raw), len(raw)
 
 
-def _decode_table(raw: bytearray) -> SeriesTable:
-    target, device, metrics, labels, metric_codes, label_codes = orjson.loads(raw)
-    keys = tuple(f"{metrics[m]}{{{labels[n]}" for m, n in zip(metric_codes, label_codes, strict=True))
-    return SeriesTable(target, device, keys)
-
-
-def _compress(frame: pl.DataFrame) -> tuple[bytes, int]:
-    buffer = io.BytesIO()
-    frame.write_ipc_stream(buffer, compression="uncompressed")
-    return bytes(cramjam.zstd.compress(buffer.getbuffer(), level=1)), buffer.tell()
-
-
-def _decompress(block: bytes, raw: int) -> bytearray:
-    """Exactly ``raw`` bytes: the room is bounded before anything is unpacked."""
-    room = bytearray(raw)
-    if cramjam.zstd.decompress_into(block, room) != raw:
-        raise BadInput(f"block of {len(block)} bytes: expected {raw} bytes inside", "schema")
-    return room
+def _decode_table(raw: bytes) -> SeriesTable:
+    metrics, labels, sets, rows, target, device = orjson.loads(raw)
+    keys = [f"{metric}{{{labels[n]}" for metric, numbers in zip(metrics, sets, strict=True) for n in numbers]
+    if rows:
+        placed = dict(zip(rows, keys, strict=True))
+        keys = [placed[row] for row in range(len(keys))]
+    return SeriesTable(target, device, tuple(keys))

@@ -1,0 +1,165 @@
+"""Batches on the wire."""
+
+import contextlib
+import math
+import struct
+import zlib
+
+import numpy as np
+import pytest
+import zstandard
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from telemetry.codec import DIGEST_HEADER, RAW_BYTES_MAX, BatchDecoder, encode_batch
+from telemetry.errors import BadInput
+from telemetry.samples import Collection, Down, SampleBatch
+from telemetry.series import SeriesTable, series_key
+
+names = st.from_regex(r"[a-z_]{1,10}", fullmatch=True)
+keys = st.builds(series_key, names, st.dictionaries(names, st.text(max_size=5), max_size=3))
+int64 = st.integers(-(2**63), 2**63 - 1)
+
+
+@st.composite
+def batches(draw: st.DrawFn) -> SampleBatch:
+    table = SeriesTable(draw(st.text(max_size=8)), draw(names), tuple(draw(st.lists(keys, min_size=1, unique=True))))
+    collected_ns = draw(int64)
+    down = draw(st.none() | st.sampled_from(Down))
+    collection = Collection(draw(int64), draw(st.integers(0, 2**31)), collected_ns, draw(st.floats(0, 1e6)), down)
+    rows = draw(st.lists(st.integers(0, len(table) - 1), min_size=0 if down else 1, max_size=20))
+    if draw(st.booleans()):
+        rows = sorted(set(rows)) if draw(st.booleans()) else list(range(len(table)))
+    times = [draw(int64) for _ in rows] if draw(st.booleans()) else [collected_ns] * len(rows)
+    values = draw(hnp.arrays(np.float64, len(rows), elements=st.floats(allow_nan=False)))
+    return SampleBatch(table, collection, np.array(times, np.int64), np.array(rows, np.uint32), values)
+
+
+def batch(rows: int = 5, seed: int = 0) -> SampleBatch:
+    table = SeriesTable("job/a:1", "node1", tuple(series_key("m", {"row": str(row)}) for row in range(rows)))
+    values = np.random.default_rng(seed).random(rows)
+    return SampleBatch(
+        table, Collection(1, 2, 3, 0.5), np.full(rows, 3, np.int64), np.arange(rows, dtype=np.uint32), values
+    )
+
+
+def same(one: SampleBatch, other: SampleBatch) -> bool:
+    """Bit for bit, and of the same types."""
+    columns = ("times_ns", "series", "values")
+    return (
+        one.collection == other.collection
+        and (one.table.target, one.table.device) == (other.table.target, other.table.device)
+        and one.table.keys == other.table.keys
+        and all(getattr(one, c).tobytes() == getattr(other, c).tobytes() for c in columns)
+        and all(getattr(one, c).dtype == getattr(other, c).dtype for c in columns)
+    )  # fmt: skip
+
+
+def sealed(value: bytes) -> bytes:
+    """With the checksum that belongs to what follows it."""
+    return value[:4] + struct.pack("<I", zlib.crc32(value[8:])) + value[8:]
+
+
+@given(batches())
+@settings(deadline=None)
+def test_what_goes_in_comes_out(given_batch: SampleBatch) -> None:
+    value, headers = encode_batch(given_batch)
+    decoder = BatchDecoder()
+    assert headers == {DIGEST_HEADER: given_batch.table.digest}
+    assert same(decoder.decode(value, {}), given_batch)
+    assert same(decoder.decode(value, headers), given_batch)
+
+
+def test_a_known_table_is_not_decoded_again() -> None:
+    decoder = BatchDecoder()
+    first, second = (decoder.decode(*encode_batch(batch(seed=seed))) for seed in (1, 2))
+    assert first.table is second.table
+
+
+def test_the_decoder_forgets_the_least_recently_used_table() -> None:
+    decoder = BatchDecoder(tables_max=2)
+    encoded = [encode_batch(batch(rows)) for rows in (1, 2, 3)]
+    tables = [decoder.decode(*encoded[place]).table for place in (0, 1, 0, 2, 0, 1)]
+    assert tables[4] is tables[0]
+    assert tables[5] is not tables[1]
+    assert tables[5] == tables[1]
+
+
+def test_every_bit_that_flips_is_noticed() -> None:
+    value, headers = encode_batch(batch())
+    decoder = BatchDecoder()
+    for bit in range(8 * len(value)):
+        damaged = bytearray(value)
+        damaged[bit // 8] ^= 1 << bit % 8
+        with pytest.raises(BadInput) as caught:
+            decoder.decode(bytes(damaged), headers)
+        assert caught.value.reason == ("schema" if bit < 32 else "checksum")
+
+
+def test_every_cut_is_noticed() -> None:
+    value, headers = encode_batch(batch())
+    for length in range(len(value)):
+        with pytest.raises(BadInput):
+            BatchDecoder().decode(value[:length], headers)
+
+
+@given(st.data())
+@settings(deadline=None)
+def test_a_forged_record_raises_nothing_but_bad_input(data: st.DataObject) -> None:
+    """Damage with a checksum that fits it: someone wrote it on purpose."""
+    value = bytearray(encode_batch(batch())[0])
+    for place in data.draw(st.lists(st.integers(8, len(value) - 1), min_size=1, max_size=4)):
+        value[place] = data.draw(st.integers(0, 255))
+    with contextlib.suppress(BadInput):
+        BatchDecoder().decode(sealed(bytes(value)), {})
+
+
+@pytest.mark.parametrize("field", [0, 3, 5])
+def test_a_record_that_declares_too_much_is_refused(field: int) -> None:
+    value = bytearray(encode_batch(batch())[0])
+    struct.pack_into("<I", value, 8 + 4 * field, RAW_BYTES_MAX + 1)
+    with pytest.raises(BadInput) as caught:
+        BatchDecoder().decode(sealed(bytes(value)), {})
+    assert caught.value.reason == "too_large"
+
+
+def test_a_bomb_that_declares_little_is_refused_before_it_is_unpacked() -> None:
+    value, _ = encode_batch(batch())
+    _, _, rows, n_head, n_samples, samples_raw, n_table, table_raw = struct.unpack_from("<4sI6I", value)
+    bomb = zstandard.ZstdCompressor(level=19).compress(bytes(1 << 30))
+    assert len(bomb) < 1 << 20
+    lengths = struct.pack("<6I", rows, n_head, len(bomb), samples_raw, n_table, table_raw)
+    head = value[32 : 32 + n_head]
+    with pytest.raises(BadInput, match="expected"):
+        BatchDecoder().decode(sealed(value[:8] + lengths + head + bomb + value[32 + n_head + n_samples :]), {})
+
+
+def test_the_dictionary_of_the_format_never_changes() -> None:
+    """What was recorded with it must stay readable: another dictionary is another format."""
+    from importlib.resources import files
+
+    assert zlib.crc32(files("telemetry").joinpath("codec_fsb1.dict").read_bytes()) == 0x458F3AE3
+
+
+def test_zeros_infinities_and_the_sign_of_zero_survive() -> None:
+    table = SeriesTable("t", "d", ("a{}", "b{}", "c{}", "d{}"))
+    values = np.array([0.0, -0.0, math.inf, 5e-324])
+    given_batch = SampleBatch(
+        table, Collection(0, 0, 0, 0.0), np.zeros(4, np.int64), np.arange(4, dtype=np.uint32), values
+    )
+    assert same(BatchDecoder().decode(*encode_batch(given_batch)), given_batch)
+
+
+def test_a_page_of_two_hundred_series_takes_less_than_twelve_bytes_a_sample_with_its_table() -> None:
+    """Values that change in all their digits; the table is half of it."""
+    gpus = [f"GPU-{seed:08x}-9c28-8fdc-0b7e-{seed * 7919:012x}" for seed in range(8)]
+    metrics = ["gpu_power_watts", "gpu_temperature_celsius", "gpu_sm_clock_hertz", "gpu_utilization_ratio"]
+    metrics += [f"gpu_memory_{kind}_bytes" for kind in ("used", "free", "reserved")]
+    keys = tuple(series_key(metric, {"device": "node1", "gpu": gpu}) for metric in metrics for gpu in gpus)
+    values = np.random.default_rng(0).integers(0, 10**6, len(keys)).astype(np.float64)
+    rows = np.arange(len(keys), dtype=np.uint32)
+    given_batch = SampleBatch(
+        SeriesTable("gpu/a:1", "node1", keys), Collection(1, 2, 3, 0.1), np.full(len(keys), 3, np.int64), rows, values
+    )
+    assert len(encode_batch(given_batch)[0]) < 12 * len(keys)
