@@ -218,6 +218,7 @@ ARISTA = (*_port_columns(), *_arista_only())
 NICS = tuple(_nic_columns())
 GPUS = tuple(_gpu_columns())
 HOSTS = (
+    _host("node_boot_time_seconds", lambda h: h.boot_s),
     _host("node_load_1m", lambda h: h.load1),
     _host("node_memory_total_bytes", lambda h: h.memory_total),
     _host("node_memory_available_bytes", lambda h: h.memory_available),

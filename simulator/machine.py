@@ -73,7 +73,7 @@ class Machine:
         self.storage.share()
         self.jobs.step(now_ns, dt)
         active = kernel.pick_active(fabric.flows)
-        idle_steps = round(par.IDLE_RESET_S / dt)
+        idle_steps = max(1, round(par.IDLE_RESET_S / dt))
         if active.size or self._flowing:  # one step more than needed leaves empty queues behind
             kernel.advance(self.steps, dt, idle_steps, active, fabric.flows, fabric.queues, fabric.ports, fabric.events)
         self._flowing = bool(active.size)
@@ -94,7 +94,7 @@ class Machine:
             if on:
                 self._booted(name, now_ns)
             elif self.layout.devices[d].role is Role.HOST:
-                self._stop_jobs(name, reason)
+                self.stop_jobs(name, reason)
         self.links.refresh(now_ns)
 
     def drain(self, name: str, drained: bool) -> None:
@@ -109,13 +109,10 @@ class Machine:
         """The GPU falls off the bus; its job cannot go on."""
         self.gpus.present[gpu] = False
         self.gpus.xid[gpu] = xid
-        self._stop_jobs(self.layout.gpus[gpu].device, f"died of XID {xid}")
+        self.stop_jobs(self.layout.gpus[gpu].device, f"died of XID {xid}")
 
     def stop_jobs(self, name: str, why: str) -> None:
         """Ends every job that uses the host."""
-        self._stop_jobs(name, why)
-
-    def _stop_jobs(self, name: str, why: str) -> None:
         for slot in self.jobs.jobs_on(self.layout.hosts.index(name)):
             self.jobs.end(slot, self.now_ns, why)
 

@@ -30,6 +30,7 @@ class Publisher:
         self._egress = fabric.ports + np.arange(fabric.nics)
         self._feeder = np.array([fabric.egress(p.nic) if p.nic >= 0 else p.peer_port for p in layout.ports])
         self._leaf_port = np.array([nic.port for nic in layout.nics])
+        self._host_devices = np.array([layout.device_index[name] for name in layout.hosts])
         self._base: dict[tuple[str, str], Floats] = {}
         n = len(fabric.queues.rated)
         self._peaks_before = [np.zeros(n) for _ in range(3)]
@@ -221,6 +222,7 @@ class Publisher:
         r.hosts.memory_available[...] = m.hosts.available
         r.hosts.power_watts[...] = m.hosts.watts
         r.hosts.inlet_celsius[...] = m.hosts.inlet
+        r.hosts.boot_s[...] = m.boot_ns[self._host_devices] / 1e9
         r.storage.capacity[...] = CAPACITY_BYTES
         r.storage.used[...] = m.storage.used
         r.storage.queue_depth[...] = m.storage.depth

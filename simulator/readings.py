@@ -167,7 +167,7 @@ class HostReadings:
     """Compute hosts, all [H].
 
     load1, cpu_idle_s, cpu_busy_s (counters over all cores), memory_total, memory_available bytes;
-    power_watts, inlet_celsius.
+    power_watts, inlet_celsius; boot_s: Unix time of the last boot.
     disk_*: the local NVMe (counters). lustre_*: this client's traffic with the file system (counters; time in seconds).
     """
 
@@ -178,6 +178,7 @@ class HostReadings:
     memory_available: Floats
     power_watts: Floats
     inlet_celsius: Floats
+    boot_s: Floats
     disk_read_bytes: Floats
     disk_written_bytes: Floats
     disk_reads: Floats
