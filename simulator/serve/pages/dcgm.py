@@ -22,8 +22,8 @@ Of = Callable[[GpuReadings], NDArray[np.generic]]
 _SHIPPED: tuple[tuple[str, str, str, str, Of], ...] = (
     ("DCGM_FI_DEV_SM_CLOCK", "gauge", "Clock of the SMs in MHz.", "%d", lambda g: g.sm_clock_hertz / _MHZ),
     ("DCGM_FI_DEV_MEM_CLOCK", "gauge", "Clock of the memory in MHz.", "%d", lambda g: g.memory_clock_hertz / _MHZ),
-    ("DCGM_FI_DEV_MEMORY_TEMP", "gauge", "Temperature of the memory in C.", "%d", lambda g: g.memory_celsius),
-    ("DCGM_FI_DEV_GPU_TEMP", "gauge", "Temperature of the GPU in C.", "%d", lambda g: g.celsius),
+    ("DCGM_FI_DEV_MEMORY_TEMP", "gauge", "Temperature of the memory in C.", "%d", lambda g: np.rint(g.memory_celsius)),
+    ("DCGM_FI_DEV_GPU_TEMP", "gauge", "Temperature of the GPU in C.", "%d", lambda g: np.rint(g.celsius)),
     ("DCGM_FI_DEV_POWER_USAGE", "gauge", "Power drawn in W.", "%.6f", lambda g: g.power_watts),
     (
         "DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION",
@@ -33,8 +33,14 @@ _SHIPPED: tuple[tuple[str, str, str, str, Of], ...] = (
         lambda g: g.energy_joules * 1e3,
     ),
     ("DCGM_FI_DEV_PCIE_REPLAY_COUNTER", "counter", "PCIe retries.", "%d", lambda g: g.pcie_replays),
-    ("DCGM_FI_DEV_GPU_UTIL", "gauge", "Utilization of the GPU in %.", "%d", lambda g: g.utilization * 100),
-    ("DCGM_FI_DEV_MEM_COPY_UTIL", "gauge", "Utilization of the memory in %.", "%d", lambda g: g.memory_copy * 100),
+    ("DCGM_FI_DEV_GPU_UTIL", "gauge", "Utilization of the GPU in %.", "%d", lambda g: np.rint(g.utilization * 100)),
+    (
+        "DCGM_FI_DEV_MEM_COPY_UTIL",
+        "gauge",
+        "Utilization of the memory in %.",
+        "%d",
+        lambda g: np.rint(g.memory_copy * 100),
+    ),
     ("DCGM_FI_DEV_XID_ERRORS", "gauge", "Code of the last XID error.", "%d", lambda g: g.xid_last),
     ("DCGM_FI_DEV_FB_FREE", "gauge", "Framebuffer free in MiB.", "%d", lambda g: g.framebuffer_free / _MIB),
     ("DCGM_FI_DEV_FB_USED", "gauge", "Framebuffer used in MiB.", "%d", lambda g: g.framebuffer_used / _MIB),

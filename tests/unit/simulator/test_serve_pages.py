@@ -129,7 +129,7 @@ def test_dcgm_values_are_the_plants_in_dcgms_units() -> None:
     at, gpus = 8 + 3, READINGS.gpus
     assert gpu.device == "node2"
     assert value(page, "DCGM_FI_DEV_GPU_TEMP", UUID=gpu.uuid) == gpus.celsius[at]
-    assert value(page, "DCGM_FI_DEV_GPU_UTIL", UUID=gpu.uuid) == int(gpus.utilization[at] * 100)
+    assert value(page, "DCGM_FI_DEV_GPU_UTIL", UUID=gpu.uuid) == round(gpus.utilization[at] * 100)
     assert value(page, "DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION", UUID=gpu.uuid) == gpus.energy_joules[at] * 1000
     assert value(page, "DCGM_FI_PROF_PIPE_TENSOR_ACTIVE", UUID=gpu.uuid) == pytest.approx(
         gpus.tensor_active[at], abs=1e-6

@@ -1,0 +1,141 @@
+"""The whole way of a number: model, server, protocol, collector, canonical series. Nothing is lost, nothing is renamed.
+
+The reference is the plant read directly (``simulator.direct``), without any protocol.
+"""
+
+import asyncio
+import os
+import time
+from collections.abc import AsyncIterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from ingest.collectors.base import Emission
+from ingest.collectors.exposition.collector import ExpositionCollector
+from ingest.collectors.exposition.config import ScrapeConfig
+from ingest.collectors.gnmi.collector import GnmiCollector
+from ingest.collectors.gnmi.config import Config as GnmiConfig
+from ingest.discovery import TargetGroup, resolve
+from ingest.ledger import Ledger
+from simulator.config import JobMix, SimulatorConfig
+from simulator.direct import DirectCollector
+from simulator.plant import Plant
+from simulator.serve.config import ServeConfig
+from simulator.serve.gnmi.server import Credentials
+from simulator.serve.io_time import IoTimes
+from simulator.serve.listeners import build_listeners
+from simulator.serve.settings import collection
+from simulator.serve.snapshot import Latest, copied
+from telemetry.samples import SampleBatch
+from telemetry.series import parse_series_key
+
+DEADLINE_S = 60
+START_NS = time.time_ns() - 30_000_000_000  # collectors take only times around now
+CONFIG = ServeConfig(
+    plant=SimulatorConfig(hosts=2, interval_s=2, jobs=JobMix(jobs=1)), address_offset=60 + os.getpid() % 180
+)
+# What a real source rounds: DCGM to whole degrees, percent and MiB, node_exporter's ethtool to whole percent, SONiC to
+# four digits. Lustre's histogram keeps the time of operations only as well as its buckets allow.
+WITHIN = {
+    "gpu_temperature_celsius": 0.5,
+    "gpu_memory_temperature_celsius": 0.5,
+    "gpu_utilization_ratio": 0.005,
+    "gpu_memory_copy_utilization_ratio": 0.005,
+    "gpu_memory_used_bytes": 2**20,
+    "gpu_memory_free_bytes": 2**20,
+    "nic_pcie_stalled_ratio": 0.01,
+    "fabric_port_bit_error_ratio": 1e-9,
+    "fabric_transceiver_temperature_celsius": 1e-4,
+    "fabric_transceiver_volts": 1e-4,
+}
+UNCHECKED = {"storage_operation_duration_seconds_sum"}
+
+
+@asynccontextmanager
+async def standing_still(plant: Plant) -> AsyncIterator[None]:
+    """Serves the plant as it is now."""
+    io_times = IoTimes(len(plant.layout.targets))
+    io_times.observe(plant.readings.storage)
+    latest = Latest(copied(plant.readings))
+    groups = build_listeners(CONFIG, plant.layout, latest, io_times, Credentials())
+    servers = [server for group in groups.values() for server in group]
+    try:
+        for server in servers:
+            await server.open()
+        yield
+    finally:
+        await asyncio.gather(*(server.close() for server in servers))
+
+
+class Collected:
+    """The newest value of every series."""
+
+    def __init__(self) -> None:
+        self.values: dict[str, float] = {}
+
+    def take(self, emission: Emission) -> None:
+        if isinstance(emission, SampleBatch):
+            keys = emission.table.keys
+            for row, value in zip(emission.series.tolist(), emission.values.tolist(), strict=True):
+                self.values[keys[row]] = value
+
+
+def directly_read(plant: Plant) -> dict[str, float]:
+    """Canonical samples without a protocol, except those by lane: how lanes are numbered is the platform's business."""
+    found = Collected()
+    for batch in DirectCollector(plant).collect():
+        found.take(batch)
+    return {key: value for key, value in found.values.items() if "lane" not in parse_series_key(key)[1]}
+
+
+async def scrape(settings: dict[str, object], found: Collected, workers: ThreadPoolExecutor) -> None:
+    job = ScrapeConfig.model_validate(settings)
+    for target in resolve(job, [TargetGroup(targets=one.targets, labels=one.labels) for one in job.static_configs]):
+        collector = ExpositionCollector(job, target, Ledger(0), START_NS, workers)
+        found.take(await collector.collect(START_NS))
+        await collector.stop()
+
+
+@pytest.fixture(scope="module")
+def plant() -> Plant:
+    """Half a minute of training."""
+    running = Plant(CONFIG.plant, START_NS)
+    running.advance(START_NS + 30_000_000_000)
+    return running
+
+
+async def test_every_number_of_the_plant_arrives_under_its_canonical_name(plant: Plant, tmp_path: Path) -> None:
+    expected, found = directly_read(plant), Collected()
+    settings = collection(CONFIG, plant.layout, tmp_path / "inventory.yaml")
+    async with standing_still(plant):
+        with ThreadPoolExecutor(2) as workers:
+            for job in settings["scrape_configs"]:
+                await scrape(job, found, workers)
+        jobs = [GnmiConfig.model_validate(job) for job in settings["gnmi_configs"]]
+        streams = [
+            asyncio.create_task(GnmiCollector(job, target, Ledger(0)).run(found.take))
+            for job in jobs
+            for target in job.targets
+        ]
+        try:
+            async with asyncio.timeout(DEADLINE_S):
+                while not expected.keys() <= found.values.keys():  # noqa: ASYNC110  # collectors bring it
+                    await asyncio.sleep(0.05)
+        except TimeoutError:
+            missing = sorted(expected.keys() - found.values.keys())
+            pytest.fail(f"{len(missing)} series did not arrive, such as {missing[:5]}")
+        finally:
+            for stream in streams:
+                stream.cancel()
+            await asyncio.gather(*streams, return_exceptions=True)
+    wrong = {}
+    for key, value in expected.items():
+        metric = parse_series_key(key)[0]
+        allowed = WITHIN.get(metric, 1.0 if metric.endswith("_total") else 0.0) + 1e-5 * abs(value)
+        if metric not in UNCHECKED and abs(found.values[key] - value) > allowed:
+            wrong[key] = (value, found.values[key])
+    assert wrong == {}
+    assert sum(value != 0 for value in expected.values()) > 1000
