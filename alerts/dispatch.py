@@ -3,6 +3,7 @@
 ``Dispatcher.weigh`` changes nothing: its result is made durable first, then handed to ``accept``.
 """
 
+import heapq
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -70,13 +71,15 @@ class Dispatcher:
             self._note(incident, dispatch)
         known = self.tracked | {key: each for key, each in dispatch.changed.items() if each is not None}
         due = [(each, action) for each in known.values() if (action := self._due(each, silences, now_ns))]
-        # what closes or changes a page first, then new pages with the worst and oldest in front
-        due.sort(key=lambda pair: (pair[1] is Action.FIRE, -rank(_of(pair[0]).severity), _of(pair[0]).onset_ns))
-        fires = sum(action is Action.FIRE for _, action in due)
+        fires = [each for each, action in due if action is Action.FIRE]
         budget = max(0, self._rules.pages_max - self._paged_since(now_ns - self._rules.pages_window_ns))
-        dispatch.held = max(0, fires - budget)
-        for each, action in due[: len(due) - dispatch.held]:
-            self._tell(each, action, now_ns, dispatch)
+        dispatch.held = max(0, len(fires) - budget)
+        for each, action in due:
+            if action is not Action.FIRE:
+                self._tell(each, action, now_ns, dispatch)
+        # the worst and oldest in front
+        for each in heapq.nsmallest(budget, fires, key=lambda one: (-rank(_of(one).severity), _of(one).onset_ns)):
+            self._tell(each, Action.FIRE, now_ns, dispatch)
         self._forget(known, now_ns, dispatch)
         return dispatch
 
@@ -108,9 +111,9 @@ class Dispatcher:
         if each.incident is None:
             return None
         action = decide(each.told, each.incident, now_ns, self._rules.policy)
-        if action is Action.FIRE and silenced_by(silences, labels_of(each.incident, self._rules.cluster), now_ns):
-            return None
-        return action
+        if action is not Action.FIRE or not silences:
+            return action
+        return None if silenced_by(silences, labels_of(each.incident, self._rules.cluster), now_ns) else action
 
     def _paged_since(self, start_ns: int) -> int:
         return sum(each.told is not None and each.told.paged_ns > start_ns for each in self.tracked.values())
