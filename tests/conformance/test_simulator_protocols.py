@@ -6,32 +6,29 @@ import json
 import os
 import sys
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
 from pathlib import Path
 from subprocess import PIPE, STDOUT
 
 import grpc
 import numpy as np
 import pytest
-from google.protobuf.message import Message
 
 from simulator.config import JobMix, SimulatorConfig
 from simulator.layout import Exporter
 from simulator.readings import RX, TX
 from simulator.schedule import ScheduledFault
 from simulator.serve.config import ServeConfig
-from simulator.serve.gnmi.paths import parse_elems, to_proto
 from simulator.serve.gnmi.server import Credentials, GnmiServer
 from simulator.serve.service import SimulatorService
 from simulator.serve.tls import self_signed
 from telemetry.gnmi import gnmi_pb2
 from tests.unit.simulator.serve_readings import filled_readings, later
+from tests.unit.simulator.serve_streams import NS_PER_S, StreamEnded, json_of, subscribed
 from tests.unit.simulator.serve_switches import Switches, serving_switches
 
 ROOT = Path(__file__).resolve().parents[2]
 GNMI_CLI = ROOT / "build" / "bin" / "gnmi_cli"
 DEADLINE_S = 20
-NS_PER_S = 1_000_000_000
 
 
 @pytest.fixture
@@ -116,79 +113,6 @@ async def test_pygnmi_reads_both_flavours(switches: Switches) -> None:
         int(readings.ports.bytes[index["leaf1", "Ethernet8"], RX])
     )
     assert len(table) == len(switches.layout.switch_ports["leaf1"])
-
-
-class StreamEnded(Exception):
-    """The server closed the stream."""
-
-
-class Stream:
-    """A bare gRPC Subscribe call."""
-
-    def __init__(self, call: grpc.aio.StreamStreamCall[Message, gnmi_pb2.SubscribeResponse]) -> None:
-        self.call = call
-
-    async def next(self) -> gnmi_pb2.SubscribeResponse:
-        async with asyncio.timeout(DEADLINE_S):
-            message = await self.call.read()
-        if not isinstance(message, gnmi_pb2.SubscribeResponse):
-            raise StreamEnded
-        return message
-
-    async def to_its_end(self) -> None:
-        while True:
-            await self.next()
-
-    async def until_sync(self) -> list[gnmi_pb2.Notification]:
-        found = []
-        while not (message := await self.next()).sync_response:
-            found.append(message.update)
-        return found
-
-
-@asynccontextmanager
-async def subscribed(
-    address: str,
-    *paths: str,
-    target: str = "",
-    mode: gnmi_pb2.SubscriptionMode = gnmi_pb2.SAMPLE,
-    interval_s: float = 0.1,
-    encoding: gnmi_pb2.Encoding = gnmi_pb2.JSON_IETF,
-    metadata: tuple[tuple[str, str], ...] = (),
-    root: bytes | None = None,
-) -> AsyncIterator[Stream]:
-    entries = [
-        gnmi_pb2.Subscription(
-            path=to_proto(parse_elems(path)),
-            mode=mode,
-            sample_interval=int(interval_s * NS_PER_S),
-        )
-        for path in paths
-    ]
-    wanted = gnmi_pb2.SubscriptionList(
-        prefix=gnmi_pb2.Path(target=target),
-        subscription=entries,
-        encoding=encoding,
-    )
-    channel = (
-        grpc.aio.insecure_channel(address)
-        if root is None
-        else grpc.aio.secure_channel(address, grpc.ssl_channel_credentials(root))
-    )
-    async with channel:
-        call = channel.stream_stream(
-            "/gnmi.gNMI/Subscribe",
-            request_serializer=gnmi_pb2.SubscribeRequest.SerializeToString,
-            response_deserializer=gnmi_pb2.SubscribeResponse.FromString,
-        )(metadata=metadata)
-        await call.write(gnmi_pb2.SubscribeRequest(subscribe=wanted))
-        yield Stream(call)
-        call.cancel()
-
-
-def json_of(notification: gnmi_pb2.Notification) -> dict[str, dict[str, str]]:
-    found: dict[str, dict[str, str]] = json.loads(notification.update[0].val.json_ietf_val)
-    return found
 
 
 async def test_a_sampled_counter_follows_the_plant_and_its_clock(switches: Switches) -> None:
