@@ -12,6 +12,10 @@ VALUE_CHARS_MAX = 255
 # nested repetition is what makes a backtracking engine exponential: (a+)+, (a*b?){9}
 _NESTED = re.compile(r"[*+}]\)\s*[*+{]|[*+?}]\s*\)[*+{]|\|.*\)[*+{]")
 
+# each one multiplies the work by the length of the value: three over 255 characters are some milliseconds
+_REPETITION = re.compile(r"(?<!\\)[*+{]")
+REPETITIONS_MAX = 3
+
 
 class Matcher(BaseModel):
     """One condition on one label; a label that is absent counts as empty. A pattern must match the whole value."""
@@ -26,6 +30,8 @@ class Matcher(BaseModel):
         if self.op in ("=~", "!~"):
             if _NESTED.search(self.value):
                 raise ValueError(f"pattern {self.value!r}: repetition inside a repetition is not accepted")
+            if len(_REPETITION.findall(self.value)) > REPETITIONS_MAX:
+                raise ValueError(f"pattern {self.value!r}: at most {REPETITIONS_MAX} repetitions")
             try:
                 _compiled(self.value)
             except re.error as error:
