@@ -32,7 +32,7 @@ async def practise(fault: str, data_dir: Path) -> None:
     except BaseException:
         await simulator.stop()
         raise
-    await run_tree(config_file, first=[simulator])
+    await run_tree(config_file, running=[simulator])
 
 
 def _empty(data_dir: Path) -> None:

@@ -48,7 +48,12 @@ class Settings(BaseSettings):
     """The whole file. Environment variables like ``FABRICSCOPE__API__PORT=9100`` go over it."""
 
     model_config = SettingsConfigDict(
-        frozen=True, extra="forbid", env_prefix=ENVIRONMENT_PREFIX, env_nested_delimiter="__", populate_by_name=True
+        frozen=True,
+        extra="forbid",
+        env_prefix=ENVIRONMENT_PREFIX,
+        env_prefix_target="all",  # also for the key that has an alias
+        env_nested_delimiter="__",
+        populate_by_name=True,
     )
 
     general: GlobalConfig = Field(GlobalConfig(), alias="global")

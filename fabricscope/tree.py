@@ -19,19 +19,19 @@ from telemetry.facts import decode_fact
 from telemetry.incidents import Incident, IncidentState
 
 
-async def run_tree(config_file: Path, first: Sequence[Child] = ()) -> None:
-    """Until Ctrl-C or SIGTERM. first: children to start before the stages (the simulator)."""
+async def run_tree(config_file: Path, running: Sequence[Child] = ()) -> None:
+    """Until Ctrl-C or SIGTERM. running: children that were started before, to stop with the stages."""
     settings = load_settings(config_file)
     console = Console()
     stopping = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stopping.set)
-    children = [*first, *stage_children(config_file, settings)]
+    stages = stage_children(config_file, settings)
     bus = open_bus(settings.bus)
     try:
-        for child in children:
-            await child.start()
+        for stage in stages:
+            await stage.start()
         await bus.start()
         console.print(
             f"NOC page and API: [bold]http://{settings.api.host}:{settings.api.port}[/]   (Ctrl-C stops everything)"
@@ -43,7 +43,7 @@ async def run_tree(config_file: Path, first: Sequence[Child] = ()) -> None:
             await watching
     finally:
         console.print("Stopping…")
-        await asyncio.gather(*(child.stop() for child in children))
+        await asyncio.gather(*(child.stop() for child in (*stages, *running)))
         await bus.stop()
         console.print("Stopped.")
 

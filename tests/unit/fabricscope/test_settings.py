@@ -1,0 +1,114 @@
+"""Settings: one file, the environment over it, and errors that name their place."""
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from fabricscope.marked_yaml import load_marked
+from fabricscope.settings import load_settings
+from telemetry.errors import ConfigError
+
+GOOD = """\
+global:
+  cluster: pod1
+  data_dir: /var/lib/fabricscope
+scrape_configs:
+  - job_name: dcgm
+    source: dcgm
+    scrape_interval: 15s
+    static_configs:
+      - targets: [127.0.0.1:9400]
+        labels: {device: node1}
+remote_write:
+  - url: http://127.0.0.1:9090/api/v1/write
+alerting:
+  receivers:
+    - {name: oncall, type: alertmanager, url: "http://127.0.0.1:9093"}
+"""
+
+
+def write(folder: Path, text: str) -> Path:
+    path = folder / "fabricscope.yaml"
+    path.write_text(text)
+    return path
+
+
+def test_what_is_said_once_reaches_every_section(tmp_path):
+    settings = load_settings(write(tmp_path, GOOD))
+    data = Path("/var/lib/fabricscope")
+    assert settings.bus.embedded.path == data / "bus.sqlite"
+    assert settings.analytics.state_dir == data / "analytics"
+    assert settings.alerting.folder == data / "alerts"
+    assert settings.alerting.cluster == "pod1"
+    assert settings.remote_write[0].external_labels == {"cluster": "pod1"}
+    assert settings.remote_write[0].folder == data / "remote_write"
+    assert settings.ingest.scrape_configs[0].scrape_interval == 15.0
+
+
+def test_a_section_may_differ(tmp_path):
+    settings = load_settings(write(tmp_path, GOOD + "bus: {embedded: {path: /dev/shm/bus.sqlite}}\n"))
+    assert settings.bus.embedded.path == Path("/dev/shm/bus.sqlite")
+
+
+def test_the_environment_goes_over_the_file(tmp_path, monkeypatch):
+    monkeypatch.setenv("FABRICSCOPE__API__PORT", "1234")
+    monkeypatch.setenv("FABRICSCOPE__GLOBAL__CLUSTER", "pod9")
+    settings = load_settings(write(tmp_path, GOOD + "api: {port: 99}\n"))
+    assert settings.api.port == 1234
+    assert settings.alerting.cluster == "pod9"
+
+
+def test_no_file_is_all_defaults():
+    assert load_settings(None).general.cluster == "cluster"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("api:\n  prot: 1\n", "fabricscope.yaml:2:3: api.prot: unknown key"),
+        ("nonsense: 1\n", "fabricscope.yaml:1:1: nonsense: unknown key"),
+        ("global:\n  clutser: a\n", "fabricscope.yaml:2:3: global.clutser: unknown key"),
+        (
+            "scrape_configs:\n  - job_name: a\n    interval: 5s\n",
+            "fabricscope.yaml:3:5: scrape_configs.0.interval: unknown key",
+        ),
+        ("api:\n  port: high\n", "fabricscope.yaml:2:3: api.port: Input should be a valid integer"),
+        ("api: [\n", "fabricscope.yaml:2:1:"),
+        ("api: &a {port: 1}\nbus: *a\n", "fabricscope.yaml:2:6: aliases are not accepted"),
+        ("api: {port: 1}\napi: {port: 2}\n", "fabricscope.yaml:2:1: api stands here for the second time"),
+        ("- a\n", "fabricscope.yaml:1:1: expected keys with values"),
+        ("bus: 5\n", "bus: expected keys with values, found 5"),
+    ],
+)
+def test_errors_name_file_line_and_column(tmp_path, text, message):
+    with pytest.raises(ConfigError) as caught:
+        load_settings(write(tmp_path, text))
+    assert message in str(caught.value)
+
+
+def test_an_error_in_the_environment_names_the_variable(tmp_path, monkeypatch):
+    monkeypatch.setenv("FABRICSCOPE__API__PORT", "high")
+    with pytest.raises(ConfigError, match="environment FABRICSCOPE__API__PORT"):
+        load_settings(write(tmp_path, GOOD))
+
+
+@pytest.mark.parametrize("text", ["a: " + "[" * 60 + "]" * 60, "a: '" + "x" * 1_100_000 + "'"])
+def test_too_deep_or_too_large_is_refused(tmp_path, text):
+    with pytest.raises(ConfigError):
+        load_marked(write(tmp_path, text))
+
+
+def test_a_missing_file_is_a_clear_error(tmp_path):
+    with pytest.raises(ConfigError, match=r"nowhere\.yaml: cannot be read"):
+        load_settings(tmp_path / "nowhere.yaml")
+
+
+def test_the_printed_sample_is_a_valid_file(tmp_path, capsys):
+    from fabricscope.commands.config import print_config
+
+    print_config()
+    printed = capsys.readouterr().out
+    assert "# Address to listen on." in printed
+    assert yaml.safe_load(printed)["api"]["port"] == 9099
+    load_settings(write(tmp_path, printed))
