@@ -41,7 +41,8 @@ class Counts:
 
     def drop(self, reason: DropReason, samples: int) -> None:
         if samples:
-            self.dropped[reason] = self.dropped.get(reason, 0) + samples
+            # As plain text: JSON keys, here and in snapshots, are no enumerations.
+            self.dropped[reason.value] = self.dropped.get(reason.value, 0) + samples
 
 
 class Intake:

@@ -101,6 +101,7 @@ class Registry:
         self._tables: dict[bytes, NDArray[np.int64]] = {}
         self._numbers: dict[tuple[int, str], int] = {}
         self._refs: dict[int, ObjectRef] = {}
+        self._device_numbers: tuple[tuple[int, int], NDArray[np.int64]] = ((-1, -1), np.zeros(0, np.int64))
 
     def __len__(self) -> int:
         return self.columns.size
@@ -153,6 +154,14 @@ class Registry:
 
     def object_number(self, ref: ObjectRef) -> int:
         return self.objects.number(str(ref))
+
+    def device_numbers(self) -> NDArray[np.int64]:
+        """int64[targets]: object number of the device of each target."""
+        key = (self.version, len(self.devices))
+        if self._device_numbers[0] != key:
+            numbers = [self.object_number(objects.device(name)) for name in self.devices]
+            self._device_numbers = (key, np.array(numbers, np.int64))
+        return self._device_numbers[1]
 
     def select(self, metric: str, accept: Callable[[Mapping[str, str]], bool] | None = None) -> NDArray[np.int64]:
         """int64[k], ascending: the series of one metric whose non-identity labels ``accept`` takes."""

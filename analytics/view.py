@@ -1,7 +1,6 @@
 """What detectors see of one tick: the newest trustworthy value of every series, as columns."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -19,33 +18,59 @@ from telemetry.catalogue import Kind
 from telemetry.changes import Change
 from telemetry.topology import Topology
 
+FRESH = int(Trust.FRESH)
 Accept = Callable[[Mapping[str, str]], bool]
 
 
-@dataclass(frozen=True)
 class Column:
-    """The series of one metric (or some of them), k rows, in ascending series number.
+    """Some series at one tick, k rows; what is asked for is gathered once.
 
-    sids: int64[k]; objects: int64[k], registry's number of what each series is about.
+    sids: int64[k], series numbers. objects: int64[k], registry's number of what each series is about.
     values: float64[k], newest rate (per second) or gauge. times_ns: int64[k], its event time.
     fresh: bool[k], whether the value may be believed now; a detector leaves the others out.
+    score: float64[k], standard deviations from the own baseline. level: float64[k], the baseline's level.
+    Both are NaN where nothing is learned yet.
     """
 
-    sids: NDArray[np.int64]
-    objects: NDArray[np.int64]
-    targets: NDArray[np.int32]
-    values: NDArray[np.float64]
-    times_ns: NDArray[np.int64]
-    fresh: NDArray[np.bool_]
-    score: NDArray[np.float64]  # standard deviations from the own baseline; NaN: nothing learned yet
-    level: NDArray[np.float64]  # the baseline's level; NaN: nothing learned yet
+    def __init__(self, view: "View", sids: NDArray[np.int64]) -> None:
+        self._view, self.sids = view, sids
 
     def __len__(self) -> int:
         return self.sids.size
 
+    @cached_property
+    def objects(self) -> NDArray[np.int64]:
+        return np.asarray(self._view.registry.columns["object"][self.sids])
+
+    @cached_property
+    def targets(self) -> NDArray[np.int32]:
+        return np.asarray(self._view.registry.columns["target"][self.sids])
+
+    @cached_property
+    def values(self) -> NDArray[np.float64]:
+        return np.asarray(self._view.series["value"][self.sids])
+
+    @cached_property
+    def times_ns(self) -> NDArray[np.int64]:
+        return np.asarray(self._view.series["value_ns"][self.sids])
+
+    @cached_property
+    def fresh(self) -> NDArray[np.bool_]:
+        return np.asarray(self._view.trust[self.sids] == FRESH)
+
+    @cached_property
+    def score(self) -> NDArray[np.float64]:
+        return np.asarray(self._view.series["score"][self.sids])
+
+    @cached_property
+    def level(self) -> NDArray[np.float64]:
+        model = self._view.series["baseline"]
+        learned = model[self.sids, baseline.COUNT] >= baseline.WARMUP
+        return np.where(learned, model[self.sids, baseline.LEVEL], np.nan)
+
     def only(self, rows: NDArray[Any]) -> "Column":
         """Some rows, by mask or index."""
-        return Column(**{name: getattr(self, name)[rows] for name in self.__dataclass_fields__})
+        return Column(self._view, self.sids[rows])
 
 
 class Selections:
@@ -98,19 +123,11 @@ class View:
 
     def column(self, metric: str, accept: Accept | None = None) -> Column:
         """The series of a metric; ``accept`` chooses by labels such as direction and must be a named function."""
-        sids = self._selections.sids(metric, accept)
-        model = self.series["baseline"][sids]
-        learned = model[:, baseline.COUNT] >= baseline.WARMUP
-        return Column(
-            sids=sids,
-            objects=self.registry.columns["object"][sids],
-            targets=self.registry.columns["target"][sids],
-            values=self.series["value"][sids],
-            times_ns=self.series["value_ns"][sids],
-            fresh=self.trust[sids] == Trust.FRESH,
-            score=self.series["score"][sids],
-            level=np.where(learned, model[:, baseline.LEVEL], np.nan),
-        )
+        return Column(self, self._selections.sids(metric, accept))
+
+    def joined(self, columns: Sequence[Column]) -> Column:
+        """Columns of several metrics one below the other."""
+        return Column(self, np.concatenate([column.sids for column in columns]))
 
     def learn(
         self,
@@ -130,11 +147,6 @@ class View:
         if metric is None:
             return ""
         return f"{metric.unit}/s" if metric.kind is Kind.COUNTER else metric.unit
-
-
-def joined(columns: Sequence[Column]) -> Column:
-    """Columns of several metrics one below the other."""
-    return Column(**{name: np.concatenate([getattr(c, name) for c in columns]) for name in Column.__dataclass_fields__})
 
 
 def worst_of_each(objects: NDArray[np.int64], score: NDArray[np.float64]) -> NDArray[np.int64]:

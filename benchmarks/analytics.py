@@ -9,6 +9,8 @@ from numpy.typing import NDArray
 
 from analytics.config import EngineConfig
 from analytics.engine import Engine
+from analytics.statistics import baseline
+from analytics.worker import build_engine
 from telemetry.samples import Collection, SampleBatch
 from telemetry.series import SeriesTable, series_key
 
@@ -86,8 +88,8 @@ def batches(of: list[SeriesTable], rounds: int) -> list[list[SampleBatch]]:
 
 
 def engine_rate(targets: int = 400, rounds: int = 20) -> tuple[float, int]:
-    """Samples per CPU-second of observe and advance once the series are known, and how many series they were."""
-    engine = Engine(EngineConfig())
+    """Samples per CPU-second of observe and advance, correlation included, once the series are known, and how many series they were."""
+    engine = build_engine(EngineConfig())
     prepared = batches(tables(targets), rounds + 3)
     for one_round in prepared[:3]:
         _take(engine, one_round)
@@ -104,24 +106,41 @@ def _take(engine: Engine, one_round: list[SampleBatch]) -> None:
         engine.advance()
 
 
-def python_rate(samples: int = 300_000) -> float:
-    """The same baseline, alone, as a loop over samples: rate, level, spread and score of one counter a series."""
+def python_rate(samples: int = 300_000, series: int = 96_000) -> float:
+    """Rates and baselines as a loop over samples, and nothing else: what the compiled passes replace."""
     values = np.random.default_rng(1).normal(1e6, 1e4, samples).cumsum().tolist()
-    state: dict[int, list[float]] = {}
+    state = [_PythonBaseline() for _ in range(series)]
     began = time.process_time()
     for i, value in enumerate(values):
-        row = state.setdefault(i % 96_000, [value, 0.0, 1.0, 0.0])
-        rate = (value - row[0]) / 10.0
-        error = rate - row[1]
-        row[3] = error / math.sqrt(row[2]) if row[2] > 0 else 0.0
-        row[0], row[1], row[2] = value, row[1] + 0.01 * error, row[2] + 0.01 * (error * error - row[2])
+        state[i % series].take(10.0 * (i // series), value)
     return samples / (time.process_time() - began)
+
+
+class _PythonBaseline:
+    """Rate with reset, level and spread with clipping, of one series."""
+
+    __slots__ = ("at_s", "count", "level", "raw", "spread")
+
+    def __init__(self) -> None:
+        self.at_s, self.raw, self.level, self.spread, self.count = -1.0, 0.0, 0.0, 0.0, 0
+
+    def take(self, at_s: float, value: float) -> float | None:
+        """The score of one sample, None where there is none."""
+        span_s, step = at_s - self.at_s, value - self.raw
+        self.at_s, self.raw = at_s, value
+        if not math.isfinite(value) or span_s <= 0 or step < 0:
+            return None
+        error = step / span_s - self.level
+        floor = max(self.spread, 0.01 * abs(self.level))
+        self.count += 1
+        clip = 3.0 * floor if self.count > 12 else abs(error)
+        self.level += 0.01 * min(max(error, -clip), clip)
+        self.spread += 0.01 * (min(abs(error), clip) - self.spread)
+        return error / (1.2533 * floor) if floor > 0 and self.count > 12 else None
 
 
 def baseline_rate(series: int = 100_000, rounds: int = 50) -> float:
     """Values per CPU-second of the baseline pass alone, in random order of series."""
-    from analytics.statistics import baseline
-
     rng = np.random.default_rng(1)
     sids: NDArray[np.int64] = rng.permutation(series)
     state, score, newest = np.zeros((series, baseline.WIDTH)), np.empty(series), np.empty(series)

@@ -82,8 +82,9 @@ def verdicts_of(
     """One verdict an object from the fresh rows of a column: the worst series speaks for it. score >= 1 breaches."""
     fresh = np.flatnonzero(column.fresh & ~np.isnan(score))
     rows = fresh[worst_of_each(column.objects[fresh], score[fresh])]
-    shown = column.values if values is None else values
-    normal = column.level if normals is None else normals
-    evidence = Evidence(column.sids[rows], shown[rows], normal[rows], unit=unit)
+    worst = column.only(rows)
+    shown = worst.values if values is None else values[rows]
+    normal = worst.level if normals is None else normals[rows]
+    evidence = Evidence(worst.sids, shown, normal, unit=unit)
     breached = score[rows] >= 1.0
-    return Verdicts(column.objects[rows], column.times_ns[rows], breached, score[rows], (evidence,), confidence)
+    return Verdicts(worst.objects, worst.times_ns, breached, score[rows], (evidence,), confidence)

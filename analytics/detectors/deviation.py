@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from analytics.detectors.base import Verdicts, verdicts_of
-from analytics.view import View, joined
+from analytics.view import View
 from telemetry.findings import FindingKind
 
 _SIGMAS = 10.0
@@ -35,5 +35,5 @@ class Deviation:
     def judge(self, view: View) -> list[Verdicts]:
         columns = [view.column(metric) for metric in _LEAST]
         least = np.concatenate([c.values / limit for c, limit in zip(columns, _LEAST.values(), strict=True)])
-        column = joined(columns)
+        column = view.joined(columns)
         return [verdicts_of(column, np.minimum(column.score / _SIGMAS, least), confidence=0.3)]

@@ -9,7 +9,6 @@ from analytics.detectors.base import Evidence, Verdicts, verdicts_of
 from analytics.rates import NEVER
 from analytics.view import View, worst_of_each
 from telemetry.findings import FindingKind
-from telemetry.objects import device
 from telemetry.series import series_key
 
 _RECENT_INTERVALS = 1.5
@@ -34,7 +33,7 @@ class DeviceRebooted:
 
     def _resets(self, view: View, since_ns: int) -> Verdicts:
         registry, targets = view.registry, view.targets
-        objects = np.array([registry.object_number(device(name)) for name in registry.devices], np.int64)
+        objects = registry.device_numbers()
         score = np.where(targets["reset_ns"] >= since_ns, 1.0, 0.0)
         heard = np.flatnonzero(targets["seen_ns"] != NEVER)
         rows = heard[worst_of_each(objects[heard], score[heard])]

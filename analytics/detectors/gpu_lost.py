@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from analytics.detectors.base import Evidence, Verdicts
-from analytics.view import View, joined, worst_of_each
+from analytics.view import View, worst_of_each
 from telemetry.findings import FindingKind
 
 _MISSED_INTERVALS = 1.5
@@ -24,7 +24,7 @@ class GpuLost:
     clear_intervals: float = 1.0
 
     def judge(self, view: View) -> list[Verdicts]:
-        column = joined([view.column(metric) for metric in self.metrics])
+        column = view.joined([view.column(metric) for metric in self.metrics])
         seen_ns = view.registry.columns["seen_ns"][column.sids]
         rows = worst_of_each(column.objects, seen_ns.astype(np.float64))  # the series that was seen last
         column, seen_ns = column.only(rows), seen_ns[rows]

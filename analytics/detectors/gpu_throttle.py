@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from analytics.detectors.base import Verdicts, verdicts_of
-from analytics.view import View, joined
+from analytics.view import View
 from telemetry.findings import FindingKind
 
 _REASONS = frozenset({"thermal", "sw_thermal", "hw_thermal", "hw_slowdown", "hw_power_brake", "reliability"})
@@ -31,4 +31,4 @@ class GpuThrottle:
     def judge(self, view: View) -> list[Verdicts]:
         columns = [view.column(metric, held_down) for metric in self.metrics]
         score = np.concatenate([columns[0].values / _SHARE_MAX, columns[1].values])
-        return [verdicts_of(joined(columns), score)]
+        return [verdicts_of(view.joined(columns), score)]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from analytics.detectors.base import Verdicts, verdicts_of
-from analytics.view import View, joined
+from analytics.view import View
 from telemetry.findings import FindingKind
 
 # RS(544,514) "KP4" FEC (IEEE 802.3 clauses 91 and 119) holds a post-FEC bit error ratio of 1e-15 up to 2.4e-4 before
@@ -46,5 +46,5 @@ class LinkErrors:
         columns = [view.column(metric) for metric in _LIMITS]
         scores = [column.values / limit for column, limit in zip(columns, _LIMITS.values(), strict=True)]
         ratio = view.column("fabric_port_bit_error_ratio", before_fec)
-        errors = joined([*columns, ratio])
+        errors = view.joined([*columns, ratio])
         return [verdicts_of(errors, np.concatenate([*scores, ratio.values / PRE_FEC_BER_MAX]))]

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from analytics.detectors.base import Verdicts, verdicts_of
-from analytics.view import Accept, View, joined
+from analytics.view import Accept, View
 from telemetry.findings import FindingKind
 
 _PER_SECOND = 100.0  # drops a second that double the score: one go-back-N recovery a collective
@@ -33,6 +33,6 @@ class LosslessDrops:
         self._accept.append(lossless)
 
     def judge(self, view: View) -> list[Verdicts]:
-        drops = joined([view.column(metric, self._accept[0]) for metric in self.metrics])
+        drops = view.joined([view.column(metric, self._accept[0]) for metric in self.metrics])
         score = np.where(drops.values > 0, 1.0 + drops.values / _PER_SECOND, 0.0)
         return [verdicts_of(drops, score, normals=np.zeros(len(drops)))]

@@ -9,7 +9,6 @@ from analytics.detectors.base import Evidence, Verdicts
 from analytics.rates import NEVER
 from analytics.view import View, worst_of_each
 from telemetry.findings import FindingKind
-from telemetry.objects import device
 from telemetry.series import series_key
 
 
@@ -26,7 +25,7 @@ class TargetFrozen:
 
     def judge(self, view: View) -> list[Verdicts]:
         registry, targets = view.registry, view.targets
-        objects = np.array([registry.object_number(device(name)) for name in registry.devices], np.int64)
+        objects = registry.device_numbers()
         heard = targets["moved_ns"] != NEVER
         frozen = targets["frozen"] & heard
         still_ns = np.where(heard, targets["seen_ns"] - targets["moved_ns"], 0)

@@ -9,9 +9,8 @@ from numpy.typing import NDArray
 from analytics.detectors.base import Evidence, Verdicts
 from analytics.rates import NEVER
 from analytics.trust import STALE_INTERVALS
-from analytics.view import View
+from analytics.view import View, worst_of_each
 from telemetry.findings import FindingKind
-from telemetry.objects import device
 from telemetry.series import series_key
 
 _FAILED_MAX = 2  # collections in a row: one may be a lost packet
@@ -30,17 +29,15 @@ class TargetSilent:
     clear_intervals: float = 0.0
 
     def judge(self, view: View) -> list[Verdicts]:
-        score = _score(view)
-        devices: dict[str, list[int]] = {}
-        for target, name in enumerate(view.registry.devices):
-            devices.setdefault(name, []).append(target)
-        worst = [max(members, key=lambda t: (score[t], -t)) for members in devices.values()]
-        sure = np.array([0.95 if all(score[t] >= 1.0 for t in m) else _PARTLY for m in devices.values()], np.float64)
-        objects = np.array([view.registry.object_number(device(name)) for name in devices], np.int64)
-        rows = np.array(worst, np.int64)
+        score, devices = _score(view), view.registry.device_numbers()
+        rows = worst_of_each(devices, score)
+        objects = devices[rows]  # ascending, each once
+        at = np.searchsorted(objects, devices)
+        answering = np.bincount(at, weights=score < 1.0, minlength=rows.size)
+        sure = np.where(answering > 0, _PARTLY, 0.95)
 
         def up(row: int) -> str:
-            target = worst[row]
+            target = int(rows[row])
             labels = {"device": view.registry.devices[target], "target": view.registry.targets.names[target]}
             return series_key("up", labels)
 

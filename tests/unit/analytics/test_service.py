@@ -164,6 +164,18 @@ async def test_a_corrupt_record_goes_aside_and_the_rest_goes_on(tmp_path: Path) 
         assert report.details["records_corrupt"] == 3
 
 
+async def test_drops_survive_a_restart_and_reach_the_ledger(tmp_path: Path) -> None:
+    async with running_bus(tmp_path) as bus:
+        await publish(bus, [*BATCHES[40:], BATCHES[0]])
+        for _ in range(2):
+            async with running_service(tmp_path, bus):
+                await until(all_seen(bus, sum(map(len, BATCHES[40:])) + len(BATCHES[0])))
+        report = await newest_report(bus)
+        assert report is not None
+        assert report.dropped == {"late": len(BATCHES[0])}
+        assert report.balance == 0
+
+
 async def test_a_damaged_snapshot_starts_the_state_anew(tmp_path: Path) -> None:
     (tmp_path / "state").mkdir()
     (tmp_path / "state" / "analytics.snapshot").write_bytes(b"FSS1 and then nothing good")
