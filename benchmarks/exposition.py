@@ -1,0 +1,199 @@
+"""What a page costs: parsing against prometheus_client on the same bytes, and a whole collection over loopback.
+
+The pages are real: a node_exporter's, a Lustre server's, and a GPU node's whose metrics are repeated under the names
+of the exporter's default list (the recorded scrape shows four of them).
+"""
+
+import asyncio
+import gzip
+import json
+import multiprocessing
+import re
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from multiprocessing.queues import Queue
+from pathlib import Path
+from typing import Any
+
+from prometheus_client.parser import text_string_to_metric_families
+
+from ingest.collectors.exposition.collector import ExpositionCollector
+from ingest.collectors.exposition.config import ScrapeConfig
+from ingest.collectors.exposition.mapping import Mapper
+from ingest.collectors.exposition.page import PageReader
+from ingest.discovery import TargetGroup, resolve
+from ingest.ledger import Ledger
+from telemetry.catalogue import origins_of, sources
+from telemetry.codec import encode_batch
+
+SAMPLES = Path(__file__).parents[2] / "shared" / "samples"
+_NOW_NS = 1_760_000_000 * 10**9
+_ROUND_S, _ROUNDS = 0.3, 5
+_GPU_NAMES = """DEV_SM_CLOCK DEV_MEM_CLOCK DEV_MEMORY_TEMP DEV_GPU_TEMP DEV_POWER_USAGE DEV_TOTAL_ENERGY_CONSUMPTION
+    DEV_PCIE_REPLAY_COUNTER DEV_GPU_UTIL DEV_MEM_COPY_UTIL DEV_ENC_UTIL DEV_DEC_UTIL DEV_XID_ERRORS DEV_FB_FREE
+    DEV_FB_USED DEV_FB_RESERVED DEV_UNCORRECTABLE_REMAPPED_ROWS DEV_CORRECTABLE_REMAPPED_ROWS DEV_ROW_REMAP_FAILURE
+    DEV_NVLINK_BANDWIDTH_TOTAL DEV_VGPU_LICENSE_STATUS PROF_GR_ENGINE_ACTIVE PROF_PIPE_TENSOR_ACTIVE PROF_DRAM_ACTIVE
+    PROF_PCIE_TX_BYTES PROF_PCIE_RX_BYTES PROF_SM_ACTIVE PROF_SM_OCCUPANCY PROF_NVLINK_TX_BYTES PROF_NVLINK_RX_BYTES
+    DEV_ECC_SBE_VOL_TOTAL"""
+
+
+def gpu_page() -> bytes:
+    """240 samples of eight GPUs."""
+    scrape = (SAMPLES / "dcgm" / "exposition" / "h100_8gpu_k8s_driver580.prom").read_text()
+    gpus = re.findall(r"^DCGM_FI_DEV_GPU_TEMP(\{.*\}) ", scrape, re.MULTILINE)
+    lines: list[str] = []
+    for place, name in enumerate(f"DCGM_FI_{name}" for name in _GPU_NAMES.split()):
+        lines += [f"# HELP {name} As the exporter describes it (in its own unit).", f"# TYPE {name} gauge"]
+        for number, labels in enumerate(gpus):
+            value = (
+                0.001 * (17 * place + number) if "PROF" in name and "BYTES" not in name else 10**place % 10**9 + number
+            )
+            lines.append(f"{name}{labels} {value:.6f}" if isinstance(value, float) else f"{name}{labels} {value}")
+    return ("\n".join(lines) + "\n").encode()
+
+
+def pages() -> dict[str, tuple[str, bytes]]:
+    """Name to source and page."""
+    return {
+        "gpu": ("dcgm", gpu_page()),
+        "node": ("node_exporter", (SAMPLES / "node_exporter" / "e2e_selected_families.prom").read_bytes()),
+        "lustre": ("lustre", (SAMPLES / "storage" / "lustrefs_exporter_lnet.prom").read_bytes()),
+    }
+
+
+def changed(page: bytes) -> bytes:
+    """The same page a moment later: the last digit of every value that ends in one is another."""
+    return re.sub(rb"^([^#].*)([1-8])$", lambda m: b"%b%d" % (m[1], int(m[2]) + 1), page, flags=re.MULTILINE)
+
+
+def parsing() -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = []
+    for name, (source, page) in pages().items():
+        lines = sum(1 for line in page.splitlines() if line and not line.startswith(b"#"))
+        two = (page, changed(page))
+        reference = _per_s(lambda page=page: list(text_string_to_metric_families(page.decode())), lines)  # type: ignore[misc]
+        known = _reader(source)
+        known.read(page, _NOW_NS)
+        assert all(known.read_known(one, _NOW_NS) is not None for one in two), "the layout is not known"
+        warm = _per_s(lambda: [known.read_known(one, _NOW_NS) for one in two], 2 * lines)  # noqa: B023
+        plain = _reader(source, compiled=False)
+        plain.read(page, _NOW_NS)
+        plain_warm = _per_s(lambda: [plain.read_known(one, _NOW_NS) for one in two], 2 * lines)  # noqa: B023
+        moved = (page + b"x_1 1\n", page + b"x_2 1\n")
+        slow = _per_s(lambda: [known.read(one, _NOW_NS) for one in moved], 2 * lines)  # noqa: B023
+        cold = _per_s(lambda: _reader(source).read(page, _NOW_NS), lines)  # noqa: B023
+        for what, rate in (
+            ("known layout", warm),
+            ("known layout without numba", plain_warm),
+            ("known series in another layout", slow),
+            ("first page of a target", cold),
+        ):
+            rows.append(_row(f"exposition {name} page, {what}", rate, "samples/CPU-s", reference))
+    return rows
+
+
+def collecting() -> list[dict[str, Any]]:
+    """Client CPU of a whole collection: request, answer, limits, samples, ledger; and with the record for the bus."""
+    rows: list[dict[str, Any]] = []
+    for name, (source, page) in pages().items():
+        for compressed in (False, True):
+            collected, with_record, size = asyncio.run(_collect(source, page, compressed))
+            what = f"exposition {name} page over loopback{', gzip' if compressed else ''}"
+            rows.append(_row(f"{what}, collected", collected * 1e6, "CPU-us", None))
+            rows.append(_row(f"{what}, collected and encoded", with_record * 1e6, "CPU-us", None))
+        rows.append(_row(f"exposition {name} page, record with its table", size, "bytes/sample", None))
+    return rows
+
+
+async def _collect(source: str, page: bytes, compressed: bool) -> tuple[float, float, float]:
+    """CPU seconds a collection without and with encoding, and bytes a sample."""
+    context = multiprocessing.get_context("spawn")
+    port: Queue[int] = context.Queue()
+    server = context.Process(target=_serve, args=(page, compressed, port), daemon=True)
+    server.start()
+    workers = ThreadPoolExecutor(1)
+    try:
+        address = f"127.0.0.1:{await asyncio.to_thread(port.get)}"
+        job = ScrapeConfig(job_name="bench", source=source, enable_compression=compressed)
+        (target,) = resolve(job, [TargetGroup(targets=(address,), labels={"device": "node1"})])
+        collector = ExpositionCollector(job, target, Ledger(0), 0, workers)
+        batch = await collector.collect(_NOW_NS)
+        assert batch.collection.up, batch.collection.down
+        size = len(encode_batch(batch)[0]) / len(batch)
+        costs = []
+        for encode in (False, True):
+            best = float("inf")
+            for _ in range(_ROUNDS):
+                count, began = 0, time.process_time()
+                while time.process_time() - began < _ROUND_S:
+                    batch = await collector.collect(_NOW_NS)
+                    if encode:
+                        encode_batch(batch)
+                    count += 1
+                best = min(best, (time.process_time() - began) / count)
+            costs.append(best)
+        await collector.stop()
+        return costs[0], costs[1], size
+    finally:
+        server.kill()
+        server.join()
+        workers.shutdown()
+
+
+def _serve(page: bytes, compressed: bool, port: "Queue[int]") -> None:
+    bodies = [gzip.compress(one, 6) if compressed else one for one in (page, changed(page))]
+    encoding = b"Content-Encoding: gzip\r\n" if compressed else b""
+    answers = [b"HTTP/1.1 200 OK\r\n%bContent-Length: %d\r\n\r\n%b" % (encoding, len(body), body) for body in bodies]
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        count = 0
+        while await reader.readuntil(b"\r\n\r\n"):
+            count += 1
+            writer.write(answers[count % 2])
+
+    async def main() -> None:
+        server = await asyncio.start_server(serve, "127.0.0.1", 0)
+        port.put(server.sockets[0].getsockname()[1])
+        await server.serve_forever()
+
+    asyncio.run(main())
+
+
+def _reader(source: str, **options: bool) -> PageReader:
+    found = sources()[source]
+    mapper = Mapper(found, {"device": "node1"}, origins_of(source))
+    return PageReader("bench/a:1", "node1", mapper, sentinels=found.sentinels, **options)
+
+
+def _per_s(work: Callable[[], object], amount: int) -> float:
+    """The best of some rounds, of this process's CPU time."""
+    work()
+    best = 0.0
+    for _ in range(_ROUNDS):
+        count, began = 0, time.process_time()
+        while time.process_time() - began < _ROUND_S:
+            work()
+            count += 1
+        best = max(best, count * amount / (time.process_time() - began))
+    return best
+
+
+def _row(name: str, value: float, unit: str, reference: float | None) -> dict[str, Any]:
+    ratio = None if reference is None else round(value / reference, 2)
+    return {
+        "name": name,
+        "value": round(value, 2),
+        "unit": unit,
+        "reference": reference and round(reference),
+        "ratio": ratio,
+    }
+
+
+def run() -> list[dict[str, Any]]:
+    return [*parsing(), *collecting()]
+
+
+if __name__ == "__main__":
+    for line in run():
+        print(json.dumps(line))
