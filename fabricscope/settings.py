@@ -1,18 +1,19 @@
 """All settings of the program, composed from the components' own: one YAML file, then the environment over it."""
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from ingest.config import IngestConfig
+import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
-from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 from alerts.config import AlertingConfig
 from analytics.config import AnalyticsConfig
 from export.remote_write.config import RemoteWriteConfig
 from fabricscope.api.config import ApiConfig
 from fabricscope.marked_yaml import Marks, load_marked, locate
+from ingest.config import IngestConfig
 from recordings.config import RecordingConfig
 from telemetry.bus.config import BusConfig
 from telemetry.errors import ConfigError
@@ -44,17 +45,10 @@ class GlobalConfig(BaseModel):
     metrics_ports: MetricsPorts = MetricsPorts()
 
 
-class Settings(BaseSettings):
+class Settings(BaseModel):
     """The whole file. Environment variables like ``FABRICSCOPE__API__PORT=9100`` go over it."""
 
-    model_config = SettingsConfigDict(
-        frozen=True,
-        extra="forbid",
-        env_prefix=ENVIRONMENT_PREFIX,
-        env_prefix_target="all",  # also for the key that has an alias
-        env_nested_delimiter="__",
-        populate_by_name=True,
-    )
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
     general: GlobalConfig = Field(GlobalConfig(), alias="global")
     bus: BusConfig = BusConfig()
@@ -79,17 +73,6 @@ class Settings(BaseSettings):
             f"receivers: {', '.join(receiver.name for receiver in self.alerting.receivers) or 'none'}",
             f"remote write: {', '.join(str(target.url) for target in self.remote_write) or 'nowhere'}",
         ]
-
-    @classmethod
-    def settings_customise_sources(
-        cls,
-        settings_cls: type[BaseSettings],
-        init_settings: PydanticBaseSettingsSource,
-        env_settings: PydanticBaseSettingsSource,
-        dotenv_settings: PydanticBaseSettingsSource,
-        file_secret_settings: PydanticBaseSettingsSource,
-    ) -> tuple[PydanticBaseSettingsSource, ...]:
-        return env_settings, init_settings
 
 
 def share(document: dict[str, Any]) -> dict[str, Any]:
@@ -117,6 +100,24 @@ def share(document: dict[str, Any]) -> dict[str, Any]:
     return document
 
 
+def with_environment(document: dict[str, Any], environment: Mapping[str, str]) -> dict[str, Any]:
+    """The document with ``FABRICSCOPE__SECTION__KEY`` over it; values are read as YAML, so that lists are possible."""
+    for variable in sorted(environment):
+        if not variable.startswith(ENVIRONMENT_PREFIX):
+            continue
+        *sections, key = variable.removeprefix(ENVIRONMENT_PREFIX).lower().split("__")
+        document = dict(document)
+        inside = document
+        for section in sections:
+            inside[section] = _section(inside, section)
+            inside = inside[section]
+        try:
+            inside[key] = yaml.load(environment[variable], yaml.CSafeLoader)
+        except yaml.YAMLError as error:
+            raise ConfigError(f"environment {variable}: not a YAML value") from error
+    return document
+
+
 def _section(document: dict[str, Any], key: str) -> dict[str, Any]:
     """A copy of a section; ConfigError when it is something else."""
     section = document.get(key, {})
@@ -136,7 +137,7 @@ def load_settings(path: Path | None) -> Settings:
     if path is not None:
         document, marks = load_marked(path)
     try:
-        return Settings(**document)
+        return Settings.model_validate(with_environment(document, os.environ))
     except ValidationError as error:
         raise ConfigError("\n".join(_describe(path, marks, problem) for problem in error.errors())) from error
 

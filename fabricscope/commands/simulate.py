@@ -51,6 +51,7 @@ def run(
             speed=speed,
             address_offset=address_offset,
             faults=tuple(fault or ()),
+            schedule_file=schedule,
             truth_file=truth,
         )
     except (ValidationError, ValueError) as error:
