@@ -88,7 +88,10 @@ def batches(of: list[SeriesTable], rounds: int) -> list[list[SampleBatch]]:
 
 
 def engine_rate(targets: int = 400, rounds: int = 20) -> tuple[float, int]:
-    """Samples per CPU-second of observe and advance, correlation included, once the series are known, and how many series they were."""
+    """Samples per CPU-second of observe and advance, correlation included, and how many series there were.
+
+    Counted once the series are known.
+    """
     engine = build_engine(EngineConfig())
     prepared = batches(tables(targets), rounds + 3)
     for one_round in prepared[:3]:

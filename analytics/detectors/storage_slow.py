@@ -1,4 +1,4 @@
-"""Slow storage target: operations take far longer than on its siblings, or than they used to take on itself."""
+"""Slow storage target: operations take far longer than on its siblings or than they used to, or hardly any finish."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,6 +16,9 @@ _TIMES_SIBLINGS = 3.0
 _TIMES_OWN = 5.0  # a checkpoint makes every target slower than usual, so the own past needs more
 _SECONDS_MIN = 0.02  # below that nobody waits for storage
 _OPERATIONS_PER_SECOND_MIN = 1.0
+# A target that hangs finishes nothing, so its times say nothing: a tenth of what busy siblings do is a collapse. Never
+# sure after one sample, since servers are read at different moments of a burst.
+_COLLAPSED_SHARE, _BUSY_OPERATIONS_PER_SECOND, _COLLAPSED_SCORE = 0.1, 10.0, 2.0
 _SIBLINGS_MIN = 3
 
 
@@ -35,29 +38,35 @@ class StorageSlow:
     clear_intervals: float = 3.0
 
     def judge(self, view: View) -> list[Verdicts]:
-        column, seconds = self._latency(view)
-        siblings = group_medians(_group(view, column), seconds)
-        alone = _group_sizes(_group(view, column)) < _SIBLINGS_MIN
-        own = _own_level(view, column, seconds)
-        score = np.where(
-            alone | np.isnan(siblings), seconds / (_TIMES_OWN * own), seconds / (_TIMES_SIBLINGS * siblings)
-        )
-        score = np.minimum(score, seconds / _SECONDS_MIN)
+        column, rate, usual_rate = self._operations(view)
+        seconds = np.where(rate >= _OPERATIONS_PER_SECOND_MIN, column.values / np.fmax(rate, 1e-9), np.nan)
+        groups = _group(view, column)
+        alone = _group_sizes(groups) < _SIBLINGS_MIN
+        siblings, own = group_medians(groups, seconds), _own_level(view, column, seconds)
+        normal = np.where(alone | np.isnan(siblings), _TIMES_OWN * own, _TIMES_SIBLINGS * siblings)
+        slow = np.minimum(seconds / normal, seconds / _SECONDS_MIN)
+        sibling_rate = group_medians(groups, rate)
+        collapsed = (rate < _COLLAPSED_SHARE * sibling_rate) & (sibling_rate >= _BUSY_OPERATIONS_PER_SECOND) & ~alone
+        collapsed &= usual_rate >= group_medians(groups, usual_rate) / 2
+        score = np.fmax(slow, np.where(collapsed, _COLLAPSED_SCORE, np.nan))
         rows = np.flatnonzero(~np.isnan(score))
         rows = rows[worst_of_each(column.objects[rows], score[rows])]
-        normal = np.where(alone | np.isnan(siblings), own, siblings)
-        evidence = Evidence(column.sids[rows], seconds[rows], normal[rows], unit="seconds an operation")
-        breached = score[rows] >= 1.0
-        return [Verdicts(column.objects[rows], column.times_ns[rows], breached, score[rows], (evidence,), 0.85)]
+        worst, breached = column.only(rows), score[rows] >= 1.0
+        evidence = (
+            Evidence(worst.sids, seconds[rows], np.where(alone, own, siblings)[rows], "seconds an operation"),
+            Evidence(worst.sids, rate[rows], sibling_rate[rows], "operations/s"),
+        )
+        return [Verdicts(worst.objects, worst.times_ns, breached, score[rows], evidence, 0.85)]
 
-    def _latency(self, view: View) -> tuple[Column, NDArray[np.float64]]:
-        """The sums' column, and seconds an operation: NaN where too few were done."""
+    def _operations(self, view: View) -> tuple[Column, NDArray[np.float64], NDArray[np.float64]]:
+        """The sums' column, operations a second and their usual number; NaN where nothing fresh is known."""
         sums, counts = (view.column(metric, of_server) for metric in self.metrics)
         at = lookup(_place(view, counts), _place(view, sums))
-        usable = (at >= 0) & sums.fresh
-        rate = np.where(usable, counts.values[at] if len(counts) else 0.0, 0.0)
-        enough = rate >= _OPERATIONS_PER_SECOND_MIN
-        return sums, np.where(enough, sums.values / np.where(enough, rate, 1.0), np.nan)
+        known = (at >= 0) & sums.fresh
+        nothing = np.full(len(sums), np.nan)
+        if not len(counts):
+            return sums, nothing, nothing
+        return sums, np.where(known, counts.values[at], np.nan), np.where(known, counts.level[at], np.nan)
 
 
 def _place(view: View, column: Column) -> NDArray[np.int64]:

@@ -1,0 +1,57 @@
+"""Slow storage targets: against siblings, against the own past, and hung."""
+
+from collections.abc import Callable
+
+import pytest
+
+from telemetry.findings import Finding, FindingKind
+from telemetry.series import series_key
+from tests.unit.analytics.small_cluster import judged
+
+SLOW = FindingKind.STORAGE_SLOW
+Latency = Callable[[int, int], tuple[float, float]]  # (target, collection) -> operations a second, seconds each
+
+
+def findings(targets: int, latency: Latency, collections: int = 30) -> list[Finding]:
+    keys = []
+    for target in range(targets):
+        labels = {"device": "oss1", "system": "lustre", "fs": "scratch", "side": "server", "op": "write"}
+        labels["target"] = f"OST{target:04x}"
+        keys.append(series_key("storage_operation_duration_seconds_sum", labels))
+        keys.append(series_key("storage_operation_duration_seconds_count", labels))
+    rows, row = [], [0.0] * len(keys)
+    for number in range(collections):
+        for target in range(targets):
+            rate, seconds = latency(target, number)
+            row[2 * target] += 10 * rate * seconds
+            row[2 * target + 1] += 10 * rate
+        rows.append(list(row))
+    return [found for found in judged(keys, rows, device="oss1") if isinstance(found, Finding) and found.kind is SLOW]
+
+
+@pytest.mark.parametrize(
+    ("targets", "latency"),
+    [
+        (4, lambda target, number: (100.0, 0.2 if target == 2 and number >= 28 else 0.003)),
+        (4, lambda target, number: (0.0 if target == 2 and number >= 27 else 100.0, 0.003)),
+        (1, lambda target, number: (100.0, 0.2 if number >= 28 else 0.003)),
+    ],
+    ids=["slower than its siblings", "hung", "slower than it was"],
+)
+def test_a_slow_target_is_found(targets: int, latency: Latency) -> None:
+    found = findings(targets, latency)
+    assert {str(each.object) for each in found} == {f"storage_target:scratch/OST000{2 if targets > 1 else 0}"}
+
+
+@pytest.mark.parametrize(
+    "latency",
+    [
+        lambda target, number: (500.0, 0.05) if number % 12 > 9 else (5.0, 0.003),
+        lambda target, number: (0.0, 0.0) if number > 20 else (100.0, 0.003),
+        lambda target, number: (100.0, 0.015 if target == 1 else 0.003),
+        lambda target, number: (0.1 if target == 3 else 100.0, 0.003),
+    ],
+    ids=["checkpoints that slow all", "rest", "slower, but nobody waits", "hardly used, as always"],
+)
+def test_what_is_normal_is_left_alone(latency: Latency) -> None:
+    assert findings(4, latency) == []
