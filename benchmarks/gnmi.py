@@ -74,6 +74,22 @@ def decode() -> list[dict[str, Any]]:
     return rows
 
 
+def sonic() -> list[dict[str, Any]]:
+    """Fields per CPU-second of a SONiC switch's queues: one JSON object of 64 ports, numbers as text."""
+    names = ("BYTES", "PACKETS", "DROPPED_BYTES", "DROPPED_PACKETS", "WRED_ECN_MARKED_BYTES", "WRED_ECN_MARKED_PACKETS")
+    queue = {f"SAI_QUEUE_STAT_{name}": str(10**12) for name in names}
+    body = {f"Ethernet{4 * port}:{n}": queue for port in range(64) for n in range(8)}
+    made = gnmi_pb2.SubscribeResponse()
+    made.update.timestamp = _NOW
+    made.update.prefix.target = "COUNTERS_DB"
+    made.update.update.add(path=parse_path("COUNTERS/Ethernet*/Queues")).val.json_ietf_val = json.dumps(body).encode()
+    message, fields = made.SerializeToString(), len(names) * len(body)
+    decoder = Decoder("bench", "leaf1", Naming(("sonic",)))
+    assert decoder.decode([message], _NOW).values.size == fields
+    rate = _best_per_s(lambda: decoder.decode([message], _NOW), fields)
+    return [_row("gnmi_decode_sonic_queues_json", rate, "", None)]
+
+
 def client() -> list[dict[str, Any]]:
     """Updates per CPU-second of the whole collector over loopback: gRPC, quotas, gathering, decoding, batches."""
     return [
@@ -182,7 +198,7 @@ def _serve(size: int, stop: Event, address: Any) -> None:
 
 
 def run() -> list[dict[str, Any]]:
-    return [*decode(), *client()]
+    return [*decode(), *sonic(), *client()]
 
 
 if __name__ == "__main__":

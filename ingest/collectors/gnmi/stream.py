@@ -51,6 +51,12 @@ class Stream:
         self.synced = asyncio.Event()
 
     async def run(self) -> None:
+        try:
+            await self._subscribe_always()
+        finally:
+            self._set(delivering=False, down=self.down)
+
+    async def _subscribe_always(self) -> None:
         failures = 0
         while True:
             reason, words = await self._attempt()
@@ -68,8 +74,10 @@ class Stream:
         self._verdict = None
         try:
             channel = await open_channel(self._config, self._target)
-        except (ConfigError, Unavailable) as error:
+        except ConfigError as error:
             return Down.TLS, str(error)
+        except Unavailable as error:
+            return Down.REFUSED, str(error)
         try:
             return await self._read(channel)
         except grpc.aio.AioRpcError as error:
