@@ -33,19 +33,25 @@ class Ledger:
     samples_in: int = 0
     samples_out: int = 0
     drops: Counter[DropReason] = field(default_factory=Counter)
+    _told: tuple[int, int, Counter[DropReason]] = field(default=(0, 0, Counter()), repr=False)
 
     def received(self, n: int) -> None:
         self.samples_in += n
-        SAMPLES.inc(n)
 
     def published(self, n: int) -> None:
         self.samples_out += n
-        PUBLISHED.inc(n)
 
     def dropped(self, reason: DropReason, n: int) -> None:
         """Also counts what was dropped: call ``received`` for it as well, once, where it came in."""
         if n:
             self.drops[reason] += n
+
+    def tell_metrics(self) -> None:
+        """Brings the process's metrics up to date; called every few seconds, not for every collection."""
+        told, self._told = self._told, (self.samples_in, self.samples_out, self.drops.copy())
+        SAMPLES.inc(self.samples_in - told[0])
+        PUBLISHED.inc(self.samples_out - told[1])
+        for reason, n in (self.drops - told[2]).items():
             DROPPED.labels(reason=reason).inc(n)
 
     def report(self, instance: str, at_ns: int, held: int, details: Mapping[str, float]) -> StageReport:

@@ -135,6 +135,7 @@ class IngestService:
             await self._publish_report()
 
     async def _publish_report(self) -> None:
+        self._ledger.tell_metrics()
         report = self.report()
         try:
             key = f"{STAGE}/{self._config.instance}".encode()

@@ -258,6 +258,7 @@ def bomb(bytes_inside: int) -> bytes:
         (say(b"<html>as text</html>"), Down.NOT_EXPOSITION),
         (say(b'{"error": "json"}', "Content-Type: application/json"), Down.NOT_EXPOSITION),
         (raw(b"SSH-2.0-OpenSSH_9.2\r\n\r\n\r\n"), Down.NOT_EXPOSITION),
+        (raw(b"HTTP/1.1 100 Continue\r\n\r\n" * 50_000), Down.NOT_EXPOSITION),
         (say(b'a{b="c} 1\n'), Down.BAD_FORMAT),
         (say(b'a{b="' + b"x" * 1_000_000 + b'"} 1\n'), Down.TOO_LARGE),
         (say(b'a{b="' + b'\\"' * 400_000 + b'"} 1\n'), Down.TOO_LARGE),

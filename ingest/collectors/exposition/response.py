@@ -11,6 +11,7 @@ from telemetry.samples import Down
 HEAD_BYTES_MAX = 64 * 1024
 _CHUNK_LINE_MAX = 4096
 _GZIP = 16 + 15  # zlib's window bits for the gzip format
+_INTERIM_MAX = 8
 _MEMBERS_MAX = 16  # servers send one; each further one copies what is left
 
 
@@ -42,7 +43,7 @@ class ResponseReader:
         self._raw_bytes_max, self._decoded_bytes_max = raw_bytes_max, decoded_bytes_max
         self._buffer = bytearray()
         self._step: Callable[[], bytes | None] = self._head
-        self._length = 0
+        self._length = self._interim = 0
         self._body = bytearray()
         self._gzip = False
         self._framed = True
@@ -55,8 +56,11 @@ class ResponseReader:
         self._received += len(data)
         if self._received > self._raw_bytes_max + HEAD_BYTES_MAX:
             raise self._too_large()
-        self._buffer += data
-        body = self._step()
+        if self._buffer or self._step != self._head:
+            self._buffer += data
+            body = self._step()
+        else:
+            body = self._first(data)
         return None if body is None else self._response(body)
 
     def finish(self) -> Response:
@@ -73,23 +77,44 @@ class ResponseReader:
             body = gunzip(body, self._decoded_bytes_max)
         return Response(self._content_type, body, self._framed)
 
+    def _first(self, data: bytes) -> bytes | None:
+        """What came first: most often it is the whole answer, whose body is then copied once and not three times."""
+        end = data.find(b"\r\n\r\n")
+        if end >= 0 and self._read_head(data[:end]) and self._step == self._counted:
+            if len(data) - end - 4 == self._length:
+                return data[end + 4 :]
+        elif end < 0:
+            end = -4
+        self._buffer += memoryview(data)[end + 4 :]
+        return self._step()
+
     def _head(self) -> bytes | None:
         end = self._buffer.find(b"\r\n\r\n")
         if end < 0:
             if len(self._buffer) > HEAD_BYTES_MAX:
                 raise FetchFailed(Down.TOO_LARGE, f"header of more than {HEAD_BYTES_MAX} bytes")
             return None
-        status, *lines = bytes(self._buffer[:end]).decode("latin-1").split("\r\n")
+        head = bytes(self._buffer[:end])
         del self._buffer[: end + 4]
+        self._read_head(head)
+        return self._step()
+
+    def _read_head(self, head: bytes) -> bool:
+        """Decides how the body is read; False for an interim answer, behind which the real one follows."""
+        status, *lines = head.decode("latin-1").split("\r\n")
         words = status.split(" ", 2)
         if not words[0].startswith("HTTP/1.") or len(words) < 2 or not words[1].isdigit():
             raise FetchFailed(Down.NOT_EXPOSITION, "expected an HTTP/1 answer")
         if words[1].startswith("1"):
-            return self._head()
+            self._interim += 1
+            if self._interim > _INTERIM_MAX:
+                raise FetchFailed(Down.NOT_EXPOSITION, f"more than {_INTERIM_MAX} interim answers")
+            return False
         headers = {name.strip().lower(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
         self._check_status(int(words[1]))
         self.closes = words[0] == "HTTP/1.0" or headers.get("connection", "").lower() == "close"
-        return self._frame(headers)
+        self._frame(headers)
+        return True
 
     def _check_status(self, status: int) -> None:
         if status == 200:
@@ -98,7 +123,7 @@ class ResponseReader:
         down = Down.REDIRECT if 300 <= status < 400 else reasons.get(status, Down.HTTP_STATUS)
         raise FetchFailed(down, f"status {status}")
 
-    def _frame(self, headers: dict[str, str]) -> bytes | None:
+    def _frame(self, headers: dict[str, str]) -> None:
         encoding = headers.get("content-encoding", "").lower()
         if encoding not in ("", "identity", "gzip", "x-gzip"):
             raise FetchFailed(Down.BAD_ENCODING, f"content encoding {encoding[:40]!r}: expected gzip or none")
@@ -119,7 +144,6 @@ class ResponseReader:
             if self._length > self._raw_bytes_max:
                 raise self._too_large()
             self._step = self._counted
-        return self._step()
 
     def _counted(self) -> bytes | None:
         have = len(self._buffer)
