@@ -167,13 +167,13 @@ class Engine:
     def _judge_still(self, tick: Tick, still: list[int]) -> list[int]:
         """Which of the still batches are no news: within a refresh period, or of a frozen target."""
         limit_ns = round(trust.REPEAT_INTERVALS * self.config.interval_ns)
-        within, suspects = [], {}
+        within, suspects, rests = [], {}, self.registry.rules.rests
         for batch in still:
             target = int(tick.targets[batch])
             sids = tick.sids[tick.starts[batch] : tick.starts[batch + 1]]
             if tick.collected_ns[batch] - self.targets["moved_ns"][target] <= limit_ns:
                 within.append(batch)
-            elif trust.always_moving(self.series["streak"][sids]):
+            elif trust.always_moving(self.series["streak"][sids[~rests[self.registry.columns["metric"][sids]]]]):
                 suspects[batch] = self.registry.devices[target]
         answering = [d for d, down in zip(self.registry.devices, self.targets["down_count"], strict=True) if not down]
         believed = trust.believed_frozen(list(suspects.values()), answering, self.topology)

@@ -72,6 +72,7 @@ class MetricRules:
     counter: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, bool))
     modulus: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
     refresh_ns: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
+    rests: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, bool))  # stands still when nobody works
 
     def extend(self, names: list[str]) -> None:
         """Rules of ``names[len(rules):]``. A metric that the catalogue lacks is taken by its suffix."""
@@ -82,6 +83,7 @@ class MetricRules:
             self.counter = np.append(self.counter, counter)
             self.modulus = np.append(self.modulus, 2.0**known.width if wraps and known else 0.0)
             self.refresh_ns = np.append(self.refresh_ns, 0)
+            self.rests = np.append(self.rests, name.startswith("storage_"))
 
 
 class Registry:

@@ -20,6 +20,7 @@ _OPERATIONS_PER_SECOND_MIN = 1.0
 # sure after one sample, since servers are read at different moments of a burst.
 _COLLAPSED_SHARE, _BUSY_OPERATIONS_PER_SECOND, _COLLAPSED_SCORE = 0.1, 10.0, 2.0
 _SIBLINGS_MIN = 3
+_NEW_INTERVALS = 1.5  # a page that repeats itself is no witness of what its targets do now
 
 
 def of_server(labels: Mapping[str, str]) -> bool:
@@ -41,12 +42,15 @@ class StorageSlow:
         column, rate, usual_rate = self._operations(view)
         seconds = np.where(rate >= _OPERATIONS_PER_SECOND_MIN, column.values / np.fmax(rate, 1e-9), np.nan)
         groups = _group(view, column)
-        alone = _group_sizes(groups) < _SIBLINGS_MIN
-        siblings, own = group_medians(groups, seconds), _own_level(view, column, seconds)
+        alone = _count(groups, ~np.isnan(seconds)) < _SIBLINGS_MIN  # siblings that rest show no times
+        siblings = group_medians(groups, seconds)
+        # Siblings teach what is normal: a slow target must not learn from itself while they rest.
+        few = _count(groups, np.ones(len(column), bool)) < _SIBLINGS_MIN
+        own = _own_level(view, column, np.where(few, seconds, np.where(alone, np.nan, siblings)))
         normal = np.where(alone | np.isnan(siblings), _TIMES_OWN * own, _TIMES_SIBLINGS * siblings)
         slow = np.minimum(seconds / normal, seconds / _SECONDS_MIN)
         sibling_rate = group_medians(groups, rate)
-        collapsed = (rate < _COLLAPSED_SHARE * sibling_rate) & (sibling_rate >= _BUSY_OPERATIONS_PER_SECOND) & ~alone
+        collapsed = _alone_at_rest(groups, rate) & (rate < _COLLAPSED_SHARE * sibling_rate)
         collapsed &= usual_rate >= group_medians(groups, usual_rate) / 2
         score = np.fmax(slow, np.where(collapsed, _COLLAPSED_SCORE, np.nan))
         rows = np.flatnonzero(~np.isnan(score))
@@ -62,7 +66,8 @@ class StorageSlow:
         """The sums' column, operations a second and their usual number; NaN where nothing fresh is known."""
         sums, counts = (view.column(metric, of_server) for metric in self.metrics)
         at = lookup(_place(view, counts), _place(view, sums))
-        known = (at >= 0) & sums.fresh
+        new = view.series["valued_ns"][sums.sids] >= view.end_ns - round(_NEW_INTERVALS * view.config.interval_ns)
+        known = (at >= 0) & sums.fresh & new
         nothing = np.full(len(sums), np.nan)
         if not len(counts):
             return sums, nothing, nothing
@@ -84,9 +89,17 @@ def _group(view: View, column: Column) -> NDArray[np.int64]:
     return np.asarray((own << 24) + view.registry.columns["variant"][column.sids])
 
 
-def _group_sizes(groups: NDArray[np.int64]) -> NDArray[np.int64]:
-    _, at, sizes = np.unique(groups, return_inverse=True, return_counts=True)
-    return np.asarray(sizes[at])
+def _count(groups: NDArray[np.int64], flags: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """How many members of each row's group have the flag."""
+    _, at = np.unique(groups, return_inverse=True)
+    return np.asarray(np.bincount(at, weights=flags, minlength=1)[at].astype(np.int64) if at.size else groups)
+
+
+def _alone_at_rest(groups: NDArray[np.int64], rate: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Targets that do little while every other one is busy: when the others rest too, there is no work."""
+    known, busy = ~np.isnan(rate), rate >= _BUSY_OPERATIONS_PER_SECOND
+    members = _count(groups, known)
+    return np.asarray(known & ~busy & (members >= _SIBLINGS_MIN) & (_count(groups, busy) == members - 1))
 
 
 def _own_level(view: View, column: Column, seconds: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from telemetry.findings import Finding, FindingKind
+from telemetry.findings import Finding, FindingKind, FindingState
 from telemetry.series import series_key
 from tests.unit.analytics.small_cluster import judged
 
@@ -43,15 +43,28 @@ def test_a_slow_target_is_found(targets: int, latency: Latency) -> None:
     assert {str(each.object) for each in found} == {f"storage_target:scratch/OST000{2 if targets > 1 else 0}"}
 
 
+def test_a_slow_target_stays_found_when_its_siblings_have_nothing_left_to_do() -> None:
+    found = findings(
+        4, lambda target, number: (100.0 if target == 2 or number < 32 else 0.0, _slow(target, number)), 45
+    )
+    assert {each.state for each in found} == {FindingState.ACTIVE}
+    assert len({each.id for each in found}) == 1
+
+
+def _slow(target: int, number: int) -> float:
+    return 0.2 if target == 2 and number >= 28 else 0.003
+
+
 @pytest.mark.parametrize(
     "latency",
     [
         lambda target, number: (500.0, 0.05) if number % 12 > 9 else (5.0, 0.003),
+        lambda target, number: (100.0 if target == 2 else 0.0, 0.003) if number > 20 else (100.0, 0.003),
         lambda target, number: (0.0, 0.0) if number > 20 else (100.0, 0.003),
         lambda target, number: (100.0, 0.015 if target == 1 else 0.003),
         lambda target, number: (0.1 if target == 3 else 100.0, 0.003),
     ],
-    ids=["checkpoints that slow all", "rest", "slower, but nobody waits", "hardly used, as always"],
+    ids=["checkpoints that slow all", "all wait for one", "rest", "slower, but nobody waits", "hardly used, as always"],
 )
 def test_what_is_normal_is_left_alone(latency: Latency) -> None:
     assert findings(4, latency) == []
