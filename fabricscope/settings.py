@@ -12,6 +12,7 @@ from alerts.config import AlertingConfig
 from analytics.config import AnalyticsConfig
 from export.remote_write.config import RemoteWriteConfig
 from fabricscope.api.config import ApiConfig
+from fabricscope.clock import SimulatedTime
 from fabricscope.marked_yaml import Marks, load_marked, locate
 from ingest.config import IngestConfig
 from recordings.config import RecordingConfig
@@ -41,6 +42,7 @@ class GlobalConfig(BaseModel):
 
     cluster: str = Field("cluster", description="Name of this cluster, on every page and series that goes out.")
     data_dir: Path = Field(Path("data"), description="Where the embedded bus, snapshots and outbox live.")
+    simulated_time: SimulatedTime | None = Field(None, description="Only for a simulated plant that runs fast.")
     metrics_host: str = Field("127.0.0.1", description="Address of the stages' own /metrics.")
     metrics_ports: MetricsPorts = MetricsPorts()
 

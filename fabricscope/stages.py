@@ -11,6 +11,7 @@ from typing import Protocol
 import structlog
 from prometheus_client import start_http_server
 
+from fabricscope.clock import event_clock
 from fabricscope.settings import Settings
 from fabricscope.supervisor import parent_is_gone
 from fabricscope.version import VERSION
@@ -59,7 +60,7 @@ def build(stage: Stage, settings: Settings, bus: Bus) -> Service:
         case Stage.INGEST:
             from ingest.service import IngestService
 
-            return IngestService(settings.ingest, bus, time.time_ns)
+            return IngestService(settings.ingest, bus, event_clock(settings.general.simulated_time))
         case Stage.ANALYTICS:
             from analytics.service import AnalyticsService
 

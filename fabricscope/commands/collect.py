@@ -10,6 +10,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from fabricscope.clock import event_clock
 from fabricscope.commands.options import ConfigFile
 from fabricscope.settings import Settings, load_settings
 from ingest.service import IngestService
@@ -43,7 +44,7 @@ async def _collect(settings: Settings, for_s: float) -> dict[str, SampleBatch]:
     with tempfile.TemporaryDirectory() as folder:
         bus = open_bus(BusConfig(embedded=EmbeddedConfig(path=Path(folder) / "bus.sqlite")))
         await bus.start()
-        service = IngestService(settings.ingest, bus, time.time_ns)
+        service = IngestService(settings.ingest, bus, event_clock(settings.general.simulated_time))
         await service.start()
         reader = bus.consume([topics.SAMPLES], {})
         deadline = time.monotonic() + for_s

@@ -95,7 +95,7 @@ class SimulatorService:
 
     def write_config(self, path: Path) -> None:
         """Writes settings that collect from this simulator, and the inventory beside them; whole or not at all."""
-        for target, text in settings_text(self.config, self.layout, path).items():
+        for target, text in settings_text(self.config, self.layout, path, time.time_ns(), self._clock.now_ns()).items():
             draft = target.with_name(target.name + ".draft")
             draft.write_text(text)
             draft.replace(target)

@@ -15,11 +15,19 @@ _SOURCES = {Exporter.DCGM: "dcgm", Exporter.NODE: "node_exporter", Exporter.LUST
 _HEADER = "# Written by `fabricscope simulate`: collects from the simulated cluster.\n"
 
 
-def settings_text(config: ServeConfig, layout: Layout, path: Path) -> dict[Path, str]:
-    """Text of the settings file at ``path`` and of the inventory file beside it, by file."""
+def settings_text(config: ServeConfig, layout: Layout, path: Path, wall_ns: int, event_ns: int) -> dict[Path, str]:
+    """Text of the settings file at ``path`` and of the inventory file beside it, by file.
+
+    wall_ns, event_ns: one moment by the wall clock and by the plant's, from which collectors of a fast plant reckon.
+    """
     inventory = path.with_name(f"{path.stem}.inventory.yaml")
+    simulated_time = {"wall_ns": wall_ns, "event_ns": event_ns, "speed": config.speed}
     settings = {
-        "global": {"cluster": "simulated", "data_dir": str(path.parent / "data")},
+        "global": {
+            "cluster": "simulated",
+            "data_dir": str(path.parent / "data"),
+            **({"simulated_time": simulated_time} if config.speed != 1 else {}),
+        },
         **collection(config, layout, inventory),
         "analytics": {"engine": {"interval_s": config.plant.interval_s}},
     }

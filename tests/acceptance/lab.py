@@ -88,7 +88,7 @@ class Lab:
         self._webhook_url = webhook_url
         self._control = f"http://127.4.{address_offset}.1:6821"
         self._plant_file = folder / "plant.yaml"
-        plant = ["simulate", "--hosts", str(hosts), "--interval", f"{interval_s}s", "--speed", str(speed)]
+        plant = ["simulate", "--hosts", str(hosts), "--interval", f"{interval_s:g}s", "--speed", str(speed)]
         plant += ["--seed", str(seed), "--address-offset", str(address_offset), "--config.out", str(self._plant_file)]
         self.simulator = Program("simulator", plant, folder)
         self.stages = {name: Program(name, [name, "--config.file", str(self.settings_file)], folder) for name in STAGES}
@@ -143,7 +143,7 @@ class Lab:
     def inject(self, fault: str, duration_s: float) -> dict[str, Any]:
         """Breaks something now; returns the truth about it."""
         known = len(self._truth())
-        body = json.dumps({"fault": fault, "duration": f"{duration_s:g}s"}).encode()
+        body = json.dumps({"fault": fault, "lasts": f"{duration_s:g}s"}).encode()
         _json(urllib.request.Request(f"{self._control}/faults", body, {"Content-Type": "application/json"}))
         self.wait_for(lambda: len(self._truth()) > known, f"{fault} to begin")
         return self._truth()[-1]
@@ -164,7 +164,7 @@ class Lab:
 
     def _write_settings(self) -> None:
         settings = yaml.safe_load(self._plant_file.read_text())
-        settings["global"] = {
+        settings["global"] |= {
             "cluster": "lab",
             "data_dir": str(self.folder / "data"),
             "metrics_ports": dict.fromkeys(("ingest", "analytics", "alerts", "export"), 0),
