@@ -7,6 +7,7 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from ingest.collectors.exposition.template import CONSTANT, PLAIN
 from telemetry.catalogue import Kind, Metric, Origin, Source
@@ -123,8 +124,17 @@ def _name_pattern(name: str) -> re.Pattern[str]:
 
 def _fill(text: str, labels: Mapping[str, str]) -> str | None:
     """The text with the source's labels filled in; None when one of them is not there."""
-    missing = any(not labels.get(label) for label in _BRACES.findall(text))
-    return None if missing else _BRACES.sub(lambda match: labels[match[1]], text)
+    pieces = _pieces(text)
+    if len(pieces) == 1:
+        return text
+    filled = [labels.get(piece, "") if place % 2 else piece for place, piece in enumerate(pieces)]
+    return "".join(filled) if all(filled[1::2]) else None
+
+
+@lru_cache(maxsize=4096)
+def _pieces(text: str) -> tuple[str, ...]:
+    """Literal, label, literal, …"""
+    return tuple(_BRACES.split(text))
 
 
 def _finite(text: str) -> float:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from ingest.collectors.exposition import scan_plain
 from ingest.collectors.exposition.layout import Layout, build_layout
 from ingest.collectors.exposition.mapping import Entry, Mapper
-from ingest.collectors.exposition.parse import parse_line, parse_number
+from ingest.collectors.exposition.parse import Line, parse_line, parse_number
 from ingest.collectors.exposition.template import Floats, Ints, Spans, Template, build_template
 from ingest.ledger import DropReason
 from telemetry.catalogue import Source
@@ -164,8 +164,7 @@ class PageReader:
         for place in np.flatnonzero(rows[:, 0] < 0).tolist():
             start, end = int(rows[place, 1]), int(rows[place, 2])
             text = page[start:end]
-            line = parse_line(text, _line_number(page, start, place), openmetrics=openmetrics)
-            assert line is not None, "the scan took a comment for a sample"
+            line = _parse(page, start, text, openmetrics)
             name = text[: line.name_end]
             series = self._known.get(name)
             if series is None:
@@ -226,9 +225,15 @@ def _check_exposition(page: bytes, openmetrics: bool) -> None:
         raise BadInput("expected # EOF at the end of an OpenMetrics page", "truncated")
 
 
-def _line_number(page: bytes, start: int, at_least: int) -> int:
-    """Counted only near the front of a page: for a message, and linear in all."""
-    return page.count(b"\n", 0, start) + 1 if start < 1 << 20 else at_least + 1
+def _parse(page: bytes, start: int, text: bytes, openmetrics: bool) -> Line:
+    try:
+        line = parse_line(text, 0, openmetrics=openmetrics)
+    except BadInput:
+        # Counting lines is linear in the page: only for the message.
+        parse_line(text, page.count(b"\n", 0, start) + 1, openmetrics=openmetrics)
+        raise
+    assert line is not None, "the scan took a comment for a sample"
+    return line
 
 
 def warm_up() -> None:

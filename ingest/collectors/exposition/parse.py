@@ -15,6 +15,8 @@ _BLANK = re.compile(rb"[ \t]*+")
 _NAME = re.compile(rb"[a-zA-Z_:][a-zA-Z0-9_:]*+")
 _LABEL_NAME = re.compile(rb"[a-zA-Z_][a-zA-Z0-9_]*+")
 _QUOTED = re.compile(rb'"([^"\\]*+(?:\\.[^"\\]*+)*+)"', re.DOTALL)
+_USUAL = re.compile(rb'[ \t]*+([a-zA-Z_][a-zA-Z0-9_]*+)="([^"\\\x80-\xff]{1,512}+)"([,}])')
+"""A label as nearly all are written; what does not match is read step by step."""
 _TOKEN = re.compile(rb"[^ \t]++")
 _ESCAPE = re.compile(r'\\([\\"n])')
 
@@ -96,6 +98,13 @@ class _LineParser:
         """Reads up to the closing brace into ``labels``; a quoted text without a value is the metric's name."""
         line = self._line
         while True:
+            usual = _USUAL.match(line, at)
+            if usual is not None and (label := usual[1].decode()) not in labels:
+                labels[label] = usual[2].decode()
+                at = usual.end()
+                if usual[3] == b"}":
+                    return name, at
+                continue
             at = _blanks(line, at)
             if line[at : at + 1] == b"}":
                 return name, at + 1
