@@ -25,6 +25,7 @@ from telemetry.errors import BadInput, ConfigError, Unavailable
 from telemetry.facts import decode_fact, encode_fact
 from telemetry.incidents import Incident
 from telemetry.ledger import StageReport
+from telemetry.tasks import first_failure
 from telemetry.topics import Topic
 
 LIVE_PREFIX = "fabricscope."
@@ -87,8 +88,10 @@ class AlertsService:
         work = [self._consume(dispatcher, self._consumption, self._off_loop), self._report_often()]
         work += [sender.run() for sender in self._senders.values()]
         self._tasks = [asyncio.create_task(each) for each in work]
-        for task in self._tasks:
-            task.add_done_callback(self._ended)
+
+    async def wait(self) -> None:
+        """For ever, or until the work ends by itself: then its error is raised."""
+        await first_failure(self._tasks)
 
     async def stop(self) -> None:
         """What is not delivered yet stays in the outbox."""
@@ -234,8 +237,3 @@ class AlertsService:
     def _wake(self) -> None:
         for sender in self._senders.values():
             sender.wake.set()
-
-    def _ended(self, task: asyncio.Task[None]) -> None:
-        if not task.cancelled() and (error := task.exception()) is not None:
-            self._problem = f"stopped working: {type(error).__name__}"
-            log.error("task ended", exc_info=error)

@@ -20,6 +20,7 @@ from telemetry.bus.deadletter import dead_letter
 from telemetry.errors import Unavailable
 from telemetry.facts import encode_fact
 from telemetry.findings import Finding
+from telemetry.tasks import first_failure
 from telemetry.topics import Topic
 
 P = ParamSpec("P")
@@ -66,7 +67,11 @@ class AnalyticsService:
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="analytics")
         log.info("starting", state=await self._off_loop(self.worker.load, self._clock()))
         self._task = asyncio.create_task(self._run())
-        self._task.add_done_callback(_log_end)
+
+    async def wait(self) -> None:
+        """For ever, or until the work ends by itself: then its error is raised."""
+        assert self._task is not None, "start the service first"
+        await first_failure([self._task])
 
     async def stop(self) -> None:
         """Finishes the round in progress, writes a snapshot; idempotent, bounded in time."""
@@ -186,8 +191,3 @@ class AnalyticsService:
 
     async def _off_loop(self, function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._thread, partial(function, *args, **kwargs))
-
-
-def _log_end(task: asyncio.Task[None]) -> None:
-    if not task.cancelled() and (error := task.exception()) is not None:
-        log.error("analytics has ended", exc_info=error)

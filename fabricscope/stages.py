@@ -20,6 +20,7 @@ from recordings.format import Manifest
 from telemetry.bus.base import Bus, Offsets
 from telemetry.bus.open import open_bus
 from telemetry.errors import ConfigError
+from telemetry.tasks import first_failure
 
 log = structlog.get_logger()
 
@@ -27,7 +28,10 @@ STOP_S = 25.0  # Kubernetes kills after 30
 
 
 class Service(Protocol):
+    """wait: for ever, or until the work ends by itself; then its error is raised."""
+
     async def start(self) -> None: ...
+    async def wait(self) -> None: ...
     async def stop(self) -> None: ...
 
 
@@ -40,6 +44,9 @@ class Together:
     async def start(self) -> None:
         for service in self._services:
             await service.start()
+
+    async def wait(self) -> None:
+        await first_failure([asyncio.create_task(service.wait()) for service in self._services])
 
     async def stop(self) -> None:
         await asyncio.gather(*(service.stop() for service in self._services))
@@ -114,9 +121,12 @@ async def run_stage(stage: Stage, settings: Settings) -> None:
     try:
         await service.start()
         log.info("stage runs", stage=stage.value, version=VERSION)
-        orphaned = asyncio.create_task(parent_is_gone())
-        await asyncio.wait({orphaned, asyncio.create_task(stopping.wait())}, return_when=asyncio.FIRST_COMPLETED)
-        orphaned.cancel()
+        ends = [asyncio.create_task(each) for each in (stopping.wait(), parent_is_gone(), service.wait())]
+        done, rest = await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
+        for task in rest:
+            task.cancel()
+        for task in done:
+            task.result()  # an error of the service ends the process, and its supervisor starts it again
     finally:
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(STOP_S):

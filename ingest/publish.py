@@ -86,6 +86,11 @@ class Publisher:
     async def start(self) -> None:
         self._task = asyncio.get_running_loop().create_task(self._run())
 
+    @property
+    def tasks(self) -> list["asyncio.Task[None]"]:
+        """What runs in the background."""
+        return [self._task] if self._task is not None else []
+
     async def stop(self) -> None:
         """Publishes what is left if the bus takes it within a few seconds."""
         if self._task is None:

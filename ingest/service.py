@@ -25,6 +25,7 @@ from telemetry.bus.base import Message
 from telemetry.errors import Unavailable
 from telemetry.facts import encode_fact
 from telemetry.ledger import StageReport
+from telemetry.tasks import first_failure
 
 _log = logging.getLogger(__name__)
 _RESTART_S = 5.0
@@ -65,6 +66,10 @@ class IngestService:
         for streamer in streamers:
             self._spawn(self._stream(streamer))
         self._spawn(self._report_always())
+
+    async def wait(self) -> None:
+        """For ever, or until the work ends by itself: then its error is raised."""
+        await first_failure([*self._tasks, *self._publisher.tasks])
 
     async def stop(self) -> None:
         for task in self._tasks:

@@ -13,6 +13,7 @@ from telemetry import topics
 from telemetry.bus.base import Bus, Gap, Offsets, Record
 from telemetry.codec import BatchDecoder
 from telemetry.errors import BadInput
+from telemetry.tasks import first_failure
 
 log = structlog.get_logger()
 
@@ -46,6 +47,11 @@ class RecorderService:
         self._gaps = manifest.gaps
         self._writer = RecordingWriter(self._config.path, manifest)
         self._task = asyncio.create_task(self._follow(self._writer))
+
+    async def wait(self) -> None:
+        """For ever, or until recording ends by itself: then its error is raised."""
+        assert self._task is not None, "start the service first"
+        await first_failure([self._task])
 
     async def stop(self) -> None:
         if self._task is None:

@@ -24,6 +24,7 @@ from telemetry.bus.base import Bus, Consumption, Gap, Message, Offsets, Record
 from telemetry.errors import BadInput, Unavailable
 from telemetry.facts import encode_fact
 from telemetry.ledger import StageReport
+from telemetry.tasks import first_failure
 
 RECORDS_PER_POLL = 64
 REPORT_S = 5.0
@@ -68,8 +69,10 @@ class RemoteWriteService:
             log.warning("certificates are not checked", receiver=self._config.name)
         self._consumption = self._bus.consume([topics.SAMPLES, topics.FINDINGS, topics.INCIDENTS], self._offsets)
         self._tasks = [asyncio.create_task(self._export(self._consumption)), asyncio.create_task(self._report_often())]
-        for task in self._tasks:
-            task.add_done_callback(self._ended)
+
+    async def wait(self) -> None:
+        """For ever, or until the work ends by itself: then its error is raised."""
+        await first_failure(self._tasks)
 
     async def stop(self) -> None:
         """What was not taken yet is still on the bus."""
@@ -193,8 +196,3 @@ class RemoteWriteService:
             key = f"{report.stage}/{report.instance}".encode()
             with contextlib.suppress(Unavailable):
                 await self._bus.publish(topics.LEDGER, [Message(key, encode_fact(report))])
-
-    def _ended(self, task: asyncio.Task[None]) -> None:
-        if not task.cancelled() and (error := task.exception()) is not None:
-            self._problem = f"stopped working: {type(error).__name__}"
-            log.error("task ended", exc_info=error)

@@ -12,6 +12,7 @@ from fabricscope.api.history import History
 from fabricscope.api.read_model import ReadModel
 from telemetry import topics
 from telemetry.bus.base import Bus, Gap
+from telemetry.tasks import first_failure
 
 NS = 1_000_000_000
 
@@ -52,6 +53,10 @@ class ApiService:
             await self._tasks[1]
         port = self._server.servers[0].sockets[0].getsockname()[1]
         self.url = f"{'https' if config.tls_cert_file else 'http'}://{config.host}:{port}"
+
+    async def wait(self) -> None:
+        """For ever, or until the work ends by itself: then its error is raised."""
+        await first_failure(self._tasks)
 
     async def stop(self) -> None:
         if self._server is not None:
