@@ -1,0 +1,88 @@
+"""Many hosts on one port: a small HTTP server with a loopback address for each, in a process of its own.
+
+It answers with pages rendered beforehand, keeps connections open, and compresses for clients that ask for it, so that
+what it costs hardly disturbs what is measured.
+"""
+
+import asyncio
+import gzip
+import multiprocessing
+import time
+from types import TracebackType
+from typing import Any, Self
+
+from benchmarks.moving_pages import gpu_pages, node_pages
+from tests.servers.process import free_port
+
+VARIANTS = 120
+PATHS = {"/gpu": gpu_pages, "/node": node_pages}
+_START_S = 60
+Answers = dict[str, list[dict[bool, bytes]]]
+"""By path: the answers in their order in time, each plain (False) and compressed (True)."""
+
+
+class PageServer:
+    """Serves ``hosts`` addresses from ``start`` to ``stop``; a page changes every ``change_s`` seconds."""
+
+    def __init__(self, hosts: int, change_s: float) -> None:
+        self.port = free_port()
+        self.hosts = [f"127.9.{number // 250}.{number % 250 + 1}" for number in range(hosts)]
+        context = multiprocessing.get_context("spawn")
+        self._ready = context.Event()
+        arguments: tuple[Any, ...] = (self.hosts, self.port, change_s, self._ready)
+        self._process = context.Process(target=_serve, args=arguments, daemon=True)
+
+    def __enter__(self) -> Self:
+        self._process.start()
+        if not self._ready.wait(_START_S):
+            self._process.kill()
+            raise RuntimeError(f"the page server did not start in {_START_S} s")
+        return self
+
+    def __exit__(self, *_: type[BaseException] | BaseException | TracebackType | None) -> None:
+        self._process.kill()
+        self._process.join()
+
+
+class _Connection(asyncio.Protocol):
+    """One client: request heads in, answers out. began_s: monotonic time of the first variant."""
+
+    def __init__(self, answers: Answers, change_s: float, began_s: float) -> None:
+        self._answers, self._change_s, self._began_s = answers, change_s, began_s
+        self._pending = b""
+        self._transport: asyncio.Transport | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self._transport = transport
+
+    def data_received(self, data: bytes) -> None:
+        assert self._transport is not None
+        *heads, self._pending = (self._pending + data).split(b"\r\n\r\n")
+        for head in heads:
+            path = head.split(b" ", 2)[1].decode()
+            variant = int((time.monotonic() - self._began_s) / self._change_s) % VARIANTS
+            self._transport.write(self._answers[path][variant][b"gzip" in head])
+
+
+def _serve(hosts: list[str], port: int, change_s: float, ready: Any) -> None:
+    answers = {path: [_answer(page) for page in render(VARIANTS)] for path, render in PATHS.items()}
+
+    async def main() -> None:
+        began_s = time.monotonic()
+        loop = asyncio.get_running_loop()
+        server = await loop.create_server(lambda: _Connection(answers, change_s, began_s), hosts, port, backlog=1000)
+        ready.set()
+        await server.serve_forever()
+
+    asyncio.run(main())
+
+
+def _answer(page: bytes) -> dict[bool, bytes]:
+    found = {}
+    for compressed in (False, True):
+        body = gzip.compress(page, 6) if compressed else page
+        encoding = b"Content-Encoding: gzip\r\n" if compressed else b""
+        kind = b"Content-Type: text/plain; version=0.0.4; charset=utf-8\r\n"
+        found[compressed] = b"HTTP/1.1 200 OK\r\n%b%bContent-Length: %d\r\n\r\n%b" % (kind, encoding, len(body), body)
+    return found
