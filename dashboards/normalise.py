@@ -4,7 +4,10 @@ from typing import Any
 
 # grafanalib writes keys of Grafana's past; Grafana's schema knows none of them.
 _DEAD_DASHBOARD = ("rows", "hideControls", "sharedCrosshair", "style", "__inputs", "gnetId", "inputs", "timePicker")
-_DEAD_PANEL = ("color", "mappings", "editable", "error", "height", "span", "minSpan", "isNew", "columns", "fontSize", "showHeader", "styles")
+_DEAD_PANEL = (
+    *("color", "mappings", "editable", "error", "height", "span", "minSpan"),
+    *("isNew", "columns", "fontSize", "showHeader", "styles"),
+)
 _DEAD_TARGET = ("intervalFactor", "metric", "step", "target", "query")
 _DEAD_VARIABLE = ("useTags", "tagsQuery", "tagValuesQuery", "auto", "auto_count", "auto_min")
 _THRESHOLDS = "thresholds"

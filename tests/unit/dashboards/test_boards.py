@@ -4,6 +4,7 @@ import json
 import re
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import jsonschema
 import pytest
@@ -21,13 +22,14 @@ ANNOTATION_KEYS_OF_PROMETHEUS = ("expr", "step", "titleFormat", "textFormat")
 MACROS = {"$__rate_interval": "1m", "$__interval": "15s", "$__range": "1h"}
 
 
-def schema(name: str) -> dict:
+def schema(name: str) -> dict[str, Any]:
     """Grafana's schema with missing keys allowed: it fills its own defaults when it loads a board."""
     document = json.loads((SCHEMAS / f"{name}.json").read_text())
-    return _without_required(document)
+    allowed: dict[str, Any] = _without_required(document)
+    return allowed
 
 
-def _without_required(value):
+def _without_required(value: Any) -> Any:
     if isinstance(value, dict):
         return {
             key: _without_required(inside)
@@ -42,7 +44,7 @@ def wrong(document: object, name: str) -> list[str]:
     return [f"{'/'.join(map(str, error.absolute_path))}: {error.message[:300]}" for error in errors]
 
 
-def expressions(board: dict) -> list[str]:
+def expressions(board: dict[str, Any]) -> list[str]:
     return [target["expr"] for panel in board["panels"] for target in panel["targets"]]
 
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from typing import Any
 
 import aiohttp
 import pytest
@@ -14,13 +15,13 @@ from telemetry.incidents import IncidentState
 from .conftest import PAUSE, incident, publish_incident, publish_plant
 
 
-async def get(url: str, path: str, **arguments) -> tuple[int, object]:
+async def get(url: str, path: str, **arguments) -> tuple[int, Any]:
     async with aiohttp.ClientSession() as session, session.get(url + path, **arguments) as answer:
         is_json = "json" in answer.headers.get("content-type", "")
         return answer.status, await (answer.json() if is_json else answer.text())
 
 
-async def eventually(url: str, path: str, done) -> object:
+async def eventually(url: str, path: str, done) -> Any:
     """The first answer that is ``done``, within 10 s."""
     async with asyncio.timeout(10):
         while True:
@@ -137,8 +138,9 @@ async def test_the_stream_sends_the_picture_and_again_when_it_changes(api, bus):
         assert first["incidents"][0]["id"] == "i1"
 
 
-async def next_picture(answer: aiohttp.ClientResponse) -> dict:
+async def next_picture(answer: aiohttp.ClientResponse) -> dict[str, Any]:
     async for line in answer.content:
         if line.startswith(b"data: "):
-            return json.loads(line[6:])
+            picture: dict[str, Any] = json.loads(line[6:])
+            return picture
     raise AssertionError("the stream ended")

@@ -81,6 +81,7 @@ async def test_fits_the_wall_and_is_readable(api, bus, browser, width, height):
     overflow = await page.evaluate("document.documentElement.scrollHeight - innerHeight")
     assert overflow <= 0
     last = await page.locator("#incidents li").last.bounding_box()
+    assert last is not None
     assert last["y"] + last["height"] <= height
     poor = [pair for pair in await page.evaluate(CONTRASTS) if pair[0] < MINIMUM_CONTRAST]
     assert poor == []

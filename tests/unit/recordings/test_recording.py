@@ -27,7 +27,11 @@ def batch(seq: int, keys: int = 3, down: Down | None = None) -> SampleBatch:
     n = 0 if down else keys
     rows = np.arange(n, dtype=np.uint32)
     return SampleBatch(
-        table, Collection(7, seq, 1000 + seq, 0.25, down), np.full(n, 1000 + seq), rows, rows * 1.5 + seq
+        table,
+        Collection(7, seq, 1000 + seq, 0.25, down),
+        np.full(n, 1000 + seq),
+        rows,
+        (rows * 1.5 + seq).astype(np.float64),
     )
 
 
