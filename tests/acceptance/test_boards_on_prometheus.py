@@ -1,0 +1,169 @@
+"""Every query of every board on a real Prometheus that got the simulator's data by remote write.
+
+The simulator runs in real time with four faults, so that what is empty on a healthy fabric has something to show. What
+it does not model (memory errors of GPUs, a GPU with an error that stays on the bus) comes from one more page, and a
+silent target from an address where nobody listens.
+"""
+
+import json
+import re
+import threading
+import time
+import urllib.parse
+import urllib.request
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from dashboards.boards import ALL
+from dashboards.render import render_board
+from tests.acceptance.lab import Program
+from tests.servers.process import free_port
+from tests.servers.prometheus import Prometheus
+from tests.unit.dashboards.test_boards import without_macros
+
+INTERVAL_S, ADDRESS_OFFSET = 2, 61
+FAULTS = ("dirty-optic@5s", "gpu-thermal-throttle@5s", "slow-receiver@15s:node3/mlx5_2", "link-down@20s")
+STAGES = ("ingest", "analytics", "export", "api")
+DEADLINE_S = 150.0
+BOARDS = {board.uid: render_board(board) for board in ALL}
+QUERIES = [
+    pytest.param(target["expr"], id=f"{uid}-{panel['id']}{target['refId']}")
+    for uid, board in BOARDS.items()
+    for panel in board["panels"]
+    for target in panel["targets"]
+]
+VARIABLES = [
+    pytest.param(variable["query"]["query"], id=f"{uid}-{variable['name']}")
+    for uid, board in BOARDS.items()
+    for variable in board["templating"]["list"]
+    if variable["type"] == "query"
+]
+_SICK_GPU = """\
+# TYPE DCGM_FI_DEV_XID_ERRORS gauge
+DCGM_FI_DEV_XID_ERRORS{gpu="0",UUID="GPU-c4529c8d-69c4-b61d-e0bc-7b2460096005"} 48
+# TYPE DCGM_FI_DEV_ECC_SBE_VOL_TOTAL counter
+DCGM_FI_DEV_ECC_SBE_VOL_TOTAL{gpu="0",UUID="GPU-c4529c8d-69c4-b61d-e0bc-7b2460096005"} %d
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """Prometheus, and the programs whose data it gets."""
+
+    prometheus: Prometheus
+    programs: list[Program]
+    api_port: int
+
+    def wait_for(self, done: Callable[[], object], what: str) -> None:
+        deadline = time.monotonic() + DEADLINE_S
+        while not done():
+            for program in self.programs:
+                assert program.exit_code is None, f"{program.name} ended:\n{program.last_words()}"
+            assert time.monotonic() < deadline, f"waited {DEADLINE_S:.0f} s for {what}"
+            time.sleep(0.25)
+
+
+@pytest.fixture(scope="module")
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    folder = tmp_path_factory.mktemp("boards")
+    api_port = free_port()
+    scrape = {"job_name": "fabricscope", "scrape_interval": "1s", "static_configs": [{"targets": [_local(api_port)]}]}
+    prometheus = Prometheus(folder / "prometheus", config=yaml.safe_dump({"scrape_configs": [scrape]}))
+    plant = ["simulate", "--interval", f"{INTERVAL_S}s", "--address-offset", str(ADDRESS_OFFSET)]
+    plant += [part for fault in FAULTS for part in ("--fault", fault)]
+    simulator = Program("simulator", [*plant, "--config.out", str(folder / "plant.yaml")], folder)
+    settings = folder / "fabricscope.yaml"
+    stages = [Program(name, [name, "--config.file", str(settings)], folder) for name in STAGES]
+    found = Running(prometheus, [simulator], api_port)
+    page = _serve_sick_gpu()
+    try:
+        prometheus.start()
+        simulator.start()
+        found.wait_for((folder / "plant.yaml").exists, "the simulator")
+        _write_settings(folder, settings, prometheus.write_url, api_port, page.server_address[1])
+        for stage in stages:
+            stage.start()
+        found.programs.extend(stages)
+        yield found
+    finally:
+        for program in (*stages, simulator):
+            program.stop()
+        prometheus.kill()
+        page.shutdown()
+        page.server_close()
+
+
+def _write_settings(folder: Path, settings: Path, write_url: str, api_port: int, page_port: int) -> None:
+    document = yaml.safe_load((folder / "plant.yaml").read_text())
+    document["global"]["metrics_ports"] = dict.fromkeys(("ingest", "analytics", "alerts", "export"), 0)
+    document["remote_write"] = [{"url": write_url, "facts_interval_s": 2}]
+    document["api"] = {"port": api_port}
+    targets = {_local(page_port): "node98", _local(free_port()): "node99"}
+    extra = [{"targets": [address], "labels": {"device": device}} for address, device in targets.items()]
+    job = {"job_name": "sick", "source": "dcgm", "scrape_interval": INTERVAL_S, "static_configs": extra}
+    document["scrape_configs"].append(job)
+    settings.write_text(yaml.safe_dump(document))
+
+
+def _serve_sick_gpu() -> ThreadingHTTPServer:
+    """A page whose memory errors grow from scrape to scrape."""
+    errors = iter(range(1, 1_000_000))
+
+    class Page(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            body = (_SICK_GPU % next(errors)).encode()
+            self.send_response(200)
+            self.send_header("Content-Type", "text/plain; version=0.0.4")
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_: object) -> None:
+            """Nothing: the test's output is for failures."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Page)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    return server
+
+
+def _local(port: int) -> str:
+    return f"127.0.0.1:{port}"
+
+
+@pytest.mark.parametrize("query", QUERIES)
+def test_query_returns_series(running: Running, query: str):
+    expression = without_macros(query)
+    running.wait_for(lambda: running.prometheus.query(expression), expression)
+
+
+@pytest.mark.parametrize("query", VARIABLES)
+def test_variable_has_values(running: Running, query: str):
+    running.wait_for(lambda: _label_values(running.prometheus, without_macros(query)), query)
+
+
+def _label_values(prometheus: Prometheus, query: str) -> list[str]:
+    """What Grafana asks for: ``label_values(selector, label)``."""
+    match = re.fullmatch(r"label_values\((.+), (\w+)\)", query)
+    assert match, f"{query}: expected label_values(selector, label)"
+    arguments = urllib.parse.urlencode({"match[]": match[1]})
+    with urllib.request.urlopen(f"{prometheus.url}/api/v1/label/{match[2]}/values?{arguments}", timeout=10) as answer:
+        document: dict[str, Any] = json.load(answer)
+    return list(document["data"])
+
+
+def test_a_query_of_nothing_returns_nothing(running: Running):
+    """The queries above could fail."""
+    assert running.prometheus.query('fabric_port_up{device="no such switch"}') == []
+    assert _label_values(running.prometheus, "label_values(no_such_metric, device)") == []
+
+
+def test_prometheus_scrapes_the_api(running: Running):
+    scraped = f'up{{job="fabricscope",instance="{_local(running.api_port)}"}} == 1'
+    running.wait_for(lambda: running.prometheus.query(scraped), scraped)
+    assert running.prometheus.query('{job="fabricscope",__name__=~"fabricscope_.+|process_.+|python_.+"}')
