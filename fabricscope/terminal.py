@@ -44,7 +44,8 @@ def _against_normal(evidence: Evidence) -> Text:
 
 def _blast(incident: Incident) -> str:
     blast = incident.blast
-    reach = f"{len(blast.gpus)} GPUs, {len(blast.nodes)} nodes, {len(blast.links)} links, {len(blast.jobs)} jobs"
+    counted = (("GPU", blast.gpus), ("node", blast.nodes), ("link", blast.links), ("job", blast.jobs))
+    reach = ", ".join(f"{len(things)} {noun}{'' if len(things) == 1 else 's'}" for noun, things in counted)
     return f"{reach}; {incident.gpu_seconds / 3600:.2f} GPU-hours lost so far"
 
 

@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import signal
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from rich.console import Console
@@ -17,6 +17,7 @@ from telemetry.bus.base import Bus, Gap
 from telemetry.bus.open import open_bus
 from telemetry.facts import decode_fact
 from telemetry.incidents import Incident, IncidentState
+from telemetry.ledger import StageReport
 
 
 async def run_tree(config_file: Path, running: Sequence[Child] = ()) -> None:
@@ -36,7 +37,7 @@ async def run_tree(config_file: Path, running: Sequence[Child] = ()) -> None:
         console.print(
             f"NOC page and API: [bold]http://{settings.api.host}:{settings.api.port}[/]   (Ctrl-C stops everything)"
         )
-        watching = asyncio.create_task(print_incidents(bus, console))
+        watching = asyncio.create_task(watch(bus, console))
         await stopping.wait()
         watching.cancel()
         with contextlib.suppress(asyncio.CancelledError):
@@ -66,19 +67,39 @@ def stage_children(config_file: Path, settings: Settings) -> list[Child]:
     ]
 
 
-async def print_incidents(bus: Bus, console: Console) -> None:
-    """Each incident when it fires and when it is resolved, once."""
-    reader = bus.consume([topics.INCIDENTS], {})
+async def watch(bus: Bus, console: Console) -> None:
+    """Prints each incident when it fires and when it is resolved, once; below, what the stages say of themselves."""
+    reader = bus.consume([topics.INCIDENTS, topics.LEDGER], {})
     shown: set[tuple[str, IncidentState]] = set()
+    told: dict[str, StageReport] = {}
     try:
-        while True:
-            with contextlib.suppress(Gap):
-                for record in await reader.poll():
-                    if record.value is None:
-                        continue
-                    incident = decode_fact(record.value, Incident)
-                    if incident.state is not IncidentState.PENDING and (incident.id, incident.state) not in shown:
-                        shown.add((incident.id, incident.state))
-                        console.print(incident_panel(incident))
+        with console.status("starting…") as status:
+            while True:
+                with contextlib.suppress(Gap):
+                    for record in await reader.poll():
+                        if record.value is None:
+                            continue
+                        if record.topic == topics.LEDGER.name:
+                            report = decode_fact(record.value, StageReport)
+                            told[report.stage] = report
+                            status.update(state_line(told))
+                            continue
+                        incident = decode_fact(record.value, Incident)
+                        if incident.state is not IncidentState.PENDING and (incident.id, incident.state) not in shown:
+                            shown.add((incident.id, incident.state))
+                            console.print(incident_panel(incident))
     finally:
         await reader.stop()
+
+
+def state_line(told: Mapping[str, StageReport]) -> str:
+    """What the stages say of themselves, in one line."""
+    parts = []
+    if "ingest" in told:
+        details = told["ingest"].details
+        parts.append(f"{details['targets_up']:.0f} of {details['targets']:.0f} targets answer")
+    if "analytics" in told:
+        report = told["analytics"]
+        parts.append(f"{report.details['series']:,.0f} series, {report.samples_out:,} samples judged")
+        parts.append(f"{report.details['findings_active']:.0f} findings")
+    return " · ".join(parts) or "starting…"
