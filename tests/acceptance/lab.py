@@ -32,24 +32,29 @@ class Program:
         self.log = folder / f"{name}.log"
         self._arguments = arguments
         self._process: subprocess.Popen[bytes] | None = None
+        self._wanted = False
 
     def start(self) -> None:
+        self._wanted = True
         with self.log.open("ab") as log:
             command = [sys.executable, "-m", "fabricscope", *self._arguments]
             self._process = subprocess.Popen(command, stdout=log, stderr=log, stdin=subprocess.DEVNULL)
 
     @property
-    def exit_code(self) -> int | None:
-        return self._process.poll() if self._process else None
+    def failed(self) -> bool:
+        """Whether it has ended although nobody asked it to."""
+        return self._wanted and self._process is not None and self._process.poll() is not None
 
     def kill(self) -> None:
         """kill -9."""
+        self._wanted = False
         if self._process is not None:
             self._process.kill()
             self._process.wait()
 
     def stop(self) -> None:
         """SIGTERM; kill -9 after 30 s."""
+        self._wanted = False
         if self._process is None or self._process.poll() is not None:
             return
         self._process.send_signal(signal.SIGTERM)
@@ -130,8 +135,8 @@ class Lab:
         deadline = time.monotonic() + within_s
         while not done():
             for program in (self.simulator, *self.stages.values()):
-                if program.exit_code not in (None, -signal.SIGKILL):
-                    raise RuntimeError(f"{program.name} ended with {program.exit_code}:\n{program.last_words()}")
+                if program.failed:
+                    raise RuntimeError(f"{program.name} has ended:\n{program.last_words()}")
             if time.monotonic() > deadline:
                 raise RuntimeError(f"waited {within_s:.0f} s for {what}; logs are in {self.folder}")
             time.sleep(0.05)
