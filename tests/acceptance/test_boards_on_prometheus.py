@@ -64,7 +64,7 @@ class Running:
         deadline = time.monotonic() + DEADLINE_S
         while not done():
             for program in self.programs:
-                assert program.exit_code is None, f"{program.name} ended:\n{program.last_words()}"
+                assert not program.failed, f"{program.name} ended:\n{program.last_words()}"
             assert time.monotonic() < deadline, f"waited {DEADLINE_S:.0f} s for {what}"
             time.sleep(0.25)
 
