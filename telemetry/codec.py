@@ -13,6 +13,7 @@ import threading
 import zlib
 from functools import cache, lru_cache
 from importlib.resources import files
+from itertools import accumulate
 
 import numpy as np
 import orjson
@@ -189,6 +190,7 @@ def _encode_table(table: SeriesTable) -> tuple[bytes, int]:
     """Metrics once, each with its label sets as numbers, and label sets once: a third of compressed key strings.
 
     Rows that go from one metric to another and back keep their order by ``order``: the row of each of these keys.
+    Both kinds of numbers are stored as steps from one to the next, nearly all alike: a sixth of a small record.
     """
     metrics: dict[str, list[int]] = {}
     labels: dict[str, int] = {}
@@ -202,8 +204,8 @@ def _encode_table(table: SeriesTable) -> tuple[bytes, int]:
         [
             list(metrics),
             list(labels),
-            list(metrics.values()),
-            [] if rows == sorted(rows) else rows,
+            [_steps(numbers) for numbers in metrics.values()],
+            [] if rows == sorted(rows) else _steps(rows),
             table.target,
             table.device,
         ]
@@ -212,10 +214,15 @@ def _encode_table(table: SeriesTable) -> tuple[bytes, int]:
     return zstandard.ZstdCompressor(level=level, dict_data=_dictionary()).compress(raw), len(raw)
 
 
+def _steps(numbers: list[int]) -> list[int]:
+    """The first number, then the differences; ``accumulate`` is the way back."""
+    return [number - before for before, number in zip([0, *numbers], numbers, strict=False)]
+
+
 def _decode_table(raw: bytes) -> SeriesTable:
     metrics, labels, sets, rows, target, device = orjson.loads(raw)
-    keys = [f"{metric}{{{labels[n]}" for metric, numbers in zip(metrics, sets, strict=True) for n in numbers]
+    keys = [f"{metric}{{{labels[n]}" for metric, steps in zip(metrics, sets, strict=True) for n in accumulate(steps)]
     if rows:
-        placed = dict(zip(rows, keys, strict=True))
+        placed = dict(zip(accumulate(rows), keys, strict=True))
         keys = [placed[row] for row in range(len(keys))]
     return SeriesTable(target, device, tuple(keys))
