@@ -97,6 +97,7 @@ class Engine:
         tick = pack(batches, self.registry, self.counts)
         self.series.grow(len(self.registry))
         self.targets.grow(len(self.registry.targets))
+        self._listen(min((batch.collection.collected_ns for batch in batches), default=end_ns))
         self._note_collections(tick, [batch.collection.up for batch in batches])
         self._process(self._without_repetitions(tick))
         view = View(
@@ -134,8 +135,15 @@ class Engine:
             recent = (c for c in known.values() if max(c.starts_ns, c.ends_ns) >= end_ns - _CHANGES_KEPT_NS)
             self.changes = tuple(sorted(recent, key=lambda change: (change.starts_ns, change.id)))
 
+    def _listen(self, now_ns: int) -> None:
+        targets, interval_ns = self.targets, self.config.interval_ns
+        targets["quiet_ns"][:] = trust.listen_again(targets["quiet_ns"], targets["tried_ns"], now_ns, interval_ns)
+
     def _note_collections(self, tick: Tick, ups: list[bool]) -> None:
-        columns = {name: self.targets[name] for name in ("first_ns", "seen_ns", "tried_ns", "down_ns", "down_count")}
+        columns = {
+            name: self.targets[name]
+            for name in ("first_ns", "seen_ns", "quiet_ns", "tried_ns", "down_ns", "down_count")
+        }
         for target, collected_ns, up in zip(tick.targets.tolist(), tick.collected_ns.tolist(), ups, strict=True):
             trust.note_collection(columns, target, collected_ns, up)
         self.registry.columns["seen_ns"][tick.sids] = np.repeat(tick.collected_ns, np.diff(tick.starts))

@@ -1,6 +1,7 @@
 """Which telemetry may be believed: a detector abstains on what is not fresh, and nothing is ever 0 by absence.
 
-The rules. A target is *silent* when no collection succeeded for 2.5 intervals, or two in a row failed; it is *frozen*
+The rules. A target is *silent* when no collection succeeded for 2.5 intervals, or two in a row failed; time in which no
+target at all was heard does not count, because it is the collectors that were away then. It is *frozen*
 when it repeats itself bit by bit although series that used to move every time should have. A series is *stale* when
 2.5 intervals brought no value, and *reset* when its counter has just started again.
 """
@@ -15,6 +16,7 @@ from analytics.rates import NEVER, RESET
 from telemetry.topology import Device, Topology
 
 STALE_INTERVALS = 2.5
+DEAF_INTERVALS = 1.5  # nobody was heard for so long: the collectors or the bus were away
 # DCGM's exporter refreshes every 30 s by default: three of our default intervals. A page that repeats for longer is
 # either idle or frozen.
 REPEAT_INTERVALS = 3.0
@@ -35,6 +37,7 @@ class Trust(IntEnum):
 LAYOUT: dict[str, tuple[str, float, int]] = {
     "first_ns": ("i8", NEVER, 1),  # oldest collection
     "seen_ns": ("i8", NEVER, 1),  # newest collection that succeeded
+    "quiet_ns": ("i8", NEVER, 1),  # silence counts from here: the newest success, or when we began to listen again
     "tried_ns": ("i8", NEVER, 1),  # newest collection
     "down_ns": ("i8", NEVER, 1),  # first of the failed collections in a row, NEVER when it answers
     "down_count": ("i8", 0, 1),  # how many they are
@@ -48,15 +51,25 @@ LAYOUT: dict[str, tuple[str, float, int]] = {
 def note_collection(columns: dict[str, NDArray[np.int64]], target: int, collected_ns: int, up: bool) -> None:
     """One collection of a target, in event order."""
     if columns["first_ns"][target] == NEVER:
-        columns["first_ns"][target] = collected_ns
+        columns["first_ns"][target] = columns["quiet_ns"][target] = collected_ns
     columns["tried_ns"][target] = collected_ns
     if up:
-        columns["seen_ns"][target] = collected_ns
+        columns["seen_ns"][target] = columns["quiet_ns"][target] = collected_ns
         columns["down_ns"][target], columns["down_count"][target] = NEVER, 0
         return
     if columns["down_count"][target] == 0:
         columns["down_ns"][target] = collected_ns
     columns["down_count"][target] += 1
+
+
+def listen_again(
+    quiet_ns: NDArray[np.int64], tried_ns: NDArray[np.int64], now_ns: int, interval_ns: int
+) -> NDArray[np.int64]:
+    """``quiet_ns`` as of ``now_ns``: moved up to it where nobody was heard since long before."""
+    heard_ns = int(tried_ns.max(initial=NEVER))
+    if heard_ns == NEVER or now_ns - heard_ns <= round(DEAF_INTERVALS * interval_ns):
+        return quiet_ns
+    return np.where(quiet_ns == NEVER, NEVER, np.maximum(quiet_ns, now_ns))
 
 
 def series_trust(

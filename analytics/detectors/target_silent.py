@@ -7,7 +7,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analytics.detectors.base import Evidence, Verdicts
-from analytics.rates import NEVER
 from analytics.trust import STALE_INTERVALS
 from analytics.view import View, worst_of_each
 from telemetry.findings import FindingKind
@@ -48,18 +47,12 @@ class TargetSilent:
         return [Verdicts(objects, times_ns, breached, score[rows], (evidence,), sure, _onsets_ns(view)[rows])]
 
 
-def _heard_ns(view: View) -> NDArray[np.int64]:
-    """When each target last answered; when it was first tried, if it never did."""
-    targets = view.targets
-    return np.where(targets["seen_ns"] == NEVER, targets["first_ns"], targets["seen_ns"])
-
-
 def _score(view: View) -> NDArray[np.float64]:
-    quiet = (view.end_ns - _heard_ns(view)) / (STALE_INTERVALS * view.config.interval_ns)
+    quiet = (view.end_ns - view.targets["quiet_ns"]) / (STALE_INTERVALS * view.config.interval_ns)
     return np.asarray(np.maximum(quiet, view.targets["down_count"] / _FAILED_MAX))
 
 
 def _onsets_ns(view: View) -> NDArray[np.int64]:
     """The first collection that failed or did not come."""
-    due_ns = _heard_ns(view) + view.config.interval_ns
+    due_ns = view.targets["quiet_ns"] + view.config.interval_ns
     return np.where(view.targets["down_count"] > 0, view.targets["down_ns"], due_ns)
