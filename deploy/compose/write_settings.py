@@ -1,0 +1,62 @@
+"""Writes the settings that docker-compose.yml mounts: ``python deploy/compose/write_settings.py``.
+
+What is collected comes from the simulator's own words, so that it fits the plant that the service "simulator" serves;
+the rest is what differs between containers and one machine.
+"""
+
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from simulator.config import SimulatorConfig
+from simulator.layout import build_layout
+from simulator.serve.config import ServeConfig
+from simulator.serve.settings import collection, inventory_document
+
+HOSTS, INTERVAL_S = 8, 10
+INVENTORY = Path("/etc/fabricscope.inventory.yaml")
+_HEADER = "# Written by deploy/compose/write_settings.py for the simulated plant of docker-compose.yml.\n"
+_PLANT = ServeConfig(plant=SimulatorConfig(hosts=HOSTS, interval_s=INTERVAL_S))
+
+
+def settings() -> dict[str, Any]:
+    """The settings of every stage. What one stage does not need does not disturb it."""
+    return {
+        "global": {"cluster": "simulated", "data_dir": "/data", "metrics_host": "0.0.0.0"},
+        # The compose network is private: nothing of it is published but the ports on the host's loopback.
+        "bus": {"kind": "kafka", "kafka": {"bootstrap": ["kafka:9092"], "insecure": True, "replication": 1}},
+        **collection(_PLANT, build_layout(_PLANT.plant), INVENTORY),
+        "analytics": {"engine": {"interval_s": INTERVAL_S}},
+        "alerting": {
+            "external_url": "http://127.0.0.1:9099",
+            "receivers": [{"name": "alertmanager", "type": "alertmanager", "url": "http://alertmanager:9093"}],
+        },
+        "remote_write": [{"name": "prometheus", "url": "http://prometheus:9090/api/v1/write"}],
+        "recording": {"path": "/data/recording"},
+        "api": {
+            "host": "0.0.0.0",
+            "port": 9099,
+            "trusted_network": True,
+            "allowed_hosts": ["127.0.0.1", "localhost", "api"],
+        },
+    }
+
+
+def texts() -> dict[str, str]:
+    """Text by name of the file beside this one."""
+    documents = {
+        "fabricscope.yaml": settings(),
+        "fabricscope.inventory.yaml": inventory_document(build_layout(_PLANT.plant)),
+    }
+    return {name: _HEADER + _yaml(document) for name, document in documents.items()}
+
+
+def _yaml(document: dict[str, Any]) -> str:
+    text: str = yaml.dump(document, Dumper=yaml.CSafeDumper, sort_keys=False, width=120)
+    return text
+
+
+if __name__ == "__main__":
+    for name, text in texts().items():
+        (Path(__file__).parent / name).write_text(text)
