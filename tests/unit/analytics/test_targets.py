@@ -95,3 +95,18 @@ def test_a_gpu_that_leaves_the_page_is_lost() -> None:
         stream.append(SampleBatch(host, collection, np.full(1, at_ns), only, np.array([500.0 + seq])))
     found = of_kind(run(Engine(CONFIG), interleaved(stream, clockwork(1, range(9)))), FindingKind.GPU_LOST)
     assert [str(finding.object) for finding in found[:1]] == ["gpu:node1/GPU-1"]
+
+
+def test_a_time_in_which_nobody_was_heard_is_nobodys_silence() -> None:
+    seqs = [0, 1, 2, 20, 21, 22]  # the collectors were away for seventeen intervals
+    leaf = [batch(LEAF, seq, [0]) for seq in seqs]
+    found = of_kind(run(Engine(CONFIG), interleaved(leaf, clockwork(1, seqs))), FindingKind.TARGET_SILENT)
+    assert found == []
+
+
+def test_who_stays_away_when_the_others_are_heard_again_is_silent() -> None:
+    leaf = [batch(LEAF, seq, [0]) for seq in (0, 1, 2)]
+    others = clockwork(1, [0, 1, 2, *range(20, 26)])
+    found = of_kind(run(Engine(CONFIG), interleaved(leaf, others)), FindingKind.TARGET_SILENT)
+    assert {str(finding.object) for finding in found} == {"device:leaf1"}
+    assert found[0].onset_ns > START_NS + 20 * INTERVAL_S * SECOND

@@ -2,9 +2,11 @@
 
 import pytest
 
+from analytics.correlate.correlator import Correlator
 from analytics.correlate.graph import Graph, physical
 from analytics.correlate.pauses import End, origins
 from telemetry.findings import FindingKind as K
+from telemetry.topology import Link, Topology
 from tests.unit.analytics.correlate.plant import Plant
 
 
@@ -65,3 +67,15 @@ def test_loop_with_a_way_out_is_no_loop(plant: Plant, graph: Graph) -> None:
     closed = [(RX, port, "3") for port in ring]
     assert [end for end, _, _ in ends(plant, graph, *closed)] == [End.CYCLE]
     assert ends(plant, graph, *closed, (RX, "leaf2/Ethernet8", "3")) == [(End.EDGE, "leaf2/Ethernet8", 5)]
+
+
+def test_pauses_into_the_unknown_name_nobody_until_topology_does(plant: Plant) -> None:
+    correlator = Correlator()
+    paused = plant.find(RX, plant.downlink(1, 3), score=5)
+    bare = Topology().with_facts(fact for fact in plant.topology.facts.values() if not isinstance(fact.entity, Link))
+    said = [
+        incident
+        for tick in range(4)
+        for incident in correlator.step(paused.observed_ns + tick * 5 * 10**9, [paused], bare, ())
+    ]
+    assert said == []
