@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 PEERS := build/.peers
 
-.PHONY: run test check accept crash bench boards format lock clean peers
+.PHONY: run test check accept crash bench boards metrics format lock clean peers
 .DEFAULT_GOAL := run
 
 $(READY): requirements.lock pyproject.toml
@@ -51,6 +51,9 @@ format: $(READY)
 
 boards: $(READY)
 	$(BIN)/python -m dashboards.build deploy/grafana/dashboards
+
+metrics: $(READY)
+	$(BIN)/python -m telemetry.catalogue > docs/metrics.md
 
 lock:
 	$(BIN)/pip-compile --quiet --generate-hashes --no-annotate --no-header --no-emit-index-url --no-emit-find-links --extra dev --allow-unsafe --strip-extras -o requirements.lock pyproject.toml
