@@ -8,7 +8,7 @@ def page() -> str:
     lines = [
         "# Metrics",
         "",
-        "Written by `make metrics` from `telemetry/catalogue/`. Labels that name the thing come from the configuration.",
+        "Written by `make metrics` from `telemetry/catalogue/`. Labels that name a thing come from the settings.",
         "",
         "| metric | kind | unit | labels | what it is | called elsewhere |",
         "|---|---|---|---|---|---|",
