@@ -11,6 +11,10 @@ from benchmarks.exposition import gpu_page, pages
 
 _LINE = re.compile(rb"^([a-zA-Z_:][^ {]*)((?:\{.*\})?) ([0-9.eE+-]+)$")
 _WANDERS = re.compile(r"node_(memory|load|filesystem_(avail|free)|pressure|hwmon_temp|cpu_scaling_frequency)")
+_STAYS = re.compile(
+    r"err|drop|carrier|change|fail|collis|discard|timeout|retrans|missed|overrun|reset|down|fifo|out_of"
+)
+_DISK_BUSY_S = 0.02  # in a second, for tens of operations: one of the recorded host's disks is slow
 _Next = Callable[[random.Random], str]
 
 # name of the field: lowest and highest of a gauge, or of the step of a counter; decimals
@@ -71,9 +75,10 @@ def _gpu_value(name: str, _: str, __: bytes) -> _Next:
 
 def _node_value(name: str, kind: str, value: bytes) -> _Next | None:
     """None: stays as it was recorded, as most states, sizes and limits do."""
-    number, decimals = float(value), 0 if b"." not in value else 2
-    if kind == "counter" and number > 0:
-        return _rising(number, 0.0, max(1.0, number * 1e-4), decimals)
+    number, decimals = float(value), 6 if b"." in value or b"e" in value else 0
+    if kind == "counter" and number > 0 and not _STAYS.search(name):
+        step = _DISK_BUSY_S if "_time_seconds" in name else max(30.0, number * 1e-4)
+        return _rising(number, 0.9 * step, 1.1 * step, decimals)
     if name == "node_time_seconds":
         return _rising(number, 1.0, 1.0, 6)
     return _wandering(0.98 * number, number, decimals) if _WANDERS.match(name) else None

@@ -1,0 +1,101 @@
+"""``make bench``: every benchmark, one table, and ``build/bench.json``. Exit status 0 also when a target is missed."""
+
+import json
+import os
+import platform
+import re
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from benchmarks import analytics, end_to_end, exposition, gnmi, remote_write
+
+OUT = Path(__file__).parents[1] / "build" / "bench.json"
+KEYS = ("name", "value", "unit", "reference", "ratio")
+_LIBRARIES = ("numpy", "numba", "polars", "grpcio", "aiokafka", "zstandard", "prometheus-client", "pygnmi")
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What was promised of the rows whose whole name matches."""
+
+    names: str
+    words: str
+    met: Callable[[Row], bool]
+
+
+TARGETS = (
+    Target(r"exposition \w+ page, known layout", "≥ 100×", lambda row: row["ratio"] >= 100),
+    Target(r"gnmi_decode_.*", "≥ 5×", lambda row: row["ratio"] >= 5),
+    Target(r"end to end, .*: record on the bus", "≤ 8", lambda row: row["value"] <= 8),
+    Target(r"end to end, .* together", "≥ 500,000", lambda row: row["value"] >= 500_000),
+)
+
+
+def main() -> None:
+    progress = Console(stderr=True)
+    rows: list[Row] = []
+    for module in (exposition, gnmi, analytics, remote_write, end_to_end):
+        began_s = time.monotonic()
+        progress.print(f"{module.__name__} …")
+        rows += [{key: row.get(key) for key in KEYS} for row in module.run()]
+        progress.print(f"{module.__name__}: {time.monotonic() - began_s:.0f} s")
+        OUT.parent.mkdir(parents=True, exist_ok=True)
+        OUT.write_text(json.dumps([machine(), *rows], indent=1) + "\n")
+    Console(width=None if sys.stdout.isatty() else 150).print(table(rows))
+    progress.print(f"written: {OUT}")
+
+
+def machine() -> Row:
+    """Where and with what the numbers were made."""
+    cpu = re.search(r"^model name\s*: (.*)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
+    return {
+        "name": "machine",
+        "cpu": cpu[1] if cpu else platform.machine(),
+        "cores": os.cpu_count(),
+        "memory_bytes": os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
+        "load_average": os.getloadavg(),
+        "system": platform.platform(),
+        "python": platform.python_version(),
+        "versions": {name: version(name) for name in ("fabricscope", *_LIBRARIES)},
+        "date": datetime.now(UTC).isoformat(timespec="seconds"),
+    }
+
+
+def table(rows: list[Row]) -> Table:
+    drawn = Table(title="What it costs (CPU seconds are user and system, all threads)")
+    for heading in KEYS:
+        drawn.add_column(heading, justify="left" if heading in ("name", "unit") else "right")
+    drawn.add_column("target")
+    for row in rows:
+        ratio = "" if row["ratio"] is None else f"{row['ratio']:,.1f}×"
+        cells = (row["name"], _number(row["value"]), row["unit"], _number(row["reference"]), ratio)
+        drawn.add_row(*cells, verdict(row))
+    return drawn
+
+
+def verdict(row: Row) -> str:
+    """The promise about a row and whether it holds; empty where nothing was promised."""
+    for target in TARGETS:
+        if re.fullmatch(target.names, row["name"]):
+            return f"{target.words}: {'met' if target.met(row) else 'MISSED'}"
+    return ""
+
+
+def _number(value: Any) -> str:
+    if value is None or isinstance(value, str):
+        return value or ""
+    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:,.2f}"
+
+
+if __name__ == "__main__":
+    main()
