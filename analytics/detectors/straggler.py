@@ -1,7 +1,8 @@
 """Straggler: the one GPU of a job that works while the others wait for it.
 
 In lockstep training the slowest member is busy all the time and its peers spin in the collective. So against the middle
-of its job a straggler has a lower clock, or its tensor cores are active for more of the time.
+of its job a straggler has a lower clock, or its tensor cores are active for more of the time. Activity is compared with
+the GPUs of its own host too: they are read at the same moment, those of other hosts at another moment of the iteration.
 """
 
 from dataclasses import dataclass
@@ -46,7 +47,8 @@ class Straggler:
         middle_clock, middle_activity = group_medians(groups, clock.values), group_medians(groups, activity)
         with np.errstate(divide="ignore", invalid="ignore"):
             by_clock = (1.0 - clock.values / middle_clock) / (1.0 - _CLOCK_SHARE)
-            by_activity = (activity / middle_activity - 1.0) / (_ACTIVE_TIMES - 1.0)
+            middle = np.fmax(middle_activity, group_medians(_hosts(view, clock), activity))
+            by_activity = (activity / middle - 1.0) / (_ACTIVE_TIMES - 1.0)
         score = np.maximum(np.nan_to_num(by_clock), np.nan_to_num(by_activity))
         score[_sizes(groups) < _PEERS_MIN] = 0.0
         evidence = (
@@ -64,6 +66,11 @@ def _peers(view: View, clock: Column, busy: Column) -> NDArray[np.int64]:
     at = lookup(busy.objects, clock.objects)
     works = (at >= 0) & (busy.values[at] >= _WORKING if len(busy) else False)
     return np.where(works & ~np.isin(job, young), job, -1)
+
+
+def _hosts(view: View, clock: Column) -> NDArray[np.int64]:
+    """Number of each GPU's host."""
+    return view.registry.device_numbers()[clock.targets]
 
 
 def _sizes(groups: NDArray[np.int64]) -> NDArray[np.int64]:

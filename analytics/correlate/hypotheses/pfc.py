@@ -14,11 +14,10 @@ from telemetry.objects import ObjectRef
 def propose(view: View) -> Iterable[Cause]:
     at_switch: defaultdict[str, list[Origin]] = defaultdict(list)
     at_edge: defaultdict[ObjectRef, list[Origin]] = defaultdict(list)
-    charted = {port.device for port in view.graph.peers}
     for origin in view.origins:
         match origin.end:
-            case End.EDGE if not origin.device and not _faces_a_silent_host(view, origin.port, charted):
-                continue  # where it leads is not known yet: a symptom until it is
+            case End.EDGE if not view.graph.is_edge(origin.device):
+                continue  # who is behind the port is not known yet: a symptom until topology says it
             case End.EDGE:
                 at_edge[origin.port].append(origin)
             case End.SWITCH:
@@ -32,15 +31,9 @@ def propose(view: View) -> Iterable[Cause]:
         yield from _incast(view, switch, at_switch.get(switch, []))
 
 
-def _faces_a_silent_host(view: View, port: ObjectRef, charted: set[str]) -> bool:
-    """Whether a port without known peer leads to a host: on a switch whose other links are known, one that names itself
-    to nobody is a host without LLDP."""
-    return view.graph.is_switch(port.device) and port.device in charted
-
-
 def _slow_receiver(port: ObjectRef, found: list[Origin]) -> Cause:
     devices = frozenset[str]().union(*(origin.devices for origin in found))
-    host = found[0].device or "the unknown device behind it"
+    host = found[0].device
     return Cause(
         IncidentKind.SLOW_RECEIVER,
         port,

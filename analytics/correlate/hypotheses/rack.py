@@ -9,13 +9,14 @@ from telemetry.findings import FindingKind
 from telemetry.incidents import IncidentKind
 from telemetry.objects import ObjectKind, ObjectRef
 
+SURE = 0.9  # less is the silence of one exporter of a device that answers otherwise
 DEVICES_MIN = 3  # fewer devices in a rack tell nothing about the rack
 
 
 def propose(view: View) -> Iterable[Cause]:
     gone: dict[str, tuple[frozenset[str], int]] = {}
     for finding in view.of(FindingKind.TARGET_SILENT):
-        if finding.object.device:
+        if finding.object.device and finding.confidence >= SURE:
             gone[finding.object.device] = (frozenset({finding.id}), finding.onset_ns)
     for death in deaths(view):
         if not death.alive:
