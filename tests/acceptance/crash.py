@@ -26,7 +26,7 @@ from tests.servers.webhook import WebhookServer
 
 KILLS = 20
 VICTIMS = ("ingest", "analytics", "alerts")
-SPEED = 4.0
+SPEED = 1.0
 PAUSE_S = (0.5, 9.0)  # wall time between a start and the next kill: some hit the start, most hit work
 SETTLE_S = 60.0
 
