@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """compacted: only the newest record of a key matters; else records expire after ``retention_s``."""
+    """compacted: the newest record of a key stays for ever, and superseded ones for ``retention_s``; else all records
+    expire after ``retention_s``."""
 
     name: str
     compacted: bool = False
@@ -14,11 +15,12 @@ class Topic:
 
 
 SAMPLES = Topic("fabricscope.samples.v1", partitions=4)  # key = device
+# As long as samples: who reads them again must know the cluster as it was then.
 TOPOLOGY = Topic("fabricscope.topology.v1", compacted=True)
 CHANGES = Topic("fabricscope.changes.v1", retention_s=7 * 24 * 3600)
 FINDINGS = Topic("fabricscope.findings.v1", retention_s=7 * 24 * 3600)
-INCIDENTS = Topic("fabricscope.incidents.v1", compacted=True)
-LEDGER = Topic("fabricscope.ledger.v1", compacted=True)  # one StageReport per stage process
+INCIDENTS = Topic("fabricscope.incidents.v1", compacted=True, retention_s=60)
+LEDGER = Topic("fabricscope.ledger.v1", compacted=True, retention_s=60)  # one StageReport per stage process
 DEADLETTER = Topic("fabricscope.deadletter.v1", retention_s=7 * 24 * 3600)
 
 ALL = (SAMPLES, TOPOLOGY, CHANGES, FINDINGS, INCIDENTS, LEDGER, DEADLETTER)

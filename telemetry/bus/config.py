@@ -29,7 +29,6 @@ class EmbeddedConfig(BaseModel):
     queue_bytes_max: int = Field(64 << 20, gt=0, description="publishes that wait for the disk")
     log_bytes_max: int = Field(8 << 30, gt=0, description="the oldest records go when the file holds more than this")
     upkeep_interval_s: float = Field(10, gt=0, description="how often retention and compaction run")
-    compaction_lag_s: float = Field(60, ge=0, description="a compacted topic keeps superseded records this long")
     tombstone_s: float = Field(24 * 3600, ge=0, description="a compacted topic keeps tombstones this long")
 
 
@@ -53,7 +52,6 @@ class KafkaConfig(BaseModel):
         None, ge=1, description="of topics we make; default: 3, or as many as there are brokers"
     )
     partition_bytes_max: int = Field(8 << 30, gt=0, description="retention by size, of topics we make")
-    compaction_lag_s: float = Field(60, ge=0, description="a compacted topic keeps superseded records this long")
     tombstone_s: float = Field(24 * 3600, ge=0, description="a compacted topic keeps tombstones this long")
     publish_deadline_s: float = Field(30, gt=0, description="publish gives up after this")
     attempt_deadline_s: float = Field(10, gt=0, description="one attempt of a request; then the client is built anew")

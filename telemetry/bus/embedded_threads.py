@@ -116,7 +116,7 @@ class WriterThread:
         db, config, now_ns = writer.connection, self._config, time.time_ns()
         if not upkeep.claim(db, now_ns, int(config.upkeep_interval_s * 1e9)):
             return
-        upkeep.compact(db, now_ns, lag_s=config.compaction_lag_s, tombstone_s=config.tombstone_s)
+        upkeep.compact(db, now_ns, tombstone_s=config.tombstone_s)
         # One step of each a round, and a round at once while there is more: publishes go in between.
         if upkeep.expire(db, now_ns) | upkeep.trim(db, config.log_bytes_max):
             self._upkeep_at = 0.0

@@ -64,7 +64,7 @@ def _settings(topic: Topic, config: KafkaConfig) -> dict[str, str]:
     if topic.compacted:
         settings |= {
             "cleanup.policy": "compact",
-            "min.compaction.lag.ms": int(config.compaction_lag_s * 1000),
+            "min.compaction.lag.ms": topic.retention_s * 1000,
             "delete.retention.ms": int(config.tombstone_s * 1000),
             "min.cleanable.dirty.ratio": "0.1",
             "segment.ms": 3600 * 1000,

@@ -49,15 +49,15 @@ def trim(db: sqlite3.Connection, bytes_max: int) -> bool:
     return True
 
 
-def compact(db: sqlite3.Connection, now_ns: int, *, lag_s: float, tombstone_s: float) -> None:
-    """Deletes superseded records older than ``lag_s`` of compacted topics, and old tombstones."""
+def compact(db: sqlite3.Connection, now_ns: int, *, tombstone_s: float) -> None:
+    """Deletes superseded records of compacted topics past their retention, and old tombstones."""
     for log in _logs(db):
         if log.compacted:
             table = f"log_{log.id}"
             newest = f"SELECT max(first) FROM {table} GROUP BY key"
             db.execute(
                 f"DELETE FROM {table} WHERE appended_ns < ? AND first NOT IN ({newest})",
-                (now_ns - int(lag_s * 1e9),),
+                (now_ns - log.retention_s * 10**9,),
             )
             # Bytes 13 to 16 of a packed record are the length of its value: -1 is a tombstone.
             db.execute(

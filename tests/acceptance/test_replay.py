@@ -55,7 +55,7 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Recorded:
 
 async def _live(folder: Path) -> Recorded:
     """The plant, the bus, analytics and recorder at the same time, as in production."""
-    bus = EmbeddedBus(EmbeddedConfig(path=folder / "bus.sqlite", compaction_lag_s=3600))
+    bus = EmbeddedBus(EmbeddedConfig(path=folder / "bus.sqlite"))
     await bus.start()
     analytics = AnalyticsService(AnalyticsConfig(engine=ENGINE, state_dir=folder / "state"), bus)
     recording = RecordingConfig(path=folder / "recording", slice_s=0.5)

@@ -25,7 +25,7 @@ from tests.conformance.bus_reading import fresh_topic, gap_of, numbered, numbers
 @pytest.fixture(params=["embedded", "kafka"])
 def config(request: pytest.FixtureRequest, tmp_path: Path) -> BusConfig:
     if request.param == "embedded":
-        embedded = EmbeddedConfig(path=tmp_path / "bus.sqlite", upkeep_interval_s=0.1, compaction_lag_s=0)
+        embedded = EmbeddedConfig(path=tmp_path / "bus.sqlite", upkeep_interval_s=0.1)
         return BusConfig(embedded=embedded)
     broker = request.getfixturevalue("kafka")
     return BusConfig(kind="kafka", kafka=KafkaConfig(bootstrap=(broker.address,)))
@@ -220,7 +220,7 @@ async def test_an_offset_behind_the_end_is_a_gap_and_nothing_is_skipped(bus: Bus
 
 
 async def test_a_compacted_topic_folds_to_the_newest_value_of_each_key(bus: Bus) -> None:
-    topic = fresh_topic(compacted=True)
+    topic = fresh_topic(compacted=True, retention_s=0)
     for i in range(20):
         await bus.publish(topic, [Message(f"k{i % 3}".encode(), str(i).encode())])
     await bus.publish(topic, [Message(b"k0", None)])

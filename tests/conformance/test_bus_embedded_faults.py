@@ -180,8 +180,8 @@ async def test_the_file_stays_within_its_bytes(tmp_path: Path) -> None:
 
 
 async def test_compaction_takes_what_is_superseded_and_old_tombstones(tmp_path: Path) -> None:
-    path, topic = tmp_path / "bus.sqlite", fresh_topic(compacted=True)
-    quick = at(path, upkeep_interval_s=0.05, compaction_lag_s=0, tombstone_s=0)
+    path, topic = tmp_path / "bus.sqlite", fresh_topic(compacted=True, retention_s=0)
+    quick = at(path, upkeep_interval_s=0.05, tombstone_s=0)
     async with running(quick) as bus:
         for i in range(20):
             await bus.publish(topic, [Message(b"a", str(i).encode()), Message(b"b", b"1")])

@@ -28,7 +28,7 @@ Published = dict[str, set[bytes]]
 
 @asynccontextmanager
 async def running_bus(folder: Path) -> AsyncIterator[Bus]:
-    bus = EmbeddedBus(EmbeddedConfig(path=folder / "bus.sqlite", compaction_lag_s=3600))
+    bus = EmbeddedBus(EmbeddedConfig(path=folder / "bus.sqlite"))
     await bus.start()
     try:
         yield bus
