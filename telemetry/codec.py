@@ -99,6 +99,7 @@ class BatchDecoder:
         except (
             ArithmeticError,
             LookupError,
+            OSError,  # how polars says that a stream ends too early
             TypeError,
             ValueError,
             pl.exceptions.PolarsError,
