@@ -36,6 +36,7 @@ Engine = Literal["embedded", "kafka"]
 HOSTS, INTERVAL_S = 300, 1.0
 WINDOW_S, SETTLE_S, DEADLINE_S = 20.0, 6.0, 150.0
 STAGES = ("ingest", "analytics")
+LAG_S_MAX = 3 * INTERVAL_S
 _TICK = os.sysconf("SC_CLK_TCK")
 
 
@@ -155,7 +156,7 @@ async def _watch(settings: Path, pids: dict[str, int], targets: int, window_s: f
 
 
 async def _readings(bus: Bus, pids: dict[str, int], targets: int, folder: Path) -> Any:
-    """One at each report of analytics, once all targets answer."""
+    """One at each report of analytics, once all targets answer and it has caught up: a backlog is cheaper."""
     reader, known, deadline = bus.consume([topics.LEDGER], {}), False, time.monotonic() + DEADLINE_S
     try:
         while time.monotonic() < deadline:
@@ -163,7 +164,7 @@ async def _readings(bus: Bus, pids: dict[str, int], targets: int, folder: Path) 
                 report = decode_fact(record.value or b"", StageReport)
                 if report.stage == "ingest":
                     known = report.details["targets_up"] == targets
-                elif known:
+                elif known and report.at_ns / 1e9 - report.details["watermark_seconds"] < LAG_S_MAX:
                     cpu_s = {stage: _cpu_s(pid) for stage, pid in pids.items()}
                     yield Reading(time.monotonic(), report.samples_out, cpu_s)
         logs = "\n".join((folder / f"{stage}.log").read_text()[-1500:] for stage in STAGES)
