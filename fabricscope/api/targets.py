@@ -31,6 +31,7 @@ async def ledger(model: Model) -> list[dict[str, Any]]:
         {
             "stage": report.stage,
             "instance": report.instance,
+            "epoch_ns": report.epoch_ns,
             "at_ns": report.at_ns,
             "samples_in": report.samples_in,
             "samples_out": report.samples_out,

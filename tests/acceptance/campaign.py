@@ -12,7 +12,8 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from tests.acceptance.lab import NS, Engine, Lab, lab_folder
+from tests.acceptance.lab import NS, Engine, Lab, lab_folder, pages_of
+from tests.servers.webhook import WebhookServer
 
 FAULTS = ("slow-receiver", "incast", "link-down", "spine-down", "straggler-gpu", "slow-storage-target")
 WARM_UP_S = 300.0  # two checkpoints of normal life before the first fault
@@ -39,20 +40,23 @@ class Verdict:
 def run(engine: Engine, console: Console) -> list[Verdict]:
     """All faults one after the other in one life of the program, then health in another."""
     verdicts = []
+    webhook = WebhookServer()
+    webhook.start()
     with lab_folder(f"accept-{engine}") as folder:
-        with Lab(folder / "faults", engine, address_offset=1) as lab:
+        with Lab(folder / "faults", engine, address_offset=1, webhook_url=webhook.url) as lab:
             _let_pass(lab, WARM_UP_S)
             for fault in FAULTS:
-                verdicts.append(_judge_fault(lab, fault))
+                verdicts.append(_judge_fault(lab, webhook, fault))
                 console.print(_line(verdicts[-1]))
-        with Lab(folder / "healthy", engine, seed=2, address_offset=2) as lab:
-            verdicts.append(_judge_health(lab))
+        with Lab(folder / "healthy", engine, seed=2, address_offset=2, webhook_url=webhook.url) as lab:
+            verdicts.append(_judge_health(lab, webhook))
             console.print(_line(verdicts[-1]))
+    webhook.stop()
     return verdicts
 
 
-def _judge_fault(lab: Lab, fault: str) -> Verdict:
-    before = set(_paging(lab))
+def _judge_fault(lab: Lab, webhook: WebhookServer, fault: str) -> Verdict:
+    before = set(_fired(lab))
     truth = lab.inject(fault, FAULT_S)
     onset_ns, root = int(truth["start_ns"]), str(truth["root"])
     deadline_ns = onset_ns + int(FAULT_S * NS)
@@ -62,27 +66,33 @@ def _judge_fault(lab: Lab, fault: str) -> Verdict:
         if fresh:
             shown_ns, labels = lab.now_ns(), fresh[0]["labels"]
     _let_pass(lab, (deadline_ns - lab.now_ns()) / NS + RECOVERY_S)
-    after = {identity: one for identity, one in _paging(lab).items() if identity not in before}
+    after = set(_fired(lab)) - before
+    pages = sum(count for identity, count in pages_of(webhook).items() if identity in after)
     named = str(labels.get("object", "nothing"))
     delay_s = (shown_ns - onset_ns) / NS if shown_ns else float("inf")
-    passed = len(after) == 1 and named == root and delay_s <= INTERVALS_MAX * lab.interval_s
-    return Verdict(lab.engine, fault, root, named, delay_s, len(after), _pages(after), passed)
+    passed = len(after) == 1 and pages == 1 and named == root and delay_s <= INTERVALS_MAX * lab.interval_s
+    return Verdict(lab.engine, fault, root, named, delay_s, len(after), pages, passed)
 
 
-def _judge_health(lab: Lab) -> Verdict:
+def _judge_health(lab: Lab, webhook: WebhookServer) -> Verdict:
+    """Nothing may fire although much happens: jobs begin, write checkpoints and end, and every target is heard."""
+    paged = set(pages_of(webhook))
+    began_ns, judged = lab.now_ns(), lab.ledger("analytics").get("samples_out", 0)
     _let_pass(lab, HEALTHY_S)
-    found = _paging(lab)
-    roots = ", ".join(sorted(f"{one['root']['kind']}:{one['root']['name']}" for one in found.values())) or "nothing"
-    return Verdict(lab.engine, "none", "nothing", roots, 0.0, len(found), _pages(found), not found)
+    judged = lab.ledger("analytics")["samples_out"] - judged
+    expected = sum(status["series"] for status in lab.api("/api/v1/targets")) * HEALTHY_S / lab.interval_s
+    happened = {change["kind"] for change in lab.changes() if change["starts_ns"] > began_ns}
+    alive = judged > expected / 2 and {"job_start", "job_end"} <= happened
+    found = _fired(lab)
+    roots = ", ".join(sorted(f"{one['root']['kind']}:{one['root']['name']}" for one in found.values()))
+    named = roots or ("nothing" if alive else f"nothing happened: {judged:,} samples judged, {sorted(happened)}")
+    pages = len(set(pages_of(webhook)) - paged)
+    return Verdict(lab.engine, "none", "nothing", named, 0.0, len(found), pages, alive and not found and not pages)
 
 
-def _paging(lab: Lab) -> dict[str, dict[str, Any]]:
+def _fired(lab: Lab) -> dict[str, dict[str, Any]]:
     """Incidents that fired at some time, by id."""
     return {one["id"]: one for one in lab.incidents() if one["fired_ns"]}
-
-
-def _pages(found: dict[str, dict[str, Any]]) -> int:
-    return sum(one["severity"] != "info" for one in found.values())
 
 
 def _let_pass(lab: Lab, simulated_s: float) -> None:

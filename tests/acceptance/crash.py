@@ -1,12 +1,12 @@
-"""``make crash``: each stage is killed at random moments, and nothing that was acknowledged may be lost.
+"""``make crash``: every stage is killed at random moments, and nothing that was acknowledged may be lost.
 
-On each engine, 20 times: ``kill -9`` of ingest, analytics or alerts at a random moment while a fault is on, and a new
-start. At the end the books must balance: analytics has taken every sample that the bus acknowledged exactly once, no
-collection is missing between two that arrived, and each incident was paged once.
+On each engine, 20 times: ``kill -9`` of a stage at a random moment while a fault is on, and a new start; every stage is
+among them. At the end the books must balance: the bus holds what each life of ingest said it had published, analytics
+and the recorder have taken every sample of the bus exactly once, no collection is missing between two that arrived, and
+each incident was paged once.
 """
 
 import asyncio
-import json
 import random
 import sys
 import time
@@ -18,14 +18,15 @@ from rich.console import Console
 from rich.table import Table
 
 from fabricscope.settings import load_settings
+from recordings.format import read_manifest
 from telemetry import topics
 from telemetry.bus.open import open_bus
 from telemetry.codec import BatchDecoder
-from tests.acceptance.lab import Engine, Lab, lab_folder
+from tests.acceptance.lab import Engine, Lab, lab_folder, pages_of
 from tests.servers.webhook import WebhookServer
 
 KILLS = 20
-VICTIMS = ("ingest", "analytics", "alerts")
+VICTIMS = ("ingest", "analytics", "alerts", "export", "recorder", "api")
 SPEED = 1.0
 PAUSE_S = (0.5, 9.0)  # wall time between a start and the next kill: some hit the start, most hit work
 SETTLE_S = 60.0
@@ -33,12 +34,28 @@ SETTLE_S = 60.0
 
 @dataclass(frozen=True, slots=True)
 class OnTheBus:
-    """What the bus holds. holes: collections that are missing between two of the same collector's life."""
+    """What the bus holds. holes: collections that are missing between two of the same collector's life.
 
-    samples: int
+    by_epoch: samples by the start of the collector's life.
+    """
+
+    by_epoch: dict[int, int]
     duplicates: int
     collections: int
     holes: int
+
+    @property
+    def samples(self) -> int:
+        return sum(self.by_epoch.values())
+
+    def missing(self, published: dict[int, int]) -> int:
+        """Samples that a life of ingest (by its start) said it had published, and that are not here."""
+        starts = sorted(published)
+        missing = 0
+        for start, end in zip(starts, [*starts[1:], max(self.by_epoch) + 1], strict=True):
+            here = sum(samples for epoch, samples in self.by_epoch.items() if start <= epoch < end)
+            missing += max(0, published[start] - here)
+        return missing
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +65,9 @@ class Books:
     engine: str
     kills: dict[str, int]
     bus: OnTheBus
+    missing: int
     taken: int
+    recorded: int
     balance: int
     incidents: int
     pages_most: int
@@ -56,8 +75,8 @@ class Books:
 
     @property
     def lost(self) -> int:
-        """Acknowledged samples that analytics did not take, or took twice (negative)."""
-        return self.bus.samples - self.taken
+        """Acknowledged samples that are not on the bus, or that analytics or the recorder did not take exactly once."""
+        return self.missing + abs(self.bus.samples - self.taken) + abs(self.bus.samples - self.recorded)
 
     @property
     def passed(self) -> bool:
@@ -72,27 +91,53 @@ def run(engine: Engine, console: Console, seed: int = 1) -> Books:
     webhook = WebhookServer()
     webhook.start()
     with lab_folder(f"crash-{engine}") as folder:
-        lab = Lab(folder, engine, speed=SPEED, interval_s=4.0, address_offset=3, webhook_url=webhook.url)
+        lab = Lab(
+            folder, engine, speed=SPEED, interval_s=4.0, address_offset=3, webhook_url=webhook.url, everything=True
+        )
         with lab:
             lab.inject("slow-receiver", 3600.0)
+            published: dict[int, int] = {}
             for number in range(KILLS):
                 victim = VICTIMS[number] if number < len(VICTIMS) else dice.choice(VICTIMS)
-                time.sleep(dice.uniform(*PAUSE_S))
+                _wait(lab, dice.uniform(*PAUSE_S), published)
                 lab.stages[victim].kill()
                 lab.stages[victim].start()
                 kills[victim] += 1
                 console.print(f"{engine}: kill {number + 1} of {KILLS}: {victim}")
-            time.sleep(PAUSE_S[1])
+            _wait(lab, PAUSE_S[1], published)
             lab.wait_for(lambda: bool(webhook.taken), "the page", SETTLE_S)
             lab.stages["ingest"].stop()
             bus = asyncio.run(_read_bus(lab.settings_file))
             lab.wait_for(lambda: _taken(lab)[0] >= bus.samples, "analytics to take everything", SETTLE_S)
             taken, balance = _taken(lab)
+            lab.stages["recorder"].stop()
+            recorded = sum(part.samples for part in read_manifest(folder / "recording").slices)
             firing = {one["id"] for one in lab.incidents() if one["fired_ns"] and one["severity"] != "info"}
             shown = [alert["labels"]["incident_id"] for alert in lab.alertmanager.alerts()]
-            pages = _pages(webhook)
+            pages = pages_of(webhook)
     webhook.stop()
-    return Books(engine, dict(kills), bus, taken, balance, len(firing), max(pages.values(), default=0), len(shown))
+    return Books(
+        engine,
+        dict(kills),
+        bus,
+        bus.missing(published),
+        taken,
+        recorded,
+        balance,
+        len(firing),
+        max(pages.values(), default=0),
+        len(shown),
+    )
+
+
+def _wait(lab: Lab, seconds: float, published: dict[int, int]) -> None:
+    """Lets time pass, and writes down what ingest says it has published, by the start of its life."""
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        for stage in lab.api("/api/v1/ledger") or ():
+            if stage["stage"] == "ingest":
+                published[stage["epoch_ns"]] = stage["samples_out"]
+        time.sleep(0.2)
 
 
 async def _read_bus(settings_file: Path) -> OnTheBus:
@@ -115,7 +160,10 @@ async def _read_bus(settings_file: Path) -> OnTheBus:
     for target, epoch_ns, seq in sizes:
         lives[target, epoch_ns].append(seq)
     holes = sum(max(seqs) - min(seqs) + 1 - len(seqs) for seqs in lives.values())
-    return OnTheBus(sum(sizes.values()), duplicates, len(sizes), holes)
+    by_epoch: Counter[int] = Counter()
+    for (_, epoch_ns, _), samples in sizes.items():
+        by_epoch[epoch_ns] += samples
+    return OnTheBus(dict(by_epoch), duplicates, len(sizes), holes)
 
 
 def _taken(lab: Lab) -> tuple[int, int]:
@@ -124,16 +172,6 @@ def _taken(lab: Lab) -> tuple[int, int]:
         if stage["stage"] == "analytics":
             return stage["samples_in"] - stage["deduplicated"], stage["balance"]
     return -1, -1
-
-
-def _pages(webhook: WebhookServer) -> Counter[str]:
-    """Firing notifications that were taken, by incident."""
-    pages: Counter[str] = Counter()
-    for request in webhook.taken:
-        body = json.loads(request.body)
-        if body["status"] == "firing":
-            pages[body["alerts"][0]["labels"]["incident_id"]] += 1
-    return pages
 
 
 def table(books: list[Books]) -> Table:

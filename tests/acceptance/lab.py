@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 import urllib.request
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Literal
@@ -17,10 +18,13 @@ import yaml
 from tests.servers.alertmanager import Alertmanager
 from tests.servers.kafka import KafkaServer
 from tests.servers.process import free_port
+from tests.servers.prometheus import Prometheus
+from tests.servers.webhook import WebhookServer
 
 NS = 1_000_000_000
 Engine = Literal["embedded", "kafka"]
 STAGES = ("ingest", "analytics", "alerts", "api")
+FURTHER_STAGES = ("export", "recorder")  # with a real Prometheus, and a recording
 START_S = 90.0
 
 
@@ -70,7 +74,8 @@ class Lab:
     """Everything on loopback, everything in one folder.
 
     speed: simulated seconds per second. interval_s: collection interval, in simulated time.
-    webhook_url: where notifications go besides Alertmanager.
+    webhook_url: where notifications go besides Alertmanager. everything: also a real Prometheus that gets our remote
+    write, and a recorder.
     """
 
     def __init__(
@@ -84,11 +89,13 @@ class Lab:
         seed: int = 1,
         address_offset: int = 0,
         webhook_url: str = "",
+        everything: bool = False,
     ) -> None:
         self.folder, self.engine, self.speed, self.interval_s = folder, engine, speed, interval_s
         self.settings_file = folder / "fabricscope.yaml"
         self.alertmanager = Alertmanager(folder / "alertmanager")
         self.kafka = KafkaServer(folder / "kafka") if engine == "kafka" else None
+        self.prometheus = Prometheus(folder / "prometheus") if everything else None
         self.api_port = free_port()
         self._webhook_url = webhook_url
         self._control = f"http://127.4.{address_offset}.1:6821"
@@ -96,7 +103,8 @@ class Lab:
         plant = ["simulate", "--hosts", str(hosts), "--interval", f"{interval_s:g}s", "--speed", str(speed)]
         plant += ["--seed", str(seed), "--address-offset", str(address_offset), "--config.out", str(self._plant_file)]
         self.simulator = Program("simulator", plant, folder)
-        self.stages = {name: Program(name, [name, "--config.file", str(self.settings_file)], folder) for name in STAGES}
+        names = (*STAGES, *FURTHER_STAGES) if everything else STAGES
+        self.stages = {name: Program(name, [name, "--config.file", str(self.settings_file)], folder) for name in names}
 
     def __enter__(self) -> "Lab":
         try:
@@ -115,6 +123,8 @@ class Lab:
         if self.kafka is not None:
             self.kafka.start()
         self.alertmanager.start()
+        if self.prometheus is not None:
+            self.prometheus.start()
         self.simulator.start()
         self.wait_for(self._plant_file.exists, "the simulator")
         self._write_settings()
@@ -127,6 +137,8 @@ class Lab:
             stage.stop()
         self.simulator.stop()
         self.alertmanager.kill()
+        if self.prometheus is not None:
+            self.prometheus.kill()
         if self.kafka is not None:
             self.kafka.stop()
 
@@ -156,6 +168,14 @@ class Lab:
     def _truth(self) -> list[dict[str, Any]]:
         return list(_json(f"{self._control}/truth")["truth"])
 
+    def changes(self) -> list[dict[str, Any]]:
+        """What was done to the plant so far: jobs that began and ended among it."""
+        return list(_json(f"{self._control}/changes")["changes"])
+
+    def ledger(self, stage: str) -> dict[str, Any]:
+        """The newest report of a stage, {} before its first."""
+        return next((dict(one) for one in self.api("/api/v1/ledger") or () if one["stage"] == stage), {})
+
     def incidents(self) -> list[dict[str, Any]]:
         """What the API shows, worst first."""
         found = self.api("/api/v1/incidents")
@@ -184,6 +204,9 @@ class Lab:
         if self._webhook_url:
             receivers.append({"name": "webhook", "type": "webhook", "url": self._webhook_url})
         settings["alerting"] = {"receivers": receivers}
+        if self.prometheus is not None:
+            settings["remote_write"] = [{"url": self.prometheus.write_url}]
+            settings["recording"] = {"path": str(self.folder / "recording"), "slice_s": 5}
         settings["api"] = {"port": self.api_port}
         self.settings_file.write_text(yaml.safe_dump(settings, sort_keys=False))
 
@@ -191,6 +214,16 @@ class Lab:
 def _json(url: str | urllib.request.Request) -> Any:
     with urllib.request.urlopen(url, timeout=10) as answer:
         return json.load(answer)
+
+
+def pages_of(webhook: WebhookServer) -> Counter[str]:
+    """Firing notifications that a webhook took, by incident; repetitions with the same key are one page."""
+    pages: dict[str, str] = {}
+    for request in webhook.taken:
+        body = json.loads(request.body)
+        if body["status"] == "firing":
+            pages[request.headers["x-fabricscope-key"]] = body["alerts"][0]["labels"]["incident_id"]
+    return Counter(pages.values())
 
 
 @contextlib.contextmanager
