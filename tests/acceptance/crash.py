@@ -22,7 +22,7 @@ from recordings.format import read_manifest
 from telemetry import topics
 from telemetry.bus.open import open_bus
 from telemetry.codec import BatchDecoder
-from tests.acceptance.lab import Engine, Lab, lab_folder, pages_of
+from tests.acceptance.lab import Engine, Lab, engines_named, lab_folder, pages_of
 from tests.servers.webhook import WebhookServer
 
 KILLS = 20
@@ -197,7 +197,7 @@ def table(books: list[Books]) -> Table:
 
 def main() -> None:
     console = Console()
-    engines: tuple[Engine, ...] = ("embedded", "kafka")
+    engines = engines_named(sys.argv[1:])
     books = [run(engine, console) for engine in engines]
     console.print(table(books))
     sys.exit(not all(one.passed for one in books))
