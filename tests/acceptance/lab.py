@@ -211,6 +211,12 @@ class Lab:
         self.settings_file.write_text(yaml.safe_dump(settings, sort_keys=False))
 
 
+def engines_named(arguments: list[str]) -> list[Engine]:
+    """The engines that a command line names; both when it names none."""
+    known: tuple[Engine, ...] = ("embedded", "kafka")
+    return [engine for engine in known if not arguments or engine in arguments]
+
+
 def _json(url: str | urllib.request.Request) -> Any:
     with urllib.request.urlopen(url, timeout=10) as answer:
         return json.load(answer)
