@@ -13,7 +13,6 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from multiprocessing.queues import Queue
-from pathlib import Path
 from typing import Any
 
 from prometheus_client.parser import text_string_to_metric_families
@@ -26,8 +25,8 @@ from ingest.discovery import TargetGroup, resolve
 from ingest.ledger import Ledger
 from telemetry.catalogue import origins_of, sources
 from telemetry.codec import encode_batch
+from tests.samples import SAMPLES
 
-SAMPLES = Path(__file__).parents[2] / "shared" / "samples"
 _NOW_NS = 1_760_000_000 * 10**9
 _ROUND_S, _ROUNDS = 0.3, 5
 _GPU_NAMES = """DEV_SM_CLOCK DEV_MEM_CLOCK DEV_MEMORY_TEMP DEV_GPU_TEMP DEV_POWER_USAGE DEV_TOTAL_ENERGY_CONSUMPTION

@@ -22,6 +22,7 @@ from simulator.serve.gnmi.server import Credentials, GnmiServer
 from simulator.serve.service import SimulatorService
 from simulator.serve.tls import self_signed
 from telemetry.gnmi import gnmi_pb2
+from tests.samples import SAMPLES
 from tests.unit.simulator.serve_readings import filled_readings, later
 from tests.unit.simulator.serve_streams import NS_PER_S, StreamEnded, json_of, subscribed
 from tests.unit.simulator.serve_switches import Switches, serving_switches
@@ -139,7 +140,7 @@ async def test_queues_have_the_keys_of_a_real_switch(switches: Switches) -> None
     assert queues["Ethernet4:3"]["SAI_QUEUE_STAT_WRED_ECN_MARKED_PACKETS"] == str(int(ports.queue_ecn_packets[at, 3]))
     peak = queues["Ethernet4:3:periodic"]["SAI_QUEUE_STAT_SHARED_WATERMARK_BYTES"]
     assert peak == str(int(ports.queue_peak[at, 3]))
-    real = json.loads((ROOT / "../shared/samples/sonic/gnmi/COUNTERS__Ethernet68__Queues.json").read_text())
+    real = json.loads((SAMPLES / "sonic" / "gnmi" / "COUNTERS__Ethernet68__Queues.json").read_text())
     assert {key.partition(":")[2] for key in queues} >= {"0", "3", "7", "1:periodic"}
     assert set(real["Ethernet68:1"]) - {"SAI_QUEUE_STAT_SHARED_WATERMARK_BYTES"} <= set(queues["Ethernet4:1"])
 

@@ -3,13 +3,11 @@
 import csv
 import re
 from collections import defaultdict
-from pathlib import Path
 
 import pytest
 
 from telemetry.catalogue import Kind, Metric, metrics, sources
-
-SAMPLES = Path(__file__).parents[4] / "shared" / "samples"
+from tests.samples import SAMPLES
 
 # sources.md §2, and what single groups of metrics add to it.
 LABELS = {

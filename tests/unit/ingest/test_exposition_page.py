@@ -18,11 +18,11 @@ from ingest.collectors.exposition.template import PLAIN
 from ingest.ledger import DropReason
 from telemetry.errors import BadInput
 from telemetry.series import series_key
+from tests.samples import SAMPLES
 
-SAMPLES = Path(__file__).parents[4] / "shared" / "samples"
 NOW_NS = 1_760_000_000 * 10**9
-# Lines joined from tests of its project, with Go's own format verbs left in: not a page.
-NOT_A_PAGE = "rdma_exporter_expected.prom"
+# A line as it stands in an exporter's own tests, with Go's format verb left in: not a page.
+NOT_A_PAGE = "format_verbs.prom"
 PAGES = sorted(page for page in SAMPLES.rglob("*.prom") if page.name != NOT_A_PAGE)
 
 both = pytest.mark.parametrize("compiled", [True, False] if COMPILED else [False])
@@ -75,7 +75,7 @@ def test_there_are_real_pages() -> None:
 
 @both
 def test_lines_that_are_not_a_page_are_refused(compiled: bool) -> None:
-    with pytest.raises(BadInput, match="line 4, column 115"):
+    with pytest.raises(BadInput, match="line 4, column 61"):
         reader(compiled).read((SAMPLES / "roce_ib_host" / NOT_A_PAGE).read_bytes(), NOW_NS)
 
 

@@ -1,16 +1,14 @@
 """From the sources' names to canonical series: the catalogue's quirks, one by one."""
 
-from pathlib import Path
-
 import pytest
 
 from ingest.collectors.exposition.mapping import Mapper
 from ingest.collectors.exposition.page import COMPILED, PageReader
 from ingest.ledger import DropReason
 from telemetry.catalogue import Kind, Metric, Origin, Source, origins_of, sources
+from tests.samples import SAMPLES
 
 NOW_NS = 1_760_000_000 * 10**9
-SAMPLES = Path(__file__).parents[4] / "shared" / "samples"
 
 
 def canonical(source: str, page: str | bytes, compiled: bool = COMPILED) -> dict[str, float]:
@@ -168,7 +166,7 @@ def test_a_job_maps_any_exporter_by_itself_and_adds_its_own_labels() -> None:
 
 
 def test_a_real_page_with_leaked_blanks_and_instances() -> None:
-    page = (SAMPLES / "dcgm" / "exposition" / "mig_and_label_case_excerpts.prom").read_bytes()
+    page = (SAMPLES / "dcgm" / "exposition" / "instances_and_blanks.prom").read_bytes()
     found = sources()["dcgm"]
     reader = PageReader(
         "j/a", "node1", Mapper(found, {"device": "node1"}, origins_of("dcgm")), sentinels=found.sentinels

@@ -6,7 +6,6 @@ import re
 import shutil
 import subprocess
 from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -19,9 +18,9 @@ from simulator.serve.pages.lustre import client_page, server_page
 from simulator.serve.pages.node import node_page
 from simulator.serve.pages.slurm import jobs_document
 from telemetry.catalogue import metrics
+from tests.samples import SAMPLES
 from tests.unit.simulator.serve_readings import filled_readings, small_layout
 
-SAMPLES = Path(__file__).resolve().parents[4] / "shared" / "samples"
 LAYOUT = small_layout()
 READINGS = filled_readings(LAYOUT)
 IO_TIMES = IoTimes(len(LAYOUT.targets))

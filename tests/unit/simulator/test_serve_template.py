@@ -1,7 +1,5 @@
 """Numbers and labels on pages, and the small decisions about time and addresses."""
 
-from pathlib import Path
-
 import pytest
 
 from simulator.serve.addresses import moved
@@ -10,8 +8,8 @@ from simulator.serve.control import FaultRequest
 from simulator.serve.pages.slurm import compressed
 from simulator.serve.pages.template import Family, PageTemplate, go_float
 from telemetry.errors import ConfigError
+from tests.samples import SAMPLES
 
-SAMPLES = Path(__file__).resolve().parents[4] / "shared" / "samples"
 NS_PER_S = 1_000_000_000
 
 

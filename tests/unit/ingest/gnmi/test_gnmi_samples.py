@@ -3,7 +3,6 @@
 import csv
 import json
 import re
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,8 +13,8 @@ from ingest.collectors.gnmi.naming import Naming
 from ingest.collectors.gnmi.paths import parse_path
 from telemetry.catalogue import metrics, origins_of
 from telemetry.gnmi import gnmi_pb2
+from tests.samples import SAMPLES
 
-SAMPLES = Path(__file__).resolve().parents[5] / "shared" / "samples"
 RESPONSES = SAMPLES / "openconfig" / "gnmi_responses"
 NOW = 1_700_000_000_000_000_000
 NAMING = Naming(("sonic", "openconfig", "arista", "junos"))
@@ -211,7 +210,7 @@ def test_redis_rows_by_object_id() -> None:
 
 
 def test_an_empty_counter_is_no_sample() -> None:
-    dump = json.loads((SAMPLES / "sonic" / "redis" / "exporter_counters_db_data.json").read_text())["data"]
+    dump = json.loads((SAMPLES / "sonic" / "redis" / "empty_counter.json").read_text())
     empty = dump["COUNTERS:oid:0x1000000000002"]
     assert empty["SAI_PORT_STAT_IF_IN_ERRORS"] == ""
     found = decode_sonic("COUNTERS/Ethernet0", empty)

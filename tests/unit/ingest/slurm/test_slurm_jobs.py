@@ -15,8 +15,9 @@ from ingest.collectors.slurm.jobs import changes, parse_jobs
 from telemetry.errors import BadInput
 from telemetry.samples import Down, SampleBatch
 from telemetry.topology import Job
+from tests.samples import SAMPLES
 
-SAMPLE = Path(__file__).resolve().parents[5] / "shared" / "samples" / "slurm" / "squeue_out.json"
+SAMPLE = SAMPLES / "slurm" / "squeue_out.json"
 S = 1_000_000_000
 
 
