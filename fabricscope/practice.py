@@ -3,9 +3,12 @@
 import asyncio
 import shutil
 from pathlib import Path
+from typing import Any
 
+import yaml
 from rich.console import Console
 
+from fabricscope.settings import MetricsPorts
 from fabricscope.supervisor import Child
 from fabricscope.tree import run_tree
 from fabricscope.version import VERSION
@@ -15,15 +18,18 @@ MARKER = "practice"
 SIMULATOR_START_S = 60.0
 
 
-async def practise(fault: str, data_dir: Path) -> None:
-    """Until Ctrl-C. fault: as for ``fabricscope simulate --fault``."""
+async def practise(fault: str, data_dir: Path, port: int | None = None, address_offset: int = 0) -> None:
+    """Until Ctrl-C. fault, address_offset: as for ``fabricscope simulate``; port: see ``beside_another``."""
     console = Console()
     console.print(f"[bold]Fabricscope {VERSION}[/] practises on a simulated fabric; fault: {fault}")
     _empty(data_dir)
     config_file = data_dir / "fabricscope.yaml"
     simulator = Child(
         "simulate",
-        ["simulate", "--hosts", "8", "--interval", "2s", "--fault", fault, "--config.out", str(config_file)],
+        [
+            *("simulate", "--hosts", "8", "--interval", "2s", "--address-offset", str(address_offset)),
+            *("--fault", fault, "--config.out", str(config_file)),
+        ],
         data_dir / "logs" / "simulate.log",
     )
     await simulator.start()
@@ -32,7 +38,16 @@ async def practise(fault: str, data_dir: Path) -> None:
     except BaseException:
         await simulator.stop()
         raise
+    if port is not None:
+        settings = yaml.load(config_file.read_text(), yaml.CSafeLoader)
+        config_file.write_text(yaml.dump(beside_another(settings, port), Dumper=yaml.CSafeDumper, sort_keys=False))
     await run_tree(config_file, running=[simulator])
+
+
+def beside_another(settings: dict[str, Any], port: int) -> dict[str, Any]:
+    """The settings of a second practice on this machine: its API listens on ``port``, its stages' /metrics nowhere."""
+    closed = dict.fromkeys(MetricsPorts.model_fields, 0)
+    return {**settings, "global": {**settings["global"], "metrics_ports": closed}, "api": {"port": port}}
 
 
 def _empty(data_dir: Path) -> None:

@@ -1,0 +1,98 @@
+"""``make run``: the whole program on a simulated fabric, from nothing to the first incident, and away again."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+import urllib.request
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.servers.process import free_port
+
+INCIDENT_S_MAX = 120  # generous: the promise of 60 s is about a machine that does nothing else
+STOP_S_MAX = 15
+ADDRESS_OFFSET = 41
+
+
+@dataclass
+class Practice:
+    """``fabricscope run`` with everything beside what another one on this machine may use."""
+
+    folder: Path
+    port: int
+    process: subprocess.Popen[str]
+    lines: list[str] = field(default_factory=list)
+
+    def read(self) -> None:
+        assert self.process.stdout is not None
+        self.lines.extend(self.process.stdout)
+
+    def panel(self) -> str:
+        """The first incident, whole; AssertionError when it does not come."""
+        deadline = time.monotonic() + INCIDENT_S_MAX
+        while time.monotonic() < deadline and self.process.poll() is None:
+            shown = "".join(self.lines)
+            if "╯" in shown:
+                return shown[shown.index("╭") : shown.index("╯")]
+            time.sleep(0.05)
+        raise AssertionError(f"no incident; it said:\n{''.join(self.lines)}")
+
+    def processes(self) -> set[int]:
+        """Itself and its children: all are started with a path in its folder."""
+        found = set()
+        for entry in Path("/proc").glob("[0-9]*"):
+            try:
+                if str(self.folder).encode() in (entry / "cmdline").read_bytes():
+                    found.add(int(entry.name))
+            except OSError:  # it has just ended
+                continue
+        return found
+
+
+@pytest.fixture
+def practice(tmp_path: Path) -> Iterator[Practice]:
+    port = free_port()
+    command = [sys.executable, "-m", "fabricscope", "run", "--fault", "slow-receiver@5s", "--port", str(port)]
+    command += ["--data-dir", str(tmp_path / "practice"), "--address-offset", str(ADDRESS_OFFSET)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env={**os.environ, "COLUMNS": "240"})
+    running = Practice(tmp_path / "practice", port, process)
+    reader = threading.Thread(target=running.read)
+    reader.start()
+    yield running
+    for left in running.processes():
+        os.kill(left, signal.SIGKILL)
+    process.wait()
+    reader.join()
+
+
+def test_from_nothing_to_the_incident_and_away(practice):
+    panel = practice.panel()
+    assert f"http://127.0.0.1:{practice.port}" in "".join(practice.lines)
+    (truth,) = ask(f"http://127.4.{ADDRESS_OFFSET}.1:6821/truth")["truth"]
+    assert truth["fault"] == "slow-receiver"
+    rows = dict(re.findall(r"^│ (\S.*?) {2,}(\S.*?) *│$", panel, re.MULTILINE))
+    assert rows["Root"] == truth["root"]
+    assert "fabric_port_pfc_pause" in rows["Evidence"]
+    assert "1 link, 1 job; " in rows["Blast radius"]
+    assert rows["Do first"]
+    (incident,) = ask(f"http://127.0.0.1:{practice.port}/api/v1/incidents")
+    assert "{kind}:{name}".format(**incident["root"]) == truth["root"]
+
+    assert len(practice.processes()) == 5, "the program, the simulator, ingest, analytics and api"
+    practice.process.send_signal(signal.SIGINT)
+    assert practice.process.wait(STOP_S_MAX) == 0
+    assert practice.processes() == set()
+
+
+def ask(url: str) -> Any:
+    with urllib.request.urlopen(url, timeout=10) as answer:
+        return json.load(answer)
