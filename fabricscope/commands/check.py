@@ -1,12 +1,15 @@
-"""``fabricscope check``: is this file right?"""
+"""``fabricscope check``: are the settings right, and do the boards keep their rules?"""
 
 from pathlib import Path
 
 import typer
 
+from dashboards.boards import ALL
+from dashboards.lint import complain
+from dashboards.render import render_board
 from fabricscope.settings import load_settings
 
-app = typer.Typer(help="Check a file before it is used.", no_args_is_help=True)
+app = typer.Typer(help="Check settings and boards before they are used.", no_args_is_help=True)
 
 
 @app.command("config")
@@ -16,3 +19,14 @@ def check_config(file: Path) -> None:
     print(f"{file}: valid")
     for line in settings.summary():
         print(f"  {line}")
+
+
+@app.command("dashboards")
+def check_dashboards() -> None:
+    """Check all boards against their rules and the metric catalogue; each complaint is a line and exit status 1."""
+    complaints = complain([render_board(board) for board in ALL])
+    for complaint in complaints:
+        print(complaint)
+    if complaints:
+        raise typer.Exit(1)
+    print(f"{len(ALL)} boards, {sum(len(board.panels) for board in ALL)} panels: valid")

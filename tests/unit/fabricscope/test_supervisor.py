@@ -1,0 +1,102 @@
+"""Children of ``fabricscope run``, as real processes: the API, which needs nothing but its bus file."""
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from fabricscope.supervisor import SUPERVISED, Child
+
+DEADLINE_S = 60
+PARENT = """
+import asyncio, sys
+from pathlib import Path
+from fabricscope.supervisor import Child
+
+async def main():
+    await Child("api", sys.argv[2:], Path(sys.argv[1])).start()
+    await asyncio.Event().wait()
+
+asyncio.run(main())
+"""
+
+
+@pytest.fixture
+def arguments(tmp_path: Path) -> list[str]:
+    settings = tmp_path / "fabricscope.yaml"
+    settings.write_text(f"global: {{data_dir: {tmp_path / 'data'}}}\napi: {{port: 0}}\n")
+    return ["api", "--config.file", str(settings)]
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Path:
+    return tmp_path / "logs" / "api.log"
+
+
+async def until(done: Callable[[], object], what: str) -> None:
+    try:
+        async with asyncio.timeout(DEADLINE_S):
+            while not done():  # noqa: ASYNC110  # other processes do it
+                await asyncio.sleep(0.05)
+    except TimeoutError:
+        raise AssertionError(f"waited {DEADLINE_S} s: {what}") from None
+
+
+def said(log: Path, words: str) -> int:
+    return log.read_text().count(words) if log.exists() else 0
+
+
+def runs(pid: int) -> bool:
+    """A zombie does not run."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+def start_parent(log: Path, arguments: list[str]) -> subprocess.Popen[bytes]:
+    environment = {key: value for key, value in os.environ.items() if key != SUPERVISED}
+    return subprocess.Popen([sys.executable, "-c", PARENT, str(log), *arguments], env=environment)
+
+
+def children_of(pid: int) -> list[int]:
+    return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+async def test_a_child_that_dies_is_started_again_until_it_is_stopped(arguments, log):
+    child = Child("api", arguments, log)
+    await child.stop()  # before it was started: nothing happens
+    await child.start()
+    try:
+        await until(lambda: said(log, "stage runs") == 1, "the child to run")
+        first = child.pid
+        assert first is not None
+        os.kill(first, signal.SIGKILL)
+        await until(lambda: said(log, "stage runs") == 2, "it to run again")
+        second = child.pid
+        assert second is not None
+        assert second != first
+        assert child.restarts == 1
+    finally:
+        await child.stop()
+    assert child.pid is None
+    assert not runs(second)
+    assert said(log, "stage stopped") == 1, "SIGTERM let it stop in order"
+    await child.stop()
+
+
+async def test_children_end_when_their_parent_is_killed(arguments, log):
+    parent = start_parent(log, arguments)
+    try:
+        await until(lambda: said(log, "stage runs"), "the child to run")
+        (child,) = children_of(parent.pid)
+    finally:
+        parent.kill()
+        parent.wait()
+    await until(lambda: not runs(child), "the orphan to end")
+    assert said(log, "stage stopped") == 1
