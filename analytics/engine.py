@@ -17,6 +17,7 @@ from analytics.detectors import detectors
 from analytics.detectors.base import Detector
 from analytics.findings_book import FindingsBook
 from analytics.intake import Counts, DropReason, Intake
+from analytics.job_work import WorkBook
 from analytics.places import PlaceFinder
 from analytics.registry import Registry
 from analytics.statistics import baseline
@@ -62,6 +63,7 @@ class Engine:
         self.registry = Registry(config.series_max)
         self.series, self.targets = Columns(_SERIES), Columns(trust.LAYOUT)
         self.book = FindingsBook()
+        self.work = WorkBook()
         self.topology = Topology()
         self.changes: tuple[Change, ...] = ()
         self.waiting_facts: list[TopologyFact] = []
@@ -110,6 +112,7 @@ class Engine:
             self._finder,
             self.topology,
             self.changes,
+            self.work,
         )
         findings = [
             finding

@@ -24,7 +24,7 @@ from telemetry.changes import Change
 from telemetry.errors import BadInput
 from telemetry.topology import Topology, TopologyFact
 
-STATE_VERSION = 1  # goes up with every change of what the state means
+STATE_VERSION = 2  # goes up with every change of what the state means
 _MAGIC = b"FSS1"
 _PREFIX = struct.Struct("<4sIQ")
 _RAW_BYTES_MAX = 16 * 1024**3
@@ -52,6 +52,7 @@ def pack(engine: Engine, mark: Mark) -> bytes:
         "registry": registry_head,
         "intake": intake_head,
         "book": engine.book.state(),
+        "work": engine.work.state(),
         "topology": [fact for _, fact in sorted(engine.topology.facts.items())],
         "changes": engine.changes,
         "waiting_facts": engine.waiting_facts,
@@ -102,6 +103,7 @@ def _fill(engine: Engine, head: dict[str, Any], arrays: dict[str, NDArray[Any]])
     starts = ends - arrays["held_sizes"]
     engine.intake.restore(head["intake"], [held[a:b] for a, b in zip(starts.tolist(), ends.tolist(), strict=True)])
     engine.book.restore(head["book"])
+    engine.work.restore(head["work"])
     engine.topology = Topology().with_facts(_facts.validate_python(head["topology"]))
     engine.changes = tuple(_changes.validate_python(head["changes"]))
     engine.waiting_facts = _facts.validate_python(head["waiting_facts"])

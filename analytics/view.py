@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from analytics.columns import Columns
 from analytics.config import EngineConfig
+from analytics.job_work import WorkBook
 from analytics.places import PlaceFinder, Places
 from analytics.registry import Registry
 from analytics.statistics import baseline
@@ -104,10 +105,12 @@ class View:
         finder: PlaceFinder,
         topology: Topology,
         changes: tuple[Change, ...] = (),
+        work: WorkBook | None = None,
     ) -> None:
         self.end_ns, self.config, self.registry = end_ns, config, registry
         self.series, self.targets, self.topology, self.changes = series, targets, topology, changes
         self._selections, self._finder = selections, finder
+        self.work = WorkBook() if work is None else work
 
     @cached_property
     def places(self) -> Places:

@@ -26,6 +26,7 @@ class FindingKind(StrEnum):
     GPU_LOST = "gpu_lost"  # gpu: its series vanished while its host still answers
     STRAGGLER = "straggler"  # gpu: unlike the other members of its job
     JOB_STALLED = "job_stalled"  # job: all its GPUs wait
+    JOB_SLOWED = "job_slowed"  # job: works less than it always did
     STORAGE_SLOW = "storage_slow"  # storage target: latency up or throughput collapsed
     CHECKPOINT_LATE = "checkpoint_late"  # job
     DEVIATION = "deviation"  # any: unlike its own normal

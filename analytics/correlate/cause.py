@@ -76,7 +76,8 @@ LINK = frozenset(
 GPU_FAULTS = frozenset({FindingKind.GPU_THROTTLED, FindingKind.GPU_XID, FindingKind.GPU_LOST})
 # Findings that tell that something is wrong, not what: any cause may explain them.
 SYMPTOMS = (
-    frozenset({FindingKind.JOB_STALLED, FindingKind.CHECKPOINT_LATE, FindingKind.STRAGGLER, FindingKind.DEVIATION})
+    frozenset({FindingKind.JOB_STALLED, FindingKind.JOB_SLOWED, FindingKind.CHECKPOINT_LATE})
+    | {FindingKind.STRAGGLER, FindingKind.DEVIATION}
     | PAUSES
     | QUEUES
 )

@@ -49,7 +49,7 @@ class Cluster:
         if track.cause.kind is IncidentKind.TELEMETRY_LOST:  # nothing is known to suffer
             return BlastRadius(nodes=(track.cause.root.name,) if self.graph.is_edge(track.cause.root.name) else ())
         further = track.cause.devices if track.cause.change else frozenset[str]()
-        key = (track.cause.root, frozenset(track.stalled), further)
+        key = (track.cause.root, frozenset(track.felt), further)
         if key not in self._blasts:
             if len(self._blasts) >= CACHE_MAX:
                 self._blasts.clear()

@@ -38,7 +38,11 @@ class CorrelateConfig(BaseModel):
         0.5, gt=0, le=1, description="More than this share of all devices silent: one incident."
     )
     deviations_min: int = Field(3, ge=1, description="Deviations alone are an incident when there are this many.")
-    critical_gpus: int = Field(8, ge=1, description="Critical when at least this many GPUs are stalled.")
+    critical_gpus: float = Field(
+        6.0,
+        gt=0,
+        description="Critical when waiting jobs lose this many whole GPUs: 32 slowed by a fifth, or 6 stalled.",
+    )
     critical_gpu_seconds: float = Field(600.0, ge=0, description="Critical when this much GPU time has been lost.")
     findings_max: int = Field(2000, ge=10, description="Finding ids kept for one incident; the earliest stay.")
     timeline_max: int = Field(50, ge=10, description="Entries in the timeline of one incident.")

@@ -158,5 +158,8 @@ def _merge(track: Track, into: Track, now_ns: int) -> None:
     track.life = Life(IncidentState.RESOLVED, track.life.opened_ns, track.life.fired_ns, now_ns)
     track.note(now_ns, into.cause.root, f"merged into {into.id or into.cause.kind}: one cause explains both")
     into.gpu_seconds = max(into.gpu_seconds, track.gpu_seconds)
+    into.felt, into.measured = track.felt | into.felt, track.measured | into.measured
+    for job_id, paid_ns in track.paid_ns.items():
+        into.paid_ns[job_id] = max(paid_ns, into.paid_ns.get(job_id, paid_ns))
     for found, onset in sorted(track.members.items()):
         into.members.setdefault(found, onset)

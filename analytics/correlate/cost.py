@@ -1,6 +1,7 @@
 """What an incident reaches and costs: blast radius, GPU-seconds, severity."""
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable, Mapping
+from dataclasses import dataclass
 
 from analytics.correlate.config import NS_PER_S, CorrelateConfig
 from analytics.correlate.track import Track
@@ -9,7 +10,11 @@ from telemetry.findings import Finding, FindingKind
 from telemetry.incidents import BlastRadius, IncidentKind, Severity
 from telemetry.objects import ObjectKind, ObjectRef, device
 
-WAITING = frozenset({FindingKind.JOB_STALLED, FindingKind.CHECKPOINT_LATE, FindingKind.STRAGGLER})
+WAITING = frozenset(
+    {FindingKind.JOB_STALLED, FindingKind.JOB_SLOWED, FindingKind.CHECKPOINT_LATE, FindingKind.STRAGGLER}
+)
+STALLED = 0.85  # a job that loses this share of its time stands: what is left is its last steps and its first
+MEASURED = (FindingKind.JOB_STALLED, FindingKind.JOB_SLOWED)  # the job's own work; the one that says more first
 DEAD = frozenset({IncidentKind.DEVICE_DOWN, IncidentKind.RACK_POWER})
 HOLDS = (ObjectKind.DEVICE, ObjectKind.GPU)
 FLOOR = {
@@ -23,7 +28,7 @@ RANK = {Severity.INFO: 0, Severity.WARNING: 1, Severity.CRITICAL: 2}
 
 
 def lost_share(finding: Finding) -> float:
-    """The share of the GPUs' time that a stalled job or straggler loses, 0..1.
+    """The share of the GPUs' time that a waiting job or a straggler loses, 0..1.
 
     From how far the evidence is from its normal, relative to the larger of both: a GPU that is busy 1.3 times as long
     as its peers makes them wait for 0.3 / 1.3 of the time. From the score where nothing normal is known.
@@ -36,16 +41,48 @@ def lost_share(finding: Finding) -> float:
     return min(1.0, max(shares, default=max(0.0, finding.score)))
 
 
-def gpu_seconds(view: View, track: Track, members: Iterable[Finding], now_ns: int) -> float:
-    """GPU time lost since the last tick: the GPUs of every waiting job, and those of dead hosts."""
-    lost: dict[ObjectRef, float] = {}
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """share: of its time that a job loses now, 0..1. since_ns: when the earliest finding that says so began."""
+
+    share: float
+    since_ns: int
+
+
+def waits(view: View, members: Iterable[Finding], measured: Container[str]) -> dict[str, Wait]:
+    """The jobs that show that they wait. A stall says most; what a job itself lost says more than what one GPU did.
+
+    measured: jobs whose own work has been told of, so that what one GPU does says nothing more about them.
+    """
+    found: dict[str, list[Finding]] = {}
     for finding in members:
-        if finding.kind not in WAITING:
-            continue
-        share = lost_share(finding) * max(0, now_ns - max(track.accounted_ns, finding.onset_ns)) / NS_PER_S
-        for job_id in view.jobs.of(finding.object):
-            for ref in view.jobs.gpus(job_id):
-                lost[ref] = max(lost.get(ref, 0.0), share)
+        if finding.kind in WAITING:
+            for job_id in view.jobs.of(finding.object):
+                if finding.kind in MEASURED or job_id not in measured:
+                    found.setdefault(job_id, []).append(finding)
+    told: dict[str, Wait] = {}
+    for job_id in sorted(found):
+        share = max(lost_share(finding) for finding in _telling(found[job_id]))
+        told[job_id] = Wait(share, min(finding.onset_ns for finding in found[job_id]))
+    return told
+
+
+def _telling(about: list[Finding]) -> list[Finding]:
+    """Of the findings about one job those that say most: that it stands, else what it lost, else all."""
+    for kind in MEASURED:
+        if said := [finding for finding in about if finding.kind is kind]:
+            return said
+    return about
+
+
+def gpu_seconds(view: View, track: Track, waiting: Mapping[str, Wait], now_ns: int) -> float:
+    """GPU time lost and not yet counted: of every waiting job since it began to wait, and of dead hosts."""
+    lost: dict[ObjectRef, float] = {}
+    for job_id, wait in waiting.items():
+        since_ns = max(wait.since_ns, track.paid_ns.get(job_id, wait.since_ns))
+        seconds = wait.share * max(0, now_ns - since_ns) / NS_PER_S
+        for ref in view.jobs.gpus(job_id):
+            lost[ref] = max(lost.get(ref, 0.0), seconds)
     if track.cause.kind in DEAD and track.primary:
         seconds = max(0, now_ns - max(track.accounted_ns, track.onset_ns)) / NS_PER_S
         for ref in _dead_gpus(view, track.cause.root):
@@ -58,11 +95,6 @@ def _dead_gpus(view: View, root: ObjectRef) -> list[ObjectRef]:
     return [ref for name in names for ref in view.graph.gpus_of(name)]
 
 
-def stalled_jobs(view: View, members: Iterable[Finding]) -> set[str]:
-    """Jobs that say themselves that they wait."""
-    return {job_id for finding in members if finding.kind in WAITING for job_id in view.jobs.of(finding.object)}
-
-
 def blast(view: View, cause_root: ObjectRef, jobs_felt: frozenset[str], further: frozenset[str]) -> BlastRadius:
     """What cannot work without the root, and all of every job that this holds up: training is lockstep.
 
@@ -72,6 +104,8 @@ def blast(view: View, cause_root: ObjectRef, jobs_felt: frozenset[str], further:
     reached = graph.reached(cause_root).union(*(graph.reached(device(name)) for name in sorted(further)))
     needed = {job_id for ref in reached if ref.kind in HOLDS for job_id in view.jobs.of(ref)}
     jobs = needed | jobs_felt
+    if cause_root.kind is ObjectKind.STORAGE_TARGET and not jobs:
+        jobs = _readers(view, reached)
     links = {ref.name for ref in reached if ref.kind is ObjectKind.LINK}
     links |= {graph.link_of[cause_root].name} if cause_root in graph.link_of else set()
     hosts = {ref.name for ref in reached if ref.kind is ObjectKind.DEVICE and graph.is_edge(ref.name)}
@@ -82,19 +116,30 @@ def blast(view: View, cause_root: ObjectRef, jobs_felt: frozenset[str], further:
     return BlastRadius(tuple(sorted(links)), tuple(sorted(nodes)), tuple(sorted(gpus)), tuple(sorted(jobs)))
 
 
-def stalled_gpus(view: View, jobs: Iterable[str]) -> int:
-    return len({ref for job_id in jobs for ref in view.jobs.gpus(job_id)})
+def _readers(view: View, reached: Iterable[ObjectRef]) -> set[str]:
+    """Jobs that have the file system mounted: any of them may wait for it next."""
+    systems = [ref.name for ref in reached if ref.kind is ObjectKind.FILESYSTEM]
+    hosts = {host for name in systems for host in view.graph.mounted_on(name)}
+    return {job_id for host in sorted(hosts) for job_id in view.jobs.on_device(host)}
+
+
+def gpus_lost(view: View, felt: Mapping[str, float]) -> float:
+    """How many whole GPUs the waiting jobs lose at a moment; felt: the share of its time that each job loses."""
+    return sum(len(view.jobs.gpus(job_id)) * felt[job_id] for job_id in sorted(felt))
 
 
 def severity(
-    kind: IncidentKind, known: Severity, stalled: int, lost_gpu_seconds: float, planned: bool, config: CorrelateConfig
+    kind: IncidentKind, known: Severity, gpus: float, lost_gpu_seconds: float, planned: bool, config: CorrelateConfig
 ) -> Severity:
-    """By cost so far, from a floor by kind; never falls while the incident is open. Planned work never alarms."""
+    """From a floor by kind, by the whole GPUs that are lost now and the GPU time so far.
+
+    It never falls while the incident is open. Planned work never alarms.
+    """
     if planned:
         return Severity.INFO
     grade = FLOOR.get(kind, Severity.WARNING)
-    if stalled >= config.critical_gpus or lost_gpu_seconds >= config.critical_gpu_seconds:
+    if gpus >= config.critical_gpus or lost_gpu_seconds >= config.critical_gpu_seconds:
         grade = Severity.CRITICAL
-    elif stalled:
+    elif gpus:
         grade = max(grade, Severity.WARNING, key=RANK.__getitem__)
     return max(grade, known, key=RANK.__getitem__)

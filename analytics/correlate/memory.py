@@ -13,7 +13,7 @@ from telemetry.facts import encode_fact
 from telemetry.findings import Finding, FindingState
 from telemetry.objects import ObjectKind
 
-VERSION = 1
+VERSION = 2
 
 
 @dataclass
@@ -64,8 +64,10 @@ def dump(memory: Memory) -> dict[str, Any]:
     plain["findings"] = dict(sorted(plain["findings"].items()))
     plain["since"] = dict(sorted(plain["since"].items()))
     for track in plain["tracks"]:
-        for name in ("primary", "symptoms", "stalled"):
+        for name in ("primary", "symptoms", "measured"):
             track[name] = sorted(track[name])
+        for name in ("felt", "paid_ns"):
+            track[name] = dict(sorted(track[name].items()))
         for name in ("primary", "devices"):
             track["cause"][name] = sorted(track["cause"][name])
     return {"version": VERSION, **plain}

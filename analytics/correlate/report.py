@@ -25,17 +25,21 @@ def learn(view: View, track: Track, claim: Claim, rivals: Sequence[Cause], now_n
     primary = [view.by_id[found] for found in sorted(claim.primary)]
     for finding in sorted(members, key=lambda finding: (finding.onset_ns, finding.id)):
         _join(view, track, finding)
-    track.stalled |= cost.stalled_jobs(view, members)
-    track.gpu_seconds += cost.gpu_seconds(view, track, members, now_ns)
+    told = [finding for finding in members if finding.kind in cost.MEASURED]
+    track.measured.update(job_id for finding in told for job_id in view.jobs.of(finding.object))
+    waiting = cost.waits(view, members, track.measured)
+    track.gpu_seconds += cost.gpu_seconds(view, track, waiting, now_ns)
     track.accounted_ns = now_ns
+    track.felt |= {job_id: wait.share for job_id, wait in waiting.items()}
+    track.paid_ns |= dict.fromkeys(waiting, now_ns)
     if primary:
         track.evidence = _evidence(track.cause.root, primary)
         track.order_known = _order_known(view, claim, members)
         track.alternatives = _alternatives(view, claim, rivals)
         track.confidence = _confidence(track, primary)
     planned = bool(track.cause.change) or view.planned(view.surroundings(track.cause.root), track.onset_ns) is not None
-    stalled = cost.stalled_gpus(view, track.stalled)
-    track.severity = cost.severity(track.cause.kind, track.severity, stalled, track.gpu_seconds, planned, view.config)
+    gpus = cost.gpus_lost(view, track.felt)
+    track.severity = cost.severity(track.cause.kind, track.severity, gpus, track.gpu_seconds, planned, view.config)
 
 
 def _join(view: View, track: Track, finding: Finding) -> None:
@@ -85,14 +89,13 @@ def _confidence(track: Track, primary: Sequence[Finding]) -> float:
 
 def incident(view: View, track: Track, blast: BlastRadius, gaps: tuple[str, ...], now_ns: int) -> Incident:
     texts = words.words()[track.cause.kind]
-    stalled = cost.stalled_gpus(view, track.stalled)
     return Incident(
         id=track.id,
         kind=track.cause.kind,
         root=track.cause.root,
         state=track.life.state,
         severity=track.severity,
-        title=words.title(view, track.cause, track.severity, blast, len(track.stalled), stalled),
+        title=words.title(view, track.cause, track.severity, blast, track.felt),
         onset_ns=min(track.onset_ns, *track.members.values()),
         opened_ns=track.life.opened_ns,
         updated_ns=now_ns,

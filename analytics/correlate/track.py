@@ -20,7 +20,9 @@ class Track:
     id:       '' until it fires: made of the root that fired first, and kept when a better root is found later.
     primary:  active findings that are its own evidence; symptoms: active findings that it explains.
     members:  every finding it ever explained, with its onset; the earliest ``findings_max``.
-    stalled:  jobs that stalled under it, ever.
+    felt:     share of its time that each job lost when it last showed that it waits; jobs that ever did.
+    measured: those whose own work was told of.
+    paid_ns:  until when the cost of each such job has been counted.
     said:     digest of what was published last; said_gpu_seconds belongs to it.
     """
 
@@ -33,7 +35,9 @@ class Track:
     primary: set[str] = field(default_factory=set)
     symptoms: set[str] = field(default_factory=set)
     members: dict[str, int] = field(default_factory=dict)
-    stalled: set[str] = field(default_factory=set)
+    felt: dict[str, float] = field(default_factory=dict)
+    measured: set[str] = field(default_factory=set)
+    paid_ns: dict[str, int] = field(default_factory=dict)
     first: tuple[int, str, str] = (0, "", "")
     order_known: bool = True
     evidence: tuple[Evidence, ...] = ()

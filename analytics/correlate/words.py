@@ -1,6 +1,6 @@
 """What an incident says to people. Texts are data (``words.yaml``); here they get their objects filled in."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
@@ -11,6 +11,7 @@ from pydantic import TypeAdapter
 
 from analytics.correlate.cause import SILENCE, Cause
 from analytics.correlate.config import NS_PER_S
+from analytics.correlate.cost import STALLED
 from analytics.correlate.view import View
 from telemetry.findings import Finding, FindingKind
 from telemetry.incidents import BlastRadius, IncidentKind, Severity
@@ -37,6 +38,7 @@ SYMPTOM = {
     FindingKind.GPU_LOST: "vanished",
     FindingKind.STRAGGLER: "is unlike its peers",
     FindingKind.JOB_STALLED: "is stalled",
+    FindingKind.JOB_SLOWED: "works less than it always did",
     FindingKind.STORAGE_SLOW: "answers slowly",
     FindingKind.CHECKPOINT_LATE: "has a late checkpoint",
     FindingKind.DEVIATION: "is unlike its own normal",
@@ -71,19 +73,36 @@ def fill(template: str, root: ObjectRef) -> str:
     return template.replace("{root}", short(root)).replace("{device}", root.device or root.name)
 
 
-def title(view: View, cause: Cause, severity: Severity, blast: BlastRadius, stalled: int, stalled_gpus: int) -> str:
+def title(view: View, cause: Cause, severity: Severity, blast: BlastRadius, felt: Mapping[str, float]) -> str:
     """``[CRIT] pod1: PFC storm from leaf12/Ethernet48 — 38 GPUs, 2 jobs stalled``, at most 140 characters."""
     pod = _pod(view, cause.root)
     what = fill(words()[cause.kind].phrase, cause.root)
-    if stalled:
-        cost = f"{_count(stalled_gpus, 'GPU')}, {_count(stalled, 'job')} stalled"
-    elif blast.jobs:
-        cost = f"{_count(len(blast.gpus), 'GPU')}, {_count(len(blast.jobs), 'job')} at risk"
-    else:
-        cost = f"{_count(len(blast.gpus), 'GPU')} reached" if blast.gpus else "no job reached"
-    head, tail = f"[{LABEL[severity]}] {f'{pod}: ' if pod else ''}", f" — {cost}"
+    head, tail = f"[{LABEL[severity]}] {f'{pod}: ' if pod else ''}", f" — {_cost(view, cause.root, blast, felt)}"
     room = TITLE_MAX - len(head) - len(tail)
     return head + (what if len(what) <= room else what[: room - 1] + "…") + tail
+
+
+def _cost(view: View, root: ObjectRef, blast: BlastRadius, felt: Mapping[str, float]) -> str:
+    """``32 GPUs, 1 job slowed by 34 %``: of jobs that wait; else what the cause reaches by topology."""
+    if felt:
+        gpus = {ref for job_id in felt for ref in view.jobs.gpus(job_id)}
+        return ", ".join([_count(len(gpus), "GPU"), *_waiting(felt)])
+    if blast.jobs:
+        return f"{_count(len(blast.gpus), 'GPU')}, {_count(len(blast.jobs), 'job')} at risk"
+    if blast.gpus:
+        return f"{_count(len(blast.gpus), 'GPU')} reached"
+    links = f"{_count(len(blast.links), 'link')}, " if blast.links and root.kind is not ObjectKind.LINK else ""
+    return f"{links}no job reached"
+
+
+def _waiting(felt: Mapping[str, float]) -> Iterator[str]:
+    stalled = [share for share in felt.values() if share >= STALLED]
+    slowed = [share for share in felt.values() if share < STALLED]
+    if stalled:
+        yield f"{_count(len(stalled), 'job')} stalled"
+    if slowed:
+        most = f"{'up to ' if len(slowed) > 1 else ''}{100 * max(slowed):.0f} %"
+        yield f"{_count(len(slowed), 'job')} slowed by {most}"
 
 
 def _count(number: int, noun: str) -> str:

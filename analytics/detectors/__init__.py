@@ -8,6 +8,7 @@ from analytics.detectors.ecn_marking import EcnMarking
 from analytics.detectors.gpu_lost import GpuLost
 from analytics.detectors.gpu_throttle import GpuThrottle
 from analytics.detectors.gpu_xid import GpuXid
+from analytics.detectors.job_slowed import JobSlowed
 from analytics.detectors.job_stalled import JobStalled
 from analytics.detectors.link_down import LinkDown
 from analytics.detectors.link_errors import LinkErrors
@@ -40,6 +41,7 @@ def detectors(config: DetectionConfig) -> tuple[Detector, ...]:
         GpuLost(),
         StorageSlow(),
         Straggler(),
+        JobSlowed(),
         JobStalled(),
         TargetSilent(),
         TargetFrozen(),
