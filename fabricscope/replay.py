@@ -9,7 +9,7 @@ from typing import BinaryIO
 from analytics.config import EngineConfig
 from analytics.engine import Engine, Output
 from analytics.worker import build_engine
-from recordings.reader import Entry, read_recording
+from recordings.reader import read_batches, read_facts
 from telemetry.facts import encode_fact
 from telemetry.incidents import Incident
 from telemetry.samples import SampleBatch
@@ -28,6 +28,11 @@ class Replayed:
     incidents: int = 0
     at_ns: int = 0
 
+    def count(self, batch: SampleBatch) -> None:
+        self.collections += 1
+        self.samples += len(batch)
+        self.at_ns = max(self.at_ns, batch.collection.collected_ns)
+
 
 def replay(
     recording: Path,
@@ -40,30 +45,28 @@ def replay(
 ) -> Replayed:
     """Every version of every finding and incident, one JSON a line, into ``findings.jsonl`` and ``incidents.jsonl``.
 
-    speed: event seconds per second; None is as fast as it goes. chunk: entries between two steps of the engine. Neither
-    changes one byte of the result. BadInput when the recording is damaged.
+    speed: event seconds per second; None is as fast as it goes. chunk: collections between two steps of the engine.
+    Neither changes one byte of the result. BadInput when the recording is damaged.
     """
     engine, replayed = build_engine(config), Replayed()
     out.mkdir(parents=True, exist_ok=True)
     with (out / "findings.jsonl").open("wb") as findings, (out / "incidents.jsonl").open("wb") as incidents:
-        for entries in _chunks(_paced(read_recording(recording), speed), chunk):
-            for entry in entries:
-                _feed(engine, entry, replayed)
+        _learn(engine, recording)  # as the stage does after a restart; each holds from its own event time
+        for batches in _chunks(_paced(read_batches(recording), speed), chunk):
+            for batch in batches:
+                engine.observe(batch)
+                replayed.count(batch)
             _write(engine.advance(), findings, incidents, replayed)
             progress(replayed)
     return replayed
 
 
-def _feed(engine: Engine, entry: Entry, replayed: Replayed) -> None:
-    if isinstance(entry, SampleBatch):
-        engine.observe(entry)
-        replayed.collections += 1
-        replayed.samples += len(entry)
-        replayed.at_ns = max(replayed.at_ns, entry.collection.collected_ns)
-    elif isinstance(entry, TopologyFact):
-        engine.learn([entry])
-    else:
-        engine.note(entry)
+def _learn(engine: Engine, recording: Path) -> None:
+    for fact in read_facts(recording):
+        if isinstance(fact, TopologyFact):
+            engine.learn([fact])
+        else:
+            engine.note(fact)
 
 
 def _write(outputs: list[Output], findings: BinaryIO, incidents: BinaryIO, replayed: Replayed) -> None:
@@ -74,21 +77,21 @@ def _write(outputs: list[Output], findings: BinaryIO, incidents: BinaryIO, repla
         replayed.findings += not is_incident
 
 
-def _paced(entries: Iterable[Entry], speed: float | None) -> Iterator[Entry]:
+def _paced(batches: Iterable[SampleBatch], speed: float | None) -> Iterator[SampleBatch]:
     """Waits so that event time passes ``speed`` times as fast as time does."""
     began_s, first_ns = time.monotonic(), 0
-    for entry in entries:
-        if speed is not None and isinstance(entry, SampleBatch):
-            first_ns = first_ns or entry.collection.collected_ns
-            due_s = began_s + (entry.collection.collected_ns - first_ns) / 1e9 / speed
+    for batch in batches:
+        if speed is not None:
+            first_ns = first_ns or batch.collection.collected_ns
+            due_s = began_s + (batch.collection.collected_ns - first_ns) / 1e9 / speed
             time.sleep(max(0.0, due_s - time.monotonic()))
-        yield entry
+        yield batch
 
 
-def _chunks(entries: Iterable[Entry], size: int) -> Iterator[list[Entry]]:
-    chunk: list[Entry] = []
-    for entry in entries:
-        chunk.append(entry)
+def _chunks(batches: Iterable[SampleBatch], size: int) -> Iterator[list[SampleBatch]]:
+    chunk: list[SampleBatch] = []
+    for batch in batches:
+        chunk.append(batch)
         if len(chunk) >= size:
             yield chunk
             chunk = []

@@ -1,17 +1,18 @@
 """The folder of a recording: slices of Parquet files, and a manifest that says what they must be.
 
 ``manifest.json`` lists each slice with the SHA-256, size and rows of its files; it is replaced atomically after a slice
-is complete, so that what it names is whole. A slice ``000000/`` holds, in the order in which the records came:
+is complete, so that what it names is whole. A slice ``000000/`` holds, in the order in which the recorder got them:
 
-- ``batches.parquet``: one row a collection: place in the slice, digest of its table, the fields of its ``Collection``,
-  and its number of rows
+- ``batches.parquet``: one row a collection: its partition on the bus and when it was appended there, digest of its
+  table, the fields of its ``Collection``, and its number of rows
 - ``samples.parquet``: time_ns, series, value of all batches, one after the other
 - ``tables.parquet``: digest, target, device and keys of each table that the slice needs
-- ``facts.parquet``: place in the slice, kind (``topology`` or ``change``) and the record's JSON
+- ``facts.parquet``: kind (``topology`` or ``change``) and the record's JSON
 """
 
 import hashlib
 import os
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ import polars as pl
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from telemetry.errors import BadInput
+from telemetry.samples import SampleBatch
 
 VERSION = 1
 FILE_BYTES_MAX = 1024 * 1024 * 1024
@@ -26,7 +28,8 @@ FILE_ROWS_MAX = 100_000_000
 
 SCHEMAS: dict[str, dict[str, pl.DataType]] = {
     "batches.parquet": {
-        "place": pl.UInt32(),
+        "partition": pl.UInt32(),
+        "appended_ns": pl.Int64(),
         "table": pl.Binary(),
         "epoch_ns": pl.Int64(),
         "seq": pl.Int64(),
@@ -42,8 +45,17 @@ SCHEMAS: dict[str, dict[str, pl.DataType]] = {
         "device": pl.String(),
         "keys": pl.List(pl.String()),
     },
-    "facts.parquet": {"place": pl.UInt32(), "kind": pl.String(), "record": pl.Binary()},
+    "facts.parquet": {"kind": pl.String(), "record": pl.Binary()},
 }
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedBatch:
+    """A batch and its place on the bus: partition, and when it was appended there (ns, the bus's wall clock)."""
+
+    partition: int
+    appended_ns: int
+    batch: SampleBatch
 
 
 class FileEntry(BaseModel):

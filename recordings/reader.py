@@ -1,9 +1,13 @@
-"""A recording back into what the analytics stage once saw, in the same order."""
+"""A recording back into what the analytics stage once saw."""
 
+import heapq
+from collections import deque
 from collections.abc import Iterator
 from pathlib import Path
 
-from recordings.format import Slice, read_manifest, read_table
+import polars as pl
+
+from recordings.format import RecordedBatch, Slice, read_manifest, read_table
 from telemetry.changes import Change
 from telemetry.errors import BadInput
 from telemetry.facts import decode_fact
@@ -11,34 +15,69 @@ from telemetry.samples import Collection, Down, SampleBatch
 from telemetry.series import SeriesTable
 from telemetry.topology import TopologyFact
 
-Entry = SampleBatch | TopologyFact | Change
+Fact = TopologyFact | Change
 
 
-def read_recording(recording: Path) -> Iterator[Entry]:
-    """Every record in the order of the recording. BadInput names the file that is not what was written."""
+def read_facts(recording: Path) -> Iterator[Fact]:
+    """All topology and changes. BadInput names the file that is not what was written."""
     for part in read_manifest(recording).slices:
-        yield from read_slice(recording, part)
+        for kind, record in _frames(recording, part, "facts.parquet")["facts.parquet"].iter_rows():
+            yield decode_fact(record, TopologyFact) if kind == "topology" else decode_fact(record, Change)
 
 
-def read_slice(recording: Path, part: Slice) -> Iterator[Entry]:
-    folder = recording / part.name
-    if Path(part.name).name != part.name or folder.is_symlink():
-        raise BadInput(f"{recording}: slice {part.name!r} is not a plain folder name", "bad_manifest")
-    frames = {entry.name: read_table(folder, entry) for entry in part.files}
+def read_batches(recording: Path) -> Iterator[SampleBatch]:
+    """All batches in the order in which they reached the bus, whatever the order in which the recorder got them.
+
+    A recorder that catches up gets an hour of one partition before the first record of the next: a batch waits here
+    until every partition has come as far.
+    """
+    slices = read_manifest(recording).slices
+    waiting: dict[int, deque[RecordedBatch]] = {partition: deque() for partition in _partitions(recording, slices)}
+    for part in slices:
+        for recorded in _read_slice(recording, part):
+            waiting[recorded.partition].append(recorded)
+        while all(waiting.values()):
+            yield min(waiting.values(), key=_head).popleft().batch
+    yield from (recorded.batch for recorded in heapq.merge(*waiting.values(), key=_order))
+
+
+def _order(recorded: RecordedBatch) -> tuple[int, int]:
+    return recorded.appended_ns, recorded.partition
+
+
+def _head(queue: deque[RecordedBatch]) -> tuple[int, int]:
+    return _order(queue[0])
+
+
+def _partitions(recording: Path, slices: tuple[Slice, ...]) -> list[int]:
+    """The partitions that the recording holds something of."""
+    frames = [_frames(recording, part, "batches.parquet")["batches.parquet"]["partition"] for part in slices]
+    return sorted({partition for frame in frames for partition in frame.unique().to_list()})
+
+
+def _read_slice(recording: Path, part: Slice) -> Iterator[RecordedBatch]:
+    frames = _frames(recording, part, "batches.parquet", "samples.parquet", "tables.parquet")
     tables = {
         digest: SeriesTable(target, device, tuple(keys))
         for digest, target, device, keys in frames["tables.parquet"].iter_rows()
     }
     samples = frames["samples.parquet"]
     times, series, values = (samples[name].to_numpy() for name in ("time_ns", "series", "value"))
-    placed: dict[int, Entry] = {}
     at = 0
-    for place, digest, epoch_ns, seq, collected_ns, duration_s, down, rows in frames["batches.parquet"].iter_rows():
+    for row in frames["batches.parquet"].iter_rows():
+        partition, appended_ns, digest, epoch_ns, seq, collected_ns, duration_s, down, rows = row
         collection = Collection(epoch_ns, seq, collected_ns, duration_s, Down(down) if down else None)
         end = at + rows
-        placed[place] = SampleBatch(tables[digest], collection, times[at:end], series[at:end], values[at:end])
+        batch = SampleBatch(tables[digest], collection, times[at:end], series[at:end], values[at:end])
+        yield RecordedBatch(partition, appended_ns, batch)
         at = end
-    for place, kind, record in frames["facts.parquet"].iter_rows():
-        placed[place] = decode_fact(record, TopologyFact) if kind == "topology" else decode_fact(record, Change)
-    for place in range(len(placed)):
-        yield placed[place]
+
+
+def _frames(recording: Path, part: Slice, *names: str) -> dict[str, pl.DataFrame]:
+    folder = recording / part.name
+    if Path(part.name).name != part.name or folder.is_symlink():
+        raise BadInput(f"{recording}: slice {part.name!r} is not a plain folder name", "bad_manifest")
+    found = {entry.name: read_table(folder, entry) for entry in part.files if entry.name in names}
+    if missing := set(names) - found.keys():
+        raise BadInput(f"{folder}: the manifest names no {', '.join(sorted(missing))}", "bad_manifest")
+    return found

@@ -7,7 +7,7 @@ import time
 import structlog
 
 from recordings.config import RecordingConfig
-from recordings.format import Manifest, read_manifest
+from recordings.format import Manifest, RecordedBatch, read_manifest
 from recordings.writer import RecordingWriter
 from telemetry import topics
 from telemetry.bus.base import Bus, Gap, Offsets, Record
@@ -93,7 +93,8 @@ class RecorderService:
             writer.add_fact(_KIND_OF[record.topic], record.value)
             return
         try:
-            writer.add_batch(self._decoder.decode(record.value, record.headers))
+            batch = self._decoder.decode(record.value, record.headers)
+            writer.add_batch(RecordedBatch(record.partition, record.appended_ns, batch))
         except BadInput as error:  # the analytics stage sends it to the dead letters
             self.unreadable += 1
             log.warning("record not recorded", partition=record.partition, offset=record.offset, error=str(error))

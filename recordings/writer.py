@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from recordings.format import SCHEMAS, Manifest, Slice, write_manifest, write_table
+from recordings.format import SCHEMAS, Manifest, RecordedBatch, Slice, write_manifest, write_table
 from telemetry.samples import SampleBatch
 from telemetry.series import SeriesTable
 
@@ -15,13 +15,9 @@ from telemetry.series import SeriesTable
 class _Open:
     """The slice that is being gathered."""
 
-    batches: list[tuple[int, SampleBatch]] = field(default_factory=list)
-    facts: list[tuple[int, str, bytes]] = field(default_factory=list)
+    batches: list[RecordedBatch] = field(default_factory=list)
+    facts: list[tuple[str, bytes]] = field(default_factory=list)
     samples: int = 0
-
-    @property
-    def place(self) -> int:
-        return len(self.batches) + len(self.facts)
 
 
 class RecordingWriter:
@@ -37,19 +33,19 @@ class RecordingWriter:
         """Samples that are not on the disk yet."""
         return self._open.samples
 
-    def add_batch(self, batch: SampleBatch) -> None:
-        self._open.batches.append((self._open.place, batch))
-        self._open.samples += len(batch)
+    def add_batch(self, recorded: RecordedBatch) -> None:
+        self._open.batches.append(recorded)
+        self._open.samples += len(recorded.batch)
 
     def add_fact(self, kind: str, record: bytes) -> None:
         """kind: ``topology`` or ``change``; record: its JSON as it was on the bus."""
-        self._open.facts.append((self._open.place, kind, record))
+        self._open.facts.append((kind, record))
 
     def close_slice(self, offsets: dict[str, int], gaps: tuple[str, ...]) -> None:
         """Everything gathered so far, and the bus offsets behind it, durable as one step."""
         gathered, self._open = self._open, _Open()
         slices = self.manifest.slices
-        if gathered.place:
+        if gathered.batches or gathered.facts:
             slices = (*slices, self._write(f"{len(slices):06d}", gathered))
         self.manifest = self.manifest.model_copy(update={"slices": slices, "offsets": offsets, "gaps": gaps})
         write_manifest(self._path, self.manifest)
@@ -57,7 +53,7 @@ class RecordingWriter:
     def _write(self, name: str, gathered: _Open) -> Slice:
         folder = self._path / name
         folder.mkdir(parents=True, exist_ok=True)  # a torn slice of a crash is overwritten: no manifest names it
-        batches = [batch for _, batch in gathered.batches]
+        batches = [recorded.batch for recorded in gathered.batches]
         frames = {
             "batches.parquet": _batch_rows(gathered.batches),
             "samples.parquet": _sample_rows(batches),
@@ -74,11 +70,21 @@ class RecordingWriter:
         )
 
 
-def _batch_rows(placed: list[tuple[int, SampleBatch]]) -> pl.DataFrame:
+def _batch_rows(recorded: list[RecordedBatch]) -> pl.DataFrame:
     rows = [
-        (place, batch.table.digest, c.epoch_ns, c.seq, c.collected_ns, c.duration_s, c.down, len(batch))
-        for place, batch in placed
-        for c in (batch.collection,)
+        (
+            r.partition,
+            r.appended_ns,
+            r.batch.table.digest,
+            c.epoch_ns,
+            c.seq,
+            c.collected_ns,
+            c.duration_s,
+            c.down,
+            len(r.batch),
+        )
+        for r in recorded
+        for c in (r.batch.collection,)
     ]
     return pl.DataFrame(rows, schema=SCHEMAS["batches.parquet"], orient="row")
 

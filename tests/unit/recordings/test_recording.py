@@ -5,8 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from recordings.format import Manifest, read_manifest
-from recordings.reader import read_recording
+from recordings.format import Manifest, RecordedBatch, read_manifest
+from recordings.reader import read_batches, read_facts
 from recordings.writer import RecordingWriter
 from telemetry.changes import Change, ChangeKind
 from telemetry.errors import BadInput
@@ -35,16 +35,24 @@ def batch(seq: int, keys: int = 3, down: Down | None = None) -> SampleBatch:
     )
 
 
+def placed(one: SampleBatch, partition: int = 0) -> RecordedBatch:
+    return RecordedBatch(partition, one.collection.collected_ns, one)
+
+
+def everything(path: Path) -> list[object]:
+    return [*read_facts(path), *read_batches(path)]
+
+
 def write(path: Path) -> list[object]:
     writer = RecordingWriter(path, Manifest(cluster="pod1"))
     writer.add_fact("topology", encode_fact(LEAF))
-    writer.add_batch(batch(0))
-    writer.add_batch(batch(1, down=Down.TIMEOUT))
+    writer.add_batch(placed(batch(0)))
+    writer.add_batch(placed(batch(1, down=Down.TIMEOUT)))
     writer.close_slice({"samples/0": 2}, ())
-    writer.add_batch(batch(2, keys=5))
+    writer.add_batch(placed(batch(2, keys=5)))
     writer.add_fact("change", encode_fact(CHANGE))
     writer.close_slice({"samples/0": 3}, ("a gap",))
-    return [LEAF, batch(0), batch(1, down=Down.TIMEOUT), batch(2, keys=5), CHANGE]
+    return [LEAF, CHANGE, batch(0), batch(1, down=Down.TIMEOUT), batch(2, keys=5)]
 
 
 def same(one: object, other: object) -> bool:
@@ -60,7 +68,7 @@ def same(one: object, other: object) -> bool:
 
 def test_gives_back_everything_in_order(tmp_path):
     expected = write(tmp_path)
-    found = list(read_recording(tmp_path))
+    found = everything(tmp_path)
     assert len(found) == len(expected)
     assert all(same(one, other) for one, other in zip(found, expected, strict=True))
     manifest = read_manifest(tmp_path)
@@ -73,9 +81,9 @@ def test_gives_back_everything_in_order(tmp_path):
 def test_continues_a_recording(tmp_path):
     expected = write(tmp_path)
     writer = RecordingWriter(tmp_path, read_manifest(tmp_path))
-    writer.add_batch(batch(9))
+    writer.add_batch(placed(batch(9)))
     writer.close_slice({}, ())
-    assert len(list(read_recording(tmp_path))) == len(expected) + 1
+    assert len(everything(tmp_path)) == len(expected) + 1
 
 
 @pytest.mark.parametrize("name", ["batches.parquet", "samples.parquet", "tables.parquet", "facts.parquet"])
@@ -86,7 +94,7 @@ def test_refuses_a_file_with_one_flipped_bit(tmp_path, name):
     content[len(content) // 2] ^= 1
     path.write_bytes(content)
     with pytest.raises(BadInput, match="SHA-256") as caught:
-        list(read_recording(tmp_path))
+        everything(tmp_path)
     assert name in str(caught.value)
 
 
@@ -95,16 +103,28 @@ def test_a_torn_slice_is_not_part_of_the_recording(tmp_path):
     torn = tmp_path / "000002"
     torn.mkdir()
     (torn / "samples.parquet").write_bytes(b"half")
-    assert len(list(read_recording(tmp_path))) == len(expected)
+    assert len(everything(tmp_path)) == len(expected)
 
 
 def test_an_empty_slice_writes_no_folder(tmp_path):
     writer = RecordingWriter(tmp_path, Manifest())
     writer.close_slice({"samples/0": 1}, ())
-    assert list(read_recording(tmp_path)) == []
+    assert everything(tmp_path) == []
     assert read_manifest(tmp_path).offsets == {"samples/0": 1}
 
 
 def test_a_folder_without_manifest_is_no_recording(tmp_path):
     with pytest.raises(BadInput, match=r"manifest\.json: not a recording"):
-        list(read_recording(tmp_path))
+        everything(tmp_path)
+
+
+def test_a_recorder_that_caught_up_gives_the_order_of_the_bus(tmp_path):
+    """It got all of partition 0 before the first of partition 1, and some of both in the next slice."""
+    writer = RecordingWriter(tmp_path, Manifest())
+    for seq, partition in [(0, 0), (2, 0), (4, 0), (1, 1)]:
+        writer.add_batch(placed(batch(seq), partition))
+    writer.close_slice({}, ())
+    for seq, partition in [(3, 1), (5, 1), (6, 0)]:
+        writer.add_batch(placed(batch(seq), partition))
+    writer.close_slice({}, ())
+    assert [one.collection.seq for one in read_batches(tmp_path)] == list(range(7))
