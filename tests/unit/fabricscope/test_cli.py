@@ -6,6 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from dashboards.boards import ALL
+from fabricscope.settings import load_settings
+
 
 def fabricscope(*arguments: str, folder: Path | None = None) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "fabricscope", *arguments]
@@ -60,3 +63,19 @@ def test_practice_does_not_empty_a_folder_of_others(tmp_path):
     answer = fabricscope("run", "--data-dir", str(tmp_path))
     assert answer.returncode == 1
     assert (tmp_path / "thesis.tex").exists()
+
+
+def test_printed_settings_are_the_defaults(tmp_path):
+    printed = fabricscope("config", "print")
+    assert printed.returncode == 0
+    path = tmp_path / "printed.yaml"
+    path.write_text(printed.stdout)
+    assert load_settings(path) == load_settings(None)
+    assert "# Port to listen on; 0 takes a free one.\n  port: 9099\n" in printed.stdout
+
+
+def test_the_boards_keep_their_rules():
+    answer = fabricscope("check", "dashboards")
+    assert answer.returncode == 0
+    assert answer.stdout.startswith(f"{len(ALL)} boards, ")
+    assert answer.stdout.endswith("panels: valid\n")

@@ -1,0 +1,113 @@
+"""The commands that need telemetry, as people type them, on a small simulated plant."""
+
+import json
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+import yaml
+
+from fabricscope.settings import load_settings
+
+ADDRESS_OFFSET = 43
+START_S_MAX = 60
+
+
+@dataclass(frozen=True)
+class Plant:
+    """A simulator that runs, and an ingest stage that collects from it. recording: made by ``record``."""
+
+    settings: Path
+    recording: Path
+    recorder: subprocess.CompletedProcess[str]
+
+
+def fabricscope(*arguments: object) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "fabricscope", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+
+
+def start(log: Path, *arguments: object) -> subprocess.Popen[bytes]:
+    with log.open("wb") as output:
+        command = [sys.executable, "-m", "fabricscope", *map(str, arguments)]
+        return subprocess.Popen(command, stdout=output, stderr=output)
+
+
+def wait_for(path: Path, words: str) -> None:
+    deadline = time.monotonic() + START_S_MAX
+    while not (path.exists() and words in path.read_text()):
+        assert time.monotonic() < deadline, f"waited {START_S_MAX} s for {words!r} in {path}"
+        time.sleep(0.05)
+
+
+@pytest.fixture(scope="module")
+def plant(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Plant]:
+    folder = tmp_path_factory.mktemp("plant")
+    settings, recording, log = folder / "fabricscope.yaml", folder / "recording", folder / "ingest.log"
+    options = ("--hosts", 2, "--interval", "1s", "--address-offset", ADDRESS_OFFSET, "--config.out", settings)
+    running = [start(folder / "simulate.log", "simulate", *options)]
+    try:
+        wait_for(settings, "inventory")
+        document = yaml.safe_load(settings.read_text())
+        document["global"]["metrics_ports"] = {"ingest": 0}
+        settings.write_text(yaml.safe_dump(document))
+        running.append(start(log, "ingest", "--config.file", settings))
+        wait_for(log, "stage runs")
+        recorder = fabricscope("record", recording, "--config.file", settings, "--last", 60, "--for", 6)
+        yield Plant(settings, recording, recorder)
+    finally:
+        for process in running:
+            process.terminate()
+        for process in running:
+            process.wait(30)
+
+
+@pytest.fixture(scope="module")
+def recorded(plant: Plant) -> int:
+    """Samples that ``record`` says are in the recording."""
+    assert plant.recorder.returncode == 0, plant.recorder.stderr
+    said = re.search(r"^([\d,]+) samples recorded$", plant.recorder.stderr, re.MULTILINE)
+    assert said, plant.recorder.stderr
+    return int(said[1].replace(",", ""))
+
+
+def test_record_writes_what_it_says(plant, recorded):
+    manifest = json.loads((plant.recording / "manifest.json").read_text())
+    assert manifest["cluster"] == "simulated"
+    assert recorded == sum(part["samples"] for part in manifest["slices"]) > 1000
+
+
+def test_replay_reads_all_of_it(plant, recorded, tmp_path):
+    answer = fabricscope("replay", plant.recording, "--out", tmp_path, "--output", "json")
+    assert answer.returncode == 0, answer.stderr
+    assert json.loads(answer.stdout)["samples"] == recorded
+    assert (tmp_path / "findings.jsonl").exists()
+    told = fabricscope("replay", plant.recording, "--out", tmp_path)
+    assert told.returncode == 0
+    assert f"{recorded:,} samples" in " ".join(told.stdout.split())
+
+
+def test_collect_shows_every_target(plant):
+    settings = load_settings(plant.settings).ingest
+    scraped = [target for job in settings.scrape_configs for group in job.static_configs for target in group.targets]
+    switches = [target for job in settings.gnmi_configs for target in job.targets]
+    answer = fabricscope("collect", "--config.file", plant.settings, "--for", 4, "--samples", 0)
+    assert answer.returncode == 0, answer.stdout + answer.stderr
+    assert f"{len(scraped) + len(switches)} targets" in answer.stdout
+
+
+def test_collect_fails_when_a_target_is_down(plant, tmp_path):
+    document = yaml.safe_load(plant.settings.read_text())
+    dead = {"targets": ["127.0.0.1:1"], "labels": {"device": "node9"}}
+    document["scrape_configs"] = [{**document["scrape_configs"][0], "static_configs": [dead]}]
+    path = tmp_path / "dead.yaml"
+    path.write_text(yaml.safe_dump({key: document[key] for key in ("global", "scrape_configs")}))
+    answer = fabricscope("collect", "--config.file", path, "--for", 3)
+    assert answer.returncode == 1
+    assert "node9" in answer.stdout
+    assert "no: " in answer.stdout
