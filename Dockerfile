@@ -14,6 +14,6 @@ RUN useradd --uid 10001 --no-create-home --shell /usr/sbin/nologin fabricscope \
 USER 10001
 WORKDIR /data
 # The root file system is read-only: numba keeps its compiled code with the data.
-ENV PATH=/opt/fabricscope/bin:$PATH NUMBA_CACHE_DIR=/data/numba PYTHONDONTWRITEBYTECODE=1 MPLCONFIGDIR=/tmp
+ENV PATH=/opt/fabricscope/bin:$PATH NUMBA_CACHE_DIR=/data/numba PYTHONDONTWRITEBYTECODE=1
 ENTRYPOINT ["fabricscope"]
 CMD ["--help"]

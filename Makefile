@@ -8,17 +8,20 @@ PEERS := build/.peers
 
 .PHONY: run test check accept crash bench boards metrics format lock clean peers
 .DEFAULT_GOAL := run
+# Packages come before the virtual environment that needs one of them.
+.NOTPARALLEL:
 
-$(READY): requirements.lock pyproject.toml
+$(READY): requirements-dev.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is needed; say which: make PYTHON=/path/to/python3.11"; exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' || { echo "$(PYTHON) cannot make virtual environments; on Debian: apt-get install python3-venv"; exit 1; }
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-dev.lock
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 	touch $@
 
 $(PEERS): $(wildcard tests/servers/*/install.sh tests/servers/*/pom.xml tests/servers/*/go.* tests/servers/packages.sh)
 	mkdir -p build
-	bash tests/servers/packages.sh
+	PYTHON=$(PYTHON) bash tests/servers/packages.sh
 	for script in tests/servers/*/install.sh; do bash $$script || exit 1; done
 	touch $@
 
@@ -27,7 +30,7 @@ peers: $(PEERS)
 run: $(READY)
 	@$(BIN)/fabricscope run
 
-test: $(READY) $(PEERS)
+test: $(PEERS) $(READY)
 	$(BIN)/python -m pytest
 
 check: $(READY)
@@ -36,13 +39,13 @@ check: $(READY)
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-accept: $(READY) $(PEERS)
+accept: $(PEERS) $(READY)
 	$(BIN)/python -m tests.acceptance.campaign
 
-crash: $(READY) $(PEERS)
+crash: $(PEERS) $(READY)
 	$(BIN)/python -m tests.acceptance.crash
 
-bench: $(READY) $(PEERS)
+bench: $(PEERS) $(READY)
 	$(BIN)/python -m benchmarks
 
 format: $(READY)
@@ -55,8 +58,12 @@ boards: $(READY)
 metrics: $(READY)
 	$(BIN)/python -m telemetry.catalogue > docs/metrics.md
 
-lock:
-	$(BIN)/pip-compile --quiet --generate-hashes --no-annotate --no-header --no-emit-index-url --no-emit-find-links --extra dev --allow-unsafe --strip-extras -o requirements.lock pyproject.toml
+# From the index alone: what a machine has in folders of its own is not there for others.
+LOCK := env -u PIP_FIND_LINKS $(BIN)/pip-compile --quiet --generate-hashes --no-annotate --no-header --no-emit-options --build-deps-for wheel --allow-unsafe --strip-extras
+
+lock: $(READY)
+	$(LOCK) --extra dev -o requirements-dev.lock pyproject.toml
+	$(LOCK) -o requirements.lock pyproject.toml
 
 clean:
 	rm -rf build data $(VENV)
