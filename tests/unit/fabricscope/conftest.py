@@ -14,7 +14,7 @@ from telemetry.bus.config import BusConfig, EmbeddedConfig
 from telemetry.bus.open import open_bus
 from telemetry.codec import encode_batch
 from telemetry.facts import encode_fact
-from telemetry.findings import Evidence
+from telemetry.findings import Evidence, Finding, FindingKind, FindingState
 from telemetry.incidents import BlastRadius, Hypothesis, Incident, IncidentKind, IncidentState, Severity, TimelineEntry
 from telemetry.objects import port
 from telemetry.samples import Collection, SampleBatch
@@ -74,6 +74,22 @@ def incident(
         gaps=("1 of 6 switches silent",),
         action="Drain node1 and look at its PCIe link.",
         runbook="slow_receiver",
+    )
+
+
+def finding(identity: str, state: FindingState) -> Finding:
+    now = time.time_ns()
+    return Finding(
+        id=identity,
+        kind=FindingKind.PFC_PAUSE_RECEIVED,
+        object=port("leaf1", "Ethernet4"),
+        detector="pfc_pause",
+        state=state,
+        onset_ns=now - 60 * NS,
+        observed_ns=now,
+        score=12.2,
+        confidence=0.9,
+        evidence=(Evidence(PAUSE, 0.61, 0.0, "ratio"),),
     )
 
 

@@ -10,9 +10,14 @@ from pydantic import ValidationError
 
 from fabricscope.api.config import ApiConfig
 from fabricscope.api.service import ApiService
+from telemetry import topics
+from telemetry.bus.base import Message
+from telemetry.facts import encode_fact
+from telemetry.findings import FindingState
 from telemetry.incidents import IncidentState
+from telemetry.ledger import StageReport
 
-from .conftest import PAUSE, incident, publish_incident, publish_plant
+from .conftest import PAUSE, finding, incident, publish_incident, publish_plant
 
 
 async def get(url: str, path: str, **arguments) -> tuple[int, Any]:
@@ -62,6 +67,31 @@ async def test_targets_topology_and_ledger(api, bus):
     topology = await eventually(api.url, "/api/v1/topology", len)
     assert topology[0]["name"] == "leaf1"
     assert (await get(api.url, "/api/v1/ledger"))[0] == 200
+
+
+async def test_findings_are_listed_and_chosen_by_state(api, bus):
+    for one in (finding("f1", FindingState.ACTIVE), finding("f2", FindingState.CLEARED)):
+        await bus.publish(topics.FINDINGS, [Message(one.id.encode(), encode_fact(one))])
+    listed = await eventually(api.url, "/api/v1/findings", lambda body: len(body) == 2)
+    assert {one["id"] for one in listed} == {"f1", "f2"}
+    for state, identity in (("active", "f1"), ("cleared", "f2")):
+        _, (one,) = await get(api.url, f"/api/v1/findings?state={state}")
+        assert one["id"] == identity
+        assert one["object"] == {"kind": "port", "name": "leaf1/Ethernet4"}
+        assert one["evidence"] == [{"series": PAUSE, "value": 0.61, "normal": 0.0, "unit": "ratio"}]
+    assert len((await get(api.url, "/api/v1/findings?limit=1"))[1]) == 1
+
+
+async def test_the_ledger_shows_the_newest_report_and_what_is_missing(api, bus):
+    dropped = {"stale": 3}
+    old = StageReport("ingest", "a-1", epoch_ns=1, at_ns=2, samples_in=10, samples_out=10)
+    new = StageReport("ingest", "a-1", 1, 3, 100, 80, deduplicated=5, held=10, dropped=dropped, details={"targets": 7})
+    for one in (old, new):
+        await bus.publish(topics.LEDGER, [Message(b"ingest/a-1", encode_fact(one))])
+    (shown,) = await eventually(api.url, "/api/v1/ledger", lambda body: body and body[0]["at_ns"] == 3)
+    assert shown["balance"] == 100 - 80 - 5 - 10 - 3
+    assert shown["dropped"] == dropped
+    assert shown["details"] == {"targets": 7}
 
 
 @pytest.mark.parametrize(
