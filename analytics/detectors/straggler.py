@@ -18,9 +18,10 @@ from telemetry.findings import FindingKind
 _CLOCK_SHARE = 0.93  # of the job's middle: boost clocks of healthy GPUs of one model differ by less
 _ACTIVE_TIMES = 1.3  # as active as the job's middle
 _WORKING = 0.5  # utilisation below which a GPU is idle, starting or ending, and is no peer
+_WORKING_SAMPLES = 2  # in a row: clocks rise and fall with a job's start and end, a little before or after utilisation
 _PEERS_MIN = 3
 _SMOOTHING = 0.3  # weight of the newest activity: hosts are read at different moments of an iteration
-_SMOOTH, _SEEN_S, _SAMPLES = 0, 1, 2  # what it remembers of each activity series
+_SMOOTH, _SEEN_S, _SAMPLES = 0, 1, 2  # what it remembers of each activity series; of utilisation the last two
 _SAMPLES_MIN = 5
 _SETTLE_INTERVALS = 2.0  # of a job that has just started
 
@@ -38,10 +39,10 @@ class Straggler:
 
     def judge(self, view: View) -> list[Verdicts]:
         clock, active, busy = (view.column(metric) for metric in self.metrics)
-        smooth = _smooth(view, active)
-        rows = np.flatnonzero(clock.fresh & (_peers(view, clock, busy) >= 0))
-        clock = clock.only(rows)
-        groups = _peers(view, clock, busy)
+        smooth, steady = _smooth(view, active), _steady(view, busy)
+        groups = _peers(view, clock, busy.objects, steady)
+        rows = np.flatnonzero(clock.fresh & (groups >= 0))
+        clock, groups = clock.only(rows), groups[rows]
         at = lookup(active.objects, clock.objects)
         activity = np.where(at >= 0, smooth[at] if len(active) else np.nan, np.nan)
         middle_clock, middle_activity = group_medians(groups, clock.values), group_medians(groups, activity)
@@ -58,13 +59,24 @@ class Straggler:
         return [Verdicts(clock.objects, clock.times_ns, score >= 1.0, score, evidence, 0.85)]
 
 
-def _peers(view: View, clock: Column, busy: Column) -> NDArray[np.int64]:
-    """Job of each GPU that works in a job which has settled; -1 for the others."""
+def _steady(view: View, busy: Column) -> NDArray[np.bool_]:
+    """Which GPUs have worked in the last collections."""
+    memory = view.series["memory"][busy.sids]
+    seen_s = busy.times_ns * 1e-9
+    new = busy.fresh & (seen_s > memory[:, _SEEN_S])
+    worked = np.where(busy.values >= _WORKING, memory[:, _SAMPLES] + 1.0, 0.0)
+    memory[new, _SEEN_S], memory[new, _SAMPLES] = seen_s[new], worked[new]
+    view.series["memory"][busy.sids] = memory
+    return np.asarray(memory[:, _SAMPLES] >= _WORKING_SAMPLES)
+
+
+def _peers(view: View, clock: Column, gpus: NDArray[np.int64], steady: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Job of each GPU that works in a job which has settled; -1 for the others. steady: of each of ``gpus``."""
     settled_ns = view.end_ns - round(_SETTLE_INTERVALS * view.config.interval_ns)
     young = [position for position, job in enumerate(view.places.jobs) if job.started_ns > settled_ns]
     job = view.places.job[clock.objects]
-    at = lookup(busy.objects, clock.objects)
-    works = (at >= 0) & (busy.values[at] >= _WORKING if len(busy) else False)
+    at = lookup(gpus, clock.objects)
+    works = (at >= 0) & (steady[at] if steady.size else False)
     return np.where(works & ~np.isin(job, young), job, -1)
 
 
