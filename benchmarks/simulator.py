@@ -1,0 +1,62 @@
+"""What the simulated cluster costs: simulated seconds per CPU-second; 1.0 is real time on one core."""
+
+import json
+import time
+from typing import Any
+
+from simulator.config import SimulatorConfig
+from simulator.plant import Plant
+from simulator.schedule import ScheduledFault
+from simulator.serve.config import ServeConfig
+from simulator.serve.snapshot import copied
+
+_NS = 1_000_000_000
+_SIZES = (8, 64)  # hosts of 8 GPUs; 64 of them have 512 GPUs and 66 switches
+_SETTLED_S, _MEASURED_S, _ROUNDS = 20, 10, 3
+
+
+def speed(hosts: int) -> tuple[float, Plant]:
+    """Simulated seconds per CPU-second (user and system, all threads), best of some rounds, with a fault that lasts.
+
+    The plant is moved and its readings are copied as often as when it is served.
+    """
+    plant = Plant(SimulatorConfig(hosts=hosts), start_ns=0)
+    plant.inject(ScheduledFault(fault="slow-receiver", at_s=_SETTLED_S / 2, lasts_s=3600))
+    _move(plant, _SETTLED_S)
+    best = 0.0
+    for _ in range(_ROUNDS):
+        began_s = time.process_time()
+        _move(plant, _MEASURED_S)
+        best = max(best, _MEASURED_S / (time.process_time() - began_s))
+    return best, plant
+
+
+def _move(plant: Plant, seconds: int) -> None:
+    step_s = ServeConfig().step_s
+    began_ns = plant.now_ns
+    for step in range(1, round(seconds / step_s) + 1):
+        plant.advance(began_ns + int(step * step_s * _NS))
+        copied(plant.readings)
+
+
+def run() -> list[dict[str, Any]]:
+    rows = []
+    for hosts in _SIZES:
+        value, plant = speed(hosts)
+        layout = plant.layout
+        name = f"simulator: {len(layout.gpus)} GPUs, {len(layout.switches)} switches"
+        rows.append(
+            {
+                "name": name,
+                "value": round(value, 1),
+                "unit": "simulated s/CPU-s",
+                "reference": 1.0,
+                "ratio": round(value, 1),
+            }
+        )
+    return rows
+
+
+if __name__ == "__main__":
+    for line in run():
+        print(json.dumps(line))
