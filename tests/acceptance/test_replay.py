@@ -44,6 +44,7 @@ class Recorded:
     """A recording, and what the analytics stage published while it was made: file of a replay -> its lines."""
 
     path: Path
+    bus_file: Path
     samples: int
     live: dict[str, list[bytes]]
 
@@ -72,7 +73,7 @@ async def _live(folder: Path) -> Recorded:
     await recorder.stop()
     live = {name: await _values(bus, topic) for name, topic in LIVE.items()}
     await bus.stop()
-    return Recorded(recording.path, samples, live)
+    return Recorded(recording.path, folder / "bus.sqlite", samples, live)
 
 
 async def _publish(bus: Bus, tick: CampaignTick) -> int:
@@ -117,6 +118,20 @@ def test_the_recording_has_an_incident_that_fired_and_several_slices(recorded):
     assert any(one.state is IncidentState.RESOLVED for one in incidents)
     assert len(recorded.live["findings.jsonl"]) > len(incidents)
     assert len(read_manifest(recorded.path).slices) > 1
+
+
+async def test_a_recording_made_afterwards_says_the_same(recorded, tmp_path):
+    """``fabricscope record --last``: everything was on the bus before the recorder began, partition after partition."""
+    bus = EmbeddedBus(EmbeddedConfig(path=recorded.bus_file))
+    await bus.start()
+    recorder = RecorderService(RecordingConfig(path=tmp_path / "late", slice_s=0.2), bus, Manifest())
+    await recorder.start()
+    await _until(lambda: recorder.samples_recorded == recorded.samples, "the recorder")
+    await recorder.stop()
+    await bus.stop()
+    replay(tmp_path / "late", tmp_path, ENGINE)
+    for name, live in recorded.live.items():
+        assert (tmp_path / name).read_bytes().splitlines() == live, name
 
 
 def test_other_settings_say_something_else(recorded, tmp_path):
