@@ -6,7 +6,7 @@ from itertools import combinations
 from typing import Any
 
 from dashboards.render import COLUMNS
-from telemetry.catalogue import metrics
+from telemetry.catalogue import Kind, metrics
 
 # Series that Fabricscope itself writes beside the catalogue's.
 OWN_SERIES = {"up", "scrape_duration_seconds", "fabricscope_incident", "fabricscope_incident_gpu_seconds_total"}
@@ -16,8 +16,25 @@ _GROUPING = re.compile(r"\b(?:by|without|on|ignoring|group_left|group_right)\s*\
 _BRACES = re.compile(r"\{[^}]*\}")
 _VARIABLE = re.compile(r"\$(?!__)([a-zA-Z]\w*)")
 _RANGES = re.compile(r"\[[^\]]*\]")
+_CALLED = re.compile(r"\b(rate|increase|sum)\s*\(")
+_OF_COUNTERS = ("rate", "increase")
 _FUNCTIONS = {
-    *("rate", "max", "min", "avg", "sum", "count", "topk", "bottomk", "time", "timestamp", "vector", "label_replace"),
+    *(
+        "rate",
+        "increase",
+        "max_over_time",
+        "max",
+        "min",
+        "avg",
+        "sum",
+        "count",
+        "topk",
+        "bottomk",
+        "time",
+        "timestamp",
+        "vector",
+        "label_replace",
+    ),
     *("or", "and", "unless", "bool"),
 }
 
@@ -67,6 +84,36 @@ def _panel(panel: dict[str, Any]) -> Iterator[str]:
             yield f"rate() without $__rate_interval: {expr}"
         for name in sorted(metrics_named(expr) - OWN_SERIES - set(metrics())):
             yield f"{name} is not in the metric catalogue"
+        yield from _misused(expr)
+
+
+def _misused(expr: str) -> Iterator[str]:
+    """Functions that say nothing of the metrics they are applied to."""
+    for function, inside in _calls(_without_noise(expr)):
+        for name in sorted(metrics_named(inside)):
+            kind = metrics()[name].kind if name in metrics() else None
+            if kind is Kind.PEAK:
+                yield f"{function}() of {name}, which is a peak"
+            elif function in _OF_COUNTERS and not (kind is Kind.COUNTER or _own_counter(name)):
+                yield f"{function}() of {name}, which is no counter"
+
+
+def _own_counter(name: str) -> bool:
+    return name in OWN_SERIES and name.endswith("_total")
+
+
+def _calls(expr: str) -> Iterator[tuple[str, str]]:
+    """Each function with what stands in its parentheses.
+
+    >>> list(_calls("sum  (rate(a)) / rate(b)"))
+    [('sum', 'rate(a)'), ('rate', 'a'), ('rate', 'b')]
+    """
+    for call in _CALLED.finditer(expr):
+        depth, end = 1, call.end()
+        while depth and end < len(expr):
+            depth += {"(": 1, ")": -1}.get(expr[end], 0)
+            end += 1
+        yield call[1], expr[call.end() : end - 1]
 
 
 def _variables_in(panel: dict[str, Any]) -> set[str]:
@@ -79,9 +126,13 @@ def metrics_named(expr: str) -> set[str]:
     >>> sorted(metrics_named('topk(3, sum by (device) (rate(a_total{x="b"}[5m])) / c_bytes > 0)'))
     ['a_total', 'c_bytes']
     """
+    return set(_WORDS.findall(_without_noise(expr))) - _FUNCTIONS
+
+
+def _without_noise(expr: str) -> str:
     for noise in (_QUOTED, _BRACES, _RANGES, _GROUPING):
         expr = noise.sub(" ", expr)
-    return set(_WORDS.findall(expr)) - _FUNCTIONS
+    return expr
 
 
 def _overlap(one: dict[str, int], other: dict[str, int]) -> bool:

@@ -4,11 +4,12 @@ from dashboards.common import CLUSTER_VARIABLE, first_row
 from dashboards.model import BAD, GOOD, WARN, Board, Panel, Query, Show, Step
 from dashboards.queries import CLUSTER, pause_ratio, worst
 
+_PORT_UP = f"fabric_port_up{{{CLUSTER}}}"
 _INCIDENTS = Panel(
     id=10,
     title="Incidents that fire, worst first (GPU-hours lost, now)",
-    description="One line a cause. Normal: empty. Open the incident's page by its id; the board behind the link shows the "
-    "domain at this time range.",
+    description="One line a cause. Normal: empty. The incident's page, by its id, has evidence and action; the link opens "
+    "the lossless fabric at this time range.",
     show=Show.TABLE,
     queries=(Query(f'topk(10, fabricscope_incident_gpu_seconds_total{{{CLUSTER},state="firing"}} / 3600)'),),
     unit="h",
@@ -53,9 +54,9 @@ _TENSOR = Panel(
 _DOWN = Panel(
     id=13,
     title="Links down (ports, now)",
-    description="Ports whose operational state is down although something is plugged in. Normal: none.",
+    description="Ports that are down and were up within the last day: ports without a cable do not count. Normal: none.",
     show=Show.TABLE,
-    queries=(Query(f"topk(10, fabric_port_up{{{CLUSTER}}} == 0)"),),
+    queries=(Query(f"topk(10, {_PORT_UP} == 0 and max_over_time({_PORT_UP}[1d]) == 1)"),),
     unit="none",
     width=8,
     height=8,

@@ -3,6 +3,7 @@
 import json
 import re
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -85,6 +86,11 @@ def test_boards_keep_every_rule():
     assert complain(list(BOARDS.values())) == []
 
 
+def ask(expr: str) -> Callable[[dict[str, Any]], None]:
+    """Makes a board ask for ``expr``."""
+    return lambda board: board["panels"][0]["targets"][0].update(expr=expr)
+
+
 @pytest.mark.parametrize(
     ("change", "complaint"),
     [
@@ -92,9 +98,16 @@ def test_boards_keep_every_rule():
         (lambda board: board["panels"][1]["gridPos"].update(board["panels"][0]["gridPos"]), "overlap"),
         (lambda board: board["panels"][0]["gridPos"].update(w=25), "wider than 24"),
         (lambda board: board["panels"][0].update(description=""), "title, description and unit"),
-        (lambda board: board["panels"][0]["targets"][0].update(expr="sum(no_such_metric)"), "no_such_metric is not in"),
-        (lambda board: board["panels"][0]["targets"][0].update(expr="rate(up[5m])"), "without $__rate_interval"),
-        (lambda board: board["panels"][0]["targets"][0].update(expr='up{a="$nowhere"}'), "variable $nowhere"),
+        (ask("sum(no_such_metric)"), "no_such_metric is not in"),
+        (ask("rate(up[5m])"), "without $__rate_interval"),
+        (ask('up{a="$nowhere"}'), "variable $nowhere"),
+        (ask("rate(gpu_power_watts[$__rate_interval])"), "rate() of gpu_power_watts, which is no counter"),
+        (ask("increase(up[1h])"), "increase() of up, which is no counter"),
+        (
+            ask('sum by (device) (max(fabric_queue_occupancy_peak_bytes{port="a"}))'),
+            "sum() of fabric_queue_occupancy_peak",
+        ),
+        (ask("rate(fabric_queue_occupancy_peak_bytes[$__rate_interval])"), "peak_bytes, which is a peak"),
         (lambda board: board["templating"]["list"][1].update(refresh=1), "reload with the time range"),
     ],
 )
