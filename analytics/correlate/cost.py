@@ -83,14 +83,22 @@ def gpu_seconds(view: View, track: Track, waiting: Mapping[str, Wait], now_ns: i
         seconds = wait.share * max(0, now_ns - since_ns) / NS_PER_S
         for ref in view.jobs.gpus(job_id):
             lost[ref] = max(lost.get(ref, 0.0), seconds)
-    if track.cause.kind in DEAD and track.primary:
+    dead = _dead_gpus(view, track)
+    if dead:
         seconds = max(0, now_ns - max(track.accounted_ns, track.onset_ns)) / NS_PER_S
-        for ref in _dead_gpus(view, track.cause.root):
+        for ref in dead:
             lost[ref] = seconds
     return sum(lost[ref] for ref in sorted(lost))
 
 
-def _dead_gpus(view: View, root: ObjectRef) -> list[ObjectRef]:
+def _dead_gpus(view: View, track: Track) -> list[ObjectRef]:
+    """Those of hosts that are gone, and those that fell off the bus of hosts that are not."""
+    root = track.cause.root
+    if track.cause.kind is IncidentKind.GPU_FAULT:
+        primary = (view.by_id[found] for found in sorted(track.primary) if found in view.by_id)
+        return [finding.object for finding in primary if finding.kind is FindingKind.GPU_LOST]
+    if track.cause.kind not in DEAD or not track.primary:
+        return []
     names = view.graph.rack(root.name) if root.kind is ObjectKind.RACK else [root.name]
     return [ref for name in names for ref in view.graph.gpus_of(name)]
 

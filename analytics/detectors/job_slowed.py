@@ -48,17 +48,20 @@ class JobSlowed:
         fresh = column.fresh & (at >= 0) & (job >= 0)
         settled_ns = view.end_ns - round(_SETTLE_INTERVALS * view.config.interval_ns)
         follow = round(view.config.baseline_follow_s * 1e9 / max(BIN_NS, view.config.interval_ns))
+        members, rows = np.bincount(job[job >= 0], minlength=1), np.flatnonzero(fresh)
+        known = np.bincount(job[rows], minlength=members.size)
+        work = np.bincount(job[rows], column.values[rows], members.size) / np.maximum(known, 1)
+        kernels = np.bincount(job[rows], busy.values[at[rows]], members.size) / np.maximum(known, 1)
+        newest_ns = np.zeros(members.size, np.int64)
+        np.maximum.at(newest_ns, job[rows], column.times_ns[rows])
         found = []
-        for position in sorted(positions):
-            about = view.places.jobs[position]
-            rows = np.flatnonzero((job == position) & fresh)
-            if about.started_ns > settled_ns or rows.size < _GPUS_SHARE * np.count_nonzero(job == position):
+        for place in sorted(positions):
+            about = view.places.jobs[place]
+            if about.started_ns > settled_ns or known[place] < max(1.0, _GPUS_SHARE * members[place]):
                 continue
-            work = view.work.of(about.job_id, metric)
-            values, utilization = column.values[rows], busy.values[at[rows]]
-            newest_ns = int(column.times_ns[rows].max())
-            work.take(newest_ns, float(values.mean()), float(utilization.mean()), view.config.interval_ns, follow)
-            found.append((about.job_id, work))
+            own = view.work.of(about.job_id, metric)
+            own.take(int(newest_ns[place]), float(work[place]), float(kernels[place]), view.config.interval_ns, follow)
+            found.append((about.job_id, own))
         return found
 
 

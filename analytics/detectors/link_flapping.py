@@ -12,6 +12,7 @@ from telemetry.findings import FindingKind
 _WINDOW_S = 120.0
 # Carrier changes, down and up both counted: one outage and its repair are two, so three is the first that flaps.
 _CHANGES_MAX = 2.5
+_RECENT_MAX = 4 * _CHANGES_MAX  # however long it flapped, it is over three minutes after the last change
 _SEEN, _RECENT, _AT_S = 0, 1, 2  # what it remembers of each counter: count, changes lately (fading), when
 
 
@@ -42,7 +43,8 @@ def _recent_changes(view: View, column: Column) -> np.ndarray[tuple[int], np.dty
     first = memory[:, _AT_S] == 0.0
     changes = np.where(new & ~first, np.maximum(raw - memory[:, _SEEN], 0.0), 0.0)
     faded = memory[:, _RECENT] * np.exp(-np.maximum(at_s - memory[:, _AT_S], 0.0) / _WINDOW_S)
-    recent = np.where(new, np.where(first, 0.0, faded) + changes, memory[:, _RECENT])
+    counted = np.minimum(np.where(first, 0.0, faded) + changes, _RECENT_MAX)
+    recent = np.where(new, counted, memory[:, _RECENT])
     memory[new, _SEEN], memory[new, _AT_S], memory[:, _RECENT] = raw[new], at_s[new], recent
     view.series["memory"][column.sids] = memory
     return np.asarray(recent)

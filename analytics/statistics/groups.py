@@ -1,9 +1,7 @@
-"""Robust statistics within groups: the middle of each group and how far each member is from it."""
+"""The middle of each group."""
 
 import numpy as np
 from numpy.typing import NDArray
-
-_SIGMA_PER_MAD = 1.4826  # for normal noise
 
 
 def group_medians(groups: NDArray[np.int64], values: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -22,18 +20,3 @@ def group_medians(groups: NDArray[np.int64], values: NDArray[np.float64]) -> NDA
     medians = np.where(counts > 0, (values[lower] + values[upper]) / 2, np.nan)
     result[order] = np.repeat(medians, ends - starts)
     return result
-
-
-def group_scores(
-    groups: NDArray[np.int64], values: NDArray[np.float64], floor_share: float
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Each row's group median, and its distance from it in robust standard deviations of the group (with sign).
-
-    floor_share: the spread is at least this share of the median, so that near-equal members do not look apart.
-    """
-    medians = group_medians(groups, values)
-    spread = _SIGMA_PER_MAD * group_medians(groups, np.abs(values - medians))
-    floor = np.maximum(spread, floor_share * np.abs(medians))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        scores = np.where(values == medians, 0.0, (values - medians) / floor)
-    return medians, np.where(np.isnan(values), np.nan, scores)

@@ -12,7 +12,7 @@ from analytics.correlate.cost import lost_share, severity
 from analytics.correlate.graph import Graph, physical
 from analytics.correlate.jobs import Jobs, running
 from telemetry.facts import decode_fact, encode_fact
-from telemetry.findings import Evidence
+from telemetry.findings import Evidence, Finding
 from telemetry.findings import FindingKind as K
 from telemetry.incidents import Incident, IncidentKind, Severity
 from telemetry.objects import device, parse_object
@@ -91,6 +91,67 @@ def test_gpu_seconds_count_the_waiting_share_of_all_gpus_of_the_job(plant: Plant
     run.tick(ticks=9)
     seconds = (run.now_ns - run.only.onset_ns) / 1e9
     assert run.correlator.state()["tracks"][0]["gpu_seconds"] == pytest.approx(32 * seconds * 0.8 / 0.9)
+
+
+def slowed(plant: Plant, job: str, share: float, onset_s: float = 0) -> Finding:
+    finding = plant.find(K.JOB_SLOWED, job, onset_s)
+    return replace(finding, evidence=(Evidence("s", 1.0 - share, 1.0, "ratio"),))
+
+
+@pytest.mark.parametrize("share", [0.21, 0.34])
+def test_a_slowed_job_is_told_and_paid_for_from_its_onset_on(plant: Plant, run: Run, share: float) -> None:
+    """The finding comes four ticks after its onset, when the incident fires already."""
+    run.tick(plant.find(K.PFC_PAUSE_RECEIVED, plant.facing(3, 2)))
+    run.tick(ticks=3)
+    assert (run.only.severity, run.only.gpu_seconds) == (Severity.WARNING, 0.0)
+    finding = slowed(plant, "job:1", share)
+    run.tick(finding)
+    assert (
+        run.only.title
+        == f"[CRIT] pod1: PFC storm from leaf3/Ethernet4 — 32 GPUs, 1 job slowed by {share:.0%}".replace("%", " %")
+    )
+    run.tick(ticks=3)
+    seconds = (run.now_ns - finding.onset_ns) / 1e9
+    assert run.correlator.state()["tracks"][0]["gpu_seconds"] == pytest.approx(32 * share * seconds)
+
+
+def test_several_jobs_and_a_stall_are_told_apart(plant: Plant, run: Run) -> None:
+    run.tick(plant.find(K.STORAGE_SLOW, "storage_target:scratch/OST0000"))
+    assert run.only.title.endswith("— 64 GPUs, 2 jobs at risk")
+    run.tick(slowed(plant, "job:1", 0.3), slowed(plant, "job:2", 0.4))
+    assert run.only.title.endswith("— 64 GPUs, 2 jobs slowed by up to 40 %")
+    run.tick(plant.find(K.JOB_STALLED, "job:1"))
+    assert run.only.title.endswith("— 64 GPUs, 1 job stalled, 1 job slowed by 40 %")
+
+
+def test_what_a_job_lost_goes_before_what_its_straggler_did(plant: Plant, run: Run) -> None:
+    straggler = replace(plant.find(K.STRAGGLER, plant.gpu(3, 2)), evidence=(Evidence("s", 0.55, 1.0, "hertz"),))
+    run.tick(straggler)
+    assert run.only.title.endswith("1 job slowed by 45 %")
+    finding = slowed(plant, "job:1", 0.36)
+    run.tick(finding)
+    assert run.only.title.endswith("1 job slowed by 36 %")
+    paid = run.correlator.state()["tracks"][0]["gpu_seconds"]
+    run.clear(finding)
+    run.tick(ticks=2)
+    assert run.only.title.endswith("1 job slowed by 36 %")
+    assert run.correlator.state()["tracks"][0]["gpu_seconds"] == pytest.approx(paid)
+
+
+def test_a_slowed_job_alone_waits_for_a_cause_before_it_is_told(plant: Plant, run: Run) -> None:
+    finding = slowed(plant, "job:1", 0.5)
+    run.tick(finding)
+    run.tick(ticks=10)
+    assert not run.incidents
+    run.clear(finding)
+    run.tick(ticks=6)
+    assert not run.incidents
+
+
+def test_a_gpu_that_fell_off_the_bus_costs_itself(plant: Plant, run: Run) -> None:
+    run.tick(plant.find(K.GPU_LOST, plant.gpu(3, 2)))
+    run.tick(ticks=9)
+    assert run.correlator.state()["tracks"][0]["gpu_seconds"] == pytest.approx((run.now_ns - run.only.onset_ns) / 1e9)
 
 
 def test_dead_host_costs_its_gpus_even_without_a_job(plant: Plant, run: Run) -> None:
