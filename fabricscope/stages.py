@@ -62,7 +62,7 @@ class Stage(StrEnum):
 
 
 def build(stage: Stage, settings: Settings, bus: Bus) -> Service:
-    """The service of one stage. Each process imports its own stage alone: numba and scikit-learn cost seconds."""
+    """The service of one stage. Each process imports its own stage alone: numba and Arrow take a while to import."""
     match stage:
         case Stage.INGEST:
             from ingest.service import IngestService

@@ -2,6 +2,7 @@
 
 import hmac
 from collections.abc import Awaitable, Callable
+from dataclasses import asdict
 
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
@@ -13,6 +14,7 @@ from starlette.middleware.trustedhost import TrustedHostMiddleware
 from dashboards.noc import STATIC
 from fabricscope.api import health, incidents, stream, targets
 from fabricscope.api.config import ApiConfig
+from fabricscope.api.problem import Problem, may_answer
 from fabricscope.api.read_model import ReadModel
 from fabricscope.version import VERSION
 from telemetry.bus.base import Bus
@@ -34,7 +36,7 @@ _ERROR_TYPES = {
 
 def create_app(config: ApiConfig, model: ReadModel, bus: Bus) -> FastAPI:
     """All routes over one read model."""
-    app = FastAPI(title="Fabricscope", version=VERSION, docs_url=None, redoc_url=None)
+    app = FastAPI(title="Fabricscope", version=VERSION, docs_url=None, redoc_url=None, responses=may_answer(401))
     app.state.model, app.state.bus = model, bus
     for module in (health, incidents, targets, stream):
         app.include_router(module.router)
@@ -48,8 +50,8 @@ def create_app(config: ApiConfig, model: ReadModel, bus: Bus) -> FastAPI:
 
 def error(status: int, text: str) -> JSONResponse:
     """The one form of errors."""
-    body = {"status": "error", "errorType": _ERROR_TYPES.get(status, "internal"), "error": text}
-    return JSONResponse(body, status_code=status)
+    body = Problem("error", _ERROR_TYPES.get(status, "internal"), text)
+    return JSONResponse(asdict(body), status_code=status)
 
 
 def _guard(app: FastAPI, config: ApiConfig) -> None:

@@ -5,6 +5,8 @@ from fastapi.responses import PlainTextResponse, Response
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 from starlette.exceptions import HTTPException
 
+from fabricscope.api.problem import may_answer
+
 router = APIRouter(tags=["health"])
 
 
@@ -13,7 +15,7 @@ async def healthy() -> str:
     return "Fabricscope is healthy.\n"
 
 
-@router.get("/-/ready", response_class=PlainTextResponse)
+@router.get("/-/ready", response_class=PlainTextResponse, responses=may_answer(503))
 async def ready(request: Request) -> str:
     """503 with the reason while the bus cannot be read."""
     reason = request.app.state.bus.healthy()

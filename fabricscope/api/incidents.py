@@ -8,6 +8,7 @@ import numpy as np
 from fastapi import APIRouter, Depends, Query, Request
 from starlette.exceptions import HTTPException
 
+from fabricscope.api.problem import may_answer
 from fabricscope.api.read_model import ReadModel
 from telemetry.catalogue import Kind, metrics
 from telemetry.errors import BadInput
@@ -15,7 +16,7 @@ from telemetry.findings import Evidence, Finding, FindingState
 from telemetry.incidents import Incident, IncidentState
 from telemetry.series import parse_series_key
 
-router = APIRouter(prefix="/api/v1", tags=["incidents"])
+router = APIRouter(prefix="/api/v1", tags=["incidents"], responses=may_answer(422))
 
 
 def read_model(request: Request) -> ReadModel:
@@ -44,12 +45,12 @@ async def incidents(model: Model, state: IncidentState | None = None) -> list[In
     return [incident for incident in model.worst_first() if state in (None, incident.state)]
 
 
-@router.get("/incidents/{incident_id}")
+@router.get("/incidents/{incident_id}", responses=may_answer(404))
 async def incident(model: Model, incident_id: str) -> Incident:
     return _incident(model, incident_id)
 
 
-@router.get("/incidents/{incident_id}/plots")
+@router.get("/incidents/{incident_id}/plots", responses=may_answer(404))
 async def plots(model: Model, incident_id: str) -> list[EvidencePlot]:
     """The evidence of an incident as lines, as far back as recent telemetry is kept."""
     evidence = _incident(model, incident_id).evidence

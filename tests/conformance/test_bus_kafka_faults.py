@@ -162,7 +162,7 @@ async def test_a_reader_that_stands_still_is_built_anew(kafka: KafkaServer) -> N
         await bus.publish(topic, numbered(5))
         await read(reader, 5)
         stuck = reader._client
-        stuck._fetcher._fetch_task.cancel()  # nothing fetches any more and nobody is told, as in aiokafka's issue 1154
+        stuck._fetcher._fetch_task.cancel()  # nothing fetches any more and nobody is told, as it happens in the wild
         await bus.publish(topic, numbered(5, first=5))
         assert numbers(await read(reader, 5)) == [5, 6, 7, 8, 9]
         assert reader._client is not stuck
