@@ -160,11 +160,6 @@ class Layout:
         return {(n.device, n.name): i for i, n in enumerate(self.nics)}
 
     @cached_property
-    def gpu_index(self) -> dict[str, int]:
-        """Position of a GPU in ``gpus``, by UUID."""
-        return {g.uuid: i for i, g in enumerate(self.gpus)}
-
-    @cached_property
     def endpoint_index(self) -> dict[tuple[Exporter, str], int]:
         """Position in ``endpoints``, by exporter and device."""
         return {(e.exporter, e.device): i for i, e in enumerate(self.endpoints)}

@@ -85,6 +85,13 @@ class Plant:
                 injected.ends_ns = self.now_ns
                 self.truth[injected.truth] = replace(self.truth[injected.truth], end_ns=self.now_ns)
 
+    def forget_refused(self) -> None:
+        """Drops the fault that ``advance`` could not begin: it would be tried again in every step."""
+        for injected in self._injected:
+            if injected.truth < 0 and injected.starts_ns <= self.now_ns:
+                self._injected.remove(injected)
+                return
+
     def advance(self, to_ns: int) -> None:
         """Runs the model up to the last whole internal step at or before ``to_ns``, then publishes the readings."""
         moved = False

@@ -63,8 +63,8 @@ class Fault(ABC):
         """Position of a host NIC (``node3/mlx5_2``)."""
         layout = self.machine.layout
         hosts = set(layout.hosts)
-        nics = [i for i, nic in enumerate(layout.nics) if nic.device in hosts]
-        return self.choose(nics, [f"{layout.nics[i].device}/{layout.nics[i].name}" for i in nics])
+        nics = {f"{device}/{name}": i for (device, name), i in layout.nic_index.items() if device in hosts}
+        return self.choose(list(nics.values()), list(nics))
 
     def choose_gpu(self) -> int:
         """Position of a GPU, by index (``node3/4``) or UUID (``node3/GPU-…``)."""

@@ -21,8 +21,8 @@ class _OnLink(Fault):
         if not self.target:
             pods = {d.name for d in layout.devices if d.pod.startswith("pod")}
             return self.choose([i for i, p in enumerate(layout.ports) if p.nic < 0 and p.device in pods], [])
-        ends = {f"{p.device}/{p.name}": i for i, p in enumerate(layout.ports)}
-        ends |= {f"{n.device}/{n.name}": n.port for n in layout.nics}
+        ends = {f"{device}/{name}": i for (device, name), i in layout.port_index.items()}
+        ends |= {f"{device}/{name}": layout.nics[i].port for (device, name), i in layout.nic_index.items()}
         return self.choose(list(ends.values()), list(ends))
 
     def cut(self, reasons: int) -> None:

@@ -74,7 +74,7 @@ class PlantDriver:
         try:
             self.plant.advance(to_ns)
         except ConfigError as error:
-            self._forget_refused()
+            self.plant.forget_refused()
             log.error("fault not injected", error=str(error))
         self.io_times.observe(self.plant.readings.storage)
         return Moved(copied(self.plant.readings), tuple(self.plant.truth), tuple(self.plant.changes))
@@ -87,15 +87,9 @@ class PlantDriver:
             try:
                 self.plant.advance(self.plant.now_ns + 1_000_000 * self._config.step_ms)
             except ConfigError:
-                self._forget_refused()
+                self.plant.forget_refused()
                 raise
         return max(at_s, elapsed_s)
-
-    def _forget_refused(self) -> None:
-        """Drops the fault that could not begin: the plant would try it again in every step."""
-        pending = self.plant._injected
-        for fault in [one for one in pending if one.truth < 0 and one.starts_ns <= self.plant.now_ns][:1]:
-            pending.remove(fault)
 
     async def _call(self, act: Callable[[], R]) -> R:
         return await asyncio.get_running_loop().run_in_executor(self._thread, act)

@@ -58,7 +58,7 @@ DeviceStarter = Callable[..., FakeDevice]
 
 @pytest.fixture(scope="session")
 def openconfig_programs() -> Path:
-    """The folder with fake_server, gnmi_cli and gnmi_collector."""
+    """The folder with fake_server and gnmi_cli."""
     subprocess.run([str(_INSTALL)], check=True, timeout=280)
     return _BIN
 

@@ -61,7 +61,8 @@ def test_the_seed_chooses_the_target_and_the_noise() -> None:
         plant = Plant(SimulatorConfig(hosts=4, seed=seed), start_ns=0)
         plant.inject(parse_fault("straggler-gpu@1s"))
         plant.advance(3 * NS)
-        roots.add(plant.layout.gpu_index[plant.truth[0].root.name.partition("/")[2]])
+        uuids = [gpu.uuid for gpu in plant.layout.gpus]
+        roots.add(uuids.index(plant.truth[0].root.name.partition("/")[2]))
         prints.add(fingerprint(plant.readings))
     assert len(roots) > 1
     assert len(prints) == 4
