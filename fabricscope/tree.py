@@ -97,7 +97,7 @@ def state_line(told: Mapping[str, StageReport]) -> str:
     parts = []
     if "ingest" in told:
         details = told["ingest"].details
-        parts.append(f"{details['targets_up']:.0f} of {details['targets']:.0f} targets answer")
+        parts.append(f"{details['targets_up']:.0f} of {details['targets']:.0f} polled targets answer")
     if "analytics" in told:
         report = told["analytics"]
         parts.append(f"{report.details['series']:,.0f} series, {report.samples_out:,} samples judged")
