@@ -11,21 +11,21 @@ _AGAIN_SHARE = 0.75  # of an interval: hosts are read at different moments, so e
 _GAP_INTERVALS = 3.0
 _BUSY_MIN = 0.2  # share of time with kernels, below which a bin tells nothing about their pace
 # Waiting for peers happens inside kernels and is never normal for long; waiting without kernels is also a checkpoint.
-_PACE_PATIENCE, _WORK_PATIENCE = 2, 4
+_PACE, _WORK = (2, 6), (4, 12)  # low bins that it takes, healthy bins before that
 
 
 @dataclass
 class JobWork:
     """One job. work: what its GPUs do of what they could; pace: the same for the time in which kernels run.
 
-    sums: of the open bin: work, time with kernels, samples. starts_ns: first samples of the newest bins.
+    sums: of the open bin: work, time with kernels, samples.
+    newest_ns: newest sample taken. closed_ns: the last one of the newest whole bin.
     """
 
     metric: str
-    work: OwnPace = field(default_factory=lambda: OwnPace(_WORK_PATIENCE))
-    pace: OwnPace = field(default_factory=lambda: OwnPace(_PACE_PATIENCE))
+    work: OwnPace = field(default_factory=lambda: OwnPace(*_WORK))
+    pace: OwnPace = field(default_factory=lambda: OwnPace(*_PACE))
     sums: tuple[float, float, int] = (0.0, 0.0, 0)
-    began_ns: int = 0
     newest_ns: int = 0
     closed_ns: int = 0
 
@@ -36,7 +36,6 @@ class JobWork:
         if at_ns > self.newest_ns + _GAP_INTERVALS * interval_ns:
             self.sums = (0.0, 0.0, 0)
         self.newest_ns = at_ns
-        self.began_ns = self.began_ns if self.sums[2] else at_ns
         self.sums = (self.sums[0] + work, self.sums[1] + busy, self.sums[2] + 1)
         samples = self.sums[2]
         if samples * interval_ns < BIN_NS - interval_ns // 2:
@@ -52,8 +51,8 @@ class JobWork:
         return max(self.work.slump, self.pace.slump)
 
     def onset_ns(self, interval_ns: int) -> int:
-        """First sample of the slump's first bin."""
-        return self.closed_ns - (self.slump - 1) * max(BIN_NS, interval_ns) - max(0, BIN_NS - interval_ns)
+        """The middle of the slump's first bin: where in it the level fell is not known."""
+        return self.closed_ns - (self.slump - 1) * max(BIN_NS, interval_ns) - max(0, BIN_NS - interval_ns) // 2
 
 
 class WorkBook:

@@ -94,6 +94,9 @@ def to_values(
                             result = RESET
                     elif step == 0.0 and now - before < refresh_ns[m]:
                         out_status[i] = REPEATED
+                        streak[s] = 0
+                        if valued_ns[s] != NEVER:
+                            valued_ns[s] = collected_ns[batch]  # the source has nothing newer: its last rate holds
                         continue
                     y = step / span
             if x == last:

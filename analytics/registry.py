@@ -25,6 +25,8 @@ _LAYOUT: dict[str, tuple[str, float, int]] = {
 }
 # Labels that say what a series is about; the others tell series of one object apart (direction, priority, reason).
 _IDENTITY = frozenset({"device", "port", "gpu", "fs", "target", "system", "job_id"})
+# Of a source's refresh period: a collection that comes early by its jitter still counts as one period later.
+_REFRESH_SHARE = 0.9
 _COUNTER_SUFFIX = re.compile("(_total|_sum|_count)$")
 
 
@@ -82,7 +84,8 @@ class MetricRules:
             wraps = counter and known is not None and known.width < 64
             self.counter = np.append(self.counter, counter)
             self.modulus = np.append(self.modulus, 2.0**known.width if wraps and known else 0.0)
-            self.refresh_ns = np.append(self.refresh_ns, 0)
+            refresh_ns = round(_REFRESH_SHARE * known.refresh_s * 1e9) if known else 0
+            self.refresh_ns = np.append(self.refresh_ns, refresh_ns)
             self.rests = np.append(self.rests, name.startswith("storage_"))
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 LOW_SHARE = 0.8  # of the normal level: training steps of one job vary by a few per cent from minute to minute
-WARMUP = 12  # bins before there is a normal
+LEARNED_MIN = 6  # bins before there is a normal
 _SPREADS = 4.0 * 1.4826  # robust standard deviations, for work that is uneven by nature
 _LEARNED_MAX = 90
 _RECENT_MAX = 27
@@ -18,13 +18,16 @@ _LEAST = 0.02  # a level below that is no work
 
 @dataclass
 class OwnPace:
-    """One statistic of one worker. patience: low bins that make a slump before any pause was seen.
+    """One statistic of one worker.
+
+    patience: low bins that make a slump before any pause was seen. warmup: bins learned before there may be one.
 
     learned: bins of normal times. recent: the newest bins. pause: longest run of low bins that ended by itself.
     low: low bins at the end of ``recent``, in a row. slump: bins since the slump began, 0 without one.
     """
 
     patience: int
+    warmup: int = LEARNED_MIN
     learned: list[float] = field(default_factory=list)
     recent: list[float] = field(default_factory=list)
     pause: int = 0
@@ -50,7 +53,7 @@ class OwnPace:
     @property
     def normal(self) -> float:
         """The median of normal times; NaN while too little is known."""
-        return float(np.median(self.learned)) if len(self.learned) >= WARMUP else float("nan")
+        return float(np.median(self.learned)) if len(self.learned) >= LEARNED_MIN else float("nan")
 
     def mean(self, bins: int) -> float:
         """Of the newest bins that are known."""
@@ -60,7 +63,7 @@ class OwnPace:
     def _floor(self) -> float:
         """A bin below this is low; NaN, which nothing is below, while nothing is known."""
         level = self.normal
-        if not level >= _LEAST:
+        if len(self.learned) < self.warmup or not level >= _LEAST:
             return float("nan")
         spread = float(np.median(np.abs(np.array(self.learned) - level)))
         return min(LOW_SHARE * level, level - _SPREADS * spread)

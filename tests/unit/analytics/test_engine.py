@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -10,7 +11,7 @@ from telemetry.facts import encode_fact
 from telemetry.findings import Finding, FindingKind
 from telemetry.samples import SampleBatch
 from tests.unit.analytics.busy_cluster import CHANGES, FACTS, batches, new_engine
-from tests.unit.analytics.small_cluster import CONFIG, batch, port_key, run, table
+from tests.unit.analytics.small_cluster import CONFIG, START_NS, batch, port_key, run, table
 
 BATCHES = batches()
 NS = 10**9
@@ -93,12 +94,31 @@ def test_event_times_far_ahead_are_counted_and_do_not_run_the_watermark_away() -
 
 def test_infinite_and_disordered_samples_are_counted() -> None:
     leaf = table("leaf1", [port_key("fabric_port_up")])
-    second = batch(leaf, 1, [1.0])
+    second = batch(leaf, 2, [0.0])
     old = SampleBatch(leaf, second.collection, second.times_ns - 20 * NS, second.series, second.values)
     engine = Engine(CONFIG)
-    run(engine, [batch(leaf, 0, [float("inf")]), old, batch(leaf, 2, [1.0], at_s=11), batch(leaf, 5, [1.0])])
-    assert engine.counts.dropped == {"not_finite": 1}
+    run(engine, [batch(leaf, 0, [1.0]), batch(leaf, 1, [float("inf")]), old, *(batch(leaf, n, [1.0]) for n in (3, 6))])
+    assert engine.counts.dropped == {"not_finite": 1, "out_of_order": 1}
     assert balance(engine) == 0
+
+
+@pytest.mark.parametrize(
+    ("metric", "rates"),
+    [
+        ("fabric_queue_ecn_marked_packets_total", {100.0}),  # SONiC counts queues every ten seconds
+        ("fabric_port_receive_bytes_total", {0.0, 500.0}),  # and ports every second: it did stand still
+    ],
+)
+def test_a_repetition_within_the_refresh_period_of_its_source_is_no_rate(metric: str, rates: set[float]) -> None:
+    leaf = table("leaf1", [port_key(metric), port_key("fabric_port_up")])
+    engine, seen = Engine(CONFIG.model_copy(update={"interval_s": 2.0})), set[float]()
+    for seq in range(40):
+        run(engine, [batch(leaf, seq, [1000.0 * (seq // 5), float(seq % 2)], at_s=2 * seq)])
+        value, valued_ns = engine.series["value"][:1], engine.series["valued_ns"][:1]
+        if value.size and value[0] == value[0]:
+            seen.add(float(value[0]))
+            assert valued_ns[0] >= START_NS + 2 * seq * NS - 5 * NS  # held, so never stale
+    assert seen == rates
 
 
 def test_series_beyond_the_limit_are_cut_and_the_others_go_on() -> None:

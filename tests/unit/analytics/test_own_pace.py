@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from analytics.statistics.own_pace import WARMUP, OwnPace
+from analytics.statistics.own_pace import LEARNED_MIN, OwnPace
 
 FOLLOW = 180
 USUAL = [0.40, 0.41, 0.39, 0.40] * 6
@@ -61,7 +61,7 @@ def test_uneven_work_needs_more() -> None:
     assert taken(*uneven, 0.2, 0.2, 0.2).slump == 0
 
 
-@pytest.mark.parametrize("values", [(0.4,) * (WARMUP // 2), (0.0,) * 40, (math.nan,) * 40])
+@pytest.mark.parametrize("values", [(0.4,) * (LEARNED_MIN // 3), (0.0,) * 40, (math.nan,) * 40])
 def test_it_abstains_without_a_normal(values: tuple[float, ...]) -> None:
     assert taken(*values, 0.01, 0.01, 0.01, 0.01).slump == 0
 
@@ -74,6 +74,6 @@ def test_what_is_not_known_is_neither_low_nor_learned() -> None:
 
 def test_it_does_not_learn_from_a_slump_until_that_has_lasted() -> None:
     assert taken(*USUAL, *[0.2] * 100).normal == pytest.approx(0.4)
-    follow = taken(*USUAL, *[0.2] * (FOLLOW + 1 + WARMUP))
+    follow = taken(*USUAL, *[0.2] * (FOLLOW + 1 + LEARNED_MIN))
     assert follow.slump == 0
     assert follow.normal == pytest.approx(0.2)

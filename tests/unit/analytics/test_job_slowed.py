@@ -1,0 +1,105 @@
+"""A job that works less than it always did, seen through the whole engine: four hosts, read at different moments."""
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from analytics.config import EngineConfig
+from analytics.engine import Engine
+from telemetry import objects
+from telemetry.findings import Finding, FindingKind, FindingState
+from telemetry.samples import Collection, SampleBatch
+from telemetry.series import SeriesTable, series_key
+from telemetry.topology import Device, Entity, Gpu, Job, Role, TopologyFact
+from tests.unit.analytics.small_cluster import SECOND, START_NS
+
+HOSTS, GPUS = 4, 2
+NODES = tuple(f"node{host}" for host in range(HOSTS))
+USUAL, FAULT_S, LASTS_S = 0.4, 260, 560
+Level = Callable[[float], tuple[float, float]]  # seconds since the start -> activity, utilisation
+
+
+def facts() -> list[TopologyFact]:
+    entities: list[Entity] = [Device(node, Role.HOST) for node in NODES]
+    entities += [Gpu(node, f"GPU-{node}-{n}", n, "") for node in NODES for n in range(GPUS)]
+    entities.append(Job("7", NODES, "train", "ada", started_ns=START_NS))
+    return [TopologyFact(entity, START_NS - SECOND, "inventory") for entity in entities]
+
+
+def told(
+    level: Level, interval_s: int = 10, metric: str = "gpu_tensor_active_ratio", hosts: int = HOSTS
+) -> list[Finding]:
+    """What is said about the job; only ``hosts`` of its hosts answer from the fault on."""
+    engine = Engine(EngineConfig(interval_s=interval_s))
+    engine.learn(facts())
+    rng = np.random.default_rng(1)
+    found: list[Finding] = []
+    for seq in range(LASTS_S // interval_s):
+        for place, node in enumerate(NODES):
+            at_s = seq * interval_s + place * interval_s / HOSTS
+            if at_s >= FAULT_S and place >= hosts:
+                continue
+            keys = [
+                series_key(name, {"device": node, "gpu": f"GPU-{node}-{n}"})
+                for n in range(GPUS)
+                for name in (metric, "gpu_utilization_ratio", "gpu_energy_joules_total")
+            ]
+            active, busy = level(at_s)
+            values = [v for _ in range(GPUS) for v in (active * rng.normal(1, 0.03), busy, 1e3 * seq)]
+            at_ns = START_NS + round(at_s * SECOND)
+            table, rows = SeriesTable(f"dcgm/{node}", node, tuple(keys)), np.arange(len(keys), dtype=np.uint32)
+            times_ns = np.full(rows.size, at_ns)
+            engine.observe(SampleBatch(table, Collection(START_NS, seq, at_ns, 0.1), times_ns, rows, np.array(values)))
+        found += [output for output in engine.advance() if isinstance(output, Finding)]
+    return [finding for finding in found if finding.kind is FindingKind.JOB_SLOWED]
+
+
+def falls(share: float, busy: float = 1.0, lasts_s: float = 120) -> Level:
+    def level(at_s: float) -> tuple[float, float]:
+        now = FAULT_S <= at_s < FAULT_S + lasts_s
+        return (USUAL * (1 - share), busy) if now else (USUAL, 1.0)
+
+    return level
+
+
+def checkpoints(at_s: float) -> tuple[float, float]:
+    """Twenty seconds at rest of every two minutes."""
+    return (0.0, 0.02) if at_s % 120 < 20 else (USUAL, 1.0)
+
+
+@pytest.mark.parametrize("interval_s", [2, 10, 30])
+def test_a_third_less_is_found_from_where_it_began_to_where_it_ended(interval_s: int) -> None:
+    lasts_s = 120
+    found = told(falls(0.34, lasts_s=lasts_s), interval_s)
+    assert {str(finding.object) for finding in found} == {str(objects.job("7"))}
+    assert len({finding.id for finding in found}) == 1
+    (value, *_) = found[0].evidence
+    assert value.normal == pytest.approx(USUAL, rel=0.05)
+    assert found[0].evidence[0].value == pytest.approx(USUAL * 0.66, rel=0.15)
+    assert abs(found[0].onset_ns - START_NS - FAULT_S * SECOND) <= max(10, interval_s) * SECOND
+    assert found[-1].state is FindingState.CLEARED
+    assert found[-1].observed_ns <= START_NS + (FAULT_S + lasts_s + 3 * max(10, interval_s)) * SECOND
+
+
+def test_sm_activity_speaks_where_there_are_no_tensor_counters() -> None:
+    found = told(falls(0.34), metric="gpu_sm_active_ratio")
+    assert found
+    assert "gpu_sm_active_ratio" in found[0].evidence[0].series
+
+
+def test_waiting_without_kernels_takes_longer_and_is_found() -> None:
+    assert told(falls(1.0, 0.02, lasts_s=30)) == []
+    assert told(falls(1.0, 0.02, lasts_s=120))
+
+
+def test_checkpoints_are_no_slowdown() -> None:
+    assert told(checkpoints) == []
+
+
+def test_a_tenth_less_is_left_alone() -> None:
+    assert told(falls(0.1)) == []
+
+
+def test_it_abstains_while_most_of_the_job_is_not_heard() -> None:
+    assert told(falls(0.5), hosts=1) == []
