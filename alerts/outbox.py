@@ -4,7 +4,6 @@ One transaction holds what was decided, what is to be delivered and how far the 
 repeats a delivery under its old key or does nothing. Blocking: every call belongs off the event loop, in one thread.
 """
 
-import fcntl
 import os
 import sqlite3
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -18,12 +17,11 @@ from pydantic import TypeAdapter
 from alerts.dispatch import Tracked
 from alerts.notification import Action, Notification, decode_notification, encode_notification
 from telemetry.bus.base import Offsets
-from telemetry.errors import ConfigError
+from telemetry.locked_database import Durability, LockedDatabase
 
 SCHEMA_VERSION = 1
 HEADS_MAX = 64
 _SCHEMA = """
-CREATE TABLE IF NOT EXISTS offsets (topic TEXT, partition INTEGER, next INTEGER, PRIMARY KEY (topic, partition));
 CREATE TABLE IF NOT EXISTS incidents (id TEXT PRIMARY KEY, tracked BLOB);
 CREATE TABLE IF NOT EXISTS deliveries (id INTEGER PRIMARY KEY AUTOINCREMENT, receiver TEXT, incident TEXT,
     created_ns INTEGER, notification BLOB);
@@ -66,40 +64,27 @@ class Outbox:
         self._reserve = folder / "reserve"
         self._reserve_bytes = reserve_bytes
         self._queue_max = queue_max
-        self._lock: int | None = None
-        self._connection: sqlite3.Connection | None = None
+        self._database = LockedDatabase(
+            folder / "outbox.sqlite",
+            folder / "lock",
+            "alerting.folder",
+            schema=_SCHEMA,
+            version=SCHEMA_VERSION,
+            durability=Durability.EVERY_COMMIT,
+        )
 
     def open(self) -> None:
         """ConfigError when another process holds the folder or a newer version wrote it."""
-        self._folder.mkdir(parents=True, exist_ok=True)
-        self._lock = os.open(self._folder / "lock", os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
-        try:
-            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            self.close()
-            raise ConfigError(f"alerting.folder {self._folder}: another process sends alerts from it") from error
-        self._connection = sqlite3.connect(self._folder / "outbox.sqlite", timeout=10, check_same_thread=False)
-        self._connection.executescript("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL")
-        version = self._connection.execute("PRAGMA user_version").fetchone()[0]
-        if version > SCHEMA_VERSION:
-            self.close()
-            raise ConfigError(f"alerting.folder {self._folder}: written by a newer version ({version})")
-        self._connection.executescript(f"{_SCHEMA} PRAGMA user_version = {SCHEMA_VERSION}")
+        self._database.open()
         self._keep_reserve()
 
     def close(self) -> None:
         """Idempotent, safe before ``open``."""
-        if self._connection is not None:
-            self._connection.close()
-            self._connection = None
-        if self._lock is not None:
-            os.close(self._lock)
-            self._lock = None
+        self._database.close()
 
     def offsets(self) -> Offsets:
         """How far the bus was read."""
-        rows = self._db.execute("SELECT topic, partition, next FROM offsets")
-        return {(topic, partition): following for topic, partition, following in rows}
+        return self._database.offsets()
 
     def tracked(self) -> dict[str, Tracked]:
         rows = self._db.execute("SELECT id, tracked FROM incidents")
@@ -116,8 +101,7 @@ class Outbox:
         """Everything that one round decided, at once. Returns what found no room in any queue, fallback included."""
 
         def write(database: sqlite3.Connection) -> list[tuple[str, Notification]]:
-            rows = [(topic, partition, following) for (topic, partition), following in offsets.items()]
-            database.executemany("INSERT OR REPLACE INTO offsets VALUES (?, ?, ?)", rows)
+            self._database.put_offsets(offsets)
             for incident, each in changed.items():
                 if each is None:
                     database.execute("DELETE FROM incidents WHERE id = ?", (incident,))
@@ -189,8 +173,7 @@ class Outbox:
 
     @property
     def _db(self) -> sqlite3.Connection:
-        assert self._connection is not None, "open it first"
-        return self._connection
+        return self._database.connection
 
     def _write(self, work: Callable[[sqlite3.Connection], T]) -> T:
         try:

@@ -12,9 +12,9 @@ import structlog
 from alerts import metrics
 from alerts.metrics import DropReason
 from alerts.notification import Action
-from alerts.one_thread import OneThread
 from alerts.outbox import Delivery, Outbox
 from alerts.receivers.base import Later, Receiver, Rejected
+from telemetry.one_thread import OneThread
 from telemetry.retry import wait_s
 
 IDLE_S_MAX = 60.0

@@ -14,23 +14,23 @@ from alerts import metrics
 from alerts.config import AlertingConfig
 from alerts.dispatch import Dispatch, Dispatcher
 from alerts.metrics import DropReason
-from alerts.one_thread import OneThread
 from alerts.outbox import Outbox
 from alerts.receivers.build import build_receiver
 from alerts.sender import Patience, Sender
 from alerts.silence import Silence, SilenceStore
 from telemetry import topics
 from telemetry.bus.base import Bus, Consumption, Gap, Message, Offsets, Record
+from telemetry.bus.deadletter import dead_letter
 from telemetry.errors import BadInput, ConfigError, Unavailable
 from telemetry.facts import decode_fact, encode_fact
 from telemetry.incidents import Incident
 from telemetry.ledger import StageReport
-from telemetry.tasks import first_failure
+from telemetry.one_thread import OneThread
+from telemetry.tasks import cancel, first_failure
 from telemetry.topics import Topic
 
 LIVE_PREFIX = "fabricscope."
 REPORT_S = 5.0
-STOP_S_MAX = 5.0
 RECORDS_PER_ROUND = 1000
 log = structlog.get_logger("alerts")
 
@@ -96,10 +96,7 @@ class AlertsService:
     async def stop(self) -> None:
         """What is not delivered yet stays in the outbox."""
         tasks, self._tasks = self._tasks, []
-        for task in tasks:
-            task.cancel()
-        if tasks:
-            await asyncio.wait(tasks, timeout=STOP_S_MAX)
+        await cancel(tasks)
         if self._consumption is not None:
             await self._consumption.stop()
             self._consumption = None
@@ -187,10 +184,8 @@ class AlertsService:
         self._bad += 1
         metrics.DROPPED.labels(DropReason.BAD_RECORD).inc()
         log.warning("bad record", topic=record.topic, partition=record.partition, offset=record.offset, why=str(error))
-        place = f"{record.topic}/{record.partition}/{record.offset}".encode()
-        headers = {"reason": error.reason.encode(), "from": place}
         with contextlib.suppress(Unavailable, BadInput):
-            await self._bus.publish(topics.DEADLETTER, [Message(record.key, record.value, headers)])
+            await dead_letter(self._bus, record, error)
 
     async def _make_durable(self, off_loop: OneThread, offsets: Offsets, dispatch: Dispatch, now_ns: int) -> None:
         """Returns once the round is on disk, however long that takes: what is not durable must not be told."""

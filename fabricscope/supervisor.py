@@ -10,6 +10,8 @@ from pathlib import Path
 
 import structlog
 
+from telemetry.tasks import cancel
+
 log = structlog.get_logger()
 
 STOP_S = 10.0
@@ -41,9 +43,7 @@ class Child:
         """SIGTERM, and SIGKILL when that was not enough."""
         if self._task is None:
             return
-        self._task.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
-            await self._task
+        await cancel([self._task])
         self._task = None
         process = self._process
         if process is None or process.returncode is not None:

@@ -1,7 +1,6 @@
 """The recorder as a stage: the bus into a recording."""
 
 import asyncio
-import contextlib
 import time
 
 import structlog
@@ -13,7 +12,8 @@ from telemetry import topics
 from telemetry.bus.base import Bus, Gap, Offsets, Record
 from telemetry.codec import BatchDecoder
 from telemetry.errors import BadInput
-from telemetry.tasks import first_failure
+from telemetry.one_thread import OneThread
+from telemetry.tasks import cancel, first_failure
 
 log = structlog.get_logger()
 
@@ -33,6 +33,7 @@ class RecorderService:
         self._new = new
         self._decoder = BatchDecoder()
         self._writer: RecordingWriter | None = None
+        self._disk: OneThread | None = None
         self._offsets: Offsets = {}
         self._gaps: tuple[str, ...] = ()
         self._task: asyncio.Task[None] | None = None
@@ -46,6 +47,7 @@ class RecorderService:
         self._offsets = {_split(place): offset for place, offset in manifest.offsets.items()}
         self._gaps = manifest.gaps
         self._writer = RecordingWriter(self._config.path, manifest)
+        self._disk = OneThread("recorder-disk")
         self._task = asyncio.create_task(self._follow(self._writer))
 
     async def wait(self) -> None:
@@ -56,12 +58,14 @@ class RecorderService:
     async def stop(self) -> None:
         if self._task is None:
             return
-        self._task.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
-            await self._task
+        await cancel([self._task])
         self._task = None
         assert self._writer is not None
-        await self._close_slice(self._writer)
+        assert self._disk is not None
+        try:
+            await self._close_slice(self._writer)
+        finally:
+            self._disk.stop()
 
     @property
     def samples_recorded(self) -> int:
@@ -105,7 +109,9 @@ class RecorderService:
 
     async def _close_slice(self, writer: RecordingWriter) -> None:
         offsets = {f"{topic}/{partition}": offset for (topic, partition), offset in self._offsets.items()}
-        await asyncio.to_thread(writer.close_slice, offsets, self._gaps)
+        assert self._disk is not None, "start the service first"
+        # one thread: ``stop`` may come while a slice is being written, and its own must wait for that
+        await self._disk(writer.close_slice, offsets, self._gaps)
         self._opened_s = time.monotonic()
 
 

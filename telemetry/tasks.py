@@ -1,7 +1,9 @@
-"""Background work of a service: what becomes of it when it fails."""
+"""Background work of a service: what becomes of it when it fails, and its end."""
 
 import asyncio
 from collections.abc import Iterable
+
+STOP_S_MAX = 5.0
 
 
 async def first_failure(tasks: Iterable["asyncio.Task[None]"]) -> None:
@@ -10,3 +12,12 @@ async def first_failure(tasks: Iterable["asyncio.Task[None]"]) -> None:
     for task in done:
         if not task.cancelled():
             task.result()
+
+
+async def cancel(tasks: Iterable["asyncio.Task[None]"]) -> None:
+    """Ends tasks; returns when they have ended, at the latest after 5 s. Raises none of their errors."""
+    cancelled = list(tasks)
+    for task in cancelled:
+        task.cancel()
+    if cancelled:
+        await asyncio.wait(cancelled, timeout=STOP_S_MAX)

@@ -98,6 +98,21 @@ class HttpSender:
         return read_secret(self._name, file).decode("utf-8", "replace") if file else ""
 
 
+class HttpReceiver:
+    """What receivers over HTTP have in common: a name, and a connection from ``start`` to ``stop``."""
+
+    def __init__(self, name: str, config: HttpConfig, external_url: str) -> None:
+        self.name = name
+        self._external_url = external_url
+        self._http = HttpSender(name, config)
+
+    async def start(self) -> None:
+        await self._http.start()
+
+    async def stop(self) -> None:
+        await self._http.stop()
+
+
 def read_secret(name: str, file: Path) -> bytes:
     """The file's content without white space around it; Later when it is not readable (it may be in rotation)."""
     try:

@@ -21,14 +21,14 @@ from export.remote_write.shipping import Shipping
 from export.remote_write.transport import Transport
 from telemetry import topics
 from telemetry.bus.base import Bus, Consumption, Gap, Message, Offsets, Record
+from telemetry.bus.deadletter import dead_letter
 from telemetry.errors import BadInput, Unavailable
 from telemetry.facts import encode_fact
 from telemetry.ledger import StageReport
-from telemetry.tasks import first_failure
+from telemetry.tasks import cancel, first_failure
 
 RECORDS_PER_POLL = 64
 REPORT_S = 5.0
-STOP_S_MAX = 5.0
 _NS_PER_MS = 1_000_000
 _NS_PER_S = 1_000_000_000
 log = structlog.get_logger("remote_write")
@@ -77,10 +77,7 @@ class RemoteWriteService:
     async def stop(self) -> None:
         """What was not taken yet is still on the bus."""
         tasks, self._tasks = self._tasks, []
-        for task in tasks:
-            task.cancel()
-        if tasks:
-            await asyncio.wait(tasks, timeout=STOP_S_MAX)
+        await cancel(tasks)
         if self._consumption is not None:
             await self._consumption.stop()
             self._consumption = None
@@ -175,10 +172,8 @@ class RemoteWriteService:
         log.warning("bad record", topic=record.topic, partition=record.partition, offset=record.offset, why=str(error))
         if error.reason == SkipReason.TOO_MANY:
             return
-        place = f"{record.topic}/{record.partition}/{record.offset}".encode()
-        headers = {"reason": error.reason.encode(), "from": place}
         with contextlib.suppress(Unavailable, BadInput):
-            await self._bus.publish(topics.DEADLETTER, [Message(record.key, record.value, headers)])
+            await dead_letter(self._bus, record, error)
 
     def _count(self, intake: Intake) -> None:
         self._samples += intake.samples

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.servers.process import free_port, wait_ready
+from tests.servers.process import HttpServer
 
 _NAMES = ("prometheus-alertmanager", "alertmanager")  # Debian's name, then upstream's
 _CONFIG = """\
@@ -31,21 +31,15 @@ _WEBHOOK = """\
 """
 
 
-class Alertmanager:
+class Alertmanager(HttpServer):
     """One Alertmanager process; after ``stop`` or ``kill``, ``start`` goes on with the same data and port.
 
     webhook_url: where it sends its own notifications, '' for nowhere.
     """
 
     def __init__(self, folder: Path, webhook_url: str = "") -> None:
-        self.folder = folder
-        self.port = free_port()
+        super().__init__("alertmanager", folder)
         self._webhook_url = webhook_url
-        self._process: subprocess.Popen[bytes] | None = None
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.port}"
 
     def start(self) -> None:
         """Returns when it is ready; RuntimeError with the log's end when it does not come up."""
@@ -53,34 +47,15 @@ class Alertmanager:
         config = self.folder / "alertmanager.yml"
         text = _CONFIG.format(receiver="webhook" if self._webhook_url else "nobody")
         config.write_text(text + (_WEBHOOK.format(url=self._webhook_url) if self._webhook_url else ""))
-        log = (self.folder / "alertmanager.log").open("ab")
-        self._process = subprocess.Popen(
+        self.launch(
             [
                 _program(),
                 f"--config.file={config}",
                 f"--storage.path={self.folder / 'data'}",
                 f"--web.listen-address=127.0.0.1:{self.port}",
                 "--cluster.listen-address=",
-            ],
-            stdout=log,
-            stderr=log,
+            ]
         )
-        log.close()
-        wait_ready(f"{self.url}/-/ready", self._process, self.folder / "alertmanager.log")
-
-    def stop(self) -> None:
-        """SIGTERM; idempotent."""
-        if self._process is not None:
-            self._process.terminate()
-            self._process.wait(timeout=20)
-            self._process = None
-
-    def kill(self) -> None:
-        """kill -9."""
-        if self._process is not None:
-            self._process.kill()
-            self._process.wait()
-            self._process = None
 
     def alerts(self, *, active: bool = True) -> list[dict[str, Any]]:
         """The alerts that it shows now, as its v2 API answers; resolved ones are not among them."""

@@ -2,7 +2,6 @@
 
 import json
 import shutil
-import subprocess
 import urllib.parse
 import urllib.request
 from collections.abc import Iterator
@@ -11,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from tests.servers.process import free_port, wait_ready
+from tests.servers.process import HttpServer
 
 
-class Prometheus:
+class Prometheus(HttpServer):
     """One Prometheus process; after ``stop`` or ``kill``, ``start`` goes on with the same data and port.
 
     out_of_order: how far behind the newest sample one may come ('' refuses it, else a duration such as ``10m``).
@@ -22,16 +21,10 @@ class Prometheus:
     """
 
     def __init__(self, folder: Path, out_of_order: str = "", config: str = "") -> None:
-        self.folder = folder
-        self.port = free_port()
+        super().__init__("prometheus", folder)
         self._config = config
         if out_of_order:
             self._config += f"\nstorage: {{tsdb: {{out_of_order_time_window: {out_of_order}}}}}\n"
-        self._process: subprocess.Popen[bytes] | None = None
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.port}"
 
     @property
     def write_url(self) -> str:
@@ -46,39 +39,15 @@ class Prometheus:
         self.folder.mkdir(parents=True, exist_ok=True)
         config = self.folder / "prometheus.yml"
         config.write_text(self._config or "global: {}\n")
-        log = (self.folder / "prometheus.log").open("ab")
-        self._process = subprocess.Popen(
+        self.launch(
             [
                 program,
                 f"--config.file={config}",
                 f"--storage.tsdb.path={self.folder / 'data'}",
                 f"--web.listen-address=127.0.0.1:{self.port}",
                 "--web.enable-remote-write-receiver",
-            ],
-            stdout=log,
-            stderr=log,
+            ]
         )
-        log.close()
-        self.wait_ready()
-
-    def wait_ready(self) -> None:
-        """Polls until it answers queries."""
-        assert self._process is not None, "start it first"
-        wait_ready(f"{self.url}/-/ready", self._process, self.folder / "prometheus.log")
-
-    def stop(self) -> None:
-        """SIGTERM; idempotent."""
-        if self._process is not None:
-            self._process.terminate()
-            self._process.wait(timeout=30)
-            self._process = None
-
-    def kill(self) -> None:
-        """kill -9."""
-        if self._process is not None:
-            self._process.kill()
-            self._process.wait()
-            self._process = None
 
     def query(self, expression: str, at_s: float | None = None) -> list[dict[str, Any]]:
         """The instant query's result: ``[{"metric": {…}, "value": [seconds, "text"]}]``."""

@@ -8,33 +8,22 @@ from alerts.notification import Notification
 from alerts.receivers.alertmanager.config import AlertmanagerConfig
 from alerts.receivers.alertmanager.render import alerts_of
 from alerts.receivers.base import Later
-from alerts.receivers.http import HttpSender
+from alerts.receivers.http import HttpReceiver
 
 ALERTS_PER_REQUEST = 64
 _NS_PER_S = 1_000_000_000
 
 
-class AlertmanagerReceiver:
+class AlertmanagerReceiver(HttpReceiver):
     """Alertmanager's own rules do the rest: grouping, silences, who is on call."""
 
     def __init__(self, config: AlertmanagerConfig, external_url: str) -> None:
+        super().__init__(config.name, config, external_url)
         self._config = config
-        self._external_url = external_url
-        self._http = HttpSender(config.name, config)
-
-    @property
-    def name(self) -> str:
-        return self._config.name
 
     @property
     def refresh_s(self) -> float:
         return self._config.resend_s
-
-    async def start(self) -> None:
-        await self._http.start()
-
-    async def stop(self) -> None:
-        await self._http.stop()
 
     async def notify(self, notification: Notification, now_ns: int) -> None:
         await self._post([notification], now_ns)

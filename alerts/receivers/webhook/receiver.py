@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from alerts.notification import Notification
-from alerts.receivers.http import HttpSender, read_secret
+from alerts.receivers.http import HttpReceiver, read_secret
 from alerts.receivers.webhook.config import WebhookConfig
 from alerts.receivers.webhook.render import body_of, signature
 
@@ -13,27 +13,16 @@ SIGNATURE_HEADER = "X-Fabricscope-Signature"
 _NS_PER_S = 1_000_000_000
 
 
-class WebhookReceiver:
+class WebhookReceiver(HttpReceiver):
     """One POST a notification; nothing is repeated unless it may have been lost."""
 
     def __init__(self, config: WebhookConfig, external_url: str) -> None:
+        super().__init__(config.name, config, external_url)
         self._config = config
-        self._external_url = external_url
-        self._http = HttpSender(config.name, config)
-
-    @property
-    def name(self) -> str:
-        return self._config.name
 
     @property
     def refresh_s(self) -> float:
         return 0.0
-
-    async def start(self) -> None:
-        await self._http.start()
-
-    async def stop(self) -> None:
-        await self._http.stop()
 
     async def notify(self, notification: Notification, now_ns: int) -> None:
         body = body_of(notification, self.name, self._external_url)

@@ -17,6 +17,7 @@ from alerts.silence import Silence
 from telemetry import topics
 from telemetry.bus.base import Message
 from telemetry.bus.config import EmbeddedConfig
+from telemetry.bus.deadletter import REASON
 from telemetry.bus.embedded import EmbeddedBus
 from telemetry.errors import ConfigError
 from telemetry.facts import decode_fact, encode_fact
@@ -194,7 +195,7 @@ async def test_a_bad_record_is_dead_lettered_and_the_rest_goes_on(run, bus, webh
     letters = bus.consume([topics.DEADLETTER], {})
     (letter,) = await letters.poll()
     await letters.stop()
-    assert (letter.value, letter.headers["reason"]) == (b'{"id": 3}', b"schema")
+    assert (letter.value, letter.headers[REASON]) == (b'{"id": 3}', b"schema")
 
 
 async def test_the_stage_reports_itself_on_the_ledger(run, bus, monkeypatch):

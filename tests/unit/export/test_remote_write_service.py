@@ -15,6 +15,7 @@ from export.remote_write.service import RemoteWriteService
 from telemetry import topics
 from telemetry.bus.base import Message
 from telemetry.bus.config import EmbeddedConfig
+from telemetry.bus.deadletter import REASON
 from telemetry.bus.embedded import EmbeddedBus
 from telemetry.codec import encode_batch
 from telemetry.errors import ConfigError
@@ -257,7 +258,7 @@ async def test_a_bad_record_is_dead_lettered_and_the_rest_goes_on(run, bus, pick
     letters = bus.consume([topics.DEADLETTER], {})
     (letter,) = await letters.poll(wait_s=5)
     await letters.stop()
-    assert letter.headers["reason"] == b"checksum"
+    assert letter.headers[REASON] == b"checksum"
 
 
 async def test_sign_in_and_headers(run, bus, picky, tmp_path):
