@@ -66,6 +66,9 @@ class Metric:
 
     width: bits of a counter, 64 unless it wraps earlier. minimum, maximum: values outside are no sample
     (sentinels, broken firmware); None is unbounded.
+    saturates: bits of a counter that stays at its maximum instead of wrapping; that maximum is no sample. 0: it does not.
+    refresh_s: how long the slowest of the sources may repeat a value before it looks again; a repetition within it is
+    no fresh sample. 0 where that is not known for certain.
     """
 
     __pydantic_config__ = ConfigDict(extra="forbid")
@@ -76,6 +79,8 @@ class Metric:
     help: str
     width: int = 64
     resets: str = ""
+    saturates: int = 0
+    refresh_s: float = 0.0
     minimum: float | None = None
     maximum: float | None = None
     origins: tuple[Origin, ...] = ()

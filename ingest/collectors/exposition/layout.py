@@ -16,7 +16,7 @@ class Layout:
     """A template with the way from its tokens to canonical series.
 
     token, row, scale, bit: int64/float64[entries], as ``finish`` takes them, in the order of rows.
-    low, high:  float64[rows], bounds.
+    low, high:  float64[rows], bounds. stuck: float64[rows], the value that is none because the counter saturates.
     all_rows:   uint32[rows], 0, 1, 2, …
     time:       int64[rows], the token with the row's timestamp or -1; None when the page has no timestamps.
     duplicates: series on the page that lost against an earlier one of the same canonical name.
@@ -30,6 +30,7 @@ class Layout:
     bit: Ints
     low: Floats
     high: Floats
+    stuck: Floats
     all_rows: NDArray[np.uint32]
     time: Ints | None
     duplicates: int
@@ -66,6 +67,7 @@ def build_layout(
         np.array(columns[3], dtype=np.int64),
         np.array([part[0][1].low for part in parts], dtype=np.float64),
         np.array([part[0][1].high for part in parts], dtype=np.float64),
+        np.array([part[0][1].stuck for part in parts], dtype=np.float64),
         np.arange(len(parts), dtype=np.uint32),
         np.array(times, dtype=np.int64) if has_time.any() else None,
         duplicates,

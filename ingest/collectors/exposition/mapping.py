@@ -20,7 +20,8 @@ _BRACES = re.compile(r"\{([a-zA-Z_][a-zA-Z0-9_]*)\}")
 class Entry:
     """One source series' part in one canonical series.
 
-    key: the canonical series. scale, bit: see ``finish``. low, high: bounds of the canonical value.
+    key: the canonical series. scale, bit: see ``finish``. low, high: bounds of the canonical value. stuck: where a
+    counter that saturates stands still, NaN for one that does not.
     adds: whether parts of several source series add up; else the first series on the page holds.
     """
 
@@ -29,6 +30,7 @@ class Entry:
     bit: int
     low: float
     high: float
+    stuck: float
     adds: bool
 
 
@@ -91,7 +93,8 @@ class Mapper:
         bit = CONSTANT if metric.kind is Kind.INFO else PLAIN if origin.bit is None else origin.bit
         low = -math.inf if metric.minimum is None else metric.minimum
         high = math.inf if metric.maximum is None else metric.maximum
-        return Entry(series_key(metric.name, canonical), scale, bit, low, high, origin.sum)
+        stuck = (2.0**metric.saturates - 1.0) * scale if metric.saturates else math.nan
+        return Entry(series_key(metric.name, canonical), scale, bit, low, high, stuck, origin.sum)
 
     def _labels(self, metric: Metric, origin: Origin, labels: Mapping[str, str]) -> dict[str, str] | None:
         """Canonical labels; None when one that names the object is missing."""

@@ -83,10 +83,6 @@ class PageReader:
         self._index: tuple[NDArray[np.uint8], Ints, Ints] | None = None
         self._layout: Layout | None = None
 
-    @property
-    def series_known(self) -> int:
-        return len(self._known)
-
     def read_known(self, page: bytes, now_ns: int, *, openmetrics: bool = False) -> Reading | None:
         """The samples of a page that looks like the last one; None when it does not. Cheap."""
         layout = self._layout
@@ -186,6 +182,7 @@ class PageReader:
             layout.bit,
             layout.low,
             layout.high,
+            layout.stuck,
             self._sentinels,
             values,
             rows,

@@ -242,6 +242,7 @@ def finish(
     bit: Ints,
     low: Floats,
     high: Floats,
+    stuck: Floats,
     sentinels: Floats,
     values: Floats,
     rows: Ints,
@@ -276,7 +277,7 @@ def finish(
             e += 1
         if not present or total != total:
             no_value += 1
-        elif total < low[r] or total > high[r]:
+        elif total < low[r] or total > high[r] or total == stuck[r]:
             outside += 1
         else:
             values[kept] = total

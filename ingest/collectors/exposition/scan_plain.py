@@ -68,6 +68,7 @@ def finish(
     bit: Ints,
     low: Floats,
     high: Floats,
+    stuck: Floats,
     sentinels: Floats,
     values: Floats,
     rows: Ints,
@@ -87,7 +88,7 @@ def finish(
         total = np.add.reduceat(np.where(absent, np.nan, part), starts) if row.size else np.zeros(0)
     of_row = row[starts]
     missing = np.isnan(total)
-    outside = ~missing & ((total < low[of_row]) | (total > high[of_row]))
+    outside = ~missing & ((total < low[of_row]) | (total > high[of_row]) | (total == stuck[of_row]))
     good = ~missing & ~outside
     kept = int(good.sum())
     values[:kept], rows[:kept] = total[good], of_row[good]

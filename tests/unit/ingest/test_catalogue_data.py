@@ -75,13 +75,28 @@ def test_no_name_of_a_source_means_two_things() -> None:
         ("dcgm", name)
         for name in ("GPU_TEMP", "GPU_TEMP_CELSIUS", "GPU_UTIL", "GPU_UTIL_RATIO", "POWER_USAGE", "BOARD_POWER_WATTS")
     }
-    allowed = {(source, f"DCGM_FI_DEV_{name}") for source, name in shared} | {("dcgm", "dcgm_gpu_temp")}  # gpu_info
+    allowed = {(source, f"DCGM_FI_DEV_{name}") for source, name in shared}
+    allowed |= {("dcgm", "dcgm_gpu_temp"), ("amd", "gpu_package_power")}  # they feed gpu_info
     allowed |= {
         (source, name)
         for source, name in twice
         if any("duration_seconds_count" in metric or "duration_seconds_sum" in metric for metric in twice[source, name])
     }
     assert {key: names for key, names in twice.items() if key not in allowed} == {}
+
+
+@pytest.mark.parametrize(
+    ("metric", "refresh_s"),
+    [
+        ("fabric_port_pfc_pause_frames_total", 1),
+        ("fabric_queue_ecn_marked_packets_total", 10),
+        ("fabric_pg_dropped_packets_total", 10),
+        ("fabric_queue_occupancy_peak_bytes", 60),
+        ("gpu_throttle_seconds_total", 0),  # nobody says how often, and it stands still for days
+    ],
+)
+def test_the_refresh_periods_that_sonic_has_by_default(metric: str, refresh_s: float) -> None:
+    assert metrics()[metric].refresh_s == refresh_s
 
 
 def test_dcgm_names_exist_in_dcgm() -> None:

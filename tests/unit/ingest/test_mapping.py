@@ -11,12 +11,19 @@ from tests.samples import SAMPLES
 NOW_NS = 1_760_000_000 * 10**9
 
 
-def canonical(source: str, page: str | bytes, compiled: bool = COMPILED) -> dict[str, float]:
+def reader_of(source: str, compiled: bool = COMPILED) -> PageReader:
     found = sources()[source]
     mapper = Mapper(found, {"device": "node1"}, origins_of(source))
-    reader = PageReader("job/a:1", "node1", mapper, sentinels=found.sentinels, compiled=compiled)
-    reading = reader.read(page.encode() if isinstance(page, str) else page, NOW_NS)
+    return PageReader("job/a:1", "node1", mapper, sentinels=found.sentinels, compiled=compiled)
+
+
+def canonical(source: str, page: str, compiled: bool = COMPILED) -> dict[str, float]:
+    reading = reader_of(source, compiled).read(page.encode(), NOW_NS)
     return {reading.table.keys[row]: value for row, value in zip(reading.series, reading.values.tolist(), strict=True)}
+
+
+def dropped(source: str, page: str, compiled: bool = COMPILED) -> dict[DropReason, int]:
+    return reader_of(source, compiled).read(page.encode(), NOW_NS).dropped
 
 
 @pytest.mark.parametrize("compiled", [True, False])
@@ -43,6 +50,35 @@ def canonical(source: str, page: str | bytes, compiled: bool = COMPILED) -> dict
             'gpu_nvlink_combined_bytes_per_second{device="node1",gpu="G"}',
             7e6,
         ),
+        (
+            "dcgm",
+            '# TYPE DCGM_FI_PROF_PCIE_TX_BYTES counter\nDCGM_FI_PROF_PCIE_TX_BYTES{UUID="G"} 7',
+            'gpu_pcie_bytes_per_second{device="node1",direction="tx",gpu="G"}',
+            7.0,
+        ),
+        # millijoules
+        (
+            "dcgm",
+            'DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION{UUID="G"} 2500',
+            'gpu_energy_joules_total{device="node1",gpu="G"}',
+            2.5,
+        ),
+        # the host's label in either spelling
+        ("dcgm", 'DCGM_FI_DEV_FB_FREE{UUID="G",Hostname="x"} 0', 'gpu_memory_free_bytes{device="node1",gpu="G"}', 0.0),
+        ("dcgm", 'DCGM_FI_DEV_FB_FREE{UUID="G",hostname="x"} 0', 'gpu_memory_free_bytes{device="node1",gpu="G"}', 0.0),
+        # counts in a window, which says how long it is
+        (
+            "dcgm",
+            'DCGM_EXP_XID_ERRORS_COUNT{UUID="G",window_size_in_ms="300000",xid="48"} 2',
+            'gpu_xid_events{device="node1",gpu="G",window="300000",xid="48"}',
+            2.0,
+        ),
+        (
+            "dcgm",
+            'DCGM_EXP_CLOCK_EVENTS_COUNT{UUID="G",window_size_in_ms="300000",clock_event="hw_thermal"} 3',
+            'gpu_clock_events{device="node1",gpu="G",reason="hw_thermal",window="300000"}',
+            3.0,
+        ),
         # MIG, and a link of NVLink
         (
             "dcgm",
@@ -52,12 +88,31 @@ def canonical(source: str, page: str | bytes, compiled: bool = COMPILED) -> dict
         ),
         (
             "dcgm",
-            'DCGM_FI_DEV_NVLINK_COUNT_TX_BYTES{gpu_uuid="G",nvlink="3"} 9',
+            'DCGM_FI_DEV_NVLINK_COUNT_TX_BYTES{gpu="0",gpu_uuid="G",model_name="H100",hostname="x",nvlink="3"} 9',
             'gpu_nvlink_bytes_total{device="node1",direction="tx",gpu="G",link="3"}',
             9.0,
         ),
         # the exporter's own idea of the device does not count
         ("dcgm", 'DCGM_FI_DEV_FB_FREE{UUID="G",device="x"} 0', 'gpu_memory_free_bytes{device="node1",gpu="G"}', 0.0),
+        # AMD: microjoules, MB of 2^20 bytes, percent
+        (
+            "amd",
+            '# TYPE gpu_energy_consumed gauge\ngpu_energy_consumed{gpu_uuid="A"} 3e6',
+            'gpu_energy_joules_total{device="node1",gpu="A"}',
+            3.0,
+        ),
+        ("amd", 'gpu_used_vram{gpu_uuid="A"} 3', 'gpu_memory_used_bytes{device="node1",gpu="A"}', 3 * 2**20),
+        ("amd", 'gpu_total_vram{gpu_uuid="A"} 3', 'gpu_memory_total_bytes{device="node1",gpu="A"}', 3 * 2**20),
+        ("amd", 'gpu_gfx_activity{gpu_uuid="A"} 50', 'gpu_utilization_ratio{device="node1",gpu="A"}', 0.5),
+        ("amd", 'gpu_package_power{serial_number="S",gpu_id="0"} 5', 'gpu_power_watts{device="node1",gpu="S"}', 5.0),
+        ("amd", 'gpu_junction_temperature{gpu_id="0"} 60', 'gpu_temperature_celsius{device="node1",gpu="0"}', 60.0),
+        ("amd", 'gpu_memory_temperature{gpu_id="0"} 5', 'gpu_memory_temperature_celsius{device="node1",gpu="0"}', 5.0),
+        (
+            "amd",
+            'gpu_ecc_uncorrect_total{gpu_id="0"} 4',
+            'gpu_ecc_errors_total{device="node1",gpu="0",persistence="volatile",severity="uncorrectable"}',
+            4.0,
+        ),
         # digits inside a name
         (
             "node_exporter",
@@ -143,12 +198,96 @@ def test_the_buckets_of_an_io_time_histogram_add_up(compiled: bool) -> None:
     assert found["storage_operation_duration_seconds_sum" + labels] == pytest.approx(0.75e-3 * (10 + 40 + 5120))
 
 
+SENTINELS = (
+    "2147483632",
+    "2147483635",
+    "140737488355328",
+    "140737488355331",
+    "9223372036854775792",
+    "9223372036854775795",
+)
+
+
 @pytest.mark.parametrize("compiled", [True, False])
-@pytest.mark.parametrize("value", ["9223372036854775794", "2147483633", "140737488355330", "NaN", "82505", "-21"])
-def test_sentinels_and_impossible_temperatures_are_no_sample(value: str, compiled: bool) -> None:
-    assert canonical("dcgm", f'DCGM_FI_DEV_GPU_TEMP{{UUID="G"}} {value}\n', compiled) == {
-        'gpu_info{device="node1",gpu="G"}': 1.0
-    }
+@pytest.mark.parametrize("value", [*SENTINELS, "NaN"])
+@pytest.mark.parametrize("name", ["DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION", "DCGM_FI_DEV_PCIE_REPLAY_COUNTER"])
+def test_both_ends_of_each_range_of_sentinels_are_no_sample(name: str, value: str, compiled: bool) -> None:
+    page = f'{name}{{UUID="G"}} {value}\n'
+    assert canonical("dcgm", page, compiled) == {}
+    assert dropped("dcgm", page, compiled) == {DropReason.NO_VALUE: 1}
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+@pytest.mark.parametrize("value", [2147483631, 2147483636, 140737488355327, 140737488355332])
+def test_the_numbers_beside_the_sentinels_are_samples(value: int, compiled: bool) -> None:
+    found = canonical("dcgm", f'DCGM_FI_DEV_PCIE_REPLAY_COUNTER{{UUID="G"}} {value}\n', compiled)
+    assert list(found.values()) == [float(value)]
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+@pytest.mark.parametrize(
+    "sample",
+    [
+        'DCGM_FI_DEV_MEM_COPY_UTIL{UUID="G"} 101',
+        'DCGM_FI_PROF_DRAM_ACTIVE{UUID="G"} 1.01',
+        'DCGM_FI_DEV_MEMORY_TEMP{UUID="G"} 0',  # it has no sensor
+        'DCGM_FI_DEV_MEMORY_TEMP{UUID="G"} 345',  # what DCGM 3.3.5 to 3.4.0 sent
+        'DCGM_FI_DEV_MEMORY_TEMP{UUID="G"} 82505',
+        'DCGM_FI_DEV_MEMORY_TEMP{UUID="G"} 644245923',
+    ],
+)
+def test_impossible_values_are_no_sample(sample: str, compiled: bool) -> None:
+    assert canonical("dcgm", sample + "\n", compiled) == {}
+    assert dropped("dcgm", sample + "\n", compiled) == {DropReason.OUT_OF_BOUNDS: 1}
+
+
+@pytest.mark.parametrize("value", ["345", "82505", "644245923", "-21"])
+def test_impossible_temperatures_still_tell_that_there_is_a_gpu(value: str) -> None:
+    page = f'DCGM_FI_DEV_GPU_TEMP{{UUID="G"}} {value}\n'
+    assert canonical("dcgm", page) == {'gpu_info{device="node1",gpu="G"}': 1.0}
+    assert dropped("dcgm", page) == {DropReason.OUT_OF_BOUNDS: 1}
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+@pytest.mark.parametrize(
+    ("name", "maximum"),
+    [
+        ("symbol_error", 2**16 - 1),
+        ("link_downed", 2**8 - 1),
+        ("local_link_integrity_errors", 2**4 - 1),
+        ("port_transmit_wait", 2**32 - 1),
+    ],
+)
+def test_a_counter_that_stands_at_its_maximum_is_no_sample(name: str, maximum: int, compiled: bool) -> None:
+    """InfiniBand's legacy counters stay there; a wider one of the same name goes on."""
+    line = f'node_infiniband_{name}_total{{device="mlx5_0",port="1"}} '
+    assert list(canonical("node_exporter", f"{line}{maximum - 1}\n", compiled).values()) == [maximum - 1]
+    assert canonical("node_exporter", f"{line}{maximum}\n", compiled) == {}
+    assert dropped("node_exporter", f"{line}{maximum}\n", compiled) == {DropReason.OUT_OF_BOUNDS: 1}
+    assert list(canonical("node_exporter", f"{line}{maximum + 1}\n", compiled).values()) == [maximum + 1]
+
+
+def test_the_words_of_an_xid_do_not_split_its_series() -> None:
+    reader, keys = reader_of("dcgm"), set[tuple[str, ...]]()
+    for code, words in (("0", "No Error"), ("48", "Double Bit ECC Error"), ("79", "fallen off the bus")):
+        line = f'DCGM_FI_DEV_XID_ERRORS{{UUID="G",err_code="{code}",err_msg="{words}"}} {code}\n'
+        reading = reader.read(line.encode(), NOW_NS)
+        keys.add(reading.table.keys)
+        assert reading.values.tolist() == [float(code)]
+    assert keys == {('gpu_xid_last{device="node1",gpu="G"}',)}
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        'DCGM_FI_DEV_NVSWITCH_TEMPERATURE_CURRENT{nvswitch="nvswitch0"} 40',
+        'DCGM_FI_DEV_GPU_TEMP{nvswitch="nvswitch0",hostname="x"} 40',
+        'DCGM_FI_DEV_CPU_TEMP_CURRENT{cpu="0"} 40',
+        'DCGM_FI_DEV_POWER_USAGE{cpu="0",cpucore="3"} 40',
+    ],
+)
+def test_switches_and_processors_on_a_gpu_page_are_no_gpus(line: str) -> None:
+    assert canonical("dcgm", line + "\n") == {}
 
 
 def test_a_series_without_its_gpu_or_unknown_is_left_out() -> None:
@@ -167,10 +306,6 @@ def test_a_job_maps_any_exporter_by_itself_and_adds_its_own_labels() -> None:
 
 def test_a_real_page_with_leaked_blanks_and_instances() -> None:
     page = (SAMPLES / "dcgm" / "exposition" / "instances_and_blanks.prom").read_bytes()
-    found = sources()["dcgm"]
-    reader = PageReader(
-        "j/a", "node1", Mapper(found, {"device": "node1"}, origins_of("dcgm")), sentinels=found.sentinels
-    )
-    reading = reader.read(page, NOW_NS)
+    reading = reader_of("dcgm").read(page, NOW_NS)
     assert reading.dropped == {DropReason.NO_VALUE: 1}
     assert sum("instance_id" in key for key in reading.table.keys) == 3

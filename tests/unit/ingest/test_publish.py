@@ -23,11 +23,13 @@ class FlakyBus:
 
     def __init__(self) -> None:
         self.away = False
+        self.refused = 0
         self.calls: list[tuple[topics.Topic, list[Message]]] = []
 
     async def publish(self, topic: topics.Topic, messages: Sequence[Message]) -> None:
         await asyncio.sleep(0)
         if self.away:
+            self.refused += 1
             raise Unavailable("away")
         self.calls.append((topic, list(messages)))
 
@@ -87,7 +89,7 @@ async def test_what_waits_while_the_bus_is_away_is_published_later(ledger: Ledge
     publisher = Publisher(PublishConfig(), bus, ledger)
     await publisher.start()
     feed(publisher, ledger, [batch(seq) for seq in range(5)])
-    await asyncio.sleep(0.05)
+    await until(lambda: bus.refused > 0)
     feed(publisher, ledger, [batch(seq) for seq in range(5, 8)])
     assert ledger.report("i", 0, publisher.held, {}).balance == 0
     bus.away = False
