@@ -76,6 +76,8 @@ class OwnPace:
             self.recent = self.recent[-2:]  # what is over makes no second slump
             return 0
         needed = min(max(self.patience, self.pause + 2), _RECENT_MAX // 2)
-        window = self.recent[1 - 2 * needed :]
-        low = [at for at, value in enumerate(window) if value < floor]
-        return len(window) - low[0] if len(low) >= needed else 0
+        low = [value < floor for value in self.recent[1 - 2 * needed :]]
+        # Two healthy bins in a row end a slump, so what was low before them (a checkpoint) is no part of this one.
+        starts = max((at + 2 for at in range(len(low) - 1) if not low[at] and not low[at + 1]), default=0)
+        low = low[starts:]
+        return len(low) - low.index(True) if sum(low) >= needed else 0

@@ -15,7 +15,7 @@ from simulator.schedule import ScheduledFault
 from simulator.truth import Truth
 from telemetry.incidents import Incident, IncidentState, Severity
 
-INTERVAL_S, WARM_S, EVERY_S, LASTS_S = 10, 250, 245, 100
+INTERVAL_S, WARM_S, EVERY_S, LASTS_S = 10, 180, 205, 100
 SECOND = 10**9
 # Every fault meets a checkpoint of each job: they must neither hide it nor look like it.
 JOBS = JobMix(checkpoint_period_s=120, lifetime_s=1e6)

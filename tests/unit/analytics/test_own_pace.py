@@ -33,6 +33,11 @@ def test_what_is_over_makes_no_second_slump() -> None:
     assert taken(*USUAL, *[0.2] * 9, 0.4, 0.4, 0.2).slump == 0
 
 
+def test_a_pause_just_before_is_no_part_of_it() -> None:
+    assert taken(*USUAL, *PAUSE, 0.4, 0.4, *[0.2] * 4, patience=4).slump == 4
+    assert taken(*USUAL, *PAUSE, 0.4, 0.4, *[0.2] * 3, patience=4).slump == 0
+
+
 def test_periodic_pauses_are_no_slump() -> None:
     values = [*USUAL, *PAUSE] * 6
     pace = OwnPace(4)
