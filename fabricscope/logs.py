@@ -29,12 +29,15 @@ def configure_logs(level: LogLevel, form: LogFormat) -> None:
     ]
     renderer = logfmt if form is LogFormat.LOGFMT else structlog.processors.JSONRenderer()
     number = getattr(logging, {"warn": "WARNING"}.get(level.value, level.value.upper()))
+    # Through the standard library, so that what our code and what libraries say look the same.
     structlog.configure(
-        processors=[*shared, renderer],
+        processors=[*shared, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
         wrapper_class=structlog.make_filtering_bound_logger(number),
-        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+        logger_factory=structlog.stdlib.LoggerFactory(),
         cache_logger_on_first_use=True,
     )
-    handler = logging.StreamHandler(sys.stderr)  # what libraries log looks the same
+    handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(structlog.stdlib.ProcessorFormatter(foreign_pre_chain=shared, processor=renderer))
-    logging.basicConfig(handlers=[handler], level=max(number, logging.INFO), force=True)
+    logging.basicConfig(handlers=[handler], level=number, force=True)
+    for noisy in ("asyncio", "aiokafka", "grpc"):
+        logging.getLogger(noisy).setLevel(max(number, logging.WARNING))
