@@ -66,7 +66,7 @@ class Metric:
 
     width: bits of a counter, 64 unless it wraps earlier. minimum, maximum: values outside are no sample
     (sentinels, broken firmware); None is unbounded.
-    saturates: bits of a counter that stays at its maximum instead of wrapping; that maximum is no sample. 0: it does not.
+    saturates: bits of a counter that stays at its maximum instead of wrapping; that maximum is no sample. 0: none.
     refresh_s: how long the slowest of the sources may repeat a value before it looks again; a repetition within it is
     no fresh sample. 0 where that is not known for certain.
     """

@@ -231,6 +231,23 @@ def test_optics_hang_on_the_component_until_the_interface_names_it() -> None:
     assert samples(one.decode([optics], NOW)) == {expected: -3.5}
 
 
+@pytest.mark.parametrize(
+    ("power", "dropped"),
+    [
+        ("-39.98", {}),
+        ("-40.0", {DropReason.OUT_OF_BOUNDS: 1}),
+        (-60.0, {DropReason.OUT_OF_BOUNDS: 1}),
+        ("-inf", {DropReason.NO_VALUE: 1}),
+        ("-Infinity", {DropReason.NO_VALUE: 1}),
+        ("N/A", {DropReason.NO_VALUE: 1}),
+    ],
+)
+def test_no_light_is_no_sample(power: object, dropped: dict[DropReason, int]) -> None:
+    decoded = decoder().decode([of_json("TRANSCEIVER_DOM_SENSOR", {"Ethernet1": {"rx1power": power}})], NOW)
+    assert dict(decoded.drops) == dropped
+    assert list(samples(decoded).values()) == ([] if dropped else [float(str(power))])
+
+
 @settings(max_examples=300, deadline=None)
 @given(st.binary(max_size=200))
 def test_arbitrary_bytes_never_break_the_decoder(noise: bytes) -> None:
