@@ -23,6 +23,7 @@ _PEERS_MIN = 3
 _SMOOTHING = 0.3  # weight of the newest activity: hosts are read at different moments of an iteration
 _SMOOTH, _SEEN_S, _SAMPLES = 0, 1, 2  # what it remembers of each activity series; of utilisation the last two
 _SAMPLES_MIN = 5
+_UNSURE = 0.99  # of the score that needs no second look
 _SETTLE_INTERVALS = 2.0  # of a job that has just started
 
 
@@ -52,6 +53,10 @@ class Straggler:
             by_activity = (activity / middle - 1.0) / (_ACTIVE_TIMES - 1.0)
         score = np.maximum(np.nan_to_num(by_clock), np.nan_to_num(by_activity))
         score[_sizes(groups) < _PEERS_MIN] = 0.0
+        # A job ends for all GPUs of a host at once, and clocks fall before utilisation, which is an average: what the
+        # whole host shows has to be seen twice.
+        alone = clock.values < _CLOCK_SHARE * group_medians(_hosts(view, clock), clock.values)
+        score = np.where(alone, score, np.minimum(score, _UNSURE * self.sure))
         evidence = (
             Evidence(clock.sids, clock.values, middle_clock),
             Evidence(active.sids[at] if len(active) else clock.sids, activity, middle_activity),

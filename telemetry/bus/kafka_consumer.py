@@ -1,7 +1,7 @@
 """Reading from Kafka by manual assignment: no group, no commits, the position is the reader's own.
 
 A task of the consumption connects, watches for progress, and builds the client anew when reading stands still while
-records wait (aiokafka's issues 1154 and 847: stuck after a broker restart), or when the brokers do not answer, which
+records wait (aiokafka can be stuck for ever after a broker restart), or when the brokers do not answer, which
 also looks their addresses up again.
 """
 

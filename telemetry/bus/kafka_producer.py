@@ -1,7 +1,7 @@
 """Publishing to Kafka: one lane a partition, all over one idempotent producer that is built anew when it is broken.
 
 aiokafka's idempotent producer retries for ever, dies of OutOfOrderSequenceNumber, and its stop() waits for a broker
-that may never answer (its issues 1101 and 1017). So a batch has a deadline of its own, after which, or after any error,
+that may never answer. So a batch has a deadline of its own, after which, or after any error,
 the producer is thrown away and the lanes send what was not acknowledged through a new one: at least once, in order.
 """
 
