@@ -1,0 +1,62 @@
+"""The straggler against its job: one GPU is named at once, the end of a job names nobody."""
+
+from analytics.engine import Engine
+from telemetry.findings import Finding, FindingKind
+from telemetry.samples import SampleBatch
+from telemetry.series import series_key
+from telemetry.topology import Gpu, Job, TopologyFact
+from tests.unit.analytics.small_cluster import CONFIG, START_NS, batch, run, table
+
+HOSTS, GPUS, FULL_HZ, IDLE_HZ = ("node1", "node2"), 4, 1.98e9, 3.45e8
+METRICS = ("gpu_sm_clock_hertz", "gpu_tensor_active_ratio", "gpu_utilization_ratio")
+TABLES = {
+    host: table(
+        host, [series_key(m, {"device": host, "gpu": f"GPU-{g}"}) for m in METRICS for g in range(GPUS)], "dcgm"
+    )
+    for host in HOSTS
+}
+
+
+def engine_with_a_job() -> Engine:
+    engine = Engine(CONFIG)
+    entities = [Gpu(host, f"GPU-{g}", g) for host in HOSTS for g in range(GPUS)] + [Job("4711", HOSTS)]
+    engine.learn(TopologyFact(entity, START_NS - 1, "test") for entity in entities)
+    return engine
+
+
+def pages(seq: int, clocks: dict[str, list[float]], busy: dict[str, float] | None = None) -> list[SampleBatch]:
+    """One page of each host; the second host is read three seconds after the first."""
+    found = []
+    for late, host in enumerate(HOSTS):
+        utilisation = (busy or {}).get(host, 1.0)
+        values = [*clocks.get(host, [FULL_HZ] * GPUS), *[0.5] * GPUS, *[utilisation] * GPUS]
+        found.append(batch(TABLES[host], seq, values, at_s=seq * CONFIG.interval_s + 3 * late))
+    return found
+
+
+def stragglers(batches: list[SampleBatch]) -> set[str]:
+    outputs = run(engine_with_a_job(), batches)
+    return {str(one.object) for one in outputs if isinstance(one, Finding) and one.kind is FindingKind.STRAGGLER}
+
+
+def test_one_slow_gpu_is_named_after_one_page() -> None:
+    healthy = [page for seq in range(6) for page in pages(seq, {})]
+    slow = pages(6, {"node2": [FULL_HZ, FULL_HZ, FULL_HZ, 0.5 * FULL_HZ]})
+    assert stragglers([*healthy, *slow, *pages(7, {"node2": [FULL_HZ, FULL_HZ, FULL_HZ, 0.5 * FULL_HZ]})]) == {
+        "gpu:node2/GPU-3"
+    }
+
+
+def test_the_end_of_a_job_names_nobody() -> None:
+    """The second host is read after the end: idle clocks, while utilisation is still the average of the interval."""
+    healthy = [page for seq in range(6) for page in pages(seq, {})]
+    ending = pages(6, {"node2": [IDLE_HZ] * GPUS})
+    idle = {host: [IDLE_HZ] * GPUS for host in HOSTS}
+    over = [page for seq in range(7, 10) for page in pages(seq, idle, dict.fromkeys(HOSTS, 0.0))]
+    assert stragglers([*healthy, *ending, *over]) == set()
+
+
+def test_a_host_that_stays_slow_is_named() -> None:
+    healthy = [page for seq in range(6) for page in pages(seq, {})]
+    slow = [page for seq in range(6, 10) for page in pages(seq, {"node2": [0.5 * FULL_HZ] * GPUS})]
+    assert any(name.startswith("gpu:node2/") for name in stragglers([*healthy, *slow]))
