@@ -1,149 +1,26 @@
-"""The gNMI collector against real servers: openconfig's fake device, and small ones that misbehave in known ways."""
+"""The gNMI collector against small servers that misbehave in known ways: silence, ends, floods, deletes."""
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
-from pathlib import Path
 from typing import Any
 
-import grpc
-import grpc.aio
-import pytest
-
-from ingest.collectors.base import Emission
-from ingest.collectors.gnmi.collector import GnmiCollector
-from ingest.collectors.gnmi.config import (
-    Config,
-    LimitsConfig,
-    Mode,
-    PathConfig,
-    Source,
-    SubscriptionConfig,
-    TargetConfig,
-    TlsConfig,
-)
+from ingest.collectors.gnmi.config import LimitsConfig, Mode, PathConfig, SubscriptionConfig
 from ingest.collectors.gnmi.paths import parse_path
-from ingest.ledger import DropReason, Ledger
-from telemetry.gnmi import gnmi_pb2, gnmi_pb2_grpc
-from telemetry.samples import Down, SampleBatch
-from telemetry.topology import Link, TopologyFact
-from tests.servers.gnmi import Certificates, DeviceStarter
-
-COUNTERS = "/interfaces/interface[name=Ethernet1]/state/counters"
-Requests = AsyncIterator[gnmi_pb2.SubscribeRequest]
-Responses = AsyncIterator[gnmi_pb2.SubscribeResponse]
-Behaviour = Callable[[Requests, Any], Responses]
-
-
-class Emitted:
-    """What a collector emitted, in order, and whatever waits for it."""
-
-    def __init__(self) -> None:
-        self.batches: list[SampleBatch] = []
-        self.facts: list[TopologyFact] = []
-        self._changed = asyncio.Event()
-
-    def __call__(self, emission: Emission) -> None:
-        if isinstance(emission, SampleBatch):
-            self.batches.append(emission)
-        else:
-            self.facts += emission
-        self._changed.set()
-
-    @property
-    def downs(self) -> list[Down]:
-        return [batch.collection.down for batch in self.batches if batch.collection.down is not None]
-
-    def values(self) -> dict[str, list[float]]:
-        found: dict[str, list[float]] = {}
-        for batch in self.batches:
-            for row, value in zip(batch.series.tolist(), batch.values.tolist(), strict=True):
-                found.setdefault(batch.table.keys[row], []).append(value)
-        return found
-
-    async def until(self, condition: Callable[[], object], timeout_s: float = 60.0) -> None:
-        async with asyncio.timeout(timeout_s):
-            while not condition():
-                self._changed.clear()
-                await self._changed.wait()
-
-
-def response(*updates: tuple[str, int], prefix: str = COUNTERS, at_ns: int = 0) -> gnmi_pb2.SubscribeResponse:
-    made = gnmi_pb2.SubscribeResponse()
-    made.update.timestamp = at_ns or time.time_ns()
-    made.update.prefix.CopyFrom(parse_path(prefix))
-    for path, value in updates:
-        made.update.update.add(path=parse_path(path)).val.uint_val = value
-    return made
-
-
-SYNC = gnmi_pb2.SubscribeResponse(sync_response=True)
-
-
-def job(address: str, **changes: Any) -> Config:
-    """A job of one target with one path, fast enough for a test."""
-    paths = (PathConfig(path="/interfaces", interval_s=0.2),)
-    settings: dict[str, Any] = {
-        "job_name": "test",
-        "interval_s": 0.2,
-        "targets": (TargetConfig(address=address, device="leaf1"),),
-        "subscriptions": (SubscriptionConfig(paths=paths),),
-        "tls": TlsConfig(insecure=True),
-        "connect_timeout_s": 2.0,
-        "backoff_max_s": 0.2,
-    }
-    return Config(**{**settings, **changes})
-
-
-@asynccontextmanager
-async def collecting(config: Config) -> AsyncIterator[tuple[Emitted, Ledger]]:
-    emitted, ledger = Emitted(), Ledger(time.time_ns())
-    collector = GnmiCollector(config, config.targets[0], ledger)
-    task = asyncio.create_task(collector.run(emitted))
-    try:
-        yield emitted, ledger
-    finally:
-        task.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await task
-
-
-@asynccontextmanager
-async def serving(
-    behaviour: Behaviour, certificates: Certificates | None = None, *, client_certificate: bool = False
-) -> AsyncIterator[str]:
-    """A gNMI server whose Subscribe is ``behaviour``; its address."""
-
-    class Servicer(gnmi_pb2_grpc.gNMIServicer):
-        async def Subscribe(self, request_iterator: Requests, context: Any) -> Responses:
-            async for message in behaviour(request_iterator, context):
-                yield message
-
-    server = grpc.aio.server()
-    gnmi_pb2_grpc.add_gNMIServicer_to_server(Servicer(), server)
-    if certificates is None:
-        port = server.add_insecure_port("127.0.0.1:0")
-    else:
-        pair = (certificates.key("server").read_bytes(), certificates.certificate("server").read_bytes())
-        roots = certificates.authority.read_bytes() if client_certificate else None
-        credentials = grpc.ssl_server_credentials([pair], roots, client_certificate)
-        port = server.add_secure_port("127.0.0.1:0", credentials)
-    await server.start()
-    try:
-        yield f"127.0.0.1:{port}"
-    finally:
-        await server.stop(None)
-
-
-async def steady(requests: Requests, context: Any) -> Responses:
-    """A device that does what it was asked for."""
-    request = await anext(requests)
-    interval_s = request.subscribe.subscription[0].sample_interval / 1e9
-    yield SYNC
-    for n in range(10_000):
-        yield response(("in-octets", n))
-        await asyncio.sleep(interval_s)
+from ingest.ledger import DropReason
+from telemetry.gnmi import gnmi_pb2
+from telemetry.samples import Down
+from tests.conformance.gnmi_peer import (
+    SYNC,
+    Behaviour,
+    Requests,
+    Responses,
+    collecting,
+    job,
+    response,
+    serving,
+    steady,
+    steady_forever,
+)
 
 
 def stalling(seen: list[str]) -> Behaviour:
@@ -160,12 +37,6 @@ def stalling(seen: list[str]) -> Behaviour:
             yield message
 
     return stall
-
-
-async def steady_forever() -> Responses:
-    while True:
-        yield response(("in-octets", 7))
-        await asyncio.sleep(0.1)
 
 
 async def test_samples_arrive_under_canonical_names() -> None:
@@ -284,146 +155,3 @@ async def test_a_delete_ends_the_series_and_an_update_brings_it_back() -> None:
         assert octets not in emitted.batches[-1].table.keys
         gate.put_nowait(response(("in-octets", 9)))
         await emitted.until(lambda: emitted.values()[octets][-1] == 9.0)
-
-
-@pytest.mark.parametrize("client_certificate", [False, True])
-async def test_tls_is_verified_by_name(certificates: Certificates, client_certificate: bool) -> None:
-    own: dict[str, Path] = {}
-    if client_certificate:
-        own = {"cert_file": certificates.certificate("client"), "key_file": certificates.key("client")}
-    tls = TlsConfig(ca_file=certificates.authority, server_name="switch.example", **own)
-    server = serving(steady, certificates, client_certificate=client_certificate)
-    async with server as address, collecting(job(address, tls=tls)) as (emitted, _):
-        await emitted.until(lambda: any(map(len, emitted.batches)))
-        assert emitted.downs == []
-
-
-@pytest.mark.parametrize(
-    "tls",
-    [TlsConfig(), TlsConfig(server_name="another.example")],
-    ids=["unknown authority", "another name"],
-)
-async def test_a_server_that_cannot_prove_its_name_is_not_talked_to(certificates: Certificates, tls: TlsConfig) -> None:
-    tls = tls.model_copy(update={"ca_file": certificates.authority if tls.server_name else None})
-    async with serving(steady, certificates) as address, collecting(job(address, tls=tls)) as (emitted, _):
-        await emitted.until(lambda: Down.TLS in emitted.downs)
-        assert not any(map(len, emitted.batches))
-
-
-async def test_skip_verify_takes_any_certificate(certificates: Certificates) -> None:
-    config_tls = TlsConfig(skip_verify=True)
-    async with serving(steady, certificates) as address, collecting(job(address, tls=config_tls)) as (emitted, _):
-        await emitted.until(lambda: any(map(len, emitted.batches)))
-
-
-async def test_credentials_go_as_metadata(certificates: Certificates, tmp_path: Path) -> None:
-    seen: dict[str, str] = {}
-
-    async def guarded(requests: Requests, context: Any) -> Responses:
-        seen.update({key: value for key, value in context.invocation_metadata() if key in ("username", "password")})
-        if seen.get("password") != "right":
-            await context.abort(grpc.StatusCode.UNAUTHENTICATED, "no")
-        async for message in steady(requests, context):
-            yield message
-
-    (tmp_path / "user").write_text("fabricscope\n")
-    (tmp_path / "password").write_text("wrong\n")
-    changes = {
-        "tls": TlsConfig(ca_file=certificates.authority, server_name="switch.example"),
-        "username_file": tmp_path / "user",
-        "password_file": tmp_path / "password",
-    }
-    async with serving(guarded, certificates) as address, collecting(job(address, **changes)) as (emitted, _):
-        await emitted.until(lambda: Down.AUTH in emitted.downs)
-        (tmp_path / "password").write_text("right\n")  # rotated: no restart
-        await emitted.until(lambda: any(map(len, emitted.batches)))
-        assert seen == {"username": "fabricscope", "password": "right"}
-
-
-async def test_openconfigs_own_fake_device_is_read(fake_device: DeviceStarter, certificates: Certificates) -> None:
-    now_ns = time.time_ns()
-    neighbour = "/lldp/interfaces/interface[name=Ethernet1]/neighbors/neighbor[id=1]/state"
-    lldp = response(prefix=neighbour, at_ns=now_ns)
-    for leaf, text in (("system-name", "spine1.example"), ("port-id", "Ethernet9")):
-        lldp.update.update.add(path=parse_path(leaf)).val.string_val = text
-    state = response(prefix="/interfaces/interface[name=Ethernet1]/state", at_ns=now_ns)
-    body = b'{"openconfig-interfaces:oper-status": "UP", "counters": {"in-errors": "5"}}'
-    state.update.update.add(path=parse_path("/")).val.json_ietf_val = body
-    device = fake_device([response(("in-octets", 42), ("out-octets", 43), at_ns=now_ns), state, lldp])
-    tls = TlsConfig(ca_file=certificates.authority, server_name="switch.example")
-    slow = SubscriptionConfig(paths=(PathConfig(path="/", interval_s=60),))
-    async with collecting(job(device.address, tls=tls, subscriptions=(slow,))) as (emitted, _):
-        await emitted.until(lambda: len(emitted.values()) == 4 and emitted.facts)
-    port = '{device="leaf1",port="Ethernet1"}'
-    assert emitted.values() == {
-        f"fabric_port_receive_bytes_total{port}": [42.0],
-        f"fabric_port_transmit_bytes_total{port}": [43.0],
-        f"fabric_port_up{port}": [1.0],
-        'fabric_port_errors_total{device="leaf1",direction="rx",port="Ethernet1"}': [5.0],
-    }
-    assert emitted.facts[0].entity == Link("leaf1", "Ethernet1", "spine1", "Ethernet9")
-
-
-async def test_openconfigs_fake_device_streams_values_in_old_paths(
-    fake_device: DeviceStarter, certificates: Certificates
-) -> None:
-    now_ns = time.time_ns()
-    path = ["interfaces", "interface[name=Ethernet1]", "state", "counters", "in-octets"]
-    steps = " ".join(f'path: "{step}"' for step in path)
-    value = (
-        f"values {{ {steps} timestamp {{ timestamp: {now_ns} delta_min: 50000000 delta_max: 50000000 }} repeat: 20 "
-        "uint_value { value: 10 range { minimum: 0 maximum: 1000 delta_min: 10 delta_max: 10 } } }\n"
-    )
-    device = fake_device(config=f"enable_delay: true\n{value}", client_certificate=True)
-    tls = TlsConfig(
-        ca_file=certificates.authority,
-        server_name="switch.example",
-        cert_file=certificates.certificate("client"),
-        key_file=certificates.key("client"),
-    )
-    async with collecting(job(device.address, tls=tls)) as (emitted, _):
-        key = 'fabric_port_receive_bytes_total{device="leaf1",port="Ethernet1"}'
-        await emitted.until(lambda: len(emitted.values().get(key, [])) >= 5)
-        values = emitted.values()[key]
-        assert values == sorted(values)
-
-
-def sonic_answers(database: str) -> Sequence[tuple[str, bytes]]:
-    if database == "APPL_DB":
-        ports = b'{"Ethernet0": {"alias": "etp1", "oper_status": "up", "speed": "400000"}}'
-        neighbours = b'{"Ethernet0": {"lldp_rem_sys_name": "spine1", "lldp_rem_port_id": "Ethernet8"}}'
-        return (("PORT_TABLE", ports), ("LLDP_ENTRY_TABLE", neighbours))
-    if database == "COUNTERS_DB":
-        return (("COUNTERS/Ethernet*", b'{"etp1": {"SAI_PORT_STAT_PFC_3_RX_PKTS": "17"}}'),)
-    return ()
-
-
-async def test_sonic_default_set_resolves_aliases_from_the_first_subscription() -> None:
-    asked: list[str] = []
-
-    async def sonic(requests: Requests, context: Any) -> Responses:
-        request = await anext(requests)
-        database = request.subscribe.prefix.target
-        asked.append(database)
-        while True:
-            for path, body in sonic_answers(database):
-                made = gnmi_pb2.SubscribeResponse()
-                made.update.timestamp = time.time_ns()
-                made.update.prefix.target = database
-                made.update.update.add(path=parse_path(path)).val.json_ietf_val = body
-                yield made
-            yield SYNC
-            await asyncio.sleep(0.1)
-
-    config = job("x:1", source=Source.SONIC, subscriptions=())
-    async with serving(sonic) as address:
-        target = TargetConfig(address=address, device="leaf1")
-        async with collecting(config.model_copy(update={"targets": (target,)})) as (emitted, _):
-            key = 'fabric_port_pfc_pause_frames_total{device="leaf1",direction="rx",port="Ethernet0",priority="3"}'
-            await emitted.until(lambda: key in emitted.values() and emitted.facts)
-            assert emitted.values()[key][0] == 17.0
-            assert emitted.facts[0].entity.key == "link/leaf1/Ethernet0--spine1/Ethernet8"
-            rated = Link("leaf1", "Ethernet0", "spine1", "Ethernet8", 4e11)
-            await emitted.until(lambda: any(fact.entity == rated for fact in emitted.facts))
-            await emitted.until(lambda: set(asked) == {"APPL_DB", "COUNTERS_DB", "STATE_DB"})
-            assert asked[0] == "APPL_DB"

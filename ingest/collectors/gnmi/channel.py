@@ -14,17 +14,23 @@ from telemetry.samples import Down
 
 Metadata = tuple[tuple[str, str], ...]
 
+_PING_ANSWER_S = 10.0
+# Servers in Go (most switches) by default end a quiet connection whose pings come faster than every five minutes.
+_KEEPALIVE_MAX_S, _KEEPALIVE_STEP = 600.0, 4.0
 
-async def open_channel(config: Config, target: TargetConfig) -> grpc.aio.Channel:
+
+async def open_channel(config: Config, target: TargetConfig, keepalive_s: float) -> grpc.aio.Channel:
     """A new connection of its own: a stalled one cannot hold up another subscription.
 
     ConfigError when a file cannot be read; Unavailable when ``skip_verify`` finds no server to ask for its certificate.
     """
     tls = config.tls_of(target)
+    answer_ms = int(min(keepalive_s, _PING_ANSWER_S) * 1000)
     options: list[tuple[str, int | str]] = [
         ("grpc.max_receive_message_length", config.limits.message_bytes_max),
-        ("grpc.keepalive_time_ms", int(config.keepalive_s * 1000)),
-        ("grpc.keepalive_timeout_ms", 10_000),
+        ("grpc.keepalive_time_ms", int(keepalive_s * 1000)),
+        ("grpc.keepalive_timeout_ms", answer_ms),
+        ("grpc.http2.ping_timeout_ms", answer_ms),  # a minute by default, whatever keepalive's own says
         ("grpc.http2.max_pings_without_data", 0),
         ("grpc.use_local_subchannel_pool", 1),
         ("grpc.enable_retries", 0),
@@ -50,6 +56,17 @@ def metadata_of(config: Config) -> Metadata:
     return (("username", user.decode().strip()), ("password", password.decode().strip()))
 
 
+def keepalive_after(words: str, keepalive_s: float) -> float:
+    """Seconds between pings of the next connection, when the peer ended this one with these words.
+
+    >>> keepalive_after("GOAWAY received; Debug Text: too_many_pings", 30.0), keepalive_after("reset", 30.0)
+    (120.0, 30.0)
+    """
+    if "too_many_pings" not in words:
+        return keepalive_s
+    return max(keepalive_s, min(_KEEPALIVE_STEP * keepalive_s, _KEEPALIVE_MAX_S))
+
+
 def down_of(error: grpc.aio.AioRpcError) -> Down:
     """Why a subscription failed, as the closed set says it."""
     code, details = error.code(), (error.details() or "").lower()
@@ -68,6 +85,7 @@ def down_of(error: grpc.aio.AioRpcError) -> Down:
 
 
 _WORDS = (
+    (("too_many_pings",), Down.CLOSED),
     (("ssl", "tls", "certificate", "handshake", "verification"), Down.TLS),
     (("name resolution", "dns", "resolve"), Down.DNS),
     (("refused",), Down.REFUSED),

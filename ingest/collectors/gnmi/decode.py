@@ -14,12 +14,13 @@ from numpy.typing import NDArray
 
 from ingest.collectors.gnmi.flatten import Flattener, Node
 from ingest.collectors.gnmi.naming import Naming
+from ingest.collectors.gnmi.path_table import UNKNOWN, PathTable
 from ingest.collectors.gnmi.paths import Elements, below, elements_of
 from ingest.collectors.gnmi.resolve import Resolver, Target
 from ingest.collectors.gnmi.rows import ENDED, Leaf, Rows
 from ingest.collectors.gnmi.values import is_absent, number, scalar_of, state
 from ingest.collectors.gnmi.watch import Fact, Observation, Watch
-from ingest.collectors.gnmi.wire import UNKNOWN, PathTable, Stop, ValueKind, scan
+from ingest.collectors.gnmi.wire import Stop, ValueKind, scan
 from ingest.ledger import DropReason
 from telemetry.gnmi import gnmi_pb2
 from telemetry.series import SeriesTable

@@ -11,7 +11,7 @@ import grpc.aio
 import structlog
 
 from ingest.collectors.gnmi import metrics
-from ingest.collectors.gnmi.channel import down_of, metadata_of, open_channel
+from ingest.collectors.gnmi.channel import down_of, keepalive_after, metadata_of, open_channel
 from ingest.collectors.gnmi.config import Config, SubscriptionConfig, TargetConfig
 from ingest.collectors.gnmi.subscriptions import request_of, silence_s
 from telemetry.errors import ConfigError, Unavailable
@@ -46,6 +46,7 @@ class Stream:
         self._silence_s = silence_s(subscription, config.interval_s, config.silence_intervals)
         self._verdict: Down | None = None
         self._last_s = 0.0
+        self._keepalive_s = config.keepalive_s
         self.delivering = False
         self.down: Down | None = None
         self.synced = asyncio.Event()
@@ -73,7 +74,7 @@ class Stream:
         """One call from its beginning to its end; why it ended, and the peer's words."""
         self._verdict = None
         try:
-            channel = await open_channel(self._config, self._target)
+            channel = await open_channel(self._config, self._target, self._keepalive_s)
         except ConfigError as error:
             return Down.TLS, str(error)
         except Unavailable as error:
@@ -81,7 +82,9 @@ class Stream:
         try:
             return await self._read(channel)
         except grpc.aio.AioRpcError as error:
-            return self._verdict or down_of(error), error.details() or error.code().name
+            words = error.details() or error.code().name
+            self._keepalive_s = keepalive_after(words, self._keepalive_s)
+            return self._verdict or down_of(error), words
         except asyncio.CancelledError:
             if self._verdict is None:
                 raise

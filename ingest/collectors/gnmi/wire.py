@@ -7,20 +7,12 @@ fields, values that are no numbers) it points at.
 The compiled code reads bytes that a peer sent: every length is checked against the end of its enclosing field.
 """
 
-from collections.abc import Callable
 from enum import IntEnum
-from typing import Any, TypeVar, cast
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
-F = TypeVar("F", bound=Callable[..., object])
-
-
-def _compiled(function: F) -> F:
-    """Compiled on the first call, cached on disk, and without the interpreter lock while it runs."""
-    return cast(F, njit(cache=True, nogil=True)(function))
+from ingest.collectors.gnmi.path_table import FNV, PathTable, compiled, find_slot, hash_of, signed
 
 
 class Stop(IntEnum):
@@ -40,23 +32,11 @@ class ValueKind(IntEnum):
     OTHER = 4  # the TypedValue is at the offset: decimal, leaf list, …
 
 
-UNKNOWN = -1
-"""The slot of a path that the table does not hold."""
-
-_FNV = np.uint64(0xCBF29CE484222325)
-_PRIME = np.uint64(0x100000001B3)
-_MIX = np.uint64(0x9E3779B97F4A7C15)
 _LOW7 = np.uint64(0x7F)
 _HIGH = np.uint8(0x80)
 
 
-@_compiled
-def _signed(number: np.uint64) -> int:
-    """Two's complement, as Python's and the compiled code's integer."""
-    return np.int64(number)  # type: ignore[return-value]  # the compiled code knows one kind of integer
-
-
-@_compiled
+@compiled
 def _varint(buf: NDArray[np.uint8], at: int, end: int) -> tuple[np.uint64, int]:
     """The number and the place behind it; place -1 when it is cut off or longer than ten bytes."""
     result = np.uint64(0)
@@ -72,16 +52,16 @@ def _varint(buf: NDArray[np.uint8], at: int, end: int) -> tuple[np.uint64, int]:
     return result, -1
 
 
-@_compiled
+@compiled
 def _length(buf: NDArray[np.uint8], at: int, end: int) -> tuple[int, int]:
     """Length of a length-delimited field and the place of its first byte; place -1 when it passes ``end``."""
     number, place = _varint(buf, at, end)
     if place < 0 or number > np.uint64(end - place):
         return 0, -1
-    return _signed(number), place
+    return signed(number), place
 
 
-@_compiled
+@compiled
 def _skip(buf: NDArray[np.uint8], at: int, end: int, wire_type: int) -> int:
     """The place behind a field that nobody reads; -1 when malformed. Groups are not part of proto3."""
     if wire_type == 0:
@@ -96,60 +76,7 @@ def _skip(buf: NDArray[np.uint8], at: int, end: int, wire_type: int) -> int:
     return -1
 
 
-@_compiled
-def _hash(buf: NDArray[np.uint8], start: int, length: int, seed: np.uint64) -> np.uint64:
-    """FNV over words of eight bytes, mixed."""
-    result = seed
-    words = length // 8
-    for i in range(words):
-        at = start + 8 * i
-        word = np.uint64(0)
-        for k in range(8):
-            word |= np.uint64(buf[at + k]) << np.uint64(8 * k)
-        result = (result ^ word) * _PRIME
-        result ^= result >> np.uint64(29)
-    for i in range(start + 8 * words, start + length):
-        result = (result ^ np.uint64(buf[i])) * _PRIME
-    result = (result ^ np.uint64(length)) * _MIX
-    return result ^ (result >> np.uint64(32))
-
-
-@_compiled
-def _find(
-    buf: NDArray[np.uint8],
-    pre: int,
-    pre_n: int,
-    path: int,
-    path_n: int,
-    key: np.uint64,
-    table: NDArray[np.int32],
-    arena: NDArray[np.uint8],
-    spans: NDArray[np.int64],
-) -> int:
-    """The slot of prefix and path, their bytes compared, or UNKNOWN. spans: start, length of prefix, length of path."""
-    mask = np.uint64(table.size - 1)
-    place = key & mask
-    while table[place] >= 0:
-        slot = table[place]
-        if spans[slot, 1] == pre_n and spans[slot, 2] == path_n and spans[slot, 3] == _signed(key >> np.uint64(1)):
-            at = spans[slot, 0]
-            same = True
-            for i in range(pre_n):
-                if arena[at + i] != buf[pre + i]:
-                    same = False
-                    break
-            at += pre_n
-            for i in range(path_n):
-                if not same or arena[at + i] != buf[path + i]:
-                    same = False
-                    break
-            if same:
-                return int(slot)
-        place = (place + np.uint64(1)) & mask
-    return -1
-
-
-@_compiled
+@compiled
 def _value(
     buf: NDArray[np.uint8], at: int, end: int, bits: NDArray[np.uint64], bits32: NDArray[np.uint32]
 ) -> tuple[int, float, int, int]:
@@ -159,13 +86,13 @@ def _value(
         tag, at = _varint(buf, at, end)
         if at < 0:
             return -1, 0.0, 0, 0
-        field, wire = _signed(tag >> np.uint64(3)), _signed(tag & np.uint64(7))
+        field, wire = signed(tag >> np.uint64(3)), signed(tag & np.uint64(7))
         if wire == 0 and 2 <= field <= 4:
             raw, at = _varint(buf, at, end)
             if at < 0:
                 return -1, 0.0, 0, 0
             kind = 0
-            number = float(_signed(raw)) if field == 2 else float(raw)
+            number = float(signed(raw)) if field == 2 else float(raw)
         elif field == 14 and wire == 1 and at + 8 <= end:
             bits[0] = 0
             for k in range(8):
@@ -191,7 +118,7 @@ def _value(
     return kind, number, where, size
 
 
-@_compiled
+@compiled
 def scan(
     buf: NDArray[np.uint8],
     ends: NDArray[np.int64],
@@ -220,7 +147,7 @@ def scan(
             tag, at = _varint(buf, at, end)
             if at < 0:
                 return begin, message, 3, syncs
-            field, wire = _signed(tag >> np.uint64(3)), _signed(tag & np.uint64(7))
+            field, wire = signed(tag >> np.uint64(3)), signed(tag & np.uint64(7))
             if field == 1 and wire == 2:
                 size, at = _length(buf, at, end)
                 if at < 0:
@@ -243,7 +170,7 @@ def scan(
     return n, ends.size, 0, syncs
 
 
-@_compiled
+@compiled
 def _notification(
     buf: NDArray[np.uint8],
     start: int,
@@ -267,10 +194,10 @@ def _notification(
         tag, at = _varint(buf, at, end)
         if at < 0:
             return n, 3
-        field, wire = _signed(tag >> np.uint64(3)), _signed(tag & np.uint64(7))
+        field, wire = signed(tag >> np.uint64(3)), signed(tag & np.uint64(7))
         if field == 1 and wire == 0:
             raw, at = _varint(buf, at, end)
-            time = _signed(raw)
+            time = signed(raw)
         elif field == 2 and wire == 2:
             pre_n, pre = _length(buf, at, end)
             prefixes += 1
@@ -283,11 +210,11 @@ def _notification(
             return n, 3
     if prefixes > 1:
         return n, 1
-    seed = _hash(buf, pre, pre_n, _FNV)
+    seed = hash_of(buf, pre, pre_n, FNV)
     at = start
     while at < end:
         tag, at = _varint(buf, at, end)
-        field, wire = _signed(tag >> np.uint64(3)), _signed(tag & np.uint64(7))
+        field, wire = signed(tag >> np.uint64(3)), signed(tag & np.uint64(7))
         if field != 4 or wire != 2:
             at = _skip(buf, at, end, wire)
             continue
@@ -298,7 +225,7 @@ def _notification(
             tag, at = _varint(buf, at, stop)
             if at < 0:
                 return n, 3
-            field, wire = _signed(tag >> np.uint64(3)), _signed(tag & np.uint64(7))
+            field, wire = signed(tag >> np.uint64(3)), signed(tag & np.uint64(7))
             if field == 1 and wire == 2:
                 path_n, path = _length(buf, at, stop)
                 at = path + path_n if path >= 0 else -1
@@ -318,71 +245,14 @@ def _notification(
                 return n, 3
         if n == slots.size:
             return n, 2
-        key = _hash(buf, path, path_n, seed)
-        slots[n] = _find(buf, pre, pre_n, path, path_n, key, table, arena, spans)
+        key = hash_of(buf, path, path_n, seed)
+        slots[n] = find_slot(buf, pre, pre_n, path, path_n, key, table, arena, spans)
         kinds[n], numbers[n], times[n] = kind, number, time
         places[n, 0], places[n, 1] = where, where_n
         places[n, 2], places[n, 3] = pre, pre_n
         places[n, 4], places[n, 5] = path, path_n
         n += 1
     return n, 0
-
-
-@_compiled
-def _path_key(buf: NDArray[np.uint8], pre_n: int) -> np.uint64:
-    return _hash(buf, pre_n, buf.size - pre_n, _hash(buf, 0, pre_n, _FNV))
-
-
-class PathTable:
-    """Serialised prefix and path -> slot, 0, 1, 2, … in the order of ``add``; open addressing, at most half full."""
-
-    def __init__(self) -> None:
-        self.clear()
-
-    def clear(self) -> None:
-        self.table: NDArray[np.int32] = np.full(1024, UNKNOWN, np.int32)
-        self.arena: NDArray[np.uint8] = np.empty(64 * 1024, np.uint8)
-        self.spans: NDArray[np.int64] = np.zeros((512, 4), np.int64)
-        self._used = 0
-        self._count = 0
-
-    def __len__(self) -> int:
-        return self._count
-
-    def add(self, prefix: bytes, path: bytes) -> int:
-        """The slot of a path that is not in the table yet."""
-        data = np.frombuffer(prefix + path, np.uint8)
-        key = int(_path_key(data, len(prefix)))
-        if 2 * (self._count + 1) > self.table.size:
-            self._grow()
-        while self._used + data.size > self.arena.size:
-            self.arena = np.concatenate((self.arena, np.empty_like(self.arena)))
-        slot = self._count
-        self.arena[self._used : self._used + data.size] = data
-        self.spans[slot] = (self._used, len(prefix), len(path), key >> 1)
-        self._used += data.size
-        self._count += 1
-        self._place(slot, key)
-        return slot
-
-    def find(self, prefix: bytes, path: bytes) -> int:
-        data = np.frombuffer(prefix + path, np.uint8)
-        key = np.uint64(_path_key(data, len(prefix)))
-        args: Any = (data, 0, len(prefix), len(prefix), len(path), key, self.table, self.arena, self.spans)
-        return int(_find(*args))
-
-    def _place(self, slot: int, key: int) -> None:
-        place = key & (self.table.size - 1)
-        while self.table[place] >= 0:
-            place = (place + 1) & (self.table.size - 1)
-        self.table[place] = slot
-
-    def _grow(self) -> None:
-        self.table = np.full(2 * self.table.size, UNKNOWN, np.int32)
-        self.spans = np.concatenate((self.spans, np.zeros_like(self.spans)))
-        for slot in range(self._count):
-            start, prefix_n, path_n, _ = self.spans[slot].tolist()
-            self._place(slot, int(_path_key(self.arena[start : start + prefix_n + path_n], prefix_n)))
 
 
 def warm() -> None:
