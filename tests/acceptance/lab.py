@@ -222,14 +222,21 @@ def _json(url: str | urllib.request.Request) -> Any:
         return json.load(answer)
 
 
-def pages_of(webhook: WebhookServer) -> Counter[str]:
-    """Firing notifications that a webhook took, by incident; repetitions with the same key are one page."""
-    pages: dict[str, str] = {}
+def pages_of(webhook: WebhookServer) -> dict[str, int]:
+    """How often each incident was told as firing at one severity: twice is once too often.
+
+    A rise in severity is told as well, as an update. Repetitions with the same key are what receivers drop.
+    """
+    told: dict[str, tuple[str, str]] = {}
     for request in webhook.taken:
         body = json.loads(request.body)
         if body["status"] == "firing":
-            pages[request.headers["x-fabricscope-key"]] = body["alerts"][0]["labels"]["incident_id"]
-    return Counter(pages.values())
+            labels = body["alerts"][0]["labels"]
+            told[request.headers["x-fabricscope-key"]] = labels["incident_id"], labels["severity"]
+    pages: dict[str, int] = {}
+    for (incident_id, _), times in Counter(told.values()).items():
+        pages[incident_id] = max(pages.get(incident_id, 0), times)
+    return pages
 
 
 @contextlib.contextmanager
