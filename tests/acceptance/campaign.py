@@ -21,6 +21,7 @@ FAULT_S = 90.0
 RECOVERY_S = 300.0  # until the incident is resolved and the plant is calm
 HEALTHY_S = 1800.0
 INTERVALS_MAX = 3
+OFFSETS = {"embedded": 1, "kafka": 5}  # of the plants' addresses: both engines can be judged at once
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,12 +44,14 @@ def run(engine: Engine, console: Console) -> list[Verdict]:
     webhook = WebhookServer()
     webhook.start()
     with lab_folder(f"accept-{engine}") as folder:
-        with Lab(folder / "faults", engine, address_offset=1, webhook_url=webhook.url) as lab:
+        with Lab(folder / "faults", engine, address_offset=OFFSETS[engine], webhook_url=webhook.url) as lab:
             _let_pass(lab, WARM_UP_S)
             for fault in FAULTS:
                 verdicts.append(_judge_fault(lab, webhook, fault))
                 console.print(_line(verdicts[-1]))
-        with Lab(folder / "healthy", engine, seed=2, address_offset=2, webhook_url=webhook.url) as lab:
+        with Lab(
+            folder / "healthy", engine, seed=2, address_offset=OFFSETS[engine] + 1, webhook_url=webhook.url
+        ) as lab:
             verdicts.append(_judge_health(lab, webhook))
             console.print(_line(verdicts[-1]))
     webhook.stop()
