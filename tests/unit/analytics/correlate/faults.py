@@ -1,0 +1,162 @@
+"""Faults on the small plant, as the findings that detectors make of them."""
+
+from collections.abc import Callable
+
+from telemetry.findings import Finding
+from telemetry.findings import FindingKind as K
+from tests.unit.analytics.correlate.plant import Plant
+
+Make = Callable[[Plant], list[list[Finding]]]  # of a plant: findings tick by tick
+
+
+def slow_receiver(p: Plant) -> list[list[Finding]]:
+    """node2's rail 3 takes nothing; leaf3 pauses the other senders and its spines, these pause other leaves."""
+    return [
+        [p.find(K.PFC_PAUSE_SENT, p.uplink(3, 1), 1), p.find(K.ECN_MARKING, p.facing(3, 2), 0)],
+        [
+            p.find(K.PFC_PAUSE_RECEIVED, p.facing(3, 2), 0, score=5),
+            p.find(K.PFC_PAUSE_RECEIVED, p.downlink(1, 3), 1),
+            p.find(K.PFC_PAUSE_SENT, p.downlink(1, 5), 2),
+            p.find(K.PFC_PAUSE_RECEIVED, p.uplink(5, 1), 2),
+            p.find(K.PFC_PAUSE_SENT, p.facing(5, 6), 3),
+            p.find(K.PFC_PAUSE_RECEIVED, "node6/mlx5_4", 3),
+            p.find(K.QUEUE_CONGESTED, p.facing(3, 2), 0),
+        ],
+        [p.find(K.JOB_STALLED, "job:1", 4), p.find(K.JOB_STALLED, "job:2", 5), p.find(K.STRAGGLER, p.gpu(2, 2), 4)],
+    ]
+
+
+def incast(p: Plant) -> list[list[Finding]]:
+    return [
+        [p.find(K.PFC_PAUSE_SENT, p.facing(2, 1), 1), p.find(K.ECN_MARKING, p.facing(2, 4), 0, score=4)],
+        [
+            p.find(K.QUEUE_CONGESTED, p.facing(2, 4), 0, score=4),
+            p.find(K.PFC_PAUSE_SENT, p.facing(2, 2), 1),
+            p.find(K.PFC_PAUSE_RECEIVED, "node3/mlx5_1", 1),
+            p.find(K.QUEUE_CONGESTED, p.facing(2, 7), 1, score=1.2),
+            p.find(K.JOB_STALLED, "job:1", 3),
+        ],
+    ]
+
+
+def incast_without_pauses(p: Plant) -> list[list[Finding]]:
+    return [[p.find(K.QUEUE_CONGESTED, p.facing(2, 4)), p.find(K.ECN_MARKING, p.facing(2, 4))]]
+
+
+def pause_loop(p: Plant) -> list[list[Finding]]:
+    """leaf1 → spine1 → leaf2 → spine2 → leaf1: each waits for the next."""
+    ring = [p.uplink(1, 1), p.downlink(1, 2), p.uplink(2, 2), p.downlink(2, 1)]
+    return [[p.find(K.PFC_PAUSE_RECEIVED, port, at) for at, port in enumerate(ring)]]
+
+
+def link_down(p: Plant) -> list[list[Finding]]:
+    """One uplink; its traffic moves to the others, which mark and queue more."""
+    return [
+        [p.find(K.LINK_DOWN, p.uplink(1, 1)), p.find(K.ECN_MARKING, p.uplink(1, 2), 1)],
+        [
+            p.find(K.LINK_DOWN, p.downlink(1, 1), 2),
+            p.find(K.QUEUE_CONGESTED, p.downlink(2, 1), 3),
+            p.find(K.DEVIATION, "leaf4/Ethernet0", 4),
+            p.find(K.PFC_PAUSE_SENT, p.uplink(1, 3), 4),
+        ],
+    ]
+
+
+def host_link_down(p: Plant) -> list[list[Finding]]:
+    return [[p.find(K.LINK_DOWN, p.facing(1, 1)), p.find(K.LINK_DOWN, "node1/mlx5_0"), p.find(K.JOB_STALLED, "job:1")]]
+
+
+def link_flapping(p: Plant) -> list[list[Finding]]:
+    return [[p.find(K.LINK_DOWN, p.uplink(2, 2))], [p.find(K.LINK_FLAPPING, p.downlink(2, 2), 5)]]
+
+
+def dirty_optic(p: Plant) -> list[list[Finding]]:
+    return [
+        [p.find(K.LINK_ERRORS, p.uplink(2, 3)), p.find(K.LINK_SLOW, p.downlink(3, 2)), p.find(K.DEVIATION, "leaf2")]
+    ]
+
+
+def spine_down(p: Plant) -> list[list[Finding]]:
+    """Its leaves notice one after the other, and its silence comes last."""
+    return [
+        [p.find(K.LINK_DOWN, p.uplink(1, 2))],
+        [p.find(K.LINK_DOWN, p.uplink(leaf, 2), 2) for leaf in range(2, 7)],
+        [p.find(K.ECN_MARKING, p.downlink(3, 4), 4), p.find(K.LINK_DOWN, p.uplink(7, 2), 4)],
+        [p.find(K.TARGET_SILENT, "spine2", 3)],
+    ]
+
+
+def spine_down_noticed_slowly(p: Plant) -> list[list[Finding]]:
+    """The first link fires on its own before the rest is seen."""
+    return [
+        [p.find(K.LINK_DOWN, p.uplink(1, 2))],
+        [],
+        [],
+        [],
+        [p.find(K.LINK_DOWN, p.uplink(leaf, 2), 15) for leaf in range(2, 9)],
+    ]
+
+
+def host_down(p: Plant) -> list[list[Finding]]:
+    return [[p.find(K.LINK_DOWN, p.facing(leaf, 3), 1) for leaf in range(1, 9)], [p.find(K.TARGET_SILENT, "node3", 2)]]
+
+
+def rack_power(p: Plant) -> list[list[Finding]]:
+    """Every leaf loses half of its hosts and says so: it lives."""
+    down = [p.find(K.LINK_DOWN, p.facing(leaf, node), 1) for leaf in range(1, 9) for node in range(1, 5)]
+    silent = [p.find(K.TARGET_SILENT, f"node{node}", 2) for node in range(1, 5)]
+    return [down[:20], down[20:], silent, [p.find(K.JOB_STALLED, "job:1", 3)]]
+
+
+def reboot(p: Plant) -> list[list[Finding]]:
+    return [[p.find(K.TARGET_SILENT, "leaf4", 0)], [p.find(K.DEVICE_REBOOTED, "leaf4", 5)]]
+
+
+def straggler(p: Plant) -> list[list[Finding]]:
+    return [
+        [p.find(K.JOB_STALLED, "job:2", 1), p.find(K.DEVIATION, "leaf3", 2)],
+        [p.find(K.STRAGGLER, p.gpu(6, 1), 0, score=4), p.find(K.STRAGGLER, p.gpu(7, 1), 3, score=1.1)],
+    ]
+
+
+def gpu_throttled(p: Plant) -> list[list[Finding]]:
+    return [
+        [p.find(K.STRAGGLER, p.gpu(6, 1), 0, score=4), p.find(K.JOB_STALLED, "job:2", 1)],
+        [p.find(K.GPU_THROTTLED, p.gpu(6, 1), 1)],
+    ]
+
+
+def gpu_lost(p: Plant) -> list[list[Finding]]:
+    return [[p.find(K.GPU_LOST, p.gpu(1, 5)), p.find(K.GPU_XID, p.gpu(1, 5)), p.find(K.JOB_STALLED, "job:1", 2)]]
+
+
+def node_overheats(p: Plant) -> list[list[Finding]]:
+    return [[p.find(K.GPU_THROTTLED, p.gpu(1, index)) for index in range(5)]]
+
+
+def slow_storage(p: Plant) -> list[list[Finding]]:
+    """Symptoms come first: both jobs wait for their checkpoint, one GPU looks odd, another target is a bit slower."""
+    return [
+        [p.find(K.JOB_STALLED, "job:1", 0), p.find(K.STRAGGLER, p.gpu(2, 0), 2)],
+        [p.find(K.JOB_STALLED, "job:2", 2), p.find(K.DEVIATION, "oss2", 0), p.find(K.DEVIATION, "node7", 2)],
+        [
+            p.find(K.STORAGE_SLOW, "storage_target:scratch/OST0002", 1, score=8),
+            p.find(K.STORAGE_SLOW, "storage_target:scratch/OST0003", 2, score=1.5),
+            p.find(K.CHECKPOINT_LATE, "job:1", 5),
+        ],
+    ]
+
+
+def storage_pauses(p: Plant) -> list[list[Finding]]:
+    """The server of a slow target stops taking traffic: the target is the cause, not its port."""
+    return [
+        [
+            p.find(K.PFC_PAUSE_RECEIVED, "leaf2/Ethernet7000", 1),
+            p.find(K.PFC_PAUSE_RECEIVED, "node1/mlx5_1", 2),
+            p.find(K.STORAGE_SLOW, "storage_target:scratch/OST0002", 0),
+        ]
+    ]
+
+
+def exporter_frozen(p: Plant) -> list[list[Finding]]:
+    return [[p.find(K.TARGET_FROZEN, "node5")]]

@@ -1,0 +1,81 @@
+"""Symptoms: which are quiet, which wait for a cause, and which cause they belong to."""
+
+from telemetry.changes import Change, ChangeKind
+from telemetry.findings import FindingKind as K
+from telemetry.incidents import IncidentKind as I
+from telemetry.objects import ObjectKind, ObjectRef
+from tests.unit.analytics.correlate.plant import Plant, Run
+
+
+def test_healthy_plant_says_nothing(run: Run) -> None:
+    assert run.tick(ticks=50) == []
+    assert run.incidents == {}
+
+
+def test_few_deviations_alone_are_no_incident(plant: Plant, run: Run) -> None:
+    run.tick(plant.find(K.DEVIATION, "leaf1"), plant.find(K.DEVIATION, "node1"))
+    run.tick(ticks=50)
+    assert run.incidents == {}
+
+
+def test_symptoms_without_a_cause_wait_and_then_are_told(plant: Plant, run: Run) -> None:
+    run.tick(plant.find(K.JOB_STALLED, "job:1"))
+    run.tick(ticks=11)
+    assert run.incidents == {}
+    run.tick()
+    assert (run.only.kind, run.only.root) == (I.UNEXPLAINED, ObjectRef(ObjectKind.JOB, "1"))
+
+
+def test_unexplained_symptoms_take_their_cause_when_it_shows(plant: Plant, run: Run) -> None:
+    stalled = plant.find(K.JOB_STALLED, "job:1", 60)
+    run.tick(stalled)
+    run.tick(ticks=14)
+    before = run.only
+    run.tick(plant.find(K.STORAGE_SLOW, "storage_target:scratch/OST0001", 65))
+    run.tick(ticks=3)
+    assert run.only.id == before.id
+    assert run.only.kind is I.SLOW_STORAGE
+    assert any("cause revised" in entry.text for entry in run.only.timeline)
+
+
+def test_most_of_a_job_odd_is_no_straggler(plant: Plant, run: Run) -> None:
+    run.tick(*(plant.find(K.STRAGGLER, plant.gpu(node, index)) for node in range(1, 4) for index in range(8)))
+    run.tick(ticks=30)
+    assert run.only.kind is I.UNEXPLAINED
+
+
+def test_two_targets_of_one_server_are_one_cause_two_servers_are_two(plant: Plant, run: Run) -> None:
+    slow = [plant.find(K.STORAGE_SLOW, f"storage_target:scratch/OST{n:04d}", score=3 + n / 10) for n in range(4)]
+    run.tick(*slow)
+    run.tick(ticks=5)
+    assert run.roots == ["slow_storage scratch/OST0001", "slow_storage scratch/OST0003"]
+
+
+def test_symptom_long_before_a_cause_is_not_its_consequence(plant: Plant, run: Run) -> None:
+    run.tick(plant.find(K.JOB_STALLED, "job:1", 0), plant.find(K.STORAGE_SLOW, "storage_target:scratch/OST0000", 31))
+    run.tick(ticks=30)
+    assert run.roots == ["slow_storage scratch/OST0000", "unexplained 1"]
+
+
+def test_straggler_long_after_a_cause_is_another_one(plant: Plant, run: Run) -> None:
+    run.tick(plant.find(K.STORAGE_SLOW, "storage_target:scratch/OST0000", 0))
+    run.tick(plant.find(K.STRAGGLER, plant.gpu(1, 1), 61))
+    run.tick(ticks=3)
+    assert run.roots == ["slow_storage scratch/OST0000", "straggler node1/GPU-0001-1"]
+
+
+def test_faint_symptoms_at_a_job_start_are_normal(plant: Plant, run: Run) -> None:
+    run.changes = [Change("j", ChangeKind.JOB_START, (ObjectRef(ObjectKind.JOB, "1"),), run.now_ns)]
+    run.tick(
+        *(plant.find(K.DEVIATION, f"node{n}", 10) for n in range(1, 5)), plant.find(K.ECN_MARKING, "leaf1/Ethernet0")
+    )
+    run.tick(ticks=40)
+    assert run.incidents == {}
+
+
+def test_what_was_said_about_an_ended_job_is_over(plant: Plant, run: Run) -> None:
+    run.tick(plant.find(K.JOB_STALLED, "job:1"))
+    fact = run.topology.facts["job/1"]
+    run.topology = run.topology.with_facts([type(fact)(fact.entity, fact.observed_ns + 1, "slurm", gone=True)])
+    run.tick(ticks=40)
+    assert run.incidents == {}
