@@ -19,13 +19,14 @@ from alerts.receivers.build import build_receiver
 from alerts.sender import Patience, Sender
 from alerts.silence import Silence, SilenceStore
 from telemetry import topics
-from telemetry.bus.base import Bus, Consumption, Gap, Message, Offsets, Record
+from telemetry.bus.base import Bus, Consumption, Gap, Offsets, Record
 from telemetry.bus.deadletter import dead_letter
 from telemetry.errors import BadInput, ConfigError, Unavailable
-from telemetry.facts import decode_fact, encode_fact
+from telemetry.facts import decode_fact
 from telemetry.incidents import Incident
 from telemetry.ledger import StageReport
 from telemetry.one_thread import OneThread
+from telemetry.reporting import publish_report
 from telemetry.tasks import cancel, first_failure
 from telemetry.topics import Topic
 
@@ -224,10 +225,7 @@ class AlertsService:
             await asyncio.sleep(REPORT_S)
             for name, count in (dict.fromkeys(self._senders, 0) | await self._off_loop(self._outbox.pending)).items():
                 metrics.PENDING.labels(name).set(count)
-            report = self.report()
-            key = f"{report.stage}/{report.instance}".encode()
-            with contextlib.suppress(Unavailable):
-                await self._bus.publish(topics.LEDGER, [Message(key, encode_fact(report))])
+            await publish_report(self._bus.publish, self.report())
 
     def _wake(self) -> None:
         for sender in self._senders.values():

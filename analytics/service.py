@@ -20,6 +20,7 @@ from telemetry.bus.deadletter import dead_letter
 from telemetry.errors import Unavailable
 from telemetry.facts import encode_fact
 from telemetry.findings import Finding
+from telemetry.reporting import publish_report
 from telemetry.tasks import first_failure
 from telemetry.topics import Topic
 
@@ -184,10 +185,7 @@ class AnalyticsService:
     async def _report(self) -> None:
         report = self.worker.report(self._clock())
         metrics.show(report)
-        with contextlib.suppress(Unavailable):  # the next report says it all again
-            await self._bus.publish(
-                self._ledger, [Message(f"{report.stage}/{report.instance}".encode(), encode_fact(report))]
-            )
+        await publish_report(self._bus.publish, report, self._ledger)
 
     async def _off_loop(self, function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._thread, partial(function, *args, **kwargs))

@@ -16,15 +16,12 @@ from ingest.collectors.inventory.collector import InventoryCollector
 from ingest.collectors.slurm.collector import SlurmCollector
 from ingest.config import IngestConfig
 from ingest.discovery import Discovery, Target
-from ingest.ledger import STAGE, Ledger
+from ingest.ledger import Ledger
 from ingest.metrics import TARGETS
 from ingest.publish import Publisher, Publishes
 from ingest.scheduler import Scheduler
-from telemetry import topics
-from telemetry.bus.base import Message
-from telemetry.errors import Unavailable
-from telemetry.facts import encode_fact
 from telemetry.ledger import StageReport
+from telemetry.reporting import publish_report
 from telemetry.tasks import first_failure
 
 _log = logging.getLogger(__name__)
@@ -141,12 +138,7 @@ class IngestService:
 
     async def _publish_report(self) -> None:
         self._ledger.tell_metrics()
-        report = self.report()
-        try:
-            key = f"{STAGE}/{self._config.instance}".encode()
-            await self._bus.publish(topics.LEDGER, [Message(key, encode_fact(report))])
-        except Unavailable as error:
-            _log.debug("report not published: %s", error)  # the next one says more
+        await publish_report(self._bus.publish, self.report())
 
 
 def _raise_file_limit() -> None:

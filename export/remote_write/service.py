@@ -20,11 +20,11 @@ from export.remote_write.requests import count
 from export.remote_write.shipping import Shipping
 from export.remote_write.transport import Transport
 from telemetry import topics
-from telemetry.bus.base import Bus, Consumption, Gap, Message, Offsets, Record
+from telemetry.bus.base import Bus, Consumption, Gap, Offsets, Record
 from telemetry.bus.deadletter import dead_letter
 from telemetry.errors import BadInput, Unavailable
-from telemetry.facts import encode_fact
 from telemetry.ledger import StageReport
+from telemetry.reporting import publish_report
 from telemetry.tasks import cancel, first_failure
 
 RECORDS_PER_POLL = 64
@@ -187,7 +187,4 @@ class RemoteWriteService:
     async def _report_often(self) -> None:
         while True:
             await asyncio.sleep(REPORT_S)
-            report = self.report()
-            key = f"{report.stage}/{report.instance}".encode()
-            with contextlib.suppress(Unavailable):
-                await self._bus.publish(topics.LEDGER, [Message(key, encode_fact(report))])
+            await publish_report(self._bus.publish, self.report())

@@ -1,0 +1,20 @@
+"""How a stage tells the ledger what it has counted."""
+
+import contextlib
+from collections.abc import Awaitable, Callable, Sequence
+
+from telemetry import topics
+from telemetry.bus.base import Message
+from telemetry.errors import Unavailable
+from telemetry.facts import encode_fact
+from telemetry.ledger import StageReport
+from telemetry.topics import Topic
+
+Publish = Callable[[Topic, Sequence[Message]], Awaitable[None]]  # as Bus.publish
+
+
+async def publish_report(publish: Publish, report: StageReport, topic: Topic = topics.LEDGER) -> None:
+    """One record for each stage process, which its next report replaces; a bus that is away misses this one."""
+    key = f"{report.stage}/{report.instance}".encode()
+    with contextlib.suppress(Unavailable):  # counts are since the start: the next report says it all again
+        await publish(topic, [Message(key, encode_fact(report))])
