@@ -6,7 +6,7 @@ import random
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,14 +14,11 @@ import pytest
 from alerts.config import AlertingConfig
 from alerts.receivers.alertmanager.config import AlertmanagerConfig
 from alerts.receivers.webhook.config import WebhookConfig
-from telemetry import topics
-from telemetry.bus.base import Message
-from telemetry.bus.config import EmbeddedConfig
-from telemetry.bus.embedded import EmbeddedBus
-from telemetry.facts import encode_fact
 from telemetry.incidents import Incident, IncidentState
 from tests.servers.webhook import Answer, Request, WebhookServer
 from tests.unit.alerts.incident_factory import S, incident
+from tests.unit.traffic import publish_incidents
+from tests.waiting import until
 
 KILLS = 8
 SEED = 45
@@ -67,14 +64,6 @@ def stage(tmp_path) -> Iterator[Stage]:
     made.kill()
 
 
-@pytest.fixture
-async def bus(stage):
-    opened = EmbeddedBus(EmbeddedConfig(path=stage.bus_file))
-    await opened.start()
-    yield opened
-    await opened.stop()
-
-
 def firing(incident_id: str) -> Incident:
     now_ns = time.time_ns()
     return incident(id=incident_id, onset_ns=now_ns - 10 * S, updated_ns=now_ns)
@@ -85,17 +74,6 @@ def over(incident_id: str) -> Incident:
     return incident(
         id=incident_id, state=IncidentState.RESOLVED, onset_ns=now_ns - 10 * S, updated_ns=now_ns, resolved_ns=now_ns
     )
-
-
-async def publish(bus: EmbeddedBus, *versions: Incident) -> None:
-    await bus.publish(topics.INCIDENTS, [Message(each.id.encode(), encode_fact(each)) for each in versions])
-
-
-async def until(condition: Callable[[], bool], deadline_s: float = 60) -> None:
-    deadline = time.monotonic() + deadline_s
-    while not condition():
-        assert time.monotonic() < deadline, "not in time"
-        await asyncio.sleep(0.02)
 
 
 def visible(server: WebhookServer) -> dict[str, str]:
@@ -112,13 +90,13 @@ async def test_killed_at_random_points_it_tells_everything_and_visibly_once(stag
     stage.configure(AlertmanagerConfig(url=alertmanager.url), WebhookConfig(url=webhook_server.url))
     for number in range(KILLS):
         await asyncio.to_thread(stage.start)
-        await publish(bus, firing(f"stays-{number}"), firing(f"ends-{number}"))
+        await publish_incidents(bus, firing(f"stays-{number}"), firing(f"ends-{number}"))
         if number:
-            await publish(bus, over(f"ends-{number - 1}"))
+            await publish_incidents(bus, over(f"ends-{number - 1}"))
         # the moment of the kill is the point of the test, not a wait for something
         await asyncio.sleep(chance.random() * 0.15)
         stage.kill()
-    await publish(bus, over(f"ends-{KILLS - 1}"))
+    await publish_incidents(bus, over(f"ends-{KILLS - 1}"))
     await asyncio.to_thread(stage.start)
 
     def complete() -> bool:
@@ -160,13 +138,13 @@ async def test_killed_between_effect_and_record_it_repeats_under_the_same_key(st
     server = _KillOnArrival(stage, times=2)
     server.start()
     stage.configure(WebhookConfig(url=server.url))
-    await publish(bus, firing("inc"))
+    await publish_incidents(bus, firing("inc"))
     for attempt in range(1, 4):
         await asyncio.to_thread(stage.start)
         await until(lambda attempt=attempt: len(server.taken) == attempt)  # type: ignore[misc]
         if attempt < 3:
             await until(lambda: stage.process is None)
-    await publish(bus, over("inc"))
+    await publish_incidents(bus, over("inc"))
     await until(lambda: len(visible(server)) == 2)
     server.stop()
     assert [each.headers["x-fabricscope-key"] for each in server.taken] == ["inc:1"] * 3 + ["inc:2"]

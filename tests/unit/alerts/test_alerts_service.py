@@ -1,7 +1,6 @@
 import asyncio
 import json
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -20,38 +19,23 @@ from telemetry.bus.config import EmbeddedConfig
 from telemetry.bus.deadletter import REASON
 from telemetry.bus.embedded import EmbeddedBus
 from telemetry.errors import ConfigError
-from telemetry.facts import decode_fact, encode_fact
 from telemetry.incidents import Incident, IncidentState, Severity
-from telemetry.ledger import StageReport
 from tests.servers.webhook import Answer, WebhookServer
 from tests.unit.alerts.incident_factory import S, incident
+from tests.unit.traffic import first_report, publish_incidents
+from tests.waiting import until
 
 
 @pytest.fixture
-async def bus(tmp_path):
-    opened = EmbeddedBus(EmbeddedConfig(path=tmp_path / "bus.sqlite"))
-    await opened.start()
-    yield opened
-    await opened.stop()
-
-
-@pytest.fixture
-async def run(bus, tmp_path):
-    """Starts a stage; the last one is stopped at the end."""
-    running: list[AlertsService] = []
+def run(bus, tmp_path, replace):
+    """Starts a stage in place of the one before."""
 
     async def start(*receivers: AlertmanagerConfig | WebhookConfig, **settings: object) -> AlertsService:
-        for service in running:
-            await service.stop()
         settings = {"folder": tmp_path / "alerts", "reserve_bytes": 0, "retry_first_s": 0.05} | settings
-        service = AlertsService(AlertingConfig(receivers=receivers, **settings), bus)
-        await service.start()
-        running.append(service)
+        service: AlertsService = await replace(AlertsService(AlertingConfig(receivers=receivers, **settings), bus))
         return service
 
-    yield start
-    for service in running:
-        await service.stop()
+    return start
 
 
 def version(at_s: float = 0, **changes: object) -> Incident:
@@ -61,17 +45,6 @@ def version(at_s: float = 0, **changes: object) -> Incident:
 
 def over(at_s: float, **changes: object) -> Incident:
     return version(at_s, state=IncidentState.RESOLVED, resolved_ns=time.time_ns(), **changes)
-
-
-async def publish(bus: EmbeddedBus, *versions: Incident) -> None:
-    await bus.publish(topics.INCIDENTS, [Message(each.id.encode(), encode_fact(each)) for each in versions])
-
-
-async def until(condition: Callable[[], bool], deadline_s: float = 20) -> None:
-    deadline = time.monotonic() + deadline_s
-    while not condition():
-        assert time.monotonic() < deadline, "not in time"
-        await asyncio.sleep(0.01)
 
 
 def hook(server: WebhookServer, **settings: object) -> WebhookConfig:
@@ -92,9 +65,9 @@ async def test_from_the_bus_to_a_real_alertmanager_and_a_webhook_and_back_to_qui
     run, bus, alertmanager, webhook_server
 ):
     service = await run(AlertmanagerConfig(url=alertmanager.url), hook(webhook_server))
-    await publish(bus, version(0, state=IncidentState.PENDING), version(1))
+    await publish_incidents(bus, version(0, state=IncidentState.PENDING), version(1))
     await until(lambda: len(alertmanager.alerts()) == 1 and told(webhook_server) == [("inc-1:1", "firing")])
-    await publish(bus, version(2, gpu_seconds=9e9), over(3))
+    await publish_incidents(bus, version(2, gpu_seconds=9e9), over(3))
     await until(lambda: alertmanager.alerts() == [] and len(webhook_server.taken) == 2)
     assert told(webhook_server)[1] == ("inc-1:2", "resolved")
     await until(lambda: service.report().samples_in == 4)
@@ -104,10 +77,10 @@ async def test_from_the_bus_to_a_real_alertmanager_and_a_webhook_and_back_to_qui
 
 async def test_a_restart_tells_nothing_again_and_the_end_still_comes(run, bus, webhook_server):
     await run(hook(webhook_server))
-    await publish(bus, version(0))
+    await publish_incidents(bus, version(0))
     await until(lambda: len(webhook_server.taken) == 1)
     await (await run(hook(webhook_server))).stop()
-    await publish(bus, version(1), over(2))
+    await publish_incidents(bus, version(1), over(2))
     await run(hook(webhook_server))
     # A stop between the effect and its record tells again with the same key, and receivers drop that.
     await until(lambda: len(set(told(webhook_server))) == 2)
@@ -116,7 +89,7 @@ async def test_a_restart_tells_nothing_again_and_the_end_still_comes(run, bus, w
 
 async def test_alertmanager_gets_open_alerts_again_after_it_forgot_them(run, bus, alertmanager):
     await run(AlertmanagerConfig(url=alertmanager.url, resend_s=0.1))
-    await publish(bus, version(0), version(0, id="inc-2"), over(1, id="inc-2"))
+    await publish_incidents(bus, version(0), version(0, id="inc-2"), over(1, id="inc-2"))
     await until(lambda: len(alertmanager.alerts()) == 1)
     alertmanager.kill()
     for part in (alertmanager.folder / "data").iterdir():
@@ -128,9 +101,9 @@ async def test_alertmanager_gets_open_alerts_again_after_it_forgot_them(run, bus
 async def test_trouble_that_passes_is_outlived_in_order_and_under_the_same_key(run, bus, webhook_server):
     webhook_server.script.extend([Answer(500), Answer(429, (("Retry-After", "0"),)), Answer(0), Answer(503)])
     service = await run(hook(webhook_server))
-    await publish(bus, version(0))
+    await publish_incidents(bus, version(0))
     await until(lambda: service.healthy() is not None)
-    await publish(bus, over(1))
+    await publish_incidents(bus, over(1))
     await until(lambda: len(webhook_server.taken) == 2)
     assert told(webhook_server) == [("inc-1:1", "firing"), ("inc-1:2", "resolved")]
     assert [each.headers["x-fabricscope-key"] for each in webhook_server.requests] == ["inc-1:1"] * 5 + ["inc-1:2"]
@@ -144,10 +117,10 @@ async def test_what_one_receiver_refuses_the_fallback_hears_with_its_end(run, bu
     service = await run(
         hook(webhook_server, name="first"), hook(second, name="second"), fallback="second", pages_max=100
     )
-    await publish(bus, version(0))
+    await publish_incidents(bus, version(0))
     await until(lambda: told(second) == [("inc-1:1", "firing")])
     assert "answered 404" in str(service.healthy())
-    await publish(bus, over(1))
+    await publish_incidents(bus, over(1))
     await until(lambda: len(second.taken) == 2)
     assert told(second)[1] == ("inc-1:2", "resolved")
     assert webhook_server.taken == [], "who never heard of it is not told that it is over"
@@ -157,14 +130,14 @@ async def test_what_one_receiver_refuses_the_fallback_hears_with_its_end(run, bu
 async def test_a_delivery_that_nobody_can_take_does_not_hold_up_the_others(run, bus, webhook_server):
     webhook_server.script.append(Answer(500))
     await run(hook(webhook_server), retry_first_s=0.01)
-    await publish(bus, version(0), version(0, id="inc-2"))
+    await publish_incidents(bus, version(0), version(0, id="inc-2"))
     await until(lambda: len(webhook_server.taken) == 2)
 
 
 async def test_deliveries_to_a_receiver_that_left_go_to_the_fallback(run, bus, webhook_server):
     gone = WebhookConfig(name="gone", url="http://127.0.0.1:1")
     await run(gone)
-    await publish(bus, version(0))
+    await publish_incidents(bus, version(0))
     service = await run(gone)
     await until(lambda: service.healthy() is not None)
     await run(hook(webhook_server, name="here"), fallback="here")
@@ -178,7 +151,7 @@ async def test_a_silence_added_while_running_holds_the_page(run, bus, webhook_se
     service.silences.add(
         Silence(id="s", matchers=matchers, starts_ns=now_ns, ends_ns=now_ns + 3600 * S, created_by="ann")
     )
-    await publish(bus, version(0))
+    await publish_incidents(bus, version(0))
     await until(lambda: service.report().samples_in == 1)
     assert webhook_server.requests == []
     service.silences.expire("s")
@@ -188,7 +161,7 @@ async def test_a_silence_added_while_running_holds_the_page(run, bus, webhook_se
 async def test_a_bad_record_is_dead_lettered_and_the_rest_goes_on(run, bus, webhook_server):
     service = await run(hook(webhook_server))
     await bus.publish(topics.INCIDENTS, [Message(b"x", b'{"id": 3}'), Message(b"y", None)])
-    await publish(bus, version(0))
+    await publish_incidents(bus, version(0))
     await until(lambda: len(webhook_server.taken) == 1)
     assert service.report().dropped["bad_record"] == 1
     assert service.report().balance == 0
@@ -201,10 +174,7 @@ async def test_a_bad_record_is_dead_lettered_and_the_rest_goes_on(run, bus, webh
 async def test_the_stage_reports_itself_on_the_ledger(run, bus, monkeypatch):
     monkeypatch.setattr("alerts.service.REPORT_S", 0.05)
     await run()
-    reports = bus.consume([topics.LEDGER], {})
-    records = await reports.poll(wait_s=10)
-    await reports.stop()
-    assert decode_fact(records[0].value, StageReport).stage == "alerts"
+    assert (await first_report(bus)).stage == "alerts"
 
 
 async def test_stop_is_safe_before_start_and_twice_and_quick_while_a_receiver_hangs(bus, tmp_path, webhook_server):
@@ -213,7 +183,7 @@ async def test_stop_is_safe_before_start_and_twice_and_quick_while_a_receiver_ha
     await service.stop()
     webhook_server.script.append(Answer(-1))
     await service.start()
-    await publish(bus, version(0))
+    await publish_incidents(bus, version(0))
     await until(lambda: len(webhook_server.requests) == 1)
     async with asyncio.timeout(8):
         await service.stop()
@@ -248,10 +218,10 @@ async def test_severity_routes_to_more_people_when_it_gets_worse(run, bus, webho
     await run(
         hook(webhook_server, name="day"), hook(second, name="night"), routes=(critical, Route(receivers=("day",)))
     )
-    await publish(bus, version(0))
+    await publish_incidents(bus, version(0))
     await until(lambda: len(webhook_server.taken) == 1)
-    await publish(bus, version(1, severity=Severity.CRITICAL))
+    await publish_incidents(bus, version(1, severity=Severity.CRITICAL))
     await until(lambda: told(second) == [("inc-1:2", "firing")])
-    await publish(bus, over(2))
+    await publish_incidents(bus, over(2))
     await until(lambda: len(second.taken) == 2 and len(webhook_server.taken) == 3)
     second.stop()

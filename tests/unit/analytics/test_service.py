@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -10,30 +10,18 @@ from analytics.config import AnalyticsConfig
 from analytics.service import AnalyticsService
 from telemetry import topics
 from telemetry.bus.base import Bus, Message
-from telemetry.bus.config import EmbeddedConfig
-from telemetry.bus.embedded import EmbeddedBus
 from telemetry.codec import encode_batch
 from telemetry.facts import decode_fact, encode_fact
 from telemetry.findings import Finding
 from telemetry.incidents import Incident
 from telemetry.ledger import StageReport
-from telemetry.samples import SampleBatch
 from telemetry.topics import Topic
 from tests.unit.analytics.busy_cluster import CHANGES, FACTS, batches, new_engine
 from tests.unit.analytics.small_cluster import CONFIG, run
+from tests.unit.traffic import publish_batches
 
 BATCHES = batches()
 Published = dict[str, set[bytes]]
-
-
-@asynccontextmanager
-async def running_bus(folder: Path) -> AsyncIterator[Bus]:
-    bus = EmbeddedBus(EmbeddedConfig(path=folder / "bus.sqlite"))
-    await bus.start()
-    try:
-        yield bus
-    finally:
-        await bus.stop()
 
 
 @asynccontextmanager
@@ -58,14 +46,6 @@ async def publish_facts(bus: Bus) -> None:
     facts = [Message(fact.entity.key.encode(), encode_fact(fact)) for fact in FACTS]
     await bus.publish(topics.TOPOLOGY, facts)
     await bus.publish(topics.CHANGES, [Message(change.id.encode(), encode_fact(change)) for change in CHANGES])
-
-
-async def publish(bus: Bus, part: Sequence[SampleBatch]) -> None:
-    messages = []
-    for batch in part:
-        value, headers = encode_batch(batch)
-        messages.append(Message(batch.table.device.encode(), value, headers))
-    await bus.publish(topics.SAMPLES, messages)
 
 
 async def everything_on(bus: Bus, topic: Topic) -> list[bytes]:
@@ -105,90 +85,83 @@ def expected() -> tuple[list[bytes], list[bytes]]:
     return findings, [encode_fact(output) for output in outputs if isinstance(output, Incident)]
 
 
-async def test_findings_and_incidents_are_those_of_the_engine(tmp_path: Path) -> None:
-    async with running_bus(tmp_path) as bus:
-        await publish_facts(bus)
-        await publish(bus, BATCHES)  # a backlog on four partitions, one after the other
-        async with running_service(tmp_path, bus):
-            await until(all_seen(bus, SAMPLES))
-        findings, incidents = expected()
-        assert await everything_on(bus, topics.FINDINGS) == findings
-        assert await everything_on(bus, topics.INCIDENTS) == incidents
-        report = await newest_report(bus)
-        assert report is not None
-        assert report.balance == 0
+async def test_findings_and_incidents_are_those_of_the_engine(bus: Bus, tmp_path: Path) -> None:
+    await publish_facts(bus)
+    await publish_batches(bus, *BATCHES)  # a backlog on four partitions, one after the other
+    async with running_service(tmp_path, bus):
+        await until(all_seen(bus, SAMPLES))
+    findings, incidents = expected()
+    assert await everything_on(bus, topics.FINDINGS) == findings
+    assert await everything_on(bus, topics.INCIDENTS) == incidents
+    report = await newest_report(bus)
+    assert report is not None
+    assert report.balance == 0
 
 
-async def test_a_restart_goes_on_where_the_snapshot_stood(tmp_path: Path) -> None:
+async def test_a_restart_goes_on_where_the_snapshot_stood(bus: Bus, tmp_path: Path) -> None:
     half = len(BATCHES) // 2
-    async with running_bus(tmp_path) as bus:
-        await publish_facts(bus)
-        await publish(bus, BATCHES[:half])
+    await publish_facts(bus)
+    await publish_batches(bus, *BATCHES[:half])
+    async with running_service(tmp_path, bus):
+        await until(all_seen(bus, sum(map(len, BATCHES[:half]))))
+    await publish_batches(bus, *BATCHES[half:])
+    async with running_service(tmp_path, bus):
+        await until(all_seen(bus, SAMPLES))
+    findings, incidents = expected()
+    assert await everything_on(bus, topics.FINDINGS) == findings
+    assert await everything_on(bus, topics.INCIDENTS) == incidents
+
+
+async def test_a_restart_without_snapshot_tells_the_same_again(bus: Bus, tmp_path: Path) -> None:
+    await publish_facts(bus)
+    await publish_batches(bus, *BATCHES)
+    for generation in range(2):
+        async with running_service(tmp_path / str(generation), bus) as service:
+
+            async def seen(service: AnalyticsService = service) -> bool:
+                return service.worker.report(0).samples_in >= SAMPLES
+
+            await until(seen)
+    findings, _ = expected()
+    assert await everything_on(bus, topics.FINDINGS) == findings * 2
+
+
+async def test_a_corrupt_record_goes_aside_and_the_rest_goes_on(bus: Bus, tmp_path: Path) -> None:
+    value, headers = encode_batch(BATCHES[0])
+    damaged = bytes([*value[:-1], value[-1] ^ 1])
+    await bus.publish(topics.SAMPLES, [Message(b"node0", damaged, headers), Message(b"node0", b"nonsense")])
+    await bus.publish(topics.TOPOLOGY, [Message(b"x", b"{}")])
+    await publish_batches(bus, *BATCHES)
+    async with running_service(tmp_path, bus):
+        await until(all_seen(bus, SAMPLES))
+    assert sorted(await everything_on(bus, topics.DEADLETTER)) == sorted([b"{}", b"nonsense", damaged])
+    report = await newest_report(bus)
+    assert report is not None
+    assert report.details["records_corrupt"] == 3
+
+
+async def test_drops_survive_a_restart_and_reach_the_ledger(bus: Bus, tmp_path: Path) -> None:
+    await publish_batches(bus, *BATCHES[40:], BATCHES[0])
+    for _ in range(2):
         async with running_service(tmp_path, bus):
-            await until(all_seen(bus, sum(map(len, BATCHES[:half]))))
-        await publish(bus, BATCHES[half:])
-        async with running_service(tmp_path, bus):
-            await until(all_seen(bus, SAMPLES))
-        findings, incidents = expected()
-        assert await everything_on(bus, topics.FINDINGS) == findings
-        assert await everything_on(bus, topics.INCIDENTS) == incidents
+            await until(all_seen(bus, sum(map(len, BATCHES[40:])) + len(BATCHES[0])))
+    report = await newest_report(bus)
+    assert report is not None
+    assert report.dropped == {"late": len(BATCHES[0])}
+    assert report.balance == 0
 
 
-async def test_a_restart_without_snapshot_tells_the_same_again(tmp_path: Path) -> None:
-    async with running_bus(tmp_path) as bus:
-        await publish_facts(bus)
-        await publish(bus, BATCHES)
-        for generation in range(2):
-            async with running_service(tmp_path / str(generation), bus) as service:
-
-                async def seen(service: AnalyticsService = service) -> bool:
-                    return service.worker.report(0).samples_in >= SAMPLES
-
-                await until(seen)
-        findings, _ = expected()
-        assert await everything_on(bus, topics.FINDINGS) == findings * 2
-
-
-async def test_a_corrupt_record_goes_aside_and_the_rest_goes_on(tmp_path: Path) -> None:
-    async with running_bus(tmp_path) as bus:
-        value, headers = encode_batch(BATCHES[0])
-        damaged = bytes([*value[:-1], value[-1] ^ 1])
-        await bus.publish(topics.SAMPLES, [Message(b"node0", damaged, headers), Message(b"node0", b"nonsense")])
-        await bus.publish(topics.TOPOLOGY, [Message(b"x", b"{}")])
-        await publish(bus, BATCHES)
-        async with running_service(tmp_path, bus):
-            await until(all_seen(bus, SAMPLES))
-        assert sorted(await everything_on(bus, topics.DEADLETTER)) == sorted([b"{}", b"nonsense", damaged])
-        report = await newest_report(bus)
-        assert report is not None
-        assert report.details["records_corrupt"] == 3
-
-
-async def test_drops_survive_a_restart_and_reach_the_ledger(tmp_path: Path) -> None:
-    async with running_bus(tmp_path) as bus:
-        await publish(bus, [*BATCHES[40:], BATCHES[0]])
-        for _ in range(2):
-            async with running_service(tmp_path, bus):
-                await until(all_seen(bus, sum(map(len, BATCHES[40:])) + len(BATCHES[0])))
-        report = await newest_report(bus)
-        assert report is not None
-        assert report.dropped == {"late": len(BATCHES[0])}
-        assert report.balance == 0
-
-
-async def test_a_damaged_snapshot_starts_the_state_anew(tmp_path: Path) -> None:
+async def test_a_damaged_snapshot_starts_the_state_anew(bus: Bus, tmp_path: Path) -> None:
     (tmp_path / "state").mkdir()
     (tmp_path / "state" / "analytics.snapshot").write_bytes(b"FSS1 and then nothing good")
-    async with running_bus(tmp_path) as bus:
-        await publish(bus, BATCHES[:20])
-        async with running_service(tmp_path, bus):
-            await until(all_seen(bus, sum(map(len, BATCHES[:20]))))
+    await publish_batches(bus, *BATCHES[:20])
+    async with running_service(tmp_path, bus):
+        await until(all_seen(bus, sum(map(len, BATCHES[:20]))))
 
 
-async def test_stop_is_safe_before_start_and_twice(tmp_path: Path) -> None:
-    async with running_bus(tmp_path) as bus:
-        service = AnalyticsService(AnalyticsConfig(state_dir=tmp_path), bus)
-        await service.stop()
-        await service.start()
-        await service.stop()
-        await service.stop()
+async def test_stop_is_safe_before_start_and_twice(bus: Bus, tmp_path: Path) -> None:
+    service = AnalyticsService(AnalyticsConfig(state_dir=tmp_path), bus)
+    await service.stop()
+    await service.start()
+    await service.stop()
+    await service.stop()

@@ -1,7 +1,6 @@
 import asyncio
 import time
 import urllib.request
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -14,59 +13,31 @@ from export.remote_write.series import encode_labels, prefixes_of
 from export.remote_write.service import RemoteWriteService
 from telemetry import topics
 from telemetry.bus.base import Message
-from telemetry.bus.config import EmbeddedConfig
 from telemetry.bus.deadletter import REASON
-from telemetry.bus.embedded import EmbeddedBus
 from telemetry.codec import encode_batch
 from telemetry.errors import ConfigError
-from telemetry.facts import decode_fact, encode_fact
+from telemetry.facts import encode_fact
 from telemetry.findings import FindingState
-from telemetry.ledger import StageReport
-from telemetry.samples import Down, SampleBatch
+from telemetry.samples import Down
 from tests.servers.prometheus import Prometheus
 from tests.servers.webhook import HANG, RESET, Answer, Request, WebhookServer
 from tests.unit.export.batch_factory import S, batch, table
 from tests.unit.export.prompb import flat
 from tests.unit.export.test_fact_series import finding, incident
+from tests.unit.traffic import first_report, publish_batches
+from tests.waiting import until
 
 
 @pytest.fixture
-async def bus(tmp_path):
-    opened = EmbeddedBus(EmbeddedConfig(path=tmp_path / "bus.sqlite"))
-    await opened.start()
-    yield opened
-    await opened.stop()
-
-
-@pytest.fixture
-async def run(bus, tmp_path):
-    """Starts remote write to a url; an earlier one is stopped."""
-    running: list[RemoteWriteService] = []
+def run(bus, tmp_path, replace):
+    """Starts remote write to a url in place of the one before."""
 
     async def start(url: str, **settings: object) -> RemoteWriteService:
-        for service in running:
-            await service.stop()
         settings = {"folder": tmp_path / "rw", "batch_wait_s": 0.05, "retry_first_s": 0.02} | settings
-        service = RemoteWriteService(RemoteWriteConfig(url=url, **settings), bus)
-        await service.start()
-        running.append(service)
+        service: RemoteWriteService = await replace(RemoteWriteService(RemoteWriteConfig(url=url, **settings), bus))
         return service
 
-    yield start
-    for service in running:
-        await service.stop()
-
-
-async def publish(bus: EmbeddedBus, *batches: SampleBatch) -> None:
-    messages = [Message(each.table.device.encode(), *encode_batch(each)) for each in batches]
-    await bus.publish(topics.SAMPLES, messages)
-
-
-async def until(condition: Callable[[], bool], deadline_s: float = 30) -> None:
-    deadline = time.monotonic() + deadline_s
-    while not condition():
-        assert time.monotonic() < deadline, "not in time"
-        await asyncio.sleep(0.02)
+    return start
 
 
 def push(server: Prometheus, body: bytes) -> None:
@@ -89,7 +60,7 @@ async def test_samples_arrive_at_a_real_prometheus_with_their_values_and_times(r
     service = await run(prometheus.write_url, external_labels={"cluster": "pod1"})
     start_s = now_s() - 60
     rounds = [batch((start_s + 10 * n) * S, seq=n, values=[n + 0.5, -1e300, float("inf")]) for n in range(5)]
-    await publish(bus, *rounds)
+    await publish_batches(bus, *rounds)
     await until(lambda: service.report().samples_out == 15)
     (series,) = prometheus.query_range('gpu_power_watts{gpu="GPU-0"}', start_s, start_s + 40, 10)
     assert series["metric"] == {"__name__": "gpu_power_watts", "cluster": "pod1", "device": "node1", "gpu": "GPU-0"}
@@ -105,8 +76,10 @@ async def test_a_target_that_is_down_and_a_series_that_is_gone_answer_nothing_at
     service = await run(prometheus.write_url)
     start_s = now_s() - 60
     other = table(3, target="node/node1:9100", first=10)
-    await publish(bus, batch(start_s * S), batch(start_s * S, of=other))
-    await publish(bus, batch((start_s + 10) * S, of=table(2)), batch((start_s + 10) * S, of=other, down=Down.REFUSED))
+    await publish_batches(bus, batch(start_s * S), batch(start_s * S, of=other))
+    await publish_batches(
+        bus, batch((start_s + 10) * S, of=table(2)), batch((start_s + 10) * S, of=other, down=Down.REFUSED)
+    )
     await until(lambda: service.report().samples_out == 8)
     await until(lambda: "node/node1:9100" in values(prometheus, "up == 0", start_s + 10))
     assert sorted(values(prometheus, "gpu_power_watts", start_s + 9)) == [f"GPU-{n}" for n in (0, 1, 10, 11, 12, 2)]
@@ -117,7 +90,7 @@ async def test_a_receiver_that_is_killed_in_mid_stream_loses_nothing(run, bus, p
     service = await run(prometheus.write_url, max_samples_per_send=7)
     start_s = now_s() - 200
     for n in range(100):
-        await publish(bus, batch((start_s + n) * S, seq=n))
+        await publish_batches(bus, batch((start_s + n) * S, seq=n))
         if n == 40:
             prometheus.kill()
         if n == 60:
@@ -133,7 +106,7 @@ async def test_a_restart_of_the_exporter_loses_and_repeats_nothing_visible(run, 
     start_s = now_s() - 200
     service = await run(prometheus.write_url)
     for n in range(60):
-        await publish(bus, batch((start_s + n) * S, seq=n))
+        await publish_batches(bus, batch((start_s + n) * S, seq=n))
         if n % 20 == 10:
             service = await run(prometheus.write_url)
     await until(lambda: values(prometheus, "count_over_time(gpu_power_watts[5m])", start_s + 60).get("GPU-0") == 60.0)
@@ -147,7 +120,7 @@ async def test_one_bad_series_costs_itself_at_a_real_prometheus(run, bus, promet
     later = Rows(prefixes_of([ahead]), np.array([0]), np.array([(start_s + 50) * 1000]), bits)
     push(prometheus, encode_request([later]))
     service = await run(prometheus.write_url)
-    await publish(bus, batch(start_s * S, of=table(500)))
+    await publish_batches(bus, batch(start_s * S, of=table(500)))
     await until(lambda: service.report().held == 0 and service.report().samples_in == 500)
     assert service.report().dropped["rejected"] == 1
     assert len(values(prometheus, "gpu_power_watts", start_s)) == 499
@@ -190,7 +163,7 @@ async def test_bad_series_anywhere_are_isolated_and_order_is_kept(run, bus, pick
     server = picky(0, 57, 58, 99)
     start_s = now_s() - 100
     service = await run(server.base_url)
-    await publish(bus, *(batch((start_s + n) * S, of=table(100), seq=n) for n in range(3)))
+    await publish_batches(bus, *(batch((start_s + n) * S, of=table(100), seq=n) for n in range(3)))
     await until(lambda: service.report().held == 0 and service.report().samples_in == 300)
     assert (service.report().samples_out, service.report().dropped["rejected"]) == (288, 12)
     times: dict[str, list[int]] = {}
@@ -203,7 +176,7 @@ async def test_bad_series_anywhere_are_isolated_and_order_is_kept(run, bus, pick
 async def test_a_collection_of_which_nothing_is_welcome_is_not_taken_apart_to_the_last_sample(run, bus, picky):
     server = picky(*range(1000))
     service = await run(server.base_url)
-    await publish(bus, batch(now_s() * S, of=table(1000)))
+    await publish_batches(bus, batch(now_s() * S, of=table(1000)))
     await until(lambda: service.report().dropped["rejected"] == 1000)
     assert len(server.requests) < 40
 
@@ -214,7 +187,7 @@ async def test_trouble_that_passes_is_outlived(run, bus, picky):
     taken = server.answer
     server.answer = lambda request: script.pop(0) if script else taken(request)
     service = await run(server.base_url, retry_most_s=0.1, timeout_s=0.5)
-    await publish(bus, batch(now_s() * S))
+    await publish_batches(bus, batch(now_s() * S))
     await until(lambda: service.healthy() is not None)
     await until(lambda: service.report().samples_out == 3)
     assert service.report().dropped["rejected"] == 0
@@ -225,7 +198,7 @@ async def test_a_slow_receiver_slows_the_reader_stop_is_quick_and_the_next_start
     run, bus, picky, webhook_server
 ):
     webhook_server.script.append(HANG)
-    await publish(bus, *(batch((now_s() - 500 + n) * S, seq=n) for n in range(400)))
+    await publish_batches(bus, *(batch((now_s() - 500 + n) * S, seq=n) for n in range(400)))
     service = await run(webhook_server.base_url, max_samples_per_send=3, batch_wait_s=5.0)
     await until(lambda: len(webhook_server.requests) == 1)
     assert service.report().samples_in <= 3 * 64, "one poll and no more waits in memory"
@@ -253,7 +226,7 @@ async def test_a_bad_record_is_dead_lettered_and_the_rest_goes_on(run, bus, pick
     service = await run(server.base_url)
     value, headers = encode_batch(batch())
     await bus.publish(topics.SAMPLES, [Message(b"node1", value[:-1] + b"x", headers)])
-    await publish(bus, batch(now_s() * S))
+    await publish_batches(bus, batch(now_s() * S))
     await until(lambda: service.report().samples_out == 3)
     letters = bus.consume([topics.DEADLETTER], {})
     (letter,) = await letters.poll(wait_s=5)
@@ -267,7 +240,7 @@ async def test_sign_in_and_headers(run, bus, picky, tmp_path):
     password.write_text("pässword\n")
     basic = BasicAuth(username="me", password_file=password)
     service = await run(server.base_url, basic_auth=basic, headers={"X-Scope-OrgID": "t1"})
-    await publish(bus, batch(now_s() * S))
+    await publish_batches(bus, batch(now_s() * S))
     await until(lambda: service.report().samples_out == 3)
     headers = server.requests[0].headers
     assert headers["authorization"] == "Basic bWU6cMOkc3N3b3Jk"
@@ -279,10 +252,7 @@ async def test_sign_in_and_headers(run, bus, picky, tmp_path):
 async def test_the_stage_reports_itself_on_the_ledger(run, bus, picky, monkeypatch):
     monkeypatch.setattr("export.remote_write.service.REPORT_S", 0.05)
     await run(picky().base_url)
-    reports = bus.consume([topics.LEDGER], {})
-    records = await reports.poll(wait_s=10)
-    await reports.stop()
-    assert decode_fact(records[0].value, StageReport).stage == "remote_write"
+    assert (await first_report(bus)).stage == "remote_write"
 
 
 async def test_one_process_at_a_time_and_stop_before_start(bus, tmp_path):

@@ -10,9 +10,6 @@ from fabricscope.api.config import ApiConfig
 from fabricscope.api.service import ApiService
 from telemetry import topics
 from telemetry.bus.base import Bus, Message
-from telemetry.bus.config import BusConfig, EmbeddedConfig
-from telemetry.bus.open import open_bus
-from telemetry.codec import encode_batch
 from telemetry.facts import encode_fact
 from telemetry.findings import Evidence, Finding, FindingKind, FindingState
 from telemetry.incidents import BlastRadius, Hypothesis, Incident, IncidentKind, IncidentState, Severity, TimelineEntry
@@ -20,20 +17,13 @@ from telemetry.objects import port
 from telemetry.samples import Collection, SampleBatch
 from telemetry.series import SeriesTable, series_key
 from telemetry.topology import Device, Role, TopologyFact
+from tests.unit.traffic import publish_batches
 
 NS = 1_000_000_000
 PAUSE = series_key(
     "fabric_port_pfc_pause_seconds_total", {"device": "leaf1", "port": "Ethernet4", "direction": "rx", "priority": "3"}
 )
 HOSTILE = '<img src=x onerror=alert(1)> "quoted" \\ <!channel>'
-
-
-@pytest.fixture
-async def bus(tmp_path) -> AsyncIterator[Bus]:
-    engine = open_bus(BusConfig(embedded=EmbeddedConfig(path=tmp_path / "bus.sqlite")))
-    await engine.start()
-    yield engine
-    await engine.stop()
 
 
 @pytest.fixture
@@ -93,22 +83,15 @@ def finding(identity: str, state: FindingState) -> Finding:
     )
 
 
-async def publish_incident(bus: Bus, one: Incident) -> None:
-    await bus.publish(topics.INCIDENTS, [Message(one.id.encode(), encode_fact(one))])
-
-
 async def publish_plant(bus: Bus) -> None:
     """A leaf in the topology, and 30 collections of one counter that grows by 0.6 s each second."""
     fact = TopologyFact(Device("leaf1", Role.LEAF), 1, "inventory")
     await bus.publish(topics.TOPOLOGY, [Message(fact.entity.key.encode(), encode_fact(fact))])
     table = SeriesTable("gnmi/leaf1", "leaf1", (PAUSE,))
     start = time.time_ns() - 30 * NS
-    messages = []
+    batches = []
     for seq in range(30):
         at = start + seq * NS
-        batch = SampleBatch(
-            table, Collection(1, seq, at, 0.01), np.array([at]), np.array([0], dtype=np.uint32), np.array([0.6 * seq])
-        )
-        value, headers = encode_batch(batch)
-        messages.append(Message(b"leaf1", value, headers))
-    await bus.publish(topics.SAMPLES, messages)
+        index, value = np.array([0], dtype=np.uint32), np.array([0.6 * seq])
+        batches.append(SampleBatch(table, Collection(1, seq, at, 0.01), np.array([at]), index, value))
+    await publish_batches(bus, *batches)

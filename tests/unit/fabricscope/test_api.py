@@ -16,8 +16,9 @@ from telemetry.facts import encode_fact
 from telemetry.findings import FindingState
 from telemetry.incidents import IncidentState
 from telemetry.ledger import StageReport
+from tests.unit.traffic import publish_incidents
 
-from .conftest import PAUSE, finding, incident, publish_incident, publish_plant
+from .conftest import PAUSE, finding, incident, publish_plant
 
 
 async def get(url: str, path: str, **arguments) -> tuple[int, Any]:
@@ -37,9 +38,9 @@ async def eventually(url: str, path: str, done) -> Any:
 
 
 async def test_incidents_come_worst_first(api, bus):
-    await publish_incident(bus, incident("cheap", gpu_seconds=1.0))
-    await publish_incident(bus, incident("dear", gpu_seconds=9e9))
-    await publish_incident(bus, incident("over", IncidentState.RESOLVED, gpu_seconds=9e12))
+    await publish_incidents(bus, incident("cheap", gpu_seconds=1.0))
+    await publish_incidents(bus, incident("dear", gpu_seconds=9e9))
+    await publish_incidents(bus, incident("over", IncidentState.RESOLVED, gpu_seconds=9e12))
     found = await eventually(api.url, "/api/v1/incidents", lambda body: len(body) == 3)
     assert [one["id"] for one in found] == ["dear", "cheap", "over"]
     _, firing = await get(api.url, "/api/v1/incidents?state=firing")
@@ -50,7 +51,7 @@ async def test_incidents_come_worst_first(api, bus):
 
 async def test_evidence_is_drawn_as_a_rate(api, bus):
     await publish_plant(bus)
-    await publish_incident(bus, incident())
+    await publish_incidents(bus, incident())
     await eventually(api.url, "/api/v1/incidents", len)
     await eventually(api.url, "/api/v1/targets", len)
     _, plots = await get(api.url, "/api/v1/incidents/i1/plots")
@@ -161,7 +162,7 @@ async def test_the_stream_sends_the_picture_and_again_when_it_changes(api, bus):
     async with aiohttp.ClientSession() as session, session.get(api.url + "/api/v1/stream") as answer:
         first = await next_picture(answer)
         assert first["incidents"] == []
-        await publish_incident(bus, incident())
+        await publish_incidents(bus, incident())
         async with asyncio.timeout(10):
             while not first["incidents"]:
                 first = await next_picture(answer)

@@ -6,8 +6,9 @@ from playwright.async_api import Browser, Page, expect
 from fabricscope.api.config import ApiConfig
 from fabricscope.api.service import ApiService
 from telemetry.incidents import IncidentState
+from tests.unit.traffic import publish_incidents
 
-from .conftest import HOSTILE, incident, publish_incident, publish_plant
+from .conftest import HOSTILE, incident, publish_plant
 
 MINIMUM_CONTRAST = 4.5  # WCAG 2.2 AA
 
@@ -44,7 +45,7 @@ async def open_page(browser: Browser, url: str, width: int = 1920, height: int =
 
 async def test_shows_the_incident_with_its_evidence(api, bus, browser):
     await publish_plant(bus)
-    await publish_incident(bus, incident())
+    await publish_incidents(bus, incident())
     page, problems = await open_page(browser, api.url)
     await expect(page.locator("#detail-title")).to_have_text(
         "[CRIT] pod1: PFC storm from leaf1/Ethernet4 — 64 GPUs, 1 job stalled"
@@ -57,7 +58,7 @@ async def test_shows_the_incident_with_its_evidence(api, bus, browser):
 
 
 async def test_a_hostile_label_is_text(api, bus, browser):
-    await publish_incident(bus, incident())
+    await publish_incidents(bus, incident())
     page, problems = await open_page(browser, api.url)
     await expect(page.locator("#evidence")).to_contain_text(HOSTILE)
     assert await page.locator("#evidence img").count() == 0
@@ -75,7 +76,7 @@ async def test_says_when_all_is_quiet(api, browser):
 async def test_fits_the_wall_and_is_readable(api, bus, browser, width, height):
     await publish_plant(bus)
     for number in range(12):
-        await publish_incident(bus, incident(f"i{number}", IncidentState.FIRING if number else IncidentState.RESOLVED))
+        await publish_incidents(bus, incident(f"i{number}", IncidentState.FIRING if number else IncidentState.RESOLVED))
     page, _ = await open_page(browser, api.url, width, height)
     await expect(page.locator("#incidents li")).to_have_count(10)
     overflow = await page.evaluate("document.documentElement.scrollHeight - innerHeight")
@@ -88,8 +89,8 @@ async def test_fits_the_wall_and_is_readable(api, bus, browser, width, height):
 
 
 async def test_the_keyboard_chooses_an_incident(api, bus, browser):
-    await publish_incident(bus, incident("first", gpu_seconds=100.0))
-    await publish_incident(bus, incident("second", gpu_seconds=1.0))
+    await publish_incidents(bus, incident("first", gpu_seconds=100.0))
+    await publish_incidents(bus, incident("second", gpu_seconds=1.0))
     page, _ = await open_page(browser, api.url)
     await expect(page.locator("#incidents li")).to_have_count(2)
     await page.keyboard.press("Tab")
@@ -107,7 +108,7 @@ async def test_reconnects_after_a_restart(api, bus, browser):
     again = ApiService(ApiConfig(port=port), bus)
     await again.start()
     try:
-        await publish_incident(bus, incident())
+        await publish_incidents(bus, incident())
         await expect(page.locator("#verdict")).to_have_text("1 firing, 0 pending", timeout=20_000)
     finally:
         await again.stop()

@@ -9,7 +9,9 @@ from hypothesis import HealthCheck, given, settings
 from schemathesis import BaseSchema, Case, GenerationMode
 from schemathesis.core.result import Ok
 
-from .conftest import incident, publish_incident, publish_plant
+from tests.unit.traffic import publish_incidents
+
+from .conftest import incident, publish_plant
 from .test_api import eventually
 
 ENDLESS = "/api/v1/stream"
@@ -29,7 +31,7 @@ LIMITS = settings(
 )
 async def test_every_answer_is_as_described(api, bus, mode, names, paths):
     await publish_plant(bus)
-    await publish_incident(bus, incident())
+    await publish_incidents(bus, incident())
     await eventually(api.url, "/api/v1/incidents", len)
     await eventually(api.url, "/api/v1/targets", len)
     schema = await asyncio.to_thread(schemathesis.openapi.from_url, f"{api.url}/openapi.json")

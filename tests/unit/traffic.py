@@ -1,0 +1,28 @@
+"""What tests of the stages put on a bus and take from it."""
+
+from telemetry import topics
+from telemetry.bus.base import Bus, Message
+from telemetry.codec import encode_batch
+from telemetry.facts import decode_fact, encode_fact
+from telemetry.incidents import Incident
+from telemetry.ledger import StageReport
+from telemetry.samples import SampleBatch
+
+
+async def publish_batches(bus: Bus, *batches: SampleBatch) -> None:
+    messages = [Message(each.table.device.encode(), *encode_batch(each)) for each in batches]
+    await bus.publish(topics.SAMPLES, messages)
+
+
+async def publish_incidents(bus: Bus, *versions: Incident) -> None:
+    await bus.publish(topics.INCIDENTS, [Message(each.id.encode(), encode_fact(each)) for each in versions])
+
+
+async def first_report(bus: Bus) -> StageReport:
+    """Waits for it."""
+    reader = bus.consume([topics.LEDGER], {})
+    try:
+        records = await reader.poll(wait_s=10)
+    finally:
+        await reader.stop()
+    return decode_fact(records[0].value or b"", StageReport)
