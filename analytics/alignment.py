@@ -1,13 +1,15 @@
 """Batches of several partitions back into one order of time, while a reader catches up.
 
 A reader that is behind may get an hour of one partition before the first record of the next. Handed on like that, all
-of the second would be late. So a batch waits until every partition has come as far, or the reader is at the end.
+of the second would be late. So a batch waits until every partition that has more to read has come as far.
 """
 
 import heapq
 from collections import deque
+from collections.abc import Collection
 from dataclasses import dataclass
 
+from telemetry.bus.base import Place
 from telemetry.samples import SampleBatch
 
 
@@ -15,7 +17,7 @@ from telemetry.samples import SampleBatch
 class Placed:
     """What one record holds, and the offset that follows it. batch None: nothing that could be read."""
 
-    partition: tuple[str, int]
+    partition: Place
     next_offset: int
     batch: SampleBatch | None
 
@@ -23,29 +25,29 @@ class Placed:
 class Alignment:
     """samples_max: samples held at most; beyond that the oldest batches go on without waiting."""
 
-    def __init__(self, partitions: list[tuple[str, int]], samples_max: int = 4_000_000) -> None:
-        self._held: dict[tuple[str, int], deque[tuple[int, Placed]]] = {partition: deque() for partition in partitions}
-        self._newest: dict[tuple[str, int], int] = dict.fromkeys(partitions, 0)
+    def __init__(self, samples_max: int = 4_000_000) -> None:
+        self._held: dict[Place, deque[tuple[int, Placed]]] = {}
+        self._newest: dict[Place, int] = {}
         self._samples_max, self.samples = samples_max, 0
 
     def put(self, placed: Placed) -> None:
         queue = self._held.setdefault(placed.partition, deque())
-        known = self._newest.setdefault(placed.partition, 0)
+        known = self._newest.get(placed.partition, 0)
         at_ns = known if placed.batch is None else placed.batch.collection.collected_ns
         self._newest[placed.partition] = max(known, at_ns)
         self.samples += len(placed.batch) if placed.batch is not None else 0
         queue.append((at_ns, placed))
 
-    def take(self, *, at_end: bool) -> list[Placed]:
+    def take(self, behind: Collection[Place]) -> list[Placed]:
         """What may go on now, oldest first; records of one partition keep their order.
 
-        at_end: nothing more is waiting on the bus.
+        behind: partitions of which more waits on the bus.
         """
-        limit_ns = min(self._newest.values(), default=0)
+        limit_ns = min((self._newest.get(place, 0) for place in behind), default=None)
         heads = [(queue[0][0], partition) for partition, queue in self._held.items() if queue]
         heapq.heapify(heads)
         taken = []
-        while heads and (at_end or heads[0][0] <= limit_ns or self.samples > self._samples_max):
+        while heads and (limit_ns is None or heads[0][0] <= limit_ns or self.samples > self._samples_max):
             _, partition = heapq.heappop(heads)
             _, placed = self._held[partition].popleft()
             self.samples -= len(placed.batch) if placed.batch is not None else 0

@@ -56,7 +56,7 @@ class AnalyticsService:
             self._ledger,
             self._deadletters,
         ) = topics_of(namespace)
-        self.worker = Worker(config, self._samples, self._topology)
+        self.worker = Worker(config, self._topology)
         self._thread: ThreadPoolExecutor | None = None
         self._task: asyncio.Task[None] | None = None
         self._consumptions: list[Consumption] = []
@@ -129,8 +129,8 @@ class AnalyticsService:
 
     async def _take_samples(self, samples: Consumption) -> None:
         records = await self._poll(samples, wait_s=0.2)
-        at_end = len(records) < self._config.records_max and await samples.at_end()
-        await self._tell(await self._off_loop(self.worker.take_samples, records, at_end))
+        behind = await samples.behind()
+        await self._tell(await self._off_loop(self.worker.take_samples, records, behind))
 
     async def _poll(self, consumption: Consumption, wait_s: float) -> list[Record]:
         try:

@@ -1,6 +1,6 @@
 """The blocking half of the service: decode, align, step, snapshot. One thread calls it, one call at a time."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -11,7 +11,7 @@ from analytics.correlate.config import CorrelateConfig
 from analytics.correlate.correlator import Correlator
 from analytics.engine import Engine, Output
 from telemetry import topics
-from telemetry.bus.base import Offsets, Record
+from telemetry.bus.base import Offsets, Place, Record
 from telemetry.changes import Change
 from telemetry.codec import BatchDecoder
 from telemetry.errors import BadInput
@@ -39,13 +39,12 @@ def build_engine(config: EngineConfig) -> Engine:
 class Worker:
     """State of one analytics process: the engine, and how far it has read the bus."""
 
-    def __init__(self, config: AnalyticsConfig, samples: Topic, topology: Topic) -> None:
-        self._config, self._samples, self._topology = config, samples, topology
+    def __init__(self, config: AnalyticsConfig, topology: Topic) -> None:
+        self._config, self._topology = config, topology
         self.engine = build_engine(config.engine)
         self.mark = snapshot.Mark({}, 0)
         self._decoder = BatchDecoder()
-        partitions = [(samples.name, number) for number in range(samples.partitions)]
-        self._alignment = Alignment(partitions, config.aligned_samples_max)
+        self._alignment = Alignment(config.aligned_samples_max)
         self.gaps = 0
         self.records_corrupt = 0
 
@@ -91,7 +90,8 @@ class Worker:
         self.records_corrupt += len(stepped.corrupt)
         return stepped
 
-    def take_samples(self, records: Sequence[Record], at_end: bool) -> Stepped:
+    def take_samples(self, records: Sequence[Record], behind: Collection[Place]) -> Stepped:
+        """behind: partitions of which more waits on the bus."""
         stepped = Stepped()
         for record in records:
             place = (record.topic, record.partition)
@@ -101,7 +101,7 @@ class Worker:
             except BadInput as error:
                 stepped.corrupt.append((record, error))
             self._alignment.put(Placed(place, record.offset + 1, batch))
-        for placed in self._alignment.take(at_end=at_end):
+        for placed in self._alignment.take(behind):
             if placed.batch is not None:
                 self.engine.observe(placed.batch)
             self.mark.offsets[placed.partition] = placed.next_offset

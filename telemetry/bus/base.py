@@ -35,7 +35,10 @@ class Record:
     headers: dict[str, bytes]
 
 
-Offsets = dict[tuple[str, int], int]
+Place = tuple[str, int]
+"""Topic name and partition."""
+
+Offsets = dict[Place, int]
 """The next offset to read, by topic name and partition. A partition that is missing is read from its beginning."""
 
 
@@ -54,6 +57,14 @@ class Consumption(Protocol):
 
     async def at_end(self) -> bool:
         """Whether everything that was on the topics at this call has been polled."""
+        ...
+
+    async def behind(self) -> set[Place]:
+        """The partitions of which more is known to wait than has been polled, and those not heard of yet.
+
+        Cheaper than ``at_end``, and of use while records keep coming: what came since the bus was last read is not
+        counted.
+        """
         ...
 
     async def stop(self) -> None:

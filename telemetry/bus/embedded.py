@@ -6,7 +6,7 @@ from collections import Counter, deque
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-from telemetry.bus.base import Consumption, Message, Offsets, Record
+from telemetry.bus.base import Consumption, Message, Offsets, Place, Record
 from telemetry.bus.config import EmbeddedConfig
 from telemetry.bus.embedded_threads import Pending, ReaderThread, WriterThread
 from telemetry.bus.limits import bytes_of
@@ -102,7 +102,7 @@ class EmbeddedBus:
         raise Unavailable(f"no offsets after {self._config.publish_deadline_s:g} s: {why}")
 
     def consume(self, topics: Sequence[Topic], start: Offsets) -> Consumption:
-        return _EmbeddedConsumption(self, [topic.name for topic in topics], start)
+        return _EmbeddedConsumption(self, topics, start)
 
     def _settle_soon(self, group: Sequence[Pending], error: Exception | None) -> None:
         self._from_thread(self._settle, group, error)
@@ -171,8 +171,9 @@ class EmbeddedBus:
 
 
 class _EmbeddedConsumption:
-    def __init__(self, bus: EmbeddedBus, topics: list[str], start: Offsets) -> None:
-        self._bus, self._topics = bus, topics
+    def __init__(self, bus: EmbeddedBus, topics: Sequence[Topic], start: Offsets) -> None:
+        self._bus, self._topics = bus, [topic.name for topic in topics]
+        self._places = {(topic.name, partition) for topic in topics for partition in range(topic.partitions)}
         self._positions = dict(start)
         self._buffer: deque[Record] = deque()
         self._reading: asyncio.Future[Passage] | None = None
@@ -222,12 +223,16 @@ class _EmbeddedConsumption:
         return taken
 
     async def at_end(self) -> bool:
+        return not await self.behind()
+
+    async def behind(self) -> set[Place]:
         reading = self._bus.read(LogReader.ends)
         await asyncio.wait({reading}, timeout=1)
-        if self._buffer or not reading.done() or reading.exception() is not None:
-            return False
+        if not reading.done() or reading.exception() is not None:
+            return self._places
         ends = reading.result()
-        return all(self._positions.get(place, 0) >= end for place, end in ends.items() if place[0] in self._topics)
+        unread = {place for place in self._places if self._positions.get(place, 0) < ends.get(place, 0)}
+        return unread | {(record.topic, record.partition) for record in self._buffer}
 
     async def stop(self) -> None:
         self._stopped = True

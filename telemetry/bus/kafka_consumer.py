@@ -13,7 +13,7 @@ import structlog
 from aiokafka import AIOKafkaConsumer, TopicPartition
 from aiokafka.errors import OffsetOutOfRangeError
 
-from telemetry.bus.base import Gap, Offsets, Record
+from telemetry.bus.base import Gap, Offsets, Place, Record
 from telemetry.bus.config import KafkaConfig
 from telemetry.bus.kafka_client import Closing, connection_settings, discard_consumer, waits, within
 from telemetry.bus.kafka_topics import RECORD_BYTES_MAX, ensure_topics, wrong_partitions
@@ -98,6 +98,16 @@ class KafkaConsumption:
             return not await self._behind(client, ends)
         except Exception:  # not known is not at the end
             return False
+
+    async def behind(self) -> set[Place]:
+        client = await self._connection(1)
+        try:
+            # What the broker said with the newest records of each partition, or with their absence.
+            ends = {place: client.highwater(place) for place in self._places} if client else {}
+            places = [place for place, end in ends.items() if end is None or await self._behind(client, {place: end})]
+        except Exception:  # the client has just been dropped: nothing is known
+            places = self._places
+        return {(place.topic, place.partition) for place in (places if client else self._places)}
 
     async def stop(self) -> None:
         self.stopped = True

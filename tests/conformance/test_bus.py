@@ -162,6 +162,20 @@ async def test_at_end_only_when_everything_has_been_polled(bus: Bus) -> None:
     assert await reader.at_end()
 
 
+async def test_what_waits_is_known_by_partition(bus: Bus) -> None:
+    topic = fresh_topic(partitions=2)
+    full, empty = (topic.name, partition_of(b"key", 2)), (topic.name, 1 - partition_of(b"key", 2))
+    await bus.publish(topic, [Message(b"key", b"%d" % n) for n in range(20)])
+    reader = bus.consume([topic], {})
+    assert full in await reader.behind()
+    await read(reader, 5, records_max=5)
+    assert full in await reader.behind()
+    await read(reader, 15)
+    async with asyncio.timeout(30):
+        while {full, empty} & await reader.behind():
+            await reader.poll(wait_s=0.1)
+
+
 async def test_duplicates_are_told_by_epoch_and_sequence(bus: Bus) -> None:
     topic = fresh_topic()
     messages = [sample_message(seq) for seq in range(5)]

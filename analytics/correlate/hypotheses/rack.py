@@ -1,4 +1,8 @@
-"""Power of a rack: most of its devices die at once."""
+"""Power of a rack: most of its devices die at once.
+
+Silence alone is no death: a starved collector hears nobody either. A device that lives sees the link to a dead one go
+down, so a silent device counts only where no living neighbour could tell, or one does tell.
+"""
 
 from collections.abc import Iterable
 
@@ -14,10 +18,16 @@ DEVICES_MIN = 3  # fewer devices in a rack tell nothing about the rack
 
 
 def propose(view: View) -> Iterable[Cause]:
-    gone: dict[str, tuple[frozenset[str], int]] = {}
-    for finding in view.of(FindingKind.TARGET_SILENT):
-        if finding.object.device and finding.confidence >= SURE:
-            gone[finding.object.device] = (frozenset({finding.id}), finding.onset_ns)
+    silent = {
+        finding.object.device: finding
+        for finding in view.of(FindingKind.TARGET_SILENT)
+        if finding.object.device and finding.confidence >= SURE
+    }
+    gone = {
+        name: (frozenset({finding.id}), finding.onset_ns)
+        for name, finding in silent.items()
+        if view.graph.neighbours(name) <= silent.keys()
+    }
     for death in deaths(view):
         if not death.alive:
             gone[death.device] = (death.findings, death.onset_ns)
