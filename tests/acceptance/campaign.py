@@ -12,8 +12,8 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from tests.acceptance.lab import NS, Engine, Lab, engines_named, lab_folder, pages_of
-from tests.servers.webhook import WebhookServer
+from tests.acceptance.lab import NS, Engine, Lab, engines_named, lab_folder
+from tests.acceptance.pagers import Pagers
 
 FAULTS = ("slow-receiver", "incast", "link-down", "spine-down", "straggler-gpu", "slow-storage-target")
 WARM_UP_S = 300.0  # two checkpoints of normal life before the first fault
@@ -26,7 +26,10 @@ OFFSETS = {"embedded": 1, "kafka": 5}  # of the plants' addresses: both engines 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What became of one fault, or of health (``fault`` is ``none``). delay_s: onset until Alertmanager showed it."""
+    """What became of one fault, or of health (``fault`` is ``none``).
+
+    delay_s: onset until Alertmanager showed it. pages, updates: as receivers count them, see ``Pagers``.
+    """
 
     engine: str
     fault: str
@@ -35,30 +38,30 @@ class Verdict:
     delay_s: float
     incidents: int
     pages: int
+    updates: int
     passed: bool
 
 
 def run(engine: Engine, console: Console) -> list[Verdict]:
     """All faults one after the other in one life of the program, then health in another."""
     verdicts = []
-    webhook = WebhookServer()
-    webhook.start()
+    offset = OFFSETS[engine]
     with lab_folder(f"accept-{engine}") as folder:
-        with Lab(folder / "faults", engine, address_offset=OFFSETS[engine], webhook_url=webhook.url) as lab:
+        with Pagers() as pagers, Lab(folder / "faults", engine, address_offset=offset, pagers=pagers) as lab:
             _let_pass(lab, WARM_UP_S)
             for fault in FAULTS:
-                verdicts.append(_judge_fault(lab, webhook, fault))
+                verdicts.append(_judge_fault(lab, pagers, fault))
                 console.print(_line(verdicts[-1]))
-        with Lab(
-            folder / "healthy", engine, seed=2, address_offset=OFFSETS[engine] + 1, webhook_url=webhook.url
-        ) as lab:
-            verdicts.append(_judge_health(lab, webhook))
+        with (
+            Pagers() as pagers,
+            Lab(folder / "healthy", engine, seed=2, address_offset=offset + 1, pagers=pagers) as lab,
+        ):
+            verdicts.append(_judge_health(lab, pagers))
             console.print(_line(verdicts[-1]))
-    webhook.stop()
     return verdicts
 
 
-def _judge_fault(lab: Lab, webhook: WebhookServer, fault: str) -> Verdict:
+def _judge_fault(lab: Lab, pagers: Pagers, fault: str) -> Verdict:
     before = set(_fired(lab))
     truth = lab.inject(fault, FAULT_S)
     onset_ns, root = int(truth["start_ns"]), str(truth["root"])
@@ -70,16 +73,16 @@ def _judge_fault(lab: Lab, webhook: WebhookServer, fault: str) -> Verdict:
             shown_ns, labels = lab.now_ns(), fresh[0]["labels"]
     _let_pass(lab, (deadline_ns - lab.now_ns()) / NS + RECOVERY_S)
     after = set(_fired(lab)) - before
-    pages = sum(count for identity, count in pages_of(webhook).items() if identity in after)
+    told = [one for identity, one in pagers.told().items() if identity in after]
+    pages, updates = sum(one.pages for one in told), sum(one.updates for one in told)
     named = str(labels.get("object", "nothing"))
     delay_s = (shown_ns - onset_ns) / NS if shown_ns else float("inf")
     passed = len(after) == 1 and pages == 1 and named == root and delay_s <= INTERVALS_MAX * lab.interval_s
-    return Verdict(lab.engine, fault, root, named, delay_s, len(after), pages, passed)
+    return Verdict(lab.engine, fault, root, named, delay_s, len(after), pages, updates, passed)
 
 
-def _judge_health(lab: Lab, webhook: WebhookServer) -> Verdict:
+def _judge_health(lab: Lab, pagers: Pagers) -> Verdict:
     """Nothing may fire although much happens: jobs begin, write checkpoints and end, and every target is heard."""
-    paged = set(pages_of(webhook))
     began_ns, judged = lab.now_ns(), lab.ledger("analytics").get("samples_out", 0)
     _let_pass(lab, HEALTHY_S)
     judged = lab.ledger("analytics")["samples_out"] - judged
@@ -89,8 +92,8 @@ def _judge_health(lab: Lab, webhook: WebhookServer) -> Verdict:
     found = _fired(lab)
     roots = ", ".join(sorted(f"{one['root']['kind']}:{one['root']['name']}" for one in found.values()))
     named = roots or ("nothing" if alive else f"nothing happened: {judged:,} samples judged, {sorted(happened)}")
-    pages = len(set(pages_of(webhook)) - paged)
-    return Verdict(lab.engine, "none", "nothing", named, 0.0, len(found), pages, alive and not found and not pages)
+    pages = len(pagers.told())
+    return Verdict(lab.engine, "none", "nothing", named, 0.0, len(found), pages, 0, alive and not found and not pages)
 
 
 def _fired(lab: Lab) -> dict[str, dict[str, Any]]:
@@ -111,7 +114,7 @@ def _line(verdict: Verdict) -> str:
 def table(verdicts: list[Verdict]) -> Table:
     """The table of the whole campaign."""
     drawn = Table(title="Fault, root named, delay, incidents, pages (simulated time)")
-    for heading in ("bus", "fault", "expected root", "root named", "delay", "incidents", "pages", ""):
+    for heading in ("bus", "fault", "expected root", "root named", "delay", "incidents", "pages", "updates", ""):
         drawn.add_column(heading, overflow="fold")
     for one in verdicts:
         delay = f"{one.delay_s:.0f} s" if one.fault != "none" else "30 min"
@@ -124,6 +127,7 @@ def table(verdicts: list[Verdict]) -> Table:
             delay,
             str(one.incidents),
             str(one.pages),
+            str(one.updates),
             word,
         )
         drawn.add_row(*cells, style=None if one.passed else "red")

@@ -22,8 +22,8 @@ from recordings.format import read_manifest
 from telemetry import topics
 from telemetry.bus.open import open_bus
 from telemetry.codec import BatchDecoder
-from tests.acceptance.lab import Engine, Lab, engines_named, lab_folder, pages_of
-from tests.servers.webhook import WebhookServer
+from tests.acceptance.lab import Engine, Lab, engines_named, lab_folder
+from tests.acceptance.pagers import Pagers
 
 KILLS = 20
 VICTIMS = ("ingest", "analytics", "alerts", "export", "recorder", "api")
@@ -88,12 +88,8 @@ def run(engine: Engine, console: Console, seed: int = 1) -> Books:
     """One life with all kills, then the audit."""
     dice = random.Random(seed)
     kills: Counter[str] = Counter()
-    webhook = WebhookServer()
-    webhook.start()
-    with lab_folder(f"crash-{engine}") as folder:
-        lab = Lab(
-            folder, engine, speed=SPEED, interval_s=4.0, address_offset=3, webhook_url=webhook.url, everything=True
-        )
+    with lab_folder(f"crash-{engine}") as folder, Pagers() as pagers:
+        lab = Lab(folder, engine, speed=SPEED, interval_s=4.0, address_offset=3, pagers=pagers, everything=True)
         with lab:
             lab.inject("slow-receiver", 3600.0)
             published: dict[int, int] = {}
@@ -105,7 +101,7 @@ def run(engine: Engine, console: Console, seed: int = 1) -> Books:
                 kills[victim] += 1
                 console.print(f"{engine}: kill {number + 1} of {KILLS}: {victim}")
             _wait(lab, PAUSE_S[1], published)
-            lab.wait_for(lambda: bool(webhook.taken), "the page", SETTLE_S)
+            lab.wait_for(lambda: bool(pagers.told()), "the page", SETTLE_S)
             lab.stages["ingest"].stop()
             bus = asyncio.run(_read_bus(lab.settings_file))
             lab.wait_for(lambda: _taken(lab)[0] >= bus.samples, "analytics to take everything", SETTLE_S)
@@ -114,8 +110,7 @@ def run(engine: Engine, console: Console, seed: int = 1) -> Books:
             recorded = sum(part.samples for part in read_manifest(folder / "recording").slices)
             firing = {one["id"] for one in lab.incidents() if one["fired_ns"] and one["severity"] != "info"}
             shown = [alert["labels"]["incident_id"] for alert in lab.alertmanager.alerts()]
-            pages = pages_of(webhook)
-    webhook.stop()
+            pages = [one.pages for one in pagers.told().values()]
     return Books(
         engine,
         dict(kills),
@@ -125,7 +120,7 @@ def run(engine: Engine, console: Console, seed: int = 1) -> Books:
         recorded,
         balance,
         len(firing),
-        max(pages.values(), default=0),
+        max(pages, default=0),
         len(shown),
     )
 

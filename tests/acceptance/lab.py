@@ -8,18 +8,17 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Literal
 
 import yaml
 
+from tests.acceptance.pagers import Pagers
 from tests.servers.alertmanager import Alertmanager
 from tests.servers.kafka import KafkaServer
 from tests.servers.process import free_port
 from tests.servers.prometheus import Prometheus
-from tests.servers.webhook import WebhookServer
 
 NS = 1_000_000_000
 Engine = Literal["embedded", "kafka"]
@@ -74,8 +73,7 @@ class Lab:
     """Everything on loopback, everything in one folder.
 
     speed: simulated seconds per second. interval_s: collection interval, in simulated time.
-    webhook_url: where notifications go besides Alertmanager. everything: also a real Prometheus that gets our remote
-    write, and a recorder.
+    pagers: who is told besides. everything: also a real Prometheus that gets our remote write, and a recorder.
     """
 
     def __init__(
@@ -88,16 +86,16 @@ class Lab:
         hosts: int = 8,
         seed: int = 1,
         address_offset: int = 0,
-        webhook_url: str = "",
+        pagers: Pagers | None = None,
         everything: bool = False,
     ) -> None:
         self.folder, self.engine, self.speed, self.interval_s = folder, engine, speed, interval_s
         self.settings_file = folder / "fabricscope.yaml"
-        self.alertmanager = Alertmanager(folder / "alertmanager")
+        self.alertmanager = Alertmanager(folder / "alertmanager", pagers.behind_alertmanager.url if pagers else "")
         self.kafka = KafkaServer(folder / "kafka") if engine == "kafka" else None
         self.prometheus = Prometheus(folder / "prometheus") if everything else None
         self.api_port = free_port()
-        self._webhook_url = webhook_url
+        self._pagers = pagers
         self._control = f"http://127.4.{address_offset}.1:6821"
         self._plant_file = folder / "plant.yaml"
         plant = ["simulate", "--hosts", str(hosts), "--interval", f"{interval_s:g}s", "--speed", str(speed)]
@@ -201,8 +199,8 @@ class Lab:
         receivers: list[dict[str, Any]] = [
             {"name": "alertmanager", "type": "alertmanager", "url": self.alertmanager.url}
         ]
-        if self._webhook_url:
-            receivers.append({"name": "webhook", "type": "webhook", "url": self._webhook_url})
+        if self._pagers is not None:
+            receivers.append({"name": "webhook", "type": "webhook", "url": self._pagers.direct.url})
         settings["alerting"] = {"receivers": receivers}
         if self.prometheus is not None:
             settings["remote_write"] = [{"url": self.prometheus.write_url}]
@@ -220,23 +218,6 @@ def engines_named(arguments: list[str]) -> list[Engine]:
 def _json(url: str | urllib.request.Request) -> Any:
     with urllib.request.urlopen(url, timeout=10) as answer:
         return json.load(answer)
-
-
-def pages_of(webhook: WebhookServer) -> dict[str, int]:
-    """How often each incident was told as firing at one severity: twice is once too often.
-
-    A rise in severity is told as well, as an update. Repetitions with the same key are what receivers drop.
-    """
-    told: dict[str, tuple[str, str]] = {}
-    for request in webhook.taken:
-        body = json.loads(request.body)
-        if body["status"] == "firing":
-            labels = body["alerts"][0]["labels"]
-            told[request.headers["x-fabricscope-key"]] = labels["incident_id"], labels["severity"]
-    pages: dict[str, int] = {}
-    for (incident_id, _), times in Counter(told.values()).items():
-        pages[incident_id] = max(pages.get(incident_id, 0), times)
-    return pages
 
 
 @contextlib.contextmanager
