@@ -43,10 +43,12 @@ class Notification:
 
 
 def encode_notification(notification: Notification) -> bytes:
+    """JSON, as the outbox keeps it."""
     return orjson.dumps(notification)
 
 
 def decode_notification(value: bytes) -> Notification:
+    """The reverse; pydantic's ValidationError for what is no notification."""
     return _adapter().validate_json(value)
 
 

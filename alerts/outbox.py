@@ -87,6 +87,7 @@ class Outbox:
         return self._database.offsets()
 
     def tracked(self) -> dict[str, Tracked]:
+        """What was decided so far, by the incident's id."""
         rows = self._db.execute("SELECT id, tracked FROM incidents")
         return {incident: _tracked.validate_json(value) for incident, value in rows}
 

@@ -68,6 +68,7 @@ class AlertsService:
         self._read = self._applied = self._duplicates = self._bad = self._untracked = 0
 
     async def start(self) -> None:
+        """Opens the outbox and the receivers and works in the background from where the last run stopped."""
         self._started_ns = self._clock()
         self._off_loop = OneThread("alerts-outbox")
         await self._off_loop(self._outbox.open)

@@ -44,6 +44,7 @@ def _harmless(character: str) -> str:
 
 
 def title(incident: Incident) -> str:
+    """The incident's headline, safe to show and cut to the length that all receivers take."""
     return clean(incident.title, TITLE_CHARS_MAX)
 
 

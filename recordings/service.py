@@ -41,6 +41,7 @@ class RecorderService:
         self.unreadable = 0
 
     async def start(self) -> None:
+        """Goes on with a recording that is there. BadInput when its manifest cannot be read."""
         self._config.path.mkdir(parents=True, exist_ok=True)
         known = (self._config.path / "manifest.json").exists()
         manifest = await asyncio.to_thread(read_manifest, self._config.path) if known else self._new
@@ -56,6 +57,7 @@ class RecorderService:
         await first_failure([self._task])
 
     async def stop(self) -> None:
+        """Writes what was gathered; idempotent."""
         if self._task is None:
             return
         await cancel([self._task])

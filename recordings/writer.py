@@ -34,6 +34,7 @@ class RecordingWriter:
         return self._open.samples
 
     def add_batch(self, recorded: RecordedBatch) -> None:
+        """Gathers it in memory until ``close_slice``."""
         self._open.batches.append(recorded)
         self._open.samples += len(recorded.batch)
 

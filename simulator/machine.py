@@ -103,6 +103,7 @@ class Machine:
         (self.jobs.drained.add if drained else self.jobs.drained.discard)(host)
 
     def freeze(self, exporter: Exporter, name: str, frozen: bool) -> None:
+        """A frozen exporter goes on answering, with the values of the moment it froze."""
         self.readings.frozen[self.layout.endpoint_index[exporter, name]] = frozen
 
     def lose_gpu(self, gpu: int, xid: int) -> None:

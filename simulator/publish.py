@@ -59,6 +59,7 @@ class Publisher:
                 base[where.start : where.stop] = values[where.start : where.stop]
 
     def publish(self, now_ns: int) -> None:
+        """Writes what the machine has counted and is in into its readings, as of ``now_ns``."""
         readings = self._machine.readings
         readings.now_ns = now_ns
         for (group, name), values in self._counters().items():

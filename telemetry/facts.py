@@ -20,6 +20,7 @@ F = TypeVar("F", Change, Finding, Incident, StageReport, TopologyFact)
 
 
 def encode_fact(fact: Fact) -> bytes:
+    """Compact JSON, the same bytes for equal facts."""
     return orjson.dumps(fact)
 
 

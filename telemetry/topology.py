@@ -33,6 +33,7 @@ class Device:
 
     @property
     def key(self) -> str:
+        """Names the entity among all kinds of them, and its record on the bus."""
         return f"device/{self.name}"
 
 
@@ -157,6 +158,7 @@ class Topology:
     facts: Mapping[str, TopologyFact] = dataclass_field(default_factory=dict)
 
     def with_facts(self, facts: Iterable[TopologyFact]) -> "Topology":
+        """The newest fact of each entity wins; between equally old ones the later in order."""
         merged = dict(self.facts)
         for fact in facts:
             known = merged.get(fact.entity.key)

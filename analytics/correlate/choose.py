@@ -34,6 +34,7 @@ class Claim:
 
     @property
     def findings(self) -> set[str]:
+        """Ids of all that it takes."""
         return self.primary | self.symptoms
 
 

@@ -46,6 +46,7 @@ class Cluster:
         return self._reaches
 
     def blast(self, view: View, track: Track) -> BlastRadius:
+        """What an incident touches, remembered until the topology or the jobs change."""
         if track.cause.kind is IncidentKind.TELEMETRY_LOST:  # nothing is known to suffer
             return BlastRadius(nodes=(track.cause.root.name,) if self.graph.is_edge(track.cause.root.name) else ())
         further = track.cause.devices if track.cause.change else frozenset[str]()

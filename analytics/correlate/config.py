@@ -53,6 +53,7 @@ class CorrelateConfig(BaseModel):
 
     @property
     def onset_slack_ns(self) -> int:
+        """How far onsets may be off against each other."""
         return self.intervals_ns(self.onset_slack_intervals)
 
     @property
@@ -60,4 +61,5 @@ class CorrelateConfig(BaseModel):
         return int(self.change_window_s * NS_PER_S)
 
     def intervals_ns(self, intervals: float) -> int:
+        """That many collection intervals, in nanoseconds."""
         return int(intervals * self.interval_s * NS_PER_S)

@@ -102,6 +102,7 @@ class Graph:
         return {graph[node] for node in rx.descendants(graph, index[start])} | {ref}
 
     def role(self, name: str) -> Role | None:
+        """None for a device that the topology does not know."""
         known = self.devices.get(name)
         return known.role if known else None
 
@@ -110,6 +111,7 @@ class Graph:
         return self.role(name) in EDGE_ROLES
 
     def is_switch(self, name: str) -> bool:
+        """Whether the topology knows it as part of the fabric."""
         return name in self.devices and not self.is_edge(name)
 
     def faces_edge(self, port: ObjectRef) -> bool:
@@ -118,24 +120,30 @@ class Graph:
         return self.is_switch(port.device) and (peer is None or self.is_edge(peer.device))
 
     def links(self, name: str) -> list[ObjectRef]:
+        """Links of a device."""
         return self._links.get(name, [])
 
     def ends(self, link: ObjectRef) -> tuple[str, ...]:
+        """Names of the two devices of a link; none for a link that is not known."""
         return self._ends.get(link, ())
 
     def ports(self, link: ObjectRef) -> tuple[ObjectRef, ...]:
+        """The two ports of a link; none for a link that is not known."""
         return self._ports.get(link, ())
 
     def neighbours(self, name: str) -> set[str]:
+        """Names of the devices one link away."""
         return self._neighbours.get(name, set())
 
     def gpus_of(self, host: str) -> list[ObjectRef]:
         return self._gpus_of.get(host, [])
 
     def mounted_on(self, filesystem: str) -> set[str]:
+        """Names of the hosts that mount a file system."""
         return self._mounts.get(filesystem, set())
 
     def rack(self, name: str) -> list[str]:
+        """Names of the devices in a rack."""
         return self._racks.get(name, [])
 
     @property

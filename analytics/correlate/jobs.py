@@ -24,6 +24,7 @@ class Jobs:
         self._around: dict[str, frozenset[str]] = {}
 
     def on_device(self, name: str) -> list[str]:
+        """Ids of the jobs that run on a host."""
         return [job.job_id for job in self._on.get(name, ())]
 
     def of(self, ref: ObjectRef) -> list[str]:
@@ -53,6 +54,7 @@ class Jobs:
         return self._around[name]
 
     def nodes(self, job_id: str) -> tuple[str, ...]:
+        """Names of a job's hosts; none when it does not run."""
         known = self.running.get(job_id)
         return known.nodes if known else ()
 

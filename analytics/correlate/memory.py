@@ -74,6 +74,7 @@ def dump(memory: Memory) -> dict[str, Any]:
 
 
 def load(state: Mapping[str, Any]) -> Memory:
+    """What ``dump`` gave; BadInput (reason ``snapshot``) for another version or a wrong field."""
     if state.get("version") != VERSION:
         raise BadInput(f"correlation snapshot of version {state.get('version')!r}: expected {VERSION}", "snapshot")
     try:

@@ -88,6 +88,7 @@ def _confidence(track: Track, primary: Sequence[Finding]) -> float:
 
 
 def incident(view: View, track: Track, blast: BlastRadius, gaps: tuple[str, ...], now_ns: int) -> Incident:
+    """The incident as it is told at ``now_ns``. gaps: what was not seen, in words."""
     texts = words.words()[track.cause.kind]
     return Incident(
         id=track.id,

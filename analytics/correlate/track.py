@@ -62,6 +62,7 @@ class Track:
         return not self.fires, self.life.opened_ns, *self.key
 
     def note(self, at_ns: int, ref: ObjectRef, text: str) -> None:
+        """A line of the timeline."""
         self.notes.append(TimelineEntry(at_ns, ref, text))
 
 

@@ -64,12 +64,15 @@ class View:
         return [finding for kind in kinds for finding in self._kinds.get(kind, ())]
 
     def about(self, ref: ObjectRef) -> list[Finding]:
+        """Findings whose object is exactly this one, by onset."""
         return self._objects.get(ref, [])
 
     def on_device(self, name: str) -> list[Finding]:
+        """Findings about a device and its parts, by onset."""
         return self._devices.get(name, [])
 
     def onset(self, ids: Iterable[str]) -> int:
+        """The earliest onset of those that are still active, in nanoseconds; 0 when none is."""
         return min((self.by_id[found].onset_ns for found in ids if found in self.by_id), default=0)
 
     def root(self, kind: IncidentKind, ranked: Sequence[ObjectRef]) -> ObjectRef:
@@ -77,9 +80,11 @@ class View:
         return next((ref for ref in ranked if (kind, ref) in self._settled), ranked[0])
 
     def settled(self, kind: IncidentKind, refs: Iterable[ObjectRef]) -> bool:
+        """Whether an incident of this kind fires already with one of ``refs`` as its root."""
         return any((kind, ref) in self._settled for ref in refs)
 
     def changes_of(self, refs: Iterable[ObjectRef]) -> list[Change]:
+        """Changes of any of the objects, by their start."""
         found = {change.id: change for ref in refs for change in self._changes.get(ref, ())}
         return sorted(found.values(), key=lambda change: (change.starts_ns, change.id))
 
@@ -114,6 +119,7 @@ class View:
         return sorted({*known, *told})
 
     def server(self, target: ObjectRef) -> str:
+        """Name of the server of a storage target; empty when the topology does not know it."""
         known = self.graph.targets.get(target)
         return known.server if known else ""
 

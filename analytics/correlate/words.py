@@ -57,6 +57,7 @@ class Words:
 
 @cache
 def words() -> dict[IncidentKind, Words]:
+    """All of ``words.yaml``: an entry for each kind of incident."""
     text = files("analytics.correlate").joinpath("words.yaml").read_bytes()
     return TypeAdapter(dict[IncidentKind, Words]).validate_python(yaml.load(text, Loader=yaml.CSafeLoader))
 
@@ -70,6 +71,7 @@ def short(ref: ObjectRef) -> str:
 
 
 def fill(template: str, root: ObjectRef) -> str:
+    """Puts the names in place of ``{root}`` and ``{device}``."""
     return template.replace("{root}", short(root)).replace("{device}", root.device or root.name)
 
 
@@ -119,6 +121,7 @@ def _pod(view: View, root: ObjectRef) -> str:
 
 
 def clock(at_ns: int) -> str:
+    """``08:30:00``, UTC."""
     return datetime.fromtimestamp(at_ns // NS_PER_S, tz=UTC).strftime("%H:%M:%S")
 
 

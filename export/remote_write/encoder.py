@@ -37,6 +37,7 @@ class Rows:
         return self.series.size
 
     def part(self, begin: int, end: int) -> "Rows":
+        """Rows ``begin`` to ``end``, without copying."""
         return Rows(
             self.prefixes, self.series[begin:end], self.times_ms[begin:end], self.bits[begin:end], self.synthetic
         )

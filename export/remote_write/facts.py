@@ -50,6 +50,7 @@ class FactSeries:
         self.unsaved.clear()
 
     def observe_finding(self, finding: Finding) -> None:
+        """Its series is 1 until the finding is cleared."""
         key = f"finding/{finding.id}"
         if finding.state is FindingState.CLEARED:
             self._drop(key)
@@ -63,6 +64,7 @@ class FactSeries:
         self._want(key, {encode_labels(FINDING, labels, self._external): 1.0}, encode_fact(finding))
 
     def observe_incident(self, incident: Incident) -> None:
+        """Its series live until the incident is resolved; an end whose beginning was never shown makes none."""
         key = f"incident/{incident.id}"
         if incident.state is IncidentState.RESOLVED:
             if key not in self._wanted:

@@ -10,6 +10,7 @@ PROBES = 8
 
 
 def count(blocks: Sequence[Rows]) -> int:
+    """Samples in all of them."""
     return sum(len(rows) for rows in blocks)
 
 

@@ -33,6 +33,7 @@ class Prefixes:
 
 
 def prefixes_of(encoded: Sequence[bytes]) -> Prefixes:
+    """Encoded label sets in one block of bytes."""
     starts = np.zeros(len(encoded) + 1, dtype=np.int64)
     np.cumsum([len(each) for each in encoded], out=starts[1:])
     return Prefixes(np.frombuffer(b"".join(encoded), dtype=np.uint8), starts)

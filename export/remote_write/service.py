@@ -89,6 +89,7 @@ class RemoteWriteService:
         return self._problem or self._shipping.problem
 
     def report(self) -> StageReport:
+        """Samples read from the bus and what became of them; findings and incidents are not counted."""
         total = self._shipping.total
         dropped = {reason.value: number for reason, number in self._dropped.items()}
         dropped[DropReason.REJECTED] = total.rejected

@@ -42,6 +42,7 @@ class ApiConfig(BaseModel):
 
 
 def is_loopback(host: str) -> bool:
+    """Whether only this machine reaches it; any other name than localhost counts as reachable."""
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:

@@ -28,6 +28,7 @@ class History:
         self._decoder = BatchDecoder()
 
     def add(self, batch: SampleBatch, value: bytes, headers: dict[str, bytes]) -> None:
+        """Keeps a batch as it came on the bus (``value`` and ``headers``) until it is too old or too much is kept."""
         kept = self._devices.setdefault(batch.table.device, deque())
         kept.append(_Kept(batch.collection.collected_ns, value, headers))
         self._bytes += len(value)

@@ -20,6 +20,7 @@ router = APIRouter(prefix="/api/v1", tags=["incidents"], responses=may_answer(42
 
 
 def read_model(request: Request) -> ReadModel:
+    """The one of the application, for FastAPI to hand to an endpoint."""
     model = request.app.state.model
     assert isinstance(model, ReadModel)
     return model

@@ -57,6 +57,7 @@ class ReadModel:
         self._decoder = BatchDecoder()
 
     def apply(self, records: list[Record]) -> None:
+        """Takes records of ``TOPICS``; one that cannot be read is counted and passed over."""
         facts: list[TopologyFact] = []
         for record in records:
             try:

@@ -77,6 +77,7 @@ class JobRun:
         storage.request(fs.READ, members.hosts, FIRST_LOAD * mix.load_bytes)
 
     def step(self, now_ns: int, dt: float, gpus: Gpus) -> None:
+        """Advances the job by ``dt`` seconds of event time."""
         match self.phase:
             case Phase.TRAIN:
                 self._train(now_ns, dt, gpus)

@@ -74,4 +74,5 @@ class Rings:
         return bool(_release(self._fabric.flows, self.rows, self._released, ready, self._size, self._window))
 
     def close(self) -> None:
+        """Gives the flows back."""
         self._fabric.remove_flows(self.rows.ravel())

@@ -62,6 +62,7 @@ class Scheduler:
         return [slot.job for slot in self.slots if slot.job is not None]
 
     def step(self, now_ns: int, dt: float) -> None:
+        """Starts what is due, ends what is over and advances the rest by ``dt`` seconds."""
         for number, slot in enumerate(self.slots):
             if slot.job is None:
                 if now_ns >= slot.starts_ns:
@@ -72,6 +73,7 @@ class Scheduler:
                 slot.job.step(now_ns, dt, self.gpus)
 
     def jobs_on(self, host: int) -> list[Slot]:
+        """Busy slots that use a host, by its position in ``Layout.hosts``."""
         return [slot for slot in self.slots if slot.job is not None and host in slot.job.members.hosts]
 
     def end(self, slot: Slot, now_ns: int, why: str) -> None:

@@ -48,9 +48,11 @@ class Storage:
         self._fabric.flows.backlog[rows] += each / rows.shape[1]
 
     def cancel(self, hosts: list[int]) -> None:
+        """Forgets what these hosts still had to move."""
         self._fabric.flows.backlog[self.rows[:, hosts]] = 0.0
 
     def pending(self, kind: int, hosts: list[int]) -> bool:
+        """Whether any of these hosts still has data of the kind (read, write) to move or on its way."""
         rows = self.rows[kind, hosts]
         flows = self._fabric.flows
         return bool((flows.backlog[rows] > 1.0).any() or (flows.inside[rows] > 1.0).any())

@@ -29,6 +29,7 @@ class Links:
 
     @property
     def nic_up(self) -> Flags:
+        """Whether the link of each NIC is up, [N]."""
         up: Flags = self.port_up[self._port_of_nic]
         return up
 

@@ -20,6 +20,7 @@ NEGLIGIBLE = 1e-15  # less than one codeword in a month of a link
 
 
 def bit_error_ratio(q: float) -> float:
+    """Before FEC, of a receiver with quality factor ``q``."""
     return 0.5 * math.erfc(q / math.sqrt(2.0))
 
 

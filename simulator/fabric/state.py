@@ -77,9 +77,11 @@ class Fabric:
         self.background_sent = np.zeros(len(self.queues.rated))
 
     def egress(self, nic: int) -> int:
+        """Position of the queue in which a NIC's sent data wait."""
         return self.ports + nic
 
     def receive(self, nic: int) -> int:
+        """Position of the queue in which a NIC's received data wait."""
         return self.ports + self.nics + nic
 
     def add_flows(self, source: Ints, destination: Ints, spread: Ints, floor: float = par.MIN_RATE_BYTES_PER_S) -> Ints:

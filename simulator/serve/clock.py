@@ -29,4 +29,5 @@ class SimulatedClock:
         return self.start_ns + self.elapsed_ns()
 
     def elapsed_ns(self) -> int:
+        """Simulated time since the start."""
         return int((self._monotonic_ns() - self._origin_ns) * self.speed)

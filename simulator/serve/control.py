@@ -26,6 +26,7 @@ class FaultRequest(BaseModel):
 
     @property
     def from_now(self) -> bool:
+        """Whether ``at`` is relative to the moment of the request, not to the start."""
         return self.at.startswith("+")
 
     def scheduled(self) -> ScheduledFault:
@@ -38,11 +39,17 @@ class FaultRequest(BaseModel):
 class Controlled(Protocol):
     """What the control port asks and tells; times in its answers are event time."""
 
-    def truth(self) -> Mapping[str, Any]: ...
+    def truth(self) -> Mapping[str, Any]:
+        """What really went wrong so far, a line a fault."""
+        ...
 
-    def changes(self) -> Mapping[str, Any]: ...
+    def changes(self) -> Mapping[str, Any]:
+        """Planned changes so far."""
+        ...
 
-    def state(self) -> Mapping[str, Any]: ...
+    def state(self) -> Mapping[str, Any]:
+        """Which devices are reachable, which ports are down, which exporters are frozen."""
+        ...
 
     def clock(self) -> Mapping[str, Any]: ...
 

@@ -165,6 +165,7 @@ class SimulatorService:
         }
 
     async def inject(self, wanted: ScheduledFault, *, from_now: bool) -> Mapping[str, Any]:
+        """``at_s`` of the answer is in seconds since the plant's start. ConfigError when the target is not there."""
         assert self._driver is not None
         return {"fault": wanted.fault, "at_s": await self._driver.inject(wanted, from_now=from_now)}
 

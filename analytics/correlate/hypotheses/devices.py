@@ -61,6 +61,7 @@ def _death(view: View, name: str, down: dict[ObjectRef, list[Finding]], silent: 
 
 
 def propose(view: View) -> Iterable[Cause]:
+    """Devices that are down, as most of their links say, and devices that came back."""
     for death in deaths(view):
         speech = "it still answers" if death.alive else "it is silent" if death.silent else "it says nothing of it"
         yield Cause(

@@ -18,6 +18,7 @@ WORDS = {
 
 
 def propose(view: View) -> Iterable[Cause]:
+    """Broken GPUs, host by host, and GPUs that hold up their job."""
     yield from _faults(view)
     yield from _stragglers(view)
 

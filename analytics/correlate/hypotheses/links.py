@@ -11,6 +11,7 @@ from telemetry.objects import ObjectRef
 
 
 def propose(view: View) -> Iterable[Cause]:
+    """One cause a link, from what either end of it says."""
     links: defaultdict[ObjectRef, list[Finding]] = defaultdict(list)
     for finding in view.of(*sorted(LINK)):
         links[view.graph.link_of.get(finding.object, finding.object)].append(finding)

@@ -12,6 +12,7 @@ from telemetry.objects import ObjectRef
 
 
 def propose(view: View) -> Iterable[Cause]:
+    """Where the pauses begin: at a host, at a congested port of a switch, or nowhere in a loop."""
     at_switch: defaultdict[str, list[Origin]] = defaultdict(list)
     at_edge: defaultdict[ObjectRef, list[Origin]] = defaultdict(list)
     for origin in view.origins:

@@ -14,6 +14,7 @@ FACTOR = 2.0  # a record of what was done beats any inference
 
 
 def propose(view: View) -> Iterable[Cause]:
+    """Changes that were announced, each with what began under it at its objects."""
     for change in view.changes:
         if change.kind not in PLANNED:
             continue

@@ -18,6 +18,7 @@ DEVICES_MIN = 3  # fewer devices in a rack tell nothing about the rack
 
 
 def propose(view: View) -> Iterable[Cause]:
+    """Racks whose devices went together: each silent with all its neighbours, or dead as its links say."""
     silent = {
         finding.object.device: finding
         for finding in view.of(FindingKind.TARGET_SILENT)

@@ -12,6 +12,7 @@ DRAGGED_SHARE = 0.5  # a target with less than this share of the worst score onl
 
 
 def propose(view: View) -> Iterable[Cause]:
+    """The slowest targets of each file system, by server; what they only drag along is not blamed."""
     filesystems: defaultdict[str, list[Finding]] = defaultdict(list)
     for finding in view.of(FindingKind.STORAGE_SLOW):
         filesystems[finding.object.name.partition("/")[0]].append(finding)

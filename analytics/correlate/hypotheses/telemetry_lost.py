@@ -9,6 +9,7 @@ from telemetry.objects import ObjectRef, device
 
 
 def propose(view: View) -> Iterable[Cause]:
+    """Devices of which nothing is heard; when they are many at once, one cause for all."""
     found = view.of(*sorted(SILENCE))
     names = {finding.object.device for finding in found} - {""}
     if len(names) >= 3 and len(names) > view.config.silent_share * len(view.graph.devices):

@@ -37,6 +37,7 @@ class Credentials:
     password: str = ""
 
     def admits(self, metadata: Iterable[tuple[str, str | bytes]]) -> bool:
+        """Compares in constant time; everyone is let in where no user is configured."""
         if not self.username:
             return True
         sent = {name: value.encode() if isinstance(value, str) else value for name, value in metadata}

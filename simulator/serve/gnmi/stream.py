@@ -40,6 +40,7 @@ class StreamPlan:
         self._seen = 0
 
     def add(self, query: Query, subscription: gnmi_pb2.Subscription, mono_ns: int) -> None:
+        """mono_ns: when it came. TARGET_DEFINED samples counters and watches the rest."""
         on_change = subscription.mode == gnmi_pb2.ON_CHANGE
         if subscription.mode == gnmi_pb2.TARGET_DEFINED:
             on_change = not query.counts
@@ -60,6 +61,7 @@ class StreamPlan:
         return min(times, default=None)
 
     def initial(self, snapshot: Snapshot, now_ns: int) -> Iterator[bytes]:
+        """Everything once, as the first answer of a stream."""
         self._seen = snapshot.number
         for query in [one.query for one in self._sampled] + [one.query for one in self._watched]:
             yield from query.full(snapshot, now_ns)

@@ -143,6 +143,7 @@ class DcgmPage:
         self._pages: dict[bytes, FieldPage] = {}
 
     def render(self, readings: Readings, timestamp_ms: int | None = None) -> str:
+        """The text, without GPUs that have fallen off. timestamp_ms: written behind each value; None for none."""
         present = readings.gpus.present[self._range.start : self._range.stop]
         page = self._pages.get(present.tobytes())
         if page is None:

@@ -29,6 +29,7 @@ class FieldPage:
         self._template = PageTemplate(field.family for field in fields)
 
     def render(self, readings: Readings, timestamp_ms: int | None = None) -> str:
+        """The page's text. timestamp_ms: written behind each value; None for none."""
         values: list[float] = []
         for read in self._reads:
             values += np.ravel(read(readings)).tolist()
@@ -36,4 +37,5 @@ class FieldPage:
 
 
 def field(name: str, kind: str, text: str, spec: str, rows: Sequence[Mapping[str, str]], read: Read) -> Field:
+    """A family whose values ``read`` takes from the readings, one a row. spec: how a value is formatted."""
     return Field(Family(name, kind, text, spec, tuple(rows)), read)
