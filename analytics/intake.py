@@ -4,13 +4,16 @@ A batch belongs to the tick of its collection time (the collector's clock), so a
 nobody else. The watermark is the newest collection time; a tick waits ``holdback`` behind it for late batches.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
+import orjson
+from numpy.typing import NDArray
+
 from analytics.config import EngineConfig
-from telemetry.codec import BatchDecoder, encode_batch
+from analytics.held import pack_batches, unpack_batches
 from telemetry.samples import SampleBatch
 
 # Ticks whose collections are remembered by name. What is delivered again later than that counts as late.
@@ -54,6 +57,7 @@ class Intake:
         self.watermark_ns = 0
         self._held: dict[int, list[SampleBatch]] = {}
         self._names: dict[int, set[tuple[str, int, int]]] = {}
+        self._names_json: dict[int, orjson.Fragment] = {}
         self._next_tick: int | None = None  # the first one that is open; None before the first batch
         self._last_busy: int | None = None
 
@@ -105,24 +109,34 @@ class Intake:
     def _forget_names(self, tick: int) -> None:
         for old in [t for t in self._names if t <= tick - _REMEMBERED_TICKS]:
             del self._names[old]
+            self._names_json.pop(old, None)
 
-    def state(self) -> tuple[dict[str, Any], list[bytes]]:
-        """JSON part, and the held batches in the bus's encoding."""
-        names = {str(tick): sorted(names) for tick, names in sorted(self._names.items())}
+    def _names_of(self, tick: int) -> orjson.Fragment:
+        """As JSON. A tick that is closed takes no more names: it is written once, and not for every snapshot again."""
+        known = self._names_json.get(tick)
+        if known is None:
+            known = orjson.Fragment(orjson.dumps(sorted(self._names[tick])))
+            if tick < self._first_open():
+                self._names_json[tick] = known
+        return known
+
+    def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """JSON part and arrays."""
         counts = {**vars(self.counts), "dropped": dict(self.counts.dropped)}
         marks = {"watermark_ns": self.watermark_ns, "next_tick": self._next_tick, "last_busy": self._last_busy}
-        head = {**marks, "names": names, "counts": counts}
+        names = {str(tick): self._names_of(tick) for tick in sorted(self._names)}
         held = [batch for _, batches in sorted(self._held.items()) for batch in sorted(batches, key=_canonical)]
-        return head, [encode_batch(batch)[0] for batch in held]
+        held_head, arrays = pack_batches(held)
+        return {**marks, "names": names, "counts": counts, "held": held_head}, arrays
 
-    def restore(self, head: dict[str, Any], held: Iterable[bytes]) -> None:
+    def restore(self, head: dict[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
         self.watermark_ns = head["watermark_ns"]
         self._next_tick, self._last_busy = head["next_tick"], head["last_busy"]
         self._names = {int(tick): {(t, e, s) for t, e, s in names} for tick, names in head["names"].items()}
+        self._names_json = {}
         self.counts = Counts(**head["counts"])
-        self._held, decoder = {}, BatchDecoder()
-        for value in held:
-            batch = decoder.decode(value, {})
+        self._held = {}
+        for batch in unpack_batches(head["held"], arrays):
             self._held.setdefault(batch.collection.collected_ns // self._tick_ns, []).append(batch)
 
 

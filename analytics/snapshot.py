@@ -1,10 +1,11 @@
 """The whole state of an engine in one file: arrays and JSON, checksummed, versioned, replaced in one step.
 
-Layout: ``FSS1`` | crc32 of all that follows | zstd of a NumPy ``.npz`` without pickles. Its member ``head`` is JSON.
+Layout, little endian: ``FSS2`` | crc32 of all that follows | zstd of (length of the JSON | JSON | bytes of the arrays).
+The JSON has the head, and name, type and shape of each array in order. No pickles.
 The bus offsets stand in the same file as the state that they belong to: recovery is load, seek, go on.
 """
 
-import io
+import math
 import os
 import struct
 import zlib
@@ -12,9 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import cramjam
 import numpy as np
 import orjson
+import zstandard
 from numpy.typing import NDArray
 from pydantic import TypeAdapter
 
@@ -24,9 +25,10 @@ from telemetry.changes import Change
 from telemetry.errors import BadInput
 from telemetry.topology import Topology, TopologyFact
 
-STATE_VERSION = 2  # goes up with every change of what the state means
-_MAGIC = b"FSS1"
-_PREFIX = struct.Struct("<4sIQ")
+STATE_VERSION = 3  # goes up with every change of what the state means
+_MAGIC = b"FSS2"
+_PREFIX = struct.Struct("<4sI")
+_LENGTH = struct.Struct("<Q")
 _RAW_BYTES_MAX = 16 * 1024**3
 _facts = TypeAdapter(list[TopologyFact])
 _changes = TypeAdapter(list[Change])
@@ -43,7 +45,7 @@ class Mark:
 def pack(engine: Engine, mark: Mark) -> bytes:
     """The engine's state, and how far it has read."""
     registry_head, registry_arrays = engine.registry.state()
-    intake_head, held = engine.intake.state()
+    intake_head, intake_arrays = engine.intake.state()
     head = {
         "version": STATE_VERSION,
         "config": engine.config.model_dump(mode="json"),
@@ -62,14 +64,15 @@ def pack(engine: Engine, mark: Mark) -> bytes:
     arrays = {f"registry.{name}": array for name, array in registry_arrays.items()}
     arrays |= {f"series.{name}": array for name, array in engine.series.state().items()}
     arrays |= {f"targets.{name}": array for name, array in engine.targets.state().items()}
-    arrays["held"] = np.frombuffer(b"".join(held), np.uint8)
-    arrays["held_sizes"] = np.array([len(value) for value in held], np.int64)
-    arrays["head"] = np.frombuffer(orjson.dumps(head), np.uint8)
-    buffer = io.BytesIO()
-    np.savez(buffer, allow_pickle=False, **arrays)
-    body = bytes(cramjam.zstd.compress(buffer.getbuffer(), level=1))
-    size = struct.pack("<Q", buffer.tell())
-    return _MAGIC + struct.pack("<I", zlib.crc32(body, zlib.crc32(size))) + size + body
+    arrays |= {f"intake.{name}": array for name, array in intake_arrays.items()}
+    body = zstandard.ZstdCompressor(level=1).compress(_joined(head, arrays))
+    return _PREFIX.pack(_MAGIC, zlib.crc32(body)) + body
+
+
+def _joined(head: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> bytes:
+    members = [[name, array.dtype.str, array.shape] for name, array in arrays.items()]
+    text = orjson.dumps([head, members])
+    return b"".join((_LENGTH.pack(len(text)), text, *(np.ascontiguousarray(array).data for array in arrays.values())))
 
 
 def unpack(content: bytes, engine: Engine) -> Mark:
@@ -78,8 +81,7 @@ def unpack(content: bytes, engine: Engine) -> Mark:
     Raises BadInput (``checksum``, ``schema``, ``version`` or ``config``) when it is not good for this engine,
     which is then untouched.
     """
-    arrays = _arrays(content)
-    head = orjson.loads(arrays["head"].tobytes())
+    head, arrays = _parted(content)
     if head["version"] != STATE_VERSION:
         raise BadInput(f"snapshot of version {head['version']}: expected {STATE_VERSION}", "version")
     if head["config"] != engine.config.model_dump(mode="json"):
@@ -98,10 +100,7 @@ def _fill(engine: Engine, head: dict[str, Any], arrays: dict[str, NDArray[Any]])
     engine.registry.restore(head["registry"], of("registry."))
     engine.series.restore(of("series."))
     engine.targets.restore(of("targets."))
-    ends = np.cumsum(arrays["held_sizes"])
-    held = arrays["held"].tobytes()
-    starts = ends - arrays["held_sizes"]
-    engine.intake.restore(head["intake"], [held[a:b] for a, b in zip(starts.tolist(), ends.tolist(), strict=True)])
+    engine.intake.restore(head["intake"], of("intake."))
     engine.book.restore(head["book"])
     engine.work.restore(head["work"])
     engine.topology = Topology().with_facts(_facts.validate_python(head["topology"]))
@@ -112,21 +111,28 @@ def _fill(engine: Engine, head: dict[str, Any], arrays: dict[str, NDArray[Any]])
         engine.correlator.restore(head["correlator"])
 
 
-def _arrays(content: bytes) -> dict[str, NDArray[Any]]:
+def _parted(content: bytes) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """Head and arrays again."""
     if len(content) < _PREFIX.size or content[:4] != _MAGIC:
-        raise BadInput(f"file of {len(content)} bytes: expected a snapshot that begins with FSS1", "schema")
-    _, checksum, raw = _PREFIX.unpack_from(content)
-    if zlib.crc32(memoryview(content)[8:]) != checksum:
+        raise BadInput(f"file of {len(content)} bytes: expected a snapshot that begins with FSS2", "schema")
+    _, checksum = _PREFIX.unpack_from(content)
+    body = memoryview(content)[_PREFIX.size :]
+    if zlib.crc32(body) != checksum:
         raise BadInput(f"snapshot of {len(content)} bytes: checksum does not match", "checksum")
-    if raw > _RAW_BYTES_MAX:
-        raise BadInput(f"snapshot declares {raw} bytes: at most {_RAW_BYTES_MAX}", "schema")
-    room = bytearray(raw)
     try:
-        cramjam.zstd.decompress_into(memoryview(content)[_PREFIX.size :], room)
-        with np.load(io.BytesIO(room), allow_pickle=False) as stored:
-            return {name: stored[name] for name in stored.files}
-    except (ValueError, OSError, cramjam.DecompressionError) as error:
+        if not 0 <= zstandard.frame_content_size(body) <= _RAW_BYTES_MAX:
+            raise BadInput(f"snapshot declares more than {_RAW_BYTES_MAX} bytes", "schema")
+        raw = zstandard.ZstdDecompressor().decompress(body)
+        at = _LENGTH.size + _LENGTH.unpack_from(raw)[0]
+        head, members = orjson.loads(memoryview(raw)[_LENGTH.size : at])
+        arrays = {}
+        for name, code, shape in members:
+            # A copy: aligned, writable, and it does not keep all the others in memory.
+            arrays[name] = np.frombuffer(raw, code, math.prod(shape), at).reshape(shape).copy()
+            at += arrays[name].nbytes
+    except (struct.error, TypeError, ValueError, zstandard.ZstdError) as error:
         raise BadInput(f"snapshot of {len(content)} bytes: {error}", "schema") from error
+    return head, arrays
 
 
 def save(path: Path, content: bytes) -> None:
