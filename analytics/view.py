@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,7 @@ from telemetry.topology import Topology
 
 FRESH = int(Trust.FRESH)
 Accept = Callable[[Mapping[str, str]], bool]
+T = TypeVar("T")
 
 
 class Column:
@@ -75,20 +76,27 @@ class Column:
 
 
 class Selections:
-    """Which series a detector's metrics have, remembered until the registry changes."""
+    """What only depends on which series there are, remembered until the registry changes."""
 
     def __init__(self, registry: Registry) -> None:
         self._registry, self._version = registry, -1
-        self._known: dict[tuple[str, Accept | None], NDArray[np.int64]] = {}
+        self._known: dict[Any, Any] = {}
 
     def sids(self, metric: str, accept: Accept | None) -> NDArray[np.int64]:
+        """The series of a metric, see ``Registry.select``."""
+        return self._remembered((metric, accept), lambda: self._registry.select(metric, accept))
+
+    def worked_out(self, work: Callable[[Registry], T]) -> T:
+        """What ``work``, a named function, makes of the registry."""
+        return self._remembered(work, lambda: work(self._registry))
+
+    def _remembered(self, name: object, work: Callable[[], T]) -> T:
         if self._version != self._registry.version:
             self._version = self._registry.version
             self._known.clear()
-        known = self._known.get((metric, accept))
-        if known is None:
-            known = self._known[(metric, accept)] = self._registry.select(metric, accept)
-        return known
+        if name not in self._known:
+            self._known[name] = work()
+        return cast(T, self._known[name])
 
 
 class View:
@@ -127,6 +135,10 @@ class View:
     def column(self, metric: str, accept: Accept | None = None) -> Column:
         """The series of a metric; ``accept`` chooses by labels such as direction and must be a named function."""
         return Column(self, self._selections.sids(metric, accept))
+
+    def of_series(self, work: Callable[[Registry], T]) -> T:
+        """What a detector needs to know of the series themselves; ``work`` must be a named function."""
+        return self._selections.worked_out(work)
 
     def joined(self, columns: Sequence[Column]) -> Column:
         """Columns of several metrics one below the other."""

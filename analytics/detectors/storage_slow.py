@@ -7,11 +7,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analytics.detectors.base import Evidence, Verdicts
+from analytics.registry import Registry
 from analytics.statistics import baseline
 from analytics.statistics.groups import group_medians
 from analytics.view import Column, View, lookup, worst_of_each
 from telemetry.findings import FindingKind
 
+_METRICS = ("storage_operation_duration_seconds_sum", "storage_operation_duration_seconds_count")
 _TIMES_SIBLINGS = 3.0
 _TIMES_OWN = 5.0  # a checkpoint makes every target slower than usual, so the own past needs more
 _SECONDS_MIN = 0.02  # below that nobody waits for storage
@@ -28,30 +30,42 @@ def of_server(labels: Mapping[str, str]) -> bool:
 
 
 @dataclass(frozen=True)
+class _About:
+    """Of each series of the sums. counts: row of its counts, -1 without. groups: number, below k, of its file system
+    and operation; few: whether too few share it to be compared.
+    """
+
+    counts: NDArray[np.int64]
+    groups: NDArray[np.int64]
+    few: NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
 class StorageSlow:
     """Judges the mean time of operations since the last sample, reads and writes apart."""
 
     name: str = "storage_slow"
     kind: FindingKind = FindingKind.STORAGE_SLOW
-    metrics: tuple[str, ...] = ("storage_operation_duration_seconds_sum", "storage_operation_duration_seconds_count")
+    metrics: tuple[str, ...] = _METRICS
     persist: int = 2
     sure: float = 3.0
     clear_intervals: float = 3.0
 
     def judge(self, view: View) -> list[Verdicts]:
-        column, rate, usual_rate = self._operations(view)
+        about = view.of_series(_about)
+        column, rate, usual_rate = self._operations(view, about)
         seconds = np.where(rate >= _OPERATIONS_PER_SECOND_MIN, column.values / np.fmax(rate, 1e-9), np.nan)
-        groups = _group(view, column)
+        groups = about.groups
         alone = _count(groups, ~np.isnan(seconds)) < _SIBLINGS_MIN  # siblings that rest show no times
         siblings = group_medians(groups, seconds)
         # Siblings teach what is normal: a slow target must not learn from itself while they rest.
-        few = _count(groups, np.ones(len(column), bool)) < _SIBLINGS_MIN
-        own = _own_level(view, column, np.where(few, seconds, np.where(alone, np.nan, siblings)))
+        own = _own_level(view, column, np.where(about.few, seconds, np.where(alone, np.nan, siblings)))
         normal = np.where(alone | np.isnan(siblings), _TIMES_OWN * own, _TIMES_SIBLINGS * siblings)
         slow = np.minimum(seconds / normal, seconds / _SECONDS_MIN)
         sibling_rate = group_medians(groups, rate)
         collapsed = _alone_at_rest(groups, rate) & (rate < _COLLAPSED_SHARE * sibling_rate)
-        collapsed &= usual_rate >= group_medians(groups, usual_rate) / 2
+        if collapsed.any():
+            collapsed &= usual_rate >= group_medians(groups, usual_rate) / 2
         score = np.fmax(slow, np.where(collapsed, _COLLAPSED_SCORE, np.nan))
         rows = np.flatnonzero(~np.isnan(score))
         rows = rows[worst_of_each(column.objects[rows], score[rows])]
@@ -62,37 +76,45 @@ class StorageSlow:
         )
         return [Verdicts(worst.objects, worst.times_ns, breached, score[rows], evidence, 0.85)]
 
-    def _operations(self, view: View) -> tuple[Column, NDArray[np.float64], NDArray[np.float64]]:
+    def _operations(self, view: View, about: _About) -> tuple[Column, NDArray[np.float64], NDArray[np.float64]]:
         """The sums' column, operations a second and their usual number; NaN where nothing fresh is known."""
         sums, counts = (view.column(metric, of_server) for metric in self.metrics)
-        at = lookup(_place(view, counts), _place(view, sums))
         new = view.series["valued_ns"][sums.sids] >= view.end_ns - round(_NEW_INTERVALS * view.config.interval_ns)
-        known = (at >= 0) & sums.fresh & new
+        known = (about.counts >= 0) & sums.fresh & new
         nothing = np.full(len(sums), np.nan)
         if not len(counts):
             return sums, nothing, nothing
+        at = about.counts
         return sums, np.where(known, counts.values[at], np.nan), np.where(known, counts.level[at], np.nan)
-
-
-def _place(view: View, column: Column) -> NDArray[np.int64]:
-    """One number for target, object and labels: the same for the sum and the count of one operation."""
-    columns = view.registry.columns
-    return np.asarray((column.objects << 24) + columns["variant"][column.sids] + (column.targets.astype("i8") << 44))
-
-
-def _group(view: View, column: Column) -> NDArray[np.int64]:
-    """One number for all targets of a file system and operation."""
-    names = view.registry.objects.names
-    systems = {n: names[n].partition(":")[2].partition("/")[0] for n in set(column.objects.tolist())}
-    numbers = {name: number for number, name in enumerate(sorted(set(systems.values())))}
-    own = np.array([numbers[systems[n]] for n in column.objects.tolist()], np.int64)
-    return np.asarray((own << 24) + view.registry.columns["variant"][column.sids])
 
 
 def _count(groups: NDArray[np.int64], flags: NDArray[np.bool_]) -> NDArray[np.int64]:
     """How many members of each row's group have the flag."""
-    _, at = np.unique(groups, return_inverse=True)
-    return np.asarray(np.bincount(at, weights=flags, minlength=1)[at].astype(np.int64) if at.size else groups)
+    return np.asarray(np.bincount(groups[flags], minlength=groups.size)[groups])
+
+
+def _about(registry: Registry) -> _About:
+    sums, counts = (registry.select(metric, of_server) for metric in _METRICS)
+    groups = _groups(registry, sums)
+    few = _count(groups, np.ones(sums.size, bool)) < _SIBLINGS_MIN
+    return _About(lookup(_place(registry, counts), _place(registry, sums)), groups, few)
+
+
+def _place(registry: Registry, sids: NDArray[np.int64]) -> NDArray[np.int64]:
+    """One number for target, object and labels: the same for the sum and the count of one operation."""
+    columns = registry.columns
+    own = (columns["object"][sids] << 24) + columns["variant"][sids]
+    return np.asarray(own + (columns["target"][sids].astype("i8") << 44))
+
+
+def _groups(registry: Registry, sids: NDArray[np.int64]) -> NDArray[np.int64]:
+    """One number for all targets of a file system and operation."""
+    names, objects = registry.objects.names, registry.columns["object"][sids].tolist()
+    systems = {number: names[number].partition(":")[2].partition("/")[0] for number in set(objects)}
+    numbers = {name: number for number, name in enumerate(sorted(set(systems.values())))}
+    own = np.array([numbers[systems[number]] for number in objects], np.int64)
+    _, groups = np.unique((own << 24) + registry.columns["variant"][sids], return_inverse=True)
+    return np.asarray(groups)
 
 
 def _alone_at_rest(groups: NDArray[np.int64], rate: NDArray[np.float64]) -> NDArray[np.bool_]:
