@@ -4,6 +4,7 @@ pytest_plugins = [
     "tests.servers.kafka",
     "tests.servers.prometheus",
     "tests.servers.alertmanager",
+    "tests.servers.certificates",
     "tests.servers.gnmi",
     "tests.servers.node_exporter",
     "tests.servers.chromium",

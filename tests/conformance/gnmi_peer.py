@@ -18,7 +18,7 @@ from ingest.ledger import Ledger
 from telemetry.gnmi import gnmi_pb2, gnmi_pb2_grpc
 from telemetry.samples import Down, SampleBatch
 from telemetry.topology import TopologyFact
-from tests.servers.gnmi import Certificates
+from tests.servers.certificates import Certificates
 
 COUNTERS = "/interfaces/interface[name=Ethernet1]/state/counters"
 Requests = AsyncIterator[gnmi_pb2.SubscribeRequest]

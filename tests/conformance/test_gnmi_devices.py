@@ -13,7 +13,8 @@ from telemetry.gnmi import gnmi_pb2
 from telemetry.samples import Down
 from telemetry.topology import Link
 from tests.conformance.gnmi_peer import SYNC, Requests, Responses, collecting, job, response, serving
-from tests.servers.gnmi import Certificates, DeviceStarter
+from tests.servers.certificates import Certificates
+from tests.servers.gnmi import DeviceStarter
 
 
 async def test_a_connection_that_went_dead_is_found_without_any_promise_of_updates(

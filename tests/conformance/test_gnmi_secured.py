@@ -9,7 +9,7 @@ import pytest
 from ingest.collectors.gnmi.config import TlsConfig
 from telemetry.samples import Down
 from tests.conformance.gnmi_peer import Requests, Responses, collecting, job, serving, steady
-from tests.servers.gnmi import Certificates
+from tests.servers.certificates import Certificates
 
 
 @pytest.mark.parametrize("client_certificate", [False, True])
