@@ -3,6 +3,7 @@
 import hmac
 from collections.abc import Awaitable, Callable
 from dataclasses import asdict
+from pathlib import Path
 
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
@@ -18,6 +19,7 @@ from fabricscope.api.problem import Problem, may_answer
 from fabricscope.api.read_model import ReadModel
 from fabricscope.version import VERSION
 from telemetry.bus.base import Bus
+from telemetry.errors import ConfigError
 
 _HEADERS = {
     "Content-Security-Policy": "default-src 'self'; frame-ancestors 'none'",
@@ -55,7 +57,7 @@ def error(status: int, text: str) -> JSONResponse:
 
 
 def _guard(app: FastAPI, config: ApiConfig) -> None:
-    token = config.bearer_token_file.read_text().strip() if config.bearer_token_file else None
+    token = _token(config.bearer_token_file)
 
     @app.middleware("http")
     async def guard(request: Request, handle: Callable[[Request], Awaitable[Response]]) -> Response:
@@ -66,6 +68,19 @@ def _guard(app: FastAPI, config: ApiConfig) -> None:
             response = await handle(request)
         response.headers.update(_HEADERS)
         return response
+
+
+def _token(file: Path | None) -> str | None:
+    """ConfigError for an empty file: without a token everybody would be let in."""
+    if file is None:
+        return None
+    try:
+        token = file.read_text().strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"api.bearer_token_file: {error}") from error
+    if not token:
+        raise ConfigError(f"api.bearer_token_file: {file} is empty, expected a token")
+    return token
 
 
 async def _http_error(_: Request, problem: Exception) -> Response:

@@ -12,6 +12,7 @@ from fabricscope.api.history import History
 from fabricscope.api.read_model import ReadModel
 from telemetry import topics
 from telemetry.bus.base import Bus, Gap
+from telemetry.errors import ConfigError
 from telemetry.tasks import first_failure
 
 NS = 1_000_000_000
@@ -29,22 +30,9 @@ class ApiService:
         self.url = ""
 
     async def start(self) -> None:
+        """Returns when it listens. ConfigError when it cannot, or when a certificate or the token cannot be read."""
         config = self._config
-        app = create_app(config, self._model, self._bus)
-        self._server = uvicorn.Server(
-            uvicorn.Config(
-                app,
-                host=config.host,
-                port=config.port,
-                ssl_certfile=config.tls_cert_file,
-                ssl_keyfile=str(config.tls_key_file) if config.tls_key_file else None,
-                log_level="warning",
-                access_log=False,
-                server_header=False,
-                timeout_graceful_shutdown=2,
-                limit_concurrency=1000,
-            )
-        )
+        self._server = uvicorn.Server(self._settings())
         self._server.install_signal_handlers = lambda: None  # type: ignore[attr-defined]  # the program owns them
         self._tasks = [asyncio.create_task(self._follow()), asyncio.create_task(self._serve())]
         while not self._server.started and not self._tasks[1].done():  # noqa: ASYNC110  # uvicorn has no event for it
@@ -67,9 +55,32 @@ class ApiService:
             await asyncio.wait_for(asyncio.gather(*self._tasks, return_exceptions=True), 5)
         self._tasks = []
 
+    def _settings(self) -> uvicorn.Config:
+        config = self._config
+        settings = uvicorn.Config(
+            create_app(config, self._model, self._bus),
+            host=config.host,
+            port=config.port,
+            ssl_certfile=config.tls_cert_file,
+            ssl_keyfile=str(config.tls_key_file) if config.tls_key_file else None,
+            log_level="warning",
+            access_log=False,
+            server_header=False,
+            timeout_graceful_shutdown=2,
+            limit_concurrency=1000,
+        )
+        try:
+            settings.load()
+        except OSError as error:
+            raise ConfigError(f"api.tls_cert_file, api.tls_key_file: {error}") from error
+        return settings
+
     async def _serve(self) -> None:
         assert self._server is not None
-        await self._server.serve()
+        try:
+            await self._server.serve()
+        except SystemExit as error:  # uvicorn would end the whole program when it cannot listen
+            raise ConfigError(f"api.host, api.port: {error.__context__}") from error
 
     async def _follow(self) -> None:
         since_ns = time.time_ns() - int(self._config.history_s * NS)
