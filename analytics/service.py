@@ -123,7 +123,7 @@ class AnalyticsService:
             records = await self._poll(facts, wait_s)
             if records:
                 await self._tell(await self._off_loop(self.worker.take_facts, records))
-            elif await facts.at_end():
+            elif not await facts.behind():
                 return
             wait_s = 0.2  # the bus may be away: no busy waiting
 
