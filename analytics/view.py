@@ -166,10 +166,12 @@ class View:
 
 def worst_of_each(objects: NDArray[np.int64], score: NDArray[np.float64]) -> NDArray[np.int64]:
     """The row with the highest score of each object, ordered by object; the first such row where scores tie."""
-    order = np.lexsort((np.arange(objects.size)[::-1], score, objects))
+    if (objects[1:] > objects[:-1]).all():
+        return np.arange(objects.size)
+    # From behind, since the sort keeps the order of ties and the last row of each object is taken.
+    order = objects.size - 1 - np.lexsort((score[::-1], objects[::-1]))
     sorted_objects = objects[order]
-    last = np.flatnonzero(np.r_[sorted_objects[1:] != sorted_objects[:-1], True]) if objects.size else order
-    return np.asarray(order[last])
+    return np.asarray(order[np.append(sorted_objects[1:] != sorted_objects[:-1], True)])
 
 
 def lookup(known: NDArray[np.int64], wanted: NDArray[np.int64]) -> NDArray[np.int64]:

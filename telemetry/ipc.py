@@ -21,9 +21,13 @@ Shape = tuple[tuple[str, str], ...]
 
 @dataclass(frozen=True, slots=True)
 class _Frame:
-    """pieces: what stands before each column, and behind the last. starts: where each column begins."""
+    """pieces: what stands before each column, and behind the last. at: where each piece begins.
+
+    starts: where each column begins.
+    """
 
     pieces: tuple[bytes, ...]
+    at: tuple[int, ...]
     starts: tuple[int, ...]
     size: int
 
@@ -43,20 +47,11 @@ def write_columns(columns: Columns) -> bytes:
 def read_columns(data: bytes, shape: Shape, rows: int) -> Columns:
     """The columns again. ValueError or a polars error when the stream does not hold them."""
     frame = _frame(shape, rows)
-    if len(data) == frame.size and all(
-        data.startswith(piece, start) for piece, start in zip(frame.pieces, _piece_starts(frame), strict=True)
-    ):
-        return {
-            name: np.frombuffer(data, dtype=code, count=rows, offset=start)
-            for (name, code), start in zip(shape, frame.starts, strict=True)
-        }
-    return _read_any(data, shape, rows)
-
-
-def _piece_starts(frame: _Frame) -> tuple[int, ...]:
-    """Where each piece begins: it ends where its column begins, the last one at the end."""
-    ends = (*frame.starts, frame.size)
-    return tuple(end - len(piece) for piece, end in zip(frame.pieces, ends, strict=True))
+    if len(data) != frame.size or not all(map(data.startswith, frame.pieces, frame.at)):
+        return _read_any(data, shape, rows)
+    return {
+        name: np.frombuffer(data, code, rows, start) for (name, code), start in zip(shape, frame.starts, strict=True)
+    }
 
 
 def _read_any(data: bytes, shape: Shape, rows: int) -> Columns:
@@ -78,10 +73,11 @@ def _frame(shape: Shape, rows: int) -> _Frame:
     buffer = io.BytesIO()
     pl.DataFrame(marks).write_ipc_stream(buffer, compression="uncompressed")
     data, at = buffer.getvalue(), 0
-    pieces, starts = [], []
+    pieces, ends, starts = [], [0], []
     for mark in marks.values():
         start = data.index(mark.tobytes()[:64], at)  # enough to be unique, and a short search
         pieces.append(data[at:start])
         starts.append(start)
         at = start + mark.nbytes
-    return _Frame((*pieces, data[at:]), tuple(starts), len(data))
+        ends.append(at)
+    return _Frame((*pieces, data[at:]), tuple(ends), tuple(starts), len(data))
