@@ -1,4 +1,4 @@
-"""The three kinds of error that are not our own bug; our own bugs are assertions."""
+"""The kinds of error that are not our own bug; our own bugs are assertions."""
 
 
 class ConfigError(Exception):
@@ -18,3 +18,7 @@ class BadInput(Exception):
 
 class Unavailable(Exception):
     """A peer does not answer now: retry with growing, jittered waits up to a deadline."""
+
+
+class Unauthorized(Unavailable):
+    """A peer answers and refuses: our credentials or rights are wrong. Retrying helps once a person has mended them."""

@@ -13,7 +13,7 @@ from telemetry.bus.kafka_offsets import offsets_since
 from telemetry.bus.kafka_producer import Producer
 from telemetry.bus.limits import bytes_of
 from telemetry.bus.metrics import PUBLISH_FAILURES, PUBLISHED, PUBLISHED_BYTES
-from telemetry.errors import BadInput, ConfigError, Unavailable
+from telemetry.errors import BadInput, ConfigError, Unauthorized, Unavailable
 from telemetry.topics import Topic
 
 _FLUSH_S, _STOP_S = 2.0, 4.5
@@ -77,7 +77,8 @@ class KafkaBus:
                 await self._producer.submit(topic, messages).done
         except TimeoutError as error:
             why = self.healthy() or "the broker is slow"
-            raise Unavailable(f"not durable after {self._config.publish_deadline_s:g} s: {why}") from error
+            kind = Unauthorized if self._producer.refused else Unavailable
+            raise kind(f"not durable after {self._config.publish_deadline_s:g} s: {why}") from error
         finally:
             if queued:
                 self._queued_bytes -= size

@@ -7,11 +7,25 @@ import ssl
 from collections.abc import Coroutine, Iterator
 from typing import Any, TypeVar
 
+from aiokafka.conn import AIOKafkaConnection
+from aiokafka.errors import (
+    AuthenticationFailedError,
+    IllegalSaslStateError,
+    SaslAuthenticationFailed,
+    UnsupportedSaslMechanismError,
+)
+
 from telemetry.bus.config import KafkaConfig
-from telemetry.errors import ConfigError, Unavailable
+from telemetry.errors import ConfigError, Unauthorized, Unavailable
 
 T = TypeVar("T")
 _WAIT_FIRST_S, _WAIT_MAX_S = 0.1, 5.0
+_REFUSALS = (
+    AuthenticationFailedError,
+    IllegalSaslStateError,
+    SaslAuthenticationFailed,
+    UnsupportedSaslMechanismError,
+)
 
 # aiokafka writes an ERROR line with every refused connection; the bus reports its health itself.
 logging.getLogger("aiokafka").setLevel(logging.CRITICAL)
@@ -34,6 +48,36 @@ def connection_settings(config: KafkaConfig) -> dict[str, Any]:
         settings["sasl_plain_username"] = config.username
         settings["sasl_plain_password"] = _password(config)
     return settings
+
+
+async def start_client(config: KafkaConfig, start: Coroutine[Any, Any, object]) -> None:
+    """Starts an aiokafka client within ``attempt_deadline_s``. Unauthorized when a broker refuses our credentials."""
+    try:
+        await within(config.attempt_deadline_s, start)
+    except Exception as error:
+        refusal = await _refusal(config) if config.security.startswith("sasl") else None
+        if refusal is not None:
+            raise Unauthorized(refusal) from error
+        raise
+
+
+async def _refusal(config: KafkaConfig) -> str | None:
+    """What the first broker says that refuses our credentials; the clients only say that they cannot bootstrap."""
+    settings = connection_settings(config)
+    del settings["bootstrap_servers"], settings["metadata_max_age_ms"]
+    for address in config.bootstrap:
+        host, _, port = address.rpartition(":")
+        connection = AIOKafkaConnection(host.strip("[]"), int(port), **settings)
+        try:
+            await within(config.attempt_deadline_s, connection.connect())
+        except _REFUSALS as error:
+            said = f"authentication of user {config.username!r} by {config.sasl_mechanism} failed: {error}"
+            return f"{said}; check sasl_mechanism, username and password"
+        except Exception:  # not about credentials: the client has told it already
+            continue
+        finally:
+            connection.close()
+    return None
 
 
 def _ssl_context(config: KafkaConfig) -> ssl.SSLContext:

@@ -15,7 +15,7 @@ from aiokafka.errors import OffsetOutOfRangeError
 
 from telemetry.bus.base import Gap, Offsets, Place, Record
 from telemetry.bus.config import KafkaConfig
-from telemetry.bus.kafka_client import Closing, connection_settings, discard_consumer, waits, within
+from telemetry.bus.kafka_client import Closing, connection_settings, discard_consumer, start_client, waits, within
 from telemetry.bus.kafka_topics import RECORD_BYTES_MAX, ensure_topics, wrong_partitions
 from telemetry.bus.metrics import CONSUMED, GAPS, REBUILDS
 from telemetry.errors import ConfigError
@@ -161,7 +161,7 @@ class KafkaConsumption:
             fetch_max_wait_ms=500,
         )
         try:
-            await within(self._config.attempt_deadline_s, client.start())
+            await start_client(self._config, client.start())
             client.assign(self._places)
             unknown = [place for place in self._places if (place.topic, place.partition) not in self._positions]
             begins = await within(self._config.attempt_deadline_s, client.beginning_offsets(unknown)) if unknown else {}

@@ -6,15 +6,15 @@ from aiokafka import AIOKafkaConsumer, TopicPartition
 
 from telemetry.bus.base import Offsets
 from telemetry.bus.config import KafkaConfig
-from telemetry.bus.kafka_client import connection_settings, discard_consumer, waits, within
+from telemetry.bus.kafka_client import connection_settings, discard_consumer, start_client, waits, within
 from telemetry.bus.kafka_topics import ensure_topics
-from telemetry.errors import ConfigError, Unavailable
+from telemetry.errors import ConfigError, Unauthorized, Unavailable
 from telemetry.topics import Topic
 
 
 async def offsets_since(config: KafkaConfig, topics: list[Topic], since_ns: int) -> Offsets:
     """See ``Bus.offsets_since``. Kafka's clock has milliseconds."""
-    why = "no attempt was made"
+    why, kind = "no attempt was made", Unavailable
     try:
         async with asyncio.timeout(config.publish_deadline_s):
             for wait_s in waits():
@@ -23,18 +23,18 @@ async def offsets_since(config: KafkaConfig, topics: list[Topic], since_ns: int)
                 except ConfigError:
                     raise
                 except Exception as error:  # whatever a client raises, the bus goes on trying
-                    why = repr(error)
+                    why, kind = repr(error), Unauthorized if isinstance(error, Unauthorized) else Unavailable
                 await asyncio.sleep(wait_s)
     except TimeoutError:
         pass
-    raise Unavailable(f"no offsets after {config.publish_deadline_s:g} s: {why}")
+    raise kind(f"no offsets after {config.publish_deadline_s:g} s: {why}")
 
 
 async def _ask(config: KafkaConfig, topics: list[Topic], since_ms: int) -> Offsets:
     await ensure_topics(config, topics)
     client = AIOKafkaConsumer(**connection_settings(config), group_id=None, enable_auto_commit=False)
     try:
-        await within(config.attempt_deadline_s, client.start())
+        await start_client(config, client.start())
         places = [TopicPartition(topic.name, partition) for topic in topics for partition in range(topic.partitions)]
         client.assign(places)
         # The ends first: what comes in between is then behind them, not skipped.

@@ -23,19 +23,15 @@ from aiokafka.errors import (
 
 from telemetry.bus.base import Message
 from telemetry.bus.config import KafkaConfig
-from telemetry.bus.kafka_client import Closing, connection_settings, let_go, waits, within
+from telemetry.bus.kafka_client import Closing, connection_settings, let_go, start_client, waits
 from telemetry.bus.kafka_topics import ensure_topics, wrong_partitions
 from telemetry.bus.metrics import REBUILDS
 from telemetry.bus.partitions import partition_of
-from telemetry.errors import BadInput, ConfigError, Unavailable
+from telemetry.errors import BadInput, ConfigError, Unauthorized, Unavailable
 from telemetry.topics import Topic
 
 BATCH_BYTES = 1024 * 1024
 log = structlog.get_logger()
-
-
-class _Refused(Unavailable):
-    """The broker knows us and says no: trying again at once is of no use."""
 
 
 class Publish:
@@ -65,7 +61,10 @@ class _Share:
 
 
 class Producer:
-    """The connection that the lanes share. trouble: why nothing can be published now, or None."""
+    """The connection that the lanes share. trouble: why nothing can be published now, or None.
+
+    refused: whether that is because the brokers do not take our credentials.
+    """
 
     def __init__(self, config: KafkaConfig) -> None:
         self._config = config
@@ -80,6 +79,7 @@ class Producer:
         self._turn: asyncio.Future[None] | None = None
         self._turn_at = 0.0
         self.trouble: str | None = "not connected yet"
+        self.refused = False
 
     def start(self) -> None:
         self.spawn(self._keep_connected())
@@ -169,15 +169,16 @@ class Producer:
                 self.trouble = str(error)
             else:
                 try:
-                    await within(self._config.attempt_deadline_s, client.start())
+                    await start_client(self._config, client.start())
                 except Exception as error:  # whatever a client raises, the bus goes on trying
+                    self.refused = isinstance(error, Unauthorized)
                     self.trouble = f"{', '.join(self._config.bootstrap)}: {error}"
                     await _discard(client, grace_s=0)
                 except asyncio.CancelledError:
                     self._closing.soon(_discard(client, grace_s=0))
                     raise
                 else:
-                    self._client, self.trouble = client, None
+                    self._client, self.trouble, self.refused = client, None, False
                     self._connected.set()
                     return
             await asyncio.sleep(wait_s)
@@ -237,7 +238,7 @@ class _Lane:
                 continue
             try:
                 await self._send_batch()
-            except (ConfigError, _Refused) as error:
+            except (ConfigError, Unauthorized) as error:
                 self.fail(error)
             except BadInput as error:
                 self._queue.popleft().publish.fail(error)
@@ -264,7 +265,7 @@ class _Lane:
         except ConfigError:
             raise
         except (TopicAuthorizationFailedError, ClusterAuthorizationFailedError) as error:
-            raise _Refused(f"topic {self._topic.name}: {type(error).__name__}") from error
+            raise Unauthorized(f"topic {self._topic.name}: {type(error).__name__}") from error
         except (MessageSizeTooLargeError, RecordListTooLargeError) as error:
             self._producer.break_(client, type(error).__name__)
             raise BadInput(f"topic {self._topic.name}: the broker takes no record this large", "too_large") from error

@@ -7,7 +7,7 @@ from aiokafka.errors import KafkaError, NoError, TopicAlreadyExistsError, for_co
 
 from telemetry.bus.base import MESSAGE_BYTES_MAX
 from telemetry.bus.config import KafkaConfig
-from telemetry.bus.kafka_client import connection_settings, let_go, within
+from telemetry.bus.kafka_client import connection_settings, let_go, start_client, within
 from telemetry.bus.limits import HEADERS_BYTES_MAX
 from telemetry.errors import ConfigError, Unavailable
 from telemetry.topics import Topic
@@ -28,7 +28,7 @@ async def ensure_topics(config: KafkaConfig, topics: list[Topic]) -> None:
 
 
 async def _ensure(config: KafkaConfig, topics: list[Topic], admin: Any) -> None:
-    await admin.start()
+    await start_client(config, admin.start())
     found = await _partitions(admin, topics)
     missing = [topic for topic in topics if topic.name not in found]
     if missing:

@@ -214,28 +214,3 @@ async def test_the_older_broker_works_too(old_kafka: KafkaServer, tmp_path: Path
         assert await reader.at_end()
         again = await read(bus.consume([topic], {(topic.name, 0): 1}), 10)
         assert all(record in records for record in again)
-
-
-async def test_over_tls_with_a_password(tmp_path: Path) -> None:
-    users = {"admin": "for-the-broker", "fabricscope": "canary-4711"}
-    broker = KafkaServer(tmp_path / "broker", users=users)
-    await asyncio.to_thread(broker.start)
-    try:
-        topic = fresh_topic()
-        sasl = {"security": "sasl_tls", "sasl_mechanism": "PLAIN", "username": "fabricscope"}
-        right = {**sasl, "password": "canary-4711", "ca_file": broker.ca_file}
-        async with running(at(broker, **right)) as bus:
-            await bus.publish(topic, numbered(5))
-            assert numbers(await read(bus.consume([topic], {}), 5)) == list(range(5))
-        wrong: tuple[dict[str, Any], ...] = (
-            {**right, "password": "canary-9999"},
-            {**sasl, "password": "canary-4711"},
-            {},
-        )
-        for settings in wrong:  # wrong password, unknown certificate, no encryption at all
-            async with running(at(broker, publish_deadline_s=1.5, **settings)) as bus:
-                with pytest.raises(Unavailable) as refusal:
-                    await bus.publish(topic, numbered(1))
-                assert "canary" not in f"{refusal.value} {bus.healthy()}"
-    finally:
-        broker.stop()

@@ -25,14 +25,15 @@ _INSTALL = Path(__file__).parent / "kafka" / "install.sh"
 _JAVA = ("java", "-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
 _START_S = 60
 _STORE_PASSWORD = "broker-store"
-_LOGIN_MODULE = "org.apache.kafka.common.security.plain.PlainLoginModule"
+_LOGIN = "org.apache.kafka.common.security"
+_SCRAM = "SCRAM-SHA-512"
 
 
 class KafkaServer:
     """One broker on loopback; its data outlive ``kill`` and ``restart``, and go with ``folder``.
 
     start() blocks until the broker answers; stop() is idempotent.
-    users: names and passwords; with them the broker wants TLS (``ca_file`` signs it) and SASL PLAIN.
+    users: names and passwords; with them the broker wants TLS (``ca_file`` signs it) and SASL, PLAIN or SCRAM-SHA-512.
     """
 
     def __init__(self, folder: Path | str, *, version: str = VERSION, users: Mapping[str, str] | None = None) -> None:
@@ -58,7 +59,9 @@ class KafkaServer:
                 self._make_certificate()
             settings.write_text("".join(f"{key}={value}\n" for key, value in self._settings().items()))
             cluster = ("-t", "MkU3OEVBNTcwNTJENDM2Qk", "-c", str(settings))
-            self._java("kafka.tools.StorageTool", "format", *cluster).wait()
+            scram = (f"{_SCRAM}=[name={name},password={password}]" for name, password in self._users.items())
+            users = [argument for user in scram for argument in ("--add-scram", user)]
+            self._java("kafka.tools.StorageTool", "format", *cluster, *users).wait()
         self._process = self._java("kafka.Kafka", str(settings))
         self._wait_until_it_answers()
 
@@ -108,8 +111,9 @@ class KafkaServer:
         return {
             "inter.broker.listener.name": "SASL_SSL",
             "sasl.mechanism.inter.broker.protocol": "PLAIN",
-            "sasl.enabled.mechanisms": "PLAIN",
-            "listener.name.sasl_ssl.plain.sasl.jaas.config": f"{_LOGIN_MODULE} required {login}",
+            "sasl.enabled.mechanisms": f"PLAIN,{_SCRAM}",
+            "listener.name.sasl_ssl.plain.sasl.jaas.config": f"{_LOGIN}.plain.PlainLoginModule required {login}",
+            "listener.name.sasl_ssl.scram-sha-512.sasl.jaas.config": f"{_LOGIN}.scram.ScramLoginModule required;",
             "ssl.keystore.type": "PKCS12",
             "ssl.keystore.location": str(self.folder / "broker.p12"),
             "ssl.keystore.password": _STORE_PASSWORD,
