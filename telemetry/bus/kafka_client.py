@@ -11,6 +11,7 @@ from aiokafka.conn import AIOKafkaConnection
 from aiokafka.errors import (
     AuthenticationFailedError,
     IllegalSaslStateError,
+    KafkaConnectionError,
     SaslAuthenticationFailed,
     UnsupportedSaslMechanismError,
 )
@@ -54,7 +55,7 @@ async def start_client(config: KafkaConfig, start: Coroutine[Any, Any, object]) 
     """Starts an aiokafka client within ``attempt_deadline_s``. Unauthorized when a broker refuses our credentials."""
     try:
         await within(config.attempt_deadline_s, start)
-    except Exception as error:
+    except KafkaConnectionError as error:  # which is all that the clients say of a refusal
         refusal = await _refusal(config) if config.security.startswith("sasl") else None
         if refusal is not None:
             raise Unauthorized(refusal) from error
@@ -62,7 +63,7 @@ async def start_client(config: KafkaConfig, start: Coroutine[Any, Any, object]) 
 
 
 async def _refusal(config: KafkaConfig) -> str | None:
-    """What the first broker says that refuses our credentials; the clients only say that they cannot bootstrap."""
+    """What the first broker says that refuses our credentials; None when none does."""
     settings = connection_settings(config)
     del settings["bootstrap_servers"], settings["metadata_max_age_ms"]
     for address in config.bootstrap:
