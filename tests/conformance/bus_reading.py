@@ -62,9 +62,3 @@ async def gap_of(reader: Consumption) -> Gap:
                 await reader.poll(wait_s=0.1)
             except Gap as gap:
                 return gap
-
-
-async def until(condition: Callable[[], bool]) -> None:
-    async with asyncio.timeout(DEADLINE_S):
-        while not condition():  # noqa: ASYNC110  # what is waited for is in another process
-            await asyncio.sleep(0.02)

@@ -19,7 +19,8 @@ from telemetry.errors import BadInput, ConfigError, Unavailable
 from telemetry.samples import Collection, SampleBatch
 from telemetry.series import SeriesTable, series_key
 from telemetry.topics import Topic
-from tests.conformance.bus_reading import fresh_topic, gap_of, numbered, numbers, read, read_until, running, until
+from tests.conformance.bus_reading import fresh_topic, gap_of, numbered, numbers, read, read_until, running
+from tests.waiting import until
 
 
 @pytest.fixture(params=["embedded", "kafka"])

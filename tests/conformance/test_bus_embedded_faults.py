@@ -12,7 +12,8 @@ from telemetry.bus.base import Message
 from telemetry.bus.config import BusConfig, EmbeddedConfig
 from telemetry.errors import Unavailable
 from telemetry.topics import Topic
-from tests.conformance.bus_reading import fresh_topic, gap_of, numbered, numbers, read, read_until, running, until
+from tests.conformance.bus_reading import fresh_topic, gap_of, numbered, numbers, read, read_until, running
+from tests.waiting import until
 
 _ROOT = Path(__file__).resolve().parents[2]
 

@@ -14,8 +14,9 @@ from telemetry.bus.kafka import KafkaBus
 from telemetry.bus.kafka_consumer import KafkaConsumption
 from telemetry.bus.open import open_bus
 from telemetry.errors import Unavailable
-from tests.conformance.bus_reading import fresh_topic, numbered, numbers, read, read_until, running, until
+from tests.conformance.bus_reading import fresh_topic, numbered, numbers, read, read_until, running
 from tests.servers.kafka import KafkaServer
+from tests.waiting import until
 
 
 def at(broker: KafkaServer, **settings: Any) -> BusConfig:

@@ -8,8 +8,9 @@ import pytest
 
 from telemetry.bus.config import BusConfig, KafkaConfig
 from telemetry.errors import Unauthorized, Unavailable
-from tests.conformance.bus_reading import fresh_topic, numbered, numbers, read, running, until
+from tests.conformance.bus_reading import fresh_topic, numbered, numbers, read, running
 from tests.servers.kafka import KafkaServer
+from tests.waiting import until
 
 PASSWORD, WRONG = "canary-4711", "canary-9999"
 

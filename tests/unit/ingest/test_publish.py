@@ -1,7 +1,7 @@
 """From the collectors to the bus, also when the bus is away."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
@@ -16,6 +16,7 @@ from telemetry.facts import decode_fact
 from telemetry.samples import Collection, SampleBatch
 from telemetry.series import SeriesTable
 from telemetry.topology import Device, Role, TopologyFact
+from tests.waiting import until
 
 
 class FlakyBus:
@@ -52,12 +53,6 @@ def batch(seq: int, rows: int = 10, device: str = "node1") -> SampleBatch:
         np.arange(rows, dtype=np.uint32),
         np.random.default_rng(seq).random(rows),
     )
-
-
-async def until(condition: Callable[[], bool]) -> None:
-    async with asyncio.timeout(10):
-        while not condition():  # noqa: ASYNC110
-            await asyncio.sleep(0.005)
 
 
 def feed(publisher: Publisher, ledger: Ledger, batches: Sequence[SampleBatch]) -> None:

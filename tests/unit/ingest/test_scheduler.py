@@ -2,7 +2,7 @@
 
 import asyncio
 import itertools
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 
 import pytest
 
@@ -12,6 +12,7 @@ from ingest.scheduler import Scheduler, SchedulerConfig, phase
 from telemetry.samples import Collection, Down, SampleBatch
 from telemetry.series import SeriesTable
 from telemetry.topology import TopologyFact
+from tests.waiting import until
 
 
 class Target:
@@ -66,12 +67,6 @@ async def scheduler(emitted: Emitted) -> AsyncIterator[Scheduler]:
     await made.stop()
 
 
-async def until(condition: Callable[[], bool], seconds: float = 10.0) -> None:
-    async with asyncio.timeout(seconds):
-        while not condition():  # noqa: ASYNC110
-            await asyncio.sleep(0.005)
-
-
 def test_targets_are_spread_over_the_interval_and_stay_where_they_are() -> None:
     phases = [phase(f"job/node{number}:9100") for number in range(10_000)]
     assert phases[:1] == [phase("job/node0:9100")]
@@ -105,7 +100,7 @@ async def test_ten_thousand_dead_targets_do_not_hold_up_the_living(scheduler: Sc
     for target in dead:
         scheduler.add(target)
     before = alive.started
-    await until(lambda: alive.started >= before + 5, seconds=60)
+    await until(lambda: alive.started >= before + 5)
     assert sum(target.running for target in dead) == 4  # doubtful_max
 
 
