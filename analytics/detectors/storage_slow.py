@@ -10,7 +10,7 @@ from analytics.detectors.base import Evidence, Verdicts
 from analytics.registry import Registry
 from analytics.statistics import baseline
 from analytics.statistics.groups import group_medians
-from analytics.view import Column, View, lookup, worst_of_each
+from analytics.view import Column, View, worst_of_each
 from telemetry.findings import FindingKind
 
 _METRICS = ("storage_operation_duration_seconds_sum", "storage_operation_duration_seconds_count")
@@ -97,14 +97,22 @@ def _about(registry: Registry) -> _About:
     sums, counts = (registry.select(metric, of_server) for metric in _METRICS)
     groups = _groups(registry, sums)
     few = _count(groups, np.ones(sums.size, bool)) < _SIBLINGS_MIN
-    return _About(lookup(_place(registry, counts), _place(registry, sums)), groups, few)
+    return _About(_counterparts(registry, sums, counts), groups, few)
 
 
-def _place(registry: Registry, sids: NDArray[np.int64]) -> NDArray[np.int64]:
-    """One number for target, object and labels: the same for the sum and the count of one operation."""
-    columns = registry.columns
-    own = (columns["object"][sids] << 24) + columns["variant"][sids]
-    return np.asarray(own + (columns["target"][sids].astype("i8") << 44))
+def _counterparts(registry: Registry, sums: NDArray[np.int64], counts: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Row in ``counts`` of the operation that each of the sums is of, -1 where there is none.
+
+    By all labels: disks of a host are one object.
+    """
+    rows = {operation: row for row, operation in enumerate(_operations_of(registry, counts))}
+    return np.array([rows.get(operation, -1) for operation in _operations_of(registry, sums)], np.int64)
+
+
+def _operations_of(registry: Registry, sids: NDArray[np.int64]) -> list[tuple[int, str]]:
+    """Target and labels of each series."""
+    targets = registry.columns["target"][sids].tolist()
+    return [(target, registry.keys[sid].partition("{")[2]) for target, sid in zip(targets, sids.tolist(), strict=True)]
 
 
 def _groups(registry: Registry, sids: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -1,6 +1,6 @@
 """Slow storage targets: against siblings, against the own past, and hung."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import pytest
 
@@ -12,10 +12,15 @@ SLOW = FindingKind.STORAGE_SLOW
 Latency = Callable[[int, int], tuple[float, float]]  # (target, collection) -> operations a second, seconds each
 
 
-def findings(targets: int, latency: Latency, collections: int = 30) -> list[Finding]:
+LUSTRE, DISKS = {"system": "lustre", "fs": "scratch"}, {"system": "block"}
+
+
+def findings(
+    targets: int, latency: Latency, collections: int = 30, system: Mapping[str, str] = LUSTRE
+) -> list[Finding]:
     keys = []
     for target in range(targets):
-        labels = {"device": "oss1", "system": "lustre", "fs": "scratch", "side": "server", "op": "write"}
+        labels = {**system, "device": "oss1", "side": "server", "op": "write"}
         labels["target"] = f"OST{target:04x}"
         keys.append(series_key("storage_operation_duration_seconds_sum", labels))
         keys.append(series_key("storage_operation_duration_seconds_count", labels))
@@ -68,3 +73,7 @@ def _slow(target: int, number: int) -> float:
 )
 def test_what_is_normal_is_left_alone(latency: Latency) -> None:
     assert findings(4, latency) == []
+
+
+def test_disks_of_one_host_are_told_apart() -> None:
+    assert findings(4, lambda target, number: (10.0 ** (target + 1), 0.003), system=DISKS) == []
