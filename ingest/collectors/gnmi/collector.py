@@ -10,7 +10,8 @@ import structlog
 from ingest.collectors.base import Clock, Emit
 from ingest.collectors.gnmi import metrics, wire
 from ingest.collectors.gnmi.config import Config, TargetConfig
-from ingest.collectors.gnmi.decode import Decoded, Decoder
+from ingest.collectors.gnmi.decode import Decoder
+from ingest.collectors.gnmi.gathered import Decoded
 from ingest.collectors.gnmi.naming import Naming
 from ingest.collectors.gnmi.quota import Quota
 from ingest.collectors.gnmi.stream import Stream
@@ -104,12 +105,15 @@ class GnmiCollector:
                 log.warning("gnmi target tells no port names", target=self._target.address)
         await stream.run()
 
-    async def _deliver(self, message: bytes) -> None:
-        if self._bytes.take(len(message), self._clock()) < len(message):
-            metrics.MESSAGES_DROPPED.labels(self._config.job_name, "quota").inc()
-            return
-        self._pending.append(message)
-        self._pending_bytes += len(message)
+    async def _deliver(self, messages: Sequence[bytes]) -> None:
+        """Takes them in, in their order, without those above the quota."""
+        now_ns = self._clock()
+        for message in messages:
+            if self._bytes.take(len(message), now_ns) < len(message):
+                metrics.MESSAGES_DROPPED.labels(self._config.job_name, "quota").inc()
+                continue
+            self._pending.append(message)
+            self._pending_bytes += len(message)
         self._arrived.set()
         if self._pending_bytes > 2 * self._config.limits.message_bytes_max:
             self._room.clear()

@@ -3,9 +3,7 @@
 Known numeric paths never reach Python (``wire.scan``). What does: the first sight of a path, texts, JSON, deletes.
 """
 
-from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 
 import numpy as np
 import orjson
@@ -13,12 +11,14 @@ from google.protobuf.message import DecodeError
 from numpy.typing import NDArray
 
 from ingest.collectors.gnmi.flatten import Flattener, Node
+from ingest.collectors.gnmi.gathered import Decoded, Gathered
+from ingest.collectors.gnmi.json_template import Said, Templates, template_of
 from ingest.collectors.gnmi.naming import Naming
 from ingest.collectors.gnmi.path_table import UNKNOWN, PathTable
 from ingest.collectors.gnmi.paths import Elements, below, elements_of
 from ingest.collectors.gnmi.resolve import Resolver, Target
 from ingest.collectors.gnmi.rows import ENDED, Leaf, Rows
-from ingest.collectors.gnmi.values import is_absent, number, scalar_of, state
+from ingest.collectors.gnmi.values import is_absent, scalar_of, scalar_of_update, state, usual_number
 from ingest.collectors.gnmi.watch import Fact, Observation, Watch
 from ingest.collectors.gnmi.wire import Stop, ValueKind, scan
 from ingest.ledger import DropReason
@@ -33,49 +33,6 @@ _IGNORED = -1  # in slot_rows: nobody asked for this path
 _ASK = -3  # in slot_rows: Python decides, whatever the kind of value
 
 
-@dataclass(slots=True)
-class Decoded:
-    """What some messages held. rows refer to ``table``; drops: samples of known series that are not in the columns.
-
-    updates: of any path; syncs: sync_responses; malformed: messages that are not gNMI.
-    """
-
-    table: SeriesTable
-    times_ns: NDArray[np.int64]
-    rows: NDArray[np.uint32]
-    values: NDArray[np.float64]
-    drops: Counter[DropReason]
-    observations: list[Observation]
-    updates: int
-    syncs: int
-    malformed: int
-
-    @property
-    def received(self) -> int:
-        """Samples of known series, dropped ones included."""
-        return self.values.size + self.drops.total()
-
-
-@dataclass(slots=True)
-class _Gathered:
-    """What one call has gathered so far, values as the source sent them."""
-
-    chunks: list[tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]] = field(default_factory=list)
-    times: list[int] = field(default_factory=list)
-    rows: list[int] = field(default_factory=list)
-    values: list[float] = field(default_factory=list)
-    drops: Counter[DropReason] = field(default_factory=Counter)
-    observations: list[Observation] = field(default_factory=list)
-    updates: int = 0
-    syncs: int = 0
-    malformed: int = 0
-
-    def columns(self) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]:
-        listed = (np.array(self.times, np.int64), np.array(self.rows, np.int32), np.array(self.values, np.float64))
-        times, rows, values = zip(*self.chunks, listed, strict=True)
-        return np.concatenate(times), np.concatenate(rows), np.concatenate(values)
-
-
 class Decoder:
     """State of one target: its series, the paths seen and what they mean. Used by one task at a time.
 
@@ -86,6 +43,7 @@ class Decoder:
     def __init__(self, target: str, device: str, naming: Naming, series_max: int = 50_000) -> None:
         self._target, self._device, self._series_max = target, device, series_max
         self._resolver = Resolver(naming)
+        self._templates = Templates()
         self._forget()
 
     @property
@@ -102,7 +60,7 @@ class Decoder:
         if self._resolver.names.version != self._names_version:
             self._forget()
         self._purge()
-        gathered = _Gathered()
+        gathered = Gathered()
         buf = np.frombuffer(b"".join(messages), np.uint8)
         ends = np.cumsum(np.fromiter(map(len, messages), np.int64, len(messages)))
         at = 0
@@ -123,6 +81,7 @@ class Decoder:
     def _forget(self) -> None:
         """Begins anew: a port has another name now, so any path may mean another series."""
         self._names_version = self._resolver.names.version
+        self._templates.clear()
         self._rows = Rows(self._target, self._device, self._series_max)
         self._paths = PathTable()
         self._targets: list[Target] = []
@@ -151,7 +110,7 @@ class Decoder:
             self._watches.append(target)
         return target
 
-    def _take(self, buf: NDArray[np.uint8], n: int, gathered: _Gathered) -> None:
+    def _take(self, buf: NDArray[np.uint8], n: int, gathered: Gathered) -> None:
         """The scanned rows: numbers of known series as columns, the rest one by one."""
         gathered.updates += n
         slots, kinds = self._slots[:n], self._kinds[:n]
@@ -167,8 +126,40 @@ class Decoder:
         slow = ((kinds == ValueKind.JSON) & (slots >= 0)) | ((rows != _IGNORED) & ~known)
         for i in np.flatnonzero(slow).tolist():
             place, size = self._places[i, :2].tolist()
-            value = self._value(int(kinds[i]), buf[place : place + size].tobytes(), float(self._numbers[i]))
-            self._put(int(slots[i]), value, int(self._times[i]), gathered)
+            slot, time_ns, data = int(slots[i]), int(self._times[i]), buf[place : place + size]
+            if kinds[i] == ValueKind.JSON:
+                self._document(slot, data, time_ns, gathered)
+            else:
+                value = self._value(int(kinds[i]), data.tobytes(), float(self._numbers[i]))
+                self._put(slot, value, time_ns, gathered)
+
+    def _document(self, slot: int, data: NDArray[np.uint8], time_ns: int, gathered: Gathered) -> None:
+        reading = self._templates.read(slot, data)
+        if reading is None:
+            body = data.tobytes()
+            self._put(slot, self._value(ValueKind.JSON, body, 0.0), time_ns, gathered)
+            if self._templates.wants(slot):
+                self._learn(slot, body)
+            return
+        gathered.chunks.append((np.full(reading.rows.size, time_ns), reading.rows, reading.values))
+        gathered.drops.update(reading.drops)
+        for watched, text in reading.texts:
+            self._observe(Observation(watched, text, time_ns), gathered)
+        if self._rows.ending:
+            self._rows.seen(reading.rows)
+
+    def _learn(self, slot: int, body: bytes) -> None:
+        node = self._nodes[slot]
+        template = template_of(body, lambda document, put: self._flattener.flatten(node, document, put), self._say)
+        if template is not None and self._resolver.names.version == self._names_version:
+            self._templates.learn(slot, template)
+
+    def _say(self, target: Target, scalar: object, said: Said) -> None:
+        gathered = Gathered()
+        self._leaf(target, scalar, 0, gathered)
+        said.fixed(gathered.rows, gathered.values)
+        said.drops.update(gathered.drops)
+        said.texts.extend((one.watch, one.text) for one in gathered.observations if one.text is not None)
 
     def _slot(self, prefix: bytes, path: bytes) -> int:
         """The slot of a path, resolved at first sight; UNKNOWN when too many are known or the path is no path."""
@@ -205,7 +196,7 @@ class Decoder:
         except (orjson.JSONDecodeError, DecodeError):
             return None
 
-    def _put(self, slot: int, value: object, time_ns: int, gathered: _Gathered) -> None:
+    def _put(self, slot: int, value: object, time_ns: int, gathered: Gathered) -> None:
         """A value that is not a number of a known row."""
         before = len(gathered.rows)
         target = self._targets[slot]
@@ -220,14 +211,14 @@ class Decoder:
         if self._rows.ending:
             self._rows.seen(np.array(gathered.rows[before:], np.int32))
 
-    def _leaf(self, target: Target, value: object, time_ns: int, gathered: _Gathered) -> None:
+    def _leaf(self, target: Target, value: object, time_ns: int, gathered: Gathered) -> None:
         if isinstance(target, Watch):
             if isinstance(value, str) and not is_absent(value):
                 self._observe(Observation(target, value, time_ns), gathered)
             return
         if target is None or (target.row == ENDED and not self._rows.revive(target)):
             return
-        result = state(value, target.states) if target.states else _number(value)
+        result = state(value, target.states) if target.states else usual_number(value)
         if result is None:
             gathered.drops[DropReason.NO_VALUE if is_absent(value) else DropReason.BAD_FORMAT] += 1
             return
@@ -235,13 +226,13 @@ class Decoder:
         gathered.rows.append(target.row)
         gathered.values.append(result)
 
-    def _observe(self, observation: Observation, gathered: _Gathered) -> None:
+    def _observe(self, observation: Observation, gathered: Gathered) -> None:
         watch, text = observation.watch, observation.text
         if text and watch.fact in (Fact.ALIAS, Fact.COMPONENT):
             self._resolver.names.learn(text, watch.port)
         gathered.observations.append(observation)
 
-    def _odd(self, message: bytes, gathered: _Gathered) -> None:
+    def _odd(self, message: bytes, gathered: Gathered) -> None:
         """A message with deletes or deprecated fields, by the protobuf runtime. Deletes come before updates."""
         try:
             notification = gnmi_pb2.SubscribeResponse.FromString(message).update
@@ -255,9 +246,9 @@ class Decoder:
             gathered.updates += 1
             slot = self._slot(prefix, update.path.SerializeToString())
             if slot != UNKNOWN:
-                self._put(slot, _scalar(update), notification.timestamp, gathered)
+                self._put(slot, scalar_of_update(update), notification.timestamp, gathered)
 
-    def _delete(self, root: Elements, time_ns: int, gathered: _Gathered) -> None:
+    def _delete(self, root: Elements, time_ns: int, gathered: Gathered) -> None:
         self._rows.end(root)
         for watch in self._watches:
             if below(watch.raw, root):
@@ -268,12 +259,13 @@ class Decoder:
         moved = self._rows.purge()
         if moved is None:
             return
+        self._templates.clear()
         rows = self._slot_rows
         had = rows >= 0
         rows[had] = moved[rows[had]]
         rows[rows == ENDED] = _ASK
 
-    def _finish(self, gathered: _Gathered, now_ns: int) -> Decoded:
+    def _finish(self, gathered: Gathered, now_ns: int) -> Decoded:
         times, rows, values = gathered.columns()
         values = values * self._rows.scale[rows]
         drops = gathered.drops
@@ -301,30 +293,3 @@ class Decoder:
             gathered.syncs,
             gathered.malformed,
         )
-
-
-def _number(value: object) -> float | None:
-    """``number``, with a short way for nearly all of SONiC's values. What is not finite goes at the end."""
-    if type(value) is str and "_" not in value:
-        try:
-            return float(value)
-        except ValueError:
-            pass
-    return number(value)
-
-
-def _scalar(update: gnmi_pb2.Update) -> object:
-    """An update's value as JSON or Python scalar, from ``val`` or from the field of gNMI before 0.4."""
-    if not update.HasField("val"):
-        data: object = update.value.value
-        is_json = update.value.type in (gnmi_pb2.JSON, gnmi_pb2.JSON_IETF)
-        data = data if is_json or update.value.type == gnmi_pb2.BYTES else update.value.value.decode("utf-8", "replace")
-    else:
-        data = scalar_of(update.val)
-        is_json = update.val.WhichOneof("value") in ("json_val", "json_ietf_val")
-    if not is_json:
-        return data
-    try:
-        return orjson.loads(data)  # type: ignore[arg-type]  # JSON is bytes
-    except orjson.JSONDecodeError:
-        return None

@@ -3,22 +3,20 @@
 import asyncio
 import random
 import time
-from collections.abc import Awaitable, Callable
-from typing import Any
+from collections.abc import Awaitable, Callable, Sequence
+from typing import NoReturn
 
-import grpc
-import grpc.aio
 import structlog
 
 from ingest.collectors.gnmi import metrics
-from ingest.collectors.gnmi.channel import down_of, keepalive_after, metadata_of, open_channel
+from ingest.collectors.gnmi.channel import keepalive_after, subscribe
 from ingest.collectors.gnmi.config import Config, SubscriptionConfig, TargetConfig
+from ingest.collectors.gnmi.grpc_messages import CallEnded
+from ingest.collectors.gnmi.http2 import Call
 from ingest.collectors.gnmi.subscriptions import request_of, silence_s
-from telemetry.errors import ConfigError, Unavailable
 from telemetry.gnmi import gnmi_pb2
 from telemetry.samples import Down
 
-METHOD = "/gnmi.gNMI/Subscribe"
 # A response that is nothing but sync_response: true. Whatever else carries it is noticed when it is decoded.
 _SYNC = gnmi_pb2.SubscribeResponse(sync_response=True).SerializeToString()
 
@@ -28,7 +26,7 @@ log = structlog.get_logger(__name__)
 class Stream:
     """Delivers the messages of one subscription until cancelled.
 
-    deliver: takes a serialised SubscribeResponse; waits while the target's queue is full.
+    deliver: takes serialised SubscribeResponses; waits while the target's queue is full.
     changed: called when ``delivering`` or ``down`` changed.
     """
 
@@ -37,12 +35,12 @@ class Stream:
         config: Config,
         target: TargetConfig,
         subscription: SubscriptionConfig,
-        deliver: Callable[[bytes], Awaitable[None]],
+        deliver: Callable[[Sequence[bytes]], Awaitable[None]],
         changed: Callable[[], None],
     ) -> None:
         self._config, self._target, self._subscription = config, target, subscription
         self._deliver, self._changed = deliver, changed
-        self._request = request_of(subscription, config.interval_s)
+        self._request = request_of(subscription, config.interval_s).SerializeToString()
         self._silence_s = silence_s(subscription, config.interval_s, config.silence_intervals)
         self._verdict: Down | None = None
         self._last_s = 0.0
@@ -74,58 +72,49 @@ class Stream:
         """One call from its beginning to its end; why it ended, and the peer's words."""
         self._verdict = None
         try:
-            channel = await open_channel(self._config, self._target, self._keepalive_s)
-        except ConfigError as error:
-            return Down.TLS, str(error)
-        except Unavailable as error:
-            return Down.REFUSED, str(error)
+            call = await subscribe(self._config, self._target, self._request, self._keepalive_s)
+        except CallEnded as ended:
+            return ended.down, ended.words
         try:
-            return await self._read(channel)
-        except grpc.aio.AioRpcError as error:
-            words = error.details() or error.code().name
-            self._keepalive_s = keepalive_after(words, self._keepalive_s)
-            return self._verdict or down_of(error), words
-        except asyncio.CancelledError:
-            if self._verdict is None:
-                raise
-            return self._verdict, "nothing came in time"
-        except ConfigError as error:
-            return Down.AUTH, str(error)
+            return await self._read(call)
+        except CallEnded as ended:
+            self._keepalive_s = keepalive_after(ended.words, self._keepalive_s)
+            return self._verdict or ended.down, "nothing came in time" if self._verdict else ended.words
         finally:
-            await channel.close(None)
+            call.cancel()
 
-    async def _read(self, channel: grpc.aio.Channel) -> tuple[Down, str]:
-        open_call: grpc.aio.StreamStreamMultiCallable[Any, Any] = channel.stream_stream(
-            METHOD, request_serializer=gnmi_pb2.SubscribeRequest.SerializeToString, response_deserializer=None
-        )
-        call = open_call(metadata=metadata_of(self._config))
+    async def _read(self, call: Call) -> NoReturn:
+        """Until the call ends."""
         self._last_s = time.monotonic()
-        watchdog = asyncio.create_task(self._watch(channel, call))
+        watchdog = asyncio.create_task(self._watch(call))
         try:
-            await call.write(self._request)
-            while isinstance(message := await call.read(), bytes):  # else it is grpc.aio.EOF
+            while True:
+                messages = await call.read()
                 self._last_s = time.monotonic()
-                if message == _SYNC:
+                if not self.synced.is_set() and _SYNC in messages:
                     self.synced.set()
                 if not self.delivering:
                     self._set(delivering=True, down=None)
-                await self._deliver(message)
+                await self._deliver(messages)
                 self._last_s = time.monotonic()  # waiting for room is not the target's silence
-            return Down.CLOSED, "the target ended the stream"
         finally:
             watchdog.cancel()
-            call.cancel()
 
-    async def _watch(self, channel: grpc.aio.Channel, call: grpc.aio.StreamStreamCall[Any, Any]) -> None:
+    async def _watch(self, call: Call) -> None:
         """Ends the call when nothing comes for too long. A dead TCP connection looks alive for minutes."""
         began_s, warned = time.monotonic(), False
         first_s = max(self._silence_s or 0.0, self._config.connect_timeout_s)
         while self._verdict is None:
-            await asyncio.sleep(min(0.5, (self._silence_s or 2.0) / 10))
+            step_s = min(0.5, (self._silence_s or 2.0) / 10)
+            due_s = time.monotonic() + step_s
+            await asyncio.sleep(step_s)
             now_s = time.monotonic()
+            late_s = now_s - due_s
+            if late_s > step_s:  # we were not running: nobody was heard
+                self._last_s, began_s = self._last_s + late_s, began_s + late_s
             age_s, quiet_s = now_s - began_s, now_s - self._last_s
             if not self.delivering:
-                if channel.get_state() is not grpc.ChannelConnectivity.READY and age_s > self._config.connect_timeout_s:
+                if not call.settled and age_s > self._config.connect_timeout_s:
                     self._verdict = Down.TIMEOUT
                 elif self._silence_s is not None and quiet_s > first_s:
                     self._verdict = Down.SILENT

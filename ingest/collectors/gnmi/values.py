@@ -6,6 +6,8 @@ import struct
 from collections.abc import Mapping
 from math import isfinite
 
+import orjson
+
 from telemetry.gnmi import gnmi_pb2
 
 NO_VALUE = frozenset(
@@ -63,6 +65,33 @@ def scalar_of(value: gnmi_pb2.TypedValue) -> object:
     if kind in (None, "leaflist_val", "any_val", "proto_bytes"):
         return None
     return getattr(value, kind)
+
+
+def usual_number(value: object) -> float | None:
+    """``number``, with a short way for nearly all of SONiC's values. What is not finite goes at the end."""
+    if type(value) is str and "_" not in value:
+        try:
+            return float(value)
+        except ValueError:
+            pass
+    return number(value)
+
+
+def scalar_of_update(update: gnmi_pb2.Update) -> object:
+    """An update's value as JSON or Python scalar, from ``val`` or from the field of gNMI before 0.4."""
+    if not update.HasField("val"):
+        data: object = update.value.value
+        is_json = update.value.type in (gnmi_pb2.JSON, gnmi_pb2.JSON_IETF)
+        data = data if is_json or update.value.type == gnmi_pb2.BYTES else update.value.value.decode("utf-8", "replace")
+    else:
+        data = scalar_of(update.val)
+        is_json = update.val.WhichOneof("value") in ("json_val", "json_ietf_val")
+    if not is_json:
+        return data
+    try:
+        return orjson.loads(data)  # type: ignore[arg-type]  # JSON is bytes
+    except orjson.JSONDecodeError:
+        return None
 
 
 def _float32(text: str) -> float | None:

@@ -6,7 +6,8 @@ from google.protobuf.message import DecodeError
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ingest.collectors.gnmi.decode import Decoded, Decoder
+from ingest.collectors.gnmi.decode import Decoder
+from ingest.collectors.gnmi.gathered import Decoded
 from ingest.collectors.gnmi.naming import Naming
 from ingest.collectors.gnmi.paths import parse_path
 from ingest.collectors.gnmi.watch import Fact

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 from google.protobuf import json_format
 
-from ingest.collectors.gnmi.decode import Decoded, Decoder
+from ingest.collectors.gnmi.decode import Decoder
+from ingest.collectors.gnmi.gathered import Decoded
 from ingest.collectors.gnmi.naming import Naming
 from ingest.collectors.gnmi.paths import parse_path
 from telemetry.catalogue import metrics, origins_of
