@@ -51,7 +51,7 @@ class Tick:
 
 def pack(batches: list[SampleBatch], registry: Registry, counts: Counts) -> Tick:
     """The batches of a tick in canonical order; samples that cannot be used are counted and left out."""
-    sids = [registry.rows(batch.table)[batch.series] for batch in batches]
+    sids = [registry.rows(batch.table).take(batch.series) for batch in batches]
     tick = Tick(
         targets=np.array([registry.target(batch.table) for batch in batches], np.int64),
         collected_ns=np.array([batch.collection.collected_ns for batch in batches], np.int64),
