@@ -28,8 +28,8 @@ P = ParamSpec("P")
 T = TypeVar("T")
 _STOP_S_MAX = 5.0
 _RETRY_S_MAX = 10.0
-# Between two rounds without a backlog: a round costs the same with one record as with a hundred.
-_PAUSE_S = 0.1
+# Between two rounds without a backlog, in intervals: a round costs the same with one record as with a hundred.
+_PAUSE_INTERVALS, _PAUSE_S_MAX = 0.2, 0.2
 log = structlog.get_logger("analytics")
 
 
@@ -104,11 +104,12 @@ class AnalyticsService:
         facts = self._bus.consume(fact_topics, start_of(offsets, fact_topics))
         samples = self._bus.consume(sample_topics, start_of(offsets, sample_topics))
         self._consumptions = [facts, samples]
+        pause_s = min(_PAUSE_INTERVALS * self._config.engine.interval_s, _PAUSE_S_MAX)
         saved_s = reported_s = time.monotonic()
         while not self._stopping:
             await self._take_facts(facts)
             if not await self._take_samples(samples):
-                await asyncio.sleep(_PAUSE_S)
+                await asyncio.sleep(pause_s)
             now_s = time.monotonic()
             if now_s - saved_s >= self._config.snapshot_every_s:
                 saved_s = now_s

@@ -3,20 +3,40 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from analytics.jit import compiled
+
 
 def group_medians(groups: NDArray[np.int64], values: NDArray[np.float64]) -> NDArray[np.float64]:
     """The median of each row's group, NaN values left out; NaN for a group without values.
 
     groups: int64[n], any numbers; values: float64[n]. Returns float64[n].
     """
-    result = np.full(values.size, np.nan)
-    order = np.lexsort((values, groups))  # NaN sorts last within its group
-    sorted_groups = groups[order]
-    starts = np.flatnonzero(np.r_[True, sorted_groups[1:] != sorted_groups[:-1]]) if values.size else np.zeros(0, int)
-    ends = np.r_[starts[1:], values.size]
-    counts = np.add.reduceat(~np.isnan(values[order]), starts) if values.size else np.zeros(0, int)
-    lower = order[np.minimum(starts + np.maximum(counts - 1, 0) // 2, values.size - 1)] if values.size else order
-    upper = order[np.minimum(starts + counts // 2, values.size - 1)] if values.size else order
-    medians = np.where(counts > 0, (values[lower] + values[upper]) / 2, np.nan)
-    result[order] = np.repeat(medians, ends - starts)
-    return result
+    order = np.argsort(groups, kind="stable")  # mostly long runs, which this sort is quick with
+    medians = np.full(values.size, np.nan)
+    _fill_medians(groups, values, order, np.empty(values.size), medians)
+    return medians
+
+
+@compiled
+def _fill_medians(
+    groups: NDArray[np.int64],
+    values: NDArray[np.float64],
+    order: NDArray[np.int64],
+    room: NDArray[np.float64],
+    medians: NDArray[np.float64],
+) -> None:
+    """order: rows group by group. room: float64[n] to work in."""
+    start = 0
+    while start < order.size:
+        end, known = start, 0
+        while end < order.size and groups[order[end]] == groups[order[start]]:
+            if not np.isnan(values[order[end]]):
+                room[known] = values[order[end]]
+                known += 1
+            end += 1
+        if known:
+            ranked = np.sort(room[:known])
+            median = (ranked[(known - 1) // 2] + ranked[known // 2]) / 2
+            for place in range(start, end):
+                medians[order[place]] = median
+        start = end
