@@ -10,6 +10,7 @@ import ssl
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from struct import Struct
+from typing import cast
 
 from ingest.collectors.gnmi import hpack
 from ingest.collectors.gnmi.grpc_messages import CallEnded, Inbox, ended_by
@@ -87,8 +88,7 @@ class Call(asyncio.BufferedProtocol):
         self._end(Down.CLOSED, "cancelled")
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)
-        self._transport = transport
+        transport = self._transport = cast(asyncio.Transport, transport)
         self._heard_s = asyncio.get_running_loop().time()
         own = ((_HEADER_TABLE_SIZE, 0), (_ENABLE_PUSH, 0), (_INITIAL_WINDOW, self._window))
         settings = b"".join(key.to_bytes(2, "big") + value.to_bytes(4, "big") for key, value in own)

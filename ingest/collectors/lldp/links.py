@@ -48,6 +48,7 @@ class LinkBook:
         self._claimed: dict[_Claim, str] = {}
         self._aliases: dict[str, dict[str, str]] = defaultdict(dict)
         self._speeds: dict[tuple[str, str], float] = {}
+        self._looked_ns = 0
 
     def observe(self, device: str, observations: Iterable[Observation]) -> list[TopologyFact]:
         """What ``device`` said; returns what changed."""
@@ -66,7 +67,13 @@ class LinkBook:
             self._speeds[device, port] = bits_per_second
 
     def expire(self, now_ns: int) -> list[TopologyFact]:
-        """Links that nobody has claimed for ``hold_s`` are gone; speeds that became known are told."""
+        """Links that nobody has claimed for ``hold_s`` are gone; speeds that became known are told.
+
+        Every collector asks; once a second all links are looked through.
+        """
+        if 0 <= now_ns - self._looked_ns < NS_PER_S:
+            return []
+        self._looked_ns = now_ns
         facts = [
             _fact(known.link, known.ended_ns, known.link.a_device, gone=True)
             for known in self._links.values()
