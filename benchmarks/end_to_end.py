@@ -1,8 +1,9 @@
-"""Collect → bus → analytics as it ships: two stage processes, a real bus, hundreds of targets over HTTP.
+"""Collect → bus → analytics as it ships: two stage processes, a real bus, hundreds of targets over HTTP and gRPC.
 
 Jitter, limits, deadlines, the ledger and ``up`` are on. What counts is the CPU time of both stages, all threads, user
 and system, over a window in which everything is known and nothing fails; and the samples that analytics has processed
-in the same window, by its own ledger. ``python -m benchmarks.end_to_end`` prints the rows as JSON.
+in the same window, by its own ledger. The load is a cluster's mix of switches and hosts, or pages alone (``loads``).
+``python -m benchmarks.end_to_end`` prints the rows as JSON.
 """
 
 import asyncio
@@ -12,17 +13,17 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
 import yaml
 
-from benchmarks.moving_pages import gpu_pages, node_pages
-from benchmarks.naive_pipeline import samples_per_cpu_second
-from benchmarks.page_server import PageServer
+from benchmarks import loads, naive_pipeline
+from benchmarks.loads import Load
 from fabricscope.settings import load_settings
 from telemetry import topics
 from telemetry.bus.base import Bus
@@ -33,11 +34,11 @@ from telemetry.ledger import StageReport
 from tests.servers.kafka import KafkaServer
 
 Engine = Literal["embedded", "kafka"]
-HOSTS, INTERVAL_S = 300, 1.0
-WINDOW_S, SETTLE_S, DEADLINE_S = 20.0, 6.0, 150.0
+WINDOW_S, DEADLINE_S = 20.0, 150.0
 STAGES = ("ingest", "analytics")
-LAG_S_MAX = 3 * INTERVAL_S
+LAG_INTERVALS_MAX = 3
 _TICK = os.sysconf("SC_CLK_TCK")
+_COUNTED_MAX = 2_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,33 +50,37 @@ class Reading:
     cpu_s: dict[str, float]
 
 
+@dataclass(slots=True)
+class OnTheBus:
+    """What lay on the bus in the last part of the window. samples: by job; targets: that brought any."""
+
+    bytes: int = 0
+    samples: Counter[str] = field(default_factory=Counter)
+    targets: set[str] = field(default_factory=set)
+
+
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """One engine's window, and what lay on the bus: bytes, samples, and records, which are pages."""
+    """One engine's window."""
 
     samples: int
     cpu_s: dict[str, float]
     wall_s: float
-    bus: tuple[int, int, int]
+    bus: OnTheBus
 
     @property
     def bytes_per_sample(self) -> float:
-        return self.bus[0] / self.bus[1]
-
-    @property
-    def pages(self) -> float:
-        """Pages in the window."""
-        return self.samples * self.bus[2] / self.bus[1]
+        return self.bus.bytes / self.bus.samples.total()
 
 
-def measure(engine: Engine, hosts: int = HOSTS, window_s: float = WINDOW_S) -> Measured:
-    """Starts everything, waits until every target is up and known, and measures; RuntimeError when that fails."""
-    with tempfile.TemporaryDirectory(prefix=f"end-to-end-{engine}-") as name, PageServer(hosts, INTERVAL_S) as pages:
+def measure(engine: Engine, load: Load, window_s: float = WINDOW_S) -> Measured:
+    """Starts the stages, waits until every target is up and known, and measures; RuntimeError when that fails."""
+    with tempfile.TemporaryDirectory(prefix=f"end-to-end-{engine}-") as name:
         folder = Path(name)
         with _kafka(engine, folder) as address:
-            settings = _settings(folder, pages, address)
+            settings = _settings(folder, load, address)
             with _stages(settings, folder) as pids:
-                return asyncio.run(_watch(settings, pids, 2 * hosts, window_s, folder))
+                return asyncio.run(_watch(settings, pids, load, window_s, folder))
 
 
 @contextmanager
@@ -111,51 +116,40 @@ def _stages(settings: Path, folder: Path) -> Iterator[dict[str, int]]:
                 process.kill()
 
 
-def _settings(folder: Path, pages: PageServer, kafka: str | None) -> Path:
-    kinds = {"dcgm": "/gpu", "node_exporter": "/node"}
+def _settings(folder: Path, load: Load, kafka: str | None) -> Path:
     document: dict[str, Any] = {
         "global": {"data_dir": str(folder / "data"), "metrics_ports": dict.fromkeys(STAGES, 0)},
         "bus": {"kind": "kafka", "kafka": {"bootstrap": [kafka]}} if kafka else {"kind": "embedded"},
-        "analytics": {"engine": {"interval_s": INTERVAL_S}},
-        "scrape_configs": [
-            {
-                "job_name": source,
-                "source": source,
-                "metrics_path": path,
-                "scrape_interval": INTERVAL_S,
-                "static_configs": [
-                    {"targets": [f"{host}:{pages.port}"], "labels": {"device": f"node{number}"}}
-                    for number, host in enumerate(pages.hosts, 1)
-                ],
-            }
-            for source, path in kinds.items()
-        ],
+        "analytics": {"engine": {"interval_s": load.interval_s}},
+        **load.jobs,
     }
     path = folder / "fabricscope.yaml"
     path.write_text(yaml.safe_dump(document))
     return path
 
 
-async def _watch(settings: Path, pids: dict[str, int], targets: int, window_s: float, folder: Path) -> Measured:
+async def _watch(settings: Path, pids: dict[str, int], load: Load, window_s: float, folder: Path) -> Measured:
     bus = open_bus(load_settings(settings).bus)
     await bus.start()
     try:
-        readings = _readings(bus, pids, targets, folder)
+        readings = _readings(bus, pids, load, folder)
         settled_s, first = 0.0, await anext(readings)
         async for now in readings:
-            settled_s = settled_s or now.at_s + SETTLE_S
+            settled_s = settled_s or now.at_s + load.settle_s
             if now.at_s < settled_s:
                 first = now
             elif now.at_s - first.at_s >= window_s:
                 break
         on_the_bus = await _on_the_bus(bus, window_s)
+        if len(on_the_bus.targets) < load.targets:
+            raise RuntimeError(f"{len(on_the_bus.targets)} of {load.targets} targets brought samples")
     finally:
         await bus.stop()
     spent = {stage: now.cpu_s[stage] - first.cpu_s[stage] for stage in STAGES}
     return Measured(now.samples - first.samples, spent, now.at_s - first.at_s, on_the_bus)
 
 
-async def _readings(bus: Bus, pids: dict[str, int], targets: int, folder: Path) -> Any:
+async def _readings(bus: Bus, pids: dict[str, int], load: Load, folder: Path) -> Any:
     """One at each report of analytics, once all targets answer and it has caught up: a backlog is cheaper."""
     reader, known, deadline = bus.consume([topics.LEDGER], {}), False, time.monotonic() + DEADLINE_S
     try:
@@ -163,8 +157,11 @@ async def _readings(bus: Bus, pids: dict[str, int], targets: int, folder: Path) 
             for record in await reader.poll(wait_s=0.05):
                 report = decode_fact(record.value or b"", StageReport)
                 if report.stage == "ingest":
-                    known = report.details["targets_up"] == targets
-                elif known and report.at_ns / 1e9 - report.details["watermark_seconds"] < LAG_S_MAX:
+                    known = report.details["targets_up"] == load.polled
+                elif (
+                    known
+                    and report.at_ns / 1e9 - report.details["watermark_seconds"] < LAG_INTERVALS_MAX * load.interval_s
+                ):
                     cpu_s = {stage: _cpu_s(pid) for stage, pid in pids.items()}
                     yield Reading(time.monotonic(), report.samples_out, cpu_s)
         logs = "\n".join((folder / f"{stage}.log").read_text()[-1500:] for stage in STAGES)
@@ -173,19 +170,21 @@ async def _readings(bus: Bus, pids: dict[str, int], targets: int, folder: Path) 
         await reader.stop()
 
 
-async def _on_the_bus(bus: Bus, last_s: float) -> tuple[int, int, int]:
-    """Of the last seconds: bytes of the records, tables and all; samples in them; records."""
+async def _on_the_bus(bus: Bus, last_s: float) -> OnTheBus:
+    """Of the last seconds: bytes of the records, tables and all, and their samples."""
     since = await bus.offsets_since([topics.SAMPLES], time.time_ns() - int(last_s * 1e9))
-    reader, decoder, size, samples, count = bus.consume([topics.SAMPLES], since), BatchDecoder(), 0, 0, 0
+    reader, decoder, found = bus.consume([topics.SAMPLES], since), BatchDecoder(), OnTheBus()
     deadline = time.monotonic() + last_s
-    while time.monotonic() < deadline and samples < 1_000_000:
+    while time.monotonic() < deadline and found.samples.total() < _COUNTED_MAX:
         for record in await reader.poll():
             value = record.value or b""
-            size += len(value)
-            samples += len(decoder.decode(value, record.headers))
-            count += 1
+            batch = decoder.decode(value, record.headers)
+            found.bytes += len(value)
+            found.samples[batch.table.target.partition("/")[0]] += len(batch)
+            if len(batch):
+                found.targets.add(batch.table.target)
     await reader.stop()
-    return size, samples, count
+    return found
 
 
 def _cpu_s(pid: int) -> float:
@@ -195,25 +194,31 @@ def _cpu_s(pid: int) -> float:
 
 
 def run() -> list[dict[str, Any]]:
-    """Two counts: samples that analytics processed, and lines of pages, most of which no metric of ours wants.
-
-    The reference takes and counts every line: its ratio to samples understates, its ratio to lines is like for like.
-    """
-    examples = [*gpu_pages(2), *node_pages(2)]
-    lines = sum(line[:1] not in (b"#", b"") for page in examples for line in page.splitlines()) / len(examples)
-    naive = samples_per_cpu_second(examples)
     engines: tuple[Engine, ...] = ("embedded", "kafka")
-    return [row for engine in engines for row in _rows(engine, measure(engine), lines, naive)]
+    rows: list[dict[str, Any]] = []
+    for load_of, kind in ((loads.mix, ""), (loads.pages_alone, " of pages alone")):
+        with load_of() as load:
+            for engine in engines:
+                rows += _rows(f"end to end{kind}, {engine}", load, measure(engine, load))
+    return rows
 
 
-def _rows(engine: Engine, found: Measured, lines: float, naive: float) -> Iterator[dict[str, Any]]:
-    what, spent = f"end to end, {engine}", sum(found.cpu_s.values())
+def _rows(what: str, load: Load, found: Measured) -> Iterator[dict[str, Any]]:
+    """Two counts: samples that analytics processed, and all values that came, most of a page wanted by no metric.
+
+    The reference takes and counts every value: its ratio to samples understates, its ratio to values is like for like.
+    """
+    spent, naive = sum(found.cpu_s.values()), naive_pipeline.values_per_cpu_second(load.pages, load.messages)
+    values = load.values * found.wall_s / load.interval_s
     yield _row(f"{what}: collector and analytics together", found.samples / spent, "samples/CPU-s", naive)
-    yield _row(f"{what}: the same in lines of pages", found.pages * lines / spent, "lines/CPU-s", naive)
+    yield _row(f"{what}: the same in values that came", values / spent, "values/CPU-s", naive)
     for stage in STAGES:
         yield _row(f"{what}: {stage} alone", found.samples / found.cpu_s[stage], "samples/CPU-s", None)
     yield _row(f"{what}: load", found.samples / found.wall_s, "samples/s", None)
+    yield _row(f"{what}: CPU of both stages", spent / found.wall_s, "cores", None)
     yield _row(f"{what}: record on the bus", found.bytes_per_sample, "bytes/sample", None)
+    for job, count in sorted(found.bus.samples.items()):
+        yield _row(f"{what}: share of {job}", 100 * count / found.bus.samples.total(), "%", None)
 
 
 def _row(name: str, value: float, unit: str, reference: float | None) -> dict[str, Any]:
@@ -228,5 +233,5 @@ def _row(name: str, value: float, unit: str, reference: float | None) -> dict[st
 
 
 if __name__ == "__main__":
-    for row in run():
-        print(json.dumps(row))
+    for line in run():
+        print(json.dumps(line))

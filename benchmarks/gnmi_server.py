@@ -1,0 +1,164 @@
+"""The switches of a fabric as gNMI servers in a process of their own, with messages encoded beforehand.
+
+The plant is the simulator's (rail-optimised leaf-spine), moved through healthy training; what each switch answers to
+the collector's default subscriptions is what the simulator's servers would send: SONiC leaves one JSON object of
+strings a path, spines one PROTO notification for every port and path with a prefix and its leaves, as EOS does. Only
+the timestamps are written when a message goes out. The servers are gRPC's own.
+"""
+
+import asyncio
+import multiprocessing
+import time
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any, Self
+
+import grpc
+import grpc.aio
+
+from ingest.collectors.gnmi.config import Source
+from ingest.collectors.gnmi.subscriptions import DEFAULTS, request_of
+from simulator.config import SimulatorConfig
+from simulator.layout import Flavour, Layout, build_layout
+from simulator.plant import Plant
+from simulator.serve.gnmi.openconfig import OpenConfigTree
+from simulator.serve.gnmi.sonic import SonicTree
+from simulator.serve.snapshot import Snapshot, copied
+from telemetry.gnmi import gnmi_pb2
+from tests.servers.process import free_port
+
+VARIANTS = 60  # then counters begin anew, as after a restart
+SOURCES = {Flavour.SONIC: Source.SONIC, Flavour.OPENCONFIG: Source.ARISTA}
+_SETTLED_S, _START_S = 20, 240
+_SYNC = gnmi_pb2.SubscribeResponse(sync_response=True).SerializeToString()
+_STAMP = slice(1, 10)  # a varint of nine bytes holds the nanoseconds of our days
+
+Messages = tuple[bytes, ...]
+Told = dict[bytes, list[Messages]]
+"""By subscription, serialised: the messages of each variant."""
+
+
+@dataclass(frozen=True, slots=True)
+class Switch:
+    name: str
+    source: Source
+    address: str
+
+
+def switches_of(layout: Layout, port: int) -> list[Switch]:
+    """All switches on one port, each on a loopback address of its own."""
+    return [
+        Switch(name, SOURCES[layout.flavours[name]], f"127.10.{number // 250}.{number % 250 + 1}:{port}")
+        for number, name in enumerate(layout.switches)
+    ]
+
+
+class GnmiServers:
+    """Serves the switches of a cluster of ``hosts`` from ``start`` to ``stop``, sampled every ``interval_s``."""
+
+    def __init__(self, hosts: int, interval_s: float) -> None:
+        config = SimulatorConfig(hosts=hosts, interval_s=interval_s)
+        self.switches = switches_of(build_layout(config), free_port())
+        context = multiprocessing.get_context("spawn")
+        self._ready = context.Event()
+        arguments: tuple[Any, ...] = (config, self.switches, self._ready)
+        self._process = context.Process(target=_serve, args=arguments, daemon=True)
+
+    def __enter__(self) -> Self:
+        self._process.start()
+        if not self._ready.wait(_START_S):
+            self._process.kill()
+            raise RuntimeError(f"the switches did not start in {_START_S} s")
+        return self
+
+    def __exit__(self, *_: type[BaseException] | BaseException | TracebackType | None) -> None:
+        self._process.kill()
+        self._process.join()
+
+
+def told(config: SimulatorConfig, switches: list[Switch], variants: int) -> dict[str, Told]:
+    """By switch: what it answers to each subscription of its default set, from interval to interval."""
+    plant = Plant(config, start_ns=0)
+    plant.advance(_SETTLED_S * 10**9)
+    answers: dict[str, Told] = {switch.name: {} for switch in switches}
+    queries = [(switch, *query) for switch in switches for query in _queries(plant.layout, switch, config.interval_s)]
+    for number in range(variants):
+        plant.advance(plant.now_ns + int(config.interval_s * 10**9))
+        snapshot = Snapshot(number + 1, copied(plant.readings))
+        for switch, key, query in queries:
+            messages = tuple(query.full(snapshot, time.time_ns()))
+            answers[switch.name].setdefault(key, []).append(messages)
+    return answers
+
+
+def _queries(layout: Layout, switch: Switch, interval_s: float) -> list[tuple[bytes, Any]]:
+    tree = SonicTree(layout, switch.name) if switch.source is Source.SONIC else OpenConfigTree(layout, switch.name)
+    found = []
+    for subscription in DEFAULTS[switch.source]:
+        asked = request_of(subscription, interval_s).subscribe
+        for one in asked.subscription:
+            found.append((_key(asked, one), tree.query(asked.prefix, one.path, asked.encoding)))
+    return found
+
+
+def _key(asked: gnmi_pb2.SubscriptionList, one: gnmi_pb2.Subscription) -> bytes:
+    return asked.prefix.SerializeToString() + one.path.SerializeToString(deterministic=True)
+
+
+class _Servicer:
+    """One switch; its values move every ``interval_s``. Slow paths are asked for at multiples of it."""
+
+    def __init__(self, answers: Told, interval_s: float) -> None:
+        self._answers, self._interval_s = answers, interval_s
+
+    async def subscribe(self, requests: AsyncIterator[gnmi_pb2.SubscribeRequest], _: Any) -> AsyncIterator[bytes]:
+        asked = (await anext(aiter(requests))).subscribe
+        began_s = time.monotonic()
+        for one in asked.subscription:
+            for message in self._answers[_key(asked, one)][0]:
+                yield _stamped(message)
+        yield _SYNC
+        sampled = [one for one in asked.subscription if one.mode == gnmi_pb2.SAMPLE]
+        number = 0
+        while True:
+            number += 1
+            await asyncio.sleep(began_s + number * self._interval_s - time.monotonic())
+            for one in sampled:
+                if number % round(one.sample_interval / 1e9 / self._interval_s) == 0:
+                    for message in self._answers[_key(asked, one)][number % VARIANTS]:
+                        yield _stamped(message)
+
+
+def _stamped(message: bytes) -> bytes:
+    """The message with the present time: the first field of its notification."""
+    number, stamp, at = time.time_ns(), bytearray(), message.index(b"\x08", 2, 7)
+    while number >= 0x80:
+        stamp.append(number & 0x7F | 0x80)
+        number >>= 7
+    stamp.append(number)
+    return b"".join((message[: at + 1], stamp, message[at + 10 :]))
+
+
+def _serve(config: SimulatorConfig, switches: list[Switch], ready: Any) -> None:
+    answers = told(config, switches, VARIANTS)
+
+    async def main() -> None:
+        servers = [_server(switch, answers[switch.name], config.interval_s) for switch in switches]
+        await asyncio.gather(*(server.start() for server in servers))
+        ready.set()
+        await asyncio.gather(*(server.wait_for_termination() for server in servers))
+
+    asyncio.run(main())
+
+
+def _server(switch: Switch, answers: Told, interval_s: float) -> grpc.aio.Server:
+    handler: Any = grpc.stream_stream_rpc_method_handler(
+        _Servicer(answers, interval_s).subscribe,
+        request_deserializer=gnmi_pb2.SubscribeRequest.FromString,
+        response_serializer=None,
+    )
+    server = grpc.aio.server(options=[("grpc.so_reuseport", 0)])
+    server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler("gnmi.gNMI", {"Subscribe": handler}),))
+    server.add_insecure_port(switch.address)
+    return server
