@@ -77,12 +77,17 @@ class GnmiServers:
         self._process.join()
 
 
-def told(config: SimulatorConfig, switches: list[Switch], variants: int) -> dict[str, Told]:
-    """By switch: what it answers to each subscription of its default set, from interval to interval."""
+def told(config: SimulatorConfig, switches: list[Switch], variants: int, *, slow: bool = True) -> dict[str, Told]:
+    """By switch: what it answers to each subscription of its default set, from interval to interval.
+
+    slow: also what it does not send each interval (optics, neighbours).
+    """
     plant = Plant(config, start_ns=0)
     plant.advance(_SETTLED_S * 10**9)
     answers: dict[str, Told] = {switch.name: {} for switch in switches}
-    queries = [(switch, *query) for switch in switches for query in _queries(plant.layout, switch, config.interval_s)]
+    queries = [
+        (switch, *query) for switch in switches for query in _queries(plant.layout, switch, config.interval_s, slow)
+    ]
     for number in range(variants):
         plant.advance(plant.now_ns + int(config.interval_s * 10**9))
         snapshot = Snapshot(number + 1, copied(plant.readings))
@@ -92,13 +97,14 @@ def told(config: SimulatorConfig, switches: list[Switch], variants: int) -> dict
     return answers
 
 
-def _queries(layout: Layout, switch: Switch, interval_s: float) -> list[tuple[bytes, Any]]:
+def _queries(layout: Layout, switch: Switch, interval_s: float, slow: bool) -> list[tuple[bytes, Any]]:
     tree = SonicTree(layout, switch.name) if switch.source is Source.SONIC else OpenConfigTree(layout, switch.name)
     found = []
     for subscription in DEFAULTS[switch.source]:
         asked = request_of(subscription, interval_s).subscribe
         for one in asked.subscription:
-            found.append((_key(asked, one), tree.query(asked.prefix, one.path, asked.encoding)))
+            if slow or one.sample_interval == int(interval_s * 10**9):
+                found.append((_key(asked, one), tree.query(asked.prefix, one.path, asked.encoding)))
     return found
 
 

@@ -84,7 +84,7 @@ def _one_of_each(hosts: int, interval_s: float) -> dict[Source, list[bytes]]:
     config = SimulatorConfig(hosts=hosts, interval_s=interval_s)
     switches = switches_of(build_layout(config), 1)
     pair = [switches[0], switches[-1]]
-    answers = told(config, pair, 2)
+    answers = told(config, pair, 2, slow=False)
     return {
         switch.source: [message for variants in answers[switch.name].values() for message in variants[1]]
         for switch in pair
