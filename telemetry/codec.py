@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from telemetry.errors import BadInput
 from telemetry.ipc import Shape, read_columns, write_columns
-from telemetry.samples import Collection, Down, SampleBatch
+from telemetry.samples import Collection, Down, SampleBatch, all_rows
 from telemetry.series import SeriesTable
 
 DIGEST_HEADER = "table"
@@ -140,7 +140,7 @@ def _absent_rows(batch: SampleBatch) -> list[int] | None:
     if 4 * n < 3 * size or n > size or n == 0:
         return None
     if n == size:
-        return [] if bool((batch.series == _all_rows(size)).all()) else None
+        return [] if batch.series is all_rows(size) or bool((batch.series == all_rows(size)).all()) else None
     if not bool((batch.series[1:] > batch.series[:-1]).all()):
         return None
     missing = np.ones(size, dtype=np.bool_)
@@ -149,14 +149,7 @@ def _absent_rows(batch: SampleBatch) -> list[int] | None:
 
 
 def _present_rows(size: int, absent: list[int]) -> NDArray[np.uint32]:
-    return np.delete(_all_rows(size), absent) if absent else _all_rows(size)
-
-
-@lru_cache(maxsize=1024)
-def _all_rows(size: int) -> NDArray[np.uint32]:
-    rows = np.arange(size, dtype=np.uint32)
-    rows.setflags(write=False)
-    return rows
+    return np.delete(all_rows(size), absent) if absent else all_rows(size)
 
 
 _contexts = threading.local()

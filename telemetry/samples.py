@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,6 +55,17 @@ class Collection:
         return self.down is None
 
 
+@lru_cache(maxsize=1024)
+def all_rows(size: int) -> NDArray[np.uint32]:
+    """0, 1, …, size - 1: the rows of a batch in which no series is absent, as an array that may not be written.
+
+    Most batches share it: who finds this very object in a batch need not look at its numbers.
+    """
+    rows = np.arange(size, dtype=np.uint32)
+    rows.setflags(write=False)
+    return rows
+
+
 @dataclass(frozen=True, slots=True)
 class SampleBatch:
     """What one target reported in one collection, as columns of equal length n (0 only when the target is down).
@@ -77,9 +89,12 @@ class SampleBatch:
             raise BadInput(f"{self.table.target}: columns of {self.times_ns.size}, {self.series.size} and {n} rows")
         if n == 0 and self.collection.up:
             raise BadInput(f"{self.table.target}: a target that is up reported no sample")
-        if n and int(self.series.max()) >= len(self.table):
-            raise BadInput(f"{self.table.target}: series row {self.series.max()} of a table of {len(self.table)}")
-        if np.isnan(self.values).any():
+        if n == 0:
+            return
+        last = n - 1 if self.series is all_rows(n) else int(np.maximum.reduce(self.series))
+        if last >= len(self.table):
+            raise BadInput(f"{self.table.target}: series row {last} of a table of {len(self.table)}")
+        if np.isnan(np.maximum.reduce(self.values)):  # a NaN wins
             raise BadInput(f"{self.table.target}: NaN is not a sample")
 
     def __len__(self) -> int:

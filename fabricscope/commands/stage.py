@@ -1,9 +1,9 @@
 """``fabricscope ingest | analytics | alerts | export | recorder | api``: one stage in this process."""
 
-import asyncio
 from collections.abc import Callable
 
 import typer
+import uvloop
 
 from fabricscope.commands.options import ConfigFile
 from fabricscope.settings import load_settings
@@ -26,6 +26,6 @@ def register(app: typer.Typer) -> None:
 
 def _command(stage: Stage) -> Callable[..., None]:
     def command(config_file: ConfigFile = None) -> None:
-        asyncio.run(run_stage(stage, load_settings(config_file)))
+        uvloop.run(run_stage(stage, load_settings(config_file)))
 
     return command

@@ -8,6 +8,7 @@ import socket
 import ssl
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import cast
 from urllib.parse import quote, urlencode, urlsplit
 
 from ingest.collectors.exposition.response import FetchFailed, Response, ResponseReader
@@ -174,8 +175,7 @@ class _Connection(asyncio.Protocol):
             self._waiter = self._reader = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)
-        self._transport = transport
+        self._transport = cast(asyncio.Transport, transport)  # uvloop's is none by inheritance
 
     def data_received(self, data: bytes) -> None:
         reader = self._reader

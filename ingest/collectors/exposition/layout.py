@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ingest.collectors.exposition.mapping import Entry
 from ingest.collectors.exposition.template import CONSTANT, Floats, Ints, Spans, Template
@@ -17,7 +16,6 @@ class Layout:
 
     token, row, scale, bit: int64/float64[entries], as ``finish`` takes them, in the order of rows.
     low, high:  float64[rows], bounds. stuck: float64[rows], the value that is none because the counter saturates.
-    all_rows:   uint32[rows], 0, 1, 2, …
     time:       int64[rows], the token with the row's timestamp or -1; None when the page has no timestamps.
     duplicates: series on the page that lost against an earlier one of the same canonical name.
     """
@@ -31,7 +29,6 @@ class Layout:
     low: Floats
     high: Floats
     stuck: Floats
-    all_rows: NDArray[np.uint32]
     time: Ints | None
     duplicates: int
 
@@ -68,7 +65,6 @@ def build_layout(
         np.array([part[0][1].low for part in parts], dtype=np.float64),
         np.array([part[0][1].high for part in parts], dtype=np.float64),
         np.array([part[0][1].stuck for part in parts], dtype=np.float64),
-        np.arange(len(parts), dtype=np.uint32),
         np.array(times, dtype=np.int64) if has_time.any() else None,
         duplicates,
     )

@@ -20,6 +20,7 @@ from ingest.collectors.exposition.template import Floats, Ints, Spans, Template,
 from ingest.ledger import DropReason
 from telemetry.catalogue import Source
 from telemetry.errors import BadInput
+from telemetry.samples import all_rows
 from telemetry.series import SeriesTable
 
 COMPILED = importlib.util.find_spec("numba") is not None
@@ -194,10 +195,12 @@ class PageReader:
             dropped[DropReason.OUT_OF_BOUNDS] = outside
         if layout.duplicates:
             dropped[DropReason.DUPLICATE] = layout.duplicates
-        series = layout.all_rows if kept == size else rows[:kept].astype(np.uint32)
+        series = all_rows(size) if kept == size else rows[:kept].astype(np.uint32)
         values = values[:kept]
         if layout.time is None:
-            return Reading(layout.table, np.full(kept, now_ns, dtype=np.int64), series, values, dropped)
+            times_ns = np.empty(kept, dtype=np.int64)
+            times_ns.fill(now_ns)
+            return Reading(layout.table, times_ns, series, values, dropped)
         times_ns = _times(tokens, layout.time[series], layout.template.exemplars, now_ns)
         late = (times_ns < now_ns - EARLIEST_NS) | (times_ns > now_ns + LATEST_NS)
         if late.any():

@@ -8,7 +8,7 @@ import pytest
 
 from ingest.collectors.base import Emission
 from ingest.collectors.exposition.collector import down_batch
-from ingest.scheduler import Scheduler, SchedulerConfig, phase
+from ingest.scheduler import SLOT_S, Scheduler, SchedulerConfig, phase
 from telemetry.samples import Collection, Down, SampleBatch
 from telemetry.series import SeriesTable
 from telemetry.topology import TopologyFact
@@ -140,3 +140,30 @@ async def test_stop_ends_everything_and_may_be_repeated(scheduler: Scheduler) ->
     await scheduler.stop()
     assert stuck.stopped
     assert stuck.running == 0
+
+
+async def test_targets_start_together_in_slots_wherever_they_are_in_their_interval(scheduler: Scheduler) -> None:
+    slots: list[set[int]] = []
+
+    class Noting(Target):
+        async def collect(self, now_ns: int) -> Emission:
+            running = {id(task) for task in asyncio.all_tasks()}
+            slots.append(running)
+            return await super().collect(now_ns)
+
+    targets = [Noting(f"node{number}", interval_s=SLOT_S) for number in range(8)]
+    for target in targets:
+        scheduler.add(target)
+    await until(lambda: all(target.started >= 3 for target in targets))
+    # All tasks of a slot are there when the first of them runs: the eight and the test itself.
+    assert max(map(len, slots)) == len(targets) + 1
+
+
+async def test_a_target_that_is_removed_before_its_slot_does_not_start(scheduler: Scheduler) -> None:
+    gone, stays = Target("gone"), Target("stays")
+    scheduler.add(gone)
+    scheduler.add(stays)
+    scheduler.remove(["gone"])
+    await until(lambda: stays.started >= 2)
+    assert gone.started == 0
+    assert gone.stopped
