@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from struct import Struct
 from typing import cast
 
-from ingest.collectors.gnmi import hpack
+from hpack import Decoder, Encoder, HPACKError, NeverIndexedHeaderTuple
+
 from ingest.collectors.gnmi.grpc_messages import CallEnded, Inbox, ended_by
 from telemetry.samples import Down
 
@@ -21,7 +22,7 @@ _HEAD = Struct(">HBBBI")
 _DATA, _HEADERS, _RESET, _SETTINGS, _PING, _GOAWAY, _WINDOW, _CONTINUATION = 0, 1, 3, 4, 6, 7, 8, 9
 _END_STREAM = _ACK = 1
 _END_HEADERS, _PADDED, _PRIORITY = 4, 8, 32
-_HEADER_TABLE_SIZE, _ENABLE_PUSH, _INITIAL_WINDOW = 1, 2, 4
+_ENABLE_PUSH, _INITIAL_WINDOW = 2, 4
 _FRAME_MAX, _HEADERS_MAX, _WINDOW_DEFAULT = 16_384, 65_536, 65_535
 _STREAM = 1
 _CANCEL = 8
@@ -58,6 +59,7 @@ class Call(asyncio.BufferedProtocol):
         self._taken_bytes = 0
         self._rest = b""
         self._block: bytearray | None = None
+        self._decoder = Decoder(max_header_list_size=_HEADERS_MAX)
         self._block_ends_stream = False
         self._inbox = Inbox(settings.message_bytes_max)
         self._arrived = asyncio.Event()
@@ -90,9 +92,9 @@ class Call(asyncio.BufferedProtocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         transport = self._transport = cast(asyncio.Transport, transport)
         self._heard_s = asyncio.get_running_loop().time()
-        own = ((_HEADER_TABLE_SIZE, 0), (_ENABLE_PUSH, 0), (_INITIAL_WINDOW, self._window))
+        own = ((_ENABLE_PUSH, 0), (_INITIAL_WINDOW, self._window))
         settings = b"".join(key.to_bytes(2, "big") + value.to_bytes(4, "big") for key, value in own)
-        headers = hpack.encode(
+        headers = Encoder().encode(
             [
                 (":method", "POST"),
                 (":scheme", self._settings.scheme),
@@ -101,7 +103,7 @@ class Call(asyncio.BufferedProtocol):
                 ("te", "trailers"),
                 ("content-type", "application/grpc"),
                 ("user-agent", "fabricscope"),
-                *self._settings.metadata,
+                *(NeverIndexedHeaderTuple(*pair) for pair in self._settings.metadata),  # there are passwords among them
             ]
         )
         body = b"\0" + len(self._request).to_bytes(4, "big") + self._request
@@ -247,7 +249,11 @@ class Call(asyncio.BufferedProtocol):
             raise ValueError(f"a header block of more than {_HEADERS_MAX} bytes")
         if not flags & _END_HEADERS:
             return
-        headers, self._block = hpack.decode(bytes(self._block)), None
+        try:
+            headers = {str(name): str(value) for name, value in self._decoder.decode(bytes(self._block))}
+        except HPACKError as error:
+            raise ValueError(f"header block: {error}") from error
+        self._block = None
         status = headers.get(":status", "200")
         if "grpc-status" in headers:
             raise ended_by(headers["grpc-status"], headers.get("grpc-message", ""))
