@@ -135,7 +135,7 @@ def table(verdicts: list[Verdict]) -> Table:
 
 
 def main() -> None:
-    console = Console()
+    console = Console(width=None if sys.stdout.isatty() else 180)
     engines = engines_named(sys.argv[1:])
     verdicts = [verdict for engine in engines for verdict in run(engine, console)]
     console.print(table(verdicts))
