@@ -1,0 +1,1 @@
+"""Anomaly scores of single series, in one pass, with one alert level for all: see ``docs/scoring.md``."""

@@ -1,0 +1,99 @@
+"""Scores series as they come: strictly causal, one meaning of the score for all of them."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analytics.scoring import kernel
+from analytics.scoring.layout import CORE_WIDTH, DAY_BINS, EXPERTS, TAIL_WIDTH, WEEK_BINS
+from telemetry.errors import BadInput
+
+REASONS = ("", "level", "season", "shape", "drift", "spread", "silence", "not enough history")
+
+
+@dataclass(frozen=True, slots=True)
+class Scores:
+    """Columns, one row for each row given, in the order given.
+
+    score: float64[n]: 1.0 is the alert level, the same meaning for every series; 0.0 while there is too little history.
+    alert: bool[n], score >= 1.0. expected, lower, upper: float64[n], NaN while unknown.
+    reason: uint8[n], index into ``REASONS``.
+    """
+
+    score: NDArray[np.float64]
+    alert: NDArray[np.bool_]
+    expected: NDArray[np.float64]
+    lower: NDArray[np.float64]
+    upper: NDArray[np.float64]
+    reason: NDArray[np.uint8]
+
+
+class Detector:
+    """Scores each value against what came before it in its series, then learns it; goes on where it ended.
+
+    memory: values over which levels and spreads are averaged. warmup: values before the first score.
+    follow: anomalous values in a row until they are the new normal.
+    """
+
+    def __init__(self, *, memory: int = 256, warmup: int = 30, follow: int = 60) -> None:
+        self._alpha, self._warmup, self._follow = 1.0 / memory, float(warmup), float(follow)
+        self._core = np.zeros((0, CORE_WIDTH))
+        self._tails = np.zeros((0, EXPERTS, TAIL_WIDTH), np.float32)
+        self._season = np.zeros((0, DAY_BINS + WEEK_BINS), np.float32)
+
+    def score(
+        self, times_ns: NDArray[np.int64], values: NDArray[np.float64], series: NDArray[np.int64] | None = None
+    ) -> Scores:
+        """times_ns: int64[n], ascending within a series. values: float64[n], NaN where missing.
+
+        series: int64[n], number of the series of each row, from 0 on without great holes; None: all are of series 0.
+        A row that is not newer than the newest of its series is scored and not learned.
+        """
+        times = np.ascontiguousarray(times_ns, np.int64)
+        given = np.ascontiguousarray(values, np.float64)
+        sids = np.zeros(given.size, np.int64) if series is None else np.ascontiguousarray(series, np.int64)
+        if not times.shape == given.shape == sids.shape or given.ndim != 1:
+            raise BadInput(f"columns of {times.shape}, {given.shape} and {sids.shape}: expected one length", "schema")
+        if sids.size:
+            if sids.min() < 0:
+                raise BadInput(f"series {sids.min()}: expected 0 or more", "schema")
+            self._grow(int(sids.max()) + 1)
+        n = given.size
+        score, expected, lower, upper = np.empty(n), np.empty(n), np.empty(n), np.empty(n)
+        reason = np.empty(n, np.uint8)
+        kernel.score_rows(
+            sids,
+            times,
+            given,
+            self._core,
+            self._tails,
+            self._season,
+            self._alpha,
+            self._warmup,
+            self._follow,
+            score,
+            expected,
+            lower,
+            upper,
+            reason,
+        )
+        return Scores(score, score >= 1.0, expected, lower, upper, reason)
+
+    def _grow(self, series: int) -> None:
+        if series <= len(self._core):
+            return
+        more = max(series, 2 * len(self._core)) - len(self._core)
+        self._core = np.concatenate([self._core, np.zeros((more, CORE_WIDTH))])
+        self._tails = np.concatenate([self._tails, np.zeros((more, EXPERTS, TAIL_WIDTH), np.float32)])
+        self._season = np.concatenate([self._season, np.zeros((more, DAY_BINS + WEEK_BINS), np.float32)])
+
+    def state(self) -> dict[str, NDArray[np.float64] | NDArray[np.float32]]:
+        """All that was learned, as arrays; see ``restore``."""
+        return {"core": self._core, "tails": self._tails, "season": self._season}
+
+    def restore(self, state: dict[str, NDArray[np.float64] | NDArray[np.float32]]) -> None:
+        """Goes on from a ``state``."""
+        self._core = np.array(state["core"], np.float64)
+        self._tails = np.array(state["tails"], np.float32)
+        self._season = np.array(state["season"], np.float32)

@@ -1,0 +1,24 @@
+"""Where what is in the state of a series, and how many bytes it takes."""
+
+# float64: one robust level of the values (``X``) and one of what a proved season leaves of them (``Y``), same columns.
+LEVEL, SPREAD, COUNT, AWAY, RECENT, FAST, FAST_SPREAD = range(7)
+X, Y = 0, 7
+TIME, INTERVAL, DRIFT, BUSY, LAST, RUN, RUN_MEAN, RUN_MAX, ANCHOR, BORN, BIN_S, PROVED, DAY_ERROR, WEEK_ERROR = range(
+    14, 28
+)
+CORE_WIDTH = 28
+
+# float32: for each expert the threshold of its tail, the mean excess and mean squared excess over it, and their number.
+LEVEL_UP, LEVEL_DOWN, JUMP_UP, JUMP_DOWN, DRIFT_UP, DRIFT_DOWN, BUSY_UP, BUSY_DOWN = range(8)
+EXPERTS = 8
+THRESHOLD, EXCESS, SQUARE, SEEN = range(4)
+TAIL_WIDTH = 4
+
+# float32: the profile of a day, and by how much each hour of the week differs from it.
+DAY_BINS, WEEK_BINS = 144, 168
+DAY_S, HOUR_S, WEEK_S = 86400.0, 3600.0, 604800.0
+
+CORE_BYTES = 8 * CORE_WIDTH
+TAILS_BYTES = 4 * EXPERTS * TAIL_WIDTH
+SEASON_BYTES = 4 * (DAY_BINS + WEEK_BINS)
+STATE_BYTES = CORE_BYTES + TAILS_BYTES + SEASON_BYTES
