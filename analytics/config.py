@@ -4,6 +4,7 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from analytics.multivariate.config import MultivariateConfig
 from analytics.statistics.baseline import WARMUP, Pace
 
 
@@ -35,6 +36,7 @@ class EngineConfig(BaseModel):
     baseline_horizon_s: float = Field(1800.0, gt=0, description="Time constant of the baselines.")
     baseline_follow_s: float = Field(1800.0, gt=0, description="After so long a new level is the normal one.")
     detection: DetectionConfig = DetectionConfig()
+    multivariate: MultivariateConfig = MultivariateConfig()
 
     @property
     def baseline(self) -> Pace:

@@ -18,6 +18,7 @@ from analytics.detectors.base import Detector
 from analytics.findings_book import FindingsBook
 from analytics.intake import Counts, DropReason, Intake
 from analytics.job_work import WorkBook
+from analytics.multivariate.step import Multivariate
 from analytics.places import PlaceFinder
 from analytics.registry import Registry
 from analytics.statistics import baseline
@@ -64,6 +65,7 @@ class Engine:
         self.series, self.targets = Columns(_SERIES), Columns(trust.LAYOUT)
         self.book = FindingsBook()
         self.work = WorkBook()
+        self.multivariate = Multivariate(config.multivariate, config.interval_ns)
         self.topology = Topology()
         self.changes: tuple[Change, ...] = ()
         self.waiting_facts: list[TopologyFact] = []
@@ -120,6 +122,7 @@ class Engine:
             for verdicts in detector.judge(view)
             for finding in self.book.settle(detector, verdicts, view)
         ]
+        findings += self.multivariate.step(view, self.book, findings)
         incidents: list[Incident] = []
         if self.correlator is not None:
             incidents = self.correlator.step(end_ns, findings, self.topology, self.changes)

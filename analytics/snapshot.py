@@ -25,7 +25,7 @@ from telemetry.changes import Change
 from telemetry.errors import BadInput
 from telemetry.topology import Topology, TopologyFact
 
-STATE_VERSION = 3  # goes up with every change of what the state means
+STATE_VERSION = 4  # goes up with every change of what the state means
 _MAGIC = b"FSS2"
 _PREFIX = struct.Struct("<4sI")
 _LENGTH = struct.Struct("<Q")
@@ -46,6 +46,7 @@ def pack(engine: Engine, mark: Mark) -> bytes:
     """The engine's state, and how far it has read."""
     registry_head, registry_arrays = engine.registry.state()
     intake_head, intake_arrays = engine.intake.state()
+    multivariate_head, multivariate_arrays = engine.multivariate.state()
     head = {
         "version": STATE_VERSION,
         "config": engine.config.model_dump(mode="json"),
@@ -55,6 +56,7 @@ def pack(engine: Engine, mark: Mark) -> bytes:
         "intake": intake_head,
         "book": engine.book.state(),
         "work": engine.work.state(),
+        "multivariate": multivariate_head,
         "topology": [fact for _, fact in sorted(engine.topology.facts.items())],
         "changes": engine.changes,
         "waiting_facts": engine.waiting_facts,
@@ -65,6 +67,7 @@ def pack(engine: Engine, mark: Mark) -> bytes:
     arrays |= {f"series.{name}": array for name, array in engine.series.state().items()}
     arrays |= {f"targets.{name}": array for name, array in engine.targets.state().items()}
     arrays |= {f"intake.{name}": array for name, array in intake_arrays.items()}
+    arrays |= {f"multivariate.{name}": array for name, array in multivariate_arrays.items()}
     body = zstandard.ZstdCompressor(level=1).compress(_joined(head, arrays))
     return _PREFIX.pack(_MAGIC, zlib.crc32(body)) + body
 
@@ -103,6 +106,7 @@ def _fill(engine: Engine, head: dict[str, Any], arrays: dict[str, NDArray[Any]])
     engine.intake.restore(head["intake"], of("intake."))
     engine.book.restore(head["book"])
     engine.work.restore(head["work"])
+    engine.multivariate.restore(head["multivariate"], of("multivariate."))
     engine.topology = Topology().with_facts(_facts.validate_python(head["topology"]))
     engine.changes = tuple(_changes.validate_python(head["changes"]))
     engine.waiting_facts = _facts.validate_python(head["waiting_facts"])

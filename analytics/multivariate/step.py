@@ -1,0 +1,63 @@
+"""The multivariate step of the engine: one watch for each kind that is switched on."""
+
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from numpy.typing import NDArray
+
+from analytics.findings_book import FindingsBook
+from analytics.multivariate.config import MultivariateConfig
+from analytics.multivariate.measures import KINDS
+from analytics.multivariate.watch import Watch
+from analytics.view import View
+from telemetry import objects
+from telemetry.findings import Finding, FindingKind, FindingState
+
+
+class Multivariate:
+    """Looks at each device's values together. Devices with a finding of another detector teach nothing meanwhile."""
+
+    def __init__(self, config: MultivariateConfig, interval_ns: int) -> None:
+        workers = ThreadPoolExecutor(1, "multivariate-training")
+        self.watches = tuple(Watch(KINDS[name], config, interval_ns, workers) for name in config.kinds)
+        self._troubled: dict[str, str] = {}  # device (or storage target) by finding
+
+    def step(self, view: View, book: FindingsBook, findings: Sequence[Finding]) -> list[Finding]:
+        """findings: what the other detectors said in this tick. Returns those that it opens, changes or clears."""
+        if not self.watches:
+            return []
+        self._note(findings)
+        names = (view.registry.objects.find(name) for name in set(self._troubled.values()))
+        sick = {number for number in names if number is not None}
+        opened: list[Finding] = []
+        for watch in self.watches:
+            watch.sick = sick
+            for verdicts in watch.judge(view):
+                opened.extend(book.settle(watch, verdicts, view))
+        return opened
+
+    def _note(self, findings: Sequence[Finding]) -> None:
+        for finding in findings:
+            if finding.state is FindingState.CLEARED:
+                self._troubled.pop(finding.id, None)
+            elif finding.kind is not FindingKind.DEVIATION:
+                device = finding.object.device
+                self._troubled[finding.id] = str(objects.device(device) if device else finding.object)
+
+    def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """JSON part and arrays."""
+        head: dict[str, Any] = {"troubled": self._troubled}
+        arrays: dict[str, NDArray[Any]] = {}
+        for watch in self.watches:
+            name = watch.device.name
+            head[name], of_watch = watch.state()
+            arrays |= {f"{name}.{key}": array for key, array in of_watch.items()}
+        return head, arrays
+
+    def restore(self, head: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
+        self._troubled = dict(head["troubled"])
+        for watch in self.watches:
+            prefix = f"{watch.device.name}."
+            of_watch = {name[len(prefix) :]: array for name, array in arrays.items() if name.startswith(prefix)}
+            watch.restore(head[watch.device.name], of_watch)
