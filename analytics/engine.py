@@ -21,6 +21,7 @@ from analytics.job_work import WorkBook
 from analytics.multivariate.step import Multivariate
 from analytics.places import PlaceFinder
 from analytics.registry import Registry
+from analytics.starvation.ledger import Ledger
 from analytics.statistics import baseline
 from analytics.tick import Tick, pack
 from analytics.view import Selections, View
@@ -66,6 +67,7 @@ class Engine:
         self.book = FindingsBook()
         self.work = WorkBook()
         self.multivariate = Multivariate(config.multivariate, config.interval_ns)
+        self.starvation = Ledger()
         self.topology = Topology()
         self.changes: tuple[Change, ...] = ()
         self.waiting_facts: list[TopologyFact] = []
@@ -123,6 +125,7 @@ class Engine:
             for finding in self.book.settle(detector, verdicts, view)
         ]
         findings += self.multivariate.step(view, self.book, findings)
+        self.starvation.step(view, self.book)
         incidents: list[Incident] = []
         if self.correlator is not None:
             incidents = self.correlator.step(end_ns, findings, self.topology, self.changes)

@@ -80,6 +80,11 @@ class FindingsBook:
         entry.published_ns, entry.published_score = now_ns, score
         return _finding(detector, verdicts, row, entry, state, view)
 
+    def about(self, *detectors: str) -> list[str]:
+        """Names of the objects of which these detectors have active findings."""
+        known = (self._entries.get(detector, {}) for detector in detectors)
+        return [name for entries in known for name, entry in entries.items() if entry.active]
+
     def active(self) -> int:
         return sum(entry.active for entries in self._entries.values() for entry in entries.values())
 

@@ -47,6 +47,7 @@ def pack(engine: Engine, mark: Mark) -> bytes:
     registry_head, registry_arrays = engine.registry.state()
     intake_head, intake_arrays = engine.intake.state()
     multivariate_head, multivariate_arrays = engine.multivariate.state()
+    starvation_head, starvation_arrays = engine.starvation.state()
     head = {
         "version": STATE_VERSION,
         "config": engine.config.model_dump(mode="json"),
@@ -57,6 +58,7 @@ def pack(engine: Engine, mark: Mark) -> bytes:
         "book": engine.book.state(),
         "work": engine.work.state(),
         "multivariate": multivariate_head,
+        "starvation": starvation_head,
         "topology": [fact for _, fact in sorted(engine.topology.facts.items())],
         "changes": engine.changes,
         "waiting_facts": engine.waiting_facts,
@@ -68,6 +70,7 @@ def pack(engine: Engine, mark: Mark) -> bytes:
     arrays |= {f"targets.{name}": array for name, array in engine.targets.state().items()}
     arrays |= {f"intake.{name}": array for name, array in intake_arrays.items()}
     arrays |= {f"multivariate.{name}": array for name, array in multivariate_arrays.items()}
+    arrays |= {f"starvation.{name}": array for name, array in starvation_arrays.items()}
     body = zstandard.ZstdCompressor(level=1).compress(_joined(head, arrays))
     return _PREFIX.pack(_MAGIC, zlib.crc32(body)) + body
 
@@ -107,6 +110,7 @@ def _fill(engine: Engine, head: dict[str, Any], arrays: dict[str, NDArray[Any]])
     engine.book.restore(head["book"])
     engine.work.restore(head["work"])
     engine.multivariate.restore(head["multivariate"], of("multivariate."))
+    engine.starvation.restore(head["starvation"], of("starvation."))
     engine.topology = Topology().with_facts(_facts.validate_python(head["topology"]))
     engine.changes = tuple(_changes.validate_python(head["changes"]))
     engine.waiting_facts = _facts.validate_python(head["waiting_facts"])
