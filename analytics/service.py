@@ -21,6 +21,7 @@ from telemetry.errors import Unavailable
 from telemetry.facts import encode_fact
 from telemetry.findings import Finding
 from telemetry.reporting import publish_report
+from telemetry.starvation import HostLosses
 from telemetry.tasks import first_failure
 from telemetry.topics import Topic
 
@@ -55,6 +56,7 @@ class AnalyticsService:
             self._changes,
             self._findings,
             self._incidents,
+            self._starvation,
             self._ledger,
             self._deadletters,
         ) = topics_of(namespace)
@@ -158,8 +160,9 @@ class AnalyticsService:
         incidents = [output for output in stepped.outputs if not isinstance(output, Finding)]
         await self._publish(self._findings, findings)
         await self._publish(self._incidents, incidents)
+        await self._publish(self._starvation, stepped.losses)
 
-    async def _publish(self, topic: Topic, outputs: Sequence[Output]) -> None:
+    async def _publish(self, topic: Topic, outputs: Sequence[Output | HostLosses]) -> None:
         if not outputs:
             return
         messages = [Message(output.id.encode(), encode_fact(output)) for output in outputs]

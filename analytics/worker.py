@@ -17,6 +17,7 @@ from telemetry.codec import BatchDecoder
 from telemetry.errors import BadInput
 from telemetry.facts import decode_fact
 from telemetry.ledger import StageReport
+from telemetry.starvation import HostLosses
 from telemetry.topics import Topic
 from telemetry.topology import TopologyFact
 
@@ -25,9 +26,10 @@ STAGE = "analytics"
 
 @dataclass
 class Stepped:
-    """Outputs in event order, and the records that could not be read."""
+    """Outputs in event order, what GPUs lost by host, and the records that could not be read."""
 
     outputs: list[Output] = field(default_factory=list)
+    losses: list[HostLosses] = field(default_factory=list)
     corrupt: list[tuple[Record, BadInput]] = field(default_factory=list)
 
 
@@ -106,6 +108,7 @@ class Worker:
                 self.engine.observe(placed.batch)
             self.mark.offsets[placed.partition] = placed.next_offset
         stepped.outputs = self.engine.advance()
+        stepped.losses = self.engine.starvation.due()
         self.records_corrupt += len(stepped.corrupt)
         return stepped
 
@@ -137,7 +140,7 @@ def start_of(offsets: Offsets, of: Sequence[Topic]) -> Offsets:
 
 
 def topics_of(namespace: str | None) -> tuple[Topic, ...]:
-    """Samples, topology, changes, findings, incidents, ledger, dead letters: live ones, or those of a replay."""
-    wanted = (topics.SAMPLES, topics.TOPOLOGY, topics.CHANGES, topics.FINDINGS, topics.INCIDENTS, topics.LEDGER)
-    all_topics = (*wanted, topics.DEADLETTER)
+    """Samples, topology, changes, findings, incidents, starvation, ledger, dead letters: live, or of a replay."""
+    told = (topics.FINDINGS, topics.INCIDENTS, topics.STARVATION, topics.LEDGER, topics.DEADLETTER)
+    all_topics = (topics.SAMPLES, topics.TOPOLOGY, topics.CHANGES, *told)
     return all_topics if namespace is None else tuple(topics.in_namespace(topic, namespace) for topic in all_topics)

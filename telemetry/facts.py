@@ -13,10 +13,11 @@ from telemetry.errors import BadInput
 from telemetry.findings import Finding
 from telemetry.incidents import Incident
 from telemetry.ledger import StageReport
+from telemetry.starvation import HostLosses
 from telemetry.topology import TopologyFact
 
-Fact = Change | Finding | Incident | StageReport | TopologyFact
-F = TypeVar("F", Change, Finding, Incident, StageReport, TopologyFact)
+Fact = Change | Finding | HostLosses | Incident | StageReport | TopologyFact
+F = TypeVar("F", Change, Finding, HostLosses, Incident, StageReport, TopologyFact)
 
 
 def encode_fact(fact: Fact) -> bytes:
@@ -35,4 +36,4 @@ def decode_fact(value: bytes, of: type[F]) -> F:
         raise BadInput(f"{of.__name__}: {where}: {first['msg']}", "schema") from error
 
 
-_adapters = {of: TypeAdapter(of) for of in (Change, Finding, Incident, StageReport, TopologyFact)}
+_adapters = {of: TypeAdapter(of) for of in (Change, Finding, HostLosses, Incident, StageReport, TopologyFact)}

@@ -15,6 +15,7 @@ from telemetry.findings import Finding, FindingState
 from telemetry.incidents import Incident, IncidentState, Severity
 from telemetry.ledger import StageReport
 from telemetry.samples import SampleBatch
+from telemetry.starvation import HostLosses
 from telemetry.topology import Topology, TopologyFact
 
 FINDINGS_MAX = 10_000
@@ -41,7 +42,10 @@ class TargetStatus:
 class ReadModel:
     """Applies records of the bus; ``version`` grows and ``changed`` is notified when people would see a difference."""
 
-    TOPICS = (topics.INCIDENTS, topics.FINDINGS, topics.TOPOLOGY, topics.LEDGER, topics.SAMPLES)
+    TOPICS = (
+        *(topics.INCIDENTS, topics.FINDINGS, topics.TOPOLOGY, topics.LEDGER),
+        *(topics.STARVATION, topics.SAMPLES),
+    )
 
     def __init__(self, history: History) -> None:
         self.incidents: dict[str, Incident] = {}
@@ -49,6 +53,7 @@ class ReadModel:
         self.topology = Topology()
         self.stages: dict[tuple[str, str], StageReport] = {}
         self.targets: dict[str, TargetStatus] = {}
+        self.losses: dict[str, HostLosses] = {}
         self.history = history
         self.newest_ns = 0
         self.unreadable = 0
@@ -93,6 +98,9 @@ class ReadModel:
         elif record.topic == topics.LEDGER.name:
             report = decode_fact(record.value, StageReport)
             self.stages[report.stage, report.instance] = report
+        elif record.topic == topics.STARVATION.name:
+            losses = decode_fact(record.value, HostLosses)
+            self.losses[losses.device] = losses
 
     def _see(self, record: Record) -> None:
         assert record.value is not None
