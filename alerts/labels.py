@@ -17,6 +17,7 @@ _DOMAIN = {
     IncidentKind.STRAGGLER: "gpu",
     IncidentKind.GPU_FAULT: "gpu",
     IncidentKind.SLOW_STORAGE: "storage",
+    IncidentKind.LATE_CHECKPOINT: "storage",
     IncidentKind.TELEMETRY_LOST: "telemetry",
     IncidentKind.UNEXPLAINED: "unknown",
 }

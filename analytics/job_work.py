@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from analytics.statistics.checkpoints import Checkpoints
 from analytics.statistics.own_pace import OwnPace
 
 BIN_NS = 10 * 10**9
@@ -19,7 +20,7 @@ class JobWork:
     """One job. work: what its GPUs do of what they could; pace: the same for the time in which kernels run.
 
     sums: of the open bin: work, time with kernels, samples.
-    newest_ns: newest sample taken. closed_ns: the last one of the newest whole bin.
+    newest_ns: newest sample taken; busy: time with kernels in it. closed_ns: the last one of the newest whole bin.
     """
 
     metric: str
@@ -27,7 +28,9 @@ class JobWork:
     pace: OwnPace = field(default_factory=lambda: OwnPace(*_PACE))
     sums: tuple[float, float, int] = (0.0, 0.0, 0)
     newest_ns: int = 0
+    busy: float = 0.0
     closed_ns: int = 0
+    checkpoints: Checkpoints = field(default_factory=Checkpoints)
 
     def take(self, at_ns: int, work: float, busy: float, interval_ns: int, follow: int) -> None:
         """The mean over the job's GPUs as of ``at_ns``; passed over unless it is a new round of collections."""
@@ -35,7 +38,7 @@ class JobWork:
             return
         if at_ns > self.newest_ns + _GAP_INTERVALS * interval_ns:
             self.sums = (0.0, 0.0, 0)
-        self.newest_ns = at_ns
+        self.newest_ns, self.busy = at_ns, busy
         self.sums = (self.sums[0] + work, self.sums[1] + busy, self.sums[2] + 1)
         samples = self.sums[2]
         if samples * interval_ns < BIN_NS - interval_ns // 2:
@@ -81,7 +84,8 @@ class WorkBook:
 
 def _restored(known: Mapping[str, Any]) -> JobWork:
     statistics = {name: OwnPace(**_numbers(known[name])) for name in ("work", "pace")}
-    return JobWork(**{**known, **statistics, "sums": tuple(known["sums"])})
+    checkpoints = Checkpoints(**known["checkpoints"])
+    return JobWork(**{**known, **statistics, "sums": tuple(known["sums"]), "checkpoints": checkpoints})
 
 
 def _numbers(known: Mapping[str, Any]) -> dict[str, Any]:

@@ -28,7 +28,9 @@ class FindingKind(StrEnum):
     JOB_STALLED = "job_stalled"  # job: all its GPUs wait
     JOB_SLOWED = "job_slowed"  # job: works less than it always did
     STORAGE_SLOW = "storage_slow"  # storage target: latency up or throughput collapsed
-    CHECKPOINT_LATE = "checkpoint_late"  # job
+    CHECKPOINT_LATE = "checkpoint_late"  # job: writing one takes far longer than usual
+    CHECKPOINT_OVERDUE = "checkpoint_overdue"  # job: none for more than twice its period
+    CHECKPOINT_COLLIDING = "checkpoint_colliding"  # job: another job writes its own at the same time
     DEVIATION = "deviation"  # any: unlike its own normal
 
 

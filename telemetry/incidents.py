@@ -22,6 +22,7 @@ class IncidentKind(StrEnum):
     STRAGGLER = "straggler"  # root: the GPU
     GPU_FAULT = "gpu_fault"  # XID, fallen off the bus, throttled. Root: the GPU
     SLOW_STORAGE = "slow_storage"  # root: the storage target
+    LATE_CHECKPOINT = "late_checkpoint"  # late, missing or colliding, and no storage is slow. Root: the job
     CONGESTION = "congestion"  # congestion that no single cause explains. Root: the worst port
     TELEMETRY_LOST = "telemetry_lost"  # a target is silent or frozen, nothing else is wrong. Root: its device
     UNEXPLAINED = "unexplained"  # findings that no rule joins. Root: the object of the first one

@@ -62,6 +62,7 @@ PRIOR = {
     IncidentKind.SLOW_STORAGE: 1.0,
     IncidentKind.INCAST: 0.9,
     IncidentKind.STRAGGLER: 0.8,
+    IncidentKind.LATE_CHECKPOINT: 0.8,
     IncidentKind.CONGESTION: 0.4,
     IncidentKind.TELEMETRY_LOST: 0.3,
     IncidentKind.UNEXPLAINED: 0.2,
@@ -74,9 +75,11 @@ LINK = frozenset(
     {FindingKind.LINK_DOWN, FindingKind.LINK_FLAPPING, FindingKind.LINK_ERRORS, FindingKind.LINK_SLOW},
 )
 GPU_FAULTS = frozenset({FindingKind.GPU_THROTTLED, FindingKind.GPU_XID, FindingKind.GPU_LOST})
+CHECKPOINTS = frozenset({FindingKind.CHECKPOINT_LATE, FindingKind.CHECKPOINT_OVERDUE, FindingKind.CHECKPOINT_COLLIDING})
 # Findings that tell that something is wrong, not what: any cause may explain them.
 SYMPTOMS = (
-    frozenset({FindingKind.JOB_STALLED, FindingKind.JOB_SLOWED, FindingKind.CHECKPOINT_LATE})
+    frozenset({FindingKind.JOB_STALLED, FindingKind.JOB_SLOWED})
+    | CHECKPOINTS
     | {FindingKind.STRAGGLER, FindingKind.DEVIATION}
     | PAUSES
     | QUEUES

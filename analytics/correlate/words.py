@@ -41,6 +41,8 @@ SYMPTOM = {
     FindingKind.JOB_SLOWED: "works less than it always did",
     FindingKind.STORAGE_SLOW: "answers slowly",
     FindingKind.CHECKPOINT_LATE: "has a late checkpoint",
+    FindingKind.CHECKPOINT_OVERDUE: "has written no checkpoint for too long",
+    FindingKind.CHECKPOINT_COLLIDING: "writes its checkpoint while another job does",
     FindingKind.DEVIATION: "is unlike its own normal",
 }
 ROLES = {Role.HOST: "hosts", Role.STORAGE: "storage servers"}

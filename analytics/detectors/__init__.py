@@ -2,6 +2,9 @@
 
 from analytics.config import DetectionConfig
 from analytics.detectors.base import Detector
+from analytics.detectors.checkpoint_colliding import CheckpointColliding
+from analytics.detectors.checkpoint_late import CheckpointLate
+from analytics.detectors.checkpoint_overdue import CheckpointOverdue
 from analytics.detectors.deviation import Deviation
 from analytics.detectors.device_rebooted import DeviceRebooted
 from analytics.detectors.ecn_marking import EcnMarking
@@ -15,6 +18,7 @@ from analytics.detectors.link_errors import LinkErrors
 from analytics.detectors.link_flapping import LinkFlapping
 from analytics.detectors.link_slow import LinkSlow
 from analytics.detectors.lossless_drops import LosslessDrops
+from analytics.detectors.peers import odd_peers, slow_peers
 from analytics.detectors.pfc_pause import PfcPause
 from analytics.detectors.queue_congested import QueueCongested
 from analytics.detectors.storage_slow import StorageSlow
@@ -41,8 +45,13 @@ def detectors(config: DetectionConfig) -> tuple[Detector, ...]:
         GpuLost(),
         StorageSlow(),
         Straggler(),
+        slow_peers(),
+        odd_peers(),
         JobSlowed(),
         JobStalled(),
+        CheckpointLate(),
+        CheckpointOverdue(),
+        CheckpointColliding(),
         TargetSilent(),
         TargetFrozen(),
         DeviceRebooted(),

@@ -3,7 +3,17 @@
 from collections.abc import Callable, Iterable
 
 from analytics.correlate.cause import Cause
-from analytics.correlate.hypotheses import devices, gpus, links, pfc, planned, rack, storage, telemetry_lost
+from analytics.correlate.hypotheses import (
+    checkpoints,
+    devices,
+    gpus,
+    links,
+    pfc,
+    planned,
+    rack,
+    storage,
+    telemetry_lost,
+)
 from analytics.correlate.view import View
 
 FAMILIES: tuple[Callable[[View], Iterable[Cause]], ...] = (
@@ -14,5 +24,6 @@ FAMILIES: tuple[Callable[[View], Iterable[Cause]], ...] = (
     pfc.propose,
     gpus.propose,
     storage.propose,
+    checkpoints.propose,
     telemetry_lost.propose,
 )

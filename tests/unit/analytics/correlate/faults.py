@@ -158,5 +158,18 @@ def storage_pauses(p: Plant) -> list[list[Finding]]:
     ]
 
 
+def checkpoint_late(p: Plant) -> list[list[Finding]]:
+    """No target is slow: the job itself is what is left."""
+    return [
+        [p.find(K.JOB_SLOWED, "job:1", 2)],
+        [p.find(K.CHECKPOINT_LATE, "job:1", 0), p.find(K.JOB_STALLED, "job:1", 1)],
+    ]
+
+
+def checkpoints_collide(p: Plant) -> list[list[Finding]]:
+    both = [p.find(K.CHECKPOINT_COLLIDING, "job:1", 0), p.find(K.CHECKPOINT_COLLIDING, "job:2", 1)]
+    return [[*both, p.find(K.CHECKPOINT_LATE, "job:2", 1)]]
+
+
 def exporter_frozen(p: Plant) -> list[list[Finding]]:
     return [[p.find(K.TARGET_FROZEN, "node5")]]

@@ -8,6 +8,8 @@ from telemetry.incidents import IncidentKind as I
 from telemetry.incidents import IncidentState
 from tests.unit.analytics.correlate.faults import (
     Make,
+    checkpoint_late,
+    checkpoints_collide,
     dirty_optic,
     exporter_frozen,
     gpu_lost,
@@ -51,6 +53,8 @@ SCENARIOS: list[tuple[Make, I, str]] = [
     (node_overheats, I.GPU_FAULT, "gpu:node1/GPU-0001-0"),
     (slow_storage, I.SLOW_STORAGE, "storage_target:scratch/OST0002"),
     (storage_pauses, I.SLOW_STORAGE, "storage_target:scratch/OST0002"),
+    (checkpoint_late, I.LATE_CHECKPOINT, "job:1"),
+    (checkpoints_collide, I.LATE_CHECKPOINT, "job:1"),
     (exporter_frozen, I.TELEMETRY_LOST, "device:node5"),
 ]
 

@@ -1,0 +1,74 @@
+"""Late checkpoint: writing it holds a job up for a multiple of what it usually takes.
+
+The job itself is the measure (``statistics/checkpoints.py``): sizes and file systems differ too much for one limit.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analytics.detectors.base import Evidence, Verdicts
+from analytics.job_work import JobWork
+from analytics.job_writes import METRIC, JobWrites
+from analytics.view import View
+from telemetry import objects
+from telemetry.findings import FindingKind
+from telemetry.series import series_key
+
+LATE_TIMES = 2.0  # as long as usual …
+MARGIN_INTERVALS = 2.0  # … and this much: where a pause begins and ends is only known to an interval each
+MARGIN_S = 20.0
+
+
+@dataclass(frozen=True)
+class CheckpointLate:
+    """Judges each job that is writing a checkpoint, and learns from those that it has written."""
+
+    name: str = "checkpoint_late"
+    kind: FindingKind = FindingKind.CHECKPOINT_LATE
+    metrics: tuple[str, ...] = ("gpu_utilization_ratio", METRIC)
+    persist: int = 1
+    sure: float = 1.0
+    clear_intervals: float = 0.0
+
+    def judge(self, view: View) -> list[Verdicts]:
+        writes = JobWrites(view)
+        judged = [(name, work) for name, work in sorted(view.work.jobs.items()) if _take(view, writes, name, work)]
+        interval_ns = view.config.interval_ns
+        margin_ns = max(round(MARGIN_S * 1e9), round(MARGIN_INTERVALS * interval_ns))
+        lasts = np.array([work.checkpoints.lasts_ns(interval_ns) for _, work in judged], np.float64)
+        usual = np.array([work.checkpoints.length_ns for _, work in judged], np.float64)
+        score = lasts / (LATE_TIMES * usual + margin_ns)
+        began = np.array([work.checkpoints.pause_ns or work.newest_ns for _, work in judged], np.int64)
+        return [of_jobs(view, judged, score, (lasts, usual), "checkpoint_seconds", began)]
+
+
+def _take(view: View, writes: JobWrites, name: str, work: JobWork) -> bool:
+    """Whether there was anything new of the job, and enough is known to judge it."""
+    known = work.checkpoints
+    if work.newest_ns > known.newest_ns:
+        wrote = known.pauses(work.busy) and writes.now(name)
+        known.take(work.newest_ns, work.busy, wrote)
+    return known.length_ns > 0
+
+
+def of_jobs(
+    view: View,
+    judged: Sequence[tuple[str, JobWork]],
+    score: NDArray[np.float64],
+    told_ns: tuple[NDArray[np.float64], NDArray[np.float64]],
+    series: str,
+    onsets_ns: NDArray[np.int64],
+) -> Verdicts:
+    """One verdict a job. told_ns: the time that it shows and its normal, in nanoseconds; series: what to call it."""
+    names = [name for name, _ in judged]
+    numbers = np.array([view.registry.object_number(objects.job(name)) for name in names], np.int64)
+    times_ns = np.array([work.newest_ns for _, work in judged], np.int64)
+
+    def key(row: int) -> str:
+        return series_key(series, {"job_id": names[row]})
+
+    evidence = Evidence(np.full(numbers.size, -1), told_ns[0] / 1e9, told_ns[1] / 1e9, "seconds", key)
+    return Verdicts(numbers, times_ns, score >= 1.0, score, (evidence,), 0.8, onsets_ns)

@@ -1,0 +1,79 @@
+"""When a job writes its checkpoints and how long they hold it up, learned from the pauses that it makes by itself.
+
+A pause is a stretch in which fewer kernels run than usual; it is a checkpoint where the job's file system is written to
+meanwhile. Checkpoints that do not stop the job (asynchronous ones) are not seen, and nothing is said about them.
+"""
+
+from dataclasses import dataclass, field
+from statistics import median
+
+_DIP = 0.1  # of the usual share of time with kernels: training keeps kernels running all the time
+_SPREADS = 4.0 * 1.4826  # robust standard deviations, for jobs with an uneven load
+_USUAL_MIN, _USUAL_MAX = 6, 60
+_KEPT = 12  # checkpoints that are remembered
+CHECKPOINTS_MIN = 2  # lengths that tell what a checkpoint takes
+PERIODS_MIN = 3
+_REGULAR = 0.25  # of the middle period: a job whose periods differ by more writes when it likes
+_FORGET_PERIODS = 6  # so long without a checkpoint is the job's new habit
+
+
+@dataclass
+class Checkpoints:
+    """What is known of one job.
+
+    usual: shares of time with kernels outside of pauses. began_ns, lengths_ns: of the newest checkpoints.
+    pause_ns: when the pause that lasts now began, 0 outside of one. wrote: whether files were written during it.
+    """
+
+    usual: list[float] = field(default_factory=list)
+    began_ns: list[int] = field(default_factory=list)
+    lengths_ns: list[int] = field(default_factory=list)
+    newest_ns: int = 0
+    pause_ns: int = 0
+    wrote: bool = False
+
+    def take(self, at_ns: int, busy: float, wrote: bool) -> None:
+        """One more round of collections. busy: share of the interval with kernels; wrote: whether it saw writes."""
+        self.newest_ns = at_ns
+        if busy < self._floor():
+            self.pause_ns = self.pause_ns or at_ns
+            self.wrote = self.wrote or wrote
+            return
+        if self.pause_ns and (self.wrote or wrote):
+            self.began_ns = [*self.began_ns[1 - _KEPT :], self.pause_ns]
+            # Each sample speaks for the interval before it, so a pause of one sample took up to one interval.
+            self.lengths_ns = [*self.lengths_ns[1 - _KEPT :], at_ns - self.pause_ns]
+        self.pause_ns, self.wrote = 0, False
+        self.usual = [*self.usual[1 - _USUAL_MAX :], busy]
+        if self.period_ns and at_ns - self.began_ns[-1] > _FORGET_PERIODS * self.period_ns:
+            self.began_ns = []
+
+    def pauses(self, busy: float) -> bool:
+        """Whether it matters for this sample if files are written: it belongs to a pause, or is the first one after."""
+        return bool(self.pause_ns) or busy < self._floor()
+
+    def lasts_ns(self, interval_ns: int) -> int:
+        """How long the checkpoint that is being written takes so far; 0 while none is."""
+        return self.newest_ns - self.pause_ns + interval_ns if self.pause_ns and self.wrote else 0
+
+    @property
+    def length_ns(self) -> int:
+        """What a checkpoint usually takes; 0 while too few were seen."""
+        return round(median(self.lengths_ns)) if len(self.lengths_ns) >= CHECKPOINTS_MIN else 0
+
+    @property
+    def period_ns(self) -> int:
+        """Time from one checkpoint to the next; 0 while it is not known or not regular."""
+        periods = [after - before for before, after in zip(self.began_ns, self.began_ns[1:], strict=False)]
+        if len(periods) < PERIODS_MIN:
+            return 0
+        middle = median(periods)
+        return round(middle) if all(abs(period - middle) <= _REGULAR * middle for period in periods) else 0
+
+    def _floor(self) -> float:
+        """A share of time with kernels below this is a pause."""
+        if len(self.usual) < _USUAL_MIN:
+            return 0.0
+        level = median(self.usual)
+        spread = median(abs(value - level) for value in self.usual)
+        return min((1.0 - _DIP) * level, level - _SPREADS * spread)

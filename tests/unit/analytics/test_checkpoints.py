@@ -1,0 +1,106 @@
+"""Checkpoints through the whole engine: two jobs that stop for twenty seconds every two minutes and then do not."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from analytics.engine import Engine
+from telemetry import objects
+from telemetry.findings import Finding, FindingKind, FindingState
+from telemetry.samples import Collection, SampleBatch
+from telemetry.series import SeriesTable, series_key
+from telemetry.topology import Device, Entity, Gpu, Job, Mount, Role, TopologyFact
+from tests.unit.analytics.small_cluster import CONFIG, INTERVAL_S, SECOND, START_NS
+
+JOBS = {"7": ("node0", "node1"), "8": ("node2", "node3")}
+GPUS, PERIOD_S, LASTS_S, FAULT_S, END_S = 2, 120, 20, 600, 1300
+OFFSET_S = {"7": 60, "8": 110}
+Writes = Callable[[str, float], bool]  # job, seconds since the start -> whether it writes a checkpoint
+
+
+def facts() -> list[TopologyFact]:
+    entities: list[Entity] = [Job(job, nodes, "train", "ada", started_ns=START_NS) for job, nodes in JOBS.items()]
+    for node in sorted(node for nodes in JOBS.values() for node in nodes):
+        entities += [Device(node, Role.HOST), Mount(node, "scratch")]
+        entities += [Gpu(node, f"GPU-{node}-{n}", n, "") for n in range(GPUS)]
+    return [TopologyFact(entity, START_NS - SECOND, "inventory") for entity in entities]
+
+
+def page(device: str, keys: list[str], seq: int, values: list[float]) -> SampleBatch:
+    at_ns = START_NS + seq * INTERVAL_S * SECOND
+    rows, times_ns = np.arange(len(keys), dtype=np.uint32), np.full(len(keys), at_ns)
+    table = SeriesTable(f"test/{device}", device, tuple(keys))
+    return SampleBatch(table, Collection(START_NS, seq, at_ns, 0.1), times_ns, rows, np.array(values))
+
+
+def told(writes: Writes, *, stored: bool = True) -> list[Finding]:
+    """What is said about the checkpoints; stored: whether the file system sees anything written."""
+    engine, rng = Engine(CONFIG), np.random.default_rng(1)
+    engine.learn(facts())
+    found: list[Finding] = []
+    written = 0.0
+    target = {"device": "oss0", "system": "lustre", "fs": "scratch", "target": "OST0000", "side": "server"}
+    for seq in range(END_S // INTERVAL_S):
+        writing = [job for job in JOBS if writes(job, seq * INTERVAL_S)]
+        written += 5e10 * bool(writing) * stored
+        engine.observe(page("oss0", [series_key("storage_written_bytes_total", target)], seq, [written]))
+        for job, nodes in JOBS.items():
+            busy = 0.02 if job in writing else 1.0
+            for node in nodes:
+                gpus = [{"device": node, "gpu": f"GPU-{node}-{n}"} for n in range(GPUS)]
+                metrics = ("gpu_tensor_active_ratio", "gpu_utilization_ratio", "gpu_energy_joules_total")
+                keys = [series_key(metric, gpu) for gpu in gpus for metric in metrics]
+                values = [v for _ in gpus for v in (0.4 * busy * rng.normal(1, 0.02), busy, 1e3 * seq)]
+                engine.observe(page(node, keys, seq, values))
+        found += [output for output in engine.advance() if isinstance(output, Finding)]
+    return [finding for finding in found if "checkpoint" in finding.kind]
+
+
+def usual(job: str, at_s: float) -> bool:
+    return (at_s - OFFSET_S[job]) % PERIOD_S < LASTS_S and at_s >= OFFSET_S[job]
+
+
+def one_takes_longer(job: str, at_s: float) -> bool:
+    began_s = FAULT_S + OFFSET_S["7"]
+    return usual(job, at_s) or (job == "7" and began_s <= at_s < began_s + 90)
+
+
+def one_stops_writing(job: str, at_s: float) -> bool:
+    return usual(job, at_s) and (job == "8" or at_s < FAULT_S)
+
+
+def both_at_once(job: str, at_s: float) -> bool:
+    if at_s < FAULT_S:
+        return usual(job, at_s)
+    return FAULT_S + 60 <= at_s < FAULT_S + 120
+
+
+def test_regular_checkpoints_are_no_news() -> None:
+    assert told(usual) == []
+
+
+def test_a_checkpoint_of_several_times_the_usual_length_is_late() -> None:
+    found = told(one_takes_longer)
+    assert {(f.kind, f.object) for f in found} == {(FindingKind.CHECKPOINT_LATE, objects.job("7"))}
+    began_s = FAULT_S + OFFSET_S["7"]
+    assert found[0].onset_ns == START_NS + began_s * SECOND
+    assert found[0].observed_ns <= START_NS + (began_s + 2 * LASTS_S + 30) * SECOND
+    assert found[0].evidence[0].normal == LASTS_S
+    assert found[-1].state is FindingState.CLEARED
+
+
+def test_a_pause_without_writes_is_no_checkpoint() -> None:
+    assert told(one_takes_longer, stored=False) == []
+
+
+def test_a_job_that_stops_writing_is_overdue_after_two_periods() -> None:
+    found = told(one_stops_writing)
+    assert {(f.kind, f.object) for f in found} == {(FindingKind.CHECKPOINT_OVERDUE, objects.job("7"))}
+    last_s = OFFSET_S["7"] + 4 * PERIOD_S
+    assert found[0].observed_ns <= START_NS + (last_s + 2 * PERIOD_S + 40) * SECOND
+
+
+def test_two_jobs_that_slow_each_other_collide() -> None:
+    found = told(both_at_once)
+    colliding = {str(f.object) for f in found if f.kind is FindingKind.CHECKPOINT_COLLIDING}
+    assert colliding == {"job:7", "job:8"}
