@@ -34,7 +34,7 @@ class LateCheckpoint(Fault):
     """A checkpoint is due and one host writes its part at a trickle (lock contention): the job waits for it."""
 
     name = "late-checkpoint"
-    kind = IncidentKind.UNEXPLAINED  # no storage target is slow: what is left is the job itself
+    kind = IncidentKind.LATE_CHECKPOINT
     target_form = "host with a running job"
     BYTES_PER_S = 0.1e9
     SOON_S = 5.0
