@@ -76,7 +76,7 @@ class Plant:
         starts_ns = max(self.start_ns + int(fault.at_s * NS), self.now_ns)
         lasts_s = fault.lasts_s or of.lasts_s
         ends_ns = starts_ns + int(lasts_s * NS) if lasts_s else 0
-        self._injected.append(_Injected(of(self.machine, rng, fault.target), starts_ns, ends_ns))
+        self._injected.append(_Injected(of(self.machine, rng, fault.target, fault.strength), starts_ns, ends_ns))
 
     def end_fault(self, name: str) -> None:
         """Repairs every running fault of this name."""

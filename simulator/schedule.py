@@ -22,6 +22,7 @@ class ScheduledFault(BaseModel):
     at_s: float = Field(0.0, ge=0, allow_inf_nan=False)
     lasts_s: float = Field(0.0, ge=0, allow_inf_nan=False)
     target: str = Field("", description="what breaks; empty: chosen by the seed")
+    strength: float = Field(1.0, ge=0.1, le=2.0, description="how bad a fault that has degrees is; 1 is the usual")
 
     @field_validator("fault")
     @classmethod

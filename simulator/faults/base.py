@@ -17,7 +17,8 @@ T = TypeVar("T")
 class Fault(ABC):
     """A fault of one machine. ``target`` names what breaks; '' lets the seeded generator choose when it begins.
 
-    lasts_s: how long it takes by nature, 0: until somebody ends it.
+    lasts_s: how long it takes by nature, 0: until somebody ends it. strength: how bad it is, 1 as the class says; what
+    is either broken or not takes no notice of it.
     """
 
     name: ClassVar[str]
@@ -26,8 +27,8 @@ class Fault(ABC):
     planned: ClassVar[bool] = False
     lasts_s: ClassVar[float] = 0.0
 
-    def __init__(self, machine: Machine, rng: np.random.Generator, target: str = "") -> None:
-        self.machine, self.rng, self.target = machine, rng, target
+    def __init__(self, machine: Machine, rng: np.random.Generator, target: str = "", strength: float = 1.0) -> None:
+        self.machine, self.rng, self.target, self.strength = machine, rng, target, strength
 
     @property
     @abstractmethod

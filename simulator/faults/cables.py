@@ -42,7 +42,8 @@ class DirtyOptic(_OnLink):
         self.at = self.choose_link()
 
     def step(self, elapsed_s: float) -> None:
-        self.machine.optics.attenuation_db[self.at] = self.ATTENUATION_DB * min(1.0, elapsed_s / self.RAMP_S)
+        grown = min(1.0, elapsed_s / self.RAMP_S)
+        self.machine.optics.attenuation_db[self.at] = self.ATTENUATION_DB * self.strength * grown
 
     def end(self) -> None:
         self.machine.optics.attenuation_db[self.at] = 0.0
@@ -89,11 +90,11 @@ class SpeedDowngrade(_OnLink):
 
     name = "speed-downgrade"
     kind = IncidentKind.LINK_DEGRADED
-    FACTOR = 0.25
+    LOST = 0.75
 
     def begin(self) -> None:
         self.at = self.choose_link()
-        self._set(self.FACTOR)
+        self._set(max(0.1, 1.0 - self.LOST * self.strength))
 
     def end(self) -> None:
         self._set(1.0)

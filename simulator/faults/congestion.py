@@ -39,7 +39,8 @@ class SlowReceiver(_AtHostPort):
     def step(self, elapsed_s: float) -> None:
         while elapsed_s >= self._until_s:
             self._stalls = not self._stalls
-            self._until_s += self.rng.uniform(*(self.STALL_S if self._stalls else self.RUN_S))
+            lasts_s = self.rng.uniform(*(self.STALL_S if self._stalls else self.RUN_S))
+            self._until_s += lasts_s * (self.strength if self._stalls else 1.0)
         self.machine.stalled[self.nic] = 1.0 if self._stalls else 0.0
 
     def end(self) -> None:
@@ -51,7 +52,7 @@ class Incast(_AtHostPort):
 
     name = "incast"
     kind = IncidentKind.INCAST
-    SENDERS, PERIOD_S, OVERLOAD = 12, 0.1, 1.25
+    SENDERS, PERIOD_S, EXCESS = 12, 0.1, 0.25
 
     def begin(self) -> None:
         self.nic = self.choose_nic()
@@ -60,7 +61,7 @@ class Incast(_AtHostPort):
         others = [h for h in layout.hosts if h != nic.device]
         chosen = self.rng.permutation(len(others))[: self.SENDERS]
         senders = np.array([layout.device_nics[others[k]][nic.rail] for k in chosen])
-        self._each = self.OVERLOAD * nic.bits_per_second / 8 / len(senders)
+        self._each = (1.0 + self.EXCESS * self.strength) * nic.bits_per_second / 8 / len(senders)
         self._rows: Ints = machine.fabric.add_flows(
             senders, np.full(len(senders), self.nic), np.arange(len(senders)), floor=self._each
         )

@@ -24,11 +24,11 @@ class StragglerGpu(_OnGpu):
 
     name = "straggler-gpu"
     kind = IncidentKind.STRAGGLER
-    CLOCK = 0.55
+    LOST_CLOCK = 0.45
 
     def begin(self) -> None:
         self.gpu = self.choose_gpu()
-        self.machine.gpus.stuck[self.gpu] = self.CLOCK
+        self.machine.gpus.stuck[self.gpu] = max(0.1, 1.0 - self.LOST_CLOCK * self.strength)
 
     def end(self) -> None:
         self.machine.gpus.stuck[self.gpu] = 1.0
@@ -39,11 +39,11 @@ class GpuThermalThrottle(_OnGpu):
 
     name = "gpu-thermal-throttle"
     kind = IncidentKind.GPU_FAULT
-    RESISTANCE = 3.0
+    MORE_RESISTANCE = 2.0
 
     def begin(self) -> None:
         self.gpu = self.choose_gpu()
-        self.machine.gpus.cooling[self.gpu] = self.RESISTANCE
+        self.machine.gpus.cooling[self.gpu] = 1.0 + self.MORE_RESISTANCE * self.strength
 
     def end(self) -> None:
         self.machine.gpus.cooling[self.gpu] = 1.0

@@ -24,7 +24,7 @@ class SlowStorageTarget(Fault):
         layout = self.machine.layout
         names = [f"{layout.filesystem}/{t.name}" for t in layout.targets]
         self.index = self.choose(range(len(names)), names)
-        self.machine.storage.speed[self.index] = self.SPEED
+        self.machine.storage.speed[self.index] = min(1.0, self.SPEED / self.strength)
 
     def end(self) -> None:
         self.machine.storage.speed[self.index] = 1.0
@@ -55,7 +55,7 @@ class LateCheckpoint(Fault):
         if not runs:
             raise ConfigError(f"{self.name}: no target {self.target!r}, expected a host with a running job")
         self.host = self.choose(list(runs), [hosts[host] for host in runs])
-        self.machine.storage.client_speed[self.host] = self.BYTES_PER_S
+        self.machine.storage.client_speed[self.host] = self.BYTES_PER_S / self.strength
         run = runs[self.host]
         self.job_id = run.record.job_id
         soon_ns = self.machine.now_ns + int(self.SOON_S * 1e9)
