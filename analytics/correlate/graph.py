@@ -10,7 +10,7 @@ fabric. Links between switches (ECMP) reach no host. Jobs change often and are k
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 
 import rustworkx as rx
@@ -119,7 +119,7 @@ class Graph:
         peer = self.peers.get(port)
         return self.is_switch(port.device) and (peer is None or self.is_edge(peer.device))
 
-    def links(self, name: str) -> list[ObjectRef]:
+    def links(self, name: str) -> Sequence[ObjectRef]:
         """Links of a device."""
         return self._links.get(name, [])
 
@@ -135,14 +135,14 @@ class Graph:
         """Names of the devices one link away."""
         return self._neighbours.get(name, set())
 
-    def gpus_of(self, host: str) -> list[ObjectRef]:
+    def gpus_of(self, host: str) -> Sequence[ObjectRef]:
         return self._gpus_of.get(host, [])
 
     def mounted_on(self, filesystem: str) -> set[str]:
         """Names of the hosts that mount a file system."""
         return self._mounts.get(filesystem, set())
 
-    def rack(self, name: str) -> list[str]:
+    def rack(self, name: str) -> Sequence[str]:
         """Names of the devices in a rack."""
         return self._racks.get(name, [])
 

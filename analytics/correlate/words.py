@@ -116,9 +116,8 @@ def _count(number: int, noun: str) -> str:
 def _pod(view: View, root: ObjectRef) -> str:
     names = [root.device] if root.device else list(view.graph.ends(root))
     if root.kind is ObjectKind.RACK:
-        names = view.graph.rack(root.name)
-    names += [view.server(root)]
-    pods = {known.pod for name in names if (known := view.graph.devices.get(name)) and known.pod}
+        names = [*view.graph.rack(root.name)]
+    pods = {known.pod for name in (*names, view.server(root)) if (known := view.graph.devices.get(name)) and known.pod}
     return min(pods, default="")
 
 

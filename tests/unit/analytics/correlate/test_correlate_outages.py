@@ -50,6 +50,17 @@ def test_rack_that_returns_device_by_device_is_still_one_incident(plant: Plant, 
     assert run.roots == ["rack_power r1"]
 
 
+def test_rack_that_goes_dark_a_second_time_is_one_incident_again(plant: Plant, run: Run) -> None:
+    for _ in range(2):
+        ticks = rack_power(plant)
+        for findings in ticks:
+            run.tick(*findings)
+        run.tick(ticks=3)
+        run.clear(*(finding for findings in ticks for finding in findings))
+        run.tick(ticks=30)
+    assert run.roots == ["rack_power r1"]
+
+
 def test_reboot_that_repairs_a_gpu_belongs_to_its_fault(plant: Plant, run: Run) -> None:
     lost = plant.find(K.GPU_LOST, plant.gpu(1, 5))
     run.tick(lost)
