@@ -24,6 +24,11 @@ class FindingKind(StrEnum):
     GPU_THROTTLED = "gpu_throttled"  # gpu: clocks held down by heat or power
     GPU_XID = "gpu_xid"  # gpu: the driver reported an XID error
     GPU_LOST = "gpu_lost"  # gpu: its series vanished while its host still answers
+    GPU_ECC = "gpu_ecc"  # gpu: memory lost bits, or loses too many that could be repaired
+    GPU_ROW_REMAP = "gpu_row_remap"  # gpu: rows of its memory were replaced, wait for it, or cannot be
+    GPU_NVLINK_ERRORS = "gpu_nvlink_errors"  # gpu: its NVLinks repeat or retrain
+    GPU_PCIE = "gpu_pcie"  # gpu: fewer PCIe lanes than it had, or too many replays
+    GPU_HUNG = "gpu_hung"  # gpu: a kernel that runs for ever and computes nothing
     STRAGGLER = "straggler"  # gpu: unlike the other members of its job
     JOB_STALLED = "job_stalled"  # job: all its GPUs wait
     JOB_SLOWED = "job_slowed"  # job: works less than it always did

@@ -74,7 +74,10 @@ SILENCE = frozenset({FindingKind.TARGET_SILENT, FindingKind.TARGET_FROZEN})
 LINK = frozenset(
     {FindingKind.LINK_DOWN, FindingKind.LINK_FLAPPING, FindingKind.LINK_ERRORS, FindingKind.LINK_SLOW},
 )
-GPU_FAULTS = frozenset({FindingKind.GPU_THROTTLED, FindingKind.GPU_XID, FindingKind.GPU_LOST})
+GPU_FAULTS = frozenset(
+    {FindingKind.GPU_THROTTLED, FindingKind.GPU_XID, FindingKind.GPU_LOST, FindingKind.GPU_HUNG}
+    | {FindingKind.GPU_ECC, FindingKind.GPU_ROW_REMAP, FindingKind.GPU_NVLINK_ERRORS, FindingKind.GPU_PCIE}
+)
 CHECKPOINTS = frozenset({FindingKind.CHECKPOINT_LATE, FindingKind.CHECKPOINT_OVERDUE, FindingKind.CHECKPOINT_COLLIDING})
 # Findings that tell that something is wrong, not what: any cause may explain them.
 SYMPTOMS = (

@@ -8,7 +8,13 @@ from analytics.detectors.checkpoint_overdue import CheckpointOverdue
 from analytics.detectors.deviation import Deviation
 from analytics.detectors.device_rebooted import DeviceRebooted
 from analytics.detectors.ecn_marking import EcnMarking
+from analytics.detectors.gpu_ecc import GpuEcc
+from analytics.detectors.gpu_hung import GpuHung
 from analytics.detectors.gpu_lost import GpuLost
+from analytics.detectors.gpu_nvlink_errors import GpuNvlinkErrors
+from analytics.detectors.gpu_pcie import GpuPcie
+from analytics.detectors.gpu_power_limit import GpuPowerLimit
+from analytics.detectors.gpu_row_remap import GpuRowRemap
 from analytics.detectors.gpu_throttle import GpuThrottle
 from analytics.detectors.gpu_xid import GpuXid
 from analytics.detectors.job_slowed import JobSlowed
@@ -43,6 +49,12 @@ def detectors(config: DetectionConfig) -> tuple[Detector, ...]:
         GpuThrottle(),
         GpuXid(),
         GpuLost(),
+        GpuHung(),
+        GpuEcc(),
+        GpuRowRemap(),
+        GpuNvlinkErrors(),
+        GpuPcie(),
+        GpuPowerLimit(),
         StorageSlow(),
         Straggler(),
         slow_peers(),

@@ -14,6 +14,11 @@ WORDS = {
     FindingKind.GPU_THROTTLED: "its clocks are held down",
     FindingKind.GPU_XID: "the driver reported an XID error",
     FindingKind.GPU_LOST: "it vanished while its host answers",
+    FindingKind.GPU_HUNG: "a kernel runs for ever and computes nothing",
+    FindingKind.GPU_ECC: "its memory loses bits",
+    FindingKind.GPU_ROW_REMAP: "rows of its memory are worn out",
+    FindingKind.GPU_NVLINK_ERRORS: "its NVLinks have errors",
+    FindingKind.GPU_PCIE: "its PCIe link is degraded",
 }
 
 

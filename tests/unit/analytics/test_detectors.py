@@ -41,6 +41,13 @@ BER = port_key("fabric_port_bit_error_ratio", stage="pre_fec")
 HOT = series_key("gpu_throttle_seconds_total", {**GPU, "reason": "thermal"})
 CAPPED = series_key("gpu_throttle_seconds_total", {**GPU, "reason": "power"})
 XID = series_key("gpu_xid_last", GPU)
+SINGLE_BIT = series_key("gpu_ecc_errors_total", {**GPU, "severity": "correctable", "persistence": "volatile"})
+DOUBLE_BIT = series_key("gpu_ecc_errors_total", {**GPU, "severity": "uncorrectable", "persistence": "volatile"})
+REMAP_FAILED, REMAP_PENDING = (series_key(f"gpu_row_remap_{state}", GPU) for state in ("failed", "pending"))
+REMAPPED = series_key("gpu_remapped_rows_total", {**GPU, "cause": "uncorrectable"})
+REPLAY = series_key("gpu_nvlink_errors_total", {**GPU, "kind": "replay"})
+CRC = series_key("gpu_nvlink_errors_total", {**GPU, "kind": "crc_flit"})
+LANES, POWER_LIMIT = series_key("gpu_pcie_lanes", GPU), series_key("gpu_power_limit_watts", GPU)
 STALLED = series_key("nic_pcie_stalled_ratio", {"device": "node1", "port": "mlx5_0", "op": "write"})
 
 FOUND: list[tuple[str, str, Rows, FindingKind]] = [
@@ -56,6 +63,14 @@ FOUND: list[tuple[str, str, Rows, FindingKind]] = [
     ("a BER at the limit of KP4", BER, gauges(1e-8, 1e-8, 2e-4, 2e-4), FindingKind.LINK_ERRORS),
     ("clocks held down by heat", HOT, counts(0, 0, 0.5, 0.5), FindingKind.GPU_THROTTLED),
     ("a new XID", XID, gauges(0, 0, 79), FindingKind.GPU_XID),
+    ("one bit error beyond repair", DOUBLE_BIT, [[0], [0], [1], [1]], FindingKind.GPU_ECC),
+    ("a burst of repaired bit errors", SINGLE_BIT, [[3], [3], [20], [25]], FindingKind.GPU_ECC),
+    ("no spare row left", REMAP_FAILED, gauges(0, 0, 1), FindingKind.GPU_ROW_REMAP),
+    ("a remapping that waits for a reset", REMAP_PENDING, gauges(0, 0, 1), FindingKind.GPU_ROW_REMAP),
+    ("a row remapped just now", REMAPPED, [[2], [2], [3]], FindingKind.GPU_ROW_REMAP),
+    ("an NVLink replay", REPLAY, [[7], [7], [8]], FindingKind.GPU_NVLINK_ERRORS),
+    ("fewer lanes than before", LANES, gauges(16, 16, 8, 8), FindingKind.GPU_PCIE),
+    ("a lower power limit", POWER_LIMIT, gauges(700, 700, 500, 500), FindingKind.GPU_THROTTLED),
     ("PCIe stalls out of proportion", STALLED, gauges(*[0.01] * 20, 0.9, 0.9), FindingKind.DEVIATION),
 ]
 
@@ -70,6 +85,11 @@ LEFT_ALONE: list[tuple[str, str, Rows]] = [
     ("one repair", FLAPS, [[0], [0], [2], [2], [2]]),
     ("a power cap", CAPPED, counts(0.9, 0.9, 0.9)),
     ("an XID of last week", XID, gauges(79, 79, 79)),
+    ("bit errors of last week", DOUBLE_BIT, [[4], [4], [4]]),
+    ("a repaired bit error now and then", SINGLE_BIT, [[3], [4], [4], [4], [5]]),
+    ("rows remapped long ago", REMAPPED, [[2], [2], [2]]),
+    ("a few check sequence errors", CRC, [[0], [50], [60], [60]]),
+    ("as many lanes as ever", LANES, gauges(16, 16, 16)),
     ("no error", FEC, counts(0, 0, 0)),
     ("a counter that started again", DROPS, [[5000.0], [5000.0], [0.0], [0.0]]),
 ]

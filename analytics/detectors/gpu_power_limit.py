@@ -1,0 +1,30 @@
+"""Power limit: a GPU that may draw less than it could before: somebody or a weak power supply holds it down.
+
+Running into the usual limit is normal under load and is not judged (see ``gpu_throttle``).
+"""
+
+from dataclasses import dataclass
+
+from analytics.detectors.base import Verdicts, verdicts_of
+from analytics.view import View
+from telemetry.findings import FindingKind
+
+_SHARE_MIN = 0.95  # of the highest limit that this GPU has had: less than that costs clocks
+
+
+@dataclass(frozen=True)
+class GpuPowerLimit:
+    """Judges the limit that is enforced now."""
+
+    name: str = "gpu_power_limit"
+    kind: FindingKind = FindingKind.GPU_THROTTLED
+    metrics: tuple[str, ...] = ("gpu_power_limit_watts",)
+    persist: int = 2
+    sure: float = 2.0
+    clear_intervals: float = 3.0
+
+    def judge(self, view: View) -> list[Verdicts]:
+        limit = view.column(self.metrics[0])
+        limit = limit.only(limit.values > 0)
+        most = view.series["highest"][limit.sids]
+        return [verdicts_of(limit, _SHARE_MIN * most / limit.values, normals=most)]

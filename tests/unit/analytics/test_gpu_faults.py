@@ -1,0 +1,59 @@
+"""Faults of GPUs that take more than one series to see: the hung one among those that spin and wait for it."""
+
+from analytics.engine import Engine
+from telemetry import objects
+from telemetry.findings import Finding, FindingKind
+from telemetry.samples import SampleBatch
+from telemetry.series import series_key
+from telemetry.topology import Gpu, Job, TopologyFact
+from tests.unit.analytics.small_cluster import CONFIG, INTERVAL_S, SECOND, START_NS, batch, clockwork, run, table
+
+HOSTS, GPUS = ("node1", "node2"), 4
+METRICS = ("gpu_power_watts", "gpu_utilization_ratio", "gpu_tensor_active_ratio", "gpu_sm_active_ratio")
+WORKS, SPINS, HANGS, IDLE = (620.0, 1.0, 0.5, 0.8), (300.0, 1.0, 0.0, 0.13), (130.0, 1.0, 0.0, 0.0), (70.0, 0, 0, 0)
+TABLES = {
+    host: table(
+        host, [series_key(m, {"device": host, "gpu": f"GPU-{g}"}) for g in range(GPUS) for m in METRICS], "dcgm"
+    )
+    for host in HOSTS
+}
+Does = dict[tuple[str, int], tuple[float, ...]]
+
+
+def pages(seq: int, usual: tuple[float, ...], but: Does) -> list[SampleBatch]:
+    found = []
+    for host in HOSTS:
+        values = [value for g in range(GPUS) for value in but.get((host, g), usual)]
+        found.append(batch(TABLES[host], seq, [value + 1e-6 * seq for value in values]))
+    return found
+
+
+def hung(usual: tuple[float, ...], but: Does, *, rounds: int = 12) -> list[Finding]:
+    """Findings after twenty rounds of work and then ``rounds`` of this."""
+    engine = Engine(CONFIG)
+    entities = [Gpu(host, f"GPU-{g}", g) for host in HOSTS for g in range(GPUS)] + [Job("4711", HOSTS)]
+    engine.learn(TopologyFact(entity, START_NS - 1, "test") for entity in entities)
+    batches = [page for seq in range(20) for page in pages(seq, WORKS, {})]
+    batches += [page for seq in range(20, 20 + rounds) for page in pages(seq, usual, but)]
+    outputs = run(engine, [*batches, *clockwork(0, range(20 + rounds, 22 + rounds))])
+    return [one for one in outputs if isinstance(one, Finding) and one.kind is FindingKind.GPU_HUNG]
+
+
+def test_the_hung_gpu_is_named_and_those_that_wait_for_it_are_not() -> None:
+    found = hung(SPINS, {("node2", 1): HANGS})
+    assert {finding.object for finding in found} == {objects.gpu("node2", "GPU-1")}
+    assert found[0].onset_ns == START_NS + 20 * INTERVAL_S * SECOND
+    assert found[0].observed_ns - found[0].onset_ns <= 60 * SECOND
+
+
+def test_a_job_that_waits_as_a_whole_names_no_gpu() -> None:
+    assert hung(SPINS, {}) == []
+    assert hung(HANGS, {}) == []
+
+
+def test_idle_gpus_do_not_hang() -> None:
+    assert hung(IDLE, {}) == []
+
+
+def test_half_a_minute_is_no_hang() -> None:
+    assert hung(SPINS, {("node2", 1): HANGS}, rounds=3) == []
