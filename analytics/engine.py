@@ -19,6 +19,7 @@ from analytics.findings_book import FindingsBook
 from analytics.intake import Counts, DropReason, Intake
 from analytics.job_work import WorkBook
 from analytics.multivariate.step import Multivariate
+from analytics.peers import compare
 from analytics.places import PlaceFinder
 from analytics.registry import Registry
 from analytics.starvation.ledger import Ledger
@@ -39,6 +40,7 @@ _SERIES: dict[str, tuple[str, float, int]] = {
     "score": ("f8", np.nan, 1),
     # Room for the detector that owns a metric: see ``link_flapping`` and ``storage_slow``.
     "memory": ("f8", 0.0, baseline.WIDTH),
+    "peers": ("f4", 0.0, compare.WIDTH),  # place of a member in its group
 }
 _CHANGES_KEPT_NS = 24 * 3600 * 10**9
 _EVICT_EVERY_TICKS = 64

@@ -1,10 +1,12 @@
 """What the topology says about the objects that series are about, as arrays by object number."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
+from analytics.peers.groups import Grouping, groupings, of_jobs
 from analytics.registry import Registry
 from telemetry import objects
 from telemetry.objects import ObjectKind
@@ -15,13 +17,14 @@ from telemetry.topology import Gpu, Job, Link, Topology
 class Places:
     """cabled: bool[objects], ports with a link. rated: float64[objects], its bits per second, 0 where nothing says.
 
-    job: int64[objects], position in ``jobs`` of a GPU's running job, -1 for none.
+    job: int64[objects], position in ``jobs`` of a GPU's running job, -1 for none. groups: by kind of group.
     """
 
     cabled: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, bool))
     rated: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
     job: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
     jobs: tuple[Job, ...] = ()
+    groups: Mapping[str, Grouping] = field(default_factory=dict)
 
 
 class PlaceFinder:
@@ -54,7 +57,8 @@ class PlaceFinder:
                 number = names.find(name)
                 if number is not None:
                     job_of[number] = position
-        return Places(cabled, rated, job_of, jobs)
+        groups = {"job": of_jobs(job_of, jobs), **groupings(names.names, topology)}
+        return Places(cabled, rated, job_of, jobs, groups)
 
     def _gpus(self, job: Job, topology: Topology) -> list[str]:
         """The GPUs of a job, as object names: by index where the job has some of a node, else all that report."""

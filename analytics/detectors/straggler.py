@@ -11,20 +11,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analytics.detectors.base import Evidence, Verdicts
+from analytics.peers.modes import kind_medians
+from analytics.peers.working import working_jobs
 from analytics.statistics.groups import group_medians
 from analytics.view import Column, View, lookup
 from telemetry.findings import FindingKind
 
 _CLOCK_SHARE = 0.93  # of the job's middle: boost clocks of healthy GPUs of one model differ by less
 _ACTIVE_TIMES = 1.3  # as active as the job's middle
-_WORKING = 0.5  # utilisation below which a GPU is idle, starting or ending, and is no peer
-_WORKING_SAMPLES = 2  # in a row: clocks rise and fall with a job's start and end, a little before or after utilisation
+_ACTIVE_SPREAD, _ACTIVE_APART = 0.01, 0.05  # experts and pipeline stages are compared with their own kind
 _PEERS_MIN = 3
 _SMOOTHING = 0.3  # weight of the newest activity: hosts are read at different moments of an iteration
-_SMOOTH, _SEEN_S, _SAMPLES = 0, 1, 2  # what it remembers of each activity series; of utilisation the last two
+_SMOOTH, _SEEN_S, _SAMPLES = 0, 1, 2  # what it remembers of each activity series
 _SAMPLES_MIN = 5
 _UNSURE = 0.99  # of the score that needs no second look
-_SETTLE_INTERVALS = 2.0  # of a job that has just started
 
 
 @dataclass(frozen=True)
@@ -39,14 +39,15 @@ class Straggler:
     clear_intervals: float = 3.0
 
     def judge(self, view: View) -> list[Verdicts]:
-        clock, active, busy = (view.column(metric) for metric in self.metrics)
-        smooth, steady = _smooth(view, active), _steady(view, busy)
-        groups = _peers(view, clock, busy.objects, steady)
+        clock, active = (view.column(metric) for metric in self.metrics[:2])
+        smooth = _smooth(view, active)
+        groups = working_jobs(view)[clock.objects]
         rows = np.flatnonzero(clock.fresh & (groups >= 0))
         clock, groups = clock.only(rows), groups[rows]
         at = lookup(active.objects, clock.objects)
         activity = np.where(at >= 0, smooth[at] if len(active) else np.nan, np.nan)
-        middle_clock, middle_activity = group_medians(groups, clock.values), group_medians(groups, activity)
+        middle_clock = group_medians(groups, clock.values)
+        middle_activity = kind_medians(groups, activity, _ACTIVE_SPREAD, _ACTIVE_APART)
         with np.errstate(divide="ignore", invalid="ignore"):
             by_clock = (1.0 - clock.values / middle_clock) / (1.0 - _CLOCK_SHARE)
             middle = np.fmax(middle_activity, group_medians(_hosts(view, clock), activity))
@@ -62,27 +63,6 @@ class Straggler:
             Evidence(active.sids[at] if len(active) else clock.sids, activity, middle_activity),
         )
         return [Verdicts(clock.objects, clock.times_ns, score >= 1.0, score, evidence, 0.85)]
-
-
-def _steady(view: View, busy: Column) -> NDArray[np.bool_]:
-    """Which GPUs have worked in the last collections."""
-    memory = view.series["memory"][busy.sids]
-    seen_s = busy.times_ns * 1e-9
-    new = busy.fresh & (seen_s > memory[:, _SEEN_S])
-    worked = np.where(busy.values >= _WORKING, memory[:, _SAMPLES] + 1.0, 0.0)
-    memory[new, _SEEN_S], memory[new, _SAMPLES] = seen_s[new], worked[new]
-    view.series["memory"][busy.sids] = memory
-    return np.asarray(memory[:, _SAMPLES] >= _WORKING_SAMPLES)
-
-
-def _peers(view: View, clock: Column, gpus: NDArray[np.int64], steady: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """Job of each GPU that works in a job which has settled; -1 for the others. steady: of each of ``gpus``."""
-    settled_ns = view.end_ns - round(_SETTLE_INTERVALS * view.config.interval_ns)
-    young = [position for position, job in enumerate(view.places.jobs) if job.started_ns > settled_ns]
-    job = view.places.job[clock.objects]
-    at = lookup(gpus, clock.objects)
-    works = (at >= 0) & (steady[at] if steady.size else False)
-    return np.where(works & ~np.isin(job, young), job, -1)
 
 
 def _hosts(view: View, clock: Column) -> NDArray[np.int64]:
