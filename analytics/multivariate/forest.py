@@ -38,7 +38,7 @@ class Forest:
         from sklearn.ensemble import IsolationForest  # slow to load, and only training needs it
 
         sample = min(_SAMPLE, len(vectors))
-        return flatten(IsolationForest(_TREES, max_samples=sample, random_state=seed).fit(vectors))
+        return flatten(IsolationForest(n_estimators=_TREES, max_samples=sample, random_state=seed).fit(vectors))
 
     def score(self, vectors: NDArray[np.float64]) -> NDArray[np.float64]:
         """float64[k], 0..1, larger is stranger: scikit-learn's ``-score_samples``."""

@@ -55,6 +55,11 @@ class Kind:
     objects: ObjectKind
     measures: tuple[Measure, ...]
 
+    @property
+    def works_in_jobs(self) -> bool:
+        """Whether devices of one job are peers of each other."""
+        return self.objects in (ObjectKind.GPU, ObjectKind.DEVICE)
+
 
 def _received(labels: Mapping[str, str]) -> bool:
     return labels.get("direction") == "rx"

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from analytics.findings_book import FindingsBook
@@ -21,7 +22,7 @@ class Multivariate:
     def __init__(self, config: MultivariateConfig, interval_ns: int) -> None:
         workers = ThreadPoolExecutor(1, "multivariate-training")
         self.watches = tuple(Watch(KINDS[name], config, interval_ns, workers) for name in config.kinds)
-        self._troubled: dict[str, str] = {}  # device (or storage target) by finding
+        self._troubled: dict[str, str] = {}  # by finding: the device, or the object itself where it has none
 
     def step(self, view: View, book: FindingsBook, findings: Sequence[Finding]) -> list[Finding]:
         """findings: what the other detectors said in this tick. Returns those that it opens, changes or clears."""
@@ -29,10 +30,11 @@ class Multivariate:
             return []
         self._note(findings)
         names = (view.registry.objects.find(name) for name in set(self._troubled.values()))
-        sick = {number for number in names if number is not None}
+        sick = np.array(sorted(number for number in names if number is not None), np.int64)
+        slowed = frozenset(name.removeprefix("job:") for name in self._troubled.values())
         opened: list[Finding] = []
         for watch in self.watches:
-            watch.sick = sick
+            watch.sick, watch.slowed = sick, slowed
             for verdicts in watch.judge(view):
                 opened.extend(book.settle(watch, verdicts, view))
         return opened

@@ -1,6 +1,6 @@
 """From scored vectors to verdicts with evidence: the three measures that say most, each with its normal."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +26,9 @@ class Judged:
     own: NDArray[np.float64]
     peers: NDArray[np.float64]
     parts: NDArray[np.float64]
+
+    def only(self, chosen: NDArray[np.bool_]) -> "Judged":
+        return Judged(*(getattr(self, field.name)[chosen] for field in fields(self)))
 
 
 def verdicts_of(kind: Kind, devices: Devices, judged: Judged) -> Verdicts:

@@ -1,7 +1,7 @@
 """All devices of one kind: their own normals, the healthy history, the model, and what it says of each new vector."""
 
 import math
-from collections.abc import Mapping, Set
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -23,6 +23,7 @@ from analytics.statistics.groups import group_medians
 from analytics.view import View
 from telemetry.findings import FindingKind
 
+_TIMES_PEERS = 2.0  # a device that is stranger than its strange peers has to be so many times as strange
 _KEEP_INTERVALS = 3  # one vector of a device in so many goes into the history …
 _KEPT_DEVICES = 64  # … and of large clusters about so many devices at a time
 
@@ -30,7 +31,8 @@ _KEPT_DEVICES = 64  # … and of large clusters about so many devices at a time
 class Watch:
     """One kind of device, as a detector. Rows of the state are devices by name: the registry's numbers may change.
 
-    sick: devices (object numbers) about which something is known already: they teach nothing.
+    sick: int64[k], devices (object numbers) about which something is known already; slowed: such jobs. They teach
+    nothing meanwhile.
     """
 
     kind = FindingKind.DEVIATION
@@ -42,7 +44,7 @@ class Watch:
         self.device, self.name = kind, f"multivariate_{kind.name}"
         parts = [part for measure in kind.measures for part in (measure.over, measure.under) if part]
         self.metrics = tuple(dict.fromkeys(part.metric for part in parts))
-        self.sick: Set[int] = frozenset()
+        self.sick, self.slowed = np.zeros(0, np.int64), frozenset[str]()
         self._keep_ns = _KEEP_INTERVALS * interval_ns
         width = 2 * len(kind.measures)
         blocks = dict.fromkeys(("level", "spread", "count", "smooth"), ("f8", 0.0, width))
@@ -75,18 +77,22 @@ class Watch:
         since_ns = self._state["seen_ns"][self._rows[new]]
         vectors, levels = self._relate(new, scaled, peers, times_ns, view.config.baseline.alpha)
         ready = self._state["count"][self._rows[new], 0] > own.WARMUP
-        self._keep(
-            vectors, ready & self._due(new, times_ns[new], since_ns) & _healthy(devices, new, self.sick), view.end_ns
-        )
+        score = np.zeros(new.size)
         model = self.training.model
+        if model is not None:
+            score = _unlike_peers(model.score(vectors), groups[new])
+        kept = (
+            ready
+            & (score < 1.0)
+            & self._due(new, times_ns[new], since_ns)
+            & ~self._troubled(view, devices, groups)[new]
+        )
+        self.history.add(vectors[kept], view.end_ns)
         if model is None:
             return []
-        new, vectors, levels = new[ready], vectors[ready], levels[ready]
-        score = _unlike_peers(model.score(vectors), groups[new])
         parts = np.zeros(vectors.shape)
-        strange = score >= 1.0
-        parts[strange] = model.shape.contributions(vectors[strange])
-        judged = Judged(new, times_ns[new], score, values[new], levels, peers[new], parts)
+        parts[score >= 1.0] = model.shape.contributions(vectors[score >= 1.0])
+        judged = Judged(new, times_ns[new], score, values[new], levels, peers[new], parts).only(ready)
         return [verdicts_of(self.device, devices, judged)]
 
     def _relate(
@@ -116,8 +122,12 @@ class Watch:
         turn = (self._rows[new] + period) % stride == 0
         return np.asarray(turn & (since_ns // self._keep_ns < period))
 
-    def _keep(self, vectors: NDArray[np.float64], rows: NDArray[np.bool_], now_ns: int) -> None:
-        self.history.add(vectors[rows], now_ns)
+    def _troubled(self, view: View, devices: Devices, groups: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """bool[n]: something is known about the device or one that it works with, so what it shows is not normal."""
+        sick = np.isin(devices.objects, self.sick) | np.isin(devices.hosts, self.sick)
+        jobs = [position for position, job in enumerate(view.places.jobs) if job.job_id in self.slowed]
+        of_jobs = self.device.works_in_jobs & np.isin(groups, jobs)
+        return np.asarray(of_jobs | np.isin(groups, groups[sick]))
 
     def _place(self, devices: Devices, registry: Registry) -> None:
         """Rows of the state for the devices that there are now; those that are gone are forgotten."""
@@ -154,11 +164,6 @@ class Watch:
         self.training.restore(head["training"], arrays)
 
 
-def _healthy(devices: Devices, new: NDArray[np.int64], sick: Set[int]) -> NDArray[np.bool_]:
-    known = np.fromiter(sorted(sick), np.int64, len(sick))
-    return ~(np.isin(devices.objects[new], known) | np.isin(devices.hosts[new], known))
-
-
 def _unlike_peers(score: NDArray[np.float64], groups: NDArray[np.int64]) -> NDArray[np.float64]:
     """The score against the middle of the group: what all of them show is their work and no fault of one device."""
-    return np.asarray(score / np.maximum(1.0, group_medians(groups, score)))
+    return np.asarray(score / np.maximum(1.0, _TIMES_PEERS * group_medians(groups, score)))
