@@ -11,3 +11,12 @@ ConfigFile = Annotated[
         "--config.file", envvar="FABRICSCOPE_CONFIG_FILE", help="Settings, YAML. See `fabricscope config print`."
     ),
 ]
+# How a file of series is to be read, where its columns do not say.
+TimeColumn = Annotated[str, typer.Option("--time", metavar="COLUMN", help="Column of times.")]
+TimeFormat = Annotated[
+    str | None, typer.Option("--time-format", metavar="FORMAT", help="As in strptime, where 03/04/2024 is not clear.")
+]
+By = Annotated[
+    list[str] | None, typer.Option("--by", metavar="COLUMN", help="Column that tells series apart; may come again.")
+]
+OneSeries = Annotated[bool, typer.Option("--one-series", help="All rows are one series, whatever their texts say.")]

@@ -1,0 +1,1 @@
+"""Series from files through the scoring engine: reading, what its columns mean, writing, and pictures."""

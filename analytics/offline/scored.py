@@ -1,0 +1,104 @@
+"""A table through the scoring engine: each row with its score, in the order of the file."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import chain
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from analytics.offline.columns import LOOKED_AT, Choice, Roles, roles
+from analytics.offline.numbers import to_numbers
+from analytics.offline.reading import Table
+from analytics.offline.series import SeriesNumbers
+from analytics.offline.times import to_ns
+from analytics.scoring.detector import REASONS, Detector, Scores
+from telemetry.errors import BadInput
+
+MISSING = "missing"
+_REASONS = pl.Enum([*REASONS[1:], MISSING])
+_SHARED_TIMES = 0.7  # share of rows with a time of their own, below which one may doubt that they are one series
+_DIGITS = 6  # of what is written: a score is no more exact
+_BELOW_ALERT = 1 - 10**-_DIGITS
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredRows:
+    """Rows of one frame. series: int64[n], as the scorer numbers them; a column's values and scores by its name."""
+
+    rows: pl.DataFrame
+    times_ns: NDArray[np.int64]
+    series: NDArray[np.int64]
+    values: dict[str, NDArray[np.float64]]
+    scores: dict[str, Scores]
+
+
+class TableScorer:
+    """Scores the tables of one file; what its columns mean is settled by the first rows.
+
+    Raises BadInput for a table without times or values, and for a row whose time cannot be read.
+    """
+
+    def __init__(self, table: Table, choice: Choice) -> None:
+        first = next(table.frames, None)
+        if first is None or first.is_empty():
+            raise BadInput("no rows after the header: expected a time and a value in each", "empty")
+        self.roles: Roles = roles(first, choice, table.separator)
+        self.series = SeriesNumbers(self.roles.labels)
+        self.table = table
+        self.shares_times = _shares_times(first.head(LOOKED_AT), self.roles)
+        self._frames = chain([first], table.frames)
+        self._detector = Detector()
+
+    def scored(self) -> Iterator[ScoredRows]:
+        """The rows, frame by frame; lines that are empty are left out."""
+        line = self.table.lines_before
+        for frame in self._frames:
+            times = to_ns(frame[self.roles.time], self.roles.form)
+            first, line = line, line + frame.height
+            if times.null_count():
+                empty = frame.select(pl.all_horizontal(pl.all().is_null())).to_series()
+                self._refuse_unreadable(frame, times, empty, first)
+                frame, times = frame.filter(~empty), times.filter(~empty)
+            yield self._score(frame, times.to_numpy(writable=True))
+
+    def _score(self, rows: pl.DataFrame, times_ns: NDArray[np.int64]) -> ScoredRows:
+        series = self.series.of(rows)
+        columns = self.roles.values
+        values = {name: to_numbers(rows[name], self.roles.decimal_comma).to_numpy(writable=True) for name in columns}
+        scores = {
+            name: self._detector.score(times_ns, values[name], series * len(columns) + place)
+            for place, name in enumerate(columns)
+        }
+        return ScoredRows(rows, times_ns, series, values, scores)
+
+    def _refuse_unreadable(self, frame: pl.DataFrame, times: pl.Series, empty: pl.Series, line: int) -> None:
+        wrong = times.is_null() & ~empty
+        if not wrong.any():
+            return
+        place = int(wrong.arg_max() or 0)
+        found = frame[self.roles.time][place]
+        time = "no time" if found is None else f"the time {str(found)!r}"
+        raise BadInput(f"line {line + place + 1} has {time}: expected {self.roles.form.words}", "time")
+
+
+def _shares_times(rows: pl.DataFrame, meant: Roles) -> bool:
+    """Whether rows of one series often have the same time: then they are several series, and nothing says which."""
+    of_series = rows.select(meant.time, *meant.labels)
+    return of_series.n_unique() < rows.height * _SHARED_TIMES
+
+
+def score_columns(scores: Scores, values: NDArray[np.float64]) -> pl.DataFrame:
+    """The columns of ``columns.RESULTS``: null for an expectation that is unknown and for no reason."""
+    codes = np.where(np.isnan(values), len(REASONS), scores.reason)
+    reason = pl.Series(codes).replace_strict(dict(enumerate((None, *REASONS[1:], MISSING))), return_dtype=_REASONS)
+    bands = {name: pl.Series(getattr(scores, name)).fill_nan(None) for name in ("expected", "lower", "upper")}
+    return pl.DataFrame({"score": scores.score, "alert": scores.alert.astype(np.int8), **bands, "reason": reason})
+
+
+def rounded(columns: pl.DataFrame) -> pl.DataFrame:
+    """As it is written: six digits, and a score below the alert level stays below it."""
+    numbers = pl.col("score", "expected", "lower", "upper").round_sig_figs(_DIGITS)
+    below = pl.when(pl.col("alert") == 0).then(pl.col("score").clip(upper_bound=_BELOW_ALERT))
+    return columns.with_columns(numbers).with_columns(below.otherwise(pl.col("score")).alias("score"))
