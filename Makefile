@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 PEERS := build/.peers
 
-.PHONY: run test check accept crash bench boards metrics format lock clean peers
+.PHONY: run test check accept crash bench eval boards metrics format lock clean peers
 .DEFAULT_GOAL := run
 # Packages come before the virtual environment that needs one of them.
 .NOTPARALLEL:
@@ -47,6 +47,9 @@ crash: $(PEERS) $(READY)
 
 bench: $(PEERS) $(READY)
 	$(BIN)/python -m benchmarks
+
+eval: $(READY)
+	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.detection
 
 format: $(READY)
 	$(BIN)/ruff format .

@@ -1,0 +1,62 @@
+"""``make eval``: series and campaigns, one table a question, ``build/eval.json`` and docs/evaluation-results.md."""
+
+import json
+import math
+import os
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from benchmarks.__main__ import machine
+from benchmarks.detection import campaigns, evaluate, report
+
+_ROOT = Path(__file__).parents[2]
+JSON = _ROOT / "build" / "eval.json"
+PAGE = _ROOT / "docs" / "evaluation-results.md"
+
+
+def main() -> None:
+    progress = Console(stderr=True)
+    began_s = time.monotonic()
+    verdicts = evaluate.run()
+    progress.print(f"series: {time.monotonic() - began_s:.0f} s")
+    began_s = time.monotonic()
+    campaign = [_plain(row) for row in campaigns.run(processes=os.cpu_count() or 1)]
+    progress.print(f"campaigns: {time.monotonic() - began_s:.0f} s")
+    JSON.parent.mkdir(parents=True, exist_ok=True)
+    JSON.write_text(json.dumps([machine(), *report.rows(verdicts), *campaign], indent=1, allow_nan=False) + "\n")
+    PAGE.write_text(report.page(verdicts, campaign))
+    show(verdicts)
+    progress.print(f"written: {JSON} and {PAGE}")
+
+
+def show(verdicts: Sequence[evaluate.Verdict]) -> None:
+    ours, others = report.split(verdicts)
+    console = Console(width=None if sys.stdout.isatty() else 170)
+    console.print(_drawn("Methods, one threshold for all series", report.METHODS, report.methods(verdicts)))
+    console.print(_drawn("By kind of series", report.KINDS, report.kinds(ours, others)))
+    names = ("anomaly", "ours at 1.0", *(each.method for each in others))
+    console.print(_drawn("Windows found by sort of anomaly", names, report.anomalies(ours, others)))
+
+
+def _drawn(title: str, headings: Sequence[str], cells: Sequence[Sequence[str]]) -> Table:
+    drawn = Table(title=title)
+    for i, heading in enumerate(headings):
+        drawn.add_column(heading, justify="right" if i else "left")
+    for row in cells:
+        drawn.add_row(*row)
+    return drawn
+
+
+def _plain(row: dict[str, Any]) -> dict[str, Any]:
+    """What JSON can hold: NaN is null."""
+    return {key: None if isinstance(value, float) and math.isnan(value) else value for key, value in row.items()}
+
+
+if __name__ == "__main__":
+    main()

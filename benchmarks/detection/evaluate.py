@@ -1,0 +1,126 @@
+"""Scores of every method on every series, the threshold of each from the tuning seeds, figures on the other seeds."""
+
+import os
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from multiprocessing import get_context
+
+import numpy as np
+
+from analytics.scoring.detector import Detector
+from benchmarks.detection import rivals, rivals_learned
+from benchmarks.detection.events import (
+    Figures,
+    Judged,
+    Outcome,
+    average_precision,
+    figures,
+    judged,
+    outcome,
+    sweep,
+    thresholds,
+)
+from benchmarks.detection.series import REPORT_SEEDS, TUNING_SEEDS, Series, corpus, generate
+from benchmarks.detection.signals import Floats
+
+Method = Callable[[Series], Floats]
+OURS = "fabricscope"
+
+
+def fabricscope(series: Series) -> Floats:
+    return Detector().score(series.times_ns, series.values).score
+
+
+RIVALS: dict[str, Method] = {
+    "robust z-score": rivals.robust_z,
+    "EWMA": rivals.ewma,
+    "EWMA of differences": rivals.ewma_of_steps,
+    "seasonal naive, day": rivals.naive_day,
+    "seasonal naive, week": rivals.naive_week,
+    "isolation forest, windows": rivals_learned.isolation_forest,
+    "half-space trees (River)": rivals_learned.half_space_trees,
+    "spectral residual": rivals.spectral_residual,
+    "left matrix profile": rivals_learned.left_discord,
+}
+METHODS: dict[str, Method] = {OURS: fabricscope, **RIVALS}
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """A method at one threshold for all series, on seeds that its threshold was not chosen on.
+
+    outcomes: one a series. area: average precision over all thresholds, event-wise.
+    recall_as_calm: the highest recall with no more false events than ours makes at 1.0; chosen after the fact.
+    """
+
+    method: str
+    threshold: float
+    figures: Figures
+    area: float
+    recall_as_calm: float
+    outcomes: tuple[Outcome, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """Series and what each method says of them; ``scores[method][i]`` belongs to ``parts[i]``."""
+
+    parts: tuple[Judged, ...]
+    scores: dict[str, list[Floats]]
+
+
+def run() -> list[Verdict]:
+    """Ours at 1.0 and at its best tuning threshold, then each rival at its best tuning threshold."""
+    with ProcessPoolExecutor(os.cpu_count(), mp_context=get_context("spawn")) as pool:
+        tuning = score(TUNING_SEEDS, METHODS, pool)
+        report = score(REPORT_SEEDS, METHODS, pool)
+    as_it_comes = [outcome(part, each >= 1.0) for part, each in zip(report.parts, report.scores[OURS], strict=True)]
+    calm = figures(as_it_comes).false_events
+    tuned = [verdict(method, best_threshold(method, tuning), report, calm) for method in METHODS]
+    return [verdict(OURS, 1.0, report, calm), *tuned]
+
+
+def score(seeds: tuple[int, ...], methods: Iterable[str], pool: ProcessPoolExecutor) -> Scored:
+    parts = tuple(judged(series) for series in corpus(seeds))
+    jobs = {
+        method: [pool.submit(_score_one, method, part.series.kind, part.series.seed) for part in parts]
+        for method in methods
+    }
+    return Scored(parts, {method: [job.result() for job in each] for method, each in jobs.items()})
+
+
+def _score_one(method: str, kind: str, seed: int) -> Floats:
+    return METHODS[method](generate(kind, seed))
+
+
+def best_threshold(method: str, scored: Scored) -> float:
+    """That of the highest event-wise F1 over all series together."""
+    scores = scored.scores[method]
+    levels = thresholds(scores, scored.parts)
+    f1 = [each.f1 for each in sweep(scores, scored.parts, levels)]
+    return float(levels[int(np.nanargmax(f1))])
+
+
+def verdict(method: str, threshold: float, scored: Scored, calm: int) -> Verdict:
+    """``calm``: false events at which recalls are compared."""
+    scores = scored.scores[method]
+    swept = sweep(scores, scored.parts, thresholds(scores, scored.parts))
+    as_calm = max((each.recall for each in swept if each.false_events <= calm), default=0.0)
+    outcomes = tuple(outcome(part, each >= threshold) for part, each in zip(scored.parts, scores, strict=True))
+    return Verdict(method, threshold, figures(outcomes), average_precision(swept), as_calm, outcomes)
+
+
+def by_kind(outcomes: Sequence[Outcome]) -> dict[str, Figures]:
+    kinds = dict.fromkeys(each.series.kind for each in outcomes)
+    return {kind: figures([each for each in outcomes if each.series.kind == kind]) for kind in kinds}
+
+
+def by_anomaly(outcomes: Sequence[Outcome]) -> dict[str, tuple[int, int]]:
+    """For each sort of anomaly: how many were found, of how many."""
+    found: dict[str, tuple[int, int]] = {}
+    for each in outcomes:
+        for window, delay in zip(each.windows, each.delays, strict=True):
+            hits, all_of_them = found.get(window.anomaly, (0, 0))
+            found[window.anomaly] = hits + (delay is not None), all_of_them + 1
+    return dict(sorted(found.items()))
