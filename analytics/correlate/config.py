@@ -31,6 +31,11 @@ class CorrelateConfig(BaseModel):
     links_down_share: float = Field(
         0.5, gt=0, le=1, description="More than this share of its links down: the device is."
     )
+    reboot_s: float = Field(
+        60.0,
+        ge=0,
+        description="A device that is back so soon, with its counters at 0, has rebooted and was not broken.",
+    )
     rack_share: float = Field(
         0.6, gt=0, le=1, description="At least this share of a rack's devices dead: its power is."
     )

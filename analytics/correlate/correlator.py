@@ -41,7 +41,7 @@ class Correlator:
         """
         self._cluster.update(topology)
         self._memory.take(changed, now_ns)
-        settled = frozenset(track.key for track in self._memory.tracks if track.fires)
+        settled = {track.key: track.onset_ns for track in self._memory.tracks if track.fires}
         active = self._memory.active(self._cluster.jobs.ended)
         cluster = self._cluster
         view = View(active, cluster.graph, cluster.jobs, changes, self._config, settled, cluster.reaches)

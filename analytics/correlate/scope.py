@@ -12,6 +12,7 @@ from telemetry.incidents import IncidentKind
 STANDING_FACTOR = 0.5  # remains of evidence count half: a cause that explains them freshly takes over
 
 AWAY = LINK | SILENCE | {FindingKind.DEVICE_REBOOTED, FindingKind.GPU_LOST}
+AWAY_KINDS = (IncidentKind.DEVICE_DOWN, IncidentKind.DEVICE_REBOOTED, IncidentKind.RACK_POWER)
 # What may return about the same root without being another incident.
 RETURNING = {
     IncidentKind.DEVICE_DOWN: AWAY,
@@ -42,4 +43,6 @@ def standing_cause(view: View, track: Track) -> Cause:
         own = view.on_device(cause.root.device)
         primary |= {finding.id for finding in own if finding.kind is FindingKind.DEVICE_REBOOTED}
     tier = Tier.HARD if cause.tier is Tier.LEFT and kinds else cause.tier
-    return replace(cause, primary=frozenset(primary), factor=STANDING_FACTOR, tier=tier)
+    # What a device left behind when it went or came back is no incident of one of its links.
+    remains = cause.kind in AWAY_KINDS and primary <= track.members.keys()
+    return replace(cause, primary=frozenset(primary), factor=1.0 if remains else STANDING_FACTOR, tier=tier)

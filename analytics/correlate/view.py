@@ -1,7 +1,7 @@
 """What is wrong right now, indexed for the hypotheses."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -26,7 +26,8 @@ ReachKey = tuple[bool, ObjectRef, frozenset[str], bool]
 class View:
     """Active findings by onset, with the cluster and the changes; the same for every order of arrival.
 
-    settled: kind and root of the incidents that already fire. reaches: what is known of this cluster (``reach.py``).
+    settled: onsets of the incidents that already fire, by kind and root.
+    reaches: what is known of this cluster (``reach.py``).
     """
 
     def __init__(
@@ -36,7 +37,7 @@ class View:
         jobs: Jobs,
         changes: Sequence[Change] = (),
         config: CorrelateConfig | None = None,
-        settled: frozenset[tuple[IncidentKind, ObjectRef]] = frozenset(),
+        settled: Mapping[tuple[IncidentKind, ObjectRef], int] | None = None,
         reaches: dict[ReachKey, "Reach"] | None = None,
     ) -> None:
         self.findings = sorted(findings, key=lambda finding: (finding.onset_ns, finding.id))
@@ -45,7 +46,7 @@ class View:
         self.changes = sorted(changes, key=lambda change: (change.starts_ns, change.id))
         self.config = config or CorrelateConfig()
         self.reaches = {} if reaches is None else reaches
-        self._settled = settled
+        self._settled = settled or {}
         self.by_id = {finding.id: finding for finding in self.findings}
         self._kinds: defaultdict[FindingKind, list[Finding]] = defaultdict(list)
         self._objects: defaultdict[ObjectRef, list[Finding]] = defaultdict(list)
@@ -82,6 +83,10 @@ class View:
     def settled(self, kind: IncidentKind, refs: Iterable[ObjectRef]) -> bool:
         """Whether an incident of this kind fires already with one of ``refs`` as its root."""
         return any((kind, ref) in self._settled for ref in refs)
+
+    def fires_since(self, kind: IncidentKind, ref: ObjectRef) -> int | None:
+        """Onset of the incident of this kind and root that fires already, in nanoseconds."""
+        return self._settled.get((kind, ref))
 
     def changes_of(self, refs: Iterable[ObjectRef]) -> list[Change]:
         """Changes of any of the objects, by their start."""

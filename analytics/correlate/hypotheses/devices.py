@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from analytics.correlate.cause import LINK, SILENCE, Cause
+from analytics.correlate.config import NS_PER_S
 from analytics.correlate.view import View
 from telemetry.findings import Finding, FindingKind
 from telemetry.incidents import IncidentKind
@@ -72,8 +73,14 @@ def propose(view: View) -> Iterable[Cause]:
             factor=ALIVE_FACTOR if death.alive else 1.0,
         )
     for finding in view.of(FindingKind.DEVICE_REBOOTED):
-        if not _returns(view, finding.object.device):
+        if _only_rebooted(view, finding) or not _returns(view, finding.object.device):
             yield _reboot(view, finding)
+
+
+def _only_rebooted(view: View, finding: Finding) -> bool:
+    """Whether a device that was told to be down is back so soon that it only started anew."""
+    down_ns = view.fires_since(IncidentKind.DEVICE_DOWN, device(finding.object.device))
+    return down_ns is not None and finding.onset_ns - down_ns <= view.config.reboot_s * NS_PER_S
 
 
 def _returns(view: View, name: str) -> bool:

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import pytest
+
 from telemetry.changes import Change, ChangeKind
 from telemetry.findings import FindingKind as K
 from telemetry.incidents import IncidentKind as I
@@ -28,14 +30,20 @@ def test_lost_telemetry_puts_nothing_at_risk(plant: Plant, run: Run) -> None:
     assert (run.only.blast.nodes, run.only.blast.gpus, run.only.blast.jobs) == (("node5",), (), ())
 
 
-def test_device_that_returns_belongs_to_the_incident_of_its_death(plant: Plant, run: Run) -> None:
+@pytest.mark.parametrize(("away_s", "told"), [(30, "device_rebooted spine2"), (90, "device_down spine2")])
+def test_device_that_returns_belongs_to_the_incident_of_its_death(
+    plant: Plant, run: Run, away_s: int, told: str
+) -> None:
     down = [plant.find(K.LINK_DOWN, plant.uplink(leaf, 2)) for leaf in range(1, 9)]
     run.tick(*down)
-    run.tick(ticks=3)
+    run.tick(ticks=away_s // 5)
     run.clear(*down)
-    run.tick(plant.find(K.DEVICE_REBOOTED, "spine2", 30), plant.find(K.LINK_FLAPPING, plant.uplink(3, 2), 30))
+    back = plant.find(K.DEVICE_REBOOTED, "spine2", away_s)
+    run.tick(back, plant.find(K.LINK_FLAPPING, plant.uplink(3, 2), away_s))
     run.tick(ticks=30)
-    assert run.roots == ["device_down spine2"]
+    assert run.roots == [told]
+    run.clear(back)
+    assert run.roots == [told]
 
 
 def test_rack_that_returns_device_by_device_is_still_one_incident(plant: Plant, run: Run) -> None:
