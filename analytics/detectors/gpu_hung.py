@@ -21,9 +21,9 @@ _TENSOR_MAX, _SM_MAX = 0.02, 0.2  # an NCCL kernel that waits keeps an eighth of
 _WORKING_MIN = 0.3  # of the SMs: then what it draws is its working level
 _POWER_SHARE = 0.5  # of the own working level: idle power and leakage, at boost clocks
 _PEERS_SHARE = 0.8  # of the job's middle: silicon differs by a few per cent
-# A minute: no collective of a healthy job lasts that long, and NCCL's own watchdog needs ten. Samples are told apart by
-# steps, however often they come.
-_STEP_NS, _STEPS = 10 * 10**9, 6
+# Half a minute: no step of a healthy job waits so long inside a kernel, and NCCL's own watchdog needs ten. Samples are
+# told apart by steps, however often they come.
+_STEP_NS, _STEPS = 10 * 10**9, 3
 
 
 @dataclass(frozen=True)

@@ -31,9 +31,9 @@ TRAVELS = frozenset(
     }
 )
 OF_JOBS = frozenset({FindingKind.JOB_STALLED, FindingKind.JOB_SLOWED}) | CHECKPOINTS
-STAYS = frozenset({"gpu-thermal-throttle", "straggler-gpu", "xid", "exporter-frozen", "late-checkpoint"})
+STAYS = frozenset({"gpu-thermal-throttle", "straggler-gpu", "hung-gpu", "xid", "exporter-frozen", "late-checkpoint"})
 STORAGE = frozenset({"slow-storage-target", "late-checkpoint"})
-ONE_GPU = frozenset({"gpu-thermal-throttle", "straggler-gpu"})
+ONE_GPU = frozenset({"gpu-thermal-throttle", "straggler-gpu", "hung-gpu"})
 NEEDS_WORK = ONE_GPU | {"slow-receiver"}  # shows nothing while no job runs on its host
 WORKS_NS = 30 * NS
 

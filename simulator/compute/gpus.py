@@ -14,14 +14,15 @@ from simulator.layout import Layout
 Floats = NDArray[np.float64]
 
 # What a GPU does: columns of ``spent``.
-IDLE, COMPUTE, SPIN, WAIT = range(4)  # no job; kernels; NCCL kernel that polls for peers; waits for storage
-UTILIZATION = np.array([0.0, 1.0, 1.0, 0.02])
-SM_ACTIVE = np.array([0.0, 0.86, 0.13, 0.0])
-TENSOR = np.array([0.0, 0.56, 0.0, 0.0])
-DRAM = np.array([0.0, 0.44, 0.07, 0.01])
-WATTS = np.array([0.0, 570.0, 190.0, 45.0])  # above idle, at full clock
-NVLINK_BYTES_PER_S = np.array([0.0, 95e9, 30e9, 0.0])
-PCIE_BYTES_PER_S = np.array([0.0, 1.5e9, 0.3e9, 0.2e9])
+# no job; kernels; NCCL kernel that polls for peers; waits for storage; a kernel that never returns
+IDLE, COMPUTE, SPIN, WAIT, HANG = range(5)
+UTILIZATION = np.array([0.0, 1.0, 1.0, 0.02, 1.0])
+SM_ACTIVE = np.array([0.0, 0.86, 0.13, 0.0, 0.01])
+TENSOR = np.array([0.0, 0.56, 0.0, 0.0, 0.0])
+DRAM = np.array([0.0, 0.44, 0.07, 0.01, 0.0])
+WATTS = np.array([0.0, 570.0, 190.0, 45.0, 55.0])  # above idle, at full clock
+NVLINK_BYTES_PER_S = np.array([0.0, 95e9, 30e9, 0.0, 0.0])
+PCIE_BYTES_PER_S = np.array([0.0, 1.5e9, 0.3e9, 0.2e9, 0.0])
 
 IDLE_WATTS, POWER_LIMIT_WATTS = 72.0, 700.0
 BOOST_HERTZ, IDLE_HERTZ, MEMORY_HERTZ = 1980e6, 345e6, 2619e6
@@ -37,7 +38,7 @@ class Gpus:
 
     clock:  part of the boost clock that the GPU reaches = min(stuck, thermal).
     stuck:  upper bound without any throttle reason (a fault); cooling: thermal resistance, 1 = a clean sink.
-    spent:  [G, 4] seconds by activity since the last tick.
+    hung:   its kernel never returns. spent: [G, 5] seconds by activity since the last tick.
     """
 
     def __init__(self, layout: Layout, rng: np.random.Generator, window_s: float) -> None:
@@ -45,8 +46,9 @@ class Gpus:
         self._rng, self._window_s = rng, window_s
         self.present = np.ones(n, dtype=np.bool_)
         self.stuck, self.thermal, self.cooling = np.ones(n), np.ones(n), np.ones(n)
-        self.spent: Floats = np.zeros((n, 4))
-        self.activity: Floats = np.zeros((n, 4))  # moving average of the parts of time
+        self.hung = np.zeros(n, dtype=np.bool_)
+        self.spent: Floats = np.zeros((n, 5))
+        self.activity: Floats = np.zeros((n, 5))  # moving average of the parts of time
         self.activity[:, IDLE] = 1.0
         self._silicon = rng.normal(1.0, 0.015, n)  # leakage differs from chip to chip
         self._resistance = RESISTANCE_C_PER_W * rng.normal(1.0, 0.03, n)
@@ -69,6 +71,9 @@ class Gpus:
 
     def tick(self, dt: float) -> None:
         """Turns the time spent since the last tick into power, heat and averages."""
+        at_work = self.spent[self.hung, 1:]
+        self.spent[self.hung, 1:] = 0.0
+        self.spent[self.hung, HANG] = at_work.sum(axis=1)
         parts = self.spent / dt
         parts[:, IDLE] = np.maximum(0.0, 1.0 - parts[:, 1:].sum(axis=1))
         self.spent[:] = 0.0
@@ -80,7 +85,7 @@ class Gpus:
         self.joules += watts * dt
         target = INLET_C + self._resistance * self.cooling * watts
         self.celsius += (target - self.celsius) * (1.0 - math.exp(-dt / TIME_CONSTANT_S))
-        busy = parts[:, COMPUTE] + parts[:, SPIN] + parts[:, WAIT] > 0.0
+        busy = parts[:, 1:].sum(axis=1) > 0.0
         self.hertz = np.where(busy, BOOST_HERTZ * self.clock, IDLE_HERTZ)
         self._slow_when_hot(dt)
 

@@ -27,7 +27,7 @@ class Hosts:
         self.written, self.writes, self.read, self.reads, self.io_s = (np.zeros(n) for _ in range(5))
 
     def tick(self, dt: float, activity: Floats, gpu_watts: Floats) -> None:
-        """activity: [G, 4] parts of time by activity. A rank keeps one core polling and three feeding it."""
+        """activity: [G, 5] parts of time by activity. A rank keeps one core polling and three feeding it."""
         engaged = activity[self._gpus][:, :, 1:].sum(axis=2).sum(axis=1)
         cores = np.minimum(CORES, 1.5 + 4.0 * engaged * self._rng.normal(1.0, 0.03, len(engaged)))
         self.load += (cores - self.load) * (1.0 - np.exp(-dt / 60.0))

@@ -39,6 +39,7 @@ def _work(
     gpus: NDArray[np.int64],
     stuck: Floats,
     thermal: Floats,
+    hung: NDArray[np.bool_],
     left: Floats,
     spent: Floats,
     ready: NDArray[np.bool_],
@@ -47,6 +48,10 @@ def _work(
     for i in range(gpus.shape[0]):
         for rail in range(gpus.shape[1]):
             g = gpus[i, rail]
+            if hung[g]:
+                spent[g, COMPUTE] += dt
+                ready[i, rail] = False
+                continue
             clock = min(stuck[g], thermal[g])
             computing = min(dt, max(0.0, left[i, rail] / clock))
             left[i, rail] -= dt * clock
@@ -104,7 +109,7 @@ class JobRun:
         self._storage.request(fs.READ, self.members.hosts, self._mix.load_bytes)  # the next iteration's data
 
     def _train(self, now_ns: int, dt: float, gpus: Gpus) -> None:
-        _work(dt, self.members.gpus, gpus.stuck, gpus.thermal, self._left, gpus.spent, self._ready)
+        _work(dt, self.members.gpus, gpus.stuck, gpus.thermal, gpus.hung, self._left, gpus.spent, self._ready)
         if not self._rings.step(self._ready):
             return
         self.record.iterations += 1

@@ -3,7 +3,7 @@
 from simulator.faults.base import Fault
 from simulator.faults.cables import DirtyOptic, LinkDown, LinkFlap, SpeedDowngrade
 from simulator.faults.congestion import Incast, SlowReceiver
-from simulator.faults.gpus import GpuThermalThrottle, StragglerGpu, Xid
+from simulator.faults.gpus import GpuThermalThrottle, HungGpu, StragglerGpu, Xid
 from simulator.faults.power import PlannedRebootWave, RackPowerLoss
 from simulator.faults.storage import LateCheckpoint, SlowStorageTarget
 from simulator.faults.switches import SpineDown, SwitchReboot
@@ -23,6 +23,7 @@ FAULTS: dict[str, type[Fault]] = {
         GpuThermalThrottle,
         Xid,
         StragglerGpu,
+        HungGpu,
         SlowStorageTarget,
         LateCheckpoint,
         ExporterFrozen,

@@ -34,6 +34,20 @@ class StragglerGpu(_OnGpu):
         self.machine.gpus.stuck[self.gpu] = 1.0
 
 
+class HungGpu(_OnGpu):
+    """A kernel never returns: the GPU looks busy and computes nothing, its peers spin and wait for it."""
+
+    name = "hung-gpu"
+    kind = IncidentKind.GPU_FAULT
+
+    def begin(self) -> None:
+        self.gpu = self.choose_gpu()
+        self.machine.gpus.hung[self.gpu] = True
+
+    def end(self) -> None:
+        self.machine.gpus.hung[self.gpu] = False
+
+
 class GpuThermalThrottle(_OnGpu):
     """The heat sink lost contact: the GPU reaches its slowdown temperature and the driver lowers its clock."""
 

@@ -43,7 +43,7 @@ def test_the_hung_gpu_is_named_and_those_that_wait_for_it_are_not() -> None:
     found = hung(SPINS, {("node2", 1): HANGS})
     assert {finding.object for finding in found} == {objects.gpu("node2", "GPU-1")}
     assert found[0].onset_ns == START_NS + 20 * INTERVAL_S * SECOND
-    assert found[0].observed_ns - found[0].onset_ns <= 60 * SECOND
+    assert found[0].observed_ns - found[0].onset_ns <= 30 * SECOND
 
 
 def test_a_job_that_waits_as_a_whole_names_no_gpu() -> None:
@@ -55,5 +55,5 @@ def test_idle_gpus_do_not_hang() -> None:
     assert hung(IDLE, {}) == []
 
 
-def test_half_a_minute_is_no_hang() -> None:
-    assert hung(SPINS, {("node2", 1): HANGS}, rounds=3) == []
+def test_two_samples_are_no_hang() -> None:
+    assert hung(SPINS, {("node2", 1): HANGS}, rounds=2) == []

@@ -110,6 +110,18 @@ def test_straggler_works_all_the_time_while_its_peers_wait(healthy: Plant) -> No
     assert plant.truth[0].root == gpu("node3", layout.gpus[slow].uuid)
 
 
+def test_hung_gpu_looks_busy_and_holds_its_job_up() -> None:
+    plant = broken("hung-gpu@20s:node3/1")
+    gpus, layout = plant.readings.gpus, plant.layout
+    hung = next(i for i, g in enumerate(layout.gpus) if (g.device, g.index) == ("node3", 1))
+    job = next(job for job in plant.jobs if "node3" in job.nodes)
+    peers = [i for i, g in enumerate(layout.gpus) if g.device in job.nodes and i != hung]
+    assert gpus.utilization[[hung, *peers]].min() > 0.95, "peers spin"
+    assert gpus.tensor_active[[hung, *peers]].max() < 0.02
+    assert gpus.power_watts[hung] < 0.6 * gpus.power_watts[peers].min()
+    assert gpus.sm_clock_hertz[hung] == gpus.sm_clock_hertz[peers].max()
+
+
 def test_thermal_throttle_follows_from_heat() -> None:
     plant = broken("gpu-thermal-throttle@10s:node3/1", seconds=90)
     gpus = plant.readings.gpus
