@@ -22,15 +22,15 @@ class WaitCause(StrEnum):
 class GpuLoss:
     """One GPU in one job. job_id '' is the sum of older jobs.
 
-    since_ns: first sample. watched_s: time that samples cover. lost_s: seconds by cause, without those that are 0;
-    their sum is the time lost, and no second has two causes.
+    since_ns: first sample. watched_s: time that samples cover. lost_s: seconds by ``WaitCause``, without those that
+    are 0; their sum is the time lost, and no second has two causes.
     """
 
     gpu: str
     job_id: str
     since_ns: int
     watched_s: float
-    lost_s: Mapping[WaitCause, float] = field(default_factory=dict)
+    lost_s: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

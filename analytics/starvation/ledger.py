@@ -167,7 +167,11 @@ class Ledger:
         with np.errstate(divide="ignore", invalid="ignore"):
             share = np.where(kernels_s >= _BUSY_MIN * whole_s, 1.0 - work_s / kernels_s / normal, 0.0)
         share = np.where(share >= _SPIN_MIN, share, 0.0)  # NaN where no pace is known: nothing is lost by it
-        return np.where(idle_s >= _IDLE_MIN * bin_s, idle_s, 0.0), busy_s * share[job]
+        spin_s = busy_s * share[job]
+        # A GPU that others wait for computes in what kernels it runs, while theirs spin.
+        own_s = np.fmax(0.0, busy_s - np.nan_to_num(active_s / normal[job]))
+        spin_s = np.where(idle_s >= rules.IDLE_SHARE_MIN * bin_s, np.minimum(spin_s, own_s), spin_s)
+        return np.where(idle_s >= _IDLE_MIN * bin_s, idle_s, 0.0), spin_s
 
     def _charge(self, rows: Ints, seconds: Floats, causes: Ints, span: int) -> None:
         """Adds lost time to its causes; what was lost just before without a known cause gets the one known now."""
@@ -195,7 +199,7 @@ class Ledger:
     def _loss(self, row: int) -> GpuLoss:
         _, uuid, job_id = self._slots[row]
         lost = zip(rules.CAUSES, self.columns["lost_s"][row].tolist(), strict=True)
-        seconds = {cause: round(value, 3) for cause, value in lost if value >= 0.0005}
+        seconds = {cause.value: round(value, 3) for cause, value in lost if value >= 0.0005}
         since_ns, watched_s = int(self.columns["since_ns"][row]), float(self.columns["watched_s"][row])
         return GpuLoss(uuid, job_id, since_ns, round(watched_s, 3), seconds)
 

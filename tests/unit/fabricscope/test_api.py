@@ -16,6 +16,7 @@ from telemetry.facts import encode_fact
 from telemetry.findings import FindingState
 from telemetry.incidents import IncidentState
 from telemetry.ledger import StageReport
+from telemetry.starvation import GpuLoss, HostLosses
 from tests.unit.traffic import publish_incidents
 
 from .conftest import PAUSE, finding, incident, publish_plant
@@ -93,6 +94,24 @@ async def test_the_ledger_shows_the_newest_report_and_what_is_missing(api, bus):
     assert shown["balance"] == 100 - 80 - 5 - 10 - 3
     assert shown["dropped"] == dropped
     assert shown["details"] == {"targets": 7}
+
+
+async def test_lost_gpu_time_is_added_up_by_job_host_and_gpu(api, bus):
+    lost = {"storage": 20.0, "peer": 5.0}
+    node1 = HostLosses("node1", 9, (GpuLoss("GPU-0", "7", 1, 100.0, lost), GpuLoss("GPU-0", "8", 5, 50.0)))
+    node2 = HostLosses("node2", 9, (GpuLoss("GPU-0", "7", 1, 100.0, {"peer": 40.0}),))
+    for one in (node1, node2):
+        await bus.publish(topics.STARVATION, [Message(one.device.encode(), encode_fact(one))])
+    jobs = await eventually(api.url, "/api/v1/starvation", lambda body: body and body[0]["gpus"] == 2)
+    causes = {"storage": 20.0, "peer": 45.0}
+    assert jobs[0] == {"name": "7", "gpus": 2, "watched_s": 200.0, "lost_s": 65.0, "causes_s": causes}
+    assert [job["name"] for job in jobs] == ["7", "8"]
+    _, hosts = await get(api.url, "/api/v1/starvation?by=host&job=7")
+    assert [(host["name"], host["lost_s"]) for host in hosts] == [("node2", 40.0), ("node1", 25.0)]
+    _, (gpu,) = await get(api.url, "/api/v1/starvation?by=gpu&limit=1")
+    assert gpu["name"] == "node2/GPU-0"
+    _, (cluster,) = await get(api.url, "/api/v1/starvation?by=cluster")
+    assert cluster["lost_s"] == 65.0
 
 
 @pytest.mark.parametrize(
