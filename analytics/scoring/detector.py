@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analytics.scoring import kernel
-from analytics.scoring.layout import CORE_WIDTH, DAY_BINS, EXPERTS, TAIL_WIDTH, WEEK_BINS
+from analytics.scoring.layout import CORE_WIDTH, EXPERTS, SEASON_WIDTH, TAIL_WIDTH
 from telemetry.errors import BadInput
 
 REASONS = ("", "level", "season", "shape", "drift", "spread", "silence", "not enough history")
@@ -36,11 +36,11 @@ class Detector:
     follow: anomalous values in a row until they are the new normal.
     """
 
-    def __init__(self, *, memory: int = 256, warmup: int = 30, follow: int = 60) -> None:
+    def __init__(self, *, memory: int = 384, warmup: int = 30, follow: int = 60) -> None:
         self._alpha, self._warmup, self._follow = 1.0 / memory, float(warmup), float(follow)
         self._core = np.zeros((0, CORE_WIDTH))
         self._tails = np.zeros((0, EXPERTS, TAIL_WIDTH), np.float32)
-        self._season = np.zeros((0, DAY_BINS + WEEK_BINS), np.float32)
+        self._season = np.zeros((0, SEASON_WIDTH), np.float32)
 
     def score(
         self, times_ns: NDArray[np.int64], values: NDArray[np.float64], series: NDArray[np.int64] | None = None
@@ -86,7 +86,7 @@ class Detector:
         more = max(series, 2 * len(self._core)) - len(self._core)
         self._core = np.concatenate([self._core, np.zeros((more, CORE_WIDTH))])
         self._tails = np.concatenate([self._tails, np.zeros((more, EXPERTS, TAIL_WIDTH), np.float32)])
-        self._season = np.concatenate([self._season, np.zeros((more, DAY_BINS + WEEK_BINS), np.float32)])
+        self._season = np.concatenate([self._season, np.zeros((more, SEASON_WIDTH), np.float32)])
 
     def state(self) -> dict[str, NDArray[np.float64] | NDArray[np.float32]]:
         """All that was learned, as arrays; see ``restore``."""

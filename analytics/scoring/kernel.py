@@ -19,10 +19,12 @@ from analytics.scoring.layout import (
     DAY_S,
     DRIFT,
     DRIFT_DOWN,
+    DRIFT_SLOW,
     DRIFT_UP,
     EXPERTS,
     FAST,
     FAST_SPREAD,
+    GROSS,
     HOUR_S,
     INTERVAL,
     JUMP_DOWN,
@@ -36,36 +38,42 @@ from analytics.scoring.layout import (
     RUN_MAX,
     RUN_MEAN,
     SPREAD,
+    THRESHOLD,
     TIME,
     WEEK_ERROR,
+    WEEK_FROM,
     Y,
 )
 
 NOTHING, BY_LEVEL, BY_SEASON, BY_SHAPE, BY_DRIFT, BY_SPREAD, BY_SILENCE, TOO_SHORT = range(8)
-ALERT_NATS = 13.0
-_YOUNG = 60.0  # values: at so many, twice the surprise is needed
-_AGREE = 0.2
-_DRIFT_RATE, _DRIFT_SIGMA = 1.0 / 8.0, 0.26
+ALERT_NATS = 8.5
+_YOUNG = 30.0  # values: at so many, twice the surprise is needed
+_DRIFT_RATE, _DRIFT_SIGMA = 1.0 / 6.0, 0.30
+_SLOW_RATE, _SLOW_SIGMA = 1.0 / 24.0, 0.146
 _BUSY_RATE, _BUSY_USUAL, _BUSY_SIGMA = 0.1, 0.8, 0.18
 _FLOOR_SHARE = 1e-3
+_BEYOND = 1.5  # times what several events reached before: so high is still nothing new
+_WORTH_A_LOOK = 5.0
+_GROSS_SHARE = 0.3
 _DOUBT = 0.1  # weight with which alerting values are learned
 
 
 @compiled
-def surprises(
+def most_surprised(
     core: NDArray[np.float64], tails: NDArray[np.float32], statistics: NDArray[np.float64]
-) -> tuple[int, float, float]:
-    """The expert that is most surprised, its surprise, and that of the next one in nats."""
-    best, most, next_most = 0, 0.0, 0.0
+) -> tuple[int, float]:
+    """The expert that finds its statistic least likely, and how much so in nats."""
+    best, most = 0, 0.0
     for expert in range(EXPERTS):
-        if statistics[expert] <= tails[expert, 0]:
+        if statistics[expert] <= tails[expert, THRESHOLD]:
             continue
         nats = tail.surprise(tails[expert], statistics[expert])
+        if nats > most and nats > _WORTH_A_LOOK:
+            beyond = _BEYOND if expert < DRIFT_UP else 1.0
+            nats = min(nats, tail.known_height(tails[expert], statistics[expert], core[COUNT], beyond))
         if nats > most:
-            best, most, next_most = expert, nats, most
-        elif nats > next_most:
-            next_most = nats
-    return best, most, next_most
+            best, most = expert, nats
+    return best, most
 
 
 @compiled
@@ -89,18 +97,23 @@ def learn_run(core: NDArray[np.float64], x: float) -> None:
 
 
 @compiled
+def begin_tail(tails: NDArray[np.float32], expert: int) -> None:
+    """What is expected of series in general; conservative."""
+    if expert < DRIFT_UP:
+        tail.begin(tails[expert], 2.5, 0.7)
+    else:
+        tail.begin(tails[expert], 3.5, 1.2)
+
+
+@compiled
 def begin(core: NDArray[np.float64], tails: NDArray[np.float32], season: NDArray[np.float32], x: float) -> None:
     """A new series."""
     core[LEVEL] = core[FAST] = core[ANCHOR] = core[LAST] = x
     core[COUNT], core[BUSY], core[RUN], core[RUN_MEAN] = 1.0, _BUSY_USUAL, 1.0, 1.0
     for expert in range(EXPERTS):
-        calm = expert < DRIFT_UP
-        tails[expert, 0] = 2.5 if calm else 3.5
-        tails[expert, 1] = 0.7 if calm else 1.2
-        tails[expert, 2] = 2.0 * tails[expert, 1] ** 2
-        tails[expert, 3] = 0.0
+        begin_tail(tails, expert)
     season[:] = np.nan
-    season[144:] = 0.0
+    season[WEEK_FROM:] = 0.0
 
 
 @compiled
@@ -154,22 +167,32 @@ def score_rows(
         usual = core[ANCHOR] + day + week
         y = x - usual if known else 0.0
 
-        x_floor = _FLOOR_SHARE * abs(core[LEVEL]) + 1e-12
+        x_floor = max(_FLOOR_SHARE * abs(core[LEVEL]) + 1e-12, _GROSS_SHARE * core[GROSS])
         of_y = core[Y:]
         proved = known and core[PROVED] > 0.5
         z_x = levels.distance(x - core[LEVEL], core[SPREAD], x_floor)
-        z_y = levels.distance(y - of_y[LEVEL], of_y[SPREAD], x_floor) if known else 0.0
+        z_y, y_spread = 0.0, of_y[SPREAD]
+        of_hour = 0
+        if known:
+            of_hour = seasons.hour_of_day(time_s)
+            y_spread = seasons.spread_of_hour(season, of_hour, of_y[SPREAD])
+            z_y = levels.distance(y - of_y[LEVEL], y_spread, 0.3 * x_floor)
         jump_y = known and of_y[COUNT] > 20.0 and of_y[FAST_SPREAD] < core[FAST_SPREAD]
         if jump_y:
-            jump = levels.distance(y - of_y[FAST], of_y[FAST_SPREAD], x_floor)
+            jump = levels.distance(
+                y - of_y[FAST], of_y[FAST_SPREAD] * y_spread / max(of_y[SPREAD], 1e-12), 0.3 * x_floor
+            )
         else:
             jump = levels.distance(x - core[FAST], core[FAST_SPREAD], x_floor)
         z = z_y if proved else z_x
-        drift = core[DRIFT] + _DRIFT_RATE * (min(max(z, -6.0), 6.0) - core[DRIFT])
+        step = min(max(z, -6.0), 6.0)
+        drift = core[DRIFT] + _DRIFT_RATE * (step - core[DRIFT])
+        slow = core[DRIFT_SLOW] + _SLOW_RATE * (step - core[DRIFT_SLOW])
         busy = core[BUSY] + _BUSY_RATE * (min(abs(jump), 4.0) - core[BUSY])
         stats[LEVEL_UP], stats[LEVEL_DOWN] = z, -z
         stats[JUMP_UP], stats[JUMP_DOWN] = jump, -jump
-        stats[DRIFT_UP], stats[DRIFT_DOWN] = drift / _DRIFT_SIGMA, -drift / _DRIFT_SIGMA
+        stats[DRIFT_UP] = max(drift / _DRIFT_SIGMA, slow / _SLOW_SIGMA)
+        stats[DRIFT_DOWN] = max(-drift / _DRIFT_SIGMA, -slow / _SLOW_SIGMA)
         stats[BUSY_UP] = np.log(max(busy, 1e-3) / _BUSY_USUAL) / _BUSY_SIGMA
         stats[BUSY_DOWN] = -stats[BUSY_UP]
 
@@ -177,7 +200,7 @@ def score_rows(
         if count < warmup:
             reason[i] = TOO_SHORT
         else:
-            best, most, next_most = surprises(core, tails, stats)
+            best, most = most_surprised(core, tails, stats)
             still = stillness(core, x)
             kind = BY_SEASON if proved else BY_LEVEL
             if best >= BUSY_UP:
@@ -187,15 +210,15 @@ def score_rows(
             elif best >= JUMP_UP:
                 kind = BY_SHAPE
             if still > most:
-                next_most, most, kind = most, still, BY_SILENCE
-            s = (most + _AGREE * next_most) / (ALERT_NATS * (1.0 + _YOUNG / count))
+                most, kind = still, BY_SILENCE
+            s = most / (ALERT_NATS * (1.0 + _YOUNG / count))
             score[i] = s
             alerting = s >= 1.0
             if most > 0.0:
                 reason[i] = kind
             base, sigma = core[LEVEL], levels.SIGMA_PER_SPREAD * max(core[SPREAD], x_floor)
             if proved:
-                base, sigma = usual + of_y[LEVEL], levels.SIGMA_PER_SPREAD * max(of_y[SPREAD], x_floor)
+                base, sigma = usual + of_y[LEVEL], levels.SIGMA_PER_SPREAD * max(y_spread, 0.3 * x_floor)
             expected[i] = base
             lower[i] = base - sigma * tail.limit(tails[LEVEL_DOWN], ALERT_NATS)
             upper[i] = base + sigma * tail.limit(tails[LEVEL_UP], ALERT_NATS)
@@ -206,12 +229,16 @@ def score_rows(
         if count >= warmup:
             for expert in range(EXPERTS):
                 tail.learn(tails[expert], stats[expert], count - warmup, weight, 0.15)
+                tail.learn_height(tails[expert], stats[expert], count)
         if count < 2.0:
             core[INTERVAL] = span_s
         else:
             core[INTERVAL] += min(max(span_s / core[INTERVAL] - 1.0, -0.5), 0.5) * core[INTERVAL] / min(count, 50.0)
         core[TIME] = time_s
-        core[DRIFT], core[BUSY] = drift, busy
+        wide = abs(x - core[LEVEL])
+        rate = max(0.5 * alpha, 1.0 / (count + 1.0))
+        core[GROSS] += rate * (min(wide, 40.0 * core[GROSS]) - core[GROSS]) if core[GROSS] > 0.0 else rate * wide
+        core[DRIFT], core[DRIFT_SLOW], core[BUSY] = drift, slow, busy
         learn_run(core, x)
         if count == warmup:
             core[BIN_S] = seasons.bin_seconds(core[INTERVAL])
@@ -231,13 +258,19 @@ def score_rows(
                 seasons.learn_week(season, hour, x - core[ANCHOR] - day, (days - 1.0) / 7.0, core[INTERVAL] / HOUR_S)
                 if of_y[COUNT] == 0.0:
                     of_y[LEVEL], of_y[FAST], of_y[COUNT] = 0.0, 0.0, 1.0
+                if of_y[COUNT] > 20.0:
+                    bounded = min(abs(y - of_y[LEVEL]), 3.0 * max(y_spread, 0.3 * x_floor))
+                    seasons.learn_spread(season, of_hour, bounded, of_y[SPREAD], days - 1.0, core[INTERVAL] / HOUR_S)
                 levels.learn_fast(of_y, y, x_floor, alpha)
                 levels.learn_level(of_y, y, z_y, x_floor, alpha, warmup, follow)
                 if days >= 2.0:
-                    if core[PROVED] < 0.5:
-                        core[PROVED] = 1.0 if of_y[SPREAD] < 0.7 * core[SPREAD] else 0.0
-                    else:
-                        core[PROVED] = 1.0 if of_y[SPREAD] < 0.85 * core[SPREAD] else 0.0
+                    limit = 0.7 if core[PROVED] < 0.5 else 0.85
+                    now_proved = 1.0 if of_y[SPREAD] < limit * core[SPREAD] else 0.0
+                    if now_proved != core[PROVED]:
+                        core[PROVED] = now_proved
+                        core[DRIFT] = core[DRIFT_SLOW] = 0.0
+                        for expert in (LEVEL_UP, LEVEL_DOWN, DRIFT_UP, DRIFT_DOWN):
+                            begin_tail(tails, expert)
             seasons.learn_day(season, first, second, part, x - core[ANCHOR] - week, error, days, share)
         levels.learn_fast(core, x, x_floor, alpha)
         levels.learn_level(core, x, z_x, x_floor, alpha, warmup, follow)

@@ -7,7 +7,7 @@ from analytics.jit import compiled
 from analytics.scoring.layout import AWAY, COUNT, FAST, FAST_SPREAD, LEVEL, RECENT, SPREAD
 
 SIGMA_PER_SPREAD = 1.2533  # of a normal distribution, from its mean absolute deviation
-Z_MAX = 60.0
+Z_MAX = 100.0
 _CLIP = 3.0
 _FREEZE = 6.0
 _LEAK = 0.2  # of the usual learning, for the spread, while values are anomalous

@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analytics.jit import compiled
-from analytics.scoring.layout import DAY_BINS, DAY_S, HOUR_S, WEEK_S
+from analytics.scoring.layout import DAY_S, HOUR_S, SPREAD_FROM, WEEK_FROM, WEEK_S
 
 _DAYS_KEPT = 6.0
 _WEEKS_KEPT = 4.0
@@ -27,7 +27,7 @@ def place(time_s: float, bin_s: float, interval_s: float) -> tuple[int, int, flo
     """The two bins between which a moment lies, and the weight of the second one."""
     bins = int(DAY_S / bin_s)
     at = (time_s % DAY_S) / bin_s
-    if interval_s > 0.6 * bin_s:
+    if interval_s > 0.4 * bin_s:
         first = int(at)
         return min(first, bins - 1), min(first, bins - 1), 0.0
     at -= 0.5
@@ -38,7 +38,7 @@ def place(time_s: float, bin_s: float, interval_s: float) -> tuple[int, int, flo
 @compiled
 def hour_of_week(time_s: float) -> int:
     """Column of the season of a moment."""
-    return DAY_BINS + int(((time_s + _EPOCH_WEEKDAY_S) % WEEK_S) / HOUR_S)
+    return WEEK_FROM + int(((time_s + _EPOCH_WEEKDAY_S) % WEEK_S) / HOUR_S)
 
 
 @compiled
@@ -60,4 +60,28 @@ def learn_day(
 def learn_week(season: NDArray[np.float32], hour: int, error: float, weeks: float, share: float) -> None:
     """error: what the day alone leaves. share: of an hour that one sample covers."""
     rate = max(1.0 / (weeks + 1.0), 1.0 / _WEEKS_KEPT) * min(1.0, share)
+    season[hour] += np.float32(rate * (error - season[hour]))
+
+
+@compiled
+def hour_of_day(time_s: float) -> int:
+    """Column of the season with the spread of that hour."""
+    return SPREAD_FROM + int((time_s % DAY_S) / HOUR_S)
+
+
+@compiled
+def spread_of_hour(season: NDArray[np.float32], hour: int, spread: float) -> float:
+    """The spread at that hour, held to that of all hours."""
+    own = season[hour]
+    return np.sqrt(0.85 * own * own + 0.15 * spread * spread) if own > 0.0 else spread
+
+
+@compiled
+def learn_spread(
+    season: NDArray[np.float32], hour: int, error: float, spread: float, days: float, share: float
+) -> None:
+    """error: what the season leaves, bounded. share: of an hour that one sample covers."""
+    if season[hour] <= 0.0:
+        season[hour] = spread
+    rate = max(1.0 / (days + 1.0), 1.0 / _DAYS_KEPT) * min(1.0, share)
     season[hour] += np.float32(rate * (error - season[hour]))
