@@ -1,5 +1,7 @@
 """Pauses and links: which port or device is the root, and when what one side says is enough."""
 
+import pytest
+
 from telemetry.findings import FindingKind as K
 from telemetry.incidents import IncidentKind as I
 from tests.unit.analytics.correlate.plant import Plant, Run
@@ -58,3 +60,16 @@ def test_leaves_that_report_their_lost_hosts_are_alive(plant: Plant, run: Run) -
     run.tick(*down)
     run.tick(ticks=2)
     assert run.roots == ["rack_power r1", "rack_power r2"]
+
+
+@pytest.mark.parametrize(("changes", "told"), [(1.2, "link_degraded"), (2.4, "link_flapping")])
+def test_a_slow_link_that_is_reseated_does_not_flap(plant: Plant, run: Run, changes: float, told: str) -> None:
+    port = plant.uplink(2, 3)
+    slow = plant.find(K.LINK_SLOW, port)
+    run.tick(slow)
+    run.tick(ticks=20)
+    flaps = plant.find(K.LINK_FLAPPING, port, 100, score=changes)
+    run.tick(flaps)
+    run.clear(slow)
+    run.tick(ticks=20)
+    assert run.roots == [f"{told} link:{port}--{plant.downlink(3, 2)}".replace("link:", "")]
