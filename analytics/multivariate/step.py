@@ -22,16 +22,16 @@ class Multivariate:
     def __init__(self, config: MultivariateConfig, interval_ns: int) -> None:
         workers = ThreadPoolExecutor(1, "multivariate-training")
         self.watches = tuple(Watch(KINDS[name], config, interval_ns, workers) for name in config.kinds)
-        self._troubled: dict[str, str] = {}  # by finding: the device, or the object itself where it has none
+        self.troubled: dict[str, str] = {}  # by finding: the device, or the object itself where it has none
 
     def step(self, view: View, book: FindingsBook, findings: Sequence[Finding]) -> list[Finding]:
         """findings: what the other detectors said in this tick. Returns those that it opens, changes or clears."""
         if not self.watches:
             return []
         self._note(findings)
-        names = (view.registry.objects.find(name) for name in set(self._troubled.values()))
+        names = (view.registry.objects.find(name) for name in set(self.troubled.values()))
         sick = np.array(sorted(number for number in names if number is not None), np.int64)
-        slowed = frozenset(name.removeprefix("job:") for name in self._troubled.values())
+        slowed = frozenset(name.removeprefix("job:") for name in self.troubled.values())
         opened: list[Finding] = []
         for watch in self.watches:
             watch.sick, watch.slowed = sick, slowed
@@ -42,14 +42,14 @@ class Multivariate:
     def _note(self, findings: Sequence[Finding]) -> None:
         for finding in findings:
             if finding.state is FindingState.CLEARED:
-                self._troubled.pop(finding.id, None)
+                self.troubled.pop(finding.id, None)
             elif finding.kind is not FindingKind.DEVIATION:
                 device = finding.object.device
-                self._troubled[finding.id] = str(objects.device(device) if device else finding.object)
+                self.troubled[finding.id] = str(objects.device(device) if device else finding.object)
 
     def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """JSON part and arrays."""
-        head: dict[str, Any] = {"troubled": self._troubled}
+        head: dict[str, Any] = {"troubled": self.troubled}
         arrays: dict[str, NDArray[Any]] = {}
         for watch in self.watches:
             name = watch.device.name
@@ -58,7 +58,7 @@ class Multivariate:
         return head, arrays
 
     def restore(self, head: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
-        self._troubled = dict(head["troubled"])
+        self.troubled = dict(head["troubled"])
         for watch in self.watches:
             prefix = f"{watch.device.name}."
             of_watch = {name[len(prefix) :]: array for name, array in arrays.items() if name.startswith(prefix)}

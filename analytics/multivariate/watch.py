@@ -146,6 +146,11 @@ class Watch:
         self._rows = np.array([known[name] for name in wanted], np.int64)
         self._devices = devices
 
+    @property
+    def devices(self) -> int:
+        """How many there are."""
+        return len(self._names)
+
     def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """JSON part and arrays."""
         training_head, arrays = self.training.state()
