@@ -22,6 +22,7 @@ from analytics.multivariate.step import Multivariate
 from analytics.peers import compare
 from analytics.places import PlaceFinder
 from analytics.registry import Registry
+from analytics.scored import NO_SLOT, Scored
 from analytics.starvation.ledger import Ledger
 from analytics.statistics import baseline
 from analytics.tick import Tick, pack
@@ -38,6 +39,8 @@ _SERIES: dict[str, tuple[str, float, int]] = {
     **rates.LAYOUT,
     "baseline": ("f8", 0.0, baseline.WIDTH),
     "score": ("f8", np.nan, 1),
+    "slot": ("i4", NO_SLOT, 1),
+    "anomaly": ("f8", np.nan, 1),
     # Room for the detector that owns a metric: see ``link_flapping`` and ``storage_slow``.
     "memory": ("f8", 0.0, baseline.WIDTH),
     "peers": ("f4", 0.0, compare.WIDTH),  # place of a member in its group
@@ -66,6 +69,7 @@ class Engine:
         self.intake = Intake(config)
         self.registry = Registry(config.series_max)
         self.series, self.targets = Columns(_SERIES), Columns(trust.LAYOUT)
+        self.scored = Scored(config)
         self.book = FindingsBook()
         self.work = WorkBook()
         self.multivariate = Multivariate(config.multivariate, config.interval_ns)
@@ -239,6 +243,10 @@ class Engine:
         baseline.score_and_learn(
             tick.sids, values, series["baseline"], rule.alpha, rule.warmup, rule.follow, scores, series["score"]
         )
+        rows = np.flatnonzero(rules.scored[self.registry.columns["metric"][tick.sids]])
+        if rows.size:
+            sids, times_ns = tick.sids[rows], tick.times_ns[rows]
+            self.scored.take(sids, times_ns, values[rows], series["slot"], series["anomaly"])
 
     def _note_resets(self, tick: Tick, reset: NDArray[np.bool_]) -> None:
         if not reset.any():
@@ -258,3 +266,4 @@ class Engine:
         live = self.registry.columns["seen_ns"] >= end_ns - round(self.config.series_ttl_s * 1e9)
         if np.count_nonzero(~live) * 8 > live.size:
             self.series.keep(self.registry.forget(live))
+            self.scored.keep(self.series["slot"])

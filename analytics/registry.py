@@ -9,6 +9,7 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
+from analytics import scored
 from analytics.columns import Columns
 from telemetry import catalogue, objects
 from telemetry.catalogue import Kind
@@ -75,6 +76,7 @@ class MetricRules:
     modulus: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
     refresh_ns: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
     rests: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, bool))  # stands still when nobody works
+    scored: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, bool))
 
     def extend(self, names: list[str]) -> None:
         """Rules of ``names[len(rules):]``. A metric that the catalogue lacks is taken by its suffix."""
@@ -87,6 +89,7 @@ class MetricRules:
             refresh_ns = round(_REFRESH_SHARE * known.refresh_s * 1e9) if known else 0
             self.refresh_ns = np.append(self.refresh_ns, refresh_ns)
             self.rests = np.append(self.rests, name.startswith("storage_"))
+            self.scored = np.append(self.scored, name in scored.LEAST)
 
 
 class Registry:

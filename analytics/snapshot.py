@@ -25,7 +25,7 @@ from telemetry.changes import Change
 from telemetry.errors import BadInput
 from telemetry.topology import Topology, TopologyFact
 
-STATE_VERSION = 4  # goes up with every change of what the state means
+STATE_VERSION = 5  # goes up with every change of what the state means
 _MAGIC = b"FSS2"
 _PREFIX = struct.Struct("<4sI")
 _LENGTH = struct.Struct("<Q")
@@ -67,6 +67,7 @@ def pack(engine: Engine, mark: Mark) -> bytes:
     }
     arrays = {f"registry.{name}": array for name, array in registry_arrays.items()}
     arrays |= {f"series.{name}": array for name, array in engine.series.state().items()}
+    arrays |= {f"scored.{name}": array for name, array in engine.scored.state().items()}
     arrays |= {f"targets.{name}": array for name, array in engine.targets.state().items()}
     arrays |= {f"intake.{name}": array for name, array in intake_arrays.items()}
     arrays |= {f"multivariate.{name}": array for name, array in multivariate_arrays.items()}
@@ -105,6 +106,7 @@ def _fill(engine: Engine, head: dict[str, Any], arrays: dict[str, NDArray[Any]])
 
     engine.registry.restore(head["registry"], of("registry."))
     engine.series.restore(of("series."))
+    engine.scored.restore(of("scored."))
     engine.targets.restore(of("targets."))
     engine.intake.restore(head["intake"], of("intake."))
     engine.book.restore(head["book"])

@@ -32,6 +32,7 @@ class Column:
     fresh: bool[k], whether the value may be believed now; a detector leaves the others out.
     score: float64[k], standard deviations from the own baseline. level: float64[k], the baseline's level.
     Both are NaN where nothing is learned yet.
+    anomaly: float64[k], calibrated by the own past, 1.0 is the alert level; NaN for metrics that are not ``scored``.
     """
 
     def __init__(self, view: "View", sids: NDArray[np.int64]) -> None:
@@ -63,6 +64,10 @@ class Column:
     @cached_property
     def score(self) -> NDArray[np.float64]:
         return np.asarray(self._view.series["score"][self.sids])
+
+    @cached_property
+    def anomaly(self) -> NDArray[np.float64]:
+        return np.asarray(self._view.series["anomaly"][self.sids])
 
     @cached_property
     def level(self) -> NDArray[np.float64]:

@@ -1,6 +1,8 @@
 """Scores series as they come: strictly causal, one meaning of the score for all of them."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,6 +40,7 @@ class Detector:
 
     def __init__(self, *, memory: int = 384, warmup: int = 30, follow: int = 60) -> None:
         self._alpha, self._warmup, self._follow = 1.0 / memory, float(warmup), float(follow)
+        self._series = 0
         self._core = np.zeros((0, CORE_WIDTH))
         self._tails = np.zeros((0, EXPERTS, TAIL_WIDTH), np.float32)
         self._season = np.zeros((0, SEASON_WIDTH), np.float32)
@@ -81,6 +84,7 @@ class Detector:
         return Scores(score, score >= 1.0, expected, lower, upper, reason)
 
     def _grow(self, series: int) -> None:
+        self._series = max(self._series, series)
         if series <= len(self._core):
             return
         more = max(series, 2 * len(self._core)) - len(self._core)
@@ -88,12 +92,23 @@ class Detector:
         self._tails = np.concatenate([self._tails, np.zeros((more, EXPERTS, TAIL_WIDTH), np.float32)])
         self._season = np.concatenate([self._season, np.zeros((more, SEASON_WIDTH), np.float32)])
 
-    def state(self) -> dict[str, NDArray[np.float64] | NDArray[np.float32]]:
-        """All that was learned, as arrays; see ``restore``."""
-        return {"core": self._core, "tails": self._tails, "season": self._season}
+    def keep(self, series: NDArray[np.int64]) -> None:
+        """Only these series, renumbered in the order given; the memory of the others is given back."""
+        self._core, self._tails, self._season = self._core[series], self._tails[series], self._season[series]
+        self._series = len(series)
 
-    def restore(self, state: dict[str, NDArray[np.float64] | NDArray[np.float32]]) -> None:
-        """Goes on from a ``state``."""
-        self._core = np.array(state["core"], np.float64)
-        self._tails = np.array(state["tails"], np.float32)
-        self._season = np.array(state["season"], np.float32)
+    def state(self) -> dict[str, NDArray[Any]]:
+        """All that was learned, as three arrays of one row a series: a view; see ``restore``."""
+        used = self._series
+        return {"core": self._core[:used], "tails": self._tails[:used], "season": self._season[:used]}
+
+    def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
+        """Goes on from a ``state``. Raises BadInput when it is not one."""
+        core = np.array(state["core"], np.float64)
+        tails = np.array(state["tails"], np.float32)
+        season = np.array(state["season"], np.float32)
+        n = len(core)
+        wanted = (n, CORE_WIDTH), (n, EXPERTS, TAIL_WIDTH), (n, SEASON_WIDTH)
+        if (core.shape, tails.shape, season.shape) != wanted:
+            raise BadInput(f"arrays of {core.shape}, {tails.shape} and {season.shape}: expected {wanted}", "schema")
+        self._core, self._tails, self._season, self._series = core, tails, season, n

@@ -44,6 +44,7 @@ from analytics.scoring.layout import (
     WEEK_FROM,
     Y,
 )
+from analytics.scoring.prefetch import prefetch
 
 NOTHING, BY_LEVEL, BY_SEASON, BY_SHAPE, BY_DRIFT, BY_SPREAD, BY_SILENCE, TOO_SHORT = range(8)
 ALERT_NATS = 8.5
@@ -52,6 +53,7 @@ _DRIFT_RATE, _DRIFT_SIGMA = 1.0 / 6.0, 0.30
 _SLOW_RATE, _SLOW_SIGMA = 1.0 / 24.0, 0.146
 _BUSY_RATE, _BUSY_USUAL, _BUSY_SIGMA = 0.1, 0.8, 0.18
 _FLOOR_SHARE = 1e-3
+_AHEAD = 6
 _BEYOND = 1.5  # times what several events reached before: so high is still nothing new
 _WORTH_A_LOOK = 5.0
 _GROSS_SHARE = 0.3
@@ -136,6 +138,9 @@ def score_rows(
     """sids: int64[n], rows of the state. Outputs are as in ``Scores``."""
     stats = np.zeros(EXPERTS)
     for i in range(sids.size):
+        if i + _AHEAD < sids.size:
+            prefetch(cores, sids[i + _AHEAD])
+            prefetch(tail_rows, sids[i + _AHEAD])
         score[i], reason[i] = 0.0, NOTHING
         expected[i] = lower[i] = upper[i] = np.nan
         x = values[i]

@@ -46,7 +46,7 @@ def known_height(tail: NDArray[np.float32], value: float, count: float, beyond: 
     events = tail[LADDER + reached - 1] - (1.0 if current >= reached else 0.0)
     if events < _OFTEN:
         return np.inf
-    return np.log(min(count, _EVENTS_KEPT) / events)
+    return float(np.log(min(count, _EVENTS_KEPT) / events))
 
 
 @compiled
@@ -74,7 +74,7 @@ def shape_of(tail: NDArray[np.float32]) -> float:
     if variance <= mean * mean or mean <= 0.0:
         return 0.0
     shape = 0.5 * (1.0 - mean * mean / variance) * tail[SEEN] / (tail[SEEN] + 10.0)
-    return min(shape, _SHAPE_MAX)
+    return float(min(shape, _SHAPE_MAX))
 
 
 @compiled
@@ -85,8 +85,8 @@ def surprise(tail: NDArray[np.float32], value: float) -> float:
         return 0.0
     shape = shape_of(tail)
     if shape < 0.01:
-        return BASE + excess / max(tail[EXCESS], 1e-6)
-    return BASE + np.log1p(shape * excess / (tail[EXCESS] * (1.0 - shape))) / shape
+        return float(BASE + excess / max(tail[EXCESS], 1e-6))
+    return float(BASE + np.log1p(shape * excess / (tail[EXCESS] * (1.0 - shape))) / shape)
 
 
 @compiled
@@ -95,8 +95,8 @@ def limit(tail: NDArray[np.float32], nats: float) -> float:
     shape = shape_of(tail)
     beyond = nats - BASE
     if shape < 0.01:
-        return tail[THRESHOLD] + tail[EXCESS] * beyond
-    return tail[THRESHOLD] + tail[EXCESS] * (1.0 - shape) * (np.exp(shape * beyond) - 1.0) / shape
+        return float(tail[THRESHOLD] + tail[EXCESS] * beyond)
+    return float(tail[THRESHOLD] + tail[EXCESS] * (1.0 - shape) * (np.exp(shape * beyond) - 1.0) / shape)
 
 
 @compiled

@@ -1,0 +1,35 @@
+"""Asks for memory before it is needed: rows of many series in any order would else wait for it, each in turn."""
+
+from collections.abc import Callable
+from typing import Any, cast
+
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic
+from numpy.typing import NDArray
+
+_LINE_BYTES = 64
+
+
+def _typed(context: Any, array: Any, row: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        kind = signature.args[0]
+        made = context.make_array(kind)(context, builder, arguments[0])
+        stride = builder.extract_value(made.strides, 0)
+        byte, word = ir.IntType(8).as_pointer(), ir.IntType(32)
+        start = builder.gep(builder.bitcast(made.data, byte), [builder.mul(arguments[1], stride)])
+        asked = builder.module.declare_intrinsic(
+            "llvm.prefetch", [byte], ir.FunctionType(ir.VoidType(), [byte, word, word, word])
+        )
+        zero, line = context.get_constant(types.intp, 0), context.get_constant(types.intp, _LINE_BYTES)
+        with cgutils.for_range_slice(builder, zero, stride, line, zero.type) as (offset, _):
+            builder.call(asked, [builder.gep(start, [offset]), word(1), word(3), word(1)])
+        return context.get_dummy_value()
+
+    return types.void(array, types.intp), generate
+
+
+_intrinsic = intrinsic(_typed)
+prefetch = cast(Callable[[NDArray[Any], int], None], _intrinsic)
+"""``prefetch(array, row)``, for compiled functions: brings all of ``array[row]`` near. It has no effect on results."""
