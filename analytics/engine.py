@@ -75,6 +75,7 @@ class Engine:
         self.multivariate = Multivariate(config.multivariate, config.interval_ns)
         self.starvation = Ledger()
         self.topology = Topology()
+        self.trust_counts: dict[str, int] = {}  # series by state, as of the newest tick
         self.changes: tuple[Change, ...] = ()
         self.waiting_facts: list[TopologyFact] = []
         self.waiting_changes: list[Change] = []
@@ -130,6 +131,7 @@ class Engine:
             for verdicts in detector.judge(view)
             for finding in self.book.settle(detector, verdicts, view)
         ]
+        self.trust_counts = view.trust_counts
         findings += self.multivariate.step(view, self.book, findings)
         self.starvation.step(view, self.book)
         incidents: list[Incident] = []

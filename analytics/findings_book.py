@@ -116,7 +116,7 @@ def _finding(
     detector: Detector, verdicts: Verdicts, row: int, entry: Entry, state: FindingState, view: View
 ) -> Finding:
     subject = view.registry.object_ref(int(verdicts.objects[row]))
-    confidence = verdicts.confidence
+    confidence = verdicts.confidence if isinstance(verdicts.confidence, float) else verdicts.confidence[row]
     return Finding(
         id=finding_id(detector.name, detector.kind, str(subject), entry.onset_ns),
         kind=detector.kind,
@@ -126,9 +126,15 @@ def _finding(
         onset_ns=entry.onset_ns,
         observed_ns=entry.newest_ns,
         score=_rounded(verdicts.score[row]),
-        confidence=_rounded(confidence if isinstance(confidence, float) else confidence[row]),
+        confidence=_rounded(confidence * _belief(verdicts, row, view)),
         evidence=_evidence(verdicts, row, view),
     )
+
+
+def _belief(verdicts: Verdicts, row: int, view: View) -> float:
+    """What the target of the strongest evidence is worth; 1 for what is said about targets themselves."""
+    sid = int(verdicts.evidence[0].sids[row]) if verdicts.evidence else -1
+    return float(view.belief[view.registry.columns["target"][sid]]) if sid >= 0 else 1.0
 
 
 def _evidence(verdicts: Verdicts, row: int, view: View) -> tuple[Evidence, ...]:

@@ -3,7 +3,8 @@
 The rules. A target is *silent* when no collection succeeded for 2.5 intervals, or two in a row failed; time in which no
 target at all was heard does not count, because it is the collectors that were away then. It is *frozen*
 when it repeats itself bit by bit although series that used to move every time should have. A series is *stale* when
-2.5 intervals brought no value, and *reset* when its counter has just started again.
+2.5 intervals brought no value, and *reset* when its counter has just started again. *Unsupported* series and zeros by a
+fault are told apart in ``analytics.doubts``.
 """
 
 from collections.abc import Sequence
@@ -32,6 +33,8 @@ class Trust(IntEnum):
     STALE = 1
     FROZEN = 2
     RESET = 3
+    UNSUPPORTED = 4  # see ``analytics.doubts``
+    ZERO = 5  # by a fault
 
 
 LAYOUT: dict[str, tuple[str, float, int]] = {

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from analytics.columns import Columns
 from analytics.config import EngineConfig
+from analytics.doubts import with_doubts
 from analytics.job_work import WorkBook
 from analytics.places import PlaceFinder, Places
 from analytics.registry import Registry
@@ -20,6 +21,7 @@ from telemetry.changes import Change
 from telemetry.topology import Topology
 
 FRESH = int(Trust.FRESH)
+DOUBTFUL = (int(Trust.STALE), int(Trust.FROZEN), int(Trust.ZERO))
 Accept = Callable[[Mapping[str, str]], bool]
 T = TypeVar("T")
 
@@ -133,9 +135,22 @@ class View:
     def trust(self) -> NDArray[np.uint8]:
         """uint8[series]: Trust of each."""
         frozen = self.targets["frozen"][self.registry.columns["target"]]
-        return series_trust(
-            self.series["valued_ns"], self.series["status"], frozen, self.end_ns, self.config.interval_ns
-        )
+        valued_ns, status = self.series["valued_ns"], self.series["status"]
+        return with_doubts(self, series_trust(valued_ns, status, frozen, self.end_ns, self.config.interval_ns))
+
+    @cached_property
+    def belief(self) -> NDArray[np.float64]:
+        """float64[targets]: 1 where all that a target brings may be believed, down to a half where nothing may."""
+        targets, doubtful = self.registry.columns["target"], np.isin(self.trust, DOUBTFUL)
+        size = len(self.registry.targets)
+        known = np.maximum(1, np.bincount(targets, minlength=size))
+        return np.asarray(1.0 - 0.5 * np.bincount(targets, weights=doubtful, minlength=size) / known)
+
+    @property
+    def trust_counts(self) -> dict[str, int]:
+        """How many series are in each state."""
+        counts = np.bincount(self.trust, minlength=len(Trust)).tolist()
+        return {state.name.lower(): counts[state] for state in Trust}
 
     def column(self, metric: str, accept: Accept | None = None) -> Column:
         """The series of a metric; ``accept`` chooses by labels such as direction and must be a named function."""

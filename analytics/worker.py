@@ -126,6 +126,7 @@ class Worker:
             dropped=dict(sorted(counts.dropped.items())),
             details={
                 "series": len(engine.registry),
+                **{f"series_{state}": count for state, count in engine.trust_counts.items()},
                 "findings_active": engine.book.active(),
                 "watermark_seconds": engine.intake.watermark_ns * 1e-9,
                 "records_corrupt": self.records_corrupt,

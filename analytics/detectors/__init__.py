@@ -27,6 +27,7 @@ from analytics.detectors.lossless_drops import LosslessDrops
 from analytics.detectors.peers import odd_peers, slow_peers
 from analytics.detectors.pfc_pause import PfcPause
 from analytics.detectors.queue_congested import QueueCongested
+from analytics.detectors.series_vanished import SeriesVanished
 from analytics.detectors.storage_slow import StorageSlow
 from analytics.detectors.straggler import Straggler
 from analytics.detectors.target_frozen import TargetFrozen
@@ -55,6 +56,7 @@ def detectors(config: DetectionConfig) -> tuple[Detector, ...]:
         GpuNvlinkErrors(),
         GpuPcie(),
         GpuPowerLimit(),
+        SeriesVanished(),
         StorageSlow(),
         Straggler(),
         slow_peers(),

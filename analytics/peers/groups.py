@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from telemetry.objects import ObjectKind
-from telemetry.topology import Device, Job, Link, Role, Topology
+from telemetry.topology import Device, Gpu, Job, Link, Role, Topology
 
 _TAG_MAX = (1 << 24) - 1  # numbers up to here are exact in single precision
 
@@ -29,6 +29,7 @@ def groupings(names: Sequence[str], topology: Topology) -> Mapping[str, Grouping
     """The groups of all kinds but jobs. names: of the objects, by number."""
     roles = {device.name: device.role for device in topology.entities(Device)}
     jobs = {node: job.job_id for job in topology.entities(Job) for node in job.nodes}
+    models = {f"{gpu.device}/{gpu.uuid}": gpu.model for gpu in topology.entities(Gpu)}
     far = {}
     for link in topology.entities(Link):
         far[f"{ObjectKind.PORT}:{link.a_device}/{link.a_port}"] = roles.get(link.b_device)
@@ -55,7 +56,12 @@ def groupings(names: Sequence[str], topology: Topology) -> Mapping[str, Grouping
         kind, _, place = name.partition(":")
         return place.partition("/")[0] if kind == ObjectKind.STORAGE_TARGET else None
 
-    kinds = {"rail": rail, "leaf": leaf, "role": role, "filesystem": filesystem}
+    def model(name: str) -> str | None:
+        """Objects of one kind and make, which have the same series."""
+        kind, _, place = name.partition(":")
+        return f"{kind}/{roles.get(place.partition('/')[0], '')}/{models.get(place, '')}"
+
+    kinds = {"model": model, "rail": rail, "leaf": leaf, "role": role, "filesystem": filesystem}
     return {kind: _grouping(kind, names, group_of) for kind, group_of in kinds.items()}
 
 

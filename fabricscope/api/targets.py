@@ -9,6 +9,7 @@ from fabricscope.api.read_model import TargetStatus
 from telemetry.topology import Entity
 
 router = APIRouter(prefix="/api/v1", tags=["cluster"])
+_SERIES = "series_"  # begins the names of the counts in an analytics report
 
 
 @router.get("/targets")
@@ -42,4 +43,22 @@ async def ledger(model: Model) -> list[dict[str, Any]]:
             "details": dict(report.details),
         }
         for _, report in sorted(model.stages.items())
+    ]
+
+
+@router.get("/trust")
+async def trust(model: Model) -> list[dict[str, Any]]:
+    """Of each analytics process, how many series are fresh, stale, frozen, reset, unsupported, or zero by a fault."""
+    return [
+        {
+            "instance": report.instance,
+            "at_ns": report.at_ns,
+            "series": {
+                name.removeprefix(_SERIES): int(count)
+                for name, count in report.details.items()
+                if name.startswith(_SERIES)
+            },
+        }
+        for (stage, _), report in sorted(model.stages.items())
+        if stage == "analytics"
     ]

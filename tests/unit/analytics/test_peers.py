@@ -1,0 +1,116 @@
+"""Peers through the engine: GPUs of a job on several hosts, read one host after the other."""
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from analytics.engine import Engine
+from telemetry.findings import Finding, FindingKind
+from telemetry.samples import SampleBatch
+from telemetry.series import SeriesTable, series_key
+from telemetry.topology import Device, Entity, Gpu, Job, Link, Role, TopologyFact
+from tests.unit.analytics.small_cluster import CONFIG, INTERVAL_S, SECOND, START_NS, batch, run, table
+
+HOSTS, GPUS, FAULT = tuple(f"node{n}" for n in range(4)), 4, 20
+CLOCK, ACTIVE, BUSY, POWER = "gpu_sm_clock_hertz", "gpu_tensor_active_ratio", "gpu_utilization_ratio", "gpu_power_watts"
+HEALTHY = {CLOCK: 1.98e9, ACTIVE: 0.5, BUSY: 1.0, POWER: 600.0}
+SENT = "ib_port_transmit_bytes_total"
+Change = Callable[[str, str, int, int], float]  # metric, host, GPU, collection -> factor
+
+
+def gpu_table(host: str) -> SeriesTable:
+    return table(host, [series_key(m, {"device": host, "gpu": f"GPU-{g}"}) for m in HEALTHY for g in range(GPUS)])
+
+
+def nic_table(host: str) -> SeriesTable:
+    return table(host, [series_key(SENT, {"device": host, "port": f"mlx5_{g}"}) for g in range(GPUS)], "node")
+
+
+def pages(rounds: int, change: Change) -> list[SampleBatch]:
+    rng = np.random.default_rng(5)
+    gpus, nics = {host: gpu_table(host) for host in HOSTS}, {host: nic_table(host) for host in HOSTS}
+    found, counts = [], {host: np.zeros(GPUS) for host in HOSTS}
+    for seq in range(rounds):
+        for place, host in enumerate(HOSTS):
+            values = [
+                level * change(metric, host, gpu, seq) * (1.0 + 0.01 * rng.normal())
+                for metric, level in HEALTHY.items()
+                for gpu in range(GPUS)
+            ]
+            rates = [2e10 * change(SENT, host, gpu, seq) * (1.0 + 0.01 * rng.normal()) for gpu in range(GPUS)]
+            counts[host] = counts[host] + INTERVAL_S * np.array(rates)
+            at_s = seq * INTERVAL_S + 2.1 * place
+            found += [
+                batch(gpus[host], seq, values, at_s=at_s),
+                batch(nics[host], seq, counts[host].tolist(), at_s=at_s),
+            ]
+    return found
+
+
+def findings(change: Change, rounds: int = FAULT + 6) -> list[Finding]:
+    engine = Engine(CONFIG)
+    entities: list[Entity] = [
+        *(Device(host, Role.HOST) for host in HOSTS),
+        Device("leaf1", Role.LEAF),
+        *(Gpu(host, f"GPU-{g}", g, f"mlx5_{g}") for host in HOSTS for g in range(GPUS)),
+        *(Link(host, f"mlx5_{g}", "leaf1", f"Ethernet{host[4:]}{g}") for host in HOSTS for g in range(GPUS)),
+        Job("4711", HOSTS),
+    ]
+    engine.learn(TopologyFact(entity, START_NS - 1, "test") for entity in entities)
+    outputs = run(engine, pages(rounds, change))
+    return [one for one in outputs if isinstance(one, Finding) and one.detector in ("peers_slow", "peers_odd")]
+
+
+def only(metric: str, host: str, gpu: int, factor: float) -> Change:
+    def change(of: str, at: str, member: int, seq: int) -> float:
+        return factor if (of, at, member) == (metric, host, gpu) and seq >= FAULT else 1.0
+
+    return change
+
+
+def test_healthy_members_are_not_named() -> None:
+    assert findings(lambda *_: 1.0, rounds=60) == []
+
+
+@pytest.mark.parametrize(
+    ("metric", "factor", "kind", "subject"),
+    [
+        (CLOCK, 0.9, FindingKind.STRAGGLER, "gpu:node2/GPU-1"),
+        (ACTIVE, 1.25, FindingKind.STRAGGLER, "gpu:node2/GPU-1"),
+        (POWER, 0.6, FindingKind.DEVIATION, "gpu:node2/GPU-1"),
+        (SENT, 0.4, FindingKind.DEVIATION, "port:node2/mlx5_1"),
+    ],
+)
+def test_the_odd_one_is_named_within_three_intervals_with_the_metric_that_gives_it_away(
+    metric: str, factor: float, kind: FindingKind, subject: str
+) -> None:
+    found = findings(only(metric, "node2", 1, factor))
+    assert {(str(one.object), one.kind) for one in found} == {(subject, kind)}
+    first, fault_ns = found[0], START_NS + FAULT * INTERVAL_S * SECOND
+    assert metric in first.evidence[0].series
+    normal = first.evidence[0].normal
+    assert normal is not None
+    assert first.evidence[0].value / normal == pytest.approx(factor, abs=0.05)
+    assert fault_ns <= first.onset_ns < fault_ns + INTERVAL_S * SECOND
+    assert first.observed_ns - fault_ns < 3 * INTERVAL_S * SECOND
+
+
+def test_the_higher_clock_is_no_straggler() -> None:
+    assert findings(only(CLOCK, "node2", 1, 1.2)) == []
+
+
+def test_a_job_that_slows_as_a_whole_names_nobody() -> None:
+    """The hosts are read one after the other, so for one tick only some of them show it."""
+    assert findings(lambda metric, host, gpu, seq: 0.7 if seq >= FAULT else 1.0) == []
+
+
+def test_pipeline_stages_are_two_kinds() -> None:
+    def change(metric: str, host: str, gpu: int, seq: int) -> float:
+        return 0.4 if metric == ACTIVE and host in HOSTS[:2] else 1.0
+
+    assert findings(change, rounds=40) == []
+
+
+def test_a_pause_of_the_job_every_few_minutes_names_nobody() -> None:
+    assert findings(lambda metric, host, gpu, seq: 0.1 if metric != CLOCK and seq % 12 == 11 else 1.0, 100) == []
