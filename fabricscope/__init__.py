@@ -1,1 +1,17 @@
-"""The program: command line, settings, HTTP API, and the wiring of stages into processes."""
+"""The program: command line, settings, HTTP API, and wiring of stages into processes; ``Detector`` for notebooks."""
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from analytics.offline.detector import Detector
+
+__all__ = ["Detector"]
+
+
+def __getattr__(name: str) -> Any:
+    """``Detector`` is loaded when it is asked for: the engine takes a second that not every command should wait for."""
+    if name != "Detector":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from analytics.offline.detector import Detector
+
+    return Detector

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from telemetry.errors import BadInput
 
 SECOND_NS = 1_000_000_000
+TIME_NS_MIN, TIME_NS_MAX = -(2**63), 2**63 - 1
 # A number's size tells its unit: in seconds 1e11 is the year 5138, in milliseconds 1973.
 _UNITS = ((1e11, SECOND_NS, "seconds"), (1e14, 1_000_000, "milliseconds"), (1e17, 1000, "microseconds"))
 _DATES = ("%Y-%m-%d", "%Y/%m/%d", "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%m-%d-%Y", "%d %b %Y", "%d-%b-%Y")
@@ -54,6 +55,11 @@ def time_format(column: pl.Series, pattern: str | None = None) -> TimeFormat | N
     if numbers.null_count() == 0:
         return _of_numbers(known, numbers.to_numpy())
     return _of_texts(known) if column.dtype == pl.String else None
+
+
+def words(time_ns: int) -> str:
+    """``2024-01-31 12:00:00``, in UTC."""
+    return str(np.datetime64(time_ns, "ns").astype("datetime64[s]")).replace("T", " ")
 
 
 def is_text_of_times(column: pl.Series) -> bool:

@@ -1,0 +1,131 @@
+"""A series with what was expected of it, and its scores below, as a PNG."""
+
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+from matplotlib.axes import Axes
+from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+
+from analytics.offline.decimate import broken_at_gaps, line, per_pixel
+from analytics.offline.episodes import Episode, episodes
+from analytics.offline.times import SECOND_NS, words
+from analytics.offline.window import SeriesWindow
+
+# Colours of Okabe and Ito, which people with any colour vision tell apart.
+_VALUE, _EXPECTED, _BAND, _ALERT = "#222222", "#0072b2", "#56b4e9", "#d55e00"
+_PAPER = {"facecolor": "white", "alpha": 0.75, "lw": 0, "pad": 1.0}
+_PIXELS = 1400
+_WORDS_PIXELS = 95  # width of a reason beside which the next one is readable
+_WORDS_ROWS = 3
+_INDEX_NS = 10**17  # before 1973: rows were numbered, not dated
+_SCORE_LINEAR = 12.0  # scores above this need a logarithm to leave the alert level visible
+
+
+def draw(series: SeriesWindow, title: str, path: Path) -> None:
+    """1600 by 900 pixels: above the values, the band and the alerts with their reasons, below the scores."""
+    drawn = broken_at_gaps(per_pixel(series.rows, _PIXELS))
+    found = episodes(series.rows)
+    figure = Figure(figsize=(16, 9), dpi=100, layout="constrained")
+    above, below = figure.subplots(2, 1, sharex=True, height_ratios=(3, 1))
+    above.annotate(title, (0.0, 1.075), xycoords="axes fraction", fontsize=17, fontweight="bold")
+    above.set_title(_summary(series.rows, found), fontsize=12, loc="left", color="#444444")
+    _values(above, drawn, series)
+    _scores(below, drawn)
+    for axes in (above, below):
+        for episode in found:
+            axes.axvspan(*_moments([episode.first_ns, episode.last_ns]).tolist(), color=_ALERT, alpha=0.18, lw=0.8)
+        axes.grid(color="#dddddd", lw=0.6)
+        axes.spines[["top", "right"]].set_visible(False)
+        axes.margins(x=0.01)
+        axes.tick_params(labelsize=11)
+    _reasons(above, found)
+    _time_axis(below, series.rows)
+    figure.savefig(path, format="png")
+
+
+def _values(axes: Axes, drawn: pl.DataFrame, series: SeriesWindow) -> None:
+    times = _moments(drawn["time_ns"])
+    bounds = (drawn["lower"].to_numpy(), drawn["upper"].to_numpy())
+    axes.fill_between(times, *bounds, color=_BAND, alpha=0.3, lw=0, label="lower to upper")
+    axes.plot(times, drawn["expected"], color=_EXPECTED, lw=1.4, ls="--", label="expected")
+    moments, values = line(drawn)
+    axes.plot(_moments(moments), values, color=_VALUE, lw=1.0, label=series.column)
+    alerts = series.rows.filter(pl.col("alert") == 1)
+    axes.plot(_moments(alerts["time_ns"]), alerts["value"], ".", color=_ALERT, ms=7, label="alert")
+    axes.set_ylabel(series.column, fontsize=13)
+    low, high = _limits(drawn)
+    axes.set_ylim(low - 0.05 * (high - low), high + 0.2 * (high - low))
+    axes.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=4, frameon=False, fontsize=12, borderaxespad=0.2)
+
+
+def _limits(drawn: pl.DataFrame) -> tuple[float, float]:
+    """All values, and the band but for its widest moments: at first it knows little."""
+    low, high = drawn["least"].min(), drawn["greatest"].max()
+    band = (drawn["lower"].quantile(0.05), drawn["upper"].quantile(0.95))
+    lows = [float(number) for number in (low, band[0]) if isinstance(number, float)]
+    highs = [float(number) for number in (high, band[1]) if isinstance(number, float)]
+    least, greatest = min(lows, default=0.0), max(highs, default=1.0)
+    return (least, greatest) if greatest > least else (least - 1.0, greatest + 1.0)
+
+
+def _scores(axes: Axes, drawn: pl.DataFrame) -> None:
+    times, scores = _moments(drawn["time_ns"]), drawn["score"].cast(pl.Float64).to_numpy()
+    axes.plot(times, scores, color=_VALUE, lw=1.0)
+    axes.fill_between(times, 1.0, scores, where=scores > 1.0, color=_ALERT, alpha=0.6, lw=0, interpolate=True)
+    axes.axhline(1.0, color=_ALERT, lw=1.4, ls="--")
+    axes.annotate("alert level", (1.0, 1.0), xycoords=("axes fraction", "data"), color=_ALERT, fontsize=11)
+    highest = float(np.nanmax(scores, initial=0.0))
+    if highest > _SCORE_LINEAR:
+        axes.set_yscale("symlog", linthresh=1.0)
+        axes.yaxis.set_major_formatter("{x:g}")
+    axes.set_ylim(0, max(1.5, 1.15 * highest))
+    axes.set_ylabel("score", fontsize=13)
+
+
+def _reasons(axes: Axes, found: list[Episode]) -> None:
+    """Beside the strongest episodes, as far as there is room for words."""
+    first, last = axes.get_xlim()
+    taken: list[tuple[int, float]] = []
+    for episode in sorted(found, key=lambda episode: -episode.score):
+        middle = float(_moments([episode.first_ns])[0])
+        pixel = (middle - first) / (last - first) * _PIXELS
+        for row in range(_WORDS_ROWS):
+            if all(row != other or abs(pixel - place) > _WORDS_PIXELS for other, place in taken):
+                taken.append((row, pixel))
+                words = f"{episode.reason} {episode.score:.1f}"
+                place = (middle, 0.985 - 0.045 * row)
+                axes.annotate(
+                    words, place, xycoords=("data", "axes fraction"), va="top", color=_ALERT, fontsize=11, bbox=_PAPER
+                )
+                break
+
+
+def _time_axis(axes: Axes, rows: pl.DataFrame) -> None:
+    if _numbered(rows["time_ns"].to_numpy()):
+        axes.set_xlabel("time (seconds)", fontsize=13)
+        return
+    locator = AutoDateLocator(minticks=6, maxticks=14)  # type: ignore[no-untyped-call]  # matplotlib's own
+    axes.xaxis.set_major_locator(locator)
+    axes.xaxis.set_major_formatter(ConciseDateFormatter(locator))  # type: ignore[no-untyped-call]
+    axes.set_xlabel("time (UTC)", fontsize=13)
+
+
+def _summary(rows: pl.DataFrame, found: list[Episode]) -> str:
+    first, last = (words(int(rows["time_ns"][place])) for place in (0, -1))
+    when = "" if _numbered(rows["time_ns"].to_numpy()) else f", {first} to {last} UTC"
+    alerting = int(rows["alert"].sum())
+    alerts = f"{alerting:,} alert, in {len(found):,} episode{'' if len(found) == 1 else 's'}" if found else "none alert"
+    return f"{rows.height:,} rows{when}: {alerts}"
+
+
+def _numbered(times_ns: NDArray[np.int64]) -> bool:
+    return bool(np.abs(times_ns).max() < _INDEX_NS)
+
+
+def _moments(times_ns: pl.Series | list[int]) -> NDArray[np.float64]:
+    """As the axis counts them: days since 1970, or seconds where rows are numbered."""
+    times = np.asarray(times_ns, np.int64)
+    return times / (SECOND_NS if times.size and _numbered(times) else 86_400 * SECOND_NS)
