@@ -40,6 +40,7 @@ def show(verdicts: Sequence[evaluate.Verdict]) -> None:
     console = Console(width=None if sys.stdout.isatty() else 170)
     console.print(_drawn("Methods, one threshold for all series", report.METHODS, report.methods(verdicts)))
     console.print(_drawn("By kind of series", report.KINDS, report.kinds(ours, others)))
+    console.print(_drawn("By reason", report.REASONS, report.reasons()))
     names = ("anomaly", "ours at 1.0", *(each.method for each in others))
     console.print(_drawn("Windows found by sort of anomaly", names, report.anomalies(ours, others)))
 

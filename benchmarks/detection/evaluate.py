@@ -8,13 +8,14 @@ from multiprocessing import get_context
 
 import numpy as np
 
-from analytics.scoring.detector import Detector
+from analytics.scoring.detector import REASONS, Detector
 from benchmarks.detection import rivals, rivals_learned
 from benchmarks.detection.events import (
     Figures,
     Judged,
     Outcome,
     average_precision,
+    false_starts,
     figures,
     judged,
     outcome,
@@ -109,6 +110,20 @@ def verdict(method: str, threshold: float, scored: Scored, calm: int) -> Verdict
     as_calm = max((each.recall for each in swept if each.false_events <= calm), default=0.0)
     outcomes = tuple(outcome(part, each >= threshold) for part, each in zip(scored.parts, scores, strict=True))
     return Verdict(method, threshold, figures(outcomes), average_precision(swept), as_calm, outcomes)
+
+
+def by_reason(seeds: tuple[int, ...] = REPORT_SEEDS) -> dict[str, tuple[int, int]]:
+    """For each reason that ours gives: windows that it noticed first, and false events that it began."""
+    counts = {reason: [0, 0] for reason in REASONS if reason}
+    for series in corpus(seeds):
+        part = judged(series)
+        found = Detector().score(series.times_ns, series.values)
+        for window, delay in zip(part.windows, outcome(part, found.alert).delays, strict=True):
+            if delay is not None:
+                counts[REASONS[found.reason[window.start + delay]]][0] += 1
+        for start in false_starts(part, found.alert):
+            counts[REASONS[found.reason[start]]][1] += 1
+    return {reason: (hits, false) for reason, (hits, false) in counts.items() if hits or false}
 
 
 def by_kind(outcomes: Sequence[Outcome]) -> dict[str, Figures]:

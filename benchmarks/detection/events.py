@@ -86,6 +86,12 @@ def outcome(part: Judged, alerts: NDArray[np.bool_]) -> Outcome:
     return Outcome(part.series, part.windows, delays, false_events(false_at), points, part.days)
 
 
+def false_starts(part: Judged, alerts: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """int64[]: the points at which false events begin."""
+    at = np.flatnonzero(alerts & part.outside)
+    return at[np.diff(at, prepend=-GAP - 1) > GAP]
+
+
 def _delay(inside: NDArray[np.bool_]) -> int | None:
     first = int(np.argmax(inside)) if inside.size else 0
     return first if inside.size and inside[first] else None

@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from benchmarks.detection.evaluate import OURS, Verdict, by_anomaly, by_kind
+from benchmarks.detection.evaluate import OURS, Verdict, by_anomaly, by_kind, by_reason
 from benchmarks.detection.events import Figures
 
 Row = dict[str, Any]
@@ -23,6 +23,7 @@ METHODS = (
     "average precision",
     "early score",
 )
+REASONS = ("reason", "windows noticed first", "false events begun")
 KINDS = ("kind", "found", "false a day", "best other: found", "false a day", "which")
 
 
@@ -91,6 +92,10 @@ def anomalies(ours: Verdict, rivals: Sequence[Verdict]) -> list[Cells]:
     ]
 
 
+def reasons() -> list[Cells]:
+    return [[reason, str(hits), str(false)] for reason, (hits, false) in by_reason().items()]
+
+
 def _hits(found: Figures) -> Cells:
     return [f"{found.found} of {found.windows}", f"{found.false_per_day:.3f}"]
 
@@ -117,6 +122,11 @@ def page(verdicts: Sequence[Verdict], campaign: Sequence[Row]) -> str:
         "## By sort of anomaly",
         "Windows found, each method at its one threshold.",
         _table(("anomaly", "ours at 1.0", *names), anomalies(ours, others)),
+    ]
+    parts += [
+        "## By reason",
+        "What ours says at the first alert of a window or of a false event.",
+        _table(REASONS, reasons()),
     ]
     for name in dict.fromkeys(row["table"] for row in campaign):
         parts += [f"## Campaigns of faults on a simulated cluster: {name}", _campaign(name, campaign)]

@@ -9,6 +9,7 @@ from benchmarks.detection.events import (
     LONGEST,
     average_precision,
     false_events,
+    false_starts,
     figures,
     judged,
     outcome,
@@ -71,6 +72,11 @@ def test_a_little_late_is_a_hit_and_later_is_an_echo():
     echo = of(series(window), 201 + LATE)
     assert (echo.found, echo.false_events) == (0, 0)
     assert of(series(window), 201 + GAP).false_events == 1
+
+
+def test_false_events_begin_at_their_first_alert_outside_of_windows():
+    part = judged(series(Window(200, 220, "spike")))
+    assert false_starts(part, alerts(50, 210, 400, 405, 500)).tolist() == [400, 500]
 
 
 def test_excused_points_are_neither_hit_nor_false():
