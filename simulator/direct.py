@@ -46,12 +46,15 @@ class DirectCollector:
         self._last: dict[int, tuple[SeriesTable, Floats]] = {}
         self._seq = -1
 
-    def collect(self) -> list[SampleBatch]:
-        """One batch a target, as of the readings' time; a device that does not answer gives one that is down."""
+    def collect(self, part: int = 0, parts: int = 1) -> list[SampleBatch]:
+        """One batch a target, as of the readings' time; a device that does not answer gives one that is down.
+
+        Of ``parts`` calls, with ``part`` 0, 1, …, each reads its share of the targets.
+        """
         readings = self._plant.readings
-        self._seq += 1
+        self._seq += part == 0
         matrices = {id(columns): self._matrix(columns, readings) for columns in _GROUPS}
-        return [self._batch(i, endpoint, matrices, readings) for i, endpoint in self._endpoints]
+        return [self._batch(i, endpoint, matrices, readings) for i, endpoint in self._endpoints[part::parts]]
 
     def _matrix(self, columns: tuple[Column, ...], readings: Readings) -> Floats:
         """[units, columns]; counters as the whole numbers that exporters print."""
@@ -99,7 +102,7 @@ class DirectCollector:
 
 @dataclass(frozen=True, slots=True)
 class CampaignTick:
-    """One collection interval: batches of all targets, and the facts and changes that are new since the last tick."""
+    """One collection interval, or a part of it: batches, and the facts and changes that are new since the last tick."""
 
     now_ns: int
     batches: list[SampleBatch]
@@ -109,9 +112,16 @@ class CampaignTick:
 
 
 def campaign(
-    config: SimulatorConfig, faults: Iterable[ScheduledFault], lasts_s: float, start_ns: int = 1_700_000_000 * NS
+    config: SimulatorConfig,
+    faults: Iterable[ScheduledFault],
+    lasts_s: float,
+    start_ns: int = 1_700_000_000 * NS,
+    parts: int = 1,
 ) -> Iterator[CampaignTick]:
-    """Simulated time in collection intervals of ``config.interval_s``. The ground truth is in ``tick.plant.truth``."""
+    """Simulated time in collection intervals of ``config.interval_s``. The ground truth is in ``tick.plant.truth``.
+
+    parts: ticks of an interval; each target is read in one of them, as collectors spread their targets over it.
+    """
     plant = Plant(config, start_ns)
     for fault in faults:
         plant.inject(fault)
@@ -119,13 +129,16 @@ def campaign(
     facts = topology_facts(plant.layout, start_ns)
     told: set[tuple[str, bool]] = set()
     changes_told = 0
-    for k in range(1, int(lasts_s / config.interval_s) + 1):
-        plant.advance(start_ns + int(k * config.interval_s * NS))
+    tick_s = config.interval_s / parts
+    for k in range(int(lasts_s / config.interval_s) * parts):
+        plant.advance(start_ns + int((k + 1) * tick_s * NS))
         for fact in plant.job_facts():
             if (fact.entity.key, fact.gone) not in told:
                 told.add((fact.entity.key, fact.gone))
                 facts.append(fact)
-        yield CampaignTick(plant.now_ns, collector.collect(), facts, plant.changes[changes_told:], plant)
+        yield CampaignTick(
+            plant.now_ns, collector.collect(k % parts, parts), facts, plant.changes[changes_told:], plant
+        )
         facts, changes_told = [], len(plant.changes)
 
 

@@ -11,8 +11,9 @@ from simulator.schedule import ScheduledFault
 INTERVAL_S = 10.0
 STEP_MS = 50  # the longest that the model allows: the queues are at their equilibria within a step in any case
 WARM_UP_S = 300.0
-LASTS_S, RECOVERS_S = (70.0, 180.0), (170.0, 260.0)
-STRENGTH = (0.7, 1.3)
+PARTS = 4  # of an interval: each target is read in one of them
+LASTS_S, RECOVERS_S = (50.0, 180.0), (170.0, 260.0)
+STRENGTH = (0.5, 1.5)
 HEALTHY_S = 3600.0
 # Shares of collections: lost without a trace, and failed. A target never loses two in a row, which is silence.
 LOST, FAILED = 0.004, 0.002

@@ -7,7 +7,7 @@ import numpy as np
 
 from analytics.config import EngineConfig
 from analytics.worker import build_engine
-from benchmarks.detection.campaigns_plan import FAILED, LOST, Plan
+from benchmarks.detection.campaigns_plan import FAILED, LOST, PARTS, Plan
 from simulator.direct import campaign
 from simulator.truth import Truth
 from telemetry.findings import Finding
@@ -38,7 +38,7 @@ def play(plan: Plan) -> Played:
     """The same plan gives the same findings and incidents."""
     engine = build_engine(EngineConfig(interval_s=plan.config.interval_s))
     played, losses = Played(plan), _Losses(plan.seed)
-    for tick in campaign(plan.config, plan.faults, plan.lasts_s):
+    for tick in campaign(plan.config, plan.faults, plan.lasts_s, parts=PARTS):
         engine.learn(tick.facts)
         for change in tick.changes:
             engine.note(change)
@@ -76,4 +76,5 @@ class _Losses:
                 nothing = np.zeros(0)
                 failed = replace(batch.collection, down=Down.TIMEOUT)
                 yield SampleBatch(batch.table, failed, nothing.astype(np.int64), nothing.astype(np.uint32), nothing)
-        self._spared = hit
+        self._spared -= {batch.table.target for batch in batches}
+        self._spared |= hit
