@@ -10,7 +10,7 @@ from analytics.multivariate.features import Devices, offset
 from analytics.multivariate.measures import Kind
 
 _SHOWN = 3
-CONFIDENCE = 0.3
+CONFIDENCE = 0.2  # it supports other evidence and never opens an incident: see the hypotheses of correlation
 
 
 @dataclass(frozen=True)

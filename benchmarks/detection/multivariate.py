@@ -18,11 +18,14 @@ from rich.table import Table
 
 from analytics.config import EngineConfig
 from analytics.engine import Engine
+from analytics.findings_book import FindingsBook
 from analytics.multivariate.config import MultivariateConfig
 from analytics.multivariate.measures import KINDS
 from analytics.multivariate.model import Method, train
+from analytics.multivariate.step import Multivariate
+from analytics.view import View
 from simulator.config import SimulatorConfig
-from simulator.direct import CampaignTick, campaign
+from simulator.direct import campaign
 from simulator.schedule import ScheduledFault
 from simulator.truth import Truth
 from telemetry.findings import Finding, FindingState
@@ -40,7 +43,7 @@ _FAULTS = (
     ("gpu-thermal-throttle", 0.25),
     ("incast", 0.3),
 )
-_FIRST_S, _LASTS_S, _EVERY_S = 2700, 360, 720
+_FIRST_S, _LASTS_S, _EVERY_S = 2400, 300, 600
 _SECONDS = _FIRST_S + _EVERY_S * len(_FAULTS)
 _AFTER_NS = 180 * 10**9  # what begins so soon after a fault may still be its echo
 _PREFIX = "multivariate_"
@@ -60,36 +63,44 @@ class Played:
     healthy_s: float = 0.0
 
 
+class BothMethods(Multivariate):
+    """Stands in for the engine's step: the same views for each method, each with a book of its own."""
+
+    def __init__(self, played: Sequence[Played], interval_ns: int) -> None:
+        super().__init__(MultivariateConfig(), interval_ns)
+        self._parts = [(of, Multivariate(_config(of.method), interval_ns), FindingsBook()) for of in played]
+
+    def step(self, view: View, book: FindingsBook, findings: Sequence[Finding]) -> list[Finding]:
+        for of, part, own_book in self._parts:
+            of.findings += [*findings, *part.step(view, own_book, findings)]
+            of.devices = {watch.device.name: watch.devices for watch in part.watches}
+        return []
+
+
 def play(seed: int, faulty: bool) -> list[Played]:
-    """One simulated campaign through an engine for each method."""
+    """One simulated campaign through one engine with both methods."""
     schedule = [
         ScheduledFault(fault=name, at_s=_FIRST_S + _EVERY_S * number, lasts_s=_LASTS_S, strength=strength)
         for number, (name, strength) in enumerate(_FAULTS if faulty else ())
     ]
     played = [Played(seed, method, faulty) for method in METHODS]
-    engines = [Engine(_config(method)) for method in METHODS]
+    engine = Engine(EngineConfig())
+    engine.multivariate = BothMethods(played, engine.config.interval_ns)
     for tick in campaign(SimulatorConfig(hosts=4, seed=seed, step_ms=20), schedule, _SECONDS):
-        for engine, of in zip(engines, played, strict=True):
-            _take(engine, tick, of)
-        truth = list(tick.plant.truth)
-    for engine, of in zip(engines, played, strict=True):
-        of.truth = truth
-        of.devices = {watch.device.name: watch.devices for watch in engine.multivariate.watches}
+        engine.learn(tick.facts)
+        for change in tick.changes:
+            engine.note(change)
+        for batch in tick.batches:
+            engine.observe(batch)
+        engine.advance()
+    for of in played:
+        of.truth = list(tick.plant.truth)
         of.healthy_s = _SECONDS - 1800 - (len(schedule) * (_LASTS_S + _AFTER_NS / 1e9))
     return played
 
 
-def _config(method: Method) -> EngineConfig:
-    return EngineConfig(multivariate=MultivariateConfig(kinds=("gpu", "host", "port", "storage_target"), method=method))
-
-
-def _take(engine: Engine, tick: CampaignTick, of: Played) -> None:
-    engine.learn(tick.facts)
-    for change in tick.changes:
-        engine.note(change)
-    for batch in tick.batches:
-        engine.observe(batch)
-    of.findings += [output for output in engine.advance() if isinstance(output, Finding)]
+def _config(method: Method) -> MultivariateConfig:
+    return MultivariateConfig(kinds=("gpu", "host", "port", "storage_target"), method=method)
 
 
 def found(of: Played) -> Iterator[Row]:

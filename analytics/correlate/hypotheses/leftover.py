@@ -13,6 +13,7 @@ from telemetry.incidents import IncidentKind
 from telemetry.objects import ObjectRef
 
 FAINT = frozenset({FindingKind.DEVIATION, FindingKind.ECN_MARKING})  # too common to be an incident one by one
+_SUPPORTS_ONLY = 0.25  # confidence below which findings open no incident, however many they are
 
 
 def propose(view: View, left: Sequence[Finding], ripe: frozenset[str]) -> Iterable[Cause]:
@@ -68,7 +69,7 @@ def _by_onset(findings: Iterable[Finding]) -> list[Finding]:
 def _cause(view: View, kind: IncidentKind, group: list[Finding], ripe: frozenset[str]) -> Iterable[Cause]:
     open_already = view.settled(kind, {finding.object for finding in group})
     faint = all(finding.kind in FAINT for finding in group)
-    waited = [finding for finding in group if finding.id in ripe]
+    waited = [finding for finding in group if finding.id in ripe and finding.confidence >= _SUPPORTS_ONLY]
     if not open_already and (not waited or (faint and len(waited) < view.config.deviations_min)):
         return
     group = _by_onset(group)

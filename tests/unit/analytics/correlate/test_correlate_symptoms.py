@@ -1,5 +1,8 @@
 """Symptoms: which are quiet, which wait for a cause, and which cause they belong to."""
 
+from dataclasses import replace
+
+from analytics.multivariate.verdicts import CONFIDENCE
 from telemetry.changes import Change, ChangeKind
 from telemetry.findings import FindingKind as K
 from telemetry.incidents import IncidentKind as I
@@ -14,6 +17,13 @@ def test_healthy_plant_says_nothing(run: Run) -> None:
 
 def test_few_deviations_alone_are_no_incident(plant: Plant, run: Run) -> None:
     run.tick(plant.find(K.DEVIATION, "leaf1"), plant.find(K.DEVIATION, "node1"))
+    run.tick(ticks=50)
+    assert run.incidents == {}
+
+
+def test_deviations_that_only_support_are_no_incident_however_many_they_are(plant: Plant, run: Run) -> None:
+    found = [plant.find(K.DEVIATION, f"node1/GPU-{n}") for n in range(8)]
+    run.tick(*(replace(finding, confidence=CONFIDENCE) for finding in found))
     run.tick(ticks=50)
     assert run.incidents == {}
 
