@@ -10,6 +10,7 @@ _DOMAIN = {
     IncidentKind.LINK_DOWN: "fabric",
     IncidentKind.LINK_FLAPPING: "fabric",
     IncidentKind.LINK_DEGRADED: "fabric",
+    IncidentKind.BGP_DOWN: "fabric",
     IncidentKind.CONGESTION: "fabric",
     IncidentKind.DEVICE_DOWN: "device",
     IncidentKind.DEVICE_REBOOTED: "device",
@@ -18,6 +19,8 @@ _DOMAIN = {
     IncidentKind.GPU_FAULT: "gpu",
     IncidentKind.SLOW_STORAGE: "storage",
     IncidentKind.LATE_CHECKPOINT: "storage",
+    IncidentKind.CAPACITY: "capacity",
+    IncidentKind.WEAR: "capacity",
     IncidentKind.TELEMETRY_LOST: "telemetry",
     IncidentKind.UNEXPLAINED: "unknown",
 }

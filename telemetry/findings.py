@@ -14,6 +14,10 @@ class FindingKind(StrEnum):
     ECN_MARKING = "ecn_marking"  # port: far more ECN marks than normal
     QUEUE_CONGESTED = "queue_congested"  # port: egress queue near the pause threshold
     LOSSLESS_DROPS = "lossless_drops"  # port: drops on a lossless queue
+    PAUSE_STORM = "pause_storm"  # port: paused all the time and sends nothing, or a watchdog says so
+    PFC_WITHOUT_ECN = "pfc_without_ecn"  # device: pauses its senders and marks nothing
+    ECMP_IMBALANCE = "ecmp_imbalance"  # device: its uplinks carry very different loads
+    BGP_SESSION = "bgp_session"  # device: a session that was established is not any more
     LINK_DOWN = "link_down"  # port
     LINK_FLAPPING = "link_flapping"  # port
     LINK_ERRORS = "link_errors"  # port: FEC, CRC or symbol errors, bit error ratio
@@ -33,9 +37,12 @@ class FindingKind(StrEnum):
     JOB_STALLED = "job_stalled"  # job: all its GPUs wait
     JOB_SLOWED = "job_slowed"  # job: works less than it always did
     STORAGE_SLOW = "storage_slow"  # storage target: latency up or throughput collapsed
+    METADATA_STORM = "metadata_storm"  # storage target: many times its usual metadata operations
     CHECKPOINT_LATE = "checkpoint_late"  # job: writing one takes far longer than usual
     CHECKPOINT_OVERDUE = "checkpoint_overdue"  # job: none for more than twice its period
     CHECKPOINT_COLLIDING = "checkpoint_colliding"  # job: another job writes its own at the same time
+    CAPACITY = "capacity"  # port, device, storage target: will be full soon
+    WEAR = "wear"  # port, gpu: wears out, and will reach its limit soon
     DEVIATION = "deviation"  # any: unlike its own normal
 
 

@@ -16,6 +16,7 @@ class IncidentKind(StrEnum):
     LINK_DOWN = "link_down"  # root: the link
     LINK_FLAPPING = "link_flapping"  # root: the link
     LINK_DEGRADED = "link_degraded"  # errors or low speed. Root: the link
+    BGP_DOWN = "bgp_down"  # a switch lost a session while its links are up. Root: the device
     DEVICE_DOWN = "device_down"  # a switch or host that died. Root: the device
     DEVICE_REBOOTED = "device_rebooted"
     RACK_POWER = "rack_power"  # root: the rack
@@ -23,6 +24,8 @@ class IncidentKind(StrEnum):
     GPU_FAULT = "gpu_fault"  # XID, fallen off the bus, throttled. Root: the GPU
     SLOW_STORAGE = "slow_storage"  # root: the storage target
     LATE_CHECKPOINT = "late_checkpoint"  # late, missing or colliding, and no storage is slow. Root: the job
+    CAPACITY = "capacity"  # will be full soon. Root: the link, device or storage target
+    WEAR = "wear"  # will reach the end of its life soon. Root: the link or GPU
     CONGESTION = "congestion"  # congestion that no single cause explains. Root: the worst port
     TELEMETRY_LOST = "telemetry_lost"  # a target is silent or frozen, nothing else is wrong. Root: its device
     UNEXPLAINED = "unexplained"  # findings that no rule joins. Root: the object of the first one

@@ -62,14 +62,20 @@ PRIOR = {
     IncidentKind.SLOW_STORAGE: 1.0,
     IncidentKind.INCAST: 0.9,
     IncidentKind.STRAGGLER: 0.8,
+    IncidentKind.BGP_DOWN: 0.9,
     IncidentKind.LATE_CHECKPOINT: 0.8,
+    IncidentKind.CAPACITY: 0.5,
+    IncidentKind.WEAR: 0.5,
     IncidentKind.CONGESTION: 0.4,
     IncidentKind.TELEMETRY_LOST: 0.3,
     IncidentKind.UNEXPLAINED: 0.2,
 }
 
-PAUSES = frozenset({FindingKind.PFC_PAUSE_RECEIVED, FindingKind.PFC_PAUSE_SENT})
+PAUSES = frozenset({FindingKind.PFC_PAUSE_RECEIVED, FindingKind.PFC_PAUSE_SENT, FindingKind.PAUSE_STORM})
 QUEUES = frozenset({FindingKind.ECN_MARKING, FindingKind.QUEUE_CONGESTED, FindingKind.LOSSLESS_DROPS})
+# What tells of congestion, at a port or of a whole switch.
+CONGESTED = PAUSES | QUEUES | {FindingKind.PFC_WITHOUT_ECN, FindingKind.ECMP_IMBALANCE}
+STORAGE = frozenset({FindingKind.STORAGE_SLOW, FindingKind.METADATA_STORM})
 SILENCE = frozenset({FindingKind.TARGET_SILENT, FindingKind.TARGET_FROZEN})
 LINK = frozenset(
     {FindingKind.LINK_DOWN, FindingKind.LINK_FLAPPING, FindingKind.LINK_ERRORS, FindingKind.LINK_SLOW},
@@ -83,9 +89,8 @@ CHECKPOINTS = frozenset({FindingKind.CHECKPOINT_LATE, FindingKind.CHECKPOINT_OVE
 SYMPTOMS = (
     frozenset({FindingKind.JOB_STALLED, FindingKind.JOB_SLOWED})
     | CHECKPOINTS
-    | {FindingKind.STRAGGLER, FindingKind.DEVIATION}
-    | PAUSES
-    | QUEUES
+    | {FindingKind.STRAGGLER, FindingKind.DEVIATION, FindingKind.BGP_SESSION}
+    | CONGESTED
 )
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import IntEnum
 
-from analytics.correlate.cause import PAUSES, QUEUES, SYMPTOMS, Cause
+from analytics.correlate.cause import CONGESTED, PAUSES, SYMPTOMS, Cause
 from analytics.correlate.view import View
 from telemetry.findings import Finding, FindingKind
 from telemetry.incidents import IncidentKind
@@ -28,8 +28,9 @@ FABRIC = frozenset(
         IncidentKind.RACK_POWER,
     }
 )
+SLOW_CHANGE = frozenset({IncidentKind.CAPACITY, IncidentKind.WEAR})  # of days: no reason for what begins now
 VAGUE = frozenset({IncidentKind.TELEMETRY_LOST, IncidentKind.UNEXPLAINED, IncidentKind.CONGESTION})
-TRAFFIC = PAUSES | QUEUES | {FindingKind.DEVIATION}
+TRAFFIC = CONGESTED | {FindingKind.DEVIATION}
 
 
 class Near(IntEnum):
@@ -101,7 +102,7 @@ def _dependents(view: View, ref: ObjectRef) -> Iterable[str]:
 
 def explains(view: View, cause: Cause, near: Near, onset_ns: int, finding: Finding) -> bool:
     """Whether a symptom that is ``near`` a cause can come from it."""
-    if finding.kind not in SYMPTOMS or not _in_time(view, onset_ns, finding):
+    if finding.kind not in SYMPTOMS or cause.kind in SLOW_CHANGE or not _in_time(view, onset_ns, finding):
         return False
     if near is Near.OWN:
         return True

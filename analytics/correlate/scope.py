@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from analytics.correlate.cause import CHECKPOINTS, GPU_FAULTS, LINK, PAUSES, QUEUES, SILENCE, Cause, Tier
+from analytics.correlate.cause import CHECKPOINTS, GPU_FAULTS, LINK, PAUSES, QUEUES, SILENCE, STORAGE, Cause, Tier
 from analytics.correlate.reach import reach
 from analytics.correlate.track import Track
 from analytics.correlate.view import View
@@ -23,11 +23,14 @@ RETURNING = {
     IncidentKind.LINK_DEGRADED: LINK,
     IncidentKind.GPU_FAULT: GPU_FAULTS | {FindingKind.STRAGGLER},
     IncidentKind.STRAGGLER: GPU_FAULTS | {FindingKind.STRAGGLER},
-    IncidentKind.SLOW_STORAGE: frozenset({FindingKind.STORAGE_SLOW}),
+    IncidentKind.SLOW_STORAGE: STORAGE,
+    IncidentKind.BGP_DOWN: frozenset({FindingKind.BGP_SESSION}),
     IncidentKind.LATE_CHECKPOINT: CHECKPOINTS,
     IncidentKind.SLOW_RECEIVER: PAUSES | QUEUES,
     IncidentKind.INCAST: PAUSES | QUEUES,
     IncidentKind.PAUSE_LOOP: PAUSES,
+    IncidentKind.CAPACITY: frozenset({FindingKind.CAPACITY}),
+    IncidentKind.WEAR: frozenset({FindingKind.WEAR}),
     IncidentKind.TELEMETRY_LOST: SILENCE,
 }
 

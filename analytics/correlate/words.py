@@ -26,6 +26,10 @@ SYMPTOM = {
     FindingKind.ECN_MARKING: "marks far more packets than normal",
     FindingKind.QUEUE_CONGESTED: "has a queue near the pause threshold",
     FindingKind.LOSSLESS_DROPS: "drops on a lossless queue",
+    FindingKind.PAUSE_STORM: "is in a pause storm",
+    FindingKind.PFC_WITHOUT_ECN: "pauses its senders without marking",
+    FindingKind.ECMP_IMBALANCE: "loads its uplinks unevenly",
+    FindingKind.BGP_SESSION: "lost a BGP session",
     FindingKind.LINK_DOWN: "is down",
     FindingKind.LINK_FLAPPING: "flaps",
     FindingKind.LINK_ERRORS: "has link errors",
@@ -45,9 +49,12 @@ SYMPTOM = {
     FindingKind.JOB_STALLED: "is stalled",
     FindingKind.JOB_SLOWED: "works less than it always did",
     FindingKind.STORAGE_SLOW: "answers slowly",
+    FindingKind.METADATA_STORM: "gets many times its usual metadata operations",
     FindingKind.CHECKPOINT_LATE: "has a late checkpoint",
     FindingKind.CHECKPOINT_OVERDUE: "has written no checkpoint for too long",
     FindingKind.CHECKPOINT_COLLIDING: "writes its checkpoint while another job does",
+    FindingKind.CAPACITY: "will be full soon",
+    FindingKind.WEAR: "wears out",
     FindingKind.DEVIATION: "is unlike its own normal",
 }
 ROLES = {Role.HOST: "hosts", Role.STORAGE: "storage servers"}

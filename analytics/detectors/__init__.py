@@ -2,11 +2,13 @@
 
 from analytics.config import DetectionConfig
 from analytics.detectors.base import Detector
+from analytics.detectors.bgp_session import BgpSession
 from analytics.detectors.checkpoint_colliding import CheckpointColliding
 from analytics.detectors.checkpoint_late import CheckpointLate
 from analytics.detectors.checkpoint_overdue import CheckpointOverdue
 from analytics.detectors.deviation import Deviation
 from analytics.detectors.device_rebooted import DeviceRebooted
+from analytics.detectors.ecmp_imbalance import EcmpImbalance
 from analytics.detectors.ecn_marking import EcnMarking
 from analytics.detectors.gpu_ecc import GpuEcc
 from analytics.detectors.gpu_hung import GpuHung
@@ -24,11 +26,15 @@ from analytics.detectors.link_errors import LinkErrors
 from analytics.detectors.link_flapping import LinkFlapping
 from analytics.detectors.link_slow import LinkSlow
 from analytics.detectors.lossless_drops import LosslessDrops
+from analytics.detectors.metadata_storm import MetadataStorm
+from analytics.detectors.pause_storm import PauseStorm
 from analytics.detectors.peers import odd_peers, slow_peers
 from analytics.detectors.pfc_pause import PfcPause
+from analytics.detectors.pfc_without_ecn import PfcWithoutEcn
 from analytics.detectors.queue_congested import QueueCongested
 from analytics.detectors.series_vanished import SeriesVanished
 from analytics.detectors.storage_slow import StorageSlow
+from analytics.detectors.storage_throughput import StorageThroughput
 from analytics.detectors.straggler import Straggler
 from analytics.detectors.target_frozen import TargetFrozen
 from analytics.detectors.target_silent import TargetSilent
@@ -40,6 +46,8 @@ def detectors(config: DetectionConfig) -> tuple[Detector, ...]:
     return (
         PfcPause(FindingKind.PFC_PAUSE_RECEIVED, config.pause_ratio_max, config.link_bits_per_second),
         PfcPause(FindingKind.PFC_PAUSE_SENT, config.pause_ratio_max, config.link_bits_per_second),
+        PauseStorm(),
+        PfcWithoutEcn(),
         EcnMarking(),
         QueueCongested(config.pause_threshold_bytes),
         LosslessDrops(config.lossless_queues),
@@ -47,6 +55,8 @@ def detectors(config: DetectionConfig) -> tuple[Detector, ...]:
         LinkFlapping(),
         LinkErrors(),
         LinkSlow(),
+        EcmpImbalance(config.link_bits_per_second),
+        BgpSession(),
         GpuThrottle(),
         GpuXid(),
         GpuLost(),
@@ -58,6 +68,8 @@ def detectors(config: DetectionConfig) -> tuple[Detector, ...]:
         GpuPowerLimit(),
         SeriesVanished(),
         StorageSlow(),
+        StorageThroughput(),
+        MetadataStorm(),
         Straggler(),
         slow_peers(),
         odd_peers(),

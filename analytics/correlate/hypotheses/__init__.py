@@ -11,8 +11,10 @@ from analytics.correlate.hypotheses import (
     pfc,
     planned,
     rack,
+    routing,
     storage,
     telemetry_lost,
+    trends,
 )
 from analytics.correlate.view import View
 
@@ -25,5 +27,7 @@ FAMILIES: tuple[Callable[[View], Iterable[Cause]], ...] = (
     gpus.propose,
     storage.propose,
     checkpoints.propose,
+    routing.propose,
     telemetry_lost.propose,
+    trends.propose,
 )

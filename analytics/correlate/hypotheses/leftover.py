@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 import rustworkx as rx
 
-from analytics.correlate.cause import PAUSES, QUEUES, Cause, Patience, Tier
+from analytics.correlate.cause import CONGESTED, Cause, Patience, Tier
 from analytics.correlate.view import View
 from telemetry.findings import Finding, FindingKind
 from telemetry.incidents import IncidentKind
@@ -19,12 +19,12 @@ _SUPPORTS_ONLY = 0.25  # confidence below which findings open no incident, howev
 def propose(view: View, left: Sequence[Finding], ripe: frozenset[str]) -> Iterable[Cause]:
     """Causes for the findings in ``left``; only those in ``ripe`` may open one."""
     left = [finding for finding in left if not started(view, finding)]
-    congested = [finding for finding in left if finding.kind in PAUSES | QUEUES]
+    congested = [finding for finding in left if finding.kind in CONGESTED]
     for group in _neighbourhoods(view, congested):
         yield from _cause(view, IncidentKind.CONGESTION, group, ripe)
     owners: defaultdict[str, list[Finding]] = defaultdict(list)
     for finding in left:
-        if finding.kind not in PAUSES | QUEUES:
+        if finding.kind not in CONGESTED:
             owners[_owner(view, finding)].append(finding)
     for name in sorted(owners):
         yield from _cause(view, IncidentKind.UNEXPLAINED, owners[name], ripe)

@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterable
 
-from analytics.correlate.cause import QUEUES, Cause, Patience, Tier
+from analytics.correlate.cause import QUEUES, STORAGE, Cause, Patience, Tier
 from analytics.correlate.pauses import End, Origin
 from analytics.correlate.view import View
 from telemetry.findings import Finding, FindingKind
@@ -26,7 +26,7 @@ def propose(view: View) -> Iterable[Cause]:
             case End.CYCLE:
                 yield _loop(origin)
     for port in sorted(at_edge):
-        if not any(finding.kind is FindingKind.STORAGE_SLOW for finding in _served(view, at_edge[port][0].device)):
+        if not any(finding.kind in STORAGE for finding in _served(view, at_edge[port][0].device)):
             yield _slow_receiver(port, at_edge[port])
     for switch in sorted({finding.object.device for finding in view.of(*QUEUES)}):
         yield from _incast(view, switch, at_switch.get(switch, []))
@@ -46,7 +46,7 @@ def _slow_receiver(port: ObjectRef, found: list[Origin]) -> Cause:
 
 def _served(view: View, server: str) -> list[Finding]:
     """Findings about the storage targets of a server: a slow one explains why its server does not take its traffic."""
-    return [finding for finding in view.of(FindingKind.STORAGE_SLOW) if view.server(finding.object) == server]
+    return [finding for finding in view.of(*sorted(STORAGE)) if view.server(finding.object) == server]
 
 
 def _loop(origin: Origin) -> Cause:

@@ -3,9 +3,9 @@
 from collections import defaultdict
 from collections.abc import Iterable
 
-from analytics.correlate.cause import Cause, Patience
+from analytics.correlate.cause import STORAGE, Cause, Patience
 from analytics.correlate.view import View
-from telemetry.findings import Finding, FindingKind
+from telemetry.findings import Finding
 from telemetry.incidents import IncidentKind
 
 DRAGGED_SHARE = 0.5  # a target with less than this share of the worst score only waits for the worst
@@ -14,7 +14,7 @@ DRAGGED_SHARE = 0.5  # a target with less than this share of the worst score onl
 def propose(view: View) -> Iterable[Cause]:
     """The slowest targets of each file system, by server; what they only drag along is not blamed."""
     filesystems: defaultdict[str, list[Finding]] = defaultdict(list)
-    for finding in view.of(FindingKind.STORAGE_SLOW):
+    for finding in view.of(*sorted(STORAGE)):
         filesystems[finding.object.name.partition("/")[0]].append(finding)
     for filesystem in sorted(filesystems):
         yield from _filesystem(view, filesystems[filesystem])

@@ -36,6 +36,8 @@ PEAK = port_key("fabric_queue_occupancy_peak_bytes", queue="3", reset="interval"
 USER_PEAK = port_key("fabric_queue_occupancy_peak_bytes", queue="3", reset="user")
 UP, FLAPS = port_key("fabric_port_up"), port_key("fabric_port_flaps_total")
 SPEED = port_key("fabric_port_speed_bits_per_second")
+WATCHDOG = port_key("fabric_pfc_watchdog_storms_total", queue="3")
+SESSION = series_key("fabric_bgp_session_up", {"device": "leaf1", "peer": "10.0.0.1"})
 FEC = port_key("fabric_port_fec_uncorrectable_codewords_total")
 BER = port_key("fabric_port_bit_error_ratio", stage="pre_fec")
 HOT = series_key("gpu_throttle_seconds_total", {**GPU, "reason": "thermal"})
@@ -56,6 +58,8 @@ FOUND: list[tuple[str, str, Rows, FindingKind]] = [
     ("one drop on a lossless queue", DROPS, counts(0, 0, 0.1), FindingKind.LOSSLESS_DROPS),
     ("marks out of proportion", MARKS, counts(*[5] * 20, 50_000, 50_000), FindingKind.ECN_MARKING),
     ("a queue at the pause threshold", PEAK, gauges(1e4, 1e4, 7e6, 7e6), FindingKind.QUEUE_CONGESTED),
+    ("a watchdog that saw a storm", WATCHDOG, [[3], [3], [4]], FindingKind.PAUSE_STORM),
+    ("a session that was established", SESSION, gauges(1, 1, 0), FindingKind.BGP_SESSION),
     ("a port that was up", UP, gauges(1, 1, 0), FindingKind.LINK_DOWN),
     ("four carrier changes", FLAPS, [[0], [0], [2], [4]], FindingKind.LINK_FLAPPING),
     ("half the speed that it had", SPEED, gauges(4e11, 4e11, 2e11, 2e11), FindingKind.LINK_SLOW),
@@ -81,6 +85,8 @@ LEFT_ALONE: list[tuple[str, str, Rows]] = [
     ("marks before anything was learned", MARKS, counts(0, 50_000)),
     ("one burst", PEAK, gauges(1e4, 1e4, 7e6, 1e4)),
     ("a peak that only an operator clears", USER_PEAK, gauges(*[7e6] * 5)),
+    ("storms of last week", WATCHDOG, [[3], [3], [3]]),
+    ("a session that waits for its peer", SESSION, gauges(0, 0, 0)),
     ("a spare port", UP, gauges(0, 0, 0)),
     ("one repair", FLAPS, [[0], [0], [2], [2], [2]]),
     ("a power cap", CAPPED, counts(0.9, 0.9, 0.9)),

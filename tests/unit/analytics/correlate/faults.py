@@ -49,6 +49,22 @@ def pause_loop(p: Plant) -> list[list[Finding]]:
     return [[p.find(K.PFC_PAUSE_RECEIVED, port, at) for at, port in enumerate(ring)]]
 
 
+def bgp_down(p: Plant) -> list[list[Finding]]:
+    """The link is up: nothing else explains it."""
+    return [[p.find(K.BGP_SESSION, "leaf3", 0), p.find(K.BGP_SESSION, "leaf3", 0)]]
+
+
+def link_down_takes_its_session(p: Plant) -> list[list[Finding]]:
+    return [
+        [p.find(K.BGP_SESSION, "leaf1", 0), p.find(K.LINK_DOWN, p.uplink(1, 1), 1)],
+        [p.find(K.LINK_DOWN, p.downlink(1, 1), 2), p.find(K.ECMP_IMBALANCE, "leaf5", 3)],
+    ]
+
+
+def metadata_storm(p: Plant) -> list[list[Finding]]:
+    return [[p.find(K.METADATA_STORM, "storage_target:scratch/OST0001"), p.find(K.JOB_SLOWED, "job:1", 2)]]
+
+
 def link_down(p: Plant) -> list[list[Finding]]:
     """One uplink; its traffic moves to the others, which mark and queue more."""
     return [

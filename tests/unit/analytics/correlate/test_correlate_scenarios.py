@@ -8,6 +8,7 @@ from telemetry.incidents import IncidentKind as I
 from telemetry.incidents import IncidentState
 from tests.unit.analytics.correlate.faults import (
     Make,
+    bgp_down,
     checkpoint_late,
     checkpoints_collide,
     dirty_optic,
@@ -19,7 +20,9 @@ from tests.unit.analytics.correlate.faults import (
     incast,
     incast_without_pauses,
     link_down,
+    link_down_takes_its_session,
     link_flapping,
+    metadata_storm,
     node_overheats,
     pause_loop,
     rack_power,
@@ -39,6 +42,9 @@ SCENARIOS: list[tuple[Make, I, str]] = [
     (incast_without_pauses, I.INCAST, "port:leaf2/Ethernet12"),
     (pause_loop, I.PAUSE_LOOP, "port:leaf1/Ethernet4000"),
     (link_down, I.LINK_DOWN, "link:leaf1/Ethernet4000--spine1/Ethernet0"),
+    (link_down_takes_its_session, I.LINK_DOWN, "link:leaf1/Ethernet4000--spine1/Ethernet0"),
+    (bgp_down, I.BGP_DOWN, "device:leaf3"),
+    (metadata_storm, I.SLOW_STORAGE, "storage_target:scratch/OST0001"),
     (host_link_down, I.LINK_DOWN, "link:leaf1/Ethernet0--node1/mlx5_0"),
     (link_flapping, I.LINK_FLAPPING, "link:leaf2/Ethernet4004--spine2/Ethernet4"),
     (dirty_optic, I.LINK_DEGRADED, "link:leaf2/Ethernet4008--spine3/Ethernet4"),

@@ -1,0 +1,87 @@
+"""Faults of the fabric that take more than one series to see. One row a collection, ten seconds apart."""
+
+from analytics.engine import Engine, Output
+from telemetry import objects
+from telemetry.findings import Finding, FindingKind
+from telemetry.topology import Device, Entity, Link, Role, TopologyFact
+from tests.unit.analytics.small_cluster import (
+    CONFIG,
+    INTERVAL_S,
+    START_NS,
+    batch,
+    clockwork,
+    judged,
+    port_key,
+    run,
+    table,
+)
+
+SPEED, SPINES, ROUNDS = 400e9, 4, 30
+PAUSED = port_key("fabric_port_pfc_pause_seconds_total", priority="3", direction="rx")
+SENT = port_key("fabric_queue_transmit_bytes_total", queue="3")
+FRAMES = port_key("fabric_port_pfc_pause_frames_total", priority="3", direction="tx")
+MARKS = port_key("fabric_queue_ecn_marked_packets_total", queue="3")
+
+
+def of_kind(outputs: list[Output], kind: FindingKind) -> list[Finding]:
+    return [one for one in outputs if isinstance(one, Finding) and one.kind is kind]
+
+
+def rates(*rows: tuple[float, ...]) -> list[list[float]]:
+    """Counters that grow by these amounts a second."""
+    values = [[0.0] * len(rows[0])]
+    for row in rows:
+        values.append([before + rate * INTERVAL_S for before, rate in zip(values[-1], row, strict=True)])
+    return values
+
+
+def test_a_queue_that_is_paused_all_the_time_and_sends_nothing_is_in_a_storm() -> None:
+    found = of_kind(judged([PAUSED, SENT], rates((0.0, 1e9), (0.999, 0.0), (0.999, 0.0))), FindingKind.PAUSE_STORM)
+    assert [finding.object for finding in found] == [objects.port("leaf1", "Ethernet0")]
+
+
+def test_a_queue_that_still_sends_is_in_no_storm() -> None:
+    assert not of_kind(judged([PAUSED, SENT], rates((0.0, 1e9), (0.999, 1e8), (0.6, 0.0))), FindingKind.PAUSE_STORM)
+
+
+def test_a_switch_that_pauses_and_does_not_mark_is_found_after_three_samples() -> None:
+    found = of_kind(judged([FRAMES, MARKS], rates(*[(20_000, 1.0)] * 5)), FindingKind.PFC_WITHOUT_ECN)
+    assert [finding.object for finding in found] == [objects.device("leaf1")]
+
+
+def test_a_switch_that_marks_and_one_that_does_not_count_marks_are_left_alone() -> None:
+    assert not of_kind(judged([FRAMES, MARKS], rates(*[(20_000, 5_000.0)] * 5)), FindingKind.PFC_WITHOUT_ECN)
+    assert not of_kind(judged([FRAMES], rates(*[(20_000,)] * 5)), FindingKind.PFC_WITHOUT_ECN)
+
+
+def uneven(*loads: float, up: tuple[float, ...] = (1, 1, 1, 1), usual: tuple[float, ...] = (0.3,) * SPINES) -> bool:
+    """Whether a leaf with these loads of its uplinks, after an hour of the usual ones, is found."""
+    engine = Engine(CONFIG)
+    entities: list[Entity] = [Device("leaf1", Role.LEAF)]
+    for s in range(SPINES):
+        entities += [Device(f"spine{s}", Role.SPINE), Link("leaf1", f"Ethernet{s}", f"spine{s}", "Ethernet0", SPEED)]
+    engine.learn(TopologyFact(entity, START_NS - 1, "test") for entity in entities)
+    ports = [f"Ethernet{s}" for s in range(SPINES)]
+    keys = [port_key(metric, p) for metric in ("fabric_port_transmit_bytes_total", "fabric_port_up") for p in ports]
+    of, sent, batches = table("leaf1", keys), [0.0] * SPINES, []
+    for seq in range(ROUNDS + 6):
+        now = usual if seq < ROUNDS else loads
+        sent = [before + load * SPEED / 8 * INTERVAL_S for before, load in zip(sent, now, strict=True)]
+        batches.append(batch(of, seq, [*sent, *(up if seq >= ROUNDS else (1.0,) * SPINES)]))
+    found = of_kind(run(engine, [*batches, *clockwork(0, range(ROUNDS + 6, ROUNDS + 8))]), FindingKind.ECMP_IMBALANCE)
+    assert {finding.object for finding in found} <= {objects.device("leaf1")}
+    return bool(found)
+
+
+def test_one_uplink_with_most_of_the_load_is_an_imbalance() -> None:
+    assert uneven(0.8, 0.2, 0.2, 0.2)
+
+
+def test_even_loads_idle_uplinks_and_ones_that_are_down_are_none() -> None:
+    assert not uneven(0.5, 0.45, 0.55, 0.5)
+    assert not uneven(0.08, 0.01, 0.01, 0.01)
+    assert not uneven(0.4, 0.4, 0.4, 0.0, up=(1, 1, 1, 0))
+
+
+def test_a_leaf_that_is_always_uneven_is_left_alone() -> None:
+    assert not uneven(0.7, 0.2, 0.25, 0.25, usual=(0.6, 0.2, 0.2, 0.2))
