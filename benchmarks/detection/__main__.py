@@ -1,4 +1,7 @@
-"""``make eval``: series and campaigns, one table a question, ``build/eval.json`` and docs/evaluation-results.md."""
+"""``make eval``: series and campaigns of faults, tables, ``build/eval.json`` and two pages of the documentation.
+
+``python -m benchmarks.detection series`` or ``campaigns`` does one of the two and leaves what is known of the other.
+"""
 
 import json
 import math
@@ -17,22 +20,38 @@ from benchmarks.detection import campaigns, evaluate, report
 
 _ROOT = Path(__file__).parents[2]
 JSON = _ROOT / "build" / "eval.json"
-PAGE = _ROOT / "docs" / "evaluation-results.md"
+SERIES_PAGE = _ROOT / "docs" / "evaluation-results.md"
+CAMPAIGNS_PAGE = _ROOT / "docs" / "evaluation-campaigns.md"
 
 
-def main() -> None:
+def main(parts: Sequence[str]) -> None:
     progress = Console(stderr=True)
-    began_s = time.monotonic()
+    for name, run in (("series", series), ("campaigns", faults)):
+        if parts and name not in parts:
+            continue
+        began_s = time.monotonic()
+        _keep(name, run())
+        progress.print(f"{name}: {time.monotonic() - began_s:.0f} s")
+    progress.print(f"written: {JSON}")
+
+
+def series() -> list[report.Row]:
     verdicts = evaluate.run()
-    progress.print(f"series: {time.monotonic() - began_s:.0f} s")
-    began_s = time.monotonic()
-    campaign = [_plain(row) for row in campaigns.run(processes=os.cpu_count() or 1)]
-    progress.print(f"campaigns: {time.monotonic() - began_s:.0f} s")
-    JSON.parent.mkdir(parents=True, exist_ok=True)
-    JSON.write_text(json.dumps([machine(), *report.rows(verdicts), *campaign], indent=1, allow_nan=False) + "\n")
-    PAGE.write_text(report.page(verdicts, campaign))
+    SERIES_PAGE.write_text(report.series_page(verdicts))
     show(verdicts)
-    progress.print(f"written: {JSON} and {PAGE}")
+    return report.rows(verdicts)
+
+
+def faults() -> list[report.Row]:
+    found = [_plain(row) for row in campaigns.run(processes=os.cpu_count() or 1)]
+    CAMPAIGNS_PAGE.write_text(report.campaigns_page(found))
+    return found
+
+
+def _keep(name: str, found: list[report.Row]) -> None:
+    known = json.loads(JSON.read_text()) if JSON.exists() else {}
+    JSON.parent.mkdir(parents=True, exist_ok=True)
+    JSON.write_text(json.dumps({**known, "machine": machine(), name: found}, indent=1, allow_nan=False) + "\n")
 
 
 def show(verdicts: Sequence[evaluate.Verdict]) -> None:
@@ -60,4 +79,4 @@ def _plain(row: dict[str, Any]) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

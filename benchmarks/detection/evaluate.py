@@ -15,6 +15,7 @@ from benchmarks.detection.events import (
     Judged,
     Outcome,
     average_precision,
+    f1_range,
     false_starts,
     figures,
     judged,
@@ -52,12 +53,14 @@ class Verdict:
     """A method at one threshold for all series, on seeds that its threshold was not chosen on.
 
     outcomes: one a series. area: average precision over all thresholds, event-wise.
+    f1_range: within which 90 % of F1 lie when other series of the same kinds are drawn.
     recall_as_calm: the highest recall with no more false events than ours makes at 1.0; chosen after the fact.
     """
 
     method: str
     threshold: float
     figures: Figures
+    f1_range: tuple[float, float]
     area: float
     recall_as_calm: float
     outcomes: tuple[Outcome, ...]
@@ -109,7 +112,9 @@ def verdict(method: str, threshold: float, scored: Scored, calm: int) -> Verdict
     swept = sweep(scores, scored.parts, thresholds(scores, scored.parts))
     as_calm = max((each.recall for each in swept if each.false_events <= calm), default=0.0)
     outcomes = tuple(outcome(part, each >= threshold) for part, each in zip(scored.parts, scores, strict=True))
-    return Verdict(method, threshold, figures(outcomes), average_precision(swept), as_calm, outcomes)
+    return Verdict(
+        method, threshold, figures(outcomes), f1_range(outcomes), average_precision(swept), as_calm, outcomes
+    )
 
 
 def by_reason(seeds: tuple[int, ...] = REPORT_SEEDS) -> dict[str, tuple[int, int]]:

@@ -1,4 +1,4 @@
-"""The figures as rows for ``build/eval.json``, as tables for a terminal, and as a page for the documentation."""
+"""The figures as rows for ``build/eval.json``, as tables for a terminal, and as pages for the documentation."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -14,7 +14,7 @@ METHODS = (
     "threshold",
     "precision",
     "recall",
-    "F1",
+    "F1 (90 %)",
     "false a day",
     "false / 1000 points",
     "delay, points",
@@ -34,6 +34,7 @@ def rows(verdicts: Iterable[Verdict]) -> list[Row]:
             "name": each.method,
             "threshold": each.threshold,
             "average_precision": each.area,
+            "f1_range": each.f1_range,
             "recall_as_calm": each.recall_as_calm,
             **_named(each.figures),
             "by_kind": {kind: _named(found) for kind, found in by_kind(each.outcomes).items()},
@@ -59,7 +60,7 @@ def methods(verdicts: Iterable[Verdict]) -> list[Cells]:
             f"{each.threshold:.3g}",
             f"{each.figures.precision:.2f}",
             f"{each.figures.recall:.2f}",
-            f"{each.figures.f1:.2f}",
+            f"{each.figures.f1:.2f} ({each.f1_range[0]:.2f} to {each.f1_range[1]:.2f})",
             f"{each.figures.false_per_day:.3f}",
             f"{each.figures.false_per_1000:.2f}",
             f"{each.figures.delay_points:.0f}",
@@ -105,13 +106,13 @@ def split(verdicts: Sequence[Verdict]) -> tuple[Verdict, list[Verdict]]:
     return verdicts[0], [each for each in verdicts if each.method != OURS]
 
 
-def page(verdicts: Sequence[Verdict], campaign: Sequence[Row]) -> str:
+def series_page(verdicts: Sequence[Verdict]) -> str:
     """docs/evaluation-results.md."""
     ours, others = split(verdicts)
     points = sum(each.points for each in ours.outcomes)
     names = [each.method for each in others]
     parts = [
-        "# Evaluation: results",
+        "# Evaluation: series",
         "Written by `make eval`; what the columns mean is in [evaluation.md](evaluation.md).",
         f"{len(ours.outcomes)} series, {points:,} points that count, {ours.figures.windows} windows to find, "
         "on seeds that no threshold was chosen on. The first row is the product as it comes: alert at a score of 1.0.",
@@ -122,14 +123,21 @@ def page(verdicts: Sequence[Verdict], campaign: Sequence[Row]) -> str:
         "## By sort of anomaly",
         "Windows found, each method at its one threshold.",
         _table(("anomaly", "ours at 1.0", *names), anomalies(ours, others)),
-    ]
-    parts += [
         "## By reason",
         "What ours says at the first alert of a window or of a false event.",
         _table(REASONS, reasons()),
     ]
-    for name in dict.fromkeys(row["table"] for row in campaign):
-        parts += [f"## Campaigns of faults on a simulated cluster: {name}", _campaign(name, campaign)]
+    return "\n\n".join(parts) + "\n"
+
+
+def campaigns_page(found: Sequence[Row]) -> str:
+    """docs/evaluation-campaigns.md."""
+    parts = [
+        "# Evaluation: campaigns of faults",
+        "Written by `make eval`; what is played and what the columns mean is in [campaigns.md](campaigns.md).",
+    ]
+    for name in dict.fromkeys(row["table"] for row in found):
+        parts += [f"## {name.capitalize()}", _campaign(name, found)]
     return "\n\n".join(parts) + "\n"
 
 

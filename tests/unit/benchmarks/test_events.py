@@ -8,6 +8,7 @@ from benchmarks.detection.events import (
     LATE,
     LONGEST,
     average_precision,
+    f1_range,
     false_events,
     false_starts,
     figures,
@@ -90,6 +91,14 @@ def test_early_score_of_silence_is_0_and_of_prompt_hits_100():
     prompt, late = of(series(*windows), 200, 600).early, of(series(*windows), 219, 699).early
     assert prompt == pytest.approx(100)
     assert 50 < late < 60
+
+
+def test_range_of_f1_is_a_point_where_all_series_are_alike_and_wide_where_few_differ():
+    found = outcome(judged(series(Window(200, 220, "spike"))), alerts(205))
+    missed = outcome(judged(series(Window(200, 220, "spike"))), alerts())
+    assert f1_range([found] * 5) == (1.0, 1.0)
+    low, high = f1_range([found, missed] * 5)
+    assert low < figures([found, missed] * 5).f1 < high
 
 
 def test_a_perfect_score_has_area_1_and_a_useless_one_hardly_any():
