@@ -20,6 +20,8 @@ class DetectionConfig(BaseModel):
     pause_threshold_bytes: float = Field(
         8_000_000, gt=0, description="Buffer use of one queue at which the switch sends PFC pause (XOFF)."
     )
+    trend_horizon_days: float = Field(14.0, gt=0, description="What will reach its limit within this time is told.")
+    trend_history_days: float = Field(3.0, ge=1, description="History that such a forecast rests on at least.")
 
 
 class EngineConfig(BaseModel):

@@ -26,6 +26,8 @@ from analytics.scored import NO_SLOT, Scored
 from analytics.starvation.ledger import Ledger
 from analytics.statistics import baseline
 from analytics.tick import Tick, pack
+from analytics.trend.book import TrendBook
+from analytics.trend.detector import runs_out
 from analytics.view import Selections, View
 from telemetry.changes import Change
 from telemetry.findings import Finding
@@ -74,12 +76,13 @@ class Engine:
         self.work = WorkBook()
         self.multivariate = Multivariate(config.multivariate, config.interval_ns)
         self.starvation = Ledger()
+        self.trends = TrendBook()
         self.topology = Topology()
         self.trust_counts: dict[str, int] = {}  # series by state, as of the newest tick
         self.changes: tuple[Change, ...] = ()
         self.waiting_facts: list[TopologyFact] = []
         self.waiting_changes: list[Change] = []
-        self.detectors: tuple[Detector, ...] = detectors(config.detection)
+        self.detectors: tuple[Detector, ...] = (*detectors(config.detection), *runs_out(self.trends, config.detection))
         self._selections, self._finder = Selections(self.registry), PlaceFinder(self.registry)
 
     @property
@@ -125,6 +128,7 @@ class Engine:
             self.changes,
             self.work,
         )
+        self.trends.step(view)
         findings = [
             finding
             for detector in self.detectors

@@ -24,6 +24,7 @@ from telemetry.reporting import publish_report
 from telemetry.starvation import HostLosses
 from telemetry.tasks import first_failure
 from telemetry.topics import Topic
+from telemetry.trends import DeviceTrends
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -57,6 +58,7 @@ class AnalyticsService:
             self._findings,
             self._incidents,
             self._starvation,
+            self._trends,
             self._ledger,
             self._deadletters,
         ) = topics_of(namespace)
@@ -161,8 +163,9 @@ class AnalyticsService:
         await self._publish(self._findings, findings)
         await self._publish(self._incidents, incidents)
         await self._publish(self._starvation, stepped.losses)
+        await self._publish(self._trends, stepped.trends)
 
-    async def _publish(self, topic: Topic, outputs: Sequence[Output | HostLosses]) -> None:
+    async def _publish(self, topic: Topic, outputs: Sequence[Output | HostLosses | DeviceTrends]) -> None:
         if not outputs:
             return
         messages = [Message(output.id.encode(), encode_fact(output)) for output in outputs]

@@ -25,7 +25,7 @@ from telemetry.changes import Change
 from telemetry.errors import BadInput
 from telemetry.topology import Topology, TopologyFact
 
-STATE_VERSION = 5  # goes up with every change of what the state means
+STATE_VERSION = 6  # goes up with every change of what the state means
 _MAGIC = b"FSS2"
 _PREFIX = struct.Struct("<4sI")
 _LENGTH = struct.Struct("<Q")
@@ -48,6 +48,7 @@ def pack(engine: Engine, mark: Mark) -> bytes:
     intake_head, intake_arrays = engine.intake.state()
     multivariate_head, multivariate_arrays = engine.multivariate.state()
     starvation_head, starvation_arrays = engine.starvation.state()
+    trends_head, trends_arrays = engine.trends.state()
     head = {
         "version": STATE_VERSION,
         "config": engine.config.model_dump(mode="json"),
@@ -59,6 +60,7 @@ def pack(engine: Engine, mark: Mark) -> bytes:
         "work": engine.work.state(),
         "multivariate": multivariate_head,
         "starvation": starvation_head,
+        "trends": trends_head,
         "topology": [fact for _, fact in sorted(engine.topology.facts.items())],
         "changes": engine.changes,
         "waiting_facts": engine.waiting_facts,
@@ -72,6 +74,7 @@ def pack(engine: Engine, mark: Mark) -> bytes:
     arrays |= {f"intake.{name}": array for name, array in intake_arrays.items()}
     arrays |= {f"multivariate.{name}": array for name, array in multivariate_arrays.items()}
     arrays |= {f"starvation.{name}": array for name, array in starvation_arrays.items()}
+    arrays |= {f"trends.{name}": array for name, array in trends_arrays.items()}
     body = zstandard.ZstdCompressor(level=1).compress(_joined(head, arrays))
     return _PREFIX.pack(_MAGIC, zlib.crc32(body)) + body
 
@@ -113,6 +116,7 @@ def _fill(engine: Engine, head: dict[str, Any], arrays: dict[str, NDArray[Any]])
     engine.work.restore(head["work"])
     engine.multivariate.restore(head["multivariate"], of("multivariate."))
     engine.starvation.restore(head["starvation"], of("starvation."))
+    engine.trends.restore(head["trends"], of("trends."))
     engine.topology = Topology().with_facts(_facts.validate_python(head["topology"]))
     engine.changes = tuple(_changes.validate_python(head["changes"]))
     engine.waiting_facts = _facts.validate_python(head["waiting_facts"])

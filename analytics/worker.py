@@ -20,16 +20,18 @@ from telemetry.ledger import StageReport
 from telemetry.starvation import HostLosses
 from telemetry.topics import Topic
 from telemetry.topology import TopologyFact
+from telemetry.trends import DeviceTrends
 
 STAGE = "analytics"
 
 
 @dataclass
 class Stepped:
-    """Outputs in event order, what GPUs lost by host, and the records that could not be read."""
+    """Outputs in event order, what GPUs lost by host, forecasts by device, and records that could not be read."""
 
     outputs: list[Output] = field(default_factory=list)
     losses: list[HostLosses] = field(default_factory=list)
+    trends: list[DeviceTrends] = field(default_factory=list)
     corrupt: list[tuple[Record, BadInput]] = field(default_factory=list)
 
 
@@ -108,7 +110,7 @@ class Worker:
                 self.engine.observe(placed.batch)
             self.mark.offsets[placed.partition] = placed.next_offset
         stepped.outputs = self.engine.advance()
-        stepped.losses = self.engine.starvation.due()
+        stepped.losses, stepped.trends = self.engine.starvation.due(), self.engine.trends.due()
         self.records_corrupt += len(stepped.corrupt)
         return stepped
 
@@ -141,7 +143,7 @@ def start_of(offsets: Offsets, of: Sequence[Topic]) -> Offsets:
 
 
 def topics_of(namespace: str | None) -> tuple[Topic, ...]:
-    """Samples, topology, changes, findings, incidents, starvation, ledger, dead letters: live, or of a replay."""
-    told = (topics.FINDINGS, topics.INCIDENTS, topics.STARVATION, topics.LEDGER, topics.DEADLETTER)
+    """Samples, topology, changes, and what is told, as ``AnalyticsService`` names them: live, or of a replay."""
+    told = (topics.FINDINGS, topics.INCIDENTS, topics.STARVATION, topics.TRENDS, topics.LEDGER, topics.DEADLETTER)
     all_topics = (topics.SAMPLES, topics.TOPOLOGY, topics.CHANGES, *told)
     return all_topics if namespace is None else tuple(topics.in_namespace(topic, namespace) for topic in all_topics)

@@ -15,9 +15,10 @@ from telemetry.incidents import Incident
 from telemetry.ledger import StageReport
 from telemetry.starvation import HostLosses
 from telemetry.topology import TopologyFact
+from telemetry.trends import DeviceTrends
 
-Fact = Change | Finding | HostLosses | Incident | StageReport | TopologyFact
-F = TypeVar("F", Change, Finding, HostLosses, Incident, StageReport, TopologyFact)
+Fact = Change | DeviceTrends | Finding | HostLosses | Incident | StageReport | TopologyFact
+F = TypeVar("F", Change, DeviceTrends, Finding, HostLosses, Incident, StageReport, TopologyFact)
 
 
 def encode_fact(fact: Fact) -> bytes:
@@ -36,4 +37,6 @@ def decode_fact(value: bytes, of: type[F]) -> F:
         raise BadInput(f"{of.__name__}: {where}: {first['msg']}", "schema") from error
 
 
-_adapters = {of: TypeAdapter(of) for of in (Change, Finding, HostLosses, Incident, StageReport, TopologyFact)}
+_adapters = {
+    of: TypeAdapter(of) for of in (Change, DeviceTrends, Finding, HostLosses, Incident, StageReport, TopologyFact)
+}

@@ -23,6 +23,7 @@ FLOOR = {
     IncidentKind.UNEXPLAINED: Severity.INFO,
     IncidentKind.TELEMETRY_LOST: Severity.INFO,
     IncidentKind.DEVICE_REBOOTED: Severity.INFO,
+    IncidentKind.WEAR: Severity.INFO,
 }
 RANK = {Severity.INFO: 0, Severity.WARNING: 1, Severity.CRITICAL: 2}
 

@@ -13,7 +13,7 @@ from starlette.exceptions import HTTPException
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 
 from dashboards.noc import STATIC
-from fabricscope.api import health, incidents, starvation, stream, targets
+from fabricscope.api import health, incidents, starvation, stream, targets, trends
 from fabricscope.api.config import ApiConfig
 from fabricscope.api.problem import Problem, may_answer
 from fabricscope.api.read_model import ReadModel
@@ -40,7 +40,7 @@ def create_app(config: ApiConfig, model: ReadModel, bus: Bus) -> FastAPI:
     """All routes over one read model."""
     app = FastAPI(title="Fabricscope", version=VERSION, docs_url=None, redoc_url=None, responses=may_answer(401))
     app.state.model, app.state.bus = model, bus
-    for module in (health, incidents, targets, starvation, stream):
+    for module in (health, incidents, targets, starvation, trends, stream):
         app.include_router(module.router)
     app.mount("/", StaticFiles(directory=STATIC, html=True))
     app.add_exception_handler(HTTPException, _http_error)

@@ -17,6 +17,7 @@ from telemetry.ledger import StageReport
 from telemetry.samples import SampleBatch
 from telemetry.starvation import HostLosses
 from telemetry.topology import Topology, TopologyFact
+from telemetry.trends import DeviceTrends
 
 FINDINGS_MAX = 10_000
 INCIDENTS_MAX = 10_000
@@ -44,7 +45,7 @@ class ReadModel:
 
     TOPICS = (
         *(topics.INCIDENTS, topics.FINDINGS, topics.TOPOLOGY, topics.LEDGER),
-        *(topics.STARVATION, topics.SAMPLES),
+        *(topics.STARVATION, topics.TRENDS, topics.SAMPLES),
     )
 
     def __init__(self, history: History) -> None:
@@ -54,6 +55,7 @@ class ReadModel:
         self.stages: dict[tuple[str, str], StageReport] = {}
         self.targets: dict[str, TargetStatus] = {}
         self.losses: dict[str, HostLosses] = {}
+        self.trends: dict[str, DeviceTrends] = {}
         self.history = history
         self.newest_ns = 0
         self.unreadable = 0
@@ -101,6 +103,9 @@ class ReadModel:
         elif record.topic == topics.STARVATION.name:
             losses = decode_fact(record.value, HostLosses)
             self.losses[losses.device] = losses
+        elif record.topic == topics.TRENDS.name:
+            trends = decode_fact(record.value, DeviceTrends)
+            self.trends[trends.device] = trends
 
     def _see(self, record: Record) -> None:
         assert record.value is not None

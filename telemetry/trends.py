@@ -1,0 +1,40 @@
+"""Forecasts: when what grows or wears out will reach its limit."""
+
+from dataclasses import dataclass
+
+from telemetry.findings import FindingKind
+from telemetry.objects import ObjectRef
+
+
+@dataclass(frozen=True, slots=True)
+class Forecast:
+    """One series on its way to a limit. Only told while the direction is proved.
+
+    value: level now; limit: in the same unit; per_day: slope. days: to the limit as of the record's ``at_ns``, with the
+    bounds of its interval of 99 %; days_high None: it may also never come. history_days: what the slope rests on.
+    """
+
+    series: str
+    kind: FindingKind
+    object: ObjectRef
+    unit: str
+    value: float
+    limit: float
+    per_day: float
+    days: float
+    days_low: float
+    days_high: float | None
+    history_days: float
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceTrends:
+    """All forecasts about one device and its parts, soonest first, as of ``at_ns``; replaces what was said before."""
+
+    device: str
+    at_ns: int
+    forecasts: tuple[Forecast, ...]
+
+    @property
+    def id(self) -> str:
+        return self.device
