@@ -15,6 +15,7 @@ _DOMAIN = {
     IncidentKind.DEVICE_DOWN: "device",
     IncidentKind.DEVICE_REBOOTED: "device",
     IncidentKind.RACK_POWER: "power",
+    IncidentKind.ENVIRONMENT: "power",
     IncidentKind.STRAGGLER: "gpu",
     IncidentKind.GPU_FAULT: "gpu",
     IncidentKind.SLOW_STORAGE: "storage",

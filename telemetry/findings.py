@@ -22,6 +22,8 @@ class FindingKind(StrEnum):
     LINK_FLAPPING = "link_flapping"  # port
     LINK_ERRORS = "link_errors"  # port: FEC, CRC or symbol errors, bit error ratio
     LINK_SLOW = "link_slow"  # port: speed or width below its rating
+    OVERHEATED = "overheated"  # rack or device: warmer than its power explains, or than equipment is made for
+    PART_FAILED = "part_failed"  # device: a power supply, fan or sensor is not well any more
     TARGET_SILENT = "target_silent"  # device: its telemetry stopped
     TARGET_FROZEN = "target_frozen"  # device: its telemetry repeats itself
     DEVICE_REBOOTED = "device_rebooted"  # device: counters started again

@@ -20,6 +20,7 @@ class IncidentKind(StrEnum):
     DEVICE_DOWN = "device_down"  # a switch or host that died. Root: the device
     DEVICE_REBOOTED = "device_rebooted"
     RACK_POWER = "rack_power"  # root: the rack
+    ENVIRONMENT = "environment"  # power or cooling of a rack or device, which still works. Root: the rack or device
     STRAGGLER = "straggler"  # root: the GPU
     GPU_FAULT = "gpu_fault"  # XID, fallen off the bus, throttled. Root: the GPU
     SLOW_STORAGE = "slow_storage"  # root: the storage target

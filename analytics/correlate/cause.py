@@ -62,6 +62,7 @@ PRIOR = {
     IncidentKind.SLOW_STORAGE: 1.0,
     IncidentKind.INCAST: 0.9,
     IncidentKind.STRAGGLER: 0.8,
+    IncidentKind.ENVIRONMENT: 1.05,
     IncidentKind.BGP_DOWN: 0.9,
     IncidentKind.LATE_CHECKPOINT: 0.8,
     IncidentKind.CAPACITY: 0.5,
@@ -76,6 +77,7 @@ QUEUES = frozenset({FindingKind.ECN_MARKING, FindingKind.QUEUE_CONGESTED, Findin
 # What tells of congestion, at a port or of a whole switch.
 CONGESTED = PAUSES | QUEUES | {FindingKind.PFC_WITHOUT_ECN, FindingKind.ECMP_IMBALANCE}
 STORAGE = frozenset({FindingKind.STORAGE_SLOW, FindingKind.METADATA_STORM})
+ENVIRONMENT = frozenset({FindingKind.OVERHEATED, FindingKind.PART_FAILED})
 SILENCE = frozenset({FindingKind.TARGET_SILENT, FindingKind.TARGET_FROZEN})
 LINK = frozenset(
     {FindingKind.LINK_DOWN, FindingKind.LINK_FLAPPING, FindingKind.LINK_ERRORS, FindingKind.LINK_SLOW},

@@ -2,7 +2,18 @@
 
 from dataclasses import replace
 
-from analytics.correlate.cause import CHECKPOINTS, GPU_FAULTS, LINK, PAUSES, QUEUES, SILENCE, STORAGE, Cause, Tier
+from analytics.correlate.cause import (
+    CHECKPOINTS,
+    ENVIRONMENT,
+    GPU_FAULTS,
+    LINK,
+    PAUSES,
+    QUEUES,
+    SILENCE,
+    STORAGE,
+    Cause,
+    Tier,
+)
 from analytics.correlate.reach import reach
 from analytics.correlate.track import Track
 from analytics.correlate.view import View
@@ -24,6 +35,7 @@ RETURNING = {
     IncidentKind.GPU_FAULT: GPU_FAULTS | {FindingKind.STRAGGLER},
     IncidentKind.STRAGGLER: GPU_FAULTS | {FindingKind.STRAGGLER},
     IncidentKind.SLOW_STORAGE: STORAGE,
+    IncidentKind.ENVIRONMENT: ENVIRONMENT | {FindingKind.GPU_THROTTLED},
     IncidentKind.BGP_DOWN: frozenset({FindingKind.BGP_SESSION}),
     IncidentKind.LATE_CHECKPOINT: CHECKPOINTS,
     IncidentKind.SLOW_RECEIVER: PAUSES | QUEUES,

@@ -34,6 +34,8 @@ SYMPTOM = {
     FindingKind.LINK_FLAPPING: "flaps",
     FindingKind.LINK_ERRORS: "has link errors",
     FindingKind.LINK_SLOW: "runs below its rated speed",
+    FindingKind.OVERHEATED: "gets too warm",
+    FindingKind.PART_FAILED: "has a failed part",
     FindingKind.TARGET_SILENT: "is silent",
     FindingKind.TARGET_FROZEN: "repeats its telemetry",
     FindingKind.DEVICE_REBOOTED: "restarted its counters",

@@ -10,6 +10,7 @@ from analytics.detectors.deviation import Deviation
 from analytics.detectors.device_rebooted import DeviceRebooted
 from analytics.detectors.ecmp_imbalance import EcmpImbalance
 from analytics.detectors.ecn_marking import EcnMarking
+from analytics.detectors.fec_budget import FecBudget
 from analytics.detectors.gpu_ecc import GpuEcc
 from analytics.detectors.gpu_hung import GpuHung
 from analytics.detectors.gpu_lost import GpuLost
@@ -19,6 +20,8 @@ from analytics.detectors.gpu_power_limit import GpuPowerLimit
 from analytics.detectors.gpu_row_remap import GpuRowRemap
 from analytics.detectors.gpu_throttle import GpuThrottle
 from analytics.detectors.gpu_xid import GpuXid
+from analytics.detectors.ib_symbol_errors import IbSymbolErrors
+from analytics.detectors.inlet_hot import InletHot
 from analytics.detectors.job_slowed import JobSlowed
 from analytics.detectors.job_stalled import JobStalled
 from analytics.detectors.link_down import LinkDown
@@ -27,11 +30,13 @@ from analytics.detectors.link_flapping import LinkFlapping
 from analytics.detectors.link_slow import LinkSlow
 from analytics.detectors.lossless_drops import LosslessDrops
 from analytics.detectors.metadata_storm import MetadataStorm
+from analytics.detectors.part_failed import PartFailed
 from analytics.detectors.pause_storm import PauseStorm
 from analytics.detectors.peers import odd_peers, slow_peers
 from analytics.detectors.pfc_pause import PfcPause
 from analytics.detectors.pfc_without_ecn import PfcWithoutEcn
 from analytics.detectors.queue_congested import QueueCongested
+from analytics.detectors.rack_hot import RackHot
 from analytics.detectors.series_vanished import SeriesVanished
 from analytics.detectors.storage_slow import StorageSlow
 from analytics.detectors.storage_throughput import StorageThroughput
@@ -54,6 +59,8 @@ def detectors(config: DetectionConfig) -> tuple[Detector, ...]:
         LinkDown(),
         LinkFlapping(),
         LinkErrors(),
+        FecBudget(config.link_bits_per_second),
+        IbSymbolErrors(config.link_bits_per_second),
         LinkSlow(),
         EcmpImbalance(config.link_bits_per_second),
         BgpSession(),
@@ -67,6 +74,9 @@ def detectors(config: DetectionConfig) -> tuple[Detector, ...]:
         GpuPcie(),
         GpuPowerLimit(),
         SeriesVanished(),
+        RackHot(),
+        InletHot(),
+        PartFailed(),
         StorageSlow(),
         StorageThroughput(),
         MetadataStorm(),

@@ -6,6 +6,7 @@ from analytics.correlate.cause import Cause
 from analytics.correlate.hypotheses import (
     checkpoints,
     devices,
+    environment,
     gpus,
     links,
     pfc,
@@ -25,6 +26,7 @@ FAMILIES: tuple[Callable[[View], Iterable[Cause]], ...] = (
     links.propose,
     pfc.propose,
     gpus.propose,
+    environment.propose,
     storage.propose,
     checkpoints.propose,
     routing.propose,

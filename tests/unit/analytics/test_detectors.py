@@ -43,6 +43,13 @@ BER = port_key("fabric_port_bit_error_ratio", stage="pre_fec")
 HOT = series_key("gpu_throttle_seconds_total", {**GPU, "reason": "thermal"})
 CAPPED = series_key("gpu_throttle_seconds_total", {**GPU, "reason": "power"})
 XID = series_key("gpu_xid_last", GPU)
+FAN = series_key("fabric_device_part_ok", {"device": "leaf1", "sensor": "fan1", "kind": "fan"})
+PSU = series_key("node_sensor_severity", {"device": "node1", "sensor": "PSU 1", "kind": "power"})
+INLET = series_key("node_temperature_celsius", {"device": "node1", "sensor": "Inlet Temp"})
+OUTLET = series_key("node_temperature_celsius", {"device": "node1", "sensor": "Exhaust Temp"})
+CODEWORDS = port_key("fabric_port_fec_corrected_codewords_total")
+SYMBOLS = port_key("fabric_port_fec_symbol_errors_total")
+IB_SYMBOLS = series_key("ib_port_symbol_errors_total", {"device": "node1", "port": "mlx5_0"})
 SINGLE_BIT = series_key("gpu_ecc_errors_total", {**GPU, "severity": "correctable", "persistence": "volatile"})
 DOUBLE_BIT = series_key("gpu_ecc_errors_total", {**GPU, "severity": "uncorrectable", "persistence": "volatile"})
 REMAP_FAILED, REMAP_PENDING = (series_key(f"gpu_row_remap_{state}", GPU) for state in ("failed", "pending"))
@@ -67,6 +74,11 @@ FOUND: list[tuple[str, str, Rows, FindingKind]] = [
     ("a BER at the limit of KP4", BER, gauges(1e-8, 1e-8, 2e-4, 2e-4), FindingKind.LINK_ERRORS),
     ("clocks held down by heat", HOT, counts(0, 0, 0.5, 0.5), FindingKind.GPU_THROTTLED),
     ("a new XID", XID, gauges(0, 0, 79), FindingKind.GPU_XID),
+    ("a fan that stopped", FAN, gauges(1, 1, 0, 0), FindingKind.PART_FAILED),
+    ("a power supply in a critical state", PSU, gauges(0, 0, 2, 2), FindingKind.PART_FAILED),
+    ("codewords corrected at the limit of FEC", CODEWORDS, counts(0, 0, 6e7, 6e7), FindingKind.LINK_ERRORS),
+    ("symbols corrected at the limit of FEC", SYMBOLS, counts(0, 0, 9e7, 9e7), FindingKind.LINK_ERRORS),
+    ("symbol errors beyond the class", IB_SYMBOLS, [[5], [5], [25], [25]], FindingKind.LINK_ERRORS),
     ("one bit error beyond repair", DOUBLE_BIT, [[0], [0], [1], [1]], FindingKind.GPU_ECC),
     ("a burst of repaired bit errors", SINGLE_BIT, [[3], [3], [20], [25]], FindingKind.GPU_ECC),
     ("no spare row left", REMAP_FAILED, gauges(0, 0, 1), FindingKind.GPU_ROW_REMAP),
@@ -96,6 +108,11 @@ LEFT_ALONE: list[tuple[str, str, Rows]] = [
     ("rows remapped long ago", REMAPPED, [[2], [2], [2]]),
     ("a few check sequence errors", CRC, [[0], [50], [60], [60]]),
     ("as many lanes as ever", LANES, gauges(16, 16, 16)),
+    ("a second feed that was never cabled", PSU, gauges(2, 2, 2, 2)),
+    ("air as it should be", INLET, gauges(*[24, 25, 26] * 6)),
+    ("hot air at the outlet", OUTLET, gauges(*[48.0] * 6)),
+    ("corrected codewords as on any link", CODEWORDS, counts(*[2000, 2300, 1900] * 8)),
+    ("an InfiniBand symbol error now and then", IB_SYMBOLS, [[5], [6], [6], [7]]),
     ("no error", FEC, counts(0, 0, 0)),
     ("a counter that started again", DROPS, [[5000.0], [5000.0], [0.0], [0.0]]),
 ]

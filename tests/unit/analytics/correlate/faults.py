@@ -146,6 +146,14 @@ def gpu_lost(p: Plant) -> list[list[Finding]]:
     return [[p.find(K.GPU_LOST, p.gpu(1, 5)), p.find(K.GPU_XID, p.gpu(1, 5)), p.find(K.JOB_STALLED, "job:1", 2)]]
 
 
+def rack_overheats(p: Plant) -> list[list[Finding]]:
+    """The cooling of a rack: its GPUs throttle, and one of its hosts says that a fan failed."""
+    return [
+        [p.find(K.OVERHEATED, "rack:r1"), p.find(K.OVERHEATED, "node2", 3)],
+        [p.find(K.GPU_THROTTLED, p.gpu(node, 0), 5) for node in range(1, 4)] + [p.find(K.PART_FAILED, "node1", 4)],
+    ]
+
+
 def node_overheats(p: Plant) -> list[list[Finding]]:
     return [[p.find(K.GPU_THROTTLED, p.gpu(1, index)) for index in range(5)]]
 

@@ -1,0 +1,36 @@
+"""In which rack each GPU is, by the number of the rack among the objects."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analytics.view import View
+from telemetry.objects import ObjectKind, ObjectRef
+from telemetry.topology import Device, Topology
+
+
+class RackFinder:
+    """Works the racks out again when the topology or the series have changed."""
+
+    def __init__(self) -> None:
+        self._topology: Topology | None = None
+        self._version = -1
+        self._known = np.zeros(0, np.int64)
+
+    def rack_of(self, view: View) -> NDArray[np.int64]:
+        """int64[objects]: object number of the rack of each GPU, -1 for other objects and unknown racks."""
+        if view.topology is not self._topology or view.registry.version != self._version:
+            self._known = _work_out(view)
+            self._topology, self._version = view.topology, view.registry.version
+        return self._known
+
+
+def _work_out(view: View) -> NDArray[np.int64]:
+    racks = {device.name: device.rack for device in view.topology.entities(Device) if device.rack}
+    names = list(view.registry.objects.names)
+    head = f"{ObjectKind.GPU}:"
+    found = np.full(len(names), -1, np.int64)
+    for number, name in enumerate(names):
+        rack = racks.get(name[len(head) :].partition("/")[0]) if name.startswith(head) else None
+        if rack is not None:
+            found[number] = view.registry.object_number(ObjectRef(ObjectKind.RACK, rack))
+    return found
