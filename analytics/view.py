@@ -20,6 +20,7 @@ from telemetry.catalogue import Kind
 from telemetry.changes import Change
 from telemetry.topology import Topology
 
+_NO_SIDS = np.zeros(0, np.int64)
 FRESH = int(Trust.FRESH)
 DOUBTFUL = (int(Trust.STALE), int(Trust.FROZEN), int(Trust.ZERO))
 Accept = Callable[[Mapping[str, str]], bool]
@@ -125,6 +126,7 @@ class View:
         self.end_ns, self.config, self.registry = end_ns, config, registry
         self.series, self.targets, self.topology, self.changes = series, targets, topology, changes
         self._selections, self._finder = selections, finder
+        self._known: dict[object, object] = {}
         self.work = WorkBook() if work is None else work
 
     @cached_property
@@ -160,9 +162,15 @@ class View:
         """What a detector needs to know of the series themselves; ``work`` must be a named function."""
         return self._selections.worked_out(work)
 
+    def once(self, work: Callable[["View"], T]) -> T:
+        """What ``work``, a named function, makes of this tick; several detectors may need it."""
+        if work not in self._known:
+            self._known[work] = work(self)
+        return cast(T, self._known[work])
+
     def joined(self, columns: Sequence[Column]) -> Column:
         """Columns of several metrics one below the other."""
-        return Column(self, np.concatenate([column.sids for column in columns]))
+        return Column(self, np.concatenate([_NO_SIDS, *(column.sids for column in columns)]))
 
     def learn(
         self,

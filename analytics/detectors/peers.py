@@ -40,8 +40,8 @@ class Peers:
     clear_intervals: float = 3.0
 
     def judge(self, view: View) -> list[Verdicts]:
-        jobs = working_jobs(view)
-        compared = [_compared(view, rule, jobs) for rule in self.rules]
+        jobs = view.once(working_jobs)
+        compared = [_compared(view, rule, jobs if rule.group == "job" else None) for rule in self.rules]
         column = view.joined([one.column for one in compared])
         score = np.concatenate([one.score for one in compared])
         rows = worst_of_each(column.objects, score)
@@ -67,12 +67,14 @@ def _metrics(rules: Sequence[Rule]) -> tuple[str, ...]:
     return (*(rule.metric for rule in rules), "gpu_utilization_ratio")
 
 
-def _compared(view: View, rule: Rule, jobs: NDArray[np.int64]) -> _Compared:
-    column = view.column(rule.metric, rule.accept)
+def _compared(view: View, rule: Rule, jobs: NDArray[np.int64] | None) -> _Compared:
+    """jobs: of each object, where the rule is about those at work."""
     grouping = view.places.groups[rule.group]
-    of = jobs if rule.group == "job" else grouping.of
-    groups = np.where(column.fresh, of[column.objects], -1)
-    column, groups, keys = _in_order(view, column, groups)
+    of = grouping.of if jobs is None else jobs
+    column = view.column(rule.metric, rule.accept) if (of >= 0).any() else view.joined([])
+    column = column.only(np.flatnonzero(of[column.objects] >= 0))
+    column = column.only(column.fresh)
+    column, groups, keys = _in_order(view, column, of[column.objects])
     at_work = group_medians(keys, column.values) >= rule.busy
     column, groups, keys = column.only(at_work), groups[at_work], keys[at_work]
     starts = np.concatenate([np.flatnonzero(np.diff(keys, prepend=-1)), [keys.size]])
@@ -102,11 +104,10 @@ def _compared(view: View, rule: Rule, jobs: NDArray[np.int64]) -> _Compared:
 def _in_order(
     view: View, column: Column, groups: NDArray[np.int64]
 ) -> tuple[Column, NDArray[np.int64], NDArray[np.int64]]:
-    """The rows that have a group, by group, variant and host; the groups, and numbers of group and variant."""
+    """The rows by group, variant and host; the groups, and numbers of group and variant."""
     variants = view.registry.columns["variant"][column.sids]
     keys = groups * (1 + int(variants.max(initial=0))) + variants
     order = np.lexsort((column.targets, keys))
-    order = order[groups[order] >= 0]
     return column.only(order), groups[order], keys[order]
 
 

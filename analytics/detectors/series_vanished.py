@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 
 from analytics.detectors.base import Evidence, Verdicts
 from analytics.registry import Registry
-from analytics.view import View, worst_of_each
+from analytics.view import View
 from telemetry.findings import FindingKind
 from telemetry.objects import ObjectKind
 
+_KINDS = (ObjectKind.PORT, ObjectKind.GPU, ObjectKind.STORAGE_TARGET)
 _MISSED_INTERVALS = 1.5
 _SERIES_MIN = 3  # that vanish together; a single one may be an exporter's whim
 _SHARE_MAX = 1 / 3  # of a page's series, or of a metric's: more of either is the exporter and not the object
@@ -33,23 +34,23 @@ class SeriesVanished:
     clear_intervals: float = 1.0
 
     def judge(self, view: View) -> list[Verdicts]:
-        columns, interval_ns = view.registry.columns, view.config.interval_ns
-        sids = view.of_series(_of_parts)
-        sids = sids[_answers(view)[columns["target"][sids]]]
-        answered_ns = view.targets["seen_ns"][columns["target"][sids]]
-        gone_s = (answered_ns - columns["seen_ns"][sids]) * 1e-9
-        missing = gone_s >= _MISSED_INTERVALS * view.config.interval_s
-        missing &= ~_mostly(missing, columns["target"][sids]) & ~_mostly(missing, columns["metric"][sids])
-        objects = columns["object"][sids]
-        vanished = np.bincount(objects, weights=missing, minlength=len(view.registry.objects))[objects]
-        whole = vanished == np.bincount(objects, minlength=len(view.registry.objects))[objects]
-        lost = whole & np.isin(objects, view.of_series(_gpus))
-        score = np.where(missing & ~lost, vanished / _SERIES_MIN, 0.0)
-        rows = worst_of_each(objects, score)
-        score, sids, answered_ns = score[rows], sids[rows], answered_ns[rows]
+        parts, columns, interval_s = view.of_series(_parts), view.registry.columns, view.config.interval_s
+        targets, answered_ns = columns["target"][parts.sids], view.targets["seen_ns"]
+        gone_s = (answered_ns[targets] - columns["seen_ns"][parts.sids]) * 1e-9
+        missing = (gone_s >= _MISSED_INTERVALS * interval_s) & _answers(view)[targets]
+        rows = parts.first.copy()
+        vanished = np.zeros(parts.first.size)
+        if missing.any():
+            missing &= ~_mostly(missing, targets) & ~_mostly(missing, columns["metric"][parts.sids])
+            rows[parts.part[missing]] = np.flatnonzero(missing)
+            vanished = np.bincount(parts.part, missing).astype(np.float64)
+            vanished[parts.gpu & (vanished == np.bincount(parts.part))] = 0.0
+        judged = _answers(view)[targets[rows]]
+        rows, score = rows[judged], vanished[judged] / _SERIES_MIN
+        sids, times_ns = parts.sids[rows], answered_ns[targets[rows]]
         evidence = Evidence(sids, gone_s[rows], np.zeros(rows.size), unit="seconds without a sample")
-        onsets_ns = columns["seen_ns"][sids] + interval_ns  # the first page without it
-        return [Verdicts(objects[rows], answered_ns, score >= 1.0, score, (evidence,), 0.6, onsets_ns)]
+        onsets_ns = columns["seen_ns"][sids] + view.config.interval_ns  # the first page without it
+        return [Verdicts(columns["object"][sids], times_ns, score >= 1.0, score, (evidence,), 0.6, onsets_ns)]
 
 
 def _answers(view: View) -> NDArray[np.bool_]:
@@ -63,16 +64,24 @@ def _mostly(missing: NDArray[np.bool_], groups: NDArray[np.int32]) -> NDArray[np
     return np.asarray((np.bincount(groups, weights=missing) > _SHARE_MAX * np.bincount(groups))[groups])
 
 
-def _of_parts(registry: Registry) -> NDArray[np.int64]:
-    """Series of what does not come and go with the work: ports, GPUs, storage targets."""
-    parts = _numbers(registry, ObjectKind.PORT, ObjectKind.GPU, ObjectKind.STORAGE_TARGET)
-    return np.flatnonzero(np.isin(registry.columns["object"], parts))
+@dataclass(frozen=True)
+class _Parts:
+    """Series of what does not come and go with the work: ports, GPUs, storage targets.
+
+    part: of each of the series the number of its object, below k. first: int64[k], a row of each. gpu: bool[k].
+    """
+
+    sids: NDArray[np.int64]
+    part: NDArray[np.int64]
+    first: NDArray[np.int64]
+    gpu: NDArray[np.bool_]
 
 
-def _gpus(registry: Registry) -> NDArray[np.int64]:
-    return _numbers(registry, ObjectKind.GPU)
-
-
-def _numbers(registry: Registry, *kinds: ObjectKind) -> NDArray[np.int64]:
-    names = enumerate(registry.objects.names)
-    return np.array([number for number, name in names if name.partition(":")[0] in kinds], np.int64)
+def _parts(registry: Registry) -> _Parts:
+    kinds = [name.partition(":")[0] for name in registry.objects.names]
+    lasting = np.array([kind in _KINDS for kind in kinds], bool)
+    objects = registry.columns["object"]
+    sids = np.flatnonzero(lasting[objects]) if kinds else np.zeros(0, np.int64)
+    numbers, first, part = np.unique(objects[sids], return_index=True, return_inverse=True)
+    gpu = np.array([kinds[number] == ObjectKind.GPU for number in numbers.tolist()], bool)
+    return _Parts(sids, part, first, gpu)

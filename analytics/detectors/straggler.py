@@ -41,7 +41,7 @@ class Straggler:
     def judge(self, view: View) -> list[Verdicts]:
         clock, active = (view.column(metric) for metric in self.metrics[:2])
         smooth = _smooth(view, active)
-        groups = working_jobs(view)[clock.objects]
+        groups = view.once(working_jobs)[clock.objects]
         rows = np.flatnonzero(clock.fresh & (groups >= 0))
         clock, groups = clock.only(rows), groups[rows]
         at = lookup(active.objects, clock.objects)
