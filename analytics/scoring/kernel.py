@@ -37,7 +37,9 @@ from analytics.scoring.layout import (
     RUN,
     RUN_MAX,
     RUN_MEAN,
+    RUNS,
     SPREAD,
+    STREAK,
     THRESHOLD,
     TIME,
     WEEK_ERROR,
@@ -47,7 +49,7 @@ from analytics.scoring.layout import (
 from analytics.scoring.prefetch import prefetch
 
 NOTHING, BY_LEVEL, BY_SEASON, BY_SHAPE, BY_DRIFT, BY_SPREAD, BY_SILENCE, TOO_SHORT = range(8)
-ALERT_NATS = 8.5
+ALERT_NATS = 8.8
 _YOUNG = 30.0  # values: at so many, twice the surprise is needed
 _DRIFT_RATE, _DRIFT_SIGMA = 1.0 / 6.0, 0.30
 _SLOW_RATE, _SLOW_SIGMA = 1.0 / 24.0, 0.146
@@ -57,6 +59,8 @@ _AHEAD = 6
 _BEYOND = 1.5  # times what several events reached before: so high is still nothing new
 _WORTH_A_LOOK = 5.0
 _GROSS_SHARE = 0.3
+_LESSONS = 2.0
+_RUNS_MIN = 20.0
 _DOUBT = 0.1  # weight with which alerting values are learned
 
 
@@ -81,7 +85,7 @@ def most_surprised(
 @compiled
 def stillness(core: NDArray[np.float64], x: float) -> float:
     """Surprise about a value that stands still for longer than it ever did."""
-    if x != core[LAST]:
+    if x != core[LAST] or core[RUNS] < _RUNS_MIN:
         return 0.0
     beyond = core[RUN] + 1.0 - 1.5 * core[RUN_MAX]
     return tail.BASE + beyond / max(core[RUN_MEAN], 1.5) if beyond > 0.0 else 0.0
@@ -93,7 +97,8 @@ def learn_run(core: NDArray[np.float64], x: float) -> None:
     if x == core[LAST]:
         core[RUN] += 1.0
         return
-    core[RUN_MEAN] += (core[RUN] - core[RUN_MEAN]) / min(core[COUNT] + 1.0, 50.0)
+    core[RUNS] += 1.0
+    core[RUN_MEAN] += (core[RUN] - core[RUN_MEAN]) / min(core[RUNS], 50.0)
     core[RUN_MAX] = max(0.999 * core[RUN_MAX], core[RUN])
     core[RUN], core[LAST] = 1.0, x
 
@@ -102,9 +107,9 @@ def learn_run(core: NDArray[np.float64], x: float) -> None:
 def begin_tail(tails: NDArray[np.float32], expert: int) -> None:
     """What is expected of series in general; conservative."""
     if expert < DRIFT_UP:
-        tail.begin(tails[expert], 2.5, 0.7)
+        tail.begin(tails[expert], 2.3, 0.55)
     else:
-        tail.begin(tails[expert], 3.5, 1.2)
+        tail.begin(tails[expert], 3.0, 0.9)
 
 
 @compiled
@@ -193,7 +198,9 @@ def score_rows(
         step = min(max(z, -6.0), 6.0)
         drift = core[DRIFT] + _DRIFT_RATE * (step - core[DRIFT])
         slow = core[DRIFT_SLOW] + _SLOW_RATE * (step - core[DRIFT_SLOW])
-        busy = core[BUSY] + _BUSY_RATE * (min(abs(jump), 4.0) - core[BUSY])
+        busy = core[BUSY]
+        if core[RUNS] > 0.0:
+            busy += _BUSY_RATE * (min(abs(jump), 4.0) - busy)
         stats[LEVEL_UP], stats[LEVEL_DOWN] = z, -z
         stats[JUMP_UP], stats[JUMP_DOWN] = jump, -jump
         stats[DRIFT_UP] = max(drift / _DRIFT_SIGMA, slow / _SLOW_SIGMA)
@@ -230,7 +237,8 @@ def score_rows(
         if not fresh:
             continue
 
-        weight = _DOUBT if alerting else 1.0
+        core[STREAK] = core[STREAK] + 1.0 if alerting else 0.0
+        weight = _DOUBT if core[STREAK] > _LESSONS else 1.0
         if count >= warmup:
             for expert in range(EXPERTS):
                 tail.learn(tails[expert], stats[expert], count - warmup, weight, 0.15)

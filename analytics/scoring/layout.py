@@ -7,8 +7,8 @@ TIME, INTERVAL, DRIFT, BUSY, LAST, RUN, RUN_MEAN, RUN_MAX, ANCHOR, BORN, BIN_S, 
     14, 28
 )
 GROSS = 28  # mean absolute deviation with all the outliers in it
-DRIFT_SLOW = 29
-CORE_WIDTH = 30
+DRIFT_SLOW, RUNS, STREAK = 29, 30, 31
+CORE_WIDTH = 32
 
 # float32: for each expert the threshold of its tail, mean excess and mean squared excess over it, and their number.
 LEVEL_UP, LEVEL_DOWN, JUMP_UP, JUMP_DOWN, DRIFT_UP, DRIFT_DOWN, BUSY_UP, BUSY_DOWN = range(8)

@@ -22,7 +22,7 @@ _EXCESS_MAX = 12.0  # mean excesses that one value may teach
 _RUNG_FIRST, _RUNG_RATIO = 3.0, 1.6
 _APART = 12.0  # values below the first rung that end an event
 _EVENTS_KEPT = 5000.0  # values
-_OFTEN = 1.5  # events as high as that make a height known
+_OFTEN = 2.5  # events as high as that make a height known
 
 
 @compiled
