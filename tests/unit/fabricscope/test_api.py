@@ -13,10 +13,12 @@ from fabricscope.api.service import ApiService
 from telemetry import topics
 from telemetry.bus.base import Message
 from telemetry.facts import encode_fact
-from telemetry.findings import FindingState
+from telemetry.findings import FindingKind, FindingState
 from telemetry.incidents import IncidentState
 from telemetry.ledger import StageReport
+from telemetry.objects import ObjectKind, ObjectRef
 from telemetry.starvation import GpuLoss, HostLosses
+from telemetry.trends import DeviceTrends, Forecast
 from tests.unit.traffic import publish_incidents
 
 from .conftest import PAUSE, finding, incident, publish_plant
@@ -112,6 +114,23 @@ async def test_lost_gpu_time_is_added_up_by_job_host_and_gpu(api, bus):
     assert gpu["name"] == "node2/GPU-0"
     _, (cluster,) = await get(api.url, "/api/v1/starvation?by=cluster")
     assert cluster["lost_s"] == 65.0
+
+
+async def test_forecasts_are_listed_soonest_first(api, bus):
+    port, target = (
+        ObjectRef(ObjectKind.PORT, "leaf1/Ethernet0"),
+        ObjectRef(ObjectKind.STORAGE_TARGET, "scratch/OST0000"),
+    )
+    light = Forecast("light", FindingKind.WEAR, port, "dBm", -3.0, -7.3, -0.4, 10.75, 9.1, None, 7.0)
+    room = Forecast("room", FindingKind.CAPACITY, target, "ratio left", 0.3, 0.05, -0.05, 5.0, 4.8, 5.2, 7.0)
+    for device, forecast in (("leaf1", light), ("oss1", room)):
+        one = DeviceTrends(device, 9, (forecast,))
+        await bus.publish(topics.TRENDS, [Message(one.id.encode(), encode_fact(one))])
+    listed = await eventually(api.url, "/api/v1/trends", lambda body: len(body) == 2)
+    assert [one["series"] for one in listed] == ["room", "light"]
+    assert listed[1]["days_high"] is None
+    _, (worn,) = await get(api.url, "/api/v1/trends?kind=wear")
+    assert worn["object"] == {"kind": "port", "name": "leaf1/Ethernet0"}
 
 
 @pytest.mark.parametrize(

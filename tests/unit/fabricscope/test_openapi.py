@@ -24,9 +24,9 @@ LIMITS = settings(
 @pytest.mark.parametrize(
     ("mode", "names", "paths"),
     [
-        pytest.param(GenerationMode.POSITIVE, {}, 10, id="as-described"),
+        pytest.param(GenerationMode.POSITIVE, {}, 12, id="as-described"),
         pytest.param(GenerationMode.POSITIVE, KNOWN, 2, id="an-incident-that-is-there"),
-        pytest.param(GenerationMode.NEGATIVE, {}, 3, id="not-as-described"),
+        pytest.param(GenerationMode.NEGATIVE, {}, 4, id="not-as-described"),
     ],
 )
 async def test_every_answer_is_as_described(api, bus, mode, names, paths):
