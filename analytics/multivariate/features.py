@@ -40,33 +40,30 @@ class Devices:
 
 def find_devices(kind: Kind, registry: Registry) -> Devices:
     """Worked out again only when the series change: it looks at every series of the kind."""
+    owners = _owners(kind, registry)
     anchor = kind.measures[0].over
-    sids = _of_kind(kind, registry, registry.select(anchor.metric, anchor.accept))
-    objects, first = np.unique(_owners(kind, registry, sids), return_index=True)
+    sids = registry.select(anchor.metric, anchor.accept)
+    sids = sids[owners[sids] >= 0]
+    objects, first = np.unique(owners[sids], return_index=True)
     wanted = {part for measure in kind.measures for part in (measure.over, measure.under) if part}
-    parts = {part: _gathered(kind, registry, part, objects) for part in wanted}
+    parts = {part: _gathered(registry, part, owners, objects) for part in wanted}
     hosts = registry.device_numbers()[registry.columns["target"][sids[first]]]
     return Devices(objects, hosts, registry.columns["object"][sids[first]], parts)
 
 
-def _of_kind(kind: Kind, registry: Registry, sids: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Only the series that are about such a device or a part of it."""
+def _owners(kind: Kind, registry: Registry) -> NDArray[np.int64]:
+    """int64[series]: number of the device of this kind that each series belongs to, -1 for none."""
     if kind.objects is ObjectKind.DEVICE:
-        return sids
+        return np.asarray(registry.device_numbers()[registry.columns["target"]], np.int64)
     prefix = f"{kind.objects}:"
     of_kind = np.array([name.startswith(prefix) for name in registry.objects.names], bool)
-    return np.asarray(sids[of_kind[registry.columns["object"][sids]]])
+    about = registry.columns["object"]
+    return np.where(of_kind[about], about, -1)
 
 
-def _owners(kind: Kind, registry: Registry, sids: NDArray[np.int64]) -> NDArray[np.int64]:
-    if kind.objects is ObjectKind.DEVICE:
-        return np.asarray(registry.device_numbers()[registry.columns["target"][sids]])
-    return np.asarray(registry.columns["object"][sids])
-
-
-def _gathered(kind: Kind, registry: Registry, part: Part, objects: NDArray[np.int64]) -> Gathered:
-    sids = _of_kind(kind, registry, registry.select(part.metric, part.accept))
-    rows = lookup(objects, _owners(kind, registry, sids))
+def _gathered(registry: Registry, part: Part, owners: NDArray[np.int64], objects: NDArray[np.int64]) -> Gathered:
+    sids = registry.select(part.metric, part.accept)
+    rows = lookup(objects, owners[sids])
     sids, rows = sids[rows >= 0], rows[rows >= 0]
     order = np.argsort(rows, kind="stable")
     present, starts = np.unique(rows[order], return_index=True)
