@@ -3,18 +3,21 @@
 from dataclasses import dataclass, field
 
 import numpy as np
+from numpy.typing import NDArray
 
 from analytics.detectors.base import Evidence, Verdicts
 from analytics.racks import RackFinder
 from analytics.statistics.groups import group_medians
-from analytics.view import View, lookup
+from analytics.view import Column, View, lookup
 from telemetry.findings import FindingKind
 from telemetry.objects import ObjectKind
 from telemetry.series import series_key
 
 # An H100 slows down at 87 C and works at 60 to 70 C: six kelvin more at the same power is a third of what is left.
 _KELVIN_MAX = 6.0
-_MORE_POWER = 1.05  # of the own level: more power explains more heat
+_MORE_POWER = 1.1  # of the own level: explains three kelvin; more power explains more heat
+_SMOOTHING = 0.2  # weight of the newest load: power moves with every step of a job, heat with the average of a minute
+_LOAD, _SEEN_S = 0, 1  # what it remembers of each temperature
 _GPUS_MIN, _HOSTS_MIN = 8, 2  # fewer are the matter of one host
 
 
@@ -36,10 +39,10 @@ class RackHot:
         at = lookup(power.objects, heat.objects)
         heat = heat.only(heat.fresh & (at >= 0) & (rack_of[heat.objects] >= 0) & ~np.isnan(heat.level))
         power = power.only(lookup(power.objects, heat.objects))
+        load = _smooth_load(view, heat, power)
         racks = rack_of[heat.objects]
         rise = group_medians(racks, heat.values - heat.level)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            more = group_medians(racks, np.where(power.fresh, power.values / power.level, np.nan))
+        more = group_medians(racks, load)
         present, first, size = np.unique(racks, return_index=True, return_counts=True)
         hosts = np.unique(np.stack([racks, heat.targets]), axis=1)[0]
         enough = (size >= _GPUS_MIN) & (np.unique(hosts, return_counts=True)[1] >= _HOSTS_MIN)
@@ -55,3 +58,17 @@ class RackHot:
         newest_ns = np.zeros(present.size, np.int64)
         np.maximum.at(newest_ns, np.searchsorted(present, racks), heat.times_ns)
         return [Verdicts(present, newest_ns, score >= 1.0, score, (evidence,), 0.7)]
+
+
+def _smooth_load(view: View, heat: Column, power: Column) -> NDArray[np.float64]:
+    """Power of each GPU as a share of its own normal, averaged over the last collections; NaN before there is one."""
+    memory = view.series["memory"][heat.sids]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        load = power.values / power.level
+    seen_s = heat.times_ns * 1e-9
+    new = power.fresh & np.isfinite(load) & (seen_s > memory[:, _SEEN_S])
+    weight = np.where(memory[:, _SEEN_S] == 0.0, 1.0, _SMOOTHING)
+    memory[new, _LOAD] += (weight * (load - memory[:, _LOAD]))[new]
+    memory[new, _SEEN_S] = seen_s[new]
+    view.series["memory"][heat.sids] = memory
+    return np.where(memory[:, _SEEN_S] > 0.0, memory[:, _LOAD], np.nan)

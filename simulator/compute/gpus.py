@@ -38,6 +38,7 @@ class Gpus:
 
     clock:  part of the boost clock that the GPU reaches = min(stuck, thermal).
     stuck:  upper bound without any throttle reason (a fault); cooling: thermal resistance, 1 = a clean sink.
+    inlet:  temperature of the air that cools it.
     hung:   its kernel never returns. spent: [G, 5] seconds by activity since the last tick.
     """
 
@@ -46,6 +47,7 @@ class Gpus:
         self._rng, self._window_s = rng, window_s
         self.present = np.ones(n, dtype=np.bool_)
         self.stuck, self.thermal, self.cooling = np.ones(n), np.ones(n), np.ones(n)
+        self.inlet = np.full(n, INLET_C)
         self.hung = np.zeros(n, dtype=np.bool_)
         self.spent: Floats = np.zeros((n, 5))
         self.activity: Floats = np.zeros((n, 5))  # moving average of the parts of time
@@ -83,7 +85,7 @@ class Gpus:
         watts = (IDLE_WATTS + dynamic * noise) * self._silicon * self.present
         self.watts += (watts - self.watts) * (1.0 - math.exp(-dt / POWER_WINDOW_S))
         self.joules += watts * dt
-        target = INLET_C + self._resistance * self.cooling * watts
+        target = self.inlet + self._resistance * self.cooling * watts
         self.celsius += (target - self.celsius) * (1.0 - math.exp(-dt / TIME_CONSTANT_S))
         busy = parts[:, 1:].sum(axis=1) > 0.0
         self.hertz = np.where(busy, BOOST_HERTZ * self.clock, IDLE_HERTZ)

@@ -4,7 +4,7 @@ from simulator.faults.base import Fault
 from simulator.faults.cables import DirtyOptic, LinkDown, LinkFlap, SpeedDowngrade
 from simulator.faults.congestion import Incast, SlowReceiver
 from simulator.faults.gpus import GpuThermalThrottle, HungGpu, StragglerGpu, Xid
-from simulator.faults.power import PlannedRebootWave, RackPowerLoss
+from simulator.faults.power import PlannedRebootWave, RackCooling, RackPowerLoss
 from simulator.faults.storage import LateCheckpoint, SlowStorageTarget
 from simulator.faults.switches import SpineDown, SwitchReboot
 from simulator.faults.telemetry import ExporterFrozen
@@ -28,6 +28,7 @@ FAULTS: dict[str, type[Fault]] = {
         LateCheckpoint,
         ExporterFrozen,
         RackPowerLoss,
+        RackCooling,
         PlannedRebootWave,
     )
 }

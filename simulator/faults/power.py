@@ -1,4 +1,4 @@
-"""Faults of many hosts at once: a rack without power, and a wave of planned reboots."""
+"""Faults of many hosts at once: a rack without power or cooling, and a wave of planned reboots."""
 
 from simulator.faults.base import Fault
 from telemetry.changes import Change, ChangeKind
@@ -44,6 +44,38 @@ class RackPowerLoss(_OnRack):
         self.machine.power(list(self.hosts), True, "")
         for host in self.hosts:
             self.machine.drain(host, False)
+
+
+class RackCooling(_OnRack):
+    """A rack's cooling fails: the air that its hosts breathe gets warmer within a minute, and so do its GPUs."""
+
+    name = "rack-cooling"
+    kind = IncidentKind.ENVIRONMENT
+    WARMER_C, RAMP_S = 12.0, 60.0
+    gpus: tuple[int, ...] = ()
+    hosts: tuple[int, ...] = ()
+    warmer_c = 0.0
+
+    @property
+    def root(self) -> ObjectRef:
+        return ObjectRef(ObjectKind.RACK, self.rack)
+
+    def begin(self) -> None:
+        layout = self.machine.layout
+        names = self.choose_rack()
+        self.hosts = tuple(layout.hosts.index(name) for name in names)
+        self.gpus = tuple(gpu for name in names for gpu in layout.host_gpus[name])
+
+    def step(self, elapsed_s: float) -> None:
+        self._warm(self.WARMER_C * self.strength * min(1.0, elapsed_s / self.RAMP_S))
+
+    def end(self) -> None:
+        self._warm(0.0)
+
+    def _warm(self, by_c: float) -> None:
+        more, self.warmer_c = by_c - self.warmer_c, by_c
+        self.machine.gpus.inlet[list(self.gpus)] += more
+        self.machine.hosts.inlet[list(self.hosts)] += more
 
 
 class PlannedRebootWave(_OnRack):

@@ -132,6 +132,16 @@ def test_thermal_throttle_follows_from_heat() -> None:
     assert np.delete(gpus.throttle_ns.sum(axis=1), hot).max() == 0.0
 
 
+def test_a_rack_without_cooling_gets_warm_as_a_whole(healthy: Plant) -> None:
+    plant = broken("rack-cooling@10s:r1", seconds=120)
+    layout = plant.layout
+    in_rack = np.array([layout.devices[layout.device_index[g.device]].rack == "r1" for g in layout.gpus])
+    warmer = plant.readings.gpus.celsius - np.median(plant.readings.gpus.celsius[~in_rack])
+    assert in_rack.any()
+    assert np.median(warmer[in_rack]) > 8.0
+    assert np.median(plant.readings.hosts.inlet_celsius) > np.median(healthy.readings.hosts.inlet_celsius)
+
+
 def test_lost_gpu_takes_its_job_and_its_host_with_it() -> None:
     plant = broken("xid@20s:node3/1")
     assert plant.readings.gpus.present.sum() == 63
