@@ -56,6 +56,7 @@ def _incidents(fault: str, events: list[Event]) -> Row:
         "fault": fault,
         "events": len(events),
         "right_root": _share(len(right), len(events)),
+        "right_at_once": _share(sum(event.page_right for event in events), len(events)),
         "right_kind": _share(sum(event.kind_right for event in events), len(events)),
         "exactly_one": _share(sum(len(event.right) + len(event.wrong) == 1 for event in events), len(events)),
         "incidents_of_others": sum(len(event.wrong) for event in events),

@@ -15,6 +15,7 @@ class Event:
 
     by: first true finding of each detector; direct: first finding of each detector that is about the root itself.
     right, wrong: incidents that name its root, and that name something else because of it. told: delay of the first.
+    page_right: one named it already in its first version.
     """
 
     fault: str
@@ -27,6 +28,7 @@ class Event:
     wrong: list[Incident] = field(default_factory=list)
     told: float = float("nan")
     kind_right: bool = False
+    page_right: bool = False
 
 
 @dataclass(slots=True)
@@ -85,6 +87,7 @@ def _judge_incidents(played: Played, causes: list[Reached], judged: Judged) -> N
         (event.right if named else event.wrong).append(newest)
         if named:
             event.kind_right |= newest.kind is causes[at].truth.expected
+            event.page_right |= causes[at].named_by(first.kind, first.root)
             delay = (first.fired_ns - causes[at].truth.start_ns) / NS / INTERVAL_S
             event.told = delay if len(event.right) == 1 else min(event.told, delay)
 

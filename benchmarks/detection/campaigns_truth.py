@@ -27,6 +27,9 @@ TRAVELS = frozenset(
         FindingKind.ECN_MARKING,
         FindingKind.QUEUE_CONGESTED,
         FindingKind.LOSSLESS_DROPS,
+        FindingKind.PAUSE_STORM,
+        FindingKind.PFC_WITHOUT_ECN,
+        FindingKind.ECMP_IMBALANCE,
         FindingKind.DEVIATION,
     }
 )
@@ -67,6 +70,8 @@ class Reached:
         if self.truth.fault in ONE_GPU:
             return self.own
         reached = self.own | self.graph.reached(self.truth.root)
+        if self.truth.root.kind is ObjectKind.STORAGE_TARGET:  # files are striped: who waits for one serves the others
+            reached |= self.graph.targets.keys()
         hosts = {ref.name for ref in reached if ref.kind is ObjectKind.DEVICE and self.graph.is_edge(ref.name)}
         return reached.union(*(self._of_device(name) for name in sorted(hosts)))
 
@@ -107,7 +112,8 @@ class Reached:
             return False
         if finding.kind in OF_JOBS:
             return finding.object in self.waiting
-        travels = self.truth.fault not in STAYS and finding.kind in TRAVELS and finding.object.kind is ObjectKind.PORT
+        of_fabric = finding.object.kind is ObjectKind.PORT or self.graph.is_switch(finding.object.device)
+        travels = self.truth.fault not in STAYS and finding.kind in TRAVELS and of_fabric
         return travels or finding.object in self.things
 
     def named_by(self, kind: IncidentKind, root: ObjectRef) -> bool:

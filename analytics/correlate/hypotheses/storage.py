@@ -8,6 +8,7 @@ from analytics.correlate.view import View
 from telemetry.findings import Finding
 from telemetry.incidents import IncidentKind
 
+SURE_SCORE = 2.0  # less may be a target that waits for one that is about to show
 DRAGGED_SHARE = 0.5  # a target with less than this share of the worst score only waits for the worst
 
 
@@ -42,5 +43,5 @@ def _cause(view: View, server: str, found: list[Finding], dragged: list[Finding]
         root,
         frozenset({finding.id for finding in (*found, *dragged)}) | paused,
         f"{root.name} answers slowly{also}",
-        patience=Patience.NONE,
+        patience=Patience.NONE if max(finding.score for finding in found) >= SURE_SCORE else Patience.INTERVAL,
     )

@@ -89,3 +89,16 @@ def test_what_was_said_about_an_ended_job_is_over(plant: Plant, run: Run) -> Non
     run.topology = run.topology.with_facts([type(fact)(fact.entity, fact.observed_ns + 1, "slurm", gone=True)])
     run.tick(ticks=40)
     assert run.incidents == {}
+
+
+def test_a_target_that_only_waits_for_a_slow_one_is_never_named(plant: Plant, run: Run) -> None:
+    told = run.tick(plant.find(K.STORAGE_SLOW, "storage_target:scratch/OST0000", 0, score=1.1))
+    told += run.tick(plant.find(K.STORAGE_SLOW, "storage_target:scratch/OST0003", 2, score=5))
+    assert [incident.root.name for incident in told] == ["scratch/OST0003"]
+
+
+def test_a_barely_slow_target_is_named_after_an_interval(plant: Plant, run: Run) -> None:
+    run.tick(plant.find(K.STORAGE_SLOW, "storage_target:scratch/OST0000", 0, score=1.1))
+    assert run.roots == []
+    run.tick(ticks=2)
+    assert run.roots == ["slow_storage scratch/OST0000"]
