@@ -8,7 +8,7 @@ two consequences that travel: back-pressure on the ports of the fabric, and jobs
 from dataclasses import dataclass
 from functools import cached_property
 
-from analytics.correlate.cause import CHECKPOINTS
+from analytics.correlate.cause import CHECKPOINTS, CONGESTED
 from analytics.correlate.graph import Graph, physical
 from benchmarks.detection.campaigns_plan import INTERVAL_S
 from simulator.truth import Truth
@@ -20,21 +20,11 @@ from telemetry.topology import Job, Topology, TopologyFact
 NS = 1_000_000_000
 EARLY_NS = int(INTERVAL_S * NS)  # rates are averages over the interval in which the fault begins
 LATE_NS = 6 * EARLY_NS  # devices boot, queues and averages settle
-TRAVELS = frozenset(
-    {
-        FindingKind.PFC_PAUSE_RECEIVED,
-        FindingKind.PFC_PAUSE_SENT,
-        FindingKind.ECN_MARKING,
-        FindingKind.QUEUE_CONGESTED,
-        FindingKind.LOSSLESS_DROPS,
-        FindingKind.PAUSE_STORM,
-        FindingKind.PFC_WITHOUT_ECN,
-        FindingKind.ECMP_IMBALANCE,
-        FindingKind.DEVIATION,
-    }
-)
+TRAVELS = CONGESTED | {FindingKind.DEVIATION}
 OF_JOBS = frozenset({FindingKind.JOB_STALLED, FindingKind.JOB_SLOWED}) | CHECKPOINTS
-STAYS = frozenset({"gpu-thermal-throttle", "straggler-gpu", "hung-gpu", "xid", "exporter-frozen", "late-checkpoint"})
+STAYS = frozenset(
+    {"gpu-thermal-throttle", "straggler-gpu", "hung-gpu", "xid", "exporter-frozen", "late-checkpoint", "rack-cooling"}
+)
 STORAGE = frozenset({"slow-storage-target", "late-checkpoint"})
 ONE_GPU = frozenset({"gpu-thermal-throttle", "straggler-gpu", "hung-gpu"})
 NEEDS_WORK = ONE_GPU | {"slow-receiver"}  # shows nothing while no job runs on its host

@@ -60,6 +60,10 @@ class RackCooling(_OnRack):
     def root(self) -> ObjectRef:
         return ObjectRef(ObjectKind.RACK, self.rack)
 
+    @property
+    def reach(self) -> tuple[str, ...]:
+        return tuple(self.machine.layout.hosts[host] for host in self.hosts)
+
     def begin(self) -> None:
         layout = self.machine.layout
         names = self.choose_rack()
