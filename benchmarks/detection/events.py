@@ -157,7 +157,7 @@ def _sigmoid(place: float) -> float:
     return 2 / (1 + float(np.exp(5 * place))) - 1
 
 
-def thresholds(scores: Sequence[Floats], parts: Sequence[Judged], count: int = 60) -> Floats:
+def thresholds(scores: Sequence[Floats], parts: Sequence[Judged], count: int = 120) -> Floats:
     """float64[<= count], increasing: levels at which ever fewer of these scores alert."""
     kept = np.concatenate([score[part.series.probation :] for score, part in zip(scores, parts, strict=True)])
     kept = kept[np.isfinite(kept)]
