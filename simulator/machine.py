@@ -124,6 +124,7 @@ class Machine:
             rows = self.layout.host_gpus[name]
             self.gpus.present[rows.start : rows.stop] = True
             self.gpus.xid[rows.start : rows.stop] = 0.0
+            self.gpus.bit_errors[rows.start : rows.stop] = 0.0
 
     def _ticks(self) -> None:
         per_tick = max(1, round(1.0 / GPU_TICKS_PER_S / self.dt))

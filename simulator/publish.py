@@ -212,6 +212,7 @@ class Publisher:
         r.xid_last[...] = g.xid
         hot = np.where(g.slowed_by_heat, SW_THERMAL, 0) | np.where(g.celsius > gpu.HW_SLOWDOWN_C, HW_THERMAL, 0)
         r.throttle_mask[...] = hot | np.where(g.hertz == gpu.IDLE_HERTZ, IDLE, 0)
+        r.ecc[...], r.remapped_rows[...] = g.bit_errors, g.remapped_rows
         r.nvlink_rate[...] = (part @ gpu.NVLINK_BYTES_PER_S)[:, None]
         r.pcie_rate[...] = (part @ gpu.PCIE_BYTES_PER_S)[:, None]
         r.present[...] = g.present

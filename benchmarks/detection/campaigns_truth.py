@@ -24,9 +24,10 @@ TRAVELS = CONGESTED | {FindingKind.DEVIATION}
 OF_JOBS = frozenset({FindingKind.JOB_STALLED, FindingKind.JOB_SLOWED}) | CHECKPOINTS
 STAYS = frozenset(
     {"gpu-thermal-throttle", "straggler-gpu", "hung-gpu", "xid", "exporter-frozen", "late-checkpoint", "rack-cooling"}
+    | {"gpu-memory-wears"}
 )
 STORAGE = frozenset({"slow-storage-target", "late-checkpoint"})
-ONE_GPU = frozenset({"gpu-thermal-throttle", "straggler-gpu", "hung-gpu"})
+ONE_GPU = frozenset({"gpu-thermal-throttle", "straggler-gpu", "hung-gpu", "gpu-memory-wears"})
 NEEDS_WORK = ONE_GPU | {"slow-receiver"}  # shows nothing while no job runs on its host
 WORKS_NS = 30 * NS
 

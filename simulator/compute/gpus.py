@@ -61,6 +61,8 @@ class Gpus:
         self.thermal_ns = np.zeros((n, 2))  # software slowdown, hardware slowdown
         self.framebuffer = np.zeros(n)
         self.xid = np.zeros(n)
+        self.bit_errors = np.zeros((n, 2))  # since the driver was loaded: repaired, not repaired
+        self.remapped_rows = np.zeros((n, 2))  # for errors of either kind
         self.pcie_replays = rng.poisson(2.0, n).astype(np.float64)
 
     @property

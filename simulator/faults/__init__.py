@@ -3,7 +3,7 @@
 from simulator.faults.base import Fault
 from simulator.faults.cables import DirtyOptic, LinkDown, LinkFlap, SpeedDowngrade
 from simulator.faults.congestion import Incast, SlowReceiver
-from simulator.faults.gpus import GpuThermalThrottle, HungGpu, StragglerGpu, Xid
+from simulator.faults.gpus import GpuMemoryWears, GpuThermalThrottle, HungGpu, StragglerGpu, Xid
 from simulator.faults.power import PlannedRebootWave, RackCooling, RackPowerLoss
 from simulator.faults.storage import LateCheckpoint, SlowStorageTarget
 from simulator.faults.switches import SpineDown, SwitchReboot
@@ -24,6 +24,7 @@ FAULTS: dict[str, type[Fault]] = {
         Xid,
         StragglerGpu,
         HungGpu,
+        GpuMemoryWears,
         SlowStorageTarget,
         LateCheckpoint,
         ExporterFrozen,

@@ -63,6 +63,30 @@ class GpuThermalThrottle(_OnGpu):
         self.machine.gpus.cooling[self.gpu] = 1.0
 
 
+class GpuMemoryWears(_OnGpu):
+    """A row of memory wears out: single-bit errors, then one that ECC cannot repair; the row is remapped."""
+
+    name = "gpu-memory-wears"
+    kind = IncidentKind.GPU_FAULT
+    ERRORS_PER_S, LOST_AFTER_S, XID = 1.0, 60.0, 63  # NVIDIA's XID 63: row remapping recorded
+
+    def begin(self) -> None:
+        self.gpu = self.choose_gpu()
+        self._lost = False
+
+    def step(self, elapsed_s: float) -> None:
+        gpus, machine = self.machine.gpus, self.machine
+        gpus.bit_errors[self.gpu, 0] += self.rng.poisson(self.ERRORS_PER_S * self.strength * machine.dt)
+        if elapsed_s >= self.LOST_AFTER_S and not self._lost:
+            self._lost = True
+            gpus.bit_errors[self.gpu, 1] += 1.0
+            gpus.remapped_rows[self.gpu, 1] += 1.0
+            gpus.xid[self.gpu] = self.XID
+
+    def end(self) -> None:
+        """The row is out of use."""
+
+
 class Xid(_OnGpu):
     """XID 79: the GPU falls off the bus. Its series vanish, its job dies, its host takes no further job."""
 

@@ -132,6 +132,15 @@ def test_thermal_throttle_follows_from_heat() -> None:
     assert np.delete(gpus.throttle_ns.sum(axis=1), hot).max() == 0.0
 
 
+def test_worn_memory_of_a_gpu_counts_errors_and_loses_a_row() -> None:
+    plant = broken("gpu-memory-wears@5s:node3/1", seconds=80)
+    gpus = plant.readings.gpus
+    worn = next(i for i, g in enumerate(plant.layout.gpus) if (g.device, g.index) == ("node3", 1))
+    assert gpus.ecc[worn, 0] > 30
+    assert (gpus.ecc[worn, 1], gpus.remapped_rows[worn, 1], gpus.xid_last[worn]) == (1, 1, 63)
+    assert np.delete(gpus.ecc.sum(axis=1), worn).max() == 0
+
+
 def test_a_rack_without_cooling_gets_warm_as_a_whole(healthy: Plant) -> None:
     plant = broken("rack-cooling@10s:r1", seconds=120)
     layout = plant.layout
