@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from analytics.offline.numbers import NUMBERS_MIN, are_decimal_commas, to_numbers
+from analytics.offline.numbers import are_decimal_commas, are_numbers, to_numbers
 from analytics.offline.times import TimeFormat, is_text_of_times, time_format
 from telemetry.errors import BadInput
 
@@ -78,7 +78,7 @@ def roles(rows: pl.DataFrame, choice: Choice, separator: str = ",") -> Roles:
             raise BadInput(f"no column {name!r}: there are {_listed(names)}", "no_column")
     time, form = _time(rows, choice)
     first = rows.head(LOOKED_AT)
-    numeric = [name for name in names if name != time and _is_numeric(first[name], separator)]
+    numeric = [name for name in names if name != time and _is_numeric(name, first[name], separator)]
     labels = choice.labels if choice.labels is not None else _labels(first, time, numeric)
     numeric = [name for name in numeric if name not in labels]
     values = choice.values or _values(numeric, choice.wide, names)
@@ -94,8 +94,8 @@ def _time(rows: pl.DataFrame, choice: Choice) -> tuple[str, TimeFormat]:
         form = time_format(rows[name], choice.pattern if by_name else None)
         if form is not None and (by_name or _surely_times(rows[name].head(LOOKED_AT), form)):
             return name, form
-    if choice.time:
-        raise BadInput(f"{choice.time!r} holds {_example(rows[choice.time])}: expected times", "no_time")
+    if _time_rank(candidates[0]) < len(_TIMES) or choice.time:
+        raise BadInput(f"{candidates[0]!r} holds {_example(rows[candidates[0]])}: expected times", "no_time")
     raise BadInput(f"no column of times among {_listed(rows.columns)}: name it with --time", "no_time")
 
 
@@ -116,14 +116,12 @@ def _surely_times(column: pl.Series, form: TimeFormat) -> bool:
     return isinstance(least, float) and least * form.unit_ns >= 1e18
 
 
-def _is_numeric(column: pl.Series, separator: str) -> bool:
-    if column.dtype.is_numeric() or column.dtype == pl.Null:
-        return column.dtype.is_numeric()
-    if column.dtype != pl.String:
-        return False
-    known = column.drop_nulls()
-    numbers = to_numbers(known, separator != "," and are_decimal_commas(known))
-    return known.len() > 0 and numbers.is_not_nan().sum() >= NUMBERS_MIN * known.len()
+def _is_numeric(name: str, column: pl.Series, separator: str) -> bool:
+    """Mostly numbers; a column that is named as a value may be mostly text, or empty so far."""
+    comma = separator != "," and are_decimal_commas(column)
+    if _plain(name) in _VALUES:
+        return column.null_count() == len(column) or are_numbers(column, comma, least=0.0)
+    return are_numbers(column, comma)
 
 
 def _labels(rows: pl.DataFrame, time: str, numeric: Sequence[str]) -> tuple[str, ...]:

@@ -62,7 +62,7 @@ class ScoredFiles:
                 if scorer.roles.labels
                 else ""
             )
-            self._tell(f"{table.name}: {rows:,} rows{many}: {alerts:,} alert")
+            self._tell(f"{table.name}: {rows:,} row{'' if rows == 1 else 's'}{many}: {alerts:,} alert")
 
     def _say_what_it_is(self, scorer: TableScorer) -> None:
         """What was decided without being asked, where it may be wrong."""

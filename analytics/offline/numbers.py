@@ -2,7 +2,8 @@
 
 import polars as pl
 
-NUMBERS_MIN = 0.5  # share of a column's cells that must be numbers: others are gaps, in whatever words
+_GAPS = ("", "-", "?", "nan", "null", "none", "na", "n/a", "inf", "-inf", "+inf")
+_NUMBERS_MIN = 0.5  # share of the cells that are not gaps
 
 
 def to_numbers(column: pl.Series, decimal_comma: bool = False) -> pl.Series:
@@ -15,6 +16,15 @@ def to_numbers(column: pl.Series, decimal_comma: bool = False) -> pl.Series:
         column = column.cast(pl.String, strict=False)
     numbers = column.cast(pl.Float64, strict=False).fill_null(float("nan"))
     return numbers.set(numbers.is_infinite(), float("nan"))
+
+
+def are_numbers(column: pl.Series, decimal_comma: bool, least: float = _NUMBERS_MIN) -> bool:
+    """Whether a column is of numbers: a share of at least ``least``, and of one number, is one."""
+    if column.dtype != pl.String:
+        return column.dtype.is_numeric()
+    known = column.drop_nulls()
+    known = known.filter(~known.str.strip_chars().str.to_lowercase().is_in(_GAPS))
+    return known.len() > 0 and to_numbers(known, decimal_comma).is_not_nan().sum() >= max(least * known.len(), 1)
 
 
 def are_decimal_commas(column: pl.Series) -> bool:

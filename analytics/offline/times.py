@@ -20,6 +20,7 @@ _CLOCKS = ("%H:%M:%S", "%H:%M:%S%.f", "%H:%M:%S,%3f", "%H:%M", "%I:%M:%S %p", "%
 _ZONES = ("", "Z", "%z", " %z", " UTC", " GMT")
 _COMPACT = {8: "%Y%m%d", 14: "%Y%m%d%H%M%S"}
 _YEARS = (1970, 2199)  # others are a wrong reading: year 24, or a date where a number was meant
+_UNREADABLE_MAX = 0.5  # share of texts that may be broken in a column of times
 _LOOKED_AT = 1000  # rows that tell most formats apart
 _CLEARLY = 1.5  # how much longer the longest step of a wrong reading must be: a month of days for a day
 
@@ -52,8 +53,8 @@ def time_format(column: pl.Series, pattern: str | None = None) -> TimeFormat | N
     if known.is_empty() or not (column.dtype.is_numeric() or column.dtype == pl.String):
         return None
     numbers = known.cast(pl.Float64, strict=False)
-    if numbers.null_count() == 0:
-        return _of_numbers(known, numbers.to_numpy())
+    if numbers.null_count() <= known.len() * _UNREADABLE_MAX:
+        return _of_numbers(known, numbers.drop_nulls().to_numpy())
     return _of_texts(known) if column.dtype == pl.String else None
 
 
@@ -110,9 +111,9 @@ def _of_numbers(known: pl.Series, numbers: NDArray[np.float64]) -> TimeFormat | 
 
 
 def _of_texts(known: pl.Series) -> TimeFormat | None:
-    forms = [form for form in _candidates(known.head(1)) if _fits(known.head(_LOOKED_AT), form)]
+    forms = _best(known.head(_LOOKED_AT), list(_candidates(known.head(1))))
     if len(forms) > 1:
-        forms = [form for form in forms if _fits(known, form)]
+        forms = _best(known, forms)
     # Formats that read the same times are one, the first of them.
     readings = [to_ns(known, form) for form in forms]
     told = [place for place, times in enumerate(readings) if not any(times.equals(other) for other in readings[:place])]
@@ -145,8 +146,13 @@ def _candidates(first: pl.Series) -> Iterator[TimeFormat]:
         yield TimeFormat("%d/%b/%Y:%H:%M:%S %z", patterns=("%d/%b/%Y:%H:%M:%S %z",))
 
 
-def _fits(known: pl.Series, form: TimeFormat) -> bool:
-    return to_ns(known, form).null_count() == 0
+def _best(known: pl.Series, forms: list[TimeFormat]) -> list[TimeFormat]:
+    """Those that leave the fewest unread; a few rows may be broken, and are named when their turn comes."""
+    unread = [to_ns(known, form).null_count() for form in forms]
+    fewest = min(unread, default=0)
+    if fewest > known.len() * _UNREADABLE_MAX:
+        return []
+    return [form for form, nulls in zip(forms, unread, strict=True) if nulls == fewest]
 
 
 def _readable(texts: pl.Series, pattern: str) -> bool:

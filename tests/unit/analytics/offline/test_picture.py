@@ -1,0 +1,88 @@
+"""What a picture must show."""
+
+import numpy as np
+import polars as pl
+import pytest
+
+from analytics.offline.columns import Choice
+from analytics.offline.decimate import broken_at_gaps, line, per_pixel
+from analytics.offline.episodes import episodes
+from analytics.offline.picture import draw
+from analytics.offline.window import Window, moment, series_window
+from telemetry.errors import BadInput
+
+SECOND = 10**9
+
+
+def drawn_rows(values: np.ndarray, times: np.ndarray | None = None) -> pl.DataFrame:
+    size = len(values)
+    at = np.arange(size) if times is None else times
+    zero = np.zeros(size)
+    columns = {"score": zero, "alert": zero.astype(np.int8), "expected": zero, "lower": zero - 1, "upper": zero + 1}
+    return pl.DataFrame({"time_ns": at * SECOND, "value": values, **columns})
+
+
+def test_no_spike_is_lost():
+    values = np.zeros(100_000)
+    values[[17, 54_321, 99_999]] = 5.0, -7.0, 9.0
+    drawn = per_pixel(drawn_rows(values), 1000)
+    assert drawn.height == 1000
+    assert sorted(drawn.filter(pl.col("greatest") > 0)["greatest"]) == [5.0, 9.0]
+    assert drawn["least"].min() == -7.0
+    assert set(line(drawn)[1]) == {0.0, 5.0, -7.0, 9.0}
+
+
+def test_a_short_series_is_drawn_as_it_is():
+    values = np.arange(50.0)
+    drawn = per_pixel(drawn_rows(values), 1000)
+    assert drawn["least"].to_list() == drawn["greatest"].to_list() == values.tolist()
+
+
+def test_the_line_ends_where_values_do():
+    times = np.r_[0:50, 200:250]
+    drawn = broken_at_gaps(per_pixel(drawn_rows(np.ones(100), times), 1000))
+    assert drawn.filter(pl.col("least").is_null())["time_ns"].to_list() == [49 * SECOND + 1]
+
+
+def test_alerts_that_are_near_are_one_episode():
+    alert = np.zeros(100, np.int8)
+    alert[[10, 12, 60]] = 1
+    reasons = pl.Series(["level"] * 100)
+    rows = drawn_rows(np.zeros(100)).with_columns(pl.Series("alert", alert), reasons.alias("reason"))
+    assert [(episode.first_ns // SECOND, episode.rows) for episode in episodes(rows)] == [(10, 2), (60, 1)]
+
+
+@pytest.fixture
+def file(tmp_path):
+    noise = np.random.default_rng(1).normal(size=(2, 600))
+    noise[1, 500] += 40
+    path = tmp_path / "f.csv"
+    times = np.repeat(np.arange(600) + 1_704_067_200, 2)
+    pl.DataFrame({"time": times, "host": ["a", "b"] * 600, "value": noise.T.ravel()}).write_csv(path)
+    return path
+
+
+def test_the_series_that_scored_highest_is_drawn(file, tmp_path):
+    window = series_window(str(file), Choice(), Window(), "")
+    assert (window.name, window.column, window.rows.height) == ("host=b", "value", 600)
+    draw(window, "f.csv", tmp_path / "f.png")
+    picture = (tmp_path / "f.png").read_bytes()
+    assert picture[:8] == b"\x89PNG\r\n\x1a\n"
+    assert [int.from_bytes(picture[place : place + 4]) for place in (16, 20)] == [1600, 900]
+
+
+@pytest.mark.parametrize("labels", ["a", "host=a"])
+def test_a_series_and_a_window_may_be_chosen(file, labels):
+    within = Window(moment("2024-01-01 00:01"), moment("1704067290"))
+    window = series_window(str(file), Choice(), within, labels)
+    assert (window.name, window.rows.height) == ("host=a", 31)
+    assert window.rows["expected"].null_count() == 0  # what came before the window was learned
+
+
+def test_a_choice_that_leaves_nothing(file):
+    with pytest.raises(BadInput, match="fits 0 series: expected one of host=a; host=b"):
+        series_window(str(file), Choice(), Window(), "c")
+    with pytest.raises(BadInput, match="2024-01-01 00:00:00 to 2024-01-01 00:09:59 UTC"):
+        series_window(str(file), Choice(), Window(first_ns=moment("2025-01-01")), "")
+    with pytest.raises(BadInput, match="expected a time"):
+        moment("yesterday")

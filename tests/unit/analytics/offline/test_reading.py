@@ -1,0 +1,166 @@
+"""Small odd files: what comes out of each, and what is said of those that cannot be read."""
+
+import csv
+import io
+from pathlib import Path
+
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from analytics.offline.columns import Choice
+from analytics.offline.files import ScoredFiles
+from analytics.offline.writing import write_csv
+from telemetry.errors import BadInput
+
+
+def detect(path: Path, *others: Path, choice: Choice | None = None, told: list[str] | None = None) -> str:
+    """What the command writes to standard output."""
+    written = io.BytesIO()
+    say = (lambda line: None) if told is None else told.append
+    files = ScoredFiles(choice or Choice(), say, lambda share: None)
+    write_csv(files.pieces([str(path), *map(str, others)], as_text=True), written)
+    return written.getvalue().decode()
+
+
+def rows_of(text: str, delimiter: str = ",") -> list[list[str]]:
+    return list(csv.reader(io.StringIO(text), delimiter=delimiter))
+
+
+@pytest.fixture
+def file(tmp_path):
+    def write(content: str | bytes, name: str = "f.csv") -> Path:
+        path: Path = tmp_path / name
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        return path
+
+    return write
+
+
+SCORED = ["score", "alert", "expected", "lower", "upper", "reason"]
+
+
+@pytest.mark.parametrize(
+    ("content", "delimiter"),
+    [
+        ("time,value\n2024-01-01,1\n2024-01-02,2", ","),
+        ("\ufefftime,value\n2024-01-01,1\n", ","),
+        ("Zeit;Wert;Ort\n01.02.2024 10:00;1,5;'a,b'\n02.02.2024 10:00;2,5;c d\n", ";"),
+        ("ts\tvalue\thost\n1700000000000\t1\ta\n1700000001000\t2\tb\n", "\t"),
+        ("time,value,host\n2024-01-01T00:00:00Z,1, x \n2024-01-01T00:00:01.5Z,1,ü\n", ","),
+        ("date,y\n20240101,1\n20240102,5\n", ","),
+        ("timestamp,0,1\n1700000000,1,5\n1700000001,2,6\n", ","),
+        ('time,value,note\n2024-01-01,1,"a\nb"\n2024-01-02,1,"say ""x"""\n', ","),
+        ("time,value\n2024-01-02,1\n2024-01-02,1\n2024-01-01,1\n", ","),
+        ("time,value,value_2,score\n2024-01-01,1.50,01,7\n", ","),
+    ],
+)
+def test_rows_come_back_as_they_are(file, content, delimiter):
+    back = rows_of(detect(file(content)), delimiter)
+    given = rows_of(content.removeprefix("\ufeff"), delimiter)
+    assert [row[: len(given[0])] for row in back] == given
+    assert {len(row) for row in back} == {len(given[0]) + len(SCORED)}
+
+
+def test_lines_end_and_empty_lines(file):
+    out = rows_of(detect(file("time,value\r\n2024-01-01,1\r\n\r\n2024-01-02,2\r\n\r\n")))
+    assert [row[:2] for row in out] == [["time", "value"], ["2024-01-01", "1"], ["2024-01-02", "2"]]
+
+
+def test_a_file_without_a_header_gets_one(file):
+    out = rows_of(detect(file("node1,1700000000,1.5\nnode2,1700000000,2.5\n")))
+    assert out[0] == ["column_1", "column_2", "column_3", *SCORED]
+    assert len(out) == 3
+
+
+@pytest.mark.parametrize("gap", ["", "NaN", "null", "n/a", "broken", "inf", "-"])
+def test_what_is_no_number_is_missing(file, gap):
+    out = rows_of(detect(file(f"time,value\n2024-01-01,1\n2024-01-02,{gap}\n")))
+    assert out[2] == ["2024-01-02", gap, "0.0", "0", "", "", "", "missing"]
+
+
+def test_lines_before_the_header_are_passed_over(file):
+    influx = "#group,false\n#datatype,string\n,result,_time,_value,host\n,r,2024-01-01T00:00:00Z,1.5,h1\n"
+    assert rows_of(detect(file(influx)))[0] == ["", "result", "_time", "_value", "host", *SCORED]
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("", "empty: expected rows of a time and a value"),
+        ("time,value\n", "no rows after the header"),
+        ("1\n2\n", "line 1 is '1': expected a time and a value"),
+        ("time,value\n2024-01-01,1\nhello,2\n", "line 3 has the time 'hello': expected %Y-%m-%d"),
+        ("time,value\n2024-01-01,1\n\n2024-01-02,1\n,2\n", "line 5 has no time: expected %Y-%m-%d"),
+        ("time,value\n2024-01-01,1\n2024-01-02,1,5\n", "line 3 has 3 columns: expected 2"),
+        ("time,host\n2024-01-01,a\n", "no column of numbers among 'time', 'host'"),
+        ("a,b\nx,1\n", "no column of times among 'a', 'b'"),
+        ("time,b\nx,1\n", "'time' holds 'x': expected times"),
+        ("time,value\n03/04/2024,1\n03/04/2024,1\n", "is 03/04/2024 of the form"),
+        (b"time,value,unit\n2024-01-01,1,\xb0C\n", "line 2: byte 0xb0 is no UTF-8"),
+        (b"\xff\xfet\x00i\x00", "is no UTF-8"),
+        (b"PAR1 and not more", "a damaged Parquet file"),
+    ],
+)
+def test_what_cannot_be_read_is_said(file, content, said):
+    path = file(content)
+    with pytest.raises(BadInput) as error:
+        detect(path)
+    assert str(error.value).startswith(f"{path}: ")
+    assert said in str(error.value)
+
+
+def test_a_column_that_is_not_there(file):
+    with pytest.raises(BadInput, match="no column 'cpu': there are 'time', 'value'"):
+        detect(file("time,value\n2024-01-01,1\n"), choice=Choice(values=("cpu",)))
+
+
+def test_which_columns_are_scored(file):
+    path = file("time,cpu,mem,host\n" + "".join(f"2024-01-{day:02},{day},{-day},a\n" for day in range(1, 9)))
+    told: list[str] = []
+    assert rows_of(detect(path, told=told))[0][4:] == SCORED
+    assert "scored cpu; others are numeric too: mem" in told[0]
+    wide = rows_of(detect(path, choice=Choice(wide=True)))[0]
+    assert wide[4:] == [f"{column}_{name}" for column in ("cpu", "mem") for name in SCORED]
+
+
+def test_several_files_have_a_column_that_says_which(file):
+    one, two = file("time,value\n2024-01-01,1\n", "one.csv"), file("time,value\n2024-01-02,1\n", "two.csv")
+    assert [row[:2] for row in rows_of(detect(one, two))] == [
+        ["file", "time"],
+        [str(one), "2024-01-01"],
+        [str(two), "2024-01-02"],
+    ]
+    with pytest.raises(BadInput, match=r"expected the same, or --output FOLDER/"):
+        detect(one, file("time,value,host\n2024-01-01,1,a\n", "three.csv"))
+
+
+def test_parquet_and_its_types(tmp_path):
+    times = pl.Series("at", ["2024-01-01", "2024-01-02"] * 2).str.to_datetime(time_unit="ms", time_zone="Europe/Paris")
+    frame = pl.DataFrame({"at": times, "gpu": ["a", "a", "b", "b"], "watts": [1, None] * 2, "flag": [True, False] * 2})
+    frame = frame.with_columns(pl.col("gpu").cast(pl.Categorical))
+    path = tmp_path / "f.parquet"
+    frame.write_parquet(path)
+    told: list[str] = []
+    out = rows_of(detect(path, told=told))
+    assert [row[-1] for row in out[1:]] == ["not enough history", "missing"] * 2
+    assert "2 series by gpu" in told[-1]
+
+
+CELLS = st.text(st.characters(codec="utf-8", exclude_characters="\r\n\x00", exclude_categories=["Cs"]), max_size=8)
+
+
+@given(
+    st.lists(st.tuples(CELLS, st.one_of(st.floats().map(repr), CELLS)), min_size=1, max_size=30),
+    st.sampled_from([",", ";", "\t"]),
+)
+@settings(max_examples=30, deadline=None)
+def test_any_text_comes_back(tmp_path_factory, cells, delimiter):
+    path = tmp_path_factory.mktemp("any") / "f.csv"
+    rows = [[f"2024-01-01T00:00:{place:02}", value, text] for place, (text, value) in enumerate(cells)]
+    with path.open("w", newline="") as file:
+        csv.writer(file, delimiter=delimiter, quoting=csv.QUOTE_ALL).writerows([["time", "value", "text"], *rows])
+    out = rows_of(detect(path, choice=Choice(values=("value",))), delimiter)
+    assert [row[:3] for row in out[1:]] == rows
+    assert all(float(row[3].replace(",", ".")) >= 0.0 for row in out[1:])
