@@ -8,10 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analytics.scoring import kernel
+from analytics.scoring.kernel import REASONS as REASONS
 from analytics.scoring.layout import CORE_WIDTH, EXPERTS, SEASON_WIDTH, TAIL_WIDTH
 from telemetry.errors import BadInput
-
-REASONS = ("", "level", "season", "shape", "drift", "spread", "silence", "not enough history")
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,38 +28,41 @@ def distance(error: float, spread: float, floor: float) -> float:
 
 @compiled
 def learn_level(
-    row: NDArray[np.float64], x: float, z: float, floor: float, alpha: float, warmup: float, follow: float
+    row: NDArray[np.float64], at: int, x: float, z: float, floor: float, alpha: float, warmup: float, follow: float
 ) -> None:
-    """Learns one value whose distance was ``z``; after ``follow`` anomalous ones in a row they are the new normal."""
-    error, count = x - row[LEVEL], row[COUNT]
-    row[COUNT] = count + 1.0
-    spread = max(row[SPREAD], floor)
+    """Learns one value whose distance was ``z``; after ``follow`` anomalous ones in a row they are the new normal.
+
+    at: where in the row the seven columns begin.
+    """
+    error, count = x - row[at + LEVEL], row[at + COUNT]
+    row[at + COUNT] = count + 1.0
+    spread = max(row[at + SPREAD], floor)
     if count < warmup:
-        row[LEVEL] += error / (count + 1.0)
-        row[SPREAD] += (abs(error) - row[SPREAD]) / max(count, 1.0)
+        row[at + LEVEL] += error / (count + 1.0)
+        row[at + SPREAD] += (abs(error) - row[at + SPREAD]) / max(count, 1.0)
         return
     rate = max(alpha, 1.0 / (count + 1.0))
     clip = _CLIP * spread
     if abs(z) > _FREEZE:
-        away = row[AWAY] + 1.0
-        row[RECENT] = x if away == 1.0 else row[RECENT] + (x - row[RECENT]) / away
-        row[AWAY] = away
-        row[SPREAD] += _LEAK * rate * (clip - row[SPREAD])
+        away = row[at + AWAY] + 1.0
+        row[at + RECENT] = x if away == 1.0 else row[at + RECENT] + (x - row[at + RECENT]) / away
+        row[at + AWAY] = away
+        row[at + SPREAD] += _LEAK * rate * (clip - row[at + SPREAD])
         if away >= follow:
-            row[LEVEL], row[AWAY] = row[RECENT], 0.0
+            row[at + LEVEL], row[at + AWAY] = row[at + RECENT], 0.0
         return
-    row[AWAY] = 0.0
-    row[LEVEL] += rate * min(max(error, -clip), clip)
-    row[SPREAD] += rate * (min(abs(error), clip) - row[SPREAD])
+    row[at + AWAY] = 0.0
+    row[at + LEVEL] += rate * min(max(error, -clip), clip)
+    row[at + SPREAD] += rate * (min(abs(error), clip) - row[at + SPREAD])
 
 
 @compiled
-def learn_fast(row: NDArray[np.float64], x: float, floor: float, alpha: float) -> None:
+def learn_fast(row: NDArray[np.float64], at: int, x: float, floor: float, alpha: float) -> None:
     """The quick forecast, and its mean absolute error."""
-    error = x - row[FAST]
-    rate = max(alpha, 1.0 / (row[COUNT] + 1.0))
-    clip = _FAST_CLIP * max(row[FAST_SPREAD], floor)
-    if row[COUNT] < 8.0:
+    error = x - row[at + FAST]
+    rate = max(alpha, 1.0 / (row[at + COUNT] + 1.0))
+    clip = _FAST_CLIP * max(row[at + FAST_SPREAD], floor)
+    if row[at + COUNT] < 8.0:
         clip = abs(error)
-    row[FAST] += _FAST * min(max(error, -clip), clip)
-    row[FAST_SPREAD] += rate * (min(abs(error), clip) - row[FAST_SPREAD])
+    row[at + FAST] += _FAST * min(max(error, -clip), clip)
+    row[at + FAST_SPREAD] += rate * (min(abs(error), clip) - row[at + FAST_SPREAD])

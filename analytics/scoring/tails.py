@@ -34,7 +34,7 @@ def rung(value: float) -> int:
 
 
 @compiled
-def known_height(tail: NDArray[np.float32], value: float, count: float, beyond: float) -> float:
+def known_height(tails: NDArray[np.float32], at: int, value: float, count: float, beyond: float) -> float:
     """Surprise at most, in nats, of a height that several events reached before.
 
     beyond: how many times higher than those it may be.
@@ -42,84 +42,88 @@ def known_height(tail: NDArray[np.float32], value: float, count: float, beyond: 
     reached = rung(value / beyond)
     if reached == 0:
         return np.inf
-    current = tail[TOP] if count - tail[NEWEST] <= _APART else 0.0
-    events = tail[LADDER + reached - 1] - (1.0 if current >= reached else 0.0)
+    current = tails[at, TOP] if count - tails[at, NEWEST] <= _APART else 0.0
+    events = tails[at, LADDER + reached - 1] - (1.0 if current >= reached else 0.0)
     if events < _OFTEN:
         return np.inf
     return float(np.log(min(count, _EVENTS_KEPT) / events))
 
 
 @compiled
-def learn_height(tail: NDArray[np.float32], value: float, count: float) -> None:
+def learn_height(tails: NDArray[np.float32], at: int, value: float, count: float) -> None:
     """Counts the event that a high value belongs to, once for each rung."""
     reached = rung(value)
     if reached == 0:
         return
-    if count - tail[NEWEST] > _APART:
-        kept = np.float32(np.exp((tail[NEWEST] - count) / _EVENTS_KEPT))
+    if count - tails[at, NEWEST] > _APART:
+        kept = np.float32(np.exp((tails[at, NEWEST] - count) / _EVENTS_KEPT))
         for step in range(RUNGS):
-            tail[LADDER + step] *= kept
-        tail[TOP] = 0.0
-    for step in range(int(tail[TOP]), reached):
-        tail[LADDER + step] += 1.0
-    tail[TOP] = max(tail[TOP], reached)
-    tail[NEWEST] = count
+            tails[at, LADDER + step] *= kept
+        tails[at, TOP] = 0.0
+    for step in range(int(tails[at, TOP]), reached):
+        tails[at, LADDER + step] += 1.0
+    tails[at, TOP] = max(tails[at, TOP], reached)
+    tails[at, NEWEST] = count
 
 
 @compiled
-def shape_of(tail: NDArray[np.float32]) -> float:
+def shape_of(tails: NDArray[np.float32], at: int) -> float:
     """The shape of the Pareto tail: 0 is exponential. Shrunk towards it while few excesses were seen."""
-    mean = tail[EXCESS]
-    variance = tail[SQUARE] - mean * mean
+    mean = tails[at, EXCESS]
+    variance = tails[at, SQUARE] - mean * mean
     if variance <= mean * mean or mean <= 0.0:
         return 0.0
-    shape = 0.5 * (1.0 - mean * mean / variance) * tail[SEEN] / (tail[SEEN] + 10.0)
+    shape = 0.5 * (1.0 - mean * mean / variance) * tails[at, SEEN] / (tails[at, SEEN] + 10.0)
     return float(min(shape, _SHAPE_MAX))
 
 
 @compiled
-def surprise(tail: NDArray[np.float32], value: float) -> float:
+def surprise(tails: NDArray[np.float32], at: int, value: float) -> float:
     """-ln of the probability of a value at least as high; 0 below the threshold."""
-    excess = value - tail[THRESHOLD]
+    excess = value - tails[at, THRESHOLD]
     if excess <= 0.0:
         return 0.0
-    shape = shape_of(tail)
+    shape = shape_of(tails, at)
     if shape < 0.01:
-        return float(BASE + excess / max(tail[EXCESS], 1e-6))
-    return float(BASE + np.log1p(shape * excess / (tail[EXCESS] * (1.0 - shape))) / shape)
+        return float(BASE + excess / max(tails[at, EXCESS], 1e-6))
+    return float(BASE + np.log1p(shape * excess / (tails[at, EXCESS] * (1.0 - shape))) / shape)
 
 
 @compiled
-def limit(tail: NDArray[np.float32], nats: float) -> float:
+def limit(tails: NDArray[np.float32], at: int, nats: float) -> float:
     """The value whose surprise is ``nats``."""
-    shape = shape_of(tail)
+    shape = shape_of(tails, at)
     beyond = nats - BASE
     if shape < 0.01:
-        return float(tail[THRESHOLD] + tail[EXCESS] * beyond)
-    return float(tail[THRESHOLD] + tail[EXCESS] * (1.0 - shape) * (np.exp(shape * beyond) - 1.0) / shape)
+        return float(tails[at, THRESHOLD] + tails[at, EXCESS] * beyond)
+    return float(tails[at, THRESHOLD] + tails[at, EXCESS] * (1.0 - shape) * (np.exp(shape * beyond) - 1.0) / shape)
 
 
 @compiled
-def begin(tail: NDArray[np.float32], threshold: float, excess: float) -> None:
+def begin(tails: NDArray[np.float32], at: int, threshold: float, excess: float) -> None:
     """Of a statistic of which nothing is known yet."""
-    tail[:] = 0.0
-    tail[THRESHOLD], tail[EXCESS], tail[SQUARE] = threshold, excess, 2.0 * excess * excess
+    tails[at, :] = 0.0
+    tails[at, THRESHOLD], tails[at, EXCESS], tails[at, SQUARE] = threshold, excess, 2.0 * excess * excess
 
 
 @compiled
-def learn(tail: NDArray[np.float32], value: float, count: float, weight: float, least: float) -> None:
+def learn(tails: NDArray[np.float32], at: int, value: float, count: float, weight: float, least: float) -> None:
     """Takes a value into the tail. count: values learned before. weight: below 1 for what is not to be trusted.
 
     least: the mean excess does not fall below it.
     """
-    excess = value - tail[THRESHOLD]
-    step = max(tail[EXCESS], _STEP_SHARE * abs(tail[THRESHOLD])) * max(0.15, 2.0 / (1.0 + SHARE * count)) * weight
+    excess = value - tails[at, THRESHOLD]
+    step = (
+        max(tails[at, EXCESS], _STEP_SHARE * abs(tails[at, THRESHOLD]))
+        * max(0.15, 2.0 / (1.0 + SHARE * count))
+        * weight
+    )
     if excess <= 0.0:
-        tail[THRESHOLD] -= np.float32(SHARE * step)
+        tails[at, THRESHOLD] -= np.float32(SHARE * step)
         return
-    excess = min(excess, _EXCESS_MAX * tail[EXCESS])
-    rate = weight / (tail[SEEN] + PRIOR_SEEN)
-    tail[EXCESS] = max(tail[EXCESS] + rate * (excess - tail[EXCESS]), least)
-    tail[SQUARE] += np.float32(rate * (excess * excess - tail[SQUARE]))
-    tail[SEEN] = min(tail[SEEN] + weight, _SEEN_MAX)
-    tail[THRESHOLD] += np.float32((1.0 - SHARE) * step)
+    excess = min(excess, _EXCESS_MAX * tails[at, EXCESS])
+    rate = weight / (tails[at, SEEN] + PRIOR_SEEN)
+    tails[at, EXCESS] = max(tails[at, EXCESS] + rate * (excess - tails[at, EXCESS]), least)
+    tails[at, SQUARE] += np.float32(rate * (excess * excess - tails[at, SQUARE]))
+    tails[at, SEEN] = min(tails[at, SEEN] + weight, _SEEN_MAX)
+    tails[at, THRESHOLD] += np.float32((1.0 - SHARE) * step)
