@@ -1,5 +1,6 @@
-"""The history of everything that has a limit: medians of hours, and what they foretell."""
+"""The history of everything that has a limit: medians of two hours, and what they foretell."""
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -13,26 +14,27 @@ from analytics.view import FRESH, View
 from telemetry.objects import ObjectRef
 from telemetry.trends import DeviceTrends, Forecast
 
-SLOT_NS = 300 * 10**9  # between two values that are kept of the newest hour
-SLOTS = 12
-_DAY_NS = 86400 * 10**9
-HOURS = 14 * 24
-_FIRST_HOURS = 24  # that tell what a series was like in the beginning
-HISTORY_HOURS_MIN = 24
+SLOT_NS = 600 * 10**9  # between two values that are kept until their median is
+SLOTS = 12  # of one median
+_DAY_NS = SLOT_NS * SLOTS * forecast.PER_DAY
+KEPT = 14 * forecast.PER_DAY
+_FIRST = forecast.PER_DAY  # medians that tell what a series was like in the beginning
+HISTORY_MIN = forecast.PER_DAY
 _LAYOUT: dict[str, tuple[str, float, int]] = {
     "limited": ("i4", 0, 1),  # position in LIMITS
     "first": ("f4", np.nan, 1),  # level of the first day
-    "recent": ("f4", np.nan, SLOTS),  # of the open hour, by slot
-    "hours": ("f4", np.nan, HOURS),  # by hour since the epoch, modulo
+    "recent": ("f4", np.nan, SLOTS),  # of the open median, by slot
+    "history": ("f4", np.nan, KEPT),  # medians, by their number since the epoch, modulo
     "told": ("f8", np.nan, forecast.COLUMNS),
     "told_ns": ("i8", 0, 1),
 }
+_LANE = re.compile(',lane="[^"]*"')
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 
 class TrendBook:
-    """Every series of ``LIMITS``: about 1500 bytes each. Takes a value every five minutes of event time.
+    """Every series of ``LIMITS``: about 800 bytes each. Takes a value every ten minutes of event time.
 
     Each slot foretells a twelfth of the series, so that no tick waits for all. ``judged``: rows of the newest tick.
     """
@@ -56,7 +58,7 @@ class TrendBook:
         if slot == self._slot:
             return
         self._find_series(view)
-        self._close_hours(self._slot // SLOTS, slot // SLOTS)
+        self._close_medians(self._slot // SLOTS, slot // SLOTS)
         if slot // SLOTS != self._slot // SLOTS:
             self._tell(view)
         passed = min(slot - self._slot, SLOTS)
@@ -93,9 +95,9 @@ class TrendBook:
             divisors = _same_labels(view, sids, limited.share_of) if limited.share_of else sids
             sids, divisors = sids[divisors >= 0], divisors[divisors >= 0]
             targets = registry.columns["target"][sids].tolist()
-            names = [
-                (position, registry.targets.names[t], registry.keys[s]) for t, s in zip(targets, sids, strict=True)
-            ]
+            keys = [registry.keys[sid] for sid in sids.tolist()]
+            keys = [_LANE.sub("", key) for key in keys] if limited.worst else keys
+            names = [(position, registry.targets.names[t], key) for t, key in zip(targets, keys, strict=True)]
             self._sources.append((np.array([self._row(name) for name in names], np.int64), sids, divisors))
         self.sids = np.full(self.columns.size, -1, np.int64)
         for rows, sids, _ in self._sources:
@@ -112,23 +114,23 @@ class TrendBook:
 
     def _forget(self) -> None:
         """Drops series of which nothing was heard for as long as history is kept."""
-        empty = np.isnan(self.columns["hours"]).all(axis=1) & np.isnan(self.columns["recent"]).all(axis=1)
+        empty = np.isnan(self.columns["history"]).all(axis=1) & np.isnan(self.columns["recent"]).all(axis=1)
         if 2 * np.count_nonzero(empty) > empty.size:
             keep = np.flatnonzero(~empty)
             self.columns.keep(keep)
             self._names = [self._names[row] for row in keep.tolist()]
             self._rows = {name: row for row, name in enumerate(self._names)}
 
-    def _close_hours(self, old: int, new: int) -> None:
-        """Keeps the median of the hour that is over; hours without values stay empty."""
+    def _close_medians(self, old: int, new: int) -> None:
+        """Keeps the median of the slots that are over; times without values stay empty."""
         if new == old:
             return
-        hours, recent = self.columns["hours"], self.columns["recent"]
+        history, recent = self.columns["history"], self.columns["recent"]
         known = ~np.isnan(recent).all(axis=1)
-        hours[:, old % HOURS] = np.nan
-        hours[known, old % HOURS] = np.nanmedian(recent[known], axis=1)
-        for hour in range(old + 1, min(new, old + 1 + HOURS)):
-            hours[:, hour % HOURS] = np.nan
+        history[:, old % KEPT] = np.nan
+        history[known, old % KEPT] = np.nanmedian(recent[known], axis=1)
+        for missed in range(old + 1, min(new, old + 1 + KEPT)):
+            history[:, missed % KEPT] = np.nan
         recent[:] = np.nan
 
     def _take(self, view: View) -> None:
@@ -140,31 +142,32 @@ class TrendBook:
                 with np.errstate(divide="ignore", invalid="ignore"):
                     values = limited.scale * values / view.series["value"][divisors]
             good = fresh & np.isfinite(values)
-            self.columns["recent"][rows[good], place] = values[good]
+            worst = np.fmax if limited.worst == "largest" else np.fmin  # one value a row but for lanes
+            worst.at(self.columns["recent"][:, place], rows[good], values[good])
 
     def _foretell(self, now_ns: int, passed: int) -> None:
         """New forecasts for a twelfth of the series, times the slots that passed."""
         rows = np.flatnonzero((self._slot - np.arange(self.columns.size)) % SLOTS < passed)
         if not rows.size:
             return
-        # Oldest first: the slot of the open hour holds the oldest one.
-        order = (np.arange(HOURS) + self._slot // SLOTS) % HOURS
-        hours = self.columns["hours"][rows][:, order]
-        self._know_first(rows, hours)
+        # Oldest first: the place of the open median holds the oldest one.
+        order = (np.arange(KEPT) + self._slot // SLOTS) % KEPT
+        history = self.columns["history"][rows][:, order]
+        self._know_first(rows, history)
         limits = _limits(self.columns["limited"][rows], self.columns["first"][rows])
         daily, stepwise = (np.array([getattr(one, name) for one in LIMITS]) for name in ("daily", "stepwise"))
         kinds = self.columns["limited"][rows]
-        told = forecast.forecasts(hours, limits, daily[kinds], stepwise[kinds], HISTORY_HOURS_MIN)
+        told = forecast.forecasts(history, limits, daily[kinds], stepwise[kinds], HISTORY_MIN)
         told[:, forecast.FUTURE] -= (now_ns - self._slot // SLOTS * SLOTS * SLOT_NS) / _DAY_NS
         self.columns["told"][rows], self.columns["told_ns"][rows] = told, now_ns
         self.judged = rows
 
-    def _know_first(self, rows: Ints, hours: NDArray[np.float32]) -> None:
+    def _know_first(self, rows: Ints, history: NDArray[np.float32]) -> None:
         first = self.columns["first"]
         for at in np.flatnonzero(np.isnan(first[rows])).tolist():
-            known = hours[at][~np.isnan(hours[at])]
-            if known.size >= _FIRST_HOURS:
-                first[rows[at]] = np.median(known[:_FIRST_HOURS])
+            known = history[at][~np.isnan(history[at])]
+            if known.size >= _FIRST:
+                first[rows[at]] = np.median(known[:_FIRST])
 
     def _tell(self, view: View) -> None:
         found: dict[str, list[Forecast]] = {device: [] for device in sorted(self._known_devices)}
@@ -182,18 +185,22 @@ class TrendBook:
         age = (view.end_ns - int(self.columns["told_ns"][row])) / _DAY_NS
         days, low, high = (max(0.0, told[column] - age) for column in forecast.FUTURE[:3])
         return Forecast(
-            series=self._names[row][2],
+            series=self.series_of(row),
             kind=limited.kind,
             object=self.object_of(view, row),
             unit=limited.unit,
             value=_rounded(told[forecast.VALUE]),
             limit=_rounded(float(self.limits(np.array([row]))[0])),
-            per_day=_rounded(told[forecast.PER_DAY]),
+            per_day=_rounded(told[forecast.SLOPE_A_DAY]),
             days=round(days, 2),
             days_low=round(low, 2),
             days_high=round(high, 2) if np.isfinite(high) else None,
             history_days=round(told[forecast.SPAN_DAYS], 2),
         )
+
+    def series_of(self, row: int) -> str:
+        """Key of the series of a row; without its lane where only the worst lane is followed."""
+        return self._names[row][2]
 
     def object_of(self, view: View, row: int) -> ObjectRef:
         """What the series of a row is about."""

@@ -56,13 +56,15 @@ class RunsOut:
         rows, told, score, objects = rows[worst], told[worst], score[worst], objects[worst]
         sids = book.sids[rows]
         evidence = (
-            Evidence(sids, told[:, forecast.VALUE], book.limits(rows), label=lambda row: view.registry.keys[sids[row]]),
+            Evidence(
+                sids, told[:, forecast.VALUE], book.limits(rows), label=lambda row: book.series_of(int(rows[row]))
+            ),
             Evidence(
                 np.full(rows.size, -1),
                 told[:, forecast.DAYS],
                 np.full(rows.size, self.horizon_days),
                 "days",
-                lambda row: f"days_to_limit({view.registry.keys[sids[row]]})",
+                lambda row: f"days_to_limit({book.series_of(int(rows[row]))})",
             ),
         )
         times_ns = np.full(rows.size, view.end_ns)

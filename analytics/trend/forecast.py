@@ -1,4 +1,4 @@
-"""From hourly history to the days that are left, for many series in one compiled pass."""
+"""From a history of medians to the days that are left, for many series in one compiled pass."""
 
 import math
 
@@ -8,38 +8,40 @@ from numpy.typing import NDArray
 from analytics.jit import compiled
 from analytics.trend.slope import CENTRE, ERROR, HIGH, INFLATION, LEVEL, LOW, SLOPE, Z, robust_line
 
-POINTS_MAX = 36  # that a line goes through; longer histories are medians of several hours
+PER_DAY = 12  # medians in the history
+POINTS_MAX = 36  # that a line goes through; in longer histories each is the median of several
 POINTS_MIN = 12
-DAILY_HOURS_MIN = 72  # to know what belongs to the time of day
-_SAME_HOUR_MIN = 2
+_DAILY_MIN = 4 * PER_DAY  # to know what belongs to the time of day; before that it only makes intervals wider
+_SAME_TIME_MIN = 2
 _BENT, _STRAIGHT = 6.0, 2.5  # inflation of a line that its points leave for long, and of one that they do not
-_RECENT_HOURS_MIN = 24
+_RECENT_MIN = PER_DAY
 DAYS_MAX = 365.0  # further away nothing is said
 _STEPS_MIN = 4
-VALUE, PER_DAY, DAYS, DAYS_LOW, DAYS_HIGH, RECENT_DAYS, SPAN_DAYS = range(7)
+VALUE, SLOPE_A_DAY, DAYS, DAYS_LOW, DAYS_HIGH, RECENT_DAYS, SPAN_DAYS = range(7)
 COLUMNS = 7
-FUTURE = (DAYS, DAYS_LOW, DAYS_HIGH, RECENT_DAYS)  # as of the end of the newest hour
+FUTURE = (DAYS, DAYS_LOW, DAYS_HIGH, RECENT_DAYS)  # as of the end of the newest median
 
 Floats = NDArray[np.float64]
 
 
 @compiled
 def forecasts(
-    hours: NDArray[np.float32], limits: Floats, daily: NDArray[np.bool_], stepwise: NDArray[np.bool_], hours_min: int
+    history: NDArray[np.float32], limits: Floats, daily: NDArray[np.bool_], stepwise: NDArray[np.bool_], least: int
 ) -> Floats:
     """float64[n, COLUMNS]: what is known of each series; DAYS is NaN without a proved way to the limit.
 
-    hours: float32[n, m], medians of hours, newest last, NaN where nothing is known. limits: float64[n], NaN for none.
-    daily: bool[n], has a swing by the time of day. stepwise: bool[n], counts events. hours_min: history that it takes.
+    history: float32[n, m], ``PER_DAY`` medians a day, newest last, NaN where nothing is known.
+    limits: float64[n], NaN for none. daily: bool[n], has a swing by the time of day. stepwise: bool[n], counts events.
+    least: medians from the first to the last that it takes.
     """
-    found = np.full((hours.shape[0], COLUMNS), np.nan)
-    for row in range(hours.shape[0]):
+    found = np.full((history.shape[0], COLUMNS), np.nan)
+    for row in range(history.shape[0]):
         if math.isnan(limits[row]):
             continue
-        known = np.flatnonzero(~np.isnan(hours[row]))
-        if known.size < 2 or known[-1] - known[0] + 1 < max(hours_min, DAILY_HOURS_MIN if daily[row] else 0):
+        known = np.flatnonzero(~np.isnan(history[row]))
+        if known.size < 2 or known[-1] - known[0] + 1 < least:
             continue
-        values = hours[row].astype(np.float64)
+        values = history[row].astype(np.float64)
         if stepwise[row]:
             _by_rate(values, known, limits[row], found[row])
         else:
@@ -49,17 +51,17 @@ def forecasts(
 
 @compiled
 def _by_line(values: Floats, known: NDArray[np.int64], limit: float, daily: bool, out: Floats) -> None:
-    if daily:
+    if daily and known[-1] - known[0] + 1 >= _DAILY_MIN:
         _without_day(values, known)
     times, points = _points(values, known[0], known[-1])
     if times.size < POINTS_MIN:
         return
     whole = robust_line(times, points)
     line, recent, first = whole, whole, True
-    hours = known[-1] - known[0] + 1
-    while hours >= 2 * _RECENT_HOURS_MIN:
-        hours //= 2
-        times, points = _points(values, known[-1] - hours + 1, known[-1])
+    newest = known[-1] - known[0] + 1
+    while newest >= 2 * _RECENT_MIN:
+        newest //= 2
+        times, points = _points(values, known[-1] - newest + 1, known[-1])
         if times.size < POINTS_MIN:
             break
         newer = robust_line(times, points)
@@ -69,9 +71,9 @@ def _by_line(values: Floats, known: NDArray[np.int64], limit: float, daily: bool
         elif first:
             recent = newer
         first = False
-    out[SPAN_DAYS] = (known[-1] - known[0] + 1) / 24.0
+    out[SPAN_DAYS] = (known[-1] - known[0] + 1) / PER_DAY
     out[VALUE] = line[LEVEL] - line[SLOPE] * line[CENTRE]
-    out[PER_DAY] = line[SLOPE]
+    out[SLOPE_A_DAY] = line[SLOPE]
     sign = 1.0 if limit > out[VALUE] else -1.0
     low, high = (line[LOW], line[HIGH]) if sign > 0 else (-line[HIGH], -line[LOW])
     room = sign * (limit - line[LEVEL])
@@ -105,7 +107,7 @@ def _points(values: Floats, first: int, last: int) -> tuple[Floats, Floats]:
         inside = values[start : min(start + part, last + 1)]
         inside = inside[~np.isnan(inside)]
         if inside.size:
-            times[n] = (start + 0.5 * part - values.size) / 24.0
+            times[n] = (start + 0.5 * part - values.size) / PER_DAY
             points[n] = np.median(inside)
             n += 1
     return times[:n], points[:n]
@@ -113,40 +115,40 @@ def _points(values: Floats, first: int, last: int) -> tuple[Floats, Floats]:
 
 @compiled
 def _without_day(values: Floats, known: NDArray[np.int64]) -> None:
-    """Takes away what belongs to the time of day: the median of each hour, after the seasonal slope (Gilbert 1987)."""
-    slopes = np.empty(known.size * (values.size // 24 + 1))
+    """Takes away what belongs to the time of day: the median of each time, after the seasonal slope (Gilbert 1987)."""
+    slopes = np.empty(known.size * (values.size // PER_DAY + 1))
     k = 0
     for i in known:
-        for j in range(i + 24, values.size, 24):
+        for j in range(i + PER_DAY, values.size, PER_DAY):
             if not math.isnan(values[j]):
                 slopes[k] = (values[j] - values[i]) / (j - i)
                 k += 1
     slope = np.median(slopes[:k]) if k else 0.0
     flat = values - slope * np.arange(values.size)
-    profile = np.zeros(24)
-    for hour in range(24):
-        same = flat[hour::24]
+    profile = np.zeros(PER_DAY)
+    for time in range(PER_DAY):
+        same = flat[time::PER_DAY]
         same = same[~np.isnan(same)]
-        profile[hour] = np.median(same) if same.size >= _SAME_HOUR_MIN else np.nan
+        profile[time] = np.median(same) if same.size >= _SAME_TIME_MIN else np.nan
     profile -= np.nanmean(profile) if not np.isnan(profile).all() else 0.0
     for i in known:
-        if not math.isnan(profile[i % 24]):
-            values[i] -= profile[i % 24]
+        if not math.isnan(profile[i % PER_DAY]):
+            values[i] -= profile[i % PER_DAY]
 
 
 @compiled
 def _by_rate(values: Floats, known: NDArray[np.int64], limit: float, out: Floats) -> None:
     """Events as a Poisson process: rate with Byar's interval (Breslow and Day 1987, p. 69)."""
-    days = (known[-1] - known[0] + 1) / 24.0
+    days = (known[-1] - known[0] + 1) / PER_DAY
     steps = values[known[-1]] - values[known[0]]
-    out[SPAN_DAYS], out[VALUE], out[PER_DAY] = days, values[known[-1]], steps / days
+    out[SPAN_DAYS], out[VALUE], out[SLOPE_A_DAY] = days, values[known[-1]], steps / days
     if steps < _STEPS_MIN:
         return
     low = steps * (1.0 - 1.0 / (9.0 * steps) - Z / (3.0 * math.sqrt(steps))) ** 3
     more = steps + 1.0
     high = more * (1.0 - 1.0 / (9.0 * more) + Z / (3.0 * math.sqrt(more))) ** 3
     room = limit - out[VALUE]
-    left = room / out[PER_DAY]
+    left = room / out[SLOPE_A_DAY]
     if not 0.0 <= left <= DAYS_MAX:
         return
     out[DAYS] = left
