@@ -12,7 +12,9 @@ class MultivariateConfig(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    kinds: tuple[KindName, ...] = Field((), description="Kinds of devices with a model; empty: switched off.")
+    kinds: tuple[KindName, ...] = Field(
+        ("gpu", "port", "storage_target"), description="Kinds of devices with a model; empty: switched off."
+    )
     method: Literal["ellipse", "forest"] = Field(
         "ellipse", description="Mahalanobis distance (ellipse), or an isolation forest."
     )
