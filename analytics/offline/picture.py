@@ -116,9 +116,8 @@ def _time_axis(axes: Axes, rows: pl.DataFrame) -> None:
 def _summary(rows: pl.DataFrame, found: list[Episode]) -> str:
     first, last = (words(int(rows["time_ns"][place])) for place in (0, -1))
     when = "" if _numbered(rows["time_ns"].to_numpy()) else f", {first} to {last} UTC"
-    alerting = int(rows["alert"].sum())
-    alerts = f"{alerting:,} alert, in {len(found):,} episode{'' if len(found) == 1 else 's'}" if found else "none alert"
-    return f"{rows.height:,} rows{when}: {alerts}"
+    alerting = f"{int(rows['alert'].sum()):,} alert in {len(found):,} episode{'' if len(found) == 1 else 's'}"
+    return f"{rows.height:,} rows{when}: {alerting if found else 'no alert'}"
 
 
 def _numbered(times_ns: NDArray[np.int64]) -> bool:
