@@ -8,7 +8,7 @@ import numpy as np
 from analytics.findings_book import FindingsBook
 from analytics.view import Accept, Column, View
 from telemetry.objects import ObjectRef, parse_object
-from telemetry.topology import Device, Link, Mount, Role
+from telemetry.topology import Device, Link, Mount, Role, Topology
 
 HELD = ("straggler", "gpu_throttle")
 GONE = ("gpu_lost", "gpu_xid")
@@ -39,9 +39,8 @@ class Evidence:
     hung: frozenset[str]
 
 
-def gather(view: View, book: FindingsBook) -> Evidence:
-    """From active findings where a detector has judged, else from the newest values."""
-    systems = _systems(view)
+def gather(view: View, book: FindingsBook, systems: Mapping[str, set[str]]) -> Evidence:
+    """From active findings where a detector has judged, else from the newest values. systems: ``mounted_systems``."""
     slow = {parse_object(name).name.partition("/")[0] for name in book.about("storage_slow")}
     reading, writing = _moving(view, systems)
     waits = _pressed(view, _io_waiting, _IO_PRESSURE_MIN)
@@ -61,10 +60,10 @@ def _names(book: FindingsBook, detectors: tuple[str, ...]) -> frozenset[str]:
     return frozenset(name.partition(":")[2] for name in book.about(*detectors))
 
 
-def _systems(view: View) -> dict[str, set[str]]:
+def mounted_systems(topology: Topology) -> dict[str, set[str]]:
     """File systems that each host has mounted."""
     systems: dict[str, set[str]] = {}
-    for mount in view.topology.entities(Mount):
+    for mount in topology.entities(Mount):
         systems.setdefault(mount.device, set()).add(mount.filesystem)
     return systems
 

@@ -10,9 +10,10 @@ from analytics.columns import Columns
 from analytics.findings_book import FindingsBook
 from analytics.job_work import BIN_NS
 from analytics.starvation import rules
-from analytics.starvation.evidence import gather
+from analytics.starvation.evidence import gather, mounted_systems
 from analytics.view import Column, View, lookup
 from telemetry.starvation import GpuLoss, HostLosses, WaitCause
+from telemetry.topology import Topology
 
 _NS = 1e-9
 _GAP_INTERVALS = 3.0  # after a longer silence nothing is said about the time in between
@@ -52,6 +53,7 @@ class Ledger:
         self._gpus: dict[tuple[str, str], int] = {}  # first row of each GPU
         self._closed_ns = self._told_ns = 0
         self._due: dict[str, HostLosses] = {}
+        self._mounts: tuple[Topology | None, Mapping[str, set[str]]] = (None, {})
         self._known: tuple[int, object, Ints] = (-1, None, np.zeros(0, np.int64))
 
     def step(self, view: View, book: FindingsBook) -> None:
@@ -145,7 +147,7 @@ class Ledger:
             numbers = {job_id: number for number, job_id in enumerate(names)}
             job = np.array([numbers[job_id] for _, _, job_id in slots], np.int64)
             idle, spin = self._lost(view, rows, job, names)
-            found = gather(view, book)
+            found = gather(view, book, self._mounted(view.topology))
             self._charge(rows, idle, rules.idle_causes(found, slots, job), 0)
             shares = idle / columns["bin_s"][rows]
             self._charge(rows, spin, rules.spin_causes(found, slots, job, shares), 1)
@@ -153,6 +155,11 @@ class Ledger:
         columns["told"][rows] = False
         for name in ("bin_s", "busy_s", "active_s"):
             columns[name][rows] = 0.0
+
+    def _mounted(self, topology: Topology) -> Mapping[str, set[str]]:
+        if self._mounts[0] is not topology:
+            self._mounts = (topology, mounted_systems(topology))
+        return self._mounts[1]
 
     def _lost(self, view: View, rows: Ints, job: Ints, names: list[str]) -> tuple[Floats, Floats]:
         """Seconds without kernels, and seconds in kernels that bring less than this job's kernels always did."""
