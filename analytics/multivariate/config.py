@@ -13,7 +13,7 @@ class MultivariateConfig(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     kinds: tuple[KindName, ...] = Field(
-        ("gpu", "port", "storage_target"), description="Kinds of devices with a model; empty: switched off."
+        ("gpu", "storage_target"), description="Kinds of devices with a model; empty: switched off."
     )
     method: Literal["ellipse", "forest"] = Field(
         "ellipse", description="Mahalanobis distance (ellipse), or an isolation forest."
