@@ -25,7 +25,7 @@ from telemetry.changes import Change
 from telemetry.errors import BadInput
 from telemetry.topology import Topology, TopologyFact
 
-STATE_VERSION = 7  # goes up with every change of what the state means
+STATE_VERSION = 8  # goes up with every change of what the state means
 _MAGIC = b"FSS2"
 _PREFIX = struct.Struct("<4sI")
 _LENGTH = struct.Struct("<Q")

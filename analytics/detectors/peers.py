@@ -94,6 +94,7 @@ def _compared(view: View, rule: Rule, jobs: NDArray[np.int64] | None) -> _Compar
         rule.limit,
         min(1.0, config.interval_s / config.baseline_horizon_s),
         max(2, round(config.baseline_follow_s / config.interval_s)),
+        rule.whole,
         score,
         normals,
     )

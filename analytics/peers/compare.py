@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from analytics.jit import compiled
 from analytics.peers.modes import boundary, middle, spread
 
-USUAL, NOISE, COUNT, SUM, FAST, RUN, GROUP = range(7)
-WIDTH = 7
+USUAL, NOISE, COUNT, SUM, FAST, RUN, GROUP, DRIFT, WANDER = range(9)
+WIDTH = 9
 MEMBERS_MIN = 4
 WARMUP = 12  # samples until a member's usual place is its own and not that of its kind
 
@@ -26,6 +26,8 @@ _QUIET_SAMPLES = 260_000.0  # of each group between two false alarms: a month at
 _STEP_SHARE = 0.55  # of the limit that one sample may add: two are needed, however large the effect
 _HOST_SHARE = 0.3  # … where its whole host shows the same: it may have been read at another moment than the others
 _SUM_MAX = 2.0  # limits: what is over is soon forgotten
+_DRIFT = 0.2  # weight of the newest sample in a running mean …
+_DRIFT_TIMES = 3.0  # … whose deviations are smaller by this, sqrt((2 - weight) / weight), where samples have no memory
 _FAST = 0.5  # weight of the newest sample in the size of the effect
 _SIGMA_PER_DEVIATION = 1.2533
 _OVERSHOOT = 1.166  # standard deviations by which a sum passes its limit on average
@@ -50,6 +52,7 @@ def compare(
     limit: float,
     alpha: float,
     follow: int,
+    whole: bool,
     score: NDArray[np.float64],
     normal: NDArray[np.float64],
 ) -> None:
@@ -57,10 +60,11 @@ def compare(
 
     starts: int64[groups + 1], first row of each group. groups, hosts: int64[n], numbers below 2**24.
     values: float64[n], turned so that more is worse. new: bool[n], rows that bring a sample; the others are witnesses.
-    sids: int64[n], rows of ``state``: float32[series, 7], all zero for a new series.
+    sids: int64[n], rows of ``state``: float32[series, 9], all zero for a new series.
     floor: least standard deviation. effect_min: least distance that matters. limit: distance from its kind that is odd
     even where it was always so; infinite for none. alpha: weight of a new sample in what is usual.
-    follow: samples after which a new place is the usual one.
+    follow: samples after which a new place is the usual one. whole: whether all of a host may be odd; what depends on
+    the moment of the collection is compared within the host instead, where it has three members.
     score: float64[n] out, 1.0 = named. normal: float64[n] out, the value that it should have.
     """
     for g in range(starts.size - 1):
@@ -81,9 +85,12 @@ def compare(
         usual = np.where(known, usual, place)
         moved = y - centre - usual
         rest = moved - _by_kind(moved, upper)  # without what a kind does together
+        if not whole:
+            rest -= _by_host(rest, hosts[start:end])
         noise = max(floor, _DOUBT * spread(rest, 0.0))
         if known.any():
             noise = max(noise, _SIGMA_PER_DEVIATION * middle(np.sort(state[rows[known], NOISE])))
+            noise = max(noise, _SIGMA_PER_DEVIATION * middle(np.sort(state[rows[known], WANDER])))
         # Many odd ones on one side pull the middle towards them: it is taken again without them.
         rest -= _by_kind(np.where(np.abs(rest) <= _CLIP * noise, rest, np.nan), upper)
         common = _by_host(rest, hosts[start:end])
@@ -93,7 +100,7 @@ def compare(
             row = state[rows[i]]
             own = noise
             if known[i]:
-                own = max(noise, _DOUBT * _SIGMA_PER_DEVIATION * row[NOISE])
+                own = max(noise, _DOUBT * _SIGMA_PER_DEVIATION * max(row[NOISE], row[WANDER]))
                 if new[start + i]:
                     share = _HOST_SHARE if 2.0 * common[i] > rest[i] else _STEP_SHARE
                     step = min(rest[i] / own - _SLACK, share * alarm)
@@ -144,15 +151,17 @@ def _learn(
 ) -> None:
     """One more sample of a member. at: its distance from the group's middle. rest: what nothing explains of it."""
     row[COUNT] = min(row[COUNT] + 1.0, 1e6)
+    weight = max(alpha, 1.0 / row[COUNT])
     if row[COUNT] <= WARMUP:
-        weight = 1.0 / row[COUNT]
         row[USUAL] += weight * (min(max(at, place - limit), place + limit) - row[USUAL])
-        row[NOISE] += weight * (min(abs(rest), _CLIP * own) - row[NOISE])
     elif _LEARN_BELOW * row[SUM] < alarm:
-        weight = max(alpha, 1.0 / row[COUNT])
         row[USUAL] += weight * min(max(rest, -_CLIP * own), _CLIP * own)
         row[USUAL] = min(max(row[USUAL], place - limit), place + limit)
+    # Noise with a memory does not cancel out in sums: the running mean of the samples tells.
+    row[DRIFT] += _DRIFT * (rest - row[DRIFT])
+    if 2.0 * row[SUM] < alarm:
         row[NOISE] += weight * (min(abs(rest), _CLIP * own) - row[NOISE])
+        row[WANDER] += weight * (min(_DRIFT_TIMES * abs(row[DRIFT]), _CLIP * own) - row[WANDER])
 
 
 @compiled

@@ -19,7 +19,8 @@ class Rule:
     worse: which side is odd. least: with a number, values are compared by their ratio and smaller ones count as this
     much; None compares differences. floor, effect, limit: least standard deviation, least difference that matters, and
     the difference that is odd even where it was always so; as a ratio's logarithm or in the metric's unit.
-    busy: the middle of the group below which it rests and nobody is compared.
+    busy: the middle of the group below which it rests and nobody is compared. whole: whether all members of a host may
+    be odd. Hosts are read at different moments of an iteration, so what follows it is compared within the host.
     """
 
     metric: str
@@ -31,6 +32,7 @@ class Rule:
     limit: float = math.inf
     busy: float = -math.inf
     accept: Callable[[Mapping[str, str]], bool] | None = None
+    whole: bool = True
 
 
 # What makes the others of a job wait. A lower clock does the same work more slowly, so its tensor cores are active for
@@ -38,16 +40,16 @@ class Rule:
 SLOWING = (
     Rule("gpu_sm_clock_hertz", "job", LOW, 1e8, 0.005, 0.03, limit=0.05),
     Rule("gpu_memory_clock_hertz", "job", LOW, 1e8, 0.005, 0.03, limit=0.05),
-    Rule("gpu_tensor_active_ratio", "job", HIGH, 0.02, 0.02, 0.08, busy=0.05),
+    Rule("gpu_tensor_active_ratio", "job", HIGH, 0.02, 0.02, 0.08, busy=0.05, whole=False),
 )
 _EVENTS = math.log(8.0)  # times the least rate that is told apart from none
 
 # What supports another finding.
 SUPPORTING = (
-    Rule("gpu_power_watts", "job", LOW, 50.0, 0.03, 0.15),
+    Rule("gpu_power_watts", "job", LOW, 50.0, 0.03, 0.15, whole=False),
     Rule("gpu_temperature_celsius", "job", HIGH, None, 1.5, 8.0, limit=20.0),
-    Rule("gpu_nvlink_bytes_per_second", "job", LOW, 1e8, 0.05, 0.25, busy=1e9),
-    Rule("gpu_pcie_bytes_per_second", "job", LOW, 1e7, 0.1, 0.5, busy=1e8),
+    Rule("gpu_nvlink_bytes_per_second", "job", LOW, 1e8, 0.05, 0.25, busy=1e9, whole=False),
+    Rule("gpu_pcie_bytes_per_second", "job", LOW, 1e7, 0.1, 0.5, busy=1e8, whole=False),
     Rule("ib_port_transmit_bytes_total", "rail", LOW, 1e8, 0.05, 0.25, busy=1e9),
     Rule("ib_port_receive_errors_total", "rail", HIGH, 0.1, 0.5, _EVENTS),
     Rule("nic_pfc_pause_seconds_total", "rail", HIGH, None, 0.01, 0.05),

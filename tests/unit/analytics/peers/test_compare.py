@@ -21,6 +21,7 @@ class Group:
     seed: int = 1
     limit: float = np.inf
     static: float = 0.03
+    whole: bool = True
     state: NDArray[np.float32] = field(init=False)
     levels: Floats = field(init=False)
 
@@ -38,7 +39,7 @@ class Group:
         new, hosts, logs = np.ones(rows.size, bool), rows // 8, np.log(values[rows])
         compare(
             starts, tags, hosts, logs, new, rows, self.state,
-            0.01, EFFECT_MIN, self.limit, ALPHA, FOLLOW, score, normal,
+            0.01, EFFECT_MIN, self.limit, ALPHA, FOLLOW, self.whole, score, normal,
         )  # fmt: skip
         return set(rows[score >= 1.0].tolist())
 
