@@ -5,11 +5,14 @@ Running into the usual limit is normal under load and is not judged (see ``gpu_t
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from analytics.detectors.base import Verdicts, verdicts_of
 from analytics.view import View
 from telemetry.findings import FindingKind
 
 _SHARE_MIN = 0.95  # of the highest limit that this GPU has had: less than that costs clocks
+_GPUS_MIN = 4  # from so many on, what most of them did is how the site wants them to run
 
 
 @dataclass(frozen=True)
@@ -25,6 +28,9 @@ class GpuPowerLimit:
 
     def judge(self, view: View) -> list[Verdicts]:
         limit = view.column(self.metrics[0])
-        limit = limit.only(limit.values > 0)
+        limit = limit.only(limit.fresh & (limit.values > 0))
         most = view.series["highest"][limit.sids]
-        return [verdicts_of(limit, _SHARE_MIN * most / limit.values, normals=most)]
+        lowered = most / limit.values
+        if len(limit) >= _GPUS_MIN:
+            lowered /= np.median(lowered)
+        return [verdicts_of(limit, _SHARE_MIN * lowered, normals=most)]

@@ -57,3 +57,16 @@ def test_idle_gpus_do_not_hang() -> None:
 
 def test_two_samples_are_no_hang() -> None:
     assert hung(SPINS, {("node2", 1): HANGS}, rounds=2) == []
+
+
+def limited(after: list[float]) -> set[str]:
+    """GPUs that are found after their power limits went from 700 W to these."""
+    of = table("node1", [series_key("gpu_power_limit_watts", {"device": "node1", "gpu": f"GPU-{g}"}) for g in range(5)])
+    rows = [*[[700.0] * 5] * 4, *[after] * 4]
+    outputs = run(Engine(CONFIG), [*(batch(of, seq, row) for seq, row in enumerate(rows)), *clockwork(0, range(8, 10))])
+    return {one.object.name for one in outputs if isinstance(one, Finding)}
+
+
+def test_one_lowered_power_limit_is_found_and_a_new_limit_for_all_is_not() -> None:
+    assert limited([700, 500, 700, 700, 700]) == {"node1/GPU-1"}
+    assert limited([500] * 5) == set()
