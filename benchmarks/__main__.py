@@ -16,7 +16,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks import analytics, end_to_end, exposition, gnmi, remote_write, simulator
+from benchmarks import analytics, end_to_end, exposition, gnmi, remote_write, scoring, simulator
 
 OUT = Path(__file__).parents[1] / "build" / "bench.json"
 KEYS = ("name", "value", "unit", "reference", "ratio")
@@ -36,6 +36,10 @@ class Target:
 TARGETS = (
     Target(r"exposition \w+ page, known layout", "≥ 100×", lambda row: row["ratio"] >= 100),
     Target(r"gnmi_decode_\d+_updates_a_message", "≥ 5×", lambda row: row["ratio"] >= 5),
+    Target(r"scoring: 100,000 series, all .*", "≥ 3,000,000", lambda row: row["value"] >= 3_000_000),
+    Target(r"scoring: one long series", "≥ 200,000", lambda row: row["value"] >= 200_000),
+    Target(r"scoring: state of a series", "≤ 2,048", lambda row: row["value"] <= 2048),
+    Target(r"scoring: (snapshot|restore) of .*", "≤ 10", lambda row: row["value"] <= 10),
     Target(r"simulator: 512 GPUs, .*", "≥ 1×", lambda row: row["ratio"] >= 1),
     Target(r"end to end.*: record on the bus", "≤ 8", lambda row: row["value"] <= 8),
     Target(r"end to end.* together", "≥ 500,000", lambda row: row["value"] >= 500_000),
@@ -45,7 +49,7 @@ TARGETS = (
 def main() -> None:
     progress = Console(stderr=True)
     rows: list[Row] = []
-    for module in (exposition, gnmi, analytics, remote_write, simulator, end_to_end):
+    for module in (exposition, gnmi, analytics, scoring, remote_write, simulator, end_to_end):
         began_s = time.monotonic()
         progress.print(f"{module.__name__} …")
         rows += [{key: row.get(key) for key in KEYS} for row in module.run()]

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from analytics.jit import compiled
+from analytics.jit import compiled_unchecked as compiled
 from analytics.scoring import learning, moment
 from analytics.scoring import tails as tail
 from analytics.scoring.layout import (

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from analytics.jit import compiled
+from analytics.jit import compiled_unchecked as compiled
 from analytics.scoring.layout import AWAY, COUNT, FAST, FAST_SPREAD, LEVEL, RECENT, SPREAD
 
 SIGMA_PER_SPREAD = 1.2533  # of a normal distribution, from its mean absolute deviation

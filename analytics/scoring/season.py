@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from analytics.jit import compiled
+from analytics.jit import compiled_unchecked as compiled
 from analytics.scoring.layout import DAY_S, HOUR_S, SPREAD_FROM, WEEK_FROM, WEEK_S
 
 _DAYS_KEPT = 6.0

@@ -7,7 +7,7 @@ by stochastic approximation, and the tail by decayed moments (Hosking and Wallis
 import numpy as np
 from numpy.typing import NDArray
 
-from analytics.jit import compiled
+from analytics.jit import compiled_unchecked as compiled
 from analytics.scoring.layout import EXCESS, LADDER, NEWEST, RUNGS, SEEN, SQUARE, THRESHOLD, TOP
 
 SHARE = 0.03  # of the values lie beyond the threshold
