@@ -11,9 +11,10 @@ from telemetry.objects import ObjectRef, parse_object
 from telemetry.topology import Device, Link, Mount, Role, Topology
 
 HELD = ("straggler", "gpu_throttle")
+STUCK = ("gpu_hung",)
 GONE = ("gpu_lost", "gpu_xid")
 FABRIC = (
-    *("pfc_pause_received", "pfc_pause_sent", "ecn_marking", "queue_congested", "lossless_drops"),
+    *("pfc_pause_received", "pfc_pause_sent", "ecn_marking", "queue_congested", "lossless_drops", "pause_storm"),
     *("link_down", "link_flapping", "link_errors", "link_slow"),
 )
 _OPERATIONS_MIN = 20.0  # a second, of a host or a file system: less moves no data worth waiting for
@@ -23,13 +24,14 @@ _IO_PRESSURE_MIN = 0.25
 
 @dataclass(frozen=True)
 class Evidence:
-    """held, gone: names of GPUs (``host/UUID``). Others: names of hosts, ids of jobs.
+    """held, stuck, gone: names of GPUs (``host/UUID``). Others: names of hosts, ids of jobs.
 
     starved: hosts whose processes wait for CPUs. slow, reading, writing: hosts that wait for a slow file system, read
     from one, or write more than they read. fabric: jobs with a bad port on the way. hung: jobs that stand.
     """
 
     held: frozenset[str]
+    stuck: frozenset[str]
     gone: frozenset[str]
     starved: frozenset[str]
     slow: frozenset[str]
@@ -41,11 +43,15 @@ class Evidence:
 
 def gather(view: View, book: FindingsBook, systems: Mapping[str, set[str]]) -> Evidence:
     """From active findings where a detector has judged, else from the newest values. systems: ``mounted_systems``."""
-    slow = {parse_object(name).name.partition("/")[0] for name in book.about("storage_slow")}
+    slow = {
+        parse_object(name).name.partition("/")[0]
+        for name in book.about("storage_slow", "storage_throughput", "metadata_storm")
+    }
     reading, writing = _moving(view, systems)
     waits = _pressed(view, _io_waiting, _IO_PRESSURE_MIN)
     return Evidence(
         held=_names(book, HELD),
+        stuck=_names(book, STUCK),
         gone=_names(book, GONE),
         starved=frozenset(_pressed(view, _cpu_waiting, _CPU_PRESSURE_MIN)),
         slow=frozenset(waits | {host for host, mounted in systems.items() if mounted & slow}),

@@ -25,6 +25,7 @@ def idle_causes(found: Evidence, gpus: Sequence[tuple[str, str, str]], job: NDAr
     hosts, jobs = [host for host, _, _ in gpus], [job_id for _, _, job_id in gpus]
     starved, slow = _among(hosts, found.starved), _among(hosts, found.slow)
     rules = (
+        (_among([f"{host}/{uuid}" for host, uuid, _ in gpus], found.stuck), WaitCause.HUNG),
         (_any_of_job(job, _among(hosts, found.writing)) & ~slow, WaitCause.CHECKPOINT),
         (starved & ~slow, WaitCause.DATA_LOADER),
         (slow, WaitCause.STORAGE),
@@ -41,11 +42,12 @@ def spin_causes(
     """int64[n]: the cause of time in kernels that do not compute. idle: float64[n], share of time without kernels."""
     names = [f"{host}/{uuid}" for host, uuid, _ in gpus]
     jobs = [job_id for _, _, job_id in gpus]
-    held = _among(names, found.held)
+    held, stuck = _among(names, found.held), _among(names, found.stuck)
     hosts_gone = {name.rpartition("/")[0] for name in found.gone}
     rules = (
-        (held, WaitCause.THROTTLE),
-        (_any_of_job(job, held | _among([host for host, _, _ in gpus], hosts_gone)), WaitCause.PEER),
+        (stuck, WaitCause.HUNG),
+        (held & ~_any_of_job(job, stuck), WaitCause.THROTTLE),
+        (_any_of_job(job, held | stuck | _among([host for host, _, _ in gpus], hosts_gone)), WaitCause.PEER),
         (_among(jobs, found.fabric), WaitCause.FABRIC),
         (_any_of_job(job, idle >= IDLE_SHARE_MIN), WaitCause.PEER),
         (_among(jobs, found.hung), WaitCause.HUNG),

@@ -17,6 +17,7 @@ from telemetry.starvation import HostLosses, WaitCause
 INTERVAL_S, BEGINS_S, LASTS_S, ENDS_S = 10, 160, 120, 300
 HOSTS, GPUS = 4, 32
 HEALTHY = ""
+THROTTLE = WaitCause.THROTTLE
 CAUSE_OF = {
     "slow-storage-target": WaitCause.STORAGE,
     "slow-receiver": WaitCause.FABRIC,
@@ -96,12 +97,13 @@ def test_lost_time_is_what_the_job_did_not_do(fault: str) -> None:
 
 
 def test_a_slow_gpu_holds_its_peers_up_and_itself_waits_for_nobody() -> None:
-    for fault in ("straggler-gpu", "gpu-thermal-throttle"):
+    own_causes = {"straggler-gpu": THROTTLE, "gpu-thermal-throttle": THROTTLE, "hung-gpu": WaitCause.HUNG}
+    for fault, cause in own_causes.items():
         told = story(fault)
         for host in told.losses.values():
             for gpu in host.gpus:
                 own = f"{host.device}/{gpu.gpu}" == told.root
-                expected, other = (WaitCause.THROTTLE, WaitCause.PEER)[:: 1 if own else -1]
+                expected, other = (cause, WaitCause.PEER)[:: 1 if own else -1]
                 assert gpu.lost_s[expected] > 5.0
                 assert gpu.lost_s.get(other, 0.0) == 0.0
 

@@ -16,7 +16,7 @@ from tests.unit.analytics.small_cluster import CONFIG, INTERVAL_S, START_NS, bat
 
 JOB = Job("7", ("node1", "node2"))
 ROUNDS, FAULT = 40, 20
-NOTHING = Evidence(*[frozenset()] * 8)
+NOTHING = Evidence(*[frozenset()] * 9)
 TWO_HOSTS = (("node1", "GPU-0", "7"), ("node2", "GPU-0", "7"))
 ONE_JOB = np.zeros(2, np.int64)
 
