@@ -78,7 +78,7 @@ def write(pieces: Iterator[Piece], path: Path) -> None:
                 write_csv(pieces, file)
         unfinished.rename(path)
     except OSError as error:
-        raise BadInput(f"{path}: {error.strerror}", "output") from error
+        raise BadInput(f"{path}: {error.strerror or error}", "output") from error
     finally:
         unfinished.unlink(missing_ok=True)
 

@@ -19,7 +19,7 @@ def register(app: typer.Typer) -> None:
 
 
 def run(
-    files: Annotated[list[str], typer.Argument(metavar="FILE…", help="CSV or Parquet; - is standard input.")],
+    files: Annotated[list[str], typer.Argument(metavar="FILE", help="CSV or Parquet; - is standard input.")],
     output: Annotated[
         str, typer.Option("--output", "-o", metavar="FILE", help=".csv or .parquet; a folder takes a file for each.")
     ] = "",

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from fabricscope.commands.options import By, OneSeries, TimeColumn, TimeFormat
+from telemetry.errors import BadInput
 
 
 def register(app: typer.Typer) -> None:
@@ -31,6 +32,8 @@ def run(
 
     The whole file is scored, as by `detect`; --from and --to choose what is drawn.
     """
+    if not file.is_file():
+        raise BadInput(f"{file}: no such file; a pipe will not do, as it is read twice")
     # Loaded here: it takes a second that no other command should wait for.
     from analytics.offline.columns import Choice
     from analytics.offline.picture import draw
@@ -44,5 +47,8 @@ def run(
     window = Window(moment(first) if first else TIME_NS_MIN, moment(last) if last else TIME_NS_MAX)
     drawn = series_window(str(file), choice, window, series)
     path = output or file.with_name(f"{file.name}.png")
-    draw(drawn, " · ".join(part for part in (file.name, drawn.name, drawn.column) if part), path)
+    try:
+        draw(drawn, " · ".join(part for part in (file.name, drawn.name, drawn.column) if part), path)
+    except OSError as error:
+        raise BadInput(f"{path}: {error.strerror}") from error
     print(path)

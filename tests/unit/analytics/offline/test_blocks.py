@@ -1,0 +1,47 @@
+"""Bytes of a pipe, cut where records end."""
+
+import os
+from io import FileIO
+from threading import Thread
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from analytics.offline.blocks import blocks
+
+RECORDS = st.lists(st.sampled_from([b"1,2\n", b'1,"a\nb"\n', b'1,"say ""x"""\r\n', b"\n"]), max_size=20)
+
+
+def through_a_pipe(pieces: list[bytes], rows_first: int) -> list[bytes]:
+    reading, writing = os.pipe()
+
+    def write() -> None:
+        with FileIO(writing, "w") as file:
+            for piece in pieces:
+                file.write(piece)
+
+    writer = Thread(target=write)
+    writer.start()
+    with FileIO(reading) as file:
+        found = list(blocks(file, rows_first))
+    writer.join()
+    return found
+
+
+@given(RECORDS, st.integers(1, 30), st.integers(1, 9))
+@settings(max_examples=100, deadline=None)
+def test_nothing_is_lost_and_no_record_is_cut(records, rows_first, size):
+    content = b"".join(records)
+    found = through_a_pipe([content[at : at + size] for at in range(0, len(content), size)], rows_first)
+    assert b"".join(found) == content
+    assert all(block.endswith(b"\n") and block.count(b'"') % 2 == 0 for block in found)
+
+
+@pytest.mark.parametrize("content", [b"", b"1,2", b'1,"never closed\n'])
+def test_what_is_left_comes_last(content):
+    assert b"".join(through_a_pipe([content], 1)) == content
+
+
+def test_the_first_block_has_as_many_lines_as_are_asked_for():
+    assert through_a_pipe([b"1,2\n"] * 50, 50)[0].count(b"\n") == 50
