@@ -7,7 +7,7 @@ from analytics.jit import compiled
 
 _MEMBERS_MIN = 4
 _SHARE_MIN = 0.36  # up to a third may be faulty at once and is then no second kind of member
-_OUTLIERS = 0.1  # of the members, which may not decide where the split is
+_OUTLIERS = 0.1  # of the members on either side, which may not decide where the split is
 _APART = 6.0  # standard deviations of the wider mode between the middles: a single bell seldom reaches 3
 _GAP_SHARE = 0.3  # of the distance lies empty between the modes, a tenth of each left out
 
@@ -35,12 +35,14 @@ def boundary(values: NDArray[np.float64], floor: float, apart_min: float) -> flo
     n = values.size
     if n < 2 * _MEMBERS_MIN:
         return np.inf
-    least = max(2, int(_OUTLIERS * n))
+    few = int(_OUTLIERS * n)
+    least = max(2, few)
     ranked = np.sort(values)
-    total, below = ranked.sum(), ranked[: least - 1].sum()
+    clipped = np.minimum(np.maximum(ranked, ranked[few]), ranked[n - 1 - few])
+    total, below = clipped.sum(), clipped[: least - 1].sum()
     best, at = -1.0, least
     for split in range(least, n - least + 1):
-        below += ranked[split - 1]
+        below += clipped[split - 1]
         distance = (total - below) / (n - split) - below / split
         between = distance * distance * split * (n - split)
         if between > best:
