@@ -14,5 +14,5 @@ def compiled(function: F) -> F:
 
 
 def compiled_unchecked(function: F) -> F:
-    """The same, but a division by zero gives infinity or NaN, as in numpy: loops without that check are a sixth faster."""
+    """The same, but a division by zero gives infinity or NaN, as in numpy: without that check, a sixth faster."""
     return cast(F, njit(cache=True, error_model="numpy")(function))

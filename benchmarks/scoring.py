@@ -72,16 +72,16 @@ def python_rate(series: int = 100_000, rounds: int = 4) -> float:
 
 
 def snapshot_seconds(series: int = 1_000_000) -> tuple[float, float]:
-    """Wall seconds to write the state of all series to files, and to go on from them."""
+    """Wall seconds to write the state of all series to files in memory, and to go on from them: a disk adds its own."""
     detector = Detector()
     detector.score(np.full(series, _START_NS), np.zeros(series), np.arange(series))
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
         began = time.monotonic()
         for name, array in detector.state().items():
             np.save(Path(folder, name), array)
         written = time.monotonic()
         del detector
-        Detector().restore({path.stem: np.load(path, mmap_mode="r") for path in Path(folder).iterdir()})
+        Detector().restore({path.stem: np.load(path) for path in Path(folder).iterdir()})
         return written - began, time.monotonic() - written
 
 
@@ -98,8 +98,8 @@ def run() -> list[dict[str, Any]]:
         _entry("scoring: 100,000 series in random order, against the same loop", many_series(shuffled), loop),
         _entry("scoring: one long series", one_series(), river),
         {"name": "scoring: state of a series", "unit": "bytes", "value": STATE_BYTES},
-        {"name": "scoring: snapshot of 1,000,000 series", "unit": "s", "value": round(saved_s, 2)},
-        {"name": "scoring: restore of 1,000,000 series", "unit": "s", "value": round(restored_s, 2)},
+        {"name": "scoring: snapshot of 1,000,000 series, without the disk", "unit": "s", "value": round(saved_s, 2)},
+        {"name": "scoring: restore of 1,000,000 series, without the disk", "unit": "s", "value": round(restored_s, 2)},
     ]
 
 

@@ -102,10 +102,14 @@ class Detector:
         return {"core": self._core[:used], "tails": self._tails[:used], "season": self._season[:used]}
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
-        """Goes on from a ``state``. Raises BadInput when it is not one."""
-        core = np.array(state["core"], np.float64)
-        tails = np.array(state["tails"], np.float32)
-        season = np.array(state["season"], np.float32)
+        """Goes on from a ``state``; keeps arrays that own their memory, copies the others.
+
+        Raises BadInput when it is not a state.
+        """
+        core, tails, season = (
+            np.require(state[name], kind, ["C", "W", "O"])
+            for name, kind in (("core", np.float64), ("tails", np.float32), ("season", np.float32))
+        )
         n = len(core)
         wanted = (n, CORE_WIDTH), (n, EXPERTS, TAIL_WIDTH), (n, SEASON_WIDTH)
         if (core.shape, tails.shape, season.shape) != wanted:
