@@ -91,11 +91,13 @@ def _time(rows: pl.DataFrame, choice: Choice) -> tuple[str, TimeFormat]:
     candidates = [choice.time] if choice.time else sorted(rows.columns, key=_time_rank)
     for name in candidates:
         by_name = bool(choice.time) or _time_rank(name) < len(_TIMES) + 1
-        form = time_format(rows[name], choice.pattern if by_name else None)
+        form = time_format(rows[name], choice.pattern)
         if form is not None and (by_name or _surely_times(rows[name].head(LOOKED_AT), form)):
             return name, form
     if _time_rank(candidates[0]) < len(_TIMES) or choice.time:
-        raise BadInput(f"{candidates[0]!r} holds {_example(rows[candidates[0]])}: expected times", "no_time")
+        raise BadInput(
+            f"{candidates[0]!r} holds {_example(rows[candidates[0]])}: expected {choice.pattern or 'times'}", "no_time"
+        )
     raise BadInput(f"no column of times among {_listed(rows.columns)}: name it with --time", "no_time")
 
 

@@ -45,13 +45,13 @@ def time_format(column: pl.Series, pattern: str | None = None) -> TimeFormat | N
     """
     if column.dtype.is_temporal():
         return _TYPED if column.dtype.base_type() in (pl.Datetime, pl.Date) else None
-    if pattern is not None:
-        return TimeFormat(pattern, patterns=(pattern,))
     known = column.drop_nulls()
     if column.dtype == pl.String:
         known = known.str.strip_chars()
     if known.is_empty() or not (column.dtype.is_numeric() or column.dtype == pl.String):
         return None
+    if pattern is not None:
+        return next(iter(_best(known.head(_LOOKED_AT), [TimeFormat(pattern, patterns=(pattern,))])), None)
     numbers = known.cast(pl.Float64, strict=False)
     if numbers.null_count() <= known.len() * _UNREADABLE_MAX:
         return _of_numbers(known, numbers.drop_nulls().to_numpy())

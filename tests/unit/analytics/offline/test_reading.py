@@ -116,6 +116,15 @@ def test_a_column_that_is_not_there(file):
         detect(file("time,value\n2024-01-01,1\n"), choice=Choice(values=("cpu",)))
 
 
+def test_a_time_format_finds_its_column(file):
+    path = file("Ort,Zeit,Wert\na,03/04/2024 10:00,1\na,03/04/2024 10:01,2\n")
+    assert len(rows_of(detect(path, choice=Choice(pattern="%d/%m/%Y %H:%M")))) == 3
+    with pytest.raises(BadInput, match="no column of times among"):
+        detect(path, choice=Choice(pattern="%Y-%m-%d"))
+    with pytest.raises(BadInput, match="'Zeit' holds '03/04/2024 10:00': expected %Y"):
+        detect(path, choice=Choice(time="Zeit", pattern="%Y-%m-%d"))
+
+
 def test_which_columns_are_scored(file):
     path = file("time,cpu,mem,host\n" + "".join(f"2024-01-{day:02},{day},{-day},a\n" for day in range(1, 9)))
     told: list[str] = []
