@@ -40,6 +40,7 @@ _COUNTERS: tuple[tuple[str, dict[str, str]], ...] = (
     ("gpu_nvlink_bytes_total", {"direction": "tx"}),
     ("gpu_ecc_errors_total", {"severity": "correctable", "persistence": "volatile"}),
 )
+_WORK = ("gpu_energy_joules_total", "gpu_nvlink_bytes_total")
 _PORT_COUNTERS = (
     "fabric_port_pfc_pause_frames_total",
     "fabric_port_pfc_pause_seconds_total",
@@ -71,8 +72,7 @@ def _keys(device: str) -> list[str]:
 def batches(of: list[SeriesTable], rounds: int) -> list[list[SampleBatch]]:
     """Collections of a healthy cluster, spread over the interval, round by round."""
     rng = np.random.default_rng(1)
-    moving = np.array([1.0 if "_total" in key and "pause" not in key else 0.0 for key in of[0].keys])
-    moving *= np.array(["flaps" not in key and "throttle" not in key for key in of[0].keys])
+    moving = np.array([float(key.startswith(_WORK)) for key in of[0].keys])  # what else counts, counts faults
     rows = np.arange(len(of[0]), dtype=np.uint32)
     found = []
     for number in range(rounds):
