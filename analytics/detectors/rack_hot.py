@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from analytics.detectors.base import Evidence, Verdicts
 from analytics.racks import RackFinder
+from analytics.statistics import baseline
 from analytics.statistics.groups import group_medians
 from analytics.view import Column, View, lookup
 from telemetry.findings import FindingKind
@@ -19,6 +20,8 @@ _MORE_POWER = 1.1  # of the own level: explains three kelvin; more power explain
 _SMOOTHING = 0.2  # weight of the newest load: power moves with every step of a job, heat with the average of a minute
 _LOAD, _SEEN_S = 0, 1  # what it remembers of each temperature
 _GPUS_MIN, _HOSTS_MIN = 8, 2  # fewer are the matter of one host
+# Levels that were learned while everything still warmed up are too low for half an hour, in every rack.
+_SETTLED_VALUES = 180
 
 
 @dataclass(frozen=True)
@@ -41,7 +44,7 @@ class RackHot:
         power = power.only(lookup(power.objects, heat.objects))
         load = _smooth_load(view, heat, power)
         racks = rack_of[heat.objects]
-        rise = group_medians(racks, heat.values - heat.level)
+        rise = _own_rise(view, heat, racks)
         more = group_medians(racks, load)
         present, first, size = np.unique(racks, return_index=True, return_counts=True)
         hosts = np.unique(np.stack([racks, heat.targets]), axis=1)[0]
@@ -58,6 +61,15 @@ class RackHot:
         newest_ns = np.zeros(present.size, np.int64)
         np.maximum.at(newest_ns, np.searchsorted(present, racks), heat.times_ns)
         return [Verdicts(present, newest_ns, score >= 1.0, score, (evidence,), 0.7)]
+
+
+def _own_rise(view: View, heat: Column, racks: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Kelvin above normal of each GPU's rack; while levels settle, only what not all racks have."""
+    rise = group_medians(racks, heat.values - heat.level)
+    settled = view.series["baseline"][heat.sids, baseline.COUNT] >= _SETTLED_VALUES
+    if settled.all() or np.unique(racks).size < 2:
+        return rise
+    return np.where(settled, rise, rise - max(0.0, float(rise.min())))
 
 
 def _smooth_load(view: View, heat: Column, power: Column) -> NDArray[np.float64]:

@@ -8,7 +8,8 @@ from telemetry.series import series_key
 from telemetry.topology import Device, Role, TopologyFact
 from tests.unit.analytics.small_cluster import CONFIG, START_NS, batch, clockwork, judged, run, table
 
-HOSTS, GPUS, USUAL_ROUNDS, ROUNDS = ("node1", "node2"), 4, 25, 8
+RACKS = {"node1": "r1", "node2": "r1", "node3": "r2", "node4": "r2"}
+HOSTS, GPUS, USUAL_ROUNDS, ROUNDS = tuple(RACKS), 4, 25, 8
 INLET = series_key("node_temperature_celsius", {"device": "node1", "sensor": "Inlet Temp"})
 TABLES = {
     host: table(
@@ -24,10 +25,10 @@ TABLES = {
 }
 
 
-def overheated(celsius: float, watts: float, hosts: tuple[str, ...] = HOSTS) -> set[str]:
+def overheated(celsius: float, watts: float, hosts: tuple[str, ...] = HOSTS[:2]) -> set[str]:
     """What is too warm once the GPUs of these hosts have gone from 62 C and 500 W to this."""
     engine = Engine(CONFIG)
-    engine.learn(TopologyFact(Device(host, Role.HOST, rack="r1"), START_NS - 1, "test") for host in HOSTS)
+    engine.learn(TopologyFact(Device(host, Role.HOST, rack=RACKS[host]), START_NS - 1, "test") for host in HOSTS)
     batches = []
     for seq in range(USUAL_ROUNDS + ROUNDS):
         for host in HOSTS:
@@ -49,6 +50,10 @@ def test_heat_that_comes_from_power_and_heat_of_one_host_are_none() -> None:
     assert overheated(72.0, 640.0) == set()
     assert overheated(72.0, 500.0, hosts=("node1",)) == set()
     assert overheated(65.0, 500.0) == set()
+
+
+def test_heat_that_comes_to_all_racks_while_everything_still_warms_up_is_none() -> None:
+    assert overheated(72.0, 505.0, hosts=HOSTS) == set()
 
 
 @pytest.mark.parametrize(
