@@ -22,13 +22,21 @@ def propose(view: View) -> Iterable[Cause]:
 
 
 def _filesystem(view: View, found: list[Finding]) -> Iterable[Cause]:
-    worst = max(finding.score for finding in found)
-    heavy = [finding for finding in found if finding.score >= DRAGGED_SHARE * worst]
+    slowest = min(found, key=lambda finding: (-finding.score, finding.onset_ns, finding.object))
+    # Barely slow targets of other servers wait too: only a surely slow one is a cause of its own.
+    least = max(SURE_SCORE, DRAGGED_SHARE * slowest.score)
+    server = view.server(slowest.object)
+    heavy = [
+        finding
+        for finding in found
+        if finding.score >= (DRAGGED_SHARE * slowest.score if view.server(finding.object) == server else least)
+    ]
     servers: defaultdict[str, list[Finding]] = defaultdict(list)
     for finding in heavy:
         servers[view.server(finding.object) or finding.object.name].append(finding)
     ranked = sorted(servers, key=lambda name: (-max(finding.score for finding in servers[name]), name))
-    dragged = [finding for finding in found if finding.score < DRAGGED_SHARE * worst]
+    kept = {finding.id for finding in heavy}
+    dragged = [finding for finding in found if finding.id not in kept]
     for position, name in enumerate(ranked):
         yield _cause(view, name, servers[name], dragged if position == 0 else [])
 

@@ -102,3 +102,11 @@ def test_a_barely_slow_target_is_named_after_an_interval(plant: Plant, run: Run)
     assert run.roots == []
     run.tick(ticks=2)
     assert run.roots == ["slow_storage scratch/OST0000"]
+
+
+def test_barely_slow_targets_of_another_server_open_nothing(plant: Plant, run: Run) -> None:
+    run.tick(plant.find(K.STORAGE_SLOW, "storage_target:scratch/OST0001", 0, score=1.3))
+    run.tick(ticks=2)
+    run.tick(plant.find(K.STORAGE_SLOW, "storage_target:scratch/OST0003", 15, score=1.1))
+    run.tick(ticks=4)
+    assert run.roots == ["slow_storage scratch/OST0001"]
