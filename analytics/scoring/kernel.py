@@ -33,6 +33,7 @@ _YOUNG = 30.0  # values: at so many, twice the surprise is needed
 _BEYOND = 1.5  # times what several events reached before: up to there a level or jump is nothing new
 _WORTH_A_LOOK = 5.0  # nats from which on earlier events are asked
 _RUNS_MIN = 20.0
+_LONG_SHARE = 0.35
 _VALUE_MAX = 1e30  # what single precision can hold
 _AHEAD = 6  # rows
 
@@ -61,7 +62,9 @@ def stillness(core: NDArray[np.float64], x: float) -> float:
     if x != core[LAST] or core[RUNS] < _RUNS_MIN:
         return 0.0
     beyond = core[RUN] + 1.0 - 1.5 * core[RUN_MAX]
-    return tail.BASE + beyond / max(core[RUN_MEAN], 1.5) if beyond > 0.0 else 0.0
+    # Among many short runs a long one says more of the next long one than their mean does.
+    usual = max(core[RUN_MEAN], _LONG_SHARE * core[RUN_MAX], 1.5)
+    return tail.BASE + beyond / usual if beyond > 0.0 else 0.0
 
 
 @compiled
