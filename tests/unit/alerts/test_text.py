@@ -60,7 +60,7 @@ def test_a_notification_survives_its_own_encoding():
 
 def test_every_kind_has_a_domain():
     assert {labels_of(incident(kind=kind), "c")["domain"] for kind in IncidentKind} == {
-        "fabric", "device", "power", "gpu", "storage", "telemetry", "unknown",
+        "fabric", "device", "power", "gpu", "storage", "capacity", "telemetry", "unknown",
     }  # fmt: skip
 
 
