@@ -48,6 +48,7 @@ def run(engine: Engine, console: Console) -> list[Verdict]:
     offset = OFFSETS[engine]
     with lab_folder(f"accept-{engine}") as folder:
         with Pagers() as pagers, Lab(folder / "faults", engine, address_offset=offset, pagers=pagers) as lab:
+            lab.wait_for(lab.keeps_up, "analytics to keep up")
             _let_pass(lab, WARM_UP_S)
             for fault in FAULTS:
                 verdicts.append(_judge_fault(lab, pagers, fault))

@@ -25,6 +25,7 @@ Engine = Literal["embedded", "kafka"]
 STAGES = ("ingest", "analytics", "alerts", "api")
 FURTHER_STAGES = ("export", "recorder")  # with a real Prometheus, and a recording
 START_S = 90.0
+KEEPS_UP_INTERVALS = 12  # reports are five seconds of the wall clock apart
 
 
 class Program:
@@ -173,6 +174,12 @@ class Lab:
     def ledger(self, stage: str) -> dict[str, Any]:
         """The newest report of a stage, {} before its first."""
         return next((dict(one) for one in self.api("/api/v1/ledger") or () if one["stage"] == stage), {})
+
+    def keeps_up(self) -> bool:
+        """Whether analytics has judged what was collected of late: on a first start it compiles for half a minute."""
+        report = self.ledger("analytics")
+        behind_s = self.now_ns() / NS - report["details"]["watermark_seconds"] if report else float("inf")
+        return bool(behind_s < KEEPS_UP_INTERVALS * self.interval_s)
 
     def incidents(self) -> list[dict[str, Any]]:
         """What the API shows, worst first."""
