@@ -127,6 +127,7 @@ class Engine:
             self.topology,
             self.changes,
             self.work,
+            self._watched(),
         )
         self.trends.step(view)
         findings = [
@@ -143,6 +144,12 @@ class Engine:
             incidents = self.correlator.step(end_ns, findings, self.topology, self.changes)
         self._evict(end_ns)
         return [*findings, *incidents]
+
+    def _watched(self) -> NDArray[np.bool_]:
+        watched = np.zeros(len(self.registry.objects), bool)
+        numbers = (self.registry.objects.find(name) for name in self.book.objects())
+        watched[[number for number in numbers if number is not None]] = True
+        return watched
 
     def _apply_facts(self, end_ns: int) -> None:
         due = [fact for fact in self.waiting_facts if fact.observed_ns < end_ns]

@@ -85,6 +85,10 @@ class FindingsBook:
         known = (self._entries.get(detector, {}) for detector in detectors)
         return [name for entries in known for name, entry in entries.items() if entry.active]
 
+    def objects(self) -> set[str]:
+        """Names of the objects that breach a limit, or did until just now."""
+        return {name for entries in self._entries.values() for name in entries}
+
     def active(self) -> int:
         return sum(entry.active for entries in self._entries.values() for entry in entries.values())
 

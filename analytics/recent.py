@@ -14,14 +14,12 @@ def recent_growth(view: View, column: Column, window_s: float, most: float) -> N
     It lives in the series' ``memory``, so one detector of a metric can use it. What was counted before a counter was
     first seen is history, and a counter that starts again has not grown.
     """
-    memory = view.series["memory"][column.sids]
-    raw, at_s = view.series["raw"][column.sids], column.times_ns * 1e-9
-    new = column.fresh & (at_s > memory[:, _AT_S])
-    first = memory[:, _AT_S] == 0.0
-    grown = np.where(new & ~first, np.maximum(raw - memory[:, _SEEN], 0.0), 0.0)
-    faded = memory[:, _RECENT] * np.exp(-np.maximum(at_s - memory[:, _AT_S], 0.0) / window_s)
-    counted = np.minimum(np.where(first, 0.0, faded) + grown, most)
-    recent = np.where(new, counted, memory[:, _RECENT])
-    memory[new, _SEEN], memory[new, _AT_S], memory[:, _RECENT] = raw[new], at_s[new], recent
-    view.series["memory"][column.sids] = memory
-    return np.asarray(recent)
+    memory, at_s = view.series["memory"], column.times_ns * 1e-9
+    recent = np.asarray(memory[column.sids, _RECENT])
+    new = np.flatnonzero(column.fresh & (at_s > memory[column.sids, _AT_S]))
+    sids, at_s = column.sids[new], at_s[new]
+    raw, (seen, faded, since_s) = view.series["raw"][sids], memory[sids, :3].T
+    faded = faded * np.exp(-np.maximum(at_s - since_s, 0.0) / window_s)
+    recent[new] = np.where(since_s == 0.0, 0.0, np.minimum(faded + np.maximum(raw - seen, 0.0), most))
+    memory[sids, _SEEN], memory[sids, _RECENT], memory[sids, _AT_S] = raw, recent[new], at_s
+    return recent

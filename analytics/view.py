@@ -21,6 +21,7 @@ from telemetry.changes import Change
 from telemetry.topology import Topology
 
 _NO_SIDS = np.zeros(0, np.int64)
+_DENSE_TIMES = 16  # a table of so many times the rows is quicker than a sort
 FRESH = int(Trust.FRESH)
 DOUBTFUL = (int(Trust.STALE), int(Trust.FROZEN), int(Trust.ZERO))
 Accept = Callable[[Mapping[str, str]], bool]
@@ -78,6 +79,16 @@ class Column:
         learned = model[self.sids, baseline.COUNT] >= baseline.WARMUP
         return np.where(learned, model[self.sids, baseline.LEVEL], np.nan)
 
+    @property
+    def watching(self) -> bool:
+        """Whether any object at all is watched."""
+        return self._view.watching
+
+    @cached_property
+    def watched(self) -> NDArray[np.bool_]:
+        """bool[k]: see ``View``."""
+        return np.asarray(self._view.watched[self.objects])
+
     def only(self, rows: NDArray[Any]) -> "Column":
         """Some rows, by mask or index."""
         return Column(self._view, self.sids[rows])
@@ -108,7 +119,11 @@ class Selections:
 
 
 class View:
-    """One tick. ``end_ns`` is its end in event time; nothing in it depends on the wall clock."""
+    """One tick. ``end_ns`` is its end in event time; nothing in it depends on the wall clock.
+
+    watched: bool[objects], those of which the findings book has something, so that also good news of them counts; None
+    for all.
+    """
 
     def __init__(
         self,
@@ -122,12 +137,19 @@ class View:
         topology: Topology,
         changes: tuple[Change, ...] = (),
         work: WorkBook | None = None,
+        watched: NDArray[np.bool_] | None = None,
     ) -> None:
         self.end_ns, self.config, self.registry = end_ns, config, registry
         self.series, self.targets, self.topology, self.changes = series, targets, topology, changes
         self._selections, self._finder = selections, finder
         self._known: dict[object, object] = {}
+        self._columns: dict[tuple[str, Accept | None], Column] = {}
         self.work = WorkBook() if work is None else work
+        self.watched = np.ones(len(registry.objects), bool) if watched is None else watched
+
+    @cached_property
+    def watching(self) -> bool:
+        return bool(self.watched.any())
 
     @cached_property
     def places(self) -> Places:
@@ -156,7 +178,10 @@ class View:
 
     def column(self, metric: str, accept: Accept | None = None) -> Column:
         """The series of a metric; ``accept`` chooses by labels such as direction and must be a named function."""
-        return Column(self, self._selections.sids(metric, accept))
+        known = self._columns.get((metric, accept))
+        if known is None:
+            known = self._columns[(metric, accept)] = Column(self, self._selections.sids(metric, accept))
+        return known
 
     def of_series(self, work: Callable[[Registry], T]) -> T:
         """What a detector needs to know of the series themselves; ``work`` must be a named function."""
@@ -204,8 +229,13 @@ def worst_of_each(objects: NDArray[np.int64], score: NDArray[np.float64]) -> NDA
 
 def lookup(known: NDArray[np.int64], wanted: NDArray[np.int64]) -> NDArray[np.int64]:
     """Row in ``known`` (each number once, any order) of each wanted number, -1 where it is not there."""
-    if not known.size:
+    if not known.size or not wanted.size:
         return np.full(wanted.size, -1, np.int64)
+    size = 1 + int(max(known.max(), wanted.max()))
+    if size <= _DENSE_TIMES * (known.size + wanted.size):
+        row_of = np.full(size, -1, np.int64)
+        row_of[known] = np.arange(known.size)
+        return np.asarray(row_of[wanted])
     order = np.argsort(known, kind="stable")
     at = np.minimum(np.searchsorted(known, wanted, sorter=order), known.size - 1)
     rows = order[at]

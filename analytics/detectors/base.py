@@ -79,12 +79,23 @@ def verdicts_of(
     unit: str = "",
     confidence: float = 0.9,
 ) -> Verdicts:
-    """One verdict an object from the fresh rows of a column: the worst series speaks for it. score >= 1 breaches."""
-    fresh = np.flatnonzero(column.fresh & ~np.isnan(score))
-    rows = fresh[worst_of_each(column.objects[fresh], score[fresh])]
+    """One verdict an object from the fresh rows of a column: the worst series speaks for it. score >= 1 breaches.
+
+    An object that does not breach has none unless it is watched: nobody waits for good news of it.
+    """
+    rows = _of_interest(column, score)
+    rows = rows[worst_of_each(column.objects[rows], score[rows])]
     worst = column.only(rows)
     shown = worst.values if values is None else values[rows]
     normal = worst.level if normals is None else normals[rows]
     evidence = Evidence(worst.sids, shown, normal, unit=unit)
     breached = score[rows] >= 1.0
     return Verdicts(worst.objects, worst.times_ns, breached, score[rows], (evidence,), confidence)
+
+
+def _of_interest(column: Column, score: NDArray[np.float64]) -> NDArray[np.int64]:
+    interesting = score >= 1.0
+    if column.watching:
+        interesting |= column.watched & ~np.isnan(score)
+    rows = np.flatnonzero(interesting)
+    return np.asarray(rows[column.only(rows).fresh])

@@ -3,9 +3,11 @@
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from analytics.detectors.base import Verdicts, verdicts_of
-from analytics.view import View
+from analytics.registry import Registry
+from analytics.view import View, lookup
 from telemetry.findings import FindingKind
 
 # Vendors count marks differently (some include packets that arrived marked), so the own baseline decides, and the
@@ -28,17 +30,22 @@ class EcnMarking:
 
     def judge(self, view: View) -> list[Verdicts]:
         marks, packets = view.column(self.metrics[0]), view.column(self.metrics[1])
-        sent = dict(zip(_places(view, packets.sids), packets.values.tolist(), strict=True)) if len(packets) else {}
-        sent_by_row = np.array([sent.get(place, np.nan) for place in _places(view, marks.sids)], np.float64)
+        sent = np.append(packets.values, np.nan)[view.of_series(_sent_by)]
         with np.errstate(divide="ignore", invalid="ignore"):
-            share = np.where(sent_by_row > 0, marks.values / sent_by_row, np.nan)
+            share = np.where(sent > 0, marks.values / sent, np.nan)
         by_share = np.where(np.isnan(share), np.inf, share / _SHARE_MIN)
         by_count = marks.values / _MARKS_PER_SECOND_MIN
         score = np.minimum(np.minimum(by_share, by_count), marks.score / _SIGMAS)
         return [verdicts_of(marks, score, confidence=0.6)]
 
 
-def _places(view: View, sids: np.ndarray[tuple[int], np.dtype[np.int64]]) -> list[tuple[int, int]]:
-    """Object and labels of each series: the same for the two counters of one queue."""
-    columns = view.registry.columns
-    return list(zip(columns["object"][sids].tolist(), columns["variant"][sids].tolist(), strict=True))
+def _sent_by(registry: Registry) -> NDArray[np.int64]:
+    """int64[k]: for each counter of marks the row of the packets of the same queue, -1 where they are not counted."""
+    marks, packets = (_queues(registry, metric) for metric in EcnMarking.metrics)
+    return lookup(packets, marks)
+
+
+def _queues(registry: Registry, metric: str) -> NDArray[np.int64]:
+    """Object and labels of each series as one number: the same for the two counters of one queue."""
+    sids = registry.select(metric)
+    return np.asarray(registry.columns["object"][sids] * len(registry.variants) + registry.columns["variant"][sids])

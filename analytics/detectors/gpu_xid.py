@@ -40,7 +40,8 @@ class GpuXid:
         column = view.column(self.metrics[0])
         changed_ns = view.series["moved_ns"][column.sids]
         recent = (column.values > 0) & (changed_ns >= view.end_ns - _RECENT_NS)
-        score = np.where(recent, _by_class(column.values), 0.0)
+        score = np.zeros(len(column))
+        score[recent] = _by_class(column.values[recent])
         return [verdicts_of(column, score, normals=np.zeros(len(column)), unit="XID")]
 
 

@@ -53,7 +53,9 @@ class PfcPause:
         verdicts = []
         for seconds_name, frames_name, speed_name in _SOURCES:
             seconds, frames = view.column(seconds_name, accept), view.column(frames_name, accept)
-            frames = frames.only(~np.isin(frames.objects, seconds.objects[seconds.fresh]))
+            timed = np.zeros(len(view.registry.objects), bool)
+            timed[seconds.objects[seconds.fresh]] = True
+            frames = frames.only(~timed[frames.objects])
             paused = self._paused_by_frames(frames, view.column(speed_name))
             verdicts.append(verdicts_of(seconds, seconds.values / self.ratio_max, unit="ratio"))
             verdicts.append(verdicts_of(frames, paused / self.ratio_max, confidence=0.7))

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analytics.detectors.base import Evidence, Verdicts
+from analytics.rates import NEVER
 from analytics.registry import Registry
 from analytics.view import View
 from telemetry.findings import FindingKind
@@ -34,10 +35,11 @@ class SeriesVanished:
     clear_intervals: float = 1.0
 
     def judge(self, view: View) -> list[Verdicts]:
-        parts, columns, interval_s = view.of_series(_parts), view.registry.columns, view.config.interval_s
-        targets, answered_ns = columns["target"][parts.sids], view.targets["seen_ns"]
-        gone_s = (answered_ns[targets] - columns["seen_ns"][parts.sids]) * 1e-9
-        missing = (gone_s >= _MISSED_INTERVALS * interval_s) & _answers(view)[targets]
+        parts, columns = view.of_series(_parts), view.registry.columns
+        targets, answered_ns, answers = parts.targets, view.targets["seen_ns"], _answers(view)
+        seen_ns = columns["seen_ns"][parts.sids]
+        due_ns = np.where(answers, answered_ns - round(_MISSED_INTERVALS * view.config.interval_ns), NEVER)
+        missing = seen_ns <= due_ns[targets]
         rows = parts.first.copy()
         vanished = np.zeros(parts.first.size)
         if missing.any():
@@ -45,11 +47,12 @@ class SeriesVanished:
             rows[parts.part[missing]] = np.flatnonzero(missing)
             vanished = np.bincount(parts.part, missing).astype(np.float64)
             vanished[parts.gpu & (vanished == np.bincount(parts.part))] = 0.0
-        judged = _answers(view)[targets[rows]]
+        judged = answers[targets[rows]] & ((vanished > 0) | view.watched[columns["object"][parts.sids[rows]]])
         rows, score = rows[judged], vanished[judged] / _SERIES_MIN
         sids, times_ns = parts.sids[rows], answered_ns[targets[rows]]
-        evidence = Evidence(sids, gone_s[rows], np.zeros(rows.size), unit="seconds without a sample")
-        onsets_ns = columns["seen_ns"][sids] + view.config.interval_ns  # the first page without it
+        gone_s = (times_ns - seen_ns[rows]) * 1e-9
+        evidence = Evidence(sids, gone_s, np.zeros(rows.size), unit="seconds without a sample")
+        onsets_ns = seen_ns[rows] + view.config.interval_ns  # the first page without it
         return [Verdicts(columns["object"][sids], times_ns, score >= 1.0, score, (evidence,), 0.6, onsets_ns)]
 
 
@@ -68,10 +71,12 @@ def _mostly(missing: NDArray[np.bool_], groups: NDArray[np.int32]) -> NDArray[np
 class _Parts:
     """Series of what does not come and go with the work: ports, GPUs, storage targets.
 
-    part: of each of the series the number of its object, below k. first: int64[k], a row of each. gpu: bool[k].
+    targets: of each series. part: of each the number of its object, below k. first: int64[k], a row of each object.
+    gpu: bool[k].
     """
 
     sids: NDArray[np.int64]
+    targets: NDArray[np.int64]
     part: NDArray[np.int64]
     first: NDArray[np.int64]
     gpu: NDArray[np.bool_]
@@ -84,4 +89,4 @@ def _parts(registry: Registry) -> _Parts:
     sids = np.flatnonzero(lasting[objects]) if kinds else np.zeros(0, np.int64)
     numbers, first, part = np.unique(objects[sids], return_index=True, return_inverse=True)
     gpu = np.array([kinds[number] == ObjectKind.GPU for number in numbers.tolist()], bool)
-    return _Parts(sids, part, first, gpu)
+    return _Parts(sids, registry.columns["target"][sids].astype(np.int64), part, first, gpu)
