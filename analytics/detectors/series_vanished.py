@@ -6,6 +6,7 @@ is ``gpu_lost``.
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -62,7 +63,7 @@ def _answers(view: View) -> NDArray[np.bool_]:
     return np.asarray(recent & ~view.targets["frozen"])
 
 
-def _mostly(missing: NDArray[np.bool_], groups: NDArray[np.int32]) -> NDArray[np.bool_]:
+def _mostly(missing: NDArray[np.bool_], groups: NDArray[np.integer[Any]]) -> NDArray[np.bool_]:
     """Rows of whose group too many are missing."""
     return np.asarray((np.bincount(groups, weights=missing) > _SHARE_MAX * np.bincount(groups))[groups])
 
