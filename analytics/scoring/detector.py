@@ -42,7 +42,7 @@ class Detector:
         self._series = 0
         self._core = np.zeros((0, CORE_WIDTH))
         self._tails = np.zeros((0, EXPERTS, TAIL_WIDTH), np.float32)
-        self._season = np.zeros((0, SEASON_WIDTH), np.float32)
+        self._season = np.zeros((0, SEASON_WIDTH), np.int16)
 
     def score(
         self, times_ns: NDArray[np.int64], values: NDArray[np.float64], series: NDArray[np.int64] | None = None
@@ -89,7 +89,7 @@ class Detector:
         more = max(series, 2 * len(self._core)) - len(self._core)
         self._core = np.concatenate([self._core, np.zeros((more, CORE_WIDTH))])
         self._tails = np.concatenate([self._tails, np.zeros((more, EXPERTS, TAIL_WIDTH), np.float32)])
-        self._season = np.concatenate([self._season, np.zeros((more, SEASON_WIDTH), np.float32)])
+        self._season = np.concatenate([self._season, np.zeros((more, SEASON_WIDTH), np.int16)])
 
     def keep(self, series: NDArray[np.int64]) -> None:
         """Only these series, renumbered in the order given; the memory of the others is given back."""
@@ -108,7 +108,7 @@ class Detector:
         """
         core, tails, season = (
             np.require(state[name], kind, ["C", "W", "O"])
-            for name, kind in (("core", np.float64), ("tails", np.float32), ("season", np.float32))
+            for name, kind in (("core", np.float64), ("tails", np.float32), ("season", np.int16))
         )
         n = len(core)
         wanted = (n, CORE_WIDTH), (n, EXPERTS, TAIL_WIDTH), (n, SEASON_WIDTH)

@@ -11,6 +11,7 @@ from analytics.scoring.layout import (
     COUNT,
     DRIFT_UP,
     EXPERTS,
+    INTERVAL,
     JUMP_UP,
     LAST,
     LEVEL_DOWN,
@@ -29,6 +30,8 @@ _NOTHING, _LEVEL, _SEASON, _SHAPE, _DRIFT, _SPREAD, _SILENCE, _TOO_SHORT = range
 
 # Surprise at the alert level, the same for all series, chosen on the tuning seeds of ``make eval``.
 ALERT_NATS = 8.8
+# More samples a day may not mean as many more alerts a day: nats for each e-fold of pace beyond the usual one.
+_PACE_NATS, _USUAL_STEP_S = 0.4, 300.0
 _YOUNG = 30.0  # values: at so many, twice the surprise is needed
 _BEYOND = 1.5  # times what several events reached before: up to there a level or jump is nothing new
 _WORTH_A_LOOK = 5.0  # nats from which on earlier events are asked
@@ -87,7 +90,9 @@ def judge(
     still = stillness(core, x)
     if still > most:
         most, reason = still, _SILENCE
-    return most / (ALERT_NATS * (1.0 + _YOUNG / core[COUNT])), reason if most > 0.0 else _NOTHING
+    pace = _USUAL_STEP_S / min(max(core[INTERVAL], 1.0), _USUAL_STEP_S)
+    level = (ALERT_NATS + _PACE_NATS * np.log(pace)) * (1.0 + _YOUNG / core[COUNT])
+    return most / level, reason if most > 0.0 else _NOTHING
 
 
 @compiled
@@ -97,7 +102,7 @@ def score_rows(
     values: NDArray[np.float64],
     cores: NDArray[np.float64],
     tail_rows: NDArray[np.float32],
-    season_rows: NDArray[np.float32],
+    season_rows: NDArray[np.int16],
     alpha: float,
     warmup: float,
     follow: float,
@@ -137,5 +142,5 @@ def score_rows(
         if time_s <= core[TIME]:
             continue
         if ready:
-            learning.learn_tails(core, tails, statistics, warmup, score[i] >= 1.0)
+            learning.learn_tails(core, tails, statistics, warmup, follow, score[i])
         learning.learn(core, tails, season, x, time_s, now, alpha, warmup, follow)

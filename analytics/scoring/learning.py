@@ -28,6 +28,7 @@ from analytics.scoring.layout import (
     LEVEL_DOWN,
     LEVEL_UP,
     PROVED,
+    QUANTUM,
     RUN,
     RUN_MAX,
     RUN_MEAN,
@@ -35,6 +36,7 @@ from analytics.scoring.layout import (
     SPREAD,
     STREAK,
     TIME,
+    UNKNOWN,
     WEEK_ERROR,
     WEEK_FROM,
     X,
@@ -62,8 +64,10 @@ from analytics.scoring.moment import (
     Z_Y,
 )
 
-_LESSONS = 2.0  # alerting values in a row that teach the tails; the others are the same event
-_DOUBT = 0.1  # weight of those
+# Values in a row that teach the tails, and the weight of those after them, which are the same event: alerts, others.
+_LESSONS, _DOUBT = 3.0, 0.1
+_MORE_LESSONS, _LESS_DOUBT = 6.0, 0.25
+_UNUSUAL = 0.85  # score from which on values are taken for an event
 _EXCESS_LEAST = 0.15
 _GROSS_CLIP = 40.0
 _SEASON_CLIP, _SEASON_CLIP_MIN = 4.0, 40.0
@@ -71,6 +75,7 @@ _REST_MIN = 20.0
 _PROVED_DAYS = 2.0
 # Share of the spread about the plain level that a season must leave at most, until it is proved and from then on.
 _PROVED_BELOW, _PROVED_UNTIL = 0.7, 0.85
+_QUANTA = 2048.0  # of a spread, to begin with
 _WEEK_TRIAL_DAYS = 8.0
 
 
@@ -84,14 +89,14 @@ def begin_tail(tails: NDArray[np.float32], expert: int) -> None:
 
 
 @compiled
-def begin(core: NDArray[np.float64], tails: NDArray[np.float32], season: NDArray[np.float32], x: float) -> None:
+def begin(core: NDArray[np.float64], tails: NDArray[np.float32], season: NDArray[np.int16], x: float) -> None:
     """A new series."""
     core[LEVEL] = core[FAST] = core[ANCHOR] = core[LAST] = x
     core[COUNT], core[BUSY], core[RUN] = 1.0, BUSY_USUAL, 1.0
     for expert in range(EXPERTS):
         begin_tail(tails, expert)
-    season[:] = np.nan
-    season[WEEK_FROM:] = 0.0
+    season[:] = UNKNOWN
+    season[WEEK_FROM:] = 0
 
 
 @compiled
@@ -100,11 +105,13 @@ def learn_tails(
     tails: NDArray[np.float32],
     statistics: NDArray[np.float64],
     warmup: float,
-    alerting: bool,
+    follow: float,
+    score: float,
 ) -> None:
-    """An event teaches its first values; more of the same would only make it normal."""
-    core[STREAK] = core[STREAK] + 1.0 if alerting else 0.0
-    weight = _DOUBT if core[STREAK] > _LESSONS else 1.0
+    """An event teaches its first values; more of the same would only make it normal, until it lasts for ``follow``."""
+    core[STREAK] = core[STREAK] + 1.0 if score >= _UNUSUAL else 0.0
+    lessons, doubt = (_LESSONS, _DOUBT) if score >= 1.0 else (_MORE_LESSONS, _LESS_DOUBT)
+    weight = doubt if lessons < core[STREAK] < follow else 1.0
     for expert in range(EXPERTS):
         tail.learn(tails, expert, statistics[expert], core[COUNT] - warmup, weight, _EXCESS_LEAST)
         tail.learn_height(tails, expert, statistics[expert], core[COUNT])
@@ -144,7 +151,7 @@ def learn_moment(core: NDArray[np.float64], x: float, time_s: float, now: NDArra
 def learn_season(
     core: NDArray[np.float64],
     tails: NDArray[np.float32],
-    season: NDArray[np.float32],
+    season: NDArray[np.int16],
     x: float,
     now: NDArray[np.float64],
     alpha: float,
@@ -160,27 +167,27 @@ def learn_season(
         if days > _WEEK_TRIAL_DAYS:
             learn_whether_weekly(core, season, off - now[OF_DAY], int(now[HOUR]), 5.0 * clip)
         error = min(max(error, -clip), clip)
-        seasons.learn_week(season, int(now[HOUR]), off - now[OF_DAY], (days - 1.0) / 7.0, hours)
+        seasons.learn_week(core, season, int(now[HOUR]), off - now[OF_DAY], (days - 1.0) / 7.0, hours)
         core[Y + COUNT] = max(core[Y + COUNT], 1.0)
         if core[Y + COUNT] > _REST_MIN:
             bounded = min(abs(now[REST] - core[Y + LEVEL]), 3.0 * max(now[REST_SPREAD], REST_FLOOR * floor))
-            seasons.learn_spread(season, int(now[SPREAD_HOUR]), bounded, core[Y + SPREAD], days - 1.0, hours)
+            seasons.learn_spread(core, season, int(now[SPREAD_HOUR]), bounded, core[Y + SPREAD], days - 1.0, hours)
         levels.learn_fast(core, Y, now[REST], floor, alpha)
         levels.learn_level(core, Y, now[REST], now[Z_Y], floor, alpha, warmup, follow)
         if days >= _PROVED_DAYS:
             prove(core, tails)
-    first, second = int(now[FIRST]), int(now[SECOND])
-    seasons.learn_day(season, first, second, now[PART], off - now[OF_WEEK], error, days, share)
+    places = (int(now[FIRST]), int(now[SECOND]), now[PART])
+    seasons.learn_day(core, season, places, off - now[OF_WEEK], error, days, share)
 
 
 @compiled
 def learn_whether_weekly(
-    core: NDArray[np.float64], season: NDArray[np.float32], rest: float, hour: int, most: float
+    core: NDArray[np.float64], season: NDArray[np.int16], rest: float, hour: int, most: float
 ) -> None:
     """Errors of the day alone and with the hour of the week."""
     rate = max(1.0 / (core[Y + COUNT] + 1.0), 1e-3)
     core[DAY_ERROR] += rate * (min(abs(rest), most) - core[DAY_ERROR])
-    core[WEEK_ERROR] += rate * (min(abs(rest - season[hour]), most) - core[WEEK_ERROR])
+    core[WEEK_ERROR] += rate * (min(abs(rest - seasons.read(core, season, hour)), most) - core[WEEK_ERROR])
 
 
 @compiled
@@ -200,7 +207,7 @@ def prove(core: NDArray[np.float64], tails: NDArray[np.float32]) -> None:
 def learn(
     core: NDArray[np.float64],
     tails: NDArray[np.float32],
-    season: NDArray[np.float32],
+    season: NDArray[np.int16],
     x: float,
     time_s: float,
     now: NDArray[np.float64],
@@ -213,6 +220,7 @@ def learn(
     learn_moment(core, x, time_s, now, alpha)
     if count == warmup:
         core[BIN_S], core[BORN] = seasons.bin_seconds(core[INTERVAL]), time_s
+        core[QUANTUM] = max(core[SPREAD], now[FLOOR]) / _QUANTA
     elif core[BIN_S] > 0.0:
         learn_season(core, tails, season, x, now, alpha, warmup, follow)
     levels.learn_fast(core, X, x, now[FLOOR], alpha)

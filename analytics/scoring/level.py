@@ -4,13 +4,30 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analytics.jit import compiled_unchecked as compiled
-from analytics.scoring.layout import AWAY, COUNT, FAST, FAST_SPREAD, LEVEL, RECENT, SPREAD
+from analytics.scoring.layout import (
+    AWAY,
+    BACK,
+    COUNT,
+    DRIFT,
+    DRIFT_SLOW,
+    FAST,
+    FAST_SPREAD,
+    KNOWS_PRIOR,
+    LEVEL,
+    PRIOR,
+    PRIOR_AT,
+    RECENT,
+    SPREAD,
+    X,
+)
 
 SIGMA_PER_SPREAD = 1.2533  # of a normal distribution, from its mean absolute deviation
 Z_MAX = 100.0
 _CLIP = 3.0
 _FREEZE = 6.0
 _LEAK = 0.2  # of the usual learning, for the spread, while values are anomalous
+_BACK_MIN = 4.0
+_APART = 1.0
 _FAST = 0.25
 _FAST_CLIP = 4.0
 
@@ -49,11 +66,39 @@ def learn_level(
         row[at + AWAY] = away
         row[at + SPREAD] += _LEAK * rate * (clip - row[at + SPREAD])
         if away >= follow:
+            if at == X:
+                remember(row, count, _APART / alpha)
             row[at + LEVEL], row[at + AWAY] = row[at + RECENT], 0.0
+        elif at == X:
+            come_back(row, x, clip)
         return
     row[at + AWAY] = 0.0
+    if at == X:
+        row[BACK] = 0.0
     row[at + LEVEL] += rate * min(max(error, -clip), clip)
     row[at + SPREAD] += rate * (min(abs(error), clip) - row[at + SPREAD])
+
+
+@compiled
+def remember(row: NDArray[np.float64], count: float, apart: float) -> None:
+    """The level that is given up, unless it was itself that of an event a short time ago."""
+    if row[PRIOR_AT] == 0.0 or count - row[PRIOR_AT] > apart:
+        row[PRIOR], row[KNOWS_PRIOR] = row[LEVEL], 1.0
+    row[PRIOR_AT], row[BACK] = count, 0.0
+
+
+@compiled
+def come_back(row: NDArray[np.float64], x: float, near: float) -> None:
+    """Values as they were before an event are known: no need to wait until they are the new normal."""
+    if row[KNOWS_PRIOR] == 0.0 or abs(x - row[PRIOR]) > near:
+        row[BACK] = 0.0
+        return
+    row[BACK] += 1.0
+    if row[BACK] >= _BACK_MIN:
+        row[LEVEL], row[KNOWS_PRIOR] = row[PRIOR], 0.0
+        row[PRIOR_AT] = row[COUNT]
+        row[AWAY] = row[BACK] = 0.0
+        row[DRIFT] = row[DRIFT_SLOW] = 0.0
 
 
 @compiled

@@ -65,6 +65,7 @@ _BUSY_RATE, _BUSY_SIGMA = 0.1, 0.18
 # Means over some 6 and some 24 values, in standard deviations of such means of independent values.
 _DRIFT_RATE, _DRIFT_SIGMA = 1.0 / 6.0, 0.30
 _SLOW_RATE, _SLOW_SIGMA = 1.0 / 24.0, 0.146
+_BORNE_OUT = 2.0
 _STEP_MAX = 6.0
 _FLOOR_SHARE, _FLOOR_LEAST = 1e-3, 1e-30
 _GROSS_SHARE = 0.3  # a series of mostly one value is measured by its exceptions
@@ -73,7 +74,7 @@ _REST_MIN = 20.0  # values of which the season was taken
 
 
 @compiled
-def look(core: NDArray[np.float64], season: NDArray[np.float32], time_s: float, now: NDArray[np.float64]) -> None:
+def look(core: NDArray[np.float64], season: NDArray[np.int16], time_s: float, now: NDArray[np.float64]) -> None:
     """What the season says of a moment."""
     now[KNOWN] = now[OF_DAY] = now[OF_WEEK] = 0.0
     now[FLOOR] = max(_FLOOR_SHARE * abs(core[LEVEL]) + _FLOOR_LEAST, _GROSS_SHARE * core[GROSS])
@@ -84,13 +85,13 @@ def look(core: NDArray[np.float64], season: NDArray[np.float32], time_s: float, 
     first, second, part = seasons.place(time_s, core[BIN_S], core[INTERVAL])
     now[FIRST], now[SECOND], now[PART] = first, second, part
     now[HOUR], now[SPREAD_HOUR] = seasons.hour_of_week(time_s), seasons.hour_of_day(time_s)
-    day = (1.0 - part) * season[first] + part * season[second]
+    day = (1.0 - part) * seasons.read(core, season, first) + part * seasons.read(core, season, second)
     if now[DAYS] < 1.0 or np.isnan(day):
         return
     now[KNOWN], now[OF_DAY], now[IS_PROVED] = 1.0, day, core[PROVED]
     if now[DAYS] >= _WEEK_FROM_DAYS and core[WEEK_ERROR] < _WEEK_BETTER * core[DAY_ERROR]:
-        now[OF_WEEK] = season[int(now[HOUR])]
-    now[REST_SPREAD] = seasons.spread_of_hour(season, int(now[SPREAD_HOUR]), core[Y + SPREAD])
+        now[OF_WEEK] = seasons.read(core, season, int(now[HOUR]))
+    now[REST_SPREAD] = seasons.spread_of_hour(core, season, int(now[SPREAD_HOUR]), core[Y + SPREAD])
 
 
 @compiled
@@ -101,6 +102,12 @@ def expectation(core: NDArray[np.float64], now: NDArray[np.float64]) -> tuple[fl
         spread = max(now[REST_SPREAD], REST_FLOOR * now[FLOOR])
         return usual + core[Y + LEVEL], levels.SIGMA_PER_SPREAD * spread
     return core[LEVEL], levels.SIGMA_PER_SPREAD * max(core[SPREAD], now[FLOOR])
+
+
+@compiled
+def drift_statistic(quick: float, slow: float) -> float:
+    """The slow mean counts while the quick one bears it out: it outlasts what it tells of by far."""
+    return max(quick, min(slow, _BORNE_OUT * quick))
 
 
 @compiled
@@ -127,7 +134,7 @@ def measure(core: NDArray[np.float64], x: float, now: NDArray[np.float64], stati
     now[NEXT_BUSY] = busy
     statistics[LEVEL_UP], statistics[LEVEL_DOWN] = z, -z
     statistics[JUMP_UP], statistics[JUMP_DOWN] = jump, -jump
-    statistics[DRIFT_UP] = max(drift / _DRIFT_SIGMA, slow / _SLOW_SIGMA)
-    statistics[DRIFT_DOWN] = max(-drift / _DRIFT_SIGMA, -slow / _SLOW_SIGMA)
+    statistics[DRIFT_UP] = drift_statistic(drift / _DRIFT_SIGMA, slow / _SLOW_SIGMA)
+    statistics[DRIFT_DOWN] = drift_statistic(-drift / _DRIFT_SIGMA, -slow / _SLOW_SIGMA)
     statistics[BUSY_UP] = np.log(max(busy, 1e-3) / BUSY_USUAL) / _BUSY_SIGMA
     statistics[BUSY_DOWN] = -statistics[BUSY_UP]

@@ -4,11 +4,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analytics.jit import compiled_unchecked as compiled
-from analytics.scoring.layout import DAY_S, HOUR_S, SPREAD_FROM, WEEK_FROM, WEEK_S
+from analytics.scoring.layout import COUNT, DAY_S, HOUR_S, QUANTUM, SPREAD_FROM, UNKNOWN, WEEK_FROM, WEEK_S
 
 _DAYS_KEPT = 6.0
 _WEEKS_KEPT = 4.0
 _EPOCH_WEEKDAY_S = 4 * DAY_S  # so that weeks begin on Sunday; any day would do
+_QUANTA_MAX = 32000.0
+_GOLDEN = 0.6180339887498949
 _TENT_GAIN = 1.5  # interpolation spreads an error over two bins
 
 
@@ -42,25 +44,53 @@ def hour_of_week(time_s: float) -> int:
 
 
 @compiled
-def learn_day(
-    season: NDArray[np.float32], first: int, second: int, part: float, x: float, error: float, days: float, share: float
-) -> None:
-    """days: since learning began. share: of a bin's width that one sample covers."""
-    nearest = first if part < 0.5 else second
-    if np.isnan(season[nearest]):
-        season[nearest] = x
-        return
-    rate = max(1.0 / (days + 1.0), 1.0 / _DAYS_KEPT) * min(1.0, _TENT_GAIN * share)
-    season[first] += np.float32(rate * (1.0 - part) * error)
-    if second != first:
-        season[second] += np.float32(rate * part * error)
+def read(core: NDArray[np.float64], season: NDArray[np.int16], at: int) -> float:
+    """What stands there; NaN while nothing does."""
+    return core[QUANTUM] * season[at] if season[at] != UNKNOWN else np.nan
 
 
 @compiled
-def learn_week(season: NDArray[np.float32], hour: int, error: float, weeks: float, share: float) -> None:
+def write(core: NDArray[np.float64], season: NDArray[np.int16], at: int, value: float) -> None:
+    """Rounds up or down in turn, so that steps of less than a quantum add up."""
+    while abs(value) > _QUANTA_MAX * core[QUANTUM]:
+        core[QUANTUM] *= 2.0
+        for i in range(season.size):
+            if season[i] != UNKNOWN:
+                season[i] = season[i] // 2
+    season[at] = int(np.floor(value / core[QUANTUM] + (_GOLDEN * core[COUNT]) % 1.0))
+
+
+@compiled
+def learn_day(
+    core: NDArray[np.float64],
+    season: NDArray[np.int16],
+    places: tuple[int, int, float],
+    x: float,
+    error: float,
+    days: float,
+    share: float,
+) -> None:
+    """places: as of ``place``. days: since learning began. share: of a bin's width that one sample covers."""
+    first, second, part = places
+    nearest = first if part < 0.5 else second
+    if season[nearest] == UNKNOWN:
+        write(core, season, nearest, x)
+        return
+    rate = max(1.0 / (days + 1.0), 1.0 / _DAYS_KEPT) * min(1.0, _TENT_GAIN * share)
+    if season[first] != UNKNOWN:
+        write(core, season, first, read(core, season, first) + rate * (1.0 - part) * error)
+    if second != first and season[second] != UNKNOWN:
+        write(core, season, second, read(core, season, second) + rate * part * error)
+
+
+@compiled
+def learn_week(
+    core: NDArray[np.float64], season: NDArray[np.int16], hour: int, error: float, weeks: float, share: float
+) -> None:
     """error: what the day alone leaves. share: of an hour that one sample covers."""
     rate = max(1.0 / (weeks + 1.0), 1.0 / _WEEKS_KEPT) * min(1.0, share)
-    season[hour] += np.float32(rate * (error - season[hour]))
+    known = read(core, season, hour)
+    write(core, season, hour, known + rate * (error - known))
 
 
 @compiled
@@ -70,18 +100,25 @@ def hour_of_day(time_s: float) -> int:
 
 
 @compiled
-def spread_of_hour(season: NDArray[np.float32], hour: int, spread: float) -> float:
+def spread_of_hour(core: NDArray[np.float64], season: NDArray[np.int16], hour: int, spread: float) -> float:
     """The spread at that hour, held to that of all hours."""
-    own = season[hour]
+    own = read(core, season, hour)
     return np.sqrt(0.85 * own * own + 0.15 * spread * spread) if own > 0.0 else spread
 
 
 @compiled
 def learn_spread(
-    season: NDArray[np.float32], hour: int, error: float, spread: float, days: float, share: float
+    core: NDArray[np.float64],
+    season: NDArray[np.int16],
+    hour: int,
+    error: float,
+    spread: float,
+    days: float,
+    share: float,
 ) -> None:
     """error: what the season leaves, bounded. share: of an hour that one sample covers."""
-    if season[hour] <= 0.0:
-        season[hour] = spread
+    known = read(core, season, hour)
+    if known <= 0.0:
+        known = spread
     rate = max(1.0 / (days + 1.0), 1.0 / _DAYS_KEPT) * min(1.0, share)
-    season[hour] += np.float32(rate * (error - season[hour]))
+    write(core, season, hour, known + rate * (error - known))
