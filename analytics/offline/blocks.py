@@ -3,7 +3,9 @@
 import select
 from collections.abc import Iterator
 from io import RawIOBase
+from itertools import chain
 
+from analytics.offline.unpacked import unpacked
 from telemetry.errors import BadInput
 
 BLOCK_BYTES = 8 * 1024 * 1024
@@ -17,8 +19,8 @@ def blocks(file: RawIOBase, rows_first: int, read: bytes = b"") -> Iterator[byte
     rows_first: lines that the first block has, unless the file has fewer.
     read: what was read from the file before. Raises BadInput when a quote does not close.
     """
-    held, lines_wanted = read, rows_first
-    for arrived in _arrivals(file):
+    held, lines_wanted = b"", rows_first
+    for arrived in unpacked(chain([read], _arrivals(file))):
         held += arrived
         if lines_wanted and len(held) < BLOCK_BYTES and held.count(b"\n") < lines_wanted:
             continue

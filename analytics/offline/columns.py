@@ -6,31 +6,21 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from analytics.offline.numbers import are_decimal_commas, are_numbers, to_numbers
-from analytics.offline.times import TimeFormat, is_text_of_times, time_format
+from analytics.offline.numbers import NumberFormat, number_format, to_numbers
+from analytics.offline.time_columns import LOOKED_AT, TimeColumns, listed, time_columns
+from analytics.offline.times import are_clocks, is_text_of_times
 from telemetry.errors import BadInput
 
 RESULTS = ("score", "alert", "expected", "lower", "upper", "reason")
 
-_TIMES = ("timestamp", "@timestamp", "_time", "time", "datetime", "date_time", "ts", "date", "epoch", "unixtime", "t")
 _VALUES = ("value", "val", "_value", "y", "metric", "reading", "measurement")
-# Words about a row, not names of a series; and numbers that count rows.
-_NOT_LABELS = {
-    "label",
-    "class",
-    "anomaly",
-    "is_anomaly",
-    "status",
-    "state",
-    "comment",
-    "message",
-    "note",
-    "event",
-    "unit",
-}
-_NOT_VALUES = {"", "index", "id", "unnamed: 0", "label", "anomaly", "is_anomaly", "class", *RESULTS}
+# Words about a row, not names of a series; and numbers that count rows or tell of them.
+_JUDGEMENTS = {"anomaly", "anomalous", "attack", "outlier", "changepoint"}
+_NOT_LABELS = {"label", "class", "status", "state", "comment", "message", "note", "event", "unit"}
+_NOT_VALUES = {"", "index", "id", "unnamed: 0", "label", "class", *RESULTS}
+_CALENDAR = {"year", "month", "day", "hour", "minute", "second"}
 _FLAGS = {"true", "false", "yes", "no"}
-LOOKED_AT = 1000  # rows that decide
+_GRID_MIN = 0.9  # share of times at which each number of a series has a row
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +39,13 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Roles:
-    """The columns by what they mean. others: numeric ones that are carried along and could have been scored."""
+    """The columns by what they mean. others: numeric ones that are carried along and could have been scored.
 
-    time: str
-    form: TimeFormat
-    values: tuple[str, ...]
+    decimal_comma: of what is written beside the file's own cells.
+    """
+
+    time: TimeColumns
+    values: dict[str, NumberFormat]
     labels: tuple[str, ...]
     others: tuple[str, ...]
     decimal_comma: bool
@@ -71,104 +63,99 @@ def distinct(names: Sequence[str]) -> list[str]:
 
 
 def roles(rows: pl.DataFrame, choice: Choice, separator: str = ",") -> Roles:
-    """What the columns mean, by their names and first rows. Raises BadInput when there is no time or no value."""
+    """What the columns mean, by their names and first rows. Raises BadInput when there is no value."""
     names = rows.columns
     for name in (choice.time, *choice.values, *(choice.labels or ())):
         if name and name not in names:
-            raise BadInput(f"no column {name!r}: there are {_listed(names)}", "no_column")
-    time, form = _time(rows, choice)
+            raise BadInput(f"no column {name!r}: there are {listed(names)}", "no_column")
+    time = time_columns(rows, choice.time, choice.pattern)
     first = rows.head(LOOKED_AT)
-    numeric = [name for name in names if name != time and _is_numeric(name, first[name], separator)]
-    labels = choice.labels if choice.labels is not None else _labels(first, time, numeric)
-    numeric = [name for name in numeric if name not in labels]
-    values = choice.values or _values(numeric, choice.wide, names)
-    comma = separator != "," and any(are_decimal_commas(first[name]) for name in values)
-    others = tuple(name for name in numeric if name not in values and _plain(name) not in _NOT_VALUES)
-    return Roles(time, form, values, labels, others, comma)
-
-
-def _time(rows: pl.DataFrame, choice: Choice) -> tuple[str, TimeFormat]:
-    candidates = [choice.time] if choice.time else sorted(rows.columns, key=_time_rank)
-    for name in candidates:
-        by_name = bool(choice.time) or _time_rank(name) < len(_TIMES) + 1
-        form = time_format(rows[name], choice.pattern)
-        if form is not None and (by_name or _surely_times(rows[name].head(LOOKED_AT), form)):
-            return name, form
-    if _time_rank(candidates[0]) < len(_TIMES) or choice.time:
-        raise BadInput(
-            f"{candidates[0]!r} holds {_example(rows[candidates[0]])}: expected {choice.pattern or 'times'}", "no_time"
+    numeric = _numeric(first.drop(time.names), separator)
+    labels = choice.labels
+    if labels is None:
+        texts = tuple(
+            name for name in names if name not in (*time.names, *numeric) and _tells_series(first, name, time)
         )
-    raise BadInput(f"no column of times among {_listed(rows.columns)}: name it with --time", "no_time")
+        labels = (*texts, *_number_of_series(first, time, texts, list(numeric)))
+    numeric = {name: form for name, form in numeric.items() if name not in labels}
+    fit = [name for name, form in numeric.items() if not form.flags and not _is_about_rows(first[name])]
+    values = choice.values or _values(fit or list(numeric), choice.wide, names)
+    forms = {name: numeric.get(name, NumberFormat()) for name in values}
+    comma = separator != "," and any(form.decimal == "," for form in forms.values())
+    return Roles(time, forms, labels, tuple(name for name in fit if name not in values), comma)
 
 
-def _time_rank(name: str) -> int:
-    """Names that mean time come first, then those that speak of it, then the rest."""
-    plain = name.strip().lower()
-    if plain in _TIMES:
-        return _TIMES.index(plain)
-    speaks = any(word in plain for word in ("time", "date")) or plain.endswith(("_at", "_ts"))
-    return len(_TIMES) + (0 if speaks else 1)
-
-
-def _surely_times(column: pl.Series, form: TimeFormat) -> bool:
-    """A nameless number is a time only when it is of our days: from 2001 on, in any unit."""
-    if not form.unit_ns:
-        return True
-    least = to_numbers(column).min()
-    return isinstance(least, float) and least * form.unit_ns >= 1e18
-
-
-def _is_numeric(name: str, column: pl.Series, separator: str) -> bool:
+def _numeric(rows: pl.DataFrame, separator: str) -> dict[str, NumberFormat]:
     """Mostly numbers; a column that is named as a value may be mostly text, or empty so far."""
-    comma = separator != "," and are_decimal_commas(column)
-    if _plain(name) in _VALUES:
-        return column.null_count() == len(column) or are_numbers(column, comma, least=0.0)
-    return are_numbers(column, comma)
+    found: dict[str, NumberFormat] = {}
+    for name in rows.columns:
+        named = _plain(name) in _VALUES
+        form = number_format(rows[name], separator, *((0.0,) if named else ()))
+        if form is None and named and rows[name].null_count() == rows.height:
+            form = NumberFormat()
+        if form is not None:
+            found[name] = form
+    return found
 
 
-def _labels(rows: pl.DataFrame, time: str, numeric: Sequence[str]) -> tuple[str, ...]:
-    texts = [
-        name
-        for name in rows.columns
-        if name != time and name not in numeric and _plain(name) not in (*_NOT_LABELS, *RESULTS)
-    ]
-    return tuple(name for name in texts if _tells_series(rows[name], rows[time]))
-
-
-def _tells_series(column: pl.Series, times: pl.Series) -> bool:
+def _tells_series(rows: pl.DataFrame, name: str, time: TimeColumns) -> bool:
     """Text that repeats. Text that is new in nearly each row tells series apart only when rows share their times."""
+    column = rows[name]
+    if _plain(name) in (*_NOT_LABELS, *RESULTS) or _judges(name):
+        return False
     if not isinstance(column.dtype, (pl.String, pl.Categorical, pl.Enum)):
         return False
     known = column.drop_nulls().cast(pl.String)
     if known.is_empty() or set(known.str.to_lowercase().unique()) <= _FLAGS:
         return False
-    if is_text_of_times(known):
+    if is_text_of_times(known) or are_clocks(known):
         return False
     free_text = known.n_unique() > max(known.len() / 2, 1)
-    return not free_text or times.n_unique() < times.len()
+    return not free_text or time.ns(rows, 0).n_unique() < rows.height
 
 
-def _values(numeric: Sequence[str], wide: bool, names: Sequence[str]) -> tuple[str, ...]:
+def _number_of_series(
+    rows: pl.DataFrame, time: TimeColumns, texts: tuple[str, ...], numeric: Sequence[str]
+) -> tuple[str, ...]:
+    """A column of whole numbers, such as those of GPUs, of which each has a row at nearly each time."""
+    moments = pl.DataFrame([time.ns(rows, 0).alias("a moment"), *rows.select(texts)])
+    places = moments.n_unique()
+    for name in numeric if len(numeric) > 1 and 1 < places < rows.height else ():
+        numbers = to_numbers(rows[name])
+        whole = bool((numbers == numbers.round()).all())
+        grid = places * numbers.n_unique()
+        if not whole or _plain(name) in _VALUES or not places < _GRID_MIN * grid <= rows.height:
+            continue
+        if moments.with_columns(numbers.alias("a number")).n_unique() >= _GRID_MIN * rows.height:
+            return (name,)
+    return ()
+
+
+def _is_about_rows(column: pl.Series) -> bool:
+    """Whether numbers count rows, date or judge them: nobody means to have those scored."""
+    if _plain(column.name) in (*_NOT_VALUES, *_CALENDAR) or _judges(column.name):
+        return True
+    if len(column) < 3 or _plain(column.name) in _VALUES:
+        return False
+    numbers = to_numbers(column)
+    return numbers[0] in (0.0, 1.0) and bool((numbers.diff()[1:] == 1.0).all())
+
+
+def _values(fit: Sequence[str], wide: bool, names: Sequence[str]) -> tuple[str, ...]:
     """One named value wins; else the first numeric column; with ``wide`` all of them."""
-    fit = [name for name in numeric if _plain(name) not in _NOT_VALUES]
     if not fit:
-        raise BadInput(f"no column of numbers among {_listed(names)}: name it with --value", "no_value")
+        raise BadInput(f"no column of numbers among {listed(names)}: name it with --value", "no_value")
     if wide:
         return tuple(fit)
     named = [name for known in _VALUES for name in fit if name.strip().lower() == known]
     return ((named or fit)[0],)
 
 
+def _judges(name: str) -> bool:
+    """Whether a name says that its column says what is unusual: ``is_anomaly``, ``Normal/Attack``."""
+    return not _JUDGEMENTS.isdisjoint(re.split(r"[^a-z]+", name.lower()))
+
+
 def _plain(name: str) -> str:
     """Without what ``distinct`` adds."""
     return re.sub(r"_\d+$", "", name.strip().lower())
-
-
-def _listed(names: Sequence[str]) -> str:
-    shown = ", ".join(repr(name) for name in names[:12])
-    return f"{shown} …" if len(names) > 12 else shown
-
-
-def _example(column: pl.Series) -> str:
-    known = column.drop_nulls()
-    return repr(str(known[0])) if known.len() else "nothing"

@@ -1,6 +1,6 @@
 """The scores of ``fabricscope detect`` for values that are in memory already."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, datetime
 from typing import Any
 
@@ -71,13 +71,19 @@ class Detector:
 
 
 def _column(name: str, given: Any) -> pl.Series:
-    """As polars takes it; of other libraries' columns their array."""
+    """As polars takes it; of other libraries' columns their array. Raises BadInput for what is no column."""
     if isinstance(given, pl.Series):
-        return given.alias(name)
-    column = np.asarray(given) if hasattr(given, "__array__") else list(given)
-    if isinstance(column, np.ndarray) and column.dtype.kind == "M":
-        column = column.astype("datetime64[ns]")
-    try:
-        return pl.Series(name, column, strict=False)
-    except (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError) as error:
-        raise BadInput(f"{name}: {error}", "schema") from error
+        column = given.alias(name)
+    else:
+        if not isinstance(given, Iterable) or isinstance(given, (str, bytes, Mapping, pl.DataFrame)):
+            raise BadInput(f"{name} of type {type(given).__name__}: expected a sequence, one entry a row", "schema")
+        entries = np.asarray(given) if hasattr(given, "__array__") else list(given)
+        if isinstance(entries, np.ndarray) and entries.dtype.kind in "MO":
+            entries = entries.astype("datetime64[ns]") if entries.dtype.kind == "M" else entries.tolist()
+        try:
+            column = pl.Series(name, entries, strict=False)
+        except (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError) as error:
+            raise BadInput(f"{name}: {error}", "schema") from error
+    if column.dtype.is_nested() or column.dtype == pl.Object:
+        raise BadInput(f"{name}: entries of {column.dtype}: expected one time, number or name a row", "schema")
+    return column

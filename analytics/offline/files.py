@@ -5,11 +5,14 @@ from dataclasses import replace
 
 import polars as pl
 
-from analytics.offline.columns import LOOKED_AT, Choice
+from analytics.offline.columns import Choice
 from analytics.offline.reading import open_table
 from analytics.offline.scored import TableScorer
+from analytics.offline.time_columns import LOOKED_AT
 from analytics.offline.writing import Piece, pieces
 from telemetry.errors import BadInput
+
+_LATE = 0.3  # share of late rows from which one may doubt that they are one series
 
 
 class ScoredFiles:
@@ -50,19 +53,14 @@ class ScoredFiles:
         with open_table(path, self._rows_first) as table:
             scorer = TableScorer(table, self._choice)
             self._say_what_it_is(scorer)
-            rows = alerts = 0
+            alerts = 0
             for piece in pieces(scorer, as_text):
-                rows, alerts = rows + piece.frame.height, alerts + piece.alerts
+                alerts += piece.alerts
                 if table.share is not None:
                     self._progress(table.share())
                 yield piece
             self.alerts += alerts
-            many = (
-                f", {len(scorer.series.names):,} series by {', '.join(scorer.roles.labels)}"
-                if scorer.roles.labels
-                else ""
-            )
-            self._tell(f"{table.name}: {rows:,} row{'' if rows == 1 else 's'}{many}: {alerts:,} alert")
+            self._say_what_was_done(scorer, alerts)
 
     def _say_what_it_is(self, scorer: TableScorer) -> None:
         """What was decided without being asked, where it may be wrong."""
@@ -70,5 +68,17 @@ class ScoredFiles:
         if meant.others and not self._choice.values:
             others = ", ".join(meant.others)
             self._tell(f"{name}: scored {', '.join(meant.values)}; others are numeric too: {others} (--value, --wide)")
-        if scorer.shares_times:
-            self._tell(f"{name}: rows share their times: name the column that tells series apart with --by")
+        if not meant.time.names:
+            self._tell(f"{name}: no column of times: rows are taken in their order, a second apart (--time)")
+        if scorer.table.windows:
+            self._tell(f"{name}: read as Windows-1252, since it is no UTF-8")
+
+    def _say_what_was_done(self, scorer: TableScorer, alerts: int) -> None:
+        name, labels = scorer.table.name, scorer.roles.labels
+        many = f", {len(scorer.series.names):,} series by {', '.join(labels)}" if labels else ""
+        self._tell(f"{name}: {scorer.rows:,} row{'' if scorer.rows == 1 else 's'}{many}: {alerts:,} alert")
+        if scorer.late:
+            what = "is not newer than one" if scorer.late == 1 else "are not newer than others"
+            doubt = scorer.late > _LATE * scorer.rows
+            advice = ": sort them, or name the column that tells series apart with --by" if doubt else ""
+            self._tell(f"{name}: {scorer.late:,} of them {what} before, and taught nothing{advice}")

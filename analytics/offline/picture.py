@@ -1,5 +1,6 @@
 """A series with what was expected of it, and its scores below, as a PNG."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -20,42 +21,51 @@ _PAPER = {"facecolor": "white", "alpha": 0.75, "lw": 0, "pad": 1.0}
 _PIXELS = 1400
 _WORDS_PIXELS = 95  # width of a reason beside which the next one is readable
 _WORDS_ROWS = 3
-_INDEX_NS = 10**17  # before 1973: rows were numbered, not dated
+_WORDS_MAX = 12  # reasons; others are weaker
+_DOTS_MAX = 60  # rows of which each is seen
 _SCORE_LINEAR = 12.0  # scores above this need a logarithm to leave the alert level visible
+
+Moments = Callable[[pl.Series | list[int]], NDArray[np.float64]]  # places on the axis of nanoseconds
 
 
 def draw(series: SeriesWindow, title: str, path: Path) -> None:
     """1600 by 900 pixels: above the values, the band and the alerts with their reasons, below the scores."""
     drawn = broken_at_gaps(per_pixel(series.rows, _PIXELS))
     found = episodes(series.rows)
+    moments = _dates if not series.count else _counts
     figure = Figure(figsize=(16, 9), dpi=100, layout="constrained")
     above, below = figure.subplots(2, 1, sharex=True, height_ratios=(3, 1))
     above.annotate(title, (0.0, 1.075), xycoords="axes fraction", fontsize=17, fontweight="bold")
-    above.set_title(_summary(series.rows, found), fontsize=12, loc="left", color="#444444")
-    _values(above, drawn, series)
-    _scores(below, drawn)
+    above.set_title(_summary(series, found), fontsize=12, loc="left", color="#444444")
+    _values(above, drawn, series, moments)
+    _scores(below, drawn, moments)
     for axes in (above, below):
         for episode in found:
-            axes.axvspan(*_moments([episode.first_ns, episode.last_ns]).tolist(), color=_ALERT, alpha=0.18, lw=0.8)
+            axes.axvspan(*moments([episode.first_ns, episode.last_ns]).tolist(), color=_ALERT, alpha=0.18, lw=0.8)
         axes.grid(color="#dddddd", lw=0.6)
         axes.spines[["top", "right"]].set_visible(False)
         axes.margins(x=0.01)
         axes.tick_params(labelsize=11)
-    _reasons(above, found)
-    _time_axis(below, series.rows)
+    _reasons(above, found, moments)
+    if drawn.height == 1:
+        middle = moments(drawn["time_ns"])[0]
+        below.set_xlim(middle - 0.01, middle + 0.01)
+    _time_axis(below, series.count)
     figure.savefig(path, format="png")
 
 
-def _values(axes: Axes, drawn: pl.DataFrame, series: SeriesWindow) -> None:
-    times = _moments(drawn["time_ns"])
+def _values(axes: Axes, drawn: pl.DataFrame, series: SeriesWindow, moments: Moments) -> None:
+    times = moments(drawn["time_ns"])
     bounds = (drawn["lower"].to_numpy(), drawn["upper"].to_numpy())
     axes.fill_between(times, *bounds, color=_BAND, alpha=0.3, lw=0, label="lower to upper")
     axes.plot(times, drawn["expected"], color=_EXPECTED, lw=1.4, ls="--", label="expected")
-    moments, values = line(drawn)
-    axes.plot(_moments(moments), values, color=_VALUE, lw=1.0, label=series.column)
+    line_ns, values = line(drawn)
+    dots = "." if drawn.height <= _DOTS_MAX else ""
+    axes.plot(moments(line_ns), values, color=_VALUE, lw=1.0, marker=dots, label=series.column)
     alerts = series.rows.filter(pl.col("alert") == 1)
-    axes.plot(_moments(alerts["time_ns"]), alerts["value"], ".", color=_ALERT, ms=7, label="alert")
+    axes.plot(moments(alerts["time_ns"]), alerts["value"], ".", color=_ALERT, ms=7, label="alert")
     axes.set_ylabel(series.column, fontsize=13)
+    axes.yaxis.set_major_formatter("{x:,.10g}")
     low, high = _limits(drawn)
     axes.set_ylim(low - 0.05 * (high - low), high + 0.2 * (high - low))
     axes.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=4, frameon=False, fontsize=12, borderaxespad=0.2)
@@ -71,8 +81,8 @@ def _limits(drawn: pl.DataFrame) -> tuple[float, float]:
     return (least, greatest) if greatest > least else (least - 1.0, greatest + 1.0)
 
 
-def _scores(axes: Axes, drawn: pl.DataFrame) -> None:
-    times, scores = _moments(drawn["time_ns"]), drawn["score"].cast(pl.Float64).to_numpy()
+def _scores(axes: Axes, drawn: pl.DataFrame, moments: Moments) -> None:
+    times, scores = moments(drawn["time_ns"]), drawn["score"].cast(pl.Float64).to_numpy()
     axes.plot(times, scores, color=_VALUE, lw=1.0)
     axes.fill_between(times, 1.0, scores, where=scores > 1.0, color=_ALERT, alpha=0.6, lw=0, interpolate=True)
     axes.axhline(1.0, color=_ALERT, lw=1.4, ls="--")
@@ -85,12 +95,12 @@ def _scores(axes: Axes, drawn: pl.DataFrame) -> None:
     axes.set_ylabel("score", fontsize=13)
 
 
-def _reasons(axes: Axes, found: list[Episode]) -> None:
+def _reasons(axes: Axes, found: list[Episode], moments: Moments) -> None:
     """Beside the strongest episodes, as far as there is room for words."""
     first, last = axes.get_xlim()
     taken: list[tuple[int, float]] = []
-    for episode in sorted(found, key=lambda episode: -episode.score):
-        middle = float(_moments([episode.first_ns])[0])
+    for episode in sorted(found, key=lambda episode: -episode.score)[:_WORDS_MAX]:
+        middle = float(moments([episode.first_ns])[0])
         pixel = (middle - first) / (last - first) * _PIXELS
         for row in range(_WORDS_ROWS):
             if all(row != other or abs(pixel - place) > _WORDS_PIXELS for other, place in taken):
@@ -103,9 +113,9 @@ def _reasons(axes: Axes, found: list[Episode]) -> None:
                 break
 
 
-def _time_axis(axes: Axes, rows: pl.DataFrame) -> None:
-    if _numbered(rows["time_ns"].to_numpy()):
-        axes.set_xlabel("time (seconds)", fontsize=13)
+def _time_axis(axes: Axes, count: str) -> None:
+    if count:
+        axes.set_xlabel(count, fontsize=13)
         return
     locator = AutoDateLocator(minticks=6, maxticks=14)  # type: ignore[no-untyped-call]  # matplotlib's own
     axes.xaxis.set_major_locator(locator)
@@ -113,18 +123,18 @@ def _time_axis(axes: Axes, rows: pl.DataFrame) -> None:
     axes.set_xlabel("time (UTC)", fontsize=13)
 
 
-def _summary(rows: pl.DataFrame, found: list[Episode]) -> str:
+def _summary(series: SeriesWindow, found: list[Episode]) -> str:
+    rows = series.rows
     first, last = (words(int(rows["time_ns"][place])) for place in (0, -1))
-    when = "" if _numbered(rows["time_ns"].to_numpy()) else f", {first} to {last} UTC"
+    when = "" if series.count else f", {first} to {last} UTC"
     alerting = f"{int(rows['alert'].sum()):,} alert in {len(found):,} episode{'' if len(found) == 1 else 's'}"
-    return f"{rows.height:,} rows{when}: {alerting if found else 'no alert'}"
+    return f"{rows.height:,} row{'' if rows.height == 1 else 's'}{when}: {alerting if found else 'no alert'}"
 
 
-def _numbered(times_ns: NDArray[np.int64]) -> bool:
-    return bool(np.abs(times_ns).max() < _INDEX_NS)
+def _dates(times_ns: pl.Series | list[int]) -> NDArray[np.float64]:
+    """Days since 1970, as axes of dates count."""
+    return np.asarray(times_ns, np.int64) / (86_400 * SECOND_NS)
 
 
-def _moments(times_ns: pl.Series | list[int]) -> NDArray[np.float64]:
-    """As the axis counts them: days since 1970, or seconds where rows are numbered."""
-    times = np.asarray(times_ns, np.int64)
-    return times / (SECOND_NS if times.size and _numbered(times) else 86_400 * SECOND_NS)
+def _counts(times_ns: pl.Series | list[int]) -> NDArray[np.float64]:
+    return np.asarray(times_ns, np.int64) / SECOND_NS

@@ -25,6 +25,7 @@ class Table:
     """One file. frames: its rows in order, each with the same columns, the first with those that decide what they mean.
 
     lines_before: lines of the file before the first row. share: how much of it was read, 0 to 1; None for a pipe.
+    text: whether it is CSV, where a row without a cell is an empty line. windows: its text is of Windows-1252.
     """
 
     name: str
@@ -32,6 +33,8 @@ class Table:
     separator: str = ","
     lines_before: int = 0
     share: Callable[[], float] | None = None
+    text: bool = False
+    windows: bool = False
 
 
 @contextmanager
@@ -59,10 +62,23 @@ def _opened(path: str) -> FileIO:
 def _csv(name: str, file: FileIO, rows_first: int, read: bytes) -> Table:
     parts = blocks(file, rows_first, read)
     first = next(parts, b"")
+    parts = chain([first], parts)
+    if windows := not _is_utf8(first):
+        parts = (part.decode("cp1252", errors="replace").encode() for part in parts)
+        first = next(parts)
+        parts = chain([first], parts)
     form = dialect(first)
     size = os.fstat(file.fileno()).st_size if file.seekable() else 0
     share = (lambda: file.tell() / size) if size else None
-    return Table(name, frames(chain([first], parts), form), form.delimiter, form.skipped_lines, share)
+    return Table(name, frames(parts, form), form.delimiter, form.skipped_lines, share, text=True, windows=windows)
+
+
+def _is_utf8(block: bytes) -> bool:
+    try:
+        block.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _parquet(name: str, file: FileIO, path: str) -> Table:

@@ -8,17 +8,16 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from analytics.offline.columns import LOOKED_AT, Choice, Roles, roles
+from analytics.offline.columns import Choice, Roles, roles
 from analytics.offline.numbers import to_numbers
+from analytics.offline.order import Newest
 from analytics.offline.reading import Table
 from analytics.offline.series import SeriesNumbers
-from analytics.offline.times import to_ns
 from analytics.scoring.detector import REASONS, Detector, Scores
 from telemetry.errors import BadInput
 
 MISSING = "missing"
 _REASONS = pl.Enum([*REASONS[1:], MISSING])
-_SHARED_TIMES = 0.7  # share of rows with a time of their own, below which one may doubt that they are one series
 _DIGITS = 6  # of what is written: a score is no more exact
 _BELOW_ALERT = 1 - 10**-_DIGITS
 
@@ -37,7 +36,8 @@ class ScoredRows:
 class TableScorer:
     """Scores the tables of one file; what its columns mean is settled by the first rows.
 
-    Raises BadInput for a table without times or values, and for a row whose time cannot be read.
+    rows: scored so far. late: of them, those that are not newer than the newest of their series.
+    Raises BadInput for a table without values, and for a row whose time cannot be read.
     """
 
     def __init__(self, table: Table, choice: Choice) -> None:
@@ -47,7 +47,8 @@ class TableScorer:
         self.roles: Roles = roles(first, choice, table.separator)
         self.series = SeriesNumbers(self.roles.labels)
         self.table = table
-        self.shares_times = _shares_times(first.head(LOOKED_AT), self.roles)
+        self.rows = self.late = 0
+        self._newest = Newest()
         self._frames = chain([first], table.frames)
         self._detector = Detector()
 
@@ -55,38 +56,31 @@ class TableScorer:
         """The rows, frame by frame; lines that are empty are left out."""
         line = self.table.lines_before
         for frame in self._frames:
-            times = to_ns(frame[self.roles.time], self.roles.form)
-            first, line = line, line + frame.height
+            empty = frame.select(pl.all_horizontal(pl.all().is_null(), pl.lit(self.table.text))).to_series()
+            rows = frame.filter(~empty) if empty.any() else frame
+            times = self.roles.time.ns(rows, self.rows)
             if times.null_count():
-                empty = frame.select(pl.all_horizontal(pl.all().is_null())).to_series()
-                self._refuse_unreadable(frame, times, empty, first)
-                frame, times = frame.filter(~empty), times.filter(~empty)
-            yield self._score(frame, times.to_numpy(writable=True))
+                self._refuse(rows, int(times.is_null().arg_max() or 0), (~empty).arg_true() + line + 1)
+            line += frame.height
+            if rows.height:
+                yield self._score(rows, times.to_numpy(writable=True))
 
     def _score(self, rows: pl.DataFrame, times_ns: NDArray[np.int64]) -> ScoredRows:
         series = self.series.of(rows)
-        columns = self.roles.values
-        values = {name: to_numbers(rows[name], self.roles.decimal_comma).to_numpy(writable=True) for name in columns}
+        forms = self.roles.values
+        values = {name: to_numbers(rows[name], form).to_numpy(writable=True) for name, form in forms.items()}
         scores = {
-            name: self._detector.score(times_ns, values[name], series * len(columns) + place)
-            for place, name in enumerate(columns)
+            name: self._detector.score(times_ns, values[name], series * len(forms) + place)
+            for place, name in enumerate(forms)
         }
+        self.rows += rows.height
+        self.late += self._newest.late(times_ns, series)
         return ScoredRows(rows, times_ns, series, values, scores)
 
-    def _refuse_unreadable(self, frame: pl.DataFrame, times: pl.Series, empty: pl.Series, line: int) -> None:
-        wrong = times.is_null() & ~empty
-        if not wrong.any():
-            return
-        place = int(wrong.arg_max() or 0)
-        found = frame[self.roles.time][place]
-        time = "no time" if found is None else f"the time {str(found)!r}"
-        raise BadInput(f"line {line + place + 1} has {time}: expected {self.roles.form.words}", "time")
-
-
-def _shares_times(rows: pl.DataFrame, meant: Roles) -> bool:
-    """Whether rows of one series often have the same time: then they are several series, and nothing says which."""
-    of_series = rows.select(meant.time, *meant.labels)
-    return of_series.n_unique() < rows.height * _SHARED_TIMES
+    def _refuse(self, rows: pl.DataFrame, place: int, lines: pl.Series) -> None:
+        time = self.roles.time
+        unit = "line" if self.table.text else "row"
+        raise BadInput(f"{unit} {lines[place]} has {time.found(rows, place)}: expected {time.form.words}", "time")
 
 
 def score_columns(scores: Scores, values: NDArray[np.float64]) -> pl.DataFrame:

@@ -19,7 +19,7 @@ class SeriesNumbers:
 
     def of(self, rows: pl.DataFrame) -> NDArray[np.int64]:
         """int64[n]: the series of each row; a label that is missing is an empty one."""
-        if not self.columns:
+        if not self.columns or rows.is_empty():
             return np.zeros(rows.height, np.int64)
         labels = rows.select(pl.col(*self.columns).cast(pl.String).fill_null(""))
         distinct = labels.unique(maintain_order=True)

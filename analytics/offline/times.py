@@ -1,5 +1,6 @@
 """Times as files write them: which format it is, and nanoseconds since the Unix epoch."""
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
@@ -14,12 +15,22 @@ SECOND_NS = 1_000_000_000
 TIME_NS_MIN, TIME_NS_MAX = -(2**63), 2**63 - 1
 # A number's size tells its unit: in seconds 1e11 is the year 5138, in milliseconds 1973.
 _UNITS = ((1e11, SECOND_NS, "seconds"), (1e14, 1_000_000, "milliseconds"), (1e17, 1000, "microseconds"))
-_DATES = ("%Y-%m-%d", "%Y/%m/%d", "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%m-%d-%Y", "%d %b %Y", "%d-%b-%Y")
-_DATES_OF_TWO_DIGITS = ("%d/%m/%y", "%m/%d/%y", "%d.%m.%y")
-_CLOCKS = ("%H:%M:%S", "%H:%M:%S%.f", "%H:%M:%S,%3f", "%H:%M", "%I:%M:%S %p", "%I:%M %p")
-_ZONES = ("", "Z", "%z", " %z", " UTC", " GMT")
+# A month's name may be its first letters.
+_DATES = (
+    *("%Y-%m-%d", "%Y/%m/%d", "%Y.%m.%d", "%Y%m%d", "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%m-%d-%Y"),
+    *("%d %B %Y", "%d-%B-%Y", "%d/%B/%Y", "%B %d %Y", "%B %d, %Y", "%A, %d %B %Y"),
+)
+_DATES_OF_TWO_DIGITS = ("%d/%m/%y", "%m/%d/%y", "%d.%m.%y", "%d-%B-%y")
+_BETWEEN = ("T", " ", ", ", ":", "_")
+_CLOCKS = ("%H:%M:%S", "%H:%M:%S%.f", "%H:%M:%S,%3f", "%H:%M", "%I:%M:%S %p", "%I:%M %p", "%H%M%S", "%H.%M.%S")
+# How a text ends, and its zone. The last one is of hours alone.
+_ZONES = (
+    *((r"Z$", "Z"), (r" UTC$", " UTC"), (r" GMT$", " GMT")),
+    *((r"\d[+-]\d\d:?\d\d$", "%z"), (r" [+-]\d\d:?\d\d$", " %z"), (r"\d[+-]\d\d$", "%#z")),
+)
+_CLOCK = r"^\d{1,2}(?::\d\d(?::\d\d(?:[.,]\d+)?)?|\.\d\d\.\d\d)(?: ?[AaPp][Mm])?$"
 _COMPACT = {8: "%Y%m%d", 14: "%Y%m%d%H%M%S"}
-_YEARS = (1970, 2199)  # others are a wrong reading: year 24, or a date where a number was meant
+_YEARS = (1800, 2199)  # others are a wrong reading: year 24, or a date where a number was meant
 _UNREADABLE_MAX = 0.5  # share of texts that may be broken in a column of times
 _LOOKED_AT = 1000  # rows that tell most formats apart
 _CLEARLY = 1.5  # how much longer the longest step of a wrong reading must be: a month of days for a day
@@ -66,6 +77,19 @@ def words(time_ns: int) -> str:
 def is_text_of_times(column: pl.Series) -> bool:
     """Whether the first text of a column is a time in some format that text alone can have."""
     return column.dtype == pl.String and any(True for _ in _candidates(column.drop_nulls().head(1).str.strip_chars()))
+
+
+def are_clocks(column: pl.Series) -> bool:
+    """Whether a column holds times of day without their days."""
+    if column.dtype == pl.Time:
+        return True
+    known = column.drop_nulls()
+    return column.dtype == pl.String and len(known) > 0 and known.str.strip_chars().str.contains(_CLOCK).all()
+
+
+def are_days(form: TimeFormat) -> bool:
+    """Whether a format is of texts that are days without a time of day."""
+    return bool(form.patterns) and form.patterns[0] in (*_DATES, *_DATES_OF_TWO_DIGITS)
 
 
 def to_ns(column: pl.Series, form: TimeFormat) -> pl.Series:
@@ -133,8 +157,11 @@ def _told_by_steps(readings: list[tuple[TimeFormat, pl.Series]], example: str) -
 
 
 def _candidates(first: pl.Series) -> Iterator[TimeFormat]:
+    text = str(first[0]) if len(first) else ""
+    betweens = [between for between in _BETWEEN if between in text]
+    zones = [zone for end, zone in _ZONES if re.search(end, text)] or [""]
     for date in (*_DATES, *_DATES_OF_TWO_DIGITS):
-        for between, clock, zone in product(("T", " "), _CLOCKS, _ZONES):
+        for between, clock, zone in product(betweens, _CLOCKS, zones):
             pattern = f"{date}{between}{clock}{zone}"
             if _readable(first, pattern):
                 # Some programs leave out the clock at midnight, or the fraction of a whole second.
@@ -142,8 +169,8 @@ def _candidates(first: pl.Series) -> Iterator[TimeFormat]:
                 yield TimeFormat(pattern, patterns=tuple(dict.fromkeys((pattern, fallback, date))))
         if _readable(first, date):
             yield TimeFormat(date, patterns=(date,))
-    if _readable(first, "%d/%b/%Y:%H:%M:%S %z"):
-        yield TimeFormat("%d/%b/%Y:%H:%M:%S %z", patterns=("%d/%b/%Y:%H:%M:%S %z",))
+    if _readable(first, "%a %b %e %H:%M:%S %Y"):
+        yield TimeFormat("%a %b %e %H:%M:%S %Y", patterns=("%a %b %e %H:%M:%S %Y",))
 
 
 def _best(known: pl.Series, forms: list[TimeFormat]) -> list[TimeFormat]:

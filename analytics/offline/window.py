@@ -6,12 +6,15 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from analytics.offline.columns import LOOKED_AT, Choice
+from analytics.offline.columns import Choice
 from analytics.offline.reading import open_table
 from analytics.offline.scored import ScoredRows, TableScorer, score_columns
 from analytics.offline.series import SeriesNumbers
+from analytics.offline.time_columns import LOOKED_AT, TimeColumns
 from analytics.offline.times import TIME_NS_MAX, TIME_NS_MIN, time_format, to_ns, words
 from telemetry.errors import BadInput
+
+_DATES_NS = 10**17  # numbers before 1973 count steps, and are no dates
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,11 +30,15 @@ class Window:
 
 @dataclass(frozen=True, slots=True)
 class SeriesWindow:
-    """name: labels of the series; column: of its values. rows: by time; time_ns, value, and ``RESULTS``."""
+    """name: labels of the series; column: of its values. rows: by time; time_ns, value, and ``RESULTS``.
+
+    count: what their times count when they are no dates: rows, or what the file says.
+    """
 
     name: str
     column: str
     rows: pl.DataFrame
+    count: str = ""
 
 
 def moment(text: str) -> int:
@@ -52,7 +59,7 @@ def series_window(path: str, choice: Choice, window: Window, labels: str) -> Ser
     highest = None if labels else _highest(path, choice, window)
     with open_table(path, LOOKED_AT) as table:
         scorer = TableScorer(table, choice)
-        column = scorer.roles.values[0]
+        column = next(iter(scorer.roles.values))
         kept: list[pl.DataFrame] = []
         known = (TIME_NS_MAX, TIME_NS_MIN)
         for part in scorer.scored():
@@ -70,7 +77,14 @@ def series_window(path: str, choice: Choice, window: Window, labels: str) -> Ser
                 f"no rows from --from to --to: {' to '.join(map(words, known))} UTC is what it has", "window"
             )
         rows = pl.concat(kept).sort("time_ns", maintain_order=True)
-        return SeriesWindow(scorer.series.words(fit[0]), column, rows)
+        return SeriesWindow(scorer.series.words(fit[0]), column, rows, _count(scorer.roles.time, rows["time_ns"]))
+
+
+def _count(time: TimeColumns, times_ns: pl.Series) -> str:
+    if not time.names:
+        return "row"
+    small = time.form.unit_ns and np.abs(times_ns.to_numpy()).max() < _DATES_NS
+    return time.names[0] if small else ""
 
 
 def _columns(part: ScoredRows, column: str) -> pl.DataFrame:
@@ -88,7 +102,7 @@ def _highest(path: str, choice: Choice, window: Window) -> int:
         highest: dict[int, float] = {}
         for part in scorer.scored():
             within = window.of(part.times_ns)
-            score = part.scores[scorer.roles.values[0]].score[within]
+            score = part.scores[next(iter(scorer.roles.values))].score[within]
             scores = pl.DataFrame({"series": part.series[within], "score": score})
             for number, top in scores.group_by("series").max().iter_rows():
                 highest[number] = max(highest.get(number, 0.0), top)

@@ -42,7 +42,7 @@ class Piece:
 def pieces(scorer: TableScorer, as_text: bool) -> Iterator[Piece]:
     """The rows of a table, as they are, with their scores. as_text: what was read as text stays text."""
     for part in scorer.scored():
-        names = result_names(part.rows.columns, scorer.roles.values)
+        names = result_names(part.rows.columns, tuple(scorer.roles.values))
         results = [
             rounded(score_columns(part.scores[value], part.values[value])).rename(dict(zip(RESULTS, new, strict=True)))
             for value, new in names.items()
@@ -59,8 +59,9 @@ def _alerts(part: ScoredRows) -> int:
 def _typed(part: ScoredRows, scorer: TableScorer) -> pl.DataFrame:
     """Texts of CSV as what they mean: the time in nanoseconds UTC, the values scored as doubles; others stay text."""
     rows, columns = part.rows, []
-    if rows[scorer.roles.time].dtype == pl.String:
-        columns.append(pl.Series(scorer.roles.time, part.times_ns).cast(pl.Datetime("ns", "UTC")))
+    time = scorer.roles.time.names
+    if len(time) == 1 and rows[time[0]].dtype == pl.String:
+        columns.append(pl.Series(time[0], part.times_ns).cast(pl.Datetime("ns", "UTC")))
     for name, values in part.values.items():
         if rows[name].dtype == pl.String:
             columns.append(pl.Series(name, values).fill_nan(None))
@@ -91,7 +92,8 @@ def write_csv(pieces: Iterator[Piece], file: BinaryIO) -> None:
                 include_header=place == 0, separator=piece.separator, decimal_comma=piece.decimal_comma
             )
         except pl.exceptions.PolarsError as error:
-            raise BadInput(f"cannot be CSV: {error}; write Parquet with --output", "nested") from error
+            reason = str(error).splitlines()[0]
+            raise BadInput(f"cannot be CSV: {reason}; write Parquet with --output", "nested") from error
         file.write(text.encode())
         file.flush()
 

@@ -50,7 +50,12 @@ def run(
         for target, sources in targets.items():
             write(scored.pieces(sources, as_text=target.suffix not in PARQUET), target)
         if not output:
-            write_csv(scored.pieces(files, as_text=True), sys.stdout.buffer)
+            try:
+                write_csv(scored.pieces(files, as_text=True), sys.stdout.buffer)
+            except BrokenPipeError:  # as by `head`, which has what it wanted
+                raise
+            except OSError as error:
+                raise BadInput(f"standard output: {error.strerror}") from error
     if fail_on_alert and scored.alerts:
         raise typer.Exit(ALERTED)
 

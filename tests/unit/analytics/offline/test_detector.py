@@ -44,8 +44,9 @@ def expected():
         [moment.replace(tzinfo=UTC) for moment in moments()],
         [(moment + timedelta(hours=2)).replace(tzinfo=EAST) for moment in moments()],
         [moment.isoformat() for moment in moments()],
+        np.array(moments(), object),
     ],
-    ids=["ints", "range", "ms", "floats", "datetime64", "polars", "datetimes", "utc", "zoned", "iso"],
+    ids=["ints", "range", "ms", "floats", "datetime64", "polars", "datetimes", "utc", "zoned", "iso", "objects"],
 )
 def test_times_of_any_kind(times, expected):
     assert Detector().score(times, VALUES.tolist()).equals(expected)
@@ -96,6 +97,11 @@ def test_nothing_is_nothing():
     [
         ([1, 2], [1.0], "2 times, 1 values"),
         (["x"], [1.0], "'x': expected times"),
+        (5, [1.0], "times of type int: expected a sequence"),
+        ("2024-01-01", [1.0], "times of type str: expected a sequence"),
+        ([1, 2], np.ones((2, 3)), "values: entries of Array"),
+        ([1, 2], {"a": 1}, "values of type dict: expected a sequence"),
+        ([None, 2], [1.0, 2.0], "row 0: None: expected a number of seconds"),
         (["2024-01-01", "2024-01-02", "y"], [1.0, 2.0, 3.0], "row 2: 'y': expected %Y-%m-%d"),
     ],
 )

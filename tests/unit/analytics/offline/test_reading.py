@@ -1,6 +1,7 @@
 """Small odd files: what comes out of each, and what is said of those that cannot be read."""
 
 import csv
+import gzip
 import io
 from pathlib import Path
 
@@ -80,6 +81,18 @@ def test_what_is_no_number_is_missing(file, gap):
     assert out[2] == ["2024-01-02", gap, "0.0", "0", "", "", "", "missing"]
 
 
+def test_a_row_of_parquet_without_a_value_is_a_row(tmp_path):
+    path = tmp_path / "f.parquet"
+    pl.DataFrame({"value": [1.0, None, 3.0]}).write_parquet(path)
+    assert [row[-1] for row in rows_of(detect(path))[1:]] == ["not enough history", "missing", "not enough history"]
+
+
+def test_rows_that_taught_nothing_are_told(file):
+    told: list[str] = []
+    detect(file("time,value\n2024-01-03,1\n2024-01-02,1\n2024-01-01,1\n"), told=told)
+    assert "2 of them are not newer than others before, and taught nothing: sort them, or name" in told[-1]
+
+
 def test_lines_before_the_header_are_passed_over(file):
     influx = "#group,false\n#datatype,string\n,result,_time,_value,host\n,r,2024-01-01T00:00:00Z,1.5,h1\n"
     assert rows_of(detect(file(influx)))[0] == ["", "result", "_time", "_value", "host", *SCORED]
@@ -90,16 +103,18 @@ def test_lines_before_the_header_are_passed_over(file):
     [
         ("", "empty: expected rows of a time and a value"),
         ("time,value\n", "no rows after the header"),
-        ("1\n2\n", "line 1 is '1': expected a time and a value"),
+        ("value\n0,5\n", "line 2 has 2 columns: expected 1"),
+        ("time,value\r2024-01-01,1\r", "lines end in CR alone"),
+        ('{"time": 1, "value": 2}\n', "looks like JSON: expected CSV or Parquet"),
+        (b"PK\x03\x04\x14\x00\x00", "is not of text: expected CSV or Parquet"),
+        (gzip.compress(b"time,value\n" * 99)[:-9], "a gzip file that ends too soon"),
         ("time,value\n2024-01-01,1\nhello,2\n", "line 3 has the time 'hello': expected %Y-%m-%d"),
         ("time,value\n2024-01-01,1\n\n2024-01-02,1\n,2\n", "line 5 has no time: expected %Y-%m-%d"),
         ("time,value\n2024-01-01,1\n2024-01-02,1,5\n", "line 3 has 3 columns: expected 2"),
         ("time,host\n2024-01-01,a\n", "no column of numbers among 'time', 'host'"),
-        ("a,b\nx,1\n", "no column of times among 'a', 'b'"),
         ("time,b\nx,1\n", "'time' holds 'x': expected times"),
         ("time,value\n03/04/2024,1\n03/04/2024,1\n", "is 03/04/2024 of the form"),
-        (b"time,value,unit\n2024-01-01,1,\xb0C\n", "line 2: byte 0xb0 is no UTF-8"),
-        (b"\xff\xfet\x00i\x00", "is no UTF-8"),
+        (b"\xff\xfet\x00i", "damaged UTF-16"),
         (b"PAR1 and not more", "a damaged Parquet file"),
     ],
 )
@@ -126,7 +141,7 @@ def test_a_time_format_finds_its_column(file):
 
 
 def test_which_columns_are_scored(file):
-    path = file("time,cpu,mem,host\n" + "".join(f"2024-01-{day:02},{day},{-day},a\n" for day in range(1, 9)))
+    path = file("time,cpu,mem,host\n" + "".join(f"2024-01-{day:02},{day % 3},{-day},a\n" for day in range(1, 9)))
     told: list[str] = []
     assert rows_of(detect(path, told=told))[0][4:] == SCORED
     assert "scored cpu; others are numeric too: mem" in told[0]
