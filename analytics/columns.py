@@ -48,5 +48,6 @@ class Columns:
         return {name: self[name] for name in self._layout}
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
-        self._arrays = {name: np.array(state[name]) for name in self._layout}
+        """Keeps arrays that own their memory, copies the others."""
+        self._arrays = {name: np.require(state[name], requirements=["C", "W", "O"]) for name in self._layout}
         self.size = len(next(iter(self._arrays.values())))

@@ -9,7 +9,7 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
-from analytics import scored
+from analytics import scored, texts
 from analytics.columns import Columns
 from telemetry import catalogue, objects
 from telemetry.catalogue import Kind
@@ -24,6 +24,7 @@ _LAYOUT: dict[str, tuple[str, float, int]] = {
     "variant": ("i4", -1, 1),
     "seen_ns": ("i8", np.iinfo(np.int64).min, 1),
 }
+_NAMES = ("metrics", "targets", "variants", "objects")
 # Labels that say what a series is about; the others tell series of one object apart (direction, priority, reason).
 _IDENTITY = frozenset({"device", "port", "gpu", "fs", "target", "system", "job_id"})
 # Of a source's refresh period: a collection that comes early by its jitter still counts as one period later.
@@ -216,16 +217,16 @@ class Registry:
 
     def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """JSON part and arrays."""
-        names = {n: getattr(self, n).names for n in ("metrics", "targets", "variants", "objects")}
+        names = {n: texts.pack(getattr(self, n).names) for n in _NAMES}
         tables = {"digests": [digest.hex() for digest in self._tables], "rows": [len(r) for r in self._tables.values()]}
-        head = {**names, "devices": self.devices, "keys": self.keys, "version": self.version, **tables}
+        head = {"devices": self.devices, "version": self.version, **tables}
         rows = np.concatenate([np.zeros(0, np.int64), *self._tables.values()])
-        return head, {"table_rows": rows, **self.columns.state()}
+        return head, {"keys": texts.pack(self.keys), "table_rows": rows, **names, **self.columns.state()}
 
     def restore(self, head: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
-        for name in ("metrics", "targets", "variants", "objects"):
-            setattr(self, name, Names(head[name]))
-        self.devices, self.keys, self.version = list(head["devices"]), list(head["keys"]), head["version"]
+        for name in _NAMES:
+            setattr(self, name, Names(texts.unpack(arrays[name])))
+        self.devices, self.keys, self.version = list(head["devices"]), texts.unpack(arrays["keys"]), head["version"]
         self.columns.restore(arrays)
         self.rules = MetricRules()
         self.rules.extend(self.metrics.names)

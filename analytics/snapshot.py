@@ -1,35 +1,23 @@
-"""The whole state of an engine in one file: arrays and JSON, checksummed, versioned, replaced in one step.
+"""The whole state of an engine in one file: arrays and JSON, versioned; see ``state_file``.
 
-Layout, little endian: ``FSS2`` | crc32 of all that follows | zstd of (length of the JSON | JSON | bytes of the arrays).
-The JSON has the head, and name, type and shape of each array in order. No pickles.
 The bus offsets stand in the same file as the state that they belong to: recovery is load, seek, go on.
 """
 
-import math
-import os
-import struct
-import zlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import orjson
-import zstandard
 from numpy.typing import NDArray
 from pydantic import TypeAdapter
 
+from analytics import state_file
 from analytics.engine import Engine
 from telemetry.bus.base import Offsets
 from telemetry.changes import Change
 from telemetry.errors import BadInput
 from telemetry.topology import Topology, TopologyFact
 
-STATE_VERSION = 8  # goes up with every change of what the state means
-_MAGIC = b"FSS2"
-_PREFIX = struct.Struct("<4sI")
-_LENGTH = struct.Struct("<Q")
-_RAW_BYTES_MAX = 16 * 1024**3
+STATE_VERSION = 9  # goes up with every change of what the state means
 _facts = TypeAdapter(list[TopologyFact])
 _changes = TypeAdapter(list[Change])
 
@@ -42,8 +30,12 @@ class Mark:
     epoch_ns: int
 
 
-def pack(engine: Engine, mark: Mark) -> bytes:
-    """The engine's state, and how far it has read."""
+def save(path: Path, engine: Engine, mark: Mark) -> None:
+    """Writes the engine's state, and how far it has read; see ``state_file.write``."""
+    state_file.write(path, *_state(engine, mark))
+
+
+def _state(engine: Engine, mark: Mark) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     registry_head, registry_arrays = engine.registry.state()
     intake_head, intake_arrays = engine.intake.state()
     multivariate_head, multivariate_arrays = engine.multivariate.state()
@@ -75,23 +67,16 @@ def pack(engine: Engine, mark: Mark) -> bytes:
     arrays |= {f"multivariate.{name}": array for name, array in multivariate_arrays.items()}
     arrays |= {f"starvation.{name}": array for name, array in starvation_arrays.items()}
     arrays |= {f"trends.{name}": array for name, array in trends_arrays.items()}
-    body = zstandard.ZstdCompressor(level=1).compress(_joined(head, arrays))
-    return _PREFIX.pack(_MAGIC, zlib.crc32(body)) + body
+    return head, arrays
 
 
-def _joined(head: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> bytes:
-    members = [[name, array.dtype.str, array.shape] for name, array in arrays.items()]
-    text = orjson.dumps([head, members])
-    return b"".join((_LENGTH.pack(len(text)), text, *(np.ascontiguousarray(array).data for array in arrays.values())))
-
-
-def unpack(content: bytes, engine: Engine) -> Mark:
+def load(path: Path, engine: Engine) -> Mark:
     """Puts the state into a new engine; returns where to go on from.
 
-    Raises BadInput (``checksum``, ``schema``, ``version`` or ``config``) when it is not good for this engine,
-    which is then untouched.
+    Raises FileNotFoundError, and BadInput (``checksum``, ``schema``, ``version`` or ``config``) when it is not good
+    for this engine, which is then untouched.
     """
-    head, arrays = _parted(content)
+    head, arrays = state_file.read(path)
     if head["version"] != STATE_VERSION:
         raise BadInput(f"snapshot of version {head['version']}: expected {STATE_VERSION}", "version")
     if head["config"] != engine.config.model_dump(mode="json"):
@@ -123,43 +108,3 @@ def _fill(engine: Engine, head: dict[str, Any], arrays: dict[str, NDArray[Any]])
     engine.waiting_changes = _changes.validate_python(head["waiting_changes"])
     if engine.correlator is not None:
         engine.correlator.restore(head["correlator"])
-
-
-def _parted(content: bytes) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """Head and arrays again."""
-    if len(content) < _PREFIX.size or content[:4] != _MAGIC:
-        raise BadInput(f"file of {len(content)} bytes: expected a snapshot that begins with FSS2", "schema")
-    _, checksum = _PREFIX.unpack_from(content)
-    body = memoryview(content)[_PREFIX.size :]
-    if zlib.crc32(body) != checksum:
-        raise BadInput(f"snapshot of {len(content)} bytes: checksum does not match", "checksum")
-    try:
-        if not 0 <= zstandard.frame_content_size(body) <= _RAW_BYTES_MAX:
-            raise BadInput(f"snapshot declares more than {_RAW_BYTES_MAX} bytes", "schema")
-        raw = zstandard.ZstdDecompressor().decompress(body)
-        at = _LENGTH.size + _LENGTH.unpack_from(raw)[0]
-        head, members = orjson.loads(memoryview(raw)[_LENGTH.size : at])
-        arrays = {}
-        for name, code, shape in members:
-            # A copy: aligned, writable, and it does not keep all the others in memory.
-            arrays[name] = np.frombuffer(raw, code, math.prod(shape), at).reshape(shape).copy()
-            at += arrays[name].nbytes
-    except (struct.error, TypeError, ValueError, zstandard.ZstdError) as error:
-        raise BadInput(f"snapshot of {len(content)} bytes: {error}", "schema") from error
-    return head, arrays
-
-
-def save(path: Path, content: bytes) -> None:
-    """Replaces the file in one step: after a crash it holds either the old state or the new one, whole."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    draft = path.with_name(f"{path.name}.{os.getpid()}.new")
-    with draft.open("wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    draft.replace(path)
-    folder = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)

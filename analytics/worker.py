@@ -4,7 +4,9 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from analytics import snapshot
+import structlog
+
+from analytics import metrics, snapshot
 from analytics.alignment import Alignment, Placed
 from analytics.config import AnalyticsConfig, EngineConfig
 from analytics.correlate.config import CorrelateConfig
@@ -23,6 +25,7 @@ from telemetry.topology import TopologyFact
 from telemetry.trends import DeviceTrends
 
 STAGE = "analytics"
+log = structlog.get_logger("analytics")
 
 
 @dataclass
@@ -63,18 +66,18 @@ class Worker:
         """
         self.mark = snapshot.Mark({}, now_ns)
         try:
-            content = self.path.read_bytes()
+            self.mark = snapshot.load(self.path, self.engine)
         except FileNotFoundError:
             return "no snapshot"
-        try:
-            self.mark = snapshot.unpack(content, self.engine)
         except BadInput as error:
+            metrics.SNAPSHOTS.labels("refused").inc()
+            log.warning("snapshot not used", reason=error.reason, error=str(error))
             self.engine = build_engine(self._config.engine)
-            return f"snapshot not used: {error}"
+            return "snapshot not used"
         return "snapshot loaded"
 
     def save(self) -> None:
-        snapshot.save(self.path, snapshot.pack(self.engine, self.mark))
+        snapshot.save(self.path, self.engine, self.mark)
 
     def take_facts(self, records: Sequence[Record]) -> Stepped:
         """Topology and changes: the engine keeps each until its event time."""

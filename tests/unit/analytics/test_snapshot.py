@@ -1,22 +1,29 @@
-"""Snapshots: an engine cut anywhere and restored goes on bit by bit; a damaged file is never loaded."""
+"""Snapshots: an engine cut anywhere and restored goes on bit by bit; what does not fit is not loaded."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from prometheus_client import REGISTRY
+from structlog.testing import capture_logs
 
 from analytics import snapshot
+from analytics.config import AnalyticsConfig
 from analytics.engine import Engine, Output
 from analytics.snapshot import Mark
+from analytics.worker import Worker
+from telemetry import topics
 from telemetry.errors import BadInput
 from telemetry.facts import encode_fact
 from tests.unit.analytics.busy_cluster import CHANGES, FACTS, batches, new_engine
+from tests.unit.analytics.restart import MARK, restarted, saved
 from tests.unit.analytics.small_cluster import CONFIG
 
 BATCHES = batches()
-MARK = Mark({("fabricscope.samples.v1", 0): 17}, 123)
+REFUSED = ("fabricscope_analytics_snapshots_total", {"result": "refused"})
 
 
 def begun() -> Engine:
@@ -44,44 +51,56 @@ REFERENCE = told(WHOLE, slice(None))
 def test_a_restored_engine_continues_bit_by_bit(cut: int) -> None:
     first = begun()
     before = told(first, slice(0, cut))
-    second: Engine = new_engine()
-    assert snapshot.unpack(snapshot.pack(first, MARK), second) == MARK
+    second = restarted(first, new_engine())
     assert before + told(second, slice(cut, None)) == REFERENCE
     assert second.counts == WHOLE.counts
     for name, array in WHOLE.series.state().items():
         assert np.array_equal(array, second.series[name], equal_nan=array.dtype.kind == "f"), name
 
 
-def test_state_that_was_restored_packs_to_the_same_bytes() -> None:
-    engine: Engine = new_engine()
-    content = snapshot.pack(WHOLE, MARK)
-    snapshot.unpack(content, engine)
-    assert snapshot.pack(engine, MARK) == content
+@settings(max_examples=8, deadline=None)
+@given(cut=st.integers(0, len(BATCHES)))
+def test_state_that_was_restored_saves_to_the_same_bytes(cut: int) -> None:
+    engine = begun()
+    told(engine, slice(0, cut))
+    assert saved(restarted(engine, new_engine())) == saved(engine)
 
 
-@pytest.mark.parametrize("position", [0, 5, 20, 1000, -1])
-def test_one_flipped_bit_is_noticed(position: int) -> None:
-    content = bytearray(snapshot.pack(WHOLE, MARK))
-    content[position] ^= 4
-    with pytest.raises(BadInput):
-        snapshot.unpack(bytes(content), new_engine())
-
-
-def test_a_torn_file_is_noticed() -> None:
-    content = snapshot.pack(WHOLE, MARK)
-    with pytest.raises(BadInput, match="checksum"):
-        snapshot.unpack(content[: len(content) // 2], new_engine())
-
-
-def test_another_configuration_does_not_take_the_state() -> None:
-    other = Engine(CONFIG.model_copy(update={"interval_s": 2.0}))
+def test_another_configuration_does_not_take_the_state(tmp_path: Path) -> None:
+    snapshot.save(tmp_path / "snapshot", WHOLE, MARK)
     with pytest.raises(BadInput, match="configuration"):
-        snapshot.unpack(snapshot.pack(WHOLE, MARK), other)
+        snapshot.load(tmp_path / "snapshot", Engine(CONFIG.model_copy(update={"interval_s": 2.0})))
 
 
-def test_saving_replaces_the_file_and_leaves_no_draft(tmp_path: Path) -> None:
-    path = tmp_path / "state" / "analytics.snapshot"
-    snapshot.save(path, b"old")
-    snapshot.save(path, b"new")
-    assert path.read_bytes() == b"new"
-    assert [entry.name for entry in path.parent.iterdir()] == ["analytics.snapshot"]
+def truncated(content: bytes) -> bytes:
+    return content[: len(content) // 2]
+
+
+def flipped(content: bytes) -> bytes:
+    return content[:-1] + bytes([content[-1] ^ 1])
+
+
+def of_before(content: bytes) -> bytes:
+    return b"FSS2" + content[4:]
+
+
+def empty(content: bytes) -> bytes:
+    return b""
+
+
+@pytest.mark.parametrize("damaged", [truncated, flipped, of_before, empty])
+def test_a_worker_that_finds_a_damaged_snapshot_says_so_and_starts_anew(
+    tmp_path: Path, damaged: Callable[[bytes], bytes]
+) -> None:
+    worker = Worker(AnalyticsConfig(engine=CONFIG, state_dir=tmp_path), topics.TOPOLOGY)
+    worker.path.write_bytes(damaged(saved(worker.engine)))
+    refused = REGISTRY.get_sample_value(*REFUSED) or 0.0
+    with capture_logs() as logged:
+        assert worker.load(5) == "snapshot not used"
+    assert REGISTRY.get_sample_value(*REFUSED) == refused + 1
+    assert [entry["log_level"] for entry in logged] == ["warning"]
+    assert "bytes" in logged[0]["error"]
+    assert worker.mark == Mark({}, 5)
+    worker.save()
+    assert worker.load(6) == "snapshot loaded"
+    assert worker.mark == Mark({}, 5)

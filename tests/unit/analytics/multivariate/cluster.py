@@ -4,11 +4,9 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from analytics import snapshot
 from analytics.config import EngineConfig
 from analytics.engine import Engine
 from analytics.multivariate.config import MultivariateConfig
-from analytics.snapshot import Mark
 from telemetry.facts import encode_fact
 from telemetry.findings import Finding
 from telemetry.samples import SampleBatch
@@ -71,10 +69,3 @@ def findings(engine: Engine, batches: Sequence[SampleBatch]) -> list[Finding]:
         engine.observe(each)
         outputs += engine.advance()
     return [o for o in outputs if isinstance(o, Finding) and o.detector.startswith("multivariate_")]
-
-
-def restarted(engine: Engine) -> Engine:
-    """A new engine that goes on from a snapshot."""
-    other = Engine(engine.config)
-    snapshot.unpack(snapshot.pack(engine, Mark({}, 0)), other)
-    return other

@@ -3,10 +3,8 @@
 import numpy as np
 import pytest
 
-from analytics import snapshot
 from analytics.engine import Engine
 from analytics.multivariate.training import ROWS_MIN
-from analytics.snapshot import Mark
 from telemetry import objects
 from telemetry.findings import FindingKind
 from tests.unit.analytics.multivariate.cluster import (
@@ -17,8 +15,8 @@ from tests.unit.analytics.multivariate.cluster import (
     config,
     findings,
     play,
-    restarted,
 )
+from tests.unit.analytics.restart import restarted, saved
 from tests.unit.analytics.small_cluster import INTERVAL_S, SECOND, START_NS
 
 BATCHES = collections()
@@ -56,7 +54,7 @@ def test_portions_do_not_matter(method: str, chunk: int) -> None:
 def test_a_restart_does_not_matter_not_even_during_training(cut: int, method: str) -> None:
     engine = Engine(config(method=method))
     before = play(engine, BATCHES[:cut])
-    assert before + play(restarted(engine), BATCHES[cut:]) == REFERENCE[method]
+    assert before + play(restarted(engine, Engine(engine.config)), BATCHES[cut:]) == REFERENCE[method]
 
 
 def test_that_moment_is_during_training() -> None:
@@ -70,8 +68,7 @@ def test_that_moment_is_during_training() -> None:
 def test_the_state_of_a_restarted_engine_packs_to_the_same_bytes() -> None:
     engine = Engine(config(method="forest"))
     play(engine, BATCHES)
-    mark = Mark({}, 0)
-    assert snapshot.pack(restarted(engine), mark) == snapshot.pack(engine, mark)
+    assert saved(restarted(engine, Engine(engine.config))) == saved(engine)
 
 
 def test_the_snapshot_holds_the_model_as_numbers() -> None:

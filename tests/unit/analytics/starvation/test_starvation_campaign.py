@@ -5,7 +5,6 @@ from functools import cache
 
 import pytest
 
-from analytics import snapshot
 from analytics.config import EngineConfig
 from analytics.engine import Engine
 from analytics.worker import build_engine
@@ -13,6 +12,7 @@ from simulator.config import JobMix, SimulatorConfig
 from simulator.direct import campaign
 from simulator.schedule import ScheduledFault
 from telemetry.starvation import HostLosses, WaitCause
+from tests.unit.analytics.restart import restarted
 
 INTERVAL_S, BEGINS_S, LASTS_S, ENDS_S = 10, 160, 120, 300
 HOSTS, GPUS = 4, 32
@@ -65,8 +65,7 @@ def story(fault: str, restarts: bool = False, target: str = "", checkpoint_perio
         engine.advance()
         losses |= {told.device: told for told in engine.starvation.due()}
         if restarts and number % 4 == 3:
-            content, engine = snapshot.pack(engine, snapshot.Mark({}, 0)), _engine()
-            snapshot.unpack(content, engine)
+            engine = restarted(engine, _engine())
     assert plant is not None
     root = plant.truth[0].root.name if fault else ""
     return Story(losses, plant.readings.jobs[0].iterations, root)

@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 import numpy as np
 import pytest
 
-from analytics import snapshot
 from analytics.config import EngineConfig
 from analytics.engine import Engine
 from analytics.worker import build_engine
@@ -14,6 +13,7 @@ from telemetry.incidents import Incident, IncidentKind, IncidentState, Severity
 from telemetry.samples import Collection, SampleBatch
 from telemetry.series import SeriesTable, series_key
 from telemetry.trends import DeviceTrends, Forecast
+from tests.unit.analytics.restart import restarted
 
 SECOND, DAY_S = 10**9, 86400
 START_NS = 1_700_000_000 * SECOND
@@ -74,8 +74,7 @@ def run(restarts: bool = False) -> Told:
             )
         _keep(engine, told)
         if restarts and number % 31 == 30:
-            content, engine = snapshot.pack(engine, snapshot.Mark({}, 0)), build_engine(CONFIG)
-            snapshot.unpack(content, engine)
+            engine = restarted(engine, build_engine(CONFIG))
     return told
 
 
