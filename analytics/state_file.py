@@ -8,9 +8,9 @@ compression: it would take longer than a disk, for numbers that fill their digit
 import os
 import struct
 from collections.abc import Iterable, Iterator, Mapping
-from io import BufferedReader
+from io import BufferedReader, BufferedWriter
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 import orjson
@@ -50,7 +50,7 @@ def write(path: Path, head: object, arrays: Arrays) -> None:
         os.close(folder)
 
 
-def _write(file: BinaryIO, head: object, arrays: Arrays) -> None:
+def _write(file: BufferedWriter, head: object, arrays: Arrays) -> None:
     members = [[name, array.dtype.str, array.shape] for name, array in arrays.items()]
     text = orjson.dumps([head, members])
     file.write(bytes(_PREFIX.size))
@@ -104,14 +104,14 @@ def _filled(file: BufferedReader, arrays: Arrays) -> int:
     return checksum
 
 
-def _forget(file: BinaryIO | BufferedReader) -> None:
+def _forget(file: BufferedReader | BufferedWriter) -> None:
     """Gives back the cache of what was read or written so far: memory for the next part, or for others."""
     os.posix_fadvise(file.fileno(), 0, file.tell(), os.POSIX_FADV_DONTNEED)
 
 
-def _blocks(arrays: Iterable[NDArray[Any]]) -> Iterator[NDArray[np.uint8]]:
+def _blocks(arrays: Iterable[NDArray[Any]]) -> Iterator[memoryview]:
     """The bytes of the arrays in order, in views."""
     for array in arrays:
-        plain = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
-        for start in range(0, plain.size, _BLOCK_BYTES):
+        plain = np.ascontiguousarray(array).reshape(-1).view(np.uint8).data
+        for start in range(0, len(plain), _BLOCK_BYTES):
             yield plain[start : start + _BLOCK_BYTES]
