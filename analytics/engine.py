@@ -14,7 +14,7 @@ from analytics import rates, trust
 from analytics.columns import Columns
 from analytics.config import EngineConfig
 from analytics.detectors import detectors
-from analytics.detectors.base import Detector
+from analytics.detectors.base import Detector, Verdicts
 from analytics.findings_book import FindingsBook
 from analytics.intake import Counts, DropReason, Intake
 from analytics.job_work import WorkBook
@@ -79,6 +79,7 @@ class Engine:
         self.trends = TrendBook()
         self.topology = Topology()
         self.trust_counts: dict[str, int] = {}  # series by state, as of the newest tick
+        self.failures: list[tuple[str, Exception]] = []  # detectors that failed, and why; whoever runs it empties this
         self.changes: tuple[Change, ...] = ()
         self.waiting_facts: list[TopologyFact] = []
         self.waiting_changes: list[Change] = []
@@ -133,7 +134,7 @@ class Engine:
         findings = [
             finding
             for detector in self.detectors
-            for verdicts in detector.judge(view)
+            for verdicts in self._judged(detector, view)
             for finding in self.book.settle(detector, verdicts, view)
         ]
         self.trust_counts = view.trust_counts
@@ -150,6 +151,14 @@ class Engine:
         numbers = (self.registry.objects.find(name) for name in self.book.objects())
         watched[[number for number in numbers if number is not None]] = True
         return watched
+
+    def _judged(self, detector: Detector, view: View) -> list[Verdicts]:
+        """A detector that fails abstains in this tick: a bug in one of them must not blind the others."""
+        try:
+            return detector.judge(view)
+        except Exception as error:
+            self.failures.append((detector.name, error))
+            return []
 
     def _apply_facts(self, end_ns: int) -> None:
         due = [fact for fact in self.waiting_facts if fact.observed_ns < end_ns]

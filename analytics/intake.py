@@ -28,7 +28,7 @@ class DropReason(StrEnum):
     CLOCK_AHEAD = "clock_ahead"  # its event time is over five minutes after its collection
     CLOCK_BEHIND = "clock_behind"  # … over an hour before its collection
     OUT_OF_ORDER = "out_of_order"  # not newer than the newest sample of its series
-    NOT_FINITE = "not_finite"
+    NOT_FINITE = "not_finite"  # infinite, or beyond 1e30
     TOO_MANY_SERIES = "too_many_series"
 
 

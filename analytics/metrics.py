@@ -15,6 +15,7 @@ WATERMARK = Gauge("fabricscope_analytics_watermark_seconds", "Newest collection 
 ACTIVE = Gauge("fabricscope_analytics_findings_active", "Findings that hold now.")
 OUTPUTS = Counter("fabricscope_analytics_outputs_total", "Findings and incidents published.", ["topic"])
 CORRUPT = Counter("fabricscope_analytics_records_corrupt_total", "Records that could not be read.", ["topic", "reason"])
+FAILURES = Counter("fabricscope_analytics_detector_failures_total", "Ticks that a detector failed in.", ["detector"])
 GAPS = Counter("fabricscope_analytics_gaps_total", "Times that retention on the bus had passed our position.")
 SNAPSHOTS = Counter("fabricscope_analytics_snapshots_total", "Snapshots written, failed, refused at start.", ["result"])
 RETRIES = Counter("fabricscope_analytics_publish_retries_total", "Times that the bus did not take what was published.")

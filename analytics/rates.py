@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from analytics.jit import compiled
 
 NEVER = np.iinfo(np.int64).min
+LARGEST = 1e30  # nothing that is measured is larger, and squares and sums of it are still numbers
 
 
 class Status(IntEnum):
@@ -19,7 +20,7 @@ class Status(IntEnum):
     RESET = 2  # the counter went back: no rate, and the count starts here
     REPEATED = 3  # the same count inside the source's refresh period: not a fresh sample
     OUT_OF_ORDER = 4  # not newer than the series' newest sample: dropped
-    NOT_FINITE = 5  # infinite: dropped
+    NOT_FINITE = 5  # infinite, or beyond LARGEST: dropped
 
 
 FIRST, RESET, REPEATED = int(Status.FIRST), int(Status.RESET), int(Status.REPEATED)
@@ -72,7 +73,7 @@ def to_values(
         for i in range(starts[batch], starts[batch + 1]):
             s, now, x = sids[i], times_ns[i], values[i]
             out[i] = np.nan
-            if not np.isfinite(x):
+            if not abs(x) <= LARGEST:
                 out_status[i] = NOT_FINITE
                 continue
             before, last = raw_ns[s], raw[s]

@@ -68,6 +68,7 @@ class AnalyticsService:
         self._consumptions: list[Consumption] = []
         self._stopping = False
         self._problem: str | None = None
+        self._failed: set[str] = set()
 
     async def start(self) -> None:
         """Loads the snapshot and goes on in the background."""
@@ -158,6 +159,11 @@ class AnalyticsService:
             metrics.CORRUPT.labels(record.topic, error.reason).inc()
             log.warning("corrupt record", topic=record.topic, offset=record.offset, reason=error.reason)
             await self._insist(partial(dead_letter, self._bus, record, error, topic=self._deadletters))
+        for detector, failure in stepped.failures:
+            if detector not in self._failed:  # it may fail in every tick
+                self._failed.add(detector)
+                log.error("detector failed", detector=detector, exc_info=failure)
+            metrics.FAILURES.labels(detector).inc()
         findings = [output for output in stepped.outputs if isinstance(output, Finding)]
         incidents = [output for output in stepped.outputs if not isinstance(output, Finding)]
         await self._publish(self._findings, findings)

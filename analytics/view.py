@@ -89,6 +89,11 @@ class Column:
         """bool[k]: see ``View``."""
         return np.asarray(self._view.watched[self.objects])
 
+    def moving(self) -> "Column":
+        """The rows above 0 and those of watched objects. Of a counter of bad news the others say nothing."""
+        above = self.values > 0
+        return self.only(above | self.watched if self.watching else above)
+
     def only(self, rows: NDArray[Any]) -> "Column":
         """Some rows, by mask or index."""
         return Column(self._view, self.sids[rows])

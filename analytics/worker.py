@@ -30,12 +30,15 @@ log = structlog.get_logger("analytics")
 
 @dataclass
 class Stepped:
-    """Outputs in event order, what GPUs lost by host, forecasts by device, and records that could not be read."""
+    """Outputs in event order, what GPUs lost by host, forecasts by device, records that could not be read, and
+    detectors that failed.
+    """
 
     outputs: list[Output] = field(default_factory=list)
     losses: list[HostLosses] = field(default_factory=list)
     trends: list[DeviceTrends] = field(default_factory=list)
     corrupt: list[tuple[Record, BadInput]] = field(default_factory=list)
+    failures: list[tuple[str, Exception]] = field(default_factory=list)
 
 
 def build_engine(config: EngineConfig) -> Engine:
@@ -113,6 +116,7 @@ class Worker:
                 self.engine.observe(placed.batch)
             self.mark.offsets[placed.partition] = placed.next_offset
         stepped.outputs = self.engine.advance()
+        stepped.failures, self.engine.failures = self.engine.failures, []
         stepped.losses, stepped.trends = self.engine.starvation.due(), self.engine.trends.due()
         self.records_corrupt += len(stepped.corrupt)
         return stepped

@@ -52,7 +52,7 @@ class PfcPause:
         accept = received if self.kind is FindingKind.PFC_PAUSE_RECEIVED else sent
         verdicts = []
         for seconds_name, frames_name, speed_name in _SOURCES:
-            seconds, frames = view.column(seconds_name, accept), view.column(frames_name, accept)
+            seconds, frames = view.column(seconds_name, accept), view.column(frames_name, accept).moving()
             timed = np.zeros(len(view.registry.objects), bool)
             timed[seconds.objects[seconds.fresh]] = True
             frames = frames.only(~timed[frames.objects])

@@ -44,7 +44,8 @@ class SeriesVanished:
         rows = parts.first.copy()
         vanished = np.zeros(parts.first.size)
         if missing.any():
-            missing &= ~_mostly(missing, targets) & ~_mostly(missing, columns["metric"][parts.sids])
+            missing &= ~_mostly(missing, targets)
+            missing &= ~_mostly(missing, columns["metric"][parts.sids])
             rows[parts.part[missing]] = np.flatnonzero(missing)
             vanished = np.bincount(parts.part, missing).astype(np.float64)
             vanished[parts.gpu & (vanished == np.bincount(parts.part))] = 0.0

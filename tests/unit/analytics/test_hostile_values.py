@@ -1,0 +1,106 @@
+"""Whatever a device reports of any metric, the engine goes on and says nothing that is no number."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from analytics.detectors.base import Verdicts
+from analytics.view import View
+from telemetry import catalogue
+from telemetry.findings import FindingKind
+from telemetry.samples import SampleBatch
+from telemetry.series import SeriesTable, series_key
+from tests.unit.analytics.busy_cluster import FACTS, HOSTS, batches, new_engine
+from tests.unit.analytics.small_cluster import batch, run
+
+ROUNDS = 40
+VALUES = np.array([np.inf, -np.inf, -1.0, -0.0, 0.0, 1e-300, 0.5, 1.0, 1e12, 2.0**63, 2.0**64, 1e308, -1e308])
+LABELS = {
+    "direction": ("rx", "tx"),
+    "severity": ("correctable", "uncorrectable"),
+    "persistence": ("volatile",),
+    "reason": ("thermal", "power"),
+    "op": ("read", "write", "open"),
+    "side": ("server", "client"),
+    "reset": ("interval",),
+    "stage": ("pre_fec",),
+}
+
+
+def keys_of(device: str, gpu: str, port: str) -> tuple[str, ...]:
+    """Every metric of the catalogue, with the values of labels that detectors look for."""
+    known = {"device": device, "gpu": gpu, "port": port, "fs": "scratch", "target": "OST0000", "system": "lustre"}
+    keys = []
+    for name, metric in catalogue.metrics().items():
+        chosen = [{}] if not (rest := [label for label in metric.labels if label not in known]) else _variants(rest)
+        identity = {label: known[label] for label in metric.labels if label in known}
+        keys += [series_key(name, {**identity, **variant}) for variant in chosen]
+    return tuple(keys)
+
+
+def _variants(labels: list[str]) -> list[dict[str, str]]:
+    most = max(len(LABELS.get(label, ("3",))) for label in labels)
+    return [{label: (values := LABELS.get(label, ("3",)))[n % len(values)] for label in labels} for n in range(most)]
+
+
+TABLES = [
+    SeriesTable(f"all/{device}", device, keys_of(device, gpu, port))
+    for device, gpu, port in (
+        *((f"node{host}", f"GPU-{host}-0", "mlx5_0") for host in range(HOSTS)),
+        ("leaf1", "GPU-x", "Ethernet0"),
+    )
+]
+
+
+def hostile(seed: int) -> list[SampleBatch]:
+    """Ordinary values with any of the others, and none, in between."""
+    rng = np.random.default_rng(seed)
+    found = []
+    for number in range(ROUNDS):
+        for place, table in enumerate(TABLES):
+            ordinary = rng.random(len(table)) * 10.0 ** rng.integers(-3, 12, len(table)) * (1 + number)
+            share = 0.0 if number % 10 < 5 else 0.3
+            values = np.where(rng.random(len(table)) < share, rng.choice(VALUES, len(table)), ordinary)
+            whole = batch(table, number, list(values), at_s=10 * number + place)
+            told = np.flatnonzero(rng.random(len(table)) < 0.9)
+            found.append(replace(whole, times_ns=whole.times_ns[told], series=whole.series[told], values=values[told]))
+    return found
+
+
+class Broken:
+    name, kind, metrics = "broken", FindingKind.DEVIATION, ()
+    persist, sure, clear_intervals = 1, 1.0, 1.0
+
+    def judge(self, view: View) -> list[Verdicts]:
+        raise ZeroDivisionError("as a bug would")
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_engine_survives_any_values_of_any_metric(seed: int) -> None:
+    engine = new_engine()
+    engine.learn(FACTS)
+    with np.errstate(over="ignore"):
+        outputs = run(engine, hostile(seed))
+    assert outputs
+    assert "nan" not in repr(outputs).lower().replace("nanosecond", "")
+    assert " inf" not in repr(outputs)
+
+
+def test_a_detector_that_fails_does_not_silence_the_others() -> None:
+    whole, hurt = new_engine(), new_engine()
+    hurt.detectors = (Broken(), *hurt.detectors)
+    told = {}
+    for engine in (whole, hurt):
+        engine.learn(FACTS)
+        told[engine] = [output for each in batches() for output in (engine.observe(each), engine.advance())[1]]
+    assert told[hurt] == told[whole]
+    assert {name for name, _ in hurt.failures} == {"broken"}
+
+
+@pytest.mark.parametrize("value", VALUES)
+def test_the_engine_survives_one_value_for_ever(value: float) -> None:
+    engine = new_engine()
+    engine.learn(FACTS)
+    run(engine, [batch(t, n, [value] * len(t), at_s=10 * n + p) for n in range(ROUNDS) for p, t in enumerate(TABLES)])
+    assert engine.counts.held < len(TABLES[0]) * len(TABLES) * 3
