@@ -1,17 +1,19 @@
-"""Whether a job's file system is written to right now: what tells a checkpoint from any other pause of the job."""
+"""What is written to a job's file system right now: what tells a checkpoint from any other pause of the job."""
 
 from collections.abc import Mapping
 
 import numpy as np
 from numpy.typing import NDArray
 
+from analytics.statistics import baseline
 from analytics.view import Column, View
 from telemetry.objects import ObjectKind
 from telemetry.topology import Mount
 
 METRIC = "storage_written_bytes_total"
-# Others write too: what began with the pause counts. Not more, because the level has learned the bursts of all jobs.
-_USUAL_TIMES = 1.2
+# Others write too, and what is more than they do counts. They are known by what is always written: bursts, those of all
+# jobs, raise a level by no more than they spread it.
+_ALWAYS_TIMES = 1.2
 _BYTES_PER_SECOND_MIN = 10e6  # logs and metrics of a host write less
 
 
@@ -26,15 +28,21 @@ class JobWrites:
         self._view = view
         self._nodes = {job.job_id: job.nodes for job in view.places.jobs}
 
-    def now(self, job_id: str) -> bool:
-        """Whether far more is written than usual; False where nothing fresh is known."""
+    def now(self, job_id: str) -> float:
+        """Bytes a second; 0 where nothing fresh is known, and where it is no more than is always written."""
         nodes = set(self._nodes.get(job_id, ()))
         column = self._view.column(METRIC, not_local)
         column = column.only(column.fresh)
         if not len(column):
-            return False
+            return 0.0
         by_host = np.isin(column.targets, [n for n, name in enumerate(self._view.registry.devices) if name in nodes])
-        return _more_than_usual(column.only(by_host if by_host.any() else self._of_filesystems(column, nodes)))
+        return self._burst(column.only(by_host if by_host.any() else self._of_filesystems(column, nodes)))
+
+    def _burst(self, column: Column) -> float:
+        spread = self._view.series["baseline"][column.sids, baseline.SPREAD]
+        always = float(np.nansum(np.maximum(column.level - spread, 0.0)))
+        written = float(column.values.sum())
+        return written if written > max(_BYTES_PER_SECOND_MIN, _ALWAYS_TIMES * always) else 0.0
 
     def _of_filesystems(self, column: Column, nodes: set[str]) -> NDArray[np.bool_]:
         """Which rows are targets of a file system that one of the nodes has mounted."""
@@ -42,8 +50,3 @@ class JobWrites:
         heads = tuple(f"{ObjectKind.STORAGE_TARGET}:{name}/" for name in sorted(mounts))
         names = self._view.registry.objects.names
         return np.array([names[number].startswith(heads) for number in column.objects.tolist()], bool)
-
-
-def _more_than_usual(column: Column) -> bool:
-    usual = float(np.nansum(column.level))
-    return float(column.values.sum()) > max(_BYTES_PER_SECOND_MIN, _USUAL_TIMES * usual)

@@ -1,6 +1,8 @@
-"""Late checkpoint: writing it holds a job up for a multiple of what it usually takes.
+"""Late checkpoint: writing it holds a job up for a multiple of what it usually takes, or for one that has not finished.
 
-The job itself is the measure (``statistics/checkpoints.py``): sizes and file systems differ too much for one limit.
+The job itself is the measure (``statistics/checkpoints.py``): sizes and file systems differ too much for one limit. All
+members write at once and go on together. When hardly anything is written any more and they still wait, nearly all are
+done and wait for the last: that shows in the first checkpoint of a job, too.
 """
 
 from collections.abc import Sequence
@@ -17,7 +19,7 @@ from telemetry import objects
 from telemetry.findings import FindingKind
 from telemetry.series import series_key
 
-LATE_TIMES = 2.0  # as long as usual …
+LATE_TIMES = 2.0  # as long as usual, or once while hardly anything is written …
 MARGIN_INTERVALS = 2.0  # … and this much: where a pause begins and ends is only known to an interval each
 MARGIN_S = 20.0
 
@@ -35,23 +37,30 @@ class CheckpointLate:
 
     def judge(self, view: View) -> list[Verdicts]:
         writes = JobWrites(view)
-        judged = [(name, work) for name, work in sorted(view.work.jobs.items()) if _take(view, writes, name, work)]
+        for name, work in sorted(view.work.jobs.items()):
+            _take(writes, name, work)
         interval_ns = view.config.interval_ns
         margin_ns = max(round(MARGIN_S * 1e9), round(MARGIN_INTERVALS * interval_ns))
+        judged = [(name, work) for name, work in sorted(view.work.jobs.items()) if _known(work)]
         lasts = np.array([work.checkpoints.lasts_ns(interval_ns) for _, work in judged], np.float64)
-        usual = np.array([work.checkpoints.length_ns for _, work in judged], np.float64)
-        score = lasts / (LATE_TIMES * usual + margin_ns)
+        trickles = np.array([work.checkpoints.trickles_ns() for _, work in judged], np.float64)
+        usual = np.array([work.checkpoints.length_ns or np.nan for _, work in judged], np.float64)
+        waits = np.fmin(trickles, lasts - usual) / margin_ns
+        score = np.fmax(lasts / (LATE_TIMES * usual + margin_ns), np.where(lasts > 0.0, waits, 0.0))
         began = np.array([work.checkpoints.pause_ns or work.newest_ns for _, work in judged], np.int64)
         return [of_jobs(view, judged, score, (lasts, usual), "checkpoint_seconds", began)]
 
 
-def _take(view: View, writes: JobWrites, name: str, work: JobWork) -> bool:
-    """Whether there was anything new of the job, and enough is known to judge it."""
+def _take(writes: JobWrites, name: str, work: JobWork) -> None:
+    """Learns from what is new of the job."""
     known = work.checkpoints
     if work.newest_ns > known.newest_ns:
-        wrote = known.pauses(work.busy) and writes.now(name)
-        known.take(work.newest_ns, work.busy, wrote)
-    return known.length_ns > 0
+        known.take(work.newest_ns, work.busy, writes.now(name) if known.pauses(work.busy) else 0.0)
+
+
+def _known(work: JobWork) -> bool:
+    """Whether there is anything to judge by: an earlier checkpoint, or most of this one."""
+    return bool(work.checkpoints.lengths_ns or work.checkpoints.bulk_ns)
 
 
 def of_jobs(

@@ -5,7 +5,7 @@ meanwhile. Checkpoints that do not stop the job (asynchronous ones) are not seen
 """
 
 from dataclasses import dataclass, field
-from statistics import median
+from statistics import median, median_low
 
 _DIP = 0.1  # of the usual share of time with kernels: training keeps kernels running all the time
 _SPREADS = 4.0 * 1.4826  # robust standard deviations, for jobs with an uneven load
@@ -15,6 +15,7 @@ CHECKPOINTS_MIN = 2  # lengths that tell what a checkpoint takes
 PERIODS_MIN = 3
 _REGULAR = 0.25  # of the middle period: a job whose periods differ by more writes when it likes
 _FORGET_PERIODS = 6  # so long without a checkpoint is the job's new habit
+_TRICKLE = 0.1  # of the most that was written in this pause: less is not the checkpoint, but who has not finished
 
 
 @dataclass
@@ -22,7 +23,8 @@ class Checkpoints:
     """What is known of one job.
 
     usual: shares of time with kernels outside of pauses. began_ns, lengths_ns: of the newest checkpoints.
-    pause_ns: when the pause that lasts now began, 0 outside of one. wrote: whether files were written during it.
+    pause_ns: when the pause that lasts now began, 0 outside of one. peak: most bytes a second that were written during
+    it, 0 while none were. bulk_ns: when more than a trickle of that was last written.
     """
 
     usual: list[float] = field(default_factory=list)
@@ -30,20 +32,23 @@ class Checkpoints:
     lengths_ns: list[int] = field(default_factory=list)
     newest_ns: int = 0
     pause_ns: int = 0
-    wrote: bool = False
+    peak: float = 0.0
+    bulk_ns: int = 0
 
-    def take(self, at_ns: int, busy: float, wrote: bool) -> None:
-        """One more round of collections. busy: share of the interval with kernels; wrote: whether it saw writes."""
+    def take(self, at_ns: int, busy: float, written: float) -> None:
+        """One more round of collections. busy: share of the interval with kernels; written: bytes a second in it."""
         self.newest_ns = at_ns
         if busy < self._floor():
             self.pause_ns = self.pause_ns or at_ns
-            self.wrote = self.wrote or wrote
+            self.peak = max(self.peak, written)
+            if written > _TRICKLE * self.peak:
+                self.bulk_ns = at_ns
             return
-        if self.pause_ns and (self.wrote or wrote):
+        if self.pause_ns and (self.peak or written):
             self.began_ns = [*self.began_ns[1 - _KEPT :], self.pause_ns]
             # Each sample speaks for the interval before it, so a pause of one sample took up to one interval.
             self.lengths_ns = [*self.lengths_ns[1 - _KEPT :], at_ns - self.pause_ns]
-        self.pause_ns, self.wrote = 0, False
+        self.pause_ns, self.peak, self.bulk_ns = 0, 0.0, 0
         self.usual = [*self.usual[1 - _USUAL_MAX :], busy]
         if self.period_ns and at_ns - self.began_ns[-1] > _FORGET_PERIODS * self.period_ns:
             self.began_ns = []
@@ -54,12 +59,16 @@ class Checkpoints:
 
     def lasts_ns(self, interval_ns: int) -> int:
         """How long the checkpoint that is being written takes so far; 0 while none is."""
-        return self.newest_ns - self.pause_ns + interval_ns if self.pause_ns and self.wrote else 0
+        return self.newest_ns - self.pause_ns + interval_ns if self.pause_ns and self.peak else 0
+
+    def trickles_ns(self) -> int:
+        """How long hardly anything of the checkpoint that is being written has come; 0 while none is."""
+        return self.newest_ns - self.bulk_ns if self.bulk_ns else 0
 
     @property
     def length_ns(self) -> int:
-        """What a checkpoint usually takes; 0 while too few were seen."""
-        return round(median(self.lengths_ns)) if len(self.lengths_ns) >= CHECKPOINTS_MIN else 0
+        """What a checkpoint usually takes, of two the shorter: a late one is no measure; 0 while too few were seen."""
+        return median_low(self.lengths_ns) if len(self.lengths_ns) >= CHECKPOINTS_MIN else 0
 
     @property
     def period_ns(self) -> int:

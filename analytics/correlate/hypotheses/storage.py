@@ -9,6 +9,7 @@ from telemetry.findings import Finding
 from telemetry.incidents import IncidentKind
 
 SURE_SCORE = 2.0  # less may be a target that waits for one that is about to show
+_THROUGHPUT = "storage_throughput"
 DRAGGED_SHARE = 0.5  # a target with less than this share of the worst score only waits for the worst
 
 
@@ -22,13 +23,16 @@ def propose(view: View) -> Iterable[Cause]:
 
 
 def _filesystem(view: View, found: list[Finding]) -> Iterable[Cause]:
-    slowest = min(found, key=lambda finding: (-finding.score, finding.onset_ns, finding.object))
+    # Files are striped: who waits for one target asks little of the others. So throughput that collapses names a target
+    # only where none is slower than its siblings.
+    telling = [finding for finding in found if finding.detector != _THROUGHPUT] or found
+    slowest = min(telling, key=lambda finding: (-finding.score, finding.onset_ns, finding.object))
     # Barely slow targets of other servers wait too: only a surely slow one is a cause of its own.
     least = max(SURE_SCORE, DRAGGED_SHARE * slowest.score)
     server = view.server(slowest.object)
     heavy = [
         finding
-        for finding in found
+        for finding in telling
         if finding.score >= (DRAGGED_SHARE * slowest.score if view.server(finding.object) == server else least)
     ]
     servers: defaultdict[str, list[Finding]] = defaultdict(list)

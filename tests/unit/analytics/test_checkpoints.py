@@ -33,8 +33,11 @@ def page(device: str, keys: list[str], seq: int, values: list[float]) -> SampleB
     return SampleBatch(table, Collection(START_NS, seq, at_ns, 0.1), times_ns, rows, np.array(values))
 
 
-def told(writes: Writes, *, stored: bool = True) -> list[Finding]:
-    """What is said about the checkpoints; stored: whether the file system sees anything written."""
+def told(writes: Writes, *, stored: bool = True, pace: Callable[[float], float] = lambda at_s: 1.0) -> list[Finding]:
+    """What is said about the checkpoints.
+
+    stored: whether the file system sees anything written; pace: how fast, as a share of what is usual.
+    """
     engine, rng = Engine(CONFIG), np.random.default_rng(1)
     engine.learn(facts())
     found: list[Finding] = []
@@ -42,7 +45,7 @@ def told(writes: Writes, *, stored: bool = True) -> list[Finding]:
     target = {"device": "oss0", "system": "lustre", "fs": "scratch", "target": "OST0000", "side": "server"}
     for seq in range(END_S // INTERVAL_S):
         writing = [job for job in JOBS if writes(job, seq * INTERVAL_S)]
-        written += 5e10 * bool(writing) * stored
+        written += 5e10 * bool(writing) * stored * pace(seq * INTERVAL_S)
         engine.observe(page("oss0", [series_key("storage_written_bytes_total", target)], seq, [written]))
         for job, nodes in JOBS.items():
             busy = 0.02 if job in writing else 1.0
@@ -87,6 +90,34 @@ def test_a_checkpoint_of_several_times_the_usual_length_is_late() -> None:
     assert found[0].observed_ns <= START_NS + (began_s + 2 * LASTS_S + 30) * SECOND
     assert found[0].evidence[0].normal == LASTS_S
     assert found[-1].state is FindingState.CLEARED
+
+
+def test_the_first_checkpoint_of_a_job_is_late_when_only_a_trickle_is_still_written() -> None:
+    began_s = 150
+
+    def writes(job: str, at_s: float) -> bool:
+        return job == "7" and began_s <= at_s < began_s + 100
+
+    def trickle(at_s: float) -> float:
+        return 1.0 if at_s <= began_s + 20 else 0.01
+
+    assert told(writes) == []
+    found = told(writes, pace=trickle)
+    assert {(f.kind, f.object) for f in found} == {(FindingKind.CHECKPOINT_LATE, objects.job("7"))}
+    assert found[0].onset_ns == START_NS + began_s * SECOND
+    assert found[0].observed_ns <= START_NS + (began_s + 50) * SECOND
+    assert found[-1].state is FindingState.CLEARED
+
+
+def test_a_usual_checkpoint_that_ends_in_a_trickle_is_not_waited_for_twice_as_long() -> None:
+    began_s = FAULT_S + OFFSET_S["7"]
+
+    def trickle(at_s: float) -> float:
+        return 0.01 if began_s + 20 < at_s < began_s + 90 else 1.0
+
+    late, sooner = told(one_takes_longer), told(one_takes_longer, pace=trickle)
+    assert {f.object for f in sooner} == {objects.job("7")}
+    assert sooner[0].observed_ns < late[0].observed_ns
 
 
 def test_a_pause_without_writes_is_no_checkpoint() -> None:

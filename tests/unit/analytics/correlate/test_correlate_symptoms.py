@@ -110,3 +110,11 @@ def test_barely_slow_targets_of_another_server_open_nothing(plant: Plant, run: R
     run.tick(plant.find(K.STORAGE_SLOW, "storage_target:scratch/OST0003", 15, score=1.1))
     run.tick(ticks=4)
     assert run.roots == ["slow_storage scratch/OST0001"]
+
+
+def test_targets_that_are_asked_less_because_one_is_slow_are_not_named(plant: Plant, run: Run) -> None:
+    slow = plant.find(K.STORAGE_SLOW, "storage_target:scratch/OST0001", score=2.3)
+    others = [plant.find(K.STORAGE_SLOW, f"storage_target:scratch/OST{n:04d}", 1, score=9) for n in (0, 2, 3)]
+    run.tick(slow)
+    run.tick(*(replace(finding, detector="storage_throughput") for finding in others), ticks=3)
+    assert str(run.only.root) == "storage_target:scratch/OST0001"

@@ -1,0 +1,59 @@
+"""How warm something is for the power that it draws: a line that each one learns of its own past.
+
+Once it has settled, the temperature is that of the air plus power times a thermal resistance. Level and resistance are
+learned together, so work that comes and goes explains the warmth that comes and goes with it.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+CELSIUS, WATTS, RESISTANCE, SLOW_WATTS, SEEN_S = range(5)
+WIDTH = 5
+# An H100 under air is 30 to 35 K above it at 600 W; others, and liquid, differ by less than a factor of two.
+_RESISTANCE = 0.055  # kelvin per watt, until the own one is learned
+_RESISTANCE_MIN, _RESISTANCE_MAX = 0.01, 0.15
+_LEARN, _LEARN_WATTS = 0.05, 100.0  # weight of a value for the resistance, once power is that far from its mean
+_SLOW_S = 60.0  # two or three time constants of a heat sink: by then the temperature has followed
+_SETTLED_KELVIN = 1.0  # while power still moves the temperature by more, a pair of both says nothing of the line
+
+Floats = NDArray[np.float64]
+
+
+def kelvin_above(model: Floats, celsius: Floats, watts: Floats) -> Floats:
+    """Degrees above what the power explains, float64[n]; 0 while nothing is learned.
+
+    model: float64[n, 5], zeros for a new one. celsius, watts: float64[n], newest values; power is that of the interval.
+    While the temperature still follows the power, the larger of new and past power explains it.
+    """
+    explaining = np.maximum(watts, model[:, SLOW_WATTS])
+    above = celsius - model[:, CELSIUS] - model[:, RESISTANCE] * (explaining - model[:, WATTS])
+    return np.where(learned(model), above, 0.0)
+
+
+def learned(model: Floats) -> NDArray[np.bool_]:
+    """bool[n], which ones have a normal."""
+    return np.asarray(model[:, RESISTANCE] > 0.0)
+
+
+def learn(model: Floats, celsius: Floats, watts: Floats, at_s: Floats, weight: Floats) -> None:
+    """Takes pairs of a new interval and moves the lines of settled ones towards them.
+
+    at_s: float64[n], event time. weight: float64[n], of the pair for the level. A new one has settled once it is known
+    what it drew for as long as its temperature remembers.
+    The resistance is learned by normalised least mean squares (Widrow and Hoff 1960; Nagumo and Noda 1967).
+    """
+    known = learned(model)
+    resistance = np.where(known, model[:, RESISTANCE], _RESISTANCE)
+    settled = np.abs(watts - model[:, SLOW_WATTS]) * resistance <= _SETTLED_KELVIN
+    more, warmer = watts - model[:, WATTS], celsius - model[:, CELSIUS]
+    better = resistance + _LEARN * more / (_LEARN_WATTS**2 + more**2) * (warmer - resistance * more)
+    model[:, RESISTANCE] = np.where(
+        known & settled, np.clip(better, _RESISTANCE_MIN, _RESISTANCE_MAX), model[:, RESISTANCE]
+    )
+    model[settled & ~known, RESISTANCE] = _RESISTANCE
+    step = settled * np.where(known, weight, 1.0)
+    model[:, CELSIUS] += step * warmer
+    model[:, WATTS] += step * more
+    slow = 1.0 - np.exp(-np.clip(at_s - model[:, SEEN_S], 0.0, _SLOW_S) / _SLOW_S)
+    model[:, SLOW_WATTS] += np.where(model[:, SEEN_S] > 0.0, slow, 0.0) * (watts - model[:, SLOW_WATTS])
+    model[:, SEEN_S] = at_s
