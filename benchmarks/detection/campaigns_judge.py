@@ -3,8 +3,10 @@
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from benchmarks.detection.campaigns_plan import INTERVAL_S
-from benchmarks.detection.campaigns_play import Played
+from benchmarks.detection.campaigns_play import Played, without
 from benchmarks.detection.campaigns_truth import NS, Reached, reached
 from telemetry.incidents import Incident
 
@@ -15,7 +17,7 @@ class Event:
 
     by: first true finding of each detector; direct: first finding of each detector that is about the root itself.
     right, wrong: incidents that name its root, and that name something else because of it. told: delay of the first.
-    page_right: one named it already in its first version.
+    page_right: one named it already in its first version. costs: when one first told of lost GPU time, NaN if none did.
     """
 
     fault: str
@@ -29,6 +31,7 @@ class Event:
     told: float = float("nan")
     kind_right: bool = False
     page_right: bool = False
+    costs: float = float("nan")
 
 
 @dataclass(slots=True)
@@ -36,7 +39,7 @@ class Judged:
     """One campaign. seed: of its plant. true, false: findings by detector.
 
     false_by: the false ones by fault at that time ('' for none) and detector. false_incidents: not of any fault.
-    series_days: what was watched.
+    series_days: what was watched. muted: the incidents if nobody heard one of the detectors that told of anything.
     """
 
     seed: int
@@ -48,16 +51,13 @@ class Judged:
     series_days: float
     days: float
     healthy: bool
+    muted: "dict[str, Judged]" = field(default_factory=dict)
 
 
 def judge(played: Played) -> Judged:
     """Every finding and incident belongs to a fault that lasts, or is false."""
     causes = reached(played.truths, played.topology)
-    plan, days = played.plan, played.plan.lasts_s / 86400.0
-    events = [_event(cause, causes, played.start_ns) for cause in causes]
-    judged = Judged(
-        plan.seed, events, Counter(), Counter(), Counter(), [], played.series * days, days, healthy=not plan.faults
-    )
+    judged = _incidents(played, causes)
     for finding in played.findings.values():
         delayed = {at: (finding.observed_ns - c.truth.start_ns) / NS / INTERVAL_S for at, c in enumerate(causes)}
         mine = [at for at, cause in enumerate(causes) if cause.true(finding)]
@@ -66,14 +66,18 @@ def judge(played: Played) -> Judged:
             during = [cause.truth.fault for cause in causes if cause.lasts(finding.onset_ns)]
             judged.false_by[during[0] if during else "", finding.detector] += 1
         for at in mine:
-            _keep_first(events[at].by, finding.detector, delayed[at])
+            _keep_first(judged.events[at].by, finding.detector, delayed[at])
             if causes[at].direct(finding):
-                _keep_first(events[at].direct, finding.detector, delayed[at])
-    _judge_incidents(played, causes, judged)
+                _keep_first(judged.events[at].direct, finding.detector, delayed[at])
+    for name in sorted(judged.true | judged.false):
+        judged.muted[name] = _incidents(without(played, name), causes)
     return judged
 
 
-def _judge_incidents(played: Played, causes: list[Reached], judged: Judged) -> None:
+def _incidents(played: Played, causes: list[Reached]) -> Judged:
+    plan, days = played.plan, played.plan.lasts_s / 86400.0
+    events = [_event(cause, causes, played.start_ns) for cause in causes]
+    judged = Judged(plan.seed, events, Counter(), Counter(), Counter(), [], played.series * days, days, plan.healthy)
     for key in sorted(played.newest):
         first, newest = played.first[key], played.newest[key]
         lasting = [at for at, cause in enumerate(causes) if cause.lasts(newest.onset_ns)]
@@ -88,8 +92,16 @@ def _judge_incidents(played: Played, causes: list[Reached], judged: Judged) -> N
         if named:
             event.kind_right |= newest.kind is causes[at].truth.expected
             event.page_right |= causes[at].named_by(first.kind, first.root)
-            delay = (first.fired_ns - causes[at].truth.start_ns) / NS / INTERVAL_S
-            event.told = delay if len(event.right) == 1 else min(event.told, delay)
+            begun_ns = causes[at].truth.start_ns
+            event.told = _earlier(event.told, (first.fired_ns - begun_ns) / NS / INTERVAL_S)
+            if key in played.costs_ns:
+                event.costs = _earlier(event.costs, (played.costs_ns[key] - begun_ns) / NS / INTERVAL_S)
+    return judged
+
+
+def _earlier(known: float, new: float) -> float:
+    """The earlier of two; NaN is none."""
+    return float(np.fmin(known, new))
 
 
 def _keep_first(known: dict[str, float], detector: str, delay: float) -> None:

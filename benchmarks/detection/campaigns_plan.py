@@ -6,6 +6,7 @@ import numpy as np
 
 from simulator.config import JobMix, SimulatorConfig
 from simulator.faults import FAULTS
+from simulator.faults.power import PlannedRebootWave
 from simulator.schedule import ScheduledFault
 
 INTERVAL_S = 10.0
@@ -14,10 +15,11 @@ WARM_UP_S = 300.0
 PARTS = 4  # of an interval: each target is read in one of them
 LASTS_S, RECOVERS_S = (50.0, 180.0), (170.0, 260.0)
 STRENGTH = (0.5, 1.5)
-HEALTHY_S = 3600.0
+HEALTHY_S, WAVE_AFTER_S = 3600.0, (900.0, 2700.0)  # in every hour of health one planned wave of reboots
 # Shares of collections: lost without a trace, and failed. A target never loses two in a row, which is silence.
 LOST, FAILED = 0.004, 0.002
 SINGLES, PAIRS = tuple(FAULTS), 4  # a round of campaigns: every kind once alone, and some of them in pairs
+WAVE = PlannedRebootWave.name
 CAMPAIGN_FAULTS = 4  # in one life of a plant
 
 
@@ -30,6 +32,11 @@ class Plan:
     lasts_s: float
     seed: int
 
+    @property
+    def healthy(self) -> bool:
+        """Whether all that happens was announced."""
+        return all(FAULTS[fault.fault].planned for fault in self.faults)
+
 
 def faulty(seed: int) -> list[Plan]:
     """One round: each kind of fault alone at a random time, place and strength, then ``PAIRS`` pairs."""
@@ -41,10 +48,14 @@ def faulty(seed: int) -> list[Plan]:
     return [_plan(rng, seed * 100 + number, groups) for number, groups in enumerate([*lives, pairs])]
 
 
-def healthy(seed: int) -> Plan:
-    """An hour in which nothing breaks: jobs start, write checkpoints and end, some collections are lost."""
+def healthy(seed: int, hours: int = 1) -> Plan:
+    """Hours in which nothing breaks: jobs start, write checkpoints and end, some collections are lost, and hosts reboot
+    in announced waves."""
     rng = np.random.default_rng([seed, 2])
-    return Plan(_config(rng, seed * 100 + 99), (), HEALTHY_S, seed)
+    config = _config(rng, seed * 100 + 99)
+    begins_s = [hour * HEALTHY_S + float(rng.uniform(*WAVE_AFTER_S)) for hour in range(hours)]
+    waves = tuple(ScheduledFault(fault=WAVE, at_s=at_s) for at_s in begins_s)
+    return Plan(config, waves, hours * HEALTHY_S, seed)
 
 
 def _plan(rng: np.random.Generator, seed: int, groups: list[tuple[str, ...]]) -> Plan:

@@ -10,8 +10,11 @@ from benchmarks.detection.campaigns_judge import Judged
 
 TITLES = {
     "incidents": "Faults as incidents: shares of events; delay in collection intervals of event time",
+    "precision": "All incidents",
     "false": "What was told although nothing was broken",
-    "detectors": "Detectors over all faults",
+    "claimed": "False incidents by what they claim",
+    "detectors": "Detectors over all faults; false findings for each million series and day",
+    "muted": "What incidents lose when one detector is not heard",
     "faults": "What sees which fault: shares of events; direct: about the broken thing itself",
 }
 

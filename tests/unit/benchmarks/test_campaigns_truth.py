@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from benchmarks.detection.campaigns import rows
 from benchmarks.detection.campaigns_judge import judge
 from benchmarks.detection.campaigns_plan import INTERVAL_S, Plan, faulty, healthy
 from benchmarks.detection.campaigns_play import Played
+from benchmarks.detection.campaigns_rows import rows
 from benchmarks.detection.campaigns_truth import LATE_NS, NS, Reached, reached
 from simulator.config import SimulatorConfig
 from simulator.faults import FAULTS
@@ -94,7 +94,14 @@ def test_every_kind_of_fault_is_played_alone_and_the_seed_decides_the_rest() -> 
     assert sorted(alone) == sorted(FAULTS)
     assert plans == faulty(1) != faulty(2)
     assert all(fault.at_s + fault.lasts_s < plan.lasts_s for plan in plans for fault in plan.faults)
-    assert healthy(1).faults == ()
+    assert all(not plan.healthy for plan in plans)
+
+
+def test_health_has_one_announced_wave_an_hour_and_nothing_else() -> None:
+    plan = healthy(1, hours=3)
+    assert plan.healthy
+    assert [int(fault.at_s // 3600) for fault in plan.faults] == [0, 1, 2]
+    assert plan.lasts_s == 3 * 3600.0
 
 
 def played(findings: list[Finding], root: ObjectRef) -> Played:
