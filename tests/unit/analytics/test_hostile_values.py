@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from analytics.detectors.base import Verdicts
+from analytics.engine import Engine, Output
 from analytics.view import View
 from telemetry import catalogue
 from telemetry.findings import FindingKind
@@ -87,14 +88,17 @@ def test_the_engine_survives_any_values_of_any_metric(seed: int) -> None:
     assert " inf" not in repr(outputs)
 
 
+def _told(engine: Engine) -> list[Output]:
+    engine.learn(FACTS)
+    for each in batches():
+        engine.observe(each)
+    return engine.advance()
+
+
 def test_a_detector_that_fails_does_not_silence_the_others() -> None:
     whole, hurt = new_engine(), new_engine()
     hurt.detectors = (Broken(), *hurt.detectors)
-    told = {}
-    for engine in (whole, hurt):
-        engine.learn(FACTS)
-        told[engine] = [output for each in batches() for output in (engine.observe(each), engine.advance())[1]]
-    assert told[hurt] == told[whole]
+    assert _told(hurt) == _told(whole)
     assert {name for name, _ in hurt.failures} == {"broken"}
 
 
