@@ -1,0 +1,65 @@
+"""The scoring of ``analytics.scoring`` as plain Python: the same source, sample by sample, compiled by nobody.
+
+``python -m benchmarks.scoring_python GIVEN.npz FOUND.npz`` with NUMBA_DISABLE_JIT=1.
+GIVEN: state of a detector (``state.…``), times_ns and values of some rounds, int64 and float64[rounds, series].
+FOUND: the columns of the scores, and cpu_s.
+"""
+
+import dataclasses
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analytics.scoring import kernel
+from analytics.scoring.detector import Detector, Scores
+
+_STATE = "state."
+
+
+def in_python(
+    state: dict[str, NDArray[Any]], times_ns: NDArray[np.int64], values: NDArray[np.float64]
+) -> tuple[dict[str, NDArray[Any]], float]:
+    """The columns of the scores, each [rounds, series], and CPU seconds, of another process that compiles nothing."""
+    with tempfile.TemporaryDirectory() as folder:
+        given, found = Path(folder, "given.npz"), Path(folder, "found.npz")
+        named = {f"{_STATE}{name}": array for name, array in state.items()}
+        np.savez(given, allow_pickle=False, **named, times_ns=times_ns, values=values)
+        command = [sys.executable, "-m", __name__, str(given), str(found)]
+        subprocess.run(command, check=True, env=os.environ | {"NUMBA_DISABLE_JIT": "1"})
+        with np.load(found) as arrays:
+            columns = dict(arrays)
+    return columns, float(columns.pop("cpu_s"))
+
+
+def scored(detector: Detector, times_ns: NDArray[np.int64], values: NDArray[np.float64]) -> dict[str, NDArray[Any]]:
+    """The columns of the scores, each [rounds, series]."""
+    series = np.arange(values.shape[1])
+    rounds = [detector.score(at, given, series) for at, given in zip(times_ns, values, strict=True)]
+    names = [column.name for column in dataclasses.fields(Scores)]
+    return {name: np.stack([getattr(one, name) for one in rounds]) for name in names}
+
+
+def _main(given: str, found: str) -> None:
+    if not os.environ.get("NUMBA_DISABLE_JIT"):
+        raise SystemExit("expected NUMBA_DISABLE_JIT=1")
+    vars(kernel)["prefetch"] = lambda array, row: None  # machine code that only asks for memory: no part of the result
+    with np.load(given) as arrays:
+        state = {name.removeprefix(_STATE): array for name, array in arrays.items() if name.startswith(_STATE)}
+        times_ns, values = arrays["times_ns"], arrays["values"]
+    detector = Detector()
+    detector.restore(state)
+    began = time.process_time()
+    with np.errstate(all="ignore"):
+        columns = scored(detector, times_ns, values)
+    np.savez(found, allow_pickle=False, **columns, cpu_s=np.float64(time.process_time() - began))
+
+
+if __name__ == "__main__":
+    _main(*sys.argv[1:])

@@ -1,0 +1,99 @@
+"""What it takes to keep an engine with a million series, all of them scored: seconds, and memory."""
+
+import gc
+import os
+import tempfile
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from analytics import snapshot
+from analytics.config import EngineConfig
+from analytics.engine import Engine
+from analytics.worker import build_engine
+from telemetry.samples import Collection, SampleBatch
+from telemetry.series import SeriesTable, series_key
+
+_START_NS = 1_700_000_000 * 10**9
+_OF_A_TARGET = 1000
+
+
+def filled(series: int) -> Engine:
+    """An engine that has seen one scored value of each series."""
+    engine = build_engine(EngineConfig())
+    for target in range(series // _OF_A_TARGET):
+        engine.observe(_batch(f"node{target}", 0))
+    later_ns = 4 * engine.config.interval_ns  # closes the tick before
+    engine.observe(_batch("node0", later_ns))
+    engine.advance()
+    return engine
+
+
+def _batch(device: str, after_ns: int) -> SampleBatch:
+    labels = ({"device": device, "port": f"mlx5_{number}"} for number in range(_OF_A_TARGET))
+    table = SeriesTable(device, device, tuple(series_key("nic_pcie_stalled_ratio", of) for of in labels))
+    at_ns = _START_NS + after_ns
+    rows = np.arange(_OF_A_TARGET, dtype=np.uint32)
+    return SampleBatch(
+        table, Collection(_START_NS, after_ns, at_ns, 0.05), np.full(rows.size, at_ns), rows, np.zeros(rows.size)
+    )
+
+
+class Pauses:
+    """How long another thread, as that of an event loop, had to wait at most."""
+
+    def __enter__(self) -> "Pauses":
+        self.longest_s, self._over = 0.0, threading.Event()
+        self._thread = threading.Thread(target=self._watch)
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._over.set()
+        self._thread.join()
+
+    def _watch(self) -> None:
+        before_s = time.monotonic()
+        while not self._over.wait(0.001):
+            now_s = time.monotonic()
+            self.longest_s, before_s = max(self.longest_s, now_s - before_s), now_s
+
+
+def _resident_bytes() -> int:
+    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+def run(series: int = 1_000_000) -> list[dict[str, Any]]:
+    """One entry a figure, for ``make bench``. The disk is that of the folder for temporary files."""
+    before = _resident_bytes()
+    engine = filled(series)
+    each = (_resident_bytes() - before) / series
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "analytics.snapshot")
+        began_s = time.monotonic()
+        with Pauses() as pauses:
+            snapshot.save(path, engine, snapshot.Mark({}, 0))
+        saved_s, size = time.monotonic() - began_s, path.stat().st_size
+        known = len(engine.registry)
+        del engine
+        gc.collect()
+        engine = build_engine(EngineConfig())
+        began_s = time.monotonic()
+        snapshot.load(path, engine)
+        restored_s = time.monotonic() - began_s
+    of = f"an engine of {known:,} scored series"
+    return [
+        {"name": f"scoring: snapshot of {of}, with fsync", "unit": "s", "value": round(saved_s, 2)},
+        {"name": f"scoring: restore of {of}", "unit": "s", "value": round(restored_s, 2)},
+        {"name": "scoring: other threads waited at most", "unit": "s", "value": round(pauses.longest_s, 3)},
+        {"name": "scoring: engine, memory of a scored series", "unit": "bytes", "value": round(each)},
+        {"name": "scoring: engine, snapshot of a scored series", "unit": "bytes", "value": round(size / known)},
+    ]
+
+
+if __name__ == "__main__":
+    for entry in run():
+        print(entry)
