@@ -80,8 +80,8 @@ def roles(rows: pl.DataFrame, choice: Choice, separator: str = ",") -> Roles:
     numeric = {name: form for name, form in numeric.items() if name not in labels}
     fit = [name for name, form in numeric.items() if not form.flags and not _is_about_rows(first[name])]
     values = choice.values or _values(fit or list(numeric), choice.wide, names)
-    forms = {name: numeric.get(name, NumberFormat()) for name in values}
-    comma = separator != "," and any(form.decimal == "," for form in forms.values())
+    forms = {name: _later_too(first[name], numeric.get(name, NumberFormat()), separator) for name in values}
+    comma = separator != "," and any(form.decimal == "," for form in numeric.values())
     return Roles(time, forms, labels, tuple(name for name in fit if name not in values), comma)
 
 
@@ -98,8 +98,15 @@ def _numeric(rows: pl.DataFrame, separator: str) -> dict[str, NumberFormat]:
     return found
 
 
+def _later_too(column: pl.Series, form: NumberFormat, separator: str) -> NumberFormat:
+    """Whole numbers at first: what comes after commas later is a fraction, unless commas part the columns."""
+    if separator == "," or form != NumberFormat() or column.dtype != pl.String:
+        return form
+    return form if column.str.contains(".", literal=True).any() else NumberFormat(decimal=",")
+
+
 def _tells_series(rows: pl.DataFrame, name: str, time: TimeColumns) -> bool:
-    """Text that repeats. Text that is new in nearly each row tells series apart only when rows share their times."""
+    """Text that repeats. Text that is new in nearly each row does when most rows share their times."""
     column = rows[name]
     if _plain(name) in (*_NOT_LABELS, *RESULTS) or _judges(name):
         return False
@@ -111,7 +118,7 @@ def _tells_series(rows: pl.DataFrame, name: str, time: TimeColumns) -> bool:
     if is_text_of_times(known) or are_clocks(known):
         return False
     free_text = known.n_unique() > max(known.len() / 2, 1)
-    return not free_text or time.ns(rows, 0).n_unique() < rows.height
+    return not free_text or time.ns(rows, 0).n_unique() <= rows.height / 2
 
 
 def _number_of_series(

@@ -101,10 +101,20 @@ def _frame(rows: bytes, form: Dialect, line: int) -> pl.DataFrame:
 def _explained(rows: bytes, form: Dialect, line: int, otherwise: str) -> BadInput:
     """The first row that cannot be read, in words."""
     width = len(form.names)
-    for place, record in enumerate(csv.reader(io.StringIO(_text(rows, line)), delimiter=form.delimiter)):
-        if len(record) > width:
-            found = f"line {line + place + 1} has {len(record)} columns"
-            return BadInput(f"{found}: expected {width}, as in {form.delimiter.join(form.names)!r}", "columns")
+    text = _text(rows, line)
+    try:
+        for place, record in enumerate(csv.reader(io.StringIO(text), delimiter=form.delimiter)):
+            if len(record) > width:
+                found = f"line {line + place + 1} has {len(record)} columns"
+                return BadInput(f"{found}: expected {width}, as in {form.delimiter.join(form.names)!r}", "columns")
+    except csv.Error as error:
+        otherwise = str(error)
+    inside = rf'[^"{re.escape(form.delimiter)}]"[^"{re.escape(form.delimiter)}]'
+    for place, record_text in enumerate(text.splitlines()):
+        if re.search(inside, record_text):
+            return BadInput(
+                f"line {line + place + 1} has a quote inside a cell: expected two, and quotes around it", "csv"
+            )
     return BadInput(f"after line {line}: {otherwise}", "csv")
 
 

@@ -24,9 +24,9 @@ class Detector:
     """Scores each value of a series by what came before it; a later call goes on where the last one ended.
 
     >>> from fabricscope import Detector
-    >>> scores = Detector().score(range(1_700_000_000, 1_700_000_100), [1.0, 2.0] * 50)
-    >>> scores["alert"].sum()
-    0
+    >>> scores = Detector().score(range(1_700_000_000, 1_700_000_100), [1.0, 2.0, 1.5, 1.2, 1.8] * 19 + [1, 2, 1, 2, 90])
+    >>> scores["alert"].cast(bool).arg_true().to_list()
+    [99]
     """
 
     def __init__(self) -> None:

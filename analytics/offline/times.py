@@ -127,7 +127,7 @@ def _of_numbers(known: pl.Series, numbers: NDArray[np.float64]) -> TimeFormat | 
     lengths = texts.str.len_bytes()
     if lengths.min() == lengths.max() and (pattern := _COMPACT.get(int(lengths[0]))) and _readable(texts, pattern):
         return TimeFormat(pattern, patterns=(pattern,))
-    size = float(np.median(np.abs(numbers)))
+    size = float(np.median(np.minimum(np.abs(numbers), 1e18)))
     for limit, unit_ns, name in _UNITS:
         if size < limit:
             return TimeFormat(f"a number of {name} since 1970", unit_ns)

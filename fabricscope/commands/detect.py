@@ -71,7 +71,7 @@ def _targets(files: list[str], output: str, suffixes: tuple[str, ...]) -> dict[P
     Path(output).mkdir(parents=True, exist_ok=True)
     targets: dict[Path, list[str]] = {}
     for file in files:
-        name = "standard-input.csv" if file == "-" else Path(file).name
+        name = "standard-input.csv" if file == "-" else Path(file).name.removesuffix(".gz")
         target = Path(output, name if Path(name).suffix in suffixes else f"{name}.csv")
         if target in targets:
             raise BadInput(f"{file} and {targets[target][0]} would both be {target}: expected names that differ")

@@ -103,6 +103,7 @@ def test_lines_before_the_header_are_passed_over(file):
     [
         ("", "empty: expected rows of a time and a value"),
         ("time,value\n", "no rows after the header"),
+        ('time,value,disk\n1,5,b\n2,5,3.5" disk\n', "line 3 has a quote inside a cell"),
         ("value\n0,5\n", "line 2 has 2 columns: expected 1"),
         ("time,value\r2024-01-01,1\r", "lines end in CR alone"),
         ('{"time": 1, "value": 2}\n', "looks like JSON: expected CSV or Parquet"),

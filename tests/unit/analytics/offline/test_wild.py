@@ -86,9 +86,15 @@ def test_one_series(tmp_path, content, times_s, values):
         ("time,gpu,temperature", ("1,0,50", "1,1,60", "2,0,51", "2,1,60"), [("0",), ("1",)]),
         ("time,host,gpu,value", ("1,a,0,5", "1,a,1,6", "2,a,0,5", "2,a,1,6"), [("a", "0"), ("a", "1")]),
         ("time,cpu,mem", ("1,50,7", "1,51,7", "2,50,8", "2,55,8"), [()]),
+        ("time,request,value", ("1,a,5", "2,b,6", "2,c,6", "3,d,5"), [()]),
         (" Timestamp, FIT,Normal/Attack", ("1,5,Normal", "2,6,Normal", "3,6,Attack"), [()]),
     ],
 )
 def test_many_series(tmp_path, header, rows, names):
     scorer, _ = read(tmp_path / "f.csv", lines(header, *rows))
     assert scorer.series.names == names
+
+
+def test_fractions_may_come_late(tmp_path):
+    content = "time;value\n" + "".join(f"{row};0\n" for row in range(1, 1001)) + "1001;1,5\n"
+    assert read(tmp_path / "f.csv", content)[1].values["value"][-1] == 1.5
