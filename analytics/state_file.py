@@ -1,8 +1,7 @@
 """JSON and arrays in one file: checksummed, written and read without a copy of them in memory, replaced in one step.
 
-Layout, little endian: ``FSS3`` | crc32 of the head | crc32 of the arrays | length of the head | head | arrays.
-The head is the JSON of what is to be kept, and of name, type and shape of each array in order. No pickles, and no
-compression: it would take longer than a disk, for numbers that fill their digits.
+Layout, little endian: ``FSS3`` | crc32 of the head | its length | head | zstd of (arrays | crc32 of the arrays).
+The head is the JSON of what is to be kept, and of name, type and shape of each array in order. No pickles.
 """
 
 import os
@@ -14,14 +13,17 @@ from typing import Any
 
 import numpy as np
 import orjson
+import zstandard
 from isal.isal_zlib import crc32
 from numpy.typing import NDArray
 
 from telemetry.errors import BadInput
 
 _MAGIC = b"FSS3"
-_PREFIX = struct.Struct("<4sIIQ")
-_BLOCK_BYTES = 1 << 20  # what is checksummed is still near when it is written; other threads run in between
+_PREFIX = struct.Struct("<4sIQ")
+_CHECKSUM = struct.Struct("<I")
+_LEVEL = -5  # a third of the size, faster than most disks take the whole
+_BLOCK_BYTES = 1 << 20  # what is checksummed is still near when it is packed; other threads run in between
 # So much is on disk before more is given to it: others' fsync waits for no gigabytes, and the cache stays theirs.
 _SYNCED_BYTES = 1 << 26
 Arrays = Mapping[str, NDArray[Any]]
@@ -53,19 +55,18 @@ def write(path: Path, head: object, arrays: Arrays) -> None:
 def _write(file: BufferedWriter, head: object, arrays: Arrays) -> None:
     members = [[name, array.dtype.str, array.shape] for name, array in arrays.items()]
     text = orjson.dumps([head, members])
-    file.write(bytes(_PREFIX.size))
+    file.write(_PREFIX.pack(_MAGIC, crc32(text), len(text)))
     file.write(text)
-    checksum = waiting = 0
-    for block in _blocks(arrays.values()):
-        checksum = crc32(block, checksum)
-        waiting += file.write(block)
-        if waiting >= _SYNCED_BYTES:
-            waiting = 0
-            file.flush()
-            os.fdatasync(file.fileno())
-            _forget(file)
-    file.seek(0)
-    file.write(_PREFIX.pack(_MAGIC, crc32(text), checksum, len(text)))
+    checksum = synced = 0
+    with zstandard.ZstdCompressor(level=_LEVEL).stream_writer(file, closefd=False) as packed:
+        for block in _blocks(arrays.values()):
+            checksum = crc32(block, checksum)
+            packed.write(block)
+            if file.tell() - synced >= _SYNCED_BYTES:
+                file.flush()
+                os.fdatasync(file.fileno())
+                synced = _forget(file)
+        packed.write(_CHECKSUM.pack(checksum))
 
 
 def read(path: Path) -> tuple[Any, dict[str, NDArray[Any]]]:
@@ -78,35 +79,37 @@ def read(path: Path) -> tuple[Any, dict[str, NDArray[Any]]]:
         prefix = file.read(_PREFIX.size)
         if len(prefix) < _PREFIX.size or not prefix.startswith(_MAGIC):
             raise BadInput(f"file of {size} bytes: expected one that begins with {_MAGIC.decode()}", "schema")
-        _, head_checksum, arrays_checksum, length = _PREFIX.unpack(prefix)
+        _, checksum, length = _PREFIX.unpack(prefix)
         text = file.read(min(length, size))
-        if crc32(text) != head_checksum:
+        if crc32(text) != checksum:
             raise BadInput(f"file of {size} bytes: checksum of its head does not match", "checksum")
         head, members = orjson.loads(text)
         arrays = {name: np.empty(shape, code) for name, code, shape in members}
-        wanted = _PREFIX.size + length + sum(array.nbytes for array in arrays.values())
-        if size != wanted:
-            raise BadInput(f"file of {size} bytes: expected {wanted}", "checksum")
-        if _filled(file, arrays) != arrays_checksum:
+        if not _filled(arrays, file):
             raise BadInput(f"file of {size} bytes: checksum of its arrays does not match", "checksum")
     return head, arrays
 
 
-def _filled(file: BufferedReader, arrays: Arrays) -> int:
-    """Reads the arrays; returns their checksum."""
+def _filled(arrays: Arrays, file: BufferedReader) -> bool:
+    """Reads the arrays; whether they are what was written."""
     checksum = read = 0
-    for block in _blocks(arrays.values()):
-        read += file.readinto(block)
-        checksum = crc32(block, checksum)
-        if read >= _SYNCED_BYTES:
-            read = 0
-            _forget(file)
-    return checksum
+    with zstandard.ZstdDecompressor().stream_reader(file, closefd=False) as unpacked:
+        try:
+            for block in _blocks(arrays.values()):
+                unpacked.readinto(block)
+                checksum = crc32(block, checksum)
+                if file.tell() - read >= _SYNCED_BYTES:
+                    read = _forget(file)
+            return unpacked.read(_CHECKSUM.size) == _CHECKSUM.pack(checksum)
+        except zstandard.ZstdError:
+            return False
 
 
-def _forget(file: BufferedReader | BufferedWriter) -> None:
+def _forget(file: BufferedReader | BufferedWriter) -> int:
     """Gives back the cache of what was read or written so far: memory for the next part, or for others."""
-    os.posix_fadvise(file.fileno(), 0, file.tell(), os.POSIX_FADV_DONTNEED)
+    place = file.tell()
+    os.posix_fadvise(file.fileno(), 0, place, os.POSIX_FADV_DONTNEED)
+    return place
 
 
 def _blocks(arrays: Iterable[NDArray[Any]]) -> Iterator[memoryview]:

@@ -22,7 +22,7 @@ from telemetry.errors import BadInput
 
 HEAD = {"version": 1, "of": ["a", "b"]}
 ARRAYS: dict[str, NDArray[Any]] = {
-    "numbers": np.arange(300_000, dtype=np.float64),
+    "numbers": np.random.default_rng(1).normal(size=300_000),
     "nothing": np.zeros((0, 7), np.float32),
     "table": np.arange(24, dtype=np.int32).reshape(2, 3, 4),
     "every other": np.arange(10, dtype=np.uint8)[::2],
@@ -68,12 +68,6 @@ def test_one_flipped_bit_is_noticed(path: Path, place: int) -> None:
 def test_a_torn_file_is_noticed(path: Path, kept: int) -> None:
     path.write_bytes(path.read_bytes()[:kept])
     with pytest.raises(BadInput, match="bytes"):
-        state_file.read(path)
-
-
-def test_what_follows_the_end_is_noticed(path: Path) -> None:
-    path.write_bytes(path.read_bytes() + b"x")
-    with pytest.raises(BadInput, match="expected"):
         state_file.read(path)
 
 
