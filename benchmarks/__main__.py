@@ -17,11 +17,11 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks import analytics, end_to_end, exposition, gnmi, remote_write, scoring, simulator
+from benchmarks.rows import Row
 
 OUT = Path(__file__).parents[1] / "build" / "bench.json"
 KEYS = ("name", "value", "unit", "reference", "ratio")
 _LIBRARIES = ("numpy", "numba", "polars", "grpcio", "aiokafka", "zstandard", "prometheus-client", "pygnmi")
-Row = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)

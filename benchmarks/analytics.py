@@ -2,7 +2,6 @@
 
 import math
 import time
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +10,7 @@ from analytics.config import EngineConfig
 from analytics.engine import Engine
 from analytics.statistics import baseline
 from analytics.worker import build_engine
+from benchmarks.rows import Row, row
 from telemetry.samples import Collection, SampleBatch
 from telemetry.series import SeriesTable, series_key
 
@@ -155,20 +155,15 @@ def baseline_rate(series: int = 100_000, rounds: int = 50) -> float:
     return series * rounds / (time.process_time() - began)
 
 
-def run() -> list[dict[str, Any]]:
+def run() -> list[Row]:
     """One entry a figure, for ``make bench``."""
     loop = python_rate()
     rate, series = engine_rate()
     alone = baseline_rate()
     return [
-        _entry(f"analytics: engine with everything on, {series:,} series of 400 targets", rate, loop),
-        _entry("analytics: baseline pass alone, 100,000 series in random order", alone, loop),
+        row(f"analytics: engine with everything on, {series:,} series of 400 targets", rate, "samples/CPU-s", loop),
+        row("analytics: baseline pass alone, 100,000 series in random order", alone, "samples/CPU-s", loop),
     ]
-
-
-def _entry(name: str, value: float, reference: float) -> dict[str, Any]:
-    rounded = {"value": round(value), "reference": round(reference), "ratio": round(value / reference, 1)}
-    return {"name": name, "unit": "samples/CPU-s", **rounded}
 
 
 if __name__ == "__main__":

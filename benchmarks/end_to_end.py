@@ -24,6 +24,7 @@ import yaml
 
 from benchmarks import loads, naive_pipeline
 from benchmarks.loads import Load
+from benchmarks.rows import Row, row
 from fabricscope.settings import load_settings
 from telemetry import topics
 from telemetry.bus.base import Bus
@@ -193,9 +194,9 @@ def _cpu_s(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) / _TICK
 
 
-def run() -> list[dict[str, Any]]:
+def run() -> list[Row]:
     engines: tuple[Engine, ...] = ("embedded", "kafka")
-    rows: list[dict[str, Any]] = []
+    rows: list[Row] = []
     for load_of, kind in ((loads.mix, ""), (loads.pages_alone, " of pages alone")):
         with load_of() as load:
             for engine in engines:
@@ -203,33 +204,22 @@ def run() -> list[dict[str, Any]]:
     return rows
 
 
-def _rows(what: str, load: Load, found: Measured) -> Iterator[dict[str, Any]]:
+def _rows(what: str, load: Load, found: Measured) -> Iterator[Row]:
     """Two counts: samples that analytics processed, and all values that came, most of a page wanted by no metric.
 
     The reference takes and counts every value: its ratio to samples understates, its ratio to values is like for like.
     """
     spent, naive = sum(found.cpu_s.values()), naive_pipeline.values_per_cpu_second(load.pages, load.messages)
     values = load.values * found.wall_s / load.interval_s
-    yield _row(f"{what}: collector and analytics together", found.samples / spent, "samples/CPU-s", naive)
-    yield _row(f"{what}: the same in values that came", values / spent, "values/CPU-s", naive)
+    yield row(f"{what}: collector and analytics together", found.samples / spent, "samples/CPU-s", naive)
+    yield row(f"{what}: the same in values that came", values / spent, "values/CPU-s", naive)
     for stage in STAGES:
-        yield _row(f"{what}: {stage} alone", found.samples / found.cpu_s[stage], "samples/CPU-s", None)
-    yield _row(f"{what}: load", found.samples / found.wall_s, "samples/s", None)
-    yield _row(f"{what}: CPU of both stages", spent / found.wall_s, "cores", None)
-    yield _row(f"{what}: record on the bus", found.bytes_per_sample, "bytes/sample", None)
+        yield row(f"{what}: {stage} alone", found.samples / found.cpu_s[stage], "samples/CPU-s")
+    yield row(f"{what}: load", found.samples / found.wall_s, "samples/s")
+    yield row(f"{what}: CPU of both stages", spent / found.wall_s, "cores")
+    yield row(f"{what}: record on the bus", found.bytes_per_sample, "bytes/sample")
     for job, count in sorted(found.bus.samples.items()):
-        yield _row(f"{what}: share of {job}", 100 * count / found.bus.samples.total(), "%", None)
-
-
-def _row(name: str, value: float, unit: str, reference: float | None) -> dict[str, Any]:
-    ratio = None if reference is None else round(value / reference, 1)
-    return {
-        "name": name,
-        "value": round(value, 2),
-        "unit": unit,
-        "reference": reference and round(reference),
-        "ratio": ratio,
-    }
+        yield row(f"{what}: share of {job}", 100 * count / found.bus.samples.total(), "%")
 
 
 if __name__ == "__main__":

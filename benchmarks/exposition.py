@@ -13,10 +13,10 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from multiprocessing.queues import Queue
-from typing import Any
 
 from prometheus_client.parser import text_string_to_metric_families
 
+from benchmarks.rows import Row, row
 from ingest.collectors.exposition.collector import ExpositionCollector
 from ingest.collectors.exposition.config import ScrapeConfig
 from ingest.collectors.exposition.mapping import Mapper
@@ -66,8 +66,8 @@ def changed(page: bytes) -> bytes:
     return re.sub(rb"^([^#].*)([1-8])$", lambda m: b"%b%d" % (m[1], int(m[2]) + 1), page, flags=re.MULTILINE)
 
 
-def parsing() -> list[dict[str, Any]]:
-    rows: list[dict[str, Any]] = []
+def parsing() -> list[Row]:
+    rows: list[Row] = []
     for name, (source, page) in pages().items():
         lines = sum(1 for line in page.splitlines() if line and not line.startswith(b"#"))
         two = (page, changed(page))
@@ -88,20 +88,20 @@ def parsing() -> list[dict[str, Any]]:
             ("known series in another layout", slow),
             ("first page of a target", cold),
         ):
-            rows.append(_row(f"exposition {name} page, {what}", rate, "samples/CPU-s", reference))
+            rows.append(row(f"exposition {name} page, {what}", rate, "samples/CPU-s", reference))
     return rows
 
 
-def collecting() -> list[dict[str, Any]]:
+def collecting() -> list[Row]:
     """Client CPU of a whole collection: request, answer, limits, samples, ledger; and with the record for the bus."""
-    rows: list[dict[str, Any]] = []
+    rows: list[Row] = []
     for name, (source, page) in pages().items():
         for compressed in (False, True):
             collected, with_record, size = asyncio.run(_collect(source, page, compressed))
             what = f"exposition {name} page over loopback{', gzip' if compressed else ''}"
-            rows.append(_row(f"{what}, collected", collected * 1e6, "CPU-us", None))
-            rows.append(_row(f"{what}, collected and encoded", with_record * 1e6, "CPU-us", None))
-        rows.append(_row(f"exposition {name} page, record with its table", size, "bytes/sample", None))
+            rows.append(row(f"{what}, collected", collected * 1e6, "CPU-us"))
+            rows.append(row(f"{what}, collected and encoded", with_record * 1e6, "CPU-us"))
+        rows.append(row(f"exposition {name} page, record with its table", size, "bytes/sample"))
     return rows
 
 
@@ -178,18 +178,7 @@ def _per_s(work: Callable[[], object], amount: int) -> float:
     return best
 
 
-def _row(name: str, value: float, unit: str, reference: float | None) -> dict[str, Any]:
-    ratio = None if reference is None else round(value / reference, 2)
-    return {
-        "name": name,
-        "value": round(value, 2),
-        "unit": unit,
-        "reference": reference and round(reference),
-        "ratio": ratio,
-    }
-
-
-def run() -> list[dict[str, Any]]:
+def run() -> list[Row]:
     return [*parsing(), *collecting()]
 
 

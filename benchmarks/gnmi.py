@@ -16,6 +16,7 @@ from typing import Any
 
 import grpc
 
+from benchmarks.rows import Row, row
 from ingest.collectors.base import Emission
 from ingest.collectors.gnmi.collector import GnmiCollector
 from ingest.collectors.gnmi.config import Config, LimitsConfig, Source, TargetConfig, TlsConfig
@@ -63,18 +64,18 @@ print(json.dumps(best))
 """
 
 
-def decode() -> list[dict[str, Any]]:
+def decode() -> list[Row]:
     """Updates per CPU-second, from bytes to columns under canonical names; pygnmi stops at dicts of path texts."""
     rows = []
     for size, count in _SHAPES.items():
         messages = _messages(size, count)
         ours = _decoded_per_s(messages, size * count)
         theirs = _pygnmi_per_s(messages)
-        rows.append(_row(f"gnmi_decode_{size}_updates_a_message", ours, "pygnmi telemetryParser", theirs))
+        rows.append(row(f"gnmi_decode_{size}_updates_a_message", ours, "updates/CPU-s", theirs))
     return rows
 
 
-def sonic() -> list[dict[str, Any]]:
+def sonic() -> list[Row]:
     """Fields per CPU-second of a SONiC switch's queues: one JSON object of 64 ports, numbers as text."""
     names = ("BYTES", "PACKETS", "DROPPED_BYTES", "DROPPED_PACKETS", "WRED_ECN_MARKED_BYTES", "WRED_ECN_MARKED_PACKETS")
     queue = {f"SAI_QUEUE_STAT_{name}": str(10**12) for name in names}
@@ -87,26 +88,15 @@ def sonic() -> list[dict[str, Any]]:
     decoder = Decoder("bench", "leaf1", Naming(("sonic",)))
     assert decoder.decode([message], _NOW).values.size == fields
     rate = _best_per_s(lambda: decoder.decode([message], _NOW), fields)
-    return [_row("gnmi_decode_sonic_queues_json", rate, "", None)]
+    return [row("gnmi_decode_sonic_queues_json", rate, "updates/CPU-s")]
 
 
-def client() -> list[dict[str, Any]]:
+def client() -> list[Row]:
     """Updates per CPU-second of the whole collector over loopback: gRPC, quotas, gathering, decoding, batches."""
     return [
-        _row(f"gnmi_client_{size}_updates_a_message", asyncio.run(_collected_per_s(size)), "", None)
+        row(f"gnmi_client_{size}_updates_a_message", asyncio.run(_collected_per_s(size)), "updates/CPU-s")
         for size in (24, 1536)
     ]
-
-
-def _row(name: str, value: float, reference: str, of_reference: float | None) -> dict[str, Any]:
-    ratio = None if of_reference is None else round(value / of_reference, 1)
-    return {
-        "name": name,
-        "value": round(value),
-        "unit": "updates/CPU-second",
-        "reference": f"{reference}: {of_reference:.0f}" if of_reference is not None else None,
-        "ratio": ratio,
-    }
 
 
 def _messages(size: int, count: int) -> list[bytes]:
@@ -197,7 +187,7 @@ def _serve(size: int, stop: Event, address: Any) -> None:
     server.stop(None)
 
 
-def run() -> list[dict[str, Any]]:
+def run() -> list[Row]:
     return [*decode(), *sonic(), *client()]
 
 

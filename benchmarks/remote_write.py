@@ -10,6 +10,7 @@ import cramjam
 import numpy as np
 import orjson
 
+from benchmarks.rows import Row, row
 from export.remote_write.encoder import encode_request
 from export.remote_write.targets import TargetState
 from telemetry.codec import BatchDecoder, encode_batch
@@ -23,7 +24,7 @@ REFERENCE_ROUNDS = 3
 _INTERVAL_NS = 10_000_000_000
 
 
-def run() -> list[dict[str, object]]:
+def run() -> list[Row]:
     """One measurement a row; ``reference`` and ``ratio`` are None where there is nothing to compare with."""
     batches = _batches(ROUNDS)
     reference = _rate(_protobuf(batches[0].table), batches[:REFERENCE_ROUNDS])
@@ -32,9 +33,9 @@ def run() -> list[dict[str, object]]:
     bodies = _own(batches[0].table)(batches[0])
     assert sorted(decode(bodies)) == sorted(decode(_protobuf(batches[0].table)(batches[0]))), "the same request"
     return [
-        _row("remote_write_encode", ours, "samples/cpu-s", reference),
-        _row("remote_write_decode_and_encode", from_bus, "samples/cpu-s", None),
-        _row("remote_write_bytes", len(bodies) / SERIES, "bytes/sample", None),
+        row("remote_write_encode", ours, "samples/cpu-s", reference),
+        row("remote_write_decode_and_encode", from_bus, "samples/cpu-s"),
+        row("remote_write_bytes", len(bodies) / SERIES, "bytes/sample"),
     ]
 
 
@@ -94,9 +95,9 @@ def _protobuf(table: SeriesTable) -> Callable[[SampleBatch], bytes]:
     def encode(batch: SampleBatch) -> bytes:
         request = WriteRequest()
         columns = zip(batch.series.tolist(), batch.values.tolist(), batch.times_ns.tolist(), strict=True)
-        for row, value, time_ns in columns:
+        for number, value, time_ns in columns:
             series = request.timeseries.add()
-            for name, text in labels[row]:
+            for name, text in labels[number]:
                 series.labels.add(name=name, value=text)
             series.samples.add(value=value, timestamp=time_ns // 1_000_000)
         return bytes(cramjam.snappy.compress_raw(request.SerializeToString()))
@@ -113,11 +114,6 @@ def _rate(encode: Callable[[SampleBatch], bytes], batches: list[SampleBatch]) ->
         encode(batch)
         rates.append(SERIES / max(time.process_time() - begin, 1e-9))
     return float(np.median(rates))
-
-
-def _row(name: str, value: float, unit: str, reference: float | None) -> dict[str, object]:
-    ratio = None if reference is None else value / reference
-    return {"name": name, "value": value, "unit": unit, "reference": reference, "ratio": ratio}
 
 
 if __name__ == "__main__":

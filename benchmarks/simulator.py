@@ -2,8 +2,8 @@
 
 import json
 import time
-from typing import Any
 
+from benchmarks.rows import Row, row
 from simulator.config import SimulatorConfig
 from simulator.plant import Plant
 from simulator.schedule import ScheduledFault
@@ -39,21 +39,13 @@ def _move(plant: Plant, seconds: int) -> None:
         copied(plant.readings)
 
 
-def run() -> list[dict[str, Any]]:
+def run() -> list[Row]:
     rows = []
     for hosts in _SIZES:
         value, plant = speed(hosts)
         layout = plant.layout
-        name = f"simulator: {len(layout.gpus)} GPUs, {len(layout.switches)} switches"
-        rows.append(
-            {
-                "name": name,
-                "value": round(value, 1),
-                "unit": "simulated s/CPU-s",
-                "reference": 1.0,
-                "ratio": round(value, 1),
-            }
-        )
+        what = f"simulator: {len(layout.gpus)} GPUs, {len(layout.switches)} switches"
+        rows.append(row(what, value, "simulated s/CPU-s", 1.0))
     return rows
 
 

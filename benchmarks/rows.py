@@ -1,0 +1,16 @@
+"""The one form of a figure: what the table of ``make bench`` and ``build/bench.json`` hold."""
+
+from typing import Any
+
+Row = dict[str, Any]
+
+
+def row(name: str, value: float, unit: str, reference: float | None = None) -> Row:
+    """A figure, rounded to four digits, beside the same of a reference that was measured in the same run."""
+    ratio = None if reference is None else _rounded(value / reference)
+    known = None if reference is None else _rounded(reference)
+    return {"name": name, "value": _rounded(value), "unit": unit, "reference": known, "ratio": ratio}
+
+
+def _rounded(value: float) -> float:
+    return float(f"{value:.4g}")
