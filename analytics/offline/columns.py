@@ -53,13 +53,13 @@ class Roles:
 
 def distinct(names: Sequence[str]) -> list[str]:
     """The names, each its own: one that comes again gets a number."""
-    taken: list[str] = []
+    taken: dict[str, None] = {}
     for name in names:
         number, free = 2, name
         while free in taken:
             number, free = number + 1, f"{name}_{number}"
-        taken.append(free)
-    return taken
+        taken[free] = None
+    return list(taken)
 
 
 def roles(rows: pl.DataFrame, choice: Choice, separator: str = ",") -> Roles:

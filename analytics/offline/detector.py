@@ -24,7 +24,8 @@ class Detector:
     """Scores each value of a series by what came before it; a later call goes on where the last one ended.
 
     >>> from fabricscope import Detector
-    >>> scores = Detector().score(range(1_700_000_000, 1_700_000_100), [1.0, 2.0, 1.5, 1.2, 1.8] * 19 + [1, 2, 1, 2, 90])
+    >>> values = [1.0, 2.0, 1.5, 1.2, 1.8] * 19 + [1.1, 1.9, 1.4, 1.3, 90.0]
+    >>> scores = Detector().score(range(1_700_000_000, 1_700_000_100), values)
     >>> scores["alert"].cast(bool).arg_true().to_list()
     [99]
     """

@@ -8,7 +8,7 @@ import polars as pl
 from analytics.offline.columns import Choice
 from analytics.offline.reading import open_table
 from analytics.offline.scored import TableScorer
-from analytics.offline.time_columns import LOOKED_AT
+from analytics.offline.time_columns import LOOKED_AT, listed
 from analytics.offline.writing import Piece, pieces
 from telemetry.errors import BadInput
 
@@ -65,9 +65,11 @@ class ScoredFiles:
     def _say_what_it_is(self, scorer: TableScorer) -> None:
         """What was decided without being asked, where it may be wrong."""
         name, meant = scorer.table.name, scorer.roles
-        if meant.others and not self._choice.values:
-            others = ", ".join(meant.others)
-            self._tell(f"{name}: scored {', '.join(meant.values)}; others are numeric too: {others} (--value, --wide)")
+        if meant.others and not self._choice.values and not self._choice.wide:
+            others = listed(meant.others)
+            self._tell(
+                f"{name}: scored {listed(list(meant.values))}; others are numeric too: {others} (--value, --wide)"
+            )
         if not meant.time.names:
             self._tell(f"{name}: no column of times: rows are taken in their order, a second apart (--time)")
         if scorer.table.windows:

@@ -28,6 +28,7 @@ _ZONES = (
     *((r"Z$", "Z"), (r" UTC$", " UTC"), (r" GMT$", " GMT")),
     *((r"\d[+-]\d\d:?\d\d$", "%z"), (r" [+-]\d\d:?\d\d$", " %z"), (r"\d[+-]\d\d$", "%#z")),
 )
+_DIGITS_MIN = 4  # of a date: 1/1/24
 _CLOCK = r"^\d{1,2}(?::\d\d(?::\d\d(?:[.,]\d+)?)?|\.\d\d\.\d\d)(?: ?[AaPp][Mm])?$"
 _COMPACT = {8: "%Y%m%d", 14: "%Y%m%d%H%M%S"}
 _YEARS = (1800, 2199)  # others are a wrong reading: year 24, or a date where a number was meant
@@ -158,6 +159,8 @@ def _told_by_steps(readings: list[tuple[TimeFormat, pl.Series]], example: str) -
 
 def _candidates(first: pl.Series) -> Iterator[TimeFormat]:
     text = str(first[0]) if len(first) else ""
+    if sum(map(str.isdigit, text)) < _DIGITS_MIN:
+        return
     betweens = [between for between in _BETWEEN if between in text]
     zones = [zone for end, zone in _ZONES if re.search(end, text)] or [""]
     for date in (*_DATES, *_DATES_OF_TWO_DIGITS):

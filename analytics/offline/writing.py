@@ -21,12 +21,9 @@ def result_names(taken: list[str], values: tuple[str, ...]) -> dict[str, list[st
 
     A name that the file has already gets a number: ``score_2``.
     """
-    names: dict[str, list[str]] = {}
-    for value in values:
-        wanted = [name if len(values) == 1 else f"{value}_{name}" for name in RESULTS]
-        free = distinct([*taken, *wanted])[len(taken) :]
-        names[value], taken = free, [*taken, *free]
-    return names
+    wanted = [name if len(values) == 1 else f"{value}_{name}" for value in values for name in RESULTS]
+    free = distinct([*taken, *wanted])[len(taken) :]
+    return {value: free[place * len(RESULTS) :][: len(RESULTS)] for place, value in enumerate(values)}
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from fabricscope.commands.options import By, OneSeries, TimeColumn, TimeFormat
+from fabricscope.commands.options import By, OneSeries, TimeColumn, TimeFormat, chosen_labels
 from fabricscope.commands.progress import progress
 from telemetry.errors import BadInput
 
@@ -43,7 +43,9 @@ def run(
     from analytics.offline.files import ScoredFiles
     from analytics.offline.writing import PARQUET, write, write_csv
 
-    choice = Choice(time, tuple(value or ()), () if one_series else tuple(by) if by else None, wide, time_format)
+    if wide and value:
+        raise typer.BadParameter("--wide scores each numeric column, and --value some: expected one of them")
+    choice = Choice(time, tuple(value or ()), chosen_labels(by, one_series), wide, time_format)
     targets = _targets(files, output, (*PARQUET, *_CSV))
     with progress(shown=bool(output) or not sys.stdout.isatty()) as (tell, show):
         scored = ScoredFiles(choice, tell, show)

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from fabricscope.commands.options import By, OneSeries, TimeColumn, TimeFormat
+from fabricscope.commands.options import By, OneSeries, TimeColumn, TimeFormat, chosen_labels
 from telemetry.errors import BadInput
 
 
@@ -41,9 +41,7 @@ def run(
     from analytics.offline.window import Window, moment, series_window
 
     logging.getLogger("matplotlib").setLevel(logging.WARNING)  # it tells of each font that it finds
-    choice = Choice(
-        time, (value,) if value else (), () if one_series else tuple(by) if by else None, False, time_format
-    )
+    choice = Choice(time, (value,) if value else (), chosen_labels(by, one_series), False, time_format)
     window = Window(moment(first) if first else TIME_NS_MIN, moment(last) if last else TIME_NS_MAX)
     drawn = series_window(str(file), choice, window, series)
     path = output or file.with_name(f"{file.name}.png")

@@ -20,3 +20,12 @@ By = Annotated[
     list[str] | None, typer.Option("--by", metavar="COLUMN", help="Column that tells series apart; may come again.")
 ]
 OneSeries = Annotated[bool, typer.Option("--one-series", help="All rows are one series, whatever their texts say.")]
+
+
+def chosen_labels(by: list[str] | None, one_series: bool) -> tuple[str, ...] | None:
+    """Columns that tell series apart; none for one series, None where the file decides."""
+    if by and one_series:
+        raise typer.BadParameter(
+            "--by tells series apart, and --one-series says that there is one: expected one of them"
+        )
+    return () if one_series else tuple(by) if by else None

@@ -77,6 +77,21 @@ def test_a_file_may_be_replaced_by_its_scores_and_is_kept_when_that_fails(series
     assert [path.name for path in series.parent.iterdir()] == ["f.csv"]
 
 
+@pytest.mark.parametrize("options", [["--wide", "--value", "value"], ["--by", "value", "--one-series"]])
+def test_options_that_contradict_are_refused(series, options):
+    answer = fabricscope("detect", str(series), *options)
+    assert answer.returncode == 2
+    assert options[0].encode() in answer.stderr
+
+
+def test_a_full_disk_is_said(series):
+    with open("/dev/full", "wb") as full:
+        command = [*COMMAND, "detect", str(series)]
+        answer = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, timeout=120, check=False)
+    assert answer.returncode == 1
+    assert answer.stderr.decode().splitlines() == ["fabricscope: standard output: No space left on device"]
+
+
 def test_explain_draws_beside_the_file(series):
     answer = fabricscope("explain", str(series))
     assert answer.returncode == 0
@@ -93,3 +108,9 @@ print(Detector().score([1, 2], [3.0, 4.0])["reason"].to_list())
 """
     answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=True)
     assert answer.stdout == "['not enough history', 'not enough history']\n"
+
+
+def test_the_example_of_the_detector_runs():
+    code = "import doctest; from analytics.offline import detector; print(doctest.testmod(detector))"
+    answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=True)
+    assert answer.stdout.startswith("TestResults(failed=0, attempted=4")

@@ -145,7 +145,7 @@ def test_which_columns_are_scored(file):
     path = file("time,cpu,mem,host\n" + "".join(f"2024-01-{day:02},{day % 3},{-day},a\n" for day in range(1, 9)))
     told: list[str] = []
     assert rows_of(detect(path, told=told))[0][4:] == SCORED
-    assert "scored cpu; others are numeric too: mem" in told[0]
+    assert "scored 'cpu'; others are numeric too: 'mem'" in told[0]
     wide = rows_of(detect(path, choice=Choice(wide=True)))[0]
     assert wide[4:] == [f"{column}_{name}" for column in ("cpu", "mem") for name in SCORED]
 
