@@ -37,6 +37,8 @@ class Detector:
     follow: anomalous values in a row until they are the new normal.
     """
 
+    _muted = 0  # experts that are left out, for measurements
+
     def __init__(self, *, memory: int = 384, warmup: int = 30, follow: int = 60) -> None:
         self._alpha, self._warmup, self._follow = 1.0 / memory, float(warmup), float(follow)
         self._series = 0
@@ -74,6 +76,7 @@ class Detector:
             self._alpha,
             self._warmup,
             self._follow,
+            self._muted,
             score,
             expected,
             lower,

@@ -16,6 +16,8 @@ from analytics.scoring.layout import (
     LAST,
     LEVEL_DOWN,
     LEVEL_UP,
+    PHASE_PROVED,
+    PHASE_UP,
     RUN,
     RUN_MAX,
     RUN_MEAN,
@@ -25,8 +27,11 @@ from analytics.scoring.layout import (
 )
 from analytics.scoring.prefetch import prefetch
 
-REASONS = ("", "level", "season", "shape", "drift", "spread", "silence", "not enough history")
-_NOTHING, _LEVEL, _SEASON, _SHAPE, _DRIFT, _SPREAD, _SILENCE, _TOO_SHORT = range(8)
+REASONS = ("", "level", "season", "shape", "drift", "spread", "silence", "phase", "not enough history")
+_NOTHING, _LEVEL, _SEASON, _SHAPE, _DRIFT, _SPREAD, _SILENCE, _PHASE, _TOO_SHORT = range(9)
+
+# What ``make eval`` leaves out to see what it is good for; the bits of experts are those of their pairs in ``layout``.
+MUTE_LEVEL, MUTE_SHAPE, MUTE_DRIFT, MUTE_SPREAD, MUTE_PHASE, MUTE_SILENCE, MUTE_SEASON = (1 << i for i in range(7))
 
 # Surprise at the alert level, the same for all series, chosen on the tuning seeds of ``make eval``.
 ALERT_NATS = 8.8
@@ -43,12 +48,12 @@ _AHEAD = 6  # rows
 
 @compiled
 def most_surprised(
-    core: NDArray[np.float64], tails: NDArray[np.float32], statistics: NDArray[np.float64]
+    core: NDArray[np.float64], tails: NDArray[np.float32], statistics: NDArray[np.float64], muted: int
 ) -> tuple[int, float]:
     """The expert that finds its statistic least likely, and how much so in nats."""
     best, most = 0, 0.0
-    for expert in range(EXPERTS):
-        if statistics[expert] <= tails[expert, THRESHOLD]:
+    for expert in range(EXPERTS if core[PHASE_PROVED] > 0.5 else PHASE_UP):
+        if statistics[expert] <= tails[expert, THRESHOLD] or muted & 1 << (expert >> 1):
             continue
         nats = tail.surprise(tails, expert, statistics[expert])
         if nats > most and nats > _WORTH_A_LOOK:
@@ -77,22 +82,27 @@ def judge(
     statistics: NDArray[np.float64],
     x: float,
     proved: bool,
+    muted: int,
 ) -> tuple[float, int]:
     """Score and reason of one value."""
-    best, most = most_surprised(core, tails, statistics)
+    best, most = most_surprised(core, tails, statistics, muted)
     reason = _SEASON if proved else _LEVEL
-    if best >= BUSY_UP:
+    if best >= PHASE_UP:
+        reason = _PHASE
+    elif best >= BUSY_UP:
         reason = _SPREAD
     elif best >= DRIFT_UP:
         reason = _DRIFT
     elif best >= JUMP_UP:
         reason = _SHAPE
-    still = stillness(core, x)
+    still = 0.0 if muted & MUTE_SILENCE else stillness(core, x)
     if still > most:
         most, reason = still, _SILENCE
+    if most == 0.0:
+        return 0.0, _NOTHING
     pace = _USUAL_STEP_S / min(max(core[INTERVAL], 1.0), _USUAL_STEP_S)
     level = (ALERT_NATS + _PACE_NATS * np.log(pace)) * (1.0 + _YOUNG / core[COUNT])
-    return most / level, reason if most > 0.0 else _NOTHING
+    return most / level, reason
 
 
 @compiled
@@ -106,13 +116,17 @@ def score_rows(
     alpha: float,
     warmup: float,
     follow: float,
+    muted: int,
     score: NDArray[np.float64],
     expected: NDArray[np.float64],
     lower: NDArray[np.float64],
     upper: NDArray[np.float64],
     reason: NDArray[np.uint8],
 ) -> None:
-    """sids: int64[n], rows of the state; state as in ``layout``, zero for a new series. Outputs as in ``Scores``."""
+    """sids: int64[n], rows of the state; state as in ``layout``, zero for a new series. muted: sum of ``MUTE_`` bits.
+
+    Outputs as in ``Scores``.
+    """
     statistics, now = np.zeros(EXPERTS), np.zeros(moment.NOW_WIDTH)
     for i in range(sids.size):
         if i + _AHEAD < sids.size:
@@ -129,10 +143,13 @@ def score_rows(
             core[TIME], reason[i] = time_s, _TOO_SHORT
             continue
         moment.look(core, season, time_s, now)
+        if muted & MUTE_SEASON:
+            now[moment.KNOWN] = now[moment.IS_PROVED] = 0.0
+        moment.look_back(core, season, x, time_s, now)
         moment.measure(core, x, now, statistics)
         ready = core[COUNT] >= warmup
         if ready:
-            score[i], reason[i] = judge(core, tails, statistics, x, now[moment.IS_PROVED] > 0.5)
+            score[i], reason[i] = judge(core, tails, statistics, x, now[moment.IS_PROVED] > 0.5, muted)
             middle, sigma = moment.expectation(core, now)
             expected[i] = middle
             lower[i] = middle - sigma * tail.limit(tails, LEVEL_DOWN, ALERT_NATS)

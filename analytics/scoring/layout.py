@@ -9,11 +9,17 @@ TIME, INTERVAL, DRIFT, BUSY, LAST, RUN, RUN_MEAN, RUN_MAX, ANCHOR, BORN, BIN_S, 
 GROSS = 28  # mean absolute deviation with all the outliers in it
 DRIFT_SLOW, RUNS, STREAK = 29, 30, 31
 PRIOR, PRIOR_AT, BACK, KNOWS_PRIOR, QUANTUM = range(32, 37)
-CORE_WIDTH = 40
+# A period that was found: values a slot, seconds a slot, value of 0 quanta and of one, newest and oldest slot.
+PHASE_EVERY, PHASE_WIDTH, PHASE_ANCHOR, PHASE_UNIT, PHASE_SLOT, PHASE_FIRST = range(37, 43)
+# Its length in slots, 0 while it is sought; whether it is believed, how far off it and a wrong one are, on how many.
+PHASE_LAG, PHASE_PROVED, PHASE_RIGHT, PHASE_WRONG, PHASE_SEEN = range(43, 48)
+PHASE_TRIED, PHASE_SUM, PHASE_BEST, PHASE_BEST_LAG = range(48, 52)
+PHASE_RUN, PHASE_LEAST = 52, 53  # values in a row that are off to one side, below 0 downwards, and by how much at least
+CORE_WIDTH = 54
 
 # float32: for each expert the threshold of its tail, mean excess and mean squared excess over it, and their number.
-LEVEL_UP, LEVEL_DOWN, JUMP_UP, JUMP_DOWN, DRIFT_UP, DRIFT_DOWN, BUSY_UP, BUSY_DOWN = range(8)
-EXPERTS = 8
+LEVEL_UP, LEVEL_DOWN, JUMP_UP, JUMP_DOWN, DRIFT_UP, DRIFT_DOWN, BUSY_UP, BUSY_DOWN, PHASE_UP, PHASE_DOWN = range(10)
+EXPERTS = 10
 THRESHOLD, EXCESS, SQUARE, SEEN = range(4)
 # How many events reached each of ``RUNGS`` heights, when the newest was, and how high it is so far.
 NEWEST, TOP, LADDER = 4, 5, 6
@@ -21,12 +27,13 @@ RUNGS = 8
 TAIL_WIDTH = LADDER + RUNGS
 
 # int16, in quanta: the profile of a day, and by how much each hour of the week differs from it.
-# The last part is the spread of what the season leaves in each hour of the day.
+# Then the spread of what the season leaves in each hour of the day, and the last values, in quanta of their own.
 UNKNOWN = -32768
 DAY_BINS, WEEK_BINS, SPREAD_BINS = 144, 168, 24
 WEEK_FROM = DAY_BINS
 SPREAD_FROM = DAY_BINS + WEEK_BINS
-SEASON_WIDTH = SPREAD_FROM + SPREAD_BINS
+PHASE_FROM, SLOTS = SPREAD_FROM + SPREAD_BINS, 192
+SEASON_WIDTH = PHASE_FROM + SLOTS
 DAY_S, HOUR_S, WEEK_S = 86400.0, 3600.0, 604800.0
 
 CORE_BYTES = 8 * CORE_WIDTH

@@ -5,6 +5,7 @@ from numpy.typing import NDArray
 
 from analytics.jit import compiled_unchecked as compiled
 from analytics.scoring import level as levels
+from analytics.scoring import phase as phases
 from analytics.scoring import season as seasons
 from analytics.scoring import tails as tail
 from analytics.scoring.layout import (
@@ -27,6 +28,10 @@ from analytics.scoring.layout import (
     LEVEL,
     LEVEL_DOWN,
     LEVEL_UP,
+    PHASE_DOWN,
+    PHASE_LAG,
+    PHASE_SEEN,
+    PHASE_UP,
     PROVED,
     QUANTUM,
     RUN,
@@ -47,6 +52,7 @@ from analytics.scoring.moment import (
     DAYS,
     FIRST,
     FLOOR,
+    FORETOLD,
     HOUR,
     KNOWN,
     NEXT_BUSY,
@@ -60,6 +66,7 @@ from analytics.scoring.moment import (
     REST_SPREAD,
     SECOND,
     SPREAD_HOUR,
+    Z_PHASE,
     Z_X,
     Z_Y,
 )
@@ -112,7 +119,11 @@ def learn_tails(
     core[STREAK] = core[STREAK] + 1.0 if score >= _UNUSUAL else 0.0
     lessons, doubt = (_LESSONS, _DOUBT) if score >= 1.0 else (_MORE_LESSONS, _LESS_DOUBT)
     weight = doubt if lessons < core[STREAK] < follow else 1.0
-    for expert in range(EXPERTS):
+    if core[PHASE_SEEN] == 1.0:
+        begin_tail(tails, PHASE_UP)
+        begin_tail(tails, PHASE_DOWN)
+    experts = EXPERTS if core[PHASE_LAG] > 0.0 else PHASE_UP
+    for expert in range(experts):
         tail.learn(tails, expert, statistics[expert], core[COUNT] - warmup, weight, _EXCESS_LEAST)
         tail.learn_height(tails, expert, statistics[expert], core[COUNT])
 
@@ -223,5 +234,7 @@ def learn(
         core[QUANTUM] = max(core[SPREAD], now[FLOOR]) / _QUANTA
     elif core[BIN_S] > 0.0:
         learn_season(core, tails, season, x, now, alpha, warmup, follow)
+    if count >= warmup and core[PROVED] < 0.5:
+        phases.learn(core, season, x, time_s, now[FORETOLD], now[Z_PHASE], core[STREAK], now[FLOOR])
     levels.learn_fast(core, X, x, now[FLOOR], alpha)
     levels.learn_level(core, X, x, now[Z_X], now[FLOOR], alpha, warmup, follow)

@@ -5,6 +5,7 @@ from numpy.typing import NDArray
 
 from analytics.jit import compiled_unchecked as compiled
 from analytics.scoring import level as levels
+from analytics.scoring import phase as phases
 from analytics.scoring import season as seasons
 from analytics.scoring.layout import (
     ANCHOR,
@@ -29,6 +30,8 @@ from analytics.scoring.layout import (
     LEVEL,
     LEVEL_DOWN,
     LEVEL_UP,
+    PHASE_DOWN,
+    PHASE_UP,
     PROVED,
     RUNS,
     SPREAD,
@@ -56,8 +59,10 @@ from analytics.scoring.layout import (
     NEXT_DRIFT,
     NEXT_SLOW,
     NEXT_BUSY,
-) = range(18)
-NOW_WIDTH = 18
+    FORETOLD,  # by a period; how far off that the value is
+    Z_PHASE,
+) = range(20)
+NOW_WIDTH = 20
 
 REST_FLOOR = 0.3  # of the floor: a proved season leaves little
 BUSY_USUAL = 0.8  # mean of |z| of a normal distribution
@@ -105,6 +110,16 @@ def expectation(core: NDArray[np.float64], now: NDArray[np.float64]) -> tuple[fl
 
 
 @compiled
+def look_back(
+    core: NDArray[np.float64], season: NDArray[np.int16], x: float, time_s: float, now: NDArray[np.float64]
+) -> None:
+    """What a period says of a value, unless the day says more."""
+    now[FORETOLD], now[Z_PHASE] = np.nan, 0.0
+    if now[IS_PROVED] < 0.5:
+        now[FORETOLD], now[Z_PHASE] = phases.compare(core, season, x, time_s, now[FLOOR])
+
+
+@compiled
 def drift_statistic(quick: float, slow: float) -> float:
     """The slow mean counts while the quick one bears it out: it outlasts what it tells of by far."""
     return max(quick, min(slow, _BORNE_OUT * quick))
@@ -138,3 +153,5 @@ def measure(core: NDArray[np.float64], x: float, now: NDArray[np.float64], stati
     statistics[DRIFT_DOWN] = drift_statistic(-drift / _DRIFT_SIGMA, -slow / _SLOW_SIGMA)
     statistics[BUSY_UP] = np.log(max(busy, 1e-3) / BUSY_USUAL) / _BUSY_SIGMA
     statistics[BUSY_DOWN] = -statistics[BUSY_UP]
+    lasting = phases.lasting(core, now[Z_PHASE])
+    statistics[PHASE_UP], statistics[PHASE_DOWN] = lasting, -lasting

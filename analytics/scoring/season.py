@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analytics.jit import compiled_unchecked as compiled
-from analytics.scoring.layout import COUNT, DAY_S, HOUR_S, QUANTUM, SPREAD_FROM, UNKNOWN, WEEK_FROM, WEEK_S
+from analytics.scoring.layout import COUNT, DAY_S, HOUR_S, PHASE_FROM, QUANTUM, SPREAD_FROM, UNKNOWN, WEEK_FROM, WEEK_S
 
 _DAYS_KEPT = 6.0
 _WEEKS_KEPT = 4.0
@@ -54,10 +54,11 @@ def write(core: NDArray[np.float64], season: NDArray[np.int16], at: int, value: 
     """Rounds up or down in turn, so that steps of less than a quantum add up."""
     while abs(value) > _QUANTA_MAX * core[QUANTUM]:
         core[QUANTUM] *= 2.0
-        for i in range(season.size):
+        for i in range(PHASE_FROM):
             if season[i] != UNKNOWN:
                 season[i] = season[i] // 2
-    season[at] = int(np.floor(value / core[QUANTUM] + (_GOLDEN * core[COUNT]) % 1.0))
+    turn = _GOLDEN * core[COUNT]
+    season[at] = int(np.floor(value / core[QUANTUM] + turn - np.floor(turn)))
 
 
 @compiled

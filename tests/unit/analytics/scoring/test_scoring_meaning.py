@@ -7,7 +7,7 @@ import pytest
 from numpy.typing import NDArray
 
 from analytics.scoring.detector import REASONS, Detector, Scores
-from analytics.scoring.layout import PROVED
+from analytics.scoring.layout import PHASE_PROVED, PROVED
 
 START_NS = 1_700_000_000 * 10**9
 Floats = NDArray[np.float64]
@@ -127,3 +127,32 @@ def test_noise_proves_no_season(seed: int) -> None:
     detector = Detector()
     detector.score(START_NS + np.arange(3000, dtype=np.int64) * 300 * 10**9, normal(3000, seed))
     assert detector.state()["core"][0, PROVED] == 0.0
+
+
+@pytest.mark.parametrize(("period", "worked"), [(50, 35), (130, 90)])
+def test_a_period_of_its_own_is_found_and_a_missed_turn_noticed(period: int, worked: int) -> None:
+    n = 12 * period + 1500
+    at = np.arange(n)
+    late = n - n % period - period + worked  # here the work should end
+    values = np.where(at % period < worked, 90.0, 10.0) + np.random.default_rng(2).normal(0, 1, n)
+    values[late : late + period - worked] = 90 + np.random.default_rng(4).normal(0, 1, period - worked)
+    found = scored(values, 60)
+    assert found.alert[late : late + period - worked].any()
+    assert REASONS[found.reason[late + int(np.argmax(found.score[late : late + period - worked]))]] == "phase"
+    assert events(found.alert[:late]) <= 2
+
+
+@pytest.mark.parametrize("name", ["a walk", "memory", "normal"])
+def test_where_there_is_no_period_none_is_believed(name: str) -> None:
+    for seed in range(6):
+        detector, values = Detector(), NOISES[name](np.random.default_rng(seed), 5000)
+        detector.score(START_NS + np.arange(5000, dtype=np.int64) * 60 * 10**9, values)
+        assert detector.state()["core"][0, PHASE_PROVED] == 0.0
+
+
+def test_the_way_back_from_an_event_is_no_second_event() -> None:
+    values = normal(1500)
+    values[800:900] += 45
+    found = scored(values)
+    assert found.alert[800:810].any()
+    assert not found.alert[912:].any()
