@@ -37,14 +37,14 @@ class Piece:
 
 
 def pieces(scorer: TableScorer, as_text: bool) -> Iterator[Piece]:
-    """The rows of a table, as they are, with their scores. as_text: what was read as text stays text."""
+    """The rows of a table, as they are, with their scores. as_text: what CSV says stays text."""
     for part in scorer.scored():
         names = result_names(part.rows.columns, tuple(scorer.roles.values))
         results = [
             rounded(score_columns(part.scores[value], part.values[value])).rename(dict(zip(RESULTS, new, strict=True)))
             for value, new in names.items()
         ]
-        rows = part.rows if as_text else _typed(part, scorer)
+        rows = _typed(part, scorer) if scorer.table.text and not as_text else part.rows
         frame = pl.concat([rows, *results], how="horizontal")
         yield Piece(frame, _alerts(part), scorer.table.separator, scorer.roles.decimal_comma)
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from analytics.offline.columns import Choice
 from analytics.offline.files import ScoredFiles
-from analytics.offline.writing import write_csv
+from analytics.offline.writing import write, write_csv
 from telemetry.errors import BadInput
 
 
@@ -79,6 +79,14 @@ def test_a_file_without_a_header_gets_one(file):
 def test_what_is_no_number_is_missing(file, gap):
     out = rows_of(detect(file(f"time,value\n2024-01-01,1\n2024-01-02,{gap}\n")))
     assert out[2] == ["2024-01-02", gap, "0.0", "0", "", "", "", "missing"]
+
+
+def test_parquet_of_texts_stays_so(tmp_path):
+    given, back = tmp_path / "f.parquet", tmp_path / "g.parquet"
+    frame = pl.DataFrame({"time": ["2024-01-01", "2024-01-02"], "value": ["1.50", "2"]})
+    frame.write_parquet(given)
+    write(ScoredFiles(Choice(), lambda line: None, lambda share: None).pieces([str(given)], as_text=False), back)
+    assert pl.read_parquet(back).select(frame.columns).equals(frame)
 
 
 def test_a_row_of_parquet_without_a_value_is_a_row(tmp_path):
