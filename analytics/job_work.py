@@ -53,9 +53,14 @@ class JobWork:
         """Bins since the job works less than normal, 0 where it does not."""
         return max(self.work.slump, self.pace.slump)
 
+    @property
+    def dips(self) -> bool:
+        """Whether the newest bin is low, which is no slump yet: kernels that wait for each other are no checkpoint."""
+        return not self.slump and self.pace.low > 0 and self.work.mean(1) < self.work.normal
+
     def onset_ns(self, interval_ns: int) -> int:
         """The middle of the slump's first bin: where in it the level fell is not known."""
-        return self.closed_ns - (self.slump - 1) * max(BIN_NS, interval_ns) - max(0, BIN_NS - interval_ns) // 2
+        return self.closed_ns - max(0, self.slump - 1) * max(BIN_NS, interval_ns) - max(0, BIN_NS - interval_ns) // 2
 
 
 class WorkBook:

@@ -16,6 +16,9 @@ from telemetry.series import series_key
 _GPUS_SHARE = 0.5  # of the job's GPUs must have fresh values
 _SETTLE_INTERVALS = 2.0  # of a job that has just started
 _SCORE_OUTSIDE = 0.99  # low, and not yet for long enough
+# One low bin is no slump. It opens no incident, but where something is broken it tells from the start what that costs.
+_CONFIDENCE, _CONFIDENCE_OF_ONE = 0.8, 0.2
+_SCORE_OF_ONE = 0.5
 
 
 @dataclass(frozen=True)
@@ -76,6 +79,7 @@ def _verdicts(view: View, judged: list[tuple[str, JobWork]]) -> Verdicts:
     values = np.array([work.work.mean(max(1, work.slump)) for _, work in judged])
     normals = np.array([work.work.normal for _, work in judged])
     slumps = np.array([work.slump > 0 for _, work in judged], bool)
+    dips = np.array([work.dips for _, work in judged], bool)
     interval_ns = view.config.interval_ns
 
     def series(row: int) -> str:
@@ -86,10 +90,10 @@ def _verdicts(view: View, judged: list[tuple[str, JobWork]]) -> Verdicts:
     return Verdicts(
         np.array(numbers, np.int64),
         np.array([work.closed_ns for _, work in judged], np.int64),
-        slumps,
-        _score(values, normals, slumps),
+        slumps | dips,
+        np.where(dips, _SCORE_OF_ONE, _score(values, normals, slumps)),
         (evidence,),
-        0.8,
+        np.where(slumps, _CONFIDENCE, _CONFIDENCE_OF_ONE),
         np.array([work.onset_ns(interval_ns) for _, work in judged], np.int64),
     )
 

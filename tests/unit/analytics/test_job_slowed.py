@@ -97,8 +97,25 @@ def test_checkpoints_are_no_slowdown() -> None:
     assert told(checkpoints) == []
 
 
-def test_a_tenth_less_is_left_alone() -> None:
-    assert told(falls(0.1)) == []
+def test_a_twentieth_less_is_left_alone() -> None:
+    assert told(falls(0.05)) == []
+
+
+@pytest.mark.parametrize("share", [0.12, 0.18])
+def test_a_little_less_is_found_once_it_has_lasted_for_a_minute(share: float) -> None:
+    found = told(falls(share, lasts_s=200))
+    assert len({finding.id for finding in found}) == 1
+    assert abs(found[0].onset_ns - START_NS - FAULT_S * SECOND) <= 10 * SECOND
+    assert found[0].observed_ns <= START_NS + (FAULT_S + 90) * SECOND
+    assert found[0].evidence[0].value == pytest.approx(USUAL * (1 - share), rel=0.05)
+    assert found[-1].state is FindingState.CLEARED
+
+
+def test_the_first_low_interval_tells_what_is_lost_but_opens_nothing() -> None:
+    first, second, *_ = told(falls(0.34))
+    assert first.observed_ns <= START_NS + (FAULT_S + 20) * SECOND
+    assert (first.id, first.confidence, second.confidence) == (second.id, 0.2, 0.8)
+    assert first.evidence[0].value == pytest.approx(USUAL * 0.66, rel=0.15)
 
 
 def test_it_abstains_while_most_of_the_job_is_not_heard() -> None:

@@ -61,6 +61,17 @@ def test_a_tenth_less_is_no_slump() -> None:
     assert taken(*USUAL, *[0.36] * 12).slump == 0
 
 
+def test_a_little_less_is_a_slump_after_a_minute() -> None:
+    even = [0.400, 0.402, 0.398, 0.401] * 6
+    assert taken(*even, *[0.36] * 5).slump == 0
+    assert taken(*even, *[0.36] * 6).slump == 6
+    assert taken(*even, *[0.36] * 9, 0.4, 0.4).slump == 0
+
+
+def test_a_slump_lasts_through_bins_that_are_not_known() -> None:
+    assert taken(*USUAL, 0.2, 0.2, math.nan, math.nan, 0.2).slump == 5
+
+
 def test_uneven_work_needs_more() -> None:
     uneven = [0.2, 0.6, 0.3, 0.5, 0.25, 0.55] * 5
     assert taken(*uneven, 0.2, 0.2, 0.2).slump == 0
