@@ -7,6 +7,7 @@ from analytics.correlate.cause import STORAGE, Cause, Patience
 from analytics.correlate.view import View
 from telemetry.findings import Finding
 from telemetry.incidents import IncidentKind
+from telemetry.objects import ObjectRef
 
 SURE_SCORE = 2.0  # less may be a target that waits for one that is about to show
 _THROUGHPUT = "storage_throughput"
@@ -47,7 +48,7 @@ def _filesystem(view: View, found: list[Finding]) -> Iterable[Cause]:
 
 def _cause(view: View, server: str, found: list[Finding], dragged: list[Finding]) -> Cause:
     ranked = [finding.object for finding in sorted(found, key=lambda f: (-f.score, f.onset_ns, f.object))]
-    root = view.root(IncidentKind.SLOW_STORAGE, ranked)
+    root = view.root(IncidentKind.SLOW_STORAGE, ranked + _siblings(view, found))
     paused = frozenset[str]().union(*(origin.findings for origin in view.origins if origin.device == server))
     also = f", with {len(ranked) - 1} more targets of {server}" if len(set(ranked)) > 1 else ""
     return Cause(
@@ -57,3 +58,11 @@ def _cause(view: View, server: str, found: list[Finding], dragged: list[Finding]
         f"{root.name} answers slowly{also}",
         patience=Patience.NONE if max(finding.score for finding in found) >= SURE_SCORE else Patience.INTERVAL,
     )
+
+
+def _siblings(view: View, found: list[Finding]) -> list[ObjectRef]:
+    """Targets for which those whose throughput has collapsed may wait: an incident may name one of them already."""
+    if any(finding.detector != _THROUGHPUT for finding in found):
+        return []
+    systems = {finding.object.name.partition("/")[0] for finding in found}
+    return [ref for ref in sorted(view.graph.targets) if ref.name.partition("/")[0] in systems]

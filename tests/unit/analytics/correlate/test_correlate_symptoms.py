@@ -118,3 +118,6 @@ def test_targets_that_are_asked_less_because_one_is_slow_are_not_named(plant: Pl
     run.tick(slow)
     run.tick(*(replace(finding, detector="storage_throughput") for finding in others), ticks=3)
     assert str(run.only.root) == "storage_target:scratch/OST0001"
+    run.clear(slow)
+    run.tick(ticks=3)
+    assert str(run.only.root) == "storage_target:scratch/OST0001"
