@@ -131,7 +131,7 @@ def _astray(one: Judged) -> int:
 def _false(found: list[Judged]) -> list[Row]:
     """False findings and incidents: in hours in which nothing breaks, and between faults."""
     rows = []
-    for name, part in (("health", True), ("between faults", False)):
+    for name, part in (("health", True), ("campaigns", False)):
         these = [one for one in found if one.healthy is part]
         days, series_days = sum(one.days for one in these), sum(one.series_days for one in these)
         false = sum(one.false.total() for one in these)
