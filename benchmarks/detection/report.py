@@ -4,6 +4,8 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from benchmarks.detection.campaigns import REPORT, TUNE
+from benchmarks.detection.campaigns_tables import TITLES
 from benchmarks.detection.evaluate import OURS, Verdict, by_anomaly, by_kind, by_reason
 from benchmarks.detection.events import Figures
 
@@ -135,10 +137,15 @@ def campaigns_page(found: Sequence[Row]) -> str:
     parts = [
         "# Evaluation: campaigns of faults",
         "Written by `make eval`; what is played and what the columns mean is in [campaigns.md](campaigns.md).",
+        f"Seeds {_numbers(REPORT)}, on which nothing was tuned; detectors were worked on with seeds {_numbers(TUNE)}.",
     ]
     for name in dict.fromkeys(row["table"] for row in found):
-        parts += [f"## {name.capitalize()}", _campaign(name, found)]
+        parts += [f"## {name.capitalize()}", f"{TITLES[name]}.", _campaign(name, found)]
     return "\n\n".join(parts) + "\n"
+
+
+def _numbers(seeds: Sequence[int]) -> str:
+    return " and ".join([", ".join(map(str, seeds[:-1])), str(seeds[-1])])
 
 
 def _campaign(name: str, campaign: Sequence[Row]) -> str:
