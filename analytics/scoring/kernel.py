@@ -16,7 +16,9 @@ from analytics.scoring.layout import (
     LAST,
     LEVEL_DOWN,
     LEVEL_UP,
+    PHASE_DOWN,
     PHASE_PROVED,
+    PHASE_RIGHT,
     PHASE_UP,
     RUN,
     RUN_MAX,
@@ -25,6 +27,8 @@ from analytics.scoring.layout import (
     THRESHOLD,
     TIME,
 )
+from analytics.scoring.level import SIGMA_PER_SPREAD
+from analytics.scoring.phase import FLOOR_SHARE
 from analytics.scoring.prefetch import prefetch
 
 REASONS = ("", "level", "season", "shape", "drift", "spread", "silence", "phase", "not enough history")
@@ -106,6 +110,19 @@ def judge(
 
 
 @compiled
+def band(core: NDArray[np.float64], tails: NDArray[np.float32], now: NDArray[np.float64]) -> tuple[float, float, float]:
+    """The expected value, and the limits beyond which the distance from it would alert (of a period: would it last)."""
+    if core[PHASE_PROVED] > 0.5 and not np.isnan(now[moment.LEAST]):
+        sigma = SIGMA_PER_SPREAD * max(core[PHASE_RIGHT], FLOOR_SHARE * now[moment.FLOOR])
+        least = now[moment.LEAST] - sigma * tail.limit(tails, PHASE_DOWN, ALERT_NATS)
+        most = now[moment.MOST] + sigma * tail.limit(tails, PHASE_UP, ALERT_NATS)
+        return 0.5 * (now[moment.LEAST] + now[moment.MOST]), least, most
+    middle, sigma = moment.expectation(core, now)
+    least = middle - sigma * tail.limit(tails, LEVEL_DOWN, ALERT_NATS)
+    return middle, least, middle + sigma * tail.limit(tails, LEVEL_UP, ALERT_NATS)
+
+
+@compiled
 def score_rows(
     sids: NDArray[np.int64],
     times_ns: NDArray[np.int64],
@@ -150,10 +167,7 @@ def score_rows(
         ready = core[COUNT] >= warmup
         if ready:
             score[i], reason[i] = judge(core, tails, statistics, x, now[moment.IS_PROVED] > 0.5, muted)
-            middle, sigma = moment.expectation(core, now)
-            expected[i] = middle
-            lower[i] = middle - sigma * tail.limit(tails, LEVEL_DOWN, ALERT_NATS)
-            upper[i] = middle + sigma * tail.limit(tails, LEVEL_UP, ALERT_NATS)
+            expected[i], lower[i], upper[i] = band(core, tails, now)
         else:
             reason[i] = _TOO_SHORT
         if time_s <= core[TIME]:

@@ -52,9 +52,10 @@ from analytics.scoring.moment import (
     DAYS,
     FIRST,
     FLOOR,
-    FORETOLD,
     HOUR,
     KNOWN,
+    LEAST,
+    MOST,
     NEXT_BUSY,
     NEXT_DRIFT,
     NEXT_SLOW,
@@ -235,6 +236,6 @@ def learn(
     elif core[BIN_S] > 0.0:
         learn_season(core, tails, season, x, now, alpha, warmup, follow)
     if count >= warmup and core[PROVED] < 0.5:
-        phases.learn(core, season, x, time_s, now[FORETOLD], now[Z_PHASE], core[STREAK], now[FLOOR])
+        phases.learn(core, season, x, time_s, 0.5 * (now[LEAST] + now[MOST]), now[Z_PHASE], core[STREAK], now[FLOOR])
     levels.learn_fast(core, X, x, now[FLOOR], alpha)
     levels.learn_level(core, X, x, now[Z_X], now[FLOOR], alpha, warmup, follow)

@@ -59,10 +59,11 @@ from analytics.scoring.layout import (
     NEXT_DRIFT,
     NEXT_SLOW,
     NEXT_BUSY,
-    FORETOLD,  # by a period; how far off that the value is
+    LEAST,  # that a period foretells, and the greatest; how far off the value is
+    MOST,
     Z_PHASE,
-) = range(20)
-NOW_WIDTH = 20
+) = range(21)
+NOW_WIDTH = 21
 
 REST_FLOOR = 0.3  # of the floor: a proved season leaves little
 BUSY_USUAL = 0.8  # mean of |z| of a normal distribution
@@ -114,9 +115,9 @@ def look_back(
     core: NDArray[np.float64], season: NDArray[np.int16], x: float, time_s: float, now: NDArray[np.float64]
 ) -> None:
     """What a period says of a value, unless the day says more."""
-    now[FORETOLD], now[Z_PHASE] = np.nan, 0.0
+    now[LEAST], now[MOST], now[Z_PHASE] = np.nan, np.nan, 0.0
     if now[IS_PROVED] < 0.5:
-        now[FORETOLD], now[Z_PHASE] = phases.compare(core, season, x, time_s, now[FLOOR])
+        now[LEAST], now[MOST], now[Z_PHASE] = phases.compare(core, season, x, time_s, now[FLOOR])
 
 
 @compiled

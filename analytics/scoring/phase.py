@@ -48,7 +48,7 @@ _WRONG_LAG = 0.382
 _LAG_WIDE = 8.0
 _TURN = 0.06  # of a period
 _WINDOW = 0.015  # of a period, by which it may come early or late
-_FLOOR_SHARE = 0.3
+FLOOR_SHARE = 0.3
 _HELD = 6.0  # standard deviations; what is further off is an event, and not what is expected next time
 
 
@@ -100,16 +100,19 @@ def seek_wider(core: NDArray[np.float64], x: float, time_s: float, floor: float)
 @compiled
 def compare(
     core: NDArray[np.float64], season: NDArray[np.int16], x: float, time_s: float, floor: float
-) -> tuple[float, float]:
-    """The value expected by a period, and how many standard deviations this one is off; else NaN and 0."""
+) -> tuple[float, float, float]:
+    """Least and greatest value that a period foretells, and how many standard deviations this one is off.
+
+    NaN and 0 where it foretells none.
+    """
     if core[PHASE_LAG] == 0.0 or core[PHASE_SEEN] < _TRIAL_MIN / 2.0:
-        return np.nan, 0.0
+        return np.nan, np.nan, 0.0
     slot = int(time_s / core[PHASE_WIDTH])
     least, most = span(core, season, slot, int(core[PHASE_LAG]))
     if least > most:
-        return np.nan, 0.0
+        return np.nan, np.nan, 0.0
     error = max(x - most, 0.0) - max(least - x, 0.0)
-    return 0.5 * (least + most), distance(error, core[PHASE_RIGHT], _FLOOR_SHARE * floor)
+    return least, most, distance(error, core[PHASE_RIGHT], FLOOR_SHARE * floor)
 
 
 @compiled
