@@ -9,7 +9,7 @@ from multiprocessing import get_context
 import numpy as np
 
 from analytics.scoring.detector import REASONS, Detector
-from benchmarks.detection import rivals, rivals_learned
+from benchmarks.detection import rivals, rivals_learned, rivals_tails
 from benchmarks.detection.events import (
     Figures,
     Judged,
@@ -40,6 +40,8 @@ RIVALS: dict[str, Method] = {
     "EWMA of differences": rivals.ewma_of_steps,
     "seasonal naive, day": rivals.naive_day,
     "seasonal naive, week": rivals.naive_week,
+    "DSPOT": rivals_tails.dspot,
+    "anomaly likelihood": rivals_tails.anomaly_likelihood,
     "isolation forest, windows": rivals_learned.isolation_forest,
     "half-space trees (River)": rivals_learned.half_space_trees,
     "spectral residual": rivals.spectral_residual,
