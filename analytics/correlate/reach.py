@@ -30,6 +30,12 @@ FABRIC = frozenset(
 )
 SLOW_CHANGE = frozenset({IncidentKind.CAPACITY, IncidentKind.WEAR})  # of days: no reason for what begins now
 VAGUE = frozenset({IncidentKind.TELEMETRY_LOST, IncidentKind.UNEXPLAINED, IncidentKind.CONGESTION})
+# A checkpoint is written while no kernel runs: what slows GPUs does not hold it up, nor does what routing goes round.
+WRITTEN = frozenset({FindingKind.CHECKPOINT_LATE, FindingKind.CHECKPOINT_COLLIDING})
+NO_MATTER_TO_WRITES = frozenset(
+    {IncidentKind.GPU_FAULT, IncidentKind.STRAGGLER, IncidentKind.ENVIRONMENT, IncidentKind.BGP_DOWN}
+)
+ROUTED_AROUND = frozenset({IncidentKind.LINK_DOWN, IncidentKind.DEVICE_DOWN, IncidentKind.DEVICE_REBOOTED})
 TRAFFIC = CONGESTED | {FindingKind.DEVIATION}
 
 
@@ -106,13 +112,17 @@ def explains(view: View, cause: Cause, near: Near, onset_ns: int, finding: Findi
         return False
     if near is Near.OWN:
         return True
-    if cause.kind in VAGUE:
+    if cause.kind in VAGUE or (finding.kind in WRITTEN and not _holds_writes(cause, near)):
         return False
     if near is Near.FABRIC:
         return finding.kind in (TRAFFIC if cause.kind in FABRIC else TRAFFIC - PAUSES - {FindingKind.LOSSLESS_DROPS})
     # Links in the middle of the fabric slow all of its users alike: they make no straggler.
     storage = cause.root.kind is ObjectKind.STORAGE_TARGET
     return finding.kind is not FindingKind.STRAGGLER or near is Near.CERTAIN_JOB or storage
+
+
+def _holds_writes(cause: Cause, near: Near) -> bool:
+    return cause.kind not in NO_MATTER_TO_WRITES and (near is Near.CERTAIN_JOB or cause.kind not in ROUTED_AROUND)
 
 
 def _in_time(view: View, onset_ns: int, finding: Finding) -> bool:

@@ -13,6 +13,9 @@ _USUAL_MIN, _USUAL_MAX = 6, 60
 _KEPT = 12  # checkpoints that are remembered
 CHECKPOINTS_MIN = 2  # lengths that tell what a checkpoint takes
 PERIODS_MIN = 3
+_SEEN = (
+    0.25  # of its time with kernels that each checkpoint takes at least, for the absence of one to be seen as surely
+)
 _REGULAR = 0.25  # of the middle period: a job whose periods differ by more writes when it likes
 _FORGET_PERIODS = 6  # so long without a checkpoint is the job's new habit
 _TRICKLE = 0.1  # of the most that was written in this pause: less is not the checkpoint, but who has not finished
@@ -24,7 +27,8 @@ class Checkpoints:
 
     usual: shares of time with kernels outside of pauses. began_ns, lengths_ns: of the newest checkpoints.
     pause_ns: when the pause that lasts now began, 0 outside of one. peak: most bytes a second that were written during
-    it, 0 while none were. bulk_ns: when more than a trickle of that was last written.
+    it, 0 while none were. bulk_ns: when more than a trickle of that was last written. least: least share of time with
+    kernels in the pause; dips: how far below the usual share that was, of the newest checkpoints.
     """
 
     usual: list[float] = field(default_factory=list)
@@ -34,13 +38,15 @@ class Checkpoints:
     pause_ns: int = 0
     peak: float = 0.0
     bulk_ns: int = 0
+    least: float = 1.0
+    dips: list[float] = field(default_factory=list)
 
     def take(self, at_ns: int, busy: float, written: float) -> None:
         """One more round of collections. busy: share of the interval with kernels; written: bytes a second in it."""
         self.newest_ns = at_ns
         if busy < self._floor():
             self.pause_ns = self.pause_ns or at_ns
-            self.peak = max(self.peak, written)
+            self.peak, self.least = max(self.peak, written), min(self.least, busy)
             if written > _TRICKLE * self.peak:
                 self.bulk_ns = at_ns
             return
@@ -48,7 +54,8 @@ class Checkpoints:
             self.began_ns = [*self.began_ns[1 - _KEPT :], self.pause_ns]
             # Each sample speaks for the interval before it, so a pause of one sample took up to one interval.
             self.lengths_ns = [*self.lengths_ns[1 - _KEPT :], at_ns - self.pause_ns]
-        self.pause_ns, self.peak, self.bulk_ns = 0, 0.0, 0
+            self.dips = [*self.dips[1 - _KEPT :], 1.0 - self.least / median(self.usual)]
+        self.pause_ns, self.peak, self.bulk_ns, self.least = 0, 0.0, 0, 1.0
         self.usual = [*self.usual[1 - _USUAL_MAX :], busy]
         if self.period_ns and at_ns - self.began_ns[-1] > _FORGET_PERIODS * self.period_ns:
             self.began_ns = []
@@ -72,9 +79,9 @@ class Checkpoints:
 
     @property
     def period_ns(self) -> int:
-        """Time from one checkpoint to the next; 0 while it is not known or not regular."""
+        """Time from one checkpoint to the next; 0 while it is not known, not regular, or one could pass unseen."""
         periods = [after - before for before, after in zip(self.began_ns, self.began_ns[1:], strict=False)]
-        if len(periods) < PERIODS_MIN:
+        if len(periods) < PERIODS_MIN or min(self.dips, default=0.0) < _SEEN:
             return 0
         middle = median(periods)
         return round(middle) if all(abs(period - middle) <= _REGULAR * middle for period in periods) else 0

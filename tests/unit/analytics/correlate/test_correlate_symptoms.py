@@ -121,3 +121,17 @@ def test_targets_that_are_asked_less_because_one_is_slow_are_not_named(plant: Pl
     run.clear(slow)
     run.tick(ticks=3)
     assert str(run.only.root) == "storage_target:scratch/OST0001"
+
+
+def test_a_late_checkpoint_does_not_come_from_a_gpu_or_a_link_that_routing_goes_round(plant: Plant, run: Run) -> None:
+    run.tick(plant.find(K.GPU_ECC, plant.gpu(1, 1)), plant.find(K.LINK_DOWN, plant.uplink(1, 1)))
+    run.tick(plant.find(K.CHECKPOINT_LATE, "job:1", 20), plant.find(K.JOB_SLOWED, "job:1", 20))
+    run.tick(ticks=4)
+    assert any(root.startswith("late_checkpoint") for root in run.roots)
+    assert len(run.roots) == 3
+
+
+def test_a_late_checkpoint_may_come_from_a_link_that_loses_packets(plant: Plant, run: Run) -> None:
+    run.tick(plant.find(K.LINK_FLAPPING, plant.uplink(1, 1)))
+    run.tick(plant.find(K.CHECKPOINT_LATE, "job:1", 20), ticks=4)
+    assert len(run.roots) == 1
