@@ -229,6 +229,7 @@ def learn(
 ) -> None:
     """Everything but the tails."""
     count = core[COUNT]
+    levels.learn_step(core, x, now[FLOOR], alpha)
     learn_moment(core, x, time_s, now, alpha)
     if count == warmup:
         core[BIN_S], core[BORN] = seasons.bin_seconds(core[INTERVAL]), time_s

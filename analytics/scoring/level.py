@@ -13,11 +13,13 @@ from analytics.scoring.layout import (
     FAST,
     FAST_SPREAD,
     KNOWS_PRIOR,
+    LAST,
     LEVEL,
     PRIOR,
     PRIOR_AT,
     RECENT,
     SPREAD,
+    STEP_SPREAD,
     X,
 )
 
@@ -111,3 +113,11 @@ def learn_fast(row: NDArray[np.float64], at: int, x: float, floor: float, alpha:
         clip = abs(error)
     row[at + FAST] += _FAST * min(max(error, -clip), clip)
     row[at + FAST_SPREAD] += rate * (min(abs(error), clip) - row[at + FAST_SPREAD])
+
+
+@compiled
+def learn_step(row: NDArray[np.float64], x: float, floor: float, alpha: float) -> None:
+    """The mean absolute step from the last value."""
+    error = abs(x - row[LAST])
+    clip = _FAST_CLIP * max(row[STEP_SPREAD], floor) if row[COUNT] >= 8.0 else error
+    row[STEP_SPREAD] += max(alpha, 1.0 / (row[COUNT] + 1.0)) * (min(error, clip) - row[STEP_SPREAD])

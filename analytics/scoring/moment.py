@@ -27,6 +27,7 @@ from analytics.scoring.layout import (
     INTERVAL,
     JUMP_DOWN,
     JUMP_UP,
+    LAST,
     LEVEL,
     LEVEL_DOWN,
     LEVEL_UP,
@@ -35,6 +36,7 @@ from analytics.scoring.layout import (
     PROVED,
     RUNS,
     SPREAD,
+    STEP_SPREAD,
     WEEK_ERROR,
     Y,
 )
@@ -72,6 +74,8 @@ _BUSY_RATE, _BUSY_SIGMA = 0.1, 0.18
 _DRIFT_RATE, _DRIFT_SIGMA = 1.0 / 6.0, 0.30
 _SLOW_RATE, _SLOW_SIGMA = 1.0 / 24.0, 0.146
 _BORNE_OUT = 2.0
+_STEP_BETTER = 0.95  # a walk is foretold by its last value, noise by the mean of a few
+_STEP_WALK = 0.3
 _STEP_MAX = 6.0
 _FLOOR_SHARE, _FLOOR_LEAST = 1e-3, 1e-30
 _GROSS_SHARE = 0.3  # a series of mostly one value is measured by its exceptions
@@ -132,14 +136,17 @@ def measure(core: NDArray[np.float64], x: float, now: NDArray[np.float64], stati
     floor = now[FLOOR]
     now[Z_X] = levels.distance(x - core[LEVEL], core[SPREAD], floor)
     now[Z_Y] = 0.0
-    jump = levels.distance(x - core[FAST], core[FAST_SPREAD], floor)
+    error, quick, least = x - core[FAST], core[FAST_SPREAD], floor
+    if core[STEP_SPREAD] < _STEP_BETTER * quick < _STEP_WALK * core[SPREAD]:
+        error, quick = x - core[LAST], core[STEP_SPREAD]
     if now[KNOWN] > 0.5:
         rest = now[REST] = x - core[ANCHOR] - now[OF_DAY] - now[OF_WEEK]
         now[Z_Y] = levels.distance(rest - core[Y + LEVEL], now[REST_SPREAD], REST_FLOOR * floor)
-        if core[Y + COUNT] > _REST_MIN and core[Y + FAST_SPREAD] < core[FAST_SPREAD]:
-            at_this_hour = now[REST_SPREAD] / max(core[Y + SPREAD], _FLOOR_LEAST)
-            spread = core[Y + FAST_SPREAD] * at_this_hour
-            jump = levels.distance(rest - core[Y + FAST], spread, REST_FLOOR * floor)
+        if core[Y + COUNT] > _REST_MIN and core[Y + FAST_SPREAD] < quick:
+            error, quick, least = rest - core[Y + FAST], core[Y + FAST_SPREAD], REST_FLOOR * floor
+        if core[Y + COUNT] > _REST_MIN:
+            quick *= now[REST_SPREAD] / max(core[Y + SPREAD], _FLOOR_LEAST)
+    jump = levels.distance(error, quick, least)
     z = now[Z_Y] if now[IS_PROVED] > 0.5 else now[Z_X]
     step = min(max(z, -_STEP_MAX), _STEP_MAX)
     drift = now[NEXT_DRIFT] = core[DRIFT] + _DRIFT_RATE * (step - core[DRIFT])
