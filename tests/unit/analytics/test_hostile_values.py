@@ -15,7 +15,7 @@ from telemetry.series import SeriesTable, series_key
 from tests.unit.analytics.busy_cluster import FACTS, HOSTS, batches, new_engine
 from tests.unit.analytics.small_cluster import batch, run
 
-ROUNDS = 40
+ROUNDS = 24
 VALUES = np.array([np.inf, -np.inf, -1.0, -0.0, 0.0, 1e-300, 0.5, 1.0, 1e12, 2.0**63, 2.0**64, 1e308, -1e308])
 LABELS = {
     "direction": ("rx", "tx"),
@@ -77,7 +77,7 @@ class Broken:
         raise ZeroDivisionError("as a bug would")
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(3))
 def test_the_engine_survives_any_values_of_any_metric(seed: int) -> None:
     engine = new_engine()
     engine.learn(FACTS)
