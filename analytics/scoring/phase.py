@@ -44,8 +44,10 @@ _TRIAL_PERIODS = 3.0
 _TRIAL_MIN = 64.0  # values
 # Share of a wrong lag's error that the right one must leave at most, until it is proved and from then on.
 _PROVED_BELOW, _PROVED_UNTIL = 0.15, 0.25
+_FEW = 3.0
 _WRONG_LAG = 0.382
 _LAG_WIDE = 8.0
+_OFF = 2.0  # standard deviations from which on a value is off
 _TURN = 0.06  # of a period
 _WINDOW = 0.015  # of a period, by which it may come early or late
 FLOOR_SHARE = 0.3
@@ -126,7 +128,7 @@ def lasting(core: NDArray[np.float64], z: float) -> float:
 @compiled
 def next_run(core: NDArray[np.float64], z: float) -> tuple[float, float]:
     """Values in a row that are off to one side, and the least of their distances."""
-    if z == 0.0:
+    if abs(z) < _OFF:
         return 0.0, 0.0
     side = 1.0 if z > 0.0 else -1.0
     if core[PHASE_RUN] * side <= 0.0:
@@ -180,10 +182,12 @@ def judge(core: NDArray[np.float64], season: NDArray[np.int16], slot: int, x: fl
     core[PHASE_RIGHT] += rate * (abs(off(core, season, slot, lag, x)) - core[PHASE_RIGHT])
     wrong = int(max(_WRONG_LAG * lag + 0.5, 1.0))
     core[PHASE_WRONG] += rate * (abs(off(core, season, slot, wrong, x)) - core[PHASE_WRONG])
-    periods = core[PHASE_SEEN] / (lag * core[PHASE_EVERY])
+    periods = core[PHASE_SEEN] / max(lag * core[PHASE_EVERY], _TRIAL_MIN / _TRIAL_PERIODS)
     share = _PROVED_UNTIL if core[PHASE_PROVED] > 0.5 else _PROVED_BELOW
+    if lag < _LAG_WIDE:
+        share *= _FEW  # a wrong lag is seldom wrong by much
     if core[PHASE_RIGHT] < min(share * core[PHASE_WRONG], core[FAST_SPREAD]):
-        if periods >= _TRIAL_PERIODS and core[PHASE_SEEN] >= _TRIAL_MIN:
+        if periods >= _TRIAL_PERIODS:
             core[PHASE_PROVED] = 1.0
         return True
     hopeless = core[PHASE_RIGHT] > core[PHASE_WRONG] and periods >= 1.0
