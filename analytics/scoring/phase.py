@@ -120,8 +120,10 @@ def compare(
 @compiled
 def lasting(core: NDArray[np.float64], z: float) -> float:
     """By how much values have been off at least, for longer than an early or a late turn takes."""
+    if core[PHASE_LAG] < _LAG_WIDE:
+        return z
     run, least = next_run(core, z)
-    enough = 1.0 if core[PHASE_LAG] < _LAG_WIDE else 1.0 + max(1.0, _TURN * core[PHASE_LAG] * core[PHASE_EVERY])
+    enough = 1.0 + max(1.0, _TURN * core[PHASE_LAG] * core[PHASE_EVERY])
     return least if abs(run) >= enough else 0.0
 
 

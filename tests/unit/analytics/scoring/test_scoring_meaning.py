@@ -156,3 +156,13 @@ def test_the_way_back_from_an_event_is_no_second_event() -> None:
     found = scored(values)
     assert found.alert[800:810].any()
     assert not found.alert[912:].any()
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_daily_data_have_a_week(seed: int) -> None:
+    days = np.arange(400)
+    values = np.where(days % 7 < 5, 100.0, 40.0) + np.random.default_rng(seed).normal(0, 4, 400)
+    values[355] = 100  # a Saturday like a Friday
+    found = scored(values, 86_400)
+    assert np.flatnonzero(found.alert).tolist() == [355]
+    assert REASONS[found.reason[355]] == "phase"
