@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from analytics.jit import compiled
+from telemetry.jit import compiled
 
 _NEVER = np.iinfo(np.int64).min
 

@@ -13,8 +13,8 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from analytics.jit import compiled
 from analytics.peers.modes import boundary, middle, spread
+from telemetry.jit import compiled
 
 USUAL, NOISE, COUNT, SUM, FAST, RUN, GROUP, DRIFT, WANDER = range(9)
 WIDTH = 9

@@ -3,7 +3,6 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from analytics.jit import compiled_unchecked as compiled
 from analytics.scoring import level as levels
 from analytics.scoring import phase as phases
 from analytics.scoring import season as seasons
@@ -40,6 +39,7 @@ from analytics.scoring.layout import (
     WEEK_ERROR,
     Y,
 )
+from telemetry.jit import compiled_unchecked as compiled
 
 # What is worked out of one row, float64[NOW_WIDTH].
 (

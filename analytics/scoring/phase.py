@@ -8,7 +8,6 @@ one lag with each new slot. What is found must then foretell clearly better than
 import numpy as np
 from numpy.typing import NDArray
 
-from analytics.jit import compiled_unchecked as compiled
 from analytics.scoring.layout import (
     FAST_SPREAD,
     INTERVAL,
@@ -34,6 +33,7 @@ from analytics.scoring.layout import (
     SPREAD,
 )
 from analytics.scoring.level import distance
+from telemetry.jit import compiled_unchecked as compiled
 
 _QUANTA = 512.0  # of a spread
 _QUANTUM_MAX = 32000.0

@@ -3,8 +3,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from analytics.jit import compiled_unchecked as compiled
 from analytics.scoring.layout import COUNT, DAY_S, HOUR_S, PHASE_FROM, QUANTUM, SPREAD_FROM, UNKNOWN, WEEK_FROM, WEEK_S
+from telemetry.jit import compiled_unchecked as compiled
 
 _DAYS_KEPT = 6.0
 _WEEKS_KEPT = 4.0

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 
 import cramjam
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from export.remote_write.series import Prefixes
+from telemetry.jit import compiled
 
 STALE_BITS = np.uint64(0x7FF0000000000002)  # the one NaN that means "ended"; its bits must arrive unchanged
 _SERIES_ROOM = 1 + 5  # tag and length of a TimeSeries
@@ -60,7 +60,7 @@ def _room(rows: Rows) -> int:
     return labels + len(rows) * (_SERIES_ROOM + _SAMPLE_ROOM)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _varint_size(value: np.uint64) -> int:
     size = 1
     while value > np.uint64(0x7F):
@@ -69,7 +69,7 @@ def _varint_size(value: np.uint64) -> int:
     return size
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _put_varint(out: NDArray[np.uint8], at: int, value: np.uint64) -> int:
     while value > np.uint64(0x7F):
         out[at] = np.uint8((value & np.uint64(0x7F)) | np.uint64(0x80))
@@ -79,7 +79,7 @@ def _put_varint(out: NDArray[np.uint8], at: int, value: np.uint64) -> int:
     return at + 1
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _put_sample(out: NDArray[np.uint8], at: int, bits: np.uint64, time_ms: np.int64) -> int:
     out[at] = 0x12  # TimeSeries.samples
     out[at + 1] = 10 + _varint_size(np.uint64(time_ms))
@@ -91,7 +91,7 @@ def _put_sample(out: NDArray[np.uint8], at: int, bits: np.uint64, time_ms: np.in
     return _put_varint(out, at + 9, np.uint64(time_ms))
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _write(
     blob: NDArray[np.uint8],
     starts: NDArray[np.int64],

@@ -4,7 +4,6 @@ from enum import Enum
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from simulator.compute import storage as fs
@@ -12,6 +11,7 @@ from simulator.compute.gpus import COMPUTE, SPIN, WAIT, Gpus
 from simulator.compute.rings import Rings
 from simulator.config import JobMix
 from simulator.readings import RunningJob
+from telemetry.jit import compiled
 
 FIRST_LOAD = 5.0  # a job that starts reads this many iterations' data before it computes
 FRAMEBUFFER_USED = 66e9
@@ -33,7 +33,7 @@ class Members(NamedTuple):
     gpus: NDArray[np.int64]
 
 
-@njit(cache=True)
+@compiled
 def _work(
     dt: float,
     gpus: NDArray[np.int64],

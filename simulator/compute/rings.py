@@ -5,17 +5,17 @@ ahead of its predecessor by the send window only (NCCL's buffers and the model's
 """
 
 import numpy as np
-from numba import njit
 
 from simulator.fabric.routing import Routes
 from simulator.fabric.state import Fabric, Flags, Floats, Flows, Ints
 from simulator.layout import Layout
+from telemetry.jit import compiled
 
 COMPLETE_BYTES = 64.0  # rounding: sums of a few thousand steps
 QUEUE_PAIRS = 4  # NCCL_IB_QPS_PER_CONNECTION: each takes another spine
 
 
-@njit(cache=True)
+@compiled
 def _release(flows: Flows, rows: Ints, released: Floats, ready: Flags, size: float, window: float) -> bool:
     members, rails, pairs = rows.shape
     received = np.zeros((members, rails))

@@ -7,7 +7,6 @@ their equilibria (see docs/simulator.md); bytes are exact: what a hop sends is w
 from typing import Any
 
 import numpy as np
-from numba import njit
 
 from simulator.fabric import parameters as par
 from simulator.fabric.state import (
@@ -22,6 +21,7 @@ from simulator.fabric.state import (
     Ints,
     Queues,
 )
+from telemetry.jit import compiled
 
 PACKET, GOODPUT = par.PACKET_BYTES, par.GOODPUT
 KMIN, KMAX, PMAX = par.ECN_KMIN_BYTES_PER_BPS * 8, par.ECN_KMAX_BYTES_PER_BPS * 8, par.ECN_PMAX
@@ -33,11 +33,7 @@ WARM = 0.8  # part of a step's pause that the next one starts with: what keeps v
 UNDERSHOOT = 0.5  # DCQCN drains a queue above its equilibrium with at most this part of the line
 
 
-def _compiled(function: Any) -> Any:
-    return njit(cache=True, fastmath=False)(function)
-
-
-@_compiled
+@compiled
 def pick_active(flows: Flows) -> Ints:
     """Rows with something to send or something on the way, in order."""
     found = np.empty(flows.used.size, dtype=np.int64)
@@ -51,7 +47,7 @@ def pick_active(flows: Flows) -> Ints:
     return found[:n].copy()
 
 
-@_compiled
+@compiled
 def equilibrium_queue(capacity: float, flows: float) -> float:
     """Bytes at which a queue of ``capacity`` bytes/s stands when ``flows`` DCQCN senders share it.
 
@@ -65,7 +61,7 @@ def equilibrium_queue(capacity: float, flows: float) -> float:
     return queue
 
 
-@_compiled
+@compiled
 def marking(content: float, burst: float, capacity: float) -> float:
     """Probability that RED marks a packet: the line between Kmin and Kmax, averaged over bursts of mean ``burst``."""
     if capacity <= 0.0:
@@ -79,7 +75,7 @@ def marking(content: float, burst: float, capacity: float) -> float:
     return min(p, 1.0)
 
 
-@_compiled
+@compiled
 def _offer(
     step: int, dt: float, idle_steps: int, active: Ints, flows: Flows, queues: Queues, volume: Floats, fresh: Any
 ) -> None:
@@ -99,7 +95,7 @@ def _offer(
         volume[i] = min(flows.backlog[f], min(flows.rate[f], flows.limit[f]) * dt)
 
 
-@_compiled
+@compiled
 def _slow_down(dt: float, active: Ints, flows: Flows, queues: Queues, volume: Floats, fresh: Any, load: Floats) -> None:
     """Scales ``volume`` by what the NIC's line and DCQCN's answer to marks let through, hop by hop."""
     n_queues = load.size
@@ -140,7 +136,7 @@ def _slow_down(dt: float, active: Ints, flows: Flows, queues: Queues, volume: Fl
             flows.rate[f] = min(flows.rate[f] + R_AI * events, queues.rated[flows.path[f, 0]] * GOODPUT)
 
 
-@_compiled
+@compiled
 def _answer(dt: float, level: int, load: float, young: float, count: float, content: float, capacity: float) -> Any:
     """Part of the load that passes in this step, and in the steady state after it."""
     room = capacity * dt
@@ -156,7 +152,7 @@ def _answer(dt: float, level: int, load: float, young: float, count: float, cont
     return min(1.0, (room + above + transient) / load), min(1.0, room / load)
 
 
-@_compiled
+@compiled
 def _forward(dt: float, active: Ints, flows: Flows, queues: Queues, volume: Floats, out: Floats, want: Floats) -> None:
     """Sends from hop to hop as if nobody downstream were full. want: bytes that each queue had to send."""
     want[:] = 0.0
@@ -180,12 +176,12 @@ def _forward(dt: float, active: Ints, flows: Flows, queues: Queues, volume: Floa
             volume[i] = out[i, level]
 
 
-@_compiled
+@compiled
 def _hop_before(path: Ints, level: int) -> int:
     return level - 1 if path[level - 1] >= 0 else 0
 
 
-@_compiled
+@compiled
 def _push_back(
     active: Ints, flows: Flows, queues: Queues, before: Floats, out: Floats, xoff: Floats, returned: Floats
 ) -> None:
@@ -218,7 +214,7 @@ def _push_back(
                             flows.inside[f, previous] += back
 
 
-@_compiled
+@compiled
 def _thresholds(queues: Queues, used: Floats, xoff: Floats) -> None:
     """XOFF of every link: alpha x the free part of the shared buffer behind it."""
     used[:] = 0.0
@@ -230,7 +226,7 @@ def _thresholds(queues: Queues, used: Floats, xoff: Floats) -> None:
         xoff[q] = NIC_XOFF if s < 0 else ALPHA * max(0.0, BUFFER - used[s])
 
 
-@_compiled
+@compiled
 def _fill(active: Ints, flows: Flows, queues: Queues, out: Floats, step_sent: Floats) -> None:
     """Sums what waits in the queues and came over the links, and what each queue sent."""
     queues.content[:] = 0.0
@@ -248,7 +244,7 @@ def _fill(active: Ints, flows: Flows, queues: Queues, out: Floats, step_sent: Fl
                 queues.ingress[flows.path[f, _hop_before(flows.path[f], level)]] += flows.inside[f, level]
 
 
-@_compiled
+@compiled
 def _deliver(dt: float, active: Ints, flows: Flows, queues: Queues, marks: Floats, out: Floats, nic: Floats) -> None:
     """Delivers, loses and notifies. nic: [5, N], rows as in ``state``."""
     for i in range(active.size):
@@ -279,7 +275,7 @@ def _deliver(dt: float, active: Ints, flows: Flows, queues: Queues, marks: Float
                 flows.rate[f] = max(flows.floor[f], min(flows.rate[f], max(0.7 * flows.rate[f], arrived / dt)))
 
 
-@_compiled
+@compiled
 def _count_queues(
     dt: float, queues: Queues, marks: Floats, step_sent: Floats, want: Floats, xoff: Floats, returned: Floats
 ) -> None:
@@ -307,7 +303,7 @@ def _count_queues(
         queues.paused[q] = WARM * part
 
 
-@_compiled
+@compiled
 def advance(
     step: int, dt: float, idle_steps: int, active: Ints, flows: Flows, queues: Queues, ports: int, nic: Floats
 ) -> None:

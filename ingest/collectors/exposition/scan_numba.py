@@ -1,9 +1,9 @@
 """The two passes over every byte of a page, compiled: compare with a template, and find known series in any order."""
 
 import numpy as np
-from numba import njit
 
 from ingest.collectors.exposition.template import CONSTANT, Bytes, Floats, Ints
+from telemetry.jit import compiled, inlined
 
 MISMATCH = -1
 TOO_MANY = -2
@@ -15,12 +15,12 @@ _FNV_START = np.uint64(0xCBF29CE484222325)
 _FNV_PRIME = np.uint64(0x100000001B3)
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inlined
 def _is_end(byte: int) -> bool:
     return byte in (_SPACE, _FEED, _TAB)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _number(page: Bytes, at: int) -> tuple[float, int, bool]:
     """Value, end of the token, and whether the value is exact (else the caller reads the token again).
 
@@ -77,7 +77,7 @@ def _number(page: Bytes, at: int) -> tuple[float, int, bool]:
     return (-value if negative else value), i, exact
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inlined
 def _same(one: Bytes, other: Bytes) -> bool:
     """Without an early exit, and on slices whose index cannot be negative: so that the compiler vectorises it."""
     different = np.uint8(0)
@@ -86,7 +86,7 @@ def _same(one: Bytes, other: Bytes) -> bool:
     return bool(different == 0)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def match(page: Bytes, static: Bytes, ends: Ints, exemplars: bool, tokens: Floats, odd: Ints) -> int:
     """Reads all tokens of a page that looks like its template; MISMATCH when it does not.
 
@@ -119,7 +119,7 @@ def match(page: Bytes, static: Bytes, ends: Ints, exemplars: bool, tokens: Float
     return n_odd if at == n else MISMATCH
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _hash(page: Bytes, start: int, end: int) -> np.uint64:
     value = _FNV_START
     for i in range(start, end):
@@ -127,7 +127,7 @@ def _hash(page: Bytes, start: int, end: int) -> np.uint64:
     return value
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _name_end(page: Bytes, start: int, end: int) -> int:
     """The first blank outside braces and quotes: where a series' name and labels end."""
     braces, quotes = False, False
@@ -151,7 +151,7 @@ def _name_end(page: Bytes, start: int, end: int) -> int:
     return end
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _find(page: Bytes, start: int, end: int, names: Bytes, name_ends: Ints, slots: Ints) -> int:
     """The series whose name and labels are these bytes; -1 when it is not known."""
     mask = slots.size - 1
@@ -165,7 +165,7 @@ def _find(page: Bytes, start: int, end: int, names: Bytes, name_ends: Ints, slot
     return -1
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def fill_slots(names: Bytes, name_ends: Ints, slots: Ints) -> None:
     """Builds the hash table of all names: open addressing, size a power of two, empty is -1."""
     mask = slots.size - 1
@@ -178,7 +178,7 @@ def fill_slots(names: Bytes, name_ends: Ints, slots: Ints) -> None:
         begin = name_ends[series]
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _word(page: Bytes, at: int, end: int) -> tuple[int, int]:
     """Start and end of the next run of bytes that are not blank."""
     while at < end and (page[at] == _SPACE or page[at] == _TAB):
@@ -189,7 +189,7 @@ def _word(page: Bytes, at: int, end: int) -> tuple[int, int]:
     return start, at
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _is_integer(page: Bytes, start: int, end: int) -> bool:
     if start < end and (page[start] == _MINUS or page[start] == _PLUS):
         start += 1
@@ -199,7 +199,7 @@ def _is_integer(page: Bytes, start: int, end: int) -> bool:
     return start < end
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def scan(page: Bytes, names: Bytes, name_ends: Ints, slots: Ints, rows: Ints) -> int:
     """Finds the sample lines and the known series among them, whatever their order.
 
@@ -233,7 +233,7 @@ def scan(page: Bytes, names: Bytes, name_ends: Ints, slots: Ints, rows: Ints) ->
     return count
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def finish(
     tokens: Floats,
     token: Ints,

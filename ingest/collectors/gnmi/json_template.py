@@ -14,10 +14,10 @@ import orjson
 from numpy.typing import NDArray
 
 from ingest.collectors.gnmi.flatten import Put
-from ingest.collectors.gnmi.path_table import compiled
 from ingest.collectors.gnmi.resolve import Target
 from ingest.collectors.gnmi.watch import Watch
 from ingest.ledger import DropReason
+from telemetry.jit import compiled
 
 _NUMBERS_MIN = 16
 _BYTES_MAX = 16 * 1024 * 1024  # of all templates of a target

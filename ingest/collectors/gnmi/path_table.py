@@ -1,19 +1,11 @@
 """Paths as they stand in gNMI's bytes, in a hash table that compiled code can ask without making an object."""
 
-from collections.abc import Callable
-from typing import Any, TypeVar, cast
+from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
-F = TypeVar("F", bound=Callable[..., object])
-
-
-def compiled(function: F) -> F:
-    """Compiled on the first call, cached on disk, and without the interpreter lock while it runs."""
-    return cast(F, njit(cache=True, nogil=True)(function))
-
+from telemetry.jit import compiled
 
 UNKNOWN = -1
 """The slot of a path that the table does not hold."""

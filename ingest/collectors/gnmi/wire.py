@@ -12,7 +12,8 @@ from enum import IntEnum
 import numpy as np
 from numpy.typing import NDArray
 
-from ingest.collectors.gnmi.path_table import FNV, PathTable, compiled, find_slot, hash_of, signed
+from ingest.collectors.gnmi.path_table import FNV, PathTable, find_slot, hash_of, signed
+from telemetry.jit import compiled
 
 
 class Stop(IntEnum):
