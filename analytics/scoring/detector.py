@@ -89,10 +89,10 @@ class Detector:
         self._series = max(self._series, series)
         if series <= len(self._core):
             return
-        more = max(series, 2 * len(self._core)) - len(self._core)
-        self._core = np.concatenate([self._core, np.zeros((more, CORE_WIDTH))])
-        self._tails = np.concatenate([self._tails, np.zeros((more, EXPERTS, TAIL_WIDTH), np.float32)])
-        self._season = np.concatenate([self._season, np.zeros((more, SEASON_WIDTH), np.int16)])
+        rows = max(series, 2 * len(self._core))
+        self._core, self._tails, self._season = (
+            _grown(array, rows) for array in (self._core, self._tails, self._season)
+        )
 
     def keep(self, series: NDArray[np.int64]) -> None:
         """Only these series, renumbered in the order given; the memory of the others is given back."""
@@ -118,3 +118,10 @@ class Detector:
         if (core.shape, tails.shape, season.shape) != wanted:
             raise BadInput(f"arrays of {core.shape}, {tails.shape} and {season.shape}: expected {wanted}", "schema")
         self._core, self._tails, self._season, self._series = core, tails, season, n
+
+
+def _grown(array: NDArray[Any], rows: int) -> NDArray[Any]:
+    """The array with more rows, all zero; those take no memory until they are used."""
+    grown = np.zeros((rows, *array.shape[1:]), array.dtype)
+    grown[: len(array)] = array
+    return grown
