@@ -224,9 +224,11 @@ def seek(core: NDArray[np.float64], season: NDArray[np.int16], x: float, time_s:
 @compiled
 def difference(season: NDArray[np.int16], filled: int, newest: int, lag: int) -> float:
     """Mean absolute difference, in quanta, of slots ``lag`` apart. newest: place of the newest one."""
-    total, a, b = 0, newest, (newest - lag) % SLOTS
-    for _ in range(filled - lag):
-        total += abs(int(season[PHASE_FROM + a]) - int(season[PHASE_FROM + b]))
-        a = a - 1 if a > 0 else SLOTS - 1
-        b = b - 1 if b > 0 else SLOTS - 1
+    total, a, b, left = 0, newest, (newest - lag) % SLOTS, filled - lag
+    while left > 0:
+        run = min(left, a + 1, b + 1)  # until one of them comes to the edge of the room
+        of_a, of_b = season[PHASE_FROM + a + 1 - run :], season[PHASE_FROM + b + 1 - run :]
+        for i in range(run):
+            total += abs(np.int32(of_a[i]) - np.int32(of_b[i]))
+        a, b, left = (a - run) % SLOTS, (b - run) % SLOTS, left - run
     return total / max(filled - lag, 1)
