@@ -229,6 +229,6 @@ def difference(season: NDArray[np.int16], filled: int, newest: int, lag: int) ->
         run = min(left, a + 1, b + 1)  # until one of them comes to the edge of the room
         of_a, of_b = season[PHASE_FROM + a + 1 - run :], season[PHASE_FROM + b + 1 - run :]
         for i in range(run):
-            total += abs(np.int32(of_a[i]) - np.int32(of_b[i]))
+            total += int(abs(np.int32(of_a[i]) - np.int32(of_b[i])))
         a, b, left = (a - run) % SLOTS, (b - run) % SLOTS, left - run
     return total / max(filled - lag, 1)

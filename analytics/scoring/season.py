@@ -17,7 +17,7 @@ _TENT_GAIN = 1.5  # interpolation spreads an error over two bins
 @compiled
 def within(time_s: float, period_s: float) -> float:
     """Seconds since the period began; several times quicker than ``%`` of floats, and exact for whole seconds."""
-    return time_s - np.floor(time_s / period_s) * period_s
+    return float(time_s - np.floor(time_s / period_s) * period_s)
 
 
 @compiled
