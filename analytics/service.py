@@ -14,6 +14,7 @@ import structlog
 from analytics import metrics
 from analytics.config import AnalyticsConfig
 from analytics.engine import Output
+from analytics.warm_up import warm_up
 from analytics.worker import Stepped, Worker, start_of, topics_of
 from telemetry.bus.base import Bus, Consumption, Gap, Message, Record
 from telemetry.bus.deadletter import dead_letter
@@ -104,6 +105,8 @@ class AnalyticsService:
         return self._problem
 
     async def _run(self) -> None:
+        log.info("compiling", note="half a minute at the first start, a second later on")
+        await self._off_loop(warm_up)
         offsets = self.worker.mark.offsets
         fact_topics, sample_topics = (self._topology, self._changes), (self._samples,)
         facts = self._bus.consume(fact_topics, start_of(offsets, fact_topics))

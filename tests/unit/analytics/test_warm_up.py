@@ -1,0 +1,31 @@
+"""After the warm-up nothing is left to compile, whatever comes."""
+
+import subprocess
+import sys
+
+LATER = """
+import sys
+from numba.core.dispatcher import Dispatcher
+from analytics.warm_up import warm_up
+
+def compiled():
+    modules = [module for name, module in sys.modules.items() if name.startswith("analytics.")]
+    functions = {one for module in modules for one in vars(module).values() if isinstance(one, Dispatcher)}
+    return {(one.py_func.__qualname__, str(kind)) for one in functions for kind in one.signatures}
+
+warm_up()
+before = compiled()
+assert before
+from tests.unit.analytics import busy_cluster, test_hostile_values
+from tests.unit.analytics.small_cluster import run
+for batches in (busy_cluster.batches(), test_hostile_values.hostile(1)):
+    engine = busy_cluster.new_engine()
+    engine.learn(busy_cluster.FACTS)
+    run(engine, batches)
+print(sorted(compiled() - before))
+"""
+
+
+def test_nothing_is_left_to_compile() -> None:
+    command = [sys.executable, "-W", "ignore", "-c", LATER]
+    assert subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip() == "[]"
