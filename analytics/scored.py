@@ -51,7 +51,7 @@ class Scored:
         new = np.unique(sids[slots[sids] == NO_SLOT])
         slots[new] = np.arange(self._used, self._used + new.size)
         self._used += new.size
-        anomaly[sids] = self._detector.score(times_ns, values, slots[sids].astype(np.int64)).score
+        anomaly[sids] = self._detector.score(times_ns, values, slots[sids].astype(np.int64), bands=False).score
 
     def keep(self, slots: NDArray[np.int32]) -> None:
         """Forgets all others, and renumbers these in place, in their order."""

@@ -41,7 +41,7 @@ def in_python(
 def scored(detector: Detector, times_ns: NDArray[np.int64], values: NDArray[np.float64]) -> dict[str, NDArray[Any]]:
     """The columns of the scores, each [rounds, series]."""
     series = np.arange(values.shape[1])
-    rounds = [detector.score(at, given, series) for at, given in zip(times_ns, values, strict=True)]
+    rounds = [detector.score(at, given, series, bands=False) for at, given in zip(times_ns, values, strict=True)]
     names = [column.name for column in dataclasses.fields(Scores)]
     return {name: np.stack([getattr(one, name) for one in rounds]) for name in names}
 

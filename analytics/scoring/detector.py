@@ -47,12 +47,17 @@ class Detector:
         self._season = np.zeros((0, SEASON_WIDTH), np.int16)
 
     def score(
-        self, times_ns: NDArray[np.int64], values: NDArray[np.float64], series: NDArray[np.int64] | None = None
+        self,
+        times_ns: NDArray[np.int64],
+        values: NDArray[np.float64],
+        series: NDArray[np.int64] | None = None,
+        bands: bool = True,
     ) -> Scores:
         """times_ns: int64[n], ascending within a series. values: float64[n], NaN where missing.
 
         series: int64[n], number of the series of each row, from 0 on without great holes; None: all are of series 0.
         A row that is not newer than the newest of its series is scored and not learned.
+        bands: whether to work out what was expected; those columns are NaN otherwise.
         """
         times = np.ascontiguousarray(times_ns, np.int64)
         given = np.ascontiguousarray(values, np.float64)
@@ -77,6 +82,7 @@ class Detector:
             self._warmup,
             self._follow,
             self._muted,
+            bands,
             score,
             expected,
             lower,

@@ -134,6 +134,7 @@ def score_rows(
     warmup: float,
     follow: float,
     muted: int,
+    bands: bool,
     score: NDArray[np.float64],
     expected: NDArray[np.float64],
     lower: NDArray[np.float64],
@@ -142,7 +143,7 @@ def score_rows(
 ) -> None:
     """sids: int64[n], rows of the state; state as in ``layout``, zero for a new series. muted: sum of ``MUTE_`` bits.
 
-    Outputs as in ``Scores``.
+    bands: whether expected, lower and upper are wanted. Outputs as in ``Scores``.
     """
     statistics, now = np.zeros(EXPERTS), np.zeros(moment.NOW_WIDTH)
     for i in range(sids.size):
@@ -167,7 +168,8 @@ def score_rows(
         ready = core[COUNT] >= warmup
         if ready:
             score[i], reason[i] = judge(core, tails, statistics, x, now[moment.IS_PROVED] > 0.5, muted)
-            expected[i], lower[i], upper[i] = band(core, tails, now)
+            if bands:
+                expected[i], lower[i], upper[i] = band(core, tails, now)
         else:
             reason[i] = _TOO_SHORT
         if time_s <= core[TIME]:

@@ -124,8 +124,9 @@ def learn_tails(
         begin_tail(tails, PHASE_UP)
         begin_tail(tails, PHASE_DOWN)
     experts = EXPERTS if core[PHASE_LAG] > 0.0 else PHASE_UP
+    pace = tail.pace(core[COUNT] - warmup)
     for expert in range(experts):
-        tail.learn(tails, expert, statistics[expert], core[COUNT] - warmup, weight, _EXCESS_LEAST)
+        tail.learn(tails, expert, statistics[expert], pace, weight, _EXCESS_LEAST)
         tail.learn_height(tails, expert, statistics[expert], core[COUNT])
 
 

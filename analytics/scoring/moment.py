@@ -92,9 +92,10 @@ def look(core: NDArray[np.float64], season: NDArray[np.int16], time_s: float, no
     if core[BIN_S] <= 0.0:
         return
     now[DAYS] = (time_s - core[BORN]) / DAY_S
-    first, second, part = seasons.place(time_s, core[BIN_S], core[INTERVAL])
+    of_day_s = seasons.within(time_s, DAY_S)
+    first, second, part = seasons.place(of_day_s, core[BIN_S], core[INTERVAL])
     now[FIRST], now[SECOND], now[PART] = first, second, part
-    now[HOUR], now[SPREAD_HOUR] = seasons.hour_of_week(time_s), seasons.hour_of_day(time_s)
+    now[HOUR], now[SPREAD_HOUR] = seasons.hours(time_s, of_day_s)
     day = (1.0 - part) * seasons.read(core, season, first) + part * seasons.read(core, season, second)
     if now[DAYS] < 1.0 or np.isnan(day):
         return
@@ -159,7 +160,7 @@ def measure(core: NDArray[np.float64], x: float, now: NDArray[np.float64], stati
     statistics[JUMP_UP], statistics[JUMP_DOWN] = jump, -jump
     statistics[DRIFT_UP] = drift_statistic(drift / _DRIFT_SIGMA, slow / _SLOW_SIGMA)
     statistics[DRIFT_DOWN] = drift_statistic(-drift / _DRIFT_SIGMA, -slow / _SLOW_SIGMA)
-    statistics[BUSY_UP] = np.log(max(busy, 1e-3) / BUSY_USUAL) / _BUSY_SIGMA
-    statistics[BUSY_DOWN] = -statistics[BUSY_UP]
+    statistics[BUSY_UP] = busier = (busy - BUSY_USUAL) / ((busy + BUSY_USUAL) * 0.5 * _BUSY_SIGMA)
+    statistics[BUSY_DOWN] = -busier
     lasting = phases.lasting(core, now[Z_PHASE])
     statistics[PHASE_UP], statistics[PHASE_DOWN] = lasting, -lasting

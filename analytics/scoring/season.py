@@ -3,12 +3,12 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from analytics.scoring.layout import COUNT, DAY_S, HOUR_S, PHASE_FROM, QUANTUM, SPREAD_FROM, UNKNOWN, WEEK_FROM, WEEK_S
+from analytics.scoring.layout import COUNT, DAY_S, HOUR_S, PHASE_FROM, QUANTUM, SPREAD_FROM, UNKNOWN, WEEK_FROM
 from telemetry.jit import compiled_unchecked as compiled
 
 _DAYS_KEPT = 6.0
 _WEEKS_KEPT = 4.0
-_EPOCH_WEEKDAY_S = 4 * DAY_S  # so that weeks begin on Sunday; any day would do
+_EPOCH_WEEKDAY = 4  # so that weeks begin on Sunday; any day would do
 _QUANTA_MAX = 32000.0
 _GOLDEN = 0.6180339887498949
 _TENT_GAIN = 1.5  # interpolation spreads an error over two bins
@@ -31,22 +31,24 @@ def bin_seconds(interval_s: float) -> float:
 
 
 @compiled
-def place(time_s: float, bin_s: float, interval_s: float) -> tuple[int, int, float]:
-    """The two bins between which a moment lies, and the weight of the second one."""
+def place(of_day_s: float, bin_s: float, interval_s: float) -> tuple[int, int, float]:
+    """The two bins between which a moment of the day lies, and the weight of the second one."""
     bins = int(DAY_S / bin_s)
-    at = within(time_s, DAY_S) / bin_s
+    at = of_day_s / bin_s
     if interval_s > 0.4 * bin_s:
         first = int(at)
         return min(first, bins - 1), min(first, bins - 1), 0.0
     at -= 0.5
     first = int(np.floor(at))
-    return first % bins, (first + 1) % bins, at - first
+    return first if first >= 0 else bins - 1, first + 1 if first + 1 < bins else 0, at - first
 
 
 @compiled
-def hour_of_week(time_s: float) -> int:
-    """Column of the season of a moment."""
-    return WEEK_FROM + int(within(time_s + _EPOCH_WEEKDAY_S, WEEK_S) / HOUR_S)
+def hours(time_s: float, of_day_s: float) -> tuple[int, int]:
+    """Columns of the season for the hour of the week, and for the spread at that hour of the day."""
+    hour = int(of_day_s / HOUR_S)
+    weekday = (int(np.floor(time_s / DAY_S)) + _EPOCH_WEEKDAY) % 7
+    return WEEK_FROM + 24 * weekday + hour, SPREAD_FROM + hour
 
 
 @compiled
@@ -98,12 +100,6 @@ def learn_week(
     rate = max(1.0 / (weeks + 1.0), 1.0 / _WEEKS_KEPT) * min(1.0, share)
     known = read(core, season, hour)
     write(core, season, hour, known + rate * (error - known))
-
-
-@compiled
-def hour_of_day(time_s: float) -> int:
-    """Column of the season with the spread of that hour."""
-    return SPREAD_FROM + int(within(time_s, DAY_S) / HOUR_S)
 
 
 @compiled

@@ -107,17 +107,19 @@ def begin(tails: NDArray[np.float32], at: int, threshold: float, excess: float) 
 
 
 @compiled
-def learn(tails: NDArray[np.float32], at: int, value: float, count: float, weight: float, least: float) -> None:
-    """Takes a value into the tail. count: values learned before. weight: below 1 for what is not to be trusted.
+def pace(count: float) -> float:
+    """By how many mean excesses a threshold moves, after so many values."""
+    return max(0.15, 2.0 / (1.0 + SHARE * count))
+
+
+@compiled
+def learn(tails: NDArray[np.float32], at: int, value: float, pace: float, weight: float, least: float) -> None:
+    """Takes a value into the tail. weight: below 1 for what is not to be trusted.
 
     least: the mean excess does not fall below it.
     """
     excess = value - tails[at, THRESHOLD]
-    step = (
-        max(tails[at, EXCESS], _STEP_SHARE * abs(tails[at, THRESHOLD]))
-        * max(0.15, 2.0 / (1.0 + SHARE * count))
-        * weight
-    )
+    step = max(tails[at, EXCESS], _STEP_SHARE * abs(tails[at, THRESHOLD])) * pace * weight
     if excess <= 0.0:
         tails[at, THRESHOLD] -= np.float32(SHARE * step)
         return
