@@ -6,7 +6,6 @@ import tempfile
 import threading
 import time
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -14,6 +13,7 @@ from analytics import snapshot
 from analytics.config import EngineConfig
 from analytics.engine import Engine
 from analytics.worker import build_engine
+from benchmarks.rows import Row, row
 from telemetry.samples import Collection, SampleBatch
 from telemetry.series import SeriesTable, series_key
 
@@ -76,7 +76,7 @@ def _resident_bytes() -> int:
     return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
-def run(series: int = 1_000_000) -> list[dict[str, Any]]:
+def run(series: int = 1_000_000) -> list[Row]:
     """One entry a figure, for ``make bench``. The disk is that of the folder for temporary files."""
     before = _resident_bytes()
     engine = filled(series)
@@ -97,11 +97,11 @@ def run(series: int = 1_000_000) -> list[dict[str, Any]]:
         restored_s = time.monotonic() - began_s
     of = f"an engine of {known:,} scored series"
     return [
-        {"name": f"scoring: snapshot of {of}, with fsync", "unit": "s", "value": round(saved_s, 2)},
-        {"name": f"scoring: restore of {of}", "unit": "s", "value": round(restored_s, 2)},
-        {"name": "scoring: other threads waited at most", "unit": "s", "value": round(pauses.longest_s, 3)},
-        {"name": "scoring: engine, memory of a scored series", "unit": "bytes", "value": round(each)},
-        {"name": "scoring: engine, snapshot of a scored series at most", "unit": "bytes", "value": round(size / known)},
+        row(f"scoring: snapshot of {of}, with fsync", saved_s, "s"),
+        row(f"scoring: restore of {of}", restored_s, "s"),
+        row("scoring: other threads waited at most", pauses.longest_s, "s"),
+        row("scoring: engine, memory of a scored series", each, "bytes"),
+        row("scoring: engine, snapshot of a scored series at most", size / known, "bytes"),
     ]
 
 
