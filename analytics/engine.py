@@ -20,7 +20,6 @@ from analytics.intake import Counts, DropReason, Intake
 from analytics.job_work import WorkBook
 from analytics.multivariate.step import Multivariate
 from analytics.peers import compare
-from analytics.places import PlaceFinder
 from analytics.registry import Registry
 from analytics.scored import NO_SLOT, Scored
 from analytics.starvation.ledger import Ledger
@@ -84,7 +83,7 @@ class Engine:
         self.waiting_facts: list[TopologyFact] = []
         self.waiting_changes: list[Change] = []
         self.detectors: tuple[Detector, ...] = (*detectors(config.detection), *runs_out(self.trends, config.detection))
-        self._selections, self._finder = Selections(self.registry), PlaceFinder(self.registry)
+        self._selections = Selections(self.registry)
 
     @property
     def counts(self) -> Counts:
@@ -124,7 +123,6 @@ class Engine:
             self.series,
             self.targets,
             self._selections,
-            self._finder,
             self.topology,
             self.changes,
             self.work,

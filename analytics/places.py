@@ -27,45 +27,32 @@ class Places:
     groups: Mapping[str, Grouping] = field(default_factory=dict)
 
 
-class PlaceFinder:
-    """Works ``Places`` out again when the topology or the series have changed."""
+def find_places(registry: Registry, topology: Topology) -> Places:
+    """As the topology has it now; for the series that there are."""
+    names = registry.objects
+    size = len(names)
+    cabled, rated, job_of = np.zeros(size, bool), np.zeros(size), np.full(size, -1, np.int64)
+    for link in topology.entities(Link):
+        for port in link.ports:
+            number = names.find(str(port))
+            if number is not None:
+                cabled[number], rated[number] = True, link.bits_per_second
+    jobs = tuple(topology.entities(Job))
+    for position, job in enumerate(jobs):
+        for name in _gpus(job, registry, topology):
+            number = names.find(name)
+            if number is not None:
+                job_of[number] = position
+    groups = {"job": of_jobs(job_of, jobs), **groupings(names.names, topology)}
+    return Places(cabled, rated, job_of, jobs, groups)
 
-    def __init__(self, registry: Registry) -> None:
-        self._registry = registry
-        self._topology: Topology | None = None
-        self._version = -1
-        self._known = Places()
 
-    def find(self, topology: Topology) -> Places:
-        if topology is not self._topology or self._registry.version != self._version:
-            self._topology, self._version = topology, self._registry.version
-            self._known = self._work_out(topology)
-        return self._known
-
-    def _work_out(self, topology: Topology) -> Places:
-        names = self._registry.objects
-        size = len(names)
-        cabled, rated, job_of = np.zeros(size, bool), np.zeros(size), np.full(size, -1, np.int64)
-        for link in topology.entities(Link):
-            for port in link.ports:
-                number = names.find(str(port))
-                if number is not None:
-                    cabled[number], rated[number] = True, link.bits_per_second
-        jobs = tuple(topology.entities(Job))
-        for position, job in enumerate(jobs):
-            for name in self._gpus(job, topology):
-                number = names.find(name)
-                if number is not None:
-                    job_of[number] = position
-        groups = {"job": of_jobs(job_of, jobs), **groupings(names.names, topology)}
-        return Places(cabled, rated, job_of, jobs, groups)
-
-    def _gpus(self, job: Job, topology: Topology) -> list[str]:
-        """The GPUs of a job, as object names: by index where the job has some of a node, else all that report."""
-        nodes = set(job.nodes)
-        if job.gpu_indices:
-            gpus = [gpu for gpu in topology.entities(Gpu) if gpu.device in nodes and gpu.index in job.gpu_indices]
-            return [str(objects.gpu(gpu.device, gpu.uuid)) for gpu in gpus]
-        prefix = f"{ObjectKind.GPU}:"
-        found = (name for name in self._registry.objects.names if name.startswith(prefix))
-        return [name for name in found if name[len(prefix) :].partition("/")[0] in nodes]
+def _gpus(job: Job, registry: Registry, topology: Topology) -> list[str]:
+    """The GPUs of a job, as object names: by index where the job has some of a node, else all that report."""
+    nodes = set(job.nodes)
+    if job.gpu_indices:
+        gpus = [gpu for gpu in topology.entities(Gpu) if gpu.device in nodes and gpu.index in job.gpu_indices]
+        return [str(objects.gpu(gpu.device, gpu.uuid)) for gpu in gpus]
+    prefix = f"{ObjectKind.GPU}:"
+    found = (name for name in registry.objects.names if name.startswith(prefix))
+    return [name for name in found if name[len(prefix) :].partition("/")[0] in nodes]

@@ -11,7 +11,7 @@ from analytics.columns import Columns
 from analytics.config import EngineConfig
 from analytics.doubts import with_doubts
 from analytics.job_work import WorkBook
-from analytics.places import PlaceFinder, Places
+from analytics.places import Places, find_places
 from analytics.registry import Registry
 from analytics.statistics import baseline
 from analytics.trust import Trust, series_trust
@@ -79,6 +79,10 @@ class Column:
         learned = model[self.sids, baseline.COUNT] >= baseline.WARMUP
         return np.where(learned, model[self.sids, baseline.LEVEL], np.nan)
 
+    def about(self, objects: NDArray[np.int64]) -> NDArray[np.float64]:
+        """The value about each of ``objects``, NaN where there is none."""
+        return np.append(self.values, np.nan)[lookup(self.objects, objects)]
+
     @property
     def watching(self) -> bool:
         """Whether any object at all is watched."""
@@ -100,11 +104,13 @@ class Column:
 
 
 class Selections:
-    """What only depends on which series there are, remembered until the registry changes."""
+    """What only depends on which series there are, or on that and the topology, remembered until either changes."""
 
     def __init__(self, registry: Registry) -> None:
         self._registry, self._version = registry, -1
+        self._topology: Topology | None = None
         self._known: dict[Any, Any] = {}
+        self._placed: dict[Any, Any] = {}
 
     def sids(self, metric: str, accept: Accept | None) -> NDArray[np.int64]:
         """The series of a metric, see ``Registry.select``."""
@@ -114,13 +120,27 @@ class Selections:
         """What ``work``, a named function, makes of the registry."""
         return self._remembered(work, lambda: work(self._registry))
 
+    def placed(self, work: Callable[["View"], T], view: "View") -> T:
+        """What ``work``, a named function, makes of the series and the topology."""
+        self._forget()
+        if view.topology is not self._topology:
+            self._topology = view.topology
+            self._placed.clear()
+        if work not in self._placed:
+            self._placed[work] = work(view)
+        return cast(T, self._placed[work])
+
     def _remembered(self, name: object, work: Callable[[], T]) -> T:
-        if self._version != self._registry.version:
-            self._version = self._registry.version
-            self._known.clear()
+        self._forget()
         if name not in self._known:
             self._known[name] = work()
         return cast(T, self._known[name])
+
+    def _forget(self) -> None:
+        if self._version != self._registry.version:
+            self._version = self._registry.version
+            self._known.clear()
+            self._placed.clear()
 
 
 class View:
@@ -138,7 +158,6 @@ class View:
         series: Columns,
         targets: Columns,
         selections: Selections,
-        finder: PlaceFinder,
         topology: Topology,
         changes: tuple[Change, ...] = (),
         work: WorkBook | None = None,
@@ -146,7 +165,7 @@ class View:
     ) -> None:
         self.end_ns, self.config, self.registry = end_ns, config, registry
         self.series, self.targets, self.topology, self.changes = series, targets, topology, changes
-        self._selections, self._finder = selections, finder
+        self._selections = selections
         self._known: dict[object, object] = {}
         self._columns: dict[tuple[str, Accept | None], Column] = {}
         self.work = WorkBook() if work is None else work
@@ -158,7 +177,7 @@ class View:
 
     @cached_property
     def places(self) -> Places:
-        return self._finder.find(self.topology)
+        return self.of_places(_places)
 
     @cached_property
     def trust(self) -> NDArray[np.uint8]:
@@ -191,6 +210,10 @@ class View:
     def of_series(self, work: Callable[[Registry], T]) -> T:
         """What a detector needs to know of the series themselves; ``work`` must be a named function."""
         return self._selections.worked_out(work)
+
+    def of_places(self, work: Callable[["View"], T]) -> T:
+        """What a detector needs to know of series and topology; ``work`` must be a named function."""
+        return self._selections.placed(work, self)
 
     def once(self, work: Callable[["View"], T]) -> T:
         """What ``work``, a named function, makes of this tick; several detectors may need it."""
@@ -233,15 +256,19 @@ def worst_of_each(objects: NDArray[np.int64], score: NDArray[np.float64]) -> NDA
 
 
 def lookup(known: NDArray[np.int64], wanted: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Row in ``known`` (each number once, any order) of each wanted number, -1 where it is not there."""
+    """Row in ``known`` (any order) of each wanted number, the first where it stands twice, -1 where it does not."""
     if not known.size or not wanted.size:
         return np.full(wanted.size, -1, np.int64)
     size = 1 + int(max(known.max(), wanted.max()))
     if size <= _DENSE_TIMES * (known.size + wanted.size):
         row_of = np.full(size, -1, np.int64)
-        row_of[known] = np.arange(known.size)
+        row_of[known[::-1]] = np.arange(known.size)[::-1]
         return np.asarray(row_of[wanted])
     order = np.argsort(known, kind="stable")
     at = np.minimum(np.searchsorted(known, wanted, sorter=order), known.size - 1)
     rows = order[at]
     return np.where(known[rows] == wanted, rows, -1)
+
+
+def _places(view: View) -> Places:
+    return find_places(view.registry, view.topology)

@@ -1,13 +1,13 @@
 """ECMP imbalance: the uplinks of one leaf carry very different loads, so that some congest while others idle."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from analytics.detectors.base import Evidence, Verdicts
 from analytics.statistics import baseline
-from analytics.uplinks import UplinkFinder
+from analytics.uplinks import leaf_of
 from analytics.view import Column, View
 from telemetry.findings import FindingKind
 from telemetry.series import series_key
@@ -30,17 +30,16 @@ class EcmpImbalance:
     persist: int = 3
     sure: float = 5.0
     clear_intervals: float = 3.0
-    _finder: UplinkFinder = field(default_factory=UplinkFinder, compare=False)
 
     def judge(self, view: View) -> list[Verdicts]:
-        leaf_of = self._finder.leaf_of(view)
+        leaves_of = view.of_places(leaf_of)
         sent, up = view.column(self.metrics[0]), view.column(self.metrics[1])
         down = np.isin(sent.objects, up.objects[up.values == 0])
-        sent = sent.only(sent.fresh & (leaf_of[sent.objects] >= 0) & ~down)
+        sent = sent.only(sent.fresh & (leaves_of[sent.objects] >= 0) & ~down)
         rated = view.places.rated[sent.objects]
         load = 8 * sent.values / np.where(rated > 0, rated, self.bits_per_second)
         leaves, first, at, size = np.unique(
-            leaf_of[sent.objects], return_index=True, return_inverse=True, return_counts=True
+            leaves_of[sent.objects], return_index=True, return_inverse=True, return_counts=True
         )
         mean = np.bincount(at, load, leaves.size) / size
         spread = np.sqrt(np.bincount(at, (load - mean[at]) ** 2, leaves.size) / size)

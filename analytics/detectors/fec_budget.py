@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from analytics.detectors.base import Verdicts, verdicts_of
 from analytics.detectors.link_errors import PRE_FEC_BER_MAX, before_fec
-from analytics.view import Column, View, lookup
+from analytics.view import Column, View
 from telemetry.findings import FindingKind
 
 _CODEWORD_BITS = 5440
@@ -57,10 +57,8 @@ class FecBudget:
         return [verdicts_of(told, score, values=now, normals=usual, unit="ratio", confidence=0.8)]
 
     def _line_rate(self, view: View, column: Column) -> NDArray[np.float64]:
-        speeds = view.column("fabric_port_speed_bits_per_second")
-        at = lookup(speeds.objects, column.objects)
-        known = speeds.values[at] if len(speeds) else np.zeros(len(column))
-        return _LINE_RATE * np.where((at >= 0) & (known > 0), known, self.bits_per_second)
+        known = view.column("fabric_port_speed_bits_per_second").about(column.objects)
+        return _LINE_RATE * np.where(known > 0, known, self.bits_per_second)
 
 
 def _of_codewords(share: NDArray[np.float64]) -> NDArray[np.float64]:

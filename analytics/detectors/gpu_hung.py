@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from analytics.detectors.base import Evidence, Verdicts
 from analytics.statistics import baseline
 from analytics.statistics.groups import group_medians
-from analytics.view import Column, View, lookup
+from analytics.view import Column, View
 from telemetry.findings import FindingKind
 
 _BUSY_MIN = 0.95
@@ -63,10 +63,7 @@ class GpuHung:
 
 def _beside(column: Column, power: Column) -> NDArray[np.float64]:
     """The values of the same GPUs, NaN where nothing fresh is known."""
-    at = lookup(column.objects, power.objects)
-    if not len(column):
-        return np.full(len(power), np.nan)
-    return np.where((at >= 0) & column.fresh[at], column.values[at], np.nan)
+    return column.only(column.fresh).about(power.objects)
 
 
 def _working_power(view: View, power: Column, watts: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -7,7 +7,7 @@ import numpy as np
 
 from analytics.detectors.base import Verdicts, verdicts_of
 from analytics.recent import recent_growth
-from analytics.view import View, lookup
+from analytics.view import View
 from telemetry.findings import FindingKind
 
 # InfiniBand Architecture Specification, volume 2: 1e-12 on the wire; 1e-15 is left where FEC is always on (HDR, from
@@ -30,9 +30,8 @@ class IbSymbolErrors:
 
     def judge(self, view: View) -> list[Verdicts]:
         errors, speeds = (view.column(metric) for metric in self.metrics)
-        at = lookup(speeds.objects, errors.objects)
-        known = speeds.values[at] if len(speeds) else np.zeros(len(errors))
-        speed = np.where((at >= 0) & (known > 0), known, self.bits_per_second)
+        known = speeds.about(errors.objects)
+        speed = np.where(known > 0, known, self.bits_per_second)
         ratio = np.where(speed >= _ALWAYS_FEC_BITS_PER_SECOND, _RATIO_WITH_FEC, _RATIO)
         budget = np.maximum(_TIMES * ratio * speed * _WINDOW_S, _ERRORS_MIN)
         recent = recent_growth(view, errors, _WINDOW_S, 4 * float(budget.max(initial=_ERRORS_MIN)))

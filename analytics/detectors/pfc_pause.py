@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analytics.detectors.base import Verdicts, verdicts_of
-from analytics.view import Column, View, lookup
+from analytics.view import Column, View
 from telemetry.findings import FindingKind
 
 # IEEE 802.1Qbb: a pause frame stops a priority for up to 65535 quanta of 512 bit times. A port that keeps its peer
@@ -62,7 +62,6 @@ class PfcPause:
         return verdicts
 
     def _paused_by_frames(self, frames: Column, speeds: Column) -> NDArray[np.float64]:
-        at = lookup(speeds.objects, frames.objects)
-        known = speeds.values[at] if len(speeds) else np.zeros(len(frames))
-        bits_per_second = np.where((at >= 0) & (known > 0), known, self.bits_per_second)
+        known = speeds.about(frames.objects)
+        bits_per_second = np.where(known > 0, known, self.bits_per_second)
         return np.minimum(1.0, frames.values * PAUSE_BITS_PER_FRAME / bits_per_second)

@@ -1,15 +1,15 @@
 """Cooling of a rack: its GPUs get warmer together than the power that they draw explains."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from analytics.detectors.base import Evidence, Verdicts
-from analytics.racks import RackFinder
+from analytics.racks import rack_of
 from analytics.statistics import baseline, warmth
 from analytics.statistics.groups import group_medians
-from analytics.view import Column, View, lookup
+from analytics.view import Column, View
 from telemetry.findings import FindingKind
 from telemetry.objects import ObjectKind
 from telemetry.series import series_key
@@ -17,9 +17,8 @@ from telemetry.series import series_key
 # An H100 slows down at 87 C and works at 60 to 70 C: four kelvin more at the same power is a fifth of what is left, and
 # more than the air of a room that is in order moves within the half hour that the normal looks back.
 _KELVIN_MAX = 4.0
-_LEARNED_KELVIN = (
-    2.0  # above its normal a rack teaches slowly, so that a fault does not become the normal while it lasts
-)
+# So far above its normal a rack teaches slowly, so that a fault does not become the normal while it lasts.
+_LEARNED_KELVIN = 2.0
 _SLOWER = 8.0
 _GPUS_MIN, _HOSTS_MIN = 8, 2  # fewer are the matter of one host
 # Lines that were learned while the room still warmed up are too low for half an hour, in every rack.
@@ -37,15 +36,14 @@ class RackHot:
     persist: int = 3
     sure: float = 2.0
     clear_intervals: float = 6.0
-    _finder: RackFinder = field(default_factory=RackFinder, compare=False)
 
     def judge(self, view: View) -> list[Verdicts]:
-        rack_of = self._finder.rack_of(view)
+        racks_of = view.of_places(rack_of)
         heat = view.column(_METRICS[0])
         watts = _watts(view, heat)
-        rows = heat.fresh & ~np.isnan(watts) & (rack_of[heat.objects] >= 0)
+        rows = heat.fresh & ~np.isnan(watts) & (racks_of[heat.objects] >= 0)
         heat, watts = heat.only(rows), watts[rows]
-        racks = rack_of[heat.objects]
+        racks = racks_of[heat.objects]
         above = _above(view, heat, watts, racks)
         counts = view.series["baseline"][heat.sids, baseline.COUNT]
         present, first, size = np.unique(racks, return_index=True, return_counts=True)
@@ -72,9 +70,7 @@ def _watts(view: View, heat: Column) -> NDArray[np.float64]:
     watts = np.full(len(heat), np.nan)
     for metric in _METRICS[1:]:
         power = view.column(metric)
-        if len(power):
-            at = lookup(power.objects, heat.objects)
-            watts = np.where(np.isnan(watts) & (at >= 0) & power.fresh[at], power.values[at], watts)
+        watts = np.where(np.isnan(watts), power.only(power.fresh).about(heat.objects), watts)
     return watts
 
 

@@ -11,7 +11,7 @@ from analytics.findings_book import FindingsBook
 from analytics.job_work import BIN_NS
 from analytics.starvation import rules
 from analytics.starvation.evidence import gather, mounted_systems
-from analytics.view import Column, View, lookup
+from analytics.view import Column, View
 from telemetry.starvation import GpuLoss, HostLosses, WaitCause
 from telemetry.topology import Topology
 
@@ -213,6 +213,4 @@ class Ledger:
 
 def _activity(view: View, metric: str, gpus: Column) -> Floats:
     """Newest value of a metric for each GPU, NaN where there is none."""
-    column = view.column(metric)
-    at = lookup(column.objects, gpus.objects)
-    return np.where((at >= 0), column.values[at], np.nan) if len(column) else np.full(len(gpus), np.nan)
+    return view.column(metric).about(gpus.objects)

@@ -9,7 +9,6 @@ from analytics.config import DetectionConfig
 from analytics.detectors import detectors
 from analytics.detectors.base import Detector
 from analytics.engine import Engine
-from analytics.places import PlaceFinder
 from analytics.view import Selections, View
 from telemetry import catalogue
 from tests.unit.analytics.busy_cluster import FACTS, batches
@@ -21,8 +20,7 @@ each_detector = pytest.mark.parametrize("detector", ALL, ids=[detector.name for 
 
 
 def view_of(engine: Engine, end_ns: int) -> View:
-    finder, selections = PlaceFinder(engine.registry), Selections(engine.registry)
-    parts = (engine.registry, engine.series, engine.targets, selections, finder, engine.topology)
+    parts = (engine.registry, engine.series, engine.targets, Selections(engine.registry), engine.topology)
     return View(end_ns, CONFIG, *parts)
 
 

@@ -50,7 +50,6 @@ def states(engine: Engine, metric: str, object_name: str | None = None) -> set[T
         engine.series,
         engine.targets,
         engine._selections,
-        engine._finder,
         engine.topology,
     )
     sids = view.column(metric).sids
