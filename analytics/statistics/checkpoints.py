@@ -13,9 +13,8 @@ _USUAL_MIN, _USUAL_MAX = 6, 60
 _KEPT = 12  # checkpoints that are remembered
 CHECKPOINTS_MIN = 2  # lengths that tell what a checkpoint takes
 PERIODS_MIN = 3
-_SEEN = (
-    0.25  # of its time with kernels that each checkpoint takes at least, for the absence of one to be seen as surely
-)
+# Of its time with kernels that each checkpoint takes at least, for the absence of one to be seen as surely.
+_SEEN = 0.25
 _REGULAR = 0.25  # of the middle period: a job whose periods differ by more writes when it likes
 _FORGET_PERIODS = 6  # so long without a checkpoint is the job's new habit
 _TRICKLE = 0.1  # of the most that was written in this pause: less is not the checkpoint, but who has not finished
