@@ -53,6 +53,7 @@ class Names:
 
     def __init__(self, names: Iterable[str] = ()) -> None:
         self.names = list(names)
+        self.packed = texts.Packed(self.names)
         self._numbers = {name: number for number, name in enumerate(self.names)}
 
     def __len__(self) -> int:
@@ -102,7 +103,7 @@ class Registry:
     def __init__(self, series_max: int) -> None:
         self._series_max = series_max
         self.columns = Columns(_LAYOUT)
-        self.keys: list[str] = []
+        self._name([])
         self.metrics, self.targets, self.variants, self.objects = Names(), Names(), Names(), Names()
         self.devices: list[str] = []  # by target
         self.rules = MetricRules()
@@ -114,6 +115,10 @@ class Registry:
 
     def __len__(self) -> int:
         return self.columns.size
+
+    def _name(self, keys: list[str]) -> None:
+        self.keys = keys
+        self._packed_keys = texts.Packed(keys)
 
     def target(self, table: SeriesTable) -> int:
         number = self.targets.number(table.target)
@@ -200,7 +205,7 @@ class Registry:
         tables = self._tables.items()
         self._tables = {d: renumbered[rows] for d, rows in tables if (rows >= 0).all() and live[rows].all()}
         self.columns.keep(keep)
-        self.keys = [self.keys[old] for old in keep]
+        self._name([self.keys[old] for old in keep])
         self._renumber_names()
         self._refs.clear()
         self.version += 1
@@ -217,16 +222,17 @@ class Registry:
 
     def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """JSON part and arrays."""
-        names = {n: texts.pack(getattr(self, n).names) for n in _NAMES}
+        names = {n: getattr(self, n).packed.array() for n in _NAMES}
         tables = {"digests": [digest.hex() for digest in self._tables], "rows": [len(r) for r in self._tables.values()]}
         head = {"devices": self.devices, "version": self.version, **tables}
         rows = np.concatenate([np.zeros(0, np.int64), *self._tables.values()])
-        return head, {"keys": texts.pack(self.keys), "table_rows": rows, **names, **self.columns.state()}
+        return head, {"keys": self._packed_keys.array(), "table_rows": rows, **names, **self.columns.state()}
 
     def restore(self, head: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
         for name in _NAMES:
             setattr(self, name, Names(texts.unpack(arrays[name])))
-        self.devices, self.keys, self.version = list(head["devices"]), texts.unpack(arrays["keys"]), head["version"]
+        self._name(texts.unpack(arrays["keys"]))
+        self.devices, self.version = list(head["devices"]), head["version"]
         self.columns.restore(arrays)
         self.rules = MetricRules()
         self.rules.extend(self.metrics.names)

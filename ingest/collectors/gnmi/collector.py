@@ -8,9 +8,9 @@ import numpy as np
 import structlog
 
 from ingest.collectors.base import Clock, Emit
-from ingest.collectors.gnmi import metrics, wire
+from ingest.collectors.gnmi import metrics
 from ingest.collectors.gnmi.config import Config, TargetConfig
-from ingest.collectors.gnmi.decode import Decoder
+from ingest.collectors.gnmi.decode import Decoder, warm_up
 from ingest.collectors.gnmi.gathered import Decoded
 from ingest.collectors.gnmi.naming import Naming
 from ingest.collectors.gnmi.quota import Quota
@@ -62,6 +62,7 @@ class GnmiCollector:
         self._epoch_ns, self._seq = clock(), 0
         self._speed_table: SeriesTable | None = None
         self._speed_ports: dict[int, str] = {}
+        self._is_speed = np.zeros(0, bool)
 
     @property
     def name(self) -> str:
@@ -81,7 +82,7 @@ class GnmiCollector:
     async def run(self, emit: Emit) -> None:
         """Collects until cancelled."""
         self._warn()
-        await asyncio.to_thread(wire.warm)
+        await asyncio.to_thread(warm_up)
         async with asyncio.TaskGroup() as tasks:
             for stream in self._streams:
                 tasks.create_task(self._run_stream(stream))
@@ -176,10 +177,12 @@ class GnmiCollector:
         """The links' rated speeds are what their ports report."""
         if decoded.table is not self._speed_table:
             self._speed_table = decoded.table
-            rows = (i for i, key in enumerate(decoded.table.keys) if key.startswith(_SPEED))
-            self._speed_ports = {row: parse_series_key(decoded.table.keys[row])[1]["port"] for row in rows}
+            keys = decoded.table.keys
+            self._speed_ports = {r: parse_series_key(k)[1]["port"] for r, k in enumerate(keys) if k.startswith(_SPEED)}
+            self._is_speed = np.zeros(len(keys), bool)
+            self._is_speed[list(self._speed_ports)] = True
         if self._speed_ports:
-            for i in np.flatnonzero(np.isin(decoded.rows, list(self._speed_ports))).tolist():
+            for i in np.flatnonzero(self._is_speed[decoded.rows]).tolist():
                 port = self._speed_ports[int(decoded.rows[i])]
                 self._links.rate(self._target.device, port, float(decoded.values[i]))
 

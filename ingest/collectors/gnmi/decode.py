@@ -10,6 +10,8 @@ import orjson
 from google.protobuf.message import DecodeError
 from numpy.typing import NDArray
 
+from ingest.collectors.gnmi import columns, json_template, wire
+from ingest.collectors.gnmi.columns import ASK, IGNORED, sort_out, take_usable
 from ingest.collectors.gnmi.flatten import Flattener, Node
 from ingest.collectors.gnmi.gathered import Decoded, Gathered
 from ingest.collectors.gnmi.json_template import Said, Templates, template_of
@@ -29,8 +31,8 @@ NS_PER_S = 1_000_000_000
 PAST_NS = 3600 * NS_PER_S
 FUTURE_NS = 300 * NS_PER_S
 _COLUMNS = 8192
-_IGNORED = -1  # in slot_rows: nobody asked for this path
-_ASK = -3  # in slot_rows: Python decides, whatever the kind of value
+_NUMBER, _TEXT, _JSON, _BYTES, *_ = map(int, ValueKind)  # an attribute of an enumeration costs a microsecond
+_BAD = (DropReason.EVENT_TIME, DropReason.NO_VALUE, DropReason.OUT_OF_BOUNDS)  # in the order of ``take_usable``
 
 
 class Decoder:
@@ -61,13 +63,14 @@ class Decoder:
             self._forget()
         self._purge()
         gathered = Gathered()
-        buf = np.frombuffer(b"".join(messages), np.uint8)
+        data = b"".join(messages)
+        buf = np.frombuffer(data, np.uint8)
         ends = np.cumsum(np.fromiter(map(len, messages), np.int64, len(messages)))
         at = 0
         while at < ends.size:
             n, at, why, syncs = self._scan(buf, ends, at)
             gathered.syncs += syncs
-            self._take(buf, n, gathered)
+            self._take(data, buf, n, gathered)
             if why == Stop.ODD:
                 self._odd(messages[at], gathered)
                 at += 1
@@ -82,10 +85,11 @@ class Decoder:
         """Begins anew: a port has another name now, so any path may mean another series."""
         self._names_version = self._resolver.names.version
         self._templates.clear()
+        self._words: dict[tuple[int, bytes], tuple[int, float]] = {}  # row and value of a word at a path
         self._rows = Rows(self._target, self._device, self._series_max)
         self._paths = PathTable()
         self._targets: list[Target] = []
-        self._slot_rows: NDArray[np.int32] = np.full(64, _IGNORED, np.int32)
+        self._slot_rows: NDArray[np.int32] = np.full(64, IGNORED, np.int32)
         self._watches: list[Watch] = []
         self._nodes: dict[int, Node] = {}
         self._flattener = Flattener(self._resolve, self._resolver.naming.key_names, 8 * self._series_max)
@@ -110,34 +114,46 @@ class Decoder:
             self._watches.append(target)
         return target
 
-    def _take(self, buf: NDArray[np.uint8], n: int, gathered: Gathered) -> None:
+    def _take(self, data: bytes, buf: NDArray[np.uint8], n: int, gathered: Gathered) -> None:
         """The scanned rows: numbers of known series as columns, the rest one by one."""
         gathered.updates += n
         slots, kinds = self._slots[:n], self._kinds[:n]
         for i in np.flatnonzero(slots == UNKNOWN).tolist():
             _, _, prefix, prefix_n, path, path_n = self._places[i].tolist()
-            slots[i] = self._slot(buf[prefix : prefix + prefix_n].tobytes(), buf[path : path + path_n].tobytes())
-        rows = np.where(slots >= 0, self._slot_rows[slots], _IGNORED)
-        known = (rows >= 0) & (kinds == ValueKind.NUMBER)
-        if known.any():
-            gathered.chunks.append((self._times[:n][known], rows[known], self._numbers[:n][known]))
+            slots[i] = self._slot(data[prefix : prefix + prefix_n], data[path : path + path_n])
+        times, rows, numbers = np.empty(n, np.int64), np.empty(n, np.int32), np.empty(n)
+        others = np.empty(n, np.int64)
+        scanned = (slots, kinds, self._slot_rows, self._times[:n], self._numbers[:n])
+        known, other = sort_out(*scanned, times, rows, numbers, others)
+        if known:
+            gathered.chunks.append((times[:known], rows[:known], numbers[:known]))
             if self._rows.ending:
-                self._rows.seen(rows[known])
-        slow = ((kinds == ValueKind.JSON) & (slots >= 0)) | ((rows != _IGNORED) & ~known)
-        for i in np.flatnonzero(slow).tolist():
-            place, size = self._places[i, :2].tolist()
-            slot, time_ns, data = int(slots[i]), int(self._times[i]), buf[place : place + size]
-            if kinds[i] == ValueKind.JSON:
-                self._document(slot, data, time_ns, gathered)
-            else:
-                value = self._value(int(kinds[i]), data.tobytes(), float(self._numbers[i]))
-                self._put(slot, value, time_ns, gathered)
+                self._rows.seen(rows[:known])
+        self._take_others(data, buf, others[:other], gathered)
+
+    def _take_others(self, data: bytes, buf: NDArray[np.uint8], others: NDArray[np.int64], gathered: Gathered) -> None:
+        scanned = (self._slots, self._kinds, self._numbers, self._times, self._places[:, 0], self._places[:, 1])
+        for slot, kind, number, time_ns, place, size in zip(*(c[others].tolist() for c in scanned), strict=True):
+            if kind == _JSON:
+                self._document(slot, buf[place : place + size], time_ns, gathered)
+            elif kind != _TEXT or not self._take_word(slot, data[place : place + size], time_ns, gathered):
+                self._put(slot, self._value(kind, data[place : place + size], number), time_ns, gathered)
+
+    def _take_word(self, slot: int, text: bytes, time_ns: int, gathered: Gathered) -> bool:
+        """Whether a path has said this word before; the same words come from each port each time."""
+        said = self._words.get((slot, text))
+        if said is None:
+            return False
+        gathered.add(time_ns, *said)
+        if self._rows.ending:
+            self._rows.seen(np.array(said[:1], np.int32))
+        return True
 
     def _document(self, slot: int, data: NDArray[np.uint8], time_ns: int, gathered: Gathered) -> None:
         reading = self._templates.read(slot, data)
         if reading is None:
             body = data.tobytes()
-            self._put(slot, self._value(ValueKind.JSON, body, 0.0), time_ns, gathered)
+            self._put(slot, self._value(_JSON, body, 0.0), time_ns, gathered)
             if self._templates.wants(slot):
                 self._learn(slot, body)
             return
@@ -178,21 +194,21 @@ class Decoder:
         self._targets.append(target)
         self._nodes[slot] = Node(raw)
         if slot >= self._slot_rows.size:
-            self._slot_rows = np.concatenate((self._slot_rows, np.full(slot, _IGNORED, np.int32)))
-        self._slot_rows[slot] = target.row if isinstance(target, Leaf) else _ASK if target else _IGNORED
+            self._slot_rows = np.concatenate((self._slot_rows, np.full(slot, IGNORED, np.int32)))
+        self._slot_rows[slot] = target.row if isinstance(target, Leaf) else ASK if target else IGNORED
         return slot
 
     @staticmethod
     def _value(kind: int, data: bytes, numeric: float) -> object:
         """A scanned value as JSON or Python scalar; None when it cannot be read."""
-        if kind == ValueKind.NUMBER:
+        if kind == _NUMBER:
             return numeric
-        if kind == ValueKind.TEXT:
+        if kind == _TEXT:
             return data.decode("utf-8", "replace")
-        if kind == ValueKind.BYTES:
+        if kind == _BYTES:
             return data
         try:
-            return orjson.loads(data) if kind == ValueKind.JSON else scalar_of(gnmi_pb2.TypedValue.FromString(data))
+            return orjson.loads(data) if kind == _JSON else scalar_of(gnmi_pb2.TypedValue.FromString(data))
         except (orjson.JSONDecodeError, DecodeError):
             return None
 
@@ -207,7 +223,9 @@ class Decoder:
         elif target is not None:
             self._leaf(target, value, time_ns, gathered)
             if isinstance(target, Leaf):
-                self._slot_rows[slot] = target.row if target.row >= 0 else _ASK
+                self._slot_rows[slot] = target.row if target.row >= 0 else ASK
+                if target.states and len(gathered.rows) > before and len(self._words) < self._series_max:
+                    self._words[slot, str(value).encode()] = target.row, gathered.values[-1]
         if self._rows.ending:
             self._rows.seen(np.array(gathered.rows[before:], np.int32))
 
@@ -222,9 +240,7 @@ class Decoder:
         if result is None:
             gathered.drops[DropReason.NO_VALUE if is_absent(value) else DropReason.BAD_FORMAT] += 1
             return
-        gathered.times.append(time_ns)
-        gathered.rows.append(target.row)
-        gathered.values.append(result)
+        gathered.add(time_ns, target.row, result)
 
     def _observe(self, observation: Observation, gathered: Gathered) -> None:
         watch, text = observation.watch, observation.text
@@ -260,36 +276,37 @@ class Decoder:
         if moved is None:
             return
         self._templates.clear()
+        self._words.clear()
         rows = self._slot_rows
         had = rows >= 0
         rows[had] = moved[rows[had]]
-        rows[rows == ENDED] = _ASK
+        rows[rows == ENDED] = ASK
 
     def _finish(self, gathered: Gathered, now_ns: int) -> Decoded:
-        times, rows, values = gathered.columns()
-        values = values * self._rows.scale[rows]
-        drops = gathered.drops
-        on_time = (times >= now_ns - PAST_NS) & (times <= now_ns + FUTURE_NS)
-        finite = np.isfinite(values)
-        bounded = (values >= self._rows.minimum[rows]) & (values <= self._rows.maximum[rows])
-        for reason, bad in (
-            (DropReason.EVENT_TIME, ~on_time),
-            (DropReason.NO_VALUE, on_time & ~finite),
-            (DropReason.OUT_OF_BOUNDS, on_time & finite & ~bounded),
-        ):
-            if n := int(np.count_nonzero(bad)):
-                drops[reason] += n
-        good = on_time & finite & bounded
-        if not good.all():
-            times, rows, values = times[good], rows[good], values[good]
+        size = gathered.size
+        times, rows, values = np.empty(size, np.int64), np.empty(size, np.uint32), np.empty(size)
+        limits, between = (
+            (self._rows.scale, self._rows.minimum, self._rows.maximum),
+            (now_ns - PAST_NS, now_ns + FUTURE_NS),
+        )
+        bad, n = np.zeros(len(_BAD), np.int64), 0
+        for chunk in gathered.columns():
+            n = take_usable(*chunk, *limits, *between, n, times, rows, values, bad)
+        gathered.drops.update({reason: count for reason, count in zip(_BAD, bad.tolist(), strict=True) if count})
         return Decoded(
             self._rows.table,
-            times,
-            rows.astype(np.uint32),
-            values,
-            drops,
+            times[:n],
+            rows[:n],
+            values[:n],
+            gathered.drops,
             gathered.observations,
             gathered.updates,
             gathered.syncs,
             gathered.malformed,
         )
+
+
+def warm_up() -> None:
+    """Compiles what decodes, or loads it from the disk cache: seconds on a fresh machine, so not on the event loop."""
+    for part in (wire, json_template, columns):
+        part.warm()

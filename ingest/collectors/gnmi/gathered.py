@@ -10,6 +10,9 @@ from ingest.collectors.gnmi.watch import Observation
 from ingest.ledger import DropReason
 from telemetry.series import SeriesTable
 
+Chunk = tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]
+"""Times, rows and values of equal length."""
+
 
 @dataclass(slots=True)
 class Decoded:
@@ -38,7 +41,7 @@ class Decoded:
 class Gathered:
     """What one call has gathered so far, values as the source sent them."""
 
-    chunks: list[tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]] = field(default_factory=list)
+    chunks: list[Chunk] = field(default_factory=list)
     times: list[int] = field(default_factory=list)
     rows: list[int] = field(default_factory=list)
     values: list[float] = field(default_factory=list)
@@ -48,7 +51,19 @@ class Gathered:
     syncs: int = 0
     malformed: int = 0
 
-    def columns(self) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]:
-        listed = (np.array(self.times, np.int64), np.array(self.rows, np.int32), np.array(self.values, np.float64))
-        times, rows, values = zip(*self.chunks, listed, strict=True)
-        return np.concatenate(times), np.concatenate(rows), np.concatenate(values)
+    def add(self, time_ns: int, row: int, value: float) -> None:
+        self.times.append(time_ns)
+        self.rows.append(row)
+        self.values.append(value)
+
+    @property
+    def size(self) -> int:
+        """Samples so far."""
+        return len(self.values) + sum(values.size for _, _, values in self.chunks)
+
+    def columns(self) -> list[Chunk]:
+        """All samples: those that came as columns, then those that came one by one."""
+        if not self.values:
+            return self.chunks
+        listed = np.array(self.times, np.int64), np.array(self.rows, np.int32), np.array(self.values, np.float64)
+        return [*self.chunks, listed]

@@ -14,6 +14,7 @@ import orjson
 from numpy.typing import NDArray
 
 from ingest.collectors.gnmi.flatten import Put
+from ingest.collectors.gnmi.path_table import differ, signed
 from ingest.collectors.gnmi.resolve import Target
 from ingest.collectors.gnmi.watch import Watch
 from ingest.ledger import DropReason
@@ -191,10 +192,7 @@ def _match(
         end = ends[part]
         if at + end - begin > body.size:
             return False
-        different = np.uint8(0)
-        for i in range(end - begin):
-            different |= body[at + i] ^ static[begin + i]
-        if different:
+        if differ(body[at : at + end - begin], static[begin:end]):
             return False
         at += end - begin
         begin = end
@@ -207,6 +205,19 @@ def _match(
 
 
 @compiled
+def _digits(body: NDArray[np.uint8], at: int, before: np.uint64) -> tuple[np.uint64, int]:
+    """The number that these digits make behind those ``before``, and the place behind them."""
+    place, size, number = np.uint64(at), np.uint64(body.size), before  # without a sign no index is taken from the end
+    while place < size:
+        digit = np.uint8(body[place] - _ZERO)
+        if digit > 9:
+            break
+        number = number * np.uint64(10) + np.uint64(digit)
+        place += np.uint64(1)
+    return number, signed(place)
+
+
+@compiled
 def _number(body: NDArray[np.uint8], at: int) -> tuple[float, int]:
     """A decimal number and the place behind it; -1 when it is none or may be rounded otherwise than float() does.
 
@@ -216,19 +227,14 @@ def _number(body: NDArray[np.uint8], at: int) -> tuple[float, int]:
     negative = at < size and body[at] == _MINUS
     if negative:
         at += 1
-    mantissa, digits, scale = np.uint64(0), 0, 0
-    pointed = False
-    while at < size:
-        digit = np.uint8(body[at] - _ZERO)
-        if digit < 10:
-            mantissa = mantissa * np.uint64(10) + np.uint64(digit)
-            digits += 1
-            scale -= 1 if pointed else 0
-        elif body[at] == _DOT and not pointed:
-            pointed = True
-        else:
-            break
-        at += 1
+    begin = at
+    mantissa, at = _digits(body, at, np.uint64(0))
+    digits, scale = at - begin, 0
+    if at < size and body[at] == _DOT:
+        point = at + 1
+        mantissa, at = _digits(body, point, mantissa)
+        scale = point - at
+        digits -= scale
     if digits == 0 or digits > 19:
         return 0.0, -1
     if at < size and (body[at] | 0x20) == _E:

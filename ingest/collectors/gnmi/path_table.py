@@ -26,17 +26,27 @@ def hash_of(buf: NDArray[np.uint8], start: int, length: int, seed: np.uint64) ->
     """FNV over words of eight bytes, mixed."""
     result = seed
     words = length // 8
+    first = np.uint64(start)  # without a sign no index is taken from the end
     for i in range(words):
-        at = start + 8 * i
+        at = first + np.uint64(8 * i)
         word = np.uint64(0)
         for k in range(8):
-            word |= np.uint64(buf[at + k]) << np.uint64(8 * k)
+            word |= np.uint64(buf[at + np.uint64(k)]) << np.uint64(8 * k)
         result = (result ^ word) * _PRIME
         result ^= result >> np.uint64(29)
     for i in range(start + 8 * words, start + length):
         result = (result ^ np.uint64(buf[i])) * _PRIME
     result = (result ^ np.uint64(length)) * _MIX
     return result ^ (result >> np.uint64(32))
+
+
+@compiled
+def differ(a: NDArray[np.uint8], b: NDArray[np.uint8]) -> bool:
+    """Whether bytes of equal length do. It looks at all: many at once is faster than one by one up to the first."""
+    bits = np.uint8(0)
+    for i in range(a.size):
+        bits |= a[i] ^ b[i]
+    return bool(bits)
 
 
 @compiled
@@ -57,18 +67,11 @@ def find_slot(
     while table[place] >= 0:
         slot = table[place]
         if spans[slot, 1] == pre_n and spans[slot, 2] == path_n and spans[slot, 3] == signed(key >> np.uint64(1)):
-            at = spans[slot, 0]
-            same = True
-            for i in range(pre_n):
-                if arena[at + i] != buf[pre + i]:
-                    same = False
-                    break
-            at += pre_n
-            for i in range(path_n):
-                if not same or arena[at + i] != buf[path + i]:
-                    same = False
-                    break
-            if same:
+            at, then = spans[slot, 0], spans[slot, 0] + pre_n
+            if not (
+                differ(arena[at:then], buf[pre : pre + pre_n])
+                or differ(arena[then : then + path_n], buf[path : path + path_n])
+            ):
                 return int(slot)
         place = (place + np.uint64(1)) & mask
     return -1

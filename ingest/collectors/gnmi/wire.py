@@ -257,7 +257,7 @@ def _notification(
 
 
 def warm() -> None:
-    """Compiles the scan, or loads it from the disk cache: seconds on a fresh machine, so not on the event loop."""
+    """Compiles the scan, or loads it from the disk cache."""
     paths = PathTable()
     paths.add(b"p", b"q")
     paths.find(b"p", b"q")

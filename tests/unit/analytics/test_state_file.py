@@ -131,3 +131,11 @@ def test_texts_come_back(strings: list[str]) -> None:
 def test_many_texts_come_back() -> None:
     strings = [f"line\n{number}" for number in range(10_000)]
     assert texts.unpack(texts.pack(strings)) == strings
+
+
+def test_texts_that_grow_are_packed_anew() -> None:
+    strings = ["first"]
+    packed = texts.Packed(strings)
+    for grown in (4095, 4096, 4097, 9000, 9000):
+        strings.extend(str(number) for number in range(len(strings), grown))
+        assert texts.unpack(packed.array()) == strings
