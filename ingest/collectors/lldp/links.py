@@ -12,6 +12,7 @@ from ingest.collectors.gnmi.watch import Fact, Observation
 from telemetry.topology import Link, TopologyFact
 
 NS_PER_S = 1_000_000_000
+_ALIAS, _NEIGHBOUR, _NEIGHBOUR_PORT = Fact.ALIAS, Fact.NEIGHBOUR, Fact.NEIGHBOUR_PORT
 _Claim = tuple[str, str, str]
 """Who says it: device, port, and which of the port's neighbours."""
 
@@ -22,7 +23,6 @@ class _Told:
 
     device: str = ""
     port: str = ""
-    at_ns: int = 0
 
 
 @dataclass(slots=True)
@@ -55,9 +55,9 @@ class LinkBook:
         facts: list[TopologyFact] = []
         for observation in observations:
             watch = observation.watch
-            if watch.fact is Fact.ALIAS and observation.text:
+            if watch.fact is _ALIAS and observation.text:
                 facts += self._alias(device, observation.text, watch.port, observation.time_ns)
-            elif watch.fact in (Fact.NEIGHBOUR, Fact.NEIGHBOUR_PORT):
+            elif watch.fact in (_NEIGHBOUR, _NEIGHBOUR_PORT):
                 facts += self._neighbour(device, observation)
         return facts
 
@@ -102,11 +102,13 @@ class LinkBook:
         watch = observation.watch
         claim = (device, watch.port, watch.neighbour)
         told = self._told.setdefault(claim, _Told())
-        text = observation.text or ""
-        if watch.fact is Fact.NEIGHBOUR:
-            told.device = text.partition(".")[0]  # agents announce their full domain name
+        before = told.device, told.port
+        if watch.fact is _NEIGHBOUR:
+            told.device = (observation.text or "").partition(".")[0]  # agents announce their full domain name
         else:
-            told.port = text
+            told.port = observation.text or ""
+        if (told.device, told.port) == before:  # as nearly always
+            return []
         return self._settle(claim, observation.time_ns)
 
     def _settle(self, claim: _Claim, at_ns: int) -> list[TopologyFact]:
