@@ -27,7 +27,7 @@ _FLUSH_S = 3.0
 
 class PublishConfig(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
-    linger_s: float = Field(default=0.005, ge=0, description="How long batches gather before they are published.")
+    linger_s: float = Field(default=0.02, ge=0, description="How long batches gather before they are published.")
     messages_max: int = Field(default=1000, gt=0, description="Messages a call.")
     spool_samples_max: int = Field(default=5_000_000, gt=0, description="Samples kept while the bus is away.")
     spool_batches_max: int = Field(default=100_000, gt=0, description="Batches kept while the bus is away.")
