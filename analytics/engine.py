@@ -263,10 +263,11 @@ class Engine:
         baseline.score_and_learn(
             tick.sids, values, series["baseline"], rule.alpha, rule.warmup, rule.follow, scores, series["score"]
         )
-        rows = np.flatnonzero(rules.scored[self.registry.columns["metric"][tick.sids]])
+        metrics = self.registry.columns["metric"]
+        rows = np.flatnonzero(rules.scored[metrics[tick.sids]])
         if rows.size:
             sids, times_ns = tick.sids[rows], tick.times_ns[rows]
-            self.scored.take(sids, times_ns, values[rows], series["slot"], series["anomaly"])
+            self.scored.take(sids, times_ns, values[rows], metrics, series["slot"], series["anomaly"])
 
     def _note_resets(self, tick: Tick, reset: NDArray[np.bool_]) -> None:
         if not reset.any():

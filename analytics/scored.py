@@ -38,11 +38,13 @@ class Scored:
         sids: NDArray[np.int64],
         times_ns: NDArray[np.int64],
         values: NDArray[np.float64],
+        kinds: NDArray[np.int32],
         slots: NDArray[np.int32],
         anomaly: NDArray[np.float64],
     ) -> None:
         """Scores and learns one row each; NaN values are passed over.
 
+        kinds: int32[series], what each measures: young series are calibrated by old ones of their kind.
         slots: int32[series], in and out: the place of each series here, ``NO_SLOT`` for none.
         anomaly: float64[series], out: the newest score of each series.
         """
@@ -51,7 +53,8 @@ class Scored:
         new = np.unique(sids[slots[sids] == NO_SLOT])
         slots[new] = np.arange(self._used, self._used + new.size)
         self._used += new.size
-        anomaly[sids] = self._detector.score(times_ns, values, slots[sids].astype(np.int64), bands=False).score
+        columns = (slots[sids].astype(np.int64), kinds[sids].astype(np.int64))
+        anomaly[sids] = self._detector.score(times_ns, values, *columns, bands=False).score
 
     def keep(self, slots: NDArray[np.int32]) -> None:
         """Forgets all others, and renumbers these in place, in their order."""

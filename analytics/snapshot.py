@@ -17,7 +17,7 @@ from telemetry.changes import Change
 from telemetry.errors import BadInput
 from telemetry.topology import Topology, TopologyFact
 
-STATE_VERSION = 13  # goes up with every change of what the state means
+STATE_VERSION = 14  # goes up with every change of what the state means
 _facts = TypeAdapter(list[TopologyFact])
 _changes = TypeAdapter(list[Change])
 

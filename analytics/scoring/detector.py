@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from analytics.scoring import kernel
 from analytics.scoring.kernel import REASONS as REASONS
 from analytics.scoring.layout import CORE_WIDTH, EXPERTS, SEASON_WIDTH, TAIL_WIDTH
+from analytics.scoring.pooled import POOL_WIDTH
 from telemetry.errors import BadInput
 
 
@@ -45,29 +46,38 @@ class Detector:
         self._core = np.zeros((0, CORE_WIDTH))
         self._tails = np.zeros((0, EXPERTS, TAIL_WIDTH), np.float32)
         self._season = np.zeros((0, SEASON_WIDTH), np.int16)
+        self._pools = np.zeros((0, EXPERTS, POOL_WIDTH))
 
     def score(
         self,
         times_ns: NDArray[np.int64],
         values: NDArray[np.float64],
         series: NDArray[np.int64] | None = None,
+        kinds: NDArray[np.int64] | None = None,
         bands: bool = True,
     ) -> Scores:
         """times_ns: int64[n], ascending within a series. values: float64[n], NaN where missing.
 
         series: int64[n], number of the series of each row, from 0 on without great holes; None: all are of series 0.
+        kinds: int64[n], number of the kind (metric) of each row's series; None: series have nothing in common. A young
+        series is calibrated by what older ones of its kind have learned.
         A row that is not newer than the newest of its series is scored and not learned.
         bands: whether to work out what was expected; those columns are NaN otherwise.
         """
         times = np.ascontiguousarray(times_ns, np.int64)
         given = np.ascontiguousarray(values, np.float64)
         sids = np.zeros(given.size, np.int64) if series is None else np.ascontiguousarray(series, np.int64)
-        if not times.shape == given.shape == sids.shape or given.ndim != 1:
-            raise BadInput(f"columns of {times.shape}, {given.shape} and {sids.shape}: expected one length", "schema")
+        of_kinds = sids[:0] if kinds is None else np.ascontiguousarray(kinds, np.int64)
+        shapes = {times.shape, given.shape, sids.shape, given.shape if kinds is None else of_kinds.shape}
+        if len(shapes) > 1 or given.ndim != 1:
+            raise BadInput(f"columns of {sorted(shapes)}: expected one length", "schema")
+        for name, numbers in (("series", sids), ("kind", of_kinds)):
+            if numbers.size and numbers.min() < 0:
+                raise BadInput(f"{name} {numbers.min()}: expected 0 or more", "schema")
         if sids.size:
-            if sids.min() < 0:
-                raise BadInput(f"series {sids.min()}: expected 0 or more", "schema")
             self._grow(int(sids.max()) + 1)
+        if of_kinds.size and of_kinds.max() >= len(self._pools):
+            self._pools = _grown(self._pools, int(of_kinds.max()) + 1)
         n = given.size
         score, expected, lower, upper = np.empty(n), np.empty(n), np.empty(n), np.empty(n)
         reason = np.empty(n, np.uint8)
@@ -78,6 +88,8 @@ class Detector:
             self._core,
             self._tails,
             self._season,
+            of_kinds,
+            self._pools,
             self._alpha,
             self._warmup,
             self._follow,
@@ -106,23 +118,30 @@ class Detector:
         self._series = len(series)
 
     def state(self) -> dict[str, NDArray[Any]]:
-        """All that was learned, as three arrays of one row a series: a view; see ``restore``."""
+        """All that was learned: three arrays of one row a series, one of a row a kind. A view; see ``restore``."""
         used = self._series
-        return {"core": self._core[:used], "tails": self._tails[:used], "season": self._season[:used]}
+        return {
+            "core": self._core[:used],
+            "tails": self._tails[:used],
+            "season": self._season[:used],
+            "pools": self._pools,
+        }
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
         """Goes on from a ``state``; keeps arrays that own their memory, copies the others.
 
         Raises BadInput when it is not a state.
         """
-        core, tails, season = (
+        core, tails, season, pools = (
             np.require(state[name], kind, ["C", "W", "O"])
-            for name, kind in (("core", np.float64), ("tails", np.float32), ("season", np.int16))
+            for name, kind in (("core", np.float64), ("tails", np.float32), ("season", np.int16), ("pools", np.float64))
         )
         n = len(core)
-        wanted = (n, CORE_WIDTH), (n, EXPERTS, TAIL_WIDTH), (n, SEASON_WIDTH)
-        if (core.shape, tails.shape, season.shape) != wanted:
-            raise BadInput(f"arrays of {core.shape}, {tails.shape} and {season.shape}: expected {wanted}", "schema")
+        wanted = (n, CORE_WIDTH), (n, EXPERTS, TAIL_WIDTH), (n, SEASON_WIDTH), (len(pools), EXPERTS, POOL_WIDTH)
+        found = core.shape, tails.shape, season.shape, pools.shape
+        if found != wanted:
+            raise BadInput(f"arrays of {found}: expected {wanted}", "schema")
+        self._pools = pools
         self._core, self._tails, self._season, self._series = core, tails, season, n
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from analytics.scoring import learning, moment
+from analytics.scoring import learning, moment, pooled
 from analytics.scoring import tails as tail
 from analytics.scoring.layout import (
     BUSY_UP,
@@ -23,6 +23,7 @@ from analytics.scoring.layout import (
     RUN_MAX,
     RUN_MEAN,
     RUNS,
+    SEEN,
     THRESHOLD,
     TIME,
 )
@@ -105,7 +106,8 @@ def judge(
     if most == 0.0:
         return 0.0, _NOTHING
     pace = _USUAL_STEP_S / min(max(core[INTERVAL], 1.0), _USUAL_STEP_S)
-    level = (ALERT_NATS + _PACE_NATS * np.log(pace)) * (1.0 + _YOUNG / core[COUNT])
+    history = max(core[COUNT], tails[LEVEL_UP, SEEN] / tail.SHARE)  # a kind's tails stand for values of its own
+    level = (ALERT_NATS + _PACE_NATS * np.log(pace)) * (1.0 + _YOUNG / history)
     return most / level, reason
 
 
@@ -130,6 +132,8 @@ def score_rows(
     cores: NDArray[np.float64],
     tail_rows: NDArray[np.float32],
     season_rows: NDArray[np.int16],
+    kinds: NDArray[np.int64],
+    pools: NDArray[np.float64],
     alpha: float,
     warmup: float,
     follow: float,
@@ -142,6 +146,8 @@ def score_rows(
     reason: NDArray[np.uint8],
 ) -> None:
     """sids: int64[n], rows of the state; state as in ``layout``, zero for a new series. muted: sum of ``MUTE_`` bits.
+
+    kinds: int64[n], rows of ``pools`` (see ``pooled``), or empty when series have nothing in common.
 
     bands: whether expected, lower and upper are wanted. Outputs as in ``Scores``.
     """
@@ -166,6 +172,8 @@ def score_rows(
         moment.look_back(core, season, x, time_s, now)
         moment.measure(core, x, now, statistics)
         ready = core[COUNT] >= warmup
+        if core[COUNT] == warmup and kinds.size:
+            pooled.begin_tails(pools[kinds[i]], tails)
         if ready:
             score[i], reason[i] = judge(core, tails, statistics, x, now[moment.IS_PROVED] > 0.5, muted)
             if bands:
@@ -176,4 +184,6 @@ def score_rows(
             continue
         if ready:
             learning.learn_tails(core, tails, statistics, warmup, follow, score[i])
+            if kinds.size and core[COUNT] >= pooled.OLD and core[COUNT] % pooled.EVERY == 0.0:
+                pooled.teach(pools[kinds[i]], tails)
         learning.learn(core, tails, season, x, time_s, now, alpha, warmup, follow)
