@@ -13,10 +13,10 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from analytics.peers.modes import boundary, middle, spread
+from analytics.peers.modes import boundary, spread
 from telemetry.jit import compiled
 
-USUAL, NOISE, COUNT, SUM, FAST, RUN, GROUP, DRIFT, WANDER = range(9)
+USUAL, NOISE, COUNT, SUM, EFFECT, RUN, GROUP, DRIFT, WANDER = range(9)
 WIDTH = 9
 MEMBERS_MIN = 4
 WARMUP = 12  # samples until a member's usual place is its own and not that of its kind
@@ -24,17 +24,20 @@ WARMUP = 12  # samples until a member's usual place is its own and not that of i
 _SLACK = 1.25  # standard deviations that are not counted: half of the least shift that is worth finding
 _QUIET_SAMPLES = 260_000.0  # of each group between two false alarms: a month at ten seconds
 _STEP_SHARE = 0.55  # of the limit that one sample may add: two are needed, however large the effect
-_HOST_SHARE = 0.3  # … where its whole host shows the same: it may have been read at another moment than the others
+_HOST_SHARE = 0.4  # … where its whole host shows the same: it may have been read at another moment than the others
 _SUM_MAX = 2.0  # limits: what is over is soon forgotten
 _DRIFT = 0.2  # weight of the newest sample in a running mean …
 _DRIFT_TIMES = 3.0  # … whose deviations are smaller by this, sqrt((2 - weight) / weight), where samples have no memory
-_FAST = 0.5  # weight of the newest sample in the size of the effect
+_NEWEST = 0.5  # weight of the newest sample in the size of the effect
 _SIGMA_PER_DEVIATION = 1.2533
 _OVERSHOOT = 1.166  # standard deviations by which a sum passes its limit on average
 _DOUBT = 0.75  # of a spread that is estimated from few values: the middle of many is worth more
+_SUMMED = 4.0  # samples of a sum that share the error of the usual place
 _LEARN_BELOW = 4.0
 _CLIP = 3.0
-_LIMIT_SPREADS = 5.0
+# Spreads from the middle that one in a thousand groups of a bell reaches: 5 in large ones, by simulation 7, 13 and 35 of
+# the estimated spread among 16, 8 and 4.
+_LIMIT_SPREADS, _LIMIT_FEW = 5.0, 500.0
 _LIMIT_SAMPLES = 2  # in a row
 
 
@@ -73,49 +76,50 @@ def compare(
         score[start:end], normal[start:end] = 0.0, np.nan
         if n < MEMBERS_MIN:
             continue
-        y, rows = values[start:end], sids[start:end]
+        y, rows, at_host = values[start:end], sids[start:end], hosts[start:end]
         _renew(state, rows, groups[start])
-        centre = middle(np.sort(y))
-        known, fast, usual = _history(state, rows, y - centre, new[start:end])
+        members = state[rows]
+        seen, known = members[:, COUNT] > 0.0, members[:, COUNT] >= WARMUP
+        at, usual = y - np.median(y), members[:, USUAL].astype(np.float64)
         # The group's middle may have jumped from one mode to the other: what is usual is kept against the old one.
-        jump = middle(np.sort((y - centre - usual)[known])) if known.any() else 0.0
-        levels = np.where(known, usual, fast - jump)
-        upper = levels > boundary(levels, floor, effect_min)
-        place = _by_kind(fast, upper)  # the middle of each member's kind
-        usual = np.where(known, usual, place)
-        moved = y - centre - usual
-        rest = moved - _by_kind(moved, upper)  # without what a kind does together
+        if seen.any():
+            at -= np.median((at - usual)[seen])
+        usual = np.where(seen, usual, at)
+        upper = usual > boundary(usual, floor, effect_min)
+        everyone = np.ones(n, np.bool_)
+        rest = at - usual
+        rest -= _by_kind(rest, upper, everyone)  # without what a kind does together
         if not whole:
-            rest -= _by_host(rest, hosts[start:end])
+            rest -= _by_host(rest, at_host)
         noise = max(floor, _DOUBT * spread(rest, 0.0))
         if known.any():
-            noise = max(noise, _SIGMA_PER_DEVIATION * middle(np.sort(state[rows[known], NOISE])))
-            noise = max(noise, _SIGMA_PER_DEVIATION * middle(np.sort(state[rows[known], WANDER])))
+            noise = max(noise, _SIGMA_PER_DEVIATION * np.median(members[known, NOISE]))
+            noise = max(noise, _SIGMA_PER_DEVIATION * np.median(members[known, WANDER]))
         # Many odd ones on one side pull the middle towards them: it is taken again without them.
-        rest -= _by_kind(np.where(np.abs(rest) <= _CLIP * noise, rest, np.nan), upper)
-        common = _by_host(rest, hosts[start:end])
-        wide = max(floor, spread(fast - place, 0.0))
+        rest -= _by_kind(rest, upper, np.abs(rest) <= _CLIP * noise)
+        place = _by_kind(usual, upper, everyone)  # the middle of each member's kind
+        odd_from = (_LIMIT_SPREADS + _LIMIT_FEW / (n * n)) * max(floor, spread(usual - place, 0.0))
         alarm = math.log(2.0 * _SLACK * _SLACK * _QUIET_SAMPLES * n) / (2.0 * _SLACK) - _OVERSHOOT
+        common = _by_host(rest, at_host)
         for i in range(n):
-            row = state[rows[i]]
-            own = noise
-            if known[i]:
+            row, offset = state[rows[i]], usual[i] - place[i]
+            if new[start + i]:
                 own = max(noise, _DOUBT * _SIGMA_PER_DEVIATION * max(row[NOISE], row[WANDER]))
-                if new[start + i]:
+                if known[i]:
                     share = _HOST_SHARE if 2.0 * common[i] > rest[i] else _STEP_SHARE
-                    step = min(rest[i] / own - _SLACK, share * alarm)
+                    unsure = own * math.sqrt(1.0 + _SUMMED / row[COUNT])
+                    step = min(rest[i] / unsure - _SLACK, share * alarm)
                     row[SUM] = min(max(0.0, row[SUM] + step), _SUM_MAX * alarm)
-            if new[start + i]:
-                row[RUN] = row[RUN] + 1.0 if row[SUM] > 0.0 or y[i] - centre - place[i] > limit else 0.0
-            shift = moved[i] - rest[i]
-            effect, away = fast[i] - usual[i] - shift, fast[i] - place[i]
-            score[start + i] = min(row[SUM] / alarm, effect / effect_min)
-            normal[start + i] = centre + usual[i] + shift
-            odd = min(away / limit, away / (_LIMIT_SPREADS * wide))
+                row[EFFECT] = rest[i] if row[RUN] == 0.0 else row[EFFECT] + _NEWEST * (rest[i] - row[EFFECT])
+                row[RUN] = row[RUN] + 1.0 if row[SUM] > 0.0 or offset + rest[i] > limit else 0.0
+            score[start + i] = min(row[SUM] / alarm, row[EFFECT] / effect_min)
+            normal[start + i] = y[i] - rest[i]
+            away = offset + row[EFFECT]
+            odd = min(away / limit, away / odd_from)
             if row[RUN] >= _LIMIT_SAMPLES and odd > score[start + i]:
-                score[start + i], normal[start + i] = odd, centre + place[i]
+                score[start + i], normal[start + i] = odd, y[i] - rest[i] - offset
             if new[start + i]:
-                _learn(row, y[i] - centre - jump, place[i] - jump, rest[i], own, limit, alpha, alarm)
+                _learn(row, at[i], place[i], rest[i], own, limit, alpha, alarm)
                 if row[SUM] >= alarm and row[RUN] >= follow:
                     row[COUNT] = row[SUM] = row[RUN] = 0.0
 
@@ -130,22 +134,6 @@ def _renew(state: NDArray[np.float32], rows: NDArray[np.int64], group: int) -> N
 
 
 @compiled
-def _history(
-    state: NDArray[np.float32], rows: NDArray[np.int64], at: NDArray[np.float64], new: NDArray[np.bool_]
-) -> tuple[NDArray[np.bool_], NDArray[np.float64], NDArray[np.float64]]:
-    """Of each member: whether its usual place is known, where it has been lately, and what is usual."""
-    known, fast, usual = np.zeros(rows.size, np.bool_), np.empty(rows.size), np.zeros(rows.size)
-    for i in range(rows.size):
-        row = state[rows[i]]
-        if row[COUNT] == 0.0:
-            row[FAST] = at[i]
-        elif new[i]:
-            row[FAST] += _FAST * (at[i] - row[FAST])
-        known[i], fast[i], usual[i] = row[COUNT] >= WARMUP, row[FAST], row[USUAL]
-    return known, fast, usual
-
-
-@compiled
 def _learn(
     row: NDArray[np.float32], at: float, place: float, rest: float, own: float, limit: float, alpha: float, alarm: float
 ) -> None:
@@ -157,6 +145,9 @@ def _learn(
     elif _LEARN_BELOW * row[SUM] < alarm:
         row[USUAL] += weight * min(max(rest, -_CLIP * own), _CLIP * own)
         row[USUAL] = min(max(row[USUAL], place - limit), place + limit)
+    if row[COUNT] == 1.0:
+        return  # one sample has no spread
+    weight = max(alpha, 1.0 / (row[COUNT] - 1.0))
     # Noise with a memory does not cancel out in sums: the running mean of the samples tells.
     row[DRIFT] += _DRIFT * (rest - row[DRIFT])
     if 2.0 * row[SUM] < alarm:
@@ -165,13 +156,15 @@ def _learn(
 
 
 @compiled
-def _by_kind(values: NDArray[np.float64], upper: NDArray[np.bool_]) -> NDArray[np.float64]:
-    """The middle of each row's mode, NaN values left out; 0 for a mode without any."""
+def _by_kind(
+    values: NDArray[np.float64], upper: NDArray[np.bool_], of: NDArray[np.bool_]
+) -> NDArray[np.float64]:
+    """The middle of each row's mode, over the rows ``of``; 0 for a mode without any."""
     middles = np.zeros(2)
     for kind in range(2):
-        mine = values[(upper == (kind == 1)) & ~np.isnan(values)]
+        mine = values[of & (upper == (kind == 1))]
         if mine.size:
-            middles[kind] = middle(np.sort(mine))
+            middles[kind] = np.median(mine)
     return np.asarray(np.where(upper, middles[1], middles[0]))
 
 
@@ -185,6 +178,6 @@ def _by_host(values: NDArray[np.float64], hosts: NDArray[np.int64]) -> NDArray[n
         while end < values.size and hosts[end] == hosts[start]:
             end += 1
         if 3 <= end - start < values.size:
-            found[start:end] = middle(np.sort(values[start:end]))
+            found[start:end] = np.median(values[start:end])
         start = end
     return found

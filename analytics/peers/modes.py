@@ -21,7 +21,7 @@ def middle(ranked: NDArray[np.float64]) -> float:
 @compiled
 def spread(values: NDArray[np.float64], centre: float) -> float:
     """The standard deviation of a bell with this median absolute deviation. Source: Hampel (1974)."""
-    return 1.4826 * middle(np.sort(np.abs(values - centre)))
+    return float(1.4826 * np.median(np.abs(values - centre)))
 
 
 @compiled

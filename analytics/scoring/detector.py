@@ -44,7 +44,7 @@ class Detector:
         self._alpha, self._warmup, self._follow = 1.0 / memory, float(warmup), float(follow)
         self._series = 0
         self._core = np.zeros((0, CORE_WIDTH))
-        self._tails = np.zeros((0, EXPERTS, TAIL_WIDTH), np.float32)
+        self._tails = np.zeros((0, TAIL_WIDTH, EXPERTS), np.float32)
         self._season = np.zeros((0, SEASON_WIDTH), np.int16)
         self._pools = np.zeros((0, EXPERTS, POOL_WIDTH))
 
@@ -137,7 +137,7 @@ class Detector:
             for name, kind in (("core", np.float64), ("tails", np.float32), ("season", np.int16), ("pools", np.float64))
         )
         n = len(core)
-        wanted = (n, CORE_WIDTH), (n, EXPERTS, TAIL_WIDTH), (n, SEASON_WIDTH), (len(pools), EXPERTS, POOL_WIDTH)
+        wanted = (n, CORE_WIDTH), (n, TAIL_WIDTH, EXPERTS), (n, SEASON_WIDTH), (len(pools), EXPERTS, POOL_WIDTH)
         found = core.shape, tails.shape, season.shape, pools.shape
         if found != wanted:
             raise BadInput(f"arrays of {found}: expected {wanted}", "schema")

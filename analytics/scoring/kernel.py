@@ -58,7 +58,7 @@ def most_surprised(
     """The expert that finds its statistic least likely, and how much so in nats."""
     best, most = 0, 0.0
     for expert in range(EXPERTS if core[PHASE_PROVED] > 0.5 else PHASE_UP):
-        if statistics[expert] <= tails[expert, THRESHOLD] or muted & 1 << (expert >> 1):
+        if statistics[expert] <= tails[THRESHOLD, expert] or muted & 1 << (expert >> 1):
             continue
         nats = tail.surprise(tails, expert, statistics[expert])
         if nats > most and nats > _WORTH_A_LOOK:
@@ -106,7 +106,7 @@ def judge(
     if most == 0.0:
         return 0.0, _NOTHING
     pace = _USUAL_STEP_S / min(max(core[INTERVAL], 1.0), _USUAL_STEP_S)
-    history = max(core[COUNT], tails[LEVEL_UP, SEEN] / tail.SHARE)  # a kind's tails stand for values of its own
+    history = max(core[COUNT], tails[SEEN, LEVEL_UP] / tail.SHARE)  # a kind's tails stand for values of its own
     level = (ALERT_NATS + _PACE_NATS * np.log(pace)) * (1.0 + _YOUNG / history)
     return most / level, reason
 

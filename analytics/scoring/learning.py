@@ -125,9 +125,14 @@ def learn_tails(
         begin_tail(tails, PHASE_DOWN)
     experts = EXPERTS if core[PHASE_LAG] > 0.0 else PHASE_UP
     pace = tail.pace(core[COUNT] - warmup)
+    if not tail.any_beyond(tails, statistics, experts):
+        tail.lower(tails, pace * weight, experts)
+    else:
+        for expert in range(experts):
+            tail.learn(tails, expert, statistics[expert], pace, weight, _EXCESS_LEAST)
     for expert in range(experts):
-        tail.learn(tails, expert, statistics[expert], pace, weight, _EXCESS_LEAST)
-        tail.learn_height(tails, expert, statistics[expert], core[COUNT])
+        if statistics[expert] >= tail.RUNG_FIRST:
+            tail.learn_height(tails, expert, statistics[expert], core[COUNT])
 
 
 @compiled

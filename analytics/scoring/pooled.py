@@ -28,8 +28,8 @@ def teach(pool: NDArray[np.float64], tails: NDArray[np.float32]) -> None:
     """Takes a series' tails into those of its kind. pool: float64[experts, POOL_WIDTH]."""
     for expert in range(PHASE_UP):
         lessons = min(pool[expert, LESSONS] + 1.0, _LESSONS_KEPT)
-        threshold, excess = max(tails[expert, THRESHOLD], _LEAST), max(tails[expert, EXCESS], _LEAST)
-        breadth = max(tails[expert, SQUARE] / (excess * excess), _LEAST)
+        threshold, excess = max(tails[THRESHOLD, expert], _LEAST), max(tails[EXCESS, expert], _LEAST)
+        breadth = max(tails[SQUARE, expert] / (excess * excess), _LEAST)
         pool[expert, LOG_THRESHOLD] += (np.log(threshold) - pool[expert, LOG_THRESHOLD]) / lessons
         pool[expert, LOG_EXCESS] += (np.log(excess) - pool[expert, LOG_EXCESS]) / lessons
         pool[expert, LOG_BREADTH] += (np.log(breadth) - pool[expert, LOG_BREADTH]) / lessons
@@ -43,5 +43,5 @@ def begin_tails(pool: NDArray[np.float64], tails: NDArray[np.float32]) -> None:
         if pool[expert, LESSONS] < _LESSONS_MIN:
             return
         excess = np.exp(pool[expert, LOG_EXCESS])
-        tails[expert, THRESHOLD], tails[expert, EXCESS] = np.exp(pool[expert, LOG_THRESHOLD]), excess
-        tails[expert, SQUARE], tails[expert, SEEN] = np.exp(pool[expert, LOG_BREADTH]) * excess * excess, _SEEN
+        tails[THRESHOLD, expert], tails[EXCESS, expert] = np.exp(pool[expert, LOG_THRESHOLD]), excess
+        tails[SQUARE, expert], tails[SEEN, expert] = np.exp(pool[expert, LOG_BREADTH]) * excess * excess, _SEEN

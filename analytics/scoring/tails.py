@@ -19,7 +19,7 @@ _STEP_SHARE = 0.1
 _EXCESS_MAX = 12.0  # mean excesses that one value may teach
 
 
-_RUNG_FIRST, _RUNG_RATIO = 3.0, 1.6
+RUNG_FIRST, _RUNG_RATIO = 3.0, 1.6
 _APART = 12.0  # values below the first rung that end an event
 _EVENTS_KEPT = 5000.0  # values
 _OFTEN = 2.5  # events as high as that make a height known
@@ -28,9 +28,9 @@ _OFTEN = 2.5  # events as high as that make a height known
 @compiled
 def rung(value: float) -> int:
     """How many rungs the value reaches."""
-    if value < _RUNG_FIRST:
+    if value < RUNG_FIRST:
         return 0
-    return min(int(np.log(value / _RUNG_FIRST) / np.log(_RUNG_RATIO)) + 1, RUNGS)
+    return min(int(np.log(value / RUNG_FIRST) / np.log(_RUNG_RATIO)) + 1, RUNGS)
 
 
 @compiled
@@ -42,8 +42,8 @@ def known_height(tails: NDArray[np.float32], at: int, value: float, count: float
     reached = rung(value / beyond)
     if reached == 0:
         return np.inf
-    current = tails[at, TOP] if count - tails[at, NEWEST] <= _APART else 0.0
-    events = tails[at, LADDER + reached - 1] - (1.0 if current >= reached else 0.0)
+    current = tails[TOP, at] if count - tails[NEWEST, at] <= _APART else 0.0
+    events = tails[LADDER + reached - 1, at] - (1.0 if current >= reached else 0.0)
     if events < _OFTEN:
         return np.inf
     return float(np.log(min(count, _EVENTS_KEPT) / events))
@@ -55,38 +55,38 @@ def learn_height(tails: NDArray[np.float32], at: int, value: float, count: float
     reached = rung(value)
     if reached == 0:
         return
-    if count - tails[at, NEWEST] > _APART:
-        kept = np.float32(np.exp((tails[at, NEWEST] - count) / _EVENTS_KEPT))
+    if count - tails[NEWEST, at] > _APART:
+        kept = np.float32(np.exp((tails[NEWEST, at] - count) / _EVENTS_KEPT))
         for step in range(RUNGS):
-            tails[at, LADDER + step] *= kept
-        tails[at, TOP] = 0.0
-    for step in range(int(tails[at, TOP]), reached):
-        tails[at, LADDER + step] += 1.0
-    tails[at, TOP] = max(tails[at, TOP], reached)
-    tails[at, NEWEST] = count
+            tails[LADDER + step, at] *= kept
+        tails[TOP, at] = 0.0
+    for step in range(int(tails[TOP, at]), reached):
+        tails[LADDER + step, at] += 1.0
+    tails[TOP, at] = max(tails[TOP, at], reached)
+    tails[NEWEST, at] = count
 
 
 @compiled
 def shape_of(tails: NDArray[np.float32], at: int) -> float:
     """The shape of the Pareto tail: 0 is exponential. Shrunk towards it while few excesses were seen."""
-    mean = tails[at, EXCESS]
-    variance = tails[at, SQUARE] - mean * mean
+    mean = tails[EXCESS, at]
+    variance = tails[SQUARE, at] - mean * mean
     if variance <= mean * mean or mean <= 0.0:
         return 0.0
-    shape = 0.5 * (1.0 - mean * mean / variance) * tails[at, SEEN] / (tails[at, SEEN] + 10.0)
+    shape = 0.5 * (1.0 - mean * mean / variance) * tails[SEEN, at] / (tails[SEEN, at] + 10.0)
     return float(min(shape, _SHAPE_MAX))
 
 
 @compiled
 def surprise(tails: NDArray[np.float32], at: int, value: float) -> float:
     """-ln of the probability of a value at least as high; 0 below the threshold."""
-    excess = value - tails[at, THRESHOLD]
+    excess = value - tails[THRESHOLD, at]
     if excess <= 0.0:
         return 0.0
     shape = shape_of(tails, at)
     if shape < 0.01:
-        return float(BASE + excess / max(tails[at, EXCESS], 1e-6))
-    return float(BASE + np.log1p(shape * excess / (tails[at, EXCESS] * (1.0 - shape))) / shape)
+        return float(BASE + excess / max(tails[EXCESS, at], 1e-6))
+    return float(BASE + np.log1p(shape * excess / (tails[EXCESS, at] * (1.0 - shape))) / shape)
 
 
 @compiled
@@ -95,15 +95,15 @@ def limit(tails: NDArray[np.float32], at: int, nats: float) -> float:
     shape = shape_of(tails, at)
     beyond = nats - BASE
     if shape < 0.01:
-        return float(tails[at, THRESHOLD] + tails[at, EXCESS] * beyond)
-    return float(tails[at, THRESHOLD] + tails[at, EXCESS] * (1.0 - shape) * (np.exp(shape * beyond) - 1.0) / shape)
+        return float(tails[THRESHOLD, at] + tails[EXCESS, at] * beyond)
+    return float(tails[THRESHOLD, at] + tails[EXCESS, at] * (1.0 - shape) * (np.exp(shape * beyond) - 1.0) / shape)
 
 
 @compiled
 def begin(tails: NDArray[np.float32], at: int, threshold: float, excess: float) -> None:
     """Of a statistic of which nothing is known yet."""
-    tails[at, :] = 0.0
-    tails[at, THRESHOLD], tails[at, EXCESS], tails[at, SQUARE] = threshold, excess, 2.0 * excess * excess
+    tails[:, at] = 0.0
+    tails[THRESHOLD, at], tails[EXCESS, at], tails[SQUARE, at] = threshold, excess, 2.0 * excess * excess
 
 
 @compiled
@@ -113,19 +113,37 @@ def pace(count: float) -> float:
 
 
 @compiled
+def any_beyond(tails: NDArray[np.float32], statistics: NDArray[np.float64], experts: int) -> bool:
+    """Whether one of the statistics is beyond its threshold."""
+    beyond = 0
+    for expert in range(experts):
+        beyond += statistics[expert] > tails[THRESHOLD, expert]
+    return beyond > 0
+
+
+@compiled
+def lower(tails: NDArray[np.float32], pace: float, experts: int) -> None:
+    """Takes values below their thresholds into all tails at once: what ``learn`` does, in one stride."""
+    for expert in range(experts):
+        threshold = tails[THRESHOLD, expert]
+        step = max(tails[EXCESS, expert], np.float32(_STEP_SHARE) * abs(threshold))
+        tails[THRESHOLD, expert] = threshold - np.float32(SHARE * pace) * step
+
+
+@compiled
 def learn(tails: NDArray[np.float32], at: int, value: float, pace: float, weight: float, least: float) -> None:
     """Takes a value into the tail. weight: below 1 for what is not to be trusted.
 
     least: the mean excess does not fall below it.
     """
-    excess = value - tails[at, THRESHOLD]
-    step = max(tails[at, EXCESS], _STEP_SHARE * abs(tails[at, THRESHOLD])) * pace * weight
+    excess = value - tails[THRESHOLD, at]
+    step = max(tails[EXCESS, at], _STEP_SHARE * abs(tails[THRESHOLD, at])) * pace * weight
     if excess <= 0.0:
-        tails[at, THRESHOLD] -= np.float32(SHARE * step)
+        tails[THRESHOLD, at] -= np.float32(SHARE * step)
         return
-    excess = min(excess, _EXCESS_MAX * tails[at, EXCESS])
-    rate = weight / (tails[at, SEEN] + PRIOR_SEEN)
-    tails[at, EXCESS] = max(tails[at, EXCESS] + rate * (excess - tails[at, EXCESS]), least)
-    tails[at, SQUARE] += np.float32(rate * (excess * excess - tails[at, SQUARE]))
-    tails[at, SEEN] = min(tails[at, SEEN] + weight, _SEEN_MAX)
-    tails[at, THRESHOLD] += np.float32((1.0 - SHARE) * step)
+    excess = min(excess, _EXCESS_MAX * tails[EXCESS, at])
+    rate = weight / (tails[SEEN, at] + PRIOR_SEEN)
+    tails[EXCESS, at] = max(tails[EXCESS, at] + rate * (excess - tails[EXCESS, at]), least)
+    tails[SQUARE, at] += np.float32(rate * (excess * excess - tails[SQUARE, at]))
+    tails[SEEN, at] = min(tails[SEEN, at] + weight, _SEEN_MAX)
+    tails[THRESHOLD, at] += np.float32((1.0 - SHARE) * step)
