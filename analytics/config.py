@@ -2,10 +2,21 @@
 
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, PositiveFloat, field_validator
 
 from analytics.multivariate.config import MultivariateConfig
 from analytics.statistics.baseline import WARMUP, Pace
+from telemetry import catalogue
+
+# Of these it is not known what a bad value is, only that healthy ones repeat themselves.
+_SCORED = {
+    "nic_pcie_stalled_ratio": 0.1,
+    "rdma_out_of_sequence_total": 10.0,
+    "rdma_packet_sequence_errors_total": 10.0,
+    "rdma_ack_timeouts_total": 1.0,
+    "gpu_pcie_replays_total": 1.0,
+    "gpu_nvlink_errors_total": 1.0,
+}
 
 
 class DetectionConfig(BaseModel):
@@ -22,6 +33,17 @@ class DetectionConfig(BaseModel):
     )
     trend_horizon_days: float = Field(14.0, gt=0, description="What will reach its limit within this time is told.")
     trend_history_days: float = Field(3.0, ge=1, description="History that such a forecast rests on at least.")
+    scored: dict[str, PositiveFloat] = Field(
+        _SCORED, description="Metrics with an anomaly score (2 KiB a series), and the least value of each that matters."
+    )
+
+    @field_validator("scored")
+    @classmethod
+    def _known(cls, scored: dict[str, float]) -> dict[str, float]:
+        unknown = sorted(scored.keys() - catalogue.metrics().keys())
+        if unknown:
+            raise ValueError(f"{', '.join(unknown)}: expected metrics of the catalogue")
+        return scored
 
 
 class EngineConfig(BaseModel):

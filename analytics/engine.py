@@ -68,7 +68,7 @@ class Engine:
     def __init__(self, config: EngineConfig, correlator: Correlator | None = None) -> None:
         self.config, self.correlator = config, correlator
         self.intake = Intake(config)
-        self.registry = Registry(config.series_max)
+        self.registry = Registry(config.series_max, config.detection.scored)
         self.series, self.targets = Columns(_SERIES), Columns(trust.LAYOUT)
         self.scored = Scored(config)
         self.book = FindingsBook()

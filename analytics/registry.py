@@ -1,7 +1,7 @@
 """Which series there are: every (target, series) once, as a number, with what it measures and what it is about."""
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -9,7 +9,7 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
-from analytics import scored, texts
+from analytics import texts
 from analytics.columns import Columns
 from telemetry import catalogue, objects
 from telemetry.catalogue import Kind
@@ -72,8 +72,9 @@ class Names:
 
 @dataclass
 class MetricRules:
-    """What the arithmetic needs to know of each metric, by metric number."""
+    """What the arithmetic needs to know of each metric, by metric number. to_score: names of those with a score."""
 
+    to_score: Collection[str]
     counter: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, bool))
     modulus: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
     refresh_ns: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
@@ -91,7 +92,7 @@ class MetricRules:
             refresh_ns = round(_REFRESH_SHARE * known.refresh_s * 1e9) if known else 0
             self.refresh_ns = np.append(self.refresh_ns, refresh_ns)
             self.rests = np.append(self.rests, name.startswith("storage_"))
-            self.scored = np.append(self.scored, name in scored.LEAST)
+            self.scored = np.append(self.scored, name in self.to_score)
 
 
 class Registry:
@@ -100,13 +101,13 @@ class Registry:
     Registering is the cold path: once for each table. ``version`` changes with every new series or compaction.
     """
 
-    def __init__(self, series_max: int) -> None:
+    def __init__(self, series_max: int, to_score: Collection[str] = ()) -> None:
         self._series_max = series_max
         self.columns = Columns(_LAYOUT)
         self._name([])
         self.metrics, self.targets, self.variants, self.objects = Names(), Names(), Names(), Names()
         self.devices: list[str] = []  # by target
-        self.rules = MetricRules()
+        self.rules = MetricRules(to_score)
         self.version = 0
         self._tables: dict[bytes, NDArray[np.int64]] = {}
         self._numbers: dict[tuple[int, str], int] = {}
@@ -234,7 +235,7 @@ class Registry:
         self._name(texts.unpack(arrays["keys"]))
         self.devices, self.version = list(head["devices"]), head["version"]
         self.columns.restore(arrays)
-        self.rules = MetricRules()
+        self.rules = MetricRules(self.rules.to_score)
         self.rules.extend(self.metrics.names)
         ends = np.cumsum(head["rows"], dtype=np.int64)
         blocks = np.split(arrays["table_rows"], ends[:-1]) if len(ends) else []

@@ -1,7 +1,7 @@
 """Which series of a cluster have a calibrated anomaly score, and their state: the same scoring as for files.
 
 Every series has a level and a spread (``statistics.baseline``). All of the scoring takes fifty times their memory, so
-live it is kept for metrics of which it is not known what a bad value is, only that healthy ones repeat themselves.
+live it is kept for the metrics that ``DetectionConfig.scored`` names.
 """
 
 from collections.abc import Mapping
@@ -13,15 +13,6 @@ from numpy.typing import NDArray
 from analytics.config import EngineConfig
 from analytics.scoring.detector import Detector
 
-# Metric -> the least value that matters, whatever its own past was.
-LEAST: Mapping[str, float] = {
-    "nic_pcie_stalled_ratio": 0.1,
-    "rdma_out_of_sequence_total": 10.0,
-    "rdma_packet_sequence_errors_total": 10.0,
-    "rdma_ack_timeouts_total": 1.0,
-    "gpu_pcie_replays_total": 1.0,
-    "gpu_nvlink_errors_total": 1.0,
-}
 NO_SLOT = -1
 
 

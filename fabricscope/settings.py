@@ -150,7 +150,7 @@ def _describe(path: Path | None, marks: Marks, problem: Any) -> str:
         where = where[1:]
     variable = ENVIRONMENT_PREFIX + "__".join(map(str, where)).upper()
     key = ".".join(map(str, where))
-    text = "unknown key" if problem["type"] == "extra_forbidden" else problem["msg"]
+    text = "unknown key" if problem["type"] == "extra_forbidden" else problem["msg"].removeprefix("Value error, ")
     if variable in os.environ:
         return f"environment {variable}: {text}"
     return f"{locate(path, marks, where)}: {key}: {text}" if path else f"{key}: {text}"

@@ -91,5 +91,5 @@ def detectors(config: DetectionConfig) -> tuple[Detector, ...]:
         TargetSilent(),
         TargetFrozen(),
         DeviceRebooted(),
-        Deviation(),
+        Deviation(config.scored),
     )

@@ -18,7 +18,7 @@ PHASE_RUN, PHASE_LEAST = 52, 53  # values in a row that are off to one side, bel
 STEP_SPREAD = 54  # mean absolute step from value to value
 CORE_WIDTH = 55
 
-# float32, a row of all experts each: threshold of the tail, mean excess and mean squared excess over it, and their number.
+# float32, a row of all experts each: threshold of the tail, mean and mean square of the excess over it, their number.
 LEVEL_UP, LEVEL_DOWN, JUMP_UP, JUMP_DOWN, DRIFT_UP, DRIFT_DOWN, BUSY_UP, BUSY_DOWN, PHASE_UP, PHASE_DOWN = range(10)
 EXPERTS = 10
 THRESHOLD, EXCESS, SQUARE, SEEN = range(4)

@@ -55,9 +55,11 @@ def clockwork(seconds: float, seqs: Iterable[int]) -> list[SampleBatch]:
     return [batch(of, seq, [float(seq % 7)], at_s=seq * INTERVAL_S + seconds) for seq in seqs]
 
 
-def judged(keys: Sequence[str], rows: Sequence[Sequence[float]], *, device: str = "leaf1") -> list[Output]:
+def judged(
+    keys: Sequence[str], rows: Sequence[Sequence[float]], *, device: str = "leaf1", config: EngineConfig = CONFIG
+) -> list[Output]:
     """What the engine says about one target that reports these values, one row a collection."""
     of = table(device, keys)
-    engine = Engine(CONFIG)
+    engine = Engine(config)
     batches = [batch(of, seq, row) for seq, row in enumerate(rows)]
     return run(engine, [*batches, *clockwork(0, range(len(rows), len(rows) + 2))])

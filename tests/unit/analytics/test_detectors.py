@@ -4,10 +4,11 @@ from collections.abc import Sequence
 
 import pytest
 
+from analytics.config import DetectionConfig
 from analytics.detectors.gpu_xid import classify
 from telemetry.findings import Finding, FindingKind, FindingState
 from telemetry.series import series_key
-from tests.unit.analytics.small_cluster import INTERVAL_S, SECOND, START_NS, judged, port_key
+from tests.unit.analytics.small_cluster import CONFIG, INTERVAL_S, SECOND, START_NS, judged, port_key
 
 GPU = {"device": "node1", "gpu": "GPU-1"}
 LOST = 1e18  # stands for "not in the page"
@@ -156,3 +157,12 @@ def test_a_short_pause_of_the_fault_does_not_end_the_finding() -> None:
 @pytest.mark.parametrize(("code", "expected"), [(79, "hardware"), (31, "application"), (8, "other")])
 def test_xid_classes(code: int, expected: str) -> None:
     assert classify(code) == expected
+
+
+def test_a_site_names_the_metrics_that_are_scored() -> None:
+    load = series_key("node_load_1m", {"device": "node1"})
+    rows = gauges(*[40.0, 41.0] * 20, 400.0, 400.0)
+    chosen = CONFIG.model_copy(update={"detection": DetectionConfig(scored={"node_load_1m": 1.0})})
+    kinds = {output.kind for output in judged([load], rows, config=chosen) if isinstance(output, Finding)}
+    assert kinds == {FindingKind.DEVIATION}
+    assert not judged([load], rows)

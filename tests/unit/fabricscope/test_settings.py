@@ -74,6 +74,10 @@ def test_no_file_is_all_defaults():
             "fabricscope.yaml:3:5: scrape_configs.0.interval: unknown key",
         ),
         ("api:\n  port: high\n", "fabricscope.yaml:2:3: api.port: Input should be a valid integer"),
+        (
+            "analytics:\n  engine:\n    detection:\n      scored: {node_laod_1m: 1}\n",
+            "fabricscope.yaml:4:7: analytics.engine.detection.scored: node_laod_1m: expected metrics of the catalogue",
+        ),
         ("api: [\n", "fabricscope.yaml:2:1:"),
         ("api: &a {port: 1}\nbus: *a\n", "fabricscope.yaml:2:6: aliases are not accepted"),
         ("api: {port: 1}\napi: {port: 2}\n", "fabricscope.yaml:2:1: api stands here for the second time"),
