@@ -10,7 +10,9 @@ DROPPED = Counter("fabricscope_ingest_samples_dropped_total", "Samples that did 
 PUBLISHED = Counter("fabricscope_ingest_samples_published_total", "Samples that are durable on the bus.")
 HELD = Gauge("fabricscope_ingest_samples_held", "Samples between collection and bus.")
 BATCHES_DROPPED = Counter("fabricscope_ingest_batches_dropped_total", "Batches that the full queue pushed out.")
-FACTS_DROPPED = Counter("fabricscope_ingest_facts_dropped_total", "Topology facts that the full queue pushed out.")
+FACTS_DROPPED = Counter(
+    "fabricscope_ingest_facts_dropped_total", "Topology facts and changes that the full queue pushed out."
+)
 PUBLISH_SECONDS = Histogram(
     "fabricscope_ingest_publish_seconds",
     "How long the bus took to make batches durable.",

@@ -9,11 +9,12 @@ from typing import Protocol
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from ingest.collectors.base import Emission
+from ingest.collectors.base import Emission, News
 from ingest.ledger import DropReason, Ledger
 from ingest.metrics import BATCHES_DROPPED, FACTS_DROPPED, HELD, PUBLISH_SECONDS, UNAVAILABLE
 from telemetry import topics
 from telemetry.bus.base import MESSAGE_BYTES_MAX, Message
+from telemetry.changes import Change
 from telemetry.codec import encode_batch
 from telemetry.errors import BadInput, Unavailable
 from telemetry.facts import encode_fact
@@ -31,7 +32,9 @@ class PublishConfig(BaseModel):
     messages_max: int = Field(default=1000, gt=0, description="Messages a call.")
     spool_samples_max: int = Field(default=5_000_000, gt=0, description="Samples kept while the bus is away.")
     spool_batches_max: int = Field(default=100_000, gt=0, description="Batches kept while the bus is away.")
-    spool_facts_max: int = Field(default=100_000, gt=0, description="Topology facts kept while the bus is away.")
+    spool_facts_max: int = Field(
+        default=100_000, gt=0, description="Topology facts and changes kept while the bus is away."
+    )
 
 
 class Publishes(Protocol):
@@ -41,12 +44,12 @@ class Publishes(Protocol):
 
 
 class Publisher:
-    """Publishes samples and topology facts in the order in which they came, keyed so that the bus keeps it."""
+    """Publishes samples, topology facts and changes in the order in which they came, keyed so that the bus keeps it."""
 
     def __init__(self, config: PublishConfig, bus: Publishes, ledger: Ledger) -> None:
         self._config, self._bus, self._ledger = config, bus, ledger
         self._batches: deque[SampleBatch] = deque()
-        self._facts: dict[str, TopologyFact] = {}
+        self._news: dict[str, News] = {}
         self._queued = self._in_flight = 0
         self._wake = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
@@ -65,7 +68,7 @@ class Publisher:
             while len(self._batches) > config.spool_batches_max or self._queued > config.spool_samples_max:
                 self._push_out()
         else:
-            self._add_facts(emission)
+            self._add_news(emission)
         self._wake.set()
 
     def _push_out(self) -> None:
@@ -74,13 +77,14 @@ class Publisher:
         self._ledger.dropped(DropReason.SPOOL_FULL, len(oldest))
         BATCHES_DROPPED.inc()
 
-    def _add_facts(self, facts: Sequence[TopologyFact]) -> None:
+    def _add_news(self, news: Sequence[News]) -> None:
         """Only the newest fact of a key matters, so a newer one takes the place of one that still waits."""
-        for fact in facts:
-            self._facts.pop(fact.entity.key, None)
-            self._facts[fact.entity.key] = fact
-            if len(self._facts) > self._config.spool_facts_max:
-                del self._facts[next(iter(self._facts))]
+        for one in news:
+            key = _key(one)
+            self._news.pop(key, None)
+            self._news[key] = one
+            if len(self._news) > self._config.spool_facts_max:
+                del self._news[next(iter(self._news))]
                 FACTS_DROPPED.inc()
 
     async def start(self) -> None:
@@ -98,7 +102,7 @@ class Publisher:
         task, self._task = self._task, None
         try:
             async with asyncio.timeout(_FLUSH_S):
-                while self.held or self._facts or self._batches:
+                while self.held or self._news or self._batches:
                     if task.done():
                         break
                     await asyncio.sleep(0.01)
@@ -112,14 +116,18 @@ class Publisher:
             await self._wake.wait()
             await asyncio.sleep(self._config.linger_s)
             self._wake.clear()
-            while self._batches or self._facts:
-                await self._publish_facts()
+            while self._batches or self._news:
+                await self._publish_news()
                 await self._publish_batches()
 
-    async def _publish_facts(self) -> None:
-        while self._facts:
-            facts = [self._facts.pop(key) for key in list(self._facts)[: self._config.messages_max]]
-            await self._send(topics.TOPOLOGY, [Message(fact.entity.key.encode(), encode_fact(fact)) for fact in facts])
+    async def _publish_news(self) -> None:
+        """Facts before changes: what a change is about is known by then."""
+        while self._news:
+            news = [self._news.pop(key) for key in list(self._news)[: self._config.messages_max]]
+            for topic, kind in ((topics.TOPOLOGY, TopologyFact), (topics.CHANGES, Change)):
+                messages = [Message(_key(one).encode(), encode_fact(one)) for one in news if isinstance(one, kind)]
+                if messages:
+                    await self._send(topic, messages)
 
     async def _publish_batches(self) -> None:
         messages: list[Message] = []
@@ -163,3 +171,7 @@ class Publisher:
             else:
                 PUBLISH_SECONDS.observe(loop.time() - started)
                 return
+
+
+def _key(one: News) -> str:
+    return one.id if isinstance(one, Change) else one.entity.key

@@ -3,14 +3,18 @@
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
+from telemetry.changes import Change
 from telemetry.samples import SampleBatch
 from telemetry.topology import TopologyFact
 
 Clock = Callable[[], int]
 """Nanoseconds since the Unix epoch: where event time comes from when the source sends none."""
 
-Emission = SampleBatch | Sequence[TopologyFact]
-"""What a collector brings: the samples of one collection, or facts about the cluster."""
+News = TopologyFact | Change
+"""How the cluster is now, or what somebody did to it."""
+
+Emission = SampleBatch | Sequence[News]
+"""What a collector brings: the samples of one collection, or news of the cluster."""
 
 Emit = Callable[[Emission], None]
 """Takes an emission into the bounded queue before the bus. Never waits: when the queue is full the oldest batch goes,

@@ -8,9 +8,9 @@ import aiohttp
 import numpy as np
 import structlog
 
-from ingest.collectors.base import Emission
+from ingest.collectors.base import Emission, News
 from ingest.collectors.slurm.config import Config
-from ingest.collectors.slurm.jobs import changes, parse_jobs
+from ingest.collectors.slurm.jobs import changes, facts, parse_jobs
 from telemetry.errors import BadInput
 from telemetry.samples import Collection, Down, SampleBatch
 from telemetry.series import SeriesTable
@@ -30,7 +30,7 @@ class _Failed(Exception):
 
 
 class SlurmCollector:
-    """Facts about jobs that began, changed or ended since the collection before."""
+    """What began, changed or ended since the collection before, as facts about jobs and as changes of the cluster."""
 
     def __init__(self, config: Config) -> None:
         self._config = config
@@ -47,7 +47,7 @@ class SlurmCollector:
         return self._config.interval_s
 
     async def collect(self, now_ns: int) -> Emission:
-        """Changed facts, or a batch that says why there are none. A failure ends no job: nobody said so."""
+        """What is new, or a batch that says why there are none. A failure ends no job: nobody said so."""
         began_s = time.monotonic()
         self._seq += 1
         try:
@@ -62,9 +62,9 @@ class SlurmCollector:
             return SampleBatch(self._table, collection, *none)
         if found.odd:
             log.warning("slurm lists entries that are no jobs", target=self.name, entries=found.odd)
-        facts = changes(self._jobs, found, now_ns, self.name)
+        news: list[News] = [*facts(self._jobs, found, now_ns, self.name), *changes(self._jobs, found, now_ns)]
         self._jobs = found.running
-        return facts
+        return news
 
     async def stop(self) -> None:
         """Nothing stays open between collections."""

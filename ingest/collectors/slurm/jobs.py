@@ -12,6 +12,8 @@ from typing import Any
 import orjson
 
 from ingest.collectors.slurm.hostlist import expand, indices
+from telemetry import objects
+from telemetry.changes import Change, ChangeKind
 from telemetry.errors import BadInput
 from telemetry.topology import Job, TopologyFact
 
@@ -21,10 +23,12 @@ _IDX = re.compile(r"\bgpu(?::[^(,]*)?\(IDX:([0-9,-]+)\)")
 
 @dataclass(frozen=True, slots=True)
 class JobList:
-    """running by job id; ended: ids that Slurm still shows though they do not run; odd: entries that are no job."""
+    """running by job id; ended: ids that Slurm still shows though they do not run, with their end (nanoseconds, 0 where
+    it does not say); odd: entries that are no job.
+    """
 
     running: Mapping[str, Job]
-    ended: frozenset[str]
+    ended: Mapping[str, int]
     odd: int
 
 
@@ -38,7 +42,7 @@ def parse_jobs(body: bytes, *, gpu_jobs_only: bool = True) -> JobList:
     if not isinstance(entries, list):
         raise BadInput("job list: expected an object with a list of jobs", "bad_format")
     running: dict[str, Job] = {}
-    ended: set[str] = set()
+    ended: dict[str, int] = {}
     odd = 0
     for entry in entries:
         try:
@@ -48,20 +52,43 @@ def parse_jobs(body: bytes, *, gpu_jobs_only: bool = True) -> JobList:
             continue
         if not _runs(entry):
             if "PENDING" not in _states(entry):
-                ended.add(job.job_id)
+                ended[job.job_id] = _number(entry.get("end_time")) * NS_PER_S
         elif job.nodes and not (gpu_jobs_only and _without_gpu(entry)):
             running[job.job_id] = job
-    return JobList(running, frozenset(ended), odd)
+    return JobList(running, ended, odd)
 
 
-def changes(before: Mapping[str, Job] | None, after: JobList, now_ns: int, source: str) -> list[TopologyFact]:
+def facts(before: Mapping[str, Job] | None, after: JobList, now_ns: int, source: str) -> list[TopologyFact]:
     """Facts that lead from ``before`` to ``after``; None is a start: what ended while nobody looked is told, too."""
     known = before or {}
-    facts = [TopologyFact(job, now_ns, source) for key, job in after.running.items() if known.get(key) != job]
+    found = [TopologyFact(job, now_ns, source) for key, job in after.running.items() if known.get(key) != job]
     gone = set(known) if before is not None else set(after.ended)
     for key in sorted(gone - set(after.running)):
-        facts.append(TopologyFact(known.get(key, Job(key, ())), now_ns, source, gone=True))
-    return facts
+        found.append(TopologyFact(known.get(key, Job(key, ())), now_ns, source, gone=True))
+    return found
+
+
+def changes(before: Mapping[str, Job] | None, after: JobList, now_ns: int) -> list[Change]:
+    """Jobs that began or ended since ``before``; None is a start: what runs is told if Slurm says when it began.
+
+    A collector that starts anew tells the same begin under the same id.
+    """
+    known = before or {}
+    begun = [job for key, job in after.running.items() if key not in known and (job.started_ns or before is not None)]
+    ended = [job for key, job in known.items() if key not in after.running]
+    return [
+        *(_change(ChangeKind.JOB_START, job, job.started_ns or now_ns, "starts") for job in begun),
+        *(
+            _change(ChangeKind.JOB_END, job, min(after.ended.get(job.job_id) or now_ns, now_ns), "ends")
+            for job in ended
+        ),
+    ]
+
+
+def _change(kind: ChangeKind, job: Job, at_ns: int, verb: str) -> Change:
+    what = (objects.job(job.job_id), *(objects.device(node) for node in job.nodes))
+    summary = f"{job.name or job.job_id} of {job.user or 'somebody'} {verb}"
+    return Change(f"{kind}/{job.job_id}/{at_ns // NS_PER_S}", kind, what, at_ns, 0, job.user, summary)
 
 
 def _job(entry: Mapping[str, Any]) -> Job:

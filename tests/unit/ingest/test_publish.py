@@ -8,14 +8,15 @@ import pytest
 
 from ingest.ledger import DropReason, Ledger
 from ingest.publish import PublishConfig, Publisher
-from telemetry import topics
+from telemetry import objects, topics
 from telemetry.bus.base import Message
+from telemetry.changes import Change, ChangeKind
 from telemetry.codec import BatchDecoder
 from telemetry.errors import Unavailable
 from telemetry.facts import decode_fact
 from telemetry.samples import Collection, SampleBatch
 from telemetry.series import SeriesTable
-from telemetry.topology import Device, Role, TopologyFact
+from telemetry.topology import Device, Job, Role, TopologyFact
 from tests.waiting import until
 
 
@@ -129,6 +130,21 @@ async def test_of_the_facts_about_one_thing_the_newest_waits(ledger: Ledger) -> 
     assert topic is topics.TOPOLOGY
     assert [message.key for message in messages] == [b"device/leaf2", b"device/leaf1"]
     assert [decode_fact(message.value or b"", TopologyFact) for message in messages] == facts[1:]
+    await publisher.stop()
+
+
+async def test_changes_follow_the_facts_that_they_are_about(ledger: Ledger) -> None:
+    bus = FlakyBus()
+    publisher = Publisher(PublishConfig(), bus, ledger)
+    job = TopologyFact(Job("7", ("node1",)), 1, "slurm")
+    begun = Change("job_start/7/0", ChangeKind.JOB_START, (objects.job("7"),), 1)
+    publisher.emit([begun, job])
+    await publisher.start()
+    await until(lambda: len(bus.calls) == 2)
+    (first, facts), (second, changes) = bus.calls
+    assert (first, second) == (topics.TOPOLOGY, topics.CHANGES)
+    assert decode_fact(facts[0].value or b"", TopologyFact) == job
+    assert (changes[0].key, decode_fact(changes[0].value or b"", Change)) == (b"job_start/7/0", begun)
     await publisher.stop()
 
 

@@ -7,7 +7,7 @@ from ingest.collectors.inventory.parse import changes, parse_inventory
 from ingest.collectors.inventory.schema import Config
 from telemetry.errors import ConfigError
 from telemetry.samples import Down, SampleBatch
-from telemetry.topology import Device, Gpu, Job, Link, Mount, Role, StorageTarget
+from telemetry.topology import Device, Gpu, Job, Link, Mount, Role, StorageTarget, TopologyFact
 
 FILE = """\
 devices:
@@ -90,7 +90,9 @@ async def test_the_file_is_read_again_when_it_changes(tmp_path: Path) -> None:
     file.write_text(FILE.replace("rack: net1", "rack: net2"))
     facts = await collector.collect(3)
     assert not isinstance(facts, SampleBatch)
-    assert [fact.entity for fact in facts] == [Device("leaf1", Role.LEAF, "pod1", "net2", "0")]
+    assert [fact.entity for fact in facts if isinstance(fact, TopologyFact)] == [
+        Device("leaf1", Role.LEAF, "pod1", "net2", "0")
+    ]
 
 
 async def test_a_file_that_is_wrong_changes_nothing_and_is_down(tmp_path: Path) -> None:

@@ -11,10 +11,12 @@ from aiohttp import web
 from ingest.collectors.slurm.collector import SlurmCollector
 from ingest.collectors.slurm.config import Config
 from ingest.collectors.slurm.hostlist import expand
-from ingest.collectors.slurm.jobs import changes, parse_jobs
+from ingest.collectors.slurm.jobs import changes, facts, parse_jobs
+from telemetry import objects
+from telemetry.changes import Change, ChangeKind
 from telemetry.errors import BadInput
 from telemetry.samples import Down, SampleBatch
-from telemetry.topology import Job
+from telemetry.topology import Job, TopologyFact
 from tests.samples import SAMPLES
 
 SAMPLE = SAMPLES / "slurm" / "squeue_out.json"
@@ -106,7 +108,7 @@ def test_what_does_not_run() -> None:
         ).encode()
     )
     assert not found.running
-    assert found.ended == {"2", "3"}
+    assert found.ended == {"2": 0, "3": 0}
 
 
 def test_an_entry_that_is_no_job_is_counted_and_the_rest_goes_on() -> None:
@@ -129,21 +131,47 @@ def test_a_real_squeue_of_two_versions() -> None:
 
 
 def test_the_life_of_a_job_in_facts() -> None:
-    body = json.dumps({"jobs": [entry()]}).encode()
-    running = parse_jobs(body)
+    running = parse_jobs(json.dumps({"jobs": [entry()]}).encode())
     none = parse_jobs(b'{"jobs": []}')
-    (began,) = changes({}, running, 5, "slurm")
+    (began,) = facts({}, running, 5, "slurm")
     assert (began.entity, began.gone, began.source) == (JOB, False, "slurm")
-    assert changes(running.running, running, 6, "slurm") == []
-    (ended,) = changes(running.running, none, 7, "slurm")
+    assert facts(running.running, running, 6, "slurm") == []
+    (ended,) = facts(running.running, none, 7, "slurm")
     assert (ended.entity, ended.gone, ended.observed_ns) == (JOB, True, 7)
 
 
 def test_what_ended_before_the_start_is_told_once() -> None:
     done = parse_jobs(json.dumps({"jobs": [entry(job_state=["COMPLETED"])]}).encode())
-    (fact,) = changes(None, done, 5, "slurm")
+    (fact,) = facts(None, done, 5, "slurm")
     assert (fact.entity.key, fact.gone) == ("job/4711", True)
-    assert changes({}, done, 6, "slurm") == []
+    assert facts({}, done, 6, "slurm") == []
+
+
+def test_begin_and_end_of_a_job_are_changes() -> None:
+    running = parse_jobs(json.dumps({"jobs": [entry()]}).encode())
+    began = Change(
+        "job_start/4711/1700000000",
+        ChangeKind.JOB_START,
+        (objects.job("4711"), objects.device("node1"), objects.device("node2")),
+        1700000000 * S,
+        0,
+        "ada",
+        "llm of ada starts",
+    )
+    assert changes({}, running, 1700000005 * S) == [began]
+    assert changes(None, running, 1700009999 * S) == [began], "a collector that starts anew tells the same"
+    assert changes(running.running, running, 6) == []
+    done = parse_jobs(json.dumps({"jobs": [entry(job_state=["COMPLETED"], end_time=1700000300)]}).encode())
+    for after, at_s in ((done, 1700000300), (parse_jobs(b'{"jobs": []}'), 1700000310)):
+        (ended,) = changes(running.running, after, 1700000310 * S)
+        assert (ended.kind, ended.starts_ns, ended.summary) == (ChangeKind.JOB_END, at_s * S, "llm of ada ends")
+
+
+def test_a_job_of_unknown_begin_began_when_it_was_first_seen() -> None:
+    running = parse_jobs(json.dumps({"jobs": [entry(start_time=0)]}).encode())
+    (began,) = changes({}, running, 5 * S)
+    assert began.starts_ns == 5 * S
+    assert changes(None, running, 5 * S) == [], "it may have run for days"
 
 
 @asynccontextmanager
@@ -175,7 +203,8 @@ async def test_slurmrestd_with_a_token(tmp_path: Path) -> None:
         collector = SlurmCollector(Config(url=url, user="root", token_file=tmp_path / "token"))
         facts = await collector.collect(2)
         assert not isinstance(facts, SampleBatch)
-        assert [fact.entity for fact in facts] == [JOB]
+        assert [one.entity for one in facts if isinstance(one, TopologyFact)] == [JOB]
+        assert [one.kind for one in facts if isinstance(one, Change)] == [ChangeKind.JOB_START]
         assert await collector.collect(3) == []
 
 
@@ -219,7 +248,8 @@ async def test_a_command_and_a_file(tmp_path: Path) -> None:
     for config in (Config(command=("cat", str(file))), Config(file=file)):
         facts = await SlurmCollector(config).collect(1)
         assert not isinstance(facts, SampleBatch)
-        assert [fact.entity for fact in facts] == [JOB]
+        assert [one.entity for one in facts if isinstance(one, TopologyFact)] == [JOB]
+        assert [one.kind for one in facts if isinstance(one, Change)] == [ChangeKind.JOB_START]
 
 
 async def test_a_failure_ends_no_job(tmp_path: Path) -> None:
