@@ -3,7 +3,7 @@
 import hashlib
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -93,7 +93,7 @@ class FindingsBook:
         return sum(entry.active for entries in self._entries.values() for entry in entries.values())
 
     def state(self) -> dict[str, Any]:
-        return {d: {name: asdict(entry) for name, entry in known.items()} for d, known in self._entries.items()}
+        return {d: {name: dict(vars(entry)) for name, entry in known.items()} for d, known in self._entries.items()}
 
     def restore(self, state: Mapping[str, Mapping[str, Any]]) -> None:
         self._entries = {d: {name: Entry(**entry) for name, entry in known.items()} for d, known in state.items()}
