@@ -19,9 +19,9 @@ def middle(ranked: NDArray[np.float64]) -> float:
 
 
 @compiled
-def spread(values: NDArray[np.float64], centre: float) -> float:
-    """The standard deviation of a bell with this median absolute deviation. Source: Hampel (1974)."""
-    return float(1.4826 * np.median(np.abs(values - centre)))
+def spread(values: NDArray[np.float64]) -> float:
+    """The standard deviation of a bell around 0 with this median absolute deviation. Source: Hampel (1974)."""
+    return float(1.4826 * np.median(np.abs(values)))
 
 
 @compiled
@@ -34,6 +34,9 @@ def boundary(values: NDArray[np.float64], floor: float, apart_min: float) -> flo
     """
     n = values.size
     if n < 2 * _MEMBERS_MIN:
+        return np.inf
+    outside = int(_SHARE_MIN / 2.0 * n)  # the middles of both modes lie further in than that
+    if np.partition(values, n - 1 - outside)[n - 1 - outside] - np.partition(values, outside)[outside] < apart_min:
         return np.inf
     few = int(_OUTLIERS * n)
     least = max(2, few)
@@ -51,7 +54,7 @@ def boundary(values: NDArray[np.float64], floor: float, apart_min: float) -> flo
         return np.inf
     low, high = ranked[:at], ranked[at:]
     a, b = middle(low), middle(high)
-    wide = max(floor, spread(low, a), spread(high, b))
+    wide = max(floor, spread(low - a), spread(high - b))
     gap = ranked[at + high.size // 10] - ranked[at - 1 - low.size // 10]
     if b - a < max(apart_min, _APART * wide) or gap < _GAP_SHARE * (b - a):
         return np.inf

@@ -1,9 +1,13 @@
 """Which metrics members are compared by, within which group, and from which difference on it matters."""
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+from numpy.typing import NDArray
+
+FLOOR, LEAST, LIMIT, BUSY, WORSE, WHOLE = range(6)  # columns of ``limits_of``
 HIGH, LOW = 1.0, -1.0
 
 
@@ -38,15 +42,15 @@ class Rule:
 # What makes the others of a job wait. A lower clock does the same work more slowly, so its tensor cores are active for
 # more of the time; boost clocks of healthy GPUs differ by one or two per cent.
 SLOWING = (
-    Rule("gpu_sm_clock_hertz", "job", LOW, 1e8, 0.005, 0.03, limit=0.05),
-    Rule("gpu_memory_clock_hertz", "job", LOW, 1e8, 0.005, 0.03, limit=0.05),
-    Rule("gpu_tensor_active_ratio", "job", HIGH, 0.02, 0.02, 0.08, busy=0.05, whole=False),
+    Rule("gpu_sm_clock_hertz", "job", LOW, 1e8, 0.005, 0.02, limit=0.05),
+    Rule("gpu_memory_clock_hertz", "job", LOW, 1e8, 0.005, 0.02, limit=0.05),
+    Rule("gpu_tensor_active_ratio", "job", HIGH, 0.02, 0.01, 0.04, busy=0.05, whole=False),
 )
 _EVENTS = math.log(8.0)  # times the least rate that is told apart from none
 
 # What supports another finding.
 SUPPORTING = (
-    Rule("gpu_power_watts", "job", LOW, 50.0, 0.03, 0.15, whole=False),
+    Rule("gpu_power_watts", "job", LOW, 50.0, 0.01, 0.08, whole=False),
     Rule("gpu_temperature_celsius", "job", HIGH, None, 1.5, 8.0, limit=20.0),
     Rule("gpu_nvlink_bytes_per_second", "job", LOW, 1e8, 0.05, 0.25, busy=1e9, whole=False),
     Rule("gpu_pcie_bytes_per_second", "job", LOW, 1e7, 0.1, 0.5, busy=1e8, whole=False),
@@ -62,3 +66,13 @@ SUPPORTING = (
     Rule("storage_read_bytes_total", "filesystem", LOW, 1e6, 0.1, 0.7, busy=1e8, accept=of_server),
     Rule("storage_written_bytes_total", "filesystem", LOW, 1e6, 0.1, 0.7, busy=1e8, accept=of_server),
 )
+
+
+def limits_of(rules: Sequence[Rule]) -> NDArray[np.float64]:
+    """float64[rules, 6]: what compiled code needs of each rule; busy is a logarithm where values are."""
+    rows = [(r.floor, r.effect, r.limit, _busy(r), r.worse, float(r.whole)) for r in rules]
+    return np.array(rows, np.float64).reshape(len(rows), 6)
+
+
+def _busy(rule: Rule) -> float:
+    return rule.busy if rule.least is None else math.log(max(rule.busy, rule.least))

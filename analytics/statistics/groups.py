@@ -35,8 +35,7 @@ def _fill_medians(
                 known += 1
             end += 1
         if known:
-            ranked = np.sort(room[:known])
-            median = (ranked[(known - 1) // 2] + ranked[known // 2]) / 2
+            median = room[0] if known == 1 else np.median(room[:known])
             for place in range(start, end):
                 medians[order[place]] = median
         start = end

@@ -1,13 +1,15 @@
 """The peer comparison on synthetic groups: who is named, how soon, false names, and members a CPU-second.
 
 ``python -m benchmarks.detection.peers`` prints a table; ``--tune`` takes other seeds. One sample is one collection
-interval. Healthy GPUs of one job stand 1 to 3 % apart, each always in its place, with 1 % of noise from sample to sample.
+interval. Healthy GPUs of one job stand 1 to 3 % apart, each always in its place, and differ by 1 % from sample to
+sample.
 """
 
 import argparse
+import math
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -16,7 +18,7 @@ from rich.console import Console
 from rich.table import Table
 
 from analytics.peers.compare import WIDTH, compare
-from analytics.peers.rules import SLOWING, SUPPORTING, Rule
+from analytics.peers.rules import HIGH, SLOWING, SUPPORTING, Rule, limits_of
 
 SIZES, EFFECTS = (8, 64, 1024, 8192), (0.03, 0.05, 0.1, 0.2)
 NOISE, STATIC = 0.01, (0.01, 0.02, 0.03)  # of one sample; of members among each other, group by group
@@ -57,16 +59,17 @@ class Watch:
     def __post_init__(self) -> None:
         self.state = np.zeros((self.size, WIDTH), np.float32)
         self._hosts = np.arange(self.size) // 8
+        self._limits = limits_of([replace(self.rule, busy=-math.inf, least=None, worse=HIGH)])
 
     def step(self, values: Floats, present: Bools) -> Bools:
         """bool[size]: who is named after this sample."""
         rows = np.flatnonzero(present)
         score, normal = np.empty(rows.size), np.empty(rows.size)
         new, tags, logs = np.ones(rows.size, bool), np.full(rows.size, 7), np.log(values[rows])
-        starts, rule = np.array([0, rows.size]), self.rule
+        starts, rules = np.array([0, rows.size]), np.zeros(rows.size, np.int64)
         compare(
-            starts, tags, self._hosts[rows], logs, new, rows, self.state,
-            rule.floor, rule.effect, rule.limit, _ALPHA, _FOLLOW, rule.whole, score, normal,
+            starts, rules, self._limits, tags, self._hosts[rows], logs, new, rows, self.state,
+            _ALPHA, _FOLLOW, score, normal,
         )  # fmt: skip
         named = np.zeros(present.size, bool)
         named[rows] = score >= 1.0
