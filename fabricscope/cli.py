@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from fabricscope.commands import check, collect, config, detect, explain, record, replay, run, simulate, stage
+from fabricscope.commands import announce, check, collect, config, detect, explain, record, replay, run, simulate, stage
 from fabricscope.logs import LogFormat, LogLevel, configure_logs
 from fabricscope.version import VERSION
 from telemetry.errors import BadInput, ConfigError, Unavailable
@@ -17,7 +17,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for module in (run, stage, record, replay, simulate, collect, detect, explain):
+for module in (run, stage, announce, record, replay, simulate, collect, detect, explain):
     module.register(app)
 app.add_typer(check.app, name="check")
 app.add_typer(config.app, name="config")

@@ -87,7 +87,7 @@ def build(stage: Stage, settings: Settings, bus: Bus) -> Service:
         case Stage.API:
             from fabricscope.api.service import ApiService
 
-            return ApiService(settings.api, bus)
+            return ApiService(settings.api, bus, event_clock(settings.general.simulated_time))
 
 
 def new_manifest(settings: Settings, since: Offsets) -> Manifest:

@@ -13,12 +13,12 @@ from starlette.exceptions import HTTPException
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 
 from dashboards.noc import STATIC
-from fabricscope.api import health, incidents, starvation, stream, targets, trends
+from fabricscope.api import changes, health, incidents, starvation, stream, targets, trends
 from fabricscope.api.config import ApiConfig
-from fabricscope.api.problem import Problem, may_answer
+from fabricscope.api.problem import Problem, described, may_answer
 from fabricscope.api.read_model import ReadModel
 from fabricscope.version import VERSION
-from telemetry.bus.base import Bus
+from telemetry.bus.base import MESSAGE_BYTES_MAX, Bus
 from telemetry.errors import ConfigError
 
 _HEADERS = {
@@ -31,16 +31,19 @@ _ERROR_TYPES = {
     401: "unauthorized",
     404: "not_found",
     405: "bad_method",
+    411: "bad_data",
+    413: "bad_data",
+    415: "bad_data",
     422: "bad_data",
     503: "unavailable",
 }
 
 
-def create_app(config: ApiConfig, model: ReadModel, bus: Bus) -> FastAPI:
-    """All routes over one read model."""
+def create_app(config: ApiConfig, model: ReadModel, bus: Bus, clock: Callable[[], int]) -> FastAPI:
+    """All routes over one read model. clock: event time in nanoseconds."""
     app = FastAPI(title="Fabricscope", version=VERSION, docs_url=None, redoc_url=None, responses=may_answer(401))
-    app.state.model, app.state.bus = model, bus
-    for module in (health, incidents, targets, starvation, trends, stream):
+    app.state.model, app.state.bus, app.state.clock = model, bus, clock
+    for module in (health, incidents, targets, starvation, trends, changes, stream):
         app.include_router(module.router)
     app.mount("/", StaticFiles(directory=STATIC, html=True))
     app.add_exception_handler(HTTPException, _http_error)
@@ -64,10 +67,24 @@ def _guard(app: FastAPI, config: ApiConfig) -> None:
         bearer = request.headers.get("authorization", "").removeprefix("Bearer ")
         if token is not None and not hmac.compare_digest(bearer.encode(), token.encode()):
             response: Response = error(401, "a bearer token is needed")
+        elif request.method == "POST" and (refusal := _refused(request)) is not None:
+            response = refusal
         else:
             response = await handle(request)
         response.headers.update(_HEADERS)
         return response
+
+
+def _refused(request: Request) -> JSONResponse | None:
+    """Pages of other origins may send forms and plain text unasked; JSON only when we allow it, and we never do."""
+    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
+        return error(415, "content-type: expected application/json")
+    length = request.headers.get("content-length", "")
+    if not length.isdecimal() or "transfer-encoding" in request.headers:
+        return error(411, "content-length: expected the length of the body")
+    if int(length) > MESSAGE_BYTES_MAX:
+        return error(413, f"content-length: expected at most {MESSAGE_BYTES_MAX} bytes")
+    return None
 
 
 def _token(file: Path | None) -> str | None:
@@ -90,5 +107,4 @@ async def _http_error(_: Request, problem: Exception) -> Response:
 
 async def _invalid(_: Request, problem: Exception) -> Response:
     assert isinstance(problem, RequestValidationError)
-    first = problem.errors()[0]
-    return error(422, f"{'.'.join(map(str, first['loc']))}: {first['msg']}")
+    return error(422, described(problem.errors()[0]))

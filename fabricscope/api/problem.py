@@ -1,5 +1,6 @@
 """The one form of errors, and how it stands in the API's description."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +12,11 @@ class Problem:
     status: str
     errorType: str
     error: str
+
+
+def described(problem: Mapping[str, Any]) -> str:
+    """One error of Pydantic: where it is, and what was expected."""
+    return f"{'.'.join(map(str, problem['loc']))}: {problem['msg'].removeprefix('Value error, ')}"
 
 
 def may_answer(*statuses: int) -> dict[int | str, dict[str, Any]]:

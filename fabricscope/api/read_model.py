@@ -8,6 +8,7 @@ from typing import TypeVar
 from fabricscope.api.history import History
 from telemetry import topics
 from telemetry.bus.base import Record
+from telemetry.changes import Change
 from telemetry.codec import BatchDecoder
 from telemetry.errors import BadInput
 from telemetry.facts import decode_fact
@@ -21,6 +22,7 @@ from telemetry.trends import DeviceTrends
 
 FINDINGS_MAX = 10_000
 INCIDENTS_MAX = 10_000
+CHANGES_MAX = 10_000
 V = TypeVar("V")
 
 _SEVERITY_ORDER = {Severity.CRITICAL: 0, Severity.WARNING: 1, Severity.INFO: 2}
@@ -45,7 +47,7 @@ class ReadModel:
 
     TOPICS = (
         *(topics.INCIDENTS, topics.FINDINGS, topics.TOPOLOGY, topics.LEDGER),
-        *(topics.STARVATION, topics.TRENDS, topics.SAMPLES),
+        *(topics.STARVATION, topics.TRENDS, topics.CHANGES, topics.SAMPLES),
     )
 
     def __init__(self, history: History) -> None:
@@ -56,6 +58,7 @@ class ReadModel:
         self.targets: dict[str, TargetStatus] = {}
         self.losses: dict[str, HostLosses] = {}
         self.trends: dict[str, DeviceTrends] = {}
+        self.changes: dict[str, Change] = {}
         self.history = history
         self.newest_ns = 0
         self.unreadable = 0
@@ -106,6 +109,11 @@ class ReadModel:
         elif record.topic == topics.TRENDS.name:
             trends = decode_fact(record.value, DeviceTrends)
             self.trends[trends.device] = trends
+        elif record.topic == topics.CHANGES.name:
+            change = decode_fact(record.value, Change)
+            self.changes[change.id] = change
+            # Starts and ends of jobs are many, and must not push out what is planned.
+            _forget(self.changes, CHANGES_MAX, lambda c: max(c.starts_ns, c.ends_ns) <= self.newest_ns)
 
     def _see(self, record: Record) -> None:
         assert record.value is not None

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import time
+from collections.abc import Callable
 
 import uvicorn
 
@@ -19,11 +20,12 @@ NS = 1_000_000_000
 
 
 class ApiService:
-    """Serves until stopped. ``url`` is known once ``start`` has returned."""
+    """Serves until stopped. ``url`` is known once ``start`` has returned. clock: event time in nanoseconds."""
 
-    def __init__(self, config: ApiConfig, bus: Bus) -> None:
+    def __init__(self, config: ApiConfig, bus: Bus, clock: Callable[[], int] = time.time_ns) -> None:
         self._config = config
         self._bus = bus
+        self._clock = clock
         self._model = ReadModel(History(int(config.history_s * NS), config.history_bytes_max))
         self._server: uvicorn.Server | None = None
         self._tasks: list[asyncio.Task[None]] = []
@@ -58,7 +60,7 @@ class ApiService:
     def _settings(self) -> uvicorn.Config:
         config = self._config
         settings = uvicorn.Config(
-            create_app(config, self._model, self._bus),
+            create_app(config, self._model, self._bus, self._clock),
             host=config.host,
             port=config.port,
             ssl_certfile=config.tls_cert_file,

@@ -26,6 +26,7 @@ def test_version_and_help():
         "export",
         "recorder",
         "api",
+        "announce",
         "record",
         "replay",
         "simulate",

@@ -8,6 +8,7 @@ import schemathesis
 from hypothesis import HealthCheck, given, settings
 from schemathesis import BaseSchema, Case, GenerationMode
 from schemathesis.core.result import Ok
+from schemathesis.specs.openapi.checks import positive_data_acceptance
 
 from tests.unit.traffic import publish_incidents
 
@@ -24,9 +25,9 @@ LIMITS = settings(
 @pytest.mark.parametrize(
     ("mode", "names", "paths"),
     [
-        pytest.param(GenerationMode.POSITIVE, {}, 12, id="as-described"),
+        pytest.param(GenerationMode.POSITIVE, {}, 13, id="as-described"),
         pytest.param(GenerationMode.POSITIVE, KNOWN, 2, id="an-incident-that-is-there"),
-        pytest.param(GenerationMode.NEGATIVE, {}, 4, id="not-as-described"),
+        pytest.param(GenerationMode.NEGATIVE, {}, 5, id="not-as-described"),
     ],
 )
 async def test_every_answer_is_as_described(api, bus, mode, names, paths):
@@ -48,7 +49,8 @@ def ask_everything(schema: BaseSchema, mode: GenerationMode, names: dict[str, st
 
     def ask(case: Case[Any]) -> None:
         asked.add(case.path)
-        case.call_and_validate(timeout=10)
+        # A description cannot say that something ends after it starts, nor in which years.
+        case.call_and_validate(timeout=10, excluded_checks=[positive_data_acceptance] if case.method == "POST" else [])
 
     for described in schema.get_all_operations():
         assert isinstance(described, Ok), described

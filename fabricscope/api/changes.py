@@ -1,0 +1,44 @@
+"""What was and will be done to the cluster: told by people, jobs and robots."""
+
+from typing import Annotated
+
+import structlog
+from fastapi import APIRouter, Query, Request
+from starlette.exceptions import HTTPException
+
+from fabricscope.api.announcement import Announcement, in_words, publish
+from fabricscope.api.incidents import Model
+from fabricscope.api.problem import may_answer
+from telemetry.changes import ChangeKind
+from telemetry.errors import BadInput, ConfigError, Unavailable
+
+router = APIRouter(prefix="/api/v1", tags=["changes"], responses=may_answer(422))
+log = structlog.get_logger()
+
+
+@router.get("/changes")
+async def changes(
+    model: Model, kind: ChangeKind | None = None, limit: Annotated[int, Query(ge=1, le=10_000)] = 1000
+) -> list[Announcement]:
+    """Latest start first. kind: of this one alone."""
+    chosen = [change for change in list(model.changes.values()) if kind in (None, change.kind)]
+    newest_first = sorted(chosen, key=lambda change: (-change.starts_ns, change.id))
+    return [Announcement.of(change) for change in newest_first[:limit]]
+
+
+@router.post("/changes", status_code=201, responses=may_answer(411, 413, 415, 503))
+async def announce(request: Request, announced: Announcement) -> Announcement:
+    """Announces a change. What is told twice is one change; one with the ``id`` of another replaces it.
+
+    Answers once the change is durable. 503 when it may not be: tell it again.
+    """
+    try:
+        change = announced.change(request.app.state.clock())
+        await publish(request.app.state.bus, change)
+    except BadInput as error:
+        raise HTTPException(422, f"body.{error}") from error
+    except (ConfigError, Unavailable) as error:
+        raise HTTPException(503, f"bus: {error}") from error
+    by = request.client.host if request.client else ""
+    log.info("change announced", id=change.id, what=in_words(change), author=change.author, address=by)
+    return Announcement.of(change)
