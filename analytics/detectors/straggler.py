@@ -17,7 +17,10 @@ from analytics.statistics.groups import group_medians
 from analytics.view import Column, View, lookup
 from telemetry.findings import FindingKind
 
-_CLOCK_SHARE = 0.93  # of the job's middle: boost clocks of healthy GPUs of one model differ by less
+_CLOCK_SHARE = 0.93  # of the job's middle: boost clocks of healthy GPUs of one model seldom differ by more
+_CLOCK_SPREADS = 5.0  # … and so far below it where they do: 3 % apart, one in seventy is 7 % below
+_CLOCK_LEAST = 0.8  # … but what is below this is too slow, however many are
+_SIGMA_PER_MAD = 1.4826
 _ACTIVE_TIMES = 1.3  # as active as the job's middle
 _ACTIVE_SPREAD, _ACTIVE_APART = 0.01, 0.05  # experts and pipeline stages are compared with their own kind
 _PEERS_MIN = 3
@@ -49,7 +52,9 @@ class Straggler:
         middle_clock = group_medians(groups, clock.values)
         middle_activity = kind_medians(groups, activity, _ACTIVE_SPREAD, _ACTIVE_APART)
         with np.errstate(divide="ignore", invalid="ignore"):
-            by_clock = (1.0 - clock.values / middle_clock) / (1.0 - _CLOCK_SHARE)
+            below = 1.0 - clock.values / middle_clock
+            apart = _CLOCK_SPREADS * _SIGMA_PER_MAD * group_medians(groups, np.abs(below))
+            by_clock = below / np.clip(apart, 1.0 - _CLOCK_SHARE, 1.0 - _CLOCK_LEAST)
             middle = np.fmax(middle_activity, group_medians(_hosts(view, clock), activity))
             by_activity = (activity / middle - 1.0) / (_ACTIVE_TIMES - 1.0)
         score = np.maximum(np.nan_to_num(by_clock), np.nan_to_num(by_activity))

@@ -96,4 +96,4 @@ def _fill_kind_medians(
         for kind in range(2):
             members = upper == (kind == 1)
             if members.any():
-                found[rows[members]] = middle(np.sort(mine[members]))
+                found[rows[members]] = np.median(mine[members])

@@ -1,5 +1,7 @@
 """The straggler against its job: one GPU is named at once, the end of a job names nobody."""
 
+import numpy as np
+
 from analytics.engine import Engine
 from telemetry.findings import Finding, FindingKind
 from telemetry.samples import SampleBatch
@@ -60,3 +62,25 @@ def test_a_host_that_stays_slow_is_named() -> None:
     healthy = [page for seq in range(6) for page in pages(seq, {})]
     slow = [page for seq in range(6, 10) for page in pages(seq, {"node2": [0.5 * FULL_HZ] * GPUS})]
     assert any(name.startswith("gpu:node2/") for name in stragglers([*healthy, *slow]))
+
+
+def test_clocks_that_always_differ_name_nobody_but_a_gpu_that_is_far_below() -> None:
+    hosts, rng = [f"node{n}" for n in range(40)], np.random.default_rng(1)
+    keys = {
+        host: [series_key(m, {"device": host, "gpu": f"GPU-{g}"}) for m in METRICS for g in range(8)] for host in hosts
+    }
+    tables = {host: table(host, keys[host], "dcgm") for host in hosts}
+    entities = [Gpu(host, f"GPU-{g}", g) for host in hosts for g in range(8)] + [Job("4711", tuple(hosts))]
+    engine = Engine(CONFIG)
+    engine.learn(TopologyFact(entity, START_NS - 1, "test") for entity in entities)
+    clocks = FULL_HZ * np.clip(1.0 + 0.03 * rng.normal(size=(40, 8)), 0.9, 1.1)
+    clocks[7, 3] = 0.75 * FULL_HZ
+    outputs = run(
+        engine,
+        [
+            batch(tables[host], seq, [*(clocks[n] * (1.0 + 1e-3 * rng.normal(size=8))), *[0.5] * 8, *[1.0] * 8])
+            for seq in range(6)
+            for n, host in enumerate(hosts)
+        ],
+    )
+    assert {str(one.object) for one in outputs if isinstance(one, Finding)} == {"gpu:node7/GPU-3"}

@@ -129,6 +129,13 @@ def test_nobody_is_judged_in_a_group_that_rests() -> None:
     assert not group.resting
 
 
+def test_the_size_of_an_effect_is_taken_from_where_it_began() -> None:
+    group = Group(64, sigma=0.002, floor=0.005)
+    group.learn()
+    named = [group.step(worse(group, [9], 1.035)) for _ in range(3)]
+    assert named[-1] == {9}
+
+
 def test_one_sample_names_nobody() -> None:
     group = Group(64)
     group.learn()
@@ -204,6 +211,14 @@ def test_a_place_that_lasts_becomes_the_usual_one() -> None:
     named = [group.step(worse(group, [5], 1.3)) for _ in range(FOLLOW + WARMUP + 10)]
     assert 5 in named[20]
     assert named[-1] == set()
+
+
+def test_a_fault_shows_after_a_place_has_become_usual() -> None:
+    group = Group(16, sigma=0.01, floor=0.005)
+    group.learn()
+    group.learn(FOLLOW + 30, worse(group, [5], 1.3))
+    named = [group.step(worse(group, [5], 1.3 * 1.08)) for _ in range(3)]
+    assert named[-1] == {5}
 
 
 def test_a_whole_host_needs_more_than_two_samples() -> None:
