@@ -28,7 +28,7 @@ async def changes(
 
 @router.post("/changes", status_code=201, responses=may_answer(411, 413, 415, 503))
 async def announce(request: Request, announced: Announcement) -> Announcement:
-    """Announces a change. What is told twice is one change; one with the ``id`` of another replaces it.
+    """Announces a change. What is told twice is one change; with the same ``id`` its end can be moved.
 
     Answers once the change is durable. 503 when it may not be: tell it again.
     """

@@ -29,7 +29,7 @@ def register(app: typer.Typer) -> None:
 
 def run(
     kind: Annotated[ChangeKind, typer.Argument(help="What is done.")],
-    objects: Annotated[list[str], typer.Argument(metavar="OBJECT...", help="To what: device:node1, rack:r2, …")],
+    objects: Annotated[list[str], typer.Argument(metavar="OBJECT", help="To what: device:node1, rack:r2, …")],
     config_file: ConfigFile = None,
     lasts: Annotated[str, typer.Option(metavar="DURATION", help="90s, 2h, 1d; else it happens at a moment.")] = "",
     starts: Annotated[str, typer.Option(metavar="RFC3339", help="2026-01-31T22:00:00Z; else now.")] = "",
