@@ -38,7 +38,7 @@ class Emitted:
         if isinstance(emission, SampleBatch):
             self.batches.append(emission)
         else:
-            self.facts += emission
+            self.facts += (one for one in emission if isinstance(one, TopologyFact))
         self._changed.set()
 
     @property
