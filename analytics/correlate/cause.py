@@ -12,8 +12,9 @@ class Tier(IntEnum):
     """Causes of a lower tier explain first; a higher tier sees only what they leave."""
 
     HARD = 0
-    SOFT = 1  # may be a consequence of any hard cause: a straggler, an incast without pauses, silence
-    LEFT = 2  # symptoms that nothing explained
+    BEHIND = 1  # may be clients that wait behind a hard cause: storage and a link that loses packets
+    SOFT = 2  # may be a consequence of any hard cause: a straggler, an incast without pauses, silence
+    LEFT = 3  # symptoms that nothing explained
 
 
 class Patience(StrEnum):
@@ -91,7 +92,7 @@ CHECKPOINTS = frozenset({FindingKind.CHECKPOINT_LATE, FindingKind.CHECKPOINT_OVE
 SYMPTOMS = (
     frozenset({FindingKind.JOB_STALLED, FindingKind.JOB_SLOWED})
     | CHECKPOINTS
-    | {FindingKind.STRAGGLER, FindingKind.DEVIATION, FindingKind.BGP_SESSION}
+    | {FindingKind.STRAGGLER, FindingKind.DEVIATION, FindingKind.BGP_SESSION, FindingKind.STORAGE_SLOW}
     | CONGESTED
 )
 

@@ -14,7 +14,7 @@ from analytics.correlate.cause import PRIOR, SYMPTOMS, Cause, Tier, weight
 from analytics.correlate.hypotheses import leftover
 from analytics.correlate.reach import FABRIC, Near, Reach, explains, reach
 from analytics.correlate.view import View
-from telemetry.findings import Finding
+from telemetry.findings import Finding, FindingKind
 from telemetry.incidents import IncidentKind
 from telemetry.objects import ObjectRef
 
@@ -144,7 +144,8 @@ def _places(claims: Sequence[Claim]) -> Places:
 
 def _explaining(view: View, claims: Sequence[Claim], places: Places, finding: Finding) -> Iterator[int]:
     """Claims that explain a symptom, nearest first; of equally near ones the first chosen."""
-    jobs = view.jobs.of(finding.object)
+    slow = finding.kind is FindingKind.STORAGE_SLOW
+    jobs = sorted(view.jobs.using(finding.object)) if slow else view.jobs.of(finding.object)
     switch = view.graph.is_switch(finding.object.device)
     for near, names in (
         (Near.OWN, [str(finding.object)]),

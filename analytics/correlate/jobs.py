@@ -22,6 +22,7 @@ class Jobs:
         self._gpus: dict[str, tuple[ObjectRef, ...]] = {}
         self._behind: dict[str, frozenset[str]] = {}
         self._around: dict[str, frozenset[str]] = {}
+        self._using: dict[str, frozenset[str]] = {}
 
     def on_device(self, name: str) -> list[str]:
         """Ids of the jobs that run on a host."""
@@ -37,6 +38,14 @@ class Jobs:
         found = self.on_device(ref.device)
         peer = self._graph.peers.get(ref)
         return found if found or peer is None else self.on_device(peer.device)
+
+    def using(self, target: ObjectRef) -> frozenset[str]:
+        """Jobs on the hosts that mount the file system of a storage target."""
+        filesystem = target.name.partition("/")[0]
+        if filesystem not in self._using:
+            hosts = self._graph.mounted_on(filesystem)
+            self._using[filesystem] = frozenset(job_id for host in hosts for job_id in self.on_device(host))
+        return self._using[filesystem]
 
     def behind(self, name: str) -> frozenset[str]:
         """Jobs of a host, or of the hosts that are plugged into a switch."""

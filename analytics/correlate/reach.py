@@ -36,6 +36,8 @@ NO_MATTER_TO_WRITES = frozenset(
     {IncidentKind.GPU_FAULT, IncidentKind.STRAGGLER, IncidentKind.ENVIRONMENT, IncidentKind.BGP_DOWN}
 )
 ROUTED_AROUND = frozenset({IncidentKind.LINK_DOWN, IncidentKind.DEVICE_DOWN, IncidentKind.DEVICE_REBOOTED})
+# Who waits for what a link loses waits for storage behind it too.
+LOSES = frozenset({IncidentKind.LINK_DEGRADED, IncidentKind.LINK_FLAPPING})
 TRAFFIC = CONGESTED | {FindingKind.DEVIATION}
 
 
@@ -80,9 +82,8 @@ def _reach(view: View, cause: Cause) -> Reach:
     possible = {job_id for name in ends for job_id in jobs.on_device(name)}
     if cause.kind in FABRIC:
         possible = possible.union(*(jobs.around(name) for name in devices))
-    for ref in reached:
-        if cause.root.kind is ObjectKind.STORAGE_TARGET and ref.kind is ObjectKind.FILESYSTEM:
-            possible |= {job_id for host in graph.mounted_on(ref.name) for job_id in jobs.on_device(host)}
+    if cause.root.kind is ObjectKind.STORAGE_TARGET:
+        possible |= jobs.using(cause.root)
     return Reach(frozenset(own), frozenset(devices), frozenset(certain), frozenset(possible))
 
 
@@ -110,6 +111,8 @@ def explains(view: View, cause: Cause, near: Near, onset_ns: int, finding: Findi
     """Whether a symptom that is ``near`` a cause can come from it."""
     if finding.kind not in SYMPTOMS or cause.kind in SLOW_CHANGE or not _in_time(view, onset_ns, finding):
         return False
+    if finding.kind is FindingKind.STORAGE_SLOW:
+        return cause.kind in LOSES and near <= Near.POSSIBLE_JOB
     if near is Near.OWN:
         return True
     if cause.kind in VAGUE or (finding.kind in WRITTEN and not _holds_writes(cause, near)):

@@ -22,6 +22,9 @@ _OPERATIONS_PER_SECOND_MIN = 1.0
 # sure after one sample, since servers are read at different moments of a burst.
 _COLLAPSED_SHARE, _BUSY_OPERATIONS_PER_SECOND, _COLLAPSED_SCORE = 0.1, 10.0, 2.0
 _SIBLINGS_MIN = 3
+# What one client has in flight at most (Lustre: max_rpcs_in_flight, 8), and some that began in the interval before.
+# Where no more operations wait, the way of that client may be slow and not the target: a link that loses packets.
+ONE_CLIENT, SURE, DOUBTFUL = 10.0, 0.85, 0.5
 _NEW_INTERVALS = 1.5  # a page that repeats itself is no witness of what its targets do now
 
 
@@ -32,12 +35,13 @@ def of_server(labels: Mapping[str, str]) -> bool:
 @dataclass(frozen=True)
 class _About:
     """Of each series of the sums. counts: row of its counts, -1 without. groups: number, below k, of its file system
-    and operation; few: whether too few share it to be compared.
+    and operation; few: whether too few share it to be compared. shared: whether it is no disk of one host.
     """
 
     counts: NDArray[np.int64]
     groups: NDArray[np.int64]
     few: NDArray[np.bool_]
+    shared: NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -48,7 +52,7 @@ class StorageSlow:
     kind: FindingKind = FindingKind.STORAGE_SLOW
     metrics: tuple[str, ...] = _METRICS
     persist: int = 2
-    sure: float = 3.0
+    sure: float = 2.5
     clear_intervals: float = 3.0
 
     def judge(self, view: View) -> list[Verdicts]:
@@ -70,11 +74,13 @@ class StorageSlow:
         rows = np.flatnonzero(~np.isnan(score))
         rows = rows[worst_of_each(column.objects[rows], score[rows])]
         worst, breached = column.only(rows), score[rows] >= 1.0
+        sure = collapsed[rows] | ~about.shared[rows] | (worst.values > ONE_CLIENT)
         evidence = (
             Evidence(worst.sids, seconds[rows], np.where(alone, own, siblings)[rows], "seconds an operation"),
             Evidence(worst.sids, rate[rows], sibling_rate[rows], "operations/s"),
         )
-        return [Verdicts(worst.objects, worst.times_ns, breached, score[rows], evidence, 0.85)]
+        confidence = np.where(sure, SURE, DOUBTFUL)
+        return [Verdicts(worst.objects, worst.times_ns, breached, score[rows], evidence, confidence)]
 
     def _operations(self, view: View, about: _About) -> tuple[Column, NDArray[np.float64], NDArray[np.float64]]:
         """The sums' column, operations a second and their usual number; NaN where nothing fresh is known."""
@@ -97,7 +103,9 @@ def _about(registry: Registry) -> _About:
     sums, counts = (registry.select(metric, of_server) for metric in _METRICS)
     groups = _groups(registry, sums)
     few = _count(groups, np.ones(sums.size, bool)) < _SIBLINGS_MIN
-    return _About(_counterparts(registry, sums, counts), groups, few)
+    refs = registry.objects.names
+    shared = [refs[number].startswith("storage_target:") for number in registry.columns["object"][sums].tolist()]
+    return _About(_counterparts(registry, sums, counts), groups, few, np.array(shared, bool))
 
 
 def _counterparts(registry: Registry, sums: NDArray[np.int64], counts: NDArray[np.int64]) -> NDArray[np.int64]:

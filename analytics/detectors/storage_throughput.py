@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analytics.detectors.base import Evidence, Verdicts
+from analytics.detectors.storage_slow import DOUBTFUL, ONE_CLIENT
 from analytics.statistics import baseline
 from analytics.view import Column, View
 from telemetry.findings import FindingKind
@@ -16,6 +17,7 @@ _WAITING = ("storage_operation_duration_seconds_sum", "storage_queue_depth")
 _COLLAPSED_SHARE = 0.1  # of its own throughput while it works
 # Operations in progress, by Little's law from the time that they take: at one, somebody waits at any moment.
 _WAITING_MIN = 1.0
+_SURE = 0.75
 
 
 def of_server(labels: Mapping[str, str]) -> bool:
@@ -52,7 +54,8 @@ class StorageThroughput:
             Evidence(shown.sids, moved[known], usual[known], "bytes/s"),
             Evidence(shown.sids, waiting[known], np.full(known.size, np.nan), "operations in progress"),
         )
-        return [Verdicts(shown.objects, shown.times_ns, score >= 1.0, score, evidence, 0.75)]
+        confidence = np.where(waiting[known] > ONE_CLIENT, _SURE, DOUBTFUL)
+        return [Verdicts(shown.objects, shown.times_ns, score >= 1.0, score, evidence, confidence)]
 
 
 def _sums(view: View, targets: Column, metrics: tuple[str, ...]) -> NDArray[np.float64]:

@@ -3,12 +3,13 @@
 from collections import defaultdict
 from collections.abc import Iterable
 
-from analytics.correlate.cause import STORAGE, Cause, Patience
+from analytics.correlate.cause import STORAGE, Cause, Patience, Tier
 from analytics.correlate.view import View
 from telemetry.findings import Finding
 from telemetry.incidents import IncidentKind
 from telemetry.objects import ObjectRef
 
+SURE_CONFIDENCE = 0.6  # less may be clients that wait behind a link that loses packets
 SURE_SCORE = 2.0  # less may be a target that waits for one that is about to show
 _THROUGHPUT = "storage_throughput"
 DRAGGED_SHARE = 0.5  # a target with less than this share of the worst score only waits for the worst
@@ -56,6 +57,7 @@ def _cause(view: View, server: str, found: list[Finding], dragged: list[Finding]
         root,
         frozenset({finding.id for finding in (*found, *dragged)}) | paused,
         f"{root.name} answers slowly{also}",
+        tier=Tier.HARD if max(finding.confidence for finding in found) >= SURE_CONFIDENCE else Tier.BEHIND,
         patience=Patience.NONE if max(finding.score for finding in found) >= SURE_SCORE else Patience.INTERVAL,
     )
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from analytics.detectors.storage_slow import DOUBTFUL
 from telemetry import objects
 from telemetry.findings import Finding, FindingKind
 from telemetry.series import series_key
@@ -28,6 +29,15 @@ def test_a_target_that_moves_a_twentieth_while_clients_wait_has_collapsed() -> N
     assert [(one.kind, one.object) for one in collapsed] == [
         (FindingKind.STORAGE_SLOW, objects.storage_target("scratch", "OST0000"))
     ]
+
+
+def test_a_collapse_that_one_client_waits_for_is_less_sure() -> None:
+    busy = [(1e9, 3e9, 20.0)] * 20
+    (of_one,), (of_many,) = (
+        found([READ, WRITTEN, TIME], [*busy, *[(5e7, 1e8, waiting)] * 4], "storage_throughput")
+        for waiting in (6.0, 20.0)
+    )
+    assert of_one.confidence == DOUBTFUL < of_many.confidence
 
 
 def test_a_target_without_work_and_one_that_does_a_third_are_left_alone() -> None:

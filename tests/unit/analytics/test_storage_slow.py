@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 
 import pytest
 
+from analytics.detectors.storage_slow import DOUBTFUL, SURE
 from telemetry.findings import Finding, FindingKind, FindingState
 from telemetry.series import series_key
 from tests.unit.analytics.small_cluster import judged
@@ -40,8 +41,9 @@ def findings(
         (4, lambda target, number: (100.0, 0.2 if target == 2 and number >= 28 else 0.003)),
         (4, lambda target, number: (0.0 if target == 2 and number >= 27 else 100.0, 0.003)),
         (1, lambda target, number: (100.0, 0.2 if number >= 28 else 0.003)),
+        (4, lambda target, number: (600.0, 0.052 if target == 2 and number >= 29 else 0.006)),
     ],
-    ids=["slower than its siblings", "hung", "slower than it was"],
+    ids=["slower than its siblings", "hung", "slower than it was", "far slower, at the end of a checkpoint"],
 )
 def test_a_slow_target_is_found(targets: int, latency: Latency) -> None:
     found = findings(targets, latency)
@@ -77,3 +79,15 @@ def test_what_is_normal_is_left_alone(latency: Latency) -> None:
 
 def test_disks_of_one_host_are_told_apart() -> None:
     assert findings(4, lambda target, number: (10.0 ** (target + 1), 0.003), system=DISKS) == []
+
+
+@pytest.mark.parametrize(
+    ("rate", "system", "confidence"),
+    [(100.0, LUSTRE, SURE), (5.0, LUSTRE, DOUBTFUL), (5.0, DISKS, SURE)],
+    ids=["many clients wait", "no more than one client has in flight", "a disk has no client elsewhere"],
+)
+def test_a_target_that_one_client_waits_for_is_less_surely_slow(
+    rate: float, system: Mapping[str, str], confidence: float
+) -> None:
+    slow = findings(1, lambda target, number: (rate, 0.2 if number >= 28 else 0.003), system=system)
+    assert [one.confidence for one in slow] == [confidence]

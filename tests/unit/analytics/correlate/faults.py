@@ -1,7 +1,9 @@
 """Faults on the small plant, as the findings that detectors make of them."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
+from analytics.detectors.storage_slow import DOUBTFUL
 from telemetry.findings import Finding
 from telemetry.findings import FindingKind as K
 from tests.unit.analytics.correlate.plant import Plant
@@ -90,6 +92,12 @@ def dirty_optic(p: Plant) -> list[list[Finding]]:
     return [
         [p.find(K.LINK_ERRORS, p.uplink(2, 3)), p.find(K.LINK_SLOW, p.downlink(3, 2)), p.find(K.DEVIATION, "leaf2")]
     ]
+
+
+def dirty_optic_before_storage(p: Plant) -> list[list[Finding]]:
+    """A client behind the link waits for storage, now for one target, now for another."""
+    waits = [p.find(K.STORAGE_SLOW, f"storage_target:scratch/OST000{n}", 20 + 9 * n, score=9.0) for n in (1, 3)]
+    return [[p.find(K.LINK_ERRORS, p.uplink(2, 3))], *([replace(one, confidence=DOUBTFUL)] for one in waits)]
 
 
 def spine_down(p: Plant) -> list[list[Finding]]:

@@ -12,6 +12,7 @@ from tests.unit.analytics.correlate.faults import (
     checkpoint_late,
     checkpoints_collide,
     dirty_optic,
+    dirty_optic_before_storage,
     exporter_frozen,
     gpu_lost,
     gpu_throttled,
@@ -49,6 +50,7 @@ SCENARIOS: list[tuple[Make, I, str]] = [
     (host_link_down, I.LINK_DOWN, "link:leaf1/Ethernet0--node1/mlx5_0"),
     (link_flapping, I.LINK_FLAPPING, "link:leaf2/Ethernet4004--spine2/Ethernet4"),
     (dirty_optic, I.LINK_DEGRADED, "link:leaf2/Ethernet4008--spine3/Ethernet4"),
+    (dirty_optic_before_storage, I.LINK_DEGRADED, "link:leaf2/Ethernet4008--spine3/Ethernet4"),
     (spine_down, I.DEVICE_DOWN, "device:spine2"),
     (spine_down_noticed_slowly, I.DEVICE_DOWN, "device:spine2"),
     (host_down, I.DEVICE_DOWN, "device:node3"),
@@ -94,6 +96,7 @@ PAIRS = [
     (link_down, straggler, ["link_down leaf1/Ethernet4000--spine1/Ethernet0", "straggler node6/GPU-0006-1"]),
     (link_down, spine_down, ["device_down spine2", "link_down leaf1/Ethernet4000--spine1/Ethernet0"]),
     (spine_down, slow_storage, ["device_down spine2", "slow_storage scratch/OST0002"]),
+    (dirty_optic, slow_storage, ["link_degraded leaf2/Ethernet4008--spine3/Ethernet4", "slow_storage scratch/OST0002"]),
     (host_down, dirty_optic, ["device_down node3", "link_degraded leaf2/Ethernet4008--spine3/Ethernet4"]),
 ]
 

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from analytics.detectors.storage_slow import DOUBTFUL
 from analytics.multivariate.verdicts import CONFIDENCE
 from telemetry.changes import Change, ChangeKind
 from telemetry.findings import FindingKind as K
@@ -135,3 +136,10 @@ def test_a_late_checkpoint_may_come_from_a_link_that_loses_packets(plant: Plant,
     run.tick(plant.find(K.LINK_FLAPPING, plant.uplink(1, 1)))
     run.tick(plant.find(K.CHECKPOINT_LATE, "job:1", 20), ticks=4)
     assert len(run.roots) == 1
+
+
+def test_storage_that_may_only_wait_for_a_link_is_told_where_no_link_loses_anything(plant: Plant, run: Run) -> None:
+    slow = plant.find(K.STORAGE_SLOW, "storage_target:scratch/OST0001")
+    run.tick(plant.find(K.LINK_DOWN, plant.uplink(1, 1)), plant.find(K.CHECKPOINT_LATE, "job:1", 5))
+    run.tick(replace(slow, confidence=DOUBTFUL), ticks=6)
+    assert run.roots == ["link_down leaf1/Ethernet4000--spine1/Ethernet0", "slow_storage scratch/OST0001"]
