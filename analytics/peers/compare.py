@@ -30,7 +30,6 @@ _HOST_SHARE = 0.4  # … where its whole host shows the same: it may have been r
 _SUM_MAX = 2.0  # limits: what is over is soon forgotten
 _DRIFT = 0.2  # weight of the newest sample in a running mean …
 _DRIFT_TIMES = 3.0  # … whose deviations are smaller by this, sqrt((2 - weight) / weight), where samples have no memory
-_APART = 2.0  # effects between two kinds of members, at least
 _NEWEST = 0.5  # weight of the newest sample in the size of the effect
 _SIGMA_PER_DEVIATION = 1.2533
 _OVERSHOOT = 1.166  # standard deviations by which a sum passes its limit on average
@@ -91,7 +90,7 @@ def compare(
         if seen.any():
             at -= np.median((at - usual)[seen])
         usual = np.where(seen, usual, at)
-        upper = usual > boundary(usual, floor, _APART * effect_min)
+        upper = usual > boundary(usual, floor, effect_min)
         everyone = np.ones(n, np.bool_)
         rest = at - usual
         rest -= _by_kind(rest, upper, everyone)  # without what a kind does together
