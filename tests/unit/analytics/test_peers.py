@@ -1,11 +1,11 @@
 """Peers through the engine: GPUs of a job on several hosts, read one host after the other."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import pytest
 
-from analytics.engine import Engine
+from analytics.engine import Engine, Output
 from telemetry.findings import Finding, FindingKind
 from telemetry.samples import SampleBatch
 from telemetry.series import SeriesTable, series_key
@@ -48,7 +48,7 @@ def pages(rounds: int, change: Change) -> list[SampleBatch]:
     return found
 
 
-def findings(change: Change, rounds: int = FAULT + 6) -> list[Finding]:
+def cluster() -> Engine:
     engine = Engine(CONFIG)
     entities: list[Entity] = [
         *(Device(host, Role.HOST) for host in HOSTS),
@@ -58,7 +58,14 @@ def findings(change: Change, rounds: int = FAULT + 6) -> list[Finding]:
         Job("4711", HOSTS),
     ]
     engine.learn(TopologyFact(entity, START_NS - 1, "test") for entity in entities)
-    outputs = run(engine, pages(rounds, change))
+    return engine
+
+
+def findings(change: Change, rounds: int = FAULT + 6) -> list[Finding]:
+    return of_peers(run(cluster(), pages(rounds, change)))
+
+
+def of_peers(outputs: Sequence[Output]) -> list[Finding]:
     return [one for one in outputs if isinstance(one, Finding) and one.detector in ("peers_slow", "peers_odd")]
 
 
@@ -76,9 +83,9 @@ def test_healthy_members_are_not_named() -> None:
 @pytest.mark.parametrize(
     ("metric", "factor", "kind", "subject"),
     [
-        (CLOCK, 0.9, FindingKind.STRAGGLER, "gpu:node2/GPU-1"),
-        (ACTIVE, 1.25, FindingKind.STRAGGLER, "gpu:node2/GPU-1"),
-        (POWER, 0.6, FindingKind.DEVIATION, "gpu:node2/GPU-1"),
+        (CLOCK, 0.95, FindingKind.STRAGGLER, "gpu:node2/GPU-1"),
+        (ACTIVE, 1.15, FindingKind.STRAGGLER, "gpu:node2/GPU-1"),
+        (POWER, 0.85, FindingKind.DEVIATION, "gpu:node2/GPU-1"),
         (SENT, 0.4, FindingKind.DEVIATION, "port:node2/mlx5_1"),
     ],
 )
@@ -94,6 +101,17 @@ def test_the_odd_one_is_named_within_three_intervals_with_the_metric_that_gives_
     assert first.evidence[0].value / normal == pytest.approx(factor, abs=0.05)
     assert fault_ns <= first.onset_ns < fault_ns + INTERVAL_S * SECOND
     assert first.observed_ns - fault_ns < 3 * INTERVAL_S * SECOND
+
+
+@pytest.mark.parametrize("portion", [7, 1000])
+def test_portions_do_not_matter(portion: int) -> None:
+    change = only(CLOCK, "node2", 1, 0.95)
+    engine, found, batches = cluster(), list[Output](), pages(FAULT + 6, change)
+    for start in range(0, len(batches), portion):
+        for each in batches[start : start + portion]:
+            engine.observe(each)
+        found += engine.advance()
+    assert of_peers(found) == findings(change) != []
 
 
 def test_the_higher_clock_is_no_straggler() -> None:
