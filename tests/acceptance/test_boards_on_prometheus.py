@@ -20,8 +20,11 @@ from typing import Any
 import pytest
 import yaml
 
+from analytics import warm_up as analytics
 from dashboards.boards import ALL
 from dashboards.render import render_board
+from ingest.collectors.exposition import page as pages
+from ingest.collectors.gnmi import decode as gnmi
 from tests.acceptance.lab import Program
 from tests.servers.process import free_port
 from tests.servers.prometheus import Prometheus
@@ -81,12 +84,14 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     settings = folder / "fabricscope.yaml"
     stages = [Program(name, [name, "--config.file", str(settings)], folder) for name in STAGES]
     found = Running(prometheus, [simulator], api_port)
-    page = _serve_sick_gpu()
+    sick_gpu = _serve_sick_gpu()
+    for compiled in (pages, gnmi, analytics):  # before the plant starts: a port must be seen up before it goes down
+        compiled.warm_up()
     try:
         prometheus.start()
         simulator.start()
         found.wait_for((folder / "plant.yaml").exists, "the simulator")
-        _write_settings(folder, settings, prometheus.write_url, api_port, page.server_address[1])
+        _write_settings(folder, settings, prometheus.write_url, api_port, sick_gpu.server_address[1])
         for stage in stages:
             stage.start()
         found.programs.extend(stages)
@@ -95,8 +100,8 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
         for program in (*stages, simulator):
             program.stop()
         prometheus.kill()
-        page.shutdown()
-        page.server_close()
+        sick_gpu.shutdown()
+        sick_gpu.server_close()
 
 
 def _write_settings(folder: Path, settings: Path, write_url: str, api_port: int, page_port: int) -> None:
