@@ -70,8 +70,8 @@ class Machine:
         first = fabric.receive(0)
         fabric.queues.capacity[first:] = par.PCIE_BYTES_PER_S * (1.0 - self.stalled)
         self.stalled_recently += (self.stalled - self.stalled_recently) * dt
-        self.storage.share()
         self.jobs.step(now_ns, dt)
+        self.storage.share()  # of what was just asked for: a target is busy in the step that asks it
         active = kernel.pick_active(fabric.flows)
         idle_steps = max(1, round(par.IDLE_RESET_S / dt))
         if active.size or self._flowing:  # one step more than needed leaves empty queues behind
