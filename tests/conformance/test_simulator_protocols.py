@@ -24,7 +24,7 @@ from simulator.serve.tls import self_signed
 from telemetry.gnmi import gnmi_pb2
 from tests.samples import SAMPLES
 from tests.unit.simulator.serve_readings import filled_readings, later
-from tests.unit.simulator.serve_streams import NS_PER_S, StreamEnded, json_of, subscribed
+from tests.unit.simulator.serve_streams import NS_PER_S, StreamEnded, json_of, subscribed, subscribing
 from tests.unit.simulator.serve_switches import Switches, serving_switches
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -273,10 +273,8 @@ async def test_only_the_right_password_over_tls_gets_in(tmp_path: Path) -> None:
         ) as stream:
             assert await stream.until_sync()
         for metadata in (wrong, ()):
-            async with subscribed(
-                serving.leaf.address, "PORT_TABLE", target="APPL_DB", metadata=metadata, root=root
-            ) as stream:
-                assert await stream.call.code() is grpc.StatusCode.UNAUTHENTICATED
+            async with subscribing(serving.leaf.address, metadata, root) as call:  # refused before it asks
+                assert await call.code() is grpc.StatusCode.UNAUTHENTICATED
 
 
 async def test_every_openconfig_leaf_has_the_plants_value(switches: Switches) -> None:

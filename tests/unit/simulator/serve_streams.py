@@ -67,6 +67,16 @@ async def subscribed(
         subscription=entries,
         encoding=encoding,
     )
+    async with subscribing(address, metadata, root) as call:
+        await call.write(gnmi_pb2.SubscribeRequest(subscribe=wanted))
+        yield Stream(call)
+
+
+@asynccontextmanager
+async def subscribing(
+    address: str, metadata: tuple[tuple[str, str], ...] = (), root: bytes | None = None
+) -> AsyncIterator[grpc.aio.StreamStreamCall[Message, gnmi_pb2.SubscribeResponse]]:
+    """A call of Subscribe that has asked for nothing yet; root: of the server's certificate, None without TLS."""
     channel = (
         grpc.aio.insecure_channel(address)
         if root is None
@@ -78,8 +88,7 @@ async def subscribed(
             request_serializer=gnmi_pb2.SubscribeRequest.SerializeToString,
             response_deserializer=gnmi_pb2.SubscribeResponse.FromString,
         )(metadata=metadata)
-        await call.write(gnmi_pb2.SubscribeRequest(subscribe=wanted))
-        yield Stream(call)
+        yield call
         call.cancel()
 
 
