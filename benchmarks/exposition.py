@@ -72,16 +72,16 @@ def parsing() -> list[Row]:
         lines = sum(1 for line in page.splitlines() if line and not line.startswith(b"#"))
         two = (page, changed(page))
         reference = _per_s(lambda page=page: list(text_string_to_metric_families(page.decode())), lines)  # type: ignore[misc]
-        known = _reader(source)
+        known = reader_of(source)
         known.read(page, _NOW_NS)
         assert all(known.read_known(one, _NOW_NS) is not None for one in two), "the layout is not known"
         warm = _per_s(lambda: [known.read_known(one, _NOW_NS) for one in two], 2 * lines)  # noqa: B023
-        plain = _reader(source, compiled=False)
+        plain = reader_of(source, compiled=False)
         plain.read(page, _NOW_NS)
         plain_warm = _per_s(lambda: [plain.read_known(one, _NOW_NS) for one in two], 2 * lines)  # noqa: B023
         moved = (page + b"x_1 1\n", page + b"x_2 1\n")
         slow = _per_s(lambda: [known.read(one, _NOW_NS) for one in moved], 2 * lines)  # noqa: B023
-        cold = _per_s(lambda: _reader(source).read(page, _NOW_NS), lines)  # noqa: B023
+        cold = _per_s(lambda: reader_of(source).read(page, _NOW_NS), lines)  # noqa: B023
         for what, rate in (
             ("known layout", warm),
             ("known layout without numba", plain_warm),
@@ -159,7 +159,7 @@ def _serve(page: bytes, compressed: bool, port: "Queue[int]") -> None:
     asyncio.run(main())
 
 
-def _reader(source: str, **options: bool) -> PageReader:
+def reader_of(source: str, **options: bool) -> PageReader:
     found = sources()[source]
     mapper = Mapper(found, {"device": "node1"}, origins_of(source))
     return PageReader("bench/a:1", "node1", mapper, sentinels=found.sentinels, **options)

@@ -262,5 +262,5 @@ def _number(body: NDArray[np.uint8], at: int) -> tuple[float, int]:
 
 def warm() -> None:
     """Compiles the comparison, or loads it from the disk cache."""
-    none = np.zeros(0, np.int64)
-    _match(np.zeros(0, np.uint8), np.zeros(0, np.uint8), none, none, np.zeros(1))
+    text, none = np.frombuffer(b"", np.uint8), np.zeros(0, np.int64)  # of bytes, as it will be: not to be written to
+    _match(text, text, none, none, np.zeros(1))

@@ -93,24 +93,24 @@ class PathTable:
         self.arena: NDArray[np.uint8] = np.empty(64 * 1024, np.uint8)
         self.spans: NDArray[np.int64] = np.zeros((512, 4), np.int64)
         self._used = 0
-        self._count = 0
+        self._keys: list[int] = []
 
     def __len__(self) -> int:
-        return self._count
+        return len(self._keys)
 
     def add(self, prefix: bytes, path: bytes) -> int:
         """The slot of a path that is not in the table yet."""
         data = np.frombuffer(prefix + path, np.uint8)
         key = int(_path_key(data, len(prefix)))
-        if 2 * (self._count + 1) > self.table.size:
+        if 2 * (len(self) + 1) > self.table.size:
             self._grow()
         while self._used + data.size > self.arena.size:
             self.arena = np.concatenate((self.arena, np.empty_like(self.arena)))
-        slot = self._count
+        slot = len(self)
         self.arena[self._used : self._used + data.size] = data
         self.spans[slot] = (self._used, len(prefix), len(path), key >> 1)
         self._used += data.size
-        self._count += 1
+        self._keys.append(key)
         self._place(slot, key)
         return slot
 
@@ -129,6 +129,5 @@ class PathTable:
     def _grow(self) -> None:
         self.table = np.full(2 * self.table.size, UNKNOWN, np.int32)
         self.spans = np.concatenate((self.spans, np.zeros_like(self.spans)))
-        for slot in range(self._count):
-            start, prefix_n, path_n, _ = self.spans[slot].tolist()
-            self._place(slot, int(_path_key(self.arena[start : start + prefix_n + path_n], prefix_n)))
+        for slot, key in enumerate(self._keys):
+            self._place(slot, key)

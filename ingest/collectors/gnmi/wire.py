@@ -268,4 +268,4 @@ def warm() -> None:
         np.empty(1, np.int64),
         np.empty((1, 6), np.int64),
     )
-    scan(np.zeros(0, np.uint8), np.zeros(0, np.int64), 0, paths.table, paths.arena, paths.spans, *columns)
+    scan(np.frombuffer(b"", np.uint8), np.zeros(0, np.int64), 0, paths.table, paths.arena, paths.spans, *columns)

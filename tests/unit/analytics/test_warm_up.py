@@ -4,17 +4,11 @@ import subprocess
 import sys
 
 LATER = """
-import sys
-from numba.core.dispatcher import Dispatcher
 from analytics.warm_up import warm_up
-
-def compiled():
-    modules = [module for name, module in sys.modules.items() if name.startswith("analytics.")]
-    functions = {one for module in modules for one in vars(module).values() if isinstance(one, Dispatcher)}
-    return {(one.py_func.__qualname__, str(kind)) for one in functions for kind in one.signatures}
+from tests.unit.compiled import compiled
 
 warm_up()
-before = compiled()
+before = compiled("analytics")
 assert before
 from tests.unit.analytics import busy_cluster, test_hostile_values
 from tests.unit.analytics.small_cluster import run
@@ -22,7 +16,7 @@ for batches in (busy_cluster.batches(), test_hostile_values.hostile(1)):
     engine = busy_cluster.new_engine()
     engine.learn(busy_cluster.FACTS)
     run(engine, batches)
-print(sorted(compiled() - before))
+print(sorted(compiled("analytics") - before))
 """
 
 

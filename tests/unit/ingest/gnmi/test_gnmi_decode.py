@@ -190,6 +190,35 @@ def test_a_delete_after_an_update_in_the_same_window_holds() -> None:
     assert one.decode([], NOW).table.keys == ()
 
 
+def test_words_that_come_again_say_the_same_of_their_own_port() -> None:
+    one, up = decoder(), 'fabric_port_up{device="leaf1",port="%s"}'
+
+    def told(**words: str) -> dict[str, float]:
+        messages = []
+        for port, word in words.items():
+            made = notification(f"/interfaces/interface[name={port}]/state")
+            made.update.update.add(path=parse_path("oper-status")).val.string_val = word
+            messages.append(made.SerializeToString())
+        return samples(one.decode(messages, NOW))
+
+    for first, second in (("UP", "DOWN"), ("UP", "UP"), ("DOWN", "UP"), ("UP", "DOWN")):
+        expected = {up % "Ethernet1": float(first == "UP"), up % "Ethernet2": float(second == "UP")}
+        assert told(Ethernet1=first, Ethernet2=second) == expected
+    one.decode([deleted("/interfaces/interface[name=Ethernet1]").SerializeToString()], NOW)
+    assert told(Ethernet2="UP") == {up % "Ethernet2": 1.0}, "on another row, now that the first has gone"
+    assert told(Ethernet1="UP", Ethernet2="DOWN") == {up % "Ethernet1": 1.0, up % "Ethernet2": 0.0}
+
+
+def test_a_word_after_a_delete_keeps_its_series() -> None:
+    one = decoder()
+    made = notification("/interfaces/interface[name=Ethernet1]/state")
+    made.update.update.add(path=parse_path("oper-status")).val.string_val = "UP"
+    first = one.decode([made.SerializeToString()], NOW)
+    gone = deleted("/interfaces").SerializeToString()
+    assert len(one.decode([gone, made.SerializeToString()], NOW).values) == 1
+    assert one.decode([made.SerializeToString()], NOW).table is first.table
+
+
 def test_too_many_series_are_refused_and_the_rest_goes_on() -> None:
     one = decoder(series_max=2)
     decoded = one.decode([updates(in_octets=1, out_octets=2, in_errors=3)], NOW)
