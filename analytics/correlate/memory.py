@@ -13,7 +13,7 @@ from telemetry.facts import encode_fact
 from telemetry.findings import Finding, FindingState
 from telemetry.objects import ObjectKind
 
-VERSION = 2
+VERSION = 3
 
 
 @dataclass

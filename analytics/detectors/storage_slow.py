@@ -103,8 +103,8 @@ def _about(registry: Registry) -> _About:
     sums, counts = (registry.select(metric, of_server) for metric in _METRICS)
     groups = _groups(registry, sums)
     few = _count(groups, np.ones(sums.size, bool)) < _SIBLINGS_MIN
-    refs = registry.objects.names
-    shared = [refs[number].startswith("storage_target:") for number in registry.columns["object"][sums].tolist()]
+    names = registry.objects.names
+    shared = [names[number].startswith("storage_target:") for number in registry.columns["object"][sums].tolist()]
     return _About(_counterparts(registry, sums, counts), groups, few, np.array(shared, bool))
 
 
