@@ -1,6 +1,6 @@
 """Plays a plan: the simulated plant, read without protocols, and the engine with everything on."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -50,8 +50,8 @@ class Played:
     steps: list[Step] = field(default_factory=list)
 
 
-def play(plan: Plan) -> Played:
-    """The same plan gives the same findings and incidents."""
+def play(plan: Plan, listen: Callable[[list[SampleBatch]], None] = lambda batches: None) -> Played:
+    """The same plan gives the same findings and incidents. listen: is handed all that the engine is handed."""
     engine = build_engine(EngineConfig(interval_s=plan.config.interval_s))
     played, losses = Played(plan), _Losses(plan.seed)
     engine.correlator = _Heard(plan, played.steps)
@@ -59,7 +59,9 @@ def play(plan: Plan) -> Played:
         engine.learn(tick.facts)
         for change in tick.changes:
             engine.note(change)
-        for batch in losses.pass_on(tick.batches):
+        arrived = list(losses.pass_on(tick.batches))
+        listen(arrived)
+        for batch in arrived:
             engine.observe(batch)
         for output in engine.advance():
             if isinstance(output, Finding):

@@ -76,6 +76,27 @@ class Reached:
         return frozenset(ObjectRef(ObjectKind.JOB, job_id) for job_id in reached) | {self.truth.root}
 
     @cached_property
+    def waiting_hosts(self) -> frozenset[str]:
+        """The hosts of those jobs."""
+        jobs = (fact.entity for fact in self.jobs)
+        waiting = (
+            job for job in jobs if isinstance(job, Job) and ObjectRef(ObjectKind.JOB, job.job_id) in self.waiting
+        )
+        return frozenset(host for job in waiting for host in job.nodes)
+
+    @cached_property
+    def devices(self) -> frozenset[str]:
+        """Names of the devices that stand for the root: its own, the ends of its link, the server of a storage target;
+        the hosts of a rack or of announced work, the host that a job waits for."""
+        root = self.truth.root
+        devices = {root.device, *self.graph.ends(self.graph.link_of.get(root, root))}
+        if root.kind in (ObjectKind.RACK, ObjectKind.JOB) or self.truth.planned:
+            devices.update(self.truth.reach)
+        if target := self.graph.targets.get(root):
+            devices.add(target.server)
+        return frozenset(devices - {""})
+
+    @cached_property
     def shows(self) -> bool:
         """Whether it can be seen at all: a slow GPU or receiver that nobody uses cannot."""
         return self.truth.fault not in NEEDS_WORK or any(self._slowed_ns(fact) >= WORKS_NS for fact in self.jobs)
@@ -99,13 +120,15 @@ class Reached:
 
     def true(self, finding: Finding) -> bool:
         """Whether it is about the root or a consequence."""
-        if not self.lasts(finding.onset_ns):
-            return False
-        if finding.kind in OF_JOBS:
-            return finding.object in self.waiting
-        of_fabric = finding.object.kind is ObjectKind.PORT or self.graph.is_switch(finding.object.device)
-        travels = self.truth.fault not in STAYS and finding.kind in TRAVELS and of_fabric
-        return travels or finding.object in self.things
+        return self.lasts(finding.onset_ns) and self.reaches(finding.kind, finding.object)
+
+    def reaches(self, kind: FindingKind, thing: ObjectRef) -> bool:
+        """Whether such a finding about ``thing`` may come from it, leaving time aside."""
+        if kind in OF_JOBS:
+            return thing in self.waiting
+        of_fabric = thing.kind is ObjectKind.PORT or self.graph.is_switch(thing.device)
+        travels = self.truth.fault not in STAYS and kind in TRAVELS and of_fabric
+        return travels or thing in self.things
 
     def named_by(self, kind: IncidentKind, root: ObjectRef) -> bool:
         """Whether an incident names this cause; announced work is told by any of its hosts."""
