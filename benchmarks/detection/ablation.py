@@ -1,12 +1,12 @@
 """What each part of ours is worth: the same evaluation with each of them left out in turn."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from analytics.scoring import kernel
 from analytics.scoring.detector import Detector
 from benchmarks.detection.events import Figures, figures, judged, outcome
-from benchmarks.detection.series import REPORT_SEEDS, corpus
+from benchmarks.detection.series import Series
 
 PARTS: Mapping[str, int] = {
     "level": kernel.MUTE_LEVEL,
@@ -34,20 +34,20 @@ class _Muted(Detector):
         self._muted = muted
 
 
-def run(seeds: tuple[int, ...] = REPORT_SEEDS) -> list[Without]:
+def run(of: Sequence[Series]) -> list[Without]:
     """One entry with everything, of the name "nothing", and one without each part."""
-    whole, found = _figures(0, seeds)
+    whole, found = _figures(0, of)
     entries = [Without("nothing", whole, {})]
     for part, muted in PARTS.items():
-        those, hits = _figures(muted, seeds)
+        those, hits = _figures(muted, of)
         fewer = {anomaly: count - hits[anomaly] for anomaly, count in found.items() if count > hits[anomaly]}
         entries.append(Without(part, those, fewer))
     return entries
 
 
-def _figures(muted: int, seeds: tuple[int, ...]) -> tuple[Figures, dict[str, int]]:
+def _figures(muted: int, of: Sequence[Series]) -> tuple[Figures, dict[str, int]]:
     outcomes, hits = [], dict[str, int]()
-    for series in corpus(seeds):
+    for series in of:
         part = judged(series)
         outcomes.append(outcome(part, _Muted(muted).score(series.times_ns, series.values).alert))
         for window, delay in zip(part.windows, outcomes[-1].delays, strict=True):

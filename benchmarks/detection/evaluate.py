@@ -23,7 +23,7 @@ from benchmarks.detection.events import (
     sweep,
     thresholds,
 )
-from benchmarks.detection.series import REPORT_SEEDS, TUNING_SEEDS, Series, corpus, generate
+from benchmarks.detection.series import TUNING_SEEDS, Series, corpus
 from benchmarks.detection.signals import Floats
 
 Method = Callable[[Series], Floats]
@@ -76,28 +76,25 @@ class Scored:
     scores: dict[str, list[Floats]]
 
 
-def run() -> list[Verdict]:
-    """Ours at 1.0 and at its best tuning threshold, then each rival at its best tuning threshold."""
+def run(of: Iterable[Series]) -> list[Verdict]:
+    """Ours at 1.0 and at its best tuning threshold, then each rival at its best tuning threshold, on these series."""
     with ProcessPoolExecutor(os.cpu_count(), mp_context=get_context("spawn")) as pool:
-        tuning = score(TUNING_SEEDS, METHODS, pool)
-        report = score(REPORT_SEEDS, METHODS, pool)
+        tuning = score(corpus(TUNING_SEEDS), METHODS, pool)
+        report = score(of, METHODS, pool)
     as_it_comes = [outcome(part, each >= 1.0) for part, each in zip(report.parts, report.scores[OURS], strict=True)]
     calm = figures(as_it_comes).false_events
     tuned = [verdict(method, best_threshold(method, tuning), report, calm) for method in METHODS]
     return [verdict(OURS, 1.0, report, calm), *tuned]
 
 
-def score(seeds: tuple[int, ...], methods: Iterable[str], pool: ProcessPoolExecutor) -> Scored:
-    parts = tuple(judged(series) for series in corpus(seeds))
-    jobs = {
-        method: [pool.submit(_score_one, method, part.series.kind, part.series.seed) for part in parts]
-        for method in methods
-    }
+def score(of: Iterable[Series], methods: Iterable[str], pool: ProcessPoolExecutor) -> Scored:
+    parts = tuple(judged(series) for series in of)
+    jobs = {method: [pool.submit(_score_one, method, part.series) for part in parts] for method in methods}
     return Scored(parts, {method: [job.result() for job in each] for method, each in jobs.items()})
 
 
-def _score_one(method: str, kind: str, seed: int) -> Floats:
-    return METHODS[method](generate(kind, seed))
+def _score_one(method: str, series: Series) -> Floats:
+    return METHODS[method](series)
 
 
 def best_threshold(method: str, scored: Scored) -> float:
@@ -119,10 +116,10 @@ def verdict(method: str, threshold: float, scored: Scored, calm: int) -> Verdict
     )
 
 
-def by_reason(seeds: tuple[int, ...] = REPORT_SEEDS) -> dict[str, tuple[int, int]]:
+def by_reason(of: Iterable[Series]) -> dict[str, tuple[int, int]]:
     """For each reason that ours gives: windows that it noticed first, and false events that it began."""
     counts = {reason: [0, 0] for reason in REASONS if reason}
-    for series in corpus(seeds):
+    for series in of:
         part = judged(series)
         found = Detector().score(series.times_ns, series.values)
         for window, delay in zip(part.windows, outcome(part, found.alert).delays, strict=True):

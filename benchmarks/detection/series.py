@@ -84,15 +84,20 @@ def generate(kind: str, seed: int) -> Series:
     """The series that belongs to this kind and seed. Raises KeyError when there is no such kind."""
     rng = np.random.default_rng([seed, _NAMES.index(kind)])
     signal = KINDS[kind](rng)
+    times_ns = _BEGIN_NS + np.arange(signal.values.size, dtype=np.int64) * signal.step_s * 1_000_000_000
+    whole = labelled(signal, times_ns, kind, seed, rng)
+    return _with_gaps(whole, signal.step_s, rng) if rng.random() < _GAPPY else whole
+
+
+def labelled(signal: Signal, times_ns: NDArray[np.int64], kind: str, seed: int, rng: np.random.Generator) -> Series:
+    """The signal with one to four anomalies behind the probation, or with none."""
     probation = min(int(0.15 * signal.values.size), 750)
     values = signal.values.copy()
     windows = [Window(start, end, "excused") for start, end in signal.excused]
     if rng.random() >= _HEALTHY:
         for _ in range(int(rng.integers(1, 5))):
             _inject(signal, values, windows, probation, rng)
-    times_ns = _BEGIN_NS + np.arange(values.size, dtype=np.int64) * signal.step_s * 1_000_000_000
-    whole = Series(kind, seed, times_ns, values, tuple(sorted(windows, key=lambda window: window.start)), probation)
-    return _with_gaps(whole, signal.step_s, rng) if rng.random() < _GAPPY else whole
+    return Series(kind, seed, times_ns, values, tuple(sorted(windows, key=lambda window: window.start)), probation)
 
 
 def _inject(signal: Signal, values: Floats, windows: list[Window], probation: int, rng: np.random.Generator) -> None:
