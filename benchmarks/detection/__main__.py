@@ -1,6 +1,8 @@
 """``make eval``: series and campaigns of faults, tables, ``build/eval.json`` and two pages of the documentation.
 
-``python -m benchmarks.detection series`` or ``campaigns`` does one of the two and leaves what is known of the other.
+``python -m benchmarks.detection series`` or ``campaigns`` does one of the two and leaves what is known of the other;
+``public`` asks the same of series that others recorded, which it fetches from the Python index; ``rivals`` has the
+other methods play the campaigns.
 """
 
 import json
@@ -16,28 +18,38 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.__main__ import machine
-from benchmarks.detection import campaigns, evaluate, report
+from benchmarks.detection import campaigns, campaigns_rivals, evaluate, public, report
+from benchmarks.detection.series import REPORT_SEEDS, corpus
 
 _ROOT = Path(__file__).parents[2]
 JSON = _ROOT / "build" / "eval.json"
 SERIES_PAGE = _ROOT / "docs" / "evaluation-results.md"
+PUBLIC_PAGE = _ROOT / "docs" / "evaluation-public.md"
 CAMPAIGNS_PAGE = _ROOT / "docs" / "evaluation-campaigns.md"
+RIVALS_PAGE = _ROOT / "docs" / "evaluation-rivals.md"
 
 
 def main(parts: Sequence[str]) -> None:
     progress = Console(stderr=True)
-    for name, run in (("series", series), ("campaigns", faults)):
-        if parts and name not in parts:
-            continue
+    runs = {"series": series, "campaigns": faults, "public": recorded, "rivals": beside}
+    for name in parts or ("series", "campaigns"):
         began_s = time.monotonic()
-        _keep(name, run())
+        _keep(name, runs[name]())
         progress.print(f"{name}: {time.monotonic() - began_s:.0f} s")
     progress.print(f"written: {JSON}")
 
 
 def series() -> list[report.Row]:
-    verdicts = evaluate.run()
-    SERIES_PAGE.write_text(report.series_page(verdicts))
+    verdicts = evaluate.run(corpus(REPORT_SEEDS))
+    SERIES_PAGE.write_text(report.series_page("Evaluation: series", "Written by `make eval`.", verdicts))
+    show(verdicts)
+    return report.rows(verdicts)
+
+
+def recorded() -> list[report.Row]:
+    about = "Series that others recorded, with anomalies put in; written by `python -m benchmarks.detection public`."
+    verdicts = evaluate.run(public.corpus())
+    PUBLIC_PAGE.write_text(report.series_page("Evaluation: public series", about, verdicts))
     show(verdicts)
     return report.rows(verdicts)
 
@@ -45,6 +57,12 @@ def series() -> list[report.Row]:
 def faults() -> list[report.Row]:
     found = [_plain(row) for row in campaigns.run(processes=os.cpu_count() or 1)]
     CAMPAIGNS_PAGE.write_text(report.campaigns_page(found))
+    return found
+
+
+def beside() -> list[report.Row]:
+    found = [_plain(row) for row in campaigns_rivals.run(processes=os.cpu_count() or 1)]
+    RIVALS_PAGE.write_text(report.rivals_page(found))
     return found
 
 
@@ -59,7 +77,7 @@ def show(verdicts: Sequence[evaluate.Verdict]) -> None:
     console = Console(width=None if sys.stdout.isatty() else 170)
     console.print(_drawn("Methods, one threshold for all series", report.METHODS, report.methods(verdicts)))
     console.print(_drawn("By kind of series", report.KINDS, report.kinds(ours, others)))
-    console.print(_drawn("By reason", report.REASONS, report.reasons()))
+    console.print(_drawn("By reason", report.REASONS, report.reasons([each.series for each in ours.outcomes])))
     names = ("anomaly", "ours at 1.0", *(each.method for each in others))
     console.print(_drawn("Windows found by sort of anomaly", names, report.anomalies(ours, others)))
 

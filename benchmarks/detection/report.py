@@ -1,14 +1,15 @@
 """The figures as rows for ``build/eval.json``, as tables for a terminal, and as pages for the documentation."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from benchmarks.detection import ablation
+from benchmarks.detection import ablation, campaigns_rivals
 from benchmarks.detection.campaigns import REPORT, TUNE
 from benchmarks.detection.campaigns_tables import TITLES
 from benchmarks.detection.evaluate import OURS, Verdict, by_anomaly, by_kind, by_reason
 from benchmarks.detection.events import Figures
+from benchmarks.detection.series import Series
 
 Row = dict[str, Any]
 Cells = list[str]
@@ -97,12 +98,12 @@ def anomalies(ours: Verdict, rivals: Sequence[Verdict]) -> list[Cells]:
     ]
 
 
-def reasons() -> list[Cells]:
-    return [[reason, str(hits), str(false)] for reason, (hits, false) in by_reason().items()]
+def reasons(of: Sequence[Series]) -> list[Cells]:
+    return [[reason, str(hits), str(false)] for reason, (hits, false) in by_reason(of).items()]
 
 
-def without() -> list[Cells]:
-    """What is left at 1.0 when one part is left out, on the seeds of the report."""
+def without(of: Sequence[Series]) -> list[Cells]:
+    """What is left at 1.0 when one part is left out."""
     return [
         [
             each.part,
@@ -113,7 +114,7 @@ def without() -> list[Cells]:
             f"{each.figures.f1:.3f}",
             ", ".join(f"{count} {anomaly}" for anomaly, count in each.missed.items()),
         ]
-        for each in ablation.run()
+        for each in ablation.run(of)
     ]
 
 
@@ -126,14 +127,15 @@ def split(verdicts: Sequence[Verdict]) -> tuple[Verdict, list[Verdict]]:
     return verdicts[0], [each for each in verdicts if each.method != OURS]
 
 
-def series_page(verdicts: Sequence[Verdict]) -> str:
-    """docs/evaluation-results.md."""
+def series_page(title: str, about: str, verdicts: Sequence[Verdict]) -> str:
+    """docs/evaluation-results.md and docs/evaluation-public.md. about: where the series come from."""
     ours, others = split(verdicts)
+    of = [each.series for each in ours.outcomes]
     points = sum(each.points for each in ours.outcomes)
     names = [each.method for each in others]
     parts = [
-        "# Evaluation: series",
-        "Written by `make eval`; what the columns mean is in [evaluation.md](evaluation.md).",
+        f"# {title}",
+        f"{about} What the columns mean is in [evaluation.md](evaluation.md).",
         f"{len(ours.outcomes)} series, {points:,} points that count, {ours.figures.windows} windows to find, "
         "on seeds that no threshold was chosen on. The first row is the product as it comes: alert at a score of 1.0.",
         _table(METHODS, methods(verdicts)),
@@ -145,10 +147,10 @@ def series_page(verdicts: Sequence[Verdict]) -> str:
         _table(("anomaly", "ours at 1.0", *names), anomalies(ours, others)),
         "## By reason",
         "What ours says at the first alert of a window or of a false event.",
-        _table(REASONS, reasons()),
+        _table(REASONS, reasons(of)),
         "## What each part is worth",
         "Ours at 1.0 with one part left out in turn. The last column is net, by sort of anomaly.",
-        _table(ABLATION, without()),
+        _table(ABLATION, without(of)),
     ]
     return "\n\n".join(parts) + "\n"
 
@@ -159,10 +161,26 @@ def campaigns_page(found: Sequence[Row]) -> str:
         "# Evaluation: campaigns of faults",
         "Written by `make eval`; what is played and what the columns mean is in [campaigns.md](campaigns.md).",
         f"Seeds {_numbers(REPORT)}, on which nothing was tuned; detectors were worked on with seeds {_numbers(TUNE)}.",
+        *_campaigns(found, TITLES),
     ]
-    for name in dict.fromkeys(row["table"] for row in found):
-        parts += [f"## {name.capitalize()}", f"{TITLES[name]}.", _campaign(name, found)]
     return "\n\n".join(parts) + "\n"
+
+
+def rivals_page(found: Sequence[Row]) -> str:
+    """docs/evaluation-rivals.md."""
+    parts = [
+        "# Evaluation: campaigns of faults, beside other methods",
+        "Written by `python -m benchmarks.detection rivals`; what is compared, and how, is in "
+        "[campaigns.md](campaigns.md#beside-other-methods).",
+        f"Seeds {_numbers(REPORT)}; thresholds are those of the best F1 on seed {TUNE[0]}.",
+        *_campaigns(found, campaigns_rivals.TITLES),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _campaigns(found: Sequence[Row], titles: Mapping[str, str]) -> Iterator[str]:
+    for name in dict.fromkeys(row["table"] for row in found):
+        yield from (f"## {name.capitalize()}", f"{titles[name]}.", _campaign(name, found))
 
 
 def _numbers(seeds: Sequence[int]) -> str:

@@ -10,7 +10,7 @@ from benchmarks.detection.campaigns_pages import GAP_NS, Alerts, Pages, Scene, f
 from benchmarks.detection.campaigns_plan import INTERVAL_S, Plan, faulty, healthy
 from benchmarks.detection.campaigns_play import Played, play
 from benchmarks.detection.campaigns_record import Recorder, Recording
-from benchmarks.detection.campaigns_rivals import HEALTH_FIRST_S, Heard, alerts, best, later, left_discord, robust_z
+from benchmarks.detection.campaigns_rivals import Heard, alerts, best, later, left_discord, recorded, robust_z
 from benchmarks.detection.campaigns_truth import LATE_NS, NS, Reached, reached
 from benchmarks.detection.series import Series
 from simulator.config import JobMix, SimulatorConfig
@@ -18,6 +18,7 @@ from simulator.faults import FAULTS
 from simulator.layout import build_layout, topology_facts
 from simulator.schedule import ScheduledFault
 from simulator.truth import Truth
+from telemetry.errors import ConfigError
 from telemetry.objects import device, parse_object
 from telemetry.samples import Collection, Down, SampleBatch
 from telemetry.series import SeriesTable
@@ -191,11 +192,30 @@ def _listened(plan: Plan) -> list[SampleBatch]:
 
 def test_more_health_comes_first_and_nothing_else_changes():
     plan = faulty(1)[0]
-    moved = later(plan)
-    assert moved.lasts_s == plan.lasts_s + HEALTH_FIRST_S
-    assert [fault.at_s - HEALTH_FIRST_S for fault in moved.faults] == pytest.approx([f.at_s for f in plan.faults])
+    moved = later(plan, 1200.0)
+    assert moved.lasts_s == plan.lasts_s + 1200.0
+    assert [fault.at_s - 1200.0 for fault in moved.faults] == pytest.approx([fault.at_s for fault in plan.faults])
     assert (moved.config, moved.seed) == (plan.config, plan.seed)
-    assert later(healthy(1)).healthy
+    assert later(healthy(1), 1200.0).healthy
+
+
+def test_a_fault_that_finds_no_job_is_put_off(monkeypatch):
+    tried = []
+
+    def busy_later(plan, listen):
+        tried.append(plan.lasts_s)
+        if len(tried) < 3:
+            raise ConfigError("no job")
+        return play(plan, listen)
+
+    monkeypatch.setattr(campaigns_rivals, "play", busy_later)
+    monkeypatch.setattr(campaigns_rivals, "HEALTH_FIRST_S", 100.0)
+    played, found = recorded(Plan(SimulatorConfig(hosts=2, interval_s=INTERVAL_S), (), 60.0, 5), 100.0)
+    assert tried == [160.0, 220.0, 280.0]
+    assert (played.plan.lasts_s, len(found.objects) > 0) == (280.0, True)
+    tried.clear()
+    with pytest.raises(ConfigError):
+        recorded(Plan(CONFIG, (), 60.0, 5), 200.0)
 
 
 def recording(*columns: np.ndarray) -> Recording:
