@@ -9,7 +9,15 @@ from multiprocessing import get_context
 import numpy as np
 
 from analytics.scoring.detector import REASONS, Detector
-from benchmarks.detection import rivals, rivals_learned, rivals_tails
+from benchmarks.detection import (
+    rivals,
+    rivals_change,
+    rivals_decomposed,
+    rivals_forest,
+    rivals_learned,
+    rivals_neighbours,
+    rivals_tails,
+)
 from benchmarks.detection.events import (
     Figures,
     Judged,
@@ -46,6 +54,12 @@ RIVALS: dict[str, Method] = {
     "half-space trees (River)": rivals_learned.half_space_trees,
     "spectral residual": rivals.spectral_residual,
     "left matrix profile": rivals_learned.left_discord,
+    "KNN-CAD": rivals_neighbours.knn_cad,
+    "random cut forest": rivals_forest.random_cut_forest,
+    "CUSUM": rivals_change.cusum,
+    "Bayesian change points": rivals_change.bayesian_change,
+    "FluxEV": rivals_decomposed.fluxev,
+    "OneShotSTL": rivals_decomposed.one_shot_stl,
 }
 METHODS: dict[str, Method] = {OURS: fabricscope, **RIVALS}
 

@@ -33,29 +33,30 @@ def _dspot(values: Floats, depth: int, level: float, risk: float, first: int) ->
             for past in errors[depth:first]:
                 seen += 1.0
                 if past > threshold:
-                    peaks, mean, square = _with_peak(peaks, mean, square, past - threshold)
+                    peaks, mean, square = with_peak(peaks, mean, square, past - threshold)
         if i >= first:
             if error > threshold and peaks > 0.0:
-                scores[i] = _surprise(error - threshold, peaks / seen, mean, square)
+                scores[i] = surprise(error - threshold, peaks / seen, mean, square)
             if scores[i] > -np.log(risk):
                 continue
             seen += 1.0
             if error > threshold:
-                peaks, mean, square = _with_peak(peaks, mean, square, error - threshold)
+                peaks, mean, square = with_peak(peaks, mean, square, error - threshold)
         window[i % depth] = values[i]
     return scores
 
 
 @numba.njit(cache=True)
-def _with_peak(peaks: float, mean: float, square: float, excess: float) -> tuple[float, float, float]:
+def with_peak(peaks: float, mean: float, square: float, excess: float) -> tuple[float, float, float]:
+    """Number, mean and mean square of the excesses over a threshold, with one more."""
     peaks += 1.0
     return peaks, mean + (excess - mean) / peaks, square + (excess * excess - square) / peaks
 
 
 @numba.njit(cache=True)
-def _surprise(excess: float, share: float, mean: float, square: float) -> float:
-    """Of a generalised Pareto tail with these moments (Hosking and Wallis 1987), exponential rather than bounded:
-    beyond the end of a bounded one all values would be alike."""
+def surprise(excess: float, share: float, mean: float, square: float) -> float:
+    """-ln of the probability of so great an excess, of a generalised Pareto tail with these moments (Hosking and Wallis
+    1987), exponential rather than bounded: beyond the end of a bounded one all values would be alike."""
     ratio = mean * mean / max(square - mean * mean, 1e-12 * square + 1e-300)
     shape = max(0.5 * (1.0 - ratio), 0.0)
     scale = max(mean * (1.0 - shape), 1e-300)
