@@ -49,7 +49,7 @@ LOUDEST = 0.02  # share of a method's points that is kept: with more of them ale
 LEVELS = 80
 ROBUST_Z, MATRIX_PROFILE = "robust z-score", "left matrix profile"
 SEASONS = ("seasonal naive, day", "seasonal naive, week")  # no campaign lasts a day
-SLOW = ("isolation forest, windows", "half-space trees (River)")
+SLOW = ("isolation forest, windows", "half-space trees (River)", "random cut forest")
 QUICK = tuple(name for name in evaluate.METHODS if name not in (*SEASONS, *SLOW))
 
 

@@ -251,7 +251,7 @@ def test_what_a_flat_stretch_is_worth_does_not_change_with_what_comes_later():
     assert left_discord(series(values))[:200].tobytes() == left_discord(series(later_on))[:200].tobytes()
 
 
-@pytest.mark.parametrize("name", sorted(set(campaigns_rivals.QUICK)))
+@pytest.mark.parametrize("name", ["EWMA", "robust z-score"])
 def test_alerts_are_the_loudest_points_that_count(name):
     values = np.random.default_rng(3).normal(10, 1, 600)
     values[20], values[550] = 40.0, 40.0
