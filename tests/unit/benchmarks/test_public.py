@@ -3,13 +3,15 @@
 import io
 import tarfile
 import zipfile
+from pathlib import Path
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from benchmarks.detection.public import signal_of, stretch
 from benchmarks.detection.public_files import Source, series_of
-from benchmarks.detection.signals import DAY_S
+from benchmarks.detection.signals import DAY_S, Floats
 
 CSV = b"""id,when,load
 a,2024-01-01 01:00:00,2
@@ -21,7 +23,7 @@ KEYED = Source("things==1.0", "loads.csv", "when", "%Y-%m-%d %H:%M:%S", ("load",
 HOUR_NS = 3_600_000_000_000
 
 
-def wheel(path):
+def wheel(path: Path) -> Path:
     with zipfile.ZipFile(path, "w") as packed:
         packed.writestr("things/data/loads.csv", CSV)
     return path
@@ -49,7 +51,7 @@ def test_a_package_without_the_file_is_named(tmp_path):
         list(series_of(missing, wheel(tmp_path / "things-1.0-py3-none-any.whl")))
 
 
-def hourly(values):
+def hourly(values: Floats) -> NDArray[np.int64]:
     return np.arange(values.size, dtype=np.int64) * HOUR_NS
 
 
