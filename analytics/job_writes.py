@@ -1,6 +1,6 @@
 """What is written to a job's file system right now: what tells a checkpoint from any other pause of the job."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,15 +28,23 @@ class JobWrites:
         self._view = view
         self._nodes = {job.job_id: job.nodes for job in view.places.jobs}
 
-    def now(self, job_id: str) -> float:
-        """Bytes a second; 0 where nothing fresh is known, and where it is no more than is always written."""
+    def now(self, job_id: str) -> tuple[float, bool]:
+        """Bytes a second; 0 where nothing fresh is known, and where it is no more than is always written.
+
+        And whether another job may have written them: its own hosts do not tell, and one has a file system in common.
+        """
         nodes = set(self._nodes.get(job_id, ()))
         column = self._view.column(METRIC, not_local)
         column = column.only(column.fresh)
         if not len(column):
-            return 0.0
+            return 0.0, False
         by_host = np.isin(column.targets, [n for n, name in enumerate(self._view.registry.devices) if name in nodes])
-        return self._burst(column.only(by_host if by_host.any() else self._of_filesystems(column, nodes)))
+        if by_host.any():
+            return self._burst(column.only(by_host)), False
+        mounted = self._filesystems(nodes)
+        others = {node for other in self._nodes.keys() - {job_id} for node in self._nodes[other]}
+        shared = bool(mounted & self._filesystems(others))
+        return self._burst(column.only(_of_filesystems(column, mounted, self._view.registry.objects.names))), shared
 
     def _burst(self, column: Column) -> float:
         spread = self._view.series["baseline"][column.sids, baseline.SPREAD]
@@ -44,9 +52,14 @@ class JobWrites:
         written = float(column.values.sum())
         return written if written > max(_BYTES_PER_SECOND_MIN, _ALWAYS_TIMES * always) else 0.0
 
-    def _of_filesystems(self, column: Column, nodes: set[str]) -> NDArray[np.bool_]:
-        """Which rows are targets of a file system that one of the nodes has mounted."""
-        mounts = {mount.filesystem for mount in self._view.topology.entities(Mount) if mount.device in nodes}
-        heads = tuple(f"{ObjectKind.STORAGE_TARGET}:{name}/" for name in sorted(mounts))
-        names = self._view.registry.objects.names
-        return np.array([names[number].startswith(heads) for number in column.objects.tolist()], bool)
+    def _filesystems(self, nodes: set[str]) -> set[str]:
+        """What one of the nodes has mounted."""
+        if not nodes:
+            return set()
+        return {mount.filesystem for mount in self._view.topology.entities(Mount) if mount.device in nodes}
+
+
+def _of_filesystems(column: Column, mounted: set[str], names: Sequence[str]) -> NDArray[np.bool_]:
+    """Which rows are targets of these. names: of the objects, by number."""
+    heads = tuple(f"{ObjectKind.STORAGE_TARGET}:{name}/" for name in sorted(mounted))
+    return np.array([names[number].startswith(heads) for number in column.objects.tolist()], bool)

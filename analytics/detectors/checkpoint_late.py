@@ -55,7 +55,8 @@ def _take(writes: JobWrites, name: str, work: JobWork) -> None:
     """Learns from what is new of the job."""
     known = work.checkpoints
     if work.newest_ns > known.newest_ns:
-        known.take(work.newest_ns, work.busy, writes.now(name) if known.pauses(work.busy) else 0.0)
+        written, shared = writes.now(name) if known.pauses(work.busy) else (0.0, False)
+        known.take(work.newest_ns, work.busy, written, shared)
 
 
 def _known(work: JobWork) -> bool:

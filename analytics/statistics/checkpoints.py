@@ -40,14 +40,19 @@ class Checkpoints:
     least: float = 1.0
     dips: list[float] = field(default_factory=list)
 
-    def take(self, at_ns: int, busy: float, written: float) -> None:
-        """One more round of collections. busy: share of the interval with kernels; written: bytes a second in it."""
+    def take(self, at_ns: int, busy: float, written: float, shared: bool = False) -> None:
+        """One more round of collections.
+
+        busy: share of the interval with kernels; written: bytes a second in it; shared: whether another job may have
+        written them. A checkpoint that has come to a trickle does not swell again: then another has begun.
+        """
+        by_others = shared and self.trickles_ns() > 0
         self.newest_ns = at_ns
         if busy < self._floor():
-            self.pause_ns = self.pause_ns or at_ns
-            self.peak, self.least = max(self.peak, written), min(self.least, busy)
-            if written > _TRICKLE * self.peak:
-                self.bulk_ns = at_ns
+            self.pause_ns, self.least = self.pause_ns or at_ns, min(self.least, busy)
+            if not by_others:
+                self.peak = max(self.peak, written)
+                self.bulk_ns = at_ns if written > _TRICKLE * self.peak else self.bulk_ns
             return
         if self.pause_ns and (self.peak or written):
             self.began_ns = [*self.began_ns[1 - _KEPT :], self.pause_ns]

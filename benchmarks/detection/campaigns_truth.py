@@ -28,7 +28,8 @@ STAYS = frozenset(
 )
 STORAGE = frozenset({"slow-storage-target", "late-checkpoint"})
 ONE_GPU = frozenset({"gpu-thermal-throttle", "straggler-gpu", "hung-gpu", "gpu-memory-wears"})
-NEEDS_WORK = (ONE_GPU | {"slow-receiver"}) - {"gpu-memory-wears"}  # shows nothing while no job runs on its host
+# Show nothing while no job runs on the host, or the job has ended.
+NEEDS_WORK = (ONE_GPU | {"slow-receiver", "late-checkpoint"}) - {"gpu-memory-wears"}
 WORKS_NS = 30 * NS
 
 
@@ -98,13 +99,16 @@ class Reached:
 
     @cached_property
     def shows(self) -> bool:
-        """Whether it can be seen at all: a slow GPU or receiver that nobody uses cannot."""
+        """Whether it can be seen at all: a slow GPU or receiver that nobody uses cannot, nor can a checkpoint
+        of a job that ends."""
         return self.truth.fault not in NEEDS_WORK or any(self._slowed_ns(fact) >= WORKS_NS for fact in self.jobs)
 
     def _slowed_ns(self, fact: TopologyFact) -> int:
         """How long a job ran on the fault's host while it lasted."""
         job, truth = fact.entity, self.truth
         if not isinstance(job, Job) or not set(job.nodes) & set(truth.reach):
+            return 0
+        if truth.root.kind is ObjectKind.JOB and truth.root.name != job.job_id:
             return 0
         ended_ns = fact.observed_ns if fact.gone else truth.end_ns
         return min(ended_ns, truth.end_ns) - max(job.started_ns, truth.start_ns)

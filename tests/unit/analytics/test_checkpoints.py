@@ -112,6 +112,22 @@ def test_the_first_checkpoint_of_a_job_is_late_when_only_a_trickle_is_still_writ
     assert found[-1].state is FindingState.CLEARED
 
 
+def test_a_job_that_waits_for_a_trickle_is_late_also_while_another_writes_its_own() -> None:
+    began_s = 150
+
+    def writes(job: str, at_s: float) -> bool:
+        late, other = began_s <= at_s < began_s + 60, began_s + 30 <= at_s < began_s + 60
+        return late if job == "7" else other
+
+    def trickle(at_s: float) -> float:
+        return 1.0 if at_s <= began_s + 10 or began_s + 30 <= at_s <= began_s + 60 else 0.01
+
+    found = told(writes, pace=trickle)
+    assert {(f.kind, f.object) for f in found} == {(FindingKind.CHECKPOINT_LATE, objects.job("7"))}
+    assert [f.state for f in found].count(FindingState.CLEARED) == 1
+    assert found[-1].observed_ns >= START_NS + (began_s + 60) * SECOND
+
+
 def test_a_usual_checkpoint_that_ends_in_a_trickle_is_not_waited_for_twice_as_long() -> None:
     began_s = FAULT_S + OFFSET_S["7"]
 

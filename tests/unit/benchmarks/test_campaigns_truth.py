@@ -82,6 +82,14 @@ def test_a_slow_gpu_without_a_job_shows_nothing(host: str, shows: bool) -> None:
     assert cause("straggler-gpu", f"gpu:{GPU}", (host,)).shows is shows
 
 
+@pytest.mark.parametrize(("ended_s", "shows"), [(110, False), (150, True)])
+def test_a_checkpoint_of_a_job_that_ends_shows_nothing(ended_s: int, shows: bool) -> None:
+    late = cause("late-checkpoint", "job:1", ("node1",))
+    ended = replace(JOBS[0], observed_ns=ended_s * NS, gone=True)
+    again = TopologyFact(Job("3", ("node1",), started_ns=ended_s * NS), ended_s * NS, "slurm")
+    assert Reached(late.truth, late.graph, (ended, again)).shows is shows
+
+
 def test_announced_work_is_named_by_any_of_its_hosts() -> None:
     wave = cause("planned-reboot-wave", "device:node1", ("node1", "node2"))
     told = [(IncidentKind.DEVICE_REBOOTED, "node2"), (IncidentKind.DEVICE_DOWN, "node2")]
