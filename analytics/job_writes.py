@@ -1,6 +1,8 @@
 """What is written to a job's file system right now: what tells a checkpoint from any other pause of the job."""
 
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,8 +44,7 @@ class JobWrites:
         if by_host.any():
             return self._burst(column.only(by_host)), False
         mounted = self._filesystems(nodes)
-        others = {node for other in self._nodes.keys() - {job_id} for node in self._nodes[other]}
-        shared = bool(mounted & self._filesystems(others))
+        shared = any(mounted & self._filesystems(others) for other, others in self._nodes.items() if other != job_id)
         return self._burst(column.only(_of_filesystems(column, mounted, self._view.registry.objects.names))), shared
 
     def _burst(self, column: Column) -> float:
@@ -52,11 +53,17 @@ class JobWrites:
         written = float(column.values.sum())
         return written if written > max(_BYTES_PER_SECOND_MIN, _ALWAYS_TIMES * always) else 0.0
 
-    def _filesystems(self, nodes: set[str]) -> set[str]:
+    def _filesystems(self, nodes: Iterable[str]) -> set[str]:
         """What one of the nodes has mounted."""
-        if not nodes:
-            return set()
-        return {mount.filesystem for mount in self._view.topology.entities(Mount) if mount.device in nodes}
+        return {name for node in nodes for name in self._mounted.get(node, ())}
+
+    @cached_property
+    def _mounted(self) -> Mapping[str, list[str]]:
+        """File systems by node."""
+        mounted: defaultdict[str, list[str]] = defaultdict(list)
+        for mount in self._view.topology.entities(Mount):
+            mounted[mount.device].append(mount.filesystem)
+        return mounted
 
 
 def _of_filesystems(column: Column, mounted: set[str], names: Sequence[str]) -> NDArray[np.bool_]:

@@ -18,10 +18,11 @@ OFFSET_S = {"7": 60, "8": 110}
 Writes = Callable[[str, float], bool]  # job, seconds since the start -> whether it writes a checkpoint
 
 
-def facts() -> list[TopologyFact]:
+def facts(apart: bool = False) -> list[TopologyFact]:
+    """apart: whether the second job writes to a file system of its own."""
     entities: list[Entity] = [Job(job, nodes, "train", "ada", started_ns=START_NS) for job, nodes in JOBS.items()]
     for node in sorted(node for nodes in JOBS.values() for node in nodes):
-        entities += [Device(node, Role.HOST), Mount(node, "scratch")]
+        entities += [Device(node, Role.HOST), Mount(node, "home" if apart and node in JOBS["8"] else "scratch")]
         entities += [Gpu(node, f"GPU-{node}-{n}", n, "") for n in range(GPUS)]
     return [TopologyFact(entity, START_NS - SECOND, "inventory") for entity in entities]
 
@@ -34,7 +35,12 @@ def page(device: str, keys: list[str], seq: int, values: list[float]) -> SampleB
 
 
 def told(
-    writes: Writes, *, stored: bool = True, pace: Callable[[float], float] = lambda at_s: 1.0, waits: float = 0.98
+    writes: Writes,
+    *,
+    stored: bool = True,
+    pace: Callable[[float], float] = lambda at_s: 1.0,
+    waits: float = 0.98,
+    apart: bool = False,
 ) -> list[Finding]:
     """What is said about the checkpoints.
 
@@ -42,7 +48,7 @@ def told(
     its time that a job spends waiting while it writes.
     """
     engine, rng = Engine(CONFIG), np.random.default_rng(1)
-    engine.learn(facts())
+    engine.learn(facts(apart))
     found: list[Finding] = []
     written = 0.0
     target = {"device": "oss0", "system": "lustre", "fs": "scratch", "target": "OST0000", "side": "server"}
@@ -126,6 +132,19 @@ def test_a_job_that_waits_for_a_trickle_is_late_also_while_another_writes_its_ow
     assert {(f.kind, f.object) for f in found} == {(FindingKind.CHECKPOINT_LATE, objects.job("7"))}
     assert [f.state for f in found].count(FindingState.CLEARED) == 1
     assert found[-1].observed_ns >= START_NS + (began_s + 60) * SECOND
+
+
+def test_a_first_checkpoint_that_pauses_is_not_late_where_nobody_else_can_have_gone_on() -> None:
+    began_s = 150
+
+    def writes(job: str, at_s: float) -> bool:
+        return job == "7" and began_s <= at_s < began_s + 60
+
+    def lull(at_s: float) -> float:
+        return 0.01 if began_s + 10 < at_s <= began_s + 20 else 1.0
+
+    assert told(writes, pace=lull, apart=True) == []
+    assert told(writes, pace=lull) != []
 
 
 def test_a_usual_checkpoint_that_ends_in_a_trickle_is_not_waited_for_twice_as_long() -> None:
