@@ -32,7 +32,7 @@ from benchmarks.detection.campaigns_play import Played, play
 from benchmarks.detection.campaigns_record import Recorder, Recording
 from benchmarks.detection.campaigns_truth import NS, reached
 from benchmarks.detection.evaluate import OURS, Method
-from benchmarks.detection.rivals import _distances
+from benchmarks.detection.rivals import distances
 from benchmarks.detection.series import Series
 from benchmarks.detection.signals import Floats
 from telemetry.errors import ConfigError
@@ -139,7 +139,7 @@ def robust_z(recording: Recording, window: int = 288) -> Floats:
         points = starts[lengths == length][:, None] + np.arange(length)
         values = recording.values[points]
         for i in range(30, length):
-            scores[points[:, i]] = _distances(values[:, max(0, i - window) : i], values[:, i])
+            scores[points[:, i]] = distances(values[:, max(0, i - window) : i], values[:, i])
     return scores
 
 

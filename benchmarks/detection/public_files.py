@@ -57,7 +57,7 @@ SOURCES = (
 def fetched(package: str) -> Path:
     """The archive of ``name==version``. Raises subprocess.CalledProcessError when it cannot be had."""
     at = FETCHED / package.replace("==", "-")
-    if not at.exists():
+    if not any(at.glob("*")):  # also where an earlier try broke off
         command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--dest", str(at), package]
         subprocess.run(command, check=True)
     return next(at.iterdir())

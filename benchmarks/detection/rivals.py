@@ -67,16 +67,16 @@ def _robust(values: Floats, window: int) -> Floats:
     """
     scores = np.zeros(values.size)
     for i in range(30, min(window, values.size)):
-        scores[i] = _distances(values[None, :i], values[i : i + 1])[0]
+        scores[i] = distances(values[None, :i], values[i : i + 1])[0]
     if values.size > window:
         before = sliding_window_view(values, window)[:-1]
         for at in range(0, before.shape[0], 2000):
             part = before[at : at + 2000]
-            scores[window + at : window + at + part.shape[0]] = _distances(part, values[window + at :][: part.shape[0]])
+            scores[window + at : window + at + part.shape[0]] = distances(part, values[window + at :][: part.shape[0]])
     return scores
 
 
-def _distances(before: Floats, values: Floats) -> Floats:
+def distances(before: Floats, values: Floats) -> Floats:
     middle = np.median(before, axis=1)
     sigma = _MAD_TO_SIGMA * np.median(np.abs(before - middle[:, None]), axis=1)
     sigma = np.maximum(sigma, 0.1 * before.std(axis=1)) + 1e-9 * (1 + np.abs(middle))
