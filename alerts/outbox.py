@@ -16,8 +16,9 @@ from pydantic import TypeAdapter
 
 from alerts.dispatch import Tracked
 from alerts.notification import Action, Notification, decode_notification, encode_notification
-from telemetry.bus.base import Offsets
-from telemetry.locked_database import Durability, LockedDatabase
+from bus import offsets_table
+from bus.base import Offsets
+from common.sqlite import Durability, LockedDatabase
 
 SCHEMA_VERSION = 1
 HEADS_MAX = 64
@@ -68,7 +69,7 @@ class Outbox:
             folder / "outbox.sqlite",
             folder / "lock",
             "alerting.folder",
-            schema=_SCHEMA,
+            schema=offsets_table.SCHEMA + _SCHEMA,
             version=SCHEMA_VERSION,
             durability=Durability.EVERY_COMMIT,
         )
@@ -84,7 +85,7 @@ class Outbox:
 
     def offsets(self) -> Offsets:
         """How far the bus was read."""
-        return self._database.offsets()
+        return offsets_table.read_offsets(self._database.connection)
 
     def tracked(self) -> dict[str, Tracked]:
         """What was decided so far, by the incident's id."""
@@ -102,7 +103,7 @@ class Outbox:
         """Everything that one round decided, at once. Returns what found no room in any queue, fallback included."""
 
         def write(database: sqlite3.Connection) -> list[tuple[str, Notification]]:
-            self._database.put_offsets(offsets)
+            offsets_table.write_offsets(self._database.connection, offsets)
             for incident, each in changed.items():
                 if each is None:
                     database.execute("DELETE FROM incidents WHERE id = ?", (incident,))

@@ -14,8 +14,8 @@ from alerts.metrics import DropReason
 from alerts.notification import Action
 from alerts.outbox import Delivery, Outbox
 from alerts.receivers.base import Later, Receiver, Rejected
-from telemetry.one_thread import OneThread
-from telemetry.retry import wait_s
+from common.retry import wait_s
+from common.threads import OneThread
 
 IDLE_S_MAX = 60.0
 log = structlog.get_logger("alerts")

@@ -18,16 +18,16 @@ from alerts.outbox import Outbox
 from alerts.receivers.build import build_receiver
 from alerts.sender import Patience, Sender
 from alerts.silence import Silence, SilenceStore
+from bus.base import Bus, Consumption, Gap, Offsets, Record
+from bus.deadletter import dead_letter
+from bus.reporting import publish_report
+from common.errors import BadInput, ConfigError, Unavailable
+from common.tasks import cancel, first_failure
+from common.threads import OneThread
 from telemetry import topics
-from telemetry.bus.base import Bus, Consumption, Gap, Offsets, Record
-from telemetry.bus.deadletter import dead_letter
-from telemetry.errors import BadInput, ConfigError, Unavailable
-from telemetry.facts import decode_fact
+from telemetry.codec.records import decode_fact
 from telemetry.incidents import Incident
 from telemetry.ledger import StageReport
-from telemetry.one_thread import OneThread
-from telemetry.reporting import publish_report
-from telemetry.tasks import cancel, first_failure
 from telemetry.topics import Topic
 
 LIVE_PREFIX = "fabricscope."

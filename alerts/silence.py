@@ -8,7 +8,7 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from alerts.matcher import Matcher, all_match
-from telemetry.errors import BadInput
+from common.errors import BadInput
 
 SILENCES_MAX = 10_000
 

@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from telemetry.bus.base import Place
+from bus.base import Place
 from telemetry.samples import SampleBatch
 
 

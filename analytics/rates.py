@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from telemetry.jit import compiled
+from common.jit import compiled
 
 NEVER = np.iinfo(np.int64).min
 LARGEST = 1e30  # nothing that is measured is larger, and squares and sums of it are still numbers

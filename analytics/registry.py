@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from analytics import texts
 from analytics.columns import Columns
+from common.errors import BadInput
 from telemetry import catalogue, objects
 from telemetry.catalogue import Kind
-from telemetry.errors import BadInput
 from telemetry.objects import ObjectRef
 from telemetry.series import SeriesTable, parse_series_key
 

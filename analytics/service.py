@@ -16,14 +16,14 @@ from analytics.config import AnalyticsConfig
 from analytics.engine import Output
 from analytics.warm_up import warm_up
 from analytics.worker import Stepped, Worker, start_of, topics_of
-from telemetry.bus.base import Bus, Consumption, Gap, Message, Record
-from telemetry.bus.deadletter import dead_letter
-from telemetry.errors import Unavailable
-from telemetry.facts import encode_fact
+from bus.base import Bus, Consumption, Gap, Message, Record
+from bus.deadletter import dead_letter
+from bus.reporting import publish_report
+from common.errors import Unavailable
+from common.tasks import first_failure
+from telemetry.codec.records import encode_fact
 from telemetry.findings import Finding
-from telemetry.reporting import publish_report
 from telemetry.starvation import HostLosses
-from telemetry.tasks import first_failure
 from telemetry.topics import Topic
 from telemetry.trends import DeviceTrends
 

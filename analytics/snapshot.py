@@ -12,9 +12,9 @@ from pydantic import TypeAdapter
 
 from analytics import state_file
 from analytics.engine import Engine
-from telemetry.bus.base import Offsets
+from bus.base import Offsets
+from common.errors import BadInput
 from telemetry.changes import Change
-from telemetry.errors import BadInput
 from telemetry.topology import Topology, TopologyFact
 
 STATE_VERSION = 14  # goes up with every change of what the state means

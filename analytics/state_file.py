@@ -17,7 +17,7 @@ import zstandard
 from isal.isal_zlib import crc32
 from numpy.typing import NDArray
 
-from telemetry.errors import BadInput
+from common.errors import BadInput
 
 _MAGIC = b"FSS3"
 _PREFIX = struct.Struct("<4sIQ")

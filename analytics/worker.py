@@ -12,12 +12,12 @@ from analytics.config import AnalyticsConfig, EngineConfig
 from analytics.correlate.config import CorrelateConfig
 from analytics.correlate.correlator import Correlator
 from analytics.engine import Engine, Output
+from bus.base import Offsets, Place, Record
+from common.errors import BadInput
 from telemetry import topics
-from telemetry.bus.base import Offsets, Place, Record
 from telemetry.changes import Change
-from telemetry.codec import BatchDecoder
-from telemetry.errors import BadInput
-from telemetry.facts import decode_fact
+from telemetry.codec.batch import BatchDecoder
+from telemetry.codec.records import decode_fact
 from telemetry.ledger import StageReport
 from telemetry.starvation import HostLosses
 from telemetry.topics import Topic

@@ -25,12 +25,12 @@ import yaml
 from benchmarks import loads, naive_pipeline
 from benchmarks.loads import Load
 from benchmarks.rows import Row, row
+from bus.base import Bus
+from bus.open import open_bus
 from fabricscope.settings import load_settings
 from telemetry import topics
-from telemetry.bus.base import Bus
-from telemetry.bus.open import open_bus
-from telemetry.codec import BatchDecoder
-from telemetry.facts import decode_fact
+from telemetry.codec.batch import BatchDecoder
+from telemetry.codec.records import decode_fact
 from telemetry.ledger import StageReport
 from tests.servers.kafka import KafkaServer
 

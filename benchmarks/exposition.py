@@ -24,7 +24,7 @@ from ingest.collectors.exposition.page import PageReader
 from ingest.discovery import TargetGroup, resolve
 from ingest.ledger import Ledger
 from telemetry.catalogue import origins_of, sources
-from telemetry.codec import encode_batch
+from telemetry.codec.batch import encode_batch
 from tests.samples import SAMPLES
 
 _NOW_NS = 1_760_000_000 * 10**9

@@ -13,7 +13,7 @@ import orjson
 from benchmarks.rows import Row, row
 from export.remote_write.encoder import encode_request
 from export.remote_write.targets import TargetState
-from telemetry.codec import BatchDecoder, encode_batch
+from telemetry.codec.batch import BatchDecoder, encode_batch
 from telemetry.samples import Collection, SampleBatch
 from telemetry.series import SeriesTable, parse_series_key, series_key
 from tests.unit.export.prompb import WriteRequest, decode

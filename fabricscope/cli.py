@@ -6,10 +6,10 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from common.errors import BadInput, ConfigError, Unavailable
 from fabricscope.commands import announce, check, collect, config, detect, explain, record, replay, run, simulate, stage
 from fabricscope.logs import LogFormat, LogLevel, configure_logs
 from fabricscope.version import VERSION
-from telemetry.errors import BadInput, ConfigError, Unavailable
 
 app = typer.Typer(
     help="Telemetry and incidents for AI training clusters: what broke first, what it costs, what to do.",

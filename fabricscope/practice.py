@@ -8,11 +8,11 @@ from typing import Any
 import yaml
 from rich.console import Console
 
+from common.errors import ConfigError, Unavailable
 from fabricscope.settings import MetricsPorts
 from fabricscope.supervisor import Child
 from fabricscope.tree import run_tree
 from fabricscope.version import VERSION
-from telemetry.errors import ConfigError, Unavailable
 
 MARKER = "practice"
 SIMULATOR_START_S = 60.0

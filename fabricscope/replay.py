@@ -10,7 +10,7 @@ from analytics.config import EngineConfig
 from analytics.engine import Engine, Output
 from analytics.worker import build_engine
 from recordings.reader import read_batches, read_facts
-from telemetry.facts import encode_fact
+from telemetry.codec.records import encode_fact
 from telemetry.incidents import Incident
 from telemetry.samples import SampleBatch
 from telemetry.topology import TopologyFact

@@ -10,14 +10,14 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from alerts.config import AlertingConfig
 from analytics.config import AnalyticsConfig
+from bus.config import BusConfig
+from common.errors import ConfigError
+from common.yaml_positions import Marks, load_marked, locate
 from export.remote_write.config import RemoteWriteConfig
 from fabricscope.api.config import ApiConfig
 from fabricscope.clock import SimulatedTime
-from fabricscope.marked_yaml import Marks, load_marked, locate
 from ingest.config import IngestConfig
 from recordings.config import RecordingConfig
-from telemetry.bus.config import BusConfig
-from telemetry.errors import ConfigError
 
 ENVIRONMENT_PREFIX = "FABRICSCOPE__"
 OF_INGEST = ("scrape_configs", "gnmi_configs", "job_sources", "inventory")

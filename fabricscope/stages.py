@@ -11,16 +11,16 @@ from typing import Protocol
 import structlog
 from prometheus_client import start_http_server
 
+from bus.base import Bus, Offsets
+from bus.open import open_bus
+from common.errors import ConfigError
+from common.tasks import first_failure
 from fabricscope.clock import event_clock
 from fabricscope.settings import Settings
 from fabricscope.supervisor import parent_is_gone
 from fabricscope.version import VERSION
 from recordings.config import RecordingConfig
 from recordings.format import Manifest
-from telemetry.bus.base import Bus, Offsets
-from telemetry.bus.open import open_bus
-from telemetry.errors import ConfigError
-from telemetry.tasks import first_failure
 
 log = structlog.get_logger()
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import structlog
 
-from telemetry.tasks import cancel
+from common.tasks import cancel
 
 log = structlog.get_logger()
 

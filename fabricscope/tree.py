@@ -8,14 +8,14 @@ from pathlib import Path
 
 from rich.console import Console
 
+from bus.base import Bus, Gap
+from bus.open import open_bus
 from fabricscope.settings import Settings, load_settings
 from fabricscope.stages import Stage
 from fabricscope.supervisor import Child
 from fabricscope.terminal import incident_panel
 from telemetry import topics
-from telemetry.bus.base import Bus, Gap
-from telemetry.bus.open import open_bus
-from telemetry.facts import decode_fact
+from telemetry.codec.records import decode_fact
 from telemetry.incidents import Incident, IncidentState
 from telemetry.ledger import StageReport
 

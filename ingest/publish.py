@@ -9,15 +9,15 @@ from typing import Protocol
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from bus.base import MESSAGE_BYTES_MAX, Message
+from common.errors import BadInput, Unavailable
 from ingest.collectors.base import Emission, News
 from ingest.ledger import DropReason, Ledger
 from ingest.metrics import BATCHES_DROPPED, FACTS_DROPPED, HELD, PUBLISH_SECONDS, UNAVAILABLE
 from telemetry import topics
-from telemetry.bus.base import MESSAGE_BYTES_MAX, Message
 from telemetry.changes import Change
-from telemetry.codec import encode_batch
-from telemetry.errors import BadInput, Unavailable
-from telemetry.facts import encode_fact
+from telemetry.codec.batch import encode_batch
+from telemetry.codec.records import encode_fact
 from telemetry.samples import SampleBatch
 from telemetry.topology import TopologyFact
 

@@ -7,6 +7,8 @@ import time
 from collections.abc import Coroutine, Iterable
 from concurrent.futures import ThreadPoolExecutor
 
+from bus.reporting import publish_report
+from common.tasks import first_failure
 from ingest.collectors.base import Clock, PollCollector, StreamCollector
 from ingest.collectors.exposition.collector import ExpositionCollector, check_files
 from ingest.collectors.exposition.config import ScrapeConfig
@@ -21,8 +23,6 @@ from ingest.metrics import TARGETS
 from ingest.publish import Publisher, Publishes
 from ingest.scheduler import Scheduler
 from telemetry.ledger import StageReport
-from telemetry.reporting import publish_report
-from telemetry.tasks import first_failure
 
 _log = logging.getLogger(__name__)
 _RESTART_S = 5.0

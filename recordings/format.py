@@ -19,7 +19,7 @@ from typing import Any
 import polars as pl
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from telemetry.errors import BadInput
+from common.errors import BadInput
 from telemetry.samples import SampleBatch
 
 VERSION = 1

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import polars as pl
 
+from common.errors import BadInput
 from recordings.format import RecordedBatch, Slice, read_manifest, read_table
 from telemetry.changes import Change
-from telemetry.errors import BadInput
-from telemetry.facts import decode_fact
+from telemetry.codec.records import decode_fact
 from telemetry.samples import Collection, Down, SampleBatch
 from telemetry.series import SeriesTable
 from telemetry.topology import TopologyFact

@@ -5,15 +5,15 @@ import time
 
 import structlog
 
+from bus.base import Bus, Gap, Offsets, Record
+from common.errors import BadInput
+from common.tasks import cancel, first_failure
+from common.threads import OneThread
 from recordings.config import RecordingConfig
 from recordings.format import Manifest, RecordedBatch, read_manifest
 from recordings.writer import RecordingWriter
 from telemetry import topics
-from telemetry.bus.base import Bus, Gap, Offsets, Record
-from telemetry.codec import BatchDecoder
-from telemetry.errors import BadInput
-from telemetry.one_thread import OneThread
-from telemetry.tasks import cancel, first_failure
+from telemetry.codec.batch import BatchDecoder
 
 log = structlog.get_logger()
 

@@ -6,8 +6,8 @@ from pathlib import Path
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
+from common.errors import ConfigError
 from simulator.faults import FAULTS
-from telemetry.errors import ConfigError
 
 _FORM = re.compile(r"(?P<fault>[a-z-]+)@(?P<at>[0-9.]+)s(?:\+(?P<lasts>[0-9.]+)s)?(?::(?P<target>.+))?")
 FILE_BYTES_MAX = 1 << 20

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
-from telemetry.errors import BadInput
+from common.errors import BadInput
 
 
 class ObjectKind(StrEnum):

@@ -7,7 +7,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from telemetry.errors import BadInput
+from common.errors import BadInput
 from telemetry.series import SeriesTable
 
 

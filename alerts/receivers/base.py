@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from alerts.notification import Notification
-from telemetry.errors import Unavailable
+from common.errors import Unavailable
 
 
 class Later(Unavailable):

@@ -10,8 +10,8 @@ import aiohttp
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from alerts.receivers.base import Later, Rejected
-from telemetry.errors import ConfigError
-from telemetry.retry import retry_after_s
+from common.errors import ConfigError
+from common.retry import retry_after_s
 
 RETRY_AFTER_S_MAX = 300.0
 SECRET_BYTES_MAX = 64 * 1024

@@ -8,8 +8,8 @@ import orjson
 from pydantic import TypeAdapter, ValidationError
 
 from analytics.correlate.track import Track
-from telemetry.errors import BadInput
-from telemetry.facts import encode_fact
+from common.errors import BadInput
+from telemetry.codec.records import encode_fact
 from telemetry.findings import Finding, FindingState
 from telemetry.objects import ObjectKind
 

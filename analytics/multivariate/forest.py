@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from telemetry.jit import compiled
+from common.jit import compiled
 
 _TREES = 100
 _BLOCK = 256  # vectors that go through one tree before the next: both stay in the processor's cache

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from analytics.multivariate.ellipse import Ellipse
 from analytics.multivariate.forest import Forest
-from telemetry.errors import BadInput
+from common.errors import BadInput
 
 VERSION = 1  # goes up with every change of what the inputs or the arrays mean
 Method = Literal["ellipse", "forest"]

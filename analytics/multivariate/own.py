@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from telemetry.jit import compiled
+from common.jit import compiled
 
 WARMUP = 30  # vectors of a device before it is judged: five minutes at the default interval
 _SIGMA_PER_SPREAD = 1.2533  # standard deviations in a mean absolute deviation, for normal noise

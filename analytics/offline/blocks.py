@@ -6,7 +6,7 @@ from io import RawIOBase
 from itertools import chain
 
 from analytics.offline.unpacked import unpacked
-from telemetry.errors import BadInput
+from common.errors import BadInput
 
 BLOCK_BYTES = 8 * 1024 * 1024
 _RECORD_BYTES_MAX = 64 * 1024 * 1024

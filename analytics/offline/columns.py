@@ -9,7 +9,7 @@ import polars as pl
 from analytics.offline.numbers import NumberFormat, number_format, to_numbers
 from analytics.offline.time_columns import LOOKED_AT, TimeColumns, listed, time_columns
 from analytics.offline.times import are_clocks, is_text_of_times
-from telemetry.errors import BadInput
+from common.errors import BadInput
 
 RESULTS = ("score", "alert", "expected", "lower", "upper", "reason")
 

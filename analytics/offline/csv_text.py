@@ -12,7 +12,7 @@ import polars as pl
 from analytics.offline.columns import distinct
 from analytics.offline.numbers import to_numbers
 from analytics.offline.times import is_text_of_times
-from telemetry.errors import BadInput
+from common.errors import BadInput
 
 # A comma comes last: where another delimiter fits it is a decimal comma. A space only where there is nothing else.
 _DELIMITERS = (";", "\t", "|", ",", " ")

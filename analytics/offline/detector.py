@@ -13,7 +13,7 @@ from analytics.offline.scored import score_columns
 from analytics.offline.series import SeriesNumbers
 from analytics.offline.times import TimeFormat, time_format, to_ns
 from analytics.scoring.detector import Detector as Engine
-from telemetry.errors import BadInput
+from common.errors import BadInput
 
 Times = Sequence[int] | Sequence[float] | Sequence[datetime] | Sequence[date] | Sequence[str] | NDArray[Any] | pl.Series
 Values = Sequence[float | None] | NDArray[Any] | pl.Series

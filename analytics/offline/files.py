@@ -10,7 +10,7 @@ from analytics.offline.reading import open_table
 from analytics.offline.scored import TableScorer
 from analytics.offline.time_columns import LOOKED_AT, listed
 from analytics.offline.writing import Piece, pieces
-from telemetry.errors import BadInput
+from common.errors import BadInput
 
 _LATE = 0.3  # share of late rows from which one may doubt that they are one series
 

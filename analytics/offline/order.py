@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from telemetry.jit import compiled
+from common.jit import compiled
 
 _NEVER = np.iinfo(np.int64).min
 

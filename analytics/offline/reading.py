@@ -13,7 +13,7 @@ import polars as pl
 
 from analytics.offline.blocks import blocks
 from analytics.offline.csv_text import dialect, frames
-from telemetry.errors import BadInput
+from common.errors import BadInput
 
 STDIN = "-"
 _PARQUET = b"PAR1"

@@ -14,7 +14,7 @@ from analytics.offline.order import Newest
 from analytics.offline.reading import Table
 from analytics.offline.series import SeriesNumbers
 from analytics.scoring.detector import REASONS, Detector, Scores
-from telemetry.errors import BadInput
+from common.errors import BadInput
 
 MISSING = "missing"
 _REASONS = pl.Enum([*REASONS[1:], MISSING])

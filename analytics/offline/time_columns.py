@@ -8,7 +8,7 @@ import polars as pl
 
 from analytics.offline.numbers import to_numbers
 from analytics.offline.times import SECOND_NS, TimeFormat, are_clocks, are_days, time_format, to_ns
-from telemetry.errors import BadInput
+from common.errors import BadInput
 
 LOOKED_AT = 1000  # rows that decide
 

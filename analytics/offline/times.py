@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from telemetry.errors import BadInput
+from common.errors import BadInput
 
 SECOND_NS = 1_000_000_000
 TIME_NS_MIN, TIME_NS_MAX = -(2**63), 2**63 - 1

@@ -5,7 +5,7 @@ import zlib
 from collections.abc import Iterator
 from itertools import chain
 
-from telemetry.errors import BadInput
+from common.errors import BadInput
 
 _GZIP = b"\x1f\x8b"
 _PIECE_BYTES = 8 * 1024 * 1024

@@ -12,7 +12,7 @@ from analytics.offline.scored import ScoredRows, TableScorer, score_columns
 from analytics.offline.series import SeriesNumbers
 from analytics.offline.time_columns import LOOKED_AT, TimeColumns
 from analytics.offline.times import TIME_NS_MAX, TIME_NS_MIN, time_format, to_ns, words
-from telemetry.errors import BadInput
+from common.errors import BadInput
 
 _DATES_NS = 10**17  # numbers before 1973 count steps, and are no dates
 

@@ -11,7 +11,7 @@ from polars.io.plugins import register_io_source
 
 from analytics.offline.columns import RESULTS, distinct
 from analytics.offline.scored import ScoredRows, TableScorer, rounded, score_columns
-from telemetry.errors import BadInput
+from common.errors import BadInput
 
 PARQUET = (".parquet", ".pq")
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from analytics.peers.modes import boundary, spread
 from analytics.peers.rules import BUSY, FLOOR, LEAST, LIMIT, WHOLE, WORSE
-from telemetry.jit import compiled
+from common.jit import compiled
 
 USUAL, NOISE, COUNT, SUM, EFFECT, RUN, GROUP, DRIFT, WANDER = range(9)
 WIDTH = 9

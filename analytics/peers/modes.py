@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from telemetry.jit import compiled
+from common.jit import compiled
 
 _MEMBERS_MIN = 4
 _SHARE_MIN = 0.36  # up to a third may be faulty at once and is then no second kind of member

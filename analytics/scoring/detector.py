@@ -11,7 +11,7 @@ from analytics.scoring import kernel
 from analytics.scoring.kernel import REASONS as REASONS
 from analytics.scoring.layout import CORE_WIDTH, EXPERTS, SEASON_WIDTH, TAIL_WIDTH
 from analytics.scoring.pooled import POOL_WIDTH
-from telemetry.errors import BadInput
+from common.errors import BadInput
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,7 +30,7 @@ from analytics.scoring.layout import (
 from analytics.scoring.level import SIGMA_PER_SPREAD
 from analytics.scoring.phase import FLOOR_SHARE
 from analytics.scoring.prefetch import prefetch
-from telemetry.jit import compiled_unchecked as compiled
+from common.jit import compiled_unchecked as compiled
 
 REASONS = ("", "level", "season", "shape", "drift", "spread", "silence", "phase", "not enough history")
 _NOTHING, _LEVEL, _SEASON, _SHAPE, _DRIFT, _SPREAD, _SILENCE, _PHASE, _TOO_SHORT = range(9)

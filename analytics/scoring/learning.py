@@ -70,7 +70,7 @@ from analytics.scoring.moment import (
     Z_X,
     Z_Y,
 )
-from telemetry.jit import compiled_unchecked as compiled
+from common.jit import compiled_unchecked as compiled
 
 # Values in a row that teach the tails, and the weight of those after them, which are the same event: alerts, others.
 _LESSONS, _DOUBT = 3.0, 0.1

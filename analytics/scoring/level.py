@@ -21,7 +21,7 @@ from analytics.scoring.layout import (
     STEP_SPREAD,
     X,
 )
-from telemetry.jit import compiled_unchecked as compiled
+from common.jit import compiled_unchecked as compiled
 
 SIGMA_PER_SPREAD = 1.2533  # of a normal distribution, from its mean absolute deviation
 Z_MAX = 100.0

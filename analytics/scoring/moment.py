@@ -39,7 +39,7 @@ from analytics.scoring.layout import (
     WEEK_ERROR,
     Y,
 )
-from telemetry.jit import compiled_unchecked as compiled
+from common.jit import compiled_unchecked as compiled
 
 # What is worked out of one row, float64[NOW_WIDTH].
 (

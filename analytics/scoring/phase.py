@@ -33,7 +33,7 @@ from analytics.scoring.layout import (
     SPREAD,
 )
 from analytics.scoring.level import distance
-from telemetry.jit import compiled_unchecked as compiled
+from common.jit import compiled_unchecked as compiled
 
 _QUANTA = 512.0  # of a spread
 _QUANTUM_MAX = 32000.0

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analytics.scoring.layout import EXCESS, PHASE_UP, SEEN, SQUARE, THRESHOLD
-from telemetry.jit import compiled_unchecked as compiled
+from common.jit import compiled_unchecked as compiled
 
 # float64, of a kind and expert: mean logarithms of threshold, of mean excess and of its square over that squared, and
 # how many lessons there were.

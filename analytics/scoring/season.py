@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analytics.scoring.layout import COUNT, DAY_S, HOUR_S, PHASE_FROM, QUANTUM, SPREAD_FROM, UNKNOWN, WEEK_FROM
-from telemetry.jit import compiled_unchecked as compiled
+from common.jit import compiled_unchecked as compiled
 
 _DAYS_KEPT = 6.0
 _WEEKS_KEPT = 4.0

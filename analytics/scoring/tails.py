@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analytics.scoring.layout import EXCESS, LADDER, NEWEST, RUNGS, SEEN, SQUARE, THRESHOLD, TOP
-from telemetry.jit import compiled_unchecked as compiled
+from common.jit import compiled_unchecked as compiled
 
 SHARE = 0.03  # of the values lie beyond the threshold
 BASE = 3.5066  # -ln SHARE

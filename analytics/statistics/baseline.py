@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from telemetry.jit import compiled
+from common.jit import compiled
 
 LEVEL, SPREAD, COUNT, AWAY, RECENT = range(5)
 WIDTH = 5

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from telemetry.jit import compiled
+from common.jit import compiled
 
 
 def group_medians(groups: NDArray[np.int64], values: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analytics.trend.slope import CENTRE, ERROR, HIGH, INFLATION, LEVEL, LOW, SLOPE, Z, robust_line
-from telemetry.jit import compiled
+from common.jit import compiled
 
 PER_DAY = 12  # medians in the history
 POINTS_MAX = 36  # that a line goes through; in longer histories each is the median of several

@@ -11,7 +11,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from telemetry.jit import compiled
+from common.jit import compiled
 
 Z = 2.576  # standard deviations of a two-sided interval of 99 %
 _CORRELATION_MAX = 0.95

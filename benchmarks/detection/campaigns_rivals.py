@@ -35,7 +35,7 @@ from benchmarks.detection.evaluate import OURS, Method
 from benchmarks.detection.rivals import distances
 from benchmarks.detection.series import Series
 from benchmarks.detection.signals import Floats
-from telemetry.errors import ConfigError
+from common.errors import ConfigError
 
 Row = dict[str, Any]
 TITLES = {

@@ -6,7 +6,7 @@ import numpy as np
 
 from benchmarks.detection.series import Series
 from benchmarks.detection.signals import Floats
-from telemetry.jit import compiled
+from common.jit import compiled
 
 
 def cusum(series: Series, allowance: float = 0.5, limit: float = 5.0) -> Floats:

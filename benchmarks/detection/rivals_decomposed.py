@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from benchmarks.detection.rivals_tails import surprise, with_peak
 from benchmarks.detection.series import Series
 from benchmarks.detection.signals import DAY_S, WEEK_S, Floats
-from telemetry.jit import compiled
+from common.jit import compiled
 
 Ints = NDArray[np.int64]
 _ETA = 1e-5  # keeps the weights of absolute deviations finite

@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 
 from benchmarks.detection.series import Series
 from benchmarks.detection.signals import Floats
-from telemetry.jit import compiled
+from common.jit import compiled
 
 Ints = NDArray[np.int64]
 # A tree is three tables with a row for each node. Links are integers: other nodes, the column that is cut, and how many

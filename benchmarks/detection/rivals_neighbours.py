@@ -5,7 +5,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 
 from benchmarks.detection.series import Series
 from benchmarks.detection.signals import Floats
-from telemetry.jit import compiled
+from common.jit import compiled
 
 
 def knn_cad(series: Series, lags: int = 19, neighbours: int = 27) -> Floats:

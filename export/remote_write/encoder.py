@@ -11,8 +11,8 @@ import cramjam
 import numpy as np
 from numpy.typing import NDArray
 
+from common.jit import compiled
 from export.remote_write.series import Prefixes
-from telemetry.jit import compiled
 
 STALE_BITS = np.uint64(0x7FF0000000000002)  # the one NaN that means "ended"; its bits must arrive unchanged
 _SERIES_ROOM = 1 + 5  # tag and length of a TimeSeries

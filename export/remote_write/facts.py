@@ -10,10 +10,10 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 
+from common.errors import BadInput
 from export.remote_write.encoder import STALE_BITS, Rows
 from export.remote_write.series import encode_labels, prefixes_of
-from telemetry.errors import BadInput
-from telemetry.facts import decode_fact, encode_fact
+from telemetry.codec.records import decode_fact, encode_fact
 from telemetry.findings import Finding, FindingState
 from telemetry.incidents import Incident, IncidentState
 

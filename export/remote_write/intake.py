@@ -3,16 +3,16 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from bus.base import Record
+from common.errors import BadInput
 from export.remote_write.config import RemoteWriteConfig
 from export.remote_write.encoder import Rows
 from export.remote_write.facts import FactSeries
 from export.remote_write.metrics import DropReason
 from export.remote_write.targets import TargetState
 from telemetry import topics
-from telemetry.bus.base import Record
-from telemetry.codec import BatchDecoder
-from telemetry.errors import BadInput
-from telemetry.facts import decode_fact
+from telemetry.codec.batch import BatchDecoder
+from telemetry.codec.records import decode_fact
 from telemetry.findings import Finding
 from telemetry.incidents import Incident
 from telemetry.samples import SampleBatch

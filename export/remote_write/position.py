@@ -3,8 +3,9 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-from telemetry.bus.base import Offsets
-from telemetry.locked_database import Durability, LockedDatabase
+from bus import offsets_table
+from bus.base import Offsets
+from common.sqlite import Durability, LockedDatabase
 
 SCHEMA_VERSION = 1
 _SCHEMA = """
@@ -20,7 +21,7 @@ class Position:
             folder / f"{name}.sqlite",
             folder / f"{name}.lock",
             "remote_write.folder",
-            schema=_SCHEMA,
+            schema=offsets_table.SCHEMA + _SCHEMA,
             version=SCHEMA_VERSION,
             # after a power cut some seconds are sent twice, which the receiver knows; no fsync for each request
             durability=Durability.NO_FSYNC,
@@ -37,12 +38,12 @@ class Position:
     def load(self) -> tuple[Offsets, list[bytes]]:
         """Where to go on, and the facts that were shown, as they were on the bus."""
         shown = self._database.connection.execute("SELECT fact FROM facts ORDER BY key")
-        return self._database.offsets(), [fact for (fact,) in shown]
+        return offsets_table.read_offsets(self._database.connection), [fact for (fact,) in shown]
 
     def save(self, offsets: Offsets, facts: Mapping[str, bytes | None]) -> None:
         """facts: those that changed; None for one that is over."""
         with self._database.connection as database:
-            self._database.put_offsets(offsets)
+            offsets_table.write_offsets(self._database.connection, offsets)
             over = [(key,) for key, fact in facts.items() if fact is None]
             database.executemany("DELETE FROM facts WHERE key = ?", over)
             kept = [(key, fact) for key, fact in facts.items() if fact is not None]

@@ -7,7 +7,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from telemetry.errors import BadInput
+from common.errors import BadInput
 from telemetry.series import SeriesTable, parse_series_key
 
 LABEL_BYTES_MAX = 64 * 1024

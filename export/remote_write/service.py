@@ -10,6 +10,11 @@ from collections.abc import Callable, Sequence
 
 import structlog
 
+from bus.base import Bus, Consumption, Gap, Offsets, Record
+from bus.deadletter import dead_letter
+from bus.reporting import publish_report
+from common.errors import BadInput, Unavailable
+from common.tasks import cancel, first_failure
 from export.remote_write import metrics
 from export.remote_write.config import RemoteWriteConfig
 from export.remote_write.encoder import Rows
@@ -20,12 +25,7 @@ from export.remote_write.requests import count
 from export.remote_write.shipping import Shipping
 from export.remote_write.transport import Transport
 from telemetry import topics
-from telemetry.bus.base import Bus, Consumption, Gap, Offsets, Record
-from telemetry.bus.deadletter import dead_letter
-from telemetry.errors import BadInput, Unavailable
 from telemetry.ledger import StageReport
-from telemetry.reporting import publish_report
-from telemetry.tasks import cancel, first_failure
 
 RECORDS_PER_POLL = 64
 REPORT_S = 5.0

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 
 import structlog
 
+from common.retry import wait_s
 from export.remote_write import metrics
 from export.remote_write.config import RemoteWriteConfig
 from export.remote_write.encoder import Rows, encode_request
 from export.remote_write.metrics import DropReason
 from export.remote_write.requests import count, cut, halves, probes
 from export.remote_write.transport import Answer, Later, Transport
-from telemetry.retry import wait_s
 
 log = structlog.get_logger("remote_write")
 

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import aiohttp
 
+from common.errors import ConfigError, Unavailable
+from common.retry import retry_after_s
 from export.remote_write.config import RemoteWriteConfig, TlsConfig
-from telemetry.errors import ConfigError, Unavailable
-from telemetry.retry import retry_after_s
 
 RETRY_AFTER_S_MAX = 300.0
 SECRET_BYTES_MAX = 64 * 1024

@@ -7,11 +7,11 @@ from typing import Annotated
 
 from pydantic import AfterValidator, AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Field
 
+from bus.base import Bus, Message
+from common.errors import BadInput
 from telemetry import topics
-from telemetry.bus.base import Bus, Message
 from telemetry.changes import Change, ChangeKind
-from telemetry.errors import BadInput
-from telemetry.facts import encode_fact
+from telemetry.codec.records import encode_fact
 from telemetry.objects import ObjectKind, parse_object
 
 OBJECTS_MAX = 1000

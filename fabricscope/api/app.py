@@ -12,14 +12,14 @@ from fastapi.staticfiles import StaticFiles
 from starlette.exceptions import HTTPException
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 
+from bus.base import MESSAGE_BYTES_MAX, Bus
+from common.errors import ConfigError
 from dashboards.noc import STATIC
 from fabricscope.api import changes, health, incidents, starvation, stream, targets, trends
 from fabricscope.api.config import ApiConfig
 from fabricscope.api.problem import Problem, described, may_answer
 from fabricscope.api.read_model import ReadModel
 from fabricscope.version import VERSION
-from telemetry.bus.base import MESSAGE_BYTES_MAX, Bus
-from telemetry.errors import ConfigError
 
 _HEADERS = {
     "Content-Security-Policy": "default-src 'self'; frame-ancestors 'none'",

@@ -6,11 +6,11 @@ import structlog
 from fastapi import APIRouter, Query, Request
 from starlette.exceptions import HTTPException
 
+from common.errors import BadInput, ConfigError, Unavailable
 from fabricscope.api.announcement import Announcement, in_words, publish
 from fabricscope.api.incidents import Model
 from fabricscope.api.problem import may_answer
 from telemetry.changes import ChangeKind
-from telemetry.errors import BadInput, ConfigError, Unavailable
 
 router = APIRouter(prefix="/api/v1", tags=["changes"], responses=may_answer(422))
 log = structlog.get_logger()

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from telemetry.codec import BatchDecoder
+from telemetry.codec.batch import BatchDecoder
 from telemetry.samples import SampleBatch
 
 

@@ -8,10 +8,10 @@ import numpy as np
 from fastapi import APIRouter, Depends, Query, Request
 from starlette.exceptions import HTTPException
 
+from common.errors import BadInput
 from fabricscope.api.problem import may_answer
 from fabricscope.api.read_model import ReadModel
 from telemetry.catalogue import Kind, metrics
-from telemetry.errors import BadInput
 from telemetry.findings import Evidence, Finding, FindingState
 from telemetry.incidents import Incident, IncidentState
 from telemetry.series import parse_series_key

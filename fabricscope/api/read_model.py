@@ -5,13 +5,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
+from bus.base import Record
+from common.errors import BadInput
 from fabricscope.api.history import History
 from telemetry import topics
-from telemetry.bus.base import Record
 from telemetry.changes import Change
-from telemetry.codec import BatchDecoder
-from telemetry.errors import BadInput
-from telemetry.facts import decode_fact
+from telemetry.codec.batch import BatchDecoder
+from telemetry.codec.records import decode_fact
 from telemetry.findings import Finding, FindingState
 from telemetry.incidents import Incident, IncidentState, Severity
 from telemetry.ledger import StageReport

@@ -7,14 +7,14 @@ from collections.abc import Callable
 
 import uvicorn
 
+from bus.base import Bus, Gap
+from common.errors import ConfigError
+from common.tasks import first_failure
 from fabricscope.api.app import create_app
 from fabricscope.api.config import ApiConfig
 from fabricscope.api.history import History
 from fabricscope.api.read_model import ReadModel
 from telemetry import topics
-from telemetry.bus.base import Bus, Gap
-from telemetry.errors import ConfigError
-from telemetry.tasks import first_failure
 
 NS = 1_000_000_000
 

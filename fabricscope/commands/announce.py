@@ -8,16 +8,16 @@ from typing import Annotated
 import typer
 from pydantic import ValidationError
 
+from bus.config import BusConfig
+from bus.open import open_bus
+from common.durations import seconds
+from common.errors import ConfigError
 from fabricscope.api.announcement import Announcement, in_words, publish
 from fabricscope.api.problem import described
 from fabricscope.clock import event_clock
 from fabricscope.commands.options import ConfigFile
 from fabricscope.settings import load_settings
-from ingest.durations import seconds
-from telemetry.bus.config import BusConfig
-from telemetry.bus.open import open_bus
 from telemetry.changes import Change, ChangeKind
-from telemetry.errors import ConfigError
 
 NS = 1_000_000_000
 LASTS_S_MAX = 366 * 86_400

@@ -10,14 +10,14 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from bus.config import BusConfig, EmbeddedConfig
+from bus.open import open_bus
 from fabricscope.clock import event_clock
 from fabricscope.commands.options import ConfigFile
 from fabricscope.settings import Settings, load_settings
 from ingest.service import IngestService
 from telemetry import topics
-from telemetry.bus.config import BusConfig, EmbeddedConfig
-from telemetry.bus.open import open_bus
-from telemetry.codec import BatchDecoder
+from telemetry.codec.batch import BatchDecoder
 from telemetry.samples import SampleBatch
 
 

@@ -6,9 +6,9 @@ from typing import Annotated
 
 import typer
 
+from common.errors import BadInput
 from fabricscope.commands.options import By, OneSeries, TimeColumn, TimeFormat, chosen_labels
 from fabricscope.commands.progress import progress
-from telemetry.errors import BadInput
 
 ALERTED = 3
 _CSV = (".csv", ".tsv", ".txt")

@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
+from common.errors import BadInput
 from fabricscope.commands.options import By, OneSeries, TimeColumn, TimeFormat, chosen_labels
-from telemetry.errors import BadInput
 
 
 def register(app: typer.Typer) -> None:

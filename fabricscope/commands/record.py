@@ -9,13 +9,13 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from bus.open import open_bus
 from fabricscope.commands.options import ConfigFile
 from fabricscope.settings import Settings, load_settings
 from fabricscope.stages import new_manifest
 from recordings.config import RecordingConfig
 from recordings.service import RecorderService
 from telemetry import topics
-from telemetry.bus.open import open_bus
 
 NS = 1_000_000_000
 

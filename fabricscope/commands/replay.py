@@ -17,7 +17,7 @@ from fabricscope.replay import replay
 from fabricscope.settings import load_settings
 from fabricscope.terminal import incident_panel
 from recordings.format import Manifest, read_manifest
-from telemetry.facts import decode_fact
+from telemetry.codec.records import decode_fact
 from telemetry.incidents import Incident
 
 

@@ -10,13 +10,13 @@ import typer
 from pydantic import ValidationError
 from rich.console import Console
 
+from common.durations import seconds
+from common.errors import ConfigError
 from fabricscope.supervisor import parent_is_gone
-from ingest.durations import seconds
 from simulator.config import SimulatorConfig
 from simulator.faults import FAULTS
 from simulator.serve.config import ServeConfig
 from simulator.serve.service import SimulatorService
-from telemetry.errors import ConfigError
 
 _FAULT_HELP = (
     f"NAME@AT[+LENGTH][:TARGET], like slow-receiver@30s+60s:node3/mlx5_2; may be repeated. Names: {', '.join(FAULTS)}."

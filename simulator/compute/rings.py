@@ -6,10 +6,10 @@ ahead of its predecessor by the send window only (NCCL's buffers and the model's
 
 import numpy as np
 
+from common.jit import compiled
 from simulator.fabric.routing import Routes
 from simulator.fabric.state import Fabric, Flags, Floats, Flows, Ints
 from simulator.layout import Layout
-from telemetry.jit import compiled
 
 COMPLETE_BYTES = 64.0  # rounding: sums of a few thousand steps
 QUEUE_PAIRS = 4  # NCCL_IB_QPS_PER_CONNECTION: each takes another spine

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from common.jit import compiled
 from simulator.fabric import parameters as par
 from simulator.fabric.state import (
     CE_RECEIVED,
@@ -21,7 +22,6 @@ from simulator.fabric.state import (
     Ints,
     Queues,
 )
-from telemetry.jit import compiled
 
 PACKET, GOODPUT = par.PACKET_BYTES, par.GOODPUT
 KMIN, KMAX, PMAX = par.ECN_KMIN_BYTES_PER_BPS * 8, par.ECN_KMAX_BYTES_PER_BPS * 8, par.ECN_PMAX

@@ -6,8 +6,8 @@ from typing import ClassVar, TypeVar
 
 import numpy as np
 
+from common.errors import ConfigError
 from simulator.machine import Machine
-from telemetry.errors import ConfigError
 from telemetry.incidents import IncidentKind
 from telemetry.objects import ObjectRef
 

@@ -1,7 +1,7 @@
 """Faults of the file system and of what writes to it."""
 
+from common.errors import ConfigError
 from simulator.faults.base import Fault
-from telemetry.errors import ConfigError
 from telemetry.incidents import IncidentKind
 from telemetry.objects import ObjectRef, job, storage_target
 

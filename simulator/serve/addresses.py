@@ -1,7 +1,7 @@
 """Which loopback address serves which device: the layout's addresses, moved aside for a second simulator."""
 
+from common.errors import ConfigError
 from simulator.layout import Endpoint, Exporter, Layout
-from telemetry.errors import ConfigError
 
 LUSTRE_PORT, SLURM_PORT, CONTROL_PORT = 32221, 6820, 6821
 SLURM_HOST = "127.4.0.1"

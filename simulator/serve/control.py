@@ -7,8 +7,8 @@ import orjson
 from aiohttp import web
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from common.errors import BadInput, ConfigError
 from simulator.schedule import ScheduledFault
-from telemetry.errors import BadInput, ConfigError
 
 _BODY_BYTES_MAX = 64 * 1024
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}

@@ -8,6 +8,7 @@ from typing import TypeVar
 
 import structlog
 
+from common.errors import ConfigError
 from simulator.config import SimulatorConfig
 from simulator.plant import Plant
 from simulator.readings import Readings
@@ -16,7 +17,6 @@ from simulator.serve.io_time import IoTimes
 from simulator.serve.snapshot import copied
 from simulator.truth import Truth
 from telemetry.changes import Change
-from telemetry.errors import ConfigError
 
 log = structlog.get_logger(__name__)
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from pathlib import Path
 
+from common.errors import ConfigError
 from simulator.layout import Endpoint, Exporter, Flavour, Layout
 from simulator.readings import Readings
 from simulator.serve.addresses import served_endpoints
@@ -20,7 +21,6 @@ from simulator.serve.pages.server import CONTENT_TYPE, Page, PageServer
 from simulator.serve.reach import Listener
 from simulator.serve.snapshot import Latest
 from simulator.serve.tls import self_signed
-from telemetry.errors import ConfigError
 
 Render = Callable[[Readings, int | None], str]
 

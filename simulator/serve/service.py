@@ -12,6 +12,7 @@ import orjson
 import structlog
 from aiohttp import web
 
+from common.errors import ConfigError
 from simulator.layout import Exporter, Layout
 from simulator.schedule import ScheduledFault, parse_fault, read_schedule
 from simulator.serve.addresses import CONTROL_PORT, SLURM_HOST, moved
@@ -25,7 +26,6 @@ from simulator.serve.reach import Listener, follow
 from simulator.serve.settings import settings_text
 from simulator.serve.snapshot import Latest
 from simulator.truth import write_truth
-from telemetry.errors import ConfigError
 
 log = structlog.get_logger(__name__)
 

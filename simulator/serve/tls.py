@@ -3,7 +3,7 @@
 import subprocess
 from pathlib import Path
 
-from telemetry.errors import ConfigError
+from common.errors import ConfigError
 
 _DEADLINE_S = 30
 

@@ -17,11 +17,11 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
+from bus.open import open_bus
 from fabricscope.settings import load_settings
 from recordings.format import read_manifest
 from telemetry import topics
-from telemetry.bus.open import open_bus
-from telemetry.codec import BatchDecoder
+from telemetry.codec.batch import BatchDecoder
 from tests.acceptance.lab import Engine, Lab, engines_named, lab_folder
 from tests.acceptance.pagers import Pagers
 

@@ -14,6 +14,10 @@ from alerts.config import AlertingConfig
 from alerts.service import AlertsService
 from analytics.config import AnalyticsConfig, EngineConfig
 from analytics.service import AnalyticsService
+from bus.base import Bus, Message
+from bus.config import EmbeddedConfig
+from bus.embedded.bus import EmbeddedBus
+from common.errors import ConfigError
 from fabricscope.replay import replay
 from recordings.config import RecordingConfig
 from recordings.format import Manifest, read_manifest
@@ -22,12 +26,8 @@ from simulator.config import SimulatorConfig
 from simulator.direct import CampaignTick, campaign
 from simulator.schedule import ScheduledFault
 from telemetry import topics
-from telemetry.bus.base import Bus, Message
-from telemetry.bus.config import EmbeddedConfig
-from telemetry.bus.embedded import EmbeddedBus
-from telemetry.codec import encode_batch
-from telemetry.errors import ConfigError
-from telemetry.facts import decode_fact, encode_fact
+from telemetry.codec.batch import encode_batch
+from telemetry.codec.records import decode_fact, encode_fact
 from telemetry.incidents import Incident, IncidentState
 
 ENGINE = EngineConfig(interval_s=10)

@@ -6,10 +6,10 @@ import signal
 import sys
 from pathlib import Path
 
-from telemetry.bus.base import Message
-from telemetry.bus.config import BusConfig, EmbeddedConfig
-from telemetry.bus.open import open_bus
-from telemetry.errors import Unavailable
+from bus.base import Message
+from bus.config import BusConfig, EmbeddedConfig
+from bus.open import open_bus
+from common.errors import Unavailable
 from telemetry.topics import Topic
 
 

@@ -5,9 +5,9 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from uuid import uuid4
 
-from telemetry.bus.base import Bus, Consumption, Gap, Message, Record
-from telemetry.bus.config import BusConfig
-from telemetry.bus.open import open_bus
+from bus.base import Bus, Consumption, Gap, Message, Record
+from bus.config import BusConfig
+from bus.open import open_bus
 from telemetry.topics import Topic
 
 DEADLINE_S = 60

@@ -4,9 +4,9 @@ import asyncio
 import sys
 from pathlib import Path
 
-from telemetry.bus.base import Message
-from telemetry.bus.config import BusConfig, EmbeddedConfig
-from telemetry.bus.open import open_bus
+from bus.base import Message
+from bus.config import BusConfig, EmbeddedConfig
+from bus.open import open_bus
 from telemetry.topics import Topic
 
 

@@ -1,4 +1,4 @@
-"""What ``telemetry.bus.base`` promises, checked on every engine."""
+"""What ``bus.base`` promises, checked on every engine."""
 
 import asyncio
 import time
@@ -9,13 +9,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from telemetry.bus import deadletter
-from telemetry.bus.base import MESSAGE_BYTES_MAX, Bus, Message, Record
-from telemetry.bus.config import BusConfig, EmbeddedConfig, KafkaConfig
-from telemetry.bus.open import open_bus
-from telemetry.bus.partitions import partition_of
-from telemetry.codec import BatchDecoder, encode_batch
-from telemetry.errors import BadInput, ConfigError, Unavailable
+from bus import deadletter
+from bus.base import MESSAGE_BYTES_MAX, Bus, Message, Record
+from bus.config import BusConfig, EmbeddedConfig, KafkaConfig
+from bus.open import open_bus
+from bus.partitions import partition_of
+from common.errors import BadInput, ConfigError, Unavailable
+from telemetry.codec.batch import BatchDecoder, encode_batch
 from telemetry.samples import Collection, SampleBatch
 from telemetry.series import SeriesTable, series_key
 from telemetry.topics import Topic

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from telemetry.bus.base import Message
-from telemetry.bus.config import BusConfig, EmbeddedConfig
-from telemetry.errors import Unavailable
+from bus.base import Message
+from bus.config import BusConfig, EmbeddedConfig
+from common.errors import Unavailable
 from telemetry.topics import Topic
 from tests.conformance.bus_reading import fresh_topic, gap_of, numbered, numbers, read, read_until, running
 from tests.waiting import until

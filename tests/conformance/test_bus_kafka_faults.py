@@ -8,12 +8,12 @@ from typing import Any, cast
 
 import pytest
 
-from telemetry.bus.base import Bus, Message
-from telemetry.bus.config import BusConfig, KafkaConfig
-from telemetry.bus.kafka import KafkaBus
-from telemetry.bus.kafka_consumer import KafkaConsumption
-from telemetry.bus.open import open_bus
-from telemetry.errors import Unavailable
+from bus.base import Bus, Message
+from bus.config import BusConfig, KafkaConfig
+from bus.kafka.bus import KafkaBus
+from bus.kafka.consumer import KafkaConsumption
+from bus.open import open_bus
+from common.errors import Unavailable
 from tests.conformance.bus_reading import fresh_topic, numbered, numbers, read, read_until, running
 from tests.servers.kafka import KafkaServer
 from tests.waiting import until

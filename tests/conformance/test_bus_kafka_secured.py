@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from telemetry.bus.config import BusConfig, KafkaConfig
-from telemetry.errors import Unauthorized, Unavailable
+from bus.config import BusConfig, KafkaConfig
+from common.errors import Unauthorized, Unavailable
 from tests.conformance.bus_reading import fresh_topic, numbered, numbers, read, running
 from tests.servers.kafka import KafkaServer
 from tests.waiting import until

@@ -6,9 +6,9 @@ from typing import Protocol, TypeVar
 
 import pytest
 
-from telemetry.bus.base import Bus
-from telemetry.bus.config import EmbeddedConfig
-from telemetry.bus.embedded import EmbeddedBus
+from bus.base import Bus
+from bus.config import EmbeddedConfig
+from bus.embedded.bus import EmbeddedBus
 
 
 class Stage(Protocol):

@@ -1,9 +1,9 @@
 """What tests of the stages put on a bus and take from it."""
 
+from bus.base import Bus, Message
 from telemetry import topics
-from telemetry.bus.base import Bus, Message
-from telemetry.codec import encode_batch
-from telemetry.facts import decode_fact, encode_fact
+from telemetry.codec.batch import encode_batch
+from telemetry.codec.records import decode_fact, encode_fact
 from telemetry.incidents import Incident
 from telemetry.ledger import StageReport
 from telemetry.samples import SampleBatch

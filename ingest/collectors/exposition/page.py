@@ -12,6 +12,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from common.errors import BadInput
 from ingest.collectors.exposition import scan_plain
 from ingest.collectors.exposition.layout import Layout, build_layout
 from ingest.collectors.exposition.mapping import Entry, Mapper
@@ -19,7 +20,6 @@ from ingest.collectors.exposition.parse import Line, parse_line, parse_number
 from ingest.collectors.exposition.template import Floats, Ints, Spans, Template, build_template
 from ingest.ledger import DropReason
 from telemetry.catalogue import Source
-from telemetry.errors import BadInput
 from telemetry.samples import all_rows
 from telemetry.series import SeriesTable
 

@@ -6,7 +6,7 @@ Source: the exposition formats of Prometheus (text 0.0.4, with the quoted UTF-8 
 import re
 from dataclasses import dataclass
 
-from telemetry.errors import BadInput
+from common.errors import BadInput
 
 LINE_BYTES_MAX = 64 * 1024
 LABEL_BYTES_MAX = 8 * 1024

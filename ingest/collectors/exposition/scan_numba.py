@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from common.jit import compiled, inlined
 from ingest.collectors.exposition.template import CONSTANT, Bytes, Floats, Ints
-from telemetry.jit import compiled, inlined
 
 MISMATCH = -1
 TOO_MANY = -2

@@ -13,12 +13,12 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
+from common.jit import compiled
 from ingest.collectors.gnmi.flatten import Put
 from ingest.collectors.gnmi.path_table import differ, signed
 from ingest.collectors.gnmi.resolve import Target
 from ingest.collectors.gnmi.watch import Watch
 from ingest.ledger import DropReason
-from telemetry.jit import compiled
 
 _NUMBERS_MIN = 16
 _BYTES_MAX = 16 * 1024 * 1024  # of all templates of a target

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from telemetry.jit import compiled
+from common.jit import compiled
 
 UNKNOWN = -1
 """The slot of a path that the table does not hold."""

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 
-from telemetry.errors import ConfigError
+from common.errors import ConfigError
 from telemetry.gnmi import gnmi_pb2
 
 Element = tuple[str, tuple[tuple[str, str], ...]]

@@ -12,8 +12,8 @@ from enum import IntEnum
 import numpy as np
 from numpy.typing import NDArray
 
+from common.jit import compiled
 from ingest.collectors.gnmi.path_table import FNV, PathTable, find_slot, hash_of, signed
-from telemetry.jit import compiled
 
 
 class Stop(IntEnum):

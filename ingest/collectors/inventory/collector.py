@@ -6,10 +6,10 @@ from collections.abc import Mapping
 import numpy as np
 import structlog
 
+from common.errors import ConfigError
 from ingest.collectors.base import Emission
 from ingest.collectors.inventory.parse import changes, parse_inventory
 from ingest.collectors.inventory.schema import Config
-from telemetry.errors import ConfigError
 from telemetry.samples import Collection, Down, SampleBatch
 from telemetry.series import SeriesTable
 from telemetry.topology import Entity

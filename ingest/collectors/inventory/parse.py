@@ -6,9 +6,9 @@ from typing import Any
 import yaml
 from pydantic import ValidationError
 
+from common.errors import BadInput, ConfigError
 from ingest.collectors.inventory.schema import Inventory
 from ingest.collectors.slurm.hostlist import expand
-from telemetry.errors import BadInput, ConfigError
 from telemetry.topology import Device, Entity, Gpu, Job, Link, Mount, StorageTarget, TopologyFact
 
 Location = tuple[int | str, ...]

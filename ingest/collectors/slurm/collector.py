@@ -8,10 +8,10 @@ import aiohttp
 import numpy as np
 import structlog
 
+from common.errors import BadInput
 from ingest.collectors.base import Emission, News
 from ingest.collectors.slurm.config import Config
 from ingest.collectors.slurm.jobs import changes, facts, parse_jobs
-from telemetry.errors import BadInput
 from telemetry.samples import Collection, Down, SampleBatch
 from telemetry.series import SeriesTable
 from telemetry.topology import Job

@@ -1,6 +1,6 @@
 """Slurm's hostlists: ``node[1-4,7],oss1`` and all their forms."""
 
-from telemetry.errors import BadInput
+from common.errors import BadInput
 
 HOSTS_MAX = 65_536
 

@@ -11,10 +11,10 @@ from typing import Any
 
 import orjson
 
+from common.errors import BadInput
 from ingest.collectors.slurm.hostlist import expand, indices
 from telemetry import objects
 from telemetry.changes import Change, ChangeKind
-from telemetry.errors import BadInput
 from telemetry.topology import Job, TopologyFact
 
 NS_PER_S = 1_000_000_000

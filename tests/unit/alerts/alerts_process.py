@@ -6,8 +6,8 @@ from pathlib import Path
 
 from alerts.config import AlertingConfig
 from alerts.service import AlertsService
-from telemetry.bus.config import EmbeddedConfig
-from telemetry.bus.embedded import EmbeddedBus
+from bus.config import EmbeddedConfig
+from bus.embedded.bus import EmbeddedBus
 
 
 async def main(bus_file: Path, config: AlertingConfig) -> None:

@@ -13,12 +13,12 @@ from alerts.receivers.webhook.config import WebhookConfig
 from alerts.route import Route
 from alerts.service import AlertsService
 from alerts.silence import Silence
+from bus.base import Message
+from bus.config import EmbeddedConfig
+from bus.deadletter import REASON
+from bus.embedded.bus import EmbeddedBus
+from common.errors import ConfigError
 from telemetry import topics
-from telemetry.bus.base import Message
-from telemetry.bus.config import EmbeddedConfig
-from telemetry.bus.deadletter import REASON
-from telemetry.bus.embedded import EmbeddedBus
-from telemetry.errors import ConfigError
 from telemetry.incidents import Incident, IncidentState, Severity
 from tests.servers.webhook import Answer, WebhookServer
 from tests.unit.alerts.incident_factory import S, incident

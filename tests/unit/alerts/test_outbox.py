@@ -5,7 +5,7 @@ import pytest
 from alerts.dispatch import Tracked
 from alerts.notification import Action, Notification
 from alerts.outbox import Delivery, Outbox
-from telemetry.errors import ConfigError
+from common.errors import ConfigError
 from tests.unit.alerts.incident_factory import T0, incident
 
 OFFSETS = {("fabricscope.incidents.v1", 0): 7}

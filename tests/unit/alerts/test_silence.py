@@ -4,7 +4,7 @@ from pydantic import ValidationError
 from alerts import silence as silence_module
 from alerts.matcher import Matcher
 from alerts.silence import Silence, SilenceStore
-from telemetry.errors import BadInput
+from common.errors import BadInput
 
 
 def silence(silence_id: str = "one", ends_ns: int = 100) -> Silence:

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from analytics.engine import Engine, Output
-from telemetry.facts import encode_fact
+from telemetry.codec.records import encode_fact
 from telemetry.findings import Finding, FindingKind
 from telemetry.samples import SampleBatch
 from tests.unit.analytics.busy_cluster import CHANGES, FACTS, batches, new_engine

@@ -8,10 +8,10 @@ from pathlib import Path
 
 from analytics.config import AnalyticsConfig
 from analytics.service import AnalyticsService
+from bus.base import Bus, Message
 from telemetry import topics
-from telemetry.bus.base import Bus, Message
-from telemetry.codec import encode_batch
-from telemetry.facts import decode_fact, encode_fact
+from telemetry.codec.batch import encode_batch
+from telemetry.codec.records import decode_fact, encode_fact
 from telemetry.findings import Finding
 from telemetry.incidents import Incident
 from telemetry.ledger import StageReport

@@ -15,9 +15,9 @@ from analytics.config import AnalyticsConfig
 from analytics.engine import Engine, Output
 from analytics.snapshot import Mark
 from analytics.worker import Worker
+from common.errors import BadInput
 from telemetry import topics
-from telemetry.errors import BadInput
-from telemetry.facts import encode_fact
+from telemetry.codec.records import encode_fact
 from tests.unit.analytics.busy_cluster import CHANGES, FACTS, batches, new_engine
 from tests.unit.analytics.restart import MARK, restarted, saved
 from tests.unit.analytics.small_cluster import CONFIG

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from analytics import state_file, texts
-from telemetry.errors import BadInput
+from common.errors import BadInput
 
 HEAD = {"version": 1, "of": ["a", "b"]}
 ARRAYS: dict[str, NDArray[Any]] = {

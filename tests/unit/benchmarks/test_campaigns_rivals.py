@@ -13,12 +13,12 @@ from benchmarks.detection.campaigns_record import Recorder, Recording
 from benchmarks.detection.campaigns_rivals import Heard, alerts, best, later, left_discord, recorded, robust_z
 from benchmarks.detection.campaigns_truth import LATE_NS, NS, Reached, reached
 from benchmarks.detection.series import Series
+from common.errors import ConfigError
 from simulator.config import JobMix, SimulatorConfig
 from simulator.faults import FAULTS
 from simulator.layout import build_layout, topology_facts
 from simulator.schedule import ScheduledFault
 from simulator.truth import Truth
-from telemetry.errors import ConfigError
 from telemetry.objects import device, parse_object
 from telemetry.samples import Collection, Down, SampleBatch
 from telemetry.series import SeriesTable

@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from common.errors import BadInput
 from export.remote_write.encoder import STALE_BITS, Rows, encode_request
 from export.remote_write.requests import count, cut, halves
 from export.remote_write.series import encode_labels, prefixes_of, prefixes_of_table
-from telemetry.errors import BadInput
 from telemetry.series import SeriesTable
 from tests.unit.export.prompb import decode, flat
 

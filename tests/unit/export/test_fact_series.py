@@ -2,10 +2,10 @@ import math
 
 import pytest
 
+from common.errors import BadInput
 from export.remote_write.encoder import encode_request
 from export.remote_write.facts import FactSeries
 from telemetry import objects
-from telemetry.errors import BadInput
 from telemetry.findings import Finding, FindingKind, FindingState
 from telemetry.incidents import BlastRadius, Incident, IncidentKind, IncidentState, Severity
 from tests.unit.export.prompb import flat

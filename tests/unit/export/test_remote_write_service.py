@@ -7,16 +7,16 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
+from bus.base import Message
+from bus.deadletter import REASON
+from common.errors import ConfigError
 from export.remote_write.config import BasicAuth, RemoteWriteConfig
 from export.remote_write.encoder import Rows, encode_request
 from export.remote_write.series import encode_labels, prefixes_of
 from export.remote_write.service import RemoteWriteService
 from telemetry import topics
-from telemetry.bus.base import Message
-from telemetry.bus.deadletter import REASON
-from telemetry.codec import encode_batch
-from telemetry.errors import ConfigError
-from telemetry.facts import encode_fact
+from telemetry.codec.batch import encode_batch
+from telemetry.codec.records import encode_fact
 from telemetry.findings import FindingState
 from telemetry.samples import Down
 from tests.servers.prometheus import Prometheus

@@ -6,11 +6,11 @@ from collections.abc import AsyncIterator
 import numpy as np
 import pytest
 
+from bus.base import Bus, Message
 from fabricscope.api.config import ApiConfig
 from fabricscope.api.service import ApiService
 from telemetry import topics
-from telemetry.bus.base import Bus, Message
-from telemetry.facts import encode_fact
+from telemetry.codec.records import encode_fact
 from telemetry.findings import Evidence, Finding, FindingKind, FindingState
 from telemetry.incidents import BlastRadius, Hypothesis, Incident, IncidentKind, IncidentState, Severity, TimelineEntry
 from telemetry.objects import port

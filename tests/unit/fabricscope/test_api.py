@@ -8,11 +8,11 @@ import aiohttp
 import pytest
 from pydantic import ValidationError
 
+from bus.base import Message
 from fabricscope.api.config import ApiConfig
 from fabricscope.api.service import ApiService
 from telemetry import topics
-from telemetry.bus.base import Message
-from telemetry.facts import encode_fact
+from telemetry.codec.records import encode_fact
 from telemetry.findings import FindingKind, FindingState
 from telemetry.incidents import IncidentState
 from telemetry.ledger import StageReport

@@ -6,9 +6,9 @@ import urllib.parse
 import aiohttp
 import pytest
 
+from common.errors import ConfigError
 from fabricscope.api.config import ApiConfig
 from fabricscope.api.service import ApiService
-from telemetry.errors import ConfigError
 from tests.servers.certificates import Certificates
 
 

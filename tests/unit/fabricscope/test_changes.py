@@ -14,15 +14,15 @@ import aiohttp
 import pytest
 from structlog.testing import capture_logs
 
+from bus.base import Bus, Message, Record
 from fabricscope.api.announcement import OBJECTS_MAX
 from fabricscope.api.config import ApiConfig
 from fabricscope.api.history import History
 from fabricscope.api.read_model import CHANGES_MAX, ReadModel
 from fabricscope.api.service import ApiService
 from telemetry import topics
-from telemetry.bus.base import Bus, Message, Record
 from telemetry.changes import Change, ChangeKind
-from telemetry.facts import decode_fact, encode_fact
+from telemetry.codec.records import decode_fact, encode_fact
 from telemetry.objects import ObjectKind, ObjectRef, device, parse_object
 
 from .test_api import eventually, get

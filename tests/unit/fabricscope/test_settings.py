@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-from fabricscope.marked_yaml import load_marked
+from common.errors import ConfigError
+from common.yaml_positions import load_marked
 from fabricscope.settings import load_settings
-from telemetry.errors import ConfigError
 
 GOOD = """\
 global:

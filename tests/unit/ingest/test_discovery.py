@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
+from common.durations import seconds
+from common.errors import BadInput
 from ingest.collectors.exposition.config import ScrapeConfig
 from ingest.config import IngestConfig
 from ingest.discovery import Discovery, TargetGroup, resolve
-from ingest.durations import seconds
 from ingest.relabel import RelabelConfig, relabel
-from telemetry.errors import BadInput
 
 
 def job(**settings: object) -> ScrapeConfig:

@@ -6,8 +6,8 @@ import time
 
 import pytest
 
+from common.errors import BadInput
 from ingest.collectors.exposition.parse import LABEL_BYTES_MAX, LINE_BYTES_MAX, parse_line, parse_number
-from telemetry.errors import BadInput
 
 
 def read(line: bytes, openmetrics: bool = False) -> tuple[str, dict[str, str], str, str | None]:

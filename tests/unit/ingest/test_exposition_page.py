@@ -12,11 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from prometheus_client.parser import text_string_to_metric_families
 
+from common.errors import BadInput
 from ingest.collectors.exposition.mapping import Entry
 from ingest.collectors.exposition.page import COMPILED, SERIES_MAX, PageReader, Reading
 from ingest.collectors.exposition.template import PLAIN
 from ingest.ledger import DropReason
-from telemetry.errors import BadInput
 from telemetry.series import series_key
 from tests.samples import SAMPLES
 

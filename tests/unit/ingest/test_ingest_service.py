@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
+from bus.config import BusConfig, EmbeddedConfig
+from bus.open import open_bus
+from common.errors import ConfigError
 from ingest.config import IngestConfig
 from ingest.service import IngestService
 from telemetry import topics
-from telemetry.bus.config import BusConfig, EmbeddedConfig
-from telemetry.bus.open import open_bus
-from telemetry.codec import BatchDecoder
-from telemetry.errors import ConfigError
-from telemetry.facts import decode_fact
+from telemetry.codec.batch import BatchDecoder
+from telemetry.codec.records import decode_fact
 from telemetry.ledger import StageReport
 from telemetry.samples import Down, SampleBatch
 

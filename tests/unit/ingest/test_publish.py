@@ -6,14 +6,14 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
+from bus.base import Message
+from common.errors import Unavailable
 from ingest.ledger import DropReason, Ledger
 from ingest.publish import PublishConfig, Publisher
 from telemetry import objects, topics
-from telemetry.bus.base import Message
 from telemetry.changes import Change, ChangeKind
-from telemetry.codec import BatchDecoder
-from telemetry.errors import Unavailable
-from telemetry.facts import decode_fact
+from telemetry.codec.batch import BatchDecoder
+from telemetry.codec.records import decode_fact
 from telemetry.samples import Collection, SampleBatch
 from telemetry.series import SeriesTable
 from telemetry.topology import Device, Job, Role, TopologyFact

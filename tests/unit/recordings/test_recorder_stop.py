@@ -5,12 +5,12 @@ import threading
 
 import pytest
 
+from bus.config import EmbeddedConfig
+from bus.embedded.bus import EmbeddedBus
 from recordings.config import RecordingConfig
 from recordings.format import Manifest, read_manifest
 from recordings.service import RecorderService
 from recordings.writer import RecordingWriter
-from telemetry.bus.config import EmbeddedConfig
-from telemetry.bus.embedded import EmbeddedBus
 
 
 async def test_the_last_slice_waits_for_the_one_before(tmp_path, monkeypatch: pytest.MonkeyPatch):

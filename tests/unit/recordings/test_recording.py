@@ -5,12 +5,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from common.errors import BadInput
 from recordings.format import Manifest, RecordedBatch, read_manifest
 from recordings.reader import read_batches, read_facts
 from recordings.writer import RecordingWriter
 from telemetry.changes import Change, ChangeKind
-from telemetry.errors import BadInput
-from telemetry.facts import encode_fact
+from telemetry.codec.records import encode_fact
 from telemetry.objects import device
 from telemetry.samples import Collection, Down, SampleBatch
 from telemetry.series import SeriesTable, series_key

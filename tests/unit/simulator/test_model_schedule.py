@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
+from common.errors import ConfigError
 from simulator.config import SimulatorConfig
 from simulator.faults import FAULTS
 from simulator.plant import Plant
 from simulator.schedule import ScheduledFault, parse_fault, read_schedule
-from telemetry.errors import ConfigError
 
 
 @pytest.mark.parametrize(

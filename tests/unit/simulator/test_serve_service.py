@@ -12,6 +12,7 @@ import aiohttp
 import pytest
 import yaml
 
+from common.errors import ConfigError
 from ingest.collectors.exposition.config import ScrapeConfig
 from ingest.collectors.gnmi.config import Config as GnmiConfig
 from ingest.collectors.inventory.parse import parse_inventory
@@ -20,7 +21,6 @@ from simulator.config import JobMix, SimulatorConfig
 from simulator.layout import Layout, topology_facts
 from simulator.serve.config import ServeConfig, Unreachable
 from simulator.serve.service import SimulatorService
-from telemetry.errors import ConfigError
 from telemetry.topology import Gpu, Link, Mount, StorageTarget
 from tests.unit.simulator.test_serve_pages import values
 

@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from telemetry.codec import DIGEST_HEADER, RAW_BYTES_MAX, BatchDecoder, encode_batch
-from telemetry.errors import BadInput
+from common.errors import BadInput
+from telemetry.codec.batch import DIGEST_HEADER, RAW_BYTES_MAX, BatchDecoder, encode_batch
 from telemetry.samples import Collection, Down, SampleBatch
 from telemetry.series import SeriesTable, series_key
 
@@ -139,7 +139,7 @@ def test_the_dictionary_of_the_format_never_changes() -> None:
     """What was recorded with it must stay readable: another dictionary is another format."""
     from importlib.resources import files
 
-    assert zlib.crc32(files("telemetry").joinpath("codec_fsb1.dict").read_bytes()) == 0x458F3AE3
+    assert zlib.crc32(files("telemetry.codec").joinpath("fsb1.dict").read_bytes()) == 0x458F3AE3
 
 
 def test_zeros_infinities_and_the_sign_of_zero_survive() -> None:

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from telemetry.errors import BadInput
+from common.errors import BadInput
 from telemetry.samples import Collection, Down, SampleBatch, all_rows
 from telemetry.series import SeriesTable
 

@@ -11,7 +11,7 @@ from analytics.correlate.config import CorrelateConfig
 from analytics.correlate.cost import lost_share, severity
 from analytics.correlate.graph import Graph, physical
 from analytics.correlate.jobs import Jobs, running
-from telemetry.facts import decode_fact, encode_fact
+from telemetry.codec.records import decode_fact, encode_fact
 from telemetry.findings import Evidence, Finding
 from telemetry.findings import FindingKind as K
 from telemetry.incidents import Incident, IncidentKind, Severity

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 
 from analytics.correlate.correlator import Correlator
 from analytics.correlate.track import incident_id
-from telemetry.errors import BadInput
-from telemetry.facts import encode_fact
+from common.errors import BadInput
+from telemetry.codec.records import encode_fact
 from telemetry.findings import Finding, FindingState
 from telemetry.findings import FindingKind as K
 from telemetry.incidents import IncidentKind

@@ -7,7 +7,7 @@ import numpy as np
 from analytics.config import EngineConfig
 from analytics.engine import Engine
 from analytics.multivariate.config import MultivariateConfig
-from telemetry.facts import encode_fact
+from telemetry.codec.records import encode_fact
 from telemetry.findings import Finding
 from telemetry.samples import SampleBatch
 from telemetry.series import SeriesTable, series_key

@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 
 from analytics.multivariate.history import ROWS_MAX, History
 from analytics.multivariate.model import Method, Model, train
-from telemetry.errors import BadInput
+from common.errors import BadInput
 
 METHODS: tuple[Method, ...] = ("ellipse", "forest")
 both = pytest.mark.parametrize("method", METHODS)

@@ -10,7 +10,7 @@ from analytics.offline.columns import Choice
 from analytics.offline.detector import Detector
 from analytics.offline.reading import open_table
 from analytics.offline.scored import TableScorer, score_columns
-from telemetry.errors import BadInput
+from common.errors import BadInput
 
 START = datetime(2024, 1, 1)  # noqa: DTZ001  # a time without a zone is what is tested
 SECONDS = np.arange(400) + 1_704_067_200

@@ -9,7 +9,7 @@ from analytics.offline.decimate import broken_at_gaps, line, per_pixel
 from analytics.offline.episodes import episodes
 from analytics.offline.picture import draw
 from analytics.offline.window import Window, moment, series_window
-from telemetry.errors import BadInput
+from common.errors import BadInput
 
 SECOND = 10**9
 

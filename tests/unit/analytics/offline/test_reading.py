@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from analytics.offline.columns import Choice
 from analytics.offline.files import ScoredFiles
 from analytics.offline.writing import write, write_csv
-from telemetry.errors import BadInput
+from common.errors import BadInput
 
 
 def detect(path: Path, *others: Path, choice: Choice | None = None, told: list[str] | None = None) -> str:

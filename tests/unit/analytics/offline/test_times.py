@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from analytics.offline.times import time_format, to_ns
-from telemetry.errors import BadInput
+from common.errors import BadInput
 
 NOON = 1_704_110_400  # 2024-01-01 12:00:00 UTC
 

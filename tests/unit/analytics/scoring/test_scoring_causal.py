@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from analytics.scoring.detector import REASONS, Detector, Scores
 from analytics.scoring.layout import STATE_BYTES
-from telemetry.errors import BadInput
+from common.errors import BadInput
 
 START_NS = 1_700_000_000 * 10**9
 Floats = NDArray[np.float64]

@@ -5,7 +5,7 @@ import pytest
 from numpy.typing import NDArray
 
 from analytics.scoring.detector import Detector
-from telemetry.errors import BadInput
+from common.errors import BadInput
 
 Floats = NDArray[np.float64]
 START_NS = 1_700_000_000 * 10**9

@@ -4,10 +4,10 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
+from common.errors import ConfigError
 from ingest.collectors.gnmi.config import Config, Encoding, Mode, PathConfig, Source, SubscriptionConfig
 from ingest.collectors.gnmi.quota import Quota
 from ingest.collectors.gnmi.subscriptions import DEFAULTS, request_of, silence_s, subscriptions_of
-from telemetry.errors import ConfigError
 from telemetry.gnmi import gnmi_pb2
 
 S = 1_000_000_000

@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 from aiohttp import web
 
+from common.errors import BadInput
 from ingest.collectors.slurm.collector import SlurmCollector
 from ingest.collectors.slurm.config import Config
 from ingest.collectors.slurm.hostlist import expand
 from ingest.collectors.slurm.jobs import changes, facts, parse_jobs
 from telemetry import objects
 from telemetry.changes import Change, ChangeKind
-from telemetry.errors import BadInput
 from telemetry.samples import Down, SampleBatch
 from telemetry.topology import Job, TopologyFact
 from tests.samples import SAMPLES

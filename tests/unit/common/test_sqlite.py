@@ -4,10 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from telemetry.errors import ConfigError
-from telemetry.locked_database import Durability, LockedDatabase
+from bus import offsets_table
+from common.errors import ConfigError
+from common.sqlite import Durability, LockedDatabase
 
-TABLE = "CREATE TABLE IF NOT EXISTS things (name TEXT);"
+TABLE = offsets_table.SCHEMA + "CREATE TABLE IF NOT EXISTS things (name TEXT);"
 
 
 def database(folder: Path, version: int = 1) -> LockedDatabase:
@@ -21,11 +22,11 @@ def test_offsets_and_the_schema_are_there_after_reopening(tmp_path):
     first.open()
     with first.connection as connection:
         connection.execute("INSERT INTO things VALUES ('a')")
-        first.put_offsets({("t", 0): 7, ("t", 1): 9})
+        offsets_table.write_offsets(connection, {("t", 0): 7, ("t", 1): 9})
     first.close()
     second = database(tmp_path / "new", version=2)
     second.open()
-    assert second.offsets() == {("t", 0): 7, ("t", 1): 9}
+    assert offsets_table.read_offsets(second.connection) == {("t", 0): 7, ("t", 1): 9}
     assert second.connection.execute("SELECT name FROM things").fetchall() == [("a",)]
     second.close()
 

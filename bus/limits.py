@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from telemetry.bus.base import MESSAGE_BYTES_MAX, Message
-from telemetry.errors import BadInput
+from bus.base import MESSAGE_BYTES_MAX, Message
+from common.errors import BadInput
 
 HEADERS_BYTES_MAX = 64 * 1024
 

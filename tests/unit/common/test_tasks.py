@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from telemetry import tasks
+from common import tasks
 
 
 async def test_cancel_waits_for_the_end_and_raises_nothing():

@@ -5,9 +5,9 @@ from aiokafka.partitioner import DefaultPartitioner
 from hypothesis import given
 from hypothesis import strategies as st
 
-from telemetry.bus.base import Message
-from telemetry.bus.packing import Corrupt, pack, unpack
-from telemetry.bus.partitions import partition_of
+from bus.base import Message
+from bus.embedded.packing import Corrupt, pack, unpack
+from bus.partitions import partition_of
 
 messages = st.lists(
     st.builds(

@@ -5,7 +5,7 @@ from typing import Any
 
 import yaml
 
-from telemetry.errors import ConfigError
+from common.errors import ConfigError
 
 BYTES_MAX = 1024 * 1024
 DEPTH_MAX = 50

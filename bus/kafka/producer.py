@@ -21,13 +21,13 @@ from aiokafka.errors import (
     TopicAuthorizationFailedError,
 )
 
-from telemetry.bus.base import Message
-from telemetry.bus.config import KafkaConfig
-from telemetry.bus.kafka_client import Closing, connection_settings, let_go, start_client, waits
-from telemetry.bus.kafka_topics import ensure_topics, wrong_partitions
-from telemetry.bus.metrics import REBUILDS
-from telemetry.bus.partitions import partition_of
-from telemetry.errors import BadInput, ConfigError, Unauthorized, Unavailable
+from bus.base import Message
+from bus.config import KafkaConfig
+from bus.kafka.client import Closing, connection_settings, let_go, start_client, waits
+from bus.kafka.topics import ensure_topics, wrong_partitions
+from bus.metrics import REBUILDS
+from bus.partitions import partition_of
+from common.errors import BadInput, ConfigError, Unauthorized, Unavailable
 from telemetry.topics import Topic
 
 BATCH_BYTES = 1024 * 1024

@@ -6,7 +6,7 @@ from pathlib import Path
 
 CALLER = """
 from factor import FACTOR
-from telemetry.jit import compiled
+from common.jit import compiled
 
 @compiled
 def scaled(x: float) -> float:

@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from telemetry.bus.config import BusConfig, KafkaConfig
-from telemetry.bus.embedded import EmbeddedBus
-from telemetry.bus.kafka import KafkaBus
-from telemetry.bus.kafka_client import connection_settings
-from telemetry.bus.open import open_bus
-from telemetry.errors import ConfigError
+from bus.config import BusConfig, KafkaConfig
+from bus.embedded.bus import EmbeddedBus
+from bus.kafka.bus import KafkaBus
+from bus.kafka.client import connection_settings
+from bus.open import open_bus
+from common.errors import ConfigError
 
 FAR = ["kafka.example.org:9092"]
 SASL = {"username": "fabricscope", "password": "canary-4711"}

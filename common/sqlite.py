@@ -1,4 +1,4 @@
-"""A small SQLite file of one process: locked, versioned, with how far the bus was read. Blocking."""
+"""A small SQLite file of one process: locked and versioned. Blocking."""
 
 import fcntl
 import os
@@ -6,12 +6,7 @@ import sqlite3
 from enum import StrEnum
 from pathlib import Path
 
-from telemetry.bus.base import Offsets
-from telemetry.errors import ConfigError
-
-_OFFSETS = """
-CREATE TABLE IF NOT EXISTS offsets (topic TEXT, partition INTEGER, next INTEGER, PRIMARY KEY (topic, partition));
-"""
+from common.errors import ConfigError
 
 
 class Durability(StrEnum):
@@ -51,7 +46,7 @@ class LockedDatabase:
         if found > self._version:
             self.close()
             raise ConfigError(f"{self._setting} {self._file.parent}: written by a newer version ({found})")
-        self._connection.executescript(f"{_OFFSETS} {self._schema} PRAGMA user_version = {self._version}")
+        self._connection.executescript(f"{self._schema} PRAGMA user_version = {self._version}")
 
     def close(self) -> None:
         """Idempotent, safe before ``open``."""
@@ -66,13 +61,3 @@ class LockedDatabase:
     def connection(self) -> sqlite3.Connection:
         assert self._connection is not None, "open it first"
         return self._connection
-
-    def offsets(self) -> Offsets:
-        """How far the bus was read."""
-        rows = self.connection.execute("SELECT topic, partition, next FROM offsets")
-        return {(topic, partition): following for topic, partition, following in rows}
-
-    def put_offsets(self, offsets: Offsets) -> None:
-        """Within the caller's transaction."""
-        rows = [(topic, partition, following) for (topic, partition), following in offsets.items()]
-        self.connection.executemany("INSERT OR REPLACE INTO offsets VALUES (?, ?, ?)", rows)

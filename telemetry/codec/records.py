@@ -8,8 +8,8 @@ from typing import TypeVar
 import orjson
 from pydantic import TypeAdapter, ValidationError
 
+from common.errors import BadInput
 from telemetry.changes import Change
-from telemetry.errors import BadInput
 from telemetry.findings import Finding
 from telemetry.incidents import Incident
 from telemetry.ledger import StageReport

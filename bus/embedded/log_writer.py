@@ -10,10 +10,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from telemetry.bus.base import Message
-from telemetry.bus.packing import pack
-from telemetry.bus.partitions import partition_of
-from telemetry.errors import ConfigError
+from bus.base import Message
+from bus.embedded.packing import pack
+from bus.partitions import partition_of
+from common.errors import ConfigError
 from telemetry.topics import Topic
 
 ROW_BYTES = 256 * 1024

@@ -6,8 +6,8 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from telemetry.bus.base import Gap, Offsets, Record
-from telemetry.bus.packing import Corrupt, unpack
+from bus.base import Gap, Offsets, Record
+from bus.embedded.packing import Corrupt, unpack
 
 _LogRow = tuple[int, str, int, int, int]
 

@@ -4,11 +4,11 @@ import asyncio
 
 from aiokafka import AIOKafkaConsumer, TopicPartition
 
-from telemetry.bus.base import Offsets
-from telemetry.bus.config import KafkaConfig
-from telemetry.bus.kafka_client import connection_settings, discard_consumer, start_client, waits, within
-from telemetry.bus.kafka_topics import ensure_topics
-from telemetry.errors import ConfigError, Unauthorized, Unavailable
+from bus.base import Offsets
+from bus.config import KafkaConfig
+from bus.kafka.client import connection_settings, discard_consumer, start_client, waits, within
+from bus.kafka.topics import ensure_topics
+from common.errors import ConfigError, Unauthorized, Unavailable
 from telemetry.topics import Topic
 
 

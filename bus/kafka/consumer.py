@@ -13,12 +13,12 @@ import structlog
 from aiokafka import AIOKafkaConsumer, TopicPartition
 from aiokafka.errors import OffsetOutOfRangeError
 
-from telemetry.bus.base import Gap, Offsets, Place, Record
-from telemetry.bus.config import KafkaConfig
-from telemetry.bus.kafka_client import Closing, connection_settings, discard_consumer, start_client, waits, within
-from telemetry.bus.kafka_topics import RECORD_BYTES_MAX, ensure_topics, wrong_partitions
-from telemetry.bus.metrics import CONSUMED, GAPS, REBUILDS
-from telemetry.errors import ConfigError
+from bus.base import Gap, Offsets, Place, Record
+from bus.config import KafkaConfig
+from bus.kafka.client import Closing, connection_settings, discard_consumer, start_client, waits, within
+from bus.kafka.topics import RECORD_BYTES_MAX, ensure_topics, wrong_partitions
+from bus.metrics import CONSUMED, GAPS, REBUILDS
+from common.errors import ConfigError
 from telemetry.topics import Topic
 
 _ANSWER_S = 0.9

@@ -4,7 +4,7 @@ Layout, little endian: ``FSB1`` | crc32 of all that follows | lengths (rows, hea
 table unpacked) | head (JSON) | samples (zstd of an Arrow IPC stream) | table (zstd of JSON, see ``_encode_table``).
 The samples' columns are ``value``, ``time_ns`` unless all times are the collection's, and ``series`` unless the rows
 are the table's in order, but for some that the head names as absent.
-Both blocks are compressed with the dictionary of this format, ``codec_fsb1.dict``, which never changes.
+Both blocks are compressed with the dictionary of this format, ``fsb1.dict``, which never changes.
 The digest of the table travels in the record's headers: a consumer that knows the table skips decoding it.
 """
 
@@ -21,8 +21,8 @@ import polars as pl
 import zstandard
 from numpy.typing import NDArray
 
-from telemetry.errors import BadInput
-from telemetry.ipc import Shape, read_columns, write_columns
+from common.errors import BadInput
+from telemetry.codec.arrow_ipc import Shape, read_columns, write_columns
 from telemetry.samples import Collection, Down, SampleBatch, all_rows
 from telemetry.series import SeriesTable
 
@@ -166,7 +166,7 @@ def _compressor() -> zstandard.ZstdCompressor:
 @cache
 def _stream_dictionary() -> zstandard.ZstdCompressionDict:
     """The end of the dictionary: what stands around the columns of an Arrow stream."""
-    data = files("telemetry").joinpath("codec_fsb1.dict").read_bytes()[-_STREAM_BYTES:]
+    data = files("telemetry.codec").joinpath("fsb1.dict").read_bytes()[-_STREAM_BYTES:]
     found = zstandard.ZstdCompressionDict(data, dict_type=zstandard.DICT_TYPE_RAWCONTENT)
     found.precompute_compress(level=1)
     return found
@@ -175,7 +175,7 @@ def _stream_dictionary() -> zstandard.ZstdCompressionDict:
 @cache
 def _dictionary() -> zstandard.ZstdCompressionDict:
     """Names of metrics and labels as they stood when the format was made: they are half of a small table."""
-    data = files("telemetry").joinpath("codec_fsb1.dict").read_bytes()
+    data = files("telemetry.codec").joinpath("fsb1.dict").read_bytes()
     return zstandard.ZstdCompressionDict(data, dict_type=zstandard.DICT_TYPE_RAWCONTENT)
 
 

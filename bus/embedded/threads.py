@@ -12,13 +12,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from telemetry.bus import upkeep
-from telemetry.bus.base import Message
-from telemetry.bus.config import EmbeddedConfig
-from telemetry.bus.metrics import COMMIT_SECONDS, UPKEEP_FAILURES
-from telemetry.bus.sqlite_log import LogWriter
-from telemetry.bus.sqlite_reader import LogReader
-from telemetry.errors import ConfigError, Unavailable
+from bus.base import Message
+from bus.config import EmbeddedConfig
+from bus.embedded import retention
+from bus.embedded.log_reader import LogReader
+from bus.embedded.log_writer import LogWriter
+from bus.metrics import COMMIT_SECONDS, UPKEEP_FAILURES
+from common.errors import ConfigError, Unavailable
 from telemetry.topics import Topic
 
 _REOPEN_S = 1.0
@@ -114,11 +114,11 @@ class WriterThread:
 
     def _keep_up(self, writer: LogWriter) -> None:
         db, config, now_ns = writer.connection, self._config, time.time_ns()
-        if not upkeep.claim(db, now_ns, int(config.upkeep_interval_s * 1e9)):
+        if not retention.claim(db, now_ns, int(config.upkeep_interval_s * 1e9)):
             return
-        upkeep.compact(db, now_ns, tombstone_s=config.tombstone_s)
+        retention.compact(db, now_ns, tombstone_s=config.tombstone_s)
         # One step of each a round, and a round at once while there is more: publishes go in between.
-        if upkeep.expire(db, now_ns) | upkeep.trim(db, config.log_bytes_max):
+        if retention.expire(db, now_ns) | retention.trim(db, config.log_bytes_max):
             self._upkeep_at = 0.0
             db.execute("UPDATE upkeep SET at_ns = 0")
 

@@ -5,15 +5,15 @@ from collections.abc import Sequence
 
 import structlog
 
-from telemetry.bus.base import Consumption, Message, Offsets
-from telemetry.bus.config import KafkaConfig
-from telemetry.bus.kafka_client import let_go
-from telemetry.bus.kafka_consumer import KafkaConsumption
-from telemetry.bus.kafka_offsets import offsets_since
-from telemetry.bus.kafka_producer import Producer
-from telemetry.bus.limits import bytes_of
-from telemetry.bus.metrics import PUBLISH_FAILURES, PUBLISHED, PUBLISHED_BYTES
-from telemetry.errors import BadInput, ConfigError, Unauthorized, Unavailable
+from bus.base import Consumption, Message, Offsets
+from bus.config import KafkaConfig
+from bus.kafka.client import let_go
+from bus.kafka.consumer import KafkaConsumption
+from bus.kafka.offsets import offsets_since
+from bus.kafka.producer import Producer
+from bus.limits import bytes_of
+from bus.metrics import PUBLISH_FAILURES, PUBLISHED, PUBLISHED_BYTES
+from common.errors import BadInput, ConfigError, Unauthorized, Unavailable
 from telemetry.topics import Topic
 
 _FLUSH_S, _STOP_S = 2.0, 4.5

@@ -3,10 +3,10 @@
 import contextlib
 from collections.abc import Awaitable, Callable, Sequence
 
+from bus.base import Message
+from common.errors import Unavailable
 from telemetry import topics
-from telemetry.bus.base import Message
-from telemetry.errors import Unavailable
-from telemetry.facts import encode_fact
+from telemetry.codec.records import encode_fact
 from telemetry.ledger import StageReport
 from telemetry.topics import Topic
 

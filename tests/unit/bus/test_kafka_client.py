@@ -6,8 +6,8 @@ from itertools import islice
 
 import pytest
 
-from telemetry.bus.kafka_client import let_go, waits, within
-from telemetry.errors import Unavailable
+from bus.kafka.client import let_go, waits, within
+from common.errors import Unavailable
 
 
 def test_waits_grow_with_jitter_and_stay_short_enough_to_find_a_broker_within_ten_seconds() -> None:

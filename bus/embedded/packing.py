@@ -8,7 +8,7 @@ import struct
 import zlib
 from collections.abc import Iterator, Sequence
 
-from telemetry.bus.base import Message
+from bus.base import Message
 
 _HEAD = struct.Struct("<II")
 _HEADER = struct.Struct("<HI")

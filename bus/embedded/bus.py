@@ -6,13 +6,13 @@ from collections import Counter, deque
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-from telemetry.bus.base import Consumption, Message, Offsets, Place, Record
-from telemetry.bus.config import EmbeddedConfig
-from telemetry.bus.embedded_threads import Pending, ReaderThread, WriterThread
-from telemetry.bus.limits import bytes_of
-from telemetry.bus.metrics import CONSUMED, GAPS, PUBLISH_FAILURES, PUBLISHED, PUBLISHED_BYTES
-from telemetry.bus.sqlite_reader import LogReader, Passage
-from telemetry.errors import ConfigError, Unavailable
+from bus.base import Consumption, Message, Offsets, Place, Record
+from bus.config import EmbeddedConfig
+from bus.embedded.log_reader import LogReader, Passage
+from bus.embedded.threads import Pending, ReaderThread, WriterThread
+from bus.limits import bytes_of
+from bus.metrics import CONSUMED, GAPS, PUBLISH_FAILURES, PUBLISHED, PUBLISHED_BYTES
+from common.errors import ConfigError, Unavailable
 from telemetry.topics import Topic
 
 T = TypeVar("T")

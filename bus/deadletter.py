@@ -1,9 +1,9 @@
 """Records that cannot be read go aside, with the reason, and the reader goes on."""
 
-from telemetry.bus.base import Bus, Message, Record
-from telemetry.bus.limits import HEADERS_BYTES_MAX
-from telemetry.bus.metrics import DEAD_LETTERS
-from telemetry.errors import BadInput
+from bus.base import Bus, Message, Record
+from bus.limits import HEADERS_BYTES_MAX
+from bus.metrics import DEAD_LETTERS
+from common.errors import BadInput
 from telemetry.topics import DEADLETTER, Topic
 
 REASON, DETAIL, TOPIC, PARTITION, OFFSET = "dead.reason", "dead.detail", "dead.topic", "dead.partition", "dead.offset"

@@ -5,11 +5,11 @@ from typing import Any
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 from aiokafka.errors import KafkaError, NoError, TopicAlreadyExistsError, for_code
 
-from telemetry.bus.base import MESSAGE_BYTES_MAX
-from telemetry.bus.config import KafkaConfig
-from telemetry.bus.kafka_client import connection_settings, let_go, start_client, within
-from telemetry.bus.limits import HEADERS_BYTES_MAX
-from telemetry.errors import ConfigError, Unavailable
+from bus.base import MESSAGE_BYTES_MAX
+from bus.config import KafkaConfig
+from bus.kafka.client import connection_settings, let_go, start_client, within
+from bus.limits import HEADERS_BYTES_MAX
+from common.errors import ConfigError, Unavailable
 from telemetry.topics import Topic
 
 RECORD_BYTES_MAX = MESSAGE_BYTES_MAX + HEADERS_BYTES_MAX + 4096

@@ -16,8 +16,8 @@ from aiokafka.errors import (
     UnsupportedSaslMechanismError,
 )
 
-from telemetry.bus.config import KafkaConfig
-from telemetry.errors import ConfigError, Unauthorized, Unavailable
+from bus.config import KafkaConfig
+from common.errors import ConfigError, Unauthorized, Unavailable
 
 T = TypeVar("T")
 _WAIT_FIRST_S, _WAIT_MAX_S = 0.1, 5.0

@@ -1,0 +1,1 @@
+"""Records on the wire: batches of samples, and everything else."""
