@@ -49,7 +49,7 @@ bench: $(PEERS) $(READY)
 	$(BIN)/python -m benchmarks
 
 eval: $(READY)
-	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.detection
+	OMP_NUM_THREADS=1 $(BIN)/python -m evaluation
 
 format: $(READY)
 	$(BIN)/ruff format .

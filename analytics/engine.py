@@ -10,24 +10,24 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from analytics import rates, trust
-from analytics.columns import Columns
 from analytics.config import EngineConfig
 from analytics.detectors import detectors
-from analytics.detectors.base import Detector, Verdicts
-from analytics.findings_book import FindingsBook
-from analytics.intake import Counts, DropReason, Intake
-from analytics.job_work import WorkBook
-from analytics.multivariate.step import Multivariate
-from analytics.peers import compare
-from analytics.registry import Registry
-from analytics.scored import NO_SLOT, Scored
-from analytics.starvation.ledger import Ledger
-from analytics.statistics import baseline
-from analytics.tick import Tick, pack
-from analytics.trend.book import TrendBook
-from analytics.trend.detector import runs_out
-from analytics.view import Selections, View
+from analytics.detectors.general.runs_out import runs_out
+from analytics.detectors.lifecycle import FindingsBook
+from analytics.detectors.spec import Detector, Verdicts
+from analytics.jobs.activity import WorkBook
+from analytics.jobs.starvation.ledger import Ledger
+from analytics.models import baseline
+from analytics.models.multivariate.stage import Multivariate
+from analytics.models.peers import compare
+from analytics.models.scoring.live import NO_SLOT, Scored
+from analytics.models.trend.history import TrendBook
+from analytics.state import quality, rates
+from analytics.state.columns import Columns
+from analytics.state.registry import Registry
+from analytics.state.view import Selections, View
+from analytics.window.tick import Tick, pack
+from analytics.window.watermark import Counts, DropReason, Intake
 from telemetry.changes import Change
 from telemetry.findings import Finding
 from telemetry.incidents import Incident
@@ -69,7 +69,7 @@ class Engine:
         self.config, self.correlator = config, correlator
         self.intake = Intake(config)
         self.registry = Registry(config.series_max, config.detection.scored)
-        self.series, self.targets = Columns(_SERIES), Columns(trust.LAYOUT)
+        self.series, self.targets = Columns(_SERIES), Columns(quality.LAYOUT)
         self.scored = Scored(config)
         self.book = FindingsBook()
         self.work = WorkBook()
@@ -172,7 +172,7 @@ class Engine:
 
     def _listen(self, now_ns: int) -> None:
         targets, interval_ns = self.targets, self.config.interval_ns
-        targets["quiet_ns"][:] = trust.listen_again(targets["quiet_ns"], targets["tried_ns"], now_ns, interval_ns)
+        targets["quiet_ns"][:] = quality.listen_again(targets["quiet_ns"], targets["tried_ns"], now_ns, interval_ns)
 
     def _note_collections(self, tick: Tick, ups: list[bool]) -> None:
         columns = {
@@ -180,7 +180,7 @@ class Engine:
             for name in ("first_ns", "seen_ns", "quiet_ns", "tried_ns", "down_ns", "down_count")
         }
         for target, collected_ns, up in zip(tick.targets.tolist(), tick.collected_ns.tolist(), ups, strict=True):
-            trust.note_collection(columns, target, collected_ns, up)
+            quality.note_collection(columns, target, collected_ns, up)
         self.registry.columns["seen_ns"][tick.sids] = np.repeat(tick.collected_ns, np.diff(tick.starts))
 
     def _without_repetitions(self, tick: Tick) -> Tick:
@@ -205,21 +205,21 @@ class Engine:
     def _should_have_moved(self, tick: Tick, batch: int) -> bool:
         sids = tick.sids[tick.starts[batch] : tick.starts[batch + 1]]
         counter = self.registry.rules.counter[self.registry.columns["metric"][sids]]
-        return int(np.count_nonzero(counter & (self.series["value"][sids] > 0))) >= trust.MOVERS_MIN
+        return int(np.count_nonzero(counter & (self.series["value"][sids] > 0))) >= quality.MOVERS_MIN
 
     def _judge_still(self, tick: Tick, still: list[int]) -> list[int]:
         """Which of the still batches are no news: within a refresh period, or of a frozen target."""
-        limit_ns = round(trust.REPEAT_INTERVALS * self.config.interval_ns)
+        limit_ns = round(quality.REPEAT_INTERVALS * self.config.interval_ns)
         within, suspects, rests = [], {}, self.registry.rules.rests
         for batch in still:
             target = int(tick.targets[batch])
             sids = tick.sids[tick.starts[batch] : tick.starts[batch + 1]]
             if tick.collected_ns[batch] - self.targets["moved_ns"][target] <= limit_ns:
                 within.append(batch)
-            elif trust.always_moving(self.series["streak"][sids[~rests[self.registry.columns["metric"][sids]]]]):
+            elif quality.always_moving(self.series["streak"][sids[~rests[self.registry.columns["metric"][sids]]]]):
                 suspects[batch] = self.registry.devices[target]
         answering = [d for d, down in zip(self.registry.devices, self.targets["down_count"], strict=True) if not down]
-        believed = trust.believed_frozen(list(suspects.values()), answering, self.topology)
+        believed = quality.believed_frozen(list(suspects.values()), answering, self.topology)
         frozen = [batch for batch, device in suspects.items() if device in believed]
         self.targets["frozen"][tick.targets[frozen]] = True
         return within + frozen
@@ -275,7 +275,7 @@ class Engine:
         counts = rates.segment_sums(reset, tick.starts)
         counters = self.registry.rules.counter[self.registry.columns["metric"][tick.sids]]
         live = rates.segment_sums(counters & (reset | (tick.values > 0)), tick.starts)
-        for batch in np.flatnonzero((counts >= trust.MOVERS_MIN) & (2 * counts >= live)).tolist():
+        for batch in np.flatnonzero((counts >= quality.MOVERS_MIN) & (2 * counts >= live)).tolist():
             target = tick.targets[batch]
             self.targets["reset_ns"][target] = tick.collected_ns[batch]
             self.targets["reset_count"][target] = counts[batch]

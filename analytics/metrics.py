@@ -2,7 +2,7 @@
 
 from prometheus_client import Counter, Gauge
 
-from analytics.trust import Trust
+from analytics.state.quality import Trust
 from telemetry.ledger import StageReport
 
 PROCESSED = Gauge("fabricscope_analytics_samples_processed", "Samples processed, snapshots included.")

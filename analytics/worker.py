@@ -6,12 +6,13 @@ from pathlib import Path
 
 import structlog
 
-from analytics import metrics, snapshot
-from analytics.alignment import Alignment, Placed
+from analytics import metrics
 from analytics.config import AnalyticsConfig, EngineConfig
 from analytics.correlate.config import CorrelateConfig
 from analytics.correlate.correlator import Correlator
 from analytics.engine import Engine, Output
+from analytics.snapshot import snapshot
+from analytics.window.alignment import Alignment, Placed
 from bus.base import Offsets, Place, Record
 from common.errors import BadInput
 from telemetry import topics
@@ -60,7 +61,7 @@ class Worker:
 
     @property
     def path(self) -> Path:
-        return self._config.state_dir / "analytics.snapshot"
+        return self._config.state_dir / "analytics.snapshot.snapshot"
 
     def load(self, now_ns: int) -> str:
         """Goes on from the snapshot where there is a good one; returns what happened, in words.

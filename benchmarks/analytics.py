@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from analytics.config import EngineConfig
 from analytics.engine import Engine
-from analytics.statistics import baseline
+from analytics.models import baseline
 from analytics.worker import build_engine
 from benchmarks.rows import Row, row
 from telemetry.samples import Collection, SampleBatch

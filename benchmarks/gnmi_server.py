@@ -19,12 +19,12 @@ import grpc.aio
 
 from ingest.collectors.gnmi.config import Source
 from ingest.collectors.gnmi.subscriptions import DEFAULTS, request_of
+from simulator.cluster import Plant
 from simulator.config import SimulatorConfig
 from simulator.layout import Flavour, Layout, build_layout
-from simulator.plant import Plant
-from simulator.serve.gnmi.openconfig import OpenConfigTree
-from simulator.serve.gnmi.sonic import SonicTree
-from simulator.serve.snapshot import Snapshot, copied
+from simulator.servers.gnmi.openconfig import OpenConfigTree
+from simulator.servers.gnmi.sonic import SonicTree
+from simulator.servers.snapshot import Snapshot, copied
 from telemetry.gnmi import gnmi_pb2
 from tests.servers.process import free_port
 

@@ -13,8 +13,8 @@ import polars as pl
 from numpy.typing import NDArray
 from river import anomaly
 
-from analytics.scoring.detector import Detector
-from analytics.scoring.layout import STATE_BYTES
+from analytics.models.scoring.detector import Detector
+from analytics.models.scoring.layout import STATE_BYTES
 from benchmarks import snapshot
 from benchmarks.rows import Row, row
 from benchmarks.scoring_python import in_python, scored

@@ -1,4 +1,4 @@
-"""The scoring of ``analytics.scoring`` as plain Python: the same source, sample by sample, compiled by nobody.
+"""The scoring of ``analytics.models.scoring`` as plain Python: the same source, sample by sample, compiled by nobody.
 
 ``python -m benchmarks.scoring_python GIVEN.npz FOUND.npz`` with NUMBA_DISABLE_JIT=1.
 GIVEN: state of a detector (``state.…``), times_ns and values of some rounds, int64 and float64[rounds, series].
@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from analytics.scoring import kernel
-from analytics.scoring.detector import Detector, Scores
+from analytics.models.scoring import kernel
+from analytics.models.scoring.detector import Detector, Scores
 
 _STATE = "state."
 

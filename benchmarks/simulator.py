@@ -4,11 +4,11 @@ import json
 import time
 
 from benchmarks.rows import Row, row
+from simulator.cluster import Plant
 from simulator.config import SimulatorConfig
-from simulator.plant import Plant
-from simulator.schedule import ScheduledFault
-from simulator.serve.config import ServeConfig
-from simulator.serve.snapshot import copied
+from simulator.faults.schedule import ScheduledFault
+from simulator.servers.config import ServeConfig
+from simulator.servers.snapshot import copied
 
 _NS = 1_000_000_000
 _SIZES = (8, 64)  # hosts of 8 GPUs; 64 of them have 512 GPUs and 66 switches

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import numpy as np
 
-from analytics import snapshot
 from analytics.config import EngineConfig
 from analytics.engine import Engine
+from analytics.snapshot import snapshot
 from analytics.worker import build_engine
 from benchmarks.rows import Row, row
 from telemetry.samples import Collection, SampleBatch
@@ -83,7 +83,7 @@ def run(series: int = 1_000_000) -> list[Row]:
     each = (_resident_bytes() - before) / series
     scramble(engine)
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, "analytics.snapshot")
+        path = Path(folder, "analytics.snapshot.snapshot")
         began_s = time.monotonic()
         with Pauses() as pauses:
             snapshot.save(path, engine, snapshot.Mark({}, 0))

@@ -12,8 +12,8 @@ from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
 from common.errors import BadInput, Unavailable
 from ingest.collectors.exposition.config import HttpSdConfig, ScrapeConfig
-from ingest.collectors.exposition.http import FetchFailed, HttpClient, Url
 from ingest.relabel import relabel
+from ingest.transport.http1 import FetchFailed, HttpClient, Url
 
 _log = logging.getLogger(__name__)
 _FILE_BYTES_MAX = 64 * 1024 * 1024

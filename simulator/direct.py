@@ -6,14 +6,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from simulator import canonical
-from simulator.canonical import Column
+from simulator.cluster import Plant
 from simulator.config import SimulatorConfig
+from simulator.counters import canonical
+from simulator.counters.canonical import Column
+from simulator.counters.readings import Readings
+from simulator.faults.schedule import ScheduledFault
 from simulator.layout import Endpoint, Exporter, Flavour, Layout, topology_facts
 from simulator.machine import NS
-from simulator.plant import Plant
-from simulator.readings import Readings
-from simulator.schedule import ScheduledFault
 from telemetry import catalogue
 from telemetry.changes import Change
 from telemetry.samples import Collection, Down, SampleBatch

@@ -1,6 +1,6 @@
 """What the simulated cluster consists of: a frozen description that the model, the servers and the tests share.
 
-Positions matter: the arrays of ``simulator.readings`` are indexed by the positions in the tuples of ``Layout``.
+Positions matter: the arrays of ``counters.readings`` are indexed by the positions in the tuples of ``Layout``.
 """
 
 import hashlib

@@ -9,6 +9,8 @@ from simulator.compute.hosts import Hosts
 from simulator.compute.scheduler import Scheduler
 from simulator.compute.storage import Storage
 from simulator.config import SimulatorConfig
+from simulator.counters.publish import Publisher
+from simulator.counters.readings import Readings, blank_readings
 from simulator.fabric import kernel
 from simulator.fabric import parameters as par
 from simulator.fabric.links import Links
@@ -16,8 +18,6 @@ from simulator.fabric.optics import Optics
 from simulator.fabric.routing import Routes
 from simulator.fabric.state import Fabric
 from simulator.layout import Exporter, Layout
-from simulator.publish import Publisher
-from simulator.readings import Readings, blank_readings
 from telemetry.topology import Role
 
 NS: Final = 1_000_000_000

@@ -1,11 +1,11 @@
 """The cluster as correlation needs it, rebuilt only where the topology changed."""
 
 from analytics.correlate import cost
+from analytics.correlate.evidence import ReachKey, View
 from analytics.correlate.graph import Graph, physical
 from analytics.correlate.jobs import Jobs, running
 from analytics.correlate.reach import Reach
-from analytics.correlate.track import Track
-from analytics.correlate.view import ReachKey, View
+from analytics.correlate.tracks import Track
 from telemetry.incidents import BlastRadius, IncidentKind
 from telemetry.objects import ObjectRef
 from telemetry.topology import Topology

@@ -3,17 +3,17 @@
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
-from analytics.correlate import report, words
-from analytics.correlate.cause import Cause, Patience
-from analytics.correlate.choose import Claim, Standing, choose
+from analytics.correlate.causes import FAMILIES
+from analytics.correlate.causes.cause import Cause, Patience
 from analytics.correlate.cluster import Cluster
 from analytics.correlate.config import CorrelateConfig
-from analytics.correlate.hypotheses import FAMILIES
+from analytics.correlate.cover import Claim, Standing, choose
+from analytics.correlate.evidence import View
 from analytics.correlate.lifecycle import Life, advance
 from analytics.correlate.memory import Memory, dump, load
 from analytics.correlate.scope import standing_cause
-from analytics.correlate.track import Track, incident_id, match
-from analytics.correlate.view import View
+from analytics.correlate.texts import phrases, report
+from analytics.correlate.tracks import Track, incident_id, match
 from telemetry.changes import Change
 from telemetry.findings import Finding
 from telemetry.incidents import Incident, IncidentState
@@ -129,7 +129,7 @@ class Correlator:
             track.note(now_ns, track.cause.root, "resolved")
 
     def _publish(self, view: View, closed: Iterable[Track], now_ns: int) -> list[Incident]:
-        gaps = words.gaps(view)
+        gaps = phrases.gaps(view)
         told: list[Incident] = []
         for track in (*self._memory.tracks, *closed):
             if not track.id:
@@ -144,7 +144,7 @@ class Correlator:
 def _follow(track: Track, claim: Claim, now_ns: int) -> None:
     """Make a track continue with a claim: its cause may now be a better one, its id stays."""
     if track.id and track.key != claim.cause.key:
-        was = f"{track.cause.kind} {words.short(track.cause.root)}"
+        was = f"{track.cause.kind} {phrases.short(track.cause.root)}"
         track.note(now_ns, claim.cause.root, f"cause revised (was {was}): {claim.cause.reason}")
     if not track.id:
         track.onset_ns = claim.onset_ns

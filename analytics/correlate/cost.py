@@ -4,8 +4,8 @@ from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass
 
 from analytics.correlate.config import NS_PER_S, CorrelateConfig
-from analytics.correlate.track import Track
-from analytics.correlate.view import View
+from analytics.correlate.evidence import View
+from analytics.correlate.tracks import Track
 from telemetry.findings import Finding, FindingKind
 from telemetry.incidents import BlastRadius, IncidentKind, Severity
 from telemetry.objects import ObjectKind, ObjectRef, device

@@ -7,7 +7,7 @@ from typing import Any
 import orjson
 from pydantic import TypeAdapter, ValidationError
 
-from analytics.correlate.track import Track
+from analytics.correlate.tracks import Track
 from common.errors import BadInput
 from telemetry.codec.records import encode_fact
 from telemetry.findings import Finding, FindingState

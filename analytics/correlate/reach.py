@@ -9,8 +9,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import IntEnum
 
-from analytics.correlate.cause import CONGESTED, PAUSES, SYMPTOMS, Cause
-from analytics.correlate.view import View
+from analytics.correlate.causes.cause import CONGESTED, PAUSES, SYMPTOMS, Cause
+from analytics.correlate.evidence import View
 from telemetry.findings import Finding, FindingKind
 from telemetry.incidents import IncidentKind
 from telemetry.objects import ObjectKind, ObjectRef, device

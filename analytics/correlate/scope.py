@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from analytics.correlate.cause import (
+from analytics.correlate.causes.cause import (
     CHECKPOINTS,
     ENVIRONMENT,
     GPU_FAULTS,
@@ -14,9 +14,9 @@ from analytics.correlate.cause import (
     Cause,
     Tier,
 )
+from analytics.correlate.evidence import View
 from analytics.correlate.reach import reach
-from analytics.correlate.track import Track
-from analytics.correlate.view import View
+from analytics.correlate.tracks import Track
 from telemetry.findings import FindingKind
 from telemetry.incidents import IncidentKind
 

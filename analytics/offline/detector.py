@@ -8,11 +8,11 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from analytics.models.scoring.detector import Detector as Engine
 from analytics.offline.numbers import to_numbers
 from analytics.offline.scored import score_columns
 from analytics.offline.series import SeriesNumbers
 from analytics.offline.times import TimeFormat, time_format, to_ns
-from analytics.scoring.detector import Detector as Engine
 from common.errors import BadInput
 
 Times = Sequence[int] | Sequence[float] | Sequence[datetime] | Sequence[date] | Sequence[str] | NDArray[Any] | pl.Series

@@ -8,12 +8,12 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from analytics.models.scoring.detector import REASONS, Detector, Scores
 from analytics.offline.columns import Choice, Roles, roles
 from analytics.offline.numbers import to_numbers
 from analytics.offline.order import Newest
 from analytics.offline.reading import Table
 from analytics.offline.series import SeriesNumbers
-from analytics.scoring.detector import REASONS, Detector, Scores
 from common.errors import BadInput
 
 MISSING = "missing"

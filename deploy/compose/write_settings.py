@@ -11,8 +11,8 @@ import yaml
 
 from simulator.config import SimulatorConfig
 from simulator.layout import build_layout
-from simulator.serve.config import ServeConfig
-from simulator.serve.settings import collection, inventory_document
+from simulator.servers.config import ServeConfig
+from simulator.servers.settings import collection, inventory_document
 
 HOSTS, INTERVAL_S = 8, 10
 INVENTORY = Path("/etc/fabricscope.inventory.yaml")

@@ -6,9 +6,9 @@ from typing import Annotated
 
 import typer
 
+from fabricscope.all_in_one import run_tree
 from fabricscope.commands.options import ConfigFile
-from fabricscope.practice import practise
-from fabricscope.tree import run_tree
+from fabricscope.demo import practise
 
 
 def register(app: typer.Typer) -> None:

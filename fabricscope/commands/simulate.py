@@ -15,8 +15,8 @@ from common.errors import ConfigError
 from fabricscope.supervisor import parent_is_gone
 from simulator.config import SimulatorConfig
 from simulator.faults import FAULTS
-from simulator.serve.config import ServeConfig
-from simulator.serve.service import SimulatorService
+from simulator.servers.config import ServeConfig
+from simulator.servers.service import SimulatorService
 
 _FAULT_HELP = (
     f"NAME@AT[+LENGTH][:TARGET], like slow-receiver@30s+60s:node3/mlx5_2; may be repeated. Names: {', '.join(FAULTS)}."

@@ -10,10 +10,10 @@ from simulator.compute.jobs import NS, JobRun, Members
 from simulator.compute.rings import Rings
 from simulator.compute.storage import Storage
 from simulator.config import JobMix
+from simulator.counters.readings import RunningJob
 from simulator.fabric.routing import Routes
 from simulator.fabric.state import Fabric
 from simulator.layout import Layout
-from simulator.readings import RunningJob
 from telemetry import objects
 from telemetry.changes import Change, ChangeKind
 

@@ -24,7 +24,7 @@ from recordings.format import Manifest, read_manifest
 from recordings.service import RecorderService
 from simulator.config import SimulatorConfig
 from simulator.direct import CampaignTick, campaign
-from simulator.schedule import ScheduledFault
+from simulator.faults.schedule import ScheduledFault
 from telemetry import topics
 from telemetry.codec.batch import encode_batch
 from telemetry.codec.records import decode_fact, encode_fact

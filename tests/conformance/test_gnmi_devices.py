@@ -8,7 +8,7 @@ from typing import Any
 
 from ingest.collectors.gnmi.channel import keepalive_after
 from ingest.collectors.gnmi.config import Mode, PathConfig, Source, SubscriptionConfig, TargetConfig, TlsConfig
-from ingest.collectors.gnmi.paths import parse_path
+from ingest.collectors.gnmi.paths.paths import parse_path
 from telemetry.gnmi import gnmi_pb2
 from telemetry.samples import Down
 from telemetry.topology import Link

@@ -20,15 +20,15 @@ from ingest.collectors.gnmi.collector import GnmiCollector
 from ingest.collectors.gnmi.config import Config as GnmiConfig
 from ingest.discovery import TargetGroup, resolve
 from ingest.ledger import Ledger
+from simulator.cluster import Plant
 from simulator.config import JobMix, SimulatorConfig
 from simulator.direct import DirectCollector
-from simulator.plant import Plant
-from simulator.serve.config import ServeConfig
-from simulator.serve.gnmi.server import Credentials
-from simulator.serve.io_time import IoTimes
-from simulator.serve.listeners import build_listeners
-from simulator.serve.settings import collection
-from simulator.serve.snapshot import Latest, copied
+from simulator.servers.config import ServeConfig
+from simulator.servers.gnmi.server import Credentials
+from simulator.servers.io_time import IoTimes
+from simulator.servers.listeners import build_listeners
+from simulator.servers.settings import collection
+from simulator.servers.snapshot import Latest, copied
 from telemetry.samples import SampleBatch
 from telemetry.series import parse_series_key
 

@@ -10,8 +10,8 @@ import pytest
 import yaml
 
 from simulator.config import JobMix, SimulatorConfig
-from simulator.serve.config import ServeConfig
-from simulator.serve.service import SimulatorService
+from simulator.servers.config import ServeConfig
+from simulator.servers.service import SimulatorService
 from tests.servers.prometheus import Prometheus
 
 DEADLINE_S = 60

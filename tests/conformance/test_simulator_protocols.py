@@ -14,13 +14,13 @@ import numpy as np
 import pytest
 
 from simulator.config import JobMix, SimulatorConfig
+from simulator.counters.readings import RX, TX
+from simulator.faults.schedule import ScheduledFault
 from simulator.layout import Exporter
-from simulator.readings import RX, TX
-from simulator.schedule import ScheduledFault
-from simulator.serve.config import ServeConfig
-from simulator.serve.gnmi.server import Credentials, GnmiServer
-from simulator.serve.service import SimulatorService
-from simulator.serve.tls import self_signed
+from simulator.servers.config import ServeConfig
+from simulator.servers.gnmi.server import Credentials, GnmiServer
+from simulator.servers.service import SimulatorService
+from simulator.servers.tls import self_signed
 from telemetry.gnmi import gnmi_pb2
 from tests.samples import SAMPLES
 from tests.unit.simulator.serve_readings import filled_readings, later

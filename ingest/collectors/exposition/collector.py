@@ -13,11 +13,11 @@ import numpy as np
 
 from common.errors import BadInput, ConfigError
 from ingest.collectors.exposition.config import ScrapeConfig, TlsConfig
-from ingest.collectors.exposition.http import FetchFailed, HttpClient, Response
 from ingest.collectors.exposition.mapping import Mapper
 from ingest.collectors.exposition.page import PageReader, Reading
 from ingest.discovery import Target
 from ingest.ledger import Ledger
+from ingest.transport.http1 import FetchFailed, HttpClient, Response
 from telemetry.samples import Collection, Down, SampleBatch
 from telemetry.series import SeriesTable
 

@@ -6,8 +6,8 @@ import ssl
 from pathlib import Path
 
 from ingest.collectors.gnmi.config import Config, TargetConfig, TlsConfig
-from ingest.collectors.gnmi.grpc_messages import CallEnded
-from ingest.collectors.gnmi.http2 import Call, CallSettings
+from ingest.transport.grpc_messages import CallEnded
+from ingest.transport.http2 import Call, CallSettings
 from telemetry.samples import Down
 
 METHOD = "/gnmi.gNMI/Subscribe"

@@ -10,9 +10,9 @@ import structlog
 from ingest.collectors.base import Clock, Emit
 from ingest.collectors.gnmi import metrics
 from ingest.collectors.gnmi.config import Config, TargetConfig
-from ingest.collectors.gnmi.decode import Decoder, warm_up
-from ingest.collectors.gnmi.gathered import Decoded
-from ingest.collectors.gnmi.naming import Naming
+from ingest.collectors.gnmi.decode.decode_buffer import Decoded
+from ingest.collectors.gnmi.decode.decoder import Decoder, warm_up
+from ingest.collectors.gnmi.paths.naming import Naming
 from ingest.collectors.gnmi.quota import Quota
 from ingest.collectors.gnmi.stream import Stream
 from ingest.collectors.gnmi.subscriptions import subscriptions_of

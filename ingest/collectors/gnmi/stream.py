@@ -11,9 +11,9 @@ import structlog
 from ingest.collectors.gnmi import metrics
 from ingest.collectors.gnmi.channel import keepalive_after, subscribe
 from ingest.collectors.gnmi.config import Config, SubscriptionConfig, TargetConfig
-from ingest.collectors.gnmi.grpc_messages import CallEnded
-from ingest.collectors.gnmi.http2 import Call
 from ingest.collectors.gnmi.subscriptions import request_of, silence_s
+from ingest.transport.grpc_messages import CallEnded
+from ingest.transport.http2 import Call
 from telemetry.gnmi import gnmi_pb2
 from telemetry.samples import Down
 

@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from ingest.collectors.gnmi.watch import Fact, Observation
+from ingest.collectors.gnmi.paths.metadata import Fact, Observation
 from telemetry.topology import Link, TopologyFact
 
 NS_PER_S = 1_000_000_000

@@ -3,9 +3,9 @@
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from analytics import snapshot
 from analytics.engine import Engine
-from analytics.snapshot import Mark
+from analytics.snapshot import snapshot
+from analytics.snapshot.snapshot import Mark
 
 MARK = Mark({("fabricscope.samples.v1", 0): 17}, 123)
 
@@ -13,7 +13,7 @@ MARK = Mark({("fabricscope.samples.v1", 0): 17}, 123)
 def restarted(engine: Engine, new: Engine) -> Engine:
     """``new``, gone on from a snapshot of the other."""
     with TemporaryDirectory() as folder:
-        path = Path(folder, "analytics.snapshot")
+        path = Path(folder, "analytics.snapshot.snapshot")
         snapshot.save(path, engine, MARK)
         assert snapshot.load(path, new) == MARK
     return new
@@ -22,6 +22,6 @@ def restarted(engine: Engine, new: Engine) -> Engine:
 def saved(engine: Engine) -> bytes:
     """Its snapshot."""
     with TemporaryDirectory() as folder:
-        path = Path(folder, "analytics.snapshot")
+        path = Path(folder, "analytics.snapshot.snapshot")
         snapshot.save(path, engine, MARK)
         return path.read_bytes()

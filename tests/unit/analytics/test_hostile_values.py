@@ -5,9 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from analytics.detectors.base import Verdicts
+from analytics.detectors.spec import Verdicts
 from analytics.engine import Engine, Output
-from analytics.view import View
+from analytics.state.view import View
 from telemetry import catalogue
 from telemetry.findings import Finding, FindingKind
 from telemetry.samples import SampleBatch

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ingest.collectors.exposition.response import FetchFailed, Response, ResponseReader
+from ingest.transport.http1_response import FetchFailed, Response, ResponseReader
 from telemetry.samples import Down
 
 BODY = b"a 1\nb 2\n" * 20

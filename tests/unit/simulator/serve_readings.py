@@ -5,8 +5,8 @@ import dataclasses
 import numpy as np
 
 from simulator.config import SimulatorConfig
+from simulator.counters.readings import Readings, RunningJob, blank_readings
 from simulator.layout import Layout, build_layout
-from simulator.readings import Readings, RunningJob, blank_readings
 
 NOW_NS = 1_795_000_000_000_000_000
 _RATIOS = ("utilization", "sm_active", "sm_occupancy", "tensor_active", "dram_active", "memory_copy", "ber")

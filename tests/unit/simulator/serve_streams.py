@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 import grpc
 from google.protobuf.message import Message
 
-from simulator.serve.gnmi.paths import parse_elems, to_proto
+from simulator.servers.gnmi.paths import parse_elems, to_proto
 from telemetry.gnmi import gnmi_pb2
 
 DEADLINE_S = 20

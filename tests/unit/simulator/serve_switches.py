@@ -5,11 +5,11 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 from simulator.layout import Exporter, Layout
-from simulator.serve.gnmi.openconfig import OpenConfigTree
-from simulator.serve.gnmi.query import Tree
-from simulator.serve.gnmi.server import Credentials, GnmiServer, View
-from simulator.serve.gnmi.sonic import SonicTree
-from simulator.serve.snapshot import Latest
+from simulator.servers.gnmi.openconfig import OpenConfigTree
+from simulator.servers.gnmi.query import Tree
+from simulator.servers.gnmi.server import Credentials, GnmiServer, View
+from simulator.servers.gnmi.sonic import SonicTree
+from simulator.servers.snapshot import Latest
 from tests.servers.process import free_port
 from tests.unit.simulator.serve_readings import filled_readings, small_layout
 

@@ -2,10 +2,10 @@
 
 import numpy as np
 
+from simulator.cluster import Plant
 from simulator.config import SimulatorConfig
 from simulator.direct import CampaignTick, DirectCollector, campaign
-from simulator.plant import Plant
-from simulator.schedule import parse_fault
+from simulator.faults.schedule import parse_fault
 from telemetry import catalogue
 from telemetry.samples import SampleBatch
 from telemetry.series import parse_series_key

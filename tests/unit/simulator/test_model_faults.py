@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
+from simulator.cluster import Plant
 from simulator.config import JobMix, SimulatorConfig
+from simulator.counters.readings import RX, TX
+from simulator.faults.schedule import parse_fault
 from simulator.layout import LOSSLESS, Exporter
-from simulator.plant import Plant
-from simulator.readings import RX, TX
-from simulator.schedule import parse_fault
 from telemetry.changes import ChangeKind
 from telemetry.incidents import IncidentKind
 from telemetry.objects import gpu

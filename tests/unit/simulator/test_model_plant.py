@@ -7,12 +7,12 @@ import numpy as np
 import orjson
 import pytest
 
+from simulator.cluster import Plant
 from simulator.config import JobMix, SimulatorConfig
+from simulator.counters.readings import Readings
+from simulator.faults.schedule import parse_fault
+from simulator.faults.truth import write_truth
 from simulator.layout import LOSSLESS
-from simulator.plant import Plant
-from simulator.readings import Readings
-from simulator.schedule import parse_fault
-from simulator.truth import write_truth
 from telemetry.changes import ChangeKind
 
 NS = 1_000_000_000

@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from common.errors import ConfigError
+from simulator.cluster import Plant
 from simulator.config import SimulatorConfig
 from simulator.faults import FAULTS
-from simulator.plant import Plant
-from simulator.schedule import ScheduledFault, parse_fault, read_schedule
+from simulator.faults.schedule import ScheduledFault, parse_fault, read_schedule
 
 
 @pytest.mark.parametrize(

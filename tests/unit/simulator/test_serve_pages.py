@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from simulator.readings import RX, Readings
-from simulator.serve.io_time import BUCKETS_MS, IoTimes
-from simulator.serve.pages.dcgm import DcgmPage
-from simulator.serve.pages.lustre import client_page, server_page
-from simulator.serve.pages.node import node_page
-from simulator.serve.pages.slurm import jobs_document
+from simulator.counters.readings import RX, Readings
+from simulator.servers.io_time import BUCKETS_MS, IoTimes
+from simulator.servers.pages.dcgm import DcgmPage
+from simulator.servers.pages.lustre import client_page, server_page
+from simulator.servers.pages.node import node_page
+from simulator.servers.pages.slurm import jobs_document
 from telemetry.catalogue import metrics
 from tests.samples import SAMPLES
 from tests.unit.simulator.serve_readings import filled_readings, small_layout

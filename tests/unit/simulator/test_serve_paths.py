@@ -2,7 +2,7 @@
 
 import pytest
 
-from simulator.serve.gnmi.paths import match, parse_elems
+from simulator.servers.gnmi.paths import match, parse_elems
 
 LEAF = parse_elems("interfaces/interface[name={port}]/ethernet/pfc/priorities/priority[index=3]/state/in-frames")
 

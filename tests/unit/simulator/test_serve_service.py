@@ -19,8 +19,8 @@ from ingest.collectors.inventory.parse import parse_inventory
 from ingest.collectors.slurm.config import Config as SlurmConfig
 from simulator.config import JobMix, SimulatorConfig
 from simulator.layout import Layout, topology_facts
-from simulator.serve.config import ServeConfig, Unreachable
-from simulator.serve.service import SimulatorService
+from simulator.servers.config import ServeConfig, Unreachable
+from simulator.servers.service import SimulatorService
 from telemetry.topology import Gpu, Link, Mount, StorageTarget
 from tests.unit.simulator.test_serve_pages import values
 

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable
 
-from simulator.serve.gnmi.stream import FASTEST_NS, StreamPlan
-from simulator.serve.snapshot import Snapshot
+from simulator.servers.gnmi.stream import FASTEST_NS, StreamPlan
+from simulator.servers.snapshot import Snapshot
 from telemetry.gnmi import gnmi_pb2
 from tests.unit.simulator.serve_readings import filled_readings, small_layout
 

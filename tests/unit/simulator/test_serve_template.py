@@ -3,11 +3,11 @@
 import pytest
 
 from common.errors import ConfigError
-from simulator.serve.addresses import moved
-from simulator.serve.clock import SimulatedClock, default_start_ns
-from simulator.serve.control import FaultRequest
-from simulator.serve.pages.slurm import compressed
-from simulator.serve.pages.template import Family, PageTemplate, go_float
+from simulator.servers.addresses import moved
+from simulator.servers.clock import SimulatedClock, default_start_ns
+from simulator.servers.control import FaultRequest
+from simulator.servers.pages.slurm import compressed
+from simulator.servers.pages.template import Family, PageTemplate, go_float
 from tests.samples import SAMPLES
 
 NS_PER_S = 1_000_000_000

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import replace
 
-from analytics.detectors.storage_slow import DOUBTFUL
+from analytics.detectors.storage.storage_slow import DOUBTFUL
 from telemetry.findings import Finding
 from telemetry.findings import FindingKind as K
 from tests.unit.analytics.correlate.plant import Plant

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from analytics.correlate import words
 from analytics.correlate.config import CorrelateConfig
 from analytics.correlate.cost import lost_share, severity
 from analytics.correlate.graph import Graph, physical
 from analytics.correlate.jobs import Jobs, running
+from analytics.correlate.texts import phrases
 from telemetry.codec.records import decode_fact, encode_fact
 from telemetry.findings import Evidence, Finding
 from telemetry.findings import FindingKind as K
@@ -217,9 +217,9 @@ def test_first_symptom_gaps_and_timeline_tell_the_story_in_order(plant: Plant, r
 
 
 def test_every_kind_has_its_words_and_no_slot_stays_empty() -> None:
-    assert set(words.words()) == set(IncidentKind)
-    assert set(words.SYMPTOM) == set(K)
-    for texts in words.words().values():
+    assert set(phrases.words()) == set(IncidentKind)
+    assert set(phrases.SYMPTOM) == set(K)
+    for texts in phrases.words().values():
         for text in (texts.phrase, texts.action, texts.runbook):
             assert set(re.findall(r"\{(\w+)\}", text)) <= {"root", "device"}
 

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from analytics.correlate.correlator import Correlator
-from analytics.correlate.track import incident_id
+from analytics.correlate.tracks import incident_id
 from common.errors import BadInput
 from telemetry.codec.records import encode_fact
 from telemetry.findings import Finding, FindingState

@@ -6,11 +6,11 @@ from google.protobuf.message import DecodeError
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ingest.collectors.gnmi.decode import Decoder
-from ingest.collectors.gnmi.gathered import Decoded
-from ingest.collectors.gnmi.naming import Naming
-from ingest.collectors.gnmi.paths import parse_path
-from ingest.collectors.gnmi.watch import Fact
+from ingest.collectors.gnmi.decode.decode_buffer import Decoded
+from ingest.collectors.gnmi.decode.decoder import Decoder
+from ingest.collectors.gnmi.paths.metadata import Fact
+from ingest.collectors.gnmi.paths.naming import Naming
+from ingest.collectors.gnmi.paths.paths import parse_path
 from ingest.ledger import DropReason
 from telemetry.gnmi import gnmi_pb2
 

@@ -7,7 +7,7 @@ import pytest
 
 from ingest.collectors.gnmi.channel import subscribe
 from ingest.collectors.gnmi.config import Config, TargetConfig, TlsConfig
-from ingest.collectors.gnmi.grpc_messages import CallEnded, Inbox
+from ingest.transport.grpc_messages import CallEnded, Inbox
 from telemetry.samples import Down
 
 

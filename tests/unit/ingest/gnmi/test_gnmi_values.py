@@ -2,7 +2,7 @@ import math
 
 import pytest
 
-from ingest.collectors.gnmi.values import is_absent, number, scalar_of, state
+from ingest.collectors.gnmi.decode.values import is_absent, number, scalar_of, state
 from telemetry.gnmi import gnmi_pb2
 
 

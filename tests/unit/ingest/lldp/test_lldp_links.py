@@ -1,6 +1,6 @@
 import pytest
 
-from ingest.collectors.gnmi.watch import Fact, Observation, Watch
+from ingest.collectors.gnmi.paths.metadata import Fact, Observation, Watch
 from ingest.collectors.lldp.links import LinkBook
 from telemetry.topology import Link, TopologyFact
 

@@ -1,0 +1,35 @@
+"""Cause families: each proposes causes for what is wrong right now, without knowing of the others."""
+
+from collections.abc import Callable, Iterable
+
+from analytics.correlate.causes import (
+    checkpoints,
+    devices,
+    environment,
+    gpus,
+    links,
+    pfc,
+    planned,
+    rack,
+    routing,
+    storage,
+    telemetry_lost,
+    trends,
+)
+from analytics.correlate.causes.cause import Cause
+from analytics.correlate.evidence import View
+
+FAMILIES: tuple[Callable[[View], Iterable[Cause]], ...] = (
+    planned.propose,
+    rack.propose,
+    devices.propose,
+    links.propose,
+    pfc.propose,
+    gpus.propose,
+    environment.propose,
+    storage.propose,
+    checkpoints.propose,
+    routing.propose,
+    telemetry_lost.propose,
+    trends.propose,
+)

@@ -1,0 +1,110 @@
+"""A switch or host that died, or rebooted.
+
+A device is not blamed for being central: most of *its own* links must be down, or it must be silent as well.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from analytics.correlate.causes.cause import LINK, SILENCE, Cause
+from analytics.correlate.config import NS_PER_S
+from analytics.correlate.evidence import View
+from telemetry.findings import Finding, FindingKind
+from telemetry.incidents import IncidentKind
+from telemetry.objects import ObjectKind, ObjectRef, device
+
+OWN = LINK | SILENCE | {FindingKind.DEVICE_REBOOTED, FindingKind.GPU_LOST}
+ALIVE_FACTOR = 0.5  # a device that still speaks rather lost its neighbours than its own life
+
+
+@dataclass(frozen=True, slots=True)
+class Death:
+    """Why a device seems dead: its links that are down, of all; whether it is silent; the findings that say so."""
+
+    device: str
+    down: int
+    links: int
+    silent: bool
+    alive: bool
+    findings: frozenset[str]
+    onset_ns: int
+
+
+def deaths(view: View) -> list[Death]:
+    """Devices that seem dead, by name."""
+    down = _down_links(view)
+    silent = {finding.object.device for finding in view.of(FindingKind.TARGET_SILENT)} - {""}
+    suspects = sorted({name for link in down for name in view.graph.ends(link)} | silent)
+    return [death for name in suspects if (death := _death(view, name, down, name in silent))]
+
+
+def _down_links(view: View) -> dict[ObjectRef, list[Finding]]:
+    links: defaultdict[ObjectRef, list[Finding]] = defaultdict(list)
+    for finding in view.of(FindingKind.LINK_DOWN):
+        links[view.graph.link_of.get(finding.object, finding.object)].append(finding)
+    return links
+
+
+def _death(view: View, name: str, down: dict[ObjectRef, list[Finding]], silent: bool) -> Death | None:
+    links = view.graph.links(name)
+    broken = [link for link in links if link in down]
+    most = len(broken) >= 2 and len(broken) > view.config.links_down_share * len(links)
+    if not most and not (silent and broken and len(broken) >= min(2, len(links))):
+        return None
+    own = view.on_device(name)
+    about_links = [finding for link in broken for finding in down[link]]
+    onset = min(finding.onset_ns for finding in about_links)
+    alive = not silent and any(finding.observed_ns >= onset for finding in own if finding.kind not in SILENCE)
+    also = {finding.id for finding in own if finding.kind in OWN}
+    findings = frozenset({finding.id for finding in about_links} | also)
+    return Death(name, len(broken), len(links), silent, alive, findings, onset)
+
+
+def propose(view: View) -> Iterable[Cause]:
+    """Devices that are down, as most of their links say, and devices that came back."""
+    for death in deaths(view):
+        speech = "it still answers" if death.alive else "it is silent" if death.silent else "it says nothing of it"
+        yield Cause(
+            IncidentKind.DEVICE_DOWN,
+            device(death.device),
+            death.findings,
+            f"{death.down} of {death.links} links of {death.device} are down and {speech}",
+            factor=ALIVE_FACTOR if death.alive else 1.0,
+        )
+    for finding in view.of(FindingKind.DEVICE_REBOOTED):
+        if _only_rebooted(view, finding) or not _returns(view, finding.object.device):
+            yield _reboot(view, finding)
+
+
+def _only_rebooted(view: View, finding: Finding) -> bool:
+    """Whether a device that was told to be down is back so soon that it only started anew."""
+    down_ns = view.fires_since(IncidentKind.DEVICE_DOWN, device(finding.object.device))
+    return down_ns is not None and finding.onset_ns - down_ns <= view.config.reboot_s * NS_PER_S
+
+
+def _returns(view: View, name: str) -> bool:
+    """Whether the device comes back under an incident that told of its death, or of a GPU that a reboot repairs."""
+    known = view.graph.devices.get(name)
+    rack = ObjectRef(ObjectKind.RACK, known.rack if known else "")
+    return (
+        view.settled(IncidentKind.DEVICE_DOWN, [device(name)])
+        or view.settled(IncidentKind.RACK_POWER, [rack])
+        or view.settled(IncidentKind.GPU_FAULT, view.graph.gpus_of(name))
+    )
+
+
+def _reboot(view: View, finding: Finding) -> Cause:
+    name = finding.object.device
+    ports = sorted({port for link in view.graph.links(name) for port in view.graph.ports(link)})
+    about = [other for port in ports for other in view.about(port) if other.kind in LINK]
+    own = [other for other in view.on_device(name) if other.kind in OWN]
+    near = {
+        other.id for other in (*about, *own) if abs(other.onset_ns - finding.onset_ns) <= view.config.change_window_ns
+    }
+    return Cause(
+        IncidentKind.DEVICE_REBOOTED,
+        device(name),
+        frozenset({finding.id} | near),
+        f"the counters of {name} started again",
+    )

@@ -1,0 +1,42 @@
+"""Power and cooling of a rack or device: what makes many GPUs slow down at once, or takes away what is spare."""
+
+from collections.abc import Iterable
+
+from analytics.correlate.causes.cause import ENVIRONMENT, Cause, Patience
+from analytics.correlate.evidence import View
+from telemetry.findings import FindingKind
+from telemetry.incidents import IncidentKind
+from telemetry.objects import ObjectKind, ObjectRef
+
+WORDS = {
+    FindingKind.OVERHEATED: "gets warmer than its power explains",
+    FindingKind.PART_FAILED: "lost a power supply, a fan or a sensor",
+}
+
+
+def propose(view: View) -> Iterable[Cause]:
+    """One cause a rack or device, with the GPUs of it that throttle; a warm rack explains its warm devices."""
+    found = view.of(*sorted(ENVIRONMENT))
+    warm = {finding.object.name for finding in found if finding.object.kind is ObjectKind.RACK}
+    roots: dict[ObjectRef, list[str]] = {}
+    reasons: dict[ObjectRef, set[str]] = {}
+    for finding in found:
+        rack = _rack(view, finding.object)
+        root = ObjectRef(ObjectKind.RACK, rack) if rack in warm else finding.object
+        roots.setdefault(root, []).append(finding.id)
+        reasons.setdefault(root, set()).add(WORDS[finding.kind])
+    for root in sorted(roots):
+        hosts = view.graph.rack(root.name) if root.kind is ObjectKind.RACK else [root.device]
+        throttled = [f.id for f in view.of(FindingKind.GPU_THROTTLED) if f.object.device in hosts]
+        yield Cause(
+            IncidentKind.ENVIRONMENT,
+            root,
+            frozenset((*roots[root], *throttled)),
+            f"{root.name} {' and '.join(sorted(reasons[root]))}",
+            patience=Patience.INTERVAL,
+        )
+
+
+def _rack(view: View, ref: ObjectRef) -> str:
+    known = view.graph.devices.get(ref.device)
+    return ref.name if ref.kind is ObjectKind.RACK else known.rack if known else ""

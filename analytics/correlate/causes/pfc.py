@@ -1,0 +1,99 @@
+"""Back-pressure with an origin: slow receiver, incast, pause loop."""
+
+from collections import defaultdict
+from collections.abc import Iterable
+
+from analytics.correlate.causes.cause import QUEUES, STORAGE, Cause, Patience, Tier
+from analytics.correlate.evidence import View
+from analytics.correlate.pauses import End, Origin
+from telemetry.findings import Finding, FindingKind
+from telemetry.incidents import IncidentKind
+from telemetry.objects import ObjectRef
+
+
+def propose(view: View) -> Iterable[Cause]:
+    """Where the pauses begin: at a host, at a congested port of a switch, or nowhere in a loop."""
+    at_switch: defaultdict[str, list[Origin]] = defaultdict(list)
+    at_edge: defaultdict[ObjectRef, list[Origin]] = defaultdict(list)
+    for origin in view.origins:
+        match origin.end:
+            case End.EDGE if not view.graph.is_edge(origin.device):
+                continue  # who is behind the port is not known yet: a symptom until topology says it
+            case End.EDGE:
+                at_edge[origin.port].append(origin)
+            case End.SWITCH:
+                at_switch[origin.device].append(origin)
+            case End.CYCLE:
+                yield _loop(origin)
+    for port in sorted(at_edge):
+        if not any(finding.kind in STORAGE for finding in _served(view, at_edge[port][0].device)):
+            yield _slow_receiver(port, at_edge[port])
+    for switch in sorted({finding.object.device for finding in view.of(*QUEUES)}):
+        yield from _incast(view, switch, at_switch.get(switch, []))
+
+
+def _slow_receiver(port: ObjectRef, found: list[Origin]) -> Cause:
+    devices = frozenset[str]().union(*(origin.devices for origin in found))
+    host = found[0].device
+    return Cause(
+        IncidentKind.SLOW_RECEIVER,
+        port,
+        _findings(found),
+        f"{host} pauses {port.name} and nothing pauses {host}: the pauses of {_count(devices)} end there",
+        devices=devices,
+    )
+
+
+def _served(view: View, server: str) -> list[Finding]:
+    """Findings about the storage targets of a server: a slow one explains why its server does not take its traffic."""
+    return [finding for finding in view.of(*sorted(STORAGE)) if view.server(finding.object) == server]
+
+
+def _loop(origin: Origin) -> Cause:
+    return Cause(
+        IncidentKind.PAUSE_LOOP,
+        origin.port,
+        origin.findings,
+        f"the pauses of {_count(origin.devices)} form a cycle through {origin.port.name} with no way out",
+        devices=origin.devices,
+    )
+
+
+def _incast(view: View, switch: str, found: list[Origin]) -> Iterable[Cause]:
+    """An egress port towards a host that congests while nothing pauses it.
+
+    Hard with pauses that end at its switch; without pauses it takes two kinds of evidence on the port itself.
+    """
+    held = {origin.port for origin in view.origins}
+    ports: defaultdict[ObjectRef, list[Finding]] = defaultdict(list)
+    for finding in view.on_device(switch):
+        if finding.kind in QUEUES and finding.object not in held and view.graph.faces_edge(finding.object):
+            ports[finding.object].append(finding)
+    backed = {port: on for port, on in ports.items() if found or len({finding.kind for finding in on}) > 1}
+    if not backed:
+        return
+    ranked = sorted(backed, key=lambda port: (-_congestion(backed[port]), port))
+    root = view.root(IncidentKind.INCAST, ranked)
+    yield Cause(
+        IncidentKind.INCAST,
+        root,
+        _findings(found) | {finding.id for finding in backed[root]},
+        f"the queue towards {view.graph.peers[root].device if root in view.graph.peers else root.name} is congested, "
+        + (f"{switch} pauses its senders and is not paused itself" if found else "and nothing pauses it"),
+        tier=Tier.HARD if found else Tier.SOFT,
+        patience=Patience.NONE,
+        devices=frozenset[str]({switch}).union(*(origin.devices for origin in found)),
+    )
+
+
+def _congestion(findings: list[Finding]) -> float:
+    """Sorts ports: a long queue tells more than its marks."""
+    return sum(finding.score * (2.0 if finding.kind is FindingKind.QUEUE_CONGESTED else 1.0) for finding in findings)
+
+
+def _findings(found: list[Origin]) -> frozenset[str]:
+    return frozenset[str]().union(*(origin.findings for origin in found))
+
+
+def _count(devices: frozenset[str]) -> str:
+    return f"{len(devices)} devices"

@@ -1,0 +1,55 @@
+"""A planned change explains what its objects go through: a reboot wave is one incident, and no alarm."""
+
+from collections.abc import Iterable
+
+from analytics.correlate.causes.cause import LINK, SILENCE, Cause
+from analytics.correlate.evidence import PLANNED, View
+from telemetry.changes import Change
+from telemetry.findings import Finding, FindingKind
+from telemetry.incidents import IncidentKind
+from telemetry.objects import ObjectKind, ObjectRef, device
+
+AWAY = LINK | SILENCE | {FindingKind.DEVICE_REBOOTED, FindingKind.GPU_LOST}
+FACTOR = 2.0  # a record of what was done beats any inference
+
+
+def propose(view: View) -> Iterable[Cause]:
+    """Changes that were announced, each with what began under it at its objects."""
+    for change in view.changes:
+        if change.kind not in PLANNED:
+            continue
+        found = [finding for finding in _about(view, change) if view.covers(change, finding.onset_ns)]
+        if not found:
+            continue
+        ranked = [device(name) for name in sorted(_devices(view, change))]
+        first = sorted(ranked, key=lambda ref: (_onset(found, ref.name), ref))
+        yield Cause(
+            IncidentKind.DEVICE_REBOOTED,
+            view.root(IncidentKind.DEVICE_REBOOTED, first),
+            frozenset(finding.id for finding in found),
+            f"planned: {change.kind} {change.summary or change.id}",
+            factor=FACTOR,
+            devices=frozenset(_devices(view, change)),
+            change=change.id,
+        )
+
+
+def _devices(view: View, change: Change) -> set[str]:
+    """Devices that the change takes away; a change of a port or GPU takes none."""
+    names = {ref.name for ref in change.objects if ref.kind is ObjectKind.DEVICE}
+    racks = [ref.name for ref in change.objects if ref.kind is ObjectKind.RACK]
+    return names | {name for rack in racks for name in view.graph.rack(rack)}
+
+
+def _about(view: View, change: Change) -> list[Finding]:
+    names = sorted(_devices(view, change))
+    ports: set[ObjectRef] = {port for n in names for link in view.graph.links(n) for port in view.graph.ports(link)}
+    near = [finding for port in sorted(ports) for finding in view.about(port)]
+    own = [finding for name in names for finding in view.on_device(name)]
+    found = {finding.id: finding for finding in (*near, *own) if finding.kind in AWAY}
+    return [found[key] for key in sorted(found)]
+
+
+def _onset(found: list[Finding], name: str) -> int:
+    """When a device was first noticed; one that was not comes last."""
+    return min((finding.onset_ns for finding in found if finding.object.device == name), default=2**63)

@@ -1,0 +1,162 @@
+"""Which causes to believe: a weighted greedy set cover, tier by tier.
+
+The cause that explains most of what is still unexplained comes first (prior x share of its usual evidence x weight of
+the findings it newly explains); what it explains is gone for the others. After each tier the symptoms within reach of
+the chosen causes are theirs. A finding so belongs to exactly one cause, and what a cause covers wholly opens no other.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from heapq import heapify, heappop, heappush, merge
+
+from analytics.correlate.causes import leftover
+from analytics.correlate.causes.cause import PRIOR, SYMPTOMS, Cause, Tier, weight
+from analytics.correlate.evidence import View
+from analytics.correlate.reach import FABRIC, Near, Reach, explains, reach
+from telemetry.findings import Finding, FindingKind
+from telemetry.incidents import IncidentKind
+from telemetry.objects import ObjectRef
+
+OPEN_BONUS = 1.1  # between equals the incident that is already open stays
+
+
+@dataclass(slots=True)
+class Claim:
+    """A chosen cause and what it got: its own findings, and symptoms within its reach."""
+
+    cause: Cause
+    onset_ns: int
+    reach: Reach
+    gain: float = 0.0
+    primary: set[str] = field(default_factory=set)
+    symptoms: set[str] = field(default_factory=set)
+
+    @property
+    def findings(self) -> set[str]:
+        """Ids of all that it takes."""
+        return self.primary | self.symptoms
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """An open incident as a cause: with findings still active it competes, without (``cooling``) it only absorbs."""
+
+    cause: Cause
+    onset_ns: int
+    cooling: bool
+
+
+def choose(view: View, causes: Sequence[Cause], standing: Sequence[Standing], ripe: frozenset[str]) -> list[Claim]:
+    """The believed causes with their findings, in the order of choice; every input order gives the same."""
+    open_since = {known.cause.key: known.onset_ns for known in standing}
+    claims: list[Claim] = []
+    passive = [Claim(known.cause, known.onset_ns, reach(view, known.cause)) for known in standing if known.cooling]
+    uncovered = set(view.by_id)
+    for tier in Tier:
+        proposed = [cause for cause in causes if cause.tier is tier]
+        if tier is Tier.LEFT:
+            left = [finding for finding in view.findings if finding.id in uncovered]
+            proposed += leftover.propose(view, left, ripe)
+        chosen = _greedy(view, _unique(proposed), uncovered, open_since)
+        claims += chosen
+        taken = {claim.cause.key for claim in claims}
+        _absorb(view, [*claims, *(claim for claim in passive if claim.cause.key not in taken)], uncovered)
+    return claims + [claim for claim in passive if claim.symptoms and claim.cause.key not in taken]
+
+
+def _unique(causes: Iterable[Cause]) -> list[Cause]:
+    """One cause a key, in a fixed order: the one with more evidence."""
+    best: dict[tuple[IncidentKind, ObjectRef], Cause] = {}
+    for cause in causes:
+        known = best.get(cause.key)
+        if known is None or (cause.factor, len(cause.primary)) > (known.factor, len(known.primary)):
+            best[cause.key] = cause
+    return [best[key] for key in sorted(best)]
+
+
+def gain(view: View, cause: Cause, uncovered: set[str]) -> float:
+    """How much a cause explains that nothing has explained so far."""
+    newly = sorted(cause.primary & uncovered)
+    return PRIOR[cause.kind] * cause.factor * sum(weight(view.by_id[found]) for found in newly)
+
+
+def _greedy(
+    view: View, causes: list[Cause], uncovered: set[str], open_since: dict[tuple[IncidentKind, ObjectRef], int]
+) -> list[Claim]:
+    """Lazy greedy: a gain only falls as others cover, so the top of the heap is final once it is up to date."""
+    bonus = [OPEN_BONUS if cause.key in open_since else 1.0 for cause in causes]
+    heap = [(-gain(view, cause, uncovered) * bonus[at], at) for at, cause in enumerate(causes)]
+    heapify(heap)
+    chosen: list[Claim] = []
+    while heap and heap[0][0] < 0:
+        _, at = heappop(heap)
+        cause = causes[at]
+        now = -gain(view, cause, uncovered) * bonus[at]
+        if heap and (now, at) > heap[0]:
+            heappush(heap, (now, at))
+        elif now < 0:
+            primary = cause.primary & uncovered
+            uncovered -= primary
+            onset = min(view.onset(primary), open_since.get(cause.key, view.onset(primary)))
+            claim = Claim(cause, onset, reach(view, cause), -now, set(primary))
+            claim.symptoms |= _own_symptoms(view, claim, uncovered)
+            uncovered -= claim.symptoms
+            chosen.append(claim)
+    return chosen
+
+
+def _own_symptoms(view: View, claim: Claim, uncovered: set[str]) -> set[str]:
+    """Symptoms about the root itself: they must not open a weaker cause with the same root."""
+    about = (finding for ref in claim.reach.own for finding in view.about(ref) if finding.id in uncovered)
+    return {finding.id for finding in about if _explains(view, claim, Near.OWN, finding)}
+
+
+def _absorb(view: View, claims: Sequence[Claim], uncovered: set[str]) -> None:
+    """Give each symptom that is left to the nearest claim, and to the stronger of two that are equally near."""
+    places = _places(claims)
+    for finding in view.findings:
+        if finding.id in uncovered and finding.kind in SYMPTOMS:
+            best = next(_explaining(view, claims, places, finding), None)
+            if best is not None:
+                claims[best].symptoms.add(finding.id)
+                uncovered.discard(finding.id)
+
+
+Places = dict[tuple[Near, str], list[int]]  # claims by how near they are to an object, job or device
+
+
+def _places(claims: Sequence[Claim]) -> Places:
+    places: defaultdict[tuple[Near, str], list[int]] = defaultdict(list)
+    for at, claim in enumerate(claims):
+        to = claim.reach
+        for near, names in (
+            (Near.OWN, [str(ref) for ref in to.own]),
+            (Near.CERTAIN_JOB, to.certain),
+            (Near.POSSIBLE_JOB, to.possible),
+            (Near.DEVICE, to.devices),
+            (Near.FABRIC, [""] if claim.cause.kind in FABRIC or to.possible or to.certain else []),
+        ):
+            for name in names:
+                places[near, name].append(at)
+    return places
+
+
+def _explaining(view: View, claims: Sequence[Claim], places: Places, finding: Finding) -> Iterator[int]:
+    """Claims that explain a symptom, nearest first; of equally near ones the first chosen."""
+    slow = finding.kind is FindingKind.STORAGE_SLOW
+    jobs = sorted(view.jobs.using(finding.object)) if slow else view.jobs.of(finding.object)
+    switch = view.graph.is_switch(finding.object.device)
+    for near, names in (
+        (Near.OWN, [str(finding.object)]),
+        (Near.CERTAIN_JOB, jobs),
+        (Near.POSSIBLE_JOB, jobs),
+        (Near.DEVICE, [finding.object.device]),
+        (Near.FABRIC, [""] if switch else []),
+    ):
+        found = [places.get((near, name), []) for name in names]
+        yield from (at for at in merge(*found) if _explains(view, claims[at], near, finding))
+
+
+def _explains(view: View, claim: Claim, near: Near, finding: Finding) -> bool:
+    return explains(view, claim.cause, near, claim.onset_ns, finding)

@@ -1,0 +1,1 @@
+"""What an incident says to people."""

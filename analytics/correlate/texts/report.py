@@ -1,0 +1,146 @@
+"""A track as the Incident that is published."""
+
+import hashlib
+from collections.abc import Sequence
+
+import orjson
+
+from analytics.correlate import cost
+from analytics.correlate.causes.cause import PRIOR, Cause, weight
+from analytics.correlate.cover import Claim, gain
+from analytics.correlate.evidence import View
+from analytics.correlate.texts import phrases
+from analytics.correlate.tracks import Track
+from telemetry.findings import Evidence, Finding
+from telemetry.incidents import BlastRadius, Hypothesis, Incident, TimelineEntry
+from telemetry.objects import ObjectRef
+
+ALTERNATIVES_MAX = 3
+EVIDENCE_MAX = 5
+GPU_SECONDS_STEP = 1.05  # publish again when the cost has grown by 5 %
+
+
+def learn(view: View, track: Track, claim: Claim, rivals: Sequence[Cause], now_ns: int) -> None:
+    """Take over what this tick's findings say about a track: evidence, order of onsets, cost, alternatives."""
+    members = [view.by_id[found] for found in sorted(claim.findings)]
+    primary = [view.by_id[found] for found in sorted(claim.primary)]
+    for finding in sorted(members, key=lambda finding: (finding.onset_ns, finding.id)):
+        _join(view, track, finding)
+    told = [finding for finding in members if finding.kind in cost.MEASURED]
+    track.measured.update(job_id for finding in told for job_id in view.jobs.of(finding.object))
+    waiting = cost.waits(view, members, track.measured)
+    track.gpu_seconds += cost.gpu_seconds(view, track, waiting, now_ns)
+    track.accounted_ns = now_ns
+    track.felt |= {job_id: wait.share for job_id, wait in waiting.items()}
+    track.paid_ns |= dict.fromkeys(waiting, now_ns)
+    if primary:
+        track.evidence = _evidence(track.cause.root, primary)
+        track.order_known = _order_known(view, claim, members)
+        track.alternatives = _alternatives(view, claim, rivals)
+        track.confidence = _confidence(track, primary)
+    planned = bool(track.cause.change) or view.planned(view.surroundings(track.cause.root), track.onset_ns) is not None
+    gpus = cost.gpus_lost(view, track.felt)
+    track.severity = cost.severity(track.cause.kind, track.severity, gpus, track.gpu_seconds, planned, view.config)
+
+
+def _join(view: View, track: Track, finding: Finding) -> None:
+    if finding.id in track.members or len(track.members) >= view.config.findings_max:
+        return
+    track.members[finding.id] = finding.onset_ns
+    text = phrases.symptom(finding)
+    if len(track.notes) < view.config.timeline_max:
+        track.note(finding.onset_ns, finding.object, text)
+    if not track.first[2] or (finding.onset_ns, finding.id) < track.first[:2]:
+        track.first = (finding.onset_ns, finding.id, f"{phrases.clock(finding.onset_ns)} UTC: {text}")
+
+
+def _evidence(root: ObjectRef, primary: Sequence[Finding]) -> tuple[Evidence, ...]:
+    """The root's own evidence first, then the strongest; two of one finding at most, so that both ends are heard."""
+    ranked = sorted(primary, key=lambda finding: (finding.object != root, -finding.score, finding.id))
+    found = [evidence for finding in ranked for evidence in finding.evidence[:2]]
+    return tuple(dict.fromkeys(found))[:EVIDENCE_MAX]
+
+
+def _order_known(view: View, claim: Claim, members: Sequence[Finding]) -> bool:
+    """Whether the first symptom is the root's, and more than a sampling interval before any other object's."""
+    own = [finding.onset_ns for finding in members if finding.object in claim.reach.own]
+    others = [finding.onset_ns for finding in members if finding.object not in claim.reach.own]
+    return not own or not others or abs(min(others) - min(own)) > view.config.interval_ns
+
+
+def _alternatives(view: View, claim: Claim, rivals: Sequence[Cause]) -> tuple[Hypothesis, ...]:
+    """Causes that were not chosen but explain some of the same findings, by how much of them."""
+    total = claim.gain + sum(gain(view, rival, claim.findings) for rival in rivals)
+    ranked = sorted((-gain(view, rival, claim.findings), rival.key, rival.reason) for rival in rivals)
+    return tuple(
+        Hypothesis(kind, root, round(-score / total, 2), reason)
+        for score, (kind, root), reason in ranked[:ALTERNATIVES_MAX]
+        if score < 0
+    )
+
+
+def _confidence(track: Track, primary: Sequence[Finding]) -> float:
+    """Confidence of the evidence, less what the best alternative takes, and less where the order is not known."""
+    sure = sum(weight(finding) * finding.confidence for finding in primary) / sum(map(weight, primary))
+    rival = track.alternatives[0].confidence if track.alternatives else 0.0
+    likely = min(1.0, 0.4 + 0.6 * PRIOR[track.cause.kind])
+    known = 1.0 if track.order_known else 0.9
+    return round(max(0.05, min(0.99, sure * likely * known * (1.0 - rival / 2))), 2)
+
+
+def incident(view: View, track: Track, blast: BlastRadius, gaps: tuple[str, ...], now_ns: int) -> Incident:
+    """The incident as it is told at ``now_ns``. gaps: what was not seen, in words."""
+    texts = phrases.words()[track.cause.kind]
+    return Incident(
+        id=track.id,
+        kind=track.cause.kind,
+        root=track.cause.root,
+        state=track.life.state,
+        severity=track.severity,
+        title=phrases.title(view, track.cause, track.severity, blast, track.felt),
+        onset_ns=min(track.onset_ns, *track.members.values()),
+        opened_ns=track.life.opened_ns,
+        updated_ns=now_ns,
+        fired_ns=track.life.fired_ns,
+        resolved_ns=track.life.resolved_ns,
+        confidence=track.confidence,
+        order_known=track.order_known,
+        first_symptom=track.first[2],
+        evidence=track.evidence,
+        alternatives=track.alternatives,
+        blast=blast,
+        gpu_seconds=round(track.gpu_seconds, 3),
+        findings=tuple(sorted(track.members)),
+        timeline=_timeline(view, track),
+        gaps=gaps,
+        action=phrases.fill(texts.action, track.cause.root),
+        runbook=phrases.fill(texts.runbook, track.cause.root),
+    )
+
+
+def _timeline(view: View, track: Track) -> tuple[TimelineEntry, ...]:
+    """Symptoms, decisions, and the changes of the surroundings that came just before."""
+    changes = [
+        TimelineEntry(
+            change.starts_ns, change.objects[0], f"change: {change.kind} {change.summary or change.id}".strip()
+        )
+        for change in view.changes_of(view.surroundings(track.cause.root))
+        if view.covers(change, track.onset_ns)
+    ]
+    entries = sorted({*track.notes, *changes}, key=lambda entry: (entry.at_ns, entry.object, entry.text))
+    return tuple(entries)
+
+
+def news(track: Track, told: Incident) -> bool:
+    """Whether an incident differs from what was published last, beyond its clock, cost and scores; remembers it."""
+    steady = orjson.dumps(
+        (
+            *(told.kind, told.root, told.state, told.severity, told.title, told.blast, told.findings, told.gaps),
+            *(told.order_known, [(other.kind, other.root) for other in told.alternatives], len(told.timeline)),
+        )
+    )
+    digest = hashlib.sha256(steady).hexdigest()
+    if digest == track.said and told.gpu_seconds < track.said_gpu_seconds * GPU_SECONDS_STEP + 1:
+        return False
+    track.said, track.said_gpu_seconds = digest, told.gpu_seconds
+    return True

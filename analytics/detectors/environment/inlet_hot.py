@@ -1,0 +1,39 @@
+"""Inlet air: a host or switch breathes air that is too warm, or far warmer than it used to be."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from analytics.detectors.spec import Verdicts, verdicts_of
+from analytics.state.view import View
+from telemetry.findings import FindingKind
+
+# ASHRAE TC 9.9, Thermal Guidelines for Data Processing Environments (2021): 18 to 27 C is recommended, class A2 allows
+# up to 35 C.
+_RECOMMENDED_C, _ALLOWED_C = 27.0, 35.0
+_RISE_KELVIN = 6.0  # above its own normal, where that leaves the recommended range
+_INLET = re.compile("inlet|intake|ambient", re.IGNORECASE)
+
+
+def of_inlet(labels: Mapping[str, str]) -> bool:
+    return _INLET.search(labels.get("sensor", "")) is not None
+
+
+@dataclass(frozen=True)
+class InletHot:
+    """Judges sensors that are named for the inlet."""
+
+    name: str = "inlet_hot"
+    kind: FindingKind = FindingKind.OVERHEATED
+    metrics: tuple[str, ...] = ("node_temperature_celsius", "fabric_device_temperature_celsius")
+    persist: int = 3
+    sure: float = np.inf
+    clear_intervals: float = 6.0
+
+    def judge(self, view: View) -> list[Verdicts]:
+        air = view.joined([view.column(metric, of_inlet) for metric in self.metrics])
+        rise = np.nan_to_num((air.values - air.level) / _RISE_KELVIN)
+        score = np.fmax(air.values / _ALLOWED_C, np.minimum(rise, air.values / _RECOMMENDED_C))
+        return [verdicts_of(air, score)]

@@ -1,0 +1,95 @@
+"""Cooling of a rack: its GPUs get warmer together than the power that they draw explains."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analytics.detectors.environment.racks import rack_of
+from analytics.detectors.spec import Evidence, Verdicts
+from analytics.models import baseline, thermal
+from analytics.models.group_medians import group_medians
+from analytics.state.view import Column, View
+from telemetry.findings import FindingKind
+from telemetry.objects import ObjectKind
+from telemetry.series import series_key
+
+# An H100 slows down at 87 C and works at 60 to 70 C: four kelvin more at the same power is a fifth of what is left, and
+# more than the air of a room that is in order moves within the half hour that the normal looks back.
+_KELVIN_MAX = 4.0
+# So far above its normal a rack teaches slowly, so that a fault does not become the normal while it lasts.
+_LEARNED_KELVIN = 2.0
+_SLOWER = 8.0
+_GPUS_MIN, _HOSTS_MIN = 8, 2  # fewer are the matter of one host
+# Lines that were learned while the room still warmed up are too low for half an hour, in every rack.
+_SETTLED_VALUES = 180
+_METRICS = ("gpu_temperature_celsius", "gpu_energy_joules_total", "gpu_power_watts")
+
+
+@dataclass(frozen=True)
+class RackHot:
+    """Judges the middle of the rack's GPUs, each against its own normal temperature at that power."""
+
+    name: str = "rack_hot"
+    kind: FindingKind = FindingKind.OVERHEATED
+    metrics: tuple[str, ...] = _METRICS
+    persist: int = 3
+    sure: float = 2.0
+    clear_intervals: float = 6.0
+
+    def judge(self, view: View) -> list[Verdicts]:
+        racks_of = view.of_places(rack_of)
+        heat = view.column(_METRICS[0])
+        watts = _watts(view, heat)
+        rows = heat.fresh & ~np.isnan(watts) & (racks_of[heat.objects] >= 0)
+        heat, watts = heat.only(rows), watts[rows]
+        racks = racks_of[heat.objects]
+        above = _above(view, heat, watts, racks)
+        counts = view.series["baseline"][heat.sids, baseline.COUNT]
+        present, first, size = np.unique(racks, return_index=True, return_counts=True)
+        hosts = np.unique(np.stack([racks, heat.targets]), axis=1)[0]
+        enough = (size >= _GPUS_MIN) & (np.unique(hosts, return_counts=True)[1] >= _HOSTS_MIN)
+        rise = _own_rise(group_medians(racks, above), counts, racks)[first]
+        warm = group_medians(heat.targets.astype(np.int64), above) >= _KELVIN_MAX / 2
+        enough &= 2 * np.bincount(np.searchsorted(present, racks), warm, present.size) > size
+        score = np.where(enough, np.maximum(rise, 0.0) / _KELVIN_MAX, 0.0)
+        names = [view.registry.objects.names[number].partition(":")[2] for number in present.tolist()]
+
+        def key(row: int) -> str:
+            return f"median({series_key(_METRICS[0], {str(ObjectKind.RACK): names[row]})})"
+
+        values = group_medians(racks, heat.values)[first]
+        evidence = Evidence(np.full(present.size, -1), values, values - rise, "celsius", key)
+        newest_ns = np.zeros(present.size, np.int64)
+        np.maximum.at(newest_ns, np.searchsorted(present, racks), heat.times_ns)
+        return [Verdicts(present, newest_ns, score >= 1.0, score, (evidence,), 0.7)]
+
+
+def _watts(view: View, heat: Column) -> NDArray[np.float64]:
+    """What each GPU drew in the last interval; at the last moment where it counts no energy; NaN: nothing is known."""
+    watts = np.full(len(heat), np.nan)
+    for metric in _METRICS[1:]:
+        power = view.column(metric)
+        watts = np.where(np.isnan(watts), power.only(power.fresh).about(heat.objects), watts)
+    return watts
+
+
+def _above(view: View, heat: Column, watts: NDArray[np.float64], racks: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Kelvin above normal of each GPU; learns from what is new."""
+    model, at_s = view.series["memory"][heat.sids], heat.times_ns / 1e9
+    new = at_s > model[:, thermal.SEEN_S]
+    above = thermal.kelvin_above(model, heat.values, watts)
+    slower = np.where(group_medians(racks, above) > _LEARNED_KELVIN, 1.0 / _SLOWER, 1.0)
+    weight = view.config.baseline.alpha * slower
+    later = model[new]
+    thermal.learn(later, heat.values[new], watts[new], at_s[new], weight[new])
+    view.series["memory"][heat.sids[new]] = later
+    return above
+
+
+def _own_rise(rise: NDArray[np.float64], counts: NDArray[np.float64], racks: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Kelvin above normal; while levels settle, only what not all racks have."""
+    settled = counts >= _SETTLED_VALUES
+    if settled.all() or np.unique(racks).size < 2:
+        return rise
+    return np.where(settled, rise, rise - max(0.0, float(rise.min())))

@@ -1,0 +1,51 @@
+"""ECN marking out of proportion: a queue marks far more of its packets than it normally does."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analytics.detectors.spec import Verdicts, verdicts_of
+from analytics.state.registry import Registry
+from analytics.state.view import View, lookup
+from telemetry.findings import FindingKind
+
+# Vendors count marks differently (some include packets that arrived marked), so the own baseline decides, and the
+# share only keeps a handful of marks on a quiet queue from mattering.
+_SHARE_MIN = 0.02
+_SIGMAS = 8.0
+_MARKS_PER_SECOND_MIN = 100.0
+
+
+@dataclass(frozen=True)
+class EcnMarking:
+    """Judges marks per second against the queue's own baseline, and against the packets that it sent."""
+
+    name: str = "ecn_marking"
+    kind: FindingKind = FindingKind.ECN_MARKING
+    metrics: tuple[str, ...] = ("fabric_queue_ecn_marked_packets_total", "fabric_queue_transmit_packets_total")
+    persist: int = 2
+    sure: float = 3.0
+    clear_intervals: float = 3.0
+
+    def judge(self, view: View) -> list[Verdicts]:
+        marks, packets = view.column(self.metrics[0]), view.column(self.metrics[1])
+        sent = np.append(packets.values, np.nan)[view.of_series(_sent_by)]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            share = np.where(sent > 0, marks.values / sent, np.nan)
+        by_share = np.where(np.isnan(share), np.inf, share / _SHARE_MIN)
+        by_count = marks.values / _MARKS_PER_SECOND_MIN
+        score = np.minimum(np.minimum(by_share, by_count), marks.score / _SIGMAS)
+        return [verdicts_of(marks, score, confidence=0.6)]
+
+
+def _sent_by(registry: Registry) -> NDArray[np.int64]:
+    """int64[k]: for each counter of marks the row of the packets of the same queue, -1 where they are not counted."""
+    marks, packets = (_queues(registry, metric) for metric in EcnMarking.metrics)
+    return lookup(packets, marks)
+
+
+def _queues(registry: Registry, metric: str) -> NDArray[np.int64]:
+    """Object and labels of each series as one number: the same for the two counters of one queue."""
+    sids = registry.select(metric)
+    return np.asarray(registry.columns["object"][sids] * len(registry.variants) + registry.columns["variant"][sids])

@@ -1,0 +1,66 @@
+"""FEC budget: how much of what forward error correction can repair is used up, from whatever the platform counts.
+
+Everything is brought to the bit error ratio before FEC. RS(544,514) works on 10 bit symbols in codewords of 5440 bits
+(IEEE 802.3 clauses 91 and 119); at the few errors of a link that still works they hit different symbols and codewords.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analytics.detectors.fabric.link_errors import PRE_FEC_BER_MAX, before_fec
+from analytics.detectors.spec import Verdicts, verdicts_of
+from analytics.state.view import Column, View
+from telemetry.findings import FindingKind
+
+_CODEWORD_BITS = 5440
+_LINE_RATE = 1.0625  # of the data rate: 64b/66b becomes 256b/257b and parity
+_CODEWORDS_MAX = 0.999  # where each one is corrected the ratio is beyond what this can tell
+# A link that gets ten times worse than it was is on its way, if it has also come within a decade of the limit.
+_TIMES_OWN, _ON_ITS_WAY = 10.0, PRE_FEC_BER_MAX / 10
+
+
+@dataclass(frozen=True)
+class FecBudget:
+    """Judges the budget that is used up, and a steep rise towards it. bits_per_second: where no speed is known."""
+
+    bits_per_second: float
+    name: str = "fec_budget"
+    kind: FindingKind = FindingKind.LINK_ERRORS
+    metrics: tuple[str, ...] = (
+        "fabric_port_fec_corrected_bits_total",
+        "fabric_port_fec_symbol_errors_total",
+        "fabric_port_fec_corrected_codewords_total",
+        "fabric_port_bit_error_ratio",
+    )
+    persist: int = 2
+    sure: float = 30.0
+    clear_intervals: float = 6.0
+
+    def judge(self, view: View) -> list[Verdicts]:
+        bits, symbols, codewords = (view.column(metric) for metric in self.metrics[:3])
+        ratio = view.column(self.metrics[3], before_fec)
+        counted = view.joined([bits, symbols])
+        line, words = self._line_rate(view, counted), self._line_rate(view, codewords) / _CODEWORD_BITS
+        told = view.joined([counted, codewords, ratio])
+        now, usual = (
+            np.concatenate([errors / line, _of_codewords(corrected / words), gauge])
+            for errors, corrected, gauge in (
+                (counted.values, codewords.values, ratio.values),
+                (counted.level, codewords.level, ratio.level),
+            )
+        )
+        with np.errstate(divide="ignore", invalid="ignore"):
+            rise = np.where(usual > 0, now / (_TIMES_OWN * usual), 0.0)
+        score = np.fmax(now / PRE_FEC_BER_MAX, np.minimum(rise, now / _ON_ITS_WAY))
+        return [verdicts_of(told, score, values=now, normals=usual, unit="ratio", confidence=0.8)]
+
+    def _line_rate(self, view: View, column: Column) -> NDArray[np.float64]:
+        known = view.column("fabric_port_speed_bits_per_second").about(column.objects)
+        return _LINE_RATE * np.where(known > 0, known, self.bits_per_second)
+
+
+def _of_codewords(share: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The bit error ratio at which this share of codewords has an error."""
+    return -np.log1p(-np.minimum(share, _CODEWORDS_MAX)) / _CODEWORD_BITS

@@ -1,0 +1,75 @@
+"""Pause storm: a lossless queue is paused all the time and sends nothing, or a watchdog says so.
+
+SONiC's PFC watchdog calls it a storm when a queue with packets in it is paused for 99 % of its detection time (200 to
+400 ms by default) and sends none (sonic-swss, pfc_detect_mellanox.lua; SONiC wiki, PFC Watchdog Design). One collection
+interval is many detection times, so the same share of it needs no second look.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analytics.detectors.counters import recent_growth
+from analytics.detectors.fabric.pfc_pause import received
+from analytics.detectors.spec import Verdicts, verdicts_of
+from analytics.state.view import Column, View
+from telemetry.findings import FindingKind
+
+_PAUSED_SHARE = 0.99
+_BYTES_PER_SECOND_MAX = 1e6  # what slips through between two pauses; a queue at work sends a thousand times that
+_SCORE = 3.0
+_WINDOW_S, _RECENT_MAX, _FORGOTTEN = 60.0, 20.0, 0.05  # of one storm: three minutes after it nothing is left
+
+
+def stuck(labels: Mapping[str, str]) -> bool:
+    """mlx5 counts a warning long before it counts an error."""
+    return labels.get("level", "error") == "error"
+
+
+@dataclass(frozen=True)
+class PauseStorm:
+    """Judges pause time where it is counted, and what the watchdogs of switches and NICs count everywhere."""
+
+    name: str = "pause_storm"
+    kind: FindingKind = FindingKind.PAUSE_STORM
+    metrics: tuple[str, ...] = (
+        "fabric_port_pfc_pause_seconds_total",
+        "fabric_queue_transmit_bytes_total",
+        "fabric_pfc_watchdog_storms_total",
+        "nic_pause_storms_total",
+    )
+    persist: int = 1
+    sure: float = 1.0
+    clear_intervals: float = 3.0
+
+    def judge(self, view: View) -> list[Verdicts]:
+        paused = view.column(self.metrics[0], received)
+        paused = paused.only(paused.values >= _PAUSED_SHARE)
+        silent = _sends_nothing(view, paused, view.column(self.metrics[1]))
+        watched = view.joined([view.column(metric, stuck) for metric in self.metrics[2:]])
+        storms = recent_growth(view, watched, _WINDOW_S, _RECENT_MAX)
+        told = np.where(storms >= _FORGOTTEN, np.maximum(storms, 1.0), 0.0)
+        return [
+            verdicts_of(view.joined([paused, watched]), np.concatenate([np.where(silent, _SCORE, 0.0), told])),
+        ]
+
+
+def _sends_nothing(view: View, paused: Column, sent: Column) -> NDArray[np.bool_]:
+    """Whether the queue of each paused priority sends next to nothing; false where it does not tell."""
+    wanted = {(number, _class(view, sid)) for number, sid in zip(paused.objects, paused.sids, strict=True)}
+    sent = sent.only(np.isin(sent.objects, paused.objects) & sent.fresh)
+    rates = {
+        (number, _class(view, sid)): rate
+        for number, sid, rate in zip(sent.objects, sent.sids, sent.values, strict=True)
+        if (number, _class(view, sid)) in wanted
+    }
+    places = [(number, _class(view, sid)) for number, sid in zip(paused.objects, paused.sids, strict=True)]
+    return np.array([rates.get(place, np.inf) <= _BYTES_PER_SECOND_MAX for place in places], bool)
+
+
+def _class(view: View, sid: int) -> str:
+    """The priority of a pause is the number of the queue that it stops."""
+    labels = view.registry.labels(int(sid))
+    return labels.get("priority") or labels.get("queue", "")

@@ -1,0 +1,47 @@
+"""ECC: memory of a GPU lost bits. What could be repaired is counted, what could not be is an event."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from analytics.detectors.counters import recent_growth
+from analytics.detectors.spec import Verdicts, verdicts_of
+from analytics.state.view import View
+from telemetry.findings import FindingKind
+
+# NVIDIA DCGM, dcgm_gpu_hardware_limits.h: a rate of 10 single-bit errors; a few an hour are cosmic rays.
+_CORRECTABLE_MAX, _WINDOW_S = 10.0, 3600.0
+_RECENT_MAX = 4 * _CORRECTABLE_MAX
+_SURE = 3.0
+_RECENT_NS = 900 * 10**9  # as for XIDs: data was lost, so it stays told for a while
+
+
+def correctable(labels: Mapping[str, str]) -> bool:
+    return labels.get("severity") == "correctable" and labels.get("persistence") == "volatile"
+
+
+def uncorrectable(labels: Mapping[str, str]) -> bool:
+    return labels.get("severity") == "uncorrectable" and labels.get("persistence") == "volatile"
+
+
+@dataclass(frozen=True)
+class GpuEcc:
+    """Judges what is new: errors from before a GPU was first seen are history."""
+
+    name: str = "gpu_ecc"
+    kind: FindingKind = FindingKind.GPU_ECC
+    metrics: tuple[str, ...] = ("gpu_ecc_errors_total",)
+    persist: int = 1
+    sure: float = _SURE
+    clear_intervals: float = 3.0
+
+    def judge(self, view: View) -> list[Verdicts]:
+        single, double = (view.column(self.metrics[0], accept) for accept in (correctable, uncorrectable))
+        few = recent_growth(view, single, _WINDOW_S, _RECENT_MAX)
+        lost, moved_ns = view.series["raw"][double.sids], view.series["moved_ns"][double.sids]
+        recently = (lost > 0) & (moved_ns >= view.end_ns - _RECENT_NS)
+        errors = view.joined([single, double])
+        score = np.concatenate([few / _CORRECTABLE_MAX, np.where(recently, _SURE, 0.0)])
+        counts = np.concatenate([few, lost])
+        return [verdicts_of(errors, score, values=counts, normals=np.zeros(len(errors)), unit="errors")]

@@ -1,0 +1,35 @@
+"""PCIe of a GPU: fewer lanes than it had, or packets that have to be sent again too often."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from analytics.detectors.spec import Verdicts, verdicts_of
+from analytics.state.view import View
+from telemetry.findings import FindingKind
+
+# Lanes do not change with power saving, unlike the generation: fewer than ever before is a fault of slot or board.
+_WIDTH_SHARE_MIN = 0.99
+# NVIDIA DCGM, dcgm_gpu_hardware_limits.h: eight replays a minute are the most that its driver's makers allow.
+_REPLAYS_PER_SECOND_MAX = 8 / 60
+
+
+@dataclass(frozen=True)
+class GpuPcie:
+    """Judges lanes against the most that the GPU has had, and replays against NVIDIA's own limit."""
+
+    name: str = "gpu_pcie"
+    kind: FindingKind = FindingKind.GPU_PCIE
+    metrics: tuple[str, ...] = ("gpu_pcie_lanes", "gpu_pcie_replays_total")
+    persist: int = 2
+    sure: float = 10.0
+    clear_intervals: float = 3.0
+
+    def judge(self, view: View) -> list[Verdicts]:
+        lanes, replays = (view.column(metric) for metric in self.metrics)
+        most = view.series["highest"][lanes.sids]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            narrow = np.where(lanes.values > 0, _WIDTH_SHARE_MIN * most / lanes.values, 0.0)
+        score = np.concatenate([narrow, replays.values / _REPLAYS_PER_SECOND_MAX])
+        normals = np.concatenate([most, np.full(len(replays), _REPLAYS_PER_SECOND_MAX)])
+        return [verdicts_of(view.joined([lanes, replays]), score, normals=normals)]

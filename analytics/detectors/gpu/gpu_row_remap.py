@@ -1,0 +1,38 @@
+"""Row remapping: a GPU replaced rows of its memory, waits for a reset to do it, or has no spare row left."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from analytics.detectors.spec import Verdicts, verdicts_of
+from analytics.state.view import View
+from telemetry.findings import FindingKind
+
+# NVIDIA, "GPU Memory Error Management" (A100 and later): a failed remapping is a reason to return the board; a pending
+# one takes effect with the next reset, and until then the row stays in use.
+_SCORES = {"gpu_row_remap_failed": 4.0, "gpu_row_remap_pending": 2.0}
+_REMAPPED = 1.5  # a new row: it worked, and tells of memory that gets worse
+_RECENT_NS = 900 * 10**9
+
+
+@dataclass(frozen=True)
+class GpuRowRemap:
+    """States hold for as long as they are told; a count matters when it grows, not by what it was at first sight."""
+
+    name: str = "gpu_row_remap"
+    kind: FindingKind = FindingKind.GPU_ROW_REMAP
+    metrics: tuple[str, ...] = (*_SCORES, "gpu_remapped_rows_total")
+    persist: int = 1
+    sure: float = 1.0
+    clear_intervals: float = 1.0
+
+    def judge(self, view: View) -> list[Verdicts]:
+        states = [view.column(metric) for metric in _SCORES]
+        rows = view.column(self.metrics[-1])
+        count, moved_ns = view.series["raw"][rows.sids], view.series["moved_ns"][rows.sids]
+        grew = (count > 0) & (moved_ns >= view.end_ns - _RECENT_NS)
+        told = view.joined([*states, rows])
+        score = [column.values * weight for column, weight in zip(states, _SCORES.values(), strict=True)]
+        score.append(np.where(grew, _REMAPPED, 0.0))
+        values = np.concatenate([*(column.values for column in states), count])
+        return [verdicts_of(told, np.concatenate(score), values=values, normals=np.zeros(len(told)), unit="rows")]

@@ -1,0 +1,50 @@
+"""XID: the NVIDIA driver reported an error of a GPU."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analytics.detectors.spec import Verdicts, verdicts_of
+from analytics.state.view import View
+from telemetry.findings import FindingKind
+
+# NVIDIA, "XID Errors" (deploy docs, r555 and later): the class decides how sure one is that the GPU itself is at fault.
+_HARDWARE = (48, 62, 63, 64, 74, 79, 92, 94, 95, 110, 119, 120, 136, 140, 143)  # ECC, row remap, NVLink, bus, GSP
+_APPLICATION = (13, 31, 43, 45, 68, 69)  # illegal access, stopped or killed by its own program
+_SCORES = {"hardware": 3.0, "application": 1.0, "other": 1.5}
+_RECENT_NS = 900 * 10**9  # the last code stays on the page for ever: after so long it is history
+
+
+def classify(code: int) -> str:
+    """
+    >>> classify(79), classify(31), classify(8)
+    ('hardware', 'application', 'other')
+    """
+    return "hardware" if code in _HARDWARE else "application" if code in _APPLICATION else "other"
+
+
+@dataclass(frozen=True)
+class GpuXid:
+    """A change of the last code is an event; a code that was there when first seen is history."""
+
+    name: str = "gpu_xid"
+    kind: FindingKind = FindingKind.GPU_XID
+    metrics: tuple[str, ...] = ("gpu_xid_last",)
+    persist: int = 1
+    sure: float = math.inf
+    clear_intervals: float = 1.0
+
+    def judge(self, view: View) -> list[Verdicts]:
+        column = view.column(self.metrics[0])
+        changed_ns = view.series["moved_ns"][column.sids]
+        recent = (column.values > 0) & (changed_ns >= view.end_ns - _RECENT_NS)
+        score = np.zeros(len(column))
+        score[recent] = _by_class(column.values[recent])
+        return [verdicts_of(column, score, normals=np.zeros(len(column)), unit="XID")]
+
+
+def _by_class(codes: NDArray[np.float64]) -> NDArray[np.float64]:
+    distinct, at = np.unique(codes, return_inverse=True)
+    return np.array([_SCORES[classify(int(code))] for code in distinct], np.float64)[at]

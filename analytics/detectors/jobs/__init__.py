@@ -1,0 +1,1 @@
+"""Detectors of jobs and their members."""

@@ -1,0 +1,51 @@
+"""Job stalled: none of a job's GPUs computes, for longer than a checkpoint takes."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from analytics.detectors.spec import Evidence, Verdicts
+from analytics.state.view import View
+from telemetry import objects
+from telemetry.findings import FindingKind
+from telemetry.series import series_key
+
+_ACTIVE_MIN = 0.02  # share of cycles with tensor work: less is none
+_SAMPLES_MIN = 2
+# Two minutes: loading and checkpoints of healthy jobs are shorter. Samples are told apart by steps of a tenth of that,
+# however often they come.
+_STEP_NS, _STEPS = 12 * 10**9, 10
+
+
+@dataclass(frozen=True)
+class JobStalled:
+    """Judges the busiest GPU of each job, whose tensor cores are the ones that must not rest."""
+
+    name: str = "job_stalled"
+    kind: FindingKind = FindingKind.JOB_STALLED
+    metrics: tuple[str, ...] = ("gpu_tensor_active_ratio",)
+    persist: int = _STEPS
+    sure: float = math.inf
+    clear_intervals: float = 1.0
+
+    def judge(self, view: View) -> list[Verdicts]:
+        active = view.column(self.metrics[0])
+        active = active.only(active.fresh & (view.places.job[active.objects] >= 0))
+        job = view.places.job[active.objects]
+        present, at, sizes = np.unique(job, return_inverse=True, return_counts=True)
+        busiest = np.zeros(present.size)
+        np.maximum.at(busiest, at, active.values)
+        newest_ns = np.zeros(present.size, np.int64)
+        np.maximum.at(newest_ns, at, active.times_ns)
+        steps_ns = newest_ns // _STEP_NS * _STEP_NS
+        names = [view.places.jobs[position].job_id for position in present.tolist()]
+        numbers = [view.registry.object_number(objects.job(name)) for name in names]
+
+        def series(row: int) -> str:
+            return f"max({series_key(self.metrics[0], {'job_id': names[row]})})"
+
+        resting = (busiest < _ACTIVE_MIN) & (sizes >= _SAMPLES_MIN)
+        evidence = Evidence(np.full(present.size, -1), busiest, np.full(present.size, np.nan), "ratio", series)
+        score = np.where(resting, 1.0, 0.0)
+        return [Verdicts(np.array(numbers, np.int64), steps_ns, resting, score, (evidence,), 0.7, newest_ns)]

@@ -1,0 +1,93 @@
+"""Straggler: the one GPU of a job that works while the others wait for it.
+
+In lockstep training the slowest member is busy all the time and its peers spin in the collective. So against the middle
+of its job a straggler has a lower clock, or its tensor cores are active for more of the time. Activity is compared with
+the GPUs of its own host too: they are read at the same moment, those of other hosts at another moment of the iteration.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analytics.detectors.spec import Evidence, Verdicts
+from analytics.jobs.working import working_jobs
+from analytics.models.group_medians import group_medians
+from analytics.models.peers.modes import kind_medians
+from analytics.state.view import Column, View, lookup
+from telemetry.findings import FindingKind
+
+_CLOCK_SHARE = 0.93  # of the job's middle: boost clocks of healthy GPUs of one model seldom differ by more
+_CLOCK_SPREADS = 5.0  # … and so far below it where they do: 3 % apart, one in seventy is 7 % below
+_CLOCK_LEAST = 0.8  # … but what is below this is too slow, however many are
+_SIGMA_PER_MAD = 1.4826
+_ACTIVE_TIMES = 1.3  # as active as the job's middle
+_ACTIVE_SPREAD, _ACTIVE_APART = 0.01, 0.05  # experts and pipeline stages are compared with their own kind
+_PEERS_MIN = 3
+_SMOOTHING = 0.3  # weight of the newest activity: hosts are read at different moments of an iteration
+_SMOOTH, _SEEN_S, _SAMPLES = 0, 1, 2  # what it remembers of each activity series
+_SAMPLES_MIN = 5
+_UNSURE = 0.99  # of the score that needs no second look
+
+
+@dataclass(frozen=True)
+class Straggler:
+    """Judges each working GPU against the working GPUs of its job, robustly: one member cannot move the middle."""
+
+    name: str = "straggler"
+    kind: FindingKind = FindingKind.STRAGGLER
+    metrics: tuple[str, ...] = ("gpu_sm_clock_hertz", "gpu_tensor_active_ratio", "gpu_utilization_ratio")
+    persist: int = 2
+    sure: float = 3.0
+    clear_intervals: float = 3.0
+
+    def judge(self, view: View) -> list[Verdicts]:
+        clock, active = (view.column(metric) for metric in self.metrics[:2])
+        smooth = _smooth(view, active)
+        groups = view.once(working_jobs)[clock.objects]
+        rows = np.flatnonzero(clock.fresh & (groups >= 0))
+        clock, groups = clock.only(rows), groups[rows]
+        at = lookup(active.objects, clock.objects)
+        activity = np.where(at >= 0, smooth[at] if len(active) else np.nan, np.nan)
+        middle_clock = group_medians(groups, clock.values)
+        middle_activity = kind_medians(groups, activity, _ACTIVE_SPREAD, _ACTIVE_APART)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            below = 1.0 - clock.values / middle_clock
+            apart = _CLOCK_SPREADS * _SIGMA_PER_MAD * group_medians(groups, np.abs(below))
+            by_clock = below / np.clip(apart, 1.0 - _CLOCK_SHARE, 1.0 - _CLOCK_LEAST)
+            middle = np.fmax(middle_activity, group_medians(_hosts(view, clock), activity))
+            by_activity = (activity / middle - 1.0) / (_ACTIVE_TIMES - 1.0)
+        score = np.maximum(np.nan_to_num(by_clock), np.nan_to_num(by_activity))
+        score[_sizes(groups) < _PEERS_MIN] = 0.0
+        # A job ends for all GPUs of a host at once, and clocks fall before utilisation, which is an average: what the
+        # whole host shows has to be seen twice.
+        alone = clock.values < _CLOCK_SHARE * group_medians(_hosts(view, clock), clock.values)
+        score = np.where(alone, score, np.minimum(score, _UNSURE * self.sure))
+        evidence = (
+            Evidence(clock.sids, clock.values, middle_clock),
+            Evidence(active.sids[at] if len(active) else clock.sids, activity, middle_activity),
+        )
+        return [Verdicts(clock.objects, clock.times_ns, score >= 1.0, score, evidence, 0.85)]
+
+
+def _hosts(view: View, clock: Column) -> NDArray[np.int64]:
+    """Number of each GPU's host."""
+    return view.registry.device_numbers()[clock.targets]
+
+
+def _sizes(groups: NDArray[np.int64]) -> NDArray[np.int64]:
+    _, at, sizes = np.unique(groups, return_inverse=True, return_counts=True)
+    return np.asarray(sizes[at] if groups.size else groups)
+
+
+def _smooth(view: View, active: Column) -> NDArray[np.float64]:
+    """Activity averaged over the last collections, NaN until there were enough."""
+    memory = view.series["memory"][active.sids]
+    seen_s = active.times_ns * 1e-9
+    new = active.fresh & (seen_s > memory[:, _SEEN_S])
+    weight = np.maximum(_SMOOTHING, 1.0 / (memory[:, _SAMPLES] + 1.0))
+    smooth = memory[:, _SMOOTH] + np.where(new, weight * (active.values - memory[:, _SMOOTH]), 0.0)
+    memory[:, _SMOOTH] = smooth
+    memory[new, _SEEN_S], memory[new, _SAMPLES] = seen_s[new], memory[new, _SAMPLES] + 1.0
+    view.series["memory"][active.sids] = memory
+    return np.where(memory[:, _SAMPLES] >= _SAMPLES_MIN, smooth, np.nan)

@@ -1,0 +1,94 @@
+"""Series vanished: a port, GPU or storage target leaves a page that is still served, or some of its series do.
+
+Where the others keep theirs, absence is no gap in the telemetry but news of the object. A GPU that is gone as a whole
+is ``gpu_lost``.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analytics.detectors.spec import Evidence, Verdicts
+from analytics.state.rates import NEVER
+from analytics.state.registry import Registry
+from analytics.state.view import View
+from telemetry.findings import FindingKind
+from telemetry.objects import ObjectKind
+
+_KINDS = (ObjectKind.PORT, ObjectKind.GPU, ObjectKind.STORAGE_TARGET)
+_MISSED_INTERVALS = 1.5
+_SERIES_MIN = 3  # that vanish together; a single one may be an exporter's whim
+_SHARE_MAX = 1 / 3  # of a page's series, or of a metric's: more of either is the exporter and not the object
+
+
+@dataclass(frozen=True)
+class SeriesVanished:
+    """Judges when each series was last in a page, against the newest page of its target."""
+
+    name: str = "series_vanished"
+    kind: FindingKind = FindingKind.DEVIATION
+    metrics: tuple[str, ...] = ()
+    persist: int = 1
+    sure: float = math.inf
+    clear_intervals: float = 1.0
+
+    def judge(self, view: View) -> list[Verdicts]:
+        parts, columns = view.of_series(_parts), view.registry.columns
+        targets, answered_ns, answers = parts.targets, view.targets["seen_ns"], _answers(view)
+        seen_ns = columns["seen_ns"][parts.sids]
+        due_ns = np.where(answers, answered_ns - round(_MISSED_INTERVALS * view.config.interval_ns), NEVER)
+        missing = seen_ns <= due_ns[targets]
+        rows = parts.first.copy()
+        vanished = np.zeros(parts.first.size)
+        if missing.any():
+            missing &= ~_mostly(missing, targets)
+            missing &= ~_mostly(missing, columns["metric"][parts.sids])
+            rows[parts.part[missing]] = np.flatnonzero(missing)
+            vanished = np.bincount(parts.part, missing).astype(np.float64)
+            vanished[parts.gpu & (vanished == np.bincount(parts.part))] = 0.0
+        judged = answers[targets[rows]] & ((vanished > 0) | view.watched[columns["object"][parts.sids[rows]]])
+        rows, score = rows[judged], vanished[judged] / _SERIES_MIN
+        sids, times_ns = parts.sids[rows], answered_ns[targets[rows]]
+        gone_s = (times_ns - seen_ns[rows]) * 1e-9
+        evidence = Evidence(sids, gone_s, np.zeros(rows.size), unit="seconds without a sample")
+        onsets_ns = seen_ns[rows] + view.config.interval_ns  # the first page without it
+        return [Verdicts(columns["object"][sids], times_ns, score >= 1.0, score, (evidence,), 0.6, onsets_ns)]
+
+
+def _answers(view: View) -> NDArray[np.bool_]:
+    """Targets with a new page that is not a repetition of an old one."""
+    recent = view.targets["seen_ns"] >= view.end_ns - 2 * view.config.interval_ns
+    return np.asarray(recent & ~view.targets["frozen"])
+
+
+def _mostly(missing: NDArray[np.bool_], groups: NDArray[np.integer[Any]]) -> NDArray[np.bool_]:
+    """Rows of whose group too many are missing."""
+    return np.asarray((np.bincount(groups, weights=missing) > _SHARE_MAX * np.bincount(groups))[groups])
+
+
+@dataclass(frozen=True)
+class _Parts:
+    """Series of what does not come and go with the work: ports, GPUs, storage targets.
+
+    targets: of each series. part: of each the number of its object, below k. first: int64[k], a row of each object.
+    gpu: bool[k].
+    """
+
+    sids: NDArray[np.int64]
+    targets: NDArray[np.int64]
+    part: NDArray[np.int64]
+    first: NDArray[np.int64]
+    gpu: NDArray[np.bool_]
+
+
+def _parts(registry: Registry) -> _Parts:
+    kinds = [name.partition(":")[0] for name in registry.objects.names]
+    lasting = np.array([kind in _KINDS for kind in kinds], bool)
+    objects = registry.columns["object"]
+    sids = np.flatnonzero(lasting[objects]) if kinds else np.zeros(0, np.int64)
+    numbers, first, part = np.unique(objects[sids], return_index=True, return_inverse=True)
+    gpu = np.array([kinds[number] == ObjectKind.GPU for number in numbers.tolist()], bool)
+    return _Parts(sids, registry.columns["target"][sids].astype(np.int64), part, first, gpu)

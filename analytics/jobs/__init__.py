@@ -1,0 +1,1 @@
+"""What running jobs do: activity, checkpoints, lost GPU time."""

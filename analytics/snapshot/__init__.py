@@ -1,0 +1,1 @@
+"""The state of an engine in one file."""

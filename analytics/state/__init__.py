@@ -1,0 +1,1 @@
+"""What is known of every series, and the read-only view of it that a tick gives."""

@@ -1,1 +1,0 @@
-"""Statistics over many series at once, one a file."""

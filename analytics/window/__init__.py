@@ -1,0 +1,1 @@
+"""Batches into event-time ticks."""

@@ -1,0 +1,145 @@
+"""Batches into event-time ticks: bounded lateness, no duplicates, and every sample counted.
+
+A batch belongs to the tick of its collection time (the collector's clock), so a device with a wrong clock disturbs
+nobody else. The watermark is the newest collection time; a tick waits ``holdback`` behind it for late batches.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+import orjson
+from numpy.typing import NDArray
+
+from analytics.config import EngineConfig
+from analytics.window.open_batches import pack_batches, unpack_batches
+from telemetry.samples import SampleBatch
+
+# Ticks whose collections are remembered by name. What is delivered again later than that counts as late.
+_REMEMBERED_TICKS = 240
+_QUIET_TICKS = 24  # several times what it takes to call a target silent
+
+
+class DropReason(StrEnum):
+    """Why a sample was not processed."""
+
+    LATE = "late"  # its tick was closed
+    CLOCK_AHEAD = "clock_ahead"  # its event time is over five minutes after its collection
+    CLOCK_BEHIND = "clock_behind"  # … over an hour before its collection
+    OUT_OF_ORDER = "out_of_order"  # not newer than the newest sample of its series
+    NOT_FINITE = "not_finite"  # infinite, or beyond 1e30
+    TOO_MANY_SERIES = "too_many_series"
+
+
+@dataclass
+class Counts:
+    """samples_in = processed + deduplicated + sum(dropped) + held."""
+
+    samples_in: int = 0
+    processed: int = 0
+    deduplicated: int = 0
+    held: int = 0
+    dropped: dict[str, int] = field(default_factory=dict)
+
+    def drop(self, reason: DropReason, samples: int) -> None:
+        if samples:
+            # As plain text: JSON keys, here and in snapshots, are no enumerations.
+            self.dropped[reason.value] = self.dropped.get(reason.value, 0) + samples
+
+
+class Intake:
+    """Holds batches until their tick closes."""
+
+    def __init__(self, config: EngineConfig) -> None:
+        self._tick_ns, self._holdback_ns = config.tick_ns, config.holdback_ns
+        self.counts = Counts()
+        self.watermark_ns = 0
+        self._held: dict[int, list[SampleBatch]] = {}
+        self._names: dict[int, set[tuple[str, int, int]]] = {}
+        self._names_json: dict[int, orjson.Fragment] = {}
+        self._next_tick: int | None = None  # the first one that is open; None before the first batch
+        self._last_busy: int | None = None
+
+    def put(self, batch: SampleBatch) -> None:
+        self.counts.samples_in += len(batch)
+        collection = batch.collection
+        tick = collection.collected_ns // self._tick_ns
+        name = (batch.table.target, collection.epoch_ns, collection.seq)
+        names = self._names.setdefault(tick, set())
+        if name in names:
+            self.counts.deduplicated += len(batch)
+            return
+        if tick < self._first_open():
+            if not names:
+                del self._names[tick]
+            self.counts.drop(DropReason.LATE, len(batch))
+            return
+        names.add(name)
+        self.counts.held += len(batch)
+        self._held.setdefault(tick, []).append(batch)
+        self.watermark_ns = max(self.watermark_ns, collection.collected_ns)
+
+    def _first_open(self) -> int:
+        return (self.watermark_ns - self._holdback_ns) // self._tick_ns
+
+    def closed(self) -> Iterable[tuple[int, list[SampleBatch]]]:
+        """The ticks that are complete now, oldest first: (end in event time, batches in canonical order).
+
+        Empty ticks come too, as time passes for what is silent; of a long silence only the first few.
+        """
+        open_from = self._first_open()
+        if self._next_tick is None:
+            if not self._held:
+                return
+            self._next_tick = min(open_from, *self._held)
+        while self._next_tick < open_from:
+            tick = self._next_tick
+            batches = self._held.pop(tick, [])
+            if batches:
+                self._last_busy = tick
+            elif self._last_busy is None or tick - self._last_busy > _QUIET_TICKS:
+                self._next_tick = min(open_from, *self._held, open_from)
+                continue
+            self._next_tick = tick + 1
+            self.counts.held -= sum(map(len, batches))
+            self._forget_names(tick)
+            yield (tick + 1) * self._tick_ns, sorted(batches, key=_canonical)
+
+    def _forget_names(self, tick: int) -> None:
+        for old in [t for t in self._names if t <= tick - _REMEMBERED_TICKS]:
+            del self._names[old]
+            self._names_json.pop(old, None)
+
+    def _names_of(self, tick: int) -> orjson.Fragment:
+        """As JSON. A tick that is closed takes no more names: it is written once, and not for every snapshot again."""
+        known = self._names_json.get(tick)
+        if known is None:
+            known = orjson.Fragment(orjson.dumps(sorted(self._names[tick])))
+            if tick < self._first_open():
+                self._names_json[tick] = known
+        return known
+
+    def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """JSON part and arrays."""
+        counts = {**vars(self.counts), "dropped": dict(self.counts.dropped)}
+        marks = {"watermark_ns": self.watermark_ns, "next_tick": self._next_tick, "last_busy": self._last_busy}
+        names = {str(tick): self._names_of(tick) for tick in sorted(self._names)}
+        held = [batch for _, batches in sorted(self._held.items()) for batch in sorted(batches, key=_canonical)]
+        held_head, arrays = pack_batches(held)
+        return {**marks, "names": names, "counts": counts, "held": held_head}, arrays
+
+    def restore(self, head: dict[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
+        self.watermark_ns = head["watermark_ns"]
+        self._next_tick, self._last_busy = head["next_tick"], head["last_busy"]
+        self._names = {int(tick): {(t, e, s) for t, e, s in names} for tick, names in head["names"].items()}
+        self._names_json = {}
+        self.counts = Counts(**head["counts"])
+        self._held = {}
+        for batch in unpack_batches(head["held"], arrays):
+            self._held.setdefault(batch.collection.collected_ns // self._tick_ns, []).append(batch)
+
+
+def _canonical(batch: SampleBatch) -> tuple[str, str, int, int, int]:
+    collection = batch.collection
+    return batch.table.device, batch.table.target, collection.collected_ns, collection.epoch_ns, collection.seq

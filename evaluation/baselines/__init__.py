@@ -1,0 +1,1 @@
+"""Other methods, from papers and libraries, each causal, each a function of one series."""

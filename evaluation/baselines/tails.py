@@ -1,0 +1,88 @@
+"""Methods that ask how rare an error is among its own kind. As causal as the others."""
+
+import numba
+import numpy as np
+
+from evaluation.series.signals import Floats
+from evaluation.series.synthetic import Series
+
+
+def dspot(series: Series, depth: int = 20, level: float = 0.98, risk: float = 1e-4) -> Floats:
+    """-ln of the probability of so great a distance from the mean of the last ``depth`` points: peaks over threshold.
+
+    The threshold is the ``level`` quantile of the first part; the generalised Pareto tail beyond it is fitted by
+    moments to all peaks so far. Rarer points than ``risk`` teach nothing.
+
+    Source: Siffer et al. (2017), SPOT with drift.
+    """
+    return np.asarray(_dspot(series.values, depth, level, risk, max(series.probation, 60)))
+
+
+@numba.njit(cache=True)
+def _dspot(values: Floats, depth: int, level: float, risk: float, first: int) -> Floats:
+    scores, window = np.zeros(values.size), values[:depth].copy()
+    errors = np.zeros(min(first, values.size))
+    threshold, peaks, mean, square = 0.0, 0.0, 0.0, 0.0
+    seen = 0.0
+    for i in range(depth, values.size):
+        error = abs(values[i] - window.mean())
+        if i < first:
+            errors[i] = error
+        elif i == first:
+            threshold = np.quantile(errors[depth:first], level)
+            for past in errors[depth:first]:
+                seen += 1.0
+                if past > threshold:
+                    peaks, mean, square = with_peak(peaks, mean, square, past - threshold)
+        if i >= first:
+            if error > threshold and peaks > 0.0:
+                scores[i] = surprise(error - threshold, peaks / seen, mean, square)
+            if scores[i] > -np.log(risk):
+                continue
+            seen += 1.0
+            if error > threshold:
+                peaks, mean, square = with_peak(peaks, mean, square, error - threshold)
+        window[i % depth] = values[i]
+    return scores
+
+
+@numba.njit(cache=True)
+def with_peak(peaks: float, mean: float, square: float, excess: float) -> tuple[float, float, float]:
+    """Number, mean and mean square of the excesses over a threshold, with one more."""
+    peaks += 1.0
+    return peaks, mean + (excess - mean) / peaks, square + (excess * excess - square) / peaks
+
+
+@numba.njit(cache=True)
+def surprise(excess: float, share: float, mean: float, square: float) -> float:
+    """-ln of the probability of so great an excess, of a generalised Pareto tail with these moments (Hosking and Wallis
+    1987), exponential rather than bounded: beyond the end of a bounded one all values would be alike."""
+    ratio = mean * mean / max(square - mean * mean, 1e-12 * square + 1e-300)
+    shape = max(0.5 * (1.0 - ratio), 0.0)
+    scale = max(mean * (1.0 - shape), 1e-300)
+    if shape < 1e-3:
+        return float(min(excess / scale - np.log(share), 1e6))
+    return float(min(np.log1p(shape * excess / scale) / shape - np.log(share), 1e6))
+
+
+def anomaly_likelihood(series: Series, alpha: float = 0.2, long: int = 2000, short: int = 10) -> Floats:
+    """How far the mean of the last ``short`` errors is above that of ``long`` before, in standard deviations of those.
+
+    The likelihood is a function of this that only rises. The error is that of an exponentially weighted forecast, in
+    place of a network's.
+
+    Source: Ahmad et al. (2017), Unsupervised real-time anomaly detection for streaming data.
+    """
+    forecast, errors = float(series.values[0]), np.zeros(series.values.size)
+    for i, value in enumerate(series.values.tolist()):
+        errors[i] = abs(value - forecast)
+        forecast += alpha * (value - forecast)
+    sums, squares = np.concatenate([[0.0], np.cumsum(errors)]), np.concatenate([[0.0], np.cumsum(errors**2)])
+    at = np.arange(100, errors.size)
+    recent, past = at + 1 - short, np.maximum(at + 1 - short - long, 0)
+    mean = (sums[recent] - sums[past]) / (recent - past)
+    variance = np.maximum((squares[recent] - squares[past]) / (recent - past) - mean**2, 0.0)
+    z = ((sums[at + 1] - sums[recent]) / short - mean) / (np.sqrt(variance) + 1e-9 * (1 + mean))
+    scores = np.zeros(errors.size)
+    scores[100:] = np.clip(z, 0, 1e6)
+    return scores

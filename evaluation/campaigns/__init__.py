@@ -1,0 +1,1 @@
+"""Fault campaigns on the simulated cluster, and the judge."""

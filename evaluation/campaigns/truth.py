@@ -1,0 +1,153 @@
+"""What a fault truly reaches, so that a finding can be called true or false.
+
+From the plant's truth, the cables and the jobs, not from what correlation concluded. A finding is true when it begins
+while the fault lasts or its repair does, and is about the root, about what cannot work without it, or is one of the
+two consequences that travel: back-pressure on the ports of the fabric, and jobs that wait.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from analytics.correlate.causes.cause import CHECKPOINTS, CONGESTED
+from analytics.correlate.graph import Graph, physical
+from evaluation.campaigns.plan import INTERVAL_S
+from simulator.faults.truth import Truth
+from telemetry.findings import Finding, FindingKind
+from telemetry.incidents import IncidentKind
+from telemetry.objects import ObjectKind, ObjectRef, device
+from telemetry.topology import Job, Topology, TopologyFact
+
+NS = 1_000_000_000
+EARLY_NS = int(INTERVAL_S * NS)  # rates are averages over the interval in which the fault begins
+LATE_NS = 6 * EARLY_NS  # devices boot, queues and averages settle
+TRAVELS = CONGESTED | {FindingKind.DEVIATION}
+OF_JOBS = frozenset({FindingKind.JOB_STALLED, FindingKind.JOB_SLOWED}) | CHECKPOINTS
+STAYS = frozenset(
+    {"gpu-thermal-throttle", "straggler-gpu", "hung-gpu", "xid", "exporter-frozen", "late-checkpoint", "rack-cooling"}
+    | {"gpu-memory-wears"}
+)
+STORAGE = frozenset({"slow-storage-target", "late-checkpoint"})
+ONE_GPU = frozenset({"gpu-thermal-throttle", "straggler-gpu", "hung-gpu", "gpu-memory-wears"})
+# Show nothing while no job runs on the host, or the job has ended.
+NEEDS_WORK = (ONE_GPU | {"slow-receiver", "late-checkpoint"}) - {"gpu-memory-wears"}
+WORKS_NS = 30 * NS
+
+
+@dataclass(frozen=True)
+class Reached:
+    """One fault, and all that it reaches in one plant."""
+
+    truth: Truth
+    graph: Graph
+    jobs: tuple[TopologyFact, ...]
+
+    @cached_property
+    def own(self) -> frozenset[ObjectRef]:
+        """The root with its ends: what a direct witness is about."""
+        root = self.truth.root
+        link = self.graph.link_of.get(root, root)
+        own = {root, link, *self.graph.ports(link)}
+        if root.kind is ObjectKind.DEVICE:
+            own |= self._of_device(root.name)
+        if (root.kind in (ObjectKind.RACK, ObjectKind.GPU) and self.truth.fault not in ONE_GPU) or self.truth.planned:
+            for host in self.truth.reach:
+                own |= self._of_device(host)
+        if target := self.graph.targets.get(root):
+            own |= {device(target.server), ObjectRef(ObjectKind.FILESYSTEM, target.filesystem)}
+        return frozenset(own)
+
+    @cached_property
+    def things(self) -> frozenset[ObjectRef]:
+        """``own``, and what cannot work without it."""
+        if self.truth.fault in ONE_GPU:
+            return self.own
+        reached = self.own | self.graph.reached(self.truth.root)
+        if self.truth.root.kind is ObjectKind.STORAGE_TARGET:  # files are striped: who waits for one serves the others
+            reached |= self.graph.targets.keys()
+        hosts = {ref.name for ref in reached if ref.kind is ObjectKind.DEVICE and self.graph.is_edge(ref.name)}
+        return reached.union(*(self._of_device(name) for name in sorted(hosts)))
+
+    @cached_property
+    def waiting(self) -> frozenset[ObjectRef]:
+        """Jobs that may wait for it: those on its hosts; all that share the fabric or the file system with it."""
+        hosts = set(self.truth.reach)
+        everywhere = self.truth.fault not in STAYS or self.truth.fault in STORAGE
+        jobs = (fact.entity for fact in self.jobs)
+        reached = (job.job_id for job in jobs if isinstance(job, Job) and (everywhere or hosts & set(job.nodes)))
+        return frozenset(ObjectRef(ObjectKind.JOB, job_id) for job_id in reached) | {self.truth.root}
+
+    @cached_property
+    def waiting_hosts(self) -> frozenset[str]:
+        """The hosts of those jobs."""
+        jobs = (fact.entity for fact in self.jobs)
+        waiting = (
+            job for job in jobs if isinstance(job, Job) and ObjectRef(ObjectKind.JOB, job.job_id) in self.waiting
+        )
+        return frozenset(host for job in waiting for host in job.nodes)
+
+    @cached_property
+    def devices(self) -> frozenset[str]:
+        """Names of the devices that stand for the root: its own, the ends of its link, the server of a storage target;
+        the hosts of a rack or of announced work, the host that a job waits for."""
+        root = self.truth.root
+        devices = {root.device, *self.graph.ends(self.graph.link_of.get(root, root))}
+        if root.kind in (ObjectKind.RACK, ObjectKind.JOB) or self.truth.planned:
+            devices.update(self.truth.reach)
+        if target := self.graph.targets.get(root):
+            devices.add(target.server)
+        return frozenset(devices - {""})
+
+    @cached_property
+    def shows(self) -> bool:
+        """Whether it can be seen at all: a slow GPU or receiver that nobody uses cannot, nor can a checkpoint
+        of a job that ends."""
+        return self.truth.fault not in NEEDS_WORK or any(self._slowed_ns(fact) >= WORKS_NS for fact in self.jobs)
+
+    def _slowed_ns(self, fact: TopologyFact) -> int:
+        """How long a job ran on the fault's host while it lasted."""
+        job, truth = fact.entity, self.truth
+        if not isinstance(job, Job) or not set(job.nodes) & set(truth.reach):
+            return 0
+        if truth.root.kind is ObjectKind.JOB and truth.root.name != job.job_id:
+            return 0
+        ended_ns = fact.observed_ns if fact.gone else truth.end_ns
+        return min(ended_ns, truth.end_ns) - max(job.started_ns, truth.start_ns)
+
+    def lasts(self, at_ns: int) -> bool:
+        """Whether something that began at ``at_ns`` may come from it."""
+        ends_ns = self.truth.end_ns or at_ns
+        return self.truth.start_ns - EARLY_NS <= at_ns <= ends_ns + LATE_NS
+
+    def direct(self, finding: Finding) -> bool:
+        """Whether it is about the root itself."""
+        return self.lasts(finding.onset_ns) and finding.object in self.own
+
+    def true(self, finding: Finding) -> bool:
+        """Whether it is about the root or a consequence."""
+        return self.lasts(finding.onset_ns) and self.reaches(finding.kind, finding.object)
+
+    def reaches(self, kind: FindingKind, thing: ObjectRef) -> bool:
+        """Whether such a finding about ``thing`` may come from it, leaving time aside."""
+        if kind in OF_JOBS:
+            return thing in self.waiting
+        of_fabric = thing.kind is ObjectKind.PORT or self.graph.is_switch(thing.device)
+        travels = self.truth.fault not in STAYS and kind in TRAVELS and of_fabric
+        return travels or thing in self.things
+
+    def named_by(self, kind: IncidentKind, root: ObjectRef) -> bool:
+        """Whether an incident names this cause; announced work is told by any of its hosts."""
+        if self.truth.planned:
+            return kind is self.truth.expected and root in {device(name) for name in self.truth.reach}
+        return root == self.truth.root
+
+    def _of_device(self, name: str) -> set[ObjectRef]:
+        links = self.graph.links(name)
+        ports = {port for link in links for port in self.graph.ports(link)}
+        return {device(name), *self.graph.gpus_of(name), *links, *ports}
+
+
+def reached(truths: list[Truth], topology: Topology) -> list[Reached]:
+    """Each fault of one plant. topology: as known at the end, ended jobs included."""
+    graph = Graph(physical(topology))
+    jobs = tuple(fact for fact in topology.facts.values() if isinstance(fact.entity, Job))
+    return [Reached(truth, graph, jobs) for truth in truths]

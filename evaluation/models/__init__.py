@@ -1,0 +1,1 @@
+"""The peer comparison and the multivariate models by themselves."""

@@ -1,0 +1,100 @@
+"""What it brings a young series to be calibrated by older ones of its kind: ``python -m evaluation.series.cold_start``.
+
+Noise of eight sorts. Forty old series of 1,000 values; then two hundred new ones of 300, half of them with an event of
+five values, four to ten standard deviations high (as of a normal distribution with the same 95th percentile).
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from rich.console import Console
+from rich.table import Table
+
+from analytics.models.scoring.detector import Detector
+
+SEEDS = (101, 102, 103)
+_OLD, _YOUNG, _BEFORE, _VALUES = 40, 200, 1000, 300
+_STEP_NS, _START_NS = 10 * 10**9, 1_700_000_000 * 10**9
+_LASTS, _AFTER = 5, 30  # values: an event, and how long what alerts may be its echo
+Floats = NDArray[np.float64]
+Noise = Callable[[np.random.Generator, int, int], Floats]
+
+
+def _steady(rng: np.random.Generator, rounds: int, series: int) -> Floats:
+    """Each value nine tenths of the one before."""
+    values = rng.normal(size=(rounds, series))
+    for number in range(1, rounds):
+        values[number] += 0.9 * values[number - 1]
+    return values
+
+
+def _bursts(rng: np.random.Generator, rounds: int, series: int) -> Floats:
+    burst = rng.random((rounds, series)) < 0.03
+    return np.where(burst, rng.lognormal(3, 1, (rounds, series)), rng.normal(size=(rounds, series)))
+
+
+NOISES: dict[str, Noise] = {
+    "normal": lambda rng, *shape: rng.normal(size=shape),
+    "uniform": lambda rng, *shape: rng.uniform(-1.7, 1.7, shape),
+    "autoregressive, 0.9": _steady,
+    "counts, Poisson of 2": lambda rng, *shape: rng.poisson(2, shape).astype(np.float64),
+    "Student's t of 3": lambda rng, *shape: rng.standard_t(3, shape),
+    "log-normal of σ 1": lambda rng, *shape: rng.lognormal(0, 1, shape),
+    "Pareto of 2.5": lambda rng, *shape: rng.pareto(2.5, shape),
+    "bursts, 3 % of values": _bursts,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """recall: share of events with an alert. false_per_1000: alerts among a thousand values away from events."""
+
+    recall: float
+    false_per_1000: float
+
+
+def play(noise: Noise, seed: int, pooled: bool) -> Found:
+    rng = np.random.default_rng(seed)
+    old, young = noise(rng, _BEFORE, _OLD), noise(rng, _VALUES, _YOUNG)
+    sigma = np.percentile(np.abs(young - np.median(young)), 95) / 1.96
+    since = np.arange(_VALUES)[:, None] - rng.integers(40, _VALUES - _LASTS, _YOUNG)
+    has_event = np.arange(_YOUNG) % 2 == 0
+    inside = has_event & (since >= 0) & (since < _LASTS)
+    height = sigma * rng.uniform(4, 10, _YOUNG) * rng.choice([-1, 1], _YOUNG)
+    detector = Detector()
+    for first, rows, sids in (
+        (0, old, np.arange(_OLD)),
+        (_BEFORE, young + inside * height, _OLD + np.arange(_YOUNG)),
+    ):
+        times_ns = _START_NS + (first + np.arange(len(rows), dtype=np.int64)) * _STEP_NS
+        series = np.tile(sids, len(rows))
+        kinds = np.zeros(series.size, np.int64) if pooled else None
+        found = detector.score(np.repeat(times_ns, sids.size), (100 + 10 * rows).ravel(), series, kinds, bands=False)
+    alerts, away = found.alert.reshape(young.shape), ~(has_event & (since >= 0) & (since < _AFTER))
+    return Found((alerts & inside).any(axis=0)[has_event].mean(), 1000 * alerts[away].mean())
+
+
+def rows() -> Iterator[tuple[str, Found, Found]]:
+    """Sort of noise; alone, and with its kind; means of all seeds."""
+    for name, noise in NOISES.items():
+        alone, with_kind = (_mean([play(noise, seed, pooled) for seed in SEEDS]) for pooled in (False, True))
+        yield name, alone, with_kind
+
+
+def _mean(found: list[Found]) -> Found:
+    return Found(float(np.mean([f.recall for f in found])), float(np.mean([f.false_per_1000 for f in found])))
+
+
+def main() -> None:
+    table = Table(title="Series of 30 to 300 values: events found, and false alerts in 1,000 values")
+    for heading in ("noise", "alone: found", "false", "with its kind: found", "false"):
+        table.add_column(heading)
+    for name, *found in rows():
+        table.add_row(name, *(text for f in found for text in (f"{f.recall:.2f}", f"{f.false_per_1000:.2f}")))
+    Console().print(table)
+
+
+if __name__ == "__main__":
+    main()

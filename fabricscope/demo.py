@@ -1,0 +1,71 @@
+"""``fabricscope run`` without settings: the whole program on a simulated fabric in which one thing breaks."""
+
+import asyncio
+import shutil
+from pathlib import Path
+from typing import Any
+
+import yaml
+from rich.console import Console
+
+from common.errors import ConfigError, Unavailable
+from fabricscope.all_in_one import run_tree
+from fabricscope.settings import MetricsPorts
+from fabricscope.supervisor import Child
+from fabricscope.version import VERSION
+
+MARKER = "practice"
+SIMULATOR_START_S = 60.0
+
+
+async def practise(fault: str, data_dir: Path, port: int | None = None, address_offset: int = 0) -> None:
+    """Until Ctrl-C. fault, address_offset: as for ``fabricscope simulate``; port: see ``beside_another``."""
+    console = Console()
+    console.print(f"[bold]Fabricscope {VERSION}[/] practises on a simulated fabric; fault: {fault}")
+    _empty(data_dir)
+    config_file = data_dir / "fabricscope.yaml"
+    simulator = Child(
+        "simulate",
+        [
+            *("simulate", "--hosts", "8", "--interval", "2s", "--address-offset", str(address_offset)),
+            *("--fault", fault, "--config.out", str(config_file)),
+        ],
+        data_dir / "logs" / "simulate.log",
+    )
+    await simulator.start()
+    try:
+        await _wait_for(config_file, simulator)
+    except BaseException:
+        await simulator.stop()
+        raise
+    if port is not None:
+        settings = yaml.load(config_file.read_text(), yaml.CSafeLoader)
+        config_file.write_text(yaml.dump(beside_another(settings, port), Dumper=yaml.CSafeDumper, sort_keys=False))
+    await run_tree(config_file, running=[simulator])
+
+
+def beside_another(settings: dict[str, Any], port: int) -> dict[str, Any]:
+    """The settings of a second practice on this machine: its API listens on ``port``, its stages' /metrics nowhere."""
+    closed = dict.fromkeys(MetricsPorts.model_fields, 0)
+    return {**settings, "global": {**settings["global"], "metrics_ports": closed}, "api": {"port": port}}
+
+
+def _empty(data_dir: Path) -> None:
+    """Only a folder that an earlier practice made is ever emptied."""
+    marker = data_dir / MARKER
+    if data_dir.exists() and any(data_dir.iterdir()) and not marker.exists():
+        raise ConfigError(f"{data_dir} holds files that no practice made: choose another --data-dir")
+    shutil.rmtree(data_dir, ignore_errors=True)
+    data_dir.mkdir(parents=True)
+    marker.touch()
+
+
+async def _wait_for(config_file: Path, simulator: Child) -> None:
+    try:
+        async with asyncio.timeout(SIMULATOR_START_S):
+            while not config_file.exists():  # noqa: ASYNC110, ASYNC240  # another process writes it
+                await asyncio.sleep(0.1)
+    except TimeoutError:
+        raise Unavailable(
+            f"the simulator did not start in {SIMULATOR_START_S:.0f} s: see {simulator.log_path}"
+        ) from None

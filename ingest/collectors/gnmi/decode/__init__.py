@@ -1,0 +1,1 @@
+"""SubscribeResponses in, columns out."""

@@ -1,0 +1,1 @@
+"""gNMI paths, and what each of them leads to."""

@@ -1,0 +1,116 @@
+"""The series of one target as rows: they appear with their first value and end with a delete."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from math import inf
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ingest.collectors.gnmi.paths.naming import Named
+from ingest.collectors.gnmi.paths.paths import Elements, below
+from telemetry.series import SeriesTable, series_key
+
+ENDED = -2
+"""The row of a leaf whose series was deleted: it gets a new one when it comes back."""
+
+
+@dataclass(slots=True, eq=False)
+class Leaf:
+    """A path that is a series. row changes when other series end; raw: the path as it came."""
+
+    row: int
+    named: Named
+    raw: Elements
+    states: Mapping[str, float] = field(default_factory=dict)
+
+
+class Rows:
+    """Grows up to ``series_max``; ``full`` counts what found no room."""
+
+    def __init__(self, target: str, device: str, series_max: int) -> None:
+        self._target, self._device, self._series_max = target, device, series_max
+        self._rows: dict[str, int] = {}
+        self._leaves: dict[int, list[Leaf]] = {}
+        self._ended: set[int] = set()
+        self._table: SeriesTable | None = None
+        self.full = 0
+        self.scale: NDArray[np.float64] = np.ones(64)
+        self.minimum: NDArray[np.float64] = np.full(64, -inf)
+        self.maximum: NDArray[np.float64] = np.full(64, inf)
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    @property
+    def table(self) -> SeriesTable:
+        """The same object until a series appears or ends."""
+        if self._table is None:
+            self._table = SeriesTable(self._target, self._device, tuple(self._rows))
+        return self._table
+
+    def leaf(self, named: Named, raw: Elements) -> Leaf | None:
+        """A leaf on the row of its series; None when the target has too many."""
+        leaf = Leaf(ENDED, named, raw, named.origin.states)
+        return leaf if self.revive(leaf) else None
+
+    def revive(self, leaf: Leaf) -> bool:
+        """Gives a leaf a row, a new one if need be."""
+        metric = leaf.named.metric
+        key = series_key(metric.name, {**leaf.named.labels, "device": self._device})
+        row = self._rows.get(key)
+        if row is None:
+            if len(self._rows) >= self._series_max:
+                self.full += 1
+                return False
+            row = self._rows[key] = len(self._rows)
+            self._table = None
+            self._grow(row)
+            self.scale[row] = leaf.named.origin.scale
+            self.minimum[row] = -inf if metric.minimum is None else metric.minimum
+            self.maximum[row] = inf if metric.maximum is None else metric.maximum
+        leaf.row = row
+        self._leaves.setdefault(row, []).append(leaf)
+        return True
+
+    def end(self, root: Elements) -> None:
+        """Marks what lies below a deleted path; ``purge`` takes it out unless a value comes before."""
+        for row, leaves in self._leaves.items():
+            if any(below(leaf.raw, root) for leaf in leaves):
+                self._ended.add(row)
+
+    @property
+    def ending(self) -> bool:
+        """Whether a delete waits for ``purge``."""
+        return bool(self._ended)
+
+    def seen(self, rows: NDArray[np.int32]) -> None:
+        """These have a value: a delete before it was a replacement."""
+        self._ended.difference_update(rows.tolist())
+
+    def purge(self) -> NDArray[np.int32] | None:
+        """Takes the ended series out. Old row -> new row (ENDED for those), or None when nothing ended."""
+        if not self._ended:
+            return None
+        keep = [row for row in range(len(self._rows)) if row not in self._ended]
+        moved = np.full(len(self._rows), ENDED, np.int32)
+        moved[keep] = np.arange(len(keep), dtype=np.int32)
+        keys = list(self._rows)
+        self._rows = {keys[row]: i for i, row in enumerate(keep)}
+        for row, leaves in self._leaves.items():
+            for leaf in leaves:
+                leaf.row = int(moved[row])
+        self._leaves = {i: self._leaves[row] for i, row in enumerate(keep)}
+        self.scale = self.scale[keep].copy() if keep else np.ones(1)
+        self.minimum = self.minimum[keep].copy() if keep else np.full(1, -inf)
+        self.maximum = self.maximum[keep].copy() if keep else np.full(1, inf)
+        self._ended.clear()
+        self._table = None
+        return moved
+
+    def _grow(self, row: int) -> None:
+        if row >= self.scale.size:
+            more = max(64, self.scale.size)
+            self.scale = np.concatenate((self.scale, np.ones(more)))
+            self.minimum = np.concatenate((self.minimum, np.full(more, -inf)))
+            self.maximum = np.concatenate((self.maximum, np.full(more, inf)))

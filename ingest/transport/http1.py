@@ -1,0 +1,228 @@
+"""A small HTTP/1.1 client for pages: keep-alive, one request at a time, one deadline, hard limits, no redirects.
+
+Why not aiohttp: a scrape through it costs three times the CPU; see docs/decisions.
+"""
+
+import asyncio
+import socket
+import ssl
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import cast
+from urllib.parse import quote, urlencode, urlsplit
+
+from ingest.transport.http1_response import FetchFailed, Response, ResponseReader
+from telemetry.samples import Down
+
+__all__ = ["FetchFailed", "HttpClient", "Response", "Url"]
+
+_PORTS = {"http": 80, "https": 443}
+
+
+@dataclass(frozen=True, slots=True)
+class Url:
+    """Where a page is. path includes the query."""
+
+    scheme: str
+    host: str
+    port: int
+    path: str
+
+    @classmethod
+    def build(cls, scheme: str, address: str, path: str, params: Mapping[str, tuple[str, ...]]) -> "Url":
+        """From a target's ``host:port`` (or ``host``, ``[v6]:port``)."""
+        parts = urlsplit(f"//{address}")
+        query = urlencode(params, doseq=True)
+        path = quote(path, safe="/?&=%:;,@+~!$'()*")
+        return cls(scheme, parts.hostname or "", parts.port or _PORTS[scheme], f"{path}?{query}" if query else path)
+
+    @classmethod
+    def parse(cls, text: str) -> "Url":
+        parts = urlsplit(text)
+        path = parts.path or "/"
+        return cls(
+            parts.scheme,
+            parts.hostname or "",
+            parts.port or _PORTS[parts.scheme],
+            f"{path}?{parts.query}" if parts.query else path,
+        )
+
+    @property
+    def authority(self) -> str:
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return host if self.port == _PORTS[self.scheme] else f"{host}:{self.port}"
+
+
+class HttpClient:
+    """Fetches one URL again and again over one connection.
+
+    headers: sent as they are; a callable is asked at each new connection (secrets from files).
+    tls:     gives the context for each new connection, so that renewed certificates take effect.
+    """
+
+    def __init__(
+        self,
+        url: Url,
+        *,
+        headers: Mapping[str, str] | Callable[[], Mapping[str, str]] = {},  # noqa: B006 (never written)
+        tls: Callable[[], ssl.SSLContext] = ssl.create_default_context,
+        server_name: str | None = None,
+        connect_timeout_s: float = 10.0,
+        raw_bytes_max: int = 16 * 1024 * 1024,
+        decoded_bytes_max: int = 64 * 1024 * 1024,
+    ) -> None:
+        self._url, self._headers, self._tls, self._server_name = url, headers, tls, server_name
+        self._connect_timeout_s = connect_timeout_s
+        self._raw_bytes_max, self._decoded_bytes_max = raw_bytes_max, decoded_bytes_max
+        self._connection: _Connection | None = None
+        self._request = b""
+
+    async def fetch(self, deadline: float) -> Response:
+        """One GET, finished by ``deadline`` (the loop's time) or FetchFailed."""
+        connection = self._connection
+        if connection is not None and connection.usable:
+            try:
+                return await self._ask(connection, deadline)
+            except FetchFailed as failure:
+                # A server may close an idle connection just as we ask: that says nothing about the target.
+                if not (failure.down is Down.CLOSED and connection.reused):
+                    raise
+        connection = await self._connect(deadline)
+        return await self._ask(connection, deadline)
+
+    async def stop(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+    async def _ask(self, connection: "_Connection", deadline: float) -> Response:
+        try:
+            response = await connection.ask(self._request, deadline)
+        except FetchFailed:
+            connection.close()
+            self._connection = None
+            raise
+        if not connection.usable:
+            connection.close()
+            self._connection = None
+        return response
+
+    async def _connect(self, deadline: float) -> "_Connection":
+        url = self._url
+        loop = asyncio.get_running_loop()
+        try:
+            self._request = self._build_request()
+            context = self._tls() if url.scheme == "https" else None
+            name = (self._server_name or url.host) if context else None
+            async with asyncio.timeout_at(min(deadline, loop.time() + self._connect_timeout_s)):
+                _, connection = await loop.create_connection(
+                    lambda: _Connection(loop, self._raw_bytes_max, self._decoded_bytes_max),
+                    url.host,
+                    url.port,
+                    ssl=context,
+                    server_hostname=name,
+                )
+        except (TimeoutError, OSError, UnicodeError) as error:
+            raise FetchFailed(_down_of(error), _words(error)) from None
+        self._connection = connection
+        return connection
+
+    def _build_request(self) -> bytes:
+        headers = self._headers() if callable(self._headers) else self._headers
+        lines = [f"GET {self._url.path} HTTP/1.1", f"Host: {self._url.authority}"]
+        lines += [f"{name}: {value}" for name, value in headers.items()]
+        text = "\r\n".join(lines)
+        if "\n" in text.replace("\r\n", ""):
+            raise FetchFailed(Down.AUTH, "a header holds a line feed")
+        return f"{text}\r\n\r\n".encode()
+
+
+class _Connection(asyncio.Protocol):
+    """One TCP connection with at most one request in flight."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, raw_bytes_max: int, decoded_bytes_max: int) -> None:
+        self._loop, self._limits = loop, (raw_bytes_max, decoded_bytes_max)
+        self._transport: asyncio.Transport | None = None
+        self._waiter: asyncio.Future[Response] | None = None
+        self._reader: ResponseReader | None = None
+        self._asked = 0
+
+    @property
+    def usable(self) -> bool:
+        return self._transport is not None and not self._transport.is_closing()
+
+    @property
+    def reused(self) -> bool:
+        return self._asked > 1
+
+    def close(self) -> None:
+        if self._transport is not None:
+            self._transport.abort()
+            self._transport = None
+
+    async def ask(self, request: bytes, deadline: float) -> Response:
+        assert self._transport is not None
+        assert self._waiter is None, "one request at a time"
+        self._asked += 1
+        self._waiter = self._loop.create_future()
+        self._reader = ResponseReader(*self._limits)
+        timer = self._loop.call_at(deadline, self._fail, Down.TIMEOUT, "no whole answer in time")
+        self._transport.write(request)
+        try:
+            return await self._waiter
+        finally:
+            timer.cancel()
+            self._waiter = self._reader = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast(asyncio.Transport, transport)  # uvloop's is none by inheritance
+
+    def data_received(self, data: bytes) -> None:
+        reader = self._reader
+        if reader is None or self._waiter is None or self._waiter.done():
+            self.close()  # bytes that nobody asked for: the framing is lost
+            return
+        try:
+            response = reader.feed(data)
+        except FetchFailed as failure:
+            self._fail(failure.down, str(failure))
+            return
+        if response is not None:
+            if reader.closes:
+                self.close()
+            self._waiter.set_result(response)
+
+    def connection_lost(self, error: Exception | None) -> None:
+        self._transport = None
+        if self._reader is None:
+            return
+        if error is not None:
+            self._fail(_down_of(error), _words(error))
+            return
+        try:
+            response = self._reader.finish()
+        except FetchFailed as failure:
+            self._fail(failure.down, str(failure))
+            return
+        if self._waiter is not None and not self._waiter.done():
+            self._waiter.set_result(response)
+
+    def _fail(self, down: Down, message: str) -> None:
+        if self._waiter is not None and not self._waiter.done():
+            self._waiter.set_exception(FetchFailed(down, message))
+
+
+def _down_of(error: BaseException) -> Down:
+    if isinstance(error, TimeoutError):
+        return Down.TIMEOUT
+    if isinstance(error, socket.gaierror | UnicodeError):
+        return Down.DNS
+    if isinstance(error, ssl.SSLError | ssl.CertificateError):
+        return Down.TLS
+    if isinstance(error, ConnectionResetError | BrokenPipeError | ConnectionAbortedError):
+        return Down.RESET
+    return Down.REFUSED
+
+
+def _words(error: BaseException) -> str:
+    return str(error) or type(error).__name__

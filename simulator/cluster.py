@@ -1,0 +1,133 @@
+"""Plant: the simulated cluster as others use it. Advance it in event time, break it, read it."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from simulator.config import SimulatorConfig
+from simulator.counters.readings import Readings, RunningJob
+from simulator.faults import FAULTS
+from simulator.faults.base import Fault
+from simulator.faults.schedule import ScheduledFault
+from simulator.faults.truth import Truth
+from simulator.layout import Layout, build_layout
+from simulator.machine import NS, Machine
+from telemetry.changes import Change
+from telemetry.topology import Job, TopologyFact
+
+
+@dataclass(slots=True)
+class _Injected:
+    """A fault and its times; ends_ns 0: it lasts. truth: position in ``Plant.truth`` once it has begun, else -1."""
+
+    fault: Fault
+    starts_ns: int
+    ends_ns: int
+    truth: int = -1
+    over: bool = False
+
+
+class Plant:
+    """A cluster that has been running since ``start_ns``. A function of (config, faults), however time is sliced.
+
+    >>> from simulator.faults.schedule import parse_fault
+    >>> plant = Plant(SimulatorConfig(hosts=2, gpus_per_host=2), start_ns=0)
+    >>> plant.inject(parse_fault("xid@1s:node1/0"))
+    >>> plant.advance(2_000_000_000)
+    >>> [(t.fault, str(t.expected), t.start_ns) for t in plant.truth]
+    [('xid', 'gpu_fault', 1000000000)]
+    >>> int(plant.readings.gpus.present.sum())
+    3
+    """
+
+    def __init__(self, config: SimulatorConfig, start_ns: int) -> None:
+        self.config, self.start_ns = config, start_ns
+        self.layout: Layout = build_layout(config)
+        self.machine = Machine(config, self.layout, start_ns)
+        self.truth: list[Truth] = []
+        self._injected: list[_Injected] = []
+
+    @property
+    def now_ns(self) -> int:
+        """Event time up to which the model has run."""
+        return self.machine.now_ns
+
+    @property
+    def readings(self) -> Readings:
+        return self.machine.readings
+
+    @property
+    def changes(self) -> list[Change]:
+        """Everything announced or done so far, in order."""
+        return self.machine.jobs.changes
+
+    @property
+    def jobs(self) -> list[RunningJob]:
+        """Running jobs."""
+        return self.readings.jobs
+
+    def inject(self, fault: ScheduledFault) -> None:
+        """Schedules a fault; one whose time has passed begins with the next step.
+
+        ConfigError, from ``advance``, when its target does not exist.
+        """
+        of = FAULTS[fault.fault]
+        rng = np.random.default_rng([self.config.seed, len(self._injected), *fault.fault.encode()])
+        starts_ns = max(self.start_ns + int(fault.at_s * NS), self.now_ns)
+        lasts_s = fault.lasts_s or of.lasts_s
+        ends_ns = starts_ns + int(lasts_s * NS) if lasts_s else 0
+        self._injected.append(_Injected(of(self.machine, rng, fault.target, fault.strength), starts_ns, ends_ns))
+
+    def end_fault(self, name: str) -> None:
+        """Repairs every running fault of this name."""
+        for injected in self._injected:
+            if injected.fault.name == name and injected.truth >= 0 and not injected.over:
+                injected.ends_ns = self.now_ns
+                self.truth[injected.truth] = replace(self.truth[injected.truth], end_ns=self.now_ns)
+
+    def forget_refused(self) -> None:
+        """Drops the fault that ``advance`` could not begin: it would be tried again in every step."""
+        for injected in self._injected:
+            if injected.truth < 0 and injected.starts_ns <= self.now_ns:
+                self._injected.remove(injected)
+                return
+
+    def advance(self, to_ns: int) -> None:
+        """Runs the model up to the last whole internal step at or before ``to_ns``, then publishes the readings."""
+        moved = False
+        while self.now_ns + self.machine.step_ns <= to_ns:
+            self._act()
+            self.machine.step()
+            moved = True
+        if moved:
+            self.machine.publish()
+
+    def job_facts(self) -> list[TopologyFact]:
+        """One fact for every job that runs, and one with ``gone`` for every job that has ended."""
+        running = [TopologyFact(_entity(job), self.now_ns, "slurm") for job in self.jobs]
+        ended = [TopologyFact(_entity(job), job.ends_ns, "slurm", gone=True) for job in self.machine.jobs.ended]
+        return [*ended, *running]
+
+    def _act(self) -> None:
+        now_ns = self.now_ns
+        for injected in self._injected:
+            if injected.over or now_ns < injected.starts_ns:
+                continue
+            if injected.truth < 0:
+                injected.fault.begin()
+                injected.truth = len(self.truth)
+                self.truth.append(_truth(injected))
+            if injected.ends_ns and now_ns >= injected.ends_ns:
+                injected.fault.end()
+                injected.over = True
+            else:
+                injected.fault.step((now_ns - injected.starts_ns) / NS)
+
+
+def _truth(injected: _Injected) -> Truth:
+    fault = injected.fault
+    return Truth(fault.name, fault.kind, fault.root, injected.starts_ns, injected.ends_ns, fault.planned, fault.reach)
+
+
+def _entity(job: RunningJob) -> Job:
+    return Job(job.job_id, job.nodes, job.name, job.user, job.partition, job.gpu_indices, job.started_ns)

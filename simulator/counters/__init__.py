@@ -1,0 +1,1 @@
+"""From what the model counts to what exporters read."""

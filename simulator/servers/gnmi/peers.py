@@ -1,0 +1,31 @@
+"""Facts about ports that both flavours report: LLDP neighbours and BGP sessions."""
+
+import ipaddress
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simulator.counters.readings import Readings
+from simulator.layout import Layout
+
+LLDP_HOLD_NS = 120 * 1_000_000_000
+"""A neighbour that is no longer heard is forgotten after its time to live (IEEE 802.1AB: 4 x 30 s)."""
+
+
+def neighbour_known(readings: Readings, ports: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Which of ``ports`` have an LLDP neighbour: those that are up, or went down a short while ago."""
+    up = readings.ports.up[ports]
+    recent: NDArray[np.bool_] = readings.now_ns - readings.ports.last_change_ns[ports] < LLDP_HOLD_NS
+    return up | recent
+
+
+def chassis_id(device: int) -> str:
+    """The MAC address of a device by its position: locally administered, unique in the plant."""
+    return "02:00:00:" + ":".join(f"{device >> shift & 255:02x}" for shift in (16, 8, 0))
+
+
+def peer_address(layout: Layout, port: int) -> str:
+    """Address of the BGP neighbour behind a leaf–spine port: the other end of the link's /31."""
+    peer = layout.ports[port].peer_port
+    base = int(ipaddress.IPv4Address("10.128.0.0")) + 2 * min(port, peer)
+    return str(ipaddress.IPv4Address(base + (1 if port < peer else 0)))

@@ -1,0 +1,41 @@
+"""Lustre's histogram of I/O times, from the operations and their summed time that the plant counts."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simulator.counters.readings import StorageReadings
+
+BUCKETS_MS = tuple(2**k for k in range(13))
+"""Ends of the buckets: an operation of t ms counts in the first one that is >= t."""
+
+_MIDDLES_S = 0.75e-3 * np.array(BUCKETS_MS)
+
+
+class IoTimes:
+    """Operations by time since each target's counters began. counts: float64[targets, buckets, 2], reads and writes.
+
+    The operations of one step are shared by the two buckets around their mean time, so that bucket middles times
+    counts add up to the time that the plant measured (times outside the middles count in the first or last bucket).
+    """
+
+    def __init__(self, targets: int) -> None:
+        self.counts: NDArray[np.float64] = np.zeros((targets, len(BUCKETS_MS), 2))
+        self._operations: NDArray[np.float64] = np.zeros((targets, 2))
+        self._seconds: NDArray[np.float64] = np.zeros((targets, 2))
+
+    def observe(self, storage: StorageReadings) -> None:
+        """Takes in what was done since the last call; counters that went back start again at zero."""
+        operations = np.stack([storage.reads, storage.writes], axis=1)
+        seconds = np.stack([storage.read_s, storage.write_s], axis=1)
+        restarted: NDArray[np.bool_] = np.any(operations < self._operations, axis=1)
+        counts = np.where(restarted[:, None, None], 0.0, self.counts)
+        done = operations - np.where(restarted[:, None], 0.0, self._operations)
+        spent = seconds - np.where(restarted[:, None], 0.0, self._seconds)
+        self._operations, self._seconds = operations, seconds
+        mean_s = np.divide(spent, done, out=np.zeros_like(spent), where=done > 0)
+        low = np.clip(np.searchsorted(_MIDDLES_S, mean_s, side="right") - 1, 0, len(BUCKETS_MS) - 2)
+        upper_share = np.clip((mean_s - _MIDDLES_S[low]) / (_MIDDLES_S[low + 1] - _MIDDLES_S[low]), 0.0, 1.0)
+        target, direction = np.indices(done.shape)
+        counts[target, low, direction] += done * (1 - upper_share)
+        counts[target, low + 1, direction] += done * upper_share
+        self.counts = counts  # replaced, never changed in place: the servers read it from another thread

@@ -1,0 +1,181 @@
+"""SimulatorService: the plant in (scaled) real time, served on its real ports."""
+
+import asyncio
+import tempfile
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import orjson
+import structlog
+from aiohttp import web
+
+from common.errors import ConfigError
+from simulator.faults.schedule import ScheduledFault, parse_fault, read_schedule
+from simulator.faults.truth import write_truth
+from simulator.layout import Exporter, Layout
+from simulator.servers.addresses import CONTROL_PORT, SLURM_HOST, moved
+from simulator.servers.clock import SimulatedClock, default_start_ns
+from simulator.servers.config import ServeConfig
+from simulator.servers.control import control_app
+from simulator.servers.driver import Moved, PlantDriver
+from simulator.servers.listeners import build_listeners, gnmi_credentials
+from simulator.servers.pages.slurm import jobs_document
+from simulator.servers.reach import Listener, follow
+from simulator.servers.settings import settings_text
+from simulator.servers.snapshot import Latest
+
+log = structlog.get_logger(__name__)
+
+_CATCH_UP = 4  # after a pause the plant runs this many times faster than it should, not more
+_STOP_S = 5.0
+
+
+class SimulatorService:
+    """Serves a simulated cluster from ``start`` to ``stop``."""
+
+    def __init__(self, config: ServeConfig) -> None:
+        self.config = config
+        self._driver: PlantDriver | None = None
+        self._listeners: dict[int, list[Listener]] = {}
+        self._control: web.AppRunner | None = None
+        self._task: asyncio.Task[None] | None = None
+        self._moved: Moved
+        self._folder = Path(tempfile.gettempdir()) / f"fabricscope-simulator-{config.address_offset}"
+
+    @property
+    def control_url(self) -> str:
+        return f"http://{moved(SLURM_HOST, self.config.address_offset)}:{CONTROL_PORT}"
+
+    @property
+    def layout(self) -> Layout:
+        assert self._driver is not None, "start the service first"
+        return self._driver.plant.layout
+
+    async def start(self) -> None:
+        """Returns when everything is served. ConfigError when an address is taken or a fault cannot be."""
+        config = self.config
+        start_ns = config.start_ns if config.start_ns is not None else default_start_ns(config.speed, time.time_ns())
+        self._driver = PlantDriver(config.plant, start_ns)
+        try:
+            self._moved = await self._driver.start(_faults(config))
+            self._latest = Latest(self._moved.readings)
+            credentials = await asyncio.to_thread(gnmi_credentials, config, self.layout, self._folder)
+            self._listeners = build_listeners(config, self.layout, self._latest, self._driver.io_times, credentials)
+            await self._open()
+        except BaseException:
+            await self.stop()
+            raise
+        self._clock = SimulatedClock(self._latest().now_ns, config.speed)
+        self._task = asyncio.create_task(self._run())
+
+    async def wait(self) -> None:
+        """Until the plant stops by itself, which it does only by an error; that error is raised."""
+        assert self._task is not None, "start the service first"
+        await self._task
+
+    async def stop(self) -> None:
+        """Closes every address. Safe before ``start``, and twice."""
+        task, self._task = self._task, None
+        if task is not None:
+            task.cancel()
+            with suppress(asyncio.CancelledError, Exception):
+                await task
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_STOP_S):
+                servers = [one for group in self._listeners.values() for one in group]
+                await asyncio.gather(*(server.close() for server in servers))
+                if self._control is not None:
+                    await self._control.cleanup()
+        self._listeners, self._control = {}, None
+        if self._driver is not None:
+            self._driver.stop()
+
+    def write_config(self, path: Path) -> None:
+        """Writes settings that collect from this simulator, and the inventory beside them; whole or not at all."""
+        for target, text in settings_text(self.config, self.layout, path, time.time_ns(), self._clock.now_ns()).items():
+            draft = target.with_name(target.name + ".draft")
+            draft.write_text(text)
+            draft.replace(target)
+
+    async def _open(self) -> None:
+        try:
+            await asyncio.gather(*(server.open() for group in self._listeners.values() for server in group))
+            self._control = web.AppRunner(control_app(self), access_log=None, shutdown_timeout=1.0)
+            await self._control.setup()
+            await web.TCPSite(self._control, moved(SLURM_HOST, self.config.address_offset), CONTROL_PORT).start()
+        except OSError as error:
+            raise ConfigError(f"simulator: {error}; is another one running? try address_offset") from error
+
+    async def _run(self) -> None:
+        assert self._driver is not None
+        reach_ns = int(_CATCH_UP * self.config.step_s * self.config.speed * 1e9)
+        while True:
+            began = time.monotonic()
+            to_ns = min(self._clock.now_ns(), self._latest().now_ns + reach_ns)
+            self._publish(await self._driver.move(to_ns))
+            await follow(self._listeners, self._latest(), self.config.unreachable)
+            await asyncio.sleep(max(0.0, self.config.step_s - (time.monotonic() - began)))
+
+    def _publish(self, new: Moved) -> None:
+        known, self._moved = self._moved, new
+        self._latest.publish(new.readings)
+        if self.config.truth_file is not None and new.truth != known.truth:
+            write_truth(self.config.truth_file, list(new.truth))
+        if self.config.squeue_file is not None and new.readings.jobs != known.readings.jobs:
+            self.config.squeue_file.write_text(jobs_document(new.readings, self.config.plant.gpus_per_host))
+
+    # The control port's answers.
+
+    def truth(self) -> Mapping[str, Any]:
+        return {"truth": [orjson.loads(one.line()) for one in self._moved.truth]}
+
+    def changes(self) -> Mapping[str, Any]:
+        return {"changes": orjson.loads(orjson.dumps(self._moved.changes))}
+
+    def clock(self) -> Mapping[str, Any]:
+        """lag_s: how far the plant is behind the clock, in simulated seconds; large when the machine is too slow."""
+        now_ns = self._latest().now_ns
+        return {
+            "now_ns": now_ns,
+            "start_ns": self._clock.start_ns,
+            "speed": self.config.speed,
+            "lag_s": (self._clock.now_ns() - now_ns) / 1e9,
+        }
+
+    def state(self) -> Mapping[str, Any]:
+        readings, layout = self._latest().readings, self.layout
+        reachable = readings.devices.reachable.tolist()
+        return {
+            "now_ns": readings.now_ns,
+            "devices": {device.name: here for device, here in zip(layout.devices, reachable, strict=True)},
+            "ports_down": [
+                f"{port.device}/{port.name}"
+                for port, up in zip(layout.ports, readings.ports.up.tolist(), strict=True)
+                if not up
+            ],
+            "frozen": [
+                f"{endpoint.exporter}/{endpoint.device}"
+                for endpoint, frozen in zip(layout.endpoints, readings.frozen.tolist(), strict=True)
+                if frozen and endpoint.exporter is not Exporter.SLURM
+            ],
+            "jobs": orjson.loads(orjson.dumps(readings.jobs)),
+        }
+
+    async def inject(self, wanted: ScheduledFault, *, from_now: bool) -> Mapping[str, Any]:
+        """``at_s`` of the answer is in seconds since the plant's start. ConfigError when the target is not there."""
+        assert self._driver is not None
+        return {"fault": wanted.fault, "at_s": await self._driver.inject(wanted, from_now=from_now)}
+
+    async def end_fault(self, name: str) -> Mapping[str, Any]:
+        assert self._driver is not None
+        await self._driver.end_fault(name)
+        return {"ended": name}
+
+
+def _faults(config: ServeConfig) -> list[ScheduledFault]:
+    """What the configuration schedules, in words and in a file; ConfigError for a fault that does not exist."""
+    scheduled = read_schedule(config.schedule_file) if config.schedule_file is not None else []
+    return [*map(parse_fault, config.faults), *scheduled]

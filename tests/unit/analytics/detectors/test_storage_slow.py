@@ -1,0 +1,93 @@
+"""Slow storage targets: against siblings, against the own past, and hung."""
+
+from collections.abc import Callable, Mapping
+
+import pytest
+
+from analytics.detectors.storage.storage_slow import DOUBTFUL, SURE
+from telemetry.findings import Finding, FindingKind, FindingState
+from telemetry.series import series_key
+from tests.unit.analytics.small_cluster import judged
+
+SLOW = FindingKind.STORAGE_SLOW
+Latency = Callable[[int, int], tuple[float, float]]  # (target, collection) -> operations a second, seconds each
+
+
+LUSTRE, DISKS = {"system": "lustre", "fs": "scratch"}, {"system": "block"}
+
+
+def findings(
+    targets: int, latency: Latency, collections: int = 30, system: Mapping[str, str] = LUSTRE
+) -> list[Finding]:
+    keys = []
+    for target in range(targets):
+        labels = {**system, "device": "oss1", "side": "server", "op": "write"}
+        labels["target"] = f"OST{target:04x}"
+        keys.append(series_key("storage_operation_duration_seconds_sum", labels))
+        keys.append(series_key("storage_operation_duration_seconds_count", labels))
+    rows, row = [], [0.0] * len(keys)
+    for number in range(collections):
+        for target in range(targets):
+            rate, seconds = latency(target, number)
+            row[2 * target] += 10 * rate * seconds
+            row[2 * target + 1] += 10 * rate
+        rows.append(list(row))
+    return [found for found in judged(keys, rows, device="oss1") if isinstance(found, Finding) and found.kind is SLOW]
+
+
+@pytest.mark.parametrize(
+    ("targets", "latency"),
+    [
+        (4, lambda target, number: (100.0, 0.2 if target == 2 and number >= 28 else 0.003)),
+        (4, lambda target, number: (0.0 if target == 2 and number >= 27 else 100.0, 0.003)),
+        (1, lambda target, number: (100.0, 0.2 if number >= 28 else 0.003)),
+        (4, lambda target, number: (600.0, 0.052 if target == 2 and number >= 29 else 0.006)),
+    ],
+    ids=["slower than its siblings", "hung", "slower than it was", "far slower, at the end of a checkpoint"],
+)
+def test_a_slow_target_is_found(targets: int, latency: Latency) -> None:
+    found = findings(targets, latency)
+    assert {str(each.object) for each in found} == {f"storage_target:scratch/OST000{2 if targets > 1 else 0}"}
+
+
+def test_a_slow_target_stays_found_when_its_siblings_have_nothing_left_to_do() -> None:
+    found = findings(
+        4, lambda target, number: (100.0 if target == 2 or number < 32 else 0.0, _slow(target, number)), 45
+    )
+    assert {each.state for each in found} == {FindingState.ACTIVE}
+    assert len({each.id for each in found}) == 1
+
+
+def _slow(target: int, number: int) -> float:
+    return 0.2 if target == 2 and number >= 28 else 0.003
+
+
+@pytest.mark.parametrize(
+    "latency",
+    [
+        lambda target, number: (500.0, 0.05) if number % 12 > 9 else (5.0, 0.003),
+        lambda target, number: (100.0 if target == 2 else 0.0, 0.003) if number > 20 else (100.0, 0.003),
+        lambda target, number: (0.0, 0.0) if number > 20 else (100.0, 0.003),
+        lambda target, number: (100.0, 0.015 if target == 1 else 0.003),
+        lambda target, number: (0.1 if target == 3 else 100.0, 0.003),
+    ],
+    ids=["checkpoints that slow all", "all wait for one", "rest", "slower, but nobody waits", "hardly used, as always"],
+)
+def test_what_is_normal_is_left_alone(latency: Latency) -> None:
+    assert findings(4, latency) == []
+
+
+def test_disks_of_one_host_are_told_apart() -> None:
+    assert findings(4, lambda target, number: (10.0 ** (target + 1), 0.003), system=DISKS) == []
+
+
+@pytest.mark.parametrize(
+    ("rate", "system", "confidence"),
+    [(100.0, LUSTRE, SURE), (5.0, LUSTRE, DOUBTFUL), (5.0, DISKS, SURE)],
+    ids=["many clients wait", "no more than one client has in flight", "a disk has no client elsewhere"],
+)
+def test_a_target_that_one_client_waits_for_is_less_surely_slow(
+    rate: float, system: Mapping[str, str], confidence: float
+) -> None:
+    slow = findings(1, lambda target, number: (rate, 0.2 if number >= 28 else 0.003), system=system)
+    assert [one.confidence for one in slow] == [confidence]

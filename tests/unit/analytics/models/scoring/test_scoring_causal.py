@@ -1,0 +1,125 @@
+"""Scores depend on the past alone: not on what comes, nor in which portions, nor beside whom."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from analytics.models.scoring.detector import REASONS, Detector, Scores
+from analytics.models.scoring.layout import STATE_BYTES
+from common.errors import BadInput
+
+START_NS = 1_700_000_000 * 10**9
+Floats = NDArray[np.float64]
+
+
+def times(n: int, step_s: int = 300) -> NDArray[np.int64]:
+    return START_NS + np.arange(n, dtype=np.int64) * step_s * 10**9
+
+
+def traffic(n: int, seed: int = 1) -> Floats:
+    """A day and noise, 5 minutes apart, with a spike and a shift."""
+    rng = np.random.default_rng(seed)
+    values = 100 + 40 * np.sin(np.arange(n) * 2 * np.pi / 288) + rng.normal(0, 3, n)
+    values[n // 2] += 80
+    values[3 * n // 4 :] += 30
+    return values
+
+
+def same(left: Scores, right: Scores, rows: slice) -> None:
+    for name in ("score", "alert", "expected", "lower", "upper", "reason"):
+        assert np.array_equal(getattr(left, name)[rows], getattr(right, name), equal_nan=True)
+
+
+@pytest.mark.parametrize("cut", [1, 29, 31, 700, 1999])
+def test_what_comes_later_changes_no_score(cut: int) -> None:
+    values = traffic(2000)
+    whole = Detector().score(times(2000), values)
+    same(whole, Detector().score(times(cut), values[:cut]), slice(0, cut))
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.lists(st.integers(0, 600), max_size=6))
+def test_portions_do_not_matter(cuts: list[int]) -> None:
+    values, detector = traffic(600), Detector()
+    parts = np.split(np.arange(600), sorted(cuts))
+    scores = [detector.score(times(600)[part], values[part]).score for part in parts]
+    assert np.array_equal(np.concatenate(scores), Detector().score(times(600), values).score)
+
+
+def test_series_side_by_side_score_as_if_alone() -> None:
+    both = np.repeat(times(900), 2)
+    rows = np.tile(np.array([4, 1]), 900)
+    mixed = Detector().score(both, np.column_stack([traffic(900, 1), traffic(900, 2)]).ravel(), rows)
+    same(mixed, Detector().score(times(900), traffic(900, 1)), slice(0, None, 2))
+    same(mixed, Detector().score(times(900), traffic(900, 2)), slice(1, None, 2))
+
+
+def test_a_restored_detector_goes_on_where_the_other_ended() -> None:
+    values, first, second = traffic(1200), Detector(), Detector()
+    whole = Detector().score(times(1200), values)
+    first.score(times(1200)[:800], values[:800])
+    second.restore(first.state())
+    same(whole, second.score(times(1200)[800:], values[800:]), slice(800, 1200))
+
+
+def test_forgotten_series_leave_the_others_as_they_were() -> None:
+    detector, values = Detector(), traffic(900)
+    for number in range(3):
+        detector.score(times(800), values[:800] + number, np.full(800, number))
+    detector.keep(np.array([2]))
+    alone = Detector().score(times(900), values + 2)
+    same(alone, detector.score(times(900)[800:], values[800:] + 2), slice(800, 900))
+
+
+def test_old_rows_are_scored_and_not_learned() -> None:
+    detector, values = Detector(), traffic(500)[:240]
+    detector.score(times(240), values)
+    before = {name: array.copy() for name, array in detector.state().items()}
+    late = detector.score(times(240)[100:101], np.array([1000.0]))
+    assert late.alert.all()
+    assert all(np.array_equal(before[name], array, equal_nan=True) for name, array in detector.state().items())
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.lists(
+        st.one_of(st.floats(), st.sampled_from([0.0, 1.0, -1.0, 1e308, -1e308, 1e-300, np.inf, np.nan])), max_size=300
+    )
+)
+def test_no_value_makes_a_score_that_is_no_number(values: list[float]) -> None:
+    array = np.array(values * 4, np.float64)
+    found = Detector().score(times(array.size, 3600), array)
+    assert np.isfinite(found.score).all()
+    assert (found.score >= 0).all()
+    assert np.array_equal(found.alert, found.score >= 1.0)
+    assert not np.isinf(np.concatenate([found.expected, found.lower, found.upper])).any()
+
+
+def test_missing_values_score_nothing_and_change_nothing() -> None:
+    values = traffic(600)
+    gaps = np.where(np.arange(600) % 7 == 3, np.nan, values)
+    known = ~np.isnan(gaps)
+    found = Detector().score(times(600), gaps)
+    assert not found.score[~known].any()
+    same(found, Detector().score(times(600)[known], values[known]), known)  # type: ignore[arg-type]
+
+
+def test_a_short_history_says_so() -> None:
+    found = Detector(warmup=30).score(times(30), np.arange(30.0))
+    assert not found.score.any()
+    assert {REASONS[reason] for reason in found.reason} == {"not enough history"}
+
+
+def test_columns_of_unequal_length_are_refused() -> None:
+    with pytest.raises(BadInput):
+        Detector().score(times(3), np.zeros(4))
+    with pytest.raises(BadInput):
+        Detector().score(times(3), np.zeros(3), np.array([0, -1, 0]))
+
+
+def test_a_series_takes_at_most_two_kibibytes() -> None:
+    detector = Detector()
+    detector.score(times(1), np.zeros(1))
+    assert sum(array.nbytes for array in detector.state().values()) == STATE_BYTES <= 2048

@@ -1,0 +1,106 @@
+"""Snapshots: an engine cut anywhere and restored goes on bit by bit; what does not fit is not loaded."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from prometheus_client import REGISTRY
+from structlog.testing import capture_logs
+
+from analytics.config import AnalyticsConfig
+from analytics.engine import Engine, Output
+from analytics.snapshot import snapshot
+from analytics.snapshot.snapshot import Mark
+from analytics.worker import Worker
+from common.errors import BadInput
+from telemetry import topics
+from telemetry.codec.records import encode_fact
+from tests.unit.analytics.busy_cluster import CHANGES, FACTS, batches, new_engine
+from tests.unit.analytics.restart import MARK, restarted, saved
+from tests.unit.analytics.small_cluster import CONFIG
+
+BATCHES = batches()
+REFUSED = ("fabricscope_analytics_snapshots_total", {"result": "refused"})
+
+
+def begun() -> Engine:
+    engine: Engine = new_engine()
+    engine.learn(FACTS)
+    for change in CHANGES:
+        engine.note(change)
+    return engine
+
+
+def told(engine: Engine, part: slice) -> list[bytes]:
+    outputs: list[Output] = []
+    for each in BATCHES[part]:
+        engine.observe(each)
+        outputs.extend(engine.advance())
+    return [encode_fact(output) for output in outputs]
+
+
+WHOLE = begun()
+REFERENCE = told(WHOLE, slice(None))
+
+
+@settings(max_examples=8, deadline=None)
+@given(cut=st.integers(0, len(BATCHES)))
+def test_a_restored_engine_continues_bit_by_bit(cut: int) -> None:
+    first = begun()
+    before = told(first, slice(0, cut))
+    second = restarted(first, new_engine())
+    assert before + told(second, slice(cut, None)) == REFERENCE
+    assert second.counts == WHOLE.counts
+    for name, array in WHOLE.series.state().items():
+        assert np.array_equal(array, second.series[name], equal_nan=array.dtype.kind == "f"), name
+
+
+@settings(max_examples=8, deadline=None)
+@given(cut=st.integers(0, len(BATCHES)))
+def test_state_that_was_restored_saves_to_the_same_bytes(cut: int) -> None:
+    engine = begun()
+    told(engine, slice(0, cut))
+    assert saved(restarted(engine, new_engine())) == saved(engine)
+
+
+def test_another_configuration_does_not_take_the_state(tmp_path: Path) -> None:
+    snapshot.save(tmp_path / "snapshot", WHOLE, MARK)
+    with pytest.raises(BadInput, match="configuration"):
+        snapshot.load(tmp_path / "snapshot", Engine(CONFIG.model_copy(update={"interval_s": 2.0})))
+
+
+def truncated(content: bytes) -> bytes:
+    return content[: len(content) // 2]
+
+
+def flipped(content: bytes) -> bytes:
+    return content[:-1] + bytes([content[-1] ^ 1])
+
+
+def of_before(content: bytes) -> bytes:
+    return b"FSS2" + content[4:]
+
+
+def empty(content: bytes) -> bytes:
+    return b""
+
+
+@pytest.mark.parametrize("damaged", [truncated, flipped, of_before, empty])
+def test_a_worker_that_finds_a_damaged_snapshot_says_so_and_starts_anew(
+    tmp_path: Path, damaged: Callable[[bytes], bytes]
+) -> None:
+    worker = Worker(AnalyticsConfig(engine=CONFIG, state_dir=tmp_path), topics.TOPOLOGY)
+    worker.path.write_bytes(damaged(saved(worker.engine)))
+    refused = REGISTRY.get_sample_value(*REFUSED) or 0.0
+    with capture_logs() as logged:
+        assert worker.load(5) == "snapshot not used"
+    assert REGISTRY.get_sample_value(*REFUSED) == refused + 1
+    assert [entry["log_level"] for entry in logged] == ["warning"]
+    assert "bytes" in logged[0]["error"]
+    assert worker.mark == Mark({}, 5)
+    worker.save()
+    assert worker.load(6) == "snapshot loaded"
+    assert worker.mark == Mark({}, 5)
