@@ -18,14 +18,14 @@ from alerts.outbox import Outbox
 from alerts.receivers.build import build_receiver
 from alerts.sender import Patience, Sender
 from alerts.silence import Silence, SilenceStore
-from bus.base import Bus, Consumption, Gap, Offsets, Record
+from bus.base import Bus, Consumer, Gap, Offsets, Record
 from bus.deadletter import dead_letter
 from bus.reporting import publish_report
 from common.errors import BadInput, ConfigError, Unavailable
 from common.tasks import cancel, first_failure
 from common.threads import OneThread
 from telemetry import topics
-from telemetry.codec.records import decode_fact
+from telemetry.codec.records import decode_record
 from telemetry.incidents import Incident
 from telemetry.ledger import StageReport
 from telemetry.topics import Topic
@@ -61,7 +61,7 @@ class AlertsService:
         self._off_loop: OneThread | None = None
         self._senders: dict[str, Sender] = {}
         self._tasks: list[asyncio.Task[None]] = []
-        self._consumption: Consumption | None = None
+        self._consumer: Consumer | None = None
         self._offsets: Offsets = {}
         self._problem: str | None = None
         self._started_ns = 0
@@ -86,8 +86,8 @@ class AlertsService:
                 )
             )
         await self._drop_strangers(self._off_loop)
-        self._consumption = self._bus.consume([self._topic], self._offsets)
-        work = [self._consume(dispatcher, self._consumption, self._off_loop), self._report_often()]
+        self._consumer = self._bus.consume([self._topic], self._offsets)
+        work = [self._consume(dispatcher, self._consumer, self._off_loop), self._report_often()]
         work += [sender.run() for sender in self._senders.values()]
         self._tasks = [asyncio.create_task(each) for each in work]
 
@@ -99,9 +99,9 @@ class AlertsService:
         """What is not delivered yet stays in the outbox."""
         tasks, self._tasks = self._tasks, []
         await cancel(tasks)
-        if self._consumption is not None:
-            await self._consumption.stop()
-            self._consumption = None
+        if self._consumer is not None:
+            await self._consumer.stop()
+            self._consumer = None
         for sender in self._senders.values():
             await sender.receiver.stop()
         self._senders.clear()
@@ -111,7 +111,7 @@ class AlertsService:
             self._off_loop.stop()
             self._off_loop = None
 
-    def healthy(self) -> str | None:
+    def problem(self) -> str | None:
         """None, or what is wrong, in words."""
         problems = [sender.problem for sender in self._senders.values()]
         return "; ".join(filter(None, [self._problem, *problems])) or None
@@ -142,11 +142,11 @@ class AlertsService:
                     if not await off_loop(self._outbox.give_up, delivery, self._config.fallback, self._clock()):
                         metrics.DROPPED.labels(DropReason.UNKNOWN_RECEIVER).inc()
 
-    async def _consume(self, dispatcher: Dispatcher, consumption: Consumption, off_loop: OneThread) -> None:
+    async def _consume(self, dispatcher: Dispatcher, consumer: Consumer, off_loop: OneThread) -> None:
         silences: list[Silence] = []
         while True:
             try:
-                records = await consumption.poll(records_max=RECORDS_PER_ROUND)
+                records = await consumer.poll(records_max=RECORDS_PER_ROUND)
             except Gap as gap:
                 # a compacted topic keeps the newest version of each incident: nothing that is true now is missing
                 metrics.GAPS.inc()
@@ -177,7 +177,7 @@ class AlertsService:
                 # the bus forgets an incident; people who were told of it still wait for its resolve
                 continue
             try:
-                versions.append(decode_fact(record.value, Incident))
+                versions.append(decode_record(record.value, Incident))
             except BadInput as error:
                 await self._dead_letter(record, error)
         return versions

@@ -16,12 +16,12 @@ from analytics.config import AnalyticsConfig
 from analytics.engine import Output
 from analytics.warm_up import warm_up
 from analytics.worker import Stepped, Worker, start_of, topics_of
-from bus.base import Bus, Consumption, Gap, Message, Record
+from bus.base import Bus, Consumer, Gap, Message, Record
 from bus.deadletter import dead_letter
 from bus.reporting import publish_report
 from common.errors import Unavailable
 from common.tasks import first_failure
-from telemetry.codec.records import encode_fact
+from telemetry.codec.records import encode_record
 from telemetry.findings import Finding
 from telemetry.starvation import HostLosses
 from telemetry.topics import Topic
@@ -66,7 +66,7 @@ class AnalyticsService:
         self.worker = Worker(config, self._topology)
         self._thread: ThreadPoolExecutor | None = None
         self._task: asyncio.Task[None] | None = None
-        self._consumptions: list[Consumption] = []
+        self._consumers: list[Consumer] = []
         self._stopping = False
         self._problem: str | None = None
         self._failed: set[str] = set()
@@ -91,14 +91,14 @@ class AnalyticsService:
             task.cancel()
             with contextlib.suppress(asyncio.CancelledError, Exception):
                 await task
-        for consumption in self._consumptions:
-            await consumption.stop()
-        self._consumptions.clear()
+        for consumer in self._consumers:
+            await consumer.stop()
+        self._consumers.clear()
         thread, self._thread = self._thread, None
         if thread is not None:
             thread.shutdown(wait=True, cancel_futures=True)
 
-    def healthy(self) -> str | None:
+    def problem(self) -> str | None:
         """None, or what is wrong, in words."""
         if self._task is not None and self._task.done():
             return "analytics has ended"
@@ -111,7 +111,7 @@ class AnalyticsService:
         fact_topics, sample_topics = (self._topology, self._changes), (self._samples,)
         facts = self._bus.consume(fact_topics, start_of(offsets, fact_topics))
         samples = self._bus.consume(sample_topics, start_of(offsets, sample_topics))
-        self._consumptions = [facts, samples]
+        self._consumers = [facts, samples]
         pause_s = min(_PAUSE_INTERVALS * self._config.engine.interval_s, _PAUSE_S_MAX)
         saved_s = reported_s = time.monotonic()
         while not self._stopping:
@@ -128,7 +128,7 @@ class AnalyticsService:
         await self._save()
         await self._report()
 
-    async def _take_facts(self, facts: Consumption) -> None:
+    async def _take_facts(self, facts: Consumer) -> None:
         """All facts that are there, before the samples that they explain."""
         wait_s = 0.0
         while not self._stopping:
@@ -139,16 +139,16 @@ class AnalyticsService:
                 return
             wait_s = 0.2  # the bus may be away: no busy waiting
 
-    async def _take_samples(self, samples: Consumption) -> bool:
+    async def _take_samples(self, samples: Consumer) -> bool:
         """Whether more is waiting already."""
         records = await self._poll(samples, wait_s=0.2)
         behind = await samples.behind()
         await self._tell(await self._off_loop(self.worker.take_samples, records, behind))
         return bool(behind)
 
-    async def _poll(self, consumption: Consumption, wait_s: float) -> list[Record]:
+    async def _poll(self, consumer: Consumer, wait_s: float) -> list[Record]:
         try:
-            return await consumption.poll(records_max=self._config.records_max, wait_s=wait_s)
+            return await consumer.poll(records_max=self._config.records_max, wait_s=wait_s)
         except Gap as gap:
             self.worker.gaps += 1
             metrics.GAPS.inc()
@@ -177,7 +177,7 @@ class AnalyticsService:
     async def _publish(self, topic: Topic, outputs: Sequence[Output | HostLosses | DeviceTrends]) -> None:
         if not outputs:
             return
-        messages = [Message(output.id.encode(), encode_fact(output)) for output in outputs]
+        messages = [Message(output.id.encode(), encode_record(output)) for output in outputs]
         await self._insist(partial(self._bus.publish, topic, messages))
         metrics.OUTPUTS.labels(topic.name).inc(len(messages))
 

@@ -13,12 +13,12 @@ from analytics.correlate.correlator import Correlator
 from analytics.engine import Engine, Output
 from analytics.snapshot import snapshot
 from analytics.window.alignment import Alignment, Placed
-from bus.base import Offsets, Place, Record
+from bus.base import Offsets, Record, TopicPartition
 from common.errors import BadInput
 from telemetry import topics
 from telemetry.changes import Change
 from telemetry.codec.batch import BatchDecoder
-from telemetry.codec.records import decode_fact
+from telemetry.codec.records import decode_record
 from telemetry.ledger import StageReport
 from telemetry.starvation import HostLosses
 from telemetry.topics import Topic
@@ -91,9 +91,9 @@ class Worker:
                 if record.value is None:
                     continue  # a tombstone: the fact with ``gone`` has said it before
                 if record.topic == self._topology.name:
-                    self.engine.learn([decode_fact(record.value, TopologyFact)])
+                    self.engine.learn([decode_record(record.value, TopologyFact)])
                 else:
-                    self.engine.note(decode_fact(record.value, Change))
+                    self.engine.note(decode_record(record.value, Change))
             except BadInput as error:
                 stepped.corrupt.append((record, error))
             finally:
@@ -101,7 +101,7 @@ class Worker:
         self.records_corrupt += len(stepped.corrupt)
         return stepped
 
-    def take_samples(self, records: Sequence[Record], behind: Collection[Place]) -> Stepped:
+    def take_samples(self, records: Sequence[Record], behind: Collection[TopicPartition]) -> Stepped:
         """behind: partitions of which more waits on the bus."""
         stepped = Stepped()
         for record in records:

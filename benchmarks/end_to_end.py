@@ -30,7 +30,7 @@ from bus.open import open_bus
 from fabricscope.settings import load_settings
 from telemetry import topics
 from telemetry.codec.batch import BatchDecoder
-from telemetry.codec.records import decode_fact
+from telemetry.codec.records import decode_record
 from telemetry.ledger import StageReport
 from tests.servers.kafka import KafkaServer
 
@@ -156,7 +156,7 @@ async def _readings(bus: Bus, pids: dict[str, int], load: Load, folder: Path) ->
     try:
         while time.monotonic() < deadline:
             for record in await reader.poll(wait_s=0.05):
-                report = decode_fact(record.value or b"", StageReport)
+                report = decode_record(record.value or b"", StageReport)
                 if report.stage == "ingest":
                     known = report.details["targets_up"] == load.polled
                 elif (

@@ -1,6 +1,6 @@
 """The switches of a fabric as gNMI servers in a process of their own, with messages encoded beforehand.
 
-The plant is the simulator's (rail-optimised leaf-spine), moved through healthy training; what each switch answers to
+The cluster is the simulator's (rail-optimised leaf-spine), moved through healthy training; what each switch answers to
 the collector's default subscriptions is what the simulator's servers would send: SONiC leaves one JSON object of
 strings a path, spines one PROTO notification for every port and path with a prefix and its leaves, as EOS does. Only
 the timestamps are written when a message goes out. The servers are gRPC's own.
@@ -19,7 +19,7 @@ import grpc.aio
 
 from ingest.collectors.gnmi.config import Source
 from ingest.collectors.gnmi.subscriptions import DEFAULTS, request_of
-from simulator.cluster import Plant
+from simulator.cluster import SimulatedCluster
 from simulator.config import SimulatorConfig
 from simulator.layout import Flavour, Layout, build_layout
 from simulator.servers.gnmi.openconfig import OpenConfigTree
@@ -82,15 +82,15 @@ def told(config: SimulatorConfig, switches: list[Switch], variants: int, *, slow
 
     slow: also what it does not send each interval (optics, neighbours).
     """
-    plant = Plant(config, start_ns=0)
-    plant.advance(_SETTLED_S * 10**9)
+    cluster = SimulatedCluster(config, start_ns=0)
+    cluster.advance(_SETTLED_S * 10**9)
     answers: dict[str, Told] = {switch.name: {} for switch in switches}
     queries = [
-        (switch, *query) for switch in switches for query in _queries(plant.layout, switch, config.interval_s, slow)
+        (switch, *query) for switch in switches for query in _queries(cluster.layout, switch, config.interval_s, slow)
     ]
     for number in range(variants):
-        plant.advance(plant.now_ns + int(config.interval_s * 10**9))
-        snapshot = Snapshot(number + 1, copied(plant.readings))
+        cluster.advance(cluster.now_ns + int(config.interval_s * 10**9))
+        snapshot = Snapshot(number + 1, copied(cluster.readings))
         for switch, key, query in queries:
             messages = tuple(query.full(snapshot, time.time_ns()))
             answers[switch.name].setdefault(key, []).append(messages)

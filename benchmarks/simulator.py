@@ -4,7 +4,7 @@ import json
 import time
 
 from benchmarks.rows import Row, row
-from simulator.cluster import Plant
+from simulator.cluster import SimulatedCluster
 from simulator.config import SimulatorConfig
 from simulator.faults.schedule import ScheduledFault
 from simulator.servers.config import ServeConfig
@@ -15,35 +15,35 @@ _SIZES = (8, 64)  # hosts of 8 GPUs; 64 of them have 512 GPUs and 66 switches
 _SETTLED_S, _MEASURED_S, _ROUNDS = 20, 10, 3
 
 
-def speed(hosts: int) -> tuple[float, Plant]:
+def speed(hosts: int) -> tuple[float, SimulatedCluster]:
     """Simulated seconds per CPU-second (user and system, all threads), best of some rounds, with a fault that lasts.
 
-    The plant is moved and its readings are copied as often as when it is served.
+    The cluster is moved and its readings are copied as often as when it is served.
     """
-    plant = Plant(SimulatorConfig(hosts=hosts), start_ns=0)
-    plant.inject(ScheduledFault(fault="slow-receiver", at_s=_SETTLED_S / 2, lasts_s=3600))
-    _move(plant, _SETTLED_S)
+    cluster = SimulatedCluster(SimulatorConfig(hosts=hosts), start_ns=0)
+    cluster.inject(ScheduledFault(fault="slow-receiver", at_s=_SETTLED_S / 2, lasts_s=3600))
+    _move(cluster, _SETTLED_S)
     best = 0.0
     for _ in range(_ROUNDS):
         began_s = time.process_time()
-        _move(plant, _MEASURED_S)
+        _move(cluster, _MEASURED_S)
         best = max(best, _MEASURED_S / (time.process_time() - began_s))
-    return best, plant
+    return best, cluster
 
 
-def _move(plant: Plant, seconds: int) -> None:
+def _move(cluster: SimulatedCluster, seconds: int) -> None:
     step_s = ServeConfig().step_s
-    began_ns = plant.now_ns
+    began_ns = cluster.now_ns
     for step in range(1, round(seconds / step_s) + 1):
-        plant.advance(began_ns + int(step * step_s * _NS))
-        copied(plant.readings)
+        cluster.advance(began_ns + int(step * step_s * _NS))
+        copied(cluster.readings)
 
 
 def run() -> list[Row]:
     rows = []
     for hosts in _SIZES:
-        value, plant = speed(hosts)
-        layout = plant.layout
+        value, cluster = speed(hosts)
+        layout = cluster.layout
         what = f"simulator: {len(layout.gpus)} GPUs, {len(layout.switches)} switches"
         rows.append(row(what, value, "simulated s/CPU-s", 1.0))
     return rows

@@ -35,14 +35,14 @@ class Record:
     headers: dict[str, bytes]
 
 
-Place = tuple[str, int]
+TopicPartition = tuple[str, int]
 """Topic name and partition."""
 
-Offsets = dict[Place, int]
+Offsets = dict[TopicPartition, int]
 """The next offset to read, by topic name and partition. A partition that is missing is read from its beginning."""
 
 
-class Consumption(Protocol):
+class Consumer(Protocol):
     """One reader's way through some topics."""
 
     async def poll(self, *, records_max: int = 1000, wait_s: float = 0.5) -> list[Record]:
@@ -59,7 +59,7 @@ class Consumption(Protocol):
         """Whether everything that was on the topics at this call has been polled."""
         ...
 
-    async def behind(self) -> set[Place]:
+    async def behind(self) -> set[TopicPartition]:
         """The partitions of which more is known to wait than has been polled, and those not heard of yet.
 
         Asks no broker, unlike ``at_end``, which on Kafka waits for half a second behind a fetch that finds nothing:
@@ -91,7 +91,7 @@ class Bus(Protocol):
         """Idempotent, safe before ``start``; flushes what it can and returns within 5 s whatever the broker does."""
         ...
 
-    def healthy(self) -> str | None:
+    def problem(self) -> str | None:
         """None, or why the bus cannot be used now, in words."""
         ...
 
@@ -108,6 +108,6 @@ class Bus(Protocol):
         """
         ...
 
-    def consume(self, topics: Sequence[Topic], start: Offsets) -> Consumption:
+    def consume(self, topics: Sequence[Topic], start: Offsets) -> Consumer:
         """Reads all partitions of ``topics`` from ``start``. Needs no group: scale-out is by assigning partitions."""
         ...

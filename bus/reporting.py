@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from bus.base import Message
 from common.errors import Unavailable
 from telemetry import topics
-from telemetry.codec.records import encode_fact
+from telemetry.codec.records import encode_record
 from telemetry.ledger import StageReport
 from telemetry.topics import Topic
 
@@ -17,4 +17,4 @@ async def publish_report(publish: Publish, report: StageReport, topic: Topic = t
     """One record for each stage process, which its next report replaces; a bus that is away misses this one."""
     key = f"{report.stage}/{report.instance}".encode()
     with contextlib.suppress(Unavailable):  # counts are since the start: the next report says it all again
-        await publish(topic, [Message(key, encode_fact(report))])
+        await publish(topic, [Message(key, encode_record(report))])

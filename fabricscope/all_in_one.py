@@ -15,7 +15,7 @@ from fabricscope.stages import Stage
 from fabricscope.supervisor import Child
 from fabricscope.terminal import incident_panel
 from telemetry import topics
-from telemetry.codec.records import decode_fact
+from telemetry.codec.records import decode_record
 from telemetry.incidents import Incident, IncidentState
 from telemetry.ledger import StageReport
 
@@ -80,11 +80,11 @@ async def watch(bus: Bus, console: Console) -> None:
                         if record.value is None:
                             continue
                         if record.topic == topics.LEDGER.name:
-                            report = decode_fact(record.value, StageReport)
+                            report = decode_record(record.value, StageReport)
                             told[report.stage] = report
                             status.update(state_line(told))
                             continue
-                        incident = decode_fact(record.value, Incident)
+                        incident = decode_record(record.value, Incident)
                         if incident.state is not IncidentState.PENDING and (incident.id, incident.state) not in shown:
                             shown.add((incident.id, incident.state))
                             console.print(incident_panel(incident))

@@ -1,4 +1,4 @@
-"""Event time for what carries none: the wall clock, or the clock of a simulated plant that runs faster."""
+"""Event time for what carries none: the wall clock, or the clock of a simulated cluster that runs faster."""
 
 import time
 from collections.abc import Callable

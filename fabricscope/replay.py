@@ -10,7 +10,7 @@ from analytics.config import EngineConfig
 from analytics.engine import Engine, Output
 from analytics.worker import build_engine
 from recordings.reader import read_batches, read_facts
-from telemetry.codec.records import encode_fact
+from telemetry.codec.records import encode_record
 from telemetry.incidents import Incident
 from telemetry.samples import SampleBatch
 from telemetry.topology import TopologyFact
@@ -72,7 +72,7 @@ def _learn(engine: Engine, recording: Path) -> None:
 def _write(outputs: list[Output], findings: BinaryIO, incidents: BinaryIO, replayed: Replayed) -> None:
     for output in outputs:
         is_incident = isinstance(output, Incident)
-        (incidents if is_incident else findings).write(encode_fact(output) + b"\n")
+        (incidents if is_incident else findings).write(encode_record(output) + b"\n")
         replayed.incidents += is_incident
         replayed.findings += not is_incident
 

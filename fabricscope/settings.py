@@ -42,7 +42,7 @@ class GlobalConfig(BaseModel):
 
     cluster: str = Field("cluster", description="Name of this cluster, on every page and series that goes out.")
     data_dir: Path = Field(Path("data"), description="Where the embedded bus, snapshots and outbox live.")
-    simulated_time: SimulatedTime | None = Field(None, description="Only for a simulated plant that runs fast.")
+    simulated_time: SimulatedTime | None = Field(None, description="Only for a simulated cluster that runs fast.")
     metrics_host: str = Field("127.0.0.1", description="Address of the stages' own /metrics.")
     metrics_ports: MetricsPorts = MetricsPorts()
 

@@ -17,7 +17,7 @@ from ingest.metrics import BATCHES_DROPPED, FACTS_DROPPED, HELD, PUBLISH_SECONDS
 from telemetry import topics
 from telemetry.changes import Change
 from telemetry.codec.batch import encode_batch
-from telemetry.codec.records import encode_fact
+from telemetry.codec.records import encode_record
 from telemetry.samples import SampleBatch
 from telemetry.topology import TopologyFact
 
@@ -125,7 +125,7 @@ class Publisher:
         while self._news:
             news = [self._news.pop(key) for key in list(self._news)[: self._config.messages_max]]
             for topic, kind in ((topics.TOPOLOGY, TopologyFact), (topics.CHANGES, Change)):
-                messages = [Message(_key(one).encode(), encode_fact(one)) for one in news if isinstance(one, kind)]
+                messages = [Message(_key(one).encode(), encode_record(one)) for one in news if isinstance(one, kind)]
                 if messages:
                     await self._send(topic, messages)
 

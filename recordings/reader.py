@@ -10,7 +10,7 @@ import polars as pl
 from common.errors import BadInput
 from recordings.format import RecordedBatch, Slice, read_manifest, read_table
 from telemetry.changes import Change
-from telemetry.codec.records import decode_fact
+from telemetry.codec.records import decode_record
 from telemetry.samples import Collection, Down, SampleBatch
 from telemetry.series import SeriesTable
 from telemetry.topology import TopologyFact
@@ -22,7 +22,7 @@ def read_facts(recording: Path) -> Iterator[Fact]:
     """All topology and changes. BadInput names the file that is not what was written."""
     for part in read_manifest(recording).slices:
         for kind, record in _frames(recording, part, "facts.parquet")["facts.parquet"].iter_rows():
-            yield decode_fact(record, TopologyFact) if kind == "topology" else decode_fact(record, Change)
+            yield decode_record(record, TopologyFact) if kind == "topology" else decode_record(record, Change)
 
 
 def read_batches(recording: Path) -> Iterator[SampleBatch]:

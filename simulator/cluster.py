@@ -1,4 +1,4 @@
-"""Plant: the simulated cluster as others use it. Advance it in event time, break it, read it."""
+"""SimulatedCluster: the simulated cluster as others use it. Advance it in event time, break it, read it."""
 
 from dataclasses import dataclass, replace
 
@@ -18,7 +18,8 @@ from telemetry.topology import Job, TopologyFact
 
 @dataclass(slots=True)
 class _Injected:
-    """A fault and its times; ends_ns 0: it lasts. truth: position in ``Plant.truth`` once it has begun, else -1."""
+    """A fault and its times; ends_ns 0: it lasts. truth: position in ``SimulatedCluster.truth`` once it has
+    begun, else -1."""
 
     fault: Fault
     starts_ns: int
@@ -27,16 +28,16 @@ class _Injected:
     over: bool = False
 
 
-class Plant:
+class SimulatedCluster:
     """A cluster that has been running since ``start_ns``. A function of (config, faults), however time is sliced.
 
     >>> from simulator.faults.schedule import parse_fault
-    >>> plant = Plant(SimulatorConfig(hosts=2, gpus_per_host=2), start_ns=0)
-    >>> plant.inject(parse_fault("xid@1s:node1/0"))
-    >>> plant.advance(2_000_000_000)
-    >>> [(t.fault, str(t.expected), t.start_ns) for t in plant.truth]
+    >>> cluster = SimulatedCluster(SimulatorConfig(hosts=2, gpus_per_host=2), start_ns=0)
+    >>> cluster.inject(parse_fault("xid@1s:node1/0"))
+    >>> cluster.advance(2_000_000_000)
+    >>> [(t.fault, str(t.expected), t.start_ns) for t in cluster.truth]
     [('xid', 'gpu_fault', 1000000000)]
-    >>> int(plant.readings.gpus.present.sum())
+    >>> int(cluster.readings.gpus.present.sum())
     3
     """
 

@@ -23,7 +23,7 @@ class JobMix(BaseModel):
 
 
 class SimulatorConfig(BaseModel):
-    """The plant. Numbers left at 0 follow from ``hosts``."""
+    """The cluster. Numbers left at 0 follow from ``hosts``."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -47,7 +47,7 @@ class SimulatorConfig(BaseModel):
     jobs: JobMix = JobMix()
     seed: int = Field(1, ge=0, description="fixes UUIDs, noise, random fault targets")
     step_ms: int = Field(10, ge=1, le=50, description="internal step of the model")
-    interval_s: float = Field(10.0, gt=0, description="how often the plant is read: clears the interval peaks")
+    interval_s: float = Field(10.0, gt=0, description="how often the cluster is read: clears the interval peaks")
 
     @model_validator(mode="after")
     def _fits(self) -> "SimulatorConfig":

@@ -1,4 +1,4 @@
-"""Samples of the plant without any protocol: what the collectors would hand on, for tests and detection campaigns."""
+"""Samples of the cluster without any protocol: what the collectors would hand on, for tests and detection campaigns."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from simulator.cluster import Plant
+from simulator.cluster import SimulatedCluster
 from simulator.config import SimulatorConfig
 from simulator.counters import canonical
 from simulator.counters.canonical import Column
@@ -34,11 +34,11 @@ class _Part:
 
 
 class DirectCollector:
-    """Collects from every endpoint of a plant at once. Remembers tables and what frozen exporters repeat."""
+    """Collects from every endpoint of a cluster at once. Remembers tables and what frozen exporters repeat."""
 
-    def __init__(self, plant: Plant) -> None:
-        self._plant = plant
-        layout = plant.layout
+    def __init__(self, cluster: SimulatedCluster) -> None:
+        self._cluster = cluster
+        layout = cluster.layout
         self._endpoints = [(i, e) for i, e in enumerate(layout.endpoints) if e.exporter is not Exporter.SLURM]
         self._parts = {i: _parts_of(layout, endpoint) for i, endpoint in self._endpoints}
         self._integral = {column.metric: _is_whole_number(column.metric) for group in _GROUPS for column in group}
@@ -51,7 +51,7 @@ class DirectCollector:
 
         Of ``parts`` calls, with ``part`` 0, 1, …, each reads its share of the targets.
         """
-        readings = self._plant.readings
+        readings = self._cluster.readings
         self._seq += part == 0
         matrices = {id(columns): self._matrix(columns, readings) for columns in _GROUPS}
         return [self._batch(i, endpoint, matrices, readings) for i, endpoint in self._endpoints[part::parts]]
@@ -66,7 +66,7 @@ class DirectCollector:
 
     def _batch(self, i: int, endpoint: Endpoint, matrices: dict[int, Floats], readings: Readings) -> SampleBatch:
         target = f"{endpoint.exporter}/{endpoint.address}"
-        on = readings.devices.reachable[self._plant.layout.device_index[endpoint.device]]
+        on = readings.devices.reachable[self._cluster.layout.device_index[endpoint.device]]
         now_ns = readings.now_ns
         if not on:
             return _down(SeriesTable(target, endpoint.device, ()), self._collection(now_ns, Down.TIMEOUT))
@@ -97,7 +97,7 @@ class DirectCollector:
         return table, np.concatenate(blocks)
 
     def _collection(self, now_ns: int, down: Down | None = None) -> Collection:
-        return Collection(self._plant.start_ns, self._seq, now_ns, DURATION_S, down)
+        return Collection(self._cluster.start_ns, self._seq, now_ns, DURATION_S, down)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +108,7 @@ class CampaignTick:
     batches: list[SampleBatch]
     facts: list[TopologyFact]
     changes: list[Change]
-    plant: Plant
+    cluster: SimulatedCluster
 
 
 def campaign(
@@ -118,28 +118,28 @@ def campaign(
     start_ns: int = 1_700_000_000 * NS,
     parts: int = 1,
 ) -> Iterator[CampaignTick]:
-    """Simulated time in collection intervals of ``config.interval_s``. The ground truth is in ``tick.plant.truth``.
+    """Simulated time in collection intervals of ``config.interval_s``. The ground truth is in ``tick.cluster.truth``.
 
     parts: ticks of an interval; each target is read in one of them, as collectors spread their targets over it.
     """
-    plant = Plant(config, start_ns)
+    cluster = SimulatedCluster(config, start_ns)
     for fault in faults:
-        plant.inject(fault)
-    collector = DirectCollector(plant)
-    facts = topology_facts(plant.layout, start_ns)
+        cluster.inject(fault)
+    collector = DirectCollector(cluster)
+    facts = topology_facts(cluster.layout, start_ns)
     told: set[tuple[str, bool]] = set()
     changes_told = 0
     tick_s = config.interval_s / parts
     for k in range(int(lasts_s / config.interval_s) * parts):
-        plant.advance(start_ns + int((k + 1) * tick_s * NS))
-        for fact in plant.job_facts():
+        cluster.advance(start_ns + int((k + 1) * tick_s * NS))
+        for fact in cluster.job_facts():
             if (fact.entity.key, fact.gone) not in told:
                 told.add((fact.entity.key, fact.gone))
                 facts.append(fact)
         yield CampaignTick(
-            plant.now_ns, collector.collect(k % parts, parts), facts, plant.changes[changes_told:], plant
+            cluster.now_ns, collector.collect(k % parts, parts), facts, cluster.changes[changes_told:], cluster
         )
-        facts, changes_told = [], len(plant.changes)
+        facts, changes_told = [], len(cluster.changes)
 
 
 _GROUPS = (

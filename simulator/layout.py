@@ -103,7 +103,7 @@ class Endpoint:
 
 @dataclass(frozen=True)
 class Layout:
-    """The plant. devices: leaves, spines, hosts, storage servers, in this order.
+    """The cluster. devices: leaves, spines, hosts, storage servers, in this order.
 
     ports:  all switch ports, those of one switch side by side (``switch_ports[name]`` is the range).
     nics:   all host NICs, then all storage server NICs (``device_nics[name]`` is the range).
@@ -190,7 +190,7 @@ def build_layout(config: SimulatorConfig) -> Layout:
 
 
 def topology_facts(layout: Layout, now_ns: int) -> list[TopologyFact]:
-    """Everything that an inventory and LLDP would say, as of ``now_ns``. Jobs come from ``Plant.job_facts``."""
+    """Everything that an inventory and LLDP would say, as of ``now_ns``, but jobs: see ``SimulatedCluster``."""
     entities: list[Device | Link | Gpu | StorageTarget | Mount | Job] = [*layout.devices, *layout.links]
     entities += [Gpu(g.device, g.uuid, g.index, layout.nics[g.nic].name, GPU_MODEL) for g in layout.gpus]
     entities += [StorageTarget(layout.filesystem, t.name, t.server) for t in layout.targets]

@@ -29,7 +29,7 @@ EXTRA_FLOWS: Final = 1024  # for faults that bring their own traffic
 
 
 class Machine:
-    """State of everything, moved by ``step``. Only faults and the plant call the other methods."""
+    """State of everything, moved by ``step``. Only faults and the cluster call the other methods."""
 
     def __init__(self, config: SimulatorConfig, layout: Layout, start_ns: int) -> None:
         self.config, self.layout, self.start_ns = config, layout, start_ns

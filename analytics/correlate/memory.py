@@ -9,7 +9,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from analytics.correlate.tracks import Track
 from common.errors import BadInput
-from telemetry.codec.records import encode_fact
+from telemetry.codec.records import encode_record
 from telemetry.findings import Finding, FindingState
 from telemetry.objects import ObjectKind
 
@@ -52,7 +52,7 @@ class Memory:
 
 
 def _version(finding: Finding) -> tuple[str, int, bool, bytes]:
-    return finding.id, finding.observed_ns, finding.state is FindingState.CLEARED, encode_fact(finding)
+    return finding.id, finding.observed_ns, finding.state is FindingState.CLEARED, encode_record(finding)
 
 
 _adapter = TypeAdapter(Memory)

@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from bus.base import Place
+from bus.base import TopicPartition
 from telemetry.samples import SampleBatch
 
 
@@ -17,7 +17,7 @@ from telemetry.samples import SampleBatch
 class Placed:
     """What one record holds, and the offset that follows it. batch None: nothing that could be read."""
 
-    partition: Place
+    partition: TopicPartition
     next_offset: int
     batch: SampleBatch | None
 
@@ -26,8 +26,8 @@ class Alignment:
     """samples_max: samples held at most; beyond that the oldest batches go on without waiting."""
 
     def __init__(self, samples_max: int = 4_000_000) -> None:
-        self._held: dict[Place, deque[tuple[int, Placed]]] = {}
-        self._newest: dict[Place, int] = {}
+        self._held: dict[TopicPartition, deque[tuple[int, Placed]]] = {}
+        self._newest: dict[TopicPartition, int] = {}
         self._samples_max, self.samples = samples_max, 0
 
     def put(self, placed: Placed) -> None:
@@ -38,7 +38,7 @@ class Alignment:
         self.samples += len(placed.batch) if placed.batch is not None else 0
         queue.append((at_ns, placed))
 
-    def take(self, behind: Collection[Place]) -> list[Placed]:
+    def take(self, behind: Collection[TopicPartition]) -> list[Placed]:
         """What may go on now, oldest first; records of one partition keep their order.
 
         behind: partitions of which more waits on the bus.

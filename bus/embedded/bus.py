@@ -6,9 +6,9 @@ from collections import Counter, deque
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-from bus.base import Consumption, Message, Offsets, Place, Record
+from bus.base import Consumer, Message, Offsets, Record, TopicPartition
 from bus.config import EmbeddedConfig
-from bus.embedded.log_reader import LogReader, Passage
+from bus.embedded.log_reader import FetchResult, LogReader
 from bus.embedded.threads import Pending, ReaderThread, WriterThread
 from bus.limits import bytes_of
 from bus.metrics import CONSUMED, GAPS, PUBLISH_FAILURES, PUBLISHED, PUBLISHED_BYTES
@@ -53,7 +53,7 @@ class EmbeddedBus:
         ) and time.monotonic() < deadline:
             await asyncio.sleep(0.005)
 
-    def healthy(self) -> str | None:
+    def problem(self) -> str | None:
         if self._loop is None or self._stopped:
             return "not running"
         return self._writer.trouble
@@ -82,7 +82,7 @@ class EmbeddedBus:
                 self._writer.submit(pending)
                 await pending.done
         except TimeoutError as error:
-            why = self.healthy() or "the disk is slow"
+            why = self.problem() or "the disk is slow"
             raise Unavailable(f"not durable after {self._config.publish_deadline_s:g} s: {why}") from error
         finally:
             pending.given_up = True
@@ -101,8 +101,8 @@ class EmbeddedBus:
             await asyncio.sleep(0.1)
         raise Unavailable(f"no offsets after {self._config.publish_deadline_s:g} s: {why}")
 
-    def consume(self, topics: Sequence[Topic], start: Offsets) -> Consumption:
-        return _EmbeddedConsumption(self, topics, start)
+    def consume(self, topics: Sequence[Topic], start: Offsets) -> Consumer:
+        return _EmbeddedConsumer(self, topics, start)
 
     def _settle_soon(self, group: Sequence[Pending], error: Exception | None) -> None:
         self._from_thread(self._settle, group, error)
@@ -170,13 +170,13 @@ class EmbeddedBus:
             self._reader.watched = self._waiting > 0
 
 
-class _EmbeddedConsumption:
+class _EmbeddedConsumer:
     def __init__(self, bus: EmbeddedBus, topics: Sequence[Topic], start: Offsets) -> None:
         self._bus, self._topics = bus, [topic.name for topic in topics]
         self._places = {(topic.name, partition) for topic in topics for partition in range(topic.partitions)}
         self._positions = dict(start)
         self._buffer: deque[Record] = deque()
-        self._reading: asyncio.Future[Passage] | None = None
+        self._reading: asyncio.Future[FetchResult] | None = None
         self._totals = dict.fromkeys(topics, 0)
         self._turn = 0
         self._stopped = False
@@ -197,7 +197,7 @@ class _EmbeddedConsumption:
                 await self._bus.wait_beyond(passage.totals, remaining)
         return self._take(records_max)
 
-    async def _read(self, records_min: int, wait_s: float) -> Passage | None:
+    async def _read(self, records_min: int, wait_s: float) -> FetchResult | None:
         """None when the file could not be read in time; a read that is late is awaited by the next poll."""
         if self._reading is None:
             positions, turn = dict(self._positions), self._turn
@@ -225,7 +225,7 @@ class _EmbeddedConsumption:
     async def at_end(self) -> bool:
         return not await self.behind()
 
-    async def behind(self) -> set[Place]:
+    async def behind(self) -> set[TopicPartition]:
         reading = self._bus.read(LogReader.ends)
         await asyncio.wait({reading}, timeout=1)
         if not reading.done() or reading.exception() is not None:

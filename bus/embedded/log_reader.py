@@ -13,7 +13,7 @@ _LogRow = tuple[int, str, int, int, int]
 
 
 @dataclass(slots=True)
-class Passage:
+class FetchResult:
     """What one read brought.
 
     positions: the next offsets after it.
@@ -62,12 +62,12 @@ class LogReader:
         row = self._db.execute(query, (since_ns,)).fetchone()
         return max(start, row[0] + 1) if row else start
 
-    def read(self, topics: Sequence[str], at: Offsets, *, records_min: int, bytes_max: int, turn: int) -> Passage:
+    def read(self, topics: Sequence[str], at: Offsets, *, records_min: int, bytes_max: int, turn: int) -> FetchResult:
         """Rows from ``at`` on until there are ``records_min`` records or ``bytes_max`` bytes.
 
         turn: the partition to begin with, so that a busy one does not starve the others.
         """
-        passage = Passage(positions=dict(at), totals=dict.fromkeys(topics, 0))
+        passage = FetchResult(positions=dict(at), totals=dict.fromkeys(topics, 0))
         self._db.execute("BEGIN")  # one view of offsets and rows
         try:
             marks = ",".join("?" * len(topics))
@@ -83,7 +83,7 @@ class LogReader:
             self._db.execute("COMMIT")
         return passage
 
-    def _read_log(self, log: _LogRow, passage: Passage, records_min: int, bytes_max: int) -> None:
+    def _read_log(self, log: _LogRow, passage: FetchResult, records_min: int, bytes_max: int) -> None:
         log_id, topic, partition, start, end = log
         place = (topic, partition)
         position = passage.positions.setdefault(place, start)
@@ -116,7 +116,7 @@ class LogReader:
 
 
 def _unpack_row(
-    passage: Passage, place: tuple[str, int], begin: int, first: int, last: int, appended_ns: int, blob: bytes
+    passage: FetchResult, place: tuple[str, int], begin: int, first: int, last: int, appended_ns: int, blob: bytes
 ) -> bool:
     """False when the row is damaged: what came before it is delivered first, the gap by the next read."""
     topic, partition = place

@@ -5,10 +5,10 @@ from collections.abc import Sequence
 
 import structlog
 
-from bus.base import Consumption, Message, Offsets
+from bus.base import Consumer, Message, Offsets
 from bus.config import KafkaConfig
 from bus.kafka.client import let_go
-from bus.kafka.consumer import KafkaConsumption
+from bus.kafka.consumer import KafkaConsumer
 from bus.kafka.offsets import offsets_since
 from bus.kafka.producer import Producer
 from bus.limits import bytes_of
@@ -26,7 +26,7 @@ class KafkaBus:
     def __init__(self, config: KafkaConfig) -> None:
         self._config = config
         self._producer = Producer(config)
-        self._consumptions: list[KafkaConsumption] = []
+        self._consumers: list[KafkaConsumer] = []
         self._queued_bytes = 0
         self._room = asyncio.Event()
         self._running = self._stopped = False
@@ -42,13 +42,13 @@ class KafkaBus:
             self._stopped = True
             return
         self._stopped = True
-        stops = [consumption.stop() for consumption in self._consumptions]
+        stops = [consumer.stop() for consumer in self._consumers]
         await let_go(self._producer.stop(_FLUSH_S), *stops, seconds=_STOP_S)
 
-    def healthy(self) -> str | None:
+    def problem(self) -> str | None:
         if not self._running or self._stopped:
             return "not running"
-        troubles = (consumption.trouble for consumption in self._consumptions if not consumption.stopped)
+        troubles = (consumer.trouble for consumer in self._consumers if not consumer.stopped)
         return self._producer.trouble or next((trouble for trouble in troubles if trouble), None)
 
     async def publish(self, topic: Topic, messages: Sequence[Message]) -> None:
@@ -76,7 +76,7 @@ class KafkaBus:
                 queued = True
                 await self._producer.submit(topic, messages).done
         except TimeoutError as error:
-            why = self.healthy() or "the broker is slow"
+            why = self.problem() or "the broker is slow"
             kind = Unauthorized if self._producer.refused else Unavailable
             raise kind(f"not durable after {self._config.publish_deadline_s:g} s: {why}") from error
         finally:
@@ -87,7 +87,7 @@ class KafkaBus:
     async def offsets_since(self, topics: Sequence[Topic], since_ns: int) -> Offsets:
         return await offsets_since(self._config, list(topics), since_ns)
 
-    def consume(self, topics: Sequence[Topic], start: Offsets) -> Consumption:
-        consumption = KafkaConsumption(self._config, list(topics), start)
-        self._consumptions = [each for each in self._consumptions if not each.stopped] + [consumption]
-        return consumption
+    def consume(self, topics: Sequence[Topic], start: Offsets) -> Consumer:
+        consumer = KafkaConsumer(self._config, list(topics), start)
+        self._consumers = [each for each in self._consumers if not each.stopped] + [consumer]
+        return consumer

@@ -1,6 +1,6 @@
 """Reading from Kafka by manual assignment: no group, no commits, the position is the reader's own.
 
-A task of the consumption connects, watches for progress, and builds the client anew when reading stands still while
+A task of the consumer connects, watches for progress, and builds the client anew when reading stands still while
 records wait (aiokafka can be stuck for ever after a broker restart), or when the brokers do not answer, which
 also looks their addresses up again.
 """
@@ -13,7 +13,7 @@ import structlog
 from aiokafka import AIOKafkaConsumer, TopicPartition
 from aiokafka.errors import OffsetOutOfRangeError
 
-from bus.base import Gap, Offsets, Place, Record
+from bus.base import Gap, Offsets, Record
 from bus.config import KafkaConfig
 from bus.kafka.client import Closing, connection_settings, discard_consumer, start_client, waits, within
 from bus.kafka.topics import RECORD_BYTES_MAX, ensure_topics, wrong_partitions
@@ -25,8 +25,8 @@ _ANSWER_S = 0.9
 log = structlog.get_logger()
 
 
-class KafkaConsumption:
-    """``Consumption`` over one aiokafka consumer at a time. trouble: why it cannot read now, or None."""
+class KafkaConsumer:
+    """``Consumer`` over one aiokafka consumer at a time. trouble: why it cannot read now, or None."""
 
     def __init__(self, config: KafkaConfig, topics: list[Topic], start: Offsets) -> None:
         self._config, self._topics = config, topics
@@ -99,7 +99,7 @@ class KafkaConsumption:
         except Exception:  # not known is not at the end
             return False
 
-    async def behind(self) -> set[Place]:
+    async def behind(self) -> set[TopicPartition]:
         client = await self._connection(1)
         try:
             # What the broker said with the newest records of each partition, or with their absence.

@@ -1,6 +1,6 @@
 """Writes the settings that docker-compose.yml mounts: ``python deploy/compose/write_settings.py``.
 
-What is collected comes from the simulator's own words, so that it fits the plant that the service "simulator" serves;
+What is collected comes from the simulator's own words, so that it fits the cluster that the service "simulator" serves;
 the rest is what differs between containers and one machine.
 """
 
@@ -16,8 +16,8 @@ from simulator.servers.settings import collection, inventory_document
 
 HOSTS, INTERVAL_S = 8, 10
 INVENTORY = Path("/etc/fabricscope.inventory.yaml")
-_HEADER = "# Written by deploy/compose/write_settings.py for the simulated plant of docker-compose.yml.\n"
-_PLANT = ServeConfig(plant=SimulatorConfig(hosts=HOSTS, interval_s=INTERVAL_S))
+_HEADER = "# Written by deploy/compose/write_settings.py for the simulated cluster of docker-compose.yml.\n"
+_CLUSTER = ServeConfig(cluster=SimulatorConfig(hosts=HOSTS, interval_s=INTERVAL_S))
 
 
 def settings() -> dict[str, Any]:
@@ -26,7 +26,7 @@ def settings() -> dict[str, Any]:
         "global": {"cluster": "simulated", "data_dir": "/data", "metrics_host": "0.0.0.0"},
         # The compose network is private: nothing of it is published but the ports on the host's loopback.
         "bus": {"kind": "kafka", "kafka": {"bootstrap": ["kafka:9092"], "insecure": True, "replication": 1}},
-        **collection(_PLANT, build_layout(_PLANT.plant), INVENTORY),
+        **collection(_CLUSTER, build_layout(_CLUSTER.cluster), INVENTORY),
         "analytics": {"engine": {"interval_s": INTERVAL_S}},
         "alerting": {
             "external_url": "http://127.0.0.1:9099",
@@ -47,7 +47,7 @@ def texts() -> dict[str, str]:
     """Text by name of the file beside this one."""
     documents = {
         "fabricscope.yaml": settings(),
-        "fabricscope.inventory.yaml": inventory_document(build_layout(_PLANT.plant)),
+        "fabricscope.inventory.yaml": inventory_document(build_layout(_CLUSTER.cluster)),
     }
     return {name: _HEADER + _yaml(document) for name, document in documents.items()}
 

@@ -19,7 +19,7 @@ from evaluation.campaigns.truth import EARLY_NS, LATE_NS, NS, Reached
 from evaluation.series.signals import Floats
 from telemetry.findings import FindingKind
 
-GAP_NS = 120 * NS  # plants recover for 170 s at least: a longer one would hide a fault in the page of the one before
+GAP_NS = 120 * NS  # clusters recover for 170 s at least: a longer one would hide a fault in the page of the one before
 
 Bools = NDArray[np.bool_]
 

@@ -36,7 +36,7 @@ class Event:
 
 @dataclass(slots=True)
 class Judged:
-    """One campaign. seed: of its plant. true, false: findings by detector.
+    """One campaign. seed: of its cluster. true, false: findings by detector.
 
     false_by: the false ones by fault at that time ('' for none) and detector. false_incidents: not of any fault.
     series_days: what was watched. muted: the incidents if nobody heard one of the detectors that told of anything.

@@ -1,4 +1,4 @@
-"""Which faults break which plant when: every campaign is a function of its seed."""
+"""Which faults break which cluster when: every campaign is a function of its seed."""
 
 from dataclasses import dataclass
 
@@ -20,12 +20,12 @@ HEALTHY_S, WAVE_AFTER_S = 3600.0, (900.0, 2700.0)  # in every hour of health one
 LOST, FAILED = 0.004, 0.002
 SINGLES, PAIRS = tuple(FAULTS), 4  # a round of campaigns: every kind once alone, and some of them in pairs
 WAVE = PlannedRebootWave.name
-CAMPAIGN_FAULTS = 4  # in one life of a plant
+CAMPAIGN_FAULTS = 4  # in one life of a cluster
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """One life of a plant and of an engine that watches it. seed: also of what is lost on the way."""
+    """One life of a cluster and of an engine that watches it. seed: also of what is lost on the way."""
 
     config: SimulatorConfig
     faults: tuple[ScheduledFault, ...]

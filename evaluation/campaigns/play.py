@@ -1,4 +1,4 @@
-"""Plays a plan: the simulated plant, read without protocols, and the engine with everything on."""
+"""Plays a plan: the simulated cluster, read without protocols, and the engine with everything on."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -68,7 +68,7 @@ def play(plan: Plan, listen: Callable[[list[SampleBatch]], None] = lambda batche
                 played.findings.setdefault(output.id, output)
             else:
                 _keep(played, output)
-        played.truths, played.start_ns = list(tick.plant.truth), tick.plant.start_ns
+        played.truths, played.start_ns = list(tick.cluster.truth), tick.cluster.start_ns
     played.series, played.topology = len(engine.registry), engine.topology
     return played
 

@@ -1,4 +1,4 @@
-"""Labelled campaigns on the simulated plant: what each detector and correlation make of every kind of fault.
+"""Labelled campaigns on the simulated cluster: what each detector and correlation make of every kind of fault.
 
 ``python -m evaluation.campaigns.run`` reports on seeds that nothing was tuned on; ``--tune`` plays the others and
 tells of everything that went wrong.

@@ -41,7 +41,7 @@ def _cell(value: object) -> str:
 
 
 def mistakes(found: list[Judged]) -> Iterator[str]:
-    """Faults that were missed, wrong incidents, and false findings; each with the seed of its plant."""
+    """Faults that were missed, wrong incidents, and false findings; each with the seed of its cluster."""
     for one in found:
         for event in one.events:
             where = f"seed {one.seed} {event.fault} at {event.at_s:.0f} s{' (pair)' if event.paired else ''}"

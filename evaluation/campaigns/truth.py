@@ -1,6 +1,6 @@
 """What a fault truly reaches, so that a finding can be called true or false.
 
-From the plant's truth, the cables and the jobs, not from what correlation concluded. A finding is true when it begins
+From the cluster's truth, the cables and the jobs, not from what correlation concluded. A finding is true when it begins
 while the fault lasts or its repair does, and is about the root, about what cannot work without it, or is one of the
 two consequences that travel: back-pressure on the ports of the fabric, and jobs that wait.
 """
@@ -35,7 +35,7 @@ WORKS_NS = 30 * NS
 
 @dataclass(frozen=True)
 class Reached:
-    """One fault, and all that it reaches in one plant."""
+    """One fault, and all that it reaches in one cluster."""
 
     truth: Truth
     graph: Graph
@@ -147,7 +147,7 @@ class Reached:
 
 
 def reached(truths: list[Truth], topology: Topology) -> list[Reached]:
-    """Each fault of one plant. topology: as known at the end, ended jobs included."""
+    """Each fault of one cluster. topology: as known at the end, ended jobs included."""
     graph = Graph(physical(topology))
     jobs = tuple(fact for fact in topology.facts.values() if isinstance(fact.entity, Job))
     return [Reached(truth, graph, jobs) for truth in truths]

@@ -94,7 +94,7 @@ def play(seed: int, faulty: bool) -> list[Played]:
             engine.observe(batch)
         engine.advance()
     for of in played:
-        of.truth = list(tick.plant.truth)
+        of.truth = list(tick.cluster.truth)
         of.healthy_s = _SECONDS - 1800 - (len(schedule) * (_LASTS_S + _AFTER_NS / 1e9))
     return played
 

@@ -13,7 +13,7 @@ import numpy as np
 from common.errors import BadInput
 from export.remote_write.encoder import STALE_BITS, Rows
 from export.remote_write.series import encode_labels, prefixes_of
-from telemetry.codec.records import decode_fact, encode_fact
+from telemetry.codec.records import decode_record, encode_record
 from telemetry.findings import Finding, FindingState
 from telemetry.incidents import Incident, IncidentState
 
@@ -43,9 +43,9 @@ class FactSeries:
         """Goes on from facts that were saved: the receiver shows them."""
         for value in saved:
             try:
-                self.observe_incident(decode_fact(value, Incident))
+                self.observe_incident(decode_record(value, Incident))
             except BadInput:
-                self.observe_finding(decode_fact(value, Finding))
+                self.observe_finding(decode_record(value, Finding))
         self._shown = {series for series_of in self._wanted.values() for series in series_of}
         self.unsaved.clear()
 
@@ -61,7 +61,7 @@ class FactSeries:
             "device": finding.object.device,
             "detector": finding.detector,
         }
-        self._want(key, {encode_labels(FINDING, labels, self._external): 1.0}, encode_fact(finding))
+        self._want(key, {encode_labels(FINDING, labels, self._external): 1.0}, encode_record(finding))
 
     def observe_incident(self, incident: Incident) -> None:
         """Its series live until the incident is resolved; an end whose beginning was never shown makes none."""
@@ -81,7 +81,7 @@ class FactSeries:
         }
         values = {INCIDENT: 1.0, GPU_SECONDS: incident.gpu_seconds}
         series = {encode_labels(metric, labels, self._external): value for metric, value in values.items()}
-        self._want(key, series, encode_fact(incident))
+        self._want(key, series, encode_record(incident))
 
     def rows(self, now_ms: int) -> list[Rows]:
         """All that is true now, and the end of what is not any more. Times never go back."""

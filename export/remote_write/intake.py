@@ -12,7 +12,7 @@ from export.remote_write.metrics import DropReason
 from export.remote_write.targets import TargetState
 from telemetry import topics
 from telemetry.codec.batch import BatchDecoder
-from telemetry.codec.records import decode_fact
+from telemetry.codec.records import decode_record
 from telemetry.findings import Finding
 from telemetry.incidents import Incident
 from telemetry.samples import SampleBatch
@@ -56,9 +56,9 @@ class Reader:
 
     def _read(self, record: Record, value: bytes, intake: Intake) -> None:
         if record.topic == topics.FINDINGS.name:
-            self.facts.observe_finding(decode_fact(value, Finding))
+            self.facts.observe_finding(decode_record(value, Finding))
         elif record.topic == topics.INCIDENTS.name:
-            self.facts.observe_incident(decode_fact(value, Incident))
+            self.facts.observe_incident(decode_record(value, Incident))
         else:
             self._samples(self._decoder.decode(value, record.headers), intake)
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 
 import structlog
 
-from bus.base import Bus, Consumption, Gap, Offsets, Record
+from bus.base import Bus, Consumer, Gap, Offsets, Record
 from bus.deadletter import dead_letter
 from bus.reporting import publish_report
 from common.errors import BadInput, Unavailable
@@ -48,7 +48,7 @@ class RemoteWriteService:
         self._shipping = Shipping(config, self._transport)
         self._position = Position(config.folder, config.name)
         self._reader = Reader(config)
-        self._consumption: Consumption | None = None
+        self._consumer: Consumer | None = None
         self._offsets: Offsets = {}
         self._saved: Offsets = {}
         self._tasks: list[asyncio.Task[None]] = []
@@ -67,8 +67,8 @@ class RemoteWriteService:
         await self._transport.start()
         if self._config.tls.insecure_skip_verify:
             log.warning("certificates are not checked", receiver=self._config.name)
-        self._consumption = self._bus.consume([topics.SAMPLES, topics.FINDINGS, topics.INCIDENTS], self._offsets)
-        self._tasks = [asyncio.create_task(self._export(self._consumption)), asyncio.create_task(self._report_often())]
+        self._consumer = self._bus.consume([topics.SAMPLES, topics.FINDINGS, topics.INCIDENTS], self._offsets)
+        self._tasks = [asyncio.create_task(self._export(self._consumer)), asyncio.create_task(self._report_often())]
 
     async def wait(self) -> None:
         """For ever, or until the work ends by itself: then its error is raised."""
@@ -78,13 +78,13 @@ class RemoteWriteService:
         """What was not taken yet is still on the bus."""
         tasks, self._tasks = self._tasks, []
         await cancel(tasks)
-        if self._consumption is not None:
-            await self._consumption.stop()
-            self._consumption = None
+        if self._consumer is not None:
+            await self._consumer.stop()
+            self._consumer = None
         await self._transport.stop()
         await asyncio.to_thread(self._position.close)
 
-    def healthy(self) -> str | None:
+    def problem(self) -> str | None:
         """None, or what is wrong, in words."""
         return self._problem or self._shipping.problem
 
@@ -110,9 +110,9 @@ class RemoteWriteService:
         gone = total.sent + total.rejected + self._repeated + sum(self._dropped.values())
         return self._samples - gone
 
-    async def _export(self, consumption: Consumption) -> None:
+    async def _export(self, consumer: Consumer) -> None:
         while True:
-            blocks, newest_ns = await self._gather(consumption)
+            blocks, newest_ns = await self._gather(consumer)
             blocks += self._facts()
             if blocks:
                 await self._shipping.ship(blocks)
@@ -121,14 +121,14 @@ class RemoteWriteService:
             metrics.HELD.set(self._held())
             await self._save()
 
-    async def _gather(self, consumption: Consumption) -> tuple[list[Rows], int]:
+    async def _gather(self, consumer: Consumer) -> tuple[list[Rows], int]:
         """Reads until a request is full or ``batch_wait_s`` have passed."""
         blocks: list[Rows] = []
         newest_ns = samples = 0
         deadline_s = time.monotonic() + self._config.batch_wait_s
         while samples < self._config.max_samples_per_send and (left_s := deadline_s - time.monotonic()) > 0:
             try:
-                records = await consumption.poll(records_max=RECORDS_PER_POLL, wait_s=min(left_s, 0.5))
+                records = await consumer.poll(records_max=RECORDS_PER_POLL, wait_s=min(left_s, 0.5))
             except Gap as gap:
                 metrics.GAPS.inc()
                 log.error("samples are lost: the receiver was away for longer than the bus keeps", problem=str(gap))

@@ -11,7 +11,7 @@ from bus.base import Bus, Message
 from common.errors import BadInput
 from telemetry import topics
 from telemetry.changes import Change, ChangeKind
-from telemetry.codec.records import encode_fact
+from telemetry.codec.records import encode_record
 from telemetry.objects import ObjectKind, parse_object
 
 OBJECTS_MAX = 1000
@@ -88,7 +88,7 @@ class Announcement(BaseModel):
 
 async def publish(bus: Bus, change: Change) -> None:
     """Returns once it is durable; Unavailable when it is not."""
-    await bus.publish(topics.CHANGES, [Message(change.id.encode(), encode_fact(change))])
+    await bus.publish(topics.CHANGES, [Message(change.id.encode(), encode_record(change))])
 
 
 def moment(time_ns: int) -> datetime:

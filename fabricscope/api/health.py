@@ -18,7 +18,7 @@ async def healthy() -> str:
 @router.get("/-/ready", response_class=PlainTextResponse, responses=may_answer(503))
 async def ready(request: Request) -> str:
     """503 with the reason while the bus cannot be read."""
-    reason = request.app.state.bus.healthy()
+    reason = request.app.state.bus.problem()
     if reason is not None:
         raise HTTPException(503, f"bus: {reason}")
     return "Fabricscope is ready.\n"

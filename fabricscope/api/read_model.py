@@ -11,7 +11,7 @@ from fabricscope.api.history import History
 from telemetry import topics
 from telemetry.changes import Change
 from telemetry.codec.batch import BatchDecoder
-from telemetry.codec.records import decode_fact
+from telemetry.codec.records import decode_record
 from telemetry.findings import Finding, FindingState
 from telemetry.incidents import Incident, IncidentState, Severity
 from telemetry.ledger import StageReport
@@ -91,26 +91,26 @@ class ReadModel:
         elif record.value is None:
             self.incidents.pop(record.key.decode(), None)
         elif record.topic == topics.INCIDENTS.name:
-            incident = decode_fact(record.value, Incident)
+            incident = decode_record(record.value, Incident)
             self.incidents[incident.id] = incident
             _forget(self.incidents, INCIDENTS_MAX, lambda i: i.state is IncidentState.RESOLVED)
         elif record.topic == topics.FINDINGS.name:
-            finding = decode_fact(record.value, Finding)
+            finding = decode_record(record.value, Finding)
             self.findings[finding.id] = finding
             _forget(self.findings, FINDINGS_MAX, lambda f: f.state is FindingState.CLEARED)
         elif record.topic == topics.TOPOLOGY.name:
-            facts.append(decode_fact(record.value, TopologyFact))
+            facts.append(decode_record(record.value, TopologyFact))
         elif record.topic == topics.LEDGER.name:
-            report = decode_fact(record.value, StageReport)
+            report = decode_record(record.value, StageReport)
             self.stages[report.stage, report.instance] = report
         elif record.topic == topics.STARVATION.name:
-            losses = decode_fact(record.value, HostLosses)
+            losses = decode_record(record.value, HostLosses)
             self.losses[losses.device] = losses
         elif record.topic == topics.TRENDS.name:
-            trends = decode_fact(record.value, DeviceTrends)
+            trends = decode_record(record.value, DeviceTrends)
             self.trends[trends.device] = trends
         elif record.topic == topics.CHANGES.name:
-            change = decode_fact(record.value, Change)
+            change = decode_record(record.value, Change)
             self.changes[change.id] = change
             # Starts and ends of jobs are many, and must not push out what is planned.
             _forget(self.changes, CHANGES_MAX, lambda c: max(c.starts_ns, c.ends_ns) <= self.newest_ns)

@@ -17,7 +17,7 @@ from fabricscope.replay import replay
 from fabricscope.settings import load_settings
 from fabricscope.terminal import incident_panel
 from recordings.format import Manifest, read_manifest
-from telemetry.codec.records import decode_fact
+from telemetry.codec.records import decode_record
 from telemetry.incidents import Incident
 
 
@@ -78,7 +78,7 @@ def _progress(manifest: Manifest) -> Progress:
 
 
 def _last_versions(path: Path) -> list[Incident]:
-    versions = (decode_fact(line, Incident) for line in path.read_bytes().splitlines())
+    versions = (decode_record(line, Incident) for line in path.read_bytes().splitlines())
     return list({incident.id: incident for incident in versions}.values())
 
 

@@ -47,7 +47,7 @@ def run(
     """Serve a simulated cluster over gNMI, exporter pages and Slurm's JSON, on loopback addresses, until Ctrl-C."""
     try:
         config = ServeConfig(
-            plant=SimulatorConfig(hosts=hosts, seed=seed, interval_s=seconds(interval)),
+            cluster=SimulatorConfig(hosts=hosts, seed=seed, interval_s=seconds(interval)),
             speed=speed,
             address_offset=address_offset,
             faults=tuple(fault or ()),
@@ -71,7 +71,7 @@ async def _serve(config: ServeConfig, config_out: Path | None) -> None:
             service.write_config(config_out)
             console.print(f"settings that collect from it: {config_out}")
         console.print(
-            f"serving {config.plant.hosts} hosts; what is broken: {service.control_url}/truth (Ctrl-C ends it)"
+            f"serving {config.cluster.hosts} hosts; what is broken: {service.control_url}/truth (Ctrl-C ends it)"
         )
         waits = [asyncio.create_task(one) for one in (stopping.wait(), parent_is_gone(), service.wait())]
         done, pending = await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)

@@ -1,4 +1,4 @@
-"""The plant's readings under their canonical names: what collectors make of the pages and paths that it serves.
+"""The cluster's readings under their canonical names: what collectors make of the pages and paths that it serves.
 
 A ``Column`` is one series of every port, NIC, GPU, host or storage target. Sources differ in what they have, as the
 served ones do: SONiC leaves have watermarks and queue depths, spines with Arista's paths do not.

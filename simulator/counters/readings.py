@@ -1,6 +1,7 @@
 """Everything that the cluster's exporters can read, as arrays: what the model counts and the servers serve.
 
-The model updates the arrays in place during ``Plant.advance``; read them between two calls, in the same thread.
+The model updates the arrays in place during ``SimulatedCluster.advance``; read them between two calls, in the same
+thread.
 Positions are those of ``simulator.layout.Layout``: P ports, N NICs, G GPUs, H hosts, S storage servers, T storage
 targets, D devices, E endpoints. Second axes: 8 priorities (= queues = priority groups), 2 directions (``RX``, ``TX``).
 Counters are float64 and only grow until their device restarts; serve whole numbers (floor). Direction is always seen

@@ -15,11 +15,11 @@ class Unreachable(StrEnum):
 
 
 class ServeConfig(BaseModel):
-    """Where and how fast the plant is served. With the defaults: real time, real ports, no TLS, no password."""
+    """Where and how fast the cluster is served. With the defaults: real time, real ports, no TLS, no password."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    plant: SimulatorConfig = SimulatorConfig()
+    cluster: SimulatorConfig = SimulatorConfig()
     speed: float = Field(
         1.0, gt=0, le=100, description="simulated seconds per second; from 1.01 pages carry timestamps"
     )
@@ -29,7 +29,7 @@ class ServeConfig(BaseModel):
     unreachable: Unreachable = Field(
         Unreachable.REFUSE, description="what a client of a dead device meets: a closed port, or silence"
     )
-    step_s: float = Field(0.25, gt=0, le=5, description="real time between two readings of the plant")
+    step_s: float = Field(0.25, gt=0, le=5, description="real time between two readings of the cluster")
     address_offset: int = Field(0, ge=0, le=250, description="added to the third octet of every address")
     leaf_flavour: Flavour = Flavour.SONIC
     spine_flavour: Flavour = Flavour.OPENCONFIG

@@ -1,4 +1,4 @@
-"""The plant in a thread of its own: everything that touches it runs there, one call after the other."""
+"""The cluster in a thread of its own: everything that touches it runs there, one call after the other."""
 
 import asyncio
 from collections.abc import Callable
@@ -9,7 +9,7 @@ from typing import TypeVar
 import structlog
 
 from common.errors import ConfigError
-from simulator.cluster import Plant
+from simulator.cluster import SimulatedCluster
 from simulator.config import SimulatorConfig
 from simulator.counters.readings import Readings
 from simulator.faults.schedule import ScheduledFault
@@ -25,27 +25,27 @@ R = TypeVar("R")
 
 @dataclass(frozen=True, slots=True)
 class Moved:
-    """The plant after a step, in copies that it no longer touches."""
+    """The cluster after a step, in copies that it no longer touches."""
 
     readings: Readings
     truth: tuple[Truth, ...]
     changes: tuple[Change, ...]
 
 
-class PlantDriver:
-    """Builds, moves and breaks the plant. ``start`` first; ``stop`` at any time."""
+class ClusterDriver:
+    """Builds, moves and breaks the cluster. ``start`` first; ``stop`` at any time."""
 
     def __init__(self, config: SimulatorConfig, start_ns: int) -> None:
         self._config = config
         self._start_ns = start_ns
-        self._thread = ThreadPoolExecutor(1, "plant")
+        self._thread = ThreadPoolExecutor(1, "cluster")
 
     async def start(self, faults: list[ScheduledFault]) -> Moved:
-        """Builds the plant and takes its first step, which is when the model is compiled."""
+        """Builds the cluster and takes its first step, which is when the model is compiled."""
         return await self._call(lambda: self._build(faults))
 
     async def move(self, to_ns: int) -> Moved:
-        """Advances the plant to event time ``to_ns``; a fault whose target is not there is logged and forgotten."""
+        """Advances the cluster to event time ``to_ns``; a fault whose target is not there is logged and forgotten."""
         return await self._call(lambda: self._advance(to_ns))
 
     async def inject(self, fault: ScheduledFault, *, from_now: bool) -> float:
@@ -57,37 +57,37 @@ class PlantDriver:
 
     async def end_fault(self, name: str) -> None:
         """Repairs every running fault of this name."""
-        await self._call(lambda: self.plant.end_fault(name))
+        await self._call(lambda: self.cluster.end_fault(name))
 
     def stop(self) -> None:
         """Does not wait for a step that is under way."""
         self._thread.shutdown(wait=False, cancel_futures=True)
 
     def _build(self, faults: list[ScheduledFault]) -> Moved:
-        self.plant = Plant(self._config, self._start_ns)
-        self.io_times = IoTimes(len(self.plant.layout.targets))
+        self.cluster = SimulatedCluster(self._config, self._start_ns)
+        self.io_times = IoTimes(len(self.cluster.layout.targets))
         for fault in faults:
-            self.plant.inject(fault)
+            self.cluster.inject(fault)
         return self._advance(self._start_ns + 1_000_000 * self._config.step_ms)
 
     def _advance(self, to_ns: int) -> Moved:
         try:
-            self.plant.advance(to_ns)
+            self.cluster.advance(to_ns)
         except ConfigError as error:
-            self.plant.forget_refused()
+            self.cluster.forget_refused()
             log.error("fault not injected", error=str(error))
-        self.io_times.observe(self.plant.readings.storage)
-        return Moved(copied(self.plant.readings), tuple(self.plant.truth), tuple(self.plant.changes))
+        self.io_times.observe(self.cluster.readings.storage)
+        return Moved(copied(self.cluster.readings), tuple(self.cluster.truth), tuple(self.cluster.changes))
 
     def _inject(self, fault: ScheduledFault, *, from_now: bool) -> float:
-        elapsed_s = (self.plant.now_ns - self._start_ns) / 1e9
+        elapsed_s = (self.cluster.now_ns - self._start_ns) / 1e9
         at_s = fault.at_s + (elapsed_s if from_now else 0.0)
-        self.plant.inject(fault.model_copy(update={"at_s": at_s}))
+        self.cluster.inject(fault.model_copy(update={"at_s": at_s}))
         if at_s <= elapsed_s:
             try:
-                self.plant.advance(self.plant.now_ns + 1_000_000 * self._config.step_ms)
+                self.cluster.advance(self.cluster.now_ns + 1_000_000 * self._config.step_ms)
             except ConfigError:
-                self.plant.forget_refused()
+                self.cluster.forget_refused()
                 raise
         return max(at_s, elapsed_s)
 

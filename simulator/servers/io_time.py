@@ -1,4 +1,4 @@
-"""Lustre's histogram of I/O times, from the operations and their summed time that the plant counts."""
+"""Lustre's histogram of I/O times, from the operations and their summed time that the cluster counts."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,7 @@ class IoTimes:
     """Operations by time since each target's counters began. counts: float64[targets, buckets, 2], reads and writes.
 
     The operations of one step are shared by the two buckets around their mean time, so that bucket middles times
-    counts add up to the time that the plant measured (times outside the middles count in the first or last bucket).
+    counts add up to the time that the cluster measured (times outside the middles count in the first or last bucket).
     """
 
     def __init__(self, targets: int) -> None:

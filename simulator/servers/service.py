@@ -1,4 +1,4 @@
-"""SimulatorService: the plant in (scaled) real time, served on its real ports."""
+"""SimulatorService: the cluster in (scaled) real time, served on its real ports."""
 
 import asyncio
 import tempfile
@@ -20,7 +20,7 @@ from simulator.servers.addresses import CONTROL_PORT, SLURM_HOST, moved
 from simulator.servers.clock import SimulatedClock, default_start_ns
 from simulator.servers.config import ServeConfig
 from simulator.servers.control import control_app
-from simulator.servers.driver import Moved, PlantDriver
+from simulator.servers.driver import ClusterDriver, Moved
 from simulator.servers.listeners import build_listeners, gnmi_credentials
 from simulator.servers.pages.slurm import jobs_document
 from simulator.servers.reach import Listener, follow
@@ -29,7 +29,7 @@ from simulator.servers.snapshot import Latest
 
 log = structlog.get_logger(__name__)
 
-_CATCH_UP = 4  # after a pause the plant runs this many times faster than it should, not more
+_CATCH_UP = 4  # after a pause the cluster runs this many times faster than it should, not more
 _STOP_S = 5.0
 
 
@@ -38,7 +38,7 @@ class SimulatorService:
 
     def __init__(self, config: ServeConfig) -> None:
         self.config = config
-        self._driver: PlantDriver | None = None
+        self._driver: ClusterDriver | None = None
         self._listeners: dict[int, list[Listener]] = {}
         self._control: web.AppRunner | None = None
         self._task: asyncio.Task[None] | None = None
@@ -52,13 +52,13 @@ class SimulatorService:
     @property
     def layout(self) -> Layout:
         assert self._driver is not None, "start the service first"
-        return self._driver.plant.layout
+        return self._driver.cluster.layout
 
     async def start(self) -> None:
         """Returns when everything is served. ConfigError when an address is taken or a fault cannot be."""
         config = self.config
         start_ns = config.start_ns if config.start_ns is not None else default_start_ns(config.speed, time.time_ns())
-        self._driver = PlantDriver(config.plant, start_ns)
+        self._driver = ClusterDriver(config.cluster, start_ns)
         try:
             self._moved = await self._driver.start(_faults(config))
             self._latest = Latest(self._moved.readings)
@@ -72,7 +72,7 @@ class SimulatorService:
         self._task = asyncio.create_task(self._run())
 
     async def wait(self) -> None:
-        """Until the plant stops by itself, which it does only by an error; that error is raised."""
+        """Until the cluster stops by itself, which it does only by an error; that error is raised."""
         assert self._task is not None, "start the service first"
         await self._task
 
@@ -125,7 +125,7 @@ class SimulatorService:
         if self.config.truth_file is not None and new.truth != known.truth:
             write_truth(self.config.truth_file, list(new.truth))
         if self.config.squeue_file is not None and new.readings.jobs != known.readings.jobs:
-            self.config.squeue_file.write_text(jobs_document(new.readings, self.config.plant.gpus_per_host))
+            self.config.squeue_file.write_text(jobs_document(new.readings, self.config.cluster.gpus_per_host))
 
     # The control port's answers.
 
@@ -136,7 +136,7 @@ class SimulatorService:
         return {"changes": orjson.loads(orjson.dumps(self._moved.changes))}
 
     def clock(self) -> Mapping[str, Any]:
-        """lag_s: how far the plant is behind the clock, in simulated seconds; large when the machine is too slow."""
+        """lag_s: how far the cluster is behind the clock, in simulated seconds; large when the machine is too slow."""
         now_ns = self._latest().now_ns
         return {
             "now_ns": now_ns,
@@ -165,7 +165,7 @@ class SimulatorService:
         }
 
     async def inject(self, wanted: ScheduledFault, *, from_now: bool) -> Mapping[str, Any]:
-        """``at_s`` of the answer is in seconds since the plant's start. ConfigError when the target is not there."""
+        """``at_s`` of the answer is in seconds since the cluster's start. ConfigError when the target is not there."""
         assert self._driver is not None
         return {"fault": wanted.fault, "at_s": await self._driver.inject(wanted, from_now=from_now)}
 

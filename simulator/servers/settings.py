@@ -18,7 +18,8 @@ _HEADER = "# Written by `fabricscope simulate`: collects from the simulated clus
 def settings_text(config: ServeConfig, layout: Layout, path: Path, wall_ns: int, event_ns: int) -> dict[Path, str]:
     """Text of the settings file at ``path`` and of the inventory file beside it, by file.
 
-    wall_ns, event_ns: one moment by the wall clock and by the plant's, from which collectors of a fast plant reckon.
+    wall_ns, event_ns: one moment by the wall clock and by the cluster's, from which collectors of a fast
+    one compute the time.
     """
     inventory = path.with_name(f"{path.stem}.inventory.yaml")
     simulated_time = {"wall_ns": wall_ns, "event_ns": event_ns, "speed": config.speed}
@@ -29,14 +30,14 @@ def settings_text(config: ServeConfig, layout: Layout, path: Path, wall_ns: int,
             **({"simulated_time": simulated_time} if config.speed != 1 else {}),
         },
         **collection(config, layout, inventory),
-        "analytics": {"engine": {"interval_s": config.plant.interval_s}},
+        "analytics": {"engine": {"interval_s": config.cluster.interval_s}},
     }
     return {inventory: _HEADER + _yaml(inventory_document(layout)), path: _HEADER + _yaml(settings)}
 
 
 def collection(config: ServeConfig, layout: Layout, inventory: Path) -> dict[str, Any]:
     """What is collected, and from where. Intervals are real time: a fast simulation is read more often."""
-    interval_s = round(config.plant.interval_s / config.speed, 3)
+    interval_s = round(config.cluster.interval_s / config.speed, 3)
     endpoints = served_endpoints(layout, config.address_offset)
     (scheduler,) = (one for one in endpoints if one.exporter is Exporter.SLURM)
     jobs = {"name": "slurm", "url": f"http://{scheduler.address}{slurm.PATH}", "interval_s": interval_s}

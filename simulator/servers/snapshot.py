@@ -1,4 +1,4 @@
-"""The plant as the servers see it: a copy of all readings after one step, replaced as a whole."""
+"""The cluster as the servers see it: a copy of all readings after one step, replaced as a whole."""
 
 import asyncio
 import dataclasses
@@ -15,7 +15,7 @@ R = TypeVar("R")
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """Readings that nobody changes any more. number: 1, 2, … one for every step of the plant."""
+    """Readings that nobody changes any more. number: 1, 2, … one for every step of the cluster."""
 
     number: int
     readings: Readings
@@ -30,7 +30,7 @@ Current = Callable[[], Snapshot]
 
 
 def copied(readings: Readings) -> Readings:
-    """A copy that shares no array with the plant; jobs are copied one level deep."""
+    """A copy that shares no array with the cluster; jobs are copied one level deep."""
     groups = {name: _copied_arrays(getattr(readings, name)) for name in _GROUPS}
     jobs = [dataclasses.replace(job) for job in readings.jobs]
     return dataclasses.replace(readings, **groups, frozen=readings.frozen.copy(), jobs=jobs)

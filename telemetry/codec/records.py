@@ -17,18 +17,18 @@ from telemetry.starvation import HostLosses
 from telemetry.topology import TopologyFact
 from telemetry.trends import DeviceTrends
 
-Fact = Change | DeviceTrends | Finding | HostLosses | Incident | StageReport | TopologyFact
-F = TypeVar("F", Change, DeviceTrends, Finding, HostLosses, Incident, StageReport, TopologyFact)
+RecordValue = Change | DeviceTrends | Finding | HostLosses | Incident | StageReport | TopologyFact
+V = TypeVar("V", Change, DeviceTrends, Finding, HostLosses, Incident, StageReport, TopologyFact)
 
 
-def encode_fact(fact: Fact) -> bytes:
-    """Compact JSON, the same bytes for equal facts."""
-    return orjson.dumps(fact)
+def encode_record(value: RecordValue) -> bytes:
+    """Compact JSON, the same bytes for equal values."""
+    return orjson.dumps(value)
 
 
-def decode_fact(value: bytes, of: type[F]) -> F:
-    """The fact, or BadInput (reason ``schema``) that names the first field that is wrong."""
-    adapter: TypeAdapter[F] = _adapters[of]  # type: ignore[assignment]  # the key decides the value's type
+def decode_record(value: bytes, of: type[V]) -> V:
+    """The value, or BadInput (reason ``schema``) that names the first field that is wrong."""
+    adapter: TypeAdapter[V] = _adapters[of]  # type: ignore[assignment]  # the key decides the value's type
     try:
         return adapter.validate_json(value)
     except ValidationError as error:

@@ -18,10 +18,10 @@ from tests.acceptance.pagers import Pagers
 FAULTS = ("slow-receiver", "incast", "link-down", "spine-down", "straggler-gpu", "slow-storage-target")
 WARM_UP_S = 300.0  # two checkpoints of normal life before the first fault
 FAULT_S = 90.0
-RECOVERY_S = 300.0  # until the incident is resolved and the plant is calm
+RECOVERY_S = 300.0  # until the incident is resolved and the cluster is calm
 HEALTHY_S = 1800.0
 INTERVALS_MAX = 3
-OFFSETS = {"embedded": 1, "kafka": 5}  # of the plants' addresses: both engines can be judged at once
+OFFSETS = {"embedded": 1, "kafka": 5}  # of the clusters' addresses: both engines can be judged at once
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""A laboratory: the simulated plant, a bus, the stages as the program starts them, and a real Alertmanager."""
+"""A laboratory: the simulated cluster, a bus, the stages as the program starts them, and a real Alertmanager."""
 
 import contextlib
 import json
@@ -98,10 +98,17 @@ class Lab:
         self.api_port = free_port()
         self._pagers = pagers
         self._control = f"http://127.4.{address_offset}.1:6821"
-        self._plant_file = folder / "plant.yaml"
-        plant = ["simulate", "--hosts", str(hosts), "--interval", f"{interval_s:g}s", "--speed", str(speed)]
-        plant += ["--seed", str(seed), "--address-offset", str(address_offset), "--config.out", str(self._plant_file)]
-        self.simulator = Program("simulator", plant, folder)
+        self._cluster_file = folder / "cluster.yaml"
+        cluster = ["simulate", "--hosts", str(hosts), "--interval", f"{interval_s:g}s", "--speed", str(speed)]
+        cluster += [
+            "--seed",
+            str(seed),
+            "--address-offset",
+            str(address_offset),
+            "--config.out",
+            str(self._cluster_file),
+        ]
+        self.simulator = Program("simulator", cluster, folder)
         names = (*STAGES, *FURTHER_STAGES) if everything else STAGES
         self.stages = {name: Program(name, [name, "--config.file", str(self.settings_file)], folder) for name in names}
 
@@ -125,7 +132,7 @@ class Lab:
         if self.prometheus is not None:
             self.prometheus.start()
         self.simulator.start()
-        self.wait_for(self._plant_file.exists, "the simulator")
+        self.wait_for(self._cluster_file.exists, "the simulator")
         self._write_settings()
         for stage in self.stages.values():
             stage.start()
@@ -168,7 +175,7 @@ class Lab:
         return list(_json(f"{self._control}/truth")["truth"])
 
     def changes(self) -> list[dict[str, Any]]:
-        """What was done to the plant so far: jobs that began and ended among it."""
+        """What was done to the cluster so far: jobs that began and ended among it."""
         return list(_json(f"{self._control}/changes")["changes"])
 
     def ledger(self, stage: str) -> dict[str, Any]:
@@ -193,7 +200,7 @@ class Lab:
         return None
 
     def _write_settings(self) -> None:
-        settings = yaml.safe_load(self._plant_file.read_text())
+        settings = yaml.safe_load(self._cluster_file.read_text())
         settings["global"] |= {
             "cluster": "lab",
             "data_dir": str(self.folder / "data"),

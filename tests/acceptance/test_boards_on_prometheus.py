@@ -78,19 +78,19 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     api_port = free_port()
     scrape = {"job_name": "fabricscope", "scrape_interval": "1s", "static_configs": [{"targets": [_local(api_port)]}]}
     prometheus = Prometheus(folder / "prometheus", config=yaml.safe_dump({"scrape_configs": [scrape]}))
-    plant = ["simulate", "--interval", f"{INTERVAL_S}s", "--address-offset", str(ADDRESS_OFFSET)]
-    plant += [part for fault in FAULTS for part in ("--fault", fault)]
-    simulator = Program("simulator", [*plant, "--config.out", str(folder / "plant.yaml")], folder)
+    cluster = ["simulate", "--interval", f"{INTERVAL_S}s", "--address-offset", str(ADDRESS_OFFSET)]
+    cluster += [part for fault in FAULTS for part in ("--fault", fault)]
+    simulator = Program("simulator", [*cluster, "--config.out", str(folder / "cluster.yaml")], folder)
     settings = folder / "fabricscope.yaml"
     stages = [Program(name, [name, "--config.file", str(settings)], folder) for name in STAGES]
     found = Running(prometheus, [simulator], api_port)
     sick_gpu = _serve_sick_gpu()
-    for compiled in (pages, gnmi, analytics):  # before the plant starts: a port must be seen up before it goes down
+    for compiled in (pages, gnmi, analytics):  # before the cluster starts: a port must be seen up before it goes down
         compiled.warm_up()
     try:
         prometheus.start()
         simulator.start()
-        found.wait_for((folder / "plant.yaml").exists, "the simulator")
+        found.wait_for((folder / "cluster.yaml").exists, "the simulator")
         _write_settings(folder, settings, prometheus.write_url, api_port, sick_gpu.server_address[1])
         for stage in stages:
             stage.start()
@@ -105,7 +105,7 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
 
 
 def _write_settings(folder: Path, settings: Path, write_url: str, api_port: int, page_port: int) -> None:
-    document = yaml.safe_load((folder / "plant.yaml").read_text())
+    document = yaml.safe_load((folder / "cluster.yaml").read_text())
     document["global"]["metrics_ports"] = dict.fromkeys(("ingest", "analytics", "alerts", "export"), 0)
     document["remote_write"] = [{"url": write_url, "facts_interval_s": 2}]
     document["api"] = {"port": api_port}

@@ -27,11 +27,11 @@ from simulator.direct import CampaignTick, campaign
 from simulator.faults.schedule import ScheduledFault
 from telemetry import topics
 from telemetry.codec.batch import encode_batch
-from telemetry.codec.records import decode_fact, encode_fact
+from telemetry.codec.records import decode_record, encode_record
 from telemetry.incidents import Incident, IncidentState
 
 ENGINE = EngineConfig(interval_s=10)
-PLANT = SimulatorConfig(hosts=8, interval_s=10)
+CLUSTER = SimulatorConfig(hosts=8, interval_s=10)
 FAULTS = (ScheduledFault(fault="slow-receiver", at_s=150, lasts_s=90, target="node3/mlx5_2"),)
 LASTS_S = 420.0
 DEADLINE_S = 90.0
@@ -55,7 +55,7 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Recorded:
 
 
 async def _live(folder: Path) -> Recorded:
-    """The plant, the bus, analytics and recorder at the same time, as in production."""
+    """The cluster, the bus, analytics and recorder at the same time, as in production."""
     bus = EmbeddedBus(EmbeddedConfig(path=folder / "bus.sqlite"))
     await bus.start()
     analytics = AnalyticsService(AnalyticsConfig(engine=ENGINE, state_dir=folder / "state"), bus)
@@ -64,7 +64,7 @@ async def _live(folder: Path) -> Recorded:
     await analytics.start()
     await recorder.start()
     samples = 0
-    ticks = campaign(PLANT, FAULTS, LASTS_S)
+    ticks = campaign(CLUSTER, FAULTS, LASTS_S)
     while (tick := await asyncio.to_thread(next, ticks, None)) is not None:
         samples += await _publish(bus, tick)
     await _until(lambda: analytics.worker.report(0).samples_in == samples, "analytics")
@@ -78,8 +78,8 @@ async def _live(folder: Path) -> Recorded:
 
 async def _publish(bus: Bus, tick: CampaignTick) -> int:
     """Facts before the samples that they explain, as the collectors do; returns the number of samples."""
-    facts = [Message(fact.entity.key.encode(), encode_fact(fact)) for fact in tick.facts]
-    changes = [Message(change.id.encode(), encode_fact(change)) for change in tick.changes]
+    facts = [Message(fact.entity.key.encode(), encode_record(fact)) for fact in tick.facts]
+    changes = [Message(change.id.encode(), encode_record(change)) for change in tick.changes]
     batches = [Message(batch.table.device.encode(), *encode_batch(batch)) for batch in tick.batches]
     await bus.publish(topics.TOPOLOGY, facts)
     await bus.publish(topics.CHANGES, changes)
@@ -113,7 +113,7 @@ def test_a_replay_says_what_was_said_live(recorded, tmp_path, speed, chunk):
 
 def test_the_recording_has_an_incident_that_fired_and_several_slices(recorded):
     """Else the comparison above would prove nothing."""
-    incidents = [decode_fact(value, Incident) for value in recorded.live["incidents.jsonl"]]
+    incidents = [decode_record(value, Incident) for value in recorded.live["incidents.jsonl"]]
     assert any(one.state is IncidentState.FIRING for one in incidents)
     assert any(one.state is IncidentState.RESOLVED for one in incidents)
     assert len(recorded.live["findings.jsonl"]) > len(incidents)

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from uuid import uuid4
 
-from bus.base import Bus, Consumption, Gap, Message, Record
+from bus.base import Bus, Consumer, Gap, Message, Record
 from bus.config import BusConfig
 from bus.open import open_bus
 from telemetry.topics import Topic
@@ -38,7 +38,7 @@ async def running(config: BusConfig) -> AsyncIterator[Bus]:
 
 
 async def read_until(
-    reader: Consumption, enough: Callable[[list[Record]], bool], *, records_max: int = 1000
+    reader: Consumer, enough: Callable[[list[Record]], bool], *, records_max: int = 1000
 ) -> list[Record]:
     records: list[Record] = []
     async with asyncio.timeout(DEADLINE_S):
@@ -47,14 +47,14 @@ async def read_until(
     return records
 
 
-async def read(reader: Consumption, n: int, *, records_max: int = 1000) -> list[Record]:
+async def read(reader: Consumer, n: int, *, records_max: int = 1000) -> list[Record]:
     """The next n records; more than n are a failure."""
     records = await read_until(reader, lambda records: len(records) >= n, records_max=records_max)
     assert len(records) == n
     return records
 
 
-async def gap_of(reader: Consumption) -> Gap:
+async def gap_of(reader: Consumer) -> Gap:
     """Polls until a gap is reported."""
     async with asyncio.timeout(DEADLINE_S):
         while True:

@@ -91,7 +91,7 @@ async def test_a_place_that_cannot_be_written_is_reported(tmp_path: Path) -> Non
     async with running(at(tmp_path / "file" / "bus.sqlite", publish_deadline_s=5)) as bus:
         with pytest.raises(Unavailable, match=r"bus\.sqlite"):
             await bus.publish(fresh_topic(), numbered(1))
-        assert "bus.sqlite" in (bus.healthy() or "")
+        assert "bus.sqlite" in (bus.problem() or "")
         assert await bus.consume([fresh_topic()], {}).poll(wait_s=0.05) == []
 
 

@@ -11,7 +11,7 @@ import pytest
 from bus.base import Bus, Message
 from bus.config import BusConfig, KafkaConfig
 from bus.kafka.bus import KafkaBus
-from bus.kafka.consumer import KafkaConsumption
+from bus.kafka.consumer import KafkaConsumer
 from bus.open import open_bus
 from common.errors import Unavailable
 from tests.conformance.bus_reading import fresh_topic, numbered, numbers, read, read_until, running
@@ -39,12 +39,12 @@ async def test_a_broker_that_appears_late_gets_what_was_published_before(absent:
         reader = bus.consume([topic], {})
         assert await reader.poll(wait_s=0.2) == []
         assert not await reader.at_end()
-        assert absent.address in (bus.healthy() or "")
+        assert absent.address in (bus.problem() or "")
         await asyncio.to_thread(absent.start)
         async with asyncio.timeout(20):
             await publishing
         assert numbers(await read(reader, 10)) == list(range(10))
-        await until(lambda: bus.healthy() is None)
+        await until(lambda: bus.problem() is None)
 
 
 async def test_publishing_to_an_absent_broker_ends_at_the_deadline(absent: KafkaServer) -> None:
@@ -126,12 +126,12 @@ async def test_a_thawed_broker_is_used_again(own_kafka: KafkaServer) -> None:
         own_kafka.freeze()
         with pytest.raises(Unavailable):
             await bus.publish(topic, [Message(b"lost?", b"-5")])
-        await until(lambda: bus.healthy() is not None)
+        await until(lambda: bus.problem() is not None)
         own_kafka.thaw()
         await _publish_patiently(bus, topic)
         records = await read_until(reader, lambda records: 7 in numbers(records))
         assert {*numbers(records)} <= {-5, 7}
-        await until(lambda: bus.healthy() is None)
+        await until(lambda: bus.problem() is None)
 
 
 async def _publish_patiently(bus: Bus, topic: Any) -> None:
@@ -159,7 +159,7 @@ async def test_a_broken_sequence_of_the_producer_is_survived(kafka: KafkaServer)
 async def test_a_reader_that_stands_still_is_built_anew(kafka: KafkaServer) -> None:
     topic = fresh_topic()
     async with running(at(kafka, stall_s=1)) as bus:
-        reader = cast(KafkaConsumption, bus.consume([topic], {}))
+        reader = cast(KafkaConsumer, bus.consume([topic], {}))
         await bus.publish(topic, numbered(5))
         await read(reader, 5)
         stuck = reader._client
@@ -172,7 +172,7 @@ async def test_a_reader_that_stands_still_is_built_anew(kafka: KafkaServer) -> N
 async def test_an_idle_reader_keeps_nothing_of_its_polls(kafka: KafkaServer) -> None:
     topic = fresh_topic()
     async with running(at(kafka)) as bus:
-        reader = cast(KafkaConsumption, bus.consume([topic], {}))
+        reader = cast(KafkaConsumer, bus.consume([topic], {}))
         await bus.publish(topic, numbered(1))
         await read(reader, 1)
         tasks = len(asyncio.all_tasks())

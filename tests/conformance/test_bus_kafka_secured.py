@@ -61,8 +61,8 @@ async def test_wrong_credentials_are_told_from_a_broker_that_is_away(
     async with running(signed_in(broker, **changes)) as bus:
         with pytest.raises(Unauthorized, match=said) as refusal:
             await bus.publish(fresh_topic(), numbered(1))
-        assert "authentication" in (bus.healthy() or "")
-        assert "canary" not in f"{refusal.value} {bus.healthy()}"
+        assert "authentication" in (bus.problem() or "")
+        assert "canary" not in f"{refusal.value} {bus.problem()}"
         with pytest.raises(Unauthorized, match="authentication"):
             await bus.offsets_since([fresh_topic()], 0)
 
@@ -84,7 +84,7 @@ async def test_a_broker_that_is_not_spoken_to_is_unavailable(broker: KafkaServer
         with pytest.raises(Unavailable) as failure:
             await bus.publish(fresh_topic(), numbered(1))
         assert not isinstance(failure.value, Unauthorized)
-        assert "canary" not in f"{failure.value} {bus.healthy()}"
+        assert "canary" not in f"{failure.value} {bus.problem()}"
 
 
 async def test_a_password_that_is_mended_is_read_again(broker: KafkaServer, tmp_path: Any) -> None:
@@ -95,5 +95,5 @@ async def test_a_password_that_is_mended_is_read_again(broker: KafkaServer, tmp_
         with pytest.raises(Unauthorized):
             await bus.publish(topic, numbered(1))
         file.write_text(PASSWORD)
-        await until(lambda: bus.healthy() is None)
+        await until(lambda: bus.problem() is None)
         await bus.publish(topic, numbered(1))

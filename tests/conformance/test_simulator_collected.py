@@ -1,6 +1,6 @@
 """The whole way of a number: model, server, protocol, collector, canonical series. Nothing is lost, nothing is renamed.
 
-The reference is the plant read directly (``simulator.direct``), without any protocol.
+The reference is the cluster read directly (``simulator.direct``), without any protocol.
 """
 
 import asyncio
@@ -20,7 +20,7 @@ from ingest.collectors.gnmi.collector import GnmiCollector
 from ingest.collectors.gnmi.config import Config as GnmiConfig
 from ingest.discovery import TargetGroup, resolve
 from ingest.ledger import Ledger
-from simulator.cluster import Plant
+from simulator.cluster import SimulatedCluster
 from simulator.config import JobMix, SimulatorConfig
 from simulator.direct import DirectCollector
 from simulator.servers.config import ServeConfig
@@ -35,7 +35,7 @@ from telemetry.series import parse_series_key
 DEADLINE_S = 60
 START_NS = time.time_ns() - 30_000_000_000  # collectors take only times around now
 CONFIG = ServeConfig(
-    plant=SimulatorConfig(hosts=2, interval_s=2, jobs=JobMix(jobs=1)), address_offset=60 + os.getpid() % 180
+    cluster=SimulatorConfig(hosts=2, interval_s=2, jobs=JobMix(jobs=1)), address_offset=60 + os.getpid() % 180
 )
 # What a real source rounds: DCGM to whole degrees, percent and MiB, node_exporter's ethtool to whole percent, SONiC to
 # four digits. Lustre's histogram keeps the time of operations only as well as its buckets allow.
@@ -55,12 +55,12 @@ UNCHECKED = {"storage_operation_duration_seconds_sum"}
 
 
 @asynccontextmanager
-async def standing_still(plant: Plant) -> AsyncIterator[None]:
-    """Serves the plant as it is now."""
-    io_times = IoTimes(len(plant.layout.targets))
-    io_times.observe(plant.readings.storage)
-    latest = Latest(copied(plant.readings))
-    groups = build_listeners(CONFIG, plant.layout, latest, io_times, Credentials())
+async def standing_still(cluster: SimulatedCluster) -> AsyncIterator[None]:
+    """Serves the cluster as it is now."""
+    io_times = IoTimes(len(cluster.layout.targets))
+    io_times.observe(cluster.readings.storage)
+    latest = Latest(copied(cluster.readings))
+    groups = build_listeners(CONFIG, cluster.layout, latest, io_times, Credentials())
     servers = [server for group in groups.values() for server in group]
     try:
         for server in servers:
@@ -83,10 +83,10 @@ class Collected:
                 self.values[keys[row]] = value
 
 
-def directly_read(plant: Plant) -> dict[str, float]:
+def directly_read(cluster: SimulatedCluster) -> dict[str, float]:
     """Canonical samples without a protocol, except those by lane: how lanes are numbered is the platform's business."""
     found = Collected()
-    for batch in DirectCollector(plant).collect():
+    for batch in DirectCollector(cluster).collect():
         found.take(batch)
     return {key: value for key, value in found.values.items() if "lane" not in parse_series_key(key)[1]}
 
@@ -100,17 +100,19 @@ async def scrape(settings: dict[str, object], found: Collected, workers: ThreadP
 
 
 @pytest.fixture(scope="module")
-def plant() -> Plant:
+def cluster() -> SimulatedCluster:
     """Half a minute of training."""
-    running = Plant(CONFIG.plant, START_NS)
+    running = SimulatedCluster(CONFIG.cluster, START_NS)
     running.advance(START_NS + 30_000_000_000)
     return running
 
 
-async def test_every_number_of_the_plant_arrives_under_its_canonical_name(plant: Plant, tmp_path: Path) -> None:
-    expected, found = directly_read(plant), Collected()
-    settings = collection(CONFIG, plant.layout, tmp_path / "inventory.yaml")
-    async with standing_still(plant):
+async def test_every_number_of_the_cluster_arrives_under_its_canonical_name(
+    cluster: SimulatedCluster, tmp_path: Path
+) -> None:
+    expected, found = directly_read(cluster), Collected()
+    settings = collection(CONFIG, cluster.layout, tmp_path / "inventory.yaml")
+    async with standing_still(cluster):
         with ThreadPoolExecutor(2) as workers:
             for job in settings["scrape_configs"]:
                 await scrape(job, found, workers)

@@ -39,9 +39,9 @@ async def answered(prometheus: Prometheus, expression: str, count: int) -> list[
 @pytest.mark.parametrize("speed", [1.0, 2.0])
 async def test_prometheus_scrapes_every_page(tmp_path: Path, speed: float) -> None:
     """At speed 2 lines carry timestamps of an hour ago, which Prometheus takes when it may look back that far."""
-    plant = SimulatorConfig(hosts=HOSTS, jobs=JobMix(jobs=1))
+    cluster = SimulatorConfig(hosts=HOSTS, jobs=JobMix(jobs=1))
     offset = 60 + os.getpid() % 180
-    service = SimulatorService(ServeConfig(plant=plant, address_offset=offset, speed=speed))
+    service = SimulatorService(ServeConfig(cluster=cluster, address_offset=offset, speed=speed))
     await service.start()
     prometheus = Prometheus(tmp_path / "prometheus", config=scrapes(service, tmp_path / "simulator.yaml"))
     try:

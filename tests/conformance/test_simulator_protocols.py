@@ -116,7 +116,7 @@ async def test_pygnmi_reads_both_flavours(switches: Switches) -> None:
     assert len(table) == len(switches.layout.switch_ports["leaf1"])
 
 
-async def test_a_sampled_counter_follows_the_plant_and_its_clock(switches: Switches) -> None:
+async def test_a_sampled_counter_follows_the_cluster_and_its_clock(switches: Switches) -> None:
     at = switches.layout.port_index["leaf1", "Ethernet0"]
     before = switches.latest().readings
     async with subscribed(switches.leaf.address, "COUNTERS/Ethernet*", target="COUNTERS_DB") as stream:
@@ -277,7 +277,7 @@ async def test_only_the_right_password_over_tls_gets_in(tmp_path: Path) -> None:
                 assert await call.code() is grpc.StatusCode.UNAUTHENTICATED
 
 
-async def test_every_openconfig_leaf_has_the_plants_value(switches: Switches) -> None:
+async def test_every_openconfig_leaf_has_the_clusters_value(switches: Switches) -> None:
     async with subscribed(switches.spine.address, "interfaces", "qos", encoding=gnmi_pb2.PROTO) as stream:
         messages = await stream.until_sync()
     ports, index = switches.latest().readings.ports, switches.layout.port_index
@@ -306,9 +306,9 @@ async def test_readings_of_another_seed_differ(switches: Switches) -> None:
 
 
 async def test_a_spine_that_dies_drops_its_streams_and_its_leaves_tell_the_ports_down() -> None:
-    """The whole way: fault, plant, servers, two kinds of switch."""
-    plant = SimulatorConfig(hosts=4, jobs=JobMix(jobs=1))
-    service = SimulatorService(ServeConfig(plant=plant, address_offset=60 + os.getpid() % 180, step_s=0.05))
+    """The whole way: fault, cluster, servers, two kinds of switch."""
+    cluster = SimulatorConfig(hosts=4, jobs=JobMix(jobs=1))
+    service = SimulatorService(ServeConfig(cluster=cluster, address_offset=60 + os.getpid() % 180, step_s=0.05))
     await service.start()
     try:
         offset, switches = service.config.address_offset, service.layout.switches

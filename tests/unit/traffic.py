@@ -3,7 +3,7 @@
 from bus.base import Bus, Message
 from telemetry import topics
 from telemetry.codec.batch import encode_batch
-from telemetry.codec.records import decode_fact, encode_fact
+from telemetry.codec.records import decode_record, encode_record
 from telemetry.incidents import Incident
 from telemetry.ledger import StageReport
 from telemetry.samples import SampleBatch
@@ -15,7 +15,7 @@ async def publish_batches(bus: Bus, *batches: SampleBatch) -> None:
 
 
 async def publish_incidents(bus: Bus, *versions: Incident) -> None:
-    await bus.publish(topics.INCIDENTS, [Message(each.id.encode(), encode_fact(each)) for each in versions])
+    await bus.publish(topics.INCIDENTS, [Message(each.id.encode(), encode_record(each)) for each in versions])
 
 
 async def first_report(bus: Bus) -> StageReport:
@@ -25,4 +25,4 @@ async def first_report(bus: Bus) -> StageReport:
         records = await reader.poll(wait_s=10)
     finally:
         await reader.stop()
-    return decode_fact(records[0].value or b"", StageReport)
+    return decode_record(records[0].value or b"", StageReport)

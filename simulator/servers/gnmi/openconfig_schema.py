@@ -26,7 +26,7 @@ class Form(StrEnum):
 
 
 Of = Callable[[PortReadings], NDArray[np.generic]]
-"""Values of a leaf for all ports of the plant."""
+"""Values of a leaf for all ports of the cluster."""
 
 Text = Callable[[Layout, int], str]
 """A fixed text about the port at a position of the layout."""

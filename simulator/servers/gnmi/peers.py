@@ -20,7 +20,7 @@ def neighbour_known(readings: Readings, ports: NDArray[np.int64]) -> NDArray[np.
 
 
 def chassis_id(device: int) -> str:
-    """The MAC address of a device by its position: locally administered, unique in the plant."""
+    """The MAC address of a device by its position: locally administered, unique in the cluster."""
     return "02:00:00:" + ":".join(f"{device >> shift & 255:02x}" for shift in (16, 8, 0))
 
 

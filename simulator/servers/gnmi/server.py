@@ -213,7 +213,7 @@ class GnmiServer:
                 await context.write(message)
 
     async def _wait(self, plan: StreamPlan, seen: int) -> None:
-        """Until the next sample is due, or the plant has moved past snapshot ``seen`` when something is watched."""
+        """Until the next sample is due, or the cluster has moved past snapshot ``seen`` when something is watched."""
         due_ns = plan.next_due_ns()
         wait_s = None if due_ns is None else max(0.0, (due_ns - time.monotonic_ns()) / 1e9)
         if not plan.watches and wait_s is not None:

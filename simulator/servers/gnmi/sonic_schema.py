@@ -1,6 +1,6 @@
 """The databases of a SONiC switch as its gNMI server shows them: which row and field reads what.
 
-Counters that the plant does not model (packet size histograms, IPv6 …) are not here: an absent key is honest, a
+Counters that the cluster does not model (packet size histograms, IPv6 …) are not here: an absent key is honest, a
 painted zero is not.
 """
 
@@ -15,7 +15,7 @@ from simulator.layout import LOSSLESS, PRIORITIES, Layout
 from simulator.servers.gnmi.peers import chassis_id, neighbour_known, peer_address
 
 Of = Callable[[PortReadings], NDArray[np.generic]]
-"""Values of a field for all ports of the plant."""
+"""Values of a field for all ports of the cluster."""
 
 Text = Callable[[Layout, int], str]
 """A fixed text about the port at a position of the layout."""

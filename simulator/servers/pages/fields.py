@@ -1,4 +1,4 @@
-"""A page as fields: what is written beside how it is read from the plant."""
+"""A page as fields: what is written beside how it is read from the cluster."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

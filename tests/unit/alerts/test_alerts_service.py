@@ -72,7 +72,7 @@ async def test_from_the_bus_to_a_real_alertmanager_and_a_webhook_and_back_to_qui
     assert told(webhook_server)[1] == ("inc-1:2", "resolved")
     await until(lambda: service.report().samples_in == 4)
     assert service.report().balance == 0
-    assert service.healthy() is None
+    assert service.problem() is None
 
 
 async def test_a_restart_tells_nothing_again_and_the_end_still_comes(run, bus, webhook_server):
@@ -102,12 +102,12 @@ async def test_trouble_that_passes_is_outlived_in_order_and_under_the_same_key(r
     webhook_server.script.extend([Answer(500), Answer(429, (("Retry-After", "0"),)), Answer(0), Answer(503)])
     service = await run(hook(webhook_server))
     await publish_incidents(bus, version(0))
-    await until(lambda: service.healthy() is not None)
+    await until(lambda: service.problem() is not None)
     await publish_incidents(bus, over(1))
     await until(lambda: len(webhook_server.taken) == 2)
     assert told(webhook_server) == [("inc-1:1", "firing"), ("inc-1:2", "resolved")]
     assert [each.headers["x-fabricscope-key"] for each in webhook_server.requests] == ["inc-1:1"] * 5 + ["inc-1:2"]
-    await until(lambda: service.healthy() is None)
+    await until(lambda: service.problem() is None)
 
 
 async def test_what_one_receiver_refuses_the_fallback_hears_with_its_end(run, bus, webhook_server):
@@ -119,7 +119,7 @@ async def test_what_one_receiver_refuses_the_fallback_hears_with_its_end(run, bu
     )
     await publish_incidents(bus, version(0))
     await until(lambda: told(second) == [("inc-1:1", "firing")])
-    assert "answered 404" in str(service.healthy())
+    assert "answered 404" in str(service.problem())
     await publish_incidents(bus, over(1))
     await until(lambda: len(second.taken) == 2)
     assert told(second)[1] == ("inc-1:2", "resolved")
@@ -139,7 +139,7 @@ async def test_deliveries_to_a_receiver_that_left_go_to_the_fallback(run, bus, w
     await run(gone)
     await publish_incidents(bus, version(0))
     service = await run(gone)
-    await until(lambda: service.healthy() is not None)
+    await until(lambda: service.problem() is not None)
     await run(hook(webhook_server, name="here"), fallback="here")
     await until(lambda: told(webhook_server) == [("inc-1:1", "firing")])
 

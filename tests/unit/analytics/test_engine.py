@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from analytics.engine import Engine, Output
-from telemetry.codec.records import encode_fact
+from telemetry.codec.records import encode_record
 from telemetry.findings import Finding, FindingKind
 from telemetry.samples import SampleBatch
 from tests.unit.analytics.busy_cluster import CHANGES, FACTS, batches, new_engine
@@ -18,7 +18,7 @@ NS = 10**9
 
 
 def told(outputs: Sequence[Output]) -> list[bytes]:
-    return [encode_fact(output) for output in outputs]
+    return [encode_record(output) for output in outputs]
 
 
 def prepared() -> Engine:

@@ -11,7 +11,7 @@ from analytics.service import AnalyticsService
 from bus.base import Bus, Message
 from telemetry import topics
 from telemetry.codec.batch import encode_batch
-from telemetry.codec.records import decode_fact, encode_fact
+from telemetry.codec.records import decode_record, encode_record
 from telemetry.findings import Finding
 from telemetry.incidents import Incident
 from telemetry.ledger import StageReport
@@ -43,9 +43,9 @@ async def until(what: Callable[[], Awaitable[bool]], deadline_s: float = 60.0) -
 
 
 async def publish_facts(bus: Bus) -> None:
-    facts = [Message(fact.entity.key.encode(), encode_fact(fact)) for fact in FACTS]
+    facts = [Message(fact.entity.key.encode(), encode_record(fact)) for fact in FACTS]
     await bus.publish(topics.TOPOLOGY, facts)
-    await bus.publish(topics.CHANGES, [Message(change.id.encode(), encode_fact(change)) for change in CHANGES])
+    await bus.publish(topics.CHANGES, [Message(change.id.encode(), encode_record(change)) for change in CHANGES])
 
 
 async def everything_on(bus: Bus, topic: Topic) -> list[bytes]:
@@ -61,7 +61,7 @@ async def everything_on(bus: Bus, topic: Topic) -> list[bytes]:
 
 async def newest_report(bus: Bus) -> StageReport | None:
     values = await everything_on(bus, topics.LEDGER)
-    return decode_fact(values[-1], StageReport) if values else None
+    return decode_record(values[-1], StageReport) if values else None
 
 
 def all_seen(bus: Bus, samples: int) -> Callable[[], Awaitable[bool]]:
@@ -81,8 +81,8 @@ def expected() -> tuple[list[bytes], list[bytes]]:
     for change in CHANGES:
         engine.note(change)
     outputs = run(engine, BATCHES)
-    findings = [encode_fact(output) for output in outputs if isinstance(output, Finding)]
-    return findings, [encode_fact(output) for output in outputs if isinstance(output, Incident)]
+    findings = [encode_record(output) for output in outputs if isinstance(output, Finding)]
+    return findings, [encode_record(output) for output in outputs if isinstance(output, Incident)]
 
 
 async def test_findings_and_incidents_are_those_of_the_engine(bus: Bus, tmp_path: Path) -> None:

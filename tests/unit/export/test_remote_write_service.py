@@ -16,7 +16,7 @@ from export.remote_write.series import encode_labels, prefixes_of
 from export.remote_write.service import RemoteWriteService
 from telemetry import topics
 from telemetry.codec.batch import encode_batch
-from telemetry.codec.records import encode_fact
+from telemetry.codec.records import encode_record
 from telemetry.findings import FindingState
 from telemetry.samples import Down
 from tests.servers.prometheus import Prometheus
@@ -94,12 +94,12 @@ async def test_a_receiver_that_is_killed_in_mid_stream_loses_nothing(run, bus, p
         if n == 40:
             prometheus.kill()
         if n == 60:
-            await until(lambda: service.healthy() is not None)
+            await until(lambda: service.problem() is not None)
             prometheus.start()
     await until(lambda: service.report().samples_out == 300)
     counts = values(prometheus, "count_over_time(gpu_power_watts[5m])", start_s + 100)
     assert counts == {"GPU-0": 100.0, "GPU-1": 100.0, "GPU-2": 100.0}
-    assert service.healthy() is None
+    assert service.problem() is None
 
 
 async def test_a_restart_of_the_exporter_loses_and_repeats_nothing_visible(run, bus, prometheus):
@@ -188,7 +188,7 @@ async def test_trouble_that_passes_is_outlived(run, bus, picky):
     server.answer = lambda request: script.pop(0) if script else taken(request)
     service = await run(server.base_url, retry_most_s=0.1, timeout_s=0.5)
     await publish_batches(bus, batch(now_s() * S))
-    await until(lambda: service.healthy() is not None)
+    await until(lambda: service.problem() is not None)
     await until(lambda: service.report().samples_out == 3)
     assert service.report().dropped["rejected"] == 0
     assert script == []
@@ -212,11 +212,11 @@ async def test_a_slow_receiver_slows_the_reader_stop_is_quick_and_the_next_start
 
 async def test_findings_and_incidents_are_series_that_end(run, bus, prometheus):
     await run(prometheus.write_url, facts_interval_s=0.2)
-    await bus.publish(topics.FINDINGS, [Message(b"f1", encode_fact(finding()))])
-    await bus.publish(topics.INCIDENTS, [Message(b"i1", encode_fact(incident()))])
+    await bus.publish(topics.FINDINGS, [Message(b"f1", encode_record(finding()))])
+    await bus.publish(topics.INCIDENTS, [Message(b"i1", encode_record(incident()))])
     await until(lambda: len(prometheus.query('fabricscope_incident{state="firing",incident_id="i1"} == 1')) == 1)
     await until(lambda: len(prometheus.query('fabricscope_finding_active{kind="link_down"}')) == 1)
-    await bus.publish(topics.FINDINGS, [Message(b"f1", encode_fact(finding(FindingState.CLEARED)))])
+    await bus.publish(topics.FINDINGS, [Message(b"f1", encode_record(finding(FindingState.CLEARED)))])
     await until(lambda: prometheus.query("fabricscope_finding_active") == [])
     assert len(prometheus.query("fabricscope_incident_gpu_seconds_total == 42")) == 1
 

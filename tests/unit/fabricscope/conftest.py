@@ -10,7 +10,7 @@ from bus.base import Bus, Message
 from fabricscope.api.config import ApiConfig
 from fabricscope.api.service import ApiService
 from telemetry import topics
-from telemetry.codec.records import encode_fact
+from telemetry.codec.records import encode_record
 from telemetry.findings import Evidence, Finding, FindingKind, FindingState
 from telemetry.incidents import BlastRadius, Hypothesis, Incident, IncidentKind, IncidentState, Severity, TimelineEntry
 from telemetry.objects import port
@@ -83,10 +83,10 @@ def finding(identity: str, state: FindingState) -> Finding:
     )
 
 
-async def publish_plant(bus: Bus) -> None:
+async def publish_cluster(bus: Bus) -> None:
     """A leaf in the topology, and 30 collections of one counter that grows by 0.6 s each second."""
     fact = TopologyFact(Device("leaf1", Role.LEAF), 1, "inventory")
-    await bus.publish(topics.TOPOLOGY, [Message(fact.entity.key.encode(), encode_fact(fact))])
+    await bus.publish(topics.TOPOLOGY, [Message(fact.entity.key.encode(), encode_record(fact))])
     table = SeriesTable("gnmi/leaf1", "leaf1", (PAUSE,))
     start = time.time_ns() - 30 * NS
     batches = []

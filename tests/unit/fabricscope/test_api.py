@@ -12,7 +12,7 @@ from bus.base import Message
 from fabricscope.api.config import ApiConfig
 from fabricscope.api.service import ApiService
 from telemetry import topics
-from telemetry.codec.records import encode_fact
+from telemetry.codec.records import encode_record
 from telemetry.findings import FindingKind, FindingState
 from telemetry.incidents import IncidentState
 from telemetry.ledger import StageReport
@@ -21,7 +21,7 @@ from telemetry.starvation import GpuLoss, HostLosses
 from telemetry.trends import DeviceTrends, Forecast
 from tests.unit.traffic import publish_incidents
 
-from .conftest import PAUSE, finding, incident, publish_plant
+from .conftest import PAUSE, finding, incident, publish_cluster
 
 
 async def get(url: str, path: str, **arguments) -> tuple[int, Any]:
@@ -53,7 +53,7 @@ async def test_incidents_come_worst_first(api, bus):
 
 
 async def test_evidence_is_drawn_as_a_rate(api, bus):
-    await publish_plant(bus)
+    await publish_cluster(bus)
     await publish_incidents(bus, incident())
     await eventually(api.url, "/api/v1/incidents", len)
     await eventually(api.url, "/api/v1/targets", len)
@@ -64,7 +64,7 @@ async def test_evidence_is_drawn_as_a_rate(api, bus):
 
 
 async def test_targets_topology_and_ledger(api, bus):
-    await publish_plant(bus)
+    await publish_cluster(bus)
     targets = await eventually(api.url, "/api/v1/targets", len)
     assert targets[0]["target"] == "gnmi/leaf1"
     assert targets[0]["up"] is True
@@ -75,7 +75,7 @@ async def test_targets_topology_and_ledger(api, bus):
 
 async def test_findings_are_listed_and_chosen_by_state(api, bus):
     for one in (finding("f1", FindingState.ACTIVE), finding("f2", FindingState.CLEARED)):
-        await bus.publish(topics.FINDINGS, [Message(one.id.encode(), encode_fact(one))])
+        await bus.publish(topics.FINDINGS, [Message(one.id.encode(), encode_record(one))])
     listed = await eventually(api.url, "/api/v1/findings", lambda body: len(body) == 2)
     assert {one["id"] for one in listed} == {"f1", "f2"}
     for state, identity in (("active", "f1"), ("cleared", "f2")):
@@ -91,7 +91,7 @@ async def test_the_ledger_shows_the_newest_report_and_what_is_missing(api, bus):
     old = StageReport("ingest", "a-1", epoch_ns=1, at_ns=2, samples_in=10, samples_out=10)
     new = StageReport("ingest", "a-1", 1, 3, 100, 80, deduplicated=5, held=10, dropped=dropped, details={"targets": 7})
     for one in (old, new):
-        await bus.publish(topics.LEDGER, [Message(b"ingest/a-1", encode_fact(one))])
+        await bus.publish(topics.LEDGER, [Message(b"ingest/a-1", encode_record(one))])
     (shown,) = await eventually(api.url, "/api/v1/ledger", lambda body: body and body[0]["at_ns"] == 3)
     assert shown["balance"] == 100 - 80 - 5 - 10 - 3
     assert shown["dropped"] == dropped
@@ -103,7 +103,7 @@ async def test_lost_gpu_time_is_added_up_by_job_host_and_gpu(api, bus):
     node1 = HostLosses("node1", 9, (GpuLoss("GPU-0", "7", 1, 100.0, lost), GpuLoss("GPU-0", "8", 5, 50.0)))
     node2 = HostLosses("node2", 9, (GpuLoss("GPU-0", "7", 1, 100.0, {"peer": 40.0}),))
     for one in (node1, node2):
-        await bus.publish(topics.STARVATION, [Message(one.device.encode(), encode_fact(one))])
+        await bus.publish(topics.STARVATION, [Message(one.device.encode(), encode_record(one))])
     jobs = await eventually(api.url, "/api/v1/starvation", lambda body: body and body[0]["gpus"] == 2)
     causes = {"storage": 20.0, "peer": 45.0}
     assert jobs[0] == {"name": "7", "gpus": 2, "watched_s": 200.0, "lost_s": 65.0, "causes_s": causes}
@@ -125,7 +125,7 @@ async def test_forecasts_are_listed_soonest_first(api, bus):
     room = Forecast("room", FindingKind.CAPACITY, target, "ratio left", 0.3, 0.05, -0.05, 5.0, 4.8, 5.2, 7.0)
     for device, forecast in (("leaf1", light), ("oss1", room)):
         one = DeviceTrends(device, 9, (forecast,))
-        await bus.publish(topics.TRENDS, [Message(one.id.encode(), encode_fact(one))])
+        await bus.publish(topics.TRENDS, [Message(one.id.encode(), encode_record(one))])
     listed = await eventually(api.url, "/api/v1/trends", lambda body: len(body) == 2)
     assert [one["series"] for one in listed] == ["room", "light"]
     assert listed[1]["days_high"] is None

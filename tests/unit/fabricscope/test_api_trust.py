@@ -5,7 +5,7 @@ from analytics.config import AnalyticsConfig
 from analytics.worker import Worker
 from bus.base import Message
 from telemetry import topics
-from telemetry.codec.records import encode_fact
+from telemetry.codec.records import encode_record
 from telemetry.ledger import StageReport
 from tests.unit.analytics.busy_cluster import batches
 from tests.unit.fabricscope.test_api import eventually
@@ -15,7 +15,7 @@ async def test_series_are_counted_by_state_for_each_analytics_process(api, bus):
     counts = {"series": 4.0, "series_fresh": 3.0, "series_unsupported": 1.0}
     reports = (StageReport("analytics", "analytics-0", 1, 2, details=counts), StageReport("ingest", "a", 1, 2))
     for one in reports:
-        await bus.publish(topics.LEDGER, [Message(f"{one.stage}/{one.instance}".encode(), encode_fact(one))])
+        await bus.publish(topics.LEDGER, [Message(f"{one.stage}/{one.instance}".encode(), encode_record(one))])
     (shown,) = await eventually(api.url, "/api/v1/trust", len)
     assert shown == {"instance": "analytics-0", "at_ns": 2, "series": {"fresh": 3, "unsupported": 1}}
 

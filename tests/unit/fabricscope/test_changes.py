@@ -22,7 +22,7 @@ from fabricscope.api.read_model import CHANGES_MAX, ReadModel
 from fabricscope.api.service import ApiService
 from telemetry import topics
 from telemetry.changes import Change, ChangeKind
-from telemetry.codec.records import decode_fact, encode_fact
+from telemetry.codec.records import decode_record, encode_record
 from telemetry.objects import ObjectKind, ObjectRef, device, parse_object
 
 from .test_api import eventually, get
@@ -50,7 +50,7 @@ async def post(url: str, **arguments: Any) -> tuple[int, Any]:
 async def on_the_bus(bus: Bus) -> list[tuple[bytes, Change]]:
     reader, found = bus.consume([topics.CHANGES], {}), []
     while not await reader.at_end():
-        found += [(one.key, decode_fact(one.value, Change)) for one in await reader.poll() if one.value is not None]
+        found += [(one.key, decode_record(one.value, Change)) for one in await reader.poll() if one.value is not None]
     await reader.stop()
     return found
 
@@ -89,7 +89,7 @@ async def test_changes_are_listed_newest_first_and_chosen_by_kind(api, bus):
     for n in (2, 3, 1):
         kind = ChangeKind.DRAIN if n == 2 else ChangeKind.JOB_START
         change = Change(f"c{n}", kind, (device("node1"),), START_NS + n * NS)
-        await bus.publish(topics.CHANGES, [Message(change.id.encode(), encode_fact(change))])
+        await bus.publish(topics.CHANGES, [Message(change.id.encode(), encode_record(change))])
     listed = await eventually(api.url, PATH, lambda body: len(body) == 3)
     assert [one["id"] for one in listed] == ["c3", "c2", "c1"]
     assert [one["id"] for one in (await get(api.url, PATH + "?kind=drain"))[1]] == ["c2"]
@@ -98,7 +98,7 @@ async def test_changes_are_listed_newest_first_and_chosen_by_kind(api, bus):
 
 async def test_a_time_beyond_all_calendars_spoils_no_list(api, bus):
     change = Change("c1", ChangeKind.DRAIN, (device("node1"),), START_NS, 2**63 - 1)
-    await bus.publish(topics.CHANGES, [Message(b"c1", encode_fact(change))])
+    await bus.publish(topics.CHANGES, [Message(b"c1", encode_record(change))])
     (listed,) = await eventually(api.url, PATH, len)
     assert (listed["starts"], listed["ends"]) == (WORK["starts"], "2200-01-01T00:00:00Z")
 
@@ -178,7 +178,7 @@ def test_the_read_model_keeps_what_is_planned_and_forgets_what_is_over():
     model.newest_ns = START_NS
     planned = Change("planned", ChangeKind.DRAIN, (device("node1"),), START_NS + NS)
     past = (Change(f"job{n}", ChangeKind.JOB_END, (parse_object("job:1"),), n + 1) for n in range(CHANGES_MAX))
-    values = [encode_fact(change) for change in (planned, *past)]
+    values = [encode_record(change) for change in (planned, *past)]
     model.apply([Record(topics.CHANGES.name, 0, n, 0, b"", value, {}) for n, value in enumerate(values)])
     assert len(model.changes) == CHANGES_MAX
     assert "planned" in model.changes

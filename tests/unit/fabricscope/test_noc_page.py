@@ -8,7 +8,7 @@ from fabricscope.api.service import ApiService
 from telemetry.incidents import IncidentState
 from tests.unit.traffic import publish_incidents
 
-from .conftest import HOSTILE, incident, publish_plant
+from .conftest import HOSTILE, incident, publish_cluster
 
 MINIMUM_CONTRAST = 4.5  # WCAG 2.2 AA
 
@@ -44,7 +44,7 @@ async def open_page(browser: Browser, url: str, width: int = 1920, height: int =
 
 
 async def test_shows_the_incident_with_its_evidence(api, bus, browser):
-    await publish_plant(bus)
+    await publish_cluster(bus)
     await publish_incidents(bus, incident())
     page, problems = await open_page(browser, api.url)
     await expect(page.locator("#detail-title")).to_have_text(
@@ -74,7 +74,7 @@ async def test_says_when_all_is_quiet(api, browser):
 
 @pytest.mark.parametrize(("width", "height"), [(1920, 1080), (3840, 2160)])
 async def test_fits_the_wall_and_is_readable(api, bus, browser, width, height):
-    await publish_plant(bus)
+    await publish_cluster(bus)
     for number in range(12):
         await publish_incidents(bus, incident(f"i{number}", IncidentState.FIRING if number else IncidentState.RESOLVED))
     page, _ = await open_page(browser, api.url, width, height)

@@ -12,7 +12,7 @@ from schemathesis.specs.openapi.checks import positive_data_acceptance
 
 from tests.unit.traffic import publish_incidents
 
-from .conftest import incident, publish_plant
+from .conftest import incident, publish_cluster
 from .test_api import eventually
 
 ENDLESS = "/api/v1/stream"
@@ -31,7 +31,7 @@ LIMITS = settings(
     ],
 )
 async def test_every_answer_is_as_described(api, bus, mode, names, paths):
-    await publish_plant(bus)
+    await publish_cluster(bus)
     await publish_incidents(bus, incident())
     await eventually(api.url, "/api/v1/incidents", len)
     await eventually(api.url, "/api/v1/targets", len)

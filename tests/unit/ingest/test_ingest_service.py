@@ -13,7 +13,7 @@ from ingest.config import IngestConfig
 from ingest.service import IngestService
 from telemetry import topics
 from telemetry.codec.batch import BatchDecoder
-from telemetry.codec.records import decode_fact
+from telemetry.codec.records import decode_record
 from telemetry.ledger import StageReport
 from telemetry.samples import Down, SampleBatch
 
@@ -60,7 +60,7 @@ async def test_targets_reach_the_bus_and_the_ledger_is_even(tmp_path: Path) -> N
     async def read() -> None:
         for record in await reader.poll(wait_s=0.05):
             if record.topic == topics.LEDGER.name:
-                reports.append(decode_fact(record.value or b"", StageReport))
+                reports.append(decode_record(record.value or b"", StageReport))
             else:
                 assert record.key.startswith(b"node")
                 batches.append(decoder.decode(record.value or b"", record.headers))

@@ -13,7 +13,7 @@ from ingest.publish import PublishConfig, Publisher
 from telemetry import objects, topics
 from telemetry.changes import Change, ChangeKind
 from telemetry.codec.batch import BatchDecoder
-from telemetry.codec.records import decode_fact
+from telemetry.codec.records import decode_record
 from telemetry.samples import Collection, SampleBatch
 from telemetry.series import SeriesTable
 from telemetry.topology import Device, Job, Role, TopologyFact
@@ -129,7 +129,7 @@ async def test_of_the_facts_about_one_thing_the_newest_waits(ledger: Ledger) -> 
     ((topic, messages),) = bus.calls
     assert topic is topics.TOPOLOGY
     assert [message.key for message in messages] == [b"device/leaf2", b"device/leaf1"]
-    assert [decode_fact(message.value or b"", TopologyFact) for message in messages] == facts[1:]
+    assert [decode_record(message.value or b"", TopologyFact) for message in messages] == facts[1:]
     await publisher.stop()
 
 
@@ -143,8 +143,8 @@ async def test_changes_follow_the_facts_that_they_are_about(ledger: Ledger) -> N
     await until(lambda: len(bus.calls) == 2)
     (first, facts), (second, changes) = bus.calls
     assert (first, second) == (topics.TOPOLOGY, topics.CHANGES)
-    assert decode_fact(facts[0].value or b"", TopologyFact) == job
-    assert (changes[0].key, decode_fact(changes[0].value or b"", Change)) == (b"job_start/7/0", begun)
+    assert decode_record(facts[0].value or b"", TopologyFact) == job
+    assert (changes[0].key, decode_record(changes[0].value or b"", Change)) == (b"job_start/7/0", begun)
     await publisher.stop()
 
 

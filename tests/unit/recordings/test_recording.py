@@ -10,7 +10,7 @@ from recordings.format import Manifest, RecordedBatch, read_manifest
 from recordings.reader import read_batches, read_facts
 from recordings.writer import RecordingWriter
 from telemetry.changes import Change, ChangeKind
-from telemetry.codec.records import encode_fact
+from telemetry.codec.records import encode_record
 from telemetry.objects import device
 from telemetry.samples import Collection, Down, SampleBatch
 from telemetry.series import SeriesTable, series_key
@@ -45,12 +45,12 @@ def everything(path: Path) -> list[object]:
 
 def write(path: Path) -> list[object]:
     writer = RecordingWriter(path, Manifest(cluster="pod1"))
-    writer.add_fact("topology", encode_fact(LEAF))
+    writer.add_fact("topology", encode_record(LEAF))
     writer.add_batch(placed(batch(0)))
     writer.add_batch(placed(batch(1, down=Down.TIMEOUT)))
     writer.close_slice({"samples/0": 2}, ())
     writer.add_batch(placed(batch(2, keys=5)))
-    writer.add_fact("change", encode_fact(CHANGE))
+    writer.add_fact("change", encode_record(CHANGE))
     writer.close_slice({"samples/0": 3}, ("a gap",))
     return [LEAF, CHANGE, batch(0), batch(1, down=Down.TIMEOUT), batch(2, keys=5)]
 

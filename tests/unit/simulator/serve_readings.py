@@ -1,4 +1,4 @@
-"""Readings to serve in tests: every number of the plant set, each to something else."""
+"""Readings to serve in tests: every number of the cluster set, each to something else."""
 
 import dataclasses
 

@@ -16,7 +16,7 @@ from tests.unit.simulator.serve_readings import filled_readings, small_layout
 
 @dataclass
 class Switches:
-    """leaf, spine: served addresses. latest: what they speak from; publish to it to move the plant."""
+    """leaf, spine: served addresses. latest: what they speak from; publish to it to move the cluster."""
 
     layout: Layout
     latest: Latest

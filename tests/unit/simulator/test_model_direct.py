@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from simulator.cluster import Plant
+from simulator.cluster import SimulatedCluster
 from simulator.config import SimulatorConfig
 from simulator.direct import CampaignTick, DirectCollector, campaign
 from simulator.faults.schedule import parse_fault
@@ -23,10 +23,10 @@ def of(tick: CampaignTick, target: str) -> SampleBatch:
 
 
 def test_every_series_stands_in_the_catalogue_with_its_labels() -> None:
-    plant = Plant(CONFIG, start_ns=0)
-    plant.advance(NS)
+    cluster = SimulatedCluster(CONFIG, start_ns=0)
+    cluster.advance(NS)
     known = catalogue.metrics()
-    for batch in DirectCollector(plant).collect():
+    for batch in DirectCollector(cluster).collect():
         assert len(set(batch.table.keys)) == len(batch.table.keys)
         for key in batch.table.keys:
             metric, labels = parse_series_key(key)
@@ -35,14 +35,14 @@ def test_every_series_stands_in_the_catalogue_with_its_labels() -> None:
 
 
 def test_values_stand_at_their_series() -> None:
-    plant = Plant(CONFIG, start_ns=0)
-    plant.advance(20 * NS)
+    cluster = SimulatedCluster(CONFIG, start_ns=0)
+    cluster.advance(20 * NS)
     samples = {
         b.table.keys[row]: value
-        for b in DirectCollector(plant).collect()
+        for b in DirectCollector(cluster).collect()
         for row, value in zip(b.series.tolist(), b.values.tolist(), strict=True)
     }
-    layout, r = plant.layout, plant.readings
+    layout, r = cluster.layout, cluster.readings
     port = layout.port_index["spine2", "Ethernet3/1"]
     nic = layout.nic_index["node2", "mlx5_5"]
     gpu = layout.host_gpus["node3"][4]
@@ -70,7 +70,7 @@ def test_a_campaign_numbers_its_collections() -> None:
 def test_a_lost_gpu_has_no_series_any_more() -> None:
     ticks = run("xid@3s:node2/5", 6.0)
     before, after = of(ticks[0], "dcgm/127.1.0.2:9400"), of(ticks[-1], "dcgm/127.1.0.2:9400")
-    uuid = ticks[0].plant.layout.gpus[ticks[0].plant.layout.host_gpus["node2"][5]].uuid
+    uuid = ticks[0].cluster.layout.gpus[ticks[0].cluster.layout.host_gpus["node2"][5]].uuid
     assert any(uuid in key for key in before.table.keys)
     assert not any(uuid in key for key in after.table.keys)
     assert len(after) * 8 == len(before) * 7

@@ -1,9 +1,9 @@
-"""Each fault does to the plant what it does to a real one, and its ground truth names the right thing."""
+"""Each fault does to the cluster what it does to a real one, and its ground truth names the right thing."""
 
 import numpy as np
 import pytest
 
-from simulator.cluster import Plant
+from simulator.cluster import SimulatedCluster
 from simulator.config import JobMix, SimulatorConfig
 from simulator.counters.readings import RX, TX
 from simulator.faults.schedule import parse_fault
@@ -16,34 +16,34 @@ NS = 1_000_000_000
 CONFIG = SimulatorConfig(hosts=8)
 
 
-def broken(fault: str, seconds: float = 60.0, config: SimulatorConfig = CONFIG) -> Plant:
-    plant = Plant(config, start_ns=0)
-    plant.inject(parse_fault(fault))
-    plant.advance(int(seconds * NS))
-    return plant
+def broken(fault: str, seconds: float = 60.0, config: SimulatorConfig = CONFIG) -> SimulatedCluster:
+    cluster = SimulatedCluster(config, start_ns=0)
+    cluster.inject(parse_fault(fault))
+    cluster.advance(int(seconds * NS))
+    return cluster
 
 
-def port_of(plant: Plant, device: str, nic: str) -> int:
-    return plant.layout.nics[plant.layout.nic_index[device, nic]].port
+def port_of(cluster: SimulatedCluster, device: str, nic: str) -> int:
+    return cluster.layout.nics[cluster.layout.nic_index[device, nic]].port
 
 
-def iterations(plant: Plant, node: str) -> int:
-    return next(job.iterations for job in plant.jobs if node in job.nodes)
-
-
-@pytest.fixture(scope="module")
-def healthy() -> Plant:
-    plant = Plant(CONFIG, start_ns=0)
-    plant.advance(60 * NS)
-    return plant
+def iterations(cluster: SimulatedCluster, node: str) -> int:
+    return next(job.iterations for job in cluster.jobs if node in job.nodes)
 
 
 @pytest.fixture(scope="module")
-def slow_receiver() -> Plant:
+def healthy() -> SimulatedCluster:
+    cluster = SimulatedCluster(CONFIG, start_ns=0)
+    cluster.advance(60 * NS)
+    return cluster
+
+
+@pytest.fixture(scope="module")
+def slow_receiver() -> SimulatedCluster:
     return broken("slow-receiver@20s:node3/mlx5_2")
 
 
-def test_slow_receiver_pauses_its_leaf_and_the_pause_spreads(slow_receiver: Plant) -> None:
+def test_slow_receiver_pauses_its_leaf_and_the_pause_spreads(slow_receiver: SimulatedCluster) -> None:
     layout, ports = slow_receiver.layout, slow_receiver.readings.ports
     root = port_of(slow_receiver, "node3", "mlx5_2")
     received = ports.pause_us[:, LOSSLESS, RX]
@@ -59,7 +59,7 @@ def test_slow_receiver_pauses_its_leaf_and_the_pause_spreads(slow_receiver: Plan
     assert str(slow_receiver.truth[0].root) == f"port:{layout.ports[root].device}/{layout.ports[root].name}"
 
 
-def test_pause_that_one_end_sends_the_other_end_receives(slow_receiver: Plant) -> None:
+def test_pause_that_one_end_sends_the_other_end_receives(slow_receiver: SimulatedCluster) -> None:
     layout, readings = slow_receiver.layout, slow_receiver.readings
     for counters in ("pause_us", "pause_frames"):
         ports, nics = getattr(readings.ports, counters), getattr(readings.nics, counters)
@@ -69,7 +69,7 @@ def test_pause_that_one_end_sends_the_other_end_receives(slow_receiver: Plant) -
             assert ports[i, :, TX] == pytest.approx(peer[:, RX])
 
 
-def test_bytes_that_one_end_sends_the_other_end_receives(slow_receiver: Plant) -> None:
+def test_bytes_that_one_end_sends_the_other_end_receives(slow_receiver: SimulatedCluster) -> None:
     layout, readings = slow_receiver.layout, slow_receiver.readings
     for i, port in enumerate(layout.ports):
         peer = readings.nics.bytes[port.nic] if port.nic >= 0 else readings.ports.bytes[port.peer_port]
@@ -77,7 +77,7 @@ def test_bytes_that_one_end_sends_the_other_end_receives(slow_receiver: Plant) -
         assert readings.ports.bytes[i, TX] == pytest.approx(peer[RX])
 
 
-def test_slow_receiver_slows_only_its_own_job(slow_receiver: Plant, healthy: Plant) -> None:
+def test_slow_receiver_slows_only_its_own_job(slow_receiver: SimulatedCluster, healthy: SimulatedCluster) -> None:
     assert iterations(slow_receiver, "node3") < 0.85 * iterations(healthy, "node3")
     assert iterations(slow_receiver, "node2") == pytest.approx(iterations(healthy, "node2"), abs=1)
     assert slow_receiver.readings.nics.pcie_stalled_ratio.max() > 0.4
@@ -85,36 +85,36 @@ def test_slow_receiver_slows_only_its_own_job(slow_receiver: Plant, healthy: Pla
 
 
 def test_incast_marks_and_fills_the_receivers_port_and_pauses_senders() -> None:
-    plant = broken("incast@20s:node3/mlx5_2", seconds=40)
-    ports, root = plant.readings.ports, port_of(plant, "node3", "mlx5_2")
+    cluster = broken("incast@20s:node3/mlx5_2", seconds=40)
+    ports, root = cluster.readings.ports, port_of(cluster, "node3", "mlx5_2")
     assert ports.queue_ecn_packets[:, LOSSLESS].argmax() == root
     assert ports.queue_peak[:, LOSSLESS].argmax() == root
     assert ports.pause_us[root, LOSSLESS, RX] == 0.0
-    leaf = plant.layout.switch_ports[plant.layout.ports[root].device]
+    leaf = cluster.layout.switch_ports[cluster.layout.ports[root].device]
     assert ports.pause_us[leaf.start : leaf.stop, LOSSLESS, TX].max() > 1e6
     assert ports.queue_dropped_packets.sum() == 0.0
-    assert plant.truth[0].expected is IncidentKind.INCAST
+    assert cluster.truth[0].expected is IncidentKind.INCAST
 
 
-def test_straggler_works_all_the_time_while_its_peers_wait(healthy: Plant) -> None:
-    plant = broken("straggler-gpu@20s:node3/1")
-    gpus, layout = plant.readings.gpus, plant.layout
+def test_straggler_works_all_the_time_while_its_peers_wait(healthy: SimulatedCluster) -> None:
+    cluster = broken("straggler-gpu@20s:node3/1")
+    gpus, layout = cluster.readings.gpus, cluster.layout
     slow = next(i for i, g in enumerate(layout.gpus) if (g.device, g.index) == ("node3", 1))
-    job = next(job for job in plant.jobs if "node3" in job.nodes)
+    job = next(job for job in cluster.jobs if "node3" in job.nodes)
     peers = [i for i, g in enumerate(layout.gpus) if g.device in job.nodes and i != slow]
     assert gpus.tensor_active[slow] > 1.3 * gpus.tensor_active[peers].max()
     assert gpus.utilization[peers].min() > 0.95, "NCCL spins"
     assert gpus.sm_clock_hertz[slow] < 0.6 * gpus.sm_clock_hertz[peers].min()
     assert gpus.throttle_ns[slow].sum() == 0.0
     assert job.iterations < 0.9 * iterations(healthy, "node3")
-    assert plant.truth[0].root == gpu("node3", layout.gpus[slow].uuid)
+    assert cluster.truth[0].root == gpu("node3", layout.gpus[slow].uuid)
 
 
 def test_hung_gpu_looks_busy_and_holds_its_job_up() -> None:
-    plant = broken("hung-gpu@20s:node3/1")
-    gpus, layout = plant.readings.gpus, plant.layout
+    cluster = broken("hung-gpu@20s:node3/1")
+    gpus, layout = cluster.readings.gpus, cluster.layout
     hung = next(i for i, g in enumerate(layout.gpus) if (g.device, g.index) == ("node3", 1))
-    job = next(job for job in plant.jobs if "node3" in job.nodes)
+    job = next(job for job in cluster.jobs if "node3" in job.nodes)
     peers = [i for i, g in enumerate(layout.gpus) if g.device in job.nodes and i != hung]
     assert gpus.utilization[[hung, *peers]].min() > 0.95, "peers spin"
     assert gpus.tensor_active[[hung, *peers]].max() < 0.02
@@ -123,39 +123,39 @@ def test_hung_gpu_looks_busy_and_holds_its_job_up() -> None:
 
 
 def test_thermal_throttle_follows_from_heat() -> None:
-    plant = broken("gpu-thermal-throttle@10s:node3/1", seconds=90)
-    gpus = plant.readings.gpus
+    cluster = broken("gpu-thermal-throttle@10s:node3/1", seconds=90)
+    gpus = cluster.readings.gpus
     hot = int(gpus.celsius.argmax())
-    assert plant.layout.gpus[hot].device == "node3"
+    assert cluster.layout.gpus[hot].device == "node3"
     assert gpus.celsius[hot] > 80.0
     assert gpus.throttle_ns[hot].sum() > 10e9
     assert np.delete(gpus.throttle_ns.sum(axis=1), hot).max() == 0.0
 
 
 def test_worn_memory_of_a_gpu_counts_errors_and_loses_a_row() -> None:
-    plant = broken("gpu-memory-wears@5s:node3/1", seconds=80)
-    gpus = plant.readings.gpus
-    worn = next(i for i, g in enumerate(plant.layout.gpus) if (g.device, g.index) == ("node3", 1))
+    cluster = broken("gpu-memory-wears@5s:node3/1", seconds=80)
+    gpus = cluster.readings.gpus
+    worn = next(i for i, g in enumerate(cluster.layout.gpus) if (g.device, g.index) == ("node3", 1))
     assert gpus.ecc[worn, 0] > 30
     assert (gpus.ecc[worn, 1], gpus.remapped_rows[worn, 1], gpus.xid_last[worn]) == (1, 1, 63)
     assert np.delete(gpus.ecc.sum(axis=1), worn).max() == 0
 
 
-def test_a_rack_without_cooling_gets_warm_as_a_whole(healthy: Plant) -> None:
-    plant = broken("rack-cooling@10s:r1", seconds=120)
-    layout = plant.layout
+def test_a_rack_without_cooling_gets_warm_as_a_whole(healthy: SimulatedCluster) -> None:
+    cluster = broken("rack-cooling@10s:r1", seconds=120)
+    layout = cluster.layout
     in_rack = np.array([layout.devices[layout.device_index[g.device]].rack == "r1" for g in layout.gpus])
-    warmer = plant.readings.gpus.celsius - np.median(plant.readings.gpus.celsius[~in_rack])
+    warmer = cluster.readings.gpus.celsius - np.median(cluster.readings.gpus.celsius[~in_rack])
     assert in_rack.any()
     assert np.median(warmer[in_rack]) > 8.0
-    assert np.median(plant.readings.hosts.inlet_celsius) > np.median(healthy.readings.hosts.inlet_celsius)
+    assert np.median(cluster.readings.hosts.inlet_celsius) > np.median(healthy.readings.hosts.inlet_celsius)
 
 
 def test_lost_gpu_takes_its_job_and_its_host_with_it() -> None:
-    plant = broken("xid@20s:node3/1")
-    assert plant.readings.gpus.present.sum() == 63
-    assert all("node3" not in job.nodes for job in plant.jobs)
-    assert [c.summary for c in plant.changes if c.kind is ChangeKind.JOB_END] == ["pretrain-llm died of XID 79"]
+    cluster = broken("xid@20s:node3/1")
+    assert cluster.readings.gpus.present.sum() == 63
+    assert all("node3" not in job.nodes for job in cluster.jobs)
+    assert [c.summary for c in cluster.changes if c.kind is ChangeKind.JOB_END] == ["pretrain-llm died of XID 79"]
 
 
 MIX = JobMix(checkpoint_period_s=40.0)
@@ -163,10 +163,10 @@ MIX = JobMix(checkpoint_period_s=40.0)
 
 def test_slow_target_makes_checkpoints_long_and_gpus_wait() -> None:
     config = SimulatorConfig(hosts=8, jobs=MIX)
-    normal, slow = Plant(config, start_ns=0), Plant(config, start_ns=0)
+    normal, slow = SimulatedCluster(config, start_ns=0), SimulatedCluster(config, start_ns=0)
     slow.inject(parse_fault("slow-storage-target@10s:scratch/OST0001"))
-    for plant in (normal, slow):
-        plant.advance(60 * NS)
+    for cluster in (normal, slow):
+        cluster.advance(60 * NS)
     storage = slow.readings.storage
     latency = (storage.read_s + storage.write_s) / (storage.reads + storage.writes)
     assert latency.argmax() == 1
@@ -177,95 +177,95 @@ def test_slow_target_makes_checkpoints_long_and_gpus_wait() -> None:
 
 
 def test_late_checkpoint_blames_no_target() -> None:
-    plant = broken("late-checkpoint@20s:node3", seconds=80)
-    job = next(job for job in plant.jobs if "node3" in job.nodes)
+    cluster = broken("late-checkpoint@20s:node3", seconds=80)
+    job = next(job for job in cluster.jobs if "node3" in job.nodes)
     assert job.checkpoints == 0
-    assert plant.readings.storage.queue_depth.max() < 1.0
-    assert str(plant.truth[0].root) == f"job:{job.job_id}"
+    assert cluster.readings.storage.queue_depth.max() < 1.0
+    assert str(cluster.truth[0].root) == f"job:{job.job_id}"
 
 
 def test_dirty_optic_shows_in_light_then_fec_then_crc() -> None:
-    plant = broken("dirty-optic@5s:leaf1/Ethernet32", seconds=80)
-    ports, at = plant.readings.ports, plant.layout.port_index["leaf1", "Ethernet32"]
+    cluster = broken("dirty-optic@5s:leaf1/Ethernet32", seconds=80)
+    ports, at = cluster.readings.ports, cluster.layout.port_index["leaf1", "Ethernet32"]
     assert ports.rx_power_dbm[at].mean() < ports.rx_power_dbm.mean() - 2.0
     assert ports.ber[:, 0].argmax() == at
     assert ports.fec_corrected[at] > 100 * np.delete(ports.fec_corrected, at).max()
     assert np.flatnonzero(ports.fcs_errors).tolist() == [at]
-    assert plant.readings.nics.out_of_sequence.sum() == pytest.approx(ports.fcs_errors[at])
+    assert cluster.readings.nics.out_of_sequence.sum() == pytest.approx(ports.fcs_errors[at])
 
 
 def test_cut_link_is_dark_at_both_ends_and_traffic_goes_round() -> None:
-    plant = broken("link-down@20s:leaf1/Ethernet32")
-    ports = plant.readings.ports
-    down = [plant.layout.ports[i] for i in np.flatnonzero(~ports.up)]
+    cluster = broken("link-down@20s:leaf1/Ethernet32")
+    ports = cluster.readings.ports
+    down = [cluster.layout.ports[i] for i in np.flatnonzero(~ports.up)]
     assert {f"{p.device}/{p.name}" for p in down} == {"leaf1/Ethernet32", "spine1/Ethernet1/1"}
     assert (ports.rx_power_dbm[~ports.up] == -40.0).all()
-    assert str(plant.truth[0].root) == "link:leaf1/Ethernet32--spine1/Ethernet1/1"
-    assert iterations(plant, "node1") > 25
+    assert str(cluster.truth[0].root) == "link:leaf1/Ethernet32--spine1/Ethernet1/1"
+    assert iterations(cluster, "node1") > 25
 
 
 def test_flapping_link_counts_its_flaps() -> None:
-    plant = broken("link-flap@10s+30s:leaf1/Ethernet32")
-    ports, at = plant.readings.ports, plant.layout.port_index["leaf1", "Ethernet32"]
+    cluster = broken("link-flap@10s+30s:leaf1/Ethernet32")
+    ports, at = cluster.readings.ports, cluster.layout.port_index["leaf1", "Ethernet32"]
     assert ports.flaps[at] >= 6
     assert ports.up[at]
 
 
 def test_slow_link_says_so_and_is_marked() -> None:
-    plant = broken("speed-downgrade@20s:leaf1/Ethernet32", seconds=40)
-    ports, at = plant.readings.ports, plant.layout.port_index["leaf1", "Ethernet32"]
-    peer = plant.layout.ports[at].peer_port
+    cluster = broken("speed-downgrade@20s:leaf1/Ethernet32", seconds=40)
+    ports, at = cluster.readings.ports, cluster.layout.port_index["leaf1", "Ethernet32"]
+    peer = cluster.layout.ports[at].peer_port
     assert ports.speed[[at, peer]].tolist() == [200e9, 200e9]
     assert ports.queue_ecn_packets[at, LOSSLESS] > 10 * np.median(ports.queue_ecn_packets[:, LOSSLESS])
 
 
 def test_dead_spine_explains_its_links() -> None:
-    plant = broken("spine-down@20s:spine2", seconds=40)
-    down = {plant.layout.ports[i].device for i in np.flatnonzero(~plant.readings.ports.up)}
-    assert down == {"spine2", *plant.layout.leaves}
-    assert not plant.readings.devices.reachable[plant.layout.device_index["spine2"]]
-    assert iterations(plant, "node1") > 15
+    cluster = broken("spine-down@20s:spine2", seconds=40)
+    down = {cluster.layout.ports[i].device for i in np.flatnonzero(~cluster.readings.ports.up)}
+    assert down == {"spine2", *cluster.layout.leaves}
+    assert not cluster.readings.devices.reachable[cluster.layout.device_index["spine2"]]
+    assert iterations(cluster, "node1") > 15
 
 
 def test_reboot_starts_counters_again() -> None:
-    plant = broken("switch-reboot@20s+10s:spine2", seconds=29)
-    layout, readings = plant.layout, plant.readings
+    cluster = broken("switch-reboot@20s+10s:spine2", seconds=29)
+    layout, readings = cluster.layout, cluster.readings
     at = layout.switch_ports["spine2"]
     before = readings.ports.bytes[at.start].copy()
     assert before.sum() > 0
-    plant.advance(31 * NS)
+    cluster.advance(31 * NS)
     assert (readings.ports.bytes[at.start : at.stop] < 0.5 * before.max()).all()
     assert readings.devices.boot_ns[layout.device_index["spine2"]] == 30 * NS
     assert readings.devices.reachable.all()
-    plant.advance(40 * NS)
+    cluster.advance(40 * NS)
     assert readings.ports.bytes[at.start].sum() > 0
 
 
 def test_rack_without_power_takes_its_hosts_and_their_jobs() -> None:
-    plant = broken("rack-power-loss@20s+20s:r1", seconds=30)
-    off = {d.name for d, on in zip(plant.layout.devices, plant.readings.devices.reachable, strict=True) if not on}
+    cluster = broken("rack-power-loss@20s+20s:r1", seconds=30)
+    off = {d.name for d, on in zip(cluster.layout.devices, cluster.readings.devices.reachable, strict=True) if not on}
     assert off == {"node1", "node2", "node3", "node4"}
-    assert plant.jobs == []
-    plant.advance(60 * NS)
-    assert plant.readings.devices.reachable.all()
-    assert plant.readings.nics.bytes[0].sum() < 1e12
+    assert cluster.jobs == []
+    cluster.advance(60 * NS)
+    assert cluster.readings.devices.reachable.all()
+    assert cluster.readings.nics.bytes[0].sum() < 1e12
 
 
 def test_planned_wave_is_announced_before_the_first_reboot() -> None:
-    plant = Plant(CONFIG, start_ns=0)
-    plant.inject(parse_fault("planned-reboot-wave@20s:r2"))
-    plant.advance(24 * NS)
-    announced = [c for c in plant.changes if c.kind is ChangeKind.MAINTENANCE]
+    cluster = SimulatedCluster(CONFIG, start_ns=0)
+    cluster.inject(parse_fault("planned-reboot-wave@20s:r2"))
+    cluster.advance(24 * NS)
+    announced = [c for c in cluster.changes if c.kind is ChangeKind.MAINTENANCE]
     assert len(announced) == 1
-    assert plant.readings.devices.reachable.all()
-    plant.advance(141 * NS)
-    booted = plant.readings.devices.boot_ns > 0
-    assert {plant.layout.devices[i].name for i in np.flatnonzero(booted)} == {"node5", "node6", "node7", "node8"}
-    assert plant.truth[0].planned
-    assert announced[0].starts_ns < plant.readings.devices.boot_ns.max() < announced[0].ends_ns
+    assert cluster.readings.devices.reachable.all()
+    cluster.advance(141 * NS)
+    booted = cluster.readings.devices.boot_ns > 0
+    assert {cluster.layout.devices[i].name for i in np.flatnonzero(booted)} == {"node5", "node6", "node7", "node8"}
+    assert cluster.truth[0].planned
+    assert announced[0].starts_ns < cluster.readings.devices.boot_ns.max() < announced[0].ends_ns
 
 
 def test_frozen_exporter_is_flagged() -> None:
-    plant = broken("exporter-frozen@5s:dcgm/node3", seconds=6)
-    flagged = [plant.layout.endpoints[i] for i in np.flatnonzero(plant.readings.frozen)]
+    cluster = broken("exporter-frozen@5s:dcgm/node3", seconds=6)
+    flagged = [cluster.layout.endpoints[i] for i in np.flatnonzero(cluster.readings.frozen)]
     assert [(e.exporter, e.device) for e in flagged] == [(Exporter.DCGM, "node3")]

@@ -30,7 +30,7 @@ def test_a_leaf_serves_the_same_rails_of_its_pods_hosts() -> None:
             assert str(nic.rail) in leaf.rail.split("+")
 
 
-def test_facts_describe_the_whole_plant() -> None:
+def test_facts_describe_the_whole_cluster() -> None:
     layout = build_layout(SimulatorConfig(hosts=8))
     topology = Topology().with_facts(topology_facts(layout, 5))
     assert len(topology.entities(Device)) == len(layout.devices)

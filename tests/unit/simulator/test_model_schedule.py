@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from common.errors import ConfigError
-from simulator.cluster import Plant
+from simulator.cluster import SimulatedCluster
 from simulator.config import SimulatorConfig
 from simulator.faults import FAULTS
 from simulator.faults.schedule import ScheduledFault, parse_fault, read_schedule
@@ -61,7 +61,7 @@ def test_bad_schedule_file(tmp_path: Path, text: str, message: str) -> None:
 
 @pytest.mark.parametrize("name", sorted(FAULTS))
 def test_unknown_target_is_named(name: str) -> None:
-    plant = Plant(SimulatorConfig(hosts=2, gpus_per_host=2), start_ns=0)
-    plant.inject(ScheduledFault(fault=name, target="nowhere/9"))
+    cluster = SimulatedCluster(SimulatorConfig(hosts=2, gpus_per_host=2), start_ns=0)
+    cluster.inject(ScheduledFault(fault=name, target="nowhere/9"))
     with pytest.raises(ConfigError, match=f"{name}: no target"):
-        plant.advance(1_000_000_000)
+        cluster.advance(1_000_000_000)

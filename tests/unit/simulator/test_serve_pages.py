@@ -1,4 +1,4 @@
-"""The exporter pages: real names, a grammar that others accept, and exactly the plant's numbers."""
+"""The exporter pages: real names, a grammar that others accept, and exactly the cluster's numbers."""
 
 import csv
 import json
@@ -123,7 +123,7 @@ def test_dcgm_labels_are_those_of_a_real_page_in_its_order() -> None:
     assert order[0] == order[1]
 
 
-def test_dcgm_values_are_the_plants_in_dcgms_units() -> None:
+def test_dcgm_values_are_the_clusters_in_dcgms_units() -> None:
     page, gpu = PAGES["dcgm"](READINGS), LAYOUT.gpus[8 + 3]
     at, gpus = 8 + 3, READINGS.gpus
     assert gpu.device == "node2"
@@ -146,7 +146,7 @@ def test_a_gpu_that_fell_off_the_bus_has_no_line() -> None:
     assert DcgmPage(LAYOUT, "node2").render(readings) == ""
 
 
-def test_node_values_are_the_plants() -> None:
+def test_node_values_are_the_clusters() -> None:
     page, at = PAGES["node"](READINGS), LAYOUT.nic_index["node2", "mlx5_3"]
     nics = READINGS.nics
     port = {"device": "mlx5_3", "port": "1"}
@@ -158,7 +158,7 @@ def test_node_values_are_the_plants() -> None:
     assert value(page, "node_disk_written_bytes_total") == READINGS.hosts.disk_written_bytes[1]
 
 
-def test_lustre_values_are_the_plants() -> None:
+def test_lustre_values_are_the_clusters() -> None:
     page = PAGES["lustre_server"](READINGS)
     storage = READINGS.storage
     assert value(page, "lustre_read_bytes_total", target="scratch-OST0001") == storage.read_bytes[1]

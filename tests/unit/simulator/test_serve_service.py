@@ -1,4 +1,4 @@
-"""The whole simulator on its addresses: a real plant, real clients, faults over the control port."""
+"""The whole simulator on its addresses: a real cluster, real clients, faults over the control port."""
 
 import asyncio
 import json
@@ -25,13 +25,13 @@ from telemetry.topology import Gpu, Link, Mount, StorageTarget
 from tests.unit.simulator.test_serve_pages import values
 
 DEADLINE_S = 60
-PLANT = SimulatorConfig(hosts=4, interval_s=2, jobs=JobMix(jobs=1))
+CLUSTER = SimulatorConfig(hosts=4, interval_s=2, jobs=JobMix(jobs=1))
 OFFSET = 60 + os.getpid() % 180  # test runs side by side keep out of each other's way
 
 
 @asynccontextmanager
 async def simulated(**settings: Any) -> AsyncIterator[SimulatorService]:
-    service = SimulatorService(ServeConfig(plant=PLANT, address_offset=OFFSET, step_s=0.05, **settings))
+    service = SimulatorService(ServeConfig(cluster=CLUSTER, address_offset=OFFSET, step_s=0.05, **settings))
     await service.start()
     try:
         yield service
@@ -200,7 +200,7 @@ async def test_a_frozen_exporter_repeats_its_page(http: aiohttp.ClientSession) -
         assert values(await text(http, exporter(host, port))) == first
 
 
-async def test_wrong_faults_are_refused_and_the_plant_goes_on(http: aiohttp.ClientSession) -> None:
+async def test_wrong_faults_are_refused_and_the_cluster_goes_on(http: aiohttp.ClientSession) -> None:
     async with simulated() as service:
         for wrong in (
             {"fault": "nonsense"},
@@ -224,11 +224,11 @@ async def test_wrong_faults_are_refused_and_the_plant_goes_on(http: aiohttp.Clie
 async def test_a_taken_address_is_a_configuration_error() -> None:
     async with simulated():
         with pytest.raises(ConfigError, match="address_offset"):
-            await SimulatorService(ServeConfig(plant=PLANT, address_offset=OFFSET)).start()
+            await SimulatorService(ServeConfig(cluster=CLUSTER, address_offset=OFFSET)).start()
 
 
 async def test_stop_is_safe_before_start_and_twice() -> None:
-    service = SimulatorService(ServeConfig(plant=PLANT, address_offset=OFFSET))
+    service = SimulatorService(ServeConfig(cluster=CLUSTER, address_offset=OFFSET))
     await service.stop()
     await service.start()
     await service.stop()

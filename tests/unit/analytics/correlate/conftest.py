@@ -1,19 +1,19 @@
 import pytest
 
-from tests.unit.analytics.correlate.plant import Plant, Run
+from tests.unit.analytics.correlate.small_fabric import Fabric, Run
 
 
 @pytest.fixture(scope="session")
-def plant() -> Plant:
-    return Plant()
+def cluster() -> Fabric:
+    return Fabric()
 
 
 @pytest.fixture
-def run(plant: Plant) -> Run:
-    return Run(plant)
+def run(cluster: Fabric) -> Run:
+    return Run(cluster)
 
 
 @pytest.fixture(scope="session")
-def start(plant: Plant) -> type[Run]:
+def start(cluster: Fabric) -> type[Run]:
     """The class itself, for tests that need several runs."""
     return Run

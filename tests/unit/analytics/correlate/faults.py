@@ -1,4 +1,4 @@
-"""Faults on the small plant, as the findings that detectors make of them."""
+"""Faults on the small cluster, as the findings that detectors make of them."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -6,12 +6,12 @@ from dataclasses import replace
 from analytics.detectors.storage.storage_slow import DOUBTFUL
 from telemetry.findings import Finding
 from telemetry.findings import FindingKind as K
-from tests.unit.analytics.correlate.plant import Plant
+from tests.unit.analytics.correlate.small_fabric import Fabric
 
-Make = Callable[[Plant], list[list[Finding]]]  # of a plant: findings tick by tick
+Make = Callable[[Fabric], list[list[Finding]]]  # of a cluster: findings tick by tick
 
 
-def slow_receiver(p: Plant) -> list[list[Finding]]:
+def slow_receiver(p: Fabric) -> list[list[Finding]]:
     """node2's rail 3 takes nothing; leaf3 pauses the other senders and its spines, these pause other leaves."""
     return [
         [p.find(K.PFC_PAUSE_SENT, p.uplink(3, 1), 1), p.find(K.ECN_MARKING, p.facing(3, 2), 0)],
@@ -28,7 +28,7 @@ def slow_receiver(p: Plant) -> list[list[Finding]]:
     ]
 
 
-def incast(p: Plant) -> list[list[Finding]]:
+def incast(p: Fabric) -> list[list[Finding]]:
     return [
         [p.find(K.PFC_PAUSE_SENT, p.facing(2, 1), 1), p.find(K.ECN_MARKING, p.facing(2, 4), 0, score=4)],
         [
@@ -41,33 +41,33 @@ def incast(p: Plant) -> list[list[Finding]]:
     ]
 
 
-def incast_without_pauses(p: Plant) -> list[list[Finding]]:
+def incast_without_pauses(p: Fabric) -> list[list[Finding]]:
     return [[p.find(K.QUEUE_CONGESTED, p.facing(2, 4)), p.find(K.ECN_MARKING, p.facing(2, 4))]]
 
 
-def pause_loop(p: Plant) -> list[list[Finding]]:
+def pause_loop(p: Fabric) -> list[list[Finding]]:
     """leaf1 → spine1 → leaf2 → spine2 → leaf1: each waits for the next."""
     ring = [p.uplink(1, 1), p.downlink(1, 2), p.uplink(2, 2), p.downlink(2, 1)]
     return [[p.find(K.PFC_PAUSE_RECEIVED, port, at) for at, port in enumerate(ring)]]
 
 
-def bgp_down(p: Plant) -> list[list[Finding]]:
+def bgp_down(p: Fabric) -> list[list[Finding]]:
     """The link is up: nothing else explains it."""
     return [[p.find(K.BGP_SESSION, "leaf3", 0), p.find(K.BGP_SESSION, "leaf3", 0)]]
 
 
-def link_down_takes_its_session(p: Plant) -> list[list[Finding]]:
+def link_down_takes_its_session(p: Fabric) -> list[list[Finding]]:
     return [
         [p.find(K.BGP_SESSION, "leaf1", 0), p.find(K.LINK_DOWN, p.uplink(1, 1), 1)],
         [p.find(K.LINK_DOWN, p.downlink(1, 1), 2), p.find(K.ECMP_IMBALANCE, "leaf5", 3)],
     ]
 
 
-def metadata_storm(p: Plant) -> list[list[Finding]]:
+def metadata_storm(p: Fabric) -> list[list[Finding]]:
     return [[p.find(K.METADATA_STORM, "storage_target:scratch/OST0001"), p.find(K.JOB_SLOWED, "job:1", 2)]]
 
 
-def link_down(p: Plant) -> list[list[Finding]]:
+def link_down(p: Fabric) -> list[list[Finding]]:
     """One uplink; its traffic moves to the others, which mark and queue more."""
     return [
         [p.find(K.LINK_DOWN, p.uplink(1, 1)), p.find(K.ECN_MARKING, p.uplink(1, 2), 1)],
@@ -80,27 +80,27 @@ def link_down(p: Plant) -> list[list[Finding]]:
     ]
 
 
-def host_link_down(p: Plant) -> list[list[Finding]]:
+def host_link_down(p: Fabric) -> list[list[Finding]]:
     return [[p.find(K.LINK_DOWN, p.facing(1, 1)), p.find(K.LINK_DOWN, "node1/mlx5_0"), p.find(K.JOB_STALLED, "job:1")]]
 
 
-def link_flapping(p: Plant) -> list[list[Finding]]:
+def link_flapping(p: Fabric) -> list[list[Finding]]:
     return [[p.find(K.LINK_DOWN, p.uplink(2, 2))], [p.find(K.LINK_FLAPPING, p.downlink(2, 2), 5)]]
 
 
-def dirty_optic(p: Plant) -> list[list[Finding]]:
+def dirty_optic(p: Fabric) -> list[list[Finding]]:
     return [
         [p.find(K.LINK_ERRORS, p.uplink(2, 3)), p.find(K.LINK_SLOW, p.downlink(3, 2)), p.find(K.DEVIATION, "leaf2")]
     ]
 
 
-def dirty_optic_before_storage(p: Plant) -> list[list[Finding]]:
+def dirty_optic_before_storage(p: Fabric) -> list[list[Finding]]:
     """A client behind the link waits for storage, now for one target, now for another."""
     waits = [p.find(K.STORAGE_SLOW, f"storage_target:scratch/OST000{n}", 20 + 9 * n, score=9.0) for n in (1, 3)]
     return [[p.find(K.LINK_ERRORS, p.uplink(2, 3))], *([replace(one, confidence=DOUBTFUL)] for one in waits)]
 
 
-def spine_down(p: Plant) -> list[list[Finding]]:
+def spine_down(p: Fabric) -> list[list[Finding]]:
     """Its leaves notice one after the other, and its silence comes last."""
     return [
         [p.find(K.LINK_DOWN, p.uplink(1, 2))],
@@ -110,7 +110,7 @@ def spine_down(p: Plant) -> list[list[Finding]]:
     ]
 
 
-def spine_down_noticed_slowly(p: Plant) -> list[list[Finding]]:
+def spine_down_noticed_slowly(p: Fabric) -> list[list[Finding]]:
     """The first link fires on its own before the rest is seen."""
     return [
         [p.find(K.LINK_DOWN, p.uplink(1, 2))],
@@ -121,40 +121,40 @@ def spine_down_noticed_slowly(p: Plant) -> list[list[Finding]]:
     ]
 
 
-def host_down(p: Plant) -> list[list[Finding]]:
+def host_down(p: Fabric) -> list[list[Finding]]:
     return [[p.find(K.LINK_DOWN, p.facing(leaf, 3), 1) for leaf in range(1, 9)], [p.find(K.TARGET_SILENT, "node3", 2)]]
 
 
-def rack_power(p: Plant) -> list[list[Finding]]:
+def rack_power(p: Fabric) -> list[list[Finding]]:
     """Every leaf loses half of its hosts and says so: it lives."""
     down = [p.find(K.LINK_DOWN, p.facing(leaf, node), 1) for leaf in range(1, 9) for node in range(1, 5)]
     silent = [p.find(K.TARGET_SILENT, f"node{node}", 2) for node in range(1, 5)]
     return [down[:20], down[20:], silent, [p.find(K.JOB_STALLED, "job:1", 3)]]
 
 
-def reboot(p: Plant) -> list[list[Finding]]:
+def reboot(p: Fabric) -> list[list[Finding]]:
     return [[p.find(K.TARGET_SILENT, "leaf4", 0)], [p.find(K.DEVICE_REBOOTED, "leaf4", 5)]]
 
 
-def straggler(p: Plant) -> list[list[Finding]]:
+def straggler(p: Fabric) -> list[list[Finding]]:
     return [
         [p.find(K.JOB_STALLED, "job:2", 1), p.find(K.DEVIATION, "leaf3", 2)],
         [p.find(K.STRAGGLER, p.gpu(6, 1), 0, score=4), p.find(K.STRAGGLER, p.gpu(7, 1), 3, score=1.1)],
     ]
 
 
-def gpu_throttled(p: Plant) -> list[list[Finding]]:
+def gpu_throttled(p: Fabric) -> list[list[Finding]]:
     return [
         [p.find(K.STRAGGLER, p.gpu(6, 1), 0, score=4), p.find(K.JOB_STALLED, "job:2", 1)],
         [p.find(K.GPU_THROTTLED, p.gpu(6, 1), 1)],
     ]
 
 
-def gpu_lost(p: Plant) -> list[list[Finding]]:
+def gpu_lost(p: Fabric) -> list[list[Finding]]:
     return [[p.find(K.GPU_LOST, p.gpu(1, 5)), p.find(K.GPU_XID, p.gpu(1, 5)), p.find(K.JOB_STALLED, "job:1", 2)]]
 
 
-def rack_overheats(p: Plant) -> list[list[Finding]]:
+def rack_overheats(p: Fabric) -> list[list[Finding]]:
     """The cooling of a rack: its GPUs throttle, and one of its hosts says that a fan failed."""
     return [
         [p.find(K.OVERHEATED, "rack:r1"), p.find(K.OVERHEATED, "node2", 3)],
@@ -162,11 +162,11 @@ def rack_overheats(p: Plant) -> list[list[Finding]]:
     ]
 
 
-def node_overheats(p: Plant) -> list[list[Finding]]:
+def node_overheats(p: Fabric) -> list[list[Finding]]:
     return [[p.find(K.GPU_THROTTLED, p.gpu(1, index)) for index in range(5)]]
 
 
-def slow_storage(p: Plant) -> list[list[Finding]]:
+def slow_storage(p: Fabric) -> list[list[Finding]]:
     """Symptoms come first: both jobs wait for their checkpoint, one GPU looks odd, another target is a bit slower."""
     return [
         [p.find(K.JOB_STALLED, "job:1", 0), p.find(K.STRAGGLER, p.gpu(2, 0), 2)],
@@ -179,7 +179,7 @@ def slow_storage(p: Plant) -> list[list[Finding]]:
     ]
 
 
-def storage_pauses(p: Plant) -> list[list[Finding]]:
+def storage_pauses(p: Fabric) -> list[list[Finding]]:
     """The server of a slow target stops taking traffic: the target is the cause, not its port."""
     return [
         [
@@ -190,7 +190,7 @@ def storage_pauses(p: Plant) -> list[list[Finding]]:
     ]
 
 
-def checkpoint_late(p: Plant) -> list[list[Finding]]:
+def checkpoint_late(p: Fabric) -> list[list[Finding]]:
     """No target is slow: the job itself is what is left."""
     return [
         [p.find(K.JOB_SLOWED, "job:1", 2)],
@@ -198,10 +198,10 @@ def checkpoint_late(p: Plant) -> list[list[Finding]]:
     ]
 
 
-def checkpoints_collide(p: Plant) -> list[list[Finding]]:
+def checkpoints_collide(p: Fabric) -> list[list[Finding]]:
     both = [p.find(K.CHECKPOINT_COLLIDING, "job:1", 0), p.find(K.CHECKPOINT_COLLIDING, "job:2", 1)]
     return [[*both, p.find(K.CHECKPOINT_LATE, "job:2", 1)]]
 
 
-def exporter_frozen(p: Plant) -> list[list[Finding]]:
+def exporter_frozen(p: Fabric) -> list[list[Finding]]:
     return [[p.find(K.TARGET_FROZEN, "node5")]]

@@ -17,21 +17,21 @@ from hypothesis import strategies as st
 from analytics.correlate.correlator import Correlator
 from analytics.correlate.tracks import incident_id
 from common.errors import BadInput
-from telemetry.codec.records import encode_fact
+from telemetry.codec.records import encode_record
 from telemetry.findings import Finding, FindingState
 from telemetry.findings import FindingKind as K
 from telemetry.incidents import IncidentKind
 from telemetry.objects import ObjectRef, device
 from telemetry.topology import Link
-from tests.unit.analytics.correlate.plant import Plant, Run
+from tests.unit.analytics.correlate.small_fabric import Fabric, Run
 
 KINDS = [kind for kind in K if kind is not K.JOB_STALLED]
 
 
-def story(plant: Plant, seed: int, ticks: int = 14) -> Iterator[list[Finding]]:
-    """Findings of many kinds all over the plant, that come, change and clear."""
+def story(cluster: Fabric, seed: int, ticks: int = 14) -> Iterator[list[Finding]]:
+    """Findings of many kinds all over the cluster, that come, change and clear."""
     dice = random.Random(seed)
-    links = [fact.entity for fact in plant.topology.facts.values() if isinstance(fact.entity, Link)]
+    links = [fact.entity for fact in cluster.topology.facts.values() if isinstance(fact.entity, Link)]
     ports = sorted(ref.name for link in links for ref in link.ports)
     devices = [f"leaf{n}" for n in range(1, 9)] + [f"node{n}" for n in range(1, 9)] + ["spine1", "spine2"]
     open_findings: list[Finding] = []
@@ -41,14 +41,14 @@ def story(plant: Plant, seed: int, ticks: int = 14) -> Iterator[list[Finding]]:
             kind = dice.choice(KINDS)
             about: str | ObjectRef = dice.choice(ports)
             if kind.startswith(("gpu", "straggler")):
-                about = plant.gpu(dice.randrange(1, 9), dice.randrange(8))
+                about = cluster.gpu(dice.randrange(1, 9), dice.randrange(8))
             elif kind.startswith(("target", "device")):
                 about = dice.choice(devices)
             elif kind.startswith("storage"):
                 about = f"storage_target:scratch/OST000{dice.randrange(4)}"
             elif kind.startswith("checkpoint"):
                 about = f"job:{dice.randrange(1, 3)}"
-            changed.append(plant.find(kind, about, tick * 5 + dice.random(), score=1 + 4 * dice.random()))
+            changed.append(cluster.find(kind, about, tick * 5 + dice.random(), score=1 + 4 * dice.random()))
         changed = list({finding.id: finding for finding in changed}.values())
         for finding in [finding for finding in open_findings if dice.random() < 0.2]:
             open_findings.remove(finding)
@@ -60,14 +60,16 @@ def story(plant: Plant, seed: int, ticks: int = 14) -> Iterator[list[Finding]]:
 
 
 def told(run: Run, changed: list[Finding]) -> list[bytes]:
-    return [encode_fact(incident) for incident in run.tick(*changed)]
+    return [encode_record(incident) for incident in run.tick(*changed)]
 
 
 @settings(max_examples=25, deadline=None)
 @given(seed=st.integers(0, 10_000), shuffle=st.randoms(use_true_random=False))
-def test_order_within_a_tick_does_not_matter(plant: Plant, start: type[Run], seed: int, shuffle: random.Random) -> None:
-    one, other = start(plant), start(plant)
-    for changed in story(plant, seed):
+def test_order_within_a_tick_does_not_matter(
+    cluster: Fabric, start: type[Run], seed: int, shuffle: random.Random
+) -> None:
+    one, other = start(cluster), start(cluster)
+    for changed in story(cluster, seed):
         shuffled = list(changed)
         shuffle.shuffle(shuffled)
         assert told(one, changed) == told(other, shuffled)
@@ -76,9 +78,9 @@ def test_order_within_a_tick_does_not_matter(plant: Plant, start: type[Run], see
 
 @settings(max_examples=15, deadline=None)
 @given(seed=st.integers(0, 10_000), at=st.integers(0, 13))
-def test_restored_at_any_tick_it_continues_seamlessly(plant: Plant, start: type[Run], seed: int, at: int) -> None:
-    whole, parted = start(plant), start(plant)
-    for tick, changed in enumerate(story(plant, seed)):
+def test_restored_at_any_tick_it_continues_seamlessly(cluster: Fabric, start: type[Run], seed: int, at: int) -> None:
+    whole, parted = start(cluster), start(cluster)
+    for tick, changed in enumerate(story(cluster, seed)):
         if tick == at:
             snapshot = orjson.loads(orjson.dumps(parted.correlator.state()))
             parted.correlator = Correlator()
@@ -91,9 +93,9 @@ def test_restored_at_any_tick_it_continues_seamlessly(plant: Plant, start: type[
 
 @settings(max_examples=25, deadline=None)
 @given(seed=st.integers(0, 10_000))
-def test_a_finding_belongs_to_at_most_one_open_incident(plant: Plant, start: type[Run], seed: int) -> None:
-    run = start(plant)
-    for changed in story(plant, seed):
+def test_a_finding_belongs_to_at_most_one_open_incident(cluster: Fabric, start: type[Run], seed: int) -> None:
+    run = start(cluster)
+    for changed in story(cluster, seed):
         run.tick(*changed)
         owned = [
             found for track in run.correlator.state()["tracks"] for found in (*track["primary"], *track["symptoms"])
@@ -116,12 +118,12 @@ def test_id_of_an_open_incident_is_not_given_twice() -> None:
     assert second not in (first, "")
 
 
-def test_ids_depend_on_the_telemetry_alone(plant: Plant, start: type[Run]) -> None:
+def test_ids_depend_on_the_telemetry_alone(cluster: Fabric, start: type[Run]) -> None:
     ids = set()
     for silence in (0, 3):
-        run = start(plant)
+        run = start(cluster)
         run.tick(ticks=silence)
-        run.tick(plant.find(K.LINK_DOWN, plant.uplink(1, 1), 30))
+        run.tick(cluster.find(K.LINK_DOWN, cluster.uplink(1, 1), 30))
         run.tick(ticks=3)
         ids.add(run.only.id)
     assert len(ids) == 1
@@ -131,11 +133,11 @@ def test_another_process_gives_the_same_bytes() -> None:
     """Sets of strings have another order in every process: nothing may depend on it."""
     program = (
         "import hashlib\n"
-        "from tests.unit.analytics.correlate.plant import Plant, Run\n"
+        "from tests.unit.analytics.correlate.small_fabric import Fabric, Run\n"
         "from tests.unit.analytics.correlate.test_correlate_determinism import story, told\n"
-        "plant = Plant()\n"
-        "run = Run(plant)\n"
-        "print(hashlib.sha256(b''.join(b for c in story(plant, 7) for b in told(run, c))).hexdigest())\n"
+        "cluster = Fabric()\n"
+        "run = Run(cluster)\n"
+        "print(hashlib.sha256(b''.join(b for c in story(cluster, 7) for b in told(run, c))).hexdigest())\n"
     )
     root = Path(__file__).parents[4]
     digests = {

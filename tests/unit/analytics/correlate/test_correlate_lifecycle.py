@@ -8,7 +8,7 @@ from analytics.correlate.lifecycle import Life, advance
 from telemetry.findings import FindingKind as K
 from telemetry.findings import FindingState
 from telemetry.incidents import IncidentKind, IncidentState, Severity
-from tests.unit.analytics.correlate.plant import Plant, Run
+from tests.unit.analytics.correlate.small_fabric import Fabric, Run
 
 PENDING, FIRING, RESOLVED = IncidentState.PENDING, IncidentState.FIRING, IncidentState.RESOLVED
 
@@ -33,14 +33,14 @@ def test_life(life: Life, active: bool, now: int, state: IncidentState, cleared:
     assert after.fired_ns == (now if state is FIRING and life.state is PENDING else life.fired_ns)
 
 
-def test_missing_telemetry_never_resolves(plant: Plant, run: Run) -> None:
-    run.tick(plant.find(K.LINK_DOWN, plant.uplink(1, 1)))
+def test_missing_telemetry_never_resolves(cluster: Fabric, run: Run) -> None:
+    run.tick(cluster.find(K.LINK_DOWN, cluster.uplink(1, 1)))
     run.tick(ticks=2000)
     assert run.only.state is FIRING
 
 
-def test_resolves_once_cleared_for_the_keep_firing_time(plant: Plant, run: Run) -> None:
-    down = plant.find(K.LINK_DOWN, plant.uplink(1, 1))
+def test_resolves_once_cleared_for_the_keep_firing_time(cluster: Fabric, run: Run) -> None:
+    down = cluster.find(K.LINK_DOWN, cluster.uplink(1, 1))
     run.tick(down)
     run.tick(ticks=3)
     run.clear(down)
@@ -52,9 +52,9 @@ def test_resolves_once_cleared_for_the_keep_firing_time(plant: Plant, run: Run) 
     assert run.correlator.state()["tracks"] == []
 
 
-def test_flapping_finding_is_one_incident_without_gaps(plant: Plant, run: Run) -> None:
+def test_flapping_finding_is_one_incident_without_gaps(cluster: Fabric, run: Run) -> None:
     for round_ in range(10):
-        down = replace(plant.find(K.LINK_DOWN, plant.uplink(1, 1), round_ * 30), id=f"down{round_}")
+        down = replace(cluster.find(K.LINK_DOWN, cluster.uplink(1, 1), round_ * 30), id=f"down{round_}")
         run.tick(down)
         run.tick(ticks=2)
         run.clear(down)
@@ -63,17 +63,17 @@ def test_flapping_finding_is_one_incident_without_gaps(plant: Plant, run: Run) -
     assert len(run.only.findings) == 10
 
 
-def test_blip_shorter_than_the_hold_says_nothing(plant: Plant, run: Run) -> None:
-    down = plant.find(K.LINK_DOWN, plant.uplink(1, 1))
+def test_blip_shorter_than_the_hold_says_nothing(cluster: Fabric, run: Run) -> None:
+    down = cluster.find(K.LINK_DOWN, cluster.uplink(1, 1))
     run.tick(down)
     run.clear(down)
     run.tick(ticks=30)
     assert run.incidents == {}
 
 
-def test_onset_after_resolution_is_a_new_incident(plant: Plant, run: Run) -> None:
+def test_onset_after_resolution_is_a_new_incident(cluster: Fabric, run: Run) -> None:
     for at in (0, 120):
-        down = plant.find(K.LINK_DOWN, plant.uplink(1, 1), at)
+        down = cluster.find(K.LINK_DOWN, cluster.uplink(1, 1), at)
         run.tick(down)
         run.tick(ticks=3)
         run.clear(down)
@@ -81,9 +81,9 @@ def test_onset_after_resolution_is_a_new_incident(plant: Plant, run: Run) -> Non
     assert [incident.state for incident in run.incidents.values()] == [RESOLVED, RESOLVED]
 
 
-def test_job_that_stays_stalled_after_its_cause_is_told_later(plant: Plant, run: Run) -> None:
-    slow = plant.find(K.STORAGE_SLOW, "storage_target:scratch/OST0000")
-    run.tick(slow, plant.find(K.JOB_STALLED, "job:1"))
+def test_job_that_stays_stalled_after_its_cause_is_told_later(cluster: Fabric, run: Run) -> None:
+    slow = cluster.find(K.STORAGE_SLOW, "storage_target:scratch/OST0000")
+    run.tick(slow, cluster.find(K.JOB_STALLED, "job:1"))
     run.tick(ticks=3)
     run.clear(slow)
     run.tick(ticks=20)
@@ -92,8 +92,8 @@ def test_job_that_stays_stalled_after_its_cause_is_told_later(plant: Plant, run:
     assert run.roots == ["slow_storage scratch/OST0000", "unexplained 1"]
 
 
-def test_late_and_repeated_versions_of_a_finding_change_nothing(plant: Plant, run: Run) -> None:
-    down = replace(plant.find(K.LINK_DOWN, plant.uplink(1, 1)), observed_ns=run.now_ns + 9)
+def test_late_and_repeated_versions_of_a_finding_change_nothing(cluster: Fabric, run: Run) -> None:
+    down = replace(cluster.find(K.LINK_DOWN, cluster.uplink(1, 1)), observed_ns=run.now_ns + 9)
     run.tick(down)
     run.tick(ticks=3)
     before = run.correlator.state()["findings"]
@@ -101,11 +101,11 @@ def test_late_and_repeated_versions_of_a_finding_change_nothing(plant: Plant, ru
     assert run.correlator.state()["findings"] == before
 
 
-def test_spine_and_its_first_link_are_merged_when_both_already_fire(plant: Plant, run: Run) -> None:
-    run.tick(plant.find(K.LINK_DOWN, plant.uplink(1, 2)), plant.find(K.LINK_DOWN, plant.uplink(2, 2)))
+def test_spine_and_its_first_link_are_merged_when_both_already_fire(cluster: Fabric, run: Run) -> None:
+    run.tick(cluster.find(K.LINK_DOWN, cluster.uplink(1, 2)), cluster.find(K.LINK_DOWN, cluster.uplink(2, 2)))
     run.tick(ticks=4)
     assert len(run.incidents) == 2
-    run.tick(*(plant.find(K.LINK_DOWN, plant.uplink(leaf, 2), 25) for leaf in range(3, 9)))
+    run.tick(*(cluster.find(K.LINK_DOWN, cluster.uplink(leaf, 2), 25) for leaf in range(3, 9)))
     run.tick(ticks=2)
     states = sorted((incident.state, incident.kind) for incident in run.incidents.values())
     assert states == [(FIRING, IncidentKind.DEVICE_DOWN), (RESOLVED, IncidentKind.LINK_DOWN)]
@@ -113,8 +113,8 @@ def test_spine_and_its_first_link_are_merged_when_both_already_fire(plant: Plant
     assert any("merged into" in entry.text for entry in merged.timeline)
 
 
-def test_restored_links_shrink_the_cause_but_keep_the_incident(plant: Plant, run: Run) -> None:
-    down = [plant.find(K.LINK_DOWN, plant.uplink(leaf, 2)) for leaf in range(1, 9)]
+def test_restored_links_shrink_the_cause_but_keep_the_incident(cluster: Fabric, run: Run) -> None:
+    down = [cluster.find(K.LINK_DOWN, cluster.uplink(leaf, 2)) for leaf in range(1, 9)]
     run.tick(*down)
     run.tick(ticks=3)
     run.clear(*down[1:])
@@ -125,26 +125,26 @@ def test_restored_links_shrink_the_cause_but_keep_the_incident(plant: Plant, run
     assert run.only.state is RESOLVED
 
 
-def test_quiet_ticks_publish_nothing(plant: Plant, run: Run) -> None:
-    run.tick(plant.find(K.LINK_DOWN, plant.uplink(1, 1)))
+def test_quiet_ticks_publish_nothing(cluster: Fabric, run: Run) -> None:
+    run.tick(cluster.find(K.LINK_DOWN, cluster.uplink(1, 1)))
     run.tick(ticks=2)
     assert run.tick(ticks=1) == []
 
 
-def test_severity_never_falls_while_open(plant: Plant, run: Run) -> None:
-    stalled = plant.find(K.JOB_STALLED, "job:1")
-    run.tick(plant.find(K.STORAGE_SLOW, "storage_target:scratch/OST0000"), stalled)
+def test_severity_never_falls_while_open(cluster: Fabric, run: Run) -> None:
+    stalled = cluster.find(K.JOB_STALLED, "job:1")
+    run.tick(cluster.find(K.STORAGE_SLOW, "storage_target:scratch/OST0000"), stalled)
     run.tick(ticks=3)
     run.clear(stalled)
     run.tick(ticks=30)
     assert run.only.severity is Severity.CRITICAL
 
 
-def test_device_that_dies_while_its_link_cools_continues_the_incident(plant: Plant, run: Run) -> None:
-    first = plant.find(K.LINK_DOWN, plant.uplink(1, 2))
+def test_device_that_dies_while_its_link_cools_continues_the_incident(cluster: Fabric, run: Run) -> None:
+    first = cluster.find(K.LINK_DOWN, cluster.uplink(1, 2))
     run.tick(first)
     run.tick(ticks=3)
     run.clear(first)
-    run.tick(*(plant.find(K.LINK_DOWN, plant.uplink(leaf, 2), 25) for leaf in range(2, 9)))
+    run.tick(*(cluster.find(K.LINK_DOWN, cluster.uplink(leaf, 2), 25) for leaf in range(2, 9)))
     run.tick(ticks=3)
     assert run.only.kind is IncidentKind.DEVICE_DOWN

@@ -13,54 +13,54 @@ from tests.unit.analytics.correlate.faults import (
     rack_power,
     slow_receiver,
 )
-from tests.unit.analytics.correlate.plant import Plant, Run
+from tests.unit.analytics.correlate.small_fabric import Fabric, Run
 
 
-def test_silence_of_most_devices_is_one_incident(plant: Plant, run: Run) -> None:
+def test_silence_of_most_devices_is_one_incident(cluster: Fabric, run: Run) -> None:
     names = [*(f"leaf{n}" for n in range(1, 9)), *(f"spine{n}" for n in range(1, 5)), "node1", "node5"]
-    run.tick(*(plant.find(K.TARGET_SILENT, name) for name in names))
+    run.tick(*(cluster.find(K.TARGET_SILENT, name) for name in names))
     run.tick(ticks=10)
     assert run.only.kind is I.TELEMETRY_LOST
     assert run.only.gaps == ("2 of 8 hosts silent", "12 of 12 switches silent")
 
 
-def test_lost_telemetry_puts_nothing_at_risk(plant: Plant, run: Run) -> None:
-    run.tick(plant.find(K.TARGET_FROZEN, "node5"))
+def test_lost_telemetry_puts_nothing_at_risk(cluster: Fabric, run: Run) -> None:
+    run.tick(cluster.find(K.TARGET_FROZEN, "node5"))
     run.tick(ticks=3)
     assert (run.only.blast.nodes, run.only.blast.gpus, run.only.blast.jobs) == (("node5",), (), ())
 
 
 @pytest.mark.parametrize(("away_s", "told"), [(30, "device_rebooted spine2"), (90, "device_down spine2")])
 def test_device_that_returns_belongs_to_the_incident_of_its_death(
-    plant: Plant, run: Run, away_s: int, told: str
+    cluster: Fabric, run: Run, away_s: int, told: str
 ) -> None:
-    down = [plant.find(K.LINK_DOWN, plant.uplink(leaf, 2)) for leaf in range(1, 9)]
+    down = [cluster.find(K.LINK_DOWN, cluster.uplink(leaf, 2)) for leaf in range(1, 9)]
     run.tick(*down)
     run.tick(ticks=away_s // 5)
     run.clear(*down)
-    back = plant.find(K.DEVICE_REBOOTED, "spine2", away_s)
-    run.tick(back, plant.find(K.LINK_FLAPPING, plant.uplink(3, 2), away_s))
+    back = cluster.find(K.DEVICE_REBOOTED, "spine2", away_s)
+    run.tick(back, cluster.find(K.LINK_FLAPPING, cluster.uplink(3, 2), away_s))
     run.tick(ticks=30)
     assert run.roots == [told]
     run.clear(back)
     assert run.roots == [told]
 
 
-def test_rack_that_returns_device_by_device_is_still_one_incident(plant: Plant, run: Run) -> None:
-    ticks = rack_power(plant)
+def test_rack_that_returns_device_by_device_is_still_one_incident(cluster: Fabric, run: Run) -> None:
+    ticks = rack_power(cluster)
     for findings in ticks:
         run.tick(*findings)
     run.tick(ticks=3)
     run.clear(*(finding for findings in ticks for finding in findings))
     for node in range(1, 5):
-        run.tick(plant.find(K.DEVICE_REBOOTED, f"node{node}", 40 + 5 * node))
+        run.tick(cluster.find(K.DEVICE_REBOOTED, f"node{node}", 40 + 5 * node))
     run.tick(ticks=30)
     assert run.roots == ["rack_power r1"]
 
 
-def test_rack_that_goes_dark_a_second_time_is_one_incident_again(plant: Plant, run: Run) -> None:
+def test_rack_that_goes_dark_a_second_time_is_one_incident_again(cluster: Fabric, run: Run) -> None:
     for _ in range(2):
-        ticks = rack_power(plant)
+        ticks = rack_power(cluster)
         for findings in ticks:
             run.tick(*findings)
         run.tick(ticks=3)
@@ -69,24 +69,24 @@ def test_rack_that_goes_dark_a_second_time_is_one_incident_again(plant: Plant, r
     assert run.roots == ["rack_power r1"]
 
 
-def test_reboot_that_repairs_a_gpu_belongs_to_its_fault(plant: Plant, run: Run) -> None:
-    lost = plant.find(K.GPU_LOST, plant.gpu(1, 5))
+def test_reboot_that_repairs_a_gpu_belongs_to_its_fault(cluster: Fabric, run: Run) -> None:
+    lost = cluster.find(K.GPU_LOST, cluster.gpu(1, 5))
     run.tick(lost)
     run.tick(ticks=3)
-    run.tick(plant.find(K.DEVICE_REBOOTED, "node1", 20))
+    run.tick(cluster.find(K.DEVICE_REBOOTED, "node1", 20))
     run.clear(lost)
     run.tick(ticks=20)
     assert run.roots == ["gpu_fault node1/GPU-0001-5"]
 
 
-def test_planned_reboot_wave_is_one_quiet_incident(plant: Plant, run: Run) -> None:
+def test_planned_reboot_wave_is_one_quiet_incident(cluster: Fabric, run: Run) -> None:
     nodes = tuple(device(f"node{n}") for n in range(1, 4))
     run.changes = [Change("c1", ChangeKind.REBOOT, nodes, run.now_ns, summary="kernel update")]
     for n in range(1, 4):
         run.tick(
-            *(plant.find(K.LINK_DOWN, plant.facing(leaf, n), 60 * n) for leaf in range(1, 9)),
-            plant.find(K.TARGET_SILENT, f"node{n}", 60 * n),
-            plant.find(K.DEVICE_REBOOTED, f"node{n}", 60 * n + 30),
+            *(cluster.find(K.LINK_DOWN, cluster.facing(leaf, n), 60 * n) for leaf in range(1, 9)),
+            cluster.find(K.TARGET_SILENT, f"node{n}", 60 * n),
+            cluster.find(K.DEVICE_REBOOTED, f"node{n}", 60 * n + 30),
         )
     run.tick(ticks=3)
     assert (run.only.kind, run.only.severity) == (I.DEVICE_REBOOTED, Severity.INFO)
@@ -94,12 +94,12 @@ def test_planned_reboot_wave_is_one_quiet_incident(plant: Plant, run: Run) -> No
     assert set(run.only.blast.nodes) >= {"node1", "node2", "node3"}
 
 
-def test_maintenance_makes_an_incident_quiet_and_a_config_push_does_not(plant: Plant, start: type[Run]) -> None:
+def test_maintenance_makes_an_incident_quiet_and_a_config_push_does_not(cluster: Fabric, start: type[Run]) -> None:
     cases: list[Any] = [(ChangeKind.MAINTENANCE, Severity.INFO), (ChangeKind.CONFIG, Severity.CRITICAL)]
     for kind, severity in cases:
-        case = start(plant)
+        case = start(cluster)
         case.changes = [Change("c1", kind, (device("leaf3"),), case.now_ns - 10**9, summary="work on leaf3")]
-        for findings in slow_receiver(plant):
+        for findings in slow_receiver(cluster):
             case.tick(*findings)
         case.tick(ticks=2)
         assert case.only.severity is severity

@@ -7,16 +7,16 @@ from analytics.correlate.graph import Graph, physical
 from analytics.correlate.pauses import End, origins
 from telemetry.findings import FindingKind as K
 from telemetry.topology import Link, Topology
-from tests.unit.analytics.correlate.plant import Plant
+from tests.unit.analytics.correlate.small_fabric import Fabric
 
 
 @pytest.fixture(scope="module")
-def graph(plant: Plant) -> Graph:
-    return Graph(physical(plant.topology))
+def graph(cluster: Fabric) -> Graph:
+    return Graph(physical(cluster.topology))
 
 
-def ends(plant: Plant, graph: Graph, *pauses: tuple[K, str, str]) -> list[tuple[End, str, int]]:
-    findings = [plant.find(kind, port, priority=priority) for kind, port, priority in pauses]
+def ends(cluster: Fabric, graph: Graph, *pauses: tuple[K, str, str]) -> list[tuple[End, str, int]]:
+    findings = [cluster.find(kind, port, priority=priority) for kind, port, priority in pauses]
     return [(origin.end, origin.port.name, len(origin.findings)) for origin in origins(findings, graph)]
 
 
@@ -56,23 +56,23 @@ RX, TX = K.PFC_PAUSE_RECEIVED, K.PFC_PAUSE_SENT
     ],
 )
 def test_walk_ends_at_the_origin(
-    plant: Plant, graph: Graph, pauses: list[tuple[K, str, str]], expected: list[tuple[End, str, int]]
+    cluster: Fabric, graph: Graph, pauses: list[tuple[K, str, str]], expected: list[tuple[End, str, int]]
 ) -> None:
-    assert ends(plant, graph, *pauses) == expected
+    assert ends(cluster, graph, *pauses) == expected
 
 
-def test_loop_with_a_way_out_is_no_loop(plant: Plant, graph: Graph) -> None:
+def test_loop_with_a_way_out_is_no_loop(cluster: Fabric, graph: Graph) -> None:
     """Four paused ports in a ring, and a host that pauses one of the leaves: the host is the origin."""
-    ring = [plant.uplink(1, 1), plant.downlink(1, 2), plant.uplink(2, 2), plant.downlink(2, 1)]
+    ring = [cluster.uplink(1, 1), cluster.downlink(1, 2), cluster.uplink(2, 2), cluster.downlink(2, 1)]
     closed = [(RX, port, "3") for port in ring]
-    assert [end for end, _, _ in ends(plant, graph, *closed)] == [End.CYCLE]
-    assert ends(plant, graph, *closed, (RX, "leaf2/Ethernet8", "3")) == [(End.EDGE, "leaf2/Ethernet8", 5)]
+    assert [end for end, _, _ in ends(cluster, graph, *closed)] == [End.CYCLE]
+    assert ends(cluster, graph, *closed, (RX, "leaf2/Ethernet8", "3")) == [(End.EDGE, "leaf2/Ethernet8", 5)]
 
 
-def test_pauses_into_the_unknown_name_nobody_until_topology_does(plant: Plant) -> None:
+def test_pauses_into_the_unknown_name_nobody_until_topology_does(cluster: Fabric) -> None:
     correlator = Correlator()
-    paused = plant.find(RX, plant.downlink(1, 3), score=5)
-    bare = Topology().with_facts(fact for fact in plant.topology.facts.values() if not isinstance(fact.entity, Link))
+    paused = cluster.find(RX, cluster.downlink(1, 3), score=5)
+    bare = Topology().with_facts(fact for fact in cluster.topology.facts.values() if not isinstance(fact.entity, Link))
     said = [
         incident
         for tick in range(4)

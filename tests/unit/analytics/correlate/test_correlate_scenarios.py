@@ -36,7 +36,7 @@ from tests.unit.analytics.correlate.faults import (
     storage_pauses,
     straggler,
 )
-from tests.unit.analytics.correlate.plant import Plant, Run
+from tests.unit.analytics.correlate.small_fabric import Fabric, Run
 
 SCENARIOS: list[tuple[Make, I, str]] = [
     (slow_receiver, I.SLOW_RECEIVER, "port:leaf3/Ethernet4"),
@@ -70,8 +70,8 @@ SCENARIOS: list[tuple[Make, I, str]] = [
 
 
 @pytest.mark.parametrize(("make", "kind", "root"), SCENARIOS, ids=lambda value: getattr(value, "__name__", ""))
-def test_one_fault_is_one_incident_with_its_root(make: Make, kind: Any, root: Any, plant: Plant, run: Run) -> None:
-    ticks = make(plant)
+def test_one_fault_is_one_incident_with_its_root(make: Make, kind: Any, root: Any, cluster: Fabric, run: Run) -> None:
+    ticks = make(cluster)
     for findings in ticks:
         run.tick(*findings)
     run.tick(ticks=30)
@@ -83,8 +83,8 @@ def test_one_fault_is_one_incident_with_its_root(make: Make, kind: Any, root: An
 
 
 @pytest.mark.parametrize(("make", "kind", "root"), SCENARIOS, ids=lambda value: getattr(value, "__name__", ""))
-def test_strong_evidence_fires_within_two_ticks(make: Make, kind: Any, root: Any, plant: Plant, run: Run) -> None:
-    for findings in make(plant):
+def test_strong_evidence_fires_within_two_ticks(make: Make, kind: Any, root: Any, cluster: Fabric, run: Run) -> None:
+    for findings in make(cluster):
         run.tick(*findings)
     run.tick(ticks=2)
     assert [str(incident.root) for incident in run.incidents.values()] == [root]
@@ -102,8 +102,10 @@ PAIRS = [
 
 
 @pytest.mark.parametrize(("one", "other", "roots"), PAIRS, ids=lambda value: getattr(value, "__name__", ""))
-def test_two_faults_at_once_are_two_incidents(one: Make, other: Make, roots: list[str], plant: Plant, run: Run) -> None:
-    first, second = one(plant), other(plant)
+def test_two_faults_at_once_are_two_incidents(
+    one: Make, other: Make, roots: list[str], cluster: Fabric, run: Run
+) -> None:
+    first, second = one(cluster), other(cluster)
     for tick in range(max(len(first), len(second))):
         both = (first[tick] if tick < len(first) else []) + (second[tick] if tick < len(second) else [])
         run.tick(*both)

@@ -8,114 +8,117 @@ from telemetry.changes import Change, ChangeKind
 from telemetry.findings import FindingKind as K
 from telemetry.incidents import IncidentKind as I
 from telemetry.objects import ObjectKind, ObjectRef
-from tests.unit.analytics.correlate.plant import Plant, Run
+from tests.unit.analytics.correlate.small_fabric import Fabric, Run
 
 
-def test_healthy_plant_says_nothing(run: Run) -> None:
+def test_healthy_cluster_says_nothing(run: Run) -> None:
     assert run.tick(ticks=50) == []
     assert run.incidents == {}
 
 
-def test_few_deviations_alone_are_no_incident(plant: Plant, run: Run) -> None:
-    run.tick(plant.find(K.DEVIATION, "leaf1"), plant.find(K.DEVIATION, "node1"))
+def test_few_deviations_alone_are_no_incident(cluster: Fabric, run: Run) -> None:
+    run.tick(cluster.find(K.DEVIATION, "leaf1"), cluster.find(K.DEVIATION, "node1"))
     run.tick(ticks=50)
     assert run.incidents == {}
 
 
-def test_deviations_that_only_support_are_no_incident_however_many_they_are(plant: Plant, run: Run) -> None:
-    found = [plant.find(K.DEVIATION, f"node1/GPU-{n}") for n in range(8)]
+def test_deviations_that_only_support_are_no_incident_however_many_they_are(cluster: Fabric, run: Run) -> None:
+    found = [cluster.find(K.DEVIATION, f"node1/GPU-{n}") for n in range(8)]
     run.tick(*(replace(finding, confidence=CONFIDENCE) for finding in found))
     run.tick(ticks=50)
     assert run.incidents == {}
 
 
-def test_symptoms_without_a_cause_wait_and_then_are_told(plant: Plant, run: Run) -> None:
-    run.tick(plant.find(K.JOB_STALLED, "job:1"))
+def test_symptoms_without_a_cause_wait_and_then_are_told(cluster: Fabric, run: Run) -> None:
+    run.tick(cluster.find(K.JOB_STALLED, "job:1"))
     run.tick(ticks=11)
     assert run.incidents == {}
     run.tick()
     assert (run.only.kind, run.only.root) == (I.UNEXPLAINED, ObjectRef(ObjectKind.JOB, "1"))
 
 
-def test_unexplained_symptoms_take_their_cause_when_it_shows(plant: Plant, run: Run) -> None:
-    stalled = plant.find(K.JOB_STALLED, "job:1", 60)
+def test_unexplained_symptoms_take_their_cause_when_it_shows(cluster: Fabric, run: Run) -> None:
+    stalled = cluster.find(K.JOB_STALLED, "job:1", 60)
     run.tick(stalled)
     run.tick(ticks=14)
     before = run.only
-    run.tick(plant.find(K.STORAGE_SLOW, "storage_target:scratch/OST0001", 65))
+    run.tick(cluster.find(K.STORAGE_SLOW, "storage_target:scratch/OST0001", 65))
     run.tick(ticks=3)
     assert run.only.id == before.id
     assert run.only.kind is I.SLOW_STORAGE
     assert any("cause revised" in entry.text for entry in run.only.timeline)
 
 
-def test_most_of_a_job_odd_is_no_straggler(plant: Plant, run: Run) -> None:
-    run.tick(*(plant.find(K.STRAGGLER, plant.gpu(node, index)) for node in range(1, 4) for index in range(8)))
+def test_most_of_a_job_odd_is_no_straggler(cluster: Fabric, run: Run) -> None:
+    run.tick(*(cluster.find(K.STRAGGLER, cluster.gpu(node, index)) for node in range(1, 4) for index in range(8)))
     run.tick(ticks=30)
     assert run.only.kind is I.UNEXPLAINED
 
 
-def test_two_targets_of_one_server_are_one_cause_two_servers_are_two(plant: Plant, run: Run) -> None:
-    slow = [plant.find(K.STORAGE_SLOW, f"storage_target:scratch/OST{n:04d}", score=3 + n / 10) for n in range(4)]
+def test_two_targets_of_one_server_are_one_cause_two_servers_are_two(cluster: Fabric, run: Run) -> None:
+    slow = [cluster.find(K.STORAGE_SLOW, f"storage_target:scratch/OST{n:04d}", score=3 + n / 10) for n in range(4)]
     run.tick(*slow)
     run.tick(ticks=5)
     assert run.roots == ["slow_storage scratch/OST0001", "slow_storage scratch/OST0003"]
 
 
-def test_symptom_long_before_a_cause_is_not_its_consequence(plant: Plant, run: Run) -> None:
-    run.tick(plant.find(K.JOB_STALLED, "job:1", 0), plant.find(K.STORAGE_SLOW, "storage_target:scratch/OST0000", 31))
+def test_symptom_long_before_a_cause_is_not_its_consequence(cluster: Fabric, run: Run) -> None:
+    run.tick(
+        cluster.find(K.JOB_STALLED, "job:1", 0), cluster.find(K.STORAGE_SLOW, "storage_target:scratch/OST0000", 31)
+    )
     run.tick(ticks=30)
     assert run.roots == ["slow_storage scratch/OST0000", "unexplained 1"]
 
 
-def test_straggler_long_after_a_cause_is_another_one(plant: Plant, run: Run) -> None:
-    run.tick(plant.find(K.STORAGE_SLOW, "storage_target:scratch/OST0000", 0))
-    run.tick(plant.find(K.STRAGGLER, plant.gpu(1, 1), 61))
+def test_straggler_long_after_a_cause_is_another_one(cluster: Fabric, run: Run) -> None:
+    run.tick(cluster.find(K.STORAGE_SLOW, "storage_target:scratch/OST0000", 0))
+    run.tick(cluster.find(K.STRAGGLER, cluster.gpu(1, 1), 61))
     run.tick(ticks=3)
     assert run.roots == ["slow_storage scratch/OST0000", "straggler node1/GPU-0001-1"]
 
 
-def test_faint_symptoms_at_a_job_start_are_normal(plant: Plant, run: Run) -> None:
+def test_faint_symptoms_at_a_job_start_are_normal(cluster: Fabric, run: Run) -> None:
     run.changes = [Change("j", ChangeKind.JOB_START, (ObjectRef(ObjectKind.JOB, "1"),), run.now_ns)]
     run.tick(
-        *(plant.find(K.DEVIATION, f"node{n}", 10) for n in range(1, 5)), plant.find(K.ECN_MARKING, "leaf1/Ethernet0")
+        *(cluster.find(K.DEVIATION, f"node{n}", 10) for n in range(1, 5)),
+        cluster.find(K.ECN_MARKING, "leaf1/Ethernet0"),
     )
     run.tick(ticks=40)
     assert run.incidents == {}
 
 
-def test_what_was_said_about_an_ended_job_is_over(plant: Plant, run: Run) -> None:
-    run.tick(plant.find(K.JOB_STALLED, "job:1"))
+def test_what_was_said_about_an_ended_job_is_over(cluster: Fabric, run: Run) -> None:
+    run.tick(cluster.find(K.JOB_STALLED, "job:1"))
     fact = run.topology.facts["job/1"]
     run.topology = run.topology.with_facts([type(fact)(fact.entity, fact.observed_ns + 1, "slurm", gone=True)])
     run.tick(ticks=40)
     assert run.incidents == {}
 
 
-def test_a_target_that_only_waits_for_a_slow_one_is_never_named(plant: Plant, run: Run) -> None:
-    told = run.tick(plant.find(K.STORAGE_SLOW, "storage_target:scratch/OST0000", 0, score=1.1))
-    told += run.tick(plant.find(K.STORAGE_SLOW, "storage_target:scratch/OST0003", 2, score=5))
+def test_a_target_that_only_waits_for_a_slow_one_is_never_named(cluster: Fabric, run: Run) -> None:
+    told = run.tick(cluster.find(K.STORAGE_SLOW, "storage_target:scratch/OST0000", 0, score=1.1))
+    told += run.tick(cluster.find(K.STORAGE_SLOW, "storage_target:scratch/OST0003", 2, score=5))
     assert [incident.root.name for incident in told] == ["scratch/OST0003"]
 
 
-def test_a_barely_slow_target_is_named_after_an_interval(plant: Plant, run: Run) -> None:
-    run.tick(plant.find(K.STORAGE_SLOW, "storage_target:scratch/OST0000", 0, score=1.1))
+def test_a_barely_slow_target_is_named_after_an_interval(cluster: Fabric, run: Run) -> None:
+    run.tick(cluster.find(K.STORAGE_SLOW, "storage_target:scratch/OST0000", 0, score=1.1))
     assert run.roots == []
     run.tick(ticks=2)
     assert run.roots == ["slow_storage scratch/OST0000"]
 
 
-def test_barely_slow_targets_of_another_server_open_nothing(plant: Plant, run: Run) -> None:
-    run.tick(plant.find(K.STORAGE_SLOW, "storage_target:scratch/OST0001", 0, score=1.3))
+def test_barely_slow_targets_of_another_server_open_nothing(cluster: Fabric, run: Run) -> None:
+    run.tick(cluster.find(K.STORAGE_SLOW, "storage_target:scratch/OST0001", 0, score=1.3))
     run.tick(ticks=2)
-    run.tick(plant.find(K.STORAGE_SLOW, "storage_target:scratch/OST0003", 15, score=1.1))
+    run.tick(cluster.find(K.STORAGE_SLOW, "storage_target:scratch/OST0003", 15, score=1.1))
     run.tick(ticks=4)
     assert run.roots == ["slow_storage scratch/OST0001"]
 
 
-def test_targets_that_are_asked_less_because_one_is_slow_are_not_named(plant: Plant, run: Run) -> None:
-    slow = plant.find(K.STORAGE_SLOW, "storage_target:scratch/OST0001", score=2.3)
-    others = [plant.find(K.STORAGE_SLOW, f"storage_target:scratch/OST{n:04d}", 1, score=9) for n in (0, 2, 3)]
+def test_targets_that_are_asked_less_because_one_is_slow_are_not_named(cluster: Fabric, run: Run) -> None:
+    slow = cluster.find(K.STORAGE_SLOW, "storage_target:scratch/OST0001", score=2.3)
+    others = [cluster.find(K.STORAGE_SLOW, f"storage_target:scratch/OST{n:04d}", 1, score=9) for n in (0, 2, 3)]
     run.tick(slow)
     run.tick(*(replace(finding, detector="storage_throughput") for finding in others), ticks=3)
     assert str(run.only.root) == "storage_target:scratch/OST0001"
@@ -124,22 +127,24 @@ def test_targets_that_are_asked_less_because_one_is_slow_are_not_named(plant: Pl
     assert str(run.only.root) == "storage_target:scratch/OST0001"
 
 
-def test_a_late_checkpoint_does_not_come_from_a_gpu_or_a_link_that_routing_goes_round(plant: Plant, run: Run) -> None:
-    run.tick(plant.find(K.GPU_ECC, plant.gpu(1, 1)), plant.find(K.LINK_DOWN, plant.uplink(1, 1)))
-    run.tick(plant.find(K.CHECKPOINT_LATE, "job:1", 20), plant.find(K.JOB_SLOWED, "job:1", 20))
+def test_a_late_checkpoint_does_not_come_from_a_gpu_or_a_link_that_routing_goes_round(
+    cluster: Fabric, run: Run
+) -> None:
+    run.tick(cluster.find(K.GPU_ECC, cluster.gpu(1, 1)), cluster.find(K.LINK_DOWN, cluster.uplink(1, 1)))
+    run.tick(cluster.find(K.CHECKPOINT_LATE, "job:1", 20), cluster.find(K.JOB_SLOWED, "job:1", 20))
     run.tick(ticks=4)
     assert any(root.startswith("late_checkpoint") for root in run.roots)
     assert len(run.roots) == 3
 
 
-def test_a_late_checkpoint_may_come_from_a_link_that_loses_packets(plant: Plant, run: Run) -> None:
-    run.tick(plant.find(K.LINK_FLAPPING, plant.uplink(1, 1)))
-    run.tick(plant.find(K.CHECKPOINT_LATE, "job:1", 20), ticks=4)
+def test_a_late_checkpoint_may_come_from_a_link_that_loses_packets(cluster: Fabric, run: Run) -> None:
+    run.tick(cluster.find(K.LINK_FLAPPING, cluster.uplink(1, 1)))
+    run.tick(cluster.find(K.CHECKPOINT_LATE, "job:1", 20), ticks=4)
     assert len(run.roots) == 1
 
 
-def test_storage_that_may_only_wait_for_a_link_is_told_where_no_link_loses_anything(plant: Plant, run: Run) -> None:
-    slow = plant.find(K.STORAGE_SLOW, "storage_target:scratch/OST0001")
-    run.tick(plant.find(K.LINK_DOWN, plant.uplink(1, 1)), plant.find(K.CHECKPOINT_LATE, "job:1", 5))
+def test_storage_that_may_only_wait_for_a_link_is_told_where_no_link_loses_anything(cluster: Fabric, run: Run) -> None:
+    slow = cluster.find(K.STORAGE_SLOW, "storage_target:scratch/OST0001")
+    run.tick(cluster.find(K.LINK_DOWN, cluster.uplink(1, 1)), cluster.find(K.CHECKPOINT_LATE, "job:1", 5))
     run.tick(replace(slow, confidence=DOUBTFUL), ticks=6)
     assert run.roots == ["link_down leaf1/Ethernet4000--spine1/Ethernet0", "slow_storage scratch/OST0001"]

@@ -1,6 +1,6 @@
-"""Six faults of the simulated plant, one after the other: one incident each, with the right root and what it costs.
+"""Six faults of the simulated cluster, one after the other: one incident each, with the right root and what it costs.
 
-One plant and one engine for all of them, so that each fault also has the traces of those before it in its history.
+One cluster and one engine for all of them, so that each fault also has the traces of those before it in its history.
 """
 
 from dataclasses import dataclass, field
@@ -55,7 +55,7 @@ def story() -> Story:
             if isinstance(output, Incident):
                 told.first.setdefault(output.id, output)
                 told.newest[output.id] = output
-        told.truths = list(tick.plant.truth)
+        told.truths = list(tick.cluster.truth)
     return told
 
 

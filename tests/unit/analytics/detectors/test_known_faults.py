@@ -1,4 +1,4 @@
-"""Faults of the simulated plant that take a detector of their own: one incident each, of its kind and root, in time."""
+"""Faults of the simulated cluster with a detector of their own: one incident each, of its kind and root, in time."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -38,7 +38,7 @@ def outputs(config: SimulatorConfig, faults: list[ScheduledFault], story: Story)
             engine.note(change)
         for batch in tick.batches:
             engine.observe(batch)
-        story.truths = list(tick.plant.truth)
+        story.truths = list(tick.cluster.truth)
         yield from engine.advance()
 
 

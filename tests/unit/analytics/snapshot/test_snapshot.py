@@ -17,7 +17,7 @@ from analytics.snapshot.snapshot import Mark
 from analytics.worker import Worker
 from common.errors import BadInput
 from telemetry import topics
-from telemetry.codec.records import encode_fact
+from telemetry.codec.records import encode_record
 from tests.unit.analytics.busy_cluster import CHANGES, FACTS, batches, new_engine
 from tests.unit.analytics.restart import MARK, restarted, saved
 from tests.unit.analytics.small_cluster import CONFIG
@@ -39,7 +39,7 @@ def told(engine: Engine, part: slice) -> list[bytes]:
     for each in BATCHES[part]:
         engine.observe(each)
         outputs.extend(engine.advance())
-    return [encode_fact(output) for output in outputs]
+    return [encode_record(output) for output in outputs]
 
 
 WHOLE = begun()

@@ -101,7 +101,7 @@ import sys
 from pathlib import Path
 from typing import Any
 import numpy as np
-from analytics import state_file
+from analytics.snapshot import state_file
 number = 0
 while True:
     number += 1

@@ -1,4 +1,4 @@
-"""Faults of the simulated plant, and what the ledger says that its GPUs waited for."""
+"""Faults of the simulated cluster, and what the ledger says that its GPUs waited for."""
 
 from dataclasses import dataclass
 from functools import cache
@@ -55,10 +55,10 @@ def story(fault: str, restarts: bool = False, target: str = "", checkpoint_perio
     jobs = JobMix(jobs=1, load_bytes=1.5e9, checkpoint_period_s=checkpoint_period_s, lifetime_s=1e6)
     config = SimulatorConfig(hosts=HOSTS, interval_s=INTERVAL_S, jobs=jobs, seed=3)
     faults = [ScheduledFault(fault=fault, at_s=BEGINS_S, lasts_s=LASTS_S, target=target)] if fault else []
-    engine, plant = _engine(), None
+    engine, cluster = _engine(), None
     losses: dict[str, HostLosses] = {}
     for number, tick in enumerate(campaign(config, faults, ENDS_S)):
-        plant = tick.plant
+        cluster = tick.cluster
         engine.learn(tick.facts)
         for batch in tick.batches:
             engine.observe(batch)
@@ -66,9 +66,9 @@ def story(fault: str, restarts: bool = False, target: str = "", checkpoint_perio
         losses |= {told.device: told for told in engine.starvation.due()}
         if restarts and number % 4 == 3:
             engine = restarted(engine, _engine())
-    assert plant is not None
-    root = plant.truth[0].root.name if fault else ""
-    return Story(losses, plant.readings.jobs[0].iterations, root)
+    assert cluster is not None
+    root = cluster.truth[0].root.name if fault else ""
+    return Story(losses, cluster.readings.jobs[0].iterations, root)
 
 
 def _engine() -> Engine:

@@ -1,4 +1,4 @@
-"""Causes that need no plant: hosts that cannot feed their GPUs, jobs that stand, causes that are found late."""
+"""Causes that need no cluster: hosts that cannot feed their GPUs, jobs that stand, causes that are found late."""
 
 from collections.abc import Callable
 from dataclasses import replace

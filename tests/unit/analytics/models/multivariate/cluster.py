@@ -7,7 +7,7 @@ import numpy as np
 from analytics.config import EngineConfig
 from analytics.engine import Engine
 from analytics.models.multivariate.config import MultivariateConfig
-from telemetry.codec.records import encode_fact
+from telemetry.codec.records import encode_record
 from telemetry.findings import Finding
 from telemetry.samples import SampleBatch
 from telemetry.series import SeriesTable, series_key
@@ -58,8 +58,8 @@ def play(engine: Engine, batches: Iterable[SampleBatch], chunk: int = 1) -> list
     for number, each in enumerate(batches, 1):
         engine.observe(each)
         if number % chunk == 0:
-            said += [encode_fact(output) for output in engine.advance()]
-    return said + [encode_fact(output) for output in engine.advance()]
+            said += [encode_record(output) for output in engine.advance()]
+    return said + [encode_record(output) for output in engine.advance()]
 
 
 def findings(engine: Engine, batches: Sequence[SampleBatch]) -> list[Finding]:

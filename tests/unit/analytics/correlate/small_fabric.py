@@ -1,4 +1,4 @@
-"""A small plant made by hand: 8 hosts of 8 rails, 8 leaves, 4 spines, 2 storage servers with 4 targets, 2 jobs."""
+"""A small cluster made by hand: 8 hosts of 8 rails, 8 leaves, 4 spines, 2 storage servers with 4 targets, 2 jobs."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -40,7 +40,7 @@ def facts(of: Iterable[Entity]) -> list[TopologyFact]:
     return [TopologyFact(entity, T0, "inventory") for entity in of]
 
 
-class Plant:
+class Fabric:
     """The topology, and findings about it with few words. Times are in seconds after T0."""
 
     def __init__(self) -> None:
@@ -79,9 +79,9 @@ class Plant:
 class Run:
     """A correlator fed tick by tick; keeps the newest version of every incident."""
 
-    def __init__(self, plant: Plant, config: CorrelateConfig | None = None) -> None:
-        self.plant = plant
-        self.topology = plant.topology
+    def __init__(self, cluster: Fabric, config: CorrelateConfig | None = None) -> None:
+        self.cluster = cluster
+        self.topology = cluster.topology
         self.changes: list[Change] = []
         self.correlator = Correlator(config)
         self.now_ns = T0

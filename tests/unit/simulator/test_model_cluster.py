@@ -1,4 +1,4 @@
-"""The plant as a whole: healthy is quiet, time may be sliced in any way, jobs come and go."""
+"""The cluster as a whole: healthy is quiet, time may be sliced in any way, jobs come and go."""
 
 import dataclasses
 from pathlib import Path
@@ -7,7 +7,7 @@ import numpy as np
 import orjson
 import pytest
 
-from simulator.cluster import Plant
+from simulator.cluster import SimulatedCluster
 from simulator.config import JobMix, SimulatorConfig
 from simulator.counters.readings import Readings
 from simulator.faults.schedule import parse_fault
@@ -24,27 +24,30 @@ def fingerprint(readings: Readings) -> bytes:
 
 
 def test_half_an_hour_of_healthy_training_is_quiet() -> None:
-    plant = Plant(SimulatorConfig(jobs=JobMix(lifetime_s=500.0), step_ms=20), start_ns=0)
-    plant.advance(1800 * NS)
-    readings = plant.readings
+    cluster = SimulatedCluster(SimulatorConfig(jobs=JobMix(lifetime_s=500.0), step_ms=20), start_ns=0)
+    cluster.advance(1800 * NS)
+    readings = cluster.readings
     assert readings.ports.pause_us.sum() < 1e-4 * 1800e6  # 0.01 % of the time of one port, all ports together
     assert readings.ports.discards.sum() == 0.0
     assert readings.ports.errors.sum() == 0.0
     assert readings.ports.flaps.sum() == 0.0
     assert readings.gpus.throttle_ns.sum() == 0.0
-    kinds = [change.kind for change in plant.changes]
+    kinds = [change.kind for change in cluster.changes]
     assert kinds.count(ChangeKind.JOB_START) >= 6
     assert kinds.count(ChangeKind.JOB_END) >= 4
-    assert sum(job.checkpoints for job in plant.machine.jobs.ended) >= 6
+    assert sum(job.checkpoints for job in cluster.machine.jobs.ended) >= 6
     marked = readings.ports.queue_ecn_packets[:, LOSSLESS].sum()
     assert 0.0 < marked < 1e-3 * readings.ports.queue_packets[:, LOSSLESS].sum()
 
 
 @pytest.mark.parametrize("fault", ["slow-receiver@3s+5s", "link-flap@2s", "xid@4s"])
 def test_slicing_time_changes_nothing(fault: str) -> None:
-    whole, sliced = Plant(SimulatorConfig(hosts=4), start_ns=7), Plant(SimulatorConfig(hosts=4), start_ns=7)
-    for plant in (whole, sliced):
-        plant.inject(parse_fault(fault))
+    whole, sliced = (
+        SimulatedCluster(SimulatorConfig(hosts=4), start_ns=7),
+        SimulatedCluster(SimulatorConfig(hosts=4), start_ns=7),
+    )
+    for cluster in (whole, sliced):
+        cluster.inject(parse_fault(fault))
     whole.advance(7 + 12 * NS)
     rng = np.random.default_rng(3)
     while sliced.now_ns < 7 + 12 * NS:
@@ -58,29 +61,29 @@ def test_slicing_time_changes_nothing(fault: str) -> None:
 def test_the_seed_chooses_the_target_and_the_noise() -> None:
     roots, prints = set(), set()
     for seed in range(4):
-        plant = Plant(SimulatorConfig(hosts=4, seed=seed), start_ns=0)
-        plant.inject(parse_fault("straggler-gpu@1s"))
-        plant.advance(3 * NS)
-        uuids = [gpu.uuid for gpu in plant.layout.gpus]
-        roots.add(uuids.index(plant.truth[0].root.name.partition("/")[2]))
-        prints.add(fingerprint(plant.readings))
+        cluster = SimulatedCluster(SimulatorConfig(hosts=4, seed=seed), start_ns=0)
+        cluster.inject(parse_fault("straggler-gpu@1s"))
+        cluster.advance(3 * NS)
+        uuids = [gpu.uuid for gpu in cluster.layout.gpus]
+        roots.add(uuids.index(cluster.truth[0].root.name.partition("/")[2]))
+        prints.add(fingerprint(cluster.readings))
     assert len(roots) > 1
     assert len(prints) == 4
 
 
 def test_readings_are_as_of_the_last_whole_step() -> None:
-    plant = Plant(SimulatorConfig(hosts=2), start_ns=100)
-    plant.advance(100 + 12_345_678)
-    assert plant.readings.now_ns == plant.now_ns == 100 + 10_000_000
+    cluster = SimulatedCluster(SimulatorConfig(hosts=2), start_ns=100)
+    cluster.advance(100 + 12_345_678)
+    assert cluster.readings.now_ns == cluster.now_ns == 100 + 10_000_000
 
 
 def test_counters_never_fall_without_a_reboot() -> None:
-    plant = Plant(SimulatorConfig(hosts=4), start_ns=0)
-    plant.inject(parse_fault("incast@2s+4s"))
+    cluster = SimulatedCluster(SimulatorConfig(hosts=4), start_ns=0)
+    cluster.inject(parse_fault("incast@2s+4s"))
     before = None
     for second in range(1, 12):
-        plant.advance(second * NS)
-        ports, nics = plant.readings.ports, plant.readings.nics
+        cluster.advance(second * NS)
+        ports, nics = cluster.readings.ports, cluster.readings.nics
         now = np.concatenate(
             [ports.bytes.ravel(), ports.pause_us.ravel(), ports.queue_ecn_packets.ravel(), nics.cnp_sent]
         )
@@ -89,23 +92,23 @@ def test_counters_never_fall_without_a_reboot() -> None:
 
 
 def test_a_fault_ends_when_told() -> None:
-    plant = Plant(SimulatorConfig(hosts=4), start_ns=0)
-    plant.inject(parse_fault("spine-down@1s:spine1"))
-    plant.advance(3 * NS)
-    assert not plant.readings.devices.reachable.all()
-    plant.end_fault("spine-down")
-    plant.advance(4 * NS)
-    assert plant.readings.devices.reachable.all()
-    assert plant.truth[0].end_ns == 3 * NS
+    cluster = SimulatedCluster(SimulatorConfig(hosts=4), start_ns=0)
+    cluster.inject(parse_fault("spine-down@1s:spine1"))
+    cluster.advance(3 * NS)
+    assert not cluster.readings.devices.reachable.all()
+    cluster.end_fault("spine-down")
+    cluster.advance(4 * NS)
+    assert cluster.readings.devices.reachable.all()
+    assert cluster.truth[0].end_ns == 3 * NS
 
 
 def test_truth_is_written_as_lines(tmp_path: Path) -> None:
-    plant = Plant(SimulatorConfig(hosts=4), start_ns=0)
-    plant.inject(parse_fault("spine-down@2s:spine1"))
-    plant.inject(parse_fault("link-down@1s+1s:leaf1/Ethernet0"))
-    plant.inject(parse_fault("incast@60s"))  # has not begun
-    plant.advance(3 * NS)
-    write_truth(tmp_path / "truth.jsonl", plant.truth)
+    cluster = SimulatedCluster(SimulatorConfig(hosts=4), start_ns=0)
+    cluster.inject(parse_fault("spine-down@2s:spine1"))
+    cluster.inject(parse_fault("link-down@1s+1s:leaf1/Ethernet0"))
+    cluster.inject(parse_fault("incast@60s"))  # has not begun
+    cluster.advance(3 * NS)
+    write_truth(tmp_path / "truth.jsonl", cluster.truth)
     lines = [orjson.loads(line) for line in (tmp_path / "truth.jsonl").read_bytes().splitlines()]
     assert [(x["fault"], x["root"]) for x in lines] == [
         ("link-down", "link:leaf1/Ethernet0--node1/mlx5_0"),
@@ -115,18 +118,18 @@ def test_truth_is_written_as_lines(tmp_path: Path) -> None:
 
 
 def test_interval_peaks_cover_the_interval_before_and_are_cleared() -> None:
-    plant = Plant(SimulatorConfig(hosts=4, interval_s=2.0), start_ns=0)
-    plant.inject(parse_fault("incast@4s+3s"))
-    plant.advance(8 * NS)
-    during = plant.readings.ports.queue_peak.max()
-    plant.advance(30 * NS)
-    assert during > 10 * plant.readings.ports.queue_peak.max()
+    cluster = SimulatedCluster(SimulatorConfig(hosts=4, interval_s=2.0), start_ns=0)
+    cluster.inject(parse_fault("incast@4s+3s"))
+    cluster.advance(8 * NS)
+    during = cluster.readings.ports.queue_peak.max()
+    cluster.advance(30 * NS)
+    assert during > 10 * cluster.readings.ports.queue_peak.max()
 
 
 def test_jobs_become_facts_and_end() -> None:
-    plant = Plant(SimulatorConfig(hosts=4, jobs=JobMix(lifetime_s=5.0, gap_s=2.0)), start_ns=0)
-    plant.advance(20 * NS)
-    facts = plant.job_facts()
+    cluster = SimulatedCluster(SimulatorConfig(hosts=4, jobs=JobMix(lifetime_s=5.0, gap_s=2.0)), start_ns=0)
+    cluster.advance(20 * NS)
+    facts = cluster.job_facts()
     gone = {f.entity.key for f in facts if f.gone}
     running = {f.entity.key for f in facts if not f.gone}
     assert "job/4711" in gone

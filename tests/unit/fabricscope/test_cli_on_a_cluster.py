@@ -1,4 +1,4 @@
-"""The commands that need telemetry, as people type them, on a small simulated plant."""
+"""The commands that need telemetry, as people type them, on a small simulated cluster."""
 
 import json
 import re
@@ -19,7 +19,7 @@ START_S_MAX = 60
 
 
 @dataclass(frozen=True)
-class Plant:
+class SimulatedCluster:
     """A simulator that runs, and an ingest stage that collects from it. recording: made by ``record``."""
 
     settings: Path
@@ -46,8 +46,8 @@ def wait_for(path: Path, words: str) -> None:
 
 
 @pytest.fixture(scope="module")
-def plant(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Plant]:
-    folder = tmp_path_factory.mktemp("plant")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SimulatedCluster]:
+    folder = tmp_path_factory.mktemp("cluster")
     settings, recording, log = folder / "fabricscope.yaml", folder / "recording", folder / "ingest.log"
     options = ("--hosts", 2, "--interval", "1s", "--address-offset", ADDRESS_OFFSET, "--config.out", settings)
     running = [start(folder / "simulate.log", "simulate", *options)]
@@ -59,7 +59,7 @@ def plant(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Plant]:
         running.append(start(log, "ingest", "--config.file", settings))
         wait_for(log, "stage runs")
         recorder = fabricscope("record", recording, "--config.file", settings, "--last", 60, "--for", 6)
-        yield Plant(settings, recording, recorder)
+        yield SimulatedCluster(settings, recording, recorder)
     finally:
         for process in running:
             process.terminate()
@@ -68,41 +68,41 @@ def plant(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Plant]:
 
 
 @pytest.fixture(scope="module")
-def recorded(plant: Plant) -> int:
+def recorded(cluster: SimulatedCluster) -> int:
     """Samples that ``record`` says are in the recording."""
-    assert plant.recorder.returncode == 0, plant.recorder.stderr
-    said = re.search(r"^([\d,]+) samples recorded$", plant.recorder.stderr, re.MULTILINE)
-    assert said, plant.recorder.stderr
+    assert cluster.recorder.returncode == 0, cluster.recorder.stderr
+    said = re.search(r"^([\d,]+) samples recorded$", cluster.recorder.stderr, re.MULTILINE)
+    assert said, cluster.recorder.stderr
     return int(said[1].replace(",", ""))
 
 
-def test_record_writes_what_it_says(plant, recorded):
-    manifest = json.loads((plant.recording / "manifest.json").read_text())
+def test_record_writes_what_it_says(cluster, recorded):
+    manifest = json.loads((cluster.recording / "manifest.json").read_text())
     assert manifest["cluster"] == "simulated"
     assert recorded == sum(part["samples"] for part in manifest["slices"]) > 1000
 
 
-def test_replay_reads_all_of_it(plant, recorded, tmp_path):
-    answer = fabricscope("replay", plant.recording, "--out", tmp_path, "--output", "json")
+def test_replay_reads_all_of_it(cluster, recorded, tmp_path):
+    answer = fabricscope("replay", cluster.recording, "--out", tmp_path, "--output", "json")
     assert answer.returncode == 0, answer.stderr
     assert json.loads(answer.stdout)["samples"] == recorded
     assert (tmp_path / "findings.jsonl").exists()
-    told = fabricscope("replay", plant.recording, "--out", tmp_path)
+    told = fabricscope("replay", cluster.recording, "--out", tmp_path)
     assert told.returncode == 0
     assert f"{recorded:,} samples" in " ".join(told.stdout.split())
 
 
-def test_collect_shows_every_target(plant):
-    settings = load_settings(plant.settings).ingest
+def test_collect_shows_every_target(cluster):
+    settings = load_settings(cluster.settings).ingest
     scraped = [target for job in settings.scrape_configs for group in job.static_configs for target in group.targets]
     switches = [target for job in settings.gnmi_configs for target in job.targets]
-    answer = fabricscope("collect", "--config.file", plant.settings, "--for", 4, "--samples", 0)
+    answer = fabricscope("collect", "--config.file", cluster.settings, "--for", 4, "--samples", 0)
     assert answer.returncode == 0, answer.stdout + answer.stderr
     assert f"{len(scraped) + len(switches)} targets" in answer.stdout
 
 
-def test_collect_fails_when_a_target_is_down(plant, tmp_path):
-    document = yaml.safe_load(plant.settings.read_text())
+def test_collect_fails_when_a_target_is_down(cluster, tmp_path):
+    document = yaml.safe_load(cluster.settings.read_text())
     dead = {"targets": ["127.0.0.1:1"], "labels": {"device": "node9"}}
     document["scrape_configs"] = [{**document["scrape_configs"][0], "static_configs": [dead]}]
     path = tmp_path / "dead.yaml"
