@@ -3,8 +3,8 @@
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING
 
+from analytics.correlate.causes.cause import Reach
 from analytics.correlate.config import CorrelateConfig
 from analytics.correlate.graph import Graph
 from analytics.correlate.jobs import Jobs
@@ -14,19 +14,16 @@ from telemetry.findings import Finding, FindingKind
 from telemetry.incidents import IncidentKind
 from telemetry.objects import ObjectKind, ObjectRef
 
-if TYPE_CHECKING:
-    from analytics.correlate.reach import Reach
-
 PLANNED = frozenset({ChangeKind.MAINTENANCE, ChangeKind.REBOOT, ChangeKind.FIRMWARE, ChangeKind.DRAIN})
 
 
 ReachKey = tuple[bool, ObjectRef, frozenset[str], bool]
 
 
-class View:
+class CorrelationView:
     """Active findings by onset, with the cluster and the changes; the same for every order of arrival.
 
-    settled: onsets of the incidents that already fire, by kind and root.
+    firing: onsets of the incidents that already fire, by kind and root.
     reaches: what is known of this cluster (``reach.py``).
     """
 
@@ -37,8 +34,8 @@ class View:
         jobs: Jobs,
         changes: Sequence[Change] = (),
         config: CorrelateConfig | None = None,
-        settled: Mapping[tuple[IncidentKind, ObjectRef], int] | None = None,
-        reaches: dict[ReachKey, "Reach"] | None = None,
+        firing: Mapping[tuple[IncidentKind, ObjectRef], int] | None = None,
+        reaches: dict[ReachKey, Reach] | None = None,
     ) -> None:
         self.findings = sorted(findings, key=lambda finding: (finding.onset_ns, finding.id))
         self.graph = graph
@@ -46,7 +43,7 @@ class View:
         self.changes = sorted(changes, key=lambda change: (change.starts_ns, change.id))
         self.config = config or CorrelateConfig()
         self.reaches = {} if reaches is None else reaches
-        self._settled = settled or {}
+        self._firing = firing or {}
         self.by_id = {finding.id: finding for finding in self.findings}
         self._kinds: defaultdict[FindingKind, list[Finding]] = defaultdict(list)
         self._objects: defaultdict[ObjectRef, list[Finding]] = defaultdict(list)
@@ -78,15 +75,15 @@ class View:
 
     def root(self, kind: IncidentKind, ranked: Sequence[ObjectRef]) -> ObjectRef:
         """The best ranked object, unless an incident that already fires names another of them."""
-        return next((ref for ref in ranked if (kind, ref) in self._settled), ranked[0])
+        return next((ref for ref in ranked if (kind, ref) in self._firing), ranked[0])
 
-    def settled(self, kind: IncidentKind, refs: Iterable[ObjectRef]) -> bool:
+    def is_firing(self, kind: IncidentKind, refs: Iterable[ObjectRef]) -> bool:
         """Whether an incident of this kind fires already with one of ``refs`` as its root."""
-        return any((kind, ref) in self._settled for ref in refs)
+        return any((kind, ref) in self._firing for ref in refs)
 
-    def fires_since(self, kind: IncidentKind, ref: ObjectRef) -> int | None:
+    def firing_since(self, kind: IncidentKind, ref: ObjectRef) -> int | None:
         """Onset of the incident of this kind and root that fires already, in nanoseconds."""
-        return self._settled.get((kind, ref))
+        return self._firing.get((kind, ref))
 
     def changes_of(self, refs: Iterable[ObjectRef]) -> list[Change]:
         """Changes of any of the objects, by their start."""
@@ -115,13 +112,13 @@ class View:
     def starts(self) -> list[tuple[int, str]]:
         """When jobs started or ended, by time."""
         known = [(job.started_ns, job.job_id) for job in self.jobs.running.values() if job.started_ns]
-        told = [
+        announced = [
             (change.starts_ns, ref.name)
             for change in self.changes
             if change.kind in (ChangeKind.JOB_START, ChangeKind.JOB_END)
             for ref in change.objects
         ]
-        return sorted({*known, *told})
+        return sorted({*known, *announced})
 
     def server(self, target: ObjectRef) -> str:
         """Name of the server of a storage target; empty when the topology does not know it."""
