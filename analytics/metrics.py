@@ -2,7 +2,7 @@
 
 from prometheus_client import Counter, Gauge
 
-from analytics.state.quality import Trust
+from analytics.state.quality import Quality
 from telemetry.ledger import StageReport
 
 PROCESSED = Gauge("fabricscope_analytics_samples_processed", "Samples processed, snapshots included.")
@@ -10,7 +10,7 @@ DEDUPLICATED = Gauge("fabricscope_analytics_samples_deduplicated", "Samples deli
 DROPPED = Gauge("fabricscope_analytics_samples_dropped", "Samples dropped, by reason.", ["reason"])
 HELD = Gauge("fabricscope_analytics_samples_held", "Samples that wait for their tick.")
 SERIES = Gauge("fabricscope_analytics_series", "Series known.")
-TRUST = Gauge("fabricscope_analytics_series_by_trust", "Series by whether their values may be believed.", ["state"])
+QUALITY = Gauge("fabricscope_analytics_series_by_quality", "Series by the quality of their newest value.", ["state"])
 WATERMARK = Gauge("fabricscope_analytics_watermark_seconds", "Newest collection seen, Unix time.")
 ACTIVE = Gauge("fabricscope_analytics_findings_active", "Findings that hold now.")
 OUTPUTS = Counter("fabricscope_analytics_outputs_total", "Findings and incidents published.", ["topic"])
@@ -29,7 +29,7 @@ def show(report: StageReport) -> None:
     for reason, samples in report.dropped.items():
         DROPPED.labels(reason).set(samples)
     SERIES.set(report.details["series"])
-    for state in Trust:
-        TRUST.labels(state.name.lower()).set(report.details.get(f"series_{state.name.lower()}", 0))
+    for state in Quality:
+        QUALITY.labels(state.name.lower()).set(report.details.get(f"series_{state.name.lower()}", 0))
     ACTIVE.set(report.details["findings_active"])
     WATERMARK.set(report.details["watermark_seconds"])

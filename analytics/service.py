@@ -15,7 +15,7 @@ from analytics import metrics
 from analytics.config import AnalyticsConfig
 from analytics.engine import Output
 from analytics.warm_up import warm_up
-from analytics.worker import Stepped, Worker, start_of, topics_of
+from analytics.worker import StepResult, Worker, start_of, topics_of
 from bus.base import Bus, Consumer, Gap, Message, Record
 from bus.deadletter import dead_letter
 from bus.reporting import publish_report
@@ -115,8 +115,8 @@ class AnalyticsService:
         pause_s = min(_PAUSE_INTERVALS * self._config.engine.interval_s, _PAUSE_S_MAX)
         saved_s = reported_s = time.monotonic()
         while not self._stopping:
-            await self._take_facts(facts)
-            if not await self._take_samples(samples):
+            await self._process_facts(facts)
+            if not await self._process_samples(samples):
                 await asyncio.sleep(pause_s)
             now_s = time.monotonic()
             if now_s - saved_s >= self._config.snapshot_every_s:
@@ -128,22 +128,22 @@ class AnalyticsService:
         await self._save()
         await self._report()
 
-    async def _take_facts(self, facts: Consumer) -> None:
+    async def _process_facts(self, facts: Consumer) -> None:
         """All facts that are there, before the samples that they explain."""
         wait_s = 0.0
         while not self._stopping:
             records = await self._poll(facts, wait_s)
             if records:
-                await self._tell(await self._off_loop(self.worker.take_facts, records))
+                await self._publish_results(await self._off_loop(self.worker.process_facts, records))
             elif not await facts.behind():
                 return
             wait_s = 0.2  # the bus may be away: no busy waiting
 
-    async def _take_samples(self, samples: Consumer) -> bool:
+    async def _process_samples(self, samples: Consumer) -> bool:
         """Whether more is waiting already."""
         records = await self._poll(samples, wait_s=0.2)
         behind = await samples.behind()
-        await self._tell(await self._off_loop(self.worker.take_samples, records, behind))
+        await self._publish_results(await self._off_loop(self.worker.process_samples, records, behind))
         return bool(behind)
 
     async def _poll(self, consumer: Consumer, wait_s: float) -> list[Record]:
@@ -156,23 +156,23 @@ class AnalyticsService:
             log.warning("gap", topic=gap.topic, partition=gap.partition, first=gap.first, last=gap.last)
             return []
 
-    async def _tell(self, stepped: Stepped) -> None:
+    async def _publish_results(self, result: StepResult) -> None:
         """Publishes everything of one step; tries until the bus takes it or the service stops."""
-        for record, error in stepped.corrupt:
+        for record, error in result.corrupt:
             metrics.CORRUPT.labels(record.topic, error.reason).inc()
             log.warning("corrupt record", topic=record.topic, offset=record.offset, reason=error.reason)
             await self._insist(partial(dead_letter, self._bus, record, error, topic=self._deadletters))
-        for detector, failure in stepped.failures:
+        for detector, failure in result.failures:
             if detector not in self._failed:  # it may fail in every tick
                 self._failed.add(detector)
                 log.error("detector failed", detector=detector, exc_info=failure)
             metrics.FAILURES.labels(detector).inc()
-        findings = [output for output in stepped.outputs if isinstance(output, Finding)]
-        incidents = [output for output in stepped.outputs if not isinstance(output, Finding)]
+        findings = [output for output in result.outputs if isinstance(output, Finding)]
+        incidents = [output for output in result.outputs if not isinstance(output, Finding)]
         await self._publish(self._findings, findings)
         await self._publish(self._incidents, incidents)
-        await self._publish(self._starvation, stepped.losses)
-        await self._publish(self._trends, stepped.trends)
+        await self._publish(self._starvation, result.losses)
+        await self._publish(self._trends, result.trends)
 
     async def _publish(self, topic: Topic, outputs: Sequence[Output | HostLosses | DeviceTrends]) -> None:
         if not outputs:

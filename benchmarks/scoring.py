@@ -13,8 +13,8 @@ import polars as pl
 from numpy.typing import NDArray
 from river import anomaly
 
-from analytics.models.scoring.detector import Detector
 from analytics.models.scoring.layout import STATE_BYTES
+from analytics.models.scoring.scorer import SeriesScorer
 from benchmarks import snapshot
 from benchmarks.rows import Row, row
 from benchmarks.scoring_python import in_python, scored
@@ -41,7 +41,7 @@ def many_series(order: NDArray[np.int64], counted: int = 24) -> float:
 
     Of the best round: others share the processor's memory and caches.
     """
-    detector, best, kinds = Detector(), 0.0, np.zeros(order.size, np.int64)
+    detector, best, kinds = SeriesScorer(), 0.0, np.zeros(order.size, np.int64)
     for number, values in enumerate(_rounds(order.size, _ROUNDS)):
         times_ns, began = _times(order.size, number), time.process_time()
         detector.score(times_ns, values, order, kinds, bands=False)
@@ -55,10 +55,10 @@ def python_rate(series: int = 5000, counted: int = 4) -> float:
 
     Numpy rounds products of single precision where machine code does not yet: that is the last digit of seven.
     """
-    detector, given = Detector(), np.stack(_rounds(series, _ROUNDS))
+    detector, given = SeriesScorer(), np.stack(_rounds(series, _ROUNDS))
     times_ns = np.stack([_times(series, number) for number in range(_ROUNDS)])
     scored(detector, times_ns[:-counted], given[:-counted])
-    found, cpu_s = in_python(detector.state(), times_ns[-counted:], given[-counted:])
+    found, cpu_s = in_python(detector.state().arrays, times_ns[-counted:], given[-counted:])
     for name, column in scored(detector, times_ns[-counted:], given[-counted:]).items():
         np.testing.assert_allclose(found[name], column, rtol=1e-6, err_msg=name)
     return series * counted / cpu_s
@@ -92,7 +92,7 @@ def one_series(points: int = 1_000_000) -> float:
     """Points per CPU-second of one long series."""
     times_ns, values = _one_series(points)
     began = time.process_time()
-    Detector().score(times_ns, values)
+    SeriesScorer().score(times_ns, values)
     return points / (time.process_time() - began)
 
 

@@ -64,9 +64,9 @@ def replay(
 def _learn(engine: Engine, recording: Path) -> None:
     for fact in read_facts(recording):
         if isinstance(fact, TopologyFact):
-            engine.learn([fact])
+            engine.add_facts([fact])
         else:
-            engine.note(fact)
+            engine.add_change(fact)
 
 
 def _write(outputs: list[Output], findings: BinaryIO, incidents: BinaryIO, replayed: Replayed) -> None:

@@ -1,7 +1,6 @@
 """Findings in, incidents out: one step of correlation, a pure function of its state and its arguments."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Collection, Iterable, Sequence
 
 from analytics.correlate.causes import FAMILIES
 from analytics.correlate.causes.cause import Cause
@@ -14,6 +13,7 @@ from analytics.correlate.open_cause import open_cause
 from analytics.correlate.texts import phrases, report
 from analytics.correlate.tracks import Track, incident_id, match
 from analytics.correlate.view import CorrelationView
+from analytics.snapshot.stateful import State
 from telemetry.changes import Change
 from telemetry.findings import Finding
 from telemetry.incidents import Incident, IncidentState
@@ -50,13 +50,12 @@ class Correlator:
         closed = self._assign(view, claims, causes, now_ns)
         return self._publish(view, closed, now_ns)
 
-    def state(self) -> dict[str, Any]:
-        """A snapshot as JSON values; ``restore`` continues from it as if nothing had happened."""
-        return dump(self._memory)
+    def state(self) -> State:
+        return State(dump(self._memory), {})
 
-    def restore(self, state: Mapping[str, Any]) -> None:
-        """BadInput (reason ``snapshot``) where the snapshot is of another version or broken."""
-        self._memory = load(state)
+    def restore(self, state: State) -> None:
+        """BadInput (reason ``snapshot``) where the state is of another version or broken."""
+        self._memory = load(state.head)
         self._cluster = Cluster()
 
     def _choose(self, view: CorrelationView, now_ns: int) -> tuple[list[Claim], list[Cause]]:

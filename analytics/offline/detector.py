@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from analytics.models.scoring.detector import Detector as Engine
+from analytics.models.scoring.scorer import SeriesScorer
 from analytics.offline.numbers import to_numbers
 from analytics.offline.scored import score_columns
 from analytics.offline.series import SeriesNumbers
@@ -31,7 +31,7 @@ class Detector:
     """
 
     def __init__(self) -> None:
-        self._engine = Engine()
+        self._engine = SeriesScorer()
         self._numbers = SeriesNumbers(("series",))
         self._form: TimeFormat | None = None
 

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from analytics.models.scoring.detector import REASONS, Detector, Scores
+from analytics.models.scoring.scorer import REASONS, Scores, SeriesScorer
 from analytics.offline.columns import Choice, Roles, roles
 from analytics.offline.numbers import to_numbers
 from analytics.offline.order import Newest
@@ -50,7 +50,7 @@ class TableScorer:
         self.rows = self.late = 0
         self._newest = Newest()
         self._frames = chain([first], table.frames)
-        self._detector = Detector()
+        self._detector = SeriesScorer()
 
     def scored(self) -> Iterator[ScoredRows]:
         """The rows, frame by frame; lines that are empty are left out."""

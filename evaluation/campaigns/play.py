@@ -56,9 +56,9 @@ def play(plan: Plan, listen: Callable[[list[SampleBatch]], None] = lambda batche
     played, losses = Played(plan), _Losses(plan.seed)
     engine.correlator = _Heard(plan, played.steps)
     for tick in campaign(plan.config, plan.faults, plan.lasts_s, parts=PARTS):
-        engine.learn(tick.facts)
+        engine.add_facts(tick.facts)
         for change in tick.changes:
-            engine.note(change)
+            engine.add_change(change)
         arrived = list(losses.pass_on(tick.batches))
         listen(arrived)
         for batch in arrived:
@@ -69,7 +69,7 @@ def play(plan: Plan, listen: Callable[[list[SampleBatch]], None] = lambda batche
             else:
                 _keep(played, output)
         played.truths, played.start_ns = list(tick.cluster.truth), tick.cluster.start_ns
-    played.series, played.topology = len(engine.registry), engine.topology
+    played.series, played.topology = len(engine.registry), engine.cluster.topology
     return played
 
 

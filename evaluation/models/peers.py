@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
 
-from analytics.models.peers.compare import WIDTH, compare
+from analytics.models.peers.compare import WIDTH, Learning, PeerGroups, PeerValues, compare
 from analytics.models.peers.rules import HIGH, SLOWING, SUPPORTING, Rule, limits_of
 
 SIZES, EFFECTS = (8, 64, 1024, 8192), (0.03, 0.05, 0.1, 0.2)
@@ -67,10 +67,8 @@ class Watch:
         score, normal = np.empty(rows.size), np.empty(rows.size)
         new, tags, logs = np.ones(rows.size, bool), np.full(rows.size, 7), np.log(values[rows])
         starts, rules = np.array([0, rows.size]), np.zeros(rows.size, np.int64)
-        compare(
-            starts, rules, self._limits, tags, self._hosts[rows], logs, new, rows, self.state,
-            _ALPHA, _FOLLOW, score, normal,
-        )  # fmt: skip
+        groups = PeerGroups(starts, rules, self._limits, tags, self._hosts[rows])
+        compare(groups, PeerValues(logs, new, rows), self.state, Learning(_ALPHA, _FOLLOW), score, normal)
         named = np.zeros(present.size, bool)
         named[rows] = score >= 1.0
         return named

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
 
-from analytics.models.scoring.detector import Detector
+from analytics.models.scoring.scorer import SeriesScorer
 
 SEEDS = (101, 102, 103)
 _OLD, _YOUNG, _BEFORE, _VALUES = 40, 200, 1000, 300
@@ -63,7 +63,7 @@ def play(noise: Noise, seed: int, pooled: bool) -> Found:
     has_event = np.arange(_YOUNG) % 2 == 0
     inside = has_event & (since >= 0) & (since < _LASTS)
     height = sigma * rng.uniform(4, 10, _YOUNG) * rng.choice([-1, 1], _YOUNG)
-    detector = Detector()
+    detector = SeriesScorer()
     for first, rows, sids in (
         (0, old, np.arange(_OLD)),
         (_BEFORE, young + inside * height, _OLD + np.arange(_YOUNG)),

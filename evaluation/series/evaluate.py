@@ -8,7 +8,7 @@ from multiprocessing import get_context
 
 import numpy as np
 
-from analytics.models.scoring.detector import REASONS, Detector
+from analytics.models.scoring.scorer import REASONS, SeriesScorer
 from evaluation.baselines import change_points, decomposed, learned, neighbours, random_cut_forest, statistical, tails
 from evaluation.series.events import (
     Figures,
@@ -31,7 +31,7 @@ OURS = "fabricscope"
 
 
 def fabricscope(series: Series) -> Floats:
-    return Detector().score(series.times_ns, series.values).score
+    return SeriesScorer().score(series.times_ns, series.values).score
 
 
 RIVALS: dict[str, Method] = {
@@ -127,7 +127,7 @@ def by_reason(of: Iterable[Series]) -> dict[str, tuple[int, int]]:
     counts = {reason: [0, 0] for reason in REASONS if reason}
     for series in of:
         part = judged(series)
-        found = Detector().score(series.times_ns, series.values)
+        found = SeriesScorer().score(series.times_ns, series.values)
         for window, delay in zip(part.windows, outcome(part, found.alert).delays, strict=True):
             if delay is not None:
                 counts[REASONS[found.reason[window.start + delay]]][0] += 1

@@ -29,4 +29,4 @@ def test_the_report_and_the_metric_count_every_series_once(tmp_path):
     counts = {name: count for name, count in report.details.items() if name.startswith("series_")}
     assert sum(counts.values()) == report.details["series"] > 0
     metrics.show(report)
-    assert metrics.TRUST.labels("fresh")._value.get() == counts["series_fresh"]
+    assert metrics.QUALITY.labels("fresh")._value.get() == counts["series_fresh"]

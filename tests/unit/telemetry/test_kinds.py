@@ -6,7 +6,7 @@ import pytest
 
 from analytics.config import DetectionConfig
 from analytics.detectors import detectors
-from analytics.models.multivariate.measures import KINDS
+from analytics.detectors.multivariate.measures import KINDS
 from telemetry.findings import FindingKind
 from telemetry.incidents import IncidentKind, Severity
 from telemetry.kinds import (

@@ -28,9 +28,9 @@ REFUSED = ("fabricscope_analytics_snapshots_total", {"result": "refused"})
 
 def begun() -> Engine:
     engine: Engine = new_engine()
-    engine.learn(FACTS)
+    engine.add_facts(FACTS)
     for change in CHANGES:
-        engine.note(change)
+        engine.add_change(change)
     return engine
 
 
@@ -54,8 +54,8 @@ def test_a_restored_engine_continues_bit_by_bit(cut: int) -> None:
     second = restarted(first, new_engine())
     assert before + told(second, slice(cut, None)) == REFERENCE
     assert second.counts == WHOLE.counts
-    for name, array in WHOLE.series.state().items():
-        assert np.array_equal(array, second.series[name], equal_nan=array.dtype.kind == "f"), name
+    for name, array in WHOLE.series.columns.state().arrays.items():
+        assert np.array_equal(array, second.series.columns[name], equal_nan=array.dtype.kind == "f"), name
 
 
 @settings(max_examples=8, deadline=None)
