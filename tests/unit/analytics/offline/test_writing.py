@@ -11,8 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from analytics.offline.columns import Choice
-from analytics.offline.files import ScoredFiles
-from analytics.offline.writing import write, write_csv
+from analytics.offline.writing import ScoredFiles, write, write_csv
 from common.errors import BadInput
 
 

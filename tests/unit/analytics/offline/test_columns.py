@@ -5,8 +5,8 @@ import gzip
 import pytest
 
 from analytics.offline.columns import Choice
-from analytics.offline.reading import open_table
-from analytics.offline.scored import ScoredRows, TableScorer
+from analytics.offline.score import ScoredRows, TableScorer
+from analytics.offline.tables import open_table
 
 DAY = 1_704_067_200  # 2024-01-01 UTC
 CLOCKS = ["10:00:00", "10:00:30", "10:01:00"]

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analytics.offline.blocks import blocks
+from analytics.offline.tables import blocks
 
 RECORDS = st.lists(st.sampled_from([b"1,2\n", b'1,"a\nb"\n', b'1,"say ""x"""\r\n', b"\n"]), max_size=20)
 
@@ -23,7 +23,7 @@ def through_a_pipe(pieces: list[bytes], rows_first: int) -> list[bytes]:
 
     writer = Thread(target=write)
     writer.start()
-    with FileIO(reading) as file:
+    with open(reading, "rb") as file:
         found = list(blocks(file, rows_first))
     writer.join()
     return found

@@ -6,10 +6,10 @@ import numpy as np
 import polars as pl
 import pytest
 
+from analytics.offline.api import Detector
 from analytics.offline.columns import Choice
-from analytics.offline.detector import Detector
-from analytics.offline.reading import open_table
-from analytics.offline.scored import TableScorer, score_columns
+from analytics.offline.score import TableScorer, score_columns
+from analytics.offline.tables import open_table
 from common.errors import BadInput
 
 START = datetime(2024, 1, 1)  # noqa: DTZ001  # a time without a zone is what is tested
