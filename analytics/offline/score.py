@@ -74,27 +74,26 @@ class TableScorer:
     """
 
     def __init__(self, table: Table, choice: Choice) -> None:
-        first = next(table.frames, None)
-        if first is None or first.is_empty():
+        before, first = next(table.frames, (0, pl.DataFrame()))
+        if first.is_empty():
             raise BadInput("no rows after the header: expected a time and a value in each", "empty")
         self.roles = roles(first, choice, table.separator)
         self.series = SeriesNumbers(self.roles.labels)
         self.table = table
         self.rows = self.late = 0
         self._newest_ns = np.empty(0, np.int64)  # of each series
-        self._frames = chain([first], table.frames)
+        self._frames = chain([(before, first)], table.frames)
         self._detector = Detector()
 
     def scored(self) -> Iterator[ScoredRows]:
         """The rows, frame by frame; lines that are empty are left out."""
-        line = self.table.lines_before
-        for frame in self._frames:
+        for before, frame in self._frames:
             empty = frame.select(pl.all_horizontal(pl.all().is_null(), pl.lit(self.table.text))).to_series()
             rows = frame.filter(~empty) if empty.any() else frame
             times = self.roles.time.ns(rows, self.rows)
             if times.null_count():
-                raise self._unreadable(rows, int(times.is_null().arg_max() or 0), (~empty).arg_true() + line + 1)
-            line += frame.height
+                row = (~empty).arg_true()[times.is_null().arg_max() or 0]
+                raise self._unreadable(before, frame, row)
             if rows.height:
                 yield self._score(rows, times.to_numpy(writable=True))
 
@@ -112,10 +111,13 @@ class TableScorer:
         self.late += int(_late(times_ns, series, self._newest_ns))
         return ScoredRows(rows, times_ns, series, values, scores)
 
-    def _unreadable(self, rows: pl.DataFrame, row: int, lines: pl.Series) -> BadInput:
-        time = self.roles.time
-        unit = "line" if self.table.text else "row"
-        return BadInput(f"{unit} {lines[row]} has {time.quoted(rows, row)}: expected {time.form.words}", "time")
+    def _unreadable(self, before: int, frame: pl.DataFrame, row: int) -> BadInput:
+        time, unit, number = self.roles.time, "row", before + row + 1
+        if self.table.text:  # where a cell may have several lines
+            unit = "line"
+            breaks = frame.head(row).select(pl.all().str.count_matches("\n", literal=True))
+            number += int(breaks.sum().sum_horizontal()[0])
+        return BadInput(f"{unit} {number} has {time.quoted(frame, row)}: expected {time.form.words}", "time")
 
 
 @compiled

@@ -30,16 +30,16 @@ _PARQUET_ROWS = 250_000
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """One file. frames: its rows in order, each with the same columns, the first with those that decide what they mean.
+    """One file. frames: its rows in order, each with the same columns, the first with those that decide what they mean,
+    and how many lines of CSV, or rows of Parquet, come before each.
 
-    lines_before: lines of the file before the first row. share: how much of it was read, 0 to 1; None for a pipe.
+    share: how much of the file was read, 0 to 1; None for a pipe.
     text: whether it is CSV, where a row without a cell is an empty line. windows: its text is of Windows-1252.
     """
 
     name: str
-    frames: Iterator[pl.DataFrame]
+    frames: Iterator[tuple[int, pl.DataFrame]]
     separator: str = ","
-    lines_before: int = 0
     share: Callable[[], float] | None = None
     text: bool = False
     windows: bool = False
@@ -80,11 +80,11 @@ def _parquet(name: str, file: BufferedReader, path: str) -> Table:
         raise BadInput(f"no rows, only the columns {', '.join(columns)}", "empty")
     read = 0
 
-    def batches() -> Iterator[pl.DataFrame]:
+    def batches() -> Iterator[tuple[int, pl.DataFrame]]:
         nonlocal read
         for batch in scanned.collect_batches(chunk_size=_PARQUET_ROWS, maintain_order=True):
             read += batch.height
-            yield batch
+            yield read - batch.height, batch
 
     return Table(name, batches(), share=lambda: read / rows)
 
@@ -98,7 +98,7 @@ def _csv(name: str, file: BufferedReader, rows_first: int) -> Table:
     size = os.fstat(file.fileno()).st_size if file.seekable() else 0
     share = (lambda: file.tell() / size) if size else None
     frames = _frames(chain([first], parts), form)
-    return Table(name, frames, form.delimiter, form.skipped_lines, share, text=True, windows=windows)
+    return Table(name, frames, form.delimiter, share, text=True, windows=windows)
 
 
 def _is_utf8(block: bytes) -> bool:
@@ -176,8 +176,8 @@ def _records_end(buffer: bytes) -> int:
     return end
 
 
-def _frames(parts: Iterator[bytes], form: Dialect) -> Iterator[pl.DataFrame]:
-    """Each block as columns of text, an empty cell null; the first block without what the dialect skips."""
+def _frames(parts: Iterator[bytes], form: Dialect) -> Iterator[tuple[int, pl.DataFrame]]:
+    """Each block as columns of text, an empty cell null, and the lines before it; the first without what is skipped."""
     schema = dict.fromkeys(form.names, pl.String())
     line, start = form.skipped_lines, form.skipped_bytes
     for block in parts:
@@ -186,7 +186,7 @@ def _frames(parts: Iterator[bytes], form: Dialect) -> Iterator[pl.DataFrame]:
                 rows, has_header=False, schema=schema, separator=form.delimiter, missing_columns="insert"
             )
             try:
-                yield scanned.collect()
+                yield line, scanned.collect()
             except pl.exceptions.PolarsError as error:
                 raise _explained(rows, form, line, str(error).splitlines()[0]) from error
             line += rows.count(b"\n")

@@ -69,7 +69,8 @@ def time_format(column: pl.Series, pattern: str | None = None, lenient: bool = F
     if known.is_empty() or not (column.dtype.is_numeric() or column.dtype == pl.String):
         return None
     if pattern is not None:
-        return next(iter(_best(known.head(SAMPLE_ROWS), [_of_patterns(pattern)])), None)
+        form = _of_patterns(pattern.replace(".%f", "%.f"))  # Python's fraction of a second, and polars'
+        return next(iter(_best(known.head(SAMPLE_ROWS), [form])), None)
     numbers = known.cast(pl.Float64, strict=False)
     if numbers.null_count() <= known.len() * _UNREADABLE_MAX:
         return _of_numbers(known, numbers.drop_nulls().to_numpy())
@@ -161,15 +162,17 @@ def _of_texts(known: pl.Series, lenient: bool) -> TimeFormat | None:
         times = to_ns(known, form)
         if not any(times.equals(other) for _, other in readings):
             readings.append((form, times))
-    return _decided_by_steps(readings, str(known[0])) if len(readings) > 1 else next(iter(forms), None)
+    return _decided_by_steps(readings, known) if len(readings) > 1 else next(iter(forms), None)
 
 
-def _decided_by_steps(readings: list[tuple[TimeFormat, pl.Series]], example: str) -> TimeFormat:
+def _decided_by_steps(readings: list[tuple[TimeFormat, pl.Series]], known: pl.Series) -> TimeFormat:
     """Days taken for months make jumps of a month between rows that are a moment apart."""
-    longest = [(float(np.abs(np.diff(times.to_numpy())).max(initial=0)), form) for form, times in readings]
+    steps = [np.abs(np.diff(times.drop_nulls().to_numpy())) for _, times in readings]
+    longest = [(int(step.max(initial=0)), form) for step, (form, _) in zip(steps, readings, strict=True)]
     longest.sort(key=lambda pair: pair[0])
     if longest[0][0] * _STEP_RATIO_MIN < longest[1][0]:
         return longest[0][1]
+    example = known.filter(readings[0][1].is_not_null())[0]
     choice = " or ".join(f"'{form.words}'" for _, form in longest)
     raise BadInput(f"is {example} of the form {choice}? Name it with --time-format", "ambiguous_time")
 

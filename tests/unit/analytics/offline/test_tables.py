@@ -1,5 +1,6 @@
-"""Bytes of a pipe, cut where records end."""
+"""Bytes of a pipe, opened, as UTF-8 and cut where records end."""
 
+import gzip
 import os
 from io import FileIO
 from threading import Thread
@@ -9,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from analytics.offline.tables import blocks
+from common.errors import BadInput
 
 RECORDS = st.lists(st.sampled_from([b"1,2\n", b'1,"a\nb"\n', b'1,"say ""x"""\r\n', b"\n"]), max_size=20)
 
@@ -45,3 +47,38 @@ def test_what_is_left_comes_last(content):
 
 def test_the_first_block_has_as_many_lines_as_are_asked_for():
     assert through_a_pipe([b"1,2\n"] * 50, 50)[0].count(b"\n") == 50
+
+
+TEXT = "time,value\n" + "".join(f"{row},ü\n" for row in range(5000))
+
+
+@pytest.mark.parametrize("size", [7, 4096, 1_000_000])
+@pytest.mark.parametrize(
+    "content",
+    [
+        TEXT.encode(),
+        TEXT.encode("utf-16"),
+        b"\xfe\xff" + TEXT.encode("utf-16-be"),
+        gzip.compress(TEXT.encode()),
+        gzip.compress(TEXT.encode("utf-16")),
+        gzip.compress(TEXT[:999].encode()) + gzip.compress(TEXT[999:].encode()),
+    ],
+    ids=["utf-8", "utf-16", "utf-16-be", "gzip", "gzip of utf-16", "two of gzip"],
+)
+def test_any_encoding_is_utf8_inside(content, size):
+    found = through_a_pipe([content[at : at + size] for at in range(0, len(content), size)], 1)
+    assert b"".join(found).decode() == TEXT
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (gzip.compress(TEXT.encode())[:-9], "gzip"),
+        (gzip.compress(TEXT.encode())[:50] + b"junk" * 9, "gzip"),
+        (TEXT.encode("utf-16")[:-1], "utf16"),
+    ],
+)
+def test_what_is_damaged(content, reason):
+    with pytest.raises(BadInput) as error:
+        through_a_pipe([content], 1)
+    assert error.value.reason == reason
