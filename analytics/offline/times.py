@@ -208,7 +208,7 @@ def _best(known: pl.Series, forms: list[TimeFormat]) -> list[TimeFormat]:
 
 
 def _readable(texts: pl.Series, pattern: str, exact: bool = True) -> bool:
-    """Whether all are dates of this pattern, or begin so, in years that can be meant."""
+    """Whether all are dates of this pattern, or contain one unless ``exact``, in years that can be meant."""
     try:
         years = texts.str.to_datetime(pattern, strict=False, exact=exact, time_unit="us").dt.year()
     except pl.exceptions.ComputeError:

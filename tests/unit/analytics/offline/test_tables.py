@@ -2,6 +2,7 @@
 
 import gzip
 import os
+import zlib
 from io import FileIO
 from threading import Thread
 
@@ -82,3 +83,13 @@ def test_what_is_damaged(content, reason):
     with pytest.raises(BadInput) as error:
         through_a_pipe([content], 1)
     assert error.value.reason == reason
+
+
+def test_a_row_of_gzip_is_there_when_it_comes():
+    packer = zlib.compressobj(wbits=31)
+    reading, writing = os.pipe()
+    with open(reading, "rb") as file, FileIO(writing, "w") as pipe:
+        found = blocks(file, 1)
+        for row in (b"1,2\n", b"3,4\n"):
+            pipe.write(packer.compress(row) + packer.flush(zlib.Z_SYNC_FLUSH))
+            assert next(found) == row
