@@ -40,8 +40,7 @@ def run(
     """
     # Loaded here: it takes a second that no other command should wait for.
     from analytics.offline.columns import Choice
-    from analytics.offline.files import ScoredFiles
-    from analytics.offline.writing import PARQUET, write, write_csv
+    from analytics.offline.writing import PARQUET, ScoredFiles, write, write_csv
 
     if wide and value:
         raise typer.BadParameter("--wide scores each numeric column, and --value some: expected one of them")

@@ -36,9 +36,9 @@ def run(
         raise BadInput(f"{file}: no such file; a pipe will not do, as it is read twice")
     # Loaded here: it takes a second that no other command should wait for.
     from analytics.offline.columns import Choice
+    from analytics.offline.explain import Window, moment, series_window
     from analytics.offline.picture import draw
     from analytics.offline.times import TIME_NS_MAX, TIME_NS_MIN
-    from analytics.offline.window import Window, moment, series_window
 
     logging.getLogger("matplotlib").setLevel(logging.WARNING)  # it tells of each font that it finds
     choice = Choice(time, (value,) if value else (), chosen_labels(by, one_series), False, time_format)

@@ -84,7 +84,7 @@ def test_options_that_contradict_are_refused(series, options):
     assert options[0].encode() in answer.stderr
 
 
-def test_a_full_disk_is_said(series):
+def test_a_full_disk_is_named(series):
     with open("/dev/full", "wb") as full:
         command = [*COMMAND, "detect", str(series)]
         answer = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, timeout=120, check=False)
@@ -111,6 +111,6 @@ print(Detector().score([1, 2], [3.0, 4.0])["reason"].to_list())
 
 
 def test_the_example_of_the_detector_runs():
-    code = "import doctest; from analytics.offline import detector; print(doctest.testmod(detector))"
+    code = "import doctest; from analytics.offline import api; print(doctest.testmod(api))"
     answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=True)
     assert answer.stdout.startswith("TestResults(failed=0, attempted=4")

@@ -5,8 +5,8 @@ import gzip
 import pytest
 
 from analytics.offline.columns import Choice
-from analytics.offline.reading import open_table
-from analytics.offline.scored import ScoredRows, TableScorer
+from analytics.offline.score import ScoredRows, TableScorer
+from analytics.offline.tables import open_table
 
 DAY = 1_704_067_200  # 2024-01-01 UTC
 CLOCKS = ["10:00:00", "10:00:30", "10:01:00"]
@@ -95,6 +95,6 @@ def test_many_series(tmp_path, header, rows, names):
     assert scorer.series.names == names
 
 
-def test_fractions_may_come_late(tmp_path):
+def test_fractions_may_begin_after_the_first_rows(tmp_path):
     content = "time;value\n" + "".join(f"{row};0\n" for row in range(1, 1001)) + "1001;1,5\n"
     assert read(tmp_path / "f.csv", content)[1].values["value"][-1] == 1.5

@@ -1,4 +1,4 @@
-"""The scores of ``fabricscope detect`` for values that are in memory already."""
+"""``Detector`` for notebooks: the scores of ``fabricscope detect`` for values that are in memory already."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, datetime
@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 from analytics.models.scoring.scorer import SeriesScorer
 from analytics.offline.numbers import to_numbers
-from analytics.offline.scored import score_columns
-from analytics.offline.series import SeriesNumbers
+from analytics.offline.score import SeriesNumbers, score_columns
 from analytics.offline.times import TimeFormat, time_format, to_ns
 from common.errors import BadInput
 
@@ -38,7 +37,7 @@ class Detector:
     def score(self, times: Times, values: Values, series: Labels | None = None) -> pl.DataFrame:
         """A row for each row given, in the order given: the columns that the command adds, unrounded.
 
-        times: datetimes (UTC when they have no zone), ISO texts, or numbers since 1970 in seconds, milliseconds,
+        times: datetimes (UTC when they have no zone), texts, or numbers since 1970 in seconds, milliseconds,
                microseconds or nanoseconds, whichever the first call's size means; in order within a series.
                A row that is not newer than the newest of its series is scored and not learned.
         values: float64[n]; None and NaN are missing.
@@ -60,7 +59,8 @@ class Detector:
     def _times_ns(self, moments: pl.Series) -> NDArray[np.int64]:
         if moments.is_empty():
             return np.empty(0, np.int64)
-        form = time_format(moments) if moments.dtype.is_temporal() else self._form or time_format(moments)
+        form = None if moments.dtype.is_temporal() else self._form
+        form = form or time_format(moments, lenient=True)
         if form is None:
             raise BadInput(f"{moments[0]!r}: expected times", "time")
         self._form = form

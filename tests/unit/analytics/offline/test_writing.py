@@ -1,4 +1,4 @@
-"""Small odd files: what comes out of each, and what is said of those that cannot be read."""
+"""Small files with peculiarities: what comes out of each, and the error of those that cannot be read."""
 
 import csv
 import gzip
@@ -11,16 +11,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from analytics.offline.columns import Choice
-from analytics.offline.files import ScoredFiles
-from analytics.offline.writing import write, write_csv
+from analytics.offline.writing import ScoredFiles, write, write_csv
 from common.errors import BadInput
 
 
-def detect(path: Path, *others: Path, choice: Choice | None = None, told: list[str] | None = None) -> str:
-    """What the command writes to standard output."""
+def detect(path: Path, *others: Path, choice: Choice | None = None, notes: list[str] | None = None) -> str:
+    """What the command writes to standard output. notes: receives what it writes to standard error."""
     written = io.BytesIO()
-    say = (lambda line: None) if told is None else told.append
-    files = ScoredFiles(choice or Choice(), say, lambda share: None)
+    note = (lambda line: None) if notes is None else notes.append
+    files = ScoredFiles(choice or Choice(), note, lambda share: None)
     write_csv(files.pieces([str(path), *map(str, others)], as_text=True), written)
     return written.getvalue().decode()
 
@@ -95,10 +94,10 @@ def test_a_row_of_parquet_without_a_value_is_a_row(tmp_path):
     assert [row[-1] for row in rows_of(detect(path))[1:]] == ["not enough history", "missing", "not enough history"]
 
 
-def test_rows_that_taught_nothing_are_told(file):
-    told: list[str] = []
-    detect(file("time,value\n2024-01-03,1\n2024-01-02,1\n2024-01-01,1\n"), told=told)
-    assert "2 of them are not newer than others before, and taught nothing: sort them, or name" in told[-1]
+def test_late_rows_are_counted(file):
+    notes: list[str] = []
+    detect(file("time,value\n2024-01-03,1\n2024-01-02,1\n2024-01-01,1\n"), notes=notes)
+    assert "2 of them are not newer than others before, and taught nothing: sort them, or name" in notes[-1]
 
 
 def test_lines_before_the_header_are_passed_over(file):
@@ -107,7 +106,7 @@ def test_lines_before_the_header_are_passed_over(file):
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "message"),
     [
         ("", "empty: expected rows of a time and a value"),
         ("time,value\n", "no rows after the header"),
@@ -120,6 +119,8 @@ def test_lines_before_the_header_are_passed_over(file):
         ("time,value\n2024-01-01,1\nhello,2\n", "line 3 has the time 'hello': expected %Y-%m-%d"),
         ("time,value\n2024-01-01,1\n\n2024-01-02,1\n,2\n", "line 5 has no time: expected %Y-%m-%d"),
         ("time,value\n2024-01-01,1\n2024-01-02,1,5\n", "line 3 has 3 columns: expected 2"),
+        ('time,"va\nlue"\n2024-01-01,"1\n"\n\nhello,2\n', "line 6 has the time 'hello'"),
+        ('time,"va\nlue"\n2024-01-01,"1\n"\n\n2024-01-02,2,5\n', "line 6 has 3 columns"),
         ("time,host\n2024-01-01,a\n", "no column of numbers among 'time', 'host'"),
         ("time,b\nx,1\n", "'time' holds 'x': expected times"),
         ("time,value\n03/04/2024,1\n03/04/2024,1\n", "is 03/04/2024 of the form"),
@@ -127,12 +128,12 @@ def test_lines_before_the_header_are_passed_over(file):
         (b"PAR1 and not more", "a damaged Parquet file"),
     ],
 )
-def test_what_cannot_be_read_is_said(file, content, said):
+def test_what_cannot_be_read_is_named(file, content, message):
     path = file(content)
     with pytest.raises(BadInput) as error:
         detect(path)
     assert str(error.value).startswith(f"{path}: ")
-    assert said in str(error.value)
+    assert message in str(error.value)
 
 
 def test_a_column_that_is_not_there(file):
@@ -151,9 +152,9 @@ def test_a_time_format_finds_its_column(file):
 
 def test_which_columns_are_scored(file):
     path = file("time,cpu,mem,host\n" + "".join(f"2024-01-{day:02},{day % 3},{-day},a\n" for day in range(1, 9)))
-    told: list[str] = []
-    assert rows_of(detect(path, told=told))[0][4:] == SCORED
-    assert "scored 'cpu'; others are numeric too: 'mem'" in told[0]
+    notes: list[str] = []
+    assert rows_of(detect(path, notes=notes))[0][4:] == SCORED
+    assert "scored 'cpu'; others are numeric too: 'mem'" in notes[0]
     wide = rows_of(detect(path, choice=Choice(wide=True)))[0]
     assert wide[4:] == [f"{column}_{name}" for column in ("cpu", "mem") for name in SCORED]
 
@@ -175,10 +176,10 @@ def test_parquet_and_its_types(tmp_path):
     frame = frame.with_columns(pl.col("gpu").cast(pl.Categorical))
     path = tmp_path / "f.parquet"
     frame.write_parquet(path)
-    told: list[str] = []
-    out = rows_of(detect(path, told=told))
+    notes: list[str] = []
+    out = rows_of(detect(path, notes=notes))
     assert [row[-1] for row in out[1:]] == ["not enough history", "missing"] * 2
-    assert "2 series by gpu" in told[-1]
+    assert "2 series by gpu" in notes[-1]
 
 
 CELLS = st.text(st.characters(codec="utf-8", exclude_characters="\r\n\x00", exclude_categories=["Cs"]), max_size=8)

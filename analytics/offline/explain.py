@@ -1,4 +1,4 @@
-"""One series of a file, with its scores, between two times: what ``fabricscope explain`` draws."""
+"""What ``fabricscope explain`` draws: one series of a file with its scores, between two times, and its episodes."""
 
 from dataclasses import dataclass
 
@@ -6,15 +6,15 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from analytics.offline.columns import Choice
-from analytics.offline.reading import open_table
-from analytics.offline.scored import ScoredRows, TableScorer, score_columns
-from analytics.offline.series import SeriesNumbers
-from analytics.offline.time_columns import LOOKED_AT, TimeColumns
-from analytics.offline.times import TIME_NS_MAX, TIME_NS_MIN, time_format, to_ns, words
+from analytics.offline.columns import Choice, TimeColumns
+from analytics.offline.score import ScoredRows, SeriesNumbers, TableScorer, score_columns
+from analytics.offline.tables import open_table
+from analytics.offline.times import SAMPLE_ROWS, TIME_NS_MAX, TIME_NS_MIN, in_words, time_format, to_ns
 from common.errors import BadInput
 
 _DATES_NS = 10**17  # numbers before 1973 count steps, and are no dates
+_EPISODE_GAP_ROWS = 10  # rows without an alert that do not end an episode
+_NAMED_MAX = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,10 +41,21 @@ class SeriesWindow:
     count: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class Episode:
+    """Alerts that belong together: first to last; rows: how many alert; reason: of the highest score."""
+
+    first_ns: int
+    last_ns: int
+    rows: int
+    score: float
+    reason: str
+
+
 def moment(text: str) -> int:
     """A time that a person typed, as files write them. Raises BadInput."""
     typed = pl.Series([text])
-    form = time_format(typed)
+    form = time_format(typed, lenient=True)
     if form is None:
         raise BadInput(f"{text!r}: expected a time such as '2024-01-31 12:00' or seconds since 1970", "time")
     return int(to_ns(typed, form)[0])
@@ -57,7 +68,7 @@ def series_window(path: str, choice: Choice, window: Window, labels: str) -> Ser
     Raises BadInput when there is no such series, more than one, or no row in the window.
     """
     highest = None if labels else _highest(path, choice, window)
-    with open_table(path, LOOKED_AT) as table:
+    with open_table(path, SAMPLE_ROWS) as table:
         scorer = TableScorer(table, choice)
         column = next(iter(scorer.roles.values))
         kept: list[pl.DataFrame] = []
@@ -69,15 +80,29 @@ def series_window(path: str, choice: Choice, window: Window, labels: str) -> Ser
                 break
             mine = window.of(part.times_ns) & np.isin(part.series, fit)
             if mine.any():
-                kept.append(_columns(part, column).filter(pl.Series(mine)))
+                kept.append(_drawn_columns(part, column).filter(pl.Series(mine)))
         if len(fit) != 1:
             raise BadInput(f"{labels!r} fits {len(fit)} series: expected one of {_some(scorer.series, fit)}", "series")
         if not kept:
-            raise BadInput(
-                f"no rows from --from to --to: {' to '.join(map(words, known))} UTC is what it has", "window"
-            )
+            span = " to ".join(map(in_words, known))
+            raise BadInput(f"no rows from --from to --to: {span} UTC is what it has", "window")
         rows = pl.concat(kept).sort("time_ns", maintain_order=True)
-        return SeriesWindow(scorer.series.words(fit[0]), column, rows, _count(scorer.roles.time, rows["time_ns"]))
+        return SeriesWindow(scorer.series.in_words(fit[0]), column, rows, _count(scorer.roles.time, rows["time_ns"]))
+
+
+def episodes(rows: pl.DataFrame) -> list[Episode]:
+    """rows: by time; time_ns, score, alert, reason."""
+    alerting = np.flatnonzero(rows["alert"].to_numpy())
+    if not alerting.size:
+        return []
+    parts = np.split(alerting, np.flatnonzero(np.diff(alerting) > _EPISODE_GAP_ROWS) + 1)
+    return [_episode(rows[part]) for part in parts]
+
+
+def _episode(rows: pl.DataFrame) -> Episode:
+    highest = int(rows["score"].arg_max() or 0)
+    first_ns, last_ns = int(rows["time_ns"][0]), int(rows["time_ns"][-1])
+    return Episode(first_ns, last_ns, rows.height, float(rows["score"][highest]), rows["reason"][highest] or "")
 
 
 def _count(time: TimeColumns, times_ns: pl.Series) -> str:
@@ -87,7 +112,7 @@ def _count(time: TimeColumns, times_ns: pl.Series) -> str:
     return time.names[0] if small else ""
 
 
-def _columns(part: ScoredRows, column: str) -> pl.DataFrame:
+def _drawn_columns(part: ScoredRows, column: str) -> pl.DataFrame:
     values = part.values[column]
     given = pl.DataFrame({"time_ns": part.times_ns, "value": values})
     return given.hstack(score_columns(part.scores[column], values))
@@ -95,7 +120,7 @@ def _columns(part: ScoredRows, column: str) -> pl.DataFrame:
 
 def _highest(path: str, choice: Choice, window: Window) -> int:
     """Number of the series with the highest score in the window, the first of equals; a pass over the whole file."""
-    with open_table(path, LOOKED_AT) as table:
+    with open_table(path, SAMPLE_ROWS) as table:
         scorer = TableScorer(table, choice)
         if not scorer.roles.labels:
             return 0
@@ -122,5 +147,5 @@ def _fitting(series: SeriesNumbers, labels: str) -> list[int]:
 
 def _some(series: SeriesNumbers, fit: list[int]) -> str:
     numbers = fit or range(len(series.names))
-    shown = "; ".join(series.words(number) for number in numbers[:10])
-    return f"{shown}; …" if len(numbers) > 10 else shown
+    shown = "; ".join(series.in_words(number) for number in numbers[:_NAMED_MAX])
+    return f"{shown}; …" if len(numbers) > _NAMED_MAX else shown

@@ -6,10 +6,10 @@ import numpy as np
 import polars as pl
 import pytest
 
+from analytics.offline.api import Detector
 from analytics.offline.columns import Choice
-from analytics.offline.detector import Detector
-from analytics.offline.reading import open_table
-from analytics.offline.scored import TableScorer, score_columns
+from analytics.offline.score import TableScorer, score_columns
+from analytics.offline.tables import open_table
 from common.errors import BadInput
 
 START = datetime(2024, 1, 1)  # noqa: DTZ001  # a time without a zone is what is tested
@@ -52,7 +52,7 @@ def test_times_of_any_kind(times, expected):
     assert Detector().score(times, VALUES.tolist()).equals(expected)
 
 
-def test_a_later_call_goes_on(expected):
+def test_a_later_call_continues(expected):
     detector = Detector()
     parts = [detector.score(SECONDS[part], VALUES[part]) for part in (slice(0, 123), slice(123, 400))]
     assert pl.concat(parts).equals(expected)
@@ -65,7 +65,7 @@ def test_many_series_are_each_as_if_alone(names, expected):
     assert both[1::2].equals(expected)
 
 
-def test_a_file_says_the_same(tmp_path, expected):
+def test_a_file_has_the_same_scores(tmp_path, expected):
     path = tmp_path / "f.csv"
     pl.DataFrame({"time": SECONDS, "value": VALUES}).write_csv(path)
     with open_table(str(path), 1) as table:
@@ -75,7 +75,7 @@ def test_a_file_says_the_same(tmp_path, expected):
     assert pl.concat(parts).equals(expected)
 
 
-def test_rows_that_repeat_or_go_back_have_scores_and_teach_nothing(expected):
+def test_late_rows_have_scores_and_are_not_learned(expected):
     order = np.r_[0:200, 199, 50, 200:400]
     scores = Detector().score(SECONDS[order], VALUES[order])
     assert scores.height == 402
@@ -93,7 +93,7 @@ def test_nothing_is_nothing():
 
 
 @pytest.mark.parametrize(
-    ("times", "values", "said"),
+    ("times", "values", "message"),
     [
         ([1, 2], [1.0], "2 times, 1 values"),
         (["x"], [1.0], "'x': expected times"),
@@ -105,6 +105,6 @@ def test_nothing_is_nothing():
         (["2024-01-01", "2024-01-02", "y"], [1.0, 2.0, 3.0], "row 2: 'y': expected %Y-%m-%d"),
     ],
 )
-def test_what_cannot_be_scored(times, values, said):
-    with pytest.raises(BadInput, match=said):
+def test_what_cannot_be_scored(times, values, message):
+    with pytest.raises(BadInput, match=message):
         Detector().score(times, values)
