@@ -8,11 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from alerts.config import ReceiverConfig
 from alerts.labels import labels_of
 from alerts.notification import Action, Notification
 from alerts.receivers.alertmanager.config import AlertmanagerConfig
 from alerts.receivers.base import Later, Receiver, Rejected
-from alerts.receivers.build import ReceiverConfig, build_receiver
+from alerts.receivers.build import build_receiver
 from alerts.receivers.webhook.config import WebhookConfig
 from alerts.receivers.webhook.render import signature
 from telemetry.incidents import Incident, IncidentState, Severity

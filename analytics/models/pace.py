@@ -1,0 +1,16 @@
+"""How fast baselines learn: what the settings and the compiled baseline both need, without the compiler."""
+
+from dataclasses import dataclass
+
+WARMUP = 12  # values to learn before the first score: two minutes at the default interval
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """How fast baselines learn, in values. alpha: weight of the newest one. warmup: values before the first score.
+    follow: values in a row that are all anomalous until they are the new normal.
+    """
+
+    alpha: float
+    warmup: int
+    follow: int
