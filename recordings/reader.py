@@ -8,7 +8,8 @@ from pathlib import Path
 import polars as pl
 
 from common.errors import BadInput
-from recordings.format import RecordedBatch, Slice, read_manifest, read_table
+from recordings.format import RecordedBatch, read_table
+from recordings.manifest import Slice, read_manifest
 from telemetry.changes import Change
 from telemetry.codec.records import decode_record
 from telemetry.samples import Collection, Down, SampleBatch

@@ -10,7 +10,8 @@ from common.errors import BadInput
 from common.tasks import cancel, first_failure
 from common.threads import OneThread
 from recordings.config import RecordingConfig
-from recordings.format import Manifest, RecordedBatch, read_manifest
+from recordings.format import RecordedBatch
+from recordings.manifest import Manifest, read_manifest
 from recordings.writer import RecordingWriter
 from telemetry import topics
 from telemetry.codec.batch import BatchDecoder

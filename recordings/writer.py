@@ -6,7 +6,8 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from recordings.format import SCHEMAS, Manifest, RecordedBatch, Slice, write_manifest, write_table
+from recordings.format import SCHEMAS, RecordedBatch, write_table
+from recordings.manifest import Manifest, Slice, write_manifest
 from telemetry.samples import SampleBatch
 from telemetry.series import SeriesTable
 

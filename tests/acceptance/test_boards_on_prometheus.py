@@ -80,9 +80,9 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     prometheus = Prometheus(folder / "prometheus", config=yaml.safe_dump({"scrape_configs": [scrape]}))
     cluster = ["simulate", "--interval", f"{INTERVAL_S}s", "--address-offset", str(ADDRESS_OFFSET)]
     cluster += [part for fault in FAULTS for part in ("--fault", fault)]
-    simulator = Program("simulator", [*cluster, "--config.out", str(folder / "cluster.yaml")], folder)
+    simulator = Program("simulator", [*cluster, "--config-out", str(folder / "cluster.yaml")], folder)
     settings = folder / "fabricscope.yaml"
-    stages = [Program(name, [name, "--config.file", str(settings)], folder) for name in STAGES]
+    stages = [Program(name, [name, "--config", str(settings)], folder) for name in STAGES]
     found = Running(prometheus, [simulator], api_port)
     sick_gpu = _serve_sick_gpu()
     for compiled in (pages, gnmi, analytics):  # before the cluster starts: a port must be seen up before it goes down

@@ -19,25 +19,8 @@ from telemetry.ledger import StageReport
 from telemetry.objects import ObjectKind, ObjectRef
 from telemetry.starvation import GpuLoss, HostLosses
 from telemetry.trends import DeviceTrends, Forecast
+from tests.unit.fabricscope.api_traffic import PAUSE, eventually, finding, get, incident, publish_cluster
 from tests.unit.traffic import publish_incidents
-
-from .conftest import PAUSE, finding, incident, publish_cluster
-
-
-async def get(url: str, path: str, **arguments) -> tuple[int, Any]:
-    async with aiohttp.ClientSession() as session, session.get(url + path, **arguments) as answer:
-        is_json = "json" in answer.headers.get("content-type", "")
-        return answer.status, await (answer.json() if is_json else answer.text())
-
-
-async def eventually(url: str, path: str, done) -> Any:
-    """The first answer that is ``done``, within 10 s."""
-    async with asyncio.timeout(10):
-        while True:
-            _, body = await get(url, path)
-            if done(body):
-                return body
-            await asyncio.sleep(0.05)
 
 
 async def test_incidents_come_worst_first(api, bus):

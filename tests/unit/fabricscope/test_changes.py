@@ -1,4 +1,4 @@
-"""Planned work, announced through the API and on the command line, as it comes to the stages."""
+"""Change events, added through the API and on the command line, as they come to the stages."""
 
 import asyncio
 import getpass
@@ -15,7 +15,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from bus.base import Bus, Message, Record
-from fabricscope.api.announcement import OBJECTS_MAX
+from fabricscope.api.change_event import OBJECTS_MAX
 from fabricscope.api.config import ApiConfig
 from fabricscope.api.history import History
 from fabricscope.api.read_model import CHANGES_MAX, ReadModel
@@ -24,8 +24,7 @@ from telemetry import topics
 from telemetry.changes import Change, ChangeKind
 from telemetry.codec.records import decode_record, encode_record
 from telemetry.objects import ObjectKind, ObjectRef, device, parse_object
-
-from .test_api import eventually, get
+from tests.unit.fabricscope.api_traffic import eventually, get
 
 NS = 1_000_000_000
 START_NS = int(datetime(2026, 1, 31, 22, tzinfo=UTC).timestamp()) * NS
@@ -55,7 +54,7 @@ async def on_the_bus(bus: Bus) -> list[tuple[bytes, Change]]:
     return found
 
 
-async def test_what_is_announced_is_on_the_bus_and_listed(api, bus):
+async def test_a_change_that_is_added_is_on_the_bus_and_listed(api, bus):
     status, answer = await post(api.url, json=WORK)
     ((key, change),) = await on_the_bus(bus)  # already when it is answered
     assert status == 201
@@ -67,7 +66,7 @@ async def test_what_is_announced_is_on_the_bus_and_listed(api, bus):
     assert await eventually(api.url, PATH, len) == [answer]
 
 
-async def test_told_twice_it_is_one_change_and_its_end_can_be_moved(api, bus):
+async def test_added_twice_it_is_one_change_and_its_end_can_be_moved(api, bus):
     _, once = await post(api.url, json=WORK)
     _, again = await post(api.url, json={**WORK, "objects": [*reversed(WORK["objects"]), "rack:r2"]})
     assert again == once
@@ -168,9 +167,9 @@ async def test_without_a_bus_nothing_is_promised(api, bus):
 async def test_the_log_says_who_what_and_until_when(api):
     with capture_logs() as logged:
         _, answer = await post(api.url, json=WORK)
-    (line,) = [one for one in logged if one["event"] == "change announced"]
+    (line,) = [one for one in logged if one["event"] == "change added"]
     what = "maintenance of device:node1, rack:r2 from 2026-01-31T22:00:00Z to 2026-02-01T00:30:00Z"
-    assert (line["what"], line["author"], line["id"]) == (what, "carol", answer["id"])
+    assert (line["change"], line["author"], line["id"]) == (what, "carol", answer["id"])
 
 
 def test_the_read_model_keeps_what_is_planned_and_forgets_what_is_over():
@@ -185,8 +184,8 @@ def test_the_read_model_keeps_what_is_planned_and_forgets_what_is_over():
     assert "job0" not in model.changes
 
 
-def announce(*arguments: object) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "fabricscope", "announce", *map(str, arguments)]
+def add_change(*arguments: object) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "fabricscope", "change", "add", *map(str, arguments)]
     return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
 
 
@@ -197,10 +196,10 @@ def settings(tmp_path):
     return path
 
 
-async def test_the_command_announces_the_same_change_as_the_api(api, bus, settings):
+async def test_the_command_adds_the_same_change_as_the_api(api, bus, settings):
     _, answer = await post(api.url, json=WORK)
     given = ["maintenance", *WORK["objects"], "--starts", WORK["starts"], "--lasts", "2h30m", "--summary", "new PSUs"]
-    told = await asyncio.to_thread(announce, *given, "--author", "carol", "--config.file", settings)
+    told = await asyncio.to_thread(add_change, *given, "--author", "carol", "--config", settings)
     assert told.returncode == 0, told.stderr
     period = "from 2026-01-31T22:00:00Z to 2026-02-01T00:30:00Z"
     assert told.stdout == f"maintenance of device:node1, rack:r2 {period}\n"
@@ -209,9 +208,9 @@ async def test_the_command_announces_the_same_change_as_the_api(api, bus, settin
     assert by_api[1].id == answer["id"]
 
 
-async def test_the_command_announces_from_now_by_whom_is_logged_in(bus, settings):
+async def test_the_command_adds_it_from_now_by_whom_is_logged_in(bus, settings):
     before_ns = time.time_ns() // 1000 * 1000
-    told = await asyncio.to_thread(announce, "drain", "device:node1", "--config.file", settings)
+    told = await asyncio.to_thread(add_change, "drain", "device:node1", "--config", settings)
     assert told.stdout.startswith("drain of device:node1 at 2")
     ((_, change),) = await on_the_bus(bus)
     assert before_ns <= change.starts_ns <= time.time_ns()
@@ -224,20 +223,20 @@ async def test_the_command_announces_from_now_by_whom_is_logged_in(bus, settings
         (["party", "device:node1"], "party"),
         (["drain"], "OBJECT"),
         (["drain", "node1"], "objects.0: object 'node1': expected kind:name"),
-        (["drain", "device:node1", "--lasts", "long"], "lasts: expected a duration"),
+        (["drain", "device:node1", "--lasts", "long"], "'--lasts': expected a duration"),
         (["drain", "device:node1", "--lasts", "9000y"], "lasts: expected at most 366d"),
         (["drain", "device:node1", "--starts", "noon"], "starts: expected a time as in RFC 3339"),
     ],
 )
 def test_what_is_wrong_on_the_command_line_is_named(settings, arguments, said):
-    answer = announce(*arguments, "--config.file", settings)
+    answer = add_change(*arguments, "--config", settings)
     assert answer.returncode == 2
     assert said in " ".join(answer.stderr.replace("│", " ").split())
     assert "Traceback" not in answer.stderr
 
 
 def test_the_command_makes_no_bus_that_nobody_reads(settings, tmp_path):
-    answer = announce("drain", "device:node1", "--config.file", settings)
+    answer = add_change("drain", "device:node1", "--config", settings)
     assert answer.returncode == 1
     assert answer.stderr.startswith("fabricscope: no bus at ")
     assert not (tmp_path / "bus.sqlite").exists()

@@ -49,16 +49,16 @@ def wait_for(path: Path, words: str) -> None:
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SimulatedCluster]:
     folder = tmp_path_factory.mktemp("cluster")
     settings, recording, log = folder / "fabricscope.yaml", folder / "recording", folder / "ingest.log"
-    options = ("--hosts", 2, "--interval", "1s", "--address-offset", ADDRESS_OFFSET, "--config.out", settings)
+    options = ("--hosts", 2, "--interval", "1s", "--address-offset", ADDRESS_OFFSET, "--config-out", settings)
     running = [start(folder / "simulate.log", "simulate", *options)]
     try:
         wait_for(settings, "inventory")
         document = yaml.safe_load(settings.read_text())
         document["global"]["metrics_ports"] = {"ingest": 0}
         settings.write_text(yaml.safe_dump(document))
-        running.append(start(log, "ingest", "--config.file", settings))
+        running.append(start(log, "ingest", "--config", settings))
         wait_for(log, "stage runs")
-        recorder = fabricscope("record", recording, "--config.file", settings, "--last", 60, "--for", 6)
+        recorder = fabricscope("record", recording, "--config", settings, "--last", "1m", "--for", "6s")
         yield SimulatedCluster(settings, recording, recorder)
     finally:
         for process in running:
@@ -96,7 +96,7 @@ def test_collect_shows_every_target(cluster):
     settings = load_settings(cluster.settings).ingest
     scraped = [target for job in settings.scrape_configs for group in job.static_configs for target in group.targets]
     switches = [target for job in settings.gnmi_configs for target in job.targets]
-    answer = fabricscope("collect", "--config.file", cluster.settings, "--for", 4, "--samples", 0)
+    answer = fabricscope("collect", "--config", cluster.settings, "--for", "4s", "--samples", 0)
     assert answer.returncode == 0, answer.stdout + answer.stderr
     assert f"{len(scraped) + len(switches)} targets" in answer.stdout
 
@@ -107,7 +107,7 @@ def test_collect_fails_when_a_target_is_down(cluster, tmp_path):
     document["scrape_configs"] = [{**document["scrape_configs"][0], "static_configs": [dead]}]
     path = tmp_path / "dead.yaml"
     path.write_text(yaml.safe_dump({key: document[key] for key in ("global", "scrape_configs")}))
-    answer = fabricscope("collect", "--config.file", path, "--for", 3)
+    answer = fabricscope("collect", "--config", path, "--for", "3s")
     assert answer.returncode == 1
     assert "node9" in answer.stdout
     assert "no: " in answer.stdout

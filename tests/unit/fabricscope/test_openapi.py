@@ -10,10 +10,8 @@ from schemathesis import BaseSchema, Case, GenerationMode
 from schemathesis.core.result import Ok
 from schemathesis.specs.openapi.checks import positive_data_acceptance
 
+from tests.unit.fabricscope.api_traffic import eventually, incident, publish_cluster
 from tests.unit.traffic import publish_incidents
-
-from .conftest import incident, publish_cluster
-from .test_api import eventually
 
 ENDLESS = "/api/v1/stream"
 KNOWN = {"incident_id": "i1"}

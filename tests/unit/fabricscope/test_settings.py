@@ -7,6 +7,7 @@ import yaml
 
 from common.errors import ConfigError
 from common.yaml_positions import load_marked
+from fabricscope.commands.print_config import settings_text
 from fabricscope.settings import load_settings
 
 GOOD = """\
@@ -108,11 +109,8 @@ def test_a_missing_file_is_a_clear_error(tmp_path):
         load_settings(tmp_path / "nowhere.yaml")
 
 
-def test_the_printed_sample_is_a_valid_file(tmp_path, capsys):
-    from fabricscope.commands.config import print_config
-
-    print_config()
-    printed = capsys.readouterr().out
+def test_the_printed_sample_is_a_valid_file(tmp_path):
+    printed = settings_text()
     assert "# Address to listen on." in printed
     assert yaml.safe_load(printed)["api"]["port"] == 9099
     load_settings(write(tmp_path, printed))

@@ -30,7 +30,7 @@ asyncio.run(main())
 def arguments(tmp_path: Path) -> list[str]:
     settings = tmp_path / "fabricscope.yaml"
     settings.write_text(f"global: {{data_dir: {tmp_path / 'data'}}}\napi: {{port: 0}}\n")
-    return ["api", "--config.file", str(settings)]
+    return ["api", "--config", str(settings)]
 
 
 @pytest.fixture

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from common.errors import BadInput
-from recordings.format import Manifest, RecordedBatch, read_manifest
+from recordings.format import RecordedBatch
+from recordings.manifest import Manifest, read_manifest
 from recordings.reader import read_batches, read_facts
 from recordings.writer import RecordingWriter
 from telemetry.changes import Change, ChangeKind
