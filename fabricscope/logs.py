@@ -3,8 +3,10 @@
 import logging
 import sys
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
-import structlog
+if TYPE_CHECKING:
+    from structlog.typing import Processor
 
 
 class LogLevel(StrEnum):
@@ -21,15 +23,17 @@ class LogFormat(StrEnum):
 
 def configure_logs(level: LogLevel, form: LogFormat) -> None:
     """For this process, once. Both renderers escape line breaks, so that no label can forge a line."""
+    import structlog  # takes longer to load than the commands that log nothing take to run
+
     logfmt = structlog.processors.LogfmtRenderer(key_order=["timestamp", "level", "event"], bool_as_flag=False)
-    shared: list[structlog.typing.Processor] = [
+    shared: list[Processor] = [
         structlog.processors.add_log_level,
         structlog.processors.TimeStamper(fmt="iso", utc=True),
         structlog.processors.format_exc_info,
     ]
     renderer = logfmt if form is LogFormat.LOGFMT else structlog.processors.JSONRenderer()
     number = getattr(logging, {"warn": "WARNING"}.get(level.value, level.value.upper()))
-    # Through the standard library, so that what our code and what libraries say look the same.
+    # Through the standard library, so that our records and those of libraries look the same.
     structlog.configure(
         processors=[*shared, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
         wrapper_class=structlog.make_filtering_bound_logger(number),

@@ -19,7 +19,7 @@ CHUNK = 200
 
 
 @dataclass
-class Replayed:
+class ReplayTotals:
     """What a replay has done so far."""
 
     collections: int = 0
@@ -41,14 +41,14 @@ def replay(
     *,
     speed: float | None = None,
     chunk: int = CHUNK,
-    progress: Callable[[Replayed], None] = lambda _: None,
-) -> Replayed:
+    progress: Callable[[ReplayTotals], None] = lambda _: None,
+) -> ReplayTotals:
     """Every version of every finding and incident, one JSON a line, into ``findings.jsonl`` and ``incidents.jsonl``.
 
     speed: event seconds per second; None is as fast as it goes. chunk: collections between two steps of the engine.
     Neither changes one byte of the result. BadInput when the recording is damaged.
     """
-    engine, replayed = build_engine(config), Replayed()
+    engine, replayed = build_engine(config), ReplayTotals()
     out.mkdir(parents=True, exist_ok=True)
     with (out / "findings.jsonl").open("wb") as findings, (out / "incidents.jsonl").open("wb") as incidents:
         _learn(engine, recording)  # as the stage does after a restart; each holds from its own event time
@@ -69,7 +69,7 @@ def _learn(engine: Engine, recording: Path) -> None:
             engine.note(fact)
 
 
-def _write(outputs: list[Output], findings: BinaryIO, incidents: BinaryIO, replayed: Replayed) -> None:
+def _write(outputs: list[Output], findings: BinaryIO, incidents: BinaryIO, replayed: ReplayTotals) -> None:
     for output in outputs:
         is_incident = isinstance(output, Incident)
         (incidents if is_incident else findings).write(encode_record(output) + b"\n")

@@ -1,4 +1,4 @@
-"""What people tell about planned work, checked, as a Change on the bus: the same for the API and the command line."""
+"""A change event as people write it, checked, as a Change on the bus: the same for the API and the command line."""
 
 import hashlib
 import re
@@ -23,8 +23,8 @@ _MICROSECOND = timedelta(microseconds=1)
 _RFC_3339 = re.compile(r"\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)", re.ASCII)
 
 
-def _written_out(value: object) -> object:
-    """Pydantic alone would also take 1700000000 for a time."""
+def _rfc3339_text(value: object) -> object:
+    """Pydantic alone would also accept 1700000000 as a time."""
     if not isinstance(value, str) or not _RFC_3339.fullmatch(value):
         raise ValueError("expected a time as in RFC 3339, 2026-01-31T22:00:00Z")
     return value
@@ -41,10 +41,10 @@ Text = Annotated[str, Field(max_length=CHARS_MAX)]
 Object = Annotated[
     Text, AfterValidator(_parsed), Field(json_schema_extra={"pattern": f"^({'|'.join(ObjectKind)}):.+$"})
 ]
-Moment = Annotated[AwareDatetime, Field(ge=_EPOCH, lt=_END), BeforeValidator(_written_out)]
+Moment = Annotated[AwareDatetime, Field(ge=_EPOCH, lt=_END), BeforeValidator(_rfc3339_text)]
 
 
-class Announcement(BaseModel):
+class ChangeEvent(BaseModel):
     """One change as people write and read it. Times are event times, RFC 3339 with microseconds.
 
     starts: now, if absent. ends: absent for what happens at a moment.
@@ -62,8 +62,8 @@ class Announcement(BaseModel):
     id: Text = ""
 
     @classmethod
-    def of(cls, change: Change) -> "Announcement":
-        """How a change of the bus reads, whoever told it."""
+    def of(cls, change: Change) -> "ChangeEvent":
+        """How a change of the bus reads, whoever published it."""
         return cls.model_construct(
             kind=change.kind,
             objects=tuple(map(str, change.objects)),
@@ -86,13 +86,13 @@ class Announcement(BaseModel):
         return Change(identity, self.kind, objects, _nanoseconds(starts), ends_ns, self.author, self.summary)
 
 
-async def publish(bus: Bus, change: Change) -> None:
+async def publish_change(bus: Bus, change: Change) -> None:
     """Returns once it is durable; Unavailable when it is not."""
     await bus.publish(topics.CHANGES, [Message(change.id.encode(), encode_record(change))])
 
 
 def moment(time_ns: int) -> datetime:
-    """In UTC, cut to microseconds and to the years that can be told."""
+    """In UTC, cut to microseconds and to the years that a calendar can show."""
     return min(_EPOCH + timedelta(microseconds=min(max(time_ns, 0), 2**63) // 1000), _END)
 
 
@@ -100,9 +100,9 @@ def rfc3339(when: datetime) -> str:
     return when.astimezone(UTC).isoformat().replace("+00:00", "Z")
 
 
-def in_words(change: Change) -> str:
+def describe_change(change: Change) -> str:
     """
-    >>> in_words(Change("c1", ChangeKind.DRAIN, (parse_object("device:node1"),), 0, 3600 * 10**9))
+    >>> describe_change(Change("c1", ChangeKind.DRAIN, (parse_object("device:node1"),), 0, 3600 * 10**9))
     'drain of device:node1 from 1970-01-01T00:00:00Z to 1970-01-01T01:00:00Z'
     """
     shown = ", ".join(map(str, change.objects[:_OBJECTS_SHOWN]))

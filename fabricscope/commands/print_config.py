@@ -1,23 +1,19 @@
-"""``fabricscope config print``: a settings file with every key, its default and its meaning."""
+"""A settings file with every key, its default and its meaning, made from the settings models."""
 
 from typing import Any, get_args
 
-import typer
 import yaml
 from pydantic import BaseModel
 from pydantic_core import PydanticUndefined
 
 from fabricscope.settings import Settings
 
-app = typer.Typer(help="Settings.", no_args_is_help=True)
 
-
-@app.command("print")
-def print_config() -> None:
-    """Print all settings with their defaults and meanings, as YAML."""
-    print("# Settings of Fabricscope: every key with its default. Keep what you change.")
-    for line in _describe(Settings, 0):
-        print(line)
+def settings_text() -> str:
+    """All settings as YAML."""
+    return "\n".join(
+        ["# Settings of Fabricscope: every key with its default. Keep what you change.", *_describe(Settings, 0)]
+    )
 
 
 def _describe(model: type[BaseModel], depth: int) -> list[str]:
