@@ -1,4 +1,4 @@
-"""The command line, put together: ``arguments`` says what each command accepts, ``commands`` does it."""
+"""The command line: ``arguments`` declares what each command accepts, ``commands`` does the work."""
 
 import os
 import sys

@@ -23,7 +23,7 @@ class LogFormat(StrEnum):
 
 def configure_logs(level: LogLevel, form: LogFormat) -> None:
     """For this process, once. Both renderers escape line breaks, so that no label can forge a line."""
-    import structlog  # takes longer to load than the commands that log nothing take to run
+    import structlog  # here, as it costs more time than the commands that log nothing
 
     logfmt = structlog.processors.LogfmtRenderer(key_order=["timestamp", "level", "event"], bool_as_flag=False)
     shared: list[Processor] = [

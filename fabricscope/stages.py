@@ -51,7 +51,7 @@ class Stage(StrEnum):
 
 
 def build(stage: Stage, settings: Settings, bus: Bus) -> Service:
-    """The service of one stage, which alone is imported: numba, Arrow and FastAPI take a second each."""
+    """The service of one stage, which alone is imported: numba, Arrow and FastAPI cost a second each."""
     match stage:
         case Stage.INGEST:
             from ingest.service import IngestService

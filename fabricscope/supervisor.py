@@ -1,4 +1,4 @@
-"""Child processes of ``fabricscope run``: started, restarted when they die, stopped together."""
+"""Child processes of ``fabricscope run``: started, restarted when they die, stopped in parallel."""
 
 import asyncio
 import contextlib

@@ -1,6 +1,6 @@
 """The Parquet files of a recording. Each is named in ``manifest.json`` with its SHA-256, size and rows.
 
-A slice ``000000/`` holds, in the order in which the recorder got them:
+A slice ``000000/`` holds, in the order in which the recorder consumed them:
 
 - ``batches.parquet``: one row a collection: its partition on the bus and when it was appended there, digest of its
   table, the fields of its ``Collection``, and its number of rows
@@ -48,7 +48,7 @@ SCHEMAS: dict[str, dict[str, pl.DataType]] = {
 
 @dataclass(frozen=True, slots=True)
 class RecordedBatch:
-    """A batch and its place on the bus: partition, and when it was appended there (ns, the bus's wall clock)."""
+    """A batch with its partition on the bus and its append time there (ns, the bus's wall clock)."""
 
     partition: int
     appended_ns: int
@@ -77,7 +77,7 @@ def read_table(folder: Path, entry: FileEntry) -> pl.DataFrame:
     except OSError as error:
         raise BadInput(f"{path}: {error.strerror}", "missing_file") from error
     if digest != entry.sha256:
-        raise BadInput(f"{path}: its SHA-256 is {digest}, the manifest says {entry.sha256}", "checksum")
+        raise BadInput(f"{path}: its SHA-256 is {digest}, the manifest has {entry.sha256}", "checksum")
     frame = pl.read_parquet(path)
     if frame.schema != pl.Schema(schema) or len(frame) != entry.rows:
         raise BadInput(f"{path}: its columns or rows are not those of a recording", "schema")

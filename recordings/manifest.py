@@ -38,10 +38,10 @@ class Slice(BaseModel):
 
 
 class Manifest(BaseModel):
-    """The whole recording. offsets: the next record to take from the bus, by ``topic/partition``.
+    """The whole recording. offsets: the next record to consume, by ``topic/partition``.
 
     analytics: the settings of the analytics engine that watched the same telemetry: a replay uses them.
-    gaps: records that retention had taken before they could be recorded, in words.
+    gaps: records that retention removed before they were recorded, as text.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")

@@ -23,9 +23,9 @@ _KIND_OF = {topics.TOPOLOGY.name: "topology", topics.CHANGES.name: "change"}
 
 
 class RecorderService:
-    """Records until stopped; what was gathered is on the disk when ``stop`` returns.
+    """Records until stopped; everything consumed is on the disk when ``stop`` returns.
 
-    new: the manifest that a new recording begins with; ``new.offsets`` say from where it reads.
+    new: the manifest of a new recording; ``new.offsets`` is where it starts to consume.
     """
 
     def __init__(self, config: RecordingConfig, bus: Bus, new: Manifest) -> None:
@@ -39,18 +39,18 @@ class RecorderService:
         self._gaps: tuple[str, ...] = ()
         self._task: asyncio.Task[None] | None = None
         self._opened_s = 0.0
-        self.unreadable = 0
+        self.corrupt = 0
 
     async def start(self) -> None:
-        """Goes on with a recording that is there. BadInput when its manifest cannot be read."""
+        """Continues an existing recording. BadInput when its manifest cannot be read."""
         self._config.path.mkdir(parents=True, exist_ok=True)
         known = (self._config.path / "manifest.json").exists()
         manifest = await asyncio.to_thread(read_manifest, self._config.path) if known else self._new
-        self._offsets = {_split(place): offset for place, offset in manifest.offsets.items()}
+        self._offsets = {_topic_partition(name): offset for name, offset in manifest.offsets.items()}
         self._gaps = manifest.gaps
         self._writer = RecordingWriter(self._config.path, manifest)
         self._disk = OneThread("recorder-disk")
-        self._task = asyncio.create_task(self._follow(self._writer))
+        self._task = asyncio.create_task(self._consume(self._writer))
 
     async def wait(self) -> None:
         """For ever, or until recording ends by itself: then its error is raised."""
@@ -58,7 +58,7 @@ class RecorderService:
         await first_failure([self._task])
 
     async def stop(self) -> None:
-        """Writes what was gathered; idempotent."""
+        """Writes the open slice; idempotent."""
         if self._task is None:
             return
         await cancel([self._task])
@@ -75,7 +75,7 @@ class RecorderService:
         """On the disk."""
         return sum(part.samples for part in self._writer.manifest.slices) if self._writer else 0
 
-    async def _follow(self, writer: RecordingWriter) -> None:
+    async def _consume(self, writer: RecordingWriter) -> None:
         reader = self._bus.consume(TOPICS, dict(self._offsets))
         self._opened_s = time.monotonic()
         try:
@@ -97,14 +97,14 @@ class RecorderService:
         if record.value is None:
             return
         if record.topic != topics.SAMPLES.name:
-            writer.add_fact(_KIND_OF[record.topic], record.value)
+            writer.add_record(_KIND_OF[record.topic], record.value)
             return
         try:
             batch = self._decoder.decode(record.value, record.headers)
             writer.add_batch(RecordedBatch(record.partition, record.appended_ns, batch))
         except BadInput as error:  # the analytics stage sends it to the dead letters
-            self.unreadable += 1
-            log.warning("record not recorded", partition=record.partition, offset=record.offset, error=str(error))
+            self.corrupt += 1
+            log.warning("corrupt record skipped", partition=record.partition, offset=record.offset, error=str(error))
 
     def _slice_is_full(self, writer: RecordingWriter) -> bool:
         too_old = time.monotonic() - self._opened_s >= self._config.slice_s
@@ -118,6 +118,6 @@ class RecorderService:
         self._opened_s = time.monotonic()
 
 
-def _split(place: str) -> tuple[str, int]:
-    topic, _, partition = place.rpartition("/")
+def _topic_partition(name: str) -> tuple[str, int]:
+    topic, _, partition = name.rpartition("/")
     return topic, int(partition)

@@ -17,7 +17,7 @@ from common.errors import ConfigError
 from dashboards.noc import STATIC
 from fabricscope.api import changes, health, incidents, starvation, stream, targets, trends
 from fabricscope.api.config import ApiConfig
-from fabricscope.api.problem import Problem, described, may_answer
+from fabricscope.api.problem import Problem, describe_error, may_answer
 from fabricscope.api.read_model import ReadModel
 from fabricscope.version import VERSION
 
@@ -107,4 +107,4 @@ async def _http_error(_: Request, problem: Exception) -> Response:
 
 async def _invalid(_: Request, problem: Exception) -> Response:
     assert isinstance(problem, RequestValidationError)
-    return error(422, described(problem.errors()[0]))
+    return error(422, describe_error(problem.errors()[0]))

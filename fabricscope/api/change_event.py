@@ -1,4 +1,4 @@
-"""A change event as people write it, checked, as a Change on the bus: the same for the API and the command line."""
+"""A change event as people write it, validated, as a Change on the bus: for the API and the command line alike."""
 
 import hashlib
 import re
@@ -75,7 +75,7 @@ class ChangeEvent(BaseModel):
         )
 
     def change(self, now_ns: int) -> Change:
-        """now_ns: event time, for a change that does not say when it starts. BadInput when it ends before that."""
+        """now_ns: event time, for a change without a start. BadInput when it ends before that."""
         starts = self.starts or moment(now_ns)
         if self.ends is not None and self.ends < starts:
             raise BadInput(f"ends: {rfc3339(self.ends)} is before the start, expected a time after {rfc3339(starts)}")

@@ -20,7 +20,7 @@ log = structlog.get_logger()
 async def list_changes(
     model: Model, kind: ChangeKind | None = None, limit: Annotated[int, Query(ge=1, le=10_000)] = 1000
 ) -> list[ChangeEvent]:
-    """Latest start first. kind: of this one alone."""
+    """All changes, latest start first. kind: of this one alone."""
     chosen = [change for change in list(model.changes.values()) if kind in (None, change.kind)]
     newest_first = sorted(chosen, key=lambda change: (-change.starts_ns, change.id))
     return [ChangeEvent.of(change) for change in newest_first[:limit]]

@@ -36,7 +36,7 @@ class ApiService:
         config = self._config
         self._server = uvicorn.Server(self._settings())
         self._server.install_signal_handlers = lambda: None  # type: ignore[attr-defined]  # the program owns them
-        self._tasks = [asyncio.create_task(self._follow()), asyncio.create_task(self._serve())]
+        self._tasks = [asyncio.create_task(self._consume()), asyncio.create_task(self._serve())]
         while not self._server.started and not self._tasks[1].done():  # noqa: ASYNC110  # uvicorn has no event for it
             await asyncio.sleep(0.01)
         if self._tasks[1].done():
@@ -84,7 +84,7 @@ class ApiService:
         except SystemExit as error:  # uvicorn would end the whole program when it cannot listen
             raise ConfigError(f"api.host, api.port: {error.__context__}") from error
 
-    async def _follow(self) -> None:
+    async def _consume(self) -> None:
         since_ns = time.time_ns() - int(self._config.history_s * NS)
         start = await self._bus.offsets_since([topics.SAMPLES], since_ns)
         reader = self._bus.consume(ReadModel.TOPICS, start)
@@ -92,7 +92,7 @@ class ApiService:
             while True:
                 try:
                     records = await reader.poll(wait_s=0.5)
-                except Gap:  # the newest of each thing is what counts here
+                except Gap:  # only the newest version of each record counts
                     continue
                 if records:
                     await asyncio.to_thread(self._model.apply, records)

@@ -1,1 +1,1 @@
-"""What each command accepts: names, types, defaults, help. Loads nothing that takes time: ``commands`` has the work."""
+"""What each command accepts: names, types, defaults, help. Loads nothing that costs time: ``commands`` has the work."""

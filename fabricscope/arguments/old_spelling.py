@@ -50,5 +50,5 @@ def rename_variables(environment: MutableMapping[str, str]) -> list[str]:
 
 
 def _is_value(written: Sequence[str]) -> bool:
-    """Whether the next argument belongs to the option before: those before the command all take one."""
+    """Whether the next argument belongs to the option before: each option before the command has one."""
     return bool(written) and written[-1] in ("--log-level", "--log-format")

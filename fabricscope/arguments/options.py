@@ -15,7 +15,7 @@ ConfigFile = Annotated[
         help="Settings, YAML. See `fabricscope config print`.",
     ),
 ]
-# How a file of series is to be read, where its columns do not say.
+# How to read a file of series when its columns leave it open.
 TimeColumn = Annotated[str, typer.Option("--time", metavar="COLUMN", help="Column of times.")]
 TimeFormat = Annotated[
     str | None, typer.Option("--time-format", metavar="FORMAT", help="As in strptime, where 03/04/2024 is not clear.")
@@ -23,15 +23,15 @@ TimeFormat = Annotated[
 By = Annotated[
     list[str] | None, typer.Option("--by", metavar="COLUMN", help="Column that identifies a series; may come again.")
 ]
-OneSeries = Annotated[bool, typer.Option("--one-series", help="All rows are one series, whatever their texts say.")]
+OneSeries = Annotated[bool, typer.Option("--one-series", help="All rows are one series, whatever the text columns.")]
 
 
 def duration(value: str | float) -> float:
     """Seconds of an option like ``90s`` or ``2h30m``; a default is a number already.
 
-    A plain number, which older releases took for seconds, is accepted with a hint.
+    A plain number, which older releases read as seconds, is accepted with a hint.
     """
-    from common.durations import seconds  # pydantic takes longer to load than `--help` should
+    from common.durations import seconds  # here, as pydantic costs more time than `--help` should
 
     if isinstance(value, float):
         return value

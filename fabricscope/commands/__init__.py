@@ -1,1 +1,1 @@
-"""What each command does, loaded when it runs; ``arguments`` says what it accepts."""
+"""What each command does, loaded when it runs; ``arguments`` declares what it accepts."""

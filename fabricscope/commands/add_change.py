@@ -13,7 +13,7 @@ from bus.config import BusConfig
 from bus.open import open_bus
 from common.errors import ConfigError
 from fabricscope.api.change_event import ChangeEvent, describe_change, publish_change
-from fabricscope.api.problem import described
+from fabricscope.api.problem import describe_error
 from fabricscope.clock import event_clock
 from fabricscope.settings import load_settings
 from telemetry.changes import Change
@@ -30,7 +30,7 @@ def add_change(config_file: Path | None, given: dict[str, Any], author: str | No
     try:
         event = ChangeEvent.model_validate({**given, "author": _login() if author is None else author})
     except ValidationError as error:
-        raise typer.BadParameter(described(error.errors()[0])) from error
+        raise typer.BadParameter(describe_error(error.errors()[0])) from error
     change = event.change(event_clock(settings.general.simulated_time)())
     if lasts_s is not None:
         change = replace(change, ends_ns=change.starts_ns + int(lasts_s * NS_PER_S))

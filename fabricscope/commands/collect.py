@@ -48,7 +48,7 @@ async def _collect(settings: Settings, lasts_s: float) -> dict[str, SampleBatch]
 
 def _table(batches: dict[str, SampleBatch], samples: int) -> Table:
     drawn = Table(title=f"{len(batches)} targets")
-    for heading in ("target", "device", "up", "series", "took", "for example"):
+    for heading in ("target", "device", "up", "series", "duration", "examples"):
         drawn.add_column(heading, overflow="fold")
     for target, batch in sorted(batches.items()):
         rows = zip(batch.series[:samples], batch.values[:samples], strict=True)

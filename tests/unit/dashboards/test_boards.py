@@ -56,7 +56,7 @@ def without_macros(expr: str) -> str:
 
 
 @pytest.mark.parametrize("uid", BOARDS)
-def test_board_is_what_grafanas_types_say(uid):
+def test_a_board_fits_grafanas_types(uid):
     board = json.loads(json.dumps(BOARDS[uid]))
     for annotation in board["annotations"]["list"]:
         for key in ANNOTATION_KEYS_OF_PROMETHEUS:
@@ -67,7 +67,7 @@ def test_board_is_what_grafanas_types_say(uid):
 @pytest.mark.parametrize(
     ("uid", "panel"), [(uid, panel["id"]) for uid, board in BOARDS.items() for panel in board["panels"]]
 )
-def test_panel_is_what_its_plugins_types_say(uid, panel):
+def test_a_panel_fits_the_types_of_its_plugin(uid, panel):
     document = next(one for one in BOARDS[uid]["panels"] if one["id"] == panel)
     kind = document["type"].replace("-", "")
     assert wrong(document["options"], f"{kind}-options") == []

@@ -25,13 +25,13 @@ from tests.unit.traffic import publish_incidents
 
 async def test_incidents_come_worst_first(api, bus):
     await publish_incidents(bus, incident("cheap", gpu_seconds=1.0))
-    await publish_incidents(bus, incident("dear", gpu_seconds=9e9))
+    await publish_incidents(bus, incident("expensive", gpu_seconds=9e9))
     await publish_incidents(bus, incident("over", IncidentState.RESOLVED, gpu_seconds=9e12))
     found = await eventually(api.url, "/api/v1/incidents", lambda body: len(body) == 3)
-    assert [one["id"] for one in found] == ["dear", "cheap", "over"]
+    assert [one["id"] for one in found] == ["expensive", "cheap", "over"]
     _, firing = await get(api.url, "/api/v1/incidents?state=firing")
-    assert [one["id"] for one in firing] == ["dear", "cheap"]
-    _, one = await get(api.url, "/api/v1/incidents/dear")
+    assert [one["id"] for one in firing] == ["expensive", "cheap"]
+    _, one = await get(api.url, "/api/v1/incidents/expensive")
     assert one["root"] == {"kind": "port", "name": "leaf1/Ethernet4"}
 
 

@@ -46,7 +46,7 @@ async def test_over_tls_a_client_knows_whom_it_asks_and_needs_the_token(tls_api,
     assert await status(tls_api, "https", knows_us) == 401
 
 
-async def test_over_tls_nothing_is_said_in_the_clear(tls_api) -> None:
+async def test_over_tls_nothing_is_sent_in_the_clear(tls_api) -> None:
     with pytest.raises(aiohttp.ClientConnectorCertificateError):
         await status(tls_api, "https", ssl.create_default_context())
     with pytest.raises(aiohttp.ClientError):
@@ -54,7 +54,7 @@ async def test_over_tls_nothing_is_said_in_the_clear(tls_api) -> None:
 
 
 @pytest.mark.parametrize(
-    ("settings", "said"),
+    ("settings", "message"),
     [
         ({"tls_cert_file": "none.pem", "tls_key_file": "none.key"}, r"api\.tls_cert_file, api\.tls_key_file"),
         ({"tls_cert_file": "empty", "tls_key_file": "empty"}, r"api\.tls_cert_file, api\.tls_key_file"),
@@ -62,10 +62,10 @@ async def test_over_tls_nothing_is_said_in_the_clear(tls_api) -> None:
         ({"bearer_token_file": "empty"}, r"api\.bearer_token_file: .*empty, expected a token"),
     ],
 )
-async def test_a_file_that_is_of_no_use_stops_the_start(bus, tmp_path, settings, said) -> None:
+async def test_a_file_that_is_of_no_use_stops_the_start(bus, tmp_path, settings, message) -> None:
     (tmp_path / "empty").write_text("\n")
     service = ApiService(ApiConfig(port=0, **{name: tmp_path / file for name, file in settings.items()}), bus)
-    with pytest.raises(ConfigError, match=said):
+    with pytest.raises(ConfigError, match=message):
         await service.start()
     await service.stop()
 

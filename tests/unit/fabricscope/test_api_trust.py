@@ -1,4 +1,4 @@
-"""How many series may be believed, as the API and our own metrics tell it."""
+"""The data quality of series, as the API and our own metrics count it."""
 
 from analytics import metrics
 from analytics.config import AnalyticsConfig

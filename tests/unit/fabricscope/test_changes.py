@@ -111,7 +111,7 @@ async def test_it_starts_now_in_event_time(bus, replace):
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "message"),
     [
         ({"kind": "party"}, "body.kind: Input should be 'config', 'reboot'"),
         ({"objects": ["node1"]}, "body.objects.0: object 'node1': expected kind:name"),
@@ -128,10 +128,10 @@ async def test_it_starts_now_in_event_time(bus, replace):
         ({"who": "carol"}, "body.who: Extra inputs are not permitted"),
     ],
 )
-async def test_what_is_wrong_is_named_and_not_published(api, bus, change, said):
+async def test_what_is_wrong_is_named_and_not_published(api, bus, change, message):
     status, answer = await post(api.url, json={**WORK, **change})
     assert (status, answer["errorType"]) == (422, "bad_data")
-    assert re.match(said, answer["error"]), answer["error"]
+    assert re.match(message, answer["error"]), answer["error"]
     assert await on_the_bus(bus) == []
 
 
@@ -197,28 +197,28 @@ def settings(tmp_path):
 
 
 async def test_the_command_adds_the_same_change_as_the_api(api, bus, settings):
-    _, answer = await post(api.url, json=WORK)
+    _, by_post = await post(api.url, json=WORK)
     given = ["maintenance", *WORK["objects"], "--starts", WORK["starts"], "--lasts", "2h30m", "--summary", "new PSUs"]
-    told = await asyncio.to_thread(add_change, *given, "--author", "carol", "--config", settings)
-    assert told.returncode == 0, told.stderr
+    answer = await asyncio.to_thread(add_change, *given, "--author", "carol", "--config", settings)
+    assert answer.returncode == 0, answer.stderr
     period = "from 2026-01-31T22:00:00Z to 2026-02-01T00:30:00Z"
-    assert told.stdout == f"maintenance of device:node1, rack:r2 {period}\n"
+    assert answer.stdout == f"maintenance of device:node1, rack:r2 {period}\n"
     by_api, by_command = await on_the_bus(bus)
     assert by_command == by_api
-    assert by_api[1].id == answer["id"]
+    assert by_api[1].id == by_post["id"]
 
 
 async def test_the_command_adds_it_from_now_by_whom_is_logged_in(bus, settings):
     before_ns = time.time_ns() // 1000 * 1000
-    told = await asyncio.to_thread(add_change, "drain", "device:node1", "--config", settings)
-    assert told.stdout.startswith("drain of device:node1 at 2")
+    answer = await asyncio.to_thread(add_change, "drain", "device:node1", "--config", settings)
+    assert answer.stdout.startswith("drain of device:node1 at 2")
     ((_, change),) = await on_the_bus(bus)
     assert before_ns <= change.starts_ns <= time.time_ns()
     assert (change.ends_ns, change.author) == (0, getpass.getuser())
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (["party", "device:node1"], "party"),
         (["drain"], "OBJECT"),
@@ -228,10 +228,10 @@ async def test_the_command_adds_it_from_now_by_whom_is_logged_in(bus, settings):
         (["drain", "device:node1", "--starts", "noon"], "starts: expected a time as in RFC 3339"),
     ],
 )
-def test_what_is_wrong_on_the_command_line_is_named(settings, arguments, said):
+def test_what_is_wrong_on_the_command_line_is_named(settings, arguments, message):
     answer = add_change(*arguments, "--config", settings)
     assert answer.returncode == 2
-    assert said in " ".join(answer.stderr.replace("│", " ").split())
+    assert message in " ".join(answer.stderr.replace("│", " ").split())
     assert "Traceback" not in answer.stderr
 
 

@@ -63,7 +63,7 @@ def test_names_that_the_arguments_repeat_are_the_real_ones():
     assert tuple(FAULTS) == simulate.FAULTS
 
 
-def test_check_config_says_what_it_found(tmp_path):
+def test_check_config_prints_a_summary(tmp_path):
     path = tmp_path / "a.yaml"
     path.write_text("global: {cluster: pod7}\n")
     answer = fabricscope("check", "config", str(path))
@@ -111,7 +111,7 @@ def test_printed_settings_are_the_defaults(tmp_path):
     path = tmp_path / "printed.yaml"
     path.write_text(printed.stdout)
     assert load_settings(path) == load_settings(None)
-    assert "# Port to listen on; 0 takes a free one.\n  port: 9099\n" in printed.stdout
+    assert "# Port to listen on; 0 picks a free one.\n  port: 9099\n" in printed.stdout
 
 
 def test_the_boards_keep_their_rules():

@@ -69,14 +69,14 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SimulatedClust
 
 @pytest.fixture(scope="module")
 def recorded(cluster: SimulatedCluster) -> int:
-    """Samples that ``record`` says are in the recording."""
+    """Samples in the recording, as ``record`` printed them."""
     assert cluster.recorder.returncode == 0, cluster.recorder.stderr
-    said = re.search(r"^([\d,]+) samples recorded$", cluster.recorder.stderr, re.MULTILINE)
-    assert said, cluster.recorder.stderr
-    return int(said[1].replace(",", ""))
+    printed = re.search(r"^([\d,]+) samples recorded$", cluster.recorder.stderr, re.MULTILINE)
+    assert printed, cluster.recorder.stderr
+    return int(printed[1].replace(",", ""))
 
 
-def test_record_writes_what_it_says(cluster, recorded):
+def test_record_writes_as_many_samples_as_it_prints(cluster, recorded):
     manifest = json.loads((cluster.recording / "manifest.json").read_text())
     assert manifest["cluster"] == "simulated"
     assert recorded == sum(part["samples"] for part in manifest["slices"]) > 1000
@@ -87,9 +87,9 @@ def test_replay_reads_all_of_it(cluster, recorded, tmp_path):
     assert answer.returncode == 0, answer.stderr
     assert json.loads(answer.stdout)["samples"] == recorded
     assert (tmp_path / "findings.jsonl").exists()
-    told = fabricscope("replay", cluster.recording, "--out", tmp_path)
-    assert told.returncode == 0
-    assert f"{recorded:,} samples" in " ".join(told.stdout.split())
+    answer = fabricscope("replay", cluster.recording, "--out", tmp_path)
+    assert answer.returncode == 0
+    assert f"{recorded:,} samples" in " ".join(answer.stdout.split())
 
 
 def test_collect_shows_every_target(cluster):

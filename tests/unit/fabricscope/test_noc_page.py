@@ -64,7 +64,7 @@ async def test_a_hostile_label_is_text(api, bus, browser):
     assert problems == []
 
 
-async def test_says_when_all_is_quiet(api, browser):
+async def test_without_incidents_all_is_quiet(api, browser):
     page, problems = await open_page(browser, api.url)
     await expect(page.locator("#quiet")).to_be_visible()
     await expect(page.locator("#verdict")).to_have_text("All quiet")

@@ -84,7 +84,7 @@ def test_options_that_contradict_are_refused(series, options):
     assert options[0].encode() in answer.stderr
 
 
-def test_a_full_disk_is_said(series):
+def test_a_full_disk_is_reported(series):
     with open("/dev/full", "wb") as full:
         command = [*COMMAND, "detect", str(series)]
         answer = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, timeout=120, check=False)

@@ -47,7 +47,7 @@ async def until(done: Callable[[], object], what: str) -> None:
         raise AssertionError(f"waited {DEADLINE_S} s: {what}") from None
 
 
-def said(log: Path, words: str) -> int:
+def count_in(log: Path, words: str) -> int:
     return log.read_text().count(words) if log.exists() else 0
 
 
@@ -73,11 +73,11 @@ async def test_a_child_that_dies_is_started_again_until_it_is_stopped(arguments,
     await child.stop()  # before it was started: nothing happens
     await child.start()
     try:
-        await until(lambda: said(log, "stage runs") == 1, "the child to run")
+        await until(lambda: count_in(log, "stage runs") == 1, "the child to run")
         first = child.pid
         assert first is not None
         os.kill(first, signal.SIGKILL)
-        await until(lambda: said(log, "stage runs") == 2, "it to run again")
+        await until(lambda: count_in(log, "stage runs") == 2, "it to run again")
         second = child.pid
         assert second is not None
         assert second != first
@@ -86,17 +86,17 @@ async def test_a_child_that_dies_is_started_again_until_it_is_stopped(arguments,
         await child.stop()
     assert child.pid is None
     assert not runs(second)
-    assert said(log, "stage stopped") == 1, "SIGTERM let it stop in order"
+    assert count_in(log, "stage stopped") == 1, "SIGTERM let it stop in order"
     await child.stop()
 
 
 async def test_children_end_when_their_parent_is_killed(arguments, log):
     parent = start_parent(log, arguments)
     try:
-        await until(lambda: said(log, "stage runs"), "the child to run")
+        await until(lambda: count_in(log, "stage runs"), "the child to run")
         (child,) = children_of(parent.pid)
     finally:
         parent.kill()
         parent.wait()
     await until(lambda: not runs(child), "the orphan to end")
-    assert said(log, "stage stopped") == 1
+    assert count_in(log, "stage stopped") == 1

@@ -8,7 +8,7 @@ import pytest
 from common.errors import BadInput
 from recordings.format import RecordedBatch
 from recordings.manifest import Manifest, read_manifest
-from recordings.reader import read_batches, read_facts
+from recordings.reader import read_batches, read_topology_and_changes
 from recordings.writer import RecordingWriter
 from telemetry.changes import Change, ChangeKind
 from telemetry.codec.records import encode_record
@@ -41,17 +41,17 @@ def placed(one: SampleBatch, partition: int = 0) -> RecordedBatch:
 
 
 def everything(path: Path) -> list[object]:
-    return [*read_facts(path), *read_batches(path)]
+    return [*read_topology_and_changes(path), *read_batches(path)]
 
 
 def write(path: Path) -> list[object]:
     writer = RecordingWriter(path, Manifest(cluster="pod1"))
-    writer.add_fact("topology", encode_record(LEAF))
+    writer.add_record("topology", encode_record(LEAF))
     writer.add_batch(placed(batch(0)))
     writer.add_batch(placed(batch(1, down=Down.TIMEOUT)))
     writer.close_slice({"samples/0": 2}, ())
     writer.add_batch(placed(batch(2, keys=5)))
-    writer.add_fact("change", encode_record(CHANGE))
+    writer.add_record("change", encode_record(CHANGE))
     writer.close_slice({"samples/0": 3}, ("a gap",))
     return [LEAF, CHANGE, batch(0), batch(1, down=Down.TIMEOUT), batch(2, keys=5)]
 
