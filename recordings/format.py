@@ -78,7 +78,10 @@ def read_table(folder: Path, entry: FileEntry) -> pl.DataFrame:
         raise BadInput(f"{path}: {error.strerror}", "missing_file") from error
     if digest != entry.sha256:
         raise BadInput(f"{path}: its SHA-256 is {digest}, the manifest has {entry.sha256}", "checksum")
-    frame = pl.read_parquet(path)
+    try:
+        frame = pl.read_parquet(path)
+    except pl.exceptions.PolarsError as error:
+        raise BadInput(f"{path}: not Parquet: {error}", "schema") from error
     if frame.schema != pl.Schema(schema) or len(frame) != entry.rows:
         raise BadInput(f"{path}: its columns or rows are not those of a recording", "schema")
     return frame
