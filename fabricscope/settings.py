@@ -33,6 +33,7 @@ class MetricsPorts(BaseModel):
     analytics: int = Field(9212, ge=0, le=65535)
     alerts: int = Field(9213, ge=0, le=65535)
     export: int = Field(9214, ge=0, le=65535)
+    recorder: int = Field(9215, ge=0, le=65535)
 
 
 class GlobalConfig(BaseModel):

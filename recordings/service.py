@@ -12,6 +12,7 @@ from common.threads import OneThread
 from recordings.config import RecordingConfig
 from recordings.format import RecordedBatch
 from recordings.manifest import Manifest, read_manifest
+from recordings.metrics import CONSUMED, CORRUPT, GAPS, SAMPLES
 from recordings.writer import RecordingWriter
 from telemetry import topics
 from telemetry.codec.batch import BatchDecoder
@@ -39,7 +40,6 @@ class RecorderService:
         self._gaps: tuple[str, ...] = ()
         self._task: asyncio.Task[None] | None = None
         self._opened_s = 0.0
-        self.corrupt = 0
 
     async def start(self) -> None:
         """Continues an existing recording. BadInput when its manifest cannot be read."""
@@ -83,6 +83,7 @@ class RecorderService:
                 try:
                     records = await reader.poll(wait_s=0.5)
                 except Gap as gap:
+                    GAPS.inc()
                     self._gaps = (*self._gaps, str(gap))
                     continue
                 for record in records:
@@ -94,6 +95,7 @@ class RecorderService:
 
     def _add(self, writer: RecordingWriter, record: Record) -> None:
         self._offsets[record.topic, record.partition] = record.offset + 1
+        CONSUMED.labels(record.topic).inc()
         if record.value is None:
             return
         if record.topic != topics.SAMPLES.name:
@@ -103,7 +105,7 @@ class RecorderService:
             batch = self._decoder.decode(record.value, record.headers)
             writer.add_batch(RecordedBatch(record.partition, record.appended_ns, batch))
         except BadInput as error:  # the analytics stage sends it to the dead letters
-            self.corrupt += 1
+            CORRUPT.labels(error.reason).inc()
             log.warning("corrupt record skipped", partition=record.partition, offset=record.offset, error=str(error))
 
     def _slice_is_full(self, writer: RecordingWriter) -> bool:
@@ -113,8 +115,10 @@ class RecorderService:
     async def _close_slice(self, writer: RecordingWriter) -> None:
         offsets = {f"{topic}/{partition}": offset for (topic, partition), offset in self._offsets.items()}
         assert self._disk is not None, "start the service first"
+        samples = writer.samples_held
         # one thread: ``stop`` may come while a slice is being written, and its own must wait for that
         await self._disk(writer.close_slice, offsets, self._gaps)
+        SAMPLES.inc(samples)
         self._opened_s = time.monotonic()
 
 

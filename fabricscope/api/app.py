@@ -17,6 +17,7 @@ from common.errors import ConfigError
 from dashboards.noc import STATIC
 from fabricscope.api import changes, health, incidents, starvation, stream, targets, trends
 from fabricscope.api.config import ApiConfig
+from fabricscope.api.metrics import REQUESTS
 from fabricscope.api.problem import Problem, describe_error, may_answer
 from fabricscope.api.read_model import ReadModel
 from fabricscope.version import VERSION
@@ -72,7 +73,14 @@ def _guard(app: FastAPI, config: ApiConfig) -> None:
         else:
             response = await handle(request)
         response.headers.update(_HEADERS)
+        _count(request, response.status_code)
         return response
+
+
+def _count(request: Request, status: int) -> None:
+    """By route as declared, so that nothing that a client chooses becomes a label; all that has none is ``other``."""
+    route = getattr(request.scope.get("route"), "path", "other")
+    REQUESTS.labels(request.method if request.method in ("GET", "POST") else "other", route, status).inc()
 
 
 def _refused(request: Request) -> JSONResponse | None:

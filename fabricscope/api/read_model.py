@@ -8,6 +8,7 @@ from typing import TypeVar
 from bus.base import Record
 from common.errors import BadInput
 from fabricscope.api.history import History
+from fabricscope.api.metrics import CONSUMED, CORRUPT
 from telemetry import topics
 from telemetry.changes import Change
 from telemetry.codec.batch import BatchDecoder
@@ -61,7 +62,6 @@ class ReadModel:
         self.changes: dict[str, Change] = {}
         self.history = history
         self.newest_ns = 0
-        self.corrupt = 0
         self.version = 0
         self.changed = asyncio.Condition()
         self._decoder = BatchDecoder()
@@ -70,10 +70,11 @@ class ReadModel:
         """Applies records of ``TOPICS``; one that cannot be decoded is counted and skipped."""
         facts: list[TopologyFact] = []
         for record in records:
+            CONSUMED.labels(record.topic).inc()
             try:
                 self._apply_one(record, facts)
-            except BadInput:  # its stage has already sent it to the dead letters
-                self.corrupt += 1
+            except BadInput as error:  # its stage has already sent it to the dead letters
+                CORRUPT.labels(record.topic, error.reason).inc()
         if facts:
             self.topology = self.topology.with_facts(facts)
         self.version += bool(records)

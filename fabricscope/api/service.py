@@ -13,6 +13,7 @@ from common.tasks import first_failure
 from fabricscope.api.app import create_app
 from fabricscope.api.config import ApiConfig
 from fabricscope.api.history import History
+from fabricscope.api.metrics import GAPS
 from fabricscope.api.read_model import ReadModel
 from telemetry import topics
 
@@ -93,6 +94,7 @@ class ApiService:
                 try:
                     records = await reader.poll(wait_s=0.5)
                 except Gap:  # only the newest version of each record counts
+                    GAPS.inc()
                     continue
                 if records:
                     await asyncio.to_thread(self._model.apply, records)

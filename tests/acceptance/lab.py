@@ -204,7 +204,7 @@ class Lab:
         settings["global"] |= {
             "cluster": "lab",
             "data_dir": str(self.folder / "data"),
-            "metrics_ports": dict.fromkeys(("ingest", "analytics", "alerts", "export"), 0),
+            "metrics_ports": dict.fromkeys(("ingest", "analytics", "alerts", "export", "recorder"), 0),
         }
         if self.kafka is not None:
             settings["bus"] = {"kind": "kafka", "kafka": {"bootstrap": [self.kafka.address]}}

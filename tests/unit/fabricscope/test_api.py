@@ -6,6 +6,7 @@ from typing import Any
 
 import aiohttp
 import pytest
+from prometheus_client import REGISTRY
 from pydantic import ValidationError
 
 from bus.base import Message
@@ -140,6 +141,40 @@ async def test_health_metrics_and_page(api):
     status, page = await get(api.url, "/")
     assert status == 200
     assert "Fabricscope" in page
+
+
+def counted(name: str, **labels: str) -> float:
+    return REGISTRY.get_sample_value(f"fabricscope_api_{name}_total", labels) or 0.0
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "labels"),
+    [
+        ("GET", "/api/v1/incidents/none", ("GET", "/api/v1/incidents/{incident_id}", "404")),
+        ("GET", "/metrics", ("GET", "/metrics", "200")),
+        ("GET", "/hostile/path", ("GET", "other", "404")),
+        ("BREW", "/pot", ("other", "other", "405")),
+    ],
+)
+async def test_requests_are_counted_and_nothing_that_a_client_chooses_becomes_a_label(api, method, path, labels):
+    sample = dict(zip(("method", "route", "status"), labels, strict=True))
+    before = counted("requests", **sample)
+    async with aiohttp.ClientSession() as session, session.request(method, api.url + path) as answer:
+        assert str(answer.status) == labels[2]
+    assert counted("requests", **sample) == before + 1
+
+
+async def test_records_are_counted_and_a_corrupt_one_spoils_nothing(api, bus):
+    topic = topics.FINDINGS.name
+    consumed, corrupt = (
+        counted("records_consumed", topic=topic),
+        counted("records_corrupt", topic=topic, reason="schema"),
+    )
+    good = encode_record(finding("f1", FindingState.ACTIVE))
+    await bus.publish(topics.FINDINGS, [Message(b"f0", b"{"), Message(b"f1", good)])
+    await eventually(api.url, "/api/v1/findings", lambda body: len(body) == 1)
+    assert counted("records_consumed", topic=topic) == consumed + 2
+    assert counted("records_corrupt", topic=topic, reason="schema") == corrupt + 1
 
 
 async def test_not_ready_while_the_bus_is_away(api, bus):
