@@ -20,6 +20,7 @@ STOP_S = 25.0  # Kubernetes kills after 30
 
 async def run_stage(stage: Stage, settings: Settings) -> None:
     """Until SIGTERM or SIGINT; a second one ends it at once."""
+    structlog.contextvars.bind_contextvars(stage=stage.value)
     bus = open_bus(settings.bus)
     service = build(stage, settings, bus)
     stopping = _stop_on_signals()
@@ -29,7 +30,7 @@ async def run_stage(stage: Stage, settings: Settings) -> None:
     await bus.start()
     try:
         await service.start()
-        log.info("stage runs", stage=stage.value, version=VERSION)
+        log.info("stage runs", version=VERSION)
         ends = [asyncio.create_task(each) for each in (stopping.wait(), parent_is_gone(), service.wait())]
         done, rest = await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
         for task in rest:
@@ -41,7 +42,7 @@ async def run_stage(stage: Stage, settings: Settings) -> None:
             async with asyncio.timeout(STOP_S):
                 await service.stop()
                 await bus.stop()
-        log.info("stage stopped", stage=stage.value)
+        log.info("stage stopped")
 
 
 def _stop_on_signals() -> asyncio.Event:

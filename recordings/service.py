@@ -106,7 +106,8 @@ class RecorderService:
             writer.add_batch(RecordedBatch(record.partition, record.appended_ns, batch))
         except BadInput as error:  # the analytics stage sends it to the dead letters
             CORRUPT.labels(error.reason).inc()
-            log.warning("corrupt record skipped", partition=record.partition, offset=record.offset, error=str(error))
+            position = {"partition": record.partition, "offset": record.offset}
+            log.warning("corrupt record skipped", reason=error.reason, error=str(error), **position)
 
     def _slice_is_full(self, writer: RecordingWriter) -> bool:
         too_old = time.monotonic() - self._opened_s >= self._config.slice_s

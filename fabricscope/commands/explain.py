@@ -1,6 +1,5 @@
 """A series of a file as a picture."""
 
-import logging
 from pathlib import Path
 
 from analytics.offline.columns import Choice
@@ -14,7 +13,6 @@ def draw_file(file: Path, path: Path, choice: Choice, first: str, last: str, ser
     """Draws ``series`` ('': the one that scored highest) from ``first`` to ``last`` ('': the end) into ``path``."""
     if not file.is_file():
         raise BadInput(f"{file}: no such file; a pipe will not do, as it is read twice")
-    logging.getLogger("matplotlib").setLevel(logging.WARNING)  # it logs each font that it finds
     window = Window(moment(first) if first else TIME_NS_MIN, moment(last) if last else TIME_NS_MAX)
     drawn = series_window(str(file), choice, window, series)
     try:
