@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import signal
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -12,6 +11,7 @@ from bus.base import Bus, Gap
 from bus.open import open_bus
 from fabricscope.settings import Settings, load_settings
 from fabricscope.stages import Stage
+from fabricscope.stopping import stop_on_signals
 from fabricscope.supervisor import Child
 from fabricscope.terminal import incident_panel
 from telemetry import topics
@@ -24,10 +24,7 @@ async def run_all_in_one(config_file: Path, running: Sequence[Child] = ()) -> No
     """Until Ctrl-C or SIGTERM. running: children that were started before, to stop with the stages."""
     settings = load_settings(config_file)
     console = Console()
-    stopping = asyncio.Event()
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, stopping.set)
+    stopping = stop_on_signals()
     stages = stage_children(config_file, settings)
     bus = open_bus(settings.bus)
     try:

@@ -1,8 +1,7 @@
-"""A process that runs one stage: its bus, its service, its own metrics, its signals."""
+"""A process that runs one stage: its bus, its service, its own metrics, its end."""
 
 import asyncio
 import contextlib
-import signal
 
 import structlog
 from prometheus_client import start_http_server
@@ -10,7 +9,7 @@ from prometheus_client import start_http_server
 from bus.open import open_bus
 from fabricscope.settings import Settings
 from fabricscope.stages import Stage, build
-from fabricscope.supervisor import parent_is_gone
+from fabricscope.stopping import parent_is_gone, stop_on_signals
 from fabricscope.version import VERSION
 
 log = structlog.get_logger()
@@ -23,7 +22,7 @@ async def run_stage(stage: Stage, settings: Settings) -> None:
     structlog.contextvars.bind_contextvars(stage=stage.value)
     bus = open_bus(settings.bus)
     service = build(stage, settings, bus)
-    stopping = _stop_on_signals()
+    stopping = stop_on_signals()
     port = getattr(settings.general.metrics_ports, stage.value, 0)
     if port:
         start_http_server(port, settings.general.metrics_host)
@@ -43,17 +42,3 @@ async def run_stage(stage: Stage, settings: Settings) -> None:
                 await service.stop()
                 await bus.stop()
         log.info("stage stopped")
-
-
-def _stop_on_signals() -> asyncio.Event:
-    stopping = asyncio.Event()
-    loop = asyncio.get_running_loop()
-
-    def stop() -> None:
-        if stopping.is_set():
-            raise SystemExit(1)
-        stopping.set()
-
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, stop)
-    return stopping

@@ -11,14 +11,13 @@ from pathlib import Path
 import structlog
 
 from common.tasks import cancel
+from fabricscope.stopping import SUPERVISED
 
 log = structlog.get_logger()
 
 STOP_S = 10.0
 RESTART_WAIT_MAX_S = 30.0
 HEALTHY_AFTER_S = 30.0
-SUPERVISED = "FABRICSCOPE_SUPERVISED"
-"""Set for the children: they stop by themselves when their parent is gone."""
 
 
 class Child:
@@ -78,16 +77,7 @@ class Child:
                 stdin=asyncio.subprocess.DEVNULL,
                 stdout=output,
                 stderr=output,
-                env={**os.environ, SUPERVISED: "1"},
+                env={**os.environ, SUPERVISED: "1"},  # it stops by itself when this process is gone
                 start_new_session=True,  # Ctrl-C reaches the parent alone, which stops the children in order
             )
         return await self._process.wait()
-
-
-async def parent_is_gone() -> None:
-    """Returns when the process that started this one has died; never when nobody supervises it."""
-    if SUPERVISED not in os.environ:
-        await asyncio.Event().wait()
-    parent = os.getppid()
-    while os.getppid() == parent:  # noqa: ASYNC110  # the kernel offers no event for it that works without a signal
-        await asyncio.sleep(1)

@@ -1,7 +1,6 @@
 """The bus into a recording."""
 
 import asyncio
-import signal
 import time
 from pathlib import Path
 
@@ -10,6 +9,7 @@ from rich.console import Console
 from bus.open import open_bus
 from fabricscope.settings import Settings
 from fabricscope.stages import new_manifest
+from fabricscope.stopping import stop_on_signals
 from recordings.config import RecordingConfig
 from recordings.service import RecorderService
 from telemetry import topics
@@ -26,12 +26,10 @@ async def record_bus(settings: Settings, out: Path, *, past_s: float, lasts_s: f
     recorder = RecorderService(RecordingConfig(path=out), bus, new_manifest(settings, since))
     await recorder.start()
     console.print(f"Recording into {out} (Ctrl-C ends it)")
-    ended = asyncio.Event()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        asyncio.get_running_loop().add_signal_handler(number, ended.set)
+    stopping = stop_on_signals()
     try:
         async with asyncio.timeout(lasts_s):
-            await ended.wait()
+            await stopping.wait()
     except TimeoutError:
         pass
     finally:

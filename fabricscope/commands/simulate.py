@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import signal
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +9,7 @@ from pydantic import ValidationError
 from rich.console import Console
 
 from common.errors import ConfigError
-from fabricscope.supervisor import parent_is_gone
+from fabricscope.stopping import parent_is_gone, stop_on_signals
 from simulator.servers.config import ServeConfig
 from simulator.servers.service import SimulatorService
 
@@ -27,9 +26,7 @@ async def serve_cluster(config: ServeConfig, config_out: Path | None) -> None:
     """Until Ctrl-C, SIGTERM, or the death of the process that supervises this one."""
     console = Console()
     service = SimulatorService(config)
-    stopping = asyncio.Event()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        asyncio.get_running_loop().add_signal_handler(number, stopping.set)
+    stopping = stop_on_signals()
     await service.start()
     try:
         if config_out is not None:

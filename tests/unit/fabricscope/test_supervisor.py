@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from fabricscope.supervisor import SUPERVISED, Child
+from fabricscope.stopping import SUPERVISED
+from fabricscope.supervisor import Child
 
 DEADLINE_S = 60
 PARENT = """
