@@ -10,8 +10,8 @@ from pydantic import ValidationError
 
 from bus.config import BusConfig
 from bus.open import open_bus
-from common.durations import seconds
 from common.errors import ConfigError
+from common.units import seconds
 from fabricscope.api.announcement import Announcement, in_words, publish
 from fabricscope.api.problem import described
 from fabricscope.clock import event_clock

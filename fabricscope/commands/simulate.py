@@ -10,8 +10,8 @@ import typer
 from pydantic import ValidationError
 from rich.console import Console
 
-from common.durations import seconds
 from common.errors import ConfigError
+from common.units import seconds
 from fabricscope.supervisor import parent_is_gone
 from simulator.config import SimulatorConfig
 from simulator.faults import FAULTS
