@@ -8,8 +8,7 @@ from alerts.dispatch import Rules
 from alerts.lifecycle import Policy
 from alerts.receivers.build import ReceiverConfig
 from alerts.route import Route
-
-_NS_PER_S = 1_000_000_000
+from common.units import to_ns
 
 
 class AlertingConfig(BaseModel):
@@ -50,7 +49,7 @@ class AlertingConfig(BaseModel):
     def rules(self) -> Rules:
         """The part that decides."""
         names = frozenset(receiver.name for receiver in self.receivers)
-        policy = Policy(_ns(self.quiet_s), _ns(self.update_quiet_s))
+        policy = Policy(to_ns(self.quiet_s), to_ns(self.update_quiet_s))
         return Rules(
             cluster=self.cluster,
             receivers=names,
@@ -59,11 +58,7 @@ class AlertingConfig(BaseModel):
             routes=self.routes,
             policy=policy,
             pages_max=self.pages_max,
-            pages_window_ns=_ns(self.pages_window_s),
-            remember_ns=_ns(self.remember_s),
+            pages_window_ns=to_ns(self.pages_window_s),
+            remember_ns=to_ns(self.remember_s),
             incidents_max=self.incidents_max,
         )
-
-
-def _ns(seconds: float) -> int:
-    return int(seconds * _NS_PER_S)

@@ -24,6 +24,7 @@ from bus.reporting import publish_report
 from common.errors import BadInput, ConfigError, Unavailable
 from common.tasks import cancel, first_failure
 from common.threads import OneThread
+from common.units import to_ns
 from telemetry import topics
 from telemetry.codec.records import decode_record
 from telemetry.incidents import Incident
@@ -81,7 +82,7 @@ class AlertsService:
                     self._outbox,
                     self._off_loop,
                     self._config.fallback,
-                    Patience(int(self._config.ttl_s * 1e9), self._config.retry_first_s, self._config.retry_most_s),
+                    Patience(to_ns(self._config.ttl_s), self._config.retry_first_s, self._config.retry_most_s),
                     self._clock,
                 )
             )

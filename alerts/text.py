@@ -8,6 +8,7 @@ import unicodedata
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
+from common.units import NS_PER_S, NS_PER_US, US_PER_S
 from telemetry.findings import Evidence
 from telemetry.incidents import BlastRadius, Incident
 
@@ -16,9 +17,6 @@ LABEL_CHARS_MAX = 255
 TEXT_CHARS_MAX = 1024
 EVIDENCE_LINES = 3
 NAMES_SHOWN_MAX = 5
-_NS_PER_S = 1_000_000_000
-_NS_PER_US = 1_000
-_US_PER_S = 1_000_000
 _LOOKALIKES = {"<": "‹", ">": "›"}
 _READ_CHARS_MAX = 16 * TEXT_CHARS_MAX
 
@@ -50,12 +48,12 @@ def title(incident: Incident) -> str:
 
 def since(incident: Incident) -> str:
     """When it began, as people read it: ``2026-11-21 08:30:00 UTC``."""
-    return datetime.fromtimestamp(incident.onset_ns // _NS_PER_S, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+    return datetime.fromtimestamp(incident.onset_ns // NS_PER_S, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
 
 
 def timestamp(time_ns: int) -> str:
     """RFC 3339 in UTC with microseconds, for machines."""
-    seconds, micros = divmod(time_ns // _NS_PER_US, _US_PER_S)
+    seconds, micros = divmod(time_ns // NS_PER_US, US_PER_S)
     return datetime.fromtimestamp(seconds, UTC).replace(microsecond=micros).isoformat(timespec="microseconds")
 
 

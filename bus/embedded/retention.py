@@ -6,6 +6,8 @@ Each function does one step over one connection and says whether there is more t
 import sqlite3
 from dataclasses import dataclass
 
+from common.units import NS_PER_S, to_ns
+
 _ROWS = 200  # rows of up to 256 KiB: a step deletes at most some 50 MiB
 
 
@@ -29,7 +31,7 @@ def expire(db: sqlite3.Connection, now_ns: int) -> bool:
     more = False
     for log in _logs(db):
         if not log.compacted:
-            more |= _expire_log(db, log.id, now_ns - log.retention_s * 10**9)
+            more |= _expire_log(db, log.id, now_ns - log.retention_s * NS_PER_S)
     return more
 
 
@@ -57,12 +59,12 @@ def compact(db: sqlite3.Connection, now_ns: int, *, tombstone_s: float) -> None:
             newest = f"SELECT max(first) FROM {table} GROUP BY key"
             db.execute(
                 f"DELETE FROM {table} WHERE appended_ns < ? AND first NOT IN ({newest})",
-                (now_ns - log.retention_s * 10**9,),
+                (now_ns - log.retention_s * NS_PER_S,),
             )
             # Bytes 13 to 16 of a packed record are the length of its value: -1 is a tombstone.
             db.execute(
                 f"DELETE FROM {table} WHERE appended_ns < ? AND substr(records, 13, 4) = x'ffffffff'",
-                (now_ns - int(tombstone_s * 1e9),),
+                (now_ns - to_ns(tombstone_s),),
             )
 
 

@@ -19,6 +19,7 @@ from bus.embedded.log_reader import LogReader
 from bus.embedded.log_writer import LogWriter
 from bus.metrics import COMMIT_SECONDS, UPKEEP_FAILURES
 from common.errors import ConfigError, Unavailable
+from common.units import to_ns
 from telemetry.topics import Topic
 
 _REOPEN_S = 1.0
@@ -114,7 +115,7 @@ class WriterThread:
 
     def _keep_up(self, writer: LogWriter) -> None:
         db, config, now_ns = writer.connection, self._config, time.time_ns()
-        if not retention.claim(db, now_ns, int(config.upkeep_interval_s * 1e9)):
+        if not retention.claim(db, now_ns, to_ns(config.upkeep_interval_s)):
             return
         retention.compact(db, now_ns, tombstone_s=config.tombstone_s)
         # One step of each a round, and a round at once while there is more: publishes go in between.

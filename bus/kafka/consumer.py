@@ -19,6 +19,7 @@ from bus.kafka.client import Closing, connection_settings, discard_consumer, sta
 from bus.kafka.topics import RECORD_BYTES_MAX, ensure_topics, wrong_partitions
 from bus.metrics import CONSUMED, GAPS, REBUILDS
 from common.errors import ConfigError
+from common.units import NS_PER_MS
 from telemetry.topics import Topic
 
 _ANSWER_S = 0.9
@@ -68,7 +69,7 @@ class KafkaConsumer:
             topic, partition = place
             for message in messages:
                 headers = dict(message.headers) if message.headers else {}
-                appended_ns = message.timestamp * 1_000_000
+                appended_ns = message.timestamp * NS_PER_MS
                 key = message.key or b""
                 records.append(Record(topic, partition, message.offset, appended_ns, key, message.value, headers))
             self._positions[topic, partition] = messages[-1].offset + 1

@@ -9,6 +9,7 @@ from bus.config import KafkaConfig
 from bus.kafka.client import connection_settings, discard_consumer, start_client, waits, within
 from bus.kafka.topics import ensure_topics
 from common.errors import ConfigError, Unauthorized, Unavailable
+from common.units import NS_PER_MS
 from telemetry.topics import Topic
 
 
@@ -19,7 +20,7 @@ async def offsets_since(config: KafkaConfig, topics: list[Topic], since_ns: int)
         async with asyncio.timeout(config.publish_deadline_s):
             for wait_s in waits():
                 try:
-                    return await _ask(config, topics, -(-since_ns // 1_000_000))
+                    return await _ask(config, topics, -(-since_ns // NS_PER_MS))
                 except ConfigError:
                     raise
                 except Exception as error:  # whatever a client raises, the bus goes on trying

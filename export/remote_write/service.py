@@ -15,6 +15,7 @@ from bus.deadletter import dead_letter
 from bus.reporting import publish_report
 from common.errors import BadInput, Unavailable
 from common.tasks import cancel, first_failure
+from common.units import NS_PER_MS, NS_PER_S
 from export.remote_write import metrics
 from export.remote_write.config import RemoteWriteConfig
 from export.remote_write.encoder import Rows
@@ -29,8 +30,6 @@ from telemetry.ledger import StageReport
 
 RECORDS_PER_POLL = 64
 REPORT_S = 5.0
-_NS_PER_MS = 1_000_000
-_NS_PER_S = 1_000_000_000
 log = structlog.get_logger("remote_write")
 
 
@@ -117,7 +116,7 @@ class RemoteWriteService:
             if blocks:
                 await self._shipping.ship(blocks)
             if newest_ns:
-                metrics.LAG.set((self._clock() - newest_ns) / _NS_PER_S)
+                metrics.LAG.set((self._clock() - newest_ns) / NS_PER_S)
             metrics.HELD.set(self._held())
             await self._save()
 
@@ -150,7 +149,7 @@ class RemoteWriteService:
         if not self._reader.facts.changed and now_s < self._facts_due_s:
             return ()
         self._facts_due_s = now_s + self._config.facts_interval_s
-        return self._reader.facts.rows(self._clock() // _NS_PER_MS)
+        return self._reader.facts.rows(self._clock() // NS_PER_MS)
 
     async def _save(self) -> None:
         facts = self._reader.facts

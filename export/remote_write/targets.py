@@ -5,12 +5,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from common.units import NS_PER_MS
 from export.remote_write.encoder import STALE_BITS, Rows
 from export.remote_write.series import Prefixes, encode_labels, prefixes_of, prefixes_of_table
 from telemetry.samples import SampleBatch
 from telemetry.series import SeriesTable
 
-_NS_PER_MS = 1_000_000
 _NEVER = np.iinfo(np.int64).min
 _UP, _DURATION = 0, 1
 
@@ -46,7 +46,7 @@ class TargetState:
         in the table and not in the batch says nothing: streaming targets report parts.
         """
         blocks = []
-        now_ms = batch.collection.collected_ns // _NS_PER_MS
+        now_ms = batch.collection.collected_ns // NS_PER_MS
         if batch.table.digest != self._table.digest:
             blocks += self._replace(batch.table, now_ms)
         passed = self._samples(batch) if batch.collection.up else Passed(self._ended(self._alive, now_ms))
@@ -83,7 +83,7 @@ class TargetState:
         return [Rows(self._prefixes, series, times_ms, np.full(series.size, STALE_BITS), synthetic=True)]
 
     def _samples(self, batch: SampleBatch) -> Passed:
-        series, times_ms = batch.series.astype(np.int64), batch.times_ns // _NS_PER_MS
+        series, times_ms = batch.series.astype(np.int64), batch.times_ns // NS_PER_MS
         bits = batch.values.view(np.uint64)
         if series.size > 1 and not (series[1:] > series[:-1]).all():
             order = np.lexsort((times_ms, series))  # stable: of equal times the last one stays last

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from bus.config import BusConfig
 from bus.open import open_bus
 from common.errors import ConfigError
-from common.units import seconds
+from common.units import seconds, to_ns
 from fabricscope.api.announcement import Announcement, in_words, publish
 from fabricscope.api.problem import described
 from fabricscope.clock import event_clock
@@ -19,7 +19,6 @@ from fabricscope.commands.options import ConfigFile
 from fabricscope.settings import load_settings
 from telemetry.changes import Change, ChangeKind
 
-NS = 1_000_000_000
 LASTS_S_MAX = 366 * 86_400
 
 
@@ -50,7 +49,7 @@ def run(
         raise typer.BadParameter("lasts: expected at most 366d")
     change = announced.change(event_clock(settings.general.simulated_time)())
     if lasts_s:
-        change = replace(change, ends_ns=change.starts_ns + int(lasts_s * NS))
+        change = replace(change, ends_ns=change.starts_ns + to_ns(lasts_s))
     asyncio.run(_publish(settings.bus, change))
     print(in_words(change))
 

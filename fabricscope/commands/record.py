@@ -10,14 +10,13 @@ import typer
 from rich.console import Console
 
 from bus.open import open_bus
+from common.units import to_ns
 from fabricscope.commands.options import ConfigFile
 from fabricscope.settings import Settings, load_settings
 from fabricscope.stages import new_manifest
 from recordings.config import RecordingConfig
 from recordings.service import RecorderService
 from telemetry import topics
-
-NS = 1_000_000_000
 
 
 def register(app: typer.Typer) -> None:
@@ -38,7 +37,7 @@ async def _record(settings: Settings, out: Path, last_s: float, for_s: float | N
     console = Console(stderr=True)
     bus = open_bus(settings.bus)
     await bus.start()
-    since = await bus.offsets_since([topics.SAMPLES], time.time_ns() - int(last_s * NS))
+    since = await bus.offsets_since([topics.SAMPLES], time.time_ns() - to_ns(last_s))
     recorder = RecorderService(RecordingConfig(path=out), bus, new_manifest(settings, since))
     await recorder.start()
     console.print(f"Recording into {out} (Ctrl-C ends it)")

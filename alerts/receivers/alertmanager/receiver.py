@@ -9,9 +9,9 @@ from alerts.receivers.alertmanager.config import AlertmanagerConfig
 from alerts.receivers.alertmanager.render import alerts_of
 from alerts.receivers.base import Later
 from alerts.receivers.http import HttpReceiver
+from common.units import to_ns
 
 ALERTS_PER_REQUEST = 64
-_NS_PER_S = 1_000_000_000
 
 
 class AlertmanagerReceiver(HttpReceiver):
@@ -33,7 +33,7 @@ class AlertmanagerReceiver(HttpReceiver):
             await self._post(notifications[begin : begin + ALERTS_PER_REQUEST], now_ns)
 
     async def _post(self, notifications: Sequence[Notification], now_ns: int) -> None:
-        hold_ns = int(self._config.hold_s * _NS_PER_S)
+        hold_ns = to_ns(self._config.hold_s)
         alerts = [alert for each in notifications for alert in alerts_of(each, now_ns, hold_ns, self._external_url)]
         said = await self._http.post("/api/v2/alerts", orjson.dumps(alerts), {})
         # Alertmanager answers 200 without a body; a page of HTML is some proxy's login
