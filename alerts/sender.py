@@ -13,8 +13,9 @@ from alerts import metrics
 from alerts.metrics import DropReason
 from alerts.notification import Action
 from alerts.outbox import Delivery, Outbox
-from alerts.receivers.base import Later, Receiver, Rejected
-from common.retry import wait_s
+from alerts.receivers.base import Receiver, Rejected
+from common.errors import Unavailable
+from common.retry import asked_s, backoff_s
 from common.threads import OneThread
 
 IDLE_S_MAX = 60.0
@@ -22,8 +23,8 @@ log = structlog.get_logger("alerts")
 
 
 @dataclass(frozen=True, slots=True)
-class Patience:
-    """How long a delivery is tried (``ttl_ns``) and how far apart."""
+class RetryPolicy:
+    """How long a delivery is tried (``ttl_ns``) and how far apart: the wait doubles from ``first_s`` to ``most_s``."""
 
     ttl_ns: int
     first_s: float
@@ -48,7 +49,7 @@ class Sender:
         outbox: Outbox,
         off_loop: OneThread,
         fallback: str,
-        patience: Patience,
+        retry: RetryPolicy,
         clock: Callable[[], int],
     ) -> None:
         self.receiver = receiver
@@ -58,7 +59,7 @@ class Sender:
         self._outbox = outbox
         self._off_loop = off_loop
         self._fallback = fallback
-        self._patience = patience
+        self._retry = retry
         self._clock = clock
         self._attempts: dict[int, _Attempts] = {}
         self._all = _Attempts()
@@ -75,7 +76,7 @@ class Sender:
                 try:
                     await self._work(now_s)
                 except sqlite3.Error as error:
-                    self._postpone(self._all, Later(f"outbox: {error}"))
+                    self._postpone(self._all, Unavailable(f"outbox: {error}"))
 
     async def _work(self, now_s: float) -> None:
         if self.receiver.refresh_s > 0 and now_s >= self._refresh_due_s:
@@ -108,7 +109,7 @@ class Sender:
         ):
             await self._give_up(delivery, DropReason.NEVER_TOLD)
             return
-        if now_ns - delivery.created_ns > self._patience.ttl_ns:
+        if now_ns - delivery.created_ns > self._retry.ttl_ns:
             await self._give_up(delivery, DropReason.EXPIRED)
             return
         try:
@@ -116,12 +117,12 @@ class Sender:
         except Rejected as error:
             self.problem = str(error)
             await self._give_up(delivery, DropReason.REJECTED)
-        except Later as error:
+        except Unavailable as error:
             self._postpone(self._attempts.setdefault(delivery.id, _Attempts()), error)
         except Exception as error:
             # our own bug with one notification must not end the paging of all others
             log.exception("receiver failed", receiver=name, key=notification.key)
-            bug = Later(f"{name}: {type(error).__name__}")
+            bug = Unavailable(f"{name}: {type(error).__name__}")
             self._postpone(self._attempts.setdefault(delivery.id, _Attempts()), bug)
         else:
             await self._off_loop(self._outbox.done, delivery, self._fallback, now_ns)
@@ -158,25 +159,26 @@ class Sender:
         except Rejected as error:
             self.problem = str(error)
             log.error("open alerts refused", receiver=self.receiver.name, problem=self.problem)
-        except Later as error:
+        except Unavailable as error:
             self._postpone(self._all, error)
             self._refresh_due_s = self._all.due_s
         else:
             self._succeeded(None)
             metrics.REFRESHES.labels(self.receiver.name).inc()
 
-    def _postpone(self, attempts: _Attempts, error: Later) -> None:
+    def _postpone(self, attempts: _Attempts, error: Unavailable) -> None:
         """The delivery waits for itself, and the receiver as a whole: another delivery may fare better soon."""
         self.problem = str(error)
         metrics.FAILURES.labels(self.receiver.name).inc()
         for each in {id(attempts): attempts, id(self._all): self._all}.values():
             each.failures += 1
-            each.due_s = time.monotonic() + self._wait_s(each.failures, error.after_s)
+            each.due_s = time.monotonic() + self._wait_s(each.failures, error)
         log.warning("receiver does not answer", receiver=self.receiver.name, problem=self.problem)
 
-    def _wait_s(self, failures: int, asked_s: float | None) -> float:
-        own_s = wait_s(failures, first_s=self._patience.first_s, most_s=self._patience.most_s, chance=random.random())
-        return own_s if asked_s is None else max(own_s, asked_s)
+    def _wait_s(self, failures: int, error: Unavailable) -> float:
+        policy = self._retry
+        own_s = backoff_s(failures, first_s=policy.first_s, most_s=policy.most_s, chance=random.random())
+        return max(own_s, asked_s(error))
 
     def _succeeded(self, delivery_id: int | None) -> None:
         if delivery_id is not None:

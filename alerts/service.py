@@ -7,6 +7,7 @@ import socket
 import sqlite3
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import structlog
 
@@ -16,12 +17,13 @@ from alerts.dispatch import Dispatch, Dispatcher
 from alerts.metrics import DropReason
 from alerts.outbox import Outbox
 from alerts.receivers.build import build_receiver
-from alerts.sender import Patience, Sender
+from alerts.sender import RetryPolicy, Sender
 from alerts.silence import Silence, SilenceStore
 from bus.base import Bus, Consumer, Gap, Offsets, Record
 from bus.deadletter import dead_letter
 from bus.reporting import publish_report
 from common.errors import BadInput, ConfigError, Unavailable
+from common.retry import retry
 from common.tasks import cancel, first_failure
 from common.threads import OneThread
 from common.units import to_ns
@@ -33,6 +35,7 @@ from telemetry.topics import Topic
 
 LIVE_PREFIX = "fabricscope."
 REPORT_S = 5.0
+_COMMIT_FIRST_S, _COMMIT_MOST_S = 0.1, 10.0
 RECORDS_PER_ROUND = 1000
 log = structlog.get_logger("alerts")
 
@@ -82,7 +85,7 @@ class AlertsService:
                     self._outbox,
                     self._off_loop,
                     self._config.fallback,
-                    Patience(to_ns(self._config.ttl_s), self._config.retry_first_s, self._config.retry_most_s),
+                    RetryPolicy(to_ns(self._config.ttl_s), self._config.retry_first_s, self._config.retry_most_s),
                     self._clock,
                 )
             )
@@ -191,24 +194,21 @@ class AlertsService:
             await dead_letter(self._bus, record, error)
 
     async def _make_durable(self, off_loop: OneThread, offsets: Offsets, dispatch: Dispatch, now_ns: int) -> None:
-        """Returns once the round is on disk, however long that takes: what is not durable must not be told."""
-        delay_s = 0.1
-        while True:
-            try:
-                refused = await off_loop(
-                    self._outbox.commit, offsets, dispatch.changed, dispatch.tell, self._config.fallback, now_ns
-                )
-            except sqlite3.Error as error:
-                self._problem = f"outbox: {error}"
-                log.error("outbox does not write", problem=self._problem)
-                await asyncio.sleep(delay_s)
-                delay_s = min(10.0, delay_s * 2)
-                continue
-            self._problem = None
-            for receiver, notification in refused:
-                metrics.DROPPED.labels(DropReason.QUEUE_FULL).inc()
-                log.error("not told", receiver=receiver, key=notification.key, reason=DropReason.QUEUE_FULL)
-            return
+        """Returns once the round is on disk, however long that takes: what is not durable must not be sent."""
+        commit = partial(
+            off_loop, self._outbox.commit, offsets, dispatch.changed, dispatch.tell, self._config.fallback, now_ns
+        )
+        refused = await retry(
+            commit, on=sqlite3.Error, first_s=_COMMIT_FIRST_S, most_s=_COMMIT_MOST_S, failed=self._not_durable
+        )
+        self._problem = None
+        for receiver, notification in refused:
+            metrics.DROPPED.labels(DropReason.QUEUE_FULL).inc()
+            log.error("not told", receiver=receiver, key=notification.key, reason=DropReason.QUEUE_FULL)
+
+    def _not_durable(self, error: Exception) -> None:
+        self._problem = f"outbox: {error}"
+        log.error("outbox does not write", error=self._problem)
 
     def _count(self, read: int, decoded: int, dispatch: Dispatch, dispatcher: Dispatcher) -> None:
         self._read += read

@@ -6,6 +6,8 @@ from typing import Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, model_validator
 
+from common.tls import TlsConfig, check_pair
+
 Security = Literal["plaintext", "tls", "sasl_plaintext", "sasl_tls"]
 
 
@@ -70,9 +72,13 @@ class KafkaConfig(BaseModel):
             )
         if self.security.startswith("sasl") and not (self.username and (self.password or self.password_file)):
             raise ValueError(f"security {self.security!r}: expected username, and password or password_file")
-        if (self.cert_file is None) != (self.key_file is None):
-            raise ValueError("cert_file and key_file: expected both or none")
+        check_pair(self.cert_file, self.key_file)
         return self
+
+    @property
+    def tls(self) -> TlsConfig:
+        """Its flat keys are librdkafka's; a name other than the broker's address is not supported by aiokafka."""
+        return TlsConfig(ca_file=self.ca_file, cert_file=self.cert_file, key_file=self.key_file)
 
     @property
     def encrypted(self) -> bool:

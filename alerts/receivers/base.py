@@ -4,15 +4,6 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from alerts.notification import Notification
-from common.errors import Unavailable
-
-
-class Later(Unavailable):
-    """The receiver does not take it now. after_s: how long it asked us to wait, None when it did not say."""
-
-    def __init__(self, message: str, after_s: float | None = None) -> None:
-        super().__init__(message)
-        self.after_s = after_s
 
 
 class Rejected(Exception):
@@ -44,10 +35,10 @@ class Receiver(Protocol):
     async def notify(self, notification: Notification, now_ns: int) -> None:
         """Returns once the receiver has it. A repetition must stay invisible: it carries the same key.
 
-        An UPDATE or RESOLVE comes only after what it refers to. Raises Later or Rejected, within its timeout.
+        An UPDATE or RESOLVE comes only after what it refers to. Raises Unavailable or Rejected, within its timeout.
         """
         ...
 
     async def refresh(self, notifications: Sequence[Notification], now_ns: int) -> None:
-        """Repeats open alerts. Raises Later or Rejected."""
+        """Repeats open alerts. Raises Unavailable or Rejected."""
         ...

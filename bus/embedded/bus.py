@@ -13,10 +13,11 @@ from bus.embedded.threads import Pending, ReaderThread, WriterThread
 from bus.limits import bytes_of
 from bus.metrics import CONSUMED, GAPS, PUBLISH_FAILURES, PUBLISHED, PUBLISHED_BYTES
 from common.errors import ConfigError, Unavailable
+from common.retry import retry
 from telemetry.topics import Topic
 
 T = TypeVar("T")
-_STOP_S = 4.0
+_STOP_S, _RETRY_S = 4.0, 0.1
 _READ_BYTES = 4 * 1024 * 1024
 
 
@@ -89,17 +90,20 @@ class EmbeddedBus:
 
     async def offsets_since(self, topics: Sequence[Topic], since_ns: int) -> Offsets:
         names = [topic.name for topic in topics]
-        deadline = time.monotonic() + self._config.publish_deadline_s
-        why = "the disk is slow"
-        while (remaining := deadline - time.monotonic()) > 0:
-            reading = self.read(lambda log: log.offsets_since(names, since_ns))
-            await asyncio.wait({reading}, timeout=remaining)
-            if reading.done() and reading.exception() is None:
-                empty = {(topic.name, partition): 0 for topic in topics for partition in range(topic.partitions)}
-                return {**empty, **reading.result()}
-            why = str(reading.exception()) if reading.done() else why
-            await asyncio.sleep(0.1)
-        raise Unavailable(f"no offsets after {self._config.publish_deadline_s:g} s: {why}")
+        failures: deque[Exception] = deque([Unavailable("the disk is slow")], maxlen=1)
+        try:
+            async with asyncio.timeout(self._config.publish_deadline_s):
+                found = await retry(
+                    lambda: self.read(lambda log: log.offsets_since(names, since_ns)),
+                    on=Unavailable,
+                    first_s=_RETRY_S,
+                    most_s=_RETRY_S,
+                    failed=failures.append,
+                )
+        except TimeoutError as error:
+            raise Unavailable(f"no offsets after {self._config.publish_deadline_s:g} s: {failures[0]}") from error
+        empty = {(topic.name, partition): 0 for topic in topics for partition in range(topic.partitions)}
+        return {**empty, **found}
 
     def consume(self, topics: Sequence[Topic], start: Offsets) -> Consumer:
         return _EmbeddedConsumer(self, topics, start)

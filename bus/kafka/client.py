@@ -2,9 +2,8 @@
 
 import asyncio
 import logging
-import random
 import ssl
-from collections.abc import Coroutine, Iterator
+from collections.abc import Coroutine
 from typing import Any, TypeVar
 
 from aiokafka.conn import AIOKafkaConnection
@@ -18,9 +17,12 @@ from aiokafka.errors import (
 
 from bus.config import KafkaConfig
 from common.errors import ConfigError, Unauthorized, Unavailable
+from common.secrets import read_secret_text
+from common.tls import client_context
 
 T = TypeVar("T")
-_WAIT_FIRST_S, _WAIT_MAX_S = 0.1, 5.0
+# short enough that a broker which appears is found within 10 s
+CONNECT_FIRST_S, CONNECT_MOST_S = 0.1, 5.0
 _REFUSALS = (
     AuthenticationFailedError,
     IllegalSaslStateError,
@@ -83,30 +85,18 @@ async def _refusal(config: KafkaConfig) -> str | None:
 
 def _ssl_context(config: KafkaConfig) -> ssl.SSLContext:
     try:
-        context = ssl.create_default_context(cafile=config.ca_file)  # checks the name in the certificate
-        if config.cert_file is not None:
-            context.load_cert_chain(config.cert_file, config.key_file)
-    except OSError as error:
-        raise ConfigError(f"bus.kafka: cannot use ca_file, cert_file or key_file: {error}") from error
-    context.minimum_version = ssl.TLSVersion.TLSv1_2
-    return context
+        return client_context(config.tls)
+    except ConfigError as error:
+        raise ConfigError(f"bus.kafka: {error}") from error
 
 
 def _password(config: KafkaConfig) -> str:
     if config.password_file is None:
         return config.password.get_secret_value() if config.password else ""
     try:
-        return config.password_file.read_text().strip()
-    except OSError as error:
+        return read_secret_text(config.password_file)
+    except Unavailable as error:
         raise ConfigError(f"bus.kafka.password_file: {error}") from error
-
-
-def waits() -> Iterator[float]:
-    """Growing, jittered seconds between attempts, for ever; short enough that a broker is found within 10 s."""
-    wait_s = _WAIT_FIRST_S
-    while True:
-        yield wait_s * random.uniform(0.5, 1.0)
-        wait_s = min(_WAIT_MAX_S, wait_s * 2)
 
 
 async def within(seconds: float, work: Coroutine[Any, Any, T]) -> T:

@@ -15,10 +15,19 @@ from aiokafka.errors import OffsetOutOfRangeError
 
 from bus.base import Gap, Offsets, Record
 from bus.config import KafkaConfig
-from bus.kafka.client import Closing, connection_settings, discard_consumer, start_client, waits, within
+from bus.kafka.client import (
+    CONNECT_FIRST_S,
+    CONNECT_MOST_S,
+    Closing,
+    connection_settings,
+    discard_consumer,
+    start_client,
+    within,
+)
 from bus.kafka.topics import RECORD_BYTES_MAX, ensure_topics, wrong_partitions
 from bus.metrics import CONSUMED, GAPS, REBUILDS
 from common.errors import ConfigError
+from common.retry import retry
 from common.units import NS_PER_MS
 from telemetry.topics import Topic
 
@@ -134,22 +143,27 @@ class KafkaConsumer:
         return self._client
 
     async def _keep_connected(self) -> None:
-        attempts = waits()
         while True:
             try:
-                self._client = await self._connect()
+                self._client = await retry(
+                    self._connect,
+                    on=Exception,  # whatever a client raises, the bus goes on trying
+                    unless=ConfigError,
+                    first_s=CONNECT_FIRST_S,
+                    most_s=CONNECT_MOST_S,
+                    failed=self._not_connected,
+                )
             except ConfigError as error:
                 self._wrong, self.trouble = error, str(error)
                 self._connected.set()
                 return
-            except Exception as error:  # whatever a client raises, the bus goes on trying
-                self.trouble = f"{', '.join(self._config.bootstrap)}: {error}"
-                await asyncio.sleep(next(attempts))
-                continue
-            attempts, self.trouble = waits(), None
+            self.trouble = None
             self._answered_at, self._hungry_since = time.monotonic(), None
             self._connected.set()
             await self._watch(self._client)
+
+    def _not_connected(self, error: Exception) -> None:
+        self.trouble = f"{', '.join(self._config.bootstrap)}: {error}"
 
     async def _connect(self) -> Any:
         await ensure_topics(self._config, self._topics)

@@ -23,14 +23,16 @@ from aiokafka.errors import (
 
 from bus.base import Message
 from bus.config import KafkaConfig
-from bus.kafka.client import Closing, connection_settings, let_go, start_client, waits
+from bus.kafka.client import CONNECT_FIRST_S, CONNECT_MOST_S, Closing, connection_settings, let_go, start_client
 from bus.kafka.topics import ensure_topics, wrong_partitions
 from bus.metrics import REBUILDS
 from bus.partitions import partition_of
 from common.errors import BadInput, ConfigError, Unauthorized, Unavailable
+from common.retry import backoff_s, retry
 from telemetry.topics import Topic
 
 BATCH_BYTES = 1024 * 1024
+_BATCH_WAIT_S = 0.2  # before a batch is sent again; a new client has waits of its own
 log = structlog.get_logger()
 
 
@@ -160,28 +162,34 @@ class Producer:
             self._broken.clear()
 
     async def _connect(self) -> None:
-        for wait_s in waits():
-            try:
-                client = AIOKafkaProducer(
-                    **connection_settings(self._config), enable_idempotence=True, acks="all", max_batch_size=BATCH_BYTES
-                )
-            except ConfigError as error:
-                self.trouble = str(error)
-            else:
-                try:
-                    await start_client(self._config, client.start())
-                except Exception as error:  # whatever a client raises, the bus goes on trying
-                    self.refused = isinstance(error, Unauthorized)
-                    self.trouble = f"{', '.join(self._config.bootstrap)}: {error}"
-                    await _discard(client, grace_s=0)
-                except asyncio.CancelledError:
-                    self._closing.soon(_discard(client, grace_s=0))
-                    raise
-                else:
-                    self._client, self.trouble, self.refused = client, None, False
-                    self._connected.set()
-                    return
-            await asyncio.sleep(wait_s)
+        self._client = await retry(
+            self._started_client,
+            on=Exception,  # whatever a client raises, and whichever file is in rotation, the bus goes on trying
+            first_s=CONNECT_FIRST_S,
+            most_s=CONNECT_MOST_S,
+            failed=self._not_connected,
+        )
+        self.trouble, self.refused = None, False
+        self._connected.set()
+
+    async def _started_client(self) -> Any:
+        client = AIOKafkaProducer(
+            **connection_settings(self._config), enable_idempotence=True, acks="all", max_batch_size=BATCH_BYTES
+        )
+        try:
+            await start_client(self._config, client.start())
+        except asyncio.CancelledError:
+            self._closing.soon(_discard(client, grace_s=0))
+            raise
+        except Exception:
+            await _discard(client, grace_s=0)
+            raise
+        return client
+
+    def _not_connected(self, error: Exception) -> None:
+        self.refused = isinstance(error, Unauthorized)
+        own = isinstance(error, ConfigError)  # it names our file; everything else is about the brokers
+        self.trouble = str(error) if own else f"{', '.join(self._config.bootstrap)}: {error}"
 
 
 async def _discard(client: Any, grace_s: float) -> None:
@@ -243,7 +251,7 @@ class _Lane:
             except BadInput as error:
                 self._queue.popleft().publish.fail(error)
             except Unavailable:
-                await asyncio.sleep(random.uniform(0.05, 0.2))
+                await asyncio.sleep(backoff_s(1, first_s=_BATCH_WAIT_S, most_s=_BATCH_WAIT_S, chance=random.random()))
 
     def _drop_given_up(self) -> None:
         while self._queue and self._queue[0].publish.done.done():

@@ -6,29 +6,14 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
+from common.secrets import BasicAuth
+from common.tls import TlsConfig
+
 _LABEL = r"^[a-zA-Z_][a-zA-Z0-9_]*$"
 # the protocol owns these; a user's value would break it or leak past the secret files
 _OWN_HEADERS = frozenset(
     {"authorization", "content-encoding", "content-type", "content-length", "host", "x-prometheus-remote-write-version"}
 )
-
-
-class BasicAuth(BaseModel):
-    """User name and the file with the password."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-    username: str = Field(description="User name.")
-    password_file: Path = Field(description="File with the password, read again for each request.")
-
-
-class TlsConfig(BaseModel):
-    """Certificates, all as files in PEM."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-    ca_file: Path | None = Field(default=None, description="Certificates to trust instead of the system's.")
-    cert_file: Path | None = Field(default=None, description="Our own certificate.")
-    key_file: Path | None = Field(default=None, description="Key of our own certificate.")
-    insecure_skip_verify: bool = Field(default=False, description="Accept any certificate. Said in the log at start.")
 
 
 class RemoteWriteConfig(BaseModel):

@@ -15,8 +15,10 @@ from bus.deadletter import dead_letter
 from bus.reporting import publish_report
 from common.errors import BadInput, Unavailable
 from common.tasks import cancel, first_failure
+from common.threads import OneThread
 from common.units import NS_PER_MS, NS_PER_S
 from export.remote_write import metrics
+from export.remote_write.client import RemoteWriteClient
 from export.remote_write.config import RemoteWriteConfig
 from export.remote_write.encoder import Rows
 from export.remote_write.intake import Intake, Reader
@@ -24,7 +26,6 @@ from export.remote_write.metrics import DropReason, SkipReason
 from export.remote_write.position import Position
 from export.remote_write.requests import count
 from export.remote_write.shipping import Shipping
-from export.remote_write.transport import Transport
 from telemetry import topics
 from telemetry.ledger import StageReport
 
@@ -43,10 +44,11 @@ class RemoteWriteService:
         self._config = config
         self._bus = bus
         self._clock = clock
-        self._transport = Transport(config)
-        self._shipping = Shipping(config, self._transport)
+        self._client = RemoteWriteClient(config)
+        self._shipping = Shipping(config, self._client)
         self._position = Position(config.folder, config.name)
         self._reader = Reader(config)
+        self._disk: OneThread | None = None
         self._consumer: Consumer | None = None
         self._offsets: Offsets = {}
         self._saved: Offsets = {}
@@ -60,10 +62,11 @@ class RemoteWriteService:
     async def start(self) -> None:
         """ConfigError when the folder or the certificates are not usable; a receiver may come later."""
         self._started_ns = self._clock()
-        await asyncio.to_thread(self._position.open)
-        self._offsets, saved = await asyncio.to_thread(self._position.load)
+        self._disk = OneThread("export-position")
+        await self._disk(self._position.open)
+        self._offsets, saved = await self._disk(self._position.load)
         self._reader.facts.restore(saved)
-        await self._transport.start()
+        await self._client.start()
         if self._config.tls.insecure_skip_verify:
             log.warning("certificates are not checked", receiver=self._config.name)
         self._consumer = self._bus.consume([topics.SAMPLES, topics.FINDINGS, topics.INCIDENTS], self._offsets)
@@ -80,8 +83,11 @@ class RemoteWriteService:
         if self._consumer is not None:
             await self._consumer.stop()
             self._consumer = None
-        await self._transport.stop()
-        await asyncio.to_thread(self._position.close)
+        await self._client.stop()
+        if self._disk is not None:
+            await self._disk(self._position.close)
+            self._disk.stop()
+            self._disk = None
 
     def problem(self) -> str | None:
         """None, or what is wrong, in words."""
@@ -152,11 +158,12 @@ class RemoteWriteService:
         return self._reader.facts.rows(self._clock() // NS_PER_MS)
 
     async def _save(self) -> None:
+        assert self._disk is not None, "start the service first"
         facts = self._reader.facts
         if self._offsets == self._saved and not facts.unsaved:
             return
         try:
-            await asyncio.to_thread(self._position.save, self._offsets, dict(facts.unsaved))
+            await self._disk(self._position.save, self._offsets, dict(facts.unsaved))
         except sqlite3.Error as error:
             # going on is right: after a crash more is repeated, and a receiver knows repetitions
             self._problem = f"position: {error}"

@@ -1,20 +1,21 @@
 """Sends blocks until the receiver has decided on every sample: repeats, takes apart, counts."""
 
 import asyncio
-import random
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import structlog
 
-from common.retry import wait_s
+from common.errors import Unavailable
+from common.retry import retry
 from export.remote_write import metrics
+from export.remote_write.client import RemoteWriteClient, WriteResult
 from export.remote_write.config import RemoteWriteConfig
 from export.remote_write.encoder import Rows, encode_request
 from export.remote_write.metrics import DropReason
 from export.remote_write.requests import count, cut, halves, probes
-from export.remote_write.transport import Answer, Later, Transport
 
 log = structlog.get_logger("remote_write")
 
@@ -30,9 +31,9 @@ class Shipped:
 class Shipping:
     """One receiver, one request at a time, so that the order within a series is kept."""
 
-    def __init__(self, config: RemoteWriteConfig, transport: Transport) -> None:
+    def __init__(self, config: RemoteWriteConfig, client: RemoteWriteClient) -> None:
         self._config = config
-        self._transport = transport
+        self._client = client
         self.problem: str | None = None
         self.total = Shipped()
 
@@ -46,10 +47,11 @@ class Shipping:
         stack = [blocks]
         while stack:
             part = stack.pop()
-            if await self._send(part) is Answer.TAKEN:
-                self._count(part, taken=True)
+            result = await self._send(part)
+            if result.accepted:
+                self._count_accepted(part)
             elif count(part) == 1 or (len(part) == 1 and await self._is_hopeless(part[0])):
-                self._count(part, taken=False)
+                self._count_rejected(part, result.explanation)
             else:
                 stack += reversed(halves(part))
 
@@ -60,43 +62,49 @@ class Shipping:
         """
         chosen = probes(rows)
         for probe in chosen:
-            if await self._send([probe]) is Answer.TAKEN:
+            if (await self._send([probe])).accepted:
                 return False  # sent again with its block: the same value at the same time is no news to a receiver
         return bool(chosen)
 
-    async def _send(self, blocks: list[Rows]) -> Answer:
+    async def _send(self, blocks: list[Rows]) -> WriteResult:
         body = await asyncio.to_thread(encode_request, blocks)
-        failures = 0
-        while True:
-            begin_s = time.monotonic()
-            try:
-                answer = await self._transport.send(body)
-            except Later as error:
-                failures += 1
-                metrics.REQUESTS.labels("retried").inc()
-                self.problem = f"{self._config.name}: {error}"
-                log.warning("receiver does not take samples", problem=self.problem)
-                await asyncio.sleep(self._wait_s(failures, error.after_s))
-                continue
-            metrics.SECONDS.observe(time.monotonic() - begin_s)
-            metrics.REQUESTS.labels(answer).inc()
-            self.problem = None
-            if answer is Answer.TAKEN:
-                metrics.BYTES.inc(len(body))
-            return answer
+        result = await retry(
+            partial(self._request, body),
+            on=Unavailable,
+            first_s=self._config.retry_first_s,
+            most_s=self._config.retry_most_s,
+            failed=self._postponed,
+        )
+        metrics.REQUESTS.labels("accepted" if result.accepted else "rejected").inc()
+        self.problem = None
+        if result.accepted:
+            metrics.BYTES.inc(len(body))
+        return result
 
-    def _wait_s(self, failures: int, asked_s: float | None) -> float:
-        config = self._config
-        own_s = wait_s(failures, first_s=config.retry_first_s, most_s=config.retry_most_s, chance=random.random())
-        return own_s if asked_s is None else max(own_s, asked_s)
+    async def _request(self, body: bytes) -> WriteResult:
+        begin_s = time.monotonic()
+        result = await self._client.send(body)
+        metrics.SECONDS.observe(time.monotonic() - begin_s)
+        return result
 
-    def _count(self, blocks: Sequence[Rows], *, taken: bool) -> None:
-        real = count([rows for rows in blocks if not rows.synthetic])
-        if taken:
-            self.total.sent += real
-            metrics.SENT.inc(real)
-            metrics.SYNTHETIC.inc(count(blocks) - real)
-        else:
-            self.total.rejected += real
-            metrics.DROPPED.labels(DropReason.REJECTED).inc(real)
-            log.warning("samples refused", receiver=self._config.name, samples=count(blocks), why=self._transport.said)
+    def _postponed(self, error: Exception) -> None:
+        metrics.REQUESTS.labels("retried").inc()
+        self.problem = f"{self._config.name}: {error}"
+        log.warning("receiver does not take samples", error=self.problem)
+
+    def _count_accepted(self, blocks: Sequence[Rows]) -> None:
+        real = _of_the_bus(blocks)
+        self.total.sent += real
+        metrics.SENT.inc(real)
+        metrics.SYNTHETIC.inc(count(blocks) - real)
+
+    def _count_rejected(self, blocks: Sequence[Rows], explanation: str) -> None:
+        real = _of_the_bus(blocks)
+        self.total.rejected += real
+        metrics.DROPPED.labels(DropReason.REJECTED).inc(real)
+        log.warning("samples rejected", receiver=self._config.name, samples=count(blocks), error=explanation)
+
+
+def _of_the_bus(blocks: Sequence[Rows]) -> int:
+    """Samples that were on the bus, not made here."""
+    return count([rows for rows in blocks if not rows.synthetic])

@@ -11,10 +11,11 @@ import pytest
 from alerts.labels import labels_of
 from alerts.notification import Action, Notification
 from alerts.receivers.alertmanager.config import AlertmanagerConfig
-from alerts.receivers.base import Later, Receiver, Rejected
+from alerts.receivers.base import Receiver, Rejected
 from alerts.receivers.build import ReceiverConfig, build_receiver
 from alerts.receivers.webhook.config import WebhookConfig
 from alerts.receivers.webhook.render import signature
+from common.errors import Unavailable
 from telemetry.incidents import Incident, IncidentState, Severity
 from tests.servers.alertmanager import Alertmanager
 from tests.servers.webhook import HANG, RESET, Answer, WebhookServer
@@ -61,10 +62,10 @@ async def test_what_was_taken_arrived_once(make, webhook_server):
 
 
 @pytest.mark.parametrize("answer", LATER, ids=lambda answer: str(answer.status))
-async def test_trouble_that_passes_is_later(make, webhook_server, answer):
+async def test_trouble_that_passes_is_unavailable(make, webhook_server, answer):
     webhook_server.script.append(answer)
     receiver = await make()
-    with pytest.raises(Later) as error:
+    with pytest.raises(Unavailable) as error:
         await receiver.notify(told(), NOW)
     assert error.value.after_s is None
     await receiver.notify(told(), NOW)
@@ -81,16 +82,16 @@ async def test_trouble_that_stays_is_rejected(make, webhook_server, answer):
 @pytest.mark.parametrize(("header", "wait_s"), [("7", 7.0), ("86400", 300.0), ("-3", 0.0), ("soon", None)])
 async def test_retry_after_is_honoured_up_to_five_minutes(make, webhook_server, header, wait_s):
     webhook_server.script.append(Answer(429, (("Retry-After", header),)))
-    with pytest.raises(Later) as error:
+    with pytest.raises(Unavailable) as error:
         await (await make()).notify(told(), NOW)
     assert error.value.after_s == wait_s
 
 
-async def test_a_service_that_hangs_or_is_not_there_is_later(make, webhook_server):
+async def test_a_service_that_hangs_or_is_not_there_is_unavailable(make, webhook_server):
     webhook_server.script.append(HANG)
-    with pytest.raises(Later, match="no answer within"):
+    with pytest.raises(Unavailable, match="no answer within"):
         await (await make(timeout_s=0.2)).notify(told(), NOW)
-    with pytest.raises(Later):
+    with pytest.raises(Unavailable):
         await (await make(url="http://127.0.0.1:1/")).notify(told(), NOW)
 
 
@@ -100,7 +101,7 @@ async def test_errors_name_the_receiver_and_no_secret(make, webhook_server, tmp_
     receiver = await make(bearer_token_file=token, name="night-shift")
     for answer in (Answer(500), Answer(400), RESET, Answer(418, body=b"\x1b[31mno\r\n")):
         webhook_server.script.append(answer)
-        with pytest.raises((Later, Rejected)) as error:
+        with pytest.raises((Unavailable, Rejected)) as error:
             await receiver.notify(told(), NOW)
         assert "night-shift" in str(error.value)
         assert "canary" not in str(error.value)
@@ -108,12 +109,12 @@ async def test_errors_name_the_receiver_and_no_secret(make, webhook_server, tmp_
     assert webhook_server.requests[0].headers["authorization"] == "Bearer canary-in-token"
 
 
-async def test_a_secret_file_that_is_missing_or_empty_is_later(make, tmp_path):
+async def test_a_secret_file_that_is_missing_or_empty_is_unavailable(make, tmp_path):
     receiver = await make(bearer_token_file=tmp_path / "token")
-    with pytest.raises(Later, match="secret file"):
+    with pytest.raises(Unavailable, match="secret file"):
         await receiver.notify(told(), NOW)
     (tmp_path / "token").write_text("\n")
-    with pytest.raises(Later, match="is empty"):
+    with pytest.raises(Unavailable, match="is empty"):
         await receiver.notify(told(), NOW)
 
 
@@ -198,11 +199,11 @@ async def test_alertmanager_itself_notifies_once_and_then_of_the_end(tmp_path: P
     assert [json.loads(each.body)["status"] for each in webhook_server.taken] == ["firing", "resolved"]
 
 
-async def test_a_login_page_in_front_of_alertmanager_is_later(webhook_server):
+async def test_a_login_page_in_front_of_alertmanager_is_unavailable(webhook_server):
     receiver = build_receiver(AlertmanagerConfig(url=webhook_server.base_url), "")
     await receiver.start()
     webhook_server.script.append(Answer(200, body=b"<html>log in"))
-    with pytest.raises(Later, match="not an Alertmanager"):
+    with pytest.raises(Unavailable, match="not an Alertmanager"):
         await receiver.notify(told(), NOW)
     await receiver.stop()
 

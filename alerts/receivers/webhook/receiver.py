@@ -3,9 +3,10 @@
 from collections.abc import Sequence
 
 from alerts.notification import Notification
-from alerts.receivers.http import HttpReceiver, read_secret
+from alerts.receivers.http import HttpReceiver
 from alerts.receivers.webhook.config import WebhookConfig
 from alerts.receivers.webhook.render import body_of, signature
+from common.secrets import read_secret
 from common.units import NS_PER_S
 
 KEY_HEADER = "X-Fabricscope-Key"
@@ -29,9 +30,10 @@ class WebhookReceiver(HttpReceiver):
         now_s = now_ns // NS_PER_S
         headers = {KEY_HEADER: notification.key, TIMESTAMP_HEADER: str(now_s)}
         if self._config.secret_file is not None:
-            secret = read_secret(self.name, self._config.secret_file)
+            with self._errors_named():
+                secret = read_secret(self._config.secret_file)
             headers[SIGNATURE_HEADER] = signature(secret, now_s, body)
-        await self._http.post("", body, headers)
+        await self._post("", body, headers)
 
     async def refresh(self, notifications: Sequence[Notification], now_ns: int) -> None:
         """A webhook keeps what it was told."""

@@ -2,19 +2,11 @@
 
 import asyncio
 import time
-from itertools import islice
 
 import pytest
 
-from bus.kafka.client import let_go, waits, within
+from bus.kafka.client import let_go, within
 from common.errors import Unavailable
-
-
-def test_waits_grow_with_jitter_and_stay_short_enough_to_find_a_broker_within_ten_seconds() -> None:
-    first = list(islice(waits(), 12))
-    assert first[0] <= 0.1
-    assert all(2.5 <= wait_s <= 5 for wait_s in first[7:])
-    assert len({round(wait_s, 6) for wait_s in first[7:]}) > 1
 
 
 async def deaf(started: float = 0) -> None:

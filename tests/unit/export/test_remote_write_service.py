@@ -10,7 +10,8 @@ from pydantic import ValidationError
 from bus.base import Message
 from bus.deadletter import REASON
 from common.errors import ConfigError
-from export.remote_write.config import BasicAuth, RemoteWriteConfig
+from common.secrets import BasicAuth
+from export.remote_write.config import RemoteWriteConfig
 from export.remote_write.encoder import Rows, encode_request
 from export.remote_write.series import encode_labels, prefixes_of
 from export.remote_write.service import RemoteWriteService
