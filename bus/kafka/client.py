@@ -1,4 +1,4 @@
-"""What every client of ours needs: how to connect, how to wait, and how to let go of a client that hangs."""
+"""What every aiokafka client of ours needs: how to connect, how to wait, and how to close one that hangs."""
 
 import asyncio
 import logging
@@ -30,7 +30,7 @@ _REFUSALS = (
     UnsupportedSaslMechanismError,
 )
 
-# aiokafka writes an ERROR line with every refused connection; the bus reports its health itself.
+# aiokafka writes an ERROR line with every refused connection; the bus reports its problems itself.
 logging.getLogger("aiokafka").setLevel(logging.CRITICAL)
 
 
@@ -57,7 +57,7 @@ async def start_client(config: KafkaConfig, start: Coroutine[Any, Any, object]) 
     """Starts an aiokafka client within ``attempt_deadline_s``. Unauthorized when a broker refuses our credentials."""
     try:
         await within(config.attempt_deadline_s, start)
-    except KafkaConnectionError as error:  # which is all that the clients say of a refusal
+    except KafkaConnectionError as error:  # which is all that clients report of a refusal
         refusal = await _refusal(config) if config.security.startswith("sasl") else None
         if refusal is not None:
             raise Unauthorized(refusal) from error
@@ -65,7 +65,7 @@ async def start_client(config: KafkaConfig, start: Coroutine[Any, Any, object]) 
 
 
 async def _refusal(config: KafkaConfig) -> str | None:
-    """What the first broker says that refuses our credentials; None when none does."""
+    """The words of the first broker that refuses our credentials; None when none does."""
     settings = connection_settings(config)
     del settings["bootstrap_servers"], settings["metadata_max_age_ms"]
     for address in config.bootstrap:
@@ -74,9 +74,9 @@ async def _refusal(config: KafkaConfig) -> str | None:
         try:
             await within(config.attempt_deadline_s, connection.connect())
         except _REFUSALS as error:
-            said = f"authentication of user {config.username!r} by {config.sasl_mechanism} failed: {error}"
-            return f"{said}; check sasl_mechanism, username and password"
-        except Exception:  # not about credentials: the client has told it already
+            refusal = f"authentication of user {config.username!r} by {config.sasl_mechanism} failed: {error}"
+            return f"{refusal}; check sasl_mechanism, username and password"
+        except Exception:  # not about credentials: the client has raised it already
             continue
         finally:
             connection.close()
@@ -111,33 +111,33 @@ async def within(seconds: float, work: Coroutine[Any, Any, T]) -> T:
     finally:
         if not task.done():
             task.cancel()
-            task.add_done_callback(_look_away)
+            task.add_done_callback(_ignore_error)
     if not task.done():
         raise Unavailable(f"the broker did not answer within {seconds:g} s")
     return task.result()
 
 
-async def let_go(*works: Coroutine[Any, Any, object], seconds: float) -> None:
-    """Runs all of them for up to ``seconds``; what they raise is of no interest."""
-    tasks = [asyncio.ensure_future(work) for work in works]
+async def close_with_timeout(*closings: Coroutine[Any, Any, object], seconds: float) -> None:
+    """Runs all of them for up to ``seconds``; what they raise is ignored."""
+    tasks = [asyncio.ensure_future(closing) for closing in closings]
     for task in tasks:
-        task.add_done_callback(_look_away)
+        task.add_done_callback(_ignore_error)
     _, late = await asyncio.wait(tasks, timeout=seconds)
     for task in late:
         task.cancel()
 
 
-class Closing:
-    """Clients that are being closed while nobody has time to wait for them."""
+class BackgroundClosings:
+    """Clients that are being closed while others go on."""
 
     def __init__(self) -> None:
         self._tasks: set[asyncio.Future[Any]] = set()
 
-    def soon(self, work: Coroutine[Any, Any, object]) -> None:
+    def add(self, work: Coroutine[Any, Any, object]) -> None:
         task = asyncio.ensure_future(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
-        task.add_done_callback(_look_away)
+        task.add_done_callback(_ignore_error)
 
     async def wait(self, seconds: float) -> None:
         if self._tasks:
@@ -146,11 +146,11 @@ class Closing:
 
 async def discard_consumer(client: Any) -> None:
     """Closes an aiokafka consumer in a bounded time."""
-    await let_go(client.stop(), seconds=0.5)
-    await let_go(client._client.close(), seconds=0.5)  # when stop() hung before it came to this
+    await close_with_timeout(client.stop(), seconds=0.5)
+    await close_with_timeout(client._client.close(), seconds=0.5)  # when stop() hung before it came to this
 
 
-def _look_away(task: "asyncio.Future[Any]") -> None:
+def _ignore_error(task: "asyncio.Future[Any]") -> None:
     """Fetches the exception of a task that nobody awaits, which asyncio would print otherwise."""
     if not task.cancelled():
         task.exception()

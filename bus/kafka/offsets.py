@@ -48,12 +48,12 @@ async def _ask(config: KafkaConfig, topics: list[Topic], since_ms: int) -> Offse
     client = AIOKafkaConsumer(**connection_settings(config), group_id=None, enable_auto_commit=False)
     try:
         await start_client(config, client.start())
-        places = [TopicPartition(topic.name, partition) for topic in topics for partition in range(topic.partitions)]
-        client.assign(places)
+        partitions = [TopicPartition(topic.name, n) for topic in topics for n in range(topic.partitions)]
+        client.assign(partitions)
         # The ends first: what comes in between is then behind them, not skipped.
-        ends = await within(config.attempt_deadline_s, client.end_offsets(places))
-        times = dict.fromkeys(places, since_ms)
+        ends = await within(config.attempt_deadline_s, client.end_offsets(partitions))
+        times = dict.fromkeys(partitions, since_ms)
         found = await within(config.attempt_deadline_s, client.offsets_for_times(times))
     finally:
         await asyncio.shield(discard_consumer(client))
-    return {(p.topic, p.partition): found[p].offset if found[p] else ends[p] for p in places}
+    return {(p.topic, p.partition): found[p].offset if found[p] else ends[p] for p in partitions}

@@ -4,12 +4,10 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, Self
 
-import structlog
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from common.renamed import accept_renamed
 from common.tls import TlsConfig
-
-log = structlog.get_logger(__name__)
 
 
 class Source(StrEnum):
@@ -61,12 +59,8 @@ class GnmiTlsConfig(TlsConfig):
 
     @model_validator(mode="before")
     @classmethod
-    def _accept_the_old_key(cls, settings: Any) -> Any:
-        if not isinstance(settings, dict) or "skip_verify" not in settings:
-            return settings
-        log.warning("setting is called otherwise now", key="skip_verify", instead="insecure_skip_verify")
-        settings = dict(settings)
-        return {"insecure_skip_verify": settings.pop("skip_verify"), **settings}
+    def _accept_renamed(cls, settings: Any) -> Any:
+        return accept_renamed(settings, {"skip_verify": "insecure_skip_verify"})
 
     @model_validator(mode="after")
     def _says_one_thing(self) -> Self:

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from bus.kafka.client import let_go, within
+from bus.kafka.client import close_with_timeout, within
 from common.errors import Unavailable
 
 
@@ -29,9 +29,9 @@ async def test_within_leaves_a_task_behind_that_cannot_be_cancelled() -> None:
         await within(0.01, deaf(time.monotonic()))
 
 
-async def test_let_go_returns_whatever_the_tasks_do() -> None:
+async def test_closing_returns_whatever_the_tasks_do() -> None:
     async with asyncio.timeout(0.9):
-        await let_go(deaf(time.monotonic()), failing(), seconds=0.01)
+        await close_with_timeout(deaf(time.monotonic()), failing(), seconds=0.01)
 
 
 async def failing() -> None:
