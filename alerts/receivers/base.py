@@ -7,11 +7,11 @@ from alerts.notification import Notification
 
 
 class Rejected(Exception):
-    """The receiver will never take this notification: do not repeat it."""
+    """The receiver will never accept this notification: do not repeat it."""
 
 
 class Receiver(Protocol):
-    """One place where people are told.
+    """One destination of notifications.
 
     name:      from the configuration.
     refresh_s: how often open alerts must be repeated to it, 0 for never.

@@ -6,8 +6,8 @@ import orjson
 
 from alerts.notification import Notification
 from alerts.receivers.alertmanager.config import AlertmanagerConfig
-from alerts.receivers.alertmanager.render import alerts_of
 from alerts.receivers.http import HttpReceiver
+from alerts.rendering.alertmanager import alerts_of
 from common.errors import Unavailable
 from common.units import to_ns
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from alerts.notification import Notification
 from alerts.receivers.http import HttpReceiver
 from alerts.receivers.webhook.config import WebhookConfig
-from alerts.receivers.webhook.render import body_of, signature
+from alerts.rendering.webhook import body_of, signature
 from common.secrets import read_secret
 from common.units import NS_PER_S
 
@@ -36,4 +36,4 @@ class WebhookReceiver(HttpReceiver):
         await self._post("", body, headers)
 
     async def refresh(self, notifications: Sequence[Notification], now_ns: int) -> None:
-        """A webhook keeps what it was told."""
+        """A webhook remembers what it was sent."""

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
-from alerts.annotations import annotations_of, incident_url
 from alerts.notification import Action, Notification
-from alerts.text import timestamp
+from alerts.rendering.annotations import annotations_of, incident_url
+from alerts.rendering.text import timestamp
 from common.units import NS_PER_US
 
 

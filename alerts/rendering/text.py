@@ -1,4 +1,4 @@
-"""The words of a page, made safe for whatever shows them in the end, and cut by rule.
+"""The words of a notification, made safe for whatever shows them in the end, and cut by rule.
 
 Object names come from devices and job owners, so nothing in them may act: no control or direction-changing
 characters, no markup brackets (chat commands such as ``<!channel>``, HTML), one line each.
@@ -42,7 +42,7 @@ def _harmless(character: str) -> str:
 
 
 def title(incident: Incident) -> str:
-    """The incident's headline, safe to show and cut to the length that all receivers take."""
+    """The incident's headline, safe to show and cut to the length that all receivers accept."""
     return clean(incident.title, TITLE_CHARS_MAX)
 
 
