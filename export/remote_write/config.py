@@ -2,10 +2,11 @@
 
 import re
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
+from common.renamed import accept_renamed
 from common.secrets import BasicAuth
 from common.tls import TlsConfig
 
@@ -35,10 +36,15 @@ class RemoteWriteConfig(BaseModel):
     retry_most_s: float = Field(default=30.0, gt=0, le=300, description="Longest own wait between two attempts.")
     out_of_order: Literal["drop", "send"] = Field(
         default="drop",
-        description="What becomes of samples older than the series' newest: `send` needs a receiver that takes them.",
+        description="What becomes of samples older than the series' newest: `send` needs a receiver that accepts them.",
     )
-    facts_interval_s: float = Field(default=15.0, gt=0, le=120, description="How often findings and incidents repeat.")
-    facts_max: int = Field(default=50_000, ge=1, description="Findings and incidents followed at a time.")
+    state_interval_s: float = Field(default=15.0, gt=0, le=120, description="How often findings and incidents repeat.")
+    states_max: int = Field(default=50_000, ge=1, description="Findings and incidents followed at a time.")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _accept_renamed(cls, settings: Any) -> Any:
+        return accept_renamed(settings, {"facts_interval_s": "state_interval_s", "facts_max": "states_max"})
 
     @field_validator("external_labels")
     @classmethod

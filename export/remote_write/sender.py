@@ -1,4 +1,4 @@
-"""Sends blocks until the receiver has decided on every sample: repeats, takes apart, counts."""
+"""Sends blocks until the receiver has decided on every sample: repeats, divides, counts."""
 
 import asyncio
 import time
@@ -13,41 +13,41 @@ from common.retry import retry
 from export.remote_write import metrics
 from export.remote_write.client import RemoteWriteClient, WriteResult
 from export.remote_write.config import RemoteWriteConfig
-from export.remote_write.encoder import Rows, encode_request
+from export.remote_write.encoder import SampleBlock, encode_request
 from export.remote_write.metrics import DropReason
-from export.remote_write.requests import count, cut, halves, probes
+from export.remote_write.requests import count, halves, probes, split
 
-log = structlog.get_logger("remote_write")
+log = structlog.get_logger(__name__)
 
 
 @dataclass(slots=True)
-class Shipped:
-    """Samples of the bus that the receiver took and refused so far."""
+class Totals:
+    """Samples of the bus that the receiver accepted and rejected so far."""
 
-    sent: int = 0
+    accepted: int = 0
     rejected: int = 0
 
 
-class Shipping:
+class SampleSender:
     """One receiver, one request at a time, so that the order within a series is kept."""
 
     def __init__(self, config: RemoteWriteConfig, client: RemoteWriteClient) -> None:
         self._config = config
         self._client = client
         self.problem: str | None = None
-        self.total = Shipped()
+        self.total = Totals()
 
-    async def ship(self, blocks: Sequence[Rows]) -> None:
-        """Returns when each sample was taken or refused for good, however long the receiver is away."""
-        for request in cut(blocks, self._config.max_samples_per_send):
-            await self._decide(request)
+    async def send(self, blocks: Sequence[SampleBlock]) -> None:
+        """Returns when each sample was accepted or rejected for good, however long the receiver is away."""
+        for request in split(blocks, self._config.max_samples_per_send):
+            await self._send(request)
 
-    async def _decide(self, blocks: list[Rows]) -> None:
-        """Bisects what is refused: one bad series costs itself, and about two requests for each halving."""
+    async def _send(self, blocks: list[SampleBlock]) -> None:
+        """Bisects what is rejected: one bad series costs itself, and about two requests for each halving."""
         stack = [blocks]
         while stack:
             part = stack.pop()
-            result = await self._send(part)
+            result = await self._write(part)
             if result.accepted:
                 self._count_accepted(part)
             elif count(part) == 1 or (len(part) == 1 and await self._is_hopeless(part[0])):
@@ -55,18 +55,18 @@ class Shipping:
             else:
                 stack += reversed(halves(part))
 
-    async def _is_hopeless(self, rows: Rows) -> bool:
-        """Whether a receiver that takes none of some samples spread over a block takes any of it.
+    async def _is_hopeless(self, block: SampleBlock) -> bool:
+        """Whether a receiver that accepts none of some samples spread over a block accepts any of it.
 
-        A whole block is refused when it is too old; to bisect that would cost two requests a sample.
+        A whole block is rejected when it is too old; to bisect that would cost two requests a sample.
         """
-        chosen = probes(rows)
+        chosen = probes(block)
         for probe in chosen:
-            if (await self._send([probe])).accepted:
-                return False  # sent again with its block: the same value at the same time is no news to a receiver
+            if (await self._write([probe])).accepted:
+                return False  # sent again with its block: receivers drop the same value at the same time
         return bool(chosen)
 
-    async def _send(self, blocks: list[Rows]) -> WriteResult:
+    async def _write(self, blocks: list[SampleBlock]) -> WriteResult:
         body = await asyncio.to_thread(encode_request, blocks)
         result = await retry(
             partial(self._request, body),
@@ -90,21 +90,21 @@ class Shipping:
     def _postponed(self, error: Exception) -> None:
         metrics.REQUESTS.labels("retried").inc()
         self.problem = f"{self._config.name}: {error}"
-        log.warning("receiver does not take samples", error=self.problem)
+        log.warning("receiver does not accept samples", receiver=self._config.name, error=str(error))
 
-    def _count_accepted(self, blocks: Sequence[Rows]) -> None:
+    def _count_accepted(self, blocks: Sequence[SampleBlock]) -> None:
         real = _of_the_bus(blocks)
-        self.total.sent += real
-        metrics.SENT.inc(real)
+        self.total.accepted += real
+        metrics.PROCESSED.inc(real)
         metrics.SYNTHETIC.inc(count(blocks) - real)
 
-    def _count_rejected(self, blocks: Sequence[Rows], explanation: str) -> None:
+    def _count_rejected(self, blocks: Sequence[SampleBlock], explanation: str) -> None:
         real = _of_the_bus(blocks)
         self.total.rejected += real
         metrics.DROPPED.labels(DropReason.REJECTED).inc(real)
         log.warning("samples rejected", receiver=self._config.name, samples=count(blocks), error=explanation)
 
 
-def _of_the_bus(blocks: Sequence[Rows]) -> int:
+def _of_the_bus(blocks: Sequence[SampleBlock]) -> int:
     """Samples that were on the bus, not made here."""
-    return count([rows for rows in blocks if not rows.synthetic])
+    return count([block for block in blocks if not block.synthetic])
