@@ -13,7 +13,8 @@ from starlette.exceptions import HTTPException
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 
 from bus.base import MESSAGE_BYTES_MAX, Bus
-from common.errors import ConfigError
+from common.errors import ConfigError, Unavailable
+from common.secrets import read_secret_text
 from dashboards.noc import STATIC
 from fabricscope.api import changes, health, incidents, starvation, stream, targets, trends
 from fabricscope.api.config import ApiConfig
@@ -100,12 +101,9 @@ def _token(file: Path | None) -> str | None:
     if file is None:
         return None
     try:
-        token = file.read_text().strip()
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"api.bearer_token_file: {error}") from error
-    if not token:
-        raise ConfigError(f"api.bearer_token_file: {file} is empty, expected a token")
-    return token
+        return read_secret_text(file)
+    except Unavailable as error:
+        raise ConfigError(f"api.bearer_token_file: {error}, expected a token") from error
 
 
 async def _http_error(_: Request, problem: Exception) -> Response:

@@ -10,14 +10,13 @@ import uvicorn
 from bus.base import Bus, Gap
 from common.errors import ConfigError
 from common.tasks import first_failure
+from common.units import to_ns
 from fabricscope.api.app import create_app
 from fabricscope.api.config import ApiConfig
 from fabricscope.api.history import History
 from fabricscope.api.metrics import GAPS
 from fabricscope.api.read_model import ReadModel
 from telemetry import topics
-
-NS = 1_000_000_000
 
 
 class ApiService:
@@ -27,7 +26,7 @@ class ApiService:
         self._config = config
         self._bus = bus
         self._clock = clock
-        self._model = ReadModel(History(int(config.history_s * NS), config.history_bytes_max))
+        self._model = ReadModel(History(to_ns(config.history_s), config.history_bytes_max))
         self._server: uvicorn.Server | None = None
         self._tasks: list[asyncio.Task[None]] = []
         self.url = ""
@@ -86,7 +85,7 @@ class ApiService:
             raise ConfigError(f"api.host, api.port: {error.__context__}") from error
 
     async def _consume(self) -> None:
-        since_ns = time.time_ns() - int(self._config.history_s * NS)
+        since_ns = time.time_ns() - to_ns(self._config.history_s)
         start = await self._bus.offsets_since([topics.SAMPLES], since_ns)
         reader = self._bus.consume(ReadModel.TOPICS, start)
         try:

@@ -31,7 +31,7 @@ def duration(value: str | float) -> float:
 
     A plain number, which older releases read as seconds, is accepted with a hint.
     """
-    from common.durations import seconds  # here, as pydantic costs more time than `--help` should
+    from common.units import seconds  # here, as pydantic costs more time than `--help` should
 
     if isinstance(value, float):
         return value

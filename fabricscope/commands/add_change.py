@@ -12,13 +12,12 @@ from pydantic import ValidationError
 from bus.config import BusConfig
 from bus.open import open_bus
 from common.errors import ConfigError
+from common.units import to_ns
 from fabricscope.api.change_event import ChangeEvent, describe_change, publish_change
 from fabricscope.api.problem import describe_error
 from fabricscope.clock import event_clock
 from fabricscope.settings import load_settings
 from telemetry.changes import Change
-
-NS_PER_S = 1_000_000_000
 
 
 def add_change(config_file: Path | None, given: dict[str, Any], author: str | None, lasts_s: float | None) -> str:
@@ -33,7 +32,7 @@ def add_change(config_file: Path | None, given: dict[str, Any], author: str | No
         raise typer.BadParameter(describe_error(error.errors()[0])) from error
     change = event.change(event_clock(settings.general.simulated_time)())
     if lasts_s is not None:
-        change = replace(change, ends_ns=change.starts_ns + int(lasts_s * NS_PER_S))
+        change = replace(change, ends_ns=change.starts_ns + to_ns(lasts_s))
     asyncio.run(_publish(settings.bus, change))
     return describe_change(change)
 

@@ -107,7 +107,7 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
 def _write_settings(folder: Path, settings: Path, write_url: str, api_port: int, page_port: int) -> None:
     document = yaml.safe_load((folder / "cluster.yaml").read_text())
     document["global"]["metrics_ports"] = dict.fromkeys(("ingest", "analytics", "alerts", "export", "recorder"), 0)
-    document["remote_write"] = [{"url": write_url, "facts_interval_s": 2}]
+    document["remote_write"] = [{"url": write_url, "state_interval_s": 2}]
     document["api"] = {"port": api_port}
     targets = {_local(page_port): "node98", _local(free_port()): "node99"}
     extra = [{"targets": [address], "labels": {"device": device}} for address, device in targets.items()]

@@ -1,13 +1,11 @@
-"""Records as blobs, and keys as partitions."""
+"""Records as blobs."""
 
 import pytest
-from aiokafka.partitioner import DefaultPartitioner
 from hypothesis import given
 from hypothesis import strategies as st
 
 from bus.base import Message
 from bus.embedded.packing import Corrupt, pack, unpack
-from bus.partitions import partition_of
 
 messages = st.lists(
     st.builds(
@@ -36,8 +34,3 @@ def test_any_flipped_bit_or_cut_is_noticed(packed: list[Message], data: st.DataO
         list(unpack(bytes(damaged)))
     with pytest.raises(Corrupt):
         list(unpack(blob[: at // 8]))
-
-
-@given(st.binary(max_size=40), st.integers(1, 64))
-def test_a_key_goes_where_every_kafka_client_puts_it(key: bytes, n: int) -> None:
-    assert partition_of(key, n) == DefaultPartitioner()(key, list(range(n)), [])

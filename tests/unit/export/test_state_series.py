@@ -4,7 +4,7 @@ import pytest
 
 from common.errors import BadInput
 from export.remote_write.encoder import encode_request
-from export.remote_write.facts import FactSeries
+from export.remote_write.state_series import StateSeries
 from telemetry import objects
 from telemetry.findings import Finding, FindingKind, FindingState
 from telemetry.incidents import BlastRadius, Incident, IncidentKind, IncidentState, Severity
@@ -26,8 +26,8 @@ def incident(state: IncidentState = IncidentState.FIRING, severity: Severity = S
     )  # fmt: skip
 
 
-def shown(facts: FactSeries, now_ms: int) -> dict[str, float | None]:
-    blocks = facts.rows(now_ms)
+def shown(states: StateSeries, now_ms: int) -> dict[str, float | None]:
+    blocks = states.blocks(now_ms)
     rows = flat(encode_request(blocks)) if blocks else []
     assert all(time_ms >= now_ms for _, _, time_ms in rows)
     return {name: None if math.isnan(value) else value for name, value, _ in rows}
@@ -40,73 +40,73 @@ COST = "fabricscope_incident_gpu_seconds_total " + LABELS.format("warning", "fir
 
 
 def test_an_active_finding_is_repeated_until_it_is_cleared_and_then_ends():
-    facts = FactSeries({}, 10)
-    facts.observe_finding(finding())
-    assert shown(facts, 1) == {FINDING: 1.0}
-    assert shown(facts, 2) == {FINDING: 1.0}
-    facts.observe_finding(finding(FindingState.CLEARED))
-    assert facts.changed
-    assert shown(facts, 3) == {FINDING: None}
-    assert shown(facts, 4) == {}
+    states = StateSeries({}, 10)
+    states.update_finding(finding())
+    assert shown(states, 1) == {FINDING: 1.0}
+    assert shown(states, 2) == {FINDING: 1.0}
+    states.update_finding(finding(FindingState.CLEARED))
+    assert states.changed
+    assert shown(states, 3) == {FINDING: None}
+    assert shown(states, 4) == {}
 
 
 def test_two_findings_of_one_object_are_one_series_until_both_are_over():
-    facts = FactSeries({}, 10)
-    facts.observe_finding(finding())
-    facts.observe_finding(finding(finding_id="f2"))
-    facts.observe_finding(finding(FindingState.CLEARED))
-    assert shown(facts, 1) == {FINDING: 1.0}
+    states = StateSeries({}, 10)
+    states.update_finding(finding())
+    states.update_finding(finding(finding_id="f2"))
+    states.update_finding(finding(FindingState.CLEARED))
+    assert shown(states, 1) == {FINDING: 1.0}
 
 
 def test_an_incident_that_gets_worse_ends_one_series_and_begins_another():
-    facts = FactSeries({}, 10)
-    facts.observe_incident(incident())
-    assert shown(facts, 1) == {FIRING: 1.0, COST: 42.0}
-    facts.observe_incident(incident(severity=Severity.CRITICAL))
-    after = shown(facts, 2)
+    states = StateSeries({}, 10)
+    states.update_incident(incident())
+    assert shown(states, 1) == {FIRING: 1.0, COST: 42.0}
+    states.update_incident(incident(severity=Severity.CRITICAL))
+    after = shown(states, 2)
     assert (after[FIRING], after[COST]) == (None, None)
     assert after["fabricscope_incident " + LABELS.format("critical", "firing")] == 1.0
 
 
 def test_a_resolved_incident_shows_once_and_ends():
-    facts = FactSeries({}, 10)
-    facts.observe_incident(incident())
-    shown(facts, 1)
-    facts.observe_incident(incident(IncidentState.RESOLVED))
+    states = StateSeries({}, 10)
+    states.update_incident(incident())
+    shown(states, 1)
+    states.update_incident(incident(IncidentState.RESOLVED))
     resolved = "fabricscope_incident " + LABELS.format("warning", "resolved")
-    assert shown(facts, 2)[resolved] == 1.0
-    assert shown(facts, 3)[resolved] is None
-    assert shown(facts, 4) == {}
+    assert shown(states, 2)[resolved] == 1.0
+    assert shown(states, 3)[resolved] is None
+    assert shown(states, 4) == {}
 
 
 def test_an_old_resolved_incident_shows_nothing():
-    facts = FactSeries({}, 10)
-    facts.observe_incident(incident(IncidentState.RESOLVED))
-    assert shown(facts, 1) == {}
+    states = StateSeries({}, 10)
+    states.update_incident(incident(IncidentState.RESOLVED))
+    assert shown(states, 1) == {}
 
 
 def test_after_a_restart_what_was_shown_ends_when_it_is_over():
-    before = FactSeries({}, 10)
-    before.observe_incident(incident())
-    before.observe_finding(finding())
-    after = FactSeries({}, 10)
+    before = StateSeries({}, 10)
+    before.update_incident(incident())
+    before.update_finding(finding())
+    after = StateSeries({}, 10)
     after.restore([value for value in before.unsaved.values() if value is not None])
     assert after.unsaved == {}
-    after.observe_finding(finding(FindingState.CLEARED))
+    after.update_finding(finding(FindingState.CLEARED))
     assert shown(after, 1) == {FIRING: 1.0, COST: 42.0, FINDING: None}
     assert after.unsaved == {"finding/f1": None}
 
 
 def test_times_never_go_back_when_the_clock_does():
-    facts = FactSeries({}, 10)
-    facts.observe_finding(finding())
-    times = [facts.rows(now_ms)[0].times_ms[0] for now_ms in (100, 50, 50)]
+    states = StateSeries({}, 10)
+    states.update_finding(finding())
+    times = [states.blocks(now_ms)[0].times_ms[0] for now_ms in (100, 50, 50)]
     assert times == [100, 101, 102]
 
 
 def test_the_number_is_bounded():
-    facts = FactSeries({}, 1)
-    facts.observe_finding(finding())
+    states = StateSeries({}, 1)
+    states.update_finding(finding())
     with pytest.raises(BadInput, match="at most 1") as error:
-        facts.observe_finding(finding(finding_id="f2"))
+        states.update_finding(finding(finding_id="f2"))
     assert error.value.reason == "too_many"

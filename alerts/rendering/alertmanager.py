@@ -3,11 +3,10 @@
 from collections.abc import Mapping
 from typing import Any
 
-from alerts.annotations import annotations_of, incident_url
 from alerts.notification import Action, Notification
-from alerts.text import timestamp
-
-_NS_PER_US = 1_000
+from alerts.rendering.annotations import annotations_of, incident_url
+from alerts.rendering.text import timestamp
+from common.units import NS_PER_US
 
 
 def alerts_of(notification: Notification, now_ns: int, hold_ns: int, external_url: str) -> list[dict[str, Any]]:
@@ -33,5 +32,5 @@ def alerts_of(notification: Notification, now_ns: int, hold_ns: int, external_ur
 
 def _alert(notification: Notification, labels: Mapping[str, str], begin_ns: int, end_ns: int) -> dict[str, Any]:
     # a clock that is behind the telemetry's must not put the end before the beginning: that is a 400
-    end_ns = max(end_ns, begin_ns + _NS_PER_US)
+    end_ns = max(end_ns, begin_ns + NS_PER_US)
     return {"labels": dict(labels), "startsAt": timestamp(begin_ns), "endsAt": timestamp(end_ns)}

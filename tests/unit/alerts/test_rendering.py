@@ -2,12 +2,12 @@ import json
 
 import pytest
 
-from alerts.annotations import annotations_of
-from alerts.labels import labels_of
 from alerts.notification import Action, Notification, decode_notification, encode_notification
-from alerts.receivers.alertmanager.render import alerts_of
-from alerts.receivers.webhook.render import body_of, signature
-from alerts.text import clean
+from alerts.rendering.alertmanager import alerts_of
+from alerts.rendering.annotations import annotations_of
+from alerts.rendering.labels import labels_of
+from alerts.rendering.text import clean
+from alerts.rendering.webhook import body_of, signature
 from telemetry import objects
 from telemetry.incidents import BlastRadius, IncidentKind
 from tests.unit.alerts.incident_factory import T0, S, incident, resolved
@@ -26,7 +26,7 @@ HOSTILE = [
 ]
 
 
-def told(text: str) -> Notification:
+def notification_of(text: str) -> Notification:
     version = incident(
         title=text,
         root=objects.port("leaf1", text),
@@ -40,8 +40,8 @@ def told(text: str) -> Notification:
 
 @pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))
 def test_hostile_text_is_harmless_and_short_in_every_sink(text):
-    body = json.loads(body_of(told(text), "hook", "http://me"))
-    alert = alerts_of(told(text), T0 + S, S, "http://me")[0]
+    body = json.loads(body_of(notification_of(text), "hook", "http://me"))
+    alert = alerts_of(notification_of(text), T0 + S, S, "http://me")[0]
     for texts in (body["alerts"][0], alert):
         for value in (*texts["labels"].values(), *texts["annotations"].values()):
             assert not set("<>\r\n\x1b\x07\u202e\u200b") & set(value)
@@ -65,7 +65,7 @@ def test_every_kind_has_a_domain():
 
 
 def test_the_page_answers_what_the_on_call_asks_first():
-    annotations = annotations_of(told("slow receiver"))
+    annotations = annotations_of(notification_of("slow receiver"))
     asked = {"title", "summary", "blast_radius", "since", "first_symptom", "evidence_1", "evidence_2", "action",
              "runbook", "alternatives", "gaps", "suppressed", "confidence"}  # fmt: skip
     assert asked <= set(annotations)
@@ -80,7 +80,7 @@ def test_a_clock_behind_the_telemetry_never_ends_an_alert_before_it_began():
 
 
 def test_repetitions_have_the_same_body_and_the_signature_covers_time_and_body():
-    assert body_of(told("x"), "hook", "") == body_of(told("x"), "hook", "")
+    assert body_of(notification_of("x"), "hook", "") == body_of(notification_of("x"), "hook", "")
     assert signature(b"key", 1, b"body") == signature(b"key", 1, b"body")
     assert len({signature(b"key", 1, b"body"), signature(b"key", 2, b"body"), signature(b"kez", 1, b"body")}) == 3
 

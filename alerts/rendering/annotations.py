@@ -1,9 +1,9 @@
-"""What a page says beside its labels; the same words for every receiver that takes annotations."""
+"""What an alert carries beside its labels; the same words for every receiver that shows annotations."""
 
 from urllib.parse import quote
 
 from alerts.notification import Notification
-from alerts.text import (
+from alerts.rendering.text import (
     EVIDENCE_LINES,
     TEXT_CHARS_MAX,
     alternatives,

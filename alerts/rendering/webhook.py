@@ -6,9 +6,9 @@ from typing import Any
 
 import orjson
 
-from alerts.annotations import annotations_of, incident_url
 from alerts.notification import Action, Notification
-from alerts.text import timestamp
+from alerts.rendering.annotations import annotations_of, incident_url
+from alerts.rendering.text import timestamp
 
 _NOT_YET = "0001-01-01T00:00:00Z"  # how Alertmanager writes the end of an alert that is open
 

@@ -1,4 +1,4 @@
-"""The words of a page, made safe for whatever shows them in the end, and cut by rule.
+"""The words of a notification, made safe for whatever shows them in the end, and cut by rule.
 
 Object names come from devices and job owners, so nothing in them may act: no control or direction-changing
 characters, no markup brackets (chat commands such as ``<!channel>``, HTML), one line each.
@@ -8,6 +8,7 @@ import unicodedata
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
+from common.units import NS_PER_S, NS_PER_US, US_PER_S
 from telemetry.findings import Evidence
 from telemetry.incidents import BlastRadius, Incident
 
@@ -16,9 +17,6 @@ LABEL_CHARS_MAX = 255
 TEXT_CHARS_MAX = 1024
 EVIDENCE_LINES = 3
 NAMES_SHOWN_MAX = 5
-_NS_PER_S = 1_000_000_000
-_NS_PER_US = 1_000
-_US_PER_S = 1_000_000
 _LOOKALIKES = {"<": "‹", ">": "›"}
 _READ_CHARS_MAX = 16 * TEXT_CHARS_MAX
 
@@ -44,18 +42,18 @@ def _harmless(character: str) -> str:
 
 
 def title(incident: Incident) -> str:
-    """The incident's headline, safe to show and cut to the length that all receivers take."""
+    """The incident's headline, safe to show and cut to the length that all receivers accept."""
     return clean(incident.title, TITLE_CHARS_MAX)
 
 
 def since(incident: Incident) -> str:
     """When it began, as people read it: ``2026-11-21 08:30:00 UTC``."""
-    return datetime.fromtimestamp(incident.onset_ns // _NS_PER_S, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+    return datetime.fromtimestamp(incident.onset_ns // NS_PER_S, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
 
 
 def timestamp(time_ns: int) -> str:
     """RFC 3339 in UTC with microseconds, for machines."""
-    seconds, micros = divmod(time_ns // _NS_PER_US, _US_PER_S)
+    seconds, micros = divmod(time_ns // NS_PER_US, US_PER_S)
     return datetime.fromtimestamp(seconds, UTC).replace(microsecond=micros).isoformat(timespec="microseconds")
 
 

@@ -1,4 +1,4 @@
-"""Series as remote write spells them: label bytes made once a series, then only copied."""
+"""Labels of series as remote write spells them: encoded once a series, then only copied."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ LABEL_BYTES_MAX = 64 * 1024
 
 
 @dataclass(frozen=True, eq=False)
-class Prefixes:
+class EncodedLabels:
     """The encoded labels of some series: series ``i`` is ``blob[starts[i]:starts[i + 1]]``, empty for an unusable one.
 
     blob: uint8[], starts: int64[n + 1].
@@ -32,15 +32,15 @@ class Prefixes:
         return np.diff(self.starts) > 0
 
 
-def prefixes_of(encoded: Sequence[bytes]) -> Prefixes:
-    """Encoded label sets in one block of bytes."""
+def join(encoded: Sequence[bytes]) -> EncodedLabels:
+    """Label sets, encoded one by one, as one block of bytes."""
     starts = np.zeros(len(encoded) + 1, dtype=np.int64)
     np.cumsum([len(each) for each in encoded], out=starts[1:])
-    return Prefixes(np.frombuffer(b"".join(encoded), dtype=np.uint8), starts)
+    return EncodedLabels(np.frombuffer(b"".join(encoded), dtype=np.uint8), starts)
 
 
-def prefixes_of_table(table: SeriesTable, external: Mapping[str, str]) -> Prefixes:
-    """A series whose key or labels are unusable gets an empty prefix: it costs itself and no other."""
+def encode_table(table: SeriesTable, external: Mapping[str, str]) -> EncodedLabels:
+    """A series whose key or labels are unusable gets no bytes: it costs itself and no other."""
     encoded = []
     for key in table.keys:
         try:
@@ -48,7 +48,7 @@ def prefixes_of_table(table: SeriesTable, external: Mapping[str, str]) -> Prefix
             encoded.append(encode_labels(metric, labels, external))
         except BadInput:
             encoded.append(b"")
-    return prefixes_of(encoded)
+    return join(encoded)
 
 
 def encode_labels(metric: str, labels: Mapping[str, str], external: Mapping[str, str]) -> bytes:

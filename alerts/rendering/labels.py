@@ -1,6 +1,6 @@
 """The labels of an incident's alert: what routes, silences and receivers match on."""
 
-from alerts.text import LABEL_CHARS_MAX, clean
+from alerts.rendering.text import LABEL_CHARS_MAX, clean
 from telemetry.incidents import Incident, IncidentKind
 
 _DOMAIN = {
