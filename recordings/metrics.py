@@ -2,7 +2,7 @@
 
 from prometheus_client import Counter
 
-CONSUMED = Counter("fabricscope_recorder_records_consumed_total", "Records consumed from the bus.", ["topic"])
-CORRUPT = Counter("fabricscope_recorder_records_corrupt_total", "Records that could not be decoded.", ["reason"])
-GAPS = Counter("fabricscope_recorder_gaps_total", "Gaps: records that retention removed before they were recorded.")
+RECEIVED = Counter("fabricscope_recorder_records_received_total", "Records read from the bus.", ["topic"])
+CORRUPT = Counter("fabricscope_recorder_records_corrupt_total", "Records that could not be read.", ["topic", "reason"])
+GAPS = Counter("fabricscope_recorder_gaps_total", "Times that retention on the bus had passed our position.")
 SAMPLES = Counter("fabricscope_recorder_samples_recorded_total", "Samples in slices that are on the disk.")

@@ -12,7 +12,7 @@ from common.threads import OneThread
 from recordings.config import RecordingConfig
 from recordings.format import RecordedBatch
 from recordings.manifest import Manifest, read_manifest
-from recordings.metrics import CONSUMED, CORRUPT, GAPS, SAMPLES
+from recordings.metrics import CORRUPT, GAPS, RECEIVED, SAMPLES
 from recordings.writer import RecordingWriter
 from telemetry import topics
 from telemetry.codec.batch import BatchDecoder
@@ -95,7 +95,7 @@ class RecorderService:
 
     def _add(self, writer: RecordingWriter, record: Record) -> None:
         self._offsets[record.topic, record.partition] = record.offset + 1
-        CONSUMED.labels(record.topic).inc()
+        RECEIVED.labels(record.topic).inc()
         if record.value is None:
             return
         if record.topic != topics.SAMPLES.name:
@@ -105,7 +105,7 @@ class RecorderService:
             batch = self._decoder.decode(record.value, record.headers)
             writer.add_batch(RecordedBatch(record.partition, record.appended_ns, batch))
         except BadInput as error:  # the analytics stage sends it to the dead letters
-            CORRUPT.labels(error.reason).inc()
+            CORRUPT.labels(record.topic, error.reason).inc()
             position = {"partition": record.partition, "offset": record.offset}
             log.warning("corrupt record skipped", reason=error.reason, error=str(error), **position)
 

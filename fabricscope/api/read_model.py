@@ -8,7 +8,7 @@ from typing import TypeVar
 from bus.base import Record
 from common.errors import BadInput
 from fabricscope.api.history import History
-from fabricscope.api.metrics import CONSUMED, CORRUPT
+from fabricscope.api.metrics import CORRUPT, RECEIVED
 from telemetry import topics
 from telemetry.changes import Change
 from telemetry.codec.batch import BatchDecoder
@@ -70,7 +70,7 @@ class ReadModel:
         """Applies records of ``TOPICS``; one that cannot be decoded is counted and skipped."""
         facts: list[TopologyFact] = []
         for record in records:
-            CONSUMED.labels(record.topic).inc()
+            RECEIVED.labels(record.topic).inc()
             try:
                 self._apply_one(record, facts)
             except BadInput as error:  # its stage has already sent it to the dead letters

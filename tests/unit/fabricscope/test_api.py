@@ -167,13 +167,13 @@ async def test_requests_are_counted_and_nothing_that_a_client_chooses_becomes_a_
 async def test_records_are_counted_and_a_corrupt_one_spoils_nothing(api, bus):
     topic = topics.FINDINGS.name
     consumed, corrupt = (
-        counted("records_consumed", topic=topic),
+        counted("records_received", topic=topic),
         counted("records_corrupt", topic=topic, reason="schema"),
     )
     good = encode_record(finding("f1", FindingState.ACTIVE))
     await bus.publish(topics.FINDINGS, [Message(b"f0", b"{"), Message(b"f1", good)])
     await eventually(api.url, "/api/v1/findings", lambda body: len(body) == 1)
-    assert counted("records_consumed", topic=topic) == consumed + 2
+    assert counted("records_received", topic=topic) == consumed + 2
     assert counted("records_corrupt", topic=topic, reason="schema") == corrupt + 1
 
 

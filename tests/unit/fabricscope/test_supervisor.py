@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 
 from fabricscope.stopping import SUPERVISED
-from fabricscope.supervisor import Child
+from fabricscope.supervisor import Child, restart_wait_s
 
 DEADLINE_S = 60
 PARENT = """
 import asyncio, sys
 from pathlib import Path
-from fabricscope.supervisor import Child
+from fabricscope.supervisor import Child, restart_wait_s
 
 async def main():
     await Child("api", sys.argv[2:], Path(sys.argv[1])).start()
@@ -67,6 +67,13 @@ def start_parent(log: Path, arguments: list[str]) -> subprocess.Popen[bytes]:
 
 def children_of(pid: int) -> list[int]:
     return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+@pytest.mark.parametrize(
+    ("failures", "chance", "wait_s"), [(1, 0, 0.5), (1, 1, 0.25), (2, 0, 1.0), (4, 0, 4.0), (7, 0, 30.0), (99, 1, 15.0)]
+)
+def test_a_child_that_keeps_dying_is_started_less_and_less_often(failures, chance, wait_s):
+    assert restart_wait_s(failures, chance) == wait_s
 
 
 async def test_a_child_that_dies_is_started_again_until_it_is_stopped(arguments, log):

@@ -23,7 +23,7 @@ def counted(name: str, **labels: str) -> float:
 
 
 def consumed() -> float:
-    return sum(counted("records_consumed", topic=topic.name) for topic in TOPICS)
+    return sum(counted("records_received", topic=topic.name) for topic in TOPICS)
 
 
 async def record(bus: Bus, folder: Path, records: int) -> RecorderService:
@@ -49,12 +49,12 @@ async def test_samples_topology_and_changes_are_recorded(bus, tmp_path):
 
 
 async def test_a_corrupt_record_is_counted_and_skipped(bus, tmp_path):
-    before = counted("records_corrupt", reason="schema")
+    before = counted("records_corrupt", topic=topics.SAMPLES.name, reason="schema")
     await bus.publish(topics.SAMPLES, [Message(b"leaf1", b"not a batch")])
     await publish_batches(bus, batch(0))
     recorder = await record(bus, tmp_path / "recording", 2)
     assert recorder.samples_recorded == 3
-    assert counted("records_corrupt", reason="schema") == before + 1
+    assert counted("records_corrupt", topic=topics.SAMPLES.name, reason="schema") == before + 1
 
 
 async def test_it_continues_where_it_stopped(bus, tmp_path):
