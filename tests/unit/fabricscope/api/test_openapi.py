@@ -10,7 +10,7 @@ from schemathesis import BaseSchema, Case, GenerationMode
 from schemathesis.core.result import Ok
 from schemathesis.specs.openapi.checks import positive_data_acceptance
 
-from tests.unit.fabricscope.api_traffic import eventually, incident, publish_cluster
+from tests.unit.fabricscope.api.traffic import eventually, incident, publish_cluster
 from tests.unit.traffic import publish_incidents
 
 ENDLESS = "/api/v1/stream"

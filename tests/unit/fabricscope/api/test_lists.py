@@ -24,7 +24,7 @@ from telemetry.objects import ObjectKind, ObjectRef
 from telemetry.starvation import GpuLoss, HostLosses
 from telemetry.topology import Device, Entity, Gpu, Job, Role, Topology, TopologyFact
 from telemetry.trends import DeviceTrends, Forecast
-from tests.unit.fabricscope.api_traffic import incident
+from tests.unit.fabricscope.api.traffic import incident
 
 
 @pytest.fixture

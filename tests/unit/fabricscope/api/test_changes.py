@@ -24,7 +24,7 @@ from telemetry import topics
 from telemetry.changes import Change, ChangeKind
 from telemetry.codec.records import decode_record, encode_record
 from telemetry.objects import ObjectKind, ObjectRef, device, parse_object
-from tests.unit.fabricscope.api_traffic import eventually, get
+from tests.unit.fabricscope.api.traffic import eventually, get
 
 NS = 1_000_000_000
 START_NS = int(datetime(2026, 1, 31, 22, tzinfo=UTC).timestamp()) * NS

@@ -6,7 +6,7 @@ from playwright.async_api import Browser, Page, expect
 from fabricscope.api.config import ApiConfig
 from fabricscope.api.service import ApiService
 from telemetry.incidents import IncidentState
-from tests.unit.fabricscope.api_traffic import HOSTILE, incident, publish_cluster
+from tests.unit.fabricscope.api.traffic import HOSTILE, incident, publish_cluster
 from tests.unit.traffic import publish_incidents
 
 MINIMUM_CONTRAST = 4.5  # WCAG 2.2 AA

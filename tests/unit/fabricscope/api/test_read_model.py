@@ -23,7 +23,7 @@ from telemetry.series import SeriesTable, series_key
 from telemetry.starvation import HostLosses
 from telemetry.topology import Device, Role, TopologyFact
 from telemetry.trends import DeviceTrends
-from tests.unit.fabricscope.api_traffic import finding, incident
+from tests.unit.fabricscope.api.traffic import finding, incident
 
 NS = 1_000_000_000
 UP = series_key("fabric_port_up", {"device": "leaf1", "port": "Ethernet0"})

@@ -20,7 +20,7 @@ from telemetry.ledger import StageReport
 from telemetry.objects import ObjectKind, ObjectRef
 from telemetry.starvation import GpuLoss, HostLosses
 from telemetry.trends import DeviceTrends, Forecast
-from tests.unit.fabricscope.api_traffic import PAUSE, eventually, finding, get, incident, publish_cluster
+from tests.unit.fabricscope.api.traffic import PAUSE, eventually, finding, get, incident, publish_cluster
 from tests.unit.traffic import publish_incidents
 
 

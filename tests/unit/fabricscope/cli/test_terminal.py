@@ -11,7 +11,7 @@ from fabricscope.terminal import incident_panel
 from telemetry.findings import Evidence
 from telemetry.incidents import BlastRadius, Incident, IncidentState, Severity
 from telemetry.ledger import StageReport
-from tests.unit.fabricscope.api_traffic import incident
+from tests.unit.fabricscope.api.traffic import incident
 
 ONSET_NS = 1_700_000_000_000_000_000  # 22:13:20 UTC
 INCIDENT = replace(incident(), onset_ns=ONSET_NS)

@@ -8,7 +8,7 @@ from telemetry import topics
 from telemetry.codec.records import encode_record
 from telemetry.ledger import StageReport
 from tests.unit.analytics.busy_cluster import batches
-from tests.unit.fabricscope.api_traffic import eventually
+from tests.unit.fabricscope.api.traffic import eventually
 
 
 async def test_series_are_counted_by_state_for_each_analytics_process(api, bus):
