@@ -1,14 +1,18 @@
 """Settings of the alerts stage."""
 
 from pathlib import Path
+from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from alerts.dispatch import Rules
 from alerts.lifecycle import Policy
-from alerts.receivers.config import ReceiverConfig
+from alerts.receivers.alertmanager.config import AlertmanagerConfig
+from alerts.receivers.webhook.config import WebhookConfig
 from alerts.route import Route
 from common.units import to_ns
+
+ReceiverConfig = Annotated[AlertmanagerConfig | WebhookConfig, Field(discriminator="type")]
 
 
 class AlertingConfig(BaseModel):

@@ -1,9 +1,9 @@
 """From settings to receivers."""
 
+from alerts.config import ReceiverConfig
 from alerts.receivers.alertmanager.config import AlertmanagerConfig
 from alerts.receivers.alertmanager.receiver import AlertmanagerReceiver
 from alerts.receivers.base import Receiver
-from alerts.receivers.config import ReceiverConfig
 from alerts.receivers.webhook.config import WebhookConfig
 from alerts.receivers.webhook.receiver import WebhookReceiver
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 from alerts.receivers.base import Rejected
-from alerts.receivers.http_config import HttpConfig
+from alerts.receivers.config import HttpConfig
 from common.errors import ConfigError, Unavailable
 from common.http import HttpAnswer, HttpClient
 from common.secrets import bearer, read_secret_text

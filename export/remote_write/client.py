@@ -13,14 +13,14 @@ _HEADERS = {
     "Content-Type": "application/x-protobuf",
     "X-Prometheus-Remote-Write-Version": "0.1.0",
 }
-# what is wrong with the samples, not with us: too large, or at least one that it will never take
+# what is wrong with the samples, not with us: too large, or at least one that it will never accept
 _REJECTED = frozenset({400, 413, 422})
 _NOT_LET_IN = frozenset({401, 403})
 
 
 @dataclass(frozen=True, slots=True)
 class WriteResult:
-    """accepted: False when this request, as it is, will never be taken. explanation: the receiver's own words."""
+    """accepted: False when this request, as it is, will never be accepted. explanation: the receiver's own words."""
 
     accepted: bool
     explanation: str

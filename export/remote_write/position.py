@@ -24,7 +24,7 @@ class Position:
             "remote_write.folder",
             schema=offsets_table.SCHEMA + _SCHEMA,
             version=SCHEMA_VERSION,
-            # after a power cut some seconds are sent twice, which the receiver knows; no fsync for each request
+            # after a power cut some seconds are sent twice, which receivers drop; no fsync for each request
             durability=Durability.NO_FSYNC,
         )
 

@@ -77,7 +77,7 @@ class RemoteWriteService:
         await first_failure(self._tasks)
 
     async def stop(self) -> None:
-        """What was not taken yet is still on the bus."""
+        """What was not accepted yet is still on the bus."""
         tasks, self._tasks = self._tasks, []
         await cancel(tasks)
         if self._consumer is not None:
@@ -171,7 +171,7 @@ class RemoteWriteService:
         try:
             await self._disk(self._position.save, self._offsets, dict(states.unsaved))
         except sqlite3.Error as error:
-            # going on is right: after a crash more is repeated, and a receiver knows repetitions
+            # going on is right: after a crash more is repeated, and receivers drop repetitions
             self._problem = f"position: {error}"
             log.error("position cannot be saved", error=str(error))
         else:

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from alerts.config import ReceiverConfig
 from alerts.notification import Action, Notification
 from alerts.receivers.alertmanager.config import AlertmanagerConfig
 from alerts.receivers.base import Receiver, Rejected
 from alerts.receivers.build import build_receiver
-from alerts.receivers.config import ReceiverConfig
 from alerts.receivers.webhook.config import WebhookConfig
 from alerts.rendering.labels import labels_of
 from alerts.rendering.webhook import signature

@@ -5,7 +5,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from alerts.receivers.http_config import HttpConfig
+from alerts.receivers.config import HttpConfig
 
 
 class WebhookConfig(HttpConfig):
