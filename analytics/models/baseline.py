@@ -1,15 +1,13 @@
 """Every series' own normal: a robust level and spread that follow slowly and do not learn from anomalies."""
 
-from typing import NamedTuple
-
 import numpy as np
 from numpy.typing import NDArray
 
+from analytics.models.pace import WARMUP, Pace
 from common.jit import compiled
 
 LEVEL, SPREAD, COUNT, AWAY, RECENT = range(5)
 WIDTH = 5
-WARMUP = 12  # values to learn before the first score: two minutes at the default interval
 
 # For normal noise the mean absolute deviation is 0.80 standard deviations, and the clip below takes a little more.
 _SIGMA_PER_SPREAD = 1.2533
@@ -18,16 +16,6 @@ _SPREAD_SHARE_MIN = 0.01
 _CLIP = 3.0  # spreads that one value may move the level by (Huber's psi)
 _SCORE_MAX = 1e6  # a series that never moved has no spread to measure by
 _FREEZE = 6.0  # standard deviations from which on a value is an anomaly and not learned
-
-
-class Pace(NamedTuple):
-    """How fast baselines learn, in values. alpha: weight of the newest one. warmup: values before the first score.
-    follow: values in a row that are all anomalous until they are the new normal.
-    """
-
-    alpha: float
-    warmup: int
-    follow: int
 
 
 @compiled

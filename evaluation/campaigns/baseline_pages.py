@@ -12,14 +12,16 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from common.units import NS_PER_S
 from evaluation.campaigns.plan import INTERVAL_S
 from evaluation.campaigns.play import Played
 from evaluation.campaigns.series import Ints, Recording
-from evaluation.campaigns.truth import EARLY_NS, LATE_NS, NS, Reached
+from evaluation.campaigns.truth import EARLY_NS, LATE_NS, Reached
 from evaluation.series.signals import Floats
 from telemetry.findings import FindingKind
 
-GAP_NS = 120 * NS  # clusters recover for 170 s at least: a longer one would hide a fault in the page of the one before
+# clusters recover for 170 s at least: a longer one would hide a fault in the page of the one before
+GAP_NS = 120 * NS_PER_S
 
 Bools = NDArray[np.bool_]
 
@@ -84,7 +86,7 @@ def scene(played: Played, causes: Sequence[Reached], recording: Recording, count
         np.array(named, np.bool_).reshape(shape),
         np.array([names[device] for device in recording.devices], np.int64),
         played.series,
-        played.plan.lasts_s / 86400.0 - (counts_ns - played.start_ns) / NS / 86400.0,
+        played.plan.lasts_s / 86400.0 - (counts_ns - played.start_ns) / NS_PER_S / 86400.0,
         played.plan.healthy,
     )
 
@@ -177,7 +179,7 @@ def _delays(of: Scene, found: Pages) -> list[float]:
     """Intervals from the begin of each fault to its first page."""
     seen = np.flatnonzero(of.shows & np.any(found.belongs, axis=1)).tolist()
     first_ns = [int(found.told_ns[found.belongs[at]].min()) for at in seen]
-    return [(ns - int(of.begins_ns[at])) / NS / INTERVAL_S for at, ns in zip(seen, first_ns, strict=True)]
+    return [(ns - int(of.begins_ns[at])) / NS_PER_S / INTERVAL_S for at, ns in zip(seen, first_ns, strict=True)]
 
 
 def _count(which: Bools) -> int:

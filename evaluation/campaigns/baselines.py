@@ -14,6 +14,7 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
 from common.errors import ConfigError
+from common.units import NS_PER_S
 from evaluation.baselines import learned
 from evaluation.baselines.statistical import distances
 from evaluation.campaigns.baseline_pages import (
@@ -32,7 +33,7 @@ from evaluation.campaigns.plan import INTERVAL_S, Plan, faulty, healthy
 from evaluation.campaigns.play import Played, play
 from evaluation.campaigns.run import REPORT, TUNE
 from evaluation.campaigns.series import Recorder, Recording
-from evaluation.campaigns.truth import NS, reached
+from evaluation.campaigns.truth import reached
 from evaluation.series import evaluate
 from evaluation.series.evaluate import OURS, Method
 from evaluation.series.signals import Floats
@@ -107,7 +108,7 @@ def recorded(plan: Plan, health_s: float = HEALTH_FIRST_S) -> tuple[Played, Reco
 def _hear(plan: Plan, methods: Sequence[str]) -> Heard:
     played, recording = recorded(plan)
     causes = reached(played.truths, played.topology)
-    counts_ns = played.start_ns + int(HEALTH_FIRST_S * NS)
+    counts_ns = played.start_ns + int(HEALTH_FIRST_S * NS_PER_S)
     return Heard(
         scene(played, causes, recording, counts_ns),
         incidents(played, causes),

@@ -5,9 +5,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from common.units import NS_PER_S
 from evaluation.campaigns.plan import INTERVAL_S
 from evaluation.campaigns.play import Played, without
-from evaluation.campaigns.truth import NS, Reached, reached
+from evaluation.campaigns.truth import Reached, reached
 from telemetry.incidents import Incident
 
 
@@ -59,7 +60,7 @@ def judge(played: Played) -> Judged:
     causes = reached(played.truths, played.topology)
     judged = _incidents(played, causes)
     for finding in played.findings.values():
-        delayed = {at: (finding.observed_ns - c.truth.start_ns) / NS / INTERVAL_S for at, c in enumerate(causes)}
+        delayed = {at: (finding.observed_ns - c.truth.start_ns) / NS_PER_S / INTERVAL_S for at, c in enumerate(causes)}
         mine = [at for at, cause in enumerate(causes) if cause.true(finding)]
         (judged.true if mine else judged.false)[finding.detector] += 1
         if not mine:
@@ -93,9 +94,9 @@ def _incidents(played: Played, causes: list[Reached]) -> Judged:
             event.kind_right |= newest.kind is causes[at].truth.expected
             event.page_right |= causes[at].named_by(first.kind, first.root)
             begun_ns = causes[at].truth.start_ns
-            event.told = _earlier(event.told, (first.fired_ns - begun_ns) / NS / INTERVAL_S)
+            event.told = _earlier(event.told, (first.fired_ns - begun_ns) / NS_PER_S / INTERVAL_S)
             if key in played.costs_ns:
-                event.costs = _earlier(event.costs, (played.costs_ns[key] - begun_ns) / NS / INTERVAL_S)
+                event.costs = _earlier(event.costs, (played.costs_ns[key] - begun_ns) / NS_PER_S / INTERVAL_S)
     return judged
 
 
@@ -112,7 +113,7 @@ def _event(cause: Reached, among: list[Reached], start_ns: int) -> Event:
     truth = cause.truth
     others = (other.truth for other in among if other is not cause)
     paired = any(other.start_ns < truth.end_ns and truth.start_ns < other.end_ns for other in others)
-    return Event(truth.fault, (truth.start_ns - start_ns) / NS, paired, cause.shows)
+    return Event(truth.fault, (truth.start_ns - start_ns) / NS_PER_S, paired, cause.shows)
 
 
 def by_fault(judged: list[Judged]) -> dict[str, list[Event]]:

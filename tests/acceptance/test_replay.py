@@ -1,4 +1,4 @@
-"""What was said live is what a replay of its recording says: byte for byte, at any speed and in any chunks."""
+"""A replay of a recording gives what was published live: byte for byte, at any speed and in any chunks."""
 
 import asyncio
 import sys
@@ -20,7 +20,7 @@ from bus.embedded.bus import EmbeddedBus
 from common.errors import ConfigError
 from fabricscope.replay import replay
 from recordings.config import RecordingConfig
-from recordings.format import Manifest, read_manifest
+from recordings.manifest import Manifest, read_manifest
 from recordings.service import RecorderService
 from simulator.config import SimulatorConfig
 from simulator.direct import CampaignTick, campaign
@@ -104,7 +104,7 @@ async def _values(bus: Bus, topic: topics.Topic) -> list[bytes]:
 
 @pytest.mark.parametrize("speed", [None, 500.0])
 @pytest.mark.parametrize("chunk", [1, 1000])
-def test_a_replay_says_what_was_said_live(recorded, tmp_path, speed, chunk):
+def test_a_replay_gives_what_was_published_live(recorded, tmp_path, speed, chunk):
     done = replay(recorded.path, tmp_path, ENGINE, speed=speed, chunk=chunk)
     assert done.samples == recorded.samples
     for name, live in recorded.live.items():
@@ -120,7 +120,7 @@ def test_the_recording_has_an_incident_that_fired_and_several_slices(recorded):
     assert len(read_manifest(recorded.path).slices) > 1
 
 
-async def test_a_recording_made_afterwards_says_the_same(recorded, tmp_path):
+async def test_a_recording_made_afterwards_gives_the_same(recorded, tmp_path):
     """``fabricscope record --last``: everything was on the bus before the recorder began, partition after partition."""
     bus = EmbeddedBus(EmbeddedConfig(path=recorded.bus_file))
     await bus.start()
@@ -134,7 +134,7 @@ async def test_a_recording_made_afterwards_says_the_same(recorded, tmp_path):
         assert (tmp_path / name).read_bytes().splitlines() == live, name
 
 
-def test_other_settings_say_something_else(recorded, tmp_path):
+def test_other_settings_give_something_else(recorded, tmp_path):
     """What if? The recording holds what came in, not what was made of it."""
     detection = ENGINE.detection.model_copy(update={"pause_ratio_max": 1.0})
     replay(recorded.path, tmp_path, ENGINE.model_copy(update={"detection": detection}))

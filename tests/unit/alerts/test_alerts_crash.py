@@ -1,4 +1,4 @@
-"""kill -9 of the stage, at random points and at the worst one: every incident is told, and visibly once."""
+"""kill -9 of the stage, at random points and at the worst one: every incident is delivered, and visibly once."""
 
 import asyncio
 import json
@@ -85,7 +85,7 @@ def visible(server: WebhookServer) -> dict[str, str]:
     return shown
 
 
-async def test_killed_at_random_points_it_tells_everything_and_visibly_once(stage, bus, alertmanager, webhook_server):
+async def test_killed_at_random_points_it_delivers_everything_visibly_once(stage, bus, alertmanager, webhook_server):
     chance = random.Random(SEED)
     stage.configure(AlertmanagerConfig(url=alertmanager.url), WebhookConfig(url=webhook_server.url))
     for number in range(KILLS):

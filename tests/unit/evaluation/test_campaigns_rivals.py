@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from common.errors import ConfigError
+from common.units import NS_PER_S as NS
 from evaluation.baselines import learned, statistical
 from evaluation.campaigns import baselines
 from evaluation.campaigns.baseline_pages import GAP_NS, Alerts, Pages, Scene, false_events, figures, pages, scene
@@ -13,7 +14,7 @@ from evaluation.campaigns.baselines import Heard, alerts, best, later, left_disc
 from evaluation.campaigns.plan import INTERVAL_S, Plan, faulty, healthy
 from evaluation.campaigns.play import Played, play
 from evaluation.campaigns.series import Recorder, Recording
-from evaluation.campaigns.truth import LATE_NS, NS, Reached, reached
+from evaluation.campaigns.truth import LATE_NS, Reached, reached
 from evaluation.series.synthetic import Series
 from simulator.config import JobMix, SimulatorConfig
 from simulator.faults import FAULTS

@@ -4,11 +4,12 @@ from dataclasses import replace
 
 import pytest
 
+from common.units import NS_PER_S as NS
 from evaluation.campaigns.judge import judge
 from evaluation.campaigns.plan import INTERVAL_S, Plan, faulty, healthy
 from evaluation.campaigns.play import Played
 from evaluation.campaigns.rows import rows
-from evaluation.campaigns.truth import LATE_NS, NS, Reached, reached
+from evaluation.campaigns.truth import LATE_NS, Reached, reached
 from simulator.config import SimulatorConfig
 from simulator.faults import FAULTS
 from simulator.faults.schedule import ScheduledFault

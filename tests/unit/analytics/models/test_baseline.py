@@ -7,7 +7,8 @@ import pytest
 from numpy.typing import NDArray
 
 from analytics.models import baseline
-from analytics.models.baseline import COUNT, LEVEL, SPREAD, WARMUP, WIDTH, Pace
+from analytics.models.baseline import COUNT, LEVEL, SPREAD, WIDTH
+from analytics.models.pace import WARMUP, Pace
 
 RNG = np.random.default_rng(7)
 
