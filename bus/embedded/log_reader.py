@@ -112,7 +112,7 @@ class LogReader:
             result.bytes += len(blob)
             position = result.positions[tp] = last + 1
         else:
-            result.positions[tp] = end  # also over records that compaction has taken
+            result.positions[tp] = end  # also over records that compaction has deleted
 
 
 def _unpack_row(

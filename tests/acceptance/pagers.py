@@ -45,7 +45,7 @@ def _told_to(webhook: WebhookServer) -> dict[str, Told]:
 
     A notification that is repeated under its key is one that receivers drop; Alertmanager's own have no key.
     """
-    keyed = enumerate(list(webhook.taken))
+    keyed = enumerate(list(webhook.accepted))
     bodies = {request.headers.get("x-fabricscope-key", number): request.body for number, request in keyed}
     told: dict[str, Told] = {}
     for body in map(json.loads, bodies.values()):

@@ -1,4 +1,4 @@
-"""The Kafka engine and a broker that wants TLS and a password: who is let in, and what the others hear."""
+"""The Kafka engine and a broker that wants TLS and a password: who is let in, and what the others are answered."""
 
 import tempfile
 from collections.abc import Iterator

@@ -58,8 +58,8 @@ async def make(request, webhook_server):
 async def test_what_was_accepted_arrived_once(make, webhook_server):
     receiver = await make()
     await receiver.notify(notification(), NOW)
-    assert len(webhook_server.taken) == 1
-    assert b"inc-1" in webhook_server.taken[0].body
+    assert len(webhook_server.accepted) == 1
+    assert b"inc-1" in webhook_server.accepted[0].body
 
 
 @pytest.mark.parametrize("answer", LATER, ids=lambda answer: str(answer.status))
@@ -189,15 +189,15 @@ async def test_alertmanager_itself_notifies_once_and_then_of_the_end(tmp_path: P
     await receiver.start()
     try:
         await receiver.notify(notification(), time.time_ns())
-        _until(lambda: len(webhook_server.taken) == 1)
+        _until(lambda: len(webhook_server.accepted) == 1)
         await receiver.refresh([notification()], time.time_ns())
         over = version(state=IncidentState.RESOLVED, resolved_ns=NOW)
         await receiver.notify(Notification(over, Action.RESOLVE, 2, NOW, notification().labels, {}), time.time_ns())
-        _until(lambda: len(webhook_server.taken) == 2)
+        _until(lambda: len(webhook_server.accepted) == 2)
     finally:
         await receiver.stop()
         server.kill()
-    assert [json.loads(each.body)["status"] for each in webhook_server.taken] == ["firing", "resolved"]
+    assert [json.loads(each.body)["status"] for each in webhook_server.accepted] == ["firing", "resolved"]
 
 
 async def test_a_login_page_in_front_of_alertmanager_is_unavailable(webhook_server):
@@ -218,7 +218,7 @@ async def test_the_webhook_is_signed_and_carries_the_key_of_the_notification(web
     secret.write_bytes(b"rotated")
     await receiver.notify(notification(), NOW + S)
     await receiver.stop()
-    first, repeated = webhook_server.taken
+    first, repeated = webhook_server.accepted
     assert first.path == "/hook?token=canary-in-address"
     assert first.headers["x-fabricscope-key"] == repeated.headers["x-fabricscope-key"] == "inc-1:1"
     for request, key in ((first, b"s3cret"), (repeated, b"rotated")):

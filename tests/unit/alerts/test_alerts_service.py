@@ -52,7 +52,7 @@ def hook(server: WebhookServer, **settings: object) -> WebhookConfig:
 
 
 def sent(server: WebhookServer) -> list[tuple[str, str]]:
-    return [(each.headers["x-fabricscope-key"], json.loads(each.body)["status"]) for each in server.taken]
+    return [(each.headers["x-fabricscope-key"], json.loads(each.body)["status"]) for each in server.accepted]
 
 
 def test_a_replay_can_never_page(tmp_path):
@@ -68,7 +68,7 @@ async def test_from_the_bus_to_a_real_alertmanager_and_a_webhook_and_back_to_qui
     await publish_incidents(bus, version(0, state=IncidentState.PENDING), version(1))
     await until(lambda: len(alertmanager.alerts()) == 1 and sent(webhook_server) == [("inc-1:1", "firing")])
     await publish_incidents(bus, version(2, gpu_seconds=9e9), over(3))
-    await until(lambda: alertmanager.alerts() == [] and len(webhook_server.taken) == 2)
+    await until(lambda: alertmanager.alerts() == [] and len(webhook_server.accepted) == 2)
     assert sent(webhook_server)[1] == ("inc-1:2", "resolved")
     await until(lambda: service.report().samples_in == 4)
     assert service.report().balance == 0
@@ -78,7 +78,7 @@ async def test_from_the_bus_to_a_real_alertmanager_and_a_webhook_and_back_to_qui
 async def test_a_restart_sends_nothing_again_and_the_end_still_comes(run, bus, webhook_server):
     await run(hook(webhook_server))
     await publish_incidents(bus, version(0))
-    await until(lambda: len(webhook_server.taken) == 1)
+    await until(lambda: len(webhook_server.accepted) == 1)
     await (await run(hook(webhook_server))).stop()
     await publish_incidents(bus, version(1), over(2))
     await run(hook(webhook_server))
@@ -104,7 +104,7 @@ async def test_trouble_that_passes_is_outlived_in_order_and_under_the_same_key(r
     await publish_incidents(bus, version(0))
     await until(lambda: service.problem() is not None)
     await publish_incidents(bus, over(1))
-    await until(lambda: len(webhook_server.taken) == 2)
+    await until(lambda: len(webhook_server.accepted) == 2)
     assert sent(webhook_server) == [("inc-1:1", "firing"), ("inc-1:2", "resolved")]
     assert [each.headers["x-fabricscope-key"] for each in webhook_server.requests] == ["inc-1:1"] * 5 + ["inc-1:2"]
     await until(lambda: service.problem() is None)
@@ -121,9 +121,9 @@ async def test_what_one_receiver_rejects_the_fallback_gets_with_its_end(run, bus
     await until(lambda: sent(second) == [("inc-1:1", "firing")])
     assert "answered 404" in str(service.problem())
     await publish_incidents(bus, over(1))
-    await until(lambda: len(second.taken) == 2)
+    await until(lambda: len(second.accepted) == 2)
     assert sent(second)[1] == ("inc-1:2", "resolved")
-    assert webhook_server.taken == [], "who was never notified of it gets no resolve"
+    assert webhook_server.accepted == [], "who was never notified of it gets no resolve"
     second.stop()
 
 
@@ -131,7 +131,7 @@ async def test_a_delivery_that_nobody_accepts_does_not_hold_up_the_others(run, b
     webhook_server.script.append(Answer(500))
     await run(hook(webhook_server), retry_first_s=0.01)
     await publish_incidents(bus, version(0), version(0, id="inc-2"))
-    await until(lambda: len(webhook_server.taken) == 2)
+    await until(lambda: len(webhook_server.accepted) == 2)
 
 
 async def test_deliveries_to_a_receiver_that_left_go_to_the_fallback(run, bus, webhook_server):
@@ -155,14 +155,14 @@ async def test_a_silence_added_while_running_holds_the_page(run, bus, webhook_se
     await until(lambda: service.report().samples_in == 1)
     assert webhook_server.requests == []
     service.silences.expire("s")
-    await until(lambda: len(webhook_server.taken) == 1)
+    await until(lambda: len(webhook_server.accepted) == 1)
 
 
 async def test_a_bad_record_is_dead_lettered_and_the_rest_goes_on(run, bus, webhook_server):
     service = await run(hook(webhook_server))
     await bus.publish(topics.INCIDENTS, [Message(b"x", b'{"id": 3}'), Message(b"y", None)])
     await publish_incidents(bus, version(0))
-    await until(lambda: len(webhook_server.taken) == 1)
+    await until(lambda: len(webhook_server.accepted) == 1)
     assert service.report().dropped["bad_record"] == 1
     assert service.report().balance == 0
     letters = bus.consume([topics.DEADLETTER], {})
@@ -218,9 +218,9 @@ async def test_severity_routes_to_more_people_when_it_gets_worse(run, bus, webho
         hook(webhook_server, name="day"), hook(second, name="night"), routes=(critical, Route(receivers=("day",)))
     )
     await publish_incidents(bus, version(0))
-    await until(lambda: len(webhook_server.taken) == 1)
+    await until(lambda: len(webhook_server.accepted) == 1)
     await publish_incidents(bus, version(1, severity=Severity.CRITICAL))
     await until(lambda: sent(second) == [("inc-1:2", "firing")])
     await publish_incidents(bus, over(2))
-    await until(lambda: len(second.taken) == 2 and len(webhook_server.taken) == 3)
+    await until(lambda: len(second.accepted) == 2 and len(webhook_server.accepted) == 3)
     second.stop()

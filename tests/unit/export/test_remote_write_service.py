@@ -52,7 +52,7 @@ def now_s() -> int:
 
 
 def values(server: Prometheus, query: str, at_s: float | None = None) -> dict[str, float]:
-    """By GPU, or by what tells the series apart."""
+    """By GPU, or by what distinguishes the series."""
     found = server.query(query, at_s)
     return {each["metric"].get("gpu", each["metric"].get("target", "")): float(each["value"][1]) for each in found}
 
