@@ -47,6 +47,9 @@ REROUTED = Counter(
 NOTIFICATIONS_DROPPED = Counter(
     "fabricscope_alerts_notifications_dropped_total", "Notifications that reach nobody.", ["reason"]
 )
+COMMIT_RETRIES = Counter(
+    "fabricscope_alerts_commit_retries_total", "Commits of the outbox that failed and are repeated."
+)
 REFRESHES = Counter("fabricscope_alerts_refreshes_total", "Rounds in which open alerts were sent again.", ["receiver"])
 OPEN = Gauge("fabricscope_alerts_incidents_open", "Incidents that were paged and are not resolved.")
 HELD = Gauge("fabricscope_alerts_incidents_held", "Incidents that wait for the page budget.")

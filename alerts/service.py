@@ -218,6 +218,7 @@ class AlertsService:
 
     def _not_durable(self, error: Exception) -> None:
         self._problem = f"outbox: {error}"
+        metrics.COMMIT_RETRIES.inc()
         log.error("outbox cannot be written", error=str(error))
 
     def _count(self, records: int, plan: Plan, dispatcher: Dispatcher) -> None:

@@ -10,6 +10,9 @@ PUBLISH_FAILURES = Counter(
 CONSUMED = Counter("fabricscope_bus_records_consumed_total", "Records polled.", ["topic"])
 GAPS = Counter("fabricscope_bus_gaps_total", "Gaps reported to readers.", ["topic"])
 DEAD_LETTERS = Counter("fabricscope_bus_dead_letters_total", "Corrupt records put aside.", ["topic", "reason"])
+CONNECT_RETRIES = Counter(
+    "fabricscope_bus_connect_retries_total", "Connections to Kafka that failed and are tried again.", ["client"]
+)
 REBUILDS = Counter("fabricscope_bus_client_rebuilds_total", "Kafka clients rebuilt.", ["client", "reason"])
 COMMIT_SECONDS = Histogram(
     "fabricscope_bus_commit_seconds",

@@ -25,7 +25,7 @@ from bus.kafka.client import (
     within,
 )
 from bus.kafka.topics import RECORD_BYTES_MAX, ensure_topics, wrong_partitions
-from bus.metrics import CONSUMED, GAPS, REBUILDS
+from bus.metrics import CONNECT_RETRIES, CONSUMED, GAPS, REBUILDS
 from common.errors import ConfigError
 from common.retry import retry
 from common.units import NS_PER_MS
@@ -163,6 +163,7 @@ class KafkaConsumer:
             await self._watch(self._client)
 
     def _not_connected(self, error: Exception) -> None:
+        CONNECT_RETRIES.labels("consumer").inc()
         self.problem = f"{', '.join(self._config.bootstrap)}: {error}"
 
     async def _connect(self) -> Any:

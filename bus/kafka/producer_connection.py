@@ -20,7 +20,7 @@ from bus.kafka.client import (
     start_client,
 )
 from bus.kafka.topics import ensure_topics
-from bus.metrics import REBUILDS
+from bus.metrics import CONNECT_RETRIES, REBUILDS
 from common.errors import ConfigError, Unauthorized
 from common.retry import retry
 from telemetry.topics import Topic
@@ -122,6 +122,7 @@ class ProducerConnection:
         return client
 
     def _not_connected(self, error: Exception) -> None:
+        CONNECT_RETRIES.labels("producer").inc()
         self.refused = isinstance(error, Unauthorized)
         about_us = isinstance(error, ConfigError)  # it names our file; everything else is about the brokers
         self.problem = str(error) if about_us else f"{', '.join(self._config.bootstrap)}: {error}"

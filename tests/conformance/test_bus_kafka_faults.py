@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
+from prometheus_client import REGISTRY
 
 from bus.base import Bus, Message
 from bus.config import BusConfig, KafkaConfig
@@ -40,11 +41,16 @@ async def test_a_broker_that_appears_late_gets_what_was_published_before(absent:
         assert await reader.poll(wait_s=0.2) == []
         assert not await reader.at_end()
         assert absent.address in (bus.problem() or "")
+        await until(lambda: all(_connect_retries(client) for client in ("producer", "consumer")))
         await asyncio.to_thread(absent.start)
         async with asyncio.timeout(20):
             await publishing
         assert numbers(await read(reader, 10)) == list(range(10))
         await until(lambda: bus.problem() is None)
+
+
+def _connect_retries(client: str) -> float:
+    return REGISTRY.get_sample_value("fabricscope_bus_connect_retries_total", {"client": client}) or 0.0
 
 
 async def test_publishing_to_an_absent_broker_ends_at_the_deadline(absent: KafkaServer) -> None:

@@ -110,6 +110,18 @@ async def test_trouble_that_passes_is_outlived_in_order_and_under_the_same_key(r
     await until(lambda: service.problem() is None)
 
 
+async def test_what_is_not_durable_is_not_sent_and_tried_until_it_is(run, bus, webhook_server):
+    service = await run(hook(webhook_server))
+    limit = service._outbox._db.execute
+    await asyncio.to_thread(limit, "PRAGMA max_page_count = 1")  # SQLite takes the present size: a full disk
+    await publish_incidents(bus, version(0, action="x" * 100_000))
+    await until(lambda: service.problem() == "outbox: database or disk is full")
+    assert webhook_server.requests == []
+    await asyncio.to_thread(limit, "PRAGMA max_page_count = 100000")
+    await until(lambda: sent(webhook_server) == [("inc-1:1", "firing")])
+    assert service.problem() is None
+
+
 async def test_what_one_receiver_rejects_the_fallback_gets_with_its_end(run, bus, webhook_server):
     second = WebhookServer()
     second.start()
