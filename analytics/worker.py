@@ -13,9 +13,8 @@ from analytics.correlate.correlator import Correlator
 from analytics.engine import Engine, Output
 from analytics.snapshot import snapshot
 from analytics.window.alignment import AlignedRecord, Alignment
-from bus.base import Offsets, Record, TopicPartition
+from bus.base import Record, TopicPartition
 from common.errors import BadInput
-from telemetry import topics
 from telemetry.changes import Change
 from telemetry.codec.batch import BatchDecoder
 from telemetry.codec.records import decode_record
@@ -64,7 +63,7 @@ class Worker:
         return self._config.state_dir / "analytics.snapshot"
 
     def load(self, now_ns: int) -> str:
-        """Goes on from the snapshot where there is a good one; returns what happened, in words.
+        """Continues from the snapshot where there is a good one; returns what happened, as text.
 
         A snapshot that does not fit starts the state again, from the beginning of what the bus still has.
         """
@@ -75,21 +74,21 @@ class Worker:
             return "no snapshot"
         except BadInput as error:
             metrics.SNAPSHOTS.labels("refused").inc()
-            log.warning("snapshot not used", reason=error.reason, error=str(error))
+            log.warning("snapshot refused", reason=error.reason, error=str(error))
             self.engine = build_engine(self._config.engine)
-            return "snapshot not used"
+            return "snapshot refused"
         return "snapshot loaded"
 
     def save(self) -> None:
         snapshot.save(self.path, self.engine, self.mark)
 
-    def process_facts(self, records: Sequence[Record]) -> StepResult:
+    def process_cluster_records(self, records: Sequence[Record]) -> StepResult:
         """Topology and changes: the engine keeps each until its event time."""
         result = StepResult()
         for record in records:
             try:
                 if record.value is None:
-                    continue  # a tombstone: the fact with ``gone`` has said it before
+                    continue  # a tombstone: the fact with ``gone`` came before it
                 if record.topic == self._topology.name:
                     self.engine.add_facts([decode_record(record.value, TopologyFact)])
                 else:
@@ -105,13 +104,13 @@ class Worker:
         """behind: partitions of which more waits on the bus."""
         result = StepResult()
         for record in records:
-            place = (record.topic, record.partition)
+            partition = (record.topic, record.partition)
             batch = None
             try:
                 batch = self._decoder.decode(record.value or b"", record.headers)
             except BadInput as error:
                 result.corrupt.append((record, error))
-            self._alignment.add(AlignedRecord(place, record.offset + 1, batch))
+            self._alignment.add(AlignedRecord(partition, record.offset + 1, batch))
         for ready in self._alignment.pop_ready(behind):
             if ready.batch is not None:
                 self.engine.observe(ready.batch)
@@ -143,15 +142,3 @@ class Worker:
                 "gaps": self.gaps,
             },
         )
-
-
-def start_of(offsets: Offsets, of: Sequence[Topic]) -> Offsets:
-    names = {topic.name for topic in of}
-    return {place: offset for place, offset in offsets.items() if place[0] in names}
-
-
-def topics_of(namespace: str | None) -> tuple[Topic, ...]:
-    """Samples, topology, changes, and what is told, as ``AnalyticsService`` names them: live, or of a replay."""
-    told = (topics.FINDINGS, topics.INCIDENTS, topics.STARVATION, topics.TRENDS, topics.LEDGER, topics.DEADLETTER)
-    all_topics = (topics.SAMPLES, topics.TOPOLOGY, topics.CHANGES, *told)
-    return all_topics if namespace is None else tuple(topics.in_namespace(topic, namespace) for topic in all_topics)

@@ -23,7 +23,7 @@ from tests.unit.analytics.restart import MARK, restarted, saved
 from tests.unit.analytics.small_cluster import CONFIG
 
 BATCHES = batches()
-REFUSED = ("fabricscope_analytics_snapshots_total", {"result": "refused"})
+REFUSED = ("fabricscope_analytics_snapshots_total", {"outcome": "refused"})
 
 
 def begun() -> Engine:
@@ -89,14 +89,14 @@ def empty(content: bytes) -> bytes:
 
 
 @pytest.mark.parametrize("damaged", [truncated, flipped, of_before, empty])
-def test_a_worker_that_finds_a_damaged_snapshot_says_so_and_starts_anew(
+def test_a_worker_that_finds_a_damaged_snapshot_logs_it_and_starts_from_nothing(
     tmp_path: Path, damaged: Callable[[bytes], bytes]
 ) -> None:
     worker = Worker(AnalyticsConfig(engine=CONFIG, state_dir=tmp_path), topics.TOPOLOGY)
     worker.path.write_bytes(damaged(saved(worker.engine)))
     refused = REGISTRY.get_sample_value(*REFUSED) or 0.0
     with capture_logs() as logged:
-        assert worker.load(5) == "snapshot not used"
+        assert worker.load(5) == "snapshot refused"
     assert REGISTRY.get_sample_value(*REFUSED) == refused + 1
     assert [entry["log_level"] for entry in logged] == ["warning"]
     assert "bytes" in logged[0]["error"]
