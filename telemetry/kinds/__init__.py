@@ -87,6 +87,16 @@ class HoldsWrites(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class DetectorMeaning:
+    """What a detector looks for, and when it breaches."""
+
+    __pydantic_config__ = _STRICT
+
+    finds: str
+    limit: str
+
+
+@dataclass(frozen=True, slots=True)
 class FindingMeaning:
     """A row of ``findings.yaml``, where each field is explained."""
 
@@ -96,7 +106,7 @@ class FindingMeaning:
     group: FindingGroup
     meaning: str
     text: str
-    detectors: tuple[str, ...]
+    detectors: Mapping[str, DetectorMeaning]
     cause: str = ""
     symptom: bool = False
     faint: bool = False

@@ -1,6 +1,7 @@
 """The tables of kinds: complete, consistent, and the only place where a kind gets its meaning."""
 
 import re
+from pathlib import Path
 
 import pytest
 
@@ -20,6 +21,7 @@ from telemetry.kinds import (
     incident_kinds,
     kinds_in,
 )
+from telemetry.kinds.__main__ import page
 
 each_finding = pytest.mark.parametrize("kind", FindingKind)
 each_incident = pytest.mark.parametrize("kind", IncidentKind)
@@ -36,7 +38,7 @@ def test_every_group_has_kinds_and_every_kind_one_group() -> None:
 
 
 @each_finding
-def test_a_finding_says_what_it_means_in_the_middle_of_a_sentence(kind: FindingKind) -> None:
+def test_the_texts_of_a_finding_fit_into_a_sentence(kind: FindingKind) -> None:
     row = finding_kinds()[kind]
     for text in (row.meaning, row.text, row.cause):
         assert text == text.strip().rstrip(".")
@@ -118,6 +120,10 @@ def test_a_cause_that_may_be_part_of_a_larger_one_waits_longer_than_one_that_exp
     assert incident_kinds()[IncidentKind.GPU_FAULT].hold is HoldPolicy.NONE
     assert incident_kinds()[IncidentKind.LINK_DOWN].hold is HoldPolicy.TICK
     assert incident_kinds()[IncidentKind.LATE_CHECKPOINT].hold is HoldPolicy.INTERVAL
+
+
+def test_the_page_is_up_to_date() -> None:
+    assert Path("docs/kinds.md").read_text() == page(), "run: make pages"
 
 
 def test_severities_have_an_order() -> None:

@@ -28,5 +28,5 @@ def test_the_report_and_the_metric_count_every_series_once(tmp_path):
     report = worker.report(0)
     counts = {name: count for name, count in report.details.items() if name.startswith("series_")}
     assert sum(counts.values()) == report.details["series"] > 0
-    metrics.show(report)
-    assert metrics.QUALITY.labels("fresh")._value.get() == counts["series_fresh"]
+    metrics.update(report, StageReport("analytics", "", 0, 0))
+    assert metrics.SERIES.labels("fresh")._value.get() == counts["series_fresh"]
