@@ -21,8 +21,8 @@ from ingest.collectors.base import Emission
 from ingest.collectors.gnmi.collector import GnmiCollector
 from ingest.collectors.gnmi.config import Config, GnmiTlsConfig, LimitsConfig, Source, TargetConfig
 from ingest.collectors.gnmi.decode.decoder import Decoder
+from ingest.collectors.gnmi.paths.elements import parse_path
 from ingest.collectors.gnmi.paths.naming import Naming
-from ingest.collectors.gnmi.paths.paths import parse_path
 from ingest.ledger import Ledger
 from telemetry.gnmi import gnmi_pb2
 from telemetry.samples import SampleBatch

@@ -4,7 +4,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from ingest.collectors.exposition.config import ScrapeConfig
 from ingest.collectors.gnmi.config import Config as GnmiConfig
-from ingest.collectors.inventory.schema import Config as InventoryConfig
+from ingest.collectors.inventory.config import Config as InventoryConfig
 from ingest.collectors.slurm.config import Config as SlurmConfig
 
 

@@ -12,12 +12,12 @@ from common.tasks import first_failure
 from ingest.collectors.base import Clock, PollCollector, StreamCollector
 from ingest.collectors.exposition.collector import ExpositionCollector, check_files
 from ingest.collectors.exposition.config import ScrapeConfig
-from ingest.collectors.exposition.page import warm_up
+from ingest.collectors.exposition.decode.body import warm_up
+from ingest.collectors.exposition.discovery import Discovery, Target
 from ingest.collectors.gnmi.collector import collectors_of as gnmi_collectors
 from ingest.collectors.inventory.collector import InventoryCollector
 from ingest.collectors.slurm.collector import SlurmCollector
 from ingest.config import IngestConfig
-from ingest.discovery import Discovery, Target
 from ingest.ledger import Ledger
 from ingest.metrics import TARGETS
 from ingest.publish import Publisher, Publishes

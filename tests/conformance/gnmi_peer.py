@@ -13,7 +13,7 @@ import pytest
 from ingest.collectors.base import Emission
 from ingest.collectors.gnmi.collector import GnmiCollector
 from ingest.collectors.gnmi.config import Config, GnmiTlsConfig, PathConfig, SubscriptionConfig, TargetConfig
-from ingest.collectors.gnmi.paths.paths import parse_path
+from ingest.collectors.gnmi.paths.elements import parse_path
 from ingest.ledger import Ledger
 from telemetry.gnmi import gnmi_pb2, gnmi_pb2_grpc
 from telemetry.samples import Down, SampleBatch

@@ -15,7 +15,7 @@ import pytest
 
 from ingest.collectors.exposition.collector import ExpositionCollector
 from ingest.collectors.exposition.config import ScrapeConfig
-from ingest.discovery import TargetGroup, resolve
+from ingest.collectors.exposition.discovery import TargetGroup, resolve
 from ingest.ledger import DropReason, Ledger
 from telemetry.samples import Down, SampleBatch
 from tests.samples import SAMPLES

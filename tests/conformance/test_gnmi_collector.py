@@ -5,7 +5,7 @@ import time
 from typing import Any
 
 from ingest.collectors.gnmi.config import LimitsConfig, Mode, PathConfig, SubscriptionConfig
-from ingest.collectors.gnmi.paths.paths import parse_path
+from ingest.collectors.gnmi.paths.elements import parse_path
 from ingest.ledger import DropReason
 from telemetry.gnmi import gnmi_pb2
 from telemetry.samples import Down

@@ -8,7 +8,7 @@ from typing import Any
 
 from ingest.collectors.gnmi.channel import keepalive_after
 from ingest.collectors.gnmi.config import GnmiTlsConfig, Mode, PathConfig, Source, SubscriptionConfig, TargetConfig
-from ingest.collectors.gnmi.paths.paths import parse_path
+from ingest.collectors.gnmi.paths.elements import parse_path
 from telemetry.gnmi import gnmi_pb2
 from telemetry.samples import Down
 from telemetry.topology import Link

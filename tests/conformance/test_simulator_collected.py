@@ -16,9 +16,9 @@ import pytest
 from ingest.collectors.base import Emission
 from ingest.collectors.exposition.collector import ExpositionCollector
 from ingest.collectors.exposition.config import ScrapeConfig
+from ingest.collectors.exposition.discovery import TargetGroup, resolve
 from ingest.collectors.gnmi.collector import GnmiCollector
 from ingest.collectors.gnmi.config import Config as GnmiConfig
-from ingest.discovery import TargetGroup, resolve
 from ingest.ledger import Ledger
 from simulator.cluster import SimulatedCluster
 from simulator.config import JobMix, SimulatorConfig

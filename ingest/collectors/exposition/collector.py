@@ -14,9 +14,9 @@ from common.errors import BadInput, ConfigError, Unavailable
 from common.secrets import read_secret_text
 from common.tls import TlsConfig, client_context
 from ingest.collectors.exposition.config import ScrapeConfig
-from ingest.collectors.exposition.mapping import Mapper
-from ingest.collectors.exposition.page import PageReader, Reading
-from ingest.discovery import Target
+from ingest.collectors.exposition.decode.body import PageReader, Reading
+from ingest.collectors.exposition.decode.mapping import Mapper
+from ingest.collectors.exposition.discovery import Target
 from ingest.ledger import Ledger
 from ingest.transport.http1 import FetchFailed, HttpClient, Response
 from telemetry.samples import Collection, Down, SampleBatch

@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_valida
 from common.secrets import BasicAuth
 from common.tls import TlsConfig
 from common.units import Seconds
-from ingest.relabel import RelabelConfig
+from ingest.collectors.exposition.relabel import RelabelConfig
 from telemetry.catalogue import Metric, Origin, Source, metrics, origins_of, sources
 
 

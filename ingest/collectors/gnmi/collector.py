@@ -12,11 +12,11 @@ from ingest.collectors.gnmi import metrics
 from ingest.collectors.gnmi.config import Config, TargetConfig
 from ingest.collectors.gnmi.decode.decode_buffer import Decoded
 from ingest.collectors.gnmi.decode.decoder import Decoder, warm_up
+from ingest.collectors.gnmi.links import LinkBook
 from ingest.collectors.gnmi.paths.naming import Naming
 from ingest.collectors.gnmi.quota import Quota
 from ingest.collectors.gnmi.stream import Stream
 from ingest.collectors.gnmi.subscriptions import subscriptions_of
-from ingest.collectors.lldp.links import LinkBook
 from ingest.ledger import DropReason, Ledger
 from telemetry.samples import Collection, Down, SampleBatch
 from telemetry.series import SeriesTable, parse_series_key

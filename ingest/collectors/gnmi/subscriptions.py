@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from ingest.collectors.gnmi.config import Config, Encoding, Mode, PathConfig, Source, SubscriptionConfig
-from ingest.collectors.gnmi.paths.paths import parse_path
+from ingest.collectors.gnmi.paths.elements import parse_path
 from telemetry.gnmi import gnmi_pb2
 
 NS_PER_S = 1_000_000_000

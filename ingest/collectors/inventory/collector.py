@@ -8,8 +8,8 @@ import structlog
 
 from common.errors import ConfigError
 from ingest.collectors.base import Emission
+from ingest.collectors.inventory.config import Config
 from ingest.collectors.inventory.parse import changes, parse_inventory
-from ingest.collectors.inventory.schema import Config
 from telemetry.samples import Collection, Down, SampleBatch
 from telemetry.series import SeriesTable
 from telemetry.topology import Entity

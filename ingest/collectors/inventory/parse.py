@@ -7,8 +7,8 @@ import yaml
 from pydantic import ValidationError
 
 from common.errors import BadInput, ConfigError
+from ingest.collectors.hostlist import expand
 from ingest.collectors.inventory.schema import Inventory
-from ingest.collectors.slurm.hostlist import expand
 from telemetry.topology import Device, Entity, Gpu, Job, Link, Mount, StorageTarget, TopologyFact
 
 Location = tuple[int | str, ...]

@@ -12,7 +12,7 @@ from typing import Any
 import orjson
 
 from common.errors import BadInput
-from ingest.collectors.slurm.hostlist import expand, indices
+from ingest.collectors.hostlist import expand, indices
 from telemetry import objects
 from telemetry.changes import Change, ChangeKind
 from telemetry.topology import Job, TopologyFact

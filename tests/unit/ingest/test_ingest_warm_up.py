@@ -4,8 +4,8 @@ import subprocess
 import sys
 
 LATER = """
-from ingest.collectors.exposition import page as pages
-from ingest.collectors.gnmi import decode as gnmi
+from ingest.collectors.exposition.decode import body as pages
+from ingest.collectors.gnmi.decode import decoder as gnmi
 from tests.unit.compiled import compiled
 
 for part in (pages, gnmi):

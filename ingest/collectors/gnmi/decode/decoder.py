@@ -18,11 +18,11 @@ from ingest.collectors.gnmi.decode.json_template import Said, Templates, templat
 from ingest.collectors.gnmi.decode.path_table import UNKNOWN, PathTable
 from ingest.collectors.gnmi.decode.values import is_absent, scalar_of, scalar_of_update, state, usual_number
 from ingest.collectors.gnmi.decode.wire import Stop, ValueKind, scan
+from ingest.collectors.gnmi.paths.elements import Elements, below, elements_of
 from ingest.collectors.gnmi.paths.metadata import Fact, Observation, Watch
 from ingest.collectors.gnmi.paths.naming import Naming
-from ingest.collectors.gnmi.paths.paths import Elements, below, elements_of
 from ingest.collectors.gnmi.paths.resolve import Resolver, Target
-from ingest.collectors.gnmi.paths.rows import ENDED, Leaf, Rows
+from ingest.collectors.gnmi.paths.series_rows import ENDED, Leaf, Rows
 from ingest.ledger import DropReason
 from telemetry.gnmi import gnmi_pb2
 from telemetry.series import SeriesTable

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from ingest.collectors.gnmi.paths.paths import Element, Elements, without_module
+from ingest.collectors.gnmi.paths.elements import Element, Elements, without_module
 from ingest.collectors.gnmi.paths.resolve import Target
 
 DEPTH_MAX = 24

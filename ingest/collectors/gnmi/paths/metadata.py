@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
+from ingest.collectors.gnmi.paths.elements import Elements
 from ingest.collectors.gnmi.paths.naming import Template
-from ingest.collectors.gnmi.paths.paths import Elements
 
 
 class Fact(StrEnum):

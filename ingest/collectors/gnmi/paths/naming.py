@@ -5,7 +5,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from ingest.collectors.gnmi.paths.paths import Element, Elements, parse_path
+from ingest.collectors.gnmi.paths.elements import Element, Elements, parse_path
 from telemetry.catalogue import Metric, Origin, origins_of
 
 _PLACE = re.compile(r"\{(\w+)\}")

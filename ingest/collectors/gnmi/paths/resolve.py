@@ -1,9 +1,9 @@
 """What a path leads to: a series, a fact about a port, or nothing that anyone asked for."""
 
+from ingest.collectors.gnmi.paths.elements import Elements
 from ingest.collectors.gnmi.paths.metadata import Watch, watch
 from ingest.collectors.gnmi.paths.naming import Named, Naming
-from ingest.collectors.gnmi.paths.paths import Elements
-from ingest.collectors.gnmi.paths.rows import Leaf, Rows
+from ingest.collectors.gnmi.paths.series_rows import Leaf, Rows
 from ingest.collectors.gnmi.paths.sonic import PortNames, is_sonic, normal_form
 
 Target = Leaf | Watch | None

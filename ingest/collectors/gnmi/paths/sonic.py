@@ -7,7 +7,7 @@ The normal form is table, group, entry, field: ``COUNTERS/Queues/Ethernet40:3/SA
 import re
 from collections.abc import Mapping
 
-from ingest.collectors.gnmi.paths.paths import Elements
+from ingest.collectors.gnmi.paths.elements import Elements
 
 GROUPS = frozenset({"Queues", "Pfcwd", "PriorityGroups", "VoQs"})
 _TABLES = re.compile(r"[A-Z][A-Z0-9_]+")

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from ingest.collectors.gnmi.decode.decode_buffer import Decoded
 from ingest.collectors.gnmi.decode.decoder import Decoder
+from ingest.collectors.gnmi.paths.elements import parse_path
 from ingest.collectors.gnmi.paths.metadata import Fact
 from ingest.collectors.gnmi.paths.naming import Naming
-from ingest.collectors.gnmi.paths.paths import parse_path
 from ingest.ledger import DropReason
 from telemetry.gnmi import gnmi_pb2
 

@@ -8,8 +8,8 @@ import pytest
 
 from ingest.collectors.gnmi.decode.decode_buffer import Decoded
 from ingest.collectors.gnmi.decode.decoder import Decoder
+from ingest.collectors.gnmi.paths.elements import parse_path
 from ingest.collectors.gnmi.paths.naming import Naming
-from ingest.collectors.gnmi.paths.paths import parse_path
 from telemetry.gnmi import gnmi_pb2
 
 NOW = 1_700_000_000_000_000_000

@@ -1,8 +1,8 @@
 import pytest
 
 from common.errors import ConfigError
+from ingest.collectors.gnmi.paths.elements import below, elements_of, parse_path
 from ingest.collectors.gnmi.paths.naming import Naming
-from ingest.collectors.gnmi.paths.paths import below, elements_of, parse_path
 from ingest.collectors.gnmi.paths.sonic import PortNames, normal_form
 from telemetry.catalogue import origins_of
 from telemetry.gnmi import gnmi_pb2

@@ -10,8 +10,8 @@ from google.protobuf import json_format
 
 from ingest.collectors.gnmi.decode.decode_buffer import Decoded
 from ingest.collectors.gnmi.decode.decoder import Decoder
+from ingest.collectors.gnmi.paths.elements import parse_path
 from ingest.collectors.gnmi.paths.naming import Naming
-from ingest.collectors.gnmi.paths.paths import parse_path
 from telemetry.catalogue import metrics, origins_of
 from telemetry.gnmi import gnmi_pb2
 from tests.samples import SAMPLES

@@ -4,8 +4,8 @@ import pytest
 
 from common.errors import ConfigError
 from ingest.collectors.inventory.collector import InventoryCollector
+from ingest.collectors.inventory.config import Config
 from ingest.collectors.inventory.parse import changes, parse_inventory
-from ingest.collectors.inventory.schema import Config
 from telemetry.samples import Down, SampleBatch
 from telemetry.topology import Device, Gpu, Job, Link, Mount, Role, StorageTarget, TopologyFact
 

@@ -9,9 +9,9 @@ import pytest
 from aiohttp import web
 
 from common.errors import BadInput
+from ingest.collectors.hostlist import expand
 from ingest.collectors.slurm.collector import SlurmCollector
 from ingest.collectors.slurm.config import Config
-from ingest.collectors.slurm.hostlist import expand
 from ingest.collectors.slurm.jobs import changes, facts, parse_jobs
 from telemetry import objects
 from telemetry.changes import Change, ChangeKind

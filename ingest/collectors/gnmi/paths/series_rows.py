@@ -7,8 +7,8 @@ from math import inf
 import numpy as np
 from numpy.typing import NDArray
 
+from ingest.collectors.gnmi.paths.elements import Elements, below
 from ingest.collectors.gnmi.paths.naming import Named
-from ingest.collectors.gnmi.paths.paths import Elements, below
 from telemetry.series import SeriesTable, series_key
 
 ENDED = -2

@@ -3,7 +3,7 @@
 import numpy as np
 
 from common.jit import compiled, inlined
-from ingest.collectors.exposition.template import CONSTANT, Bytes, Floats, Ints
+from ingest.collectors.exposition.decode.template import CONSTANT, Bytes, Floats, Ints
 
 MISMATCH = -1
 TOO_MANY = -2

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from ingest.collectors.exposition.template import CONSTANT, PLAIN
+from ingest.collectors.exposition.decode.template import CONSTANT, PLAIN
 from telemetry.catalogue import Kind, Metric, Origin, Source
 from telemetry.series import series_key
 

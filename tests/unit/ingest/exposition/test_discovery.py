@@ -10,9 +10,9 @@ from pydantic import ValidationError
 from common.errors import BadInput
 from common.units import seconds
 from ingest.collectors.exposition.config import ScrapeConfig
+from ingest.collectors.exposition.discovery import Discovery, TargetGroup, resolve
+from ingest.collectors.exposition.relabel import RelabelConfig, relabel
 from ingest.config import IngestConfig
-from ingest.discovery import Discovery, TargetGroup, resolve
-from ingest.relabel import RelabelConfig, relabel
 
 
 def job(**settings: object) -> ScrapeConfig:
@@ -154,7 +154,7 @@ def test_no_durations(text: object) -> None:
 
 
 def test_a_bad_group_is_named() -> None:
-    from ingest.discovery import parse_groups
+    from ingest.collectors.exposition.discovery import parse_groups
 
     with pytest.raises(BadInput, match=r"here: 0\.targets: "):
         parse_groups([{"targets": 7}], "here")

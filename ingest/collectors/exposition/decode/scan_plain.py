@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from ingest.collectors.exposition.parse import parse_number
-from ingest.collectors.exposition.template import CONSTANT, Floats, Ints, Template
+from ingest.collectors.exposition.decode.line import parse_number
+from ingest.collectors.exposition.decode.template import CONSTANT, Floats, Ints, Template
 
 _BLANKS = b" \t"
 

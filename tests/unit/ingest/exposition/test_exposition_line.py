@@ -7,7 +7,7 @@ import time
 import pytest
 
 from common.errors import BadInput
-from ingest.collectors.exposition.parse import LABEL_BYTES_MAX, LINE_BYTES_MAX, parse_line, parse_number
+from ingest.collectors.exposition.decode.line import LABEL_BYTES_MAX, LINE_BYTES_MAX, parse_line, parse_number
 
 
 def read(line: bytes, openmetrics: bool = False) -> tuple[str, dict[str, str], str, str | None]:

@@ -1,7 +1,7 @@
 import pytest
 
+from ingest.collectors.gnmi.links import LinkBook
 from ingest.collectors.gnmi.paths.metadata import Fact, Observation, Watch
-from ingest.collectors.lldp.links import LinkBook
 from telemetry.topology import Link, TopologyFact
 
 S = 1_000_000_000

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ingest.collectors.exposition.mapping import Entry
-from ingest.collectors.exposition.template import CONSTANT, Floats, Ints, Spans, Template
+from ingest.collectors.exposition.decode.mapping import Entry
+from ingest.collectors.exposition.decode.template import CONSTANT, Floats, Ints, Spans, Template
 from telemetry.series import SeriesTable
 
 

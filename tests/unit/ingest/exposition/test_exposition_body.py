@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from prometheus_client.parser import text_string_to_metric_families
 
 from common.errors import BadInput
-from ingest.collectors.exposition.mapping import Entry
-from ingest.collectors.exposition.page import COMPILED, SERIES_MAX, PageReader, Reading
-from ingest.collectors.exposition.template import PLAIN
+from ingest.collectors.exposition.decode.body import COMPILED, SERIES_MAX, PageReader, Reading
+from ingest.collectors.exposition.decode.mapping import Entry
+from ingest.collectors.exposition.decode.template import PLAIN
 from ingest.ledger import DropReason
 from telemetry.series import series_key
 from tests.samples import SAMPLES

@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 from common.errors import BadInput, ConfigError, Unavailable
 from common.http import HttpClient, NoAnswer
 from ingest.collectors.exposition.config import HttpSdConfig, ScrapeConfig
-from ingest.relabel import relabel
+from ingest.collectors.exposition.relabel import relabel
 from ingest.transport.http1 import Url
 
 _log = logging.getLogger(__name__)

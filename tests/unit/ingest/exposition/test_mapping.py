@@ -2,8 +2,8 @@
 
 import pytest
 
-from ingest.collectors.exposition.mapping import Mapper
-from ingest.collectors.exposition.page import COMPILED, PageReader
+from ingest.collectors.exposition.decode.body import COMPILED, PageReader
+from ingest.collectors.exposition.decode.mapping import Mapper
 from ingest.ledger import DropReason
 from telemetry.catalogue import Kind, Metric, Origin, Source, origins_of, sources
 from tests.samples import SAMPLES

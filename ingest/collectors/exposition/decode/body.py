@@ -13,11 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from common.errors import BadInput
-from ingest.collectors.exposition import scan_plain
-from ingest.collectors.exposition.layout import Layout, build_layout
-from ingest.collectors.exposition.mapping import Entry, Mapper
-from ingest.collectors.exposition.parse import Line, parse_line, parse_number
-from ingest.collectors.exposition.template import Floats, Ints, Spans, Template, build_template
+from ingest.collectors.exposition.decode import scan_plain
+from ingest.collectors.exposition.decode.layout import Layout, build_layout
+from ingest.collectors.exposition.decode.line import Line, parse_line, parse_number
+from ingest.collectors.exposition.decode.mapping import Entry, Mapper
+from ingest.collectors.exposition.decode.template import Floats, Ints, Spans, Template, build_template
 from ingest.ledger import DropReason
 from telemetry.catalogue import Source
 from telemetry.samples import all_rows
@@ -25,7 +25,7 @@ from telemetry.series import SeriesTable
 
 COMPILED = importlib.util.find_spec("numba") is not None
 if COMPILED:
-    from ingest.collectors.exposition import scan_numba
+    from ingest.collectors.exposition.decode import scan_numba
 
 EARLIEST_NS = 3600 * 10**9
 LATEST_NS = 300 * 10**9
