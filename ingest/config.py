@@ -1,6 +1,6 @@
 """What the ingest stage collects, and how it gets to the bus."""
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field, model_validator
 
 from ingest.collectors.exposition.config import ScrapeConfig
 from ingest.collectors.gnmi.config import Config as GnmiConfig
@@ -10,8 +10,11 @@ from ingest.collectors.slurm.config import Config as SlurmConfig
 
 class SchedulerConfig(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
-    doubtful_max: int = Field(
-        default=1000, gt=0, description="Collections at once of targets that have never answered or failed last time."
+    unhealthy_max: int = Field(
+        default=1000,
+        gt=0,
+        validation_alias=AliasChoices("unhealthy_max", "doubtful_max"),
+        description="Concurrent collections of unhealthy targets: those that never answered or failed last time.",
     )
 
 
@@ -30,14 +33,14 @@ class IngestConfig(BaseModel):
     """All targets of one ingest process."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
-    scrape_configs: tuple[ScrapeConfig, ...] = Field(default=(), description="Pages over HTTP.")
+    scrape_configs: tuple[ScrapeConfig, ...] = Field(default=(), description="Prometheus exporters over HTTP.")
     gnmi_configs: tuple[GnmiConfig, ...] = Field(default=(), description="Switches over gNMI.")
     job_sources: tuple[SlurmConfig, ...] = Field(default=(), description="Running jobs.")
-    inventory: InventoryConfig | None = Field(default=None, description="Devices and what is in them, from a file.")
+    inventory: InventoryConfig | None = Field(default=None, description="Devices and what they contain, from a file.")
     scheduler: SchedulerConfig = SchedulerConfig()
     publish: PublishConfig = PublishConfig()
     report_interval_s: float = Field(default=5.0, gt=0, description="Between two reports on the ledger topic.")
-    instance: str = Field(default="ingest-0", min_length=1, description="Names this process among others of its stage.")
+    instance: str = Field(default="ingest-0", min_length=1, description="Name of this process within its stage.")
 
     @model_validator(mode="after")
     def _names_differ(self) -> "IngestConfig":
@@ -51,6 +54,6 @@ class IngestConfig(BaseModel):
         for section, names in sections.items():
             for name in names:
                 if name in seen:
-                    raise ValueError(f"{section}: the name {name!r} stands there twice")
+                    raise ValueError(f"{section}: the name {name!r} is duplicated")
                 seen.add(name)
         return self

@@ -1,4 +1,4 @@
-"""What this stage tells Prometheus about itself."""
+"""This stage's own metrics."""
 
 from prometheus_client import Counter, Gauge, Histogram
 

@@ -20,7 +20,7 @@ from ingest.collectors.slurm.collector import SlurmCollector
 from ingest.config import IngestConfig
 from ingest.ledger import Ledger
 from ingest.metrics import TARGETS
-from ingest.publish import Publisher, Publishes
+from ingest.publish import Publisher, PublishingBus
 from ingest.scheduler import Scheduler
 from telemetry.ledger import StageReport
 
@@ -35,7 +35,7 @@ class IngestService:
     bus: started and stopped by the caller. clock: event time of what carries none, nanoseconds.
     """
 
-    def __init__(self, config: IngestConfig, bus: Publishes, clock: Clock = time.time_ns) -> None:
+    def __init__(self, config: IngestConfig, bus: PublishingBus, clock: Clock = time.time_ns) -> None:
         self._config, self._bus, self._clock = config, bus, clock
         self._ledger = Ledger(clock())
         self._publisher = Publisher(config.publish, bus, self._ledger)
@@ -52,9 +52,9 @@ class IngestService:
             inventory.load()
         streamers = list(self._streamers())
         _raise_file_limit()
-        self._workers = ThreadPoolExecutor(2, "pages")
+        self._workers = ThreadPoolExecutor(2, "scrape bodies")
         await asyncio.get_running_loop().run_in_executor(self._workers, warm_up)
-        self._scheduler = Scheduler(self._config.scheduler, self._publisher.emit, self._clock)
+        self._scheduler = Scheduler(self._config.scheduler, self._publisher.enqueue, self._clock)
         await self._publisher.start()
         for job in self._config.scrape_configs:
             self._spawn(self._follow(Discovery(job), job, self._scheduler, self._workers))
@@ -65,7 +65,7 @@ class IngestService:
         self._spawn(self._report_always())
 
     async def wait(self) -> None:
-        """For ever, or until the work ends by itself: then its error is raised."""
+        """For ever, or until the work fails: then its error is raised."""
         await first_failure([*self._tasks, *self._publisher.tasks])
 
     async def stop(self) -> None:
@@ -90,10 +90,10 @@ class IngestService:
             "targets": float(len(scheduler.names) if scheduler else 0),
             "targets_up": float(scheduler.targets_up if scheduler else 0),
         }
-        return self._ledger.report(self._config.instance, self._clock(), self._publisher.held, details)
+        return self._ledger.report(self._config.instance, self._clock(), self._publisher.queued, details)
 
     def _pollers(self, inventory: InventoryCollector | None) -> Iterable[PollCollector]:
-        """All polled collectors other than pages: a new kind is added here."""
+        """All polled collectors other than scrapes: a new kind is added here."""
         yield from (SlurmCollector(source) for source in self._config.job_sources)
         if inventory is not None:
             yield inventory
@@ -126,7 +126,7 @@ class IngestService:
         """A stream ends only by our own bug: start it again, after a wait."""
         while True:
             try:
-                await collector.run(self._publisher.emit)
+                await collector.run(self._publisher.enqueue)
             except Exception:
                 _log.exception("stream %s failed", collector.name)
             await asyncio.sleep(_RESTART_S)
@@ -137,12 +137,12 @@ class IngestService:
             await self._publish_report()
 
     async def _publish_report(self) -> None:
-        self._ledger.tell_metrics()
+        self._ledger.update_metrics()
         await publish_report(self._bus.publish, self.report())
 
 
 def _raise_file_limit() -> None:
-    """Each target keeps a connection open: take what the system allows."""
+    """Each target keeps a connection open: raise the limit to what the system allows."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft != hard:
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))

@@ -1,4 +1,4 @@
-"""What every collector is: something that is polled, or something that streams. ``ingest/service.py`` composes them."""
+"""The two kinds of collector: one is polled, the other streams. ``ingest/registry.py`` builds them."""
 
 from collections.abc import Callable, Sequence
 from typing import Protocol
@@ -8,21 +8,21 @@ from telemetry.samples import SampleBatch
 from telemetry.topology import TopologyFact
 
 Clock = Callable[[], int]
-"""Nanoseconds since the Unix epoch: where event time comes from when the source sends none."""
+"""Nanoseconds since the Unix epoch: the event time of what has none from its source."""
 
-News = TopologyFact | Change
-"""How the cluster is now, or what somebody did to it."""
+ClusterEvent = TopologyFact | Change
+"""The state of one part of the cluster, or a change that somebody made to it."""
 
-Emission = SampleBatch | Sequence[News]
-"""What a collector brings: the samples of one collection, or news of the cluster."""
+CollectorOutput = SampleBatch | Sequence[ClusterEvent]
+"""The samples of one collection, or events of the cluster."""
 
-Emit = Callable[[Emission], None]
-"""Takes an emission into the bounded queue before the bus. Never waits: when the queue is full the oldest batch goes,
+Emit = Callable[[CollectorOutput], None]
+"""Puts a collector's output into the bounded queue before the bus. Never waits: a full queue drops its oldest batch,
 counted in the ledger. The caller has counted the batch's samples as ``received`` in the ledger before."""
 
 
 class PollCollector(Protocol):
-    """One target that is asked for its state every interval."""
+    """One target that is collected every interval."""
 
     @property
     def name(self) -> str:
@@ -32,10 +32,10 @@ class PollCollector(Protocol):
     @property
     def interval_s(self) -> float: ...
 
-    async def collect(self, now_ns: int) -> Emission:
+    async def collect(self, now_ns: int) -> CollectorOutput:
         """One collection that began at ``now_ns``, within the collector's own deadline.
 
-        A target that fails gives a batch of no samples that says why (``Down``); errors are not raised for it.
+        A target that fails gives a batch without samples that holds the reason (``DownReason``); it raises no error.
         """
         ...
 
@@ -53,6 +53,3 @@ class StreamCollector(Protocol):
     async def run(self, emit: Emit) -> None:
         """Collects until cancelled: reconnects by itself, and emits a batch with ``down`` each interval meanwhile."""
         ...
-
-
-Collector = PollCollector | StreamCollector

@@ -6,7 +6,7 @@ HOSTS_MAX = 65_536
 
 
 def expand(text: str) -> tuple[str, ...]:
-    """The hosts that a hostlist names, in its order, zero padding kept. BadInput for what is none.
+    """The hosts that a hostlist names, in its order, zero padding kept. BadInput for anything else.
 
     >>> expand("node[1-3,07],oss1")
     ('node1', 'node2', 'node3', 'node07', 'oss1')
@@ -50,7 +50,7 @@ def _split(text: str) -> list[str]:
 
 
 def _pieces(part: str) -> list[tuple[str, str | None]]:
-    """Fixed text and the ranges in the brackets behind it; None behind the last text."""
+    """Fixed texts, each with the ranges in the brackets after it; None after the last text."""
     pieces: list[tuple[str, str | None]] = []
     while "[" in part:
         fixed, _, rest = part.partition("[")

@@ -38,7 +38,7 @@ class Origin:
     name:   exposition: the sample's name; gNMI: the path, with labels in braces: ``COUNTERS/{port}/SAI_…``.
     scale:  canonical value = source's value x scale.
     labels: canonical label -> text with the source's labels in braces ("{device}/{port}"), or a constant.
-    where:  only samples with these values of the source's labels; ``|`` stands between alternatives.
+    where:  only samples with these values of the source's labels; ``|`` separates alternatives.
     states: texts to values, for a source that sends words.
     bit:    the value is a bit mask, and this bit of it the canonical value.
     sum:    samples that become the same canonical series add up.

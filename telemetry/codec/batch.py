@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from common.errors import BadInput
 from telemetry.codec.arrow_ipc import Shape, read_columns, write_columns
-from telemetry.samples import Collection, Down, SampleBatch, all_rows
+from telemetry.samples import Collection, DownReason, SampleBatch, all_rows
 from telemetry.series import SeriesTable
 
 DIGEST_HEADER = "table"
@@ -92,7 +92,7 @@ class BatchDecoder:
             epoch_ns, seq, collected_ns, duration_s, down, timed, absent = orjson.loads(
                 value[_PREFIX.size : at_samples]
             )
-            collection = Collection(epoch_ns, seq, collected_ns, duration_s, Down(down) if down else None)
+            collection = Collection(epoch_ns, seq, collected_ns, duration_s, DownReason(down) if down else None)
             table = self._table(headers.get(DIGEST_HEADER), value[at_table : at_table + n_table], table_raw)
             raw = _decompress(self._samples, value[at_samples:at_table], samples_raw) if rows else b""
             return _batch(table, collection, raw, rows, timed, absent)

@@ -1,4 +1,4 @@
-"""Which targets a job has: from the settings, from files, and from an HTTP service; then relabelled."""
+"""The targets of a scrape job: from the settings, from files and from an HTTP service; then relabelled."""
 
 import asyncio
 import glob
@@ -23,7 +23,7 @@ _HTTP_HEADERS = {"Accept": "application/json"}
 
 
 class TargetGroup(BaseModel):
-    """Some addresses with labels in common, the form of Prometheus' file and HTTP discovery."""
+    """Addresses that share labels, in the form of Prometheus' file and HTTP discovery."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
     targets: tuple[str, ...]
@@ -35,7 +35,7 @@ _groups = TypeAdapter(tuple[TargetGroup, ...])
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """One page to collect. name: ``job/address``. identity: labels of all its series, ``device`` among them."""
+    """One endpoint to scrape. name: ``job/address``. identity: labels of all its series, ``device`` among them."""
 
     name: str
     url: Url
@@ -75,7 +75,7 @@ def _target(job: ScrapeConfig, labels: dict[str, str] | None) -> Target | None:
 
 
 class Discovery:
-    """Keeps the groups of one job up to date; what cannot be read leaves its last good groups in force."""
+    """Keeps the groups of one job up to date; a source that cannot be read keeps its last good groups."""
 
     def __init__(self, job: ScrapeConfig) -> None:
         self._job = job
@@ -95,7 +95,7 @@ class Discovery:
             for pattern in config.files:
                 await self._refresh(f"file {pattern}", asyncio.to_thread(_read_files, pattern))
         for http in self._job.http_sd_configs:
-            await self._refresh(f"url {http.url}", _ask(http))
+            await self._refresh(f"url {http.url}", _fetch(http))
         return resolve(self._job, (group for groups in self._groups.values() for group in groups))
 
     async def _refresh(self, where: str, reading: Awaitable[tuple[TargetGroup, ...]]) -> None:
@@ -119,7 +119,7 @@ def _read_files(pattern: str) -> tuple[TargetGroup, ...]:
     return tuple(groups)
 
 
-async def _ask(config: HttpSdConfig) -> tuple[TargetGroup, ...]:
+async def _fetch(config: HttpSdConfig) -> tuple[TargetGroup, ...]:
     try:
         async with HttpClient(timeout_s=_HTTP_TIMEOUT_S) as client:
             answer = await client.get(config.url, _HTTP_HEADERS, body_bytes_max=_HTTP_BYTES_MAX)

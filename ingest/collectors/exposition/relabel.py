@@ -21,9 +21,9 @@ class RelabelConfig(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     source_labels: tuple[str, ...] = Field(default=(), description="Labels whose values are joined.")
-    separator: str = Field(default=";", description="What stands between them.")
+    separator: str = Field(default=";", description="Text between them.")
     regex: str = Field(default="(.*)", description="Pattern for the joined values, or for label names (labelmap).")
-    target_label: str = Field(default="", description="Label that replace writes.")
+    target_label: str = Field(default="", description="Label that the action replace writes.")
     replacement: str = Field(default="$1", description="Text with $1 or ${1} for the pattern's groups.")
     action: Action = Action.REPLACE
 

@@ -1,4 +1,4 @@
-"""The inventory file: what the devices cannot tell about themselves. See README.md for an example."""
+"""The inventory file: what the devices do not report about themselves. See README.md for an example."""
 
 import re
 from typing import Annotated, Any

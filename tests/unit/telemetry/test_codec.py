@@ -14,7 +14,7 @@ from hypothesis.extra import numpy as hnp
 
 from common.errors import BadInput
 from telemetry.codec.batch import DIGEST_HEADER, RAW_BYTES_MAX, BatchDecoder, encode_batch
-from telemetry.samples import Collection, Down, SampleBatch
+from telemetry.samples import Collection, DownReason, SampleBatch
 from telemetry.series import SeriesTable, series_key
 
 names = st.from_regex(r"[a-z_]{1,10}", fullmatch=True)
@@ -26,7 +26,7 @@ int64 = st.integers(-(2**63), 2**63 - 1)
 def batches(draw: st.DrawFn) -> SampleBatch:
     table = SeriesTable(draw(st.text(max_size=8)), draw(names), tuple(draw(st.lists(keys, min_size=1, unique=True))))
     collected_ns = draw(int64)
-    down = draw(st.none() | st.sampled_from(Down))
+    down = draw(st.none() | st.sampled_from(DownReason))
     collection = Collection(draw(int64), draw(st.integers(0, 2**31)), collected_ns, draw(st.floats(0, 1e6)), down)
     rows = draw(st.lists(st.integers(0, len(table) - 1), min_size=0 if down else 1, max_size=20))
     if draw(st.booleans()):

@@ -1,4 +1,4 @@
-"""Which number of a page is part of which canonical series: made once for a layout, used for every page of it."""
+"""Which number of a body is part of which canonical series: built once for a layout, used for every body of it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,21 +6,21 @@ from dataclasses import dataclass
 import numpy as np
 
 from ingest.collectors.exposition.decode.mapping import Entry
-from ingest.collectors.exposition.decode.template import CONSTANT, Floats, Ints, Spans, Template
+from ingest.collectors.exposition.decode.template import CONSTANT, BodyTemplate, Floats, Ints, Spans
 from telemetry.series import SeriesTable
 
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """A template with the way from its tokens to canonical series.
+    """A template, and how its tokens become canonical series.
 
     token, row, scale, bit: int64/float64[entries], as ``finish`` takes them, in the order of rows.
-    low, high:  float64[rows], bounds. stuck: float64[rows], the value that is none because the counter saturates.
-    time:       int64[rows], the token with the row's timestamp or -1; None when the page has no timestamps.
-    duplicates: series on the page that lost against an earlier one of the same canonical name.
+    low, high:  float64[rows], bounds. saturated: float64[rows], the value of a saturated counter, which is no sample.
+    time:       int64[rows], the token with the row's timestamp or -1; None when the body has no timestamps.
+    duplicates: series of the body that an earlier one of the same canonical name displaced.
     """
 
-    template: Template
+    template: BodyTemplate
     table: SeriesTable
     token: Ints
     row: Ints
@@ -28,15 +28,15 @@ class Layout:
     bit: Ints
     low: Floats
     high: Floats
-    stuck: Floats
+    saturated: Floats
     time: Ints | None
     duplicates: int
 
 
 def build_layout(
-    template: Template, spans: Spans, entries: Sequence[tuple[Entry, ...]], target: str, device: str
+    template: BodyTemplate, spans: Spans, entries: Sequence[tuple[Entry, ...]], target: str, device: str
 ) -> Layout:
-    """The layout of a page whose lines are all known; ``entries`` by series."""
+    """The layout of a body whose lines are all known; ``entries`` by series."""
     has_time = spans.time >= 0
     value_token = np.arange(len(has_time)) + np.cumsum(has_time) - has_time
     rows: dict[str, int] = {}
@@ -64,7 +64,7 @@ def build_layout(
         np.array(columns[3], dtype=np.int64),
         np.array([part[0][1].low for part in parts], dtype=np.float64),
         np.array([part[0][1].high for part in parts], dtype=np.float64),
-        np.array([part[0][1].stuck for part in parts], dtype=np.float64),
+        np.array([part[0][1].saturated for part in parts], dtype=np.float64),
         np.array(times, dtype=np.int64) if has_time.any() else None,
         duplicates,
     )

@@ -1,4 +1,4 @@
-"""The exact reading of one line of the Prometheus text format or OpenMetrics: slow, pure, linear in the line's length.
+"""The exact parsing of one line of the Prometheus text format or OpenMetrics: slow, pure, linear in the line's length.
 
 Source: the exposition formats of Prometheus (text 0.0.4, with the quoted UTF-8 names of 1.0.0) and OpenMetrics 1.0.
 """
@@ -16,7 +16,7 @@ _NAME = re.compile(rb"[a-zA-Z_:][a-zA-Z0-9_:]*+")
 _LABEL_NAME = re.compile(rb"[a-zA-Z_][a-zA-Z0-9_]*+")
 _QUOTED = re.compile(rb'"([^"\\]*+(?:\\.[^"\\]*+)*+)"', re.DOTALL)
 _USUAL = re.compile(rb'[ \t]*+([a-zA-Z_][a-zA-Z0-9_]*+)="([^"\\\x80-\xff]{1,512}+)"([,}])')
-"""A label as nearly all are written; what does not match is read step by step."""
+"""The usual spelling of a label; what does not match is parsed step by step."""
 _TOKEN = re.compile(rb"[^ \t]++")
 _ESCAPE = re.compile(r'\\([\\"n])')
 
@@ -25,7 +25,7 @@ _ESCAPE = re.compile(r'\\([\\"n])')
 class Line:
     """One sample as written. Spans are byte offsets in the line.
 
-    name_end: where name and labels end; what stands before names the series on every page of the target.
+    name_end: where name and labels end; what is before it names the series in every body of the target.
     time_at:  None without a timestamp.
     rest_at:  where value and timestamp end: an exemplar or blanks may follow.
     """

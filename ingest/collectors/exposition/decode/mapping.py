@@ -1,6 +1,6 @@
-"""From a source's names to canonical series, once for each new series of a target; pure.
+"""From a source's names to canonical series, once for each new series of a target. Pure.
 
-The catalogue says which names a source uses (``Origin``) and how it labels (``Source``); a scrape job may add origins.
+The catalogue lists the names of a source (``Origin``) and its label rules (``Source``); a scrape job may add origins.
 """
 
 import math
@@ -20,9 +20,9 @@ _BRACES = re.compile(r"\{([a-zA-Z_][a-zA-Z0-9_]*)\}")
 class Entry:
     """One source series' part in one canonical series.
 
-    key: the canonical series. scale, bit: see ``finish``. low, high: bounds of the canonical value. stuck: where a
-    counter that saturates stands still, NaN for one that does not.
-    adds: whether parts of several source series add up; else the first series on the page holds.
+    key: the canonical series. scale, bit: see ``finish``. low, high: bounds of the canonical value. saturated: the
+    maximum at which a saturating counter stays, NaN for other counters.
+    adds: whether parts of several source series add up; else the first series of the body counts.
     """
 
     key: str
@@ -30,7 +30,7 @@ class Entry:
     bit: int
     low: float
     high: float
-    stuck: float
+    saturated: float
     adds: bool
 
 
@@ -45,7 +45,7 @@ class _Rule:
 class Mapper:
     """Maps the series of one source for one target.
 
-    identity: labels that every canonical series of the target gets, ``device`` first of all; they win over the source.
+    identity: labels that every canonical series of the target gets, ``device`` among them; they override the source's.
     origins:  the catalogue's entries for the source, and the job's own.
     """
 
@@ -93,8 +93,8 @@ class Mapper:
         bit = CONSTANT if metric.kind is Kind.INFO else PLAIN if origin.bit is None else origin.bit
         low = -math.inf if metric.minimum is None else metric.minimum
         high = math.inf if metric.maximum is None else metric.maximum
-        stuck = (2.0**metric.saturates - 1.0) * scale if metric.saturates else math.nan
-        return Entry(series_key(metric.name, canonical), scale, bit, low, high, stuck, origin.sum)
+        saturated = (2.0**metric.saturates - 1.0) * scale if metric.saturates else math.nan
+        return Entry(series_key(metric.name, canonical), scale, bit, low, high, saturated, origin.sum)
 
     def _labels(self, metric: Metric, origin: Origin, labels: Mapping[str, str]) -> dict[str, str] | None:
         """Canonical labels; None when one that names the object is missing."""

@@ -1,4 +1,4 @@
-"""The two passes over every byte of a page, compiled: compare with a template, and find known series in any order."""
+"""The two passes over every byte of a body, compiled: compare with a template, and find known series in any order."""
 
 import numpy as np
 
@@ -21,50 +21,50 @@ def _is_end(byte: int) -> bool:
 
 
 @compiled
-def _number(page: Bytes, at: int) -> tuple[float, int, bool]:
-    """Value, end of the token, and whether the value is exact (else the caller reads the token again).
+def _number(body: Bytes, at: int) -> tuple[float, int, bool]:
+    """Value, end of the token, and whether the value is exact (else the caller parses the token again).
 
     Exact are numbers of at most 19 digits without a fraction or exponent (the hardware rounds uint64 correctly), and
     those below 2^53 times or over a power of ten up to 22, which is itself exact. Source: Clinger (1990), How to read
     floating point numbers accurately.
     """
-    n = page.size
+    n = body.size
     i = at
     negative = False
-    if i < n and (page[i] == _MINUS or page[i] == _PLUS):
-        negative = page[i] == _MINUS
+    if i < n and (body[i] == _MINUS or body[i] == _PLUS):
+        negative = body[i] == _MINUS
         i += 1
     mantissa = np.uint64(0)
     digits = 0
     scale = 0
-    while i < n and np.uint8(page[i] - _ZERO) < 10:
-        mantissa = mantissa * np.uint64(10) + np.uint64(page[i] - _ZERO)
+    while i < n and np.uint8(body[i] - _ZERO) < 10:
+        mantissa = mantissa * np.uint64(10) + np.uint64(body[i] - _ZERO)
         digits += 1
         i += 1
-    if i < n and page[i] == _DOT:
+    if i < n and body[i] == _DOT:
         i += 1
-        while i < n and np.uint8(page[i] - _ZERO) < 10:
-            mantissa = mantissa * np.uint64(10) + np.uint64(page[i] - _ZERO)
+        while i < n and np.uint8(body[i] - _ZERO) < 10:
+            mantissa = mantissa * np.uint64(10) + np.uint64(body[i] - _ZERO)
             digits += 1
             scale -= 1
             i += 1
     exact = 0 < digits < 20
-    if exact and i < n and (page[i] | 0x20) == 0x65:  # e or E
+    if exact and i < n and (body[i] | 0x20) == 0x65:  # e or E
         i += 1
         down = False
-        if i < n and (page[i] == _MINUS or page[i] == _PLUS):
-            down = page[i] == _MINUS
+        if i < n and (body[i] == _MINUS or body[i] == _PLUS):
+            down = body[i] == _MINUS
             i += 1
         exponent = 0
         start = i
-        while i < n and np.uint8(page[i] - _ZERO) < 10 and exponent < 10000:
-            exponent = exponent * 10 + (page[i] - _ZERO)
+        while i < n and np.uint8(body[i] - _ZERO) < 10 and exponent < 10000:
+            exponent = exponent * 10 + (body[i] - _ZERO)
             i += 1
         exact = i > start
         scale += -exponent if down else exponent
-    if i < n and not _is_end(page[i]):
+    if i < n and not _is_end(body[i]):
         exact = False
-        while i < n and not _is_end(page[i]):
+        while i < n and not _is_end(body[i]):
             i += 1
     value = np.float64(mantissa)
     if scale != 0:
@@ -79,7 +79,7 @@ def _number(page: Bytes, at: int) -> tuple[float, int, bool]:
 
 @inlined
 def _same(one: Bytes, other: Bytes) -> bool:
-    """Without an early exit, and on slices whose index cannot be negative: so that the compiler vectorises it."""
+    """Without an early exit and on slices whose index cannot be negative, so that the compiler vectorises it."""
     different = np.uint8(0)
     for i in range(one.size):
         different |= one[i] ^ other[i]
@@ -87,53 +87,53 @@ def _same(one: Bytes, other: Bytes) -> bool:
 
 
 @compiled
-def match(page: Bytes, static: Bytes, ends: Ints, exemplars: bool, tokens: Floats, odd: Ints) -> int:
-    """Reads all tokens of a page that looks like its template; MISMATCH when it does not.
+def match(body: Bytes, static: Bytes, ends: Ints, exemplars: bool, tokens: Floats, inexact: Ints) -> int:
+    """Reads all tokens of a body that looks like its template; MISMATCH when it does not.
 
-    tokens: float64[n], receives the values. odd: int64[n, 3], receives token, start and end of those that are not
-    exact here (NaN, infinities, 17 digits). Returns how many are odd.
+    tokens: float64[n], receives the values. inexact: int64[n, 3], receives token, start and end of those that are not
+    exact here (NaN, infinities, 17 digits). Returns how many are inexact.
     """
-    at, begin, n_odd = 0, 0, 0
-    n = page.size
+    at, begin, n_inexact = 0, 0, 0
+    n = body.size
     last = ends.size - 1
     for token in range(ends.size):
         end = ends[token]
         length = end - begin
         if at + length > n:
             return MISMATCH
-        if not _same(static[begin:end], page[at : at + length]):
+        if not _same(static[begin:end], body[at : at + length]):
             return MISMATCH
         at += length
         begin = end
         if token < last:
             start = at
-            tokens[token], at, exact = _number(page, at)
+            tokens[token], at, exact = _number(body, at)
             if at == start:
                 return MISMATCH
             if not exact:
-                odd[n_odd, 0], odd[n_odd, 1], odd[n_odd, 2] = token, start, at
-                n_odd += 1
-            if exemplars and at + 1 < n and page[at] == _SPACE and page[at + 1] == _HASH:
-                while at < n and page[at] != _FEED:
+                inexact[n_inexact, 0], inexact[n_inexact, 1], inexact[n_inexact, 2] = token, start, at
+                n_inexact += 1
+            if exemplars and at + 1 < n and body[at] == _SPACE and body[at + 1] == _HASH:
+                while at < n and body[at] != _FEED:
                     at += 1
-    return n_odd if at == n else MISMATCH
+    return n_inexact if at == n else MISMATCH
 
 
 @compiled
-def _hash(page: Bytes, start: int, end: int) -> np.uint64:
+def _hash(body: Bytes, start: int, end: int) -> np.uint64:
     value = _FNV_START
     for i in range(start, end):
-        value = (value ^ np.uint64(page[i])) * _FNV_PRIME
+        value = (value ^ np.uint64(body[i])) * _FNV_PRIME
     return value
 
 
 @compiled
-def _name_end(page: Bytes, start: int, end: int) -> int:
+def _name_end(body: Bytes, start: int, end: int) -> int:
     """The first blank outside braces and quotes: where a series' name and labels end."""
     braces, quotes = False, False
     i = start
     while i < end:
-        byte = page[i]
+        byte = body[i]
         if quotes:
             if byte == _BACKSLASH:
                 i += 1
@@ -152,14 +152,14 @@ def _name_end(page: Bytes, start: int, end: int) -> int:
 
 
 @compiled
-def _find(page: Bytes, start: int, end: int, names: Bytes, name_ends: Ints, slots: Ints) -> int:
+def _find(body: Bytes, start: int, end: int, names: Bytes, name_ends: Ints, slots: Ints) -> int:
     """The series whose name and labels are these bytes; -1 when it is not known."""
     mask = slots.size - 1
-    slot = np.int64(_hash(page, start, end) & np.uint64(mask))
+    slot = np.int64(_hash(body, start, end) & np.uint64(mask))
     while slots[slot] >= 0:
         series = slots[slot]
         begin = name_ends[series - 1] if series > 0 else 0
-        if name_ends[series] - begin == end - start and _same(names[begin : name_ends[series]], page[start:end]):
+        if name_ends[series] - begin == end - start and _same(names[begin : name_ends[series]], body[start:end]):
             return int(series)
         slot = (slot + 1) & mask
     return -1
@@ -179,55 +179,55 @@ def fill_slots(names: Bytes, name_ends: Ints, slots: Ints) -> None:
 
 
 @compiled
-def _word(page: Bytes, at: int, end: int) -> tuple[int, int]:
+def _word(body: Bytes, at: int, end: int) -> tuple[int, int]:
     """Start and end of the next run of bytes that are not blank."""
-    while at < end and (page[at] == _SPACE or page[at] == _TAB):
+    while at < end and (body[at] == _SPACE or body[at] == _TAB):
         at += 1
     start = at
-    while at < end and page[at] != _SPACE and page[at] != _TAB:
+    while at < end and body[at] != _SPACE and body[at] != _TAB:
         at += 1
     return start, at
 
 
 @compiled
-def _is_integer(page: Bytes, start: int, end: int) -> bool:
-    if start < end and (page[start] == _MINUS or page[start] == _PLUS):
+def _is_integer(body: Bytes, start: int, end: int) -> bool:
+    if start < end and (body[start] == _MINUS or body[start] == _PLUS):
         start += 1
     for i in range(start, end):
-        if np.uint8(page[i] - _ZERO) >= 10:
+        if np.uint8(body[i] - _ZERO) >= 10:
             return False
     return start < end
 
 
 @compiled
-def scan(page: Bytes, names: Bytes, name_ends: Ints, slots: Ints, rows: Ints) -> int:
+def scan(body: Bytes, names: Bytes, name_ends: Ints, slots: Ints, rows: Ints) -> int:
     """Finds the sample lines and the known series among them, whatever their order.
 
     rows: int64[capacity, 7], receives the columns of ``Spans``. Returns the count of lines, or TOO_MANY.
     """
-    n = page.size
+    n = body.size
     count, at = 0, 0
     while at < n:
         end = at
-        while end < n and page[end] != _FEED:
+        while end < n and body[end] != _FEED:
             end += 1
         first = at
-        while first < end and (page[first] == _SPACE or page[first] == _TAB):
+        while first < end and (body[first] == _SPACE or body[first] == _TAB):
             first += 1
-        if first < end and page[first] != _HASH:
+        if first < end and body[first] != _HASH:
             if count == rows.shape[0]:
                 return TOO_MANY
             row = rows[count]
             row[0], row[1], row[2], row[5], row[6] = -1, at, end, -1, -1
-            name_end = _name_end(page, at, end)
-            row[3], row[4] = _word(page, name_end, end)
-            _, _, exact = _number(page, row[3])
-            time, time_end = _word(page, row[4], end)
+            name_end = _name_end(body, at, end)
+            row[3], row[4] = _word(body, name_end, end)
+            _, _, exact = _number(body, row[3])
+            time, time_end = _word(body, row[4], end)
             if time < time_end:
                 row[5], row[6] = time, time_end
-                exact = exact and _is_integer(page, time, time_end) and _word(page, time_end, end)[0] == end
+                exact = exact and _is_integer(body, time, time_end) and _word(body, time_end, end)[0] == end
             if exact:
-                row[0] = _find(page, at, name_end, names, name_ends, slots)
+                row[0] = _find(body, at, name_end, names, name_ends, slots)
             count += 1
         at = end + 1
     return count
@@ -242,12 +242,12 @@ def finish(
     bit: Ints,
     low: Floats,
     high: Floats,
-    stuck: Floats,
+    saturated: Floats,
     sentinels: Floats,
     values: Floats,
     rows: Ints,
 ) -> tuple[int, int, int]:
-    """Canonical values from a page's tokens.
+    """Canonical values from a body's tokens.
 
     Entry e says that token[e] x scale[e] (or one bit of it, where bit[e] >= 0) is part of row[e]; entries are in the
     order of rows, and those of one row add up. values, rows: receive what is a sample.
@@ -258,7 +258,7 @@ def finish(
     n = token.size
     while e < n:
         r = row[e]
-        total = -0.0  # adding it changes nothing, not even the sign of a zero
+        total = -0.0  # the neutral element of addition, also for the sign of a zero
         present = True
         while e < n and row[e] == r:
             raw = tokens[token[e]]
@@ -277,7 +277,7 @@ def finish(
             e += 1
         if not present or total != total:
             no_value += 1
-        elif total < low[r] or total > high[r] or total == stuck[r]:
+        elif total < low[r] or total > high[r] or total == saturated[r]:
             outside += 1
         else:
             values[kept] = total

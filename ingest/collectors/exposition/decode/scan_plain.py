@@ -3,14 +3,14 @@
 import numpy as np
 
 from ingest.collectors.exposition.decode.line import parse_number
-from ingest.collectors.exposition.decode.template import CONSTANT, Floats, Ints, Template
+from ingest.collectors.exposition.decode.template import CONSTANT, BodyTemplate, Floats, Ints
 
 _BLANKS = b" \t"
 
 
-def match(template: Template, page: bytes) -> Floats | None:
-    """All tokens of a page that looks like its template, else None. Raises nothing."""
-    lines = page.split(b"\n")
+def match(template: BodyTemplate, body: bytes) -> Floats | None:
+    """All tokens of a body that looks like its template, else None. Raises nothing."""
+    lines = body.split(b"\n")
     if len(lines) != len(template.lines):
         return None
     tokens: list[float] = []
@@ -34,11 +34,11 @@ def match(template: Template, page: bytes) -> Floats | None:
     return np.array(tokens, dtype=np.float64)
 
 
-def scan(page: bytes, known: dict[bytes, int], lines_max: int) -> Ints | None:
+def scan(body: bytes, known: dict[bytes, int], lines_max: int) -> Ints | None:
     """The columns of ``Spans`` as int64[n, 7]; None for more than ``lines_max`` sample lines."""
     rows: list[tuple[int, ...]] = []
     start = 0
-    for line in page.split(b"\n"):
+    for line in body.split(b"\n"):
         end = start + len(line)
         first = line.lstrip(_BLANKS)[:1]
         if first and first != b"#":
@@ -50,7 +50,7 @@ def scan(page: bytes, known: dict[bytes, int], lines_max: int) -> Ints | None:
 
 
 def _row(line: bytes, start: int, end: int, known: dict[bytes, int]) -> tuple[int, ...]:
-    """A line whose last word is a number behind known bytes is that series; all others are read exactly."""
+    """A line whose last word is a number after known bytes is that series; all others are parsed exactly."""
     head, _, value = line.rpartition(b" ")
     series = known.get(head, -1)
     try:
@@ -68,7 +68,7 @@ def finish(
     bit: Ints,
     low: Floats,
     high: Floats,
-    stuck: Floats,
+    saturated: Floats,
     sentinels: Floats,
     values: Floats,
     rows: Ints,
@@ -88,7 +88,7 @@ def finish(
         total = np.add.reduceat(np.where(absent, np.nan, part), starts) if row.size else np.zeros(0)
     of_row = row[starts]
     missing = np.isnan(total)
-    outside = ~missing & ((total < low[of_row]) | (total > high[of_row]) | (total == stuck[of_row]))
+    outside = ~missing & ((total < low[of_row]) | (total > high[of_row]) | (total == saturated[of_row]))
     good = ~missing & ~outside
     kept = int(good.sum())
     values[:kept], rows[:kept] = total[good], of_row[good]

@@ -70,7 +70,7 @@ def parse_path(text: str) -> gnmi_pb2.Path:
 
 
 def below(path: Sequence[Element], root: Sequence[Element]) -> bool:
-    """Whether ``path`` is ``root`` or lies under it; ``*`` and absent keys of the root stand for anything."""
+    """Whether ``path`` is ``root`` or below it; ``*`` and absent keys of the root match anything."""
     if len(path) < len(root):
         return False
     for (name, keys), (root_name, root_keys) in zip(path, root, strict=False):

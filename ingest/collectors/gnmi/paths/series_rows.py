@@ -1,4 +1,4 @@
-"""The series of one target as rows: they appear with their first value and end with a delete."""
+"""The series of one target as rows: a row begins with the first value and ends with a delete."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -12,12 +12,12 @@ from ingest.collectors.gnmi.paths.naming import Named
 from telemetry.series import SeriesTable, series_key
 
 ENDED = -2
-"""The row of a leaf whose series was deleted: it gets a new one when it comes back."""
+"""The row of a leaf whose series was deleted; the next value gives it a new row."""
 
 
 @dataclass(slots=True, eq=False)
 class Leaf:
-    """A path that is a series. row changes when other series end; raw: the path as it came."""
+    """A path that is a series. row changes when other series end; raw: the path as received."""
 
     row: int
     named: Named
@@ -25,8 +25,8 @@ class Leaf:
     states: Mapping[str, float] = field(default_factory=dict)
 
 
-class Rows:
-    """Grows up to ``series_max``; ``full`` counts what found no room."""
+class SeriesRows:
+    """Grows up to ``series_max``; ``refused`` counts series beyond it."""
 
     def __init__(self, target: str, device: str, series_max: int) -> None:
         self._target, self._device, self._series_max = target, device, series_max
@@ -34,7 +34,7 @@ class Rows:
         self._leaves: dict[int, list[Leaf]] = {}
         self._ended: set[int] = set()
         self._table: SeriesTable | None = None
-        self.full = 0
+        self.refused = 0
         self.scale: NDArray[np.float64] = np.ones(64)
         self.minimum: NDArray[np.float64] = np.full(64, -inf)
         self.maximum: NDArray[np.float64] = np.full(64, inf)
@@ -44,24 +44,24 @@ class Rows:
 
     @property
     def table(self) -> SeriesTable:
-        """The same object until a series appears or ends."""
+        """The same object until a series begins or ends."""
         if self._table is None:
             self._table = SeriesTable(self._target, self._device, tuple(self._rows))
         return self._table
 
-    def leaf(self, named: Named, raw: Elements) -> Leaf | None:
+    def new_leaf(self, named: Named, raw: Elements) -> Leaf | None:
         """A leaf on the row of its series; None when the target has too many."""
         leaf = Leaf(ENDED, named, raw, named.origin.states)
-        return leaf if self.revive(leaf) else None
+        return leaf if self.assign_row(leaf) else None
 
-    def revive(self, leaf: Leaf) -> bool:
-        """Gives a leaf a row, a new one if need be."""
+    def assign_row(self, leaf: Leaf) -> bool:
+        """Puts a leaf on the row of its series, a new one if necessary. False when the target has too many series."""
         metric = leaf.named.metric
         key = series_key(metric.name, {**leaf.named.labels, "device": self._device})
         row = self._rows.get(key)
         if row is None:
             if len(self._rows) >= self._series_max:
-                self.full += 1
+                self.refused += 1
                 return False
             row = self._rows[key] = len(self._rows)
             self._table = None
@@ -74,22 +74,22 @@ class Rows:
         return True
 
     def end(self, root: Elements) -> None:
-        """Marks what lies below a deleted path; ``purge`` takes it out unless a value comes before."""
+        """Marks the series below a deleted path; ``purge`` removes them unless a value comes first."""
         for row, leaves in self._leaves.items():
             if any(below(leaf.raw, root) for leaf in leaves):
                 self._ended.add(row)
 
     @property
     def ending(self) -> bool:
-        """Whether a delete waits for ``purge``."""
+        """Whether a deleted series waits for ``purge``."""
         return bool(self._ended)
 
-    def seen(self, rows: NDArray[np.int32]) -> None:
-        """These have a value: a delete before it was a replacement."""
+    def keep(self, rows: NDArray[np.int32]) -> None:
+        """These rows have a value: the delete before it was a replacement."""
         self._ended.difference_update(rows.tolist())
 
     def purge(self) -> NDArray[np.int32] | None:
-        """Takes the ended series out. Old row -> new row (ENDED for those), or None when nothing ended."""
+        """Removes the ended series. Old row -> new row (ENDED for removed ones), or None when nothing ended."""
         if not self._ended:
             return None
         keep = [row for row in range(len(self._rows)) if row not in self._ended]

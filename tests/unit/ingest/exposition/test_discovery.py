@@ -138,7 +138,7 @@ def test_the_timeout_follows_the_interval() -> None:
 
 def test_job_names_are_unique() -> None:
     one = {"job_name": "a", "source": "dcgm"}
-    with pytest.raises(ValidationError, match="stands there twice"):
+    with pytest.raises(ValidationError, match="is duplicated"):
         IngestConfig.model_validate({"scrape_configs": [one, one]})
 
 

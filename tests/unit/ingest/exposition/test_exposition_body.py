@@ -1,4 +1,4 @@
-"""Pages to samples: every real page, generated pages, and pages that change, against prometheus_client's parser."""
+"""Scrape bodies to samples: real, generated and changing ones, against prometheus_client's parser."""
 
 import contextlib
 import math
@@ -13,47 +13,48 @@ from hypothesis import strategies as st
 from prometheus_client.parser import text_string_to_metric_families
 
 from common.errors import BadInput
-from ingest.collectors.exposition.decode.body import COMPILED, SERIES_MAX, PageReader, Reading
+from common.units import NS_PER_S
+from ingest.collectors.exposition.decode.body import COMPILED, SERIES_MAX, BodyReader, BodySamples
 from ingest.collectors.exposition.decode.mapping import Entry
 from ingest.collectors.exposition.decode.template import PLAIN
 from ingest.ledger import DropReason
 from telemetry.series import series_key
 from tests.samples import SAMPLES
 
-NOW_NS = 1_760_000_000 * 10**9
-# A line as it stands in an exporter's own tests, with Go's format verb left in: not a page.
-NOT_A_PAGE = "format_verbs.prom"
-PAGES = sorted(page for page in SAMPLES.rglob("*.prom") if page.name != NOT_A_PAGE)
+NOW_NS = 1_760_000_000 * NS_PER_S
+# A line of an exporter's own tests, with Go's format verb left in: not a body.
+NOT_A_BODY = "format_verbs.prom"
+BODIES = sorted(body for body in SAMPLES.rglob("*.prom") if body.name != NOT_A_BODY)
 
 both = pytest.mark.parametrize("compiled", [True, False] if COMPILED else [False])
 
 
 class Everything:
-    """Maps each series to itself. asked: how often."""
+    """Maps each series to itself. calls: how often."""
 
     def __init__(self) -> None:
-        self.asked = 0
+        self.calls = 0
 
     def map(self, name: str, labels: Mapping[str, str], /) -> list[Entry]:
-        self.asked += 1
+        self.calls += 1
         return [Entry(series_key(name, labels), 1.0, PLAIN, -math.inf, math.inf, math.nan, False)]
 
 
-def reader(compiled: bool = COMPILED, series_max: int = SERIES_MAX, mapper: Everything | None = None) -> PageReader:
-    return PageReader("job/a:1", "node1", mapper or Everything(), compiled=compiled, series_max=series_max)
+def reader(compiled: bool = COMPILED, series_max: int = SERIES_MAX, mapper: Everything | None = None) -> BodyReader:
+    return BodyReader("job/a:1", "node1", mapper or Everything(), compiled=compiled, series_max=series_max)
 
 
-def samples(reading: Reading) -> dict[str, float]:
-    return {reading.table.keys[row]: value for row, value in zip(reading.series, reading.values, strict=True)}
+def samples(found: BodySamples) -> dict[str, float]:
+    return {found.table.keys[row]: value for row, value in zip(found.series, found.values, strict=True)}
 
 
-def oracle(page: str) -> dict[str, float]:
+def oracle(body: str) -> dict[str, float]:
     """What prometheus_client reads, without NaN, the first of each series.
 
     It appends ``_total`` to what is declared as a counter without it, so nothing is declared as a counter.
     """
     found: dict[str, float] = {}
-    for family in text_string_to_metric_families(re.sub(r"(# TYPE \S+) counter", r"\1 gauge", page)):
+    for family in text_string_to_metric_families(re.sub(r"(# TYPE \S+) counter", r"\1 gauge", body)):
         for sample in family.samples:
             labels = {label: text for label, text in sample.labels.items() if text}
             if not math.isnan(sample.value):
@@ -62,28 +63,28 @@ def oracle(page: str) -> dict[str, float]:
 
 
 @both
-@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
-def test_real_pages_equal_the_oracle(path: Path, compiled: bool) -> None:
-    page = path.read_bytes()
+@pytest.mark.parametrize("path", BODIES, ids=lambda path: path.name)
+def test_real_bodies_equal_the_oracle(path: Path, compiled: bool) -> None:
+    body = path.read_bytes()
     known = reader(compiled)
-    expected = oracle(page.decode() + "\n")
-    assert samples(known.read(page, NOW_NS)) == expected
-    again = known.read_known(page, NOW_NS)
+    expected = oracle(body.decode() + "\n")
+    assert samples(known.read(body, NOW_NS)) == expected
+    again = known.read_known(body, NOW_NS)
     assert again is not None
     assert samples(again) == expected
 
 
-def test_there_are_real_pages() -> None:
-    assert len(PAGES) > 20
+def test_there_are_real_bodies() -> None:
+    assert len(BODIES) > 20
 
 
 @both
-def test_lines_that_are_not_a_page_are_refused(compiled: bool) -> None:
+def test_lines_that_are_not_a_body_are_refused(compiled: bool) -> None:
     with pytest.raises(BadInput, match="line 4, column 61"):
-        reader(compiled).read((SAMPLES / "roce_ib_host" / NOT_A_PAGE).read_bytes(), NOW_NS)
+        reader(compiled).read((SAMPLES / "roce_ib_host" / NOT_A_BODY).read_bytes(), NOW_NS)
 
 
-# ---- generated pages
+# ---- generated bodies
 
 names = st.from_regex(r"[a-zA-Z_:][a-zA-Z0-9_:]{0,8}", fullmatch=True)
 label_names = st.from_regex(r"_?[a-zA-Z][a-zA-Z0-9_]{0,5}", fullmatch=True)  # the oracle refuses a leading "__"
@@ -113,11 +114,11 @@ def lines(draw: st.DrawFn) -> str:
     return f"{name} {draw(spellings(draw(floats)))}"
 
 
-def unique(page_lines: list[str]) -> list[str]:
+def unique(sample_lines: list[str]) -> list[str]:
     """Without a second line of one series: the oracle and we agree on the first, but not on spelling."""
     seen: set[str] = set()
     kept = []
-    for line in page_lines:
+    for line in sample_lines:
         key = next(iter(oracle(line.rpartition(" ")[0] + " 1\n")))
         if key not in seen:
             seen.add(key)
@@ -125,8 +126,8 @@ def unique(page_lines: list[str]) -> list[str]:
     return kept
 
 
-def page_of(page_lines: list[str]) -> bytes:
-    return "".join(f"{line}\n" for line in page_lines).encode()
+def body_of(sample_lines: list[str]) -> bytes:
+    return "".join(f"{line}\n" for line in sample_lines).encode()
 
 
 def same(one: Mapping[str, float], other: Mapping[str, float]) -> bool:
@@ -135,21 +136,21 @@ def same(one: Mapping[str, float], other: Mapping[str, float]) -> bool:
 
 
 @both
-@given(page_lines=st.lists(lines(), min_size=1, max_size=8))
+@given(sample_lines=st.lists(lines(), min_size=1, max_size=8))
 @settings(max_examples=60, deadline=None)
-def test_generated_pages_equal_the_oracle_bit_for_bit(page_lines: list[str], compiled: bool) -> None:
-    page = page_of(unique(page_lines))
+def test_generated_bodies_equal_the_oracle_bit_for_bit(sample_lines: list[str], compiled: bool) -> None:
+    body = body_of(unique(sample_lines))
     known = reader(compiled)
-    assert same(samples(known.read(page, NOW_NS)), oracle(page.decode()))
-    again = known.read_known(page, NOW_NS)
+    assert same(samples(known.read(body, NOW_NS)), oracle(body.decode()))
+    again = known.read_known(body, NOW_NS)
     assert again is not None
-    assert same(samples(again), oracle(page.decode()))
+    assert same(samples(again), oracle(body.decode()))
 
 
 @both
 @given(data=st.data())
 @settings(max_examples=50, deadline=None)
-def test_a_reader_that_saw_other_pages_reads_as_a_fresh_one(data: st.DataObject, compiled: bool) -> None:
+def test_a_reader_that_has_read_other_bodies_reads_as_a_fresh_one(data: st.DataObject, compiled: bool) -> None:
     pool = unique(data.draw(st.lists(lines(), min_size=1, max_size=8)))
     known = reader(compiled)
     for _ in range(data.draw(st.integers(1, 4))):
@@ -159,34 +160,34 @@ def test_a_reader_that_saw_other_pages_reads_as_a_fresh_one(data: st.DataObject,
             f"{line.rpartition(' ')[0]} {data.draw(spellings(value))}"
             for line, value in zip(chosen, values, strict=True)
         ]
-        page = page_of(changed)
-        assert same(samples(known.read(page, NOW_NS)), samples(reader(compiled).read(page, NOW_NS)))
+        body = body_of(changed)
+        assert same(samples(known.read(body, NOW_NS)), samples(reader(compiled).read(body, NOW_NS)))
 
 
 @both
-@given(page=st.binary(max_size=200) | st.text('ab{}=",\\ \n\t#1.eNa+-', max_size=60).map(str.encode))
+@given(body=st.binary(max_size=200) | st.text('ab{}=",\\ \n\t#1.eNa+-', max_size=60).map(str.encode))
 @settings(max_examples=300, deadline=None)
-def test_nothing_but_bad_input_escapes(page: bytes, compiled: bool) -> None:
-    """And a page that is refused changes nothing."""
+def test_any_bytes_are_read_or_refused_as_bad_input(body: bytes, compiled: bool) -> None:
+    """And a refused body changes nothing."""
     known = reader(compiled)
     known.read(b"a 1\n", NOW_NS)
     for openmetrics in (False, True):
         with contextlib.suppress(BadInput):
-            known.read(page, NOW_NS, openmetrics=openmetrics)
+            known.read(body, NOW_NS, openmetrics=openmetrics)
     assert samples(known.read(b"a 2\n", NOW_NS)) == {"a{}": 2.0}
 
 
-# ---- single promises
+# ---- single properties
 
 
 @both
-def test_a_layout_is_recognised_and_a_changed_one_is_not_taken_for_it(compiled: bool) -> None:
+def test_a_layout_is_recognised_and_a_changed_one_is_not(compiled: bool) -> None:
     known = reader(compiled)
     known.read(b'# HELP a b\na{b="c"} 1\nd 2\n', NOW_NS)
-    reading = known.read_known(b'# HELP a b\na{b="c"} 15.5\nd -3e2\n', NOW_NS)
-    assert reading is not None
-    assert samples(reading) == {'a{b="c"}': 15.5, "d{}": -300.0}
-    for page in (
+    found = known.read_known(b'# HELP a b\na{b="c"} 15.5\nd -3e2\n', NOW_NS)
+    assert found is not None
+    assert samples(found) == {'a{b="c"}': 15.5, "d{}": -300.0}
+    for body in (
         b'# HELP a x\na{b="c"} 1\nd 2\n',
         b'# HELP a b\na{b="x"} 1\nd 2\n',
         b'# HELP a b\na{b="c"} 1\nd 2\ne 3\n',
@@ -196,7 +197,7 @@ def test_a_layout_is_recognised_and_a_changed_one_is_not_taken_for_it(compiled: 
         b'# HELP a b\na{b="c"} \nd 2\n',
         b"",
     ):
-        assert known.read_known(page, NOW_NS) is None
+        assert known.read_known(body, NOW_NS) is None
 
 
 def lines_iter(count: int) -> Iterator[bytes]:
@@ -204,13 +205,13 @@ def lines_iter(count: int) -> Iterator[bytes]:
 
 
 @both
-def test_series_that_left_are_forgotten_in_the_end(compiled: bool) -> None:
+def test_series_that_are_gone_are_forgotten_in_the_end(compiled: bool) -> None:
     mapper = Everything()
     known = reader(compiled, mapper=mapper)
-    pages = [b"".join(b'job{id="%d-%d"} 1\n' % (day, number) for number in range(500)) for day in range(20)]
-    for page in [*pages, pages[0]]:
-        assert len(known.read(page, NOW_NS).values) == 500
-    assert mapper.asked >= 21 * 500  # the first page's series came back as strangers
+    bodies = [b"".join(b'job{id="%d-%d"} 1\n' % (day, number) for number in range(500)) for day in range(20)]
+    for body in [*bodies, bodies[0]]:
+        assert len(known.read(body, NOW_NS).values) == 500
+    assert mapper.calls >= 21 * 500  # the first body's series were new again
 
 
 @both
@@ -223,19 +224,19 @@ def test_too_many_series_are_refused(compiled: bool) -> None:
 
 
 @both
-@pytest.mark.parametrize("page", [b"<!DOCTYPE html><html>", b"\n\n <html>", b"\x1f\x8b\x08\x00\x00", b"\0"])
-def test_what_is_no_page_is_called_so(page: bytes, compiled: bool) -> None:
+@pytest.mark.parametrize("body", [b"<!DOCTYPE html><html>", b"\n\n <html>", b"\x1f\x8b\x08\x00\x00", b"\0"])
+def test_other_documents_are_refused_as_such(body: bytes, compiled: bool) -> None:
     with pytest.raises(BadInput) as caught:
-        reader(compiled).read(page, NOW_NS)
+        reader(compiled).read(body, NOW_NS)
     assert caught.value.reason == "not_exposition"
 
 
 @both
 def test_openmetrics_needs_its_end(compiled: bool) -> None:
     assert samples(reader(compiled).read(b"a 1\n# EOF\n", NOW_NS, openmetrics=True)) == {"a{}": 1.0}
-    for page in (b"a 1\n", b"a 1\n# EO", b"", b"a 1\n# EOF\nb 2\n"):
+    for body in (b"a 1\n", b"a 1\n# EO", b"", b"a 1\n# EOF\nb 2\n"):
         with pytest.raises(BadInput) as caught:
-            reader(compiled).read(page, NOW_NS, openmetrics=True)
+            reader(compiled).read(body, NOW_NS, openmetrics=True)
         assert caught.value.reason == "truncated"
 
 
@@ -243,53 +244,53 @@ def test_openmetrics_needs_its_end(compiled: bool) -> None:
 def test_exemplars_come_and_go_without_changing_the_layout(compiled: bool) -> None:
     known = reader(compiled)
     known.read(b'a_total 1 # {t="x"} 0.5\nb 2\n# EOF\n', NOW_NS, openmetrics=True)
-    for page in (b'a_total 3 # {t="yy zz"} 7 1.5\nb 4\n# EOF\n', b"a_total 3\nb 4\n# EOF\n"):
-        reading = known.read_known(page, NOW_NS, openmetrics=True)
-        assert reading is not None
-        assert samples(reading) == {"a_total{}": 3.0, "b{}": 4.0}
+    for body in (b'a_total 3 # {t="yy zz"} 7 1.5\nb 4\n# EOF\n', b"a_total 3\nb 4\n# EOF\n"):
+        found = known.read_known(body, NOW_NS, openmetrics=True)
+        assert found is not None
+        assert samples(found) == {"a_total{}": 3.0, "b{}": 4.0}
 
 
 @both
 def test_nan_is_no_sample_and_infinity_is_one(compiled: bool) -> None:
-    reading = reader(compiled).read(b"a NaN\nb +Inf\nc -Inf\nd nan\n", NOW_NS)
-    assert samples(reading) == {"b{}": math.inf, "c{}": -math.inf}
-    assert reading.dropped == {DropReason.NO_VALUE: 2}
-    assert reading.received == 4
+    found = reader(compiled).read(b"a NaN\nb +Inf\nc -Inf\nd nan\n", NOW_NS)
+    assert samples(found) == {"b{}": math.inf, "c{}": -math.inf}
+    assert found.dropped == {DropReason.NO_VALUE: 2}
+    assert found.received == 4
 
 
 @both
-def test_the_first_of_a_series_wins_and_the_others_are_counted(compiled: bool) -> None:
-    page = b'a{b="1",c="2"} 1\na{c="2",b="1"} 2\na{b="1",c="2"} 3\n'
+def test_the_first_of_a_series_counts_and_the_others_are_dropped(compiled: bool) -> None:
+    body = b'a{b="1",c="2"} 1\na{c="2",b="1"} 2\na{b="1",c="2"} 3\n'
     known = reader(compiled)
-    for reading in (known.read(page, NOW_NS), known.read(page, NOW_NS)):
-        assert samples(reading) == {'a{b="1",c="2"}': 1.0}
-        assert reading.dropped == {DropReason.DUPLICATE: 2}
+    for found in (known.read(body, NOW_NS), known.read(body, NOW_NS)):
+        assert samples(found) == {'a{b="1",c="2"}': 1.0}
+        assert found.dropped == {DropReason.DUPLICATE: 2}
 
 
 @both
 @pytest.mark.parametrize(("openmetrics", "unit"), [(False, 1000), (True, 1)])
 def test_timestamps_are_event_time_within_bounds(compiled: bool, openmetrics: bool, unit: int) -> None:
-    now_s = NOW_NS // 10**9
+    now_s = NOW_NS // NS_PER_S
     ages = {"old": -3601, "oldest": -3600, "none": None, "ahead": 300, "beyond": 301}
-    body = "".join(f"{name} 1 {'' if age is None else (now_s + age) * unit}\n" for name, age in ages.items())
-    page = (body + "# EOF\n").encode()
+    samples_text = "".join(f"{name} 1 {'' if age is None else (now_s + age) * unit}\n" for name, age in ages.items())
+    body = (samples_text + "# EOF\n").encode()
     known = reader(compiled)
-    for reading in (
-        known.read(page, NOW_NS, openmetrics=openmetrics),
-        known.read(page, NOW_NS, openmetrics=openmetrics),
+    for found in (
+        known.read(body, NOW_NS, openmetrics=openmetrics),
+        known.read(body, NOW_NS, openmetrics=openmetrics),
     ):
-        times = {reading.table.keys[row]: time for row, time in zip(reading.series, reading.times_ns, strict=True)}
+        times = {found.table.keys[row]: time for row, time in zip(found.series, found.times_ns, strict=True)}
         assert times == {
-            "oldest{}": NOW_NS - 3600 * 10**9,
+            "oldest{}": NOW_NS - 3600 * NS_PER_S,
             "none{}": NOW_NS,
-            "ahead{}": NOW_NS + 300 * 10**9,
+            "ahead{}": NOW_NS + 300 * NS_PER_S,
         }
-        assert reading.dropped == {DropReason.EVENT_TIME: 2}
+        assert found.dropped == {DropReason.EVENT_TIME: 2}
 
 
 @both
 def test_timestamps_beyond_all_bounds_are_dropped_too(compiled: bool) -> None:
-    page = b"a 1 99999999999999999999999\nb 1 -99999999999999999999999\nc 1 0\nd 2\n"
-    reading = reader(compiled).read(page, NOW_NS)
-    assert samples(reading) == {"d{}": 2.0}
-    assert reading.dropped == {DropReason.EVENT_TIME: 3}
+    body = b"a 1 99999999999999999999999\nb 1 -99999999999999999999999\nc 1 0\nd 2\n"
+    found = reader(compiled).read(body, NOW_NS)
+    assert samples(found) == {"d{}": 2.0}
+    assert found.dropped == {DropReason.EVENT_TIME: 3}

@@ -2,28 +2,29 @@
 
 import pytest
 
-from ingest.collectors.exposition.decode.body import COMPILED, PageReader
+from common.units import NS_PER_S
+from ingest.collectors.exposition.decode.body import COMPILED, BodyReader
 from ingest.collectors.exposition.decode.mapping import Mapper
 from ingest.ledger import DropReason
 from telemetry.catalogue import Kind, Metric, Origin, Source, origins_of, sources
 from tests.samples import SAMPLES
 
-NOW_NS = 1_760_000_000 * 10**9
+NOW_NS = 1_760_000_000 * NS_PER_S
 
 
-def reader_of(source: str, compiled: bool = COMPILED) -> PageReader:
+def reader_of(source: str, compiled: bool = COMPILED) -> BodyReader:
     found = sources()[source]
     mapper = Mapper(found, {"device": "node1"}, origins_of(source))
-    return PageReader("job/a:1", "node1", mapper, sentinels=found.sentinels, compiled=compiled)
+    return BodyReader("job/a:1", "node1", mapper, sentinels=found.sentinels, compiled=compiled)
 
 
-def canonical(source: str, page: str, compiled: bool = COMPILED) -> dict[str, float]:
-    reading = reader_of(source, compiled).read(page.encode(), NOW_NS)
-    return {reading.table.keys[row]: value for row, value in zip(reading.series, reading.values.tolist(), strict=True)}
+def canonical(source: str, body: str, compiled: bool = COMPILED) -> dict[str, float]:
+    found = reader_of(source, compiled).read(body.encode(), NOW_NS)
+    return {found.table.keys[row]: value for row, value in zip(found.series, found.values.tolist(), strict=True)}
 
 
-def dropped(source: str, page: str, compiled: bool = COMPILED) -> dict[DropReason, int]:
-    return reader_of(source, compiled).read(page.encode(), NOW_NS).dropped
+def dropped(source: str, body: str, compiled: bool = COMPILED) -> dict[DropReason, int]:
+    return reader_of(source, compiled).read(body.encode(), NOW_NS).dropped
 
 
 @pytest.mark.parametrize("compiled", [True, False])
@@ -181,18 +182,18 @@ def test_a_bit_mask_becomes_one_state_a_reason() -> None:
     }
 
 
-def test_the_gpu_is_described_once_however_many_series_tell() -> None:
+def test_the_gpu_is_described_once_however_many_series_it_has() -> None:
     labels = 'gpu="0",UUID="G",pci_bus_id="00000000:19:00.0",modelName="H100",DCGM_FI_DRIVER_VERSION="580"'
-    page = f"DCGM_FI_DEV_GPU_TEMP{{{labels}}} 30\nDCGM_FI_DEV_GPU_UTIL{{{labels}}} NaN\n"
+    body = f"DCGM_FI_DEV_GPU_TEMP{{{labels}}} 30\nDCGM_FI_DEV_GPU_UTIL{{{labels}}} NaN\n"
     key = 'gpu_info{device="node1",driver="580",gpu="G",index="0",model="H100",pci_bus_id="00000000:19:00.0"}'
-    assert canonical("dcgm", page)[key] == 1.0
+    assert canonical("dcgm", body)[key] == 1.0
 
 
 @pytest.mark.parametrize("compiled", [True, False])
 def test_the_buckets_of_an_io_time_histogram_add_up(compiled: bool) -> None:
     line = 'lustre_io_time_milliseconds_total{{component="ost",operation="read",target="s-OST0001",size="{}"}} {}\n'
-    page = "".join(line.format(size, count) for size, count in ((1, 10), (2, 20), (1024, 5)))
-    found = canonical("lustre", page, compiled)
+    body = "".join(line.format(size, count) for size, count in ((1, 10), (2, 20), (1024, 5)))
+    found = canonical("lustre", body, compiled)
     labels = '{device="node1",fs="s",op="read",side="server",system="lustre",target="OST0001"}'
     assert found["storage_operation_duration_seconds_count" + labels] == 35
     assert found["storage_operation_duration_seconds_sum" + labels] == pytest.approx(0.75e-3 * (10 + 40 + 5120))
@@ -212,9 +213,9 @@ SENTINELS = (
 @pytest.mark.parametrize("value", [*SENTINELS, "NaN"])
 @pytest.mark.parametrize("name", ["DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION", "DCGM_FI_DEV_PCIE_REPLAY_COUNTER"])
 def test_both_ends_of_each_range_of_sentinels_are_no_sample(name: str, value: str, compiled: bool) -> None:
-    page = f'{name}{{UUID="G"}} {value}\n'
-    assert canonical("dcgm", page, compiled) == {}
-    assert dropped("dcgm", page, compiled) == {DropReason.NO_VALUE: 1}
+    body = f'{name}{{UUID="G"}} {value}\n'
+    assert canonical("dcgm", body, compiled) == {}
+    assert dropped("dcgm", body, compiled) == {DropReason.NO_VALUE: 1}
 
 
 @pytest.mark.parametrize("compiled", [True, False])
@@ -242,10 +243,10 @@ def test_impossible_values_are_no_sample(sample: str, compiled: bool) -> None:
 
 
 @pytest.mark.parametrize("value", ["345", "82505", "644245923", "-21"])
-def test_impossible_temperatures_still_tell_that_there_is_a_gpu(value: str) -> None:
-    page = f'DCGM_FI_DEV_GPU_TEMP{{UUID="G"}} {value}\n'
-    assert canonical("dcgm", page) == {'gpu_info{device="node1",gpu="G"}': 1.0}
-    assert dropped("dcgm", page) == {DropReason.OUT_OF_BOUNDS: 1}
+def test_impossible_temperatures_still_describe_a_gpu(value: str) -> None:
+    body = f'DCGM_FI_DEV_GPU_TEMP{{UUID="G"}} {value}\n'
+    assert canonical("dcgm", body) == {'gpu_info{device="node1",gpu="G"}': 1.0}
+    assert dropped("dcgm", body) == {DropReason.OUT_OF_BOUNDS: 1}
 
 
 @pytest.mark.parametrize("compiled", [True, False])
@@ -258,7 +259,7 @@ def test_impossible_temperatures_still_tell_that_there_is_a_gpu(value: str) -> N
         ("port_transmit_wait", 2**32 - 1),
     ],
 )
-def test_a_counter_that_stands_at_its_maximum_is_no_sample(name: str, maximum: int, compiled: bool) -> None:
+def test_a_saturated_counter_is_no_sample(name: str, maximum: int, compiled: bool) -> None:
     """InfiniBand's legacy counters stay there; a wider one of the same name goes on."""
     line = f'node_infiniband_{name}_total{{device="mlx5_0",port="1"}} '
     assert list(canonical("node_exporter", f"{line}{maximum - 1}\n", compiled).values()) == [maximum - 1]
@@ -271,9 +272,9 @@ def test_the_words_of_an_xid_do_not_split_its_series() -> None:
     reader, keys = reader_of("dcgm"), set[tuple[str, ...]]()
     for code, words in (("0", "No Error"), ("48", "Double Bit ECC Error"), ("79", "fallen off the bus")):
         line = f'DCGM_FI_DEV_XID_ERRORS{{UUID="G",err_code="{code}",err_msg="{words}"}} {code}\n'
-        reading = reader.read(line.encode(), NOW_NS)
-        keys.add(reading.table.keys)
-        assert reading.values.tolist() == [float(code)]
+        found = reader.read(line.encode(), NOW_NS)
+        keys.add(found.table.keys)
+        assert found.values.tolist() == [float(code)]
     assert keys == {('gpu_xid_last{device="node1",gpu="G"}',)}
 
 
@@ -286,7 +287,7 @@ def test_the_words_of_an_xid_do_not_split_its_series() -> None:
         'DCGM_FI_DEV_POWER_USAGE{cpu="0",cpucore="3"} 40',
     ],
 )
-def test_switches_and_processors_on_a_gpu_page_are_no_gpus(line: str) -> None:
+def test_switches_and_processors_in_a_gpu_body_are_no_gpus(line: str) -> None:
     assert canonical("dcgm", line + "\n") == {}
 
 
@@ -304,8 +305,8 @@ def test_a_job_maps_any_exporter_by_itself_and_adds_its_own_labels() -> None:
     assert mapper.map("rack_power_x", {"unit": "kW"}) == []
 
 
-def test_a_real_page_with_leaked_blanks_and_instances() -> None:
-    page = (SAMPLES / "dcgm" / "exposition" / "instances_and_blanks.prom").read_bytes()
-    reading = reader_of("dcgm").read(page, NOW_NS)
-    assert reading.dropped == {DropReason.NO_VALUE: 1}
-    assert sum("instance_id" in key for key in reading.table.keys) == 3
+def test_a_real_body_with_leaked_blanks_and_instances() -> None:
+    body = (SAMPLES / "dcgm" / "exposition" / "instances_and_blanks.prom").read_bytes()
+    found = reader_of("dcgm").read(body, NOW_NS)
+    assert found.dropped == {DropReason.NO_VALUE: 1}
+    assert sum("instance_id" in key for key in found.table.keys) == 3

@@ -54,7 +54,7 @@ def numbers(dice: random.Random) -> Iterator[str]:
         yield f'"{number}"' if dice.random() < 0.9 else number
 
 
-def test_numbers_are_read_as_python_reads_them() -> None:
+def test_numbers_are_rounded_as_python_does() -> None:
     dice = random.Random(5)
     known = decoder()
     known.decode([response(counters(iter(["1" if n % 3 else '"7"' for n in range(24)])))], NOW)
@@ -78,7 +78,7 @@ def test_other_shapes_words_and_absent_values_are_seen() -> None:
 
 
 @pytest.mark.parametrize("word", ["up", "down"])
-def test_words_and_names_of_a_known_shape_are_told_each_time(word: str) -> None:
+def test_words_and_names_of_a_known_shape_are_read_each_time(word: str) -> None:
     ports = ",".join(
         f'"Ethernet{4 * n}":{{"alias":"etp{n}","oper_status":"{word}","speed":"400000","flap_count":"%d"}}'
         for n in range(20)
@@ -88,10 +88,10 @@ def test_words_and_names_of_a_known_shape_are_told_each_time(word: str) -> None:
     for n in range(4):
         decoded = known.decode([response("{" + ports.replace("%d", str(n)) + "}", **where)], NOW)
     assert said(decoded) == walked("{" + ports.replace("%d", "3") + "}", **where)
-    assert sum(one.text == "etp3" for one in decoded.observations) == 1
+    assert sum(one.text == "etp3" for one in decoded.metadata) == 1
 
 
-def test_a_key_that_looks_like_a_number_is_none() -> None:
+def test_a_key_that_looks_like_a_number_is_no_value() -> None:
     rows = ",".join(f'"Ethernet{4 * port}:3":{{"SAI_QUEUE_STAT_PACKETS":"%d"}}' for port in range(20))
     known = decoder()
     for n in range(3):
@@ -100,7 +100,7 @@ def test_a_key_that_looks_like_a_number_is_none() -> None:
     assert bool((np.diff(decoded.rows.astype(np.int64)) == 1).all())
 
 
-def test_deletes_and_new_rows_move_what_is_known() -> None:
+def test_deletes_and_new_rows_move_the_known_rows() -> None:
     known = decoder()
     body = counters(iter(['"5"'] * 24))
     for _ in range(2):

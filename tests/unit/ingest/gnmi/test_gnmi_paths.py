@@ -10,7 +10,7 @@ from telemetry.gnmi import gnmi_pb2
 NAMING = Naming(("sonic", "openconfig", "arista", "junos"))
 
 
-def test_a_path_as_people_write_it() -> None:
+def test_a_path_in_text() -> None:
     path = parse_path("openconfig:/interfaces/interface[name=Ethernet1/1]/state/counters")
     assert path.origin == "openconfig"
     assert [elem.name for elem in path.elem] == ["interfaces", "interface", "state", "counters"]
@@ -23,7 +23,7 @@ def test_several_keys_and_escapes() -> None:
 
 
 @pytest.mark.parametrize("text", ["/a[b]/c", "/a//b", "/a[b=c"])
-def test_what_is_no_path(text: str) -> None:
+def test_malformed_paths_are_refused(text: str) -> None:
     with pytest.raises(ConfigError):
         parse_path(text)
 

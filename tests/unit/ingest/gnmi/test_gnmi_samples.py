@@ -91,7 +91,7 @@ def test_states_and_syncs() -> None:
 
 
 @pytest.mark.parametrize("name", ["eos_native_origin", "eos_cpu_memory", "delete_notification"])
-def test_what_the_catalogue_does_not_know_is_no_series_and_no_error(name: str) -> None:
+def test_messages_outside_the_catalogue_make_no_series_and_no_error(name: str) -> None:
     decoded, found = decode_responses(name)
     assert (found, decoded.malformed, decoded.drops.total()) == ({}, 0, 0)
 
@@ -101,7 +101,7 @@ def body(name: str) -> Any:
 
 
 def decode_sonic(path: str, document: Any, *before: tuple[str, Any]) -> dict[str, float]:
-    """A body at a path, after the bodies that tell port names."""
+    """A body at a path, after the bodies that hold port names."""
     decoder = Decoder("sample", "switch1", NAMING)
     decoded = decoder.decode([], NOW)
     for at, content in (*before, (path, document)):

@@ -27,7 +27,7 @@ from telemetry.gnmi import gnmi_pb2
         (math.inf, None),
     ],
 )
-def test_numbers_and_what_is_none(value: object, expected: float | None) -> None:
+def test_numbers(value: object, expected: float | None) -> None:
     assert number(value) == expected
 
 

@@ -5,8 +5,8 @@ import pytest
 from common.errors import ConfigError
 from ingest.collectors.inventory.collector import InventoryCollector
 from ingest.collectors.inventory.config import Config
-from ingest.collectors.inventory.parse import changes, parse_inventory
-from telemetry.samples import Down, SampleBatch
+from ingest.collectors.inventory.parse import facts_between, parse_inventory
+from telemetry.samples import DownReason, SampleBatch
 from telemetry.topology import Device, Gpu, Job, Link, Mount, Role, StorageTarget, TopologyFact
 
 FILE = """\
@@ -26,7 +26,7 @@ jobs:
 """
 
 
-def test_everything_that_a_file_can_say() -> None:
+def test_everything_that_a_file_can_hold() -> None:
     assert list(parse_inventory(FILE, "cluster.yaml").values()) == [
         Device("leaf1", Role.LEAF, "pod1", "net1", "0"),
         Device("node1", Role.HOST, "pod1", "r1"),
@@ -55,23 +55,23 @@ def test_an_empty_file_is_an_empty_inventory(text: str) -> None:
         ("links:\n  - {from: leaf1, to: node1/mlx5_0}", "2:6", "links.0.from"),
         ("links:\n  - {from: a/1, to: b/1, speed: fast}", "2:26", "links.0.speed"),
         ("mounts:\n  - {device: 'node[1-', filesystem: scratch}", "2:6", "brackets"),
-        ("devices:\n  - {name: a, role: leaf}\n  - {name: a, role: spine}", "3:6", "stands here twice"),
+        ("devices:\n  - {name: a, role: leaf}\n  - {name: a, role: spine}", "3:6", "is duplicated"),
         ("devices:\n  - {name: a\n", "3:1", "expected"),
         ("devices: @x", "1:10", "token"),
         ("- a", "1:1", "file"),
     ],
 )
-def test_an_error_says_file_line_and_column(text: str, where: str, what: str) -> None:
+def test_an_error_names_file_line_and_column(text: str, where: str, what: str) -> None:
     with pytest.raises(ConfigError) as caught:
         parse_inventory(text, "cluster.yaml")
     assert str(caught.value).startswith(f"cluster.yaml:{where}: ")
     assert what in str(caught.value)
 
 
-def test_changes_between_two_inventories() -> None:
+def test_the_facts_between_two_inventories() -> None:
     before = parse_inventory("devices: [{name: a, role: leaf}, {name: b, role: leaf}]", "f")
     after = parse_inventory("devices: [{name: a, role: spine}, {name: c, role: leaf}]", "f")
-    facts = [(fact.entity, fact.gone) for fact in changes(before, after, 5)]
+    facts = [(fact.entity, fact.gone) for fact in facts_between(before, after, 5)]
     assert facts == [
         (Device("a", Role.SPINE), False),
         (Device("c", Role.LEAF), False),
@@ -95,7 +95,7 @@ async def test_the_file_is_read_again_when_it_changes(tmp_path: Path) -> None:
     ]
 
 
-async def test_a_file_that_is_wrong_changes_nothing_and_is_down(tmp_path: Path) -> None:
+async def test_a_file_with_an_error_changes_nothing_and_is_down(tmp_path: Path) -> None:
     file = tmp_path / "cluster.yaml"
     file.write_text(FILE)
     collector = InventoryCollector(Config(file=file))
@@ -104,7 +104,7 @@ async def test_a_file_that_is_wrong_changes_nothing_and_is_down(tmp_path: Path) 
         file.write_bytes(breakage)
         batch = await InventoryCollector(Config(file=file, file_bytes_max=1000)).collect(2)
         assert isinstance(batch, SampleBatch)
-        assert batch.collection.down is Down.BAD_FORMAT
+        assert batch.collection.down is DownReason.BAD_FORMAT
         assert isinstance(await collector.collect(2), SampleBatch)
     file.write_text(FILE)
     assert await collector.collect(3) == []

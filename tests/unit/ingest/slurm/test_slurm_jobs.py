@@ -9,18 +9,18 @@ import pytest
 from aiohttp import web
 
 from common.errors import BadInput
+from common.units import NS_PER_S as S
 from ingest.collectors.hostlist import expand
 from ingest.collectors.slurm.collector import SlurmCollector
 from ingest.collectors.slurm.config import Config
 from ingest.collectors.slurm.jobs import changes, facts, parse_jobs
 from telemetry import objects
 from telemetry.changes import Change, ChangeKind
-from telemetry.samples import Down, SampleBatch
+from telemetry.samples import DownReason, SampleBatch
 from telemetry.topology import Job, TopologyFact
 from tests.samples import SAMPLES
 
 SAMPLE = SAMPLES / "slurm" / "squeue_out.json"
-S = 1_000_000_000
 
 
 @pytest.mark.parametrize(
@@ -39,7 +39,7 @@ def test_hostlists(text: str, hosts: tuple[str, ...]) -> None:
 
 
 @pytest.mark.parametrize("text", ["node[1-", "node]1[", "node[a-b]", "node[[1]]", "n[1-99999999]", "n[1-999]m[1-999]"])
-def test_what_is_no_hostlist(text: str) -> None:
+def test_malformed_hostlists_are_refused(text: str) -> None:
     with pytest.raises(BadInput):
         expand(text)
 
@@ -95,7 +95,7 @@ def test_a_job_without_a_gpu_is_left_out_unless_it_is_wanted() -> None:
     assert parsed(entry(gres_detail=[], tres_alloc_str=""))["4711"].gpu_indices == ()  # an old Slurm says nothing
 
 
-def test_what_does_not_run() -> None:
+def test_jobs_that_do_not_run_are_left_out() -> None:
     found = parse_jobs(
         json.dumps(
             {
@@ -111,20 +111,20 @@ def test_what_does_not_run() -> None:
     assert found.ended == {"2": 0, "3": 0}
 
 
-def test_an_entry_that_is_no_job_is_counted_and_the_rest_goes_on() -> None:
+def test_a_malformed_entry_is_counted_and_the_others_are_used() -> None:
     found = parse_jobs(json.dumps({"jobs": [7, {}, entry(nodes="n[x]"), entry()]}).encode())
-    assert (found.odd, list(found.running)) == (3, ["4711"])
+    assert (found.malformed, list(found.running)) == (3, ["4711"])
 
 
 @pytest.mark.parametrize("body", [b"", b"<html>", b"[]", b'{"jobs": 1}'])
-def test_what_is_no_job_list(body: bytes) -> None:
+def test_other_documents_are_refused(body: bytes) -> None:
     with pytest.raises(BadInput):
         parse_jobs(body)
 
 
 def test_a_real_squeue_of_two_versions() -> None:
     found = parse_jobs(SAMPLE.read_bytes(), gpu_jobs_only=False)
-    assert found.odd == 0
+    assert found.malformed == 0
     assert found.running == {
         "26515966": Job("26515966", ("cs75",), "job_name", "bkd", "hw-l", (), 1684114921 * S),
     }
@@ -140,14 +140,14 @@ def test_the_life_of_a_job_in_facts() -> None:
     assert (ended.entity, ended.gone, ended.observed_ns) == (JOB, True, 7)
 
 
-def test_what_ended_before_the_start_is_told_once() -> None:
+def test_a_job_that_ended_before_the_start_gets_its_fact_once() -> None:
     done = parse_jobs(json.dumps({"jobs": [entry(job_state=["COMPLETED"])]}).encode())
     (fact,) = facts(None, done, 5, "slurm")
     assert (fact.entity.key, fact.gone) == ("job/4711", True)
     assert facts({}, done, 6, "slurm") == []
 
 
-def test_begin_and_end_of_a_job_are_changes() -> None:
+def test_start_and_end_of_a_job_are_changes() -> None:
     running = parse_jobs(json.dumps({"jobs": [entry()]}).encode())
     began = Change(
         "job_start/4711/1700000000",
@@ -159,7 +159,7 @@ def test_begin_and_end_of_a_job_are_changes() -> None:
         "llm of ada starts",
     )
     assert changes({}, running, 1700000005 * S) == [began]
-    assert changes(None, running, 1700009999 * S) == [began], "a collector that starts anew tells the same"
+    assert changes(None, running, 1700009999 * S) == [began], "a collector that starts again reports the same"
     assert changes(running.running, running, 6) == []
     done = parse_jobs(json.dumps({"jobs": [entry(job_state=["COMPLETED"], end_time=1700000300)]}).encode())
     for after, at_s in ((done, 1700000300), (parse_jobs(b'{"jobs": []}'), 1700000310)):
@@ -167,7 +167,7 @@ def test_begin_and_end_of_a_job_are_changes() -> None:
         assert (ended.kind, ended.starts_ns, ended.summary) == (ChangeKind.JOB_END, at_s * S, "llm of ada ends")
 
 
-def test_a_job_of_unknown_begin_began_when_it_was_first_seen() -> None:
+def test_a_job_of_unknown_start_started_when_it_was_first_seen() -> None:
     running = parse_jobs(json.dumps({"jobs": [entry(start_time=0)]}).encode())
     (began,) = changes({}, running, 5 * S)
     assert began.starts_ns == 5 * S
@@ -199,7 +199,7 @@ async def test_slurmrestd_with_a_token(tmp_path: Path) -> None:
     async with restd(jobs) as url:
         anonymous = await SlurmCollector(Config(url=url)).collect(1)
         assert isinstance(anonymous, SampleBatch)
-        assert anonymous.collection.down is Down.AUTH
+        assert anonymous.collection.down is DownReason.AUTH
         collector = SlurmCollector(Config(url=url, user="root", token_file=tmp_path / "token"))
         facts = await collector.collect(2)
         assert not isinstance(facts, SampleBatch)
@@ -211,13 +211,13 @@ async def test_slurmrestd_with_a_token(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("status", "body", "reason"),
     [
-        (500, b"", Down.HTTP_STATUS),
-        (302, b"", Down.REDIRECT),
-        (200, b"<html>", Down.BAD_FORMAT),
-        (200, b" " * 2000, Down.TOO_LARGE),
+        (500, b"", DownReason.HTTP_STATUS),
+        (302, b"", DownReason.REDIRECT),
+        (200, b"<html>", DownReason.BAD_FORMAT),
+        (200, b" " * 2000, DownReason.TOO_LARGE),
     ],
 )
-async def test_why_slurmrestd_brought_nothing(status: int, body: bytes, reason: Down) -> None:
+async def test_the_reason_of_each_failure_of_slurmrestd(status: int, body: bytes, reason: DownReason) -> None:
     async def answer(request: web.Request) -> web.Response:
         return web.Response(status=status, body=body, headers={"Location": "/"} if status == 302 else {})
 
@@ -230,12 +230,12 @@ async def test_why_slurmrestd_brought_nothing(status: int, body: bytes, reason: 
 @pytest.mark.parametrize(
     ("program", "reason"),
     [
-        ("import sys; sys.exit(3)", Down.CLOSED),
-        ("import time; time.sleep(60)", Down.TIMEOUT),
-        ("print('x' * 100000)", Down.TOO_LARGE),
+        ("import sys; sys.exit(3)", DownReason.CLOSED),
+        ("import time; time.sleep(60)", DownReason.TIMEOUT),
+        ("print('x' * 100000)", DownReason.TOO_LARGE),
     ],
 )
-async def test_why_a_command_brought_nothing(program: str, reason: Down) -> None:
+async def test_the_reason_of_each_failure_of_a_command(program: str, reason: DownReason) -> None:
     config = Config(command=(sys.executable, "-c", program), timeout_s=2.0, body_bytes_max=1000)
     batch = await SlurmCollector(config).collect(1)
     assert isinstance(batch, SampleBatch)

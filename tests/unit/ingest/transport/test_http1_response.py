@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ingest.transport.http1_response import FetchFailed, Response, ResponseReader
-from telemetry.samples import Down
+from telemetry.samples import DownReason
 
 BODY = b"a 1\nb 2\n" * 20
 CHUNKED = b"".join(b"%x;ext=1\r\n%b\r\n" % (len(BODY[i : i + 7]), BODY[i : i + 7]) for i in range(0, len(BODY), 7))
@@ -46,7 +46,7 @@ def test_cut_anywhere(answer: bytes, data: st.DataObject) -> None:
 
 
 @given(st.binary(max_size=300), st.lists(st.integers(0, 300), max_size=3))
-def test_nothing_but_a_reason_escapes(noise: bytes, cuts: list[int]) -> None:
+def test_any_bytes_give_a_response_or_a_reason(noise: bytes, cuts: list[int]) -> None:
     reader = ResponseReader(200, 200)
     places = sorted(cuts)
     try:
@@ -54,11 +54,11 @@ def test_nothing_but_a_reason_escapes(noise: bytes, cuts: list[int]) -> None:
             reader.feed(b"HTTP/1.1 200 OK\r\n" + noise[start:end] if start == 0 else noise[start:end])
         reader.finish()
     except FetchFailed as failure:
-        down = failure.down
-        assert down in Down
+        reason = failure.reason
+        assert reason in DownReason
 
 
-def test_bytes_behind_the_answer_end_the_connection() -> None:
+def test_bytes_after_the_response_close_the_connection() -> None:
     reader = ResponseReader(10_000, 10_000)
     response = reader.feed(b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\na 1\nHTTP/1.1")
     assert response is not None

@@ -7,8 +7,8 @@ import pytest
 
 from ingest.collectors.gnmi.channel import subscribe
 from ingest.collectors.gnmi.config import Config, GnmiTlsConfig, TargetConfig
-from ingest.transport.grpc_messages import CallEnded, Inbox
-from telemetry.samples import Down
+from ingest.transport.grpc_messages import CallEnded, MessageReader
+from telemetry.samples import DownReason
 
 
 def framed(message: bytes) -> bytes:
@@ -18,22 +18,22 @@ def framed(message: bytes) -> bytes:
 def test_messages_come_out_however_the_stream_is_cut() -> None:
     dice = random.Random(3)
     messages = [dice.randbytes(dice.choice((0, 1, 4, 40, 5000))) for _ in range(200)]
-    stream, inbox, at = b"".join(map(framed, messages)), Inbox(10_000), 0
+    stream, reader, at = b"".join(map(framed, messages)), MessageReader(10_000), 0
     while at < len(stream):
         end = min(len(stream), at + dice.choice((1, 3, 7, 100, 9000)))
-        inbox.take(stream, at, end)
+        reader.feed(stream, at, end)
         at = end
-    assert inbox.messages == messages
+    assert reader.messages == messages
 
 
 @pytest.mark.parametrize(
-    ("data", "down"),
-    [(framed(bytes(11)), Down.TOO_LARGE), (b"\1" + framed(b"x")[1:], Down.BAD_ENCODING)],
+    ("data", "reason"),
+    [(framed(bytes(11)), DownReason.TOO_LARGE), (b"\1" + framed(b"x")[1:], DownReason.BAD_ENCODING)],
 )
-def test_what_was_not_asked_for_ends_the_call(data: bytes, down: Down) -> None:
+def test_a_compressed_or_too_large_message_ends_the_call(data: bytes, reason: DownReason) -> None:
     with pytest.raises(CallEnded) as ended:
-        Inbox(10).take(data, 0, len(data))
-    assert ended.value.down is down
+        MessageReader(10).feed(data, 0, len(data))
+    assert ended.value.reason is reason
 
 
 SETTINGS = bytes.fromhex("000000 04 00 00000000")
@@ -43,17 +43,17 @@ NOT_FOUND = bytes.fromhex("000001 01 05 00000001 8d")
 
 
 @pytest.mark.parametrize(
-    ("answer", "down", "words"),
+    ("answer", "reason", "message"),
     [
-        (b"HTTP/1.1 400 Bad Request\r\n\r\n", Down.BAD_FORMAT, "not HTTP/2"),
-        (SETTINGS + GOAWAY, Down.CLOSED, "too_many_pings"),
-        (SETTINGS + RESET, Down.CLOSED, "code 2"),
-        (SETTINGS + NOT_FOUND, Down.HTTP_STATUS, "404"),
-        (SETTINGS, Down.CLOSED, "closed"),
+        (b"HTTP/1.1 400 Bad Request\r\n\r\n", DownReason.BAD_FORMAT, "not HTTP/2"),
+        (SETTINGS + GOAWAY, DownReason.CLOSED, "too_many_pings"),
+        (SETTINGS + RESET, DownReason.CLOSED, "code 2"),
+        (SETTINGS + NOT_FOUND, DownReason.HTTP_STATUS, "404"),
+        (SETTINGS, DownReason.CLOSED, "closed"),
     ],
     ids=["http/1", "goaway", "reset", "404", "closed"],
 )
-async def test_peers_that_do_not_stream_are_told_apart(answer: bytes, down: Down, words: str) -> None:
+async def test_each_way_not_to_stream_has_its_reason(answer: bytes, reason: DownReason, message: str) -> None:
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readexactly(24)
         writer.write(answer)
@@ -66,6 +66,6 @@ async def test_peers_that_do_not_stream_are_told_apart(answer: bytes, down: Down
         target = TargetConfig(address=f"127.0.0.1:{server.sockets[0].getsockname()[1]}", device="leaf1")
         config = Config(targets=(target,), tls=GnmiTlsConfig(insecure=True))
         call = await subscribe(config, target, b"", 30.0)
-        with pytest.raises(CallEnded, match=words) as ended:
+        with pytest.raises(CallEnded, match=message) as ended:
             await call.read()
-        assert ended.value.down is down
+        assert ended.value.reason is reason
