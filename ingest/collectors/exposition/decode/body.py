@@ -175,17 +175,7 @@ class BodyReader:
         size = len(layout.table)
         values, rows = np.empty(size), np.empty(size, dtype=np.int64)
         kept, no_value, outside = self._finish(
-            tokens,
-            layout.token,
-            layout.row,
-            layout.scale,
-            layout.bit,
-            layout.low,
-            layout.high,
-            layout.saturated,
-            self._sentinels,
-            values,
-            rows,
+            tokens, layout.entries, layout.scale, layout.bounds, self._sentinels, values, rows
         )
         dropped: dict[DropReason, int] = {}
         if no_value:

@@ -14,21 +14,18 @@ from telemetry.series import SeriesTable
 class Layout:
     """A template, and how its tokens become canonical series.
 
-    token, row, scale, bit: int64/float64[entries], as ``finish`` takes them, in the order of rows.
-    low, high:  float64[rows], bounds. saturated: float64[rows], the value of a saturated counter, which is no sample.
+    entries:    int64[3, entries], in the order of rows: token, row, and which bit of the token (PLAIN, CONSTANT: none).
+    scale:      float64[entries], the factor to the metric's unit.
+    bounds:     float64[3, rows], minimum, maximum, and the value of a saturated counter, which is no sample.
     time:       int64[rows], the token with the row's timestamp or -1; None when the body has no timestamps.
     duplicates: series of the body that an earlier one of the same canonical name displaced.
     """
 
     template: BodyTemplate
     table: SeriesTable
-    token: Ints
-    row: Ints
+    entries: Ints
     scale: Floats
-    bit: Ints
-    low: Floats
-    high: Floats
-    saturated: Floats
+    bounds: Floats
     time: Ints | None
     duplicates: int
 
@@ -53,18 +50,16 @@ def build_layout(
                 parts[row].append((token, entry))
             elif entry.bit != CONSTANT:
                 duplicates += 1
-    flat = [(token, row, entry.scale, entry.bit) for row, part in enumerate(parts) for token, entry in part]
-    columns = list(zip(*flat, strict=True)) or [(), (), (), ()]
+    flat = [(token, row, entry.bit, entry.scale) for row, part in enumerate(parts) for token, entry in part]
+    tokens, entry_rows, bits, scales = list(zip(*flat, strict=True)) or [(), (), (), ()]
+    firsts = [part[0][1] for part in parts]
+    bounds = [entry.low for entry in firsts], [entry.high for entry in firsts], [entry.saturated for entry in firsts]
     return Layout(
-        template,
-        SeriesTable(target, device, tuple(rows)),
-        np.array(columns[0], dtype=np.int64),
-        np.array(columns[1], dtype=np.int64),
-        np.array(columns[2], dtype=np.float64),
-        np.array(columns[3], dtype=np.int64),
-        np.array([part[0][1].low for part in parts], dtype=np.float64),
-        np.array([part[0][1].high for part in parts], dtype=np.float64),
-        np.array([part[0][1].saturated for part in parts], dtype=np.float64),
-        np.array(times, dtype=np.int64) if has_time.any() else None,
-        duplicates,
+        template=template,
+        table=SeriesTable(target, device, tuple(rows)),
+        entries=np.array((tokens, entry_rows, bits), dtype=np.int64),
+        scale=np.array(scales, dtype=np.float64),
+        bounds=np.array(bounds, dtype=np.float64),
+        time=np.array(times, dtype=np.int64) if has_time.any() else None,
+        duplicates=duplicates,
     )

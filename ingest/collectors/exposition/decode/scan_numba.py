@@ -235,24 +235,17 @@ def scan(body: Bytes, names: Bytes, name_ends: Ints, slots: Ints, rows: Ints) ->
 
 @compiled
 def finish(
-    tokens: Floats,
-    token: Ints,
-    row: Ints,
-    scale: Floats,
-    bit: Ints,
-    low: Floats,
-    high: Floats,
-    saturated: Floats,
-    sentinels: Floats,
-    values: Floats,
-    rows: Ints,
+    tokens: Floats, entries: Ints, scale: Floats, bounds: Floats, sentinels: Floats, values: Floats, rows: Ints
 ) -> tuple[int, int, int]:
     """Canonical values from a body's tokens.
 
-    Entry e says that token[e] x scale[e] (or one bit of it, where bit[e] >= 0) is part of row[e]; entries are in the
-    order of rows, and those of one row add up. values, rows: receive what is a sample.
+    entries, scale, bounds: as in ``Layout``. Entry e: token[e] x scale[e] (or one bit of it, where bit[e] >= 0) is part
+    of row[e]; entries of one row add up. sentinels: float64[n, 2], closed ranges without a value. values, rows: receive
+    the samples.
     Returns the counts of samples, of rows without a value, and of rows out of bounds.
     """
+    token, row, bit = entries[0], entries[1], entries[2]
+    low, high, saturated = bounds[0], bounds[1], bounds[2]
     kept, no_value, outside = 0, 0, 0
     e = 0
     n = token.size

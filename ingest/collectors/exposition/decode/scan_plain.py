@@ -61,19 +61,11 @@ def _row(line: bytes, start: int, end: int, known: dict[bytes, int]) -> tuple[in
 
 
 def finish(
-    tokens: Floats,
-    token: Ints,
-    row: Ints,
-    scale: Floats,
-    bit: Ints,
-    low: Floats,
-    high: Floats,
-    saturated: Floats,
-    sentinels: Floats,
-    values: Floats,
-    rows: Ints,
+    tokens: Floats, entries: Ints, scale: Floats, bounds: Floats, sentinels: Floats, values: Floats, rows: Ints
 ) -> tuple[int, int, int]:
     """As in ``scan_numba``, with numpy."""
+    token, row, bit = entries
+    low, high, saturated = bounds
     raw = np.where(bit == CONSTANT, 1.0, tokens[token])
     absent = np.isnan(raw)
     for first, last in sentinels:

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from common.jit import compiled
-from ingest.collectors.gnmi.decode.scan import Scanned
+from ingest.collectors.gnmi.decode.scan import Scanned, ScannedArrays
 
 IGNORED = -1
 """In slot_rows: the catalogue does not know this path."""
@@ -32,23 +32,21 @@ class Samples(NamedTuple):
     values: NDArray[np.float64]
 
 
-class RowLimits(NamedTuple):
-    """By row: the factor to the metric's unit, and the bounds of the metric in that unit."""
-
-    scale: NDArray[np.float64]
-    minimum: NDArray[np.float64]
-    maximum: NDArray[np.float64]
+ChunkArrays = tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]
+SampleArrays = tuple[NDArray[np.int64], NDArray[np.uint32], NDArray[np.float64]]
+"""``Chunk`` and ``Samples`` as plain tuples, in which they enter compiled code."""
 
 
 @compiled
 def split_updates(
-    scanned: Scanned, n: int, slot_rows: NDArray[np.int32], known: Chunk, others: NDArray[np.int64]
+    columns: ScannedArrays, n: int, slot_rows: NDArray[np.int32], chunk: ChunkArrays, others: NDArray[np.int64]
 ) -> tuple[int, int]:
     """Splits the first ``n`` scanned updates into numbers of known series and values for Python.
 
-    The numbers go to the front of ``known``, the indices of the other values to the front of ``others``; values of
+    The numbers go to the front of ``chunk``, the indices of the other values to the front of ``others``; values of
     unknown paths are left out. Returns how many of each.
     """
+    scanned, known = Scanned(*columns), Chunk(*chunk)
     numbers, rest = 0, 0
     for i in range(n):
         slot = scanned.slots[i]
@@ -66,21 +64,30 @@ def split_updates(
 
 @compiled
 def append_valid(
-    chunk: Chunk, limits: RowLimits, first_ns: int, last_ns: int, samples: Samples, at: int, bad: NDArray[np.int64]
+    columns: ChunkArrays,
+    limits: NDArray[np.float64],
+    first_ns: int,
+    last_ns: int,
+    output: SampleArrays,
+    at: int,
+    bad: NDArray[np.int64],
 ) -> int:
-    """Appends the valid samples of a chunk to ``samples`` at ``at``; returns the index after the last one.
+    """Appends the valid samples of a chunk to ``output`` at ``at``; returns the index after the last one.
 
-    first_ns, last_ns: the accepted event times. bad: receives the counts of other times, of values that are no finite
-    number, and of values out of bounds.
+    limits: float64[3, rows], the factor to the metric's unit, and the bounds in that unit. first_ns, last_ns: the
+    accepted event times. bad: receives the counts of other times, of values that are no finite number, and of values
+    out of bounds.
     """
+    chunk, samples = Chunk(*columns), Samples(*output)
+    scale, minimum, maximum = limits[0], limits[1], limits[2]
     for i in range(chunk.rows.size):
         row, time = chunk.rows[i], chunk.times[i]
-        value = chunk.values[i] * limits.scale[row]
+        value = chunk.values[i] * scale[row]
         if time < first_ns or time > last_ns:
             bad[0] += 1
         elif not np.isfinite(value):
             bad[1] += 1
-        elif value < limits.minimum[row] or value > limits.maximum[row]:
+        elif value < minimum[row] or value > maximum[row]:
             bad[2] += 1
         else:
             samples.times[at], samples.rows[at], samples.values[at] = time, row, value
@@ -91,7 +98,6 @@ def append_valid(
 def warm_up() -> None:
     """Compiles both passes, or loads them from the disk cache."""
     times, rows, values = np.zeros(0, np.int64), np.zeros(0, np.int32), np.zeros(0)
-    chunk = Chunk(times, rows, values)
-    split_updates(Scanned.allocate(0), 0, rows, chunk, times)
-    samples = Samples(times, np.zeros(0, np.uint32), values)
-    append_valid(chunk, RowLimits(values, values, values), 0, 0, samples, 0, times)
+    chunk = times, rows, values
+    split_updates((*Scanned.allocate(0),), 0, rows, chunk, times)
+    append_valid(chunk, np.zeros((3, 0)), 0, 0, (times, np.zeros(0, np.uint32), values), 0, times)

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ingest.collectors.event_time import accepted
-from ingest.collectors.gnmi.decode.columns import Chunk, RowLimits, Samples, append_valid
+from ingest.collectors.gnmi.decode.columns import Chunk, Samples, append_valid
 from ingest.collectors.gnmi.paths.metadata import MetadataUpdate
 from ingest.collectors.gnmi.paths.series_rows import SeriesRows
 from ingest.ledger import DropReason
@@ -63,11 +63,10 @@ class DecodeBuffer:
         chunks = self._columns()
         size = sum(chunk.values.size for chunk in chunks)
         samples = Samples(np.empty(size, np.int64), np.empty(size, np.uint32), np.empty(size))
-        limits = RowLimits(rows.scale, rows.minimum, rows.maximum)
         first_ns, last_ns = accepted(now_ns)
         bad, n = np.zeros(len(_BAD), np.int64), 0
         for chunk in chunks:
-            n = append_valid(chunk, limits, first_ns, last_ns, samples, n, bad)
+            n = append_valid((*chunk,), rows.limits, first_ns, last_ns, (*samples,), n, bad)
         self.drops.update({reason: count for reason, count in zip(_BAD, bad.tolist(), strict=True) if count})
         return Decoded(
             table=rows.table,

@@ -68,7 +68,7 @@ class Decoder:
         ends = np.cumsum(np.fromiter(map(len, messages), np.int64, len(messages)))
         at = 0
         while at < ends.size:
-            n, at, why, syncs = scan_messages(buf, ends, at, self._slots.index, self._scanned)
+            n, at, why, syncs = scan_messages(buf, ends, at, (*self._slots.index,), (*self._scanned,))
             buffer.syncs += syncs
             self._read_scanned(data, buf, n, buffer)
             if why == Stop.NEEDS_PROTOBUF:
@@ -107,7 +107,7 @@ class Decoder:
             slots[i] = self._slots.slot(data[prefix : prefix + prefix_n], data[path : path + path_n])
         known = Chunk(np.empty(n, np.int64), np.empty(n, np.int32), np.empty(n))
         others = np.empty(n, np.int64)
-        numbers, rest = split_updates(scanned, n, self._slots.rows, known, others)
+        numbers, rest = split_updates((*scanned,), n, self._slots.rows, (*known,), others)
         if numbers:
             known = Chunk(known.times[:numbers], known.rows[:numbers], known.values[:numbers])
             buffer.chunks.append(known)

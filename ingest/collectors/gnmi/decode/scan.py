@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from common.jit import compiled
-from ingest.collectors.gnmi.decode.path_table import FNV, PathIndex, PathTable, find_slot, hash_of, signed
+from ingest.collectors.gnmi.decode.path_table import FNV, PathArrays, PathIndex, PathTable, find_slot, hash_of, signed
 from ingest.collectors.gnmi.decode.wire import length, little_endian, skip, varint
 
 
@@ -57,6 +57,10 @@ class Scanned(NamedTuple):
         )
 
 
+ScannedArrays = tuple[NDArray[np.int32], NDArray[np.int8], NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]
+"""``Scanned`` as a plain tuple, in which it enters compiled code: a NamedTuple costs numba a microsecond more."""
+
+
 @compiled
 def _value(buf: NDArray[np.uint8], at: int, end: int, bits: NDArray[np.uint64]) -> tuple[int, float, int, int]:
     """Kind, number, offset and length of a TypedValue in at..end; kind -1 when malformed. bits: one word of scratch."""
@@ -95,12 +99,13 @@ def _value(buf: NDArray[np.uint8], at: int, end: int, bits: NDArray[np.uint64]) 
 
 @compiled
 def scan_messages(
-    buf: NDArray[np.uint8], ends: NDArray[np.int64], first: int, paths: PathIndex, scanned: Scanned
+    buf: NDArray[np.uint8], ends: NDArray[np.int64], first: int, path_arrays: PathArrays, columns: ScannedArrays
 ) -> tuple[int, int, int, int]:
-    """Reads the messages ``first``.. of ``buf``, each ending at its ``ends``, into ``scanned``.
+    """Reads the messages ``first``.. of ``buf``, each ending at its ``ends``, into the columns.
 
     Returns rows written, the next message, why it stopped (Stop), and the count of sync_responses.
     """
+    paths, scanned = PathIndex(*path_arrays), Scanned(*columns)
     bits = np.zeros(1, np.uint64)
     n, syncs = 0, 0
     for message in range(first, ends.size):
@@ -216,4 +221,4 @@ def warm_up() -> None:
     paths = PathTable()
     paths.add(b"p", b"q")
     paths.get(b"p", b"q")
-    scan_messages(np.frombuffer(b"", np.uint8), np.zeros(0, np.int64), 0, paths.index, Scanned.allocate(1))
+    scan_messages(np.frombuffer(b"", np.uint8), np.zeros(0, np.int64), 0, (*paths.index,), (*Scanned.allocate(1),))

@@ -26,7 +26,10 @@ class Leaf:
 
 
 class SeriesRows:
-    """Grows up to ``series_max``; ``refused`` counts series beyond it."""
+    """Grows up to ``series_max``; ``refused`` counts series beyond it.
+
+    limits: float64[3, >= rows]: the factor to the metric's unit, and its minimum and maximum in that unit.
+    """
 
     def __init__(self, target: str, device: str, series_max: int) -> None:
         self._target, self._device, self._series_max = target, device, series_max
@@ -35,9 +38,7 @@ class SeriesRows:
         self._ended: set[int] = set()
         self._table: SeriesTable | None = None
         self.refused = 0
-        self.scale: NDArray[np.float64] = np.ones(64)
-        self.minimum: NDArray[np.float64] = np.full(64, -inf)
-        self.maximum: NDArray[np.float64] = np.full(64, inf)
+        self.limits = _no_limits(64)
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -66,9 +67,11 @@ class SeriesRows:
             row = self._rows[key] = len(self._rows)
             self._table = None
             self._grow(row)
-            self.scale[row] = leaf.named.origin.scale
-            self.minimum[row] = -inf if metric.minimum is None else metric.minimum
-            self.maximum[row] = inf if metric.maximum is None else metric.maximum
+            self.limits[:, row] = (
+                leaf.named.origin.scale,
+                -inf if metric.minimum is None else metric.minimum,
+                inf if metric.maximum is None else metric.maximum,
+            )
         leaf.row = row
         self._leaves.setdefault(row, []).append(leaf)
         return True
@@ -101,16 +104,16 @@ class SeriesRows:
             for leaf in leaves:
                 leaf.row = int(moved[row])
         self._leaves = {i: self._leaves[row] for i, row in enumerate(keep)}
-        self.scale = self.scale[keep].copy() if keep else np.ones(1)
-        self.minimum = self.minimum[keep].copy() if keep else np.full(1, -inf)
-        self.maximum = self.maximum[keep].copy() if keep else np.full(1, inf)
+        self.limits = np.ascontiguousarray(self.limits[:, keep]) if keep else _no_limits(1)
         self._ended.clear()
         self._table = None
         return moved
 
     def _grow(self, row: int) -> None:
-        if row >= self.scale.size:
-            more = max(64, self.scale.size)
-            self.scale = np.concatenate((self.scale, np.ones(more)))
-            self.minimum = np.concatenate((self.minimum, np.full(more, -inf)))
-            self.maximum = np.concatenate((self.maximum, np.full(more, inf)))
+        size = self.limits.shape[1]
+        if row >= size:
+            self.limits = np.concatenate((self.limits, _no_limits(max(64, size))), axis=1)
+
+
+def _no_limits(rows: int) -> NDArray[np.float64]:
+    return np.repeat([[1.0], [-inf], [inf]], rows, axis=1)
