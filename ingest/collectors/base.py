@@ -1,8 +1,14 @@
-"""The two kinds of collector: one is polled, the other streams. ``ingest/registry.py`` builds them."""
+"""What a collector is: it is polled, it streams, or it discovers targets that are polled.
+
+``ingest/registry.py`` builds them, ``ingest/service.py`` runs them.
+"""
 
 from collections.abc import Callable, Sequence
-from typing import Protocol
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
 
+from ingest.ledger import Ledger
 from telemetry.changes import Change
 from telemetry.samples import SampleBatch
 from telemetry.topology import TopologyFact
@@ -53,3 +59,42 @@ class StreamCollector(Protocol):
     async def run(self, emit: Emit) -> None:
         """Collects until cancelled: reconnects by itself, and emits a batch with ``down`` each interval meanwhile."""
         ...
+
+
+class TargetChanges(NamedTuple):
+    """Since the last refresh. A target whose labels or address changed is removed and added."""
+
+    removed: Sequence[str]
+    added: Sequence[PollCollector]
+
+
+class DiscoveryJob(Protocol):
+    """Polled targets that come and go."""
+
+    @property
+    def refresh_s(self) -> float | None:
+        """How often to refresh; None when the targets never change."""
+        ...
+
+    async def refresh(self) -> TargetChanges: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Collectors:
+    """The collectors of one section of the settings."""
+
+    polled: Sequence[PollCollector] = ()
+    streaming: Sequence[StreamCollector] = ()
+    discovering: Sequence[DiscoveryJob] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class CollectorContext:
+    """What all collectors of a process share.
+
+    workers: threads for decoding; not the event loop's own, which resolve names and can all hang.
+    """
+
+    ledger: Ledger
+    clock: Clock
+    workers: Executor

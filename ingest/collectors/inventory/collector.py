@@ -36,7 +36,7 @@ class InventoryCollector:
         return self._config.interval_s
 
     def load(self) -> Mapping[str, Entity]:
-        """The entities of the file as it is now; ConfigError with file, line and column."""
+        """The entities of the file as it is now. ConfigError with file, line and column."""
         return parse_inventory(self._read(), str(self._config.file))
 
     async def collect(self, now_ns: int) -> CollectorOutput:
@@ -71,3 +71,12 @@ class InventoryCollector:
             raise ConfigError(f"{file}: {error.strerror}") from error
         except UnicodeDecodeError as error:
             raise ConfigError(f"{file}: byte {error.start} is not UTF-8") from error
+
+
+def inventory_collectors(config: Config | None) -> list[InventoryCollector]:
+    """The collector of the file, if there is one. ConfigError when the file cannot be used: better now than later."""
+    if config is None:
+        return []
+    collector = InventoryCollector(config)
+    collector.load()
+    return [collector]

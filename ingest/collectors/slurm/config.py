@@ -20,6 +20,10 @@ class Config(BaseModel):
     body_bytes_max: int = Field(64 * 1024 * 1024, gt=0)
     gpu_jobs_only: bool = Field(True, description="Leave out jobs without a GPU.")
 
+    @property
+    def job_name(self) -> str:
+        return self.name
+
     @model_validator(mode="after")
     def _one_source(self) -> "Config":
         if sum(map(bool, (self.command, self.url, self.file))) != 1:
