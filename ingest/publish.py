@@ -1,11 +1,12 @@
 """From collectors to the bus: a bounded queue that batches calls, and bridges times in which the bus is unavailable."""
 
 import asyncio
-import logging
 import random
 from collections import deque
 from collections.abc import Sequence
 from typing import Protocol
+
+import structlog
 
 from bus.base import MESSAGE_BYTES_MAX, Message
 from common.errors import BadInput, Unavailable
@@ -20,7 +21,7 @@ from telemetry.codec.records import encode_record
 from telemetry.samples import SampleBatch
 from telemetry.topology import TopologyFact
 
-_log = logging.getLogger(__name__)
+log = structlog.get_logger("ingest")
 _RETRY_FIRST_S, _RETRY_MAX_S = 0.1, 30.0
 _FLUSH_S = 3.0
 
@@ -95,7 +96,7 @@ class Publisher:
                         break
                     await asyncio.sleep(0.01)
         except TimeoutError:
-            _log.warning("stopped with %d samples that the bus did not accept", self.queued)
+            log.warning("stopped before all samples were published", samples=self.queued)
         task.cancel()
         await asyncio.wait([task], timeout=1.0)
 
@@ -149,8 +150,8 @@ class Publisher:
                 await self._bus.publish(topic, messages)
             except Unavailable as error:
                 UNAVAILABLE.inc()
-                _log.warning(
-                    "the bus did not accept %d messages, next try in about %.1f s: %s", len(messages), wait_s, error
+                log.warning(
+                    "publishing failed and is repeated", messages=len(messages), wait_s=wait_s, error=str(error)
                 )
                 await asyncio.sleep(wait_s * random.uniform(0.5, 1.5))
                 wait_s = min(2 * wait_s, _RETRY_MAX_S)

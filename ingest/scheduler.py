@@ -2,12 +2,12 @@
 
 import asyncio
 import hashlib
-import logging
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 
+import structlog
 from prometheus_client import Counter
 
 from ingest.collectors.base import Clock, Emit, PollCollector
@@ -15,7 +15,7 @@ from ingest.config import SchedulerConfig
 from ingest.metrics import COLLECTIONS, OVERRUNS
 from telemetry.samples import SampleBatch
 
-_log = logging.getLogger(__name__)
+log = structlog.get_logger("ingest")
 _STOP_S = 2.0
 SLOT_S = 0.05
 """Targets start in groups this far apart, so that one wake-up, one poll of the sockets and one commit on the bus serve
@@ -126,7 +126,7 @@ class Scheduler:
             # Our own bug in one collector must not end the others.
             entry.healthy = False
             _outcome("failed").inc()
-            _log.exception("collector of %s failed", entry.collector.name)
+            log.exception("collector failed", target=entry.collector.name)
         finally:
             entry.task = None
 

@@ -1,11 +1,12 @@
 """The ingest stage: runs collectors, scheduler and publisher, and reports what they did."""
 
 import asyncio
-import logging
 import resource
 import time
 from collections.abc import Coroutine
 from concurrent.futures import ThreadPoolExecutor
+
+import structlog
 
 from bus.reporting import publish_report
 from common.tasks import first_failure
@@ -18,7 +19,7 @@ from ingest.registry import build_collectors
 from ingest.scheduler import Scheduler
 from telemetry.ledger import StageReport
 
-_log = logging.getLogger(__name__)
+log = structlog.get_logger("ingest")
 _RESTART_S = 5.0
 _STOP_S = 2.0
 _WORKERS = 2
@@ -107,7 +108,7 @@ class IngestService:
             try:
                 await collector.run(self._publisher.enqueue)
             except Exception:
-                _log.exception("stream %s failed", collector.name)
+                log.exception("stream failed and will restart", target=collector.name)
             await asyncio.sleep(_RESTART_S)
 
     async def _report_always(self) -> None:

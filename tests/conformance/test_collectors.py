@@ -12,6 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from structlog.testing import capture_logs
 
 from common.units import NS_PER_S
 from ingest.collectors.exposition.collector import ExpositionCollector
@@ -348,6 +349,21 @@ async def test_a_failing_target_is_scraped_less_often_but_reported_each_time(ser
     assert [batch.collection.seq for batch in batches] == list(range(11))
     # scraped at 0, 1, 3, 7 and then every fourth time
     assert server.connections == 4
+
+
+async def test_changes_of_a_target_are_logged_and_not_each_collection(server: Server, ledger: Ledger) -> None:
+    collector = make(server.address, ledger, backoff_intervals_max=1)
+    with capture_logs() as logged:
+        for response in (respond(b"", status="503 Service Unavailable"), respond(BODY)):
+            server.answer = response
+            for _ in range(3):
+                await collector.collect(NOW_NS)
+    await collector.stop()
+    about = {"job": "gpu", "target": collector.name, "device": "node1", "log_level": "info"}
+    assert logged == [
+        {"event": "target is down", "reason": "http_status", "error": "status 503", **about},
+        {"event": "target is up", **about},
+    ]
 
 
 # ---- secrets

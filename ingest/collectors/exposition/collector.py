@@ -1,7 +1,6 @@
 """One target over HTTP: fetch its body, decode it, count it."""
 
 import asyncio
-import logging
 import ssl
 from collections.abc import Mapping
 from concurrent.futures import Executor
@@ -9,6 +8,7 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
+import structlog
 
 from common.errors import BadInput, ConfigError, Unavailable
 from common.secrets import read_secret_text
@@ -22,7 +22,7 @@ from ingest.transport.http1 import FetchFailed, HttpClient, Response
 from telemetry.samples import Collection, DownReason, SampleBatch
 from telemetry.series import SeriesTable
 
-_log = logging.getLogger(__name__)
+log = structlog.get_logger("ingest")
 _ACCEPT = "text/plain;version=0.0.4;q=1,application/openmetrics-text;version=1.0.0;q=0.5,*/*;q=0.1"
 _OTHER_TYPES = ("text/html", "application/json", "application/xml")
 
@@ -120,9 +120,14 @@ class ExpositionCollector:
 
     def _set_down(self, down: DownReason | None, message: str) -> None:
         """Logs changes, not every collection."""
-        if down is not self._down:
-            self._down = down
-            _log.info("target %s is %s", self.name, f"down: {down}: {message}" if down else "up")
+        if down is self._down:
+            return
+        self._down = down
+        bound = log.bind(job=self._job.job_name, target=self.name, device=self._target.device)
+        if down is None:
+            bound.info("target is up")
+        else:
+            bound.info("target is down", reason=str(down), error=message)
 
     def _next_seq(self) -> int:
         self._seq += 1

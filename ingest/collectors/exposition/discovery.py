@@ -2,11 +2,11 @@
 
 import asyncio
 import glob
-import logging
 from collections.abc import Awaitable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+import structlog
 import yaml
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
@@ -16,7 +16,7 @@ from ingest.collectors.exposition.config import HttpSdConfig, ScrapeConfig
 from ingest.collectors.exposition.relabel import relabel
 from ingest.transport.http1 import Url
 
-_log = logging.getLogger(__name__)
+log = structlog.get_logger("ingest")
 _FILE_BYTES_MAX = 64 * 1024 * 1024
 _HTTP_TIMEOUT_S, _HTTP_BYTES_MAX = 30.0, 16 * 1024 * 1024
 _HTTP_HEADERS = {"Accept": "application/json"}
@@ -102,7 +102,9 @@ class Discovery:
         try:
             self._groups[where] = await reading
         except (BadInput, Unavailable, OSError) as error:
-            _log.warning("job %s: targets of %s stay as they were: %s", self._job.job_name, where, error)
+            log.warning(
+                "discovery failed, its last targets are kept", job=self._job.job_name, source=where, error=str(error)
+            )
 
 
 def _read_files(pattern: str) -> tuple[TargetGroup, ...]:

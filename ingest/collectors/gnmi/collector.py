@@ -26,7 +26,7 @@ _BATCH_ROWS = 100_000  # about 1 MB on the bus, whose messages hold 4
 _NAMES_TIMEOUT_S = 10.0
 _SPEED = "fabric_port_speed_bits_per_second{"
 
-log = structlog.get_logger(__name__)
+log = structlog.get_logger("ingest")
 
 
 class GnmiCollector:
@@ -44,6 +44,7 @@ class GnmiCollector:
         clock: Clock = time.time_ns,
     ) -> None:
         self._config, self._target, self._ledger, self._clock = config, target, ledger, clock
+        self._log = log.bind(job=config.job_name, target=self.name, device=target.device)
         self._links = links if links is not None else LinkTable()
         self._decoder = Decoder(
             self.name, target.device, Naming((config.source, "openconfig")), config.limits.series_max
@@ -94,7 +95,7 @@ class GnmiCollector:
         for kind, is_on in (("insecure", tls.insecure), ("insecure_skip_verify", tls.insecure_skip_verify)):
             if is_on:
                 metrics.UNSAFE.labels(self._config.job_name, kind).inc()
-                log.warning("gnmi target without protection", target=self._target.address, kind=kind)
+                self._log.warning("connection is not secure", kind=kind)
 
     async def _run_stream(self, stream: Stream) -> None:
         """Port names first: updates under an unknown port name are lost."""
@@ -103,7 +104,7 @@ class GnmiCollector:
                 async with asyncio.timeout(_NAMES_TIMEOUT_S):
                     await asyncio.gather(*(each.synced.wait() for each in self._name_streams))
             except TimeoutError:
-                log.warning("gnmi target sends no port names", target=self._target.address)
+                self._log.warning("target sends no port names")
         await stream.run()
 
     async def _deliver(self, messages: Sequence[bytes]) -> None:

@@ -20,7 +20,7 @@ from telemetry.samples import DownReason
 # The usual form: sync_response alone. One within another response does not count here.
 _SYNC = gnmi_pb2.SubscribeResponse(sync_response=True).SerializeToString()
 
-log = structlog.get_logger(__name__)
+log = structlog.get_logger("ingest")
 
 
 class Stream:
@@ -40,6 +40,8 @@ class Stream:
     ) -> None:
         self._config, self._target, self._subscription = config, target, subscription
         self._deliver, self._changed = deliver, changed
+        name = f"{config.job_name}/{target.address}"
+        self._log = log.bind(job=config.job_name, target=name, device=target.device)
         self._request = request_of(subscription, config.interval_s).SerializeToString()
         self._silence_s = silence_s(subscription, config.interval_s, config.silence_intervals)
         self._timed_out: DownReason | None = None
@@ -61,9 +63,7 @@ class Stream:
             reason, message = await self._attempt()
             failures = 0 if self.delivering else failures + 1
             if self.delivering or reason is not self.down:  # once, not at each attempt
-                log.warning(
-                    "gnmi subscription ended", target=self._target.address, reason=str(reason), error=message[:200]
-                )
+                self._log.warning("subscription ended", reason=str(reason), error=message[:200])
             self._set(delivering=False, down=reason)
             metrics.FAILURES.labels(self._config.job_name, reason).inc()
             wait_s = min(self._config.backoff_max_s, 0.5 * 2.0 ** min(failures, 10))
@@ -128,7 +128,7 @@ class Stream:
             elif not warned and not self.synced.is_set() and age_s > self._config.sync_timeout_s:
                 warned = True  # its updates are valid: using them is better than reconnecting for ever
                 metrics.UNSYNCED.labels(self._config.job_name).inc()
-                log.warning("gnmi target never sent sync_response", target=self._target.address)
+                self._log.warning("target never sent sync_response")
         call.cancel()
 
     def _set(self, *, delivering: bool, down: DownReason | None) -> None:

@@ -14,7 +14,7 @@ from telemetry.samples import Collection, DownReason, SampleBatch
 from telemetry.series import SeriesTable
 from telemetry.topology import Entity
 
-log = structlog.get_logger(__name__)
+log = structlog.get_logger("ingest")
 
 
 class InventoryCollector:
@@ -48,7 +48,7 @@ class InventoryCollector:
                 return []
             entities = parse_inventory(text, str(self._config.file))
         except ConfigError as error:
-            log.error("inventory not used", target=self.name, error=str(error))
+            log.error("inventory has an error, its last content is kept", target=self.name, error=str(error))
             collection = Collection(self._epoch_ns, self._seq - 1, now_ns, 0.0, DownReason.BAD_FORMAT)
             none = np.empty(0, np.int64), np.empty(0, np.uint32), np.empty(0, np.float64)
             return SampleBatch(self._table, collection, *none)

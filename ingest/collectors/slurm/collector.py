@@ -18,7 +18,7 @@ from telemetry.topology import Job
 
 _CHUNK = 64 * 1024
 
-log = structlog.get_logger(__name__)
+log = structlog.get_logger("ingest")
 
 
 class _Failed(Exception):
@@ -56,12 +56,12 @@ class SlurmCollector:
             found = await asyncio.to_thread(parse_jobs, body, gpu_jobs_only=self._config.gpu_jobs_only)
         except (_Failed, TimeoutError, BadInput) as error:
             reason = error.reason if isinstance(error, _Failed) else _reason(error)
-            log.warning("slurm jobs not collected", target=self.name, reason=str(reason), error=str(error)[:200])
+            log.warning("job list not collected", target=self.name, reason=str(reason), error=str(error)[:200])
             collection = Collection(self._epoch_ns, self._seq - 1, now_ns, time.monotonic() - began_s, reason)
             none = np.empty(0, np.int64), np.empty(0, np.uint32), np.empty(0, np.float64)
             return SampleBatch(self._table, collection, *none)
         if found.malformed:
-            log.warning("slurm job list has malformed entries", target=self.name, entries=found.malformed)
+            log.warning("job list has malformed entries", target=self.name, entries=found.malformed)
         events: list[ClusterEvent] = [*facts(self._jobs, found, now_ns, self.name), *changes(self._jobs, found, now_ns)]
         self._jobs = found.running
         return events

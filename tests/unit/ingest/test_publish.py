@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
+from structlog.testing import capture_logs
 
 from bus.base import Message
 from common.errors import Unavailable
@@ -94,6 +95,23 @@ async def test_batches_queued_while_the_bus_is_unavailable_are_published_later(l
     assert bus.sequences() == list(range(8))
     assert publisher.queued == 0
     await publisher.stop()
+
+
+async def test_a_failed_call_is_logged_with_its_error(ledger: Ledger) -> None:
+    bus = FlakyBus()
+    bus.unavailable = True
+    publisher = Publisher(PublishConfig(), bus, ledger)
+    with capture_logs() as logged:
+        await publisher.start()
+        feed(publisher, ledger, [batch(0), batch(1)])
+        await until(lambda: logged)
+    bus.unavailable = False
+    await publisher.stop()
+    assert (logged[0]["event"], logged[0]["messages"], logged[0]["error"]) == (
+        "publishing failed and is repeated",
+        2,
+        "test",
+    )
 
 
 async def test_a_full_spool_drops_the_oldest_and_counts_it(ledger: Ledger) -> None:

@@ -52,7 +52,7 @@ async def test_every_section_has_its_collectors(sections: dict[str, Any], contex
     for section in SECTIONS:
         config = IngestConfig.model_validate({section: sections[section]})
         (collectors,) = build_collectors(config, context)
-        found = [collector.name for collector in (*collectors.polled, *collectors.streaming)]
+        found = [each.name for each in collectors.polled] + [each.name for each in collectors.streaming]
         for job in collectors.discovering:
             changes = await job.refresh()
             assert changes.removed == []
