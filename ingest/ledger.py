@@ -5,14 +5,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from ingest.metrics import DROPPED, PUBLISHED, SAMPLES
+from ingest.metrics import SAMPLES_DROPPED, SAMPLES_PUBLISHED, SAMPLES_RECEIVED
 from telemetry.ledger import StageReport
 
 STAGE = "ingest"
 
 
 class DropReason(StrEnum):
-    """Why a sample did not reach the bus."""
+    """Why a sample, fact or change did not reach the bus."""
 
     NO_VALUE = "no_value"  # NaN, "N/A", or a vendor's word for "not supported" in a numeric field
     OUT_OF_BOUNDS = "out_of_bounds"  # a value that the catalogue excludes
@@ -49,10 +49,10 @@ class Ledger:
     def update_metrics(self) -> None:
         """Brings the process's metrics up to date; called every few seconds, not for every collection."""
         before, self._exported = self._exported, (self.samples_in, self.samples_out, self.drops.copy())
-        SAMPLES.inc(self.samples_in - before[0])
-        PUBLISHED.inc(self.samples_out - before[1])
+        SAMPLES_RECEIVED.inc(self.samples_in - before[0])
+        SAMPLES_PUBLISHED.inc(self.samples_out - before[1])
         for reason, n in (self.drops - before[2]).items():
-            DROPPED.labels(reason=reason).inc(n)
+            SAMPLES_DROPPED.labels(reason=reason).inc(n)
 
     def report(self, instance: str, at_ns: int, queued: int, details: Mapping[str, float]) -> StageReport:
         return StageReport(

@@ -13,7 +13,7 @@ from common.errors import BadInput, Unavailable
 from ingest.collectors.base import ClusterEvent, CollectorOutput
 from ingest.config import PublishConfig
 from ingest.ledger import DropReason, Ledger
-from ingest.metrics import BATCHES_DROPPED, FACTS_DROPPED, HELD, PUBLISH_SECONDS, UNAVAILABLE
+from ingest.metrics import BATCHES_DROPPED, PUBLISH_RETRIES, PUBLISH_SECONDS, RECORDS_DROPPED, SAMPLES_QUEUED
 from telemetry import topics
 from telemetry.changes import Change
 from telemetry.codec.batch import encode_batch
@@ -74,7 +74,7 @@ class Publisher:
             self._events[key] = event
             if len(self._events) > self._config.spool_facts_max:
                 del self._events[next(iter(self._events))]
-                FACTS_DROPPED.inc()
+                RECORDS_DROPPED.labels(reason=DropReason.SPOOL_FULL).inc()
 
     async def start(self) -> None:
         self._task = asyncio.get_running_loop().create_task(self._run())
@@ -138,7 +138,7 @@ class Publisher:
         self._in_flight -= samples + too_large
         self._ledger.published(samples)
         self._ledger.dropped(DropReason.TOO_LARGE, too_large)
-        HELD.set(self.queued)
+        SAMPLES_QUEUED.set(self.queued)
 
     async def _publish_with_retry(self, topic: topics.Topic, messages: Sequence[Message]) -> None:
         """Returns when all are durable, however long the bus is unavailable."""
@@ -149,7 +149,7 @@ class Publisher:
             try:
                 await self._bus.publish(topic, messages)
             except Unavailable as error:
-                UNAVAILABLE.inc()
+                PUBLISH_RETRIES.inc()
                 log.warning(
                     "publishing failed and is repeated", messages=len(messages), wait_s=wait_s, error=str(error)
                 )

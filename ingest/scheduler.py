@@ -12,7 +12,7 @@ from prometheus_client import Counter
 
 from ingest.collectors.base import Clock, Emit, PollCollector
 from ingest.config import SchedulerConfig
-from ingest.metrics import COLLECTIONS, OVERRUNS
+from ingest.metrics import COLLECTIONS, COLLECTIONS_SKIPPED
 from telemetry.samples import SampleBatch
 
 log = structlog.get_logger("ingest")
@@ -110,7 +110,7 @@ class Scheduler:
             if entry.task is None:
                 entry.task = loop.create_task(self._collect(entry))
             else:
-                OVERRUNS.inc()
+                COLLECTIONS_SKIPPED.inc()
             interval = entry.collector.interval_s
             entry.due += interval * max(1, -(-(now - entry.due) // interval))
             self._arm(entry)

@@ -94,7 +94,7 @@ class GnmiCollector:
         tls = self._config.tls_of(self._target)
         for kind, is_on in (("insecure", tls.insecure), ("insecure_skip_verify", tls.insecure_skip_verify)):
             if is_on:
-                metrics.UNSAFE.labels(self._config.job_name, kind).inc()
+                metrics.INSECURE_TARGETS.labels(self._config.job_name, kind).inc()
                 self._log.warning("connection is not secure", kind=kind)
 
     async def _run_stream(self, stream: Stream) -> None:
@@ -142,8 +142,8 @@ class GnmiCollector:
             self._pending, self._pending_bytes = [], 0
             self._arrived.clear()
             self._room.set()
-            metrics.MESSAGES.labels(self._config.job_name).inc(len(messages))
-            metrics.BYTES.labels(self._config.job_name).inc(size)
+            metrics.MESSAGES_RECEIVED.labels(self._config.job_name).inc(len(messages))
+            metrics.RECEIVED_BYTES.labels(self._config.job_name).inc(size)
             now_ns = self._clock()
             if size > _THREAD_BYTES:
                 decoded = await asyncio.to_thread(self._decoder.decode, messages, now_ns)
@@ -167,10 +167,10 @@ class GnmiCollector:
 
     def _count(self, decoded: Decoded) -> None:
         job = self._config.job_name
-        metrics.UPDATES.labels(job).inc(decoded.updates)
+        metrics.UPDATES_RECEIVED.labels(job).inc(decoded.updates)
         if decoded.malformed:
             metrics.MESSAGES_DROPPED.labels(job, "malformed").inc(decoded.malformed)
-        metrics.REFUSED.labels(self.name).set(self._decoder.refused)
+        metrics.PATHS_REFUSED.labels(self.name).set(self._decoder.refused)
         self._ledger.received(decoded.received)
         for reason, n in decoded.drops.items():
             self._ledger.dropped(reason, n)

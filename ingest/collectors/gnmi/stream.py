@@ -65,7 +65,7 @@ class Stream:
             if self.delivering or reason is not self.down:  # once, not at each attempt
                 self._log.warning("subscription ended", reason=str(reason), error=message[:200])
             self._set(delivering=False, down=reason)
-            metrics.FAILURES.labels(self._config.job_name, reason).inc()
+            metrics.SUBSCRIPTION_FAILURES.labels(self._config.job_name, reason).inc()
             wait_s = min(self._config.backoff_max_s, 0.5 * 2.0 ** min(failures, 10))
             await asyncio.sleep(wait_s * random.uniform(0.5, 1.0))
 
@@ -127,12 +127,12 @@ class Stream:
                 self._timed_out = DownReason.SILENT
             elif not warned and not self.synced.is_set() and age_s > self._config.sync_timeout_s:
                 warned = True  # its updates are valid: using them is better than reconnecting for ever
-                metrics.UNSYNCED.labels(self._config.job_name).inc()
+                metrics.SUBSCRIPTIONS_UNSYNCED.labels(self._config.job_name).inc()
                 self._log.warning("target never sent sync_response")
         call.cancel()
 
     def _set(self, *, delivering: bool, down: DownReason | None) -> None:
         if delivering != self.delivering:
-            metrics.SUBSCRIBED.labels(self._config.job_name).inc(1 if delivering else -1)
+            metrics.SUBSCRIPTIONS_UP.labels(self._config.job_name).inc(1 if delivering else -1)
         self.delivering, self.down = delivering, down
         self._changed()
