@@ -63,10 +63,14 @@ def _numbers(ranges: str, whole: str) -> list[str]:
     numbers: list[str] = []
     for part in ranges.split(","):
         first, dash, last = part.strip().partition("-")
-        if not first.isascii() or not first.isdigit() or (dash and not last.isdigit()):
+        if not _is_number(first) or (dash and not _is_number(last)):
             raise BadInput(f"hostlist {whole[:80]!r}: {part!r} is no range of numbers", "bad_format")
         low, high = int(first), int(last or first)
         if high - low >= HOSTS_MAX:
             raise BadInput(f"hostlist {whole[:80]!r}: more than {HOSTS_MAX} hosts", "too_large")
         numbers += [str(number).zfill(len(first)) for number in range(low, high + 1)]
     return numbers
+
+
+def _is_number(text: str) -> bool:
+    return text.isascii() and text.isdigit()

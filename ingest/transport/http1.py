@@ -120,10 +120,9 @@ class HttpClient:
         headers = self._headers() if callable(self._headers) else self._headers
         lines = [f"GET {self._url.path} HTTP/1.1", f"Host: {self._url.authority}"]
         lines += [f"{name}: {value}" for name, value in headers.items()]
-        text = "\r\n".join(lines)
-        if "\n" in text.replace("\r\n", ""):
+        if any("\r" in line or "\n" in line for line in lines):
             raise FetchFailed(DownReason.AUTH, "a header holds a line feed")
-        return f"{text}\r\n\r\n".encode()
+        return ("\r\n".join(lines) + "\r\n\r\n").encode()
 
 
 class _Connection(asyncio.Protocol):

@@ -75,7 +75,7 @@ class FrameReader:
             end = at + 9 + length
             if end > size:
                 break
-            if kind == DATA and not flags & ~END_STREAM:
+            if kind == DATA and not flags & ~END_STREAM and self._header_block is None:
                 self._messages.feed(data, at + 9, end)
             else:
                 self._read(kind, flags, stream & 0x7FFFFFFF, data[at + 9 : end])

@@ -2,17 +2,19 @@
 
 import asyncio
 import json
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 from pydantic import ValidationError
 
 from common.errors import BadInput
-from common.units import seconds
+from ingest.collectors.base import CollectorContext
 from ingest.collectors.exposition.config import ScrapeConfig
-from ingest.collectors.exposition.discovery import Discovery, TargetGroup, resolve
-from ingest.collectors.exposition.relabel import RelabelConfig, relabel
+from ingest.collectors.exposition.discovery import Discovery, TargetGroup, parse_groups, resolve
+from ingest.collectors.exposition.job import ScrapeJob
 from ingest.config import IngestConfig
+from ingest.ledger import Ledger
 
 
 def job(**settings: object) -> ScrapeConfig:
@@ -35,31 +37,6 @@ def test_an_address_twice_is_one_target_and_paths_tell_targets_apart() -> None:
     assert len(resolve(job(), [group("a:1", "a:1"), group("a:1")])) == 1
     other = resolve(job(metrics_path="/x", params={"module": ("a b", "c")}), [group("a:1")])[0]
     assert (other.name, other.url.path) == ("node/a:1/x?module=a+b&module=c", "/x?module=a+b&module=c")
-
-
-@pytest.mark.parametrize(
-    ("rules", "expected"),
-    [
-        (
-            [{"source_labels": ["a", "b"], "target_label": "c", "regex": "(x);(.*)", "replacement": "$2-${1}"}],
-            {"c": "y-x"},
-        ),
-        ([{"source_labels": ["a"], "target_label": "c", "regex": "nope"}], {}),
-        ([{"source_labels": ["a"], "target_label": "b", "replacement": ""}], {"b": None}),
-        ([{"action": "keep", "source_labels": ["a"], "regex": "x|z"}], {}),
-        ([{"action": "keep", "source_labels": ["a"], "regex": "z"}], None),
-        ([{"action": "drop", "source_labels": ["a"], "regex": "x"}], None),
-        ([{"action": "labelmap", "regex": "__meta_(.+)"}], {"site": "s1"}),
-    ],
-)
-def test_relabelling(rules: list[dict[str, object]], expected: dict[str, str | None] | None) -> None:
-    labels = {"a": "x", "b": "y", "__meta_site": "s1"}
-    result = relabel(labels, [RelabelConfig.model_validate(rule) for rule in rules])
-    if expected is None:
-        assert result is None
-    else:
-        merged = {name: value for name, value in (labels | expected).items() if value is not None}
-        assert result == merged
 
 
 def test_relabelling_decides_device_address_and_membership() -> None:
@@ -142,19 +119,113 @@ def test_job_names_are_unique() -> None:
         IngestConfig.model_validate({"scrape_configs": [one, one]})
 
 
-@pytest.mark.parametrize(("text", "expected"), [("500ms", 0.5), ("1m30s", 90.0), ("1h", 3600.0), (2, 2.0), (0.5, 0.5)])
-def test_durations(text: object, expected: float) -> None:
-    assert seconds(text) == expected
-
-
-@pytest.mark.parametrize("text", ["", "10", "1s1m", "-1s", 0, -1, True, None, "0s", float("inf"), float("nan")])
-def test_no_durations(text: object) -> None:
-    with pytest.raises(ValueError, match="expected a duration"):
-        seconds(text)
-
-
 def test_a_bad_group_is_named() -> None:
-    from ingest.collectors.exposition.discovery import parse_groups
-
     with pytest.raises(BadInput, match=r"here: 0\.targets: "):
         parse_groups([{"targets": 7}], "here")
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        ([], []),
+        ([{"targets": ["a:1"]}], [(("a:1",), {})]),
+        ([{"targets": ["a:1", "b:2"], "labels": {"rack": "r1"}}], [(("a:1", "b:2"), {"rack": "r1"})]),
+        ([{"targets": []}], [((), {})]),
+        ([{"targets": ["a:1"], "source": "of a newer version"}], [(("a:1",), {})]),
+    ],
+)
+def test_target_groups(content: object, expected: list[tuple[tuple[str, ...], dict[str, str]]]) -> None:
+    assert [(found.targets, found.labels) for found in parse_groups(content, "here")] == expected
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ({}, "here: list: Input should be a valid"),
+        (["a:1"], "here: 0: Input should be"),
+        ([{"labels": {}}], "here: 0.targets: Field required"),
+        ([{"targets": ["a:1", 7]}], "here: 0.targets.1: Input should be a valid string"),
+        ([{"targets": ["a:1"]}, {"targets": ["b:1"], "labels": {"rack": 7}}], "here: 1.labels.rack: Input should be"),
+    ],
+)
+def test_a_malformed_group_is_refused_with_its_place(content: object, message: str) -> None:
+    with pytest.raises(BadInput) as caught:
+        parse_groups(content, "here")
+    assert str(caught.value).startswith(message)
+
+
+@pytest.mark.parametrize(
+    ("settings", "labels", "expected"),
+    [
+        ({}, {}, ("node/a:1", "a", "http", "a", 1, "/metrics")),
+        ({"scheme": "https"}, {}, ("node/a:1", "a", "https", "a", 1, "/metrics")),
+        ({"metrics_path": "/probe"}, {}, ("node/a:1/probe", "a", "http", "a", 1, "/probe")),
+        ({}, {"__scheme__": "https"}, ("node/a:1", "a", "https", "a", 1, "/metrics")),
+        ({}, {"__metrics_path__": "/x"}, ("node/a:1/x", "a", "http", "a", 1, "/x")),
+        ({}, {"device": "node7"}, ("node/a:1", "node7", "http", "a", 1, "/metrics")),
+        # a group cannot rename its job or its address
+        ({}, {"__address__": "b:2"}, ("node/a:1", "a", "http", "a", 1, "/metrics")),
+    ],
+)
+def test_where_a_target_is_and_what_it_is_called(
+    settings: dict[str, object], labels: dict[str, str], expected: tuple[object, ...]
+) -> None:
+    (target,) = resolve(job(**settings), [TargetGroup(targets=("a:1",), labels=labels)])
+    url = target.url
+    assert (target.name, target.device, url.scheme, url.host, url.port, url.path) == expected
+
+
+@pytest.mark.parametrize(("scheme", "port"), [("http", 80), ("https", 443)])
+def test_an_address_without_a_port_gets_the_scheme_s_own(scheme: str, port: int) -> None:
+    (target,) = resolve(job(scheme=scheme), [group("a.example")])
+    assert (target.url.host, target.url.port, target.url.authority) == ("a.example", port, "a.example")
+
+
+def test_labels_with_two_underscores_and_the_job_stay_inside() -> None:
+    labels = {"__meta_rack": "r1", "rack": "r2", "job": "other"}
+    (target,) = resolve(job(), [TargetGroup(targets=("a:1",), labels=labels)])
+    assert target.identity == (("device", "a"), ("rack", "r2"))
+
+
+def test_a_target_without_an_address_is_left_out() -> None:
+    rules = [{"source_labels": ["__address__"], "target_label": "__address__", "regex": "a:.*", "replacement": ""}]
+    assert [found.name for found in resolve(job(relabel_configs=rules), [group("a:1", "b:1")])] == ["node/b:1"]
+
+
+@pytest.mark.parametrize(
+    ("settings", "expected"),
+    [
+        ({}, None),
+        ({"static_configs": [{"targets": ["a:1"]}]}, None),
+        ({"file_sd_configs": [{"files": ["x"]}]}, 30.0),
+        ({"http_sd_configs": [{"url": "http://x/"}]}, 60.0),
+        (
+            {
+                "file_sd_configs": [{"files": ["x"], "refresh_interval": "90s"}],
+                "http_sd_configs": [{"url": "http://x/"}],
+            },
+            60.0,
+        ),
+    ],
+)
+def test_how_often_discovery_refreshes(settings: dict[str, object], expected: float | None) -> None:
+    assert Discovery(job(**settings)).refresh_s == expected
+
+
+async def test_a_job_reports_what_came_went_and_changed(tmp_path: Path) -> None:
+    file, workers = tmp_path / "targets.json", ThreadPoolExecutor(1)
+    context = CollectorContext(Ledger(0), lambda: 7, workers)
+    scrapes = ScrapeJob(job(file_sd_configs=[{"files": [str(file)]}]), context)
+
+    async def refresh(*groups: dict[str, object]) -> tuple[list[str], list[str]]:
+        file.write_text(json.dumps(groups))
+        removed, added = await scrapes.refresh()
+        return list(removed), [collector.name for collector in added]
+
+    assert await refresh({"targets": ["a:1", "b:1"]}) == ([], ["node/a:1", "node/b:1"])
+    assert await refresh({"targets": ["a:1", "b:1"]}) == ([], [])
+    assert await refresh({"targets": ["b:1", "c:1"]}) == (["node/a:1"], ["node/c:1"])
+    # another label is another series: the collector is replaced
+    assert await refresh({"targets": ["b:1"], "labels": {"rack": "r1"}}) == (["node/b:1", "node/c:1"], ["node/b:1"])
+    assert scrapes.refresh_s == 30.0
+    workers.shutdown()

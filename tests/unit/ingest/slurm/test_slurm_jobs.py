@@ -10,7 +10,6 @@ from aiohttp import web
 
 from common.errors import BadInput
 from common.units import NS_PER_S as S
-from ingest.collectors.hostlist import expand
 from ingest.collectors.slurm.collector import SlurmCollector
 from ingest.collectors.slurm.config import Config
 from ingest.collectors.slurm.jobs import changes, facts, parse_jobs
@@ -21,27 +20,6 @@ from telemetry.topology import Job, TopologyFact
 from tests.samples import SAMPLES
 
 SAMPLE = SAMPLES / "slurm" / "squeue_out.json"
-
-
-@pytest.mark.parametrize(
-    ("text", "hosts"),
-    [
-        ("node1", ("node1",)),
-        ("node[1-4,7]", ("node1", "node2", "node3", "node4", "node7")),
-        ("node[08-10]", ("node08", "node09", "node10")),
-        ("a[1-2],b,c[3]", ("a1", "a2", "b", "c3")),
-        ("r[1-2]n[1-2]-ib", ("r1n1-ib", "r1n2-ib", "r2n1-ib", "r2n2-ib")),
-        ("", ()),
-    ],
-)
-def test_hostlists(text: str, hosts: tuple[str, ...]) -> None:
-    assert expand(text) == hosts
-
-
-@pytest.mark.parametrize("text", ["node[1-", "node]1[", "node[a-b]", "node[[1]]", "n[1-99999999]", "n[1-999]m[1-999]"])
-def test_malformed_hostlists_are_refused(text: str) -> None:
-    with pytest.raises(BadInput):
-        expand(text)
 
 
 def entry(**changed: Any) -> dict[str, Any]:
