@@ -117,3 +117,91 @@ def test_any_line_is_read_or_refused_in_linear_time(piece: bytes) -> None:
 def test_only_the_formats_numbers_are_numbers(token: bytes) -> None:
     with pytest.raises(ValueError, match=r"^(could not convert|b')"):
         parse_number(token)
+
+
+@pytest.mark.parametrize(
+    ("token", "value"),
+    [
+        (b"0", 0.0),
+        (b"-0", -0.0),
+        (b"+1.5", 1.5),
+        (b".5", 0.5),
+        (b"1e3", 1000.0),
+        (b"1E-3", 0.001),
+        (b"+Inf", math.inf),
+        (b"-Inf", -math.inf),
+        (b"Inf", math.inf),
+        (b"1e999", math.inf),
+        (b"5e-324", 5e-324),
+        (b"9007199254740993", 9007199254740992.0),
+    ],
+)
+def test_numbers(token: bytes, value: float) -> None:
+    found = parse_number(token)
+    assert (found, math.copysign(1.0, found)) == (value, math.copysign(1.0, value))
+
+
+@pytest.mark.parametrize("token", [b"NaN", b"nan", b"NAN"])
+def test_not_a_number_is_a_number_of_the_format(token: bytes) -> None:
+    assert math.isnan(parse_number(token))
+
+
+@pytest.mark.parametrize(
+    ("line", "name", "value", "time", "rest"),
+    [
+        (b"up 1", b"up", b"1", None, b""),
+        (b"up  1\t2  ", b"up", b"1", b"2", b"  "),
+        (b'up{a="b"} 1 2', b'up{a="b"}', b"1", b"2", b""),
+        (b'up {a="b"}1', b'up {a="b"}', b"1", None, b""),
+        (b'{"a.b",c="d"} 1', b'{"a.b",c="d"}', b"1", None, b""),
+    ],
+)
+def test_the_parts_of_a_line(line: bytes, name: bytes, value: bytes, time: bytes | None, rest: bytes) -> None:
+    parsed = parse_line(line, 1, openmetrics=False)
+    assert parsed is not None
+    assert line[: parsed.name_end] == name
+    assert line[slice(*parsed.value_at)] == value
+    assert (line[slice(*parsed.time_at)] if parsed.time_at else None) == time
+    assert line[parsed.rest_at :] == rest
+
+
+@pytest.mark.parametrize(
+    ("inside", "labels"),
+    [
+        (b"", {}),
+        (b" ", {}),
+        (b'a="b"', {"a": "b"}),
+        (b'a="b",', {"a": "b"}),
+        (b'a="",c="d"', {"c": "d"}),  # an empty label is the same as none
+        (b'a="b, c=d"', {"a": "b, c=d"}),
+        (b'a="}"', {"a": "}"}),
+        (b'a="#"', {"a": "#"}),
+        (rb'a="\\"', {"a": "\\"}),
+        (rb'a="\""', {"a": '"'}),
+        (rb'a="\n"', {"a": "\n"}),
+        (rb'a="\x"', {"a": "\\x"}),  # an unknown escape is what it is
+        (b'"a.b"="c"', {"a.b": "c"}),
+        ('a="µ"'.encode(), {"a": "µ"}),
+    ],
+)
+def test_labels(inside: bytes, labels: dict[str, str]) -> None:
+    parsed = parse_line(b"up{" + inside + b"} 1", 1, openmetrics=False)
+    assert parsed is not None
+    assert parsed.labels == labels
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        (b'a 1 # {t="x"}', "column 14: expected an exemplar's value, found the end of the line"),
+        (b'a 1 # {t="x"} one', "column 15: expected an exemplar's value, found 'one'"),
+        (b'a 1 # {t="x"} 1 now', "column 17: expected an exemplar's timestamp, found 'now'"),
+        (b'a 1 # {t="x"} 1 2 3', "column 18: expected the end of the line"),
+        (b"a 1 # t", "column 7: expected '{' of an exemplar, found 't'"),
+        (b"a 1 1.5x", "column 5: expected a timestamp in seconds"),
+    ],
+)
+def test_errors_of_openmetrics(line: bytes, message: str) -> None:
+    with pytest.raises(BadInput) as caught:
+        parse_line(line, 3, openmetrics=True)
+    assert str(caught.value).startswith(f"line 3, {message}")

@@ -92,3 +92,83 @@ def test_a_downgrade_does_not_change_the_rated_speed_of_a_link() -> None:
     assert fact.entity.bits_per_second == 4e11
     table.set_speed("leaf1", "Ethernet0", 1e11)
     assert table.expire(6 * S) == []
+
+
+def test_a_link_that_the_other_end_still_reports_stays() -> None:
+    table = LinkTable(hold_s=10)
+    table.update("leaf1", neighbour("Ethernet0", "spine1", "Ethernet8"))
+    table.update("spine1", neighbour("Ethernet8", "leaf1", "Ethernet0"))
+    assert table.update("leaf1", neighbour("Ethernet0", None, None, 5)) == []
+    assert table.expire(1000 * S) == []
+
+
+def test_a_new_neighbour_of_one_end_leaves_the_link_to_the_other() -> None:
+    """The far end has not noticed yet: its report keeps the old link."""
+    table = LinkTable()
+    table.update("leaf1", neighbour("Ethernet0", "spine1", "Ethernet8"))
+    table.update("spine1", neighbour("Ethernet8", "leaf1", "Ethernet0"))
+    facts = table.update("leaf1", [update("Ethernet0", MetadataKind.NEIGHBOUR, "spine2", 5)])
+    assert links(facts) == [("leaf1/Ethernet0--spine2/Ethernet8", False)]
+    facts = table.update("spine1", [update("Ethernet8", MetadataKind.NEIGHBOUR, "leaf2", 6)])
+    assert links(facts) == [("leaf1/Ethernet0--spine1/Ethernet8", True), ("leaf2/Ethernet0--spine1/Ethernet8", False)]
+
+
+def test_several_neighbours_of_one_port_are_several_links() -> None:
+    """A switch without LLDP in between shows all that are behind it."""
+    table = LinkTable()
+    for number, host in (("1", "node1"), ("2", "node2")):
+        updates = [
+            MetadataUpdate(MetadataPath(kind, "Ethernet0", number, ()), text, S)
+            for kind, text in ((MetadataKind.NEIGHBOUR, host), (MetadataKind.NEIGHBOUR_PORT, "eth0"))
+        ]
+        assert links(table.update("leaf1", updates)) == [(f"leaf1/Ethernet0--{host}/eth0", False)]
+
+
+def test_the_ends_of_a_link_are_sorted_whoever_reports_it() -> None:
+    (fact,) = LinkTable().update("spine1", neighbour("Ethernet8", "leaf1", "Ethernet0"))
+    assert fact.entity == LINK
+    assert (fact.source, fact.observed_ns, fact.gone) == ("lldp/spine1", S, False)
+
+
+def test_an_alias_that_is_known_before_the_neighbour_is_used_at_once() -> None:
+    table = LinkTable()
+    assert table.update("spine1", [update("Ethernet8", MetadataKind.ALIAS, "etp3")]) == []
+    facts = table.update("leaf1", neighbour("Ethernet0", "spine1", "etp3"))
+    assert [fact.entity for fact in facts] == [LINK]
+
+
+@pytest.mark.parametrize(("alias", "port"), [("Ethernet8", "Ethernet8"), ("", "Ethernet8")])
+def test_an_alias_that_says_nothing_changes_nothing(alias: str, port: str) -> None:
+    table = LinkTable()
+    table.update("leaf1", neighbour("Ethernet0", "spine1", "Ethernet8"))
+    assert table.update("spine1", [update(port, MetadataKind.ALIAS, alias)]) == []
+
+
+def test_the_component_of_a_port_is_no_neighbour() -> None:
+    assert LinkTable().update("leaf1", [update("Ethernet0", MetadataKind.COMPONENT, "Xcvr 1")]) == []
+
+
+def test_links_are_looked_through_once_a_second() -> None:
+    table = LinkTable(hold_s=0.5)
+    table.update("leaf1", neighbour("Ethernet0", "node1", "eth0"))
+    table.update("leaf1", neighbour("Ethernet0", None, None, 2))
+    assert table.expire(2 * S) == []
+    assert table.expire(3 * S - 1) == []  # due, but less than a second after the last time
+    assert [fact.gone for fact in table.expire(3 * S)] == [True]
+
+
+def test_a_clock_that_is_set_back_does_not_stop_the_expiry() -> None:
+    table = LinkTable(hold_s=1)
+    table.expire(1000 * S)
+    table.update("leaf1", neighbour("Ethernet0", "node1", "eth0"))
+    table.update("leaf1", neighbour("Ethernet0", None, None, 2))
+    assert [fact.gone for fact in table.expire(10 * S)] == [True]
+
+
+def test_a_link_that_is_gone_can_come_back() -> None:
+    table = LinkTable(hold_s=1)
+    table.update("leaf1", neighbour("Ethernet0", "node1", "eth0"))
+    table.update("leaf1", neighbour("Ethernet0", None, None, 2))
+    table.expire(10 * S)
+    facts = table.update("leaf1", neighbour("Ethernet0", "node1", "eth0", 20))
+    assert links(facts) == [("leaf1/Ethernet0--node1/eth0", False)]

@@ -240,3 +240,134 @@ async def test_a_failure_ends_no_job(tmp_path: Path) -> None:
     assert isinstance(await collector.collect(2), SampleBatch)
     file.write_text(good)
     assert await collector.collect(3) == []
+
+
+# ---- single fields
+
+
+@pytest.mark.parametrize(
+    ("state", "runs"),
+    [
+        ("RUNNING", True),
+        ("running", True),
+        (["RUNNING"], True),
+        (["RUNNING", "RESIZING"], True),
+        (["RUNNING", "COMPLETING"], False),
+        ("COMPLETED", False),
+        (["SUSPENDED"], False),
+        ([], False),
+        (None, False),
+    ],
+)
+def test_states(state: object, runs: bool) -> None:
+    assert ("4711" in parsed(entry(job_state=state))) is runs
+
+
+@pytest.mark.parametrize(
+    ("number", "started_s"),
+    [
+        (1700000000, 1700000000),
+        ("1700000000", 1700000000),
+        (1700000000.9, 1700000000),
+        ({"set": True, "infinite": False, "number": 7}, 7),
+        ({"number": 7}, 7),
+        ({"set": False, "number": 7}, 0),
+        ({"set": True, "infinite": True, "number": 7}, 0),
+        ({"set": True, "number": None}, 0),
+        ({}, 0),
+        ("", 0),
+        (None, 0),
+        (0, 0),
+    ],
+)
+def test_numbers_in_the_forms_of_all_versions(number: object, started_s: int) -> None:
+    assert parsed(entry(start_time=number))["4711"].started_ns == started_s * S
+
+
+@pytest.mark.parametrize(
+    ("gres", "indices"),
+    [
+        ([], ()),
+        (None, ()),
+        (["gpu:4(IDX:0-3)"], (0, 1, 2, 3)),
+        (["gpu:h100:4(IDX:0,2-4)"], (0, 2, 3, 4)),
+        (["gpu:1(IDX:3)", "gpu:1(IDX:1)"], (1, 3)),
+        (["gpu:a100:1(IDX:0),gpu:h100:1(IDX:5)"], (0, 5)),
+        (["gpu:4"], ()),
+        (["mps:100(IDX:0)"], ()),
+        (["shard:2(IDX:1)", "gpu:1(IDX:2)"], (2,)),
+    ],
+)
+def test_gpu_indices(gres: object, indices: tuple[int, ...]) -> None:
+    assert parsed(entry(gres_detail=gres))["4711"].gpu_indices == indices
+
+
+@pytest.mark.parametrize(
+    ("resources", "gres", "kept"),
+    [
+        ("cpu=8,gres/gpu=4", [], True),
+        ("cpu=8,gres/gpu:h100=4", [], True),
+        ("cpu=8", ["gpu:1(IDX:0)"], True),
+        ("", [], True),  # an old Slurm lists nothing
+        (None, [], True),
+        ("cpu=8,node=2", [], False),
+        ("cpu=8,gres/mps=100", [], False),
+    ],
+)
+def test_jobs_with_a_gpu_are_kept(resources: object, gres: list[str], kept: bool) -> None:
+    assert ("4711" in parsed(entry(tres_alloc_str=resources, gres_detail=gres))) is kept
+    assert "4711" in parsed(entry(tres_alloc_str=resources, gres_detail=gres), gpu_jobs_only=False)
+
+
+@pytest.mark.parametrize(
+    ("changed", "nodes"),
+    [
+        ({"nodes": "node1"}, ("node1",)),
+        ({"nodes": {"list": "node[1-2]", "count": 2}}, ("node1", "node2")),
+        ({"nodes": "(null)", "job_resources": {"nodes": "node3"}}, ("node3",)),
+        ({"nodes": None, "job_resources": {"nodes": {"list": "node3"}}}, ("node3",)),
+        ({"nodes": "node1", "job_resources": {"nodes": "node3"}}, ("node1",)),
+    ],
+)
+def test_nodes_in_the_forms_of_all_versions(changed: dict[str, Any], nodes: tuple[str, ...]) -> None:
+    assert parsed(entry(**changed))["4711"].nodes == nodes
+
+
+@pytest.mark.parametrize("nodes", ["", None, {"count": 0}, [], "(null)"])
+def test_a_running_job_without_nodes_is_left_out(nodes: object) -> None:
+    assert parsed(entry(nodes=nodes, job_resources=None)) == {}
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [7, None, [], "job", {}, entry(job_id={"number": "x"}), entry(nodes="n["), entry(start_time="soon")],
+)
+def test_an_entry_that_cannot_be_read_is_counted(broken: object) -> None:
+    found = parse_jobs(json.dumps({"jobs": [broken, entry()]}).encode())
+    assert (found.malformed, list(found.running)) == (1, ["4711"])
+
+
+def test_a_job_that_changes_is_a_fact_and_no_change() -> None:
+    before = parse_jobs(json.dumps({"jobs": [entry()]}).encode())
+    after = parse_jobs(json.dumps({"jobs": [entry(nodes="node[1-3]")]}).encode())
+    (fact,) = facts(before.running, after, 5, "slurm")
+    assert (fact.entity, fact.gone) == (after.running["4711"], False)
+    assert changes(before.running, after, 5) == []
+
+
+@pytest.mark.parametrize(
+    ("end_s", "expected_s"),
+    [(1700000300, 1700000300), (0, 1700000500), (1700000900, 1700000500)],  # unknown, and ahead of our clock: now
+)
+def test_the_end_of_a_job_is_slurm_s_unless_unknown_or_in_the_future(end_s: int, expected_s: int) -> None:
+    running = parse_jobs(json.dumps({"jobs": [entry()]}).encode())
+    done = parse_jobs(json.dumps({"jobs": [entry(job_state="COMPLETED", end_time=end_s)]}).encode())
+    (ended,) = changes(running.running, done, 1700000500 * S)
+    assert ended.starts_ns == expected_s * S
+    assert ended.id == f"job_end/4711/{expected_s}"
+
+
+def test_the_summary_names_job_and_user_as_far_as_they_are_known() -> None:
+    unnamed = parse_jobs(json.dumps({"jobs": [entry(name="", user_name=None)]}).encode())
+    (started,) = changes({}, unnamed, 5)
+    assert (started.summary, started.author) == ("4711 of somebody starts", "")
