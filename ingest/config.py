@@ -1,7 +1,10 @@
 """What the ingest stage collects, and how it gets to the bus."""
 
-from pydantic import AliasChoices, BaseModel, ConfigDict, Field, model_validator
+from typing import Any
 
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from common.renamed import accept_renamed
 from ingest.collectors.exposition.config import ScrapeConfig
 from ingest.collectors.gnmi.config import Config as GnmiConfig
 from ingest.collectors.inventory.config import Config as InventoryConfig
@@ -13,9 +16,13 @@ class SchedulerConfig(BaseModel):
     unhealthy_max: int = Field(
         default=1000,
         gt=0,
-        validation_alias=AliasChoices("unhealthy_max", "doubtful_max"),
         description="Concurrent collections of unhealthy targets: those that never answered or failed last time.",
     )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _accept_renamed(cls, settings: Any) -> Any:
+        return accept_renamed(settings, {"doubtful_max": "unhealthy_max"})
 
 
 class PublishConfig(BaseModel):

@@ -1,7 +1,6 @@
 """From collectors to the bus: a bounded queue that batches calls, and bridges times in which the bus is unavailable."""
 
 import asyncio
-import random
 from collections import deque
 from collections.abc import Sequence
 from typing import Protocol
@@ -10,6 +9,7 @@ import structlog
 
 from bus.base import MESSAGE_BYTES_MAX, Message
 from common.errors import BadInput, Unavailable
+from common.retry import retry
 from ingest.collectors.base import ClusterEvent, CollectorOutput
 from ingest.config import PublishConfig
 from ingest.ledger import DropReason, Ledger
@@ -142,24 +142,20 @@ class Publisher:
 
     async def _publish_with_retry(self, topic: topics.Topic, messages: Sequence[Message]) -> None:
         """Returns when all are durable, however long the bus is unavailable."""
-        wait_s = _RETRY_FIRST_S
-        loop = asyncio.get_running_loop()
-        while True:
-            started = loop.time()
-            try:
-                await self._bus.publish(topic, messages)
-            except Unavailable as error:
-                PUBLISH_RETRIES.inc()
-                log.warning(
-                    "publishing failed and is repeated", messages=len(messages), wait_s=wait_s, error=str(error)
-                )
-                await asyncio.sleep(wait_s * random.uniform(0.5, 1.5))
-                wait_s = min(2 * wait_s, _RETRY_MAX_S)
-            except BadInput as error:
-                raise AssertionError(f"the bus refuses what is within its limits: {error}") from error
-            else:
-                PUBLISH_SECONDS.observe(loop.time() - started)
-                return
+
+        async def publish() -> None:
+            started_s = asyncio.get_running_loop().time()
+            await self._bus.publish(topic, messages)
+            PUBLISH_SECONDS.observe(asyncio.get_running_loop().time() - started_s)
+
+        def failed(error: Exception) -> None:
+            PUBLISH_RETRIES.inc()
+            log.warning("publishing failed and is repeated", topic=topic.name, messages=len(messages), error=str(error))
+
+        try:
+            await retry(publish, on=Unavailable, first_s=_RETRY_FIRST_S, most_s=_RETRY_MAX_S, failed=failed)
+        except BadInput as error:
+            raise AssertionError(f"the bus refuses what is within its limits: {error}") from error
 
 
 def _key(event: ClusterEvent) -> str:

@@ -11,7 +11,6 @@ import yaml
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
 from common.errors import BadInput, ConfigError, Unavailable
-from common.http import HttpClient, NoAnswer
 from ingest.collectors.exposition.config import HttpSdConfig, ScrapeConfig
 from ingest.collectors.exposition.relabel import relabel
 from ingest.transport.http1 import Url
@@ -122,6 +121,8 @@ def _read_files(pattern: str) -> tuple[TargetGroup, ...]:
 
 
 async def _fetch(config: HttpSdConfig) -> tuple[TargetGroup, ...]:
+    from common.http import HttpClient, NoAnswer  # aiohttp takes a while to import, and few jobs need it
+
     try:
         async with HttpClient(timeout_s=_HTTP_TIMEOUT_S) as client:
             answer = await client.get(config.url, _HTTP_HEADERS, body_bytes_max=_HTTP_BYTES_MAX)

@@ -32,6 +32,6 @@ PATHS_REFUSED = Gauge(
 )
 INSECURE_TARGETS = Gauge(
     _PREFIX + "insecure_targets",
-    "Targets without TLS (insecure) or verification (skip_verify).",
+    "Targets without TLS or without verification, by the setting.",
     ["job", "kind"],
 )

@@ -8,6 +8,7 @@ from typing import NoReturn
 
 import structlog
 
+from common.retry import backoff_s
 from ingest.collectors.gnmi import metrics
 from ingest.collectors.gnmi.channel import keepalive_after, subscribe
 from ingest.collectors.gnmi.config import Config, SubscriptionConfig, TargetConfig
@@ -19,6 +20,8 @@ from telemetry.samples import DownReason
 
 # The usual form: sync_response alone. One within another response does not count here.
 _SYNC = gnmi_pb2.SubscribeResponse(sync_response=True).SerializeToString()
+
+_RETRY_FIRST_S = 0.5
 
 log = structlog.get_logger("ingest")
 
@@ -66,8 +69,8 @@ class Stream:
                 self._log.warning("subscription ended", reason=str(reason), error=message[:200])
             self._set(delivering=False, down=reason)
             metrics.SUBSCRIPTION_FAILURES.labels(self._config.job_name, reason).inc()
-            wait_s = min(self._config.backoff_max_s, 0.5 * 2.0 ** min(failures, 10))
-            await asyncio.sleep(wait_s * random.uniform(0.5, 1.0))
+            most_s = self._config.backoff_max_s
+            await asyncio.sleep(backoff_s(failures + 1, first_s=_RETRY_FIRST_S, most_s=most_s, chance=random.random()))
 
     async def _attempt(self) -> tuple[DownReason, str]:
         """One call from its beginning to its end: the reason of the end, and the peer's message."""

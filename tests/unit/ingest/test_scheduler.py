@@ -16,6 +16,10 @@ from telemetry.topology import TopologyFact
 from tests.waiting import until
 
 
+def test_the_limit_of_unhealthy_targets_is_read_under_its_old_name_too() -> None:
+    assert SchedulerConfig.model_validate({"doubtful_max": 7}) == SchedulerConfig(unhealthy_max=7)
+
+
 class Target:
     """Answers after ``takes_s``, or never; counts what happens at once."""
 

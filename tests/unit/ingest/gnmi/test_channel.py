@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ingest.collectors.gnmi.channel import keepalive_after, metadata_of, subscribe
-from ingest.collectors.gnmi.config import Config, TargetConfig, TlsConfig
+from ingest.collectors.gnmi.config import Config, GnmiTlsConfig, TargetConfig
 from ingest.transport.grpc_messages import CallEnded
 from telemetry.samples import DownReason
 
@@ -59,7 +59,7 @@ async def test_a_missing_secret_is_a_failure_of_authentication_that_names_the_fi
     config, target = job(username_file=tmp_path / "user", password_file=tmp_path / "password")
     reason, message = await reason_of(config, target)
     assert reason is DownReason.AUTH
-    assert message == f"{tmp_path / 'user'}: No such file or directory"
+    assert message == f"secret file {tmp_path / 'user'}: No such file or directory"
 
 
 @pytest.mark.parametrize("key", ["ca_file", "cert_file"])
@@ -67,18 +67,18 @@ async def test_a_certificate_that_cannot_be_read_is_a_failure_of_tls_that_names_
     key: str, tmp_path: Path
 ) -> None:
     files = {key: tmp_path / "absent.pem"} | ({"key_file": tmp_path / "key.pem"} if key == "cert_file" else {})
-    reason, message = await reason_of(*job(tls=TlsConfig(**files)))
+    reason, message = await reason_of(*job(tls=GnmiTlsConfig(**files)))
     assert reason is DownReason.TLS
     assert "absent.pem" in message
 
 
 async def test_a_refused_connection() -> None:
-    reason, _ = await reason_of(*job(tls=TlsConfig(insecure=True)))
+    reason, _ = await reason_of(*job(tls=GnmiTlsConfig(insecure=True)))
     assert reason is DownReason.REFUSED
 
 
 async def test_a_request_above_the_default_window_is_refused_before_connecting() -> None:
-    reason, message = await reason_of(*job(tls=TlsConfig(insecure=True)), request=bytes(65_531))
+    reason, message = await reason_of(*job(tls=GnmiTlsConfig(insecure=True)), request=bytes(65_531))
     assert (reason, message) == (DownReason.TOO_LARGE, "a request of 65531 bytes: at most 65530")
 
 
@@ -100,6 +100,6 @@ async def test_errors_of_the_connection_have_a_reason(
         raise error
 
     monkeypatch.setattr(asyncio.get_running_loop(), "create_connection", fail)
-    found, message = await reason_of(*job(tls=TlsConfig(insecure=True)))
+    found, message = await reason_of(*job(tls=GnmiTlsConfig(insecure=True)))
     assert found is reason
     assert message  # never an empty one, whatever the error holds
