@@ -15,7 +15,7 @@ from simulator.faults.truth import Truth
 from telemetry.changes import Change
 from telemetry.findings import Finding
 from telemetry.incidents import Incident
-from telemetry.samples import Down, SampleBatch
+from telemetry.samples import DownReason, SampleBatch
 from telemetry.topology import Topology
 
 
@@ -124,7 +124,7 @@ class _Losses:
             hit.add(target)
             if draw < FAILED:
                 nothing = np.zeros(0)
-                failed = replace(batch.collection, down=Down.TIMEOUT)
+                failed = replace(batch.collection, down=DownReason.TIMEOUT)
                 yield SampleBatch(batch.table, failed, nothing.astype(np.int64), nothing.astype(np.uint32), nothing)
         self._spared -= {batch.table.target for batch in batches}
         self._spared |= hit

@@ -22,7 +22,7 @@ from simulator.faults.schedule import ScheduledFault
 from simulator.faults.truth import Truth
 from simulator.layout import build_layout, topology_facts
 from telemetry.objects import device, parse_object
-from telemetry.samples import Collection, Down, SampleBatch
+from telemetry.samples import Collection, DownReason, SampleBatch
 from telemetry.series import SeriesTable
 from telemetry.topology import Job, Topology, TopologyFact
 
@@ -182,7 +182,7 @@ def test_what_is_recorded_is_what_the_engine_got():
     up = [one for one in batches if one.collection.down is None]
     assert played.series == sum(len(table) for table in {one.table for one in up})
     assert len({one.table for one in up}) * 40 > len(up)  # some were lost
-    assert any(one.collection.down is Down.TIMEOUT for one in batches)
+    assert any(one.collection.down is DownReason.TIMEOUT for one in batches)
     assert [one.collection for one in _listened(plan)] == [one.collection for one in batches]
 
 
