@@ -8,7 +8,7 @@ def document() -> str:
     lines = [
         "# Metrics",
         "",
-        "Written by `make pages` from `telemetry/catalogue/`. Labels that identify an object come from the settings.",
+        "Written by `make docs` from `telemetry/catalogue/`. Labels that identify an object come from the settings.",
         "",
         "| metric | kind | unit | labels | description | names in the sources |",
         "|---|---|---|---|---|---|",
