@@ -1,4 +1,4 @@
-"""What an operator may set of correlation; durations are in sampling intervals where telemetry limits what is known."""
+"""Settings of correlation; durations that depend on how often telemetry is sampled are in sampling intervals."""
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -58,7 +58,7 @@ class CorrelateConfig(BaseModel):
 
     @property
     def onset_slack_ns(self) -> int:
-        """How far onsets may be off against each other."""
+        """How far two onsets of one fault may differ."""
         return self.intervals_ns(self.onset_slack_intervals)
 
     @property

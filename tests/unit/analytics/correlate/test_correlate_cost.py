@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
+from analytics.correlate.cluster.graph import Graph, physical
+from analytics.correlate.cluster.jobs import Jobs, running
 from analytics.correlate.config import CorrelateConfig
 from analytics.correlate.cost import lost_share, severity
-from analytics.correlate.graph import Graph, physical
-from analytics.correlate.jobs import Jobs, running
 from telemetry.codec.records import decode_record, encode_record
 from telemetry.findings import Evidence, Finding
 from telemetry.findings import FindingKind as K

@@ -2,8 +2,8 @@
 
 import pytest
 
+from analytics.correlate.cluster.graph import Graph, physical
 from analytics.correlate.correlator import Correlator
-from analytics.correlate.graph import Graph, physical
 from analytics.correlate.pauses import End, origins
 from telemetry.findings import FindingKind as K
 from telemetry.topology import Link, Topology
