@@ -1,7 +1,7 @@
-"""PFC without ECN: a switch pauses its senders and marks nothing, so they never learn to slow down.
+"""PFC without ECN: a switch pauses its senders and marks nothing, so they never slow down.
 
-ECN is to act first (Zhu et al., Congestion Control for Large-Scale RDMA Deployments, SIGCOMM 2015, section 4): a switch
-that pauses without marking has ECN off, or its thresholds above those of PFC.
+ECN should act first (Zhu et al., Congestion Control for Large-Scale RDMA Deployments, SIGCOMM 2015, section 4): a
+switch that pauses without marking has ECN off, or its thresholds above those of PFC.
 """
 
 from dataclasses import dataclass
@@ -16,15 +16,15 @@ from telemetry.findings import FindingKind
 from telemetry.selectors import sent
 from telemetry.series import series_key
 
-_FRAMES_PER_SECOND_MIN = 1000.0  # a hundredth of the time of one 400 Gb/s port; less is a start of many flows at once
-# Marks for each pause frame: a frame stands for up to 65535 quanta (84 us, some thousand packets at 400 Gb/s), so where
-# ECN works there are many; one for a hundred frames is none.
+_FRAMES_PER_SECOND_MIN = 1000.0  # a hundredth of the time of one 400 Gb/s port; less is many flows that start at once
+# Marks for each pause frame: a frame pauses for up to 65535 quanta (84 us, some thousand packets at 400 Gb/s), so where
+# ECN works there are many; one in a hundred frames counts as none.
 _MARKS_PER_FRAME_MIN = 0.01
 
 
 @dataclass(frozen=True, kw_only=True)
 class PfcWithoutEcn(Detector):
-    """Judges each switch that counts both; one that does not tell its marks is left alone."""
+    """Judges each switch that counts both; one that does not count marks is not judged."""
 
     name: str = "pfc_without_ecn"
     kind: FindingKind = FindingKind.PFC_WITHOUT_ECN

@@ -1,4 +1,4 @@
-"""Runs out: what will reach its limit within the horizon, by a forecast that is proved."""
+"""Runs out: what will reach its limit within the horizon, by a forecast that has been significant."""
 
 from dataclasses import dataclass
 
@@ -13,15 +13,15 @@ from analytics.state.memory import Memory
 from analytics.state.view import TickView
 from telemetry.findings import FindingKind
 
-_RECENT_TIMES = 2.0  # the newest part of the history must show it too, if not as soon
+_RECENT_TIMES = 2.0  # the newest part of the history must show the trend too, if not as steep
 _FAR_SCORE = 0.99
 
 
 @dataclass(frozen=True, kw_only=True)
 class RunsOut(Detector):
-    """Judges each object by its series that comes first. Only at ticks with new forecasts.
+    """Judges each object by its series that reaches a limit first. Only at ticks with new forecasts.
 
-    horizon_days: from which on it is a finding. history_days: what a finding rests on at least.
+    horizon_days: a limit reached sooner is a finding. history_days: least history of a finding.
     """
 
     horizon_days: float

@@ -1,4 +1,4 @@
-"""Device rebooted: most of its counters started again, or its boot time moved."""
+"""Device rebooted: most of its counters were reset, or its boot time changed."""
 
 from dataclasses import dataclass
 
@@ -17,7 +17,7 @@ _RECENT_INTERVALS = 1.5
 
 @dataclass(frozen=True, kw_only=True)
 class DeviceRebooted(Detector):
-    """A finding for a moment: it clears by itself some intervals later."""
+    """A finding about a moment: it clears some intervals later."""
 
     name: str = "device_rebooted"
     kind: FindingKind = FindingKind.DEVICE_REBOOTED
@@ -34,8 +34,8 @@ class DeviceRebooted(Detector):
         index, targets = view.index, view.targets
         objects = index.device_objects
         score = np.where(targets["reset_ns"] >= since_ns, 1.0, 0.0)
-        heard = np.flatnonzero(targets["seen_ns"] != NEVER)
-        rows = heard[worst_of_each(objects[heard], score[heard])]
+        known = np.flatnonzero(targets["seen_ns"] != NEVER)
+        rows = known[worst_of_each(objects[known], score[known])]
 
         def counters(row: int) -> str:
             target = int(rows[row])
