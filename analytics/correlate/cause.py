@@ -1,4 +1,4 @@
-"""A cause that the evidence allows, the kinds of findings that causes ask for, and how much a finding counts."""
+"""A cause that the evidence allows, the groups of findings that causes use, and how much a finding counts."""
 
 from dataclasses import dataclass
 

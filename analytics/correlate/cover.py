@@ -125,7 +125,7 @@ def _own_symptoms(view: CorrelationView, claim: Claim, uncovered: set[str]) -> s
 
 
 def _absorb(view: CorrelationView, claims: Sequence[Claim], uncovered: set[str]) -> None:
-    """Give each symptom that is left to the nearest claim, and to the stronger of two that are equally near."""
+    """Gives each symptom that is left to the nearest claim, and to the stronger of two that are equally near."""
     index = _index(claims)
     for finding in view.findings:
         if finding.id in uncovered and finding.kind in SYMPTOMS:

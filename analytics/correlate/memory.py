@@ -38,7 +38,7 @@ class CorrelatorMemory:
                 self.since.setdefault(finding.id, now_ns)
 
     def active(self, ended_jobs: frozenset[str]) -> list[Finding]:
-        """Active findings; findings about a job that has ended are over."""
+        """Active findings, without those about a job that has ended."""
         return [
             finding
             for finding in self.findings.values()

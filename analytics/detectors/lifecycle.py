@@ -20,7 +20,7 @@ _REFRESH_INTERVALS = 6  # … or after so many intervals, so that readers see th
 
 @dataclass
 class Entry:
-    """One object that breaches a detector's limit, or has just stopped to."""
+    """One object that breaches a detector's limit, or did so recently."""
 
     onset_ns: int
     newest_ns: int  # newest sample judged
@@ -52,7 +52,7 @@ class Publisher(Protocol):
 
 
 class FindingTracker:
-    """The objects that breach a detector's limit, or have just stopped to. Healthy objects use no memory."""
+    """The objects that breach a detector's limit, or did so recently. Healthy objects use no memory."""
 
     def __init__(self) -> None:
         self._entries: dict[str, dict[str, Entry]] = {}  # by detector and object
@@ -102,7 +102,7 @@ class FindingTracker:
         return [name for entries in known for name, entry in entries.items() if entry.active]
 
     def objects(self) -> set[str]:
-        """Names of the objects that breach a limit, or have just stopped to."""
+        """Names of the objects that breach a limit, or did so recently."""
         return {name for entries in self._entries.values() for name in entries}
 
     def active(self) -> int:

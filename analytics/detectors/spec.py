@@ -37,6 +37,13 @@ class EvidenceColumns:
     label: Callable[[int], str] | None = None
 
 
+def computed_evidence(
+    values: NDArray[np.float64], normals: NDArray[np.float64] | float, unit: str, label: Callable[[int], str]
+) -> EvidenceColumns:
+    """Evidence that is no series itself. normals: of each row, or one for all."""
+    return EvidenceColumns(np.full(values.size, -1), values, np.broadcast_to(normals, values.shape), unit, label)
+
+
 @dataclass(frozen=True)
 class Verdicts:
     """One row for each object that could be judged; an object without fresh values has no row.

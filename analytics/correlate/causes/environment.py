@@ -1,4 +1,4 @@
-"""Power and cooling of a rack or device: it slows many GPUs at once, or leaves no spare part."""
+"""Power and cooling of a rack or device: a fault slows many GPUs at once, or leaves no spare part."""
 
 from collections.abc import Iterable
 

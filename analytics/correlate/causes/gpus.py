@@ -10,7 +10,7 @@ from telemetry.incidents import IncidentKind
 from telemetry.kinds import finding_kinds
 from telemetry.objects import ObjectRef
 
-TOGETHER_MIN = 3  # this many GPUs of one host at once have one cause: its cooling, its power, its driver
+TOGETHER_MIN = 3  # so many GPUs of one host at once have one cause: its cooling, its power, its driver
 
 
 def propose(view: CorrelationView) -> Iterable[Cause]:

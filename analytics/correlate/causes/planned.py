@@ -13,7 +13,7 @@ FACTOR = 2.0  # a recorded change ranks above any inference
 
 
 def propose(view: CorrelationView) -> Iterable[Cause]:
-    """Planned changes, each with the findings about its objects that began within its time."""
+    """Planned changes, each with the findings about its objects that began while it lasted."""
     for change in view.changes:
         if change.kind not in PLANNED:
             continue

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from analytics.detectors.spec import Detector, EvidenceColumns, Scope, Verdicts
+from analytics.detectors.spec import Detector, Scope, Verdicts, computed_evidence
 from analytics.models import baseline, thermal
 from analytics.models.group_medians import group_medians
 from analytics.state.memory import Memory, MemoryColumn
@@ -62,7 +62,7 @@ class RackHot(Detector):
             return f"median({series_key(_METRICS[0], {str(ObjectKind.RACK): names[row]})})"
 
         values = group_medians(racks, heat.values)[first]
-        evidence = EvidenceColumns(np.full(present.size, -1), values, values - rise, "celsius", key)
+        evidence = computed_evidence(values, values - rise, "celsius", key)
         newest_ns = np.zeros(present.size, np.int64)
         np.maximum.at(newest_ns, np.searchsorted(present, racks), heat.times_ns)
         return [Verdicts(present, newest_ns, score >= 1.0, score, (evidence,), 0.7)]

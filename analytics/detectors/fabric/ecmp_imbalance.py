@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from analytics.detectors.levels import LEVEL, learned_level
-from analytics.detectors.spec import Detector, EvidenceColumns, Verdicts
+from analytics.detectors.spec import Detector, Verdicts, computed_evidence
 from analytics.state.memory import Memory, MemoryColumn
 from analytics.state.view import TickView
 from telemetry.findings import FindingKind
@@ -52,7 +52,7 @@ class EcmpImbalance(Detector):
         def key(row: int) -> str:
             return series_key("uplink_load_variation", {"device": names[row]})
 
-        evidence = EvidenceColumns(np.full(leaves.size, -1), variation, usual, "ratio", key)
+        evidence = computed_evidence(variation, usual, "ratio", key)
         newest_ns = np.zeros(leaves.size, np.int64)
         np.maximum.at(newest_ns, at, sent.times_ns)
         return [Verdicts(leaves, newest_ns, score >= 1.0, score, (evidence,), 0.7)]

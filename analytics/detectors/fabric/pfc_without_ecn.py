@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from analytics.detectors.spec import Detector, EvidenceColumns, Verdicts
+from analytics.detectors.spec import Detector, Verdicts, computed_evidence
 from analytics.state.memory import Memory
 from analytics.state.view import Column, TickView
 from telemetry.findings import FindingKind
@@ -45,7 +45,7 @@ class PfcWithoutEcn(Detector):
         def key(row: int) -> str:
             return series_key("ecn_marks_per_pause_frame", {"device": names[row]})
 
-        evidence = EvidenceColumns(np.full(counting.size, -1), share, np.full(counting.size, np.nan), "packets", key)
+        evidence = computed_evidence(share, np.nan, "packets", key)
         newest_ns = np.zeros(counting.size, np.int64)
         known = np.isin(devices[frames.targets], counting)
         np.maximum.at(newest_ns, np.searchsorted(counting, devices[frames.targets][known]), frames.times_ns[known])

@@ -1,11 +1,11 @@
-"""Runs out: what will reach its limit within the horizon, by a forecast that has been significant."""
+"""Runs out: what will reach its limit within the horizon, by a significant forecast."""
 
 from dataclasses import dataclass
 
 import numpy as np
 
 from analytics.config import DetectionConfig
-from analytics.detectors.spec import Detector, EvidenceColumns, Verdicts
+from analytics.detectors.spec import Detector, EvidenceColumns, Verdicts, computed_evidence
 from analytics.models.trend import forecast
 from analytics.models.trend.limits import LIMITS
 from analytics.state.lookup import worst_of_each
@@ -49,12 +49,8 @@ class RunsOut(Detector):
             EvidenceColumns(
                 known.sids[rows], values[:, forecast.VALUE], known.limits[rows], label=lambda row: names[row]
             ),
-            EvidenceColumns(
-                np.full(rows.size, -1),
-                values[:, forecast.DAYS],
-                np.full(rows.size, self.horizon_days),
-                "days",
-                lambda row: f"days_to_limit({names[row]})",
+            computed_evidence(
+                values[:, forecast.DAYS], self.horizon_days, "days", lambda row: f"days_to_limit({names[row]})"
             ),
         )
         times_ns = np.full(rows.size, view.end_ns)

@@ -9,7 +9,7 @@ from analytics.state.memory import Memory
 from analytics.state.view import TickView
 from telemetry.findings import FindingKind
 
-# Lanes do not change with power saving, unlike the generation: fewer than ever before is a fault of slot or board.
+# Lanes do not change with power saving, unlike the generation: fewer than before is a fault of slot or board.
 _WIDTH_SHARE_MIN = 0.99
 # NVIDIA DCGM, dcgm_gpu_hardware_limits.h: at most eight replays a minute.
 _REPLAYS_PER_SECOND_MAX = 8 / 60

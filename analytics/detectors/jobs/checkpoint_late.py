@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analytics.derived.job_writes import METRIC
-from analytics.detectors.spec import Detector, EvidenceColumns, Scope, Verdicts
+from analytics.detectors.spec import Detector, Scope, Verdicts, computed_evidence
 from analytics.models.jobs.job_work import JobWork
 from analytics.state.memory import Memory
 from analytics.state.view import TickView
@@ -70,5 +70,5 @@ def of_jobs(
     def key(row: int) -> str:
         return series_key(series, {"job_id": names[row]})
 
-    evidence = EvidenceColumns(np.full(numbers.size, -1), shown_ns[0] / 1e9, shown_ns[1] / 1e9, "seconds", key)
+    evidence = computed_evidence(shown_ns[0] / 1e9, shown_ns[1] / 1e9, "seconds", key)
     return Verdicts(numbers, times_ns, score >= 1.0, score, (evidence,), 0.8, onsets_ns)

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analytics.derived.job_activity import BUSY, SM, TENSOR
-from analytics.detectors.spec import Detector, EvidenceColumns, Scope, Verdicts
+from analytics.detectors.spec import Detector, Scope, Verdicts, computed_evidence
 from analytics.models.jobs.job_work import JobWork
 from analytics.models.jobs.pace import LOW_SHARE
 from analytics.state.memory import Memory
@@ -57,7 +57,7 @@ def _verdicts(view: TickView, judged: list[tuple[str, JobWork]]) -> Verdicts:
         name, work = judged[row]
         return f"mean({series_key(work.metric, {'job_id': name})})"
 
-    evidence = EvidenceColumns(np.full(len(judged), -1), values, normals, "ratio", series)
+    evidence = computed_evidence(values, normals, "ratio", series)
     return Verdicts(
         np.array(numbers, np.int64),
         np.array([work.closed_ns for _, work in judged], np.int64),

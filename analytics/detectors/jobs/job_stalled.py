@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analytics.detectors.spec import Detector, EvidenceColumns, Scope, Verdicts
+from analytics.detectors.spec import Detector, Scope, Verdicts, computed_evidence
 from analytics.state.memory import Memory
 from analytics.state.view import TickView
 from telemetry import objects
@@ -46,6 +46,6 @@ class JobStalled(Detector):
             return f"max({series_key(self.metrics[0], {'job_id': names[row]})})"
 
         idle = (busiest < _ACTIVE_MIN) & (sizes >= _SAMPLES_MIN)
-        evidence = EvidenceColumns(np.full(present.size, -1), busiest, np.full(present.size, np.nan), "ratio", series)
+        evidence = computed_evidence(busiest, np.nan, "ratio", series)
         score = np.where(idle, 1.0, 0.0)
         return [Verdicts(np.array(numbers, np.int64), steps_ns, idle, score, (evidence,), 0.7, newest_ns)]

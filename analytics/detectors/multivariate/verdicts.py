@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from analytics.detectors.multivariate.features import Devices, offset
 from analytics.detectors.multivariate.measures import Kind
-from analytics.detectors.spec import EvidenceColumns, Verdicts
+from analytics.detectors.spec import EvidenceColumns, Verdicts, computed_evidence
 
 _SHOWN = 3
 CONFIDENCE = 0.2  # it supports other evidence and never opens an incident: see ``analytics.correlate.causes.leftover``
@@ -53,7 +53,7 @@ def _shown(
         measure = kind.measures[int(chosen[row])]
         return f"{measure.name} [{measure.unit}]"
 
-    return EvidenceColumns(np.full(chosen.size, -1, np.int64), values, normals, label=label)
+    return computed_evidence(values, normals, "", label)
 
 
 def _as_measured(kind: Kind, scaled: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analytics.detectors.spec import Detector, EvidenceColumns, Verdicts, verdicts_of
+from analytics.detectors.spec import Detector, Verdicts, computed_evidence, verdicts_of
 from analytics.state.lookup import worst_of_each
 from analytics.state.memory import Memory
 from analytics.state.rates import NEVER
@@ -42,5 +42,5 @@ class DeviceRebooted(Detector):
             return series_key("resets", {"device": index.devices[target], "target": index.targets.names[target]})
 
         resets = targets["reset_count"][rows].astype(np.float64)
-        evidence = EvidenceColumns(np.full(rows.size, -1), resets, np.zeros(rows.size), "counters", counters)
+        evidence = computed_evidence(resets, 0.0, "counters", counters)
         return Verdicts(objects[rows], targets["seen_ns"][rows], score[rows] >= 1.0, score[rows], (evidence,), 0.85)

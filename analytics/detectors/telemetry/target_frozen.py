@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analytics.detectors.spec import Detector, EvidenceColumns, Verdicts
+from analytics.detectors.spec import Detector, Verdicts, computed_evidence
 from analytics.state.lookup import worst_of_each
 from analytics.state.memory import Memory
 from analytics.state.rates import NEVER
@@ -35,8 +35,6 @@ class TargetFrozen(Detector):
             labels = {"device": index.devices[int(rows[row])], "target": index.targets.names[int(rows[row])]}
             return series_key("unchanged", labels)
 
-        evidence = EvidenceColumns(
-            np.full(rows.size, -1), unchanged_ns[rows] * 1e-9, np.zeros(rows.size), "seconds", unchanged
-        )
+        evidence = computed_evidence(unchanged_ns[rows] * 1e-9, 0.0, "seconds", unchanged)
         times_ns, onsets_ns = targets["seen_ns"][rows], targets["moved_ns"][rows] + view.config.interval_ns
         return [Verdicts(objects[rows], times_ns, frozen[rows], score[rows], (evidence,), 0.9, onsets_ns)]

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from analytics.detectors.spec import Detector, EvidenceColumns, Verdicts
+from analytics.detectors.spec import Detector, Verdicts, computed_evidence
 from analytics.state.lookup import worst_of_each
 from analytics.state.memory import Memory
 from analytics.state.quality import STALE_INTERVALS
@@ -40,7 +40,7 @@ class TargetSilent(Detector):
             return series_key("up", labels)
 
         answers = np.where(score[rows] >= 1.0, 0.0, 1.0)
-        evidence = EvidenceColumns(np.full(rows.size, -1), answers, np.ones(rows.size), "state", up)
+        evidence = computed_evidence(answers, 1.0, "state", up)
         times_ns = np.where(score >= 1.0, view.end_ns, view.targets["seen_ns"])[rows]
         breached = score[rows] >= 1.0
         return [Verdicts(objects, times_ns, breached, score[rows], (evidence,), confidence, _onsets_ns(view)[rows])]
