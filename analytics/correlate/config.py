@@ -1,4 +1,4 @@
-"""What an operator may set of correlation; durations are in sampling intervals where telemetry limits what is known."""
+"""Settings of correlation; durations that depend on how often telemetry is sampled are in sampling intervals."""
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -22,25 +22,25 @@ class CorrelateConfig(BaseModel):
         6.0, ge=0, description="An incident resolves when its primary findings have been cleared for this long."
     )
     onset_slack_intervals: float = Field(
-        3.0, ge=0, description="A symptom may show this much before its cause and still belong to it."
+        3.0, ge=0, description="A symptom may begin this long before its cause and still belong to it."
     )
     straggler_window_intervals: float = Field(
         6.0, ge=0, description="A straggler that appears later than this after a cause is not explained by it."
     )
     change_window_s: float = Field(600.0, ge=0, description="A change this long before an onset is named as suspect.")
     links_down_share: float = Field(
-        0.5, gt=0, le=1, description="More than this share of its links down: the device is."
+        0.5, gt=0, le=1, description="A device is down when more than this share of its links is."
     )
     reboot_s: float = Field(
         60.0,
         ge=0,
-        description="A device that is back so soon, with its counters at 0, has rebooted and was not broken.",
+        description="A device that is back within this time, with its counters at 0, has only rebooted.",
     )
     rack_share: float = Field(
-        0.6, gt=0, le=1, description="At least this share of a rack's devices dead: its power is."
+        0.6, gt=0, le=1, description="A rack is without power when at least this share of its devices is dead."
     )
     silent_share: float = Field(
-        0.5, gt=0, le=1, description="More than this share of all devices silent: one incident."
+        0.5, gt=0, le=1, description="When more than this share of all devices is silent, that is one incident."
     )
     deviations_min: int = Field(3, ge=1, description="Deviations alone are an incident when there are this many.")
     critical_gpus: float = Field(
@@ -58,7 +58,7 @@ class CorrelateConfig(BaseModel):
 
     @property
     def onset_slack_ns(self) -> int:
-        """How far onsets may be off against each other."""
+        """How far two onsets of one fault may differ."""
         return self.intervals_ns(self.onset_slack_intervals)
 
     @property

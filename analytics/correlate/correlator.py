@@ -1,10 +1,11 @@
 """Findings in, incidents out: one step of correlation, a pure function of its state and its arguments."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
+from analytics.correlate.cause import Cause
 from analytics.correlate.causes import FAMILIES
-from analytics.correlate.causes.cause import Cause
-from analytics.correlate.cluster import Cluster
+from analytics.correlate.cluster.cluster import Cluster
 from analytics.correlate.config import CorrelateConfig
 from analytics.correlate.cover import Claim, OpenCause, choose
 from analytics.correlate.lifecycle import Life, advance
@@ -25,7 +26,7 @@ class Correlator:
     """Keeps the active findings and the open incidents.
 
     The same findings, topology and changes give the same incidents, byte for byte, whatever their order within a tick.
-    Incidents are published from the moment they fire: until then the root may still change.
+    Incidents are published once they fire: until then the root may still change.
     """
 
     def __init__(self, config: CorrelateConfig | None = None) -> None:
@@ -44,8 +45,7 @@ class Correlator:
         self._memory.update(changed, now_ns)
         firing = {track.key: track.onset_ns for track in self._memory.tracks if track.fires}
         active = self._memory.active(self._cluster.jobs.ended)
-        cluster = self._cluster
-        view = CorrelationView(active, cluster.graph, cluster.jobs, changes, self._config, firing, cluster.reaches)
+        view = CorrelationView(active, self._cluster, changes, self._config, firing)
         claims, causes = self._choose(view, now_ns)
         closed = self._assign(view, claims, causes, now_ns)
         return self._publish(view, closed, now_ns)
@@ -54,7 +54,7 @@ class Correlator:
         return State(dump(self._memory), {})
 
     def restore(self, state: State) -> None:
-        """BadInput (reason ``snapshot``) where the state is of another version or broken."""
+        """BadInput (reason ``snapshot``) where the state is of another version or damaged."""
         self._memory = load(state.head)
         self._cluster = Cluster()
 
@@ -72,23 +72,18 @@ class Correlator:
         return choose(view, causes, open_causes, past_hold), causes
 
     def _assign(self, view: CorrelationView, claims: list[Claim], causes: list[Cause], now_ns: int) -> list[Track]:
-        """Continue, open, merge and age the tracks; those that are over are returned."""
+        """Continues, opens, merges and advances the tracks; returns those that have ended."""
         before = self._memory.tracks
         matching = match(view, claims, before)
         merged = [track for track, _ in matching.merged]
-        chosen = {claim.cause.key for claim in claims}
-        others = [cause for cause in causes if cause.key not in chosen]
-        by_finding: dict[str, list[Cause]] = {}
-        for other in others:
-            for found in other.primary:
-                by_finding.setdefault(found, []).append(other)
+        alternatives = _not_chosen(causes, claims)
         tracks: list[Track] = []
         for claim, known in zip(claims, matching.continues, strict=True):
             track = known or Track(claim.cause, Life(IncidentState.PENDING, now_ns), claim.onset_ns)
             _follow(track, claim, now_ns)
-            near = {id(other): other for found in claim.findings for other in by_finding.get(found, ())}
-            report.update(view, track, claim, sorted(near.values(), key=lambda other: other.key), now_ns)
-            self._memory.explained(claim.findings, now_ns)
+            others = {id(other): other for found in claim.findings for other in alternatives.get(found, ())}
+            report.update(view, track, claim, sorted(others.values(), key=lambda other: other.key), now_ns)
+            self._memory.mark_explained(claim.findings, now_ns)
             tracks.append(track)
         for track, at in matching.merged:
             _merge(track, tracks[at], now_ns)
@@ -98,16 +93,16 @@ class Correlator:
                 track.primary, track.symptoms = set(), set()
                 track.accounted_ns = now_ns
                 tracks.append(track)
-        taken = {track.id for track in tracks}
+        ids = {track.id for track in tracks}
         for track in tracks:
-            self._age(track, now_ns, taken)
-            taken.add(track.id)
-        over = [track for track in tracks if track.life.state is IncidentState.RESOLVED]
-        still = [track for track in tracks if track.life.state is not IncidentState.RESOLVED]
-        self._memory.tracks = sorted(still, key=lambda track: track.age)
-        return [*over, *merged]
+            self._advance(track, now_ns, ids)
+            ids.add(track.id)
+        resolved = [track for track in tracks if track.life.state is IncidentState.RESOLVED]
+        still_open = [track for track in tracks if track.life.state is not IncidentState.RESOLVED]
+        self._memory.tracks = sorted(still_open, key=lambda track: track.age)
+        return [*resolved, *merged]
 
-    def _age(self, track: Track, now_ns: int, taken: Collection[str]) -> None:
+    def _advance(self, track: Track, now_ns: int, ids: Collection[str]) -> None:
         config = self._config
         hold = {
             HoldPolicy.NONE: 0.0,
@@ -123,7 +118,7 @@ class Correlator:
             keep_ns=config.intervals_ns(config.keep_firing_intervals),
         )
         if track.fires and was is IncidentState.PENDING:
-            track.id = incident_id(*track.key, track.onset_ns, taken)
+            track.id = incident_id(*track.key, track.onset_ns, ids)
             track.note(now_ns, track.cause.root, f"fired: {track.cause.reason}")
         elif track.life.state is IncidentState.RESOLVED and track.id:
             track.note(now_ns, track.cause.root, "resolved")
@@ -134,27 +129,36 @@ class Correlator:
         for track in (*self._memory.tracks, *closed):
             if not track.id:
                 continue
-            reached = self._cluster.blast(view, track)
-            incident = report.incident(view, track, reached, gaps, now_ns)
-            if report.is_news(track, incident):
+            blast = self._cluster.blast_radius(track.cause, frozenset(track.job_impact))
+            incident = report.incident(view, track, blast, gaps, now_ns)
+            if report.needs_publishing(track, incident):
                 changed.append(incident)
         return sorted(changed, key=lambda incident: incident.id)
 
 
+def _not_chosen(causes: Iterable[Cause], claims: Iterable[Claim]) -> Mapping[str, list[Cause]]:
+    """The causes that were not chosen, by each finding that they rest on."""
+    chosen = {claim.cause.key for claim in claims}
+    by_finding: defaultdict[str, list[Cause]] = defaultdict(list)
+    for cause in causes:
+        if cause.key not in chosen:
+            for found in cause.primary:
+                by_finding[found].append(cause)
+    return by_finding
+
+
 def _follow(track: Track, claim: Claim, now_ns: int) -> None:
-    """Make a track continue with a claim: its cause may now be a better one, its id stays."""
+    """Makes a track continue with a claim: its cause may now be a better one, its id stays."""
     if track.id and track.key != claim.cause.key:
         was = f"{track.cause.kind} {phrases.short(track.cause.root)}"
         track.note(now_ns, claim.cause.root, f"cause revised (was {was}): {claim.cause.reason}")
-    if not track.id:
-        track.onset_ns = claim.onset_ns
-    track.onset_ns = min(track.onset_ns, claim.onset_ns)
+    track.onset_ns = min(track.onset_ns, claim.onset_ns) if track.id else claim.onset_ns
     track.cause = claim.cause
     track.primary, track.symptoms = set(claim.primary), set(claim.symptoms)
 
 
 def _merge(track: Track, into: Track, now_ns: int) -> None:
-    """Close a track whose evidence another one explains."""
+    """Closes a track whose evidence another one explains."""
     track.life = Life(IncidentState.RESOLVED, track.life.opened_ns, track.life.fired_ns, now_ns)
     track.note(now_ns, into.cause.root, f"merged into {into.id or into.cause.kind}: one cause explains both")
     into.gpu_seconds = max(into.gpu_seconds, track.gpu_seconds)

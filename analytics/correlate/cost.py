@@ -1,4 +1,4 @@
-"""What an incident reaches and costs: blast radius, GPU-seconds, severity."""
+"""What an incident costs: share of time that jobs lose, GPU-seconds, severity."""
 
 from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass
@@ -8,20 +8,19 @@ from analytics.correlate.config import NS_PER_S, CorrelateConfig
 from analytics.correlate.tracks import Track
 from analytics.correlate.view import CorrelationView
 from telemetry.findings import Finding, FindingKind
-from telemetry.incidents import BlastRadius, IncidentKind, Severity
+from telemetry.incidents import IncidentKind, Severity
 from telemetry.kinds import finding_kinds, incident_kinds
-from telemetry.objects import ObjectKind, ObjectRef, device
+from telemetry.objects import ObjectKind, ObjectRef
 
-STALLED = 0.85  # a job that loses this share of its time stands: what is left is its last steps and its first
+STALLED = 0.85  # a job that loses this share of its time is stalled: the rest is its last steps and its first
 MEASURED = (FindingKind.JOB_STALLED, FindingKind.JOB_SLOWED)  # the job's own work; the stronger one first
-HOLDS = (ObjectKind.DEVICE, ObjectKind.GPU)
 
 
 def lost_share(finding: Finding) -> float:
     """The share of the GPUs' time that a waiting job or a straggler loses, 0..1.
 
-    From how far the evidence is from its normal, relative to the larger of both: a GPU that is busy 1.3 times as long
-    as its peers makes them wait for 0.3 / 1.3 of the time. From the score where nothing normal is known.
+    The distance of the evidence from its normal, relative to the larger of both: a GPU that is busy 1.3 times as long
+    as its peers makes them wait for 0.3 / 1.3 of the time. The score where no normal is known.
     """
     shares = [
         abs(evidence.value - evidence.normal) / max(abs(evidence.value), abs(evidence.normal))
@@ -33,16 +32,16 @@ def lost_share(finding: Finding) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """share: of its time that a job loses now, 0..1. since_ns: onset of the earliest such finding."""
+    """share: of its time that a job loses now, 0..1. since_ns: onset of the earliest finding that shows it."""
 
     share: float
     since_ns: int
 
 
 def waits(view: CorrelationView, members: Iterable[Finding], measured: Container[str]) -> dict[str, Wait]:
-    """The jobs that show that they wait. A stall counts most; what a job itself lost counts before what one GPU did.
+    """The jobs that show that they wait. A stall comes first, then what the job itself lost, then what one GPU shows.
 
-    measured: jobs with findings about their own work, which make what one GPU does irrelevant.
+    measured: jobs with findings about their own work; what one of their GPUs shows is ignored.
     """
     found: dict[str, list[Finding]] = {}
     for finding in members:
@@ -58,7 +57,7 @@ def waits(view: CorrelationView, members: Iterable[Finding], measured: Container
 
 
 def _strongest(about: list[Finding]) -> list[Finding]:
-    """Of the findings about one job the strongest: that it is stalled, else what it lost, else all."""
+    """Of the findings about one job those that count: that it is stalled, else that it is slowed, else all."""
     for kind in MEASURED:
         if measured := [finding for finding in about if finding.kind is kind]:
             return measured
@@ -66,7 +65,7 @@ def _strongest(about: list[Finding]) -> list[Finding]:
 
 
 def gpu_seconds(view: CorrelationView, track: Track, waiting: Mapping[str, Wait], now_ns: int) -> float:
-    """GPU time lost and not yet counted: of every waiting job since it began to wait, and of dead hosts."""
+    """GPU-seconds lost and not yet counted: of every waiting job since it began to wait, and of dead hosts."""
     lost: dict[ObjectRef, float] = {}
     for job_id, wait in waiting.items():
         since_ns = max(wait.since_ns, track.cost_until_ns.get(job_id, wait.since_ns))
@@ -82,7 +81,7 @@ def gpu_seconds(view: CorrelationView, track: Track, waiting: Mapping[str, Wait]
 
 
 def _dead_gpus(view: CorrelationView, track: Track) -> list[ObjectRef]:
-    """Those of hosts that are gone, and those that fell off the bus of hosts that are not."""
+    """GPUs of dead hosts, and GPUs that fell off the bus of a host that still works."""
     root = track.cause.root
     if track.cause.kind is IncidentKind.GPU_FAULT:
         primary = (view.by_id[found] for found in sorted(track.primary) if found in view.by_id)
@@ -93,38 +92,8 @@ def _dead_gpus(view: CorrelationView, track: Track) -> list[ObjectRef]:
     return [ref for name in names for ref in view.graph.gpus_of(name)]
 
 
-def blast(
-    view: CorrelationView, cause_root: ObjectRef, waiting_jobs: frozenset[str], further: frozenset[str]
-) -> BlastRadius:
-    """What cannot work without the root, and all of every job that this holds up: training is lockstep.
-
-    waiting_jobs: jobs that show that they wait. further: other devices that went away with the root.
-    """
-    graph = view.graph
-    reached = graph.reached(cause_root).union(*(graph.reached(device(name)) for name in sorted(further)))
-    needed = {job_id for ref in reached if ref.kind in HOLDS for job_id in view.jobs.of(ref)}
-    jobs = needed | waiting_jobs
-    if cause_root.kind is ObjectKind.STORAGE_TARGET and not jobs:
-        jobs = _readers(view, reached)
-    links = {ref.name for ref in reached if ref.kind is ObjectKind.LINK}
-    links |= {graph.link_of[cause_root].name} if cause_root in graph.link_of else set()
-    hosts = {ref.name for ref in reached if ref.kind is ObjectKind.DEVICE and graph.is_edge(ref.name)}
-    hosts |= {cause_root.device} if cause_root.kind is ObjectKind.GPU else set()
-    gpus = {ref.name for ref in reached if ref.kind is ObjectKind.GPU}
-    gpus |= {ref.name for job_id in jobs for ref in view.jobs.gpus(job_id)}
-    nodes = hosts | {node for job_id in jobs for node in view.jobs.nodes(job_id)}
-    return BlastRadius(tuple(sorted(links)), tuple(sorted(nodes)), tuple(sorted(gpus)), tuple(sorted(jobs)))
-
-
-def _readers(view: CorrelationView, reached: Iterable[ObjectRef]) -> set[str]:
-    """Jobs that have the file system mounted: any of them may wait for it next."""
-    systems = [ref.name for ref in reached if ref.kind is ObjectKind.FILESYSTEM]
-    hosts = {host for name in systems for host in view.graph.mounted_on(name)}
-    return {job_id for host in sorted(hosts) for job_id in view.jobs.on_device(host)}
-
-
 def gpus_lost(view: CorrelationView, job_impact: Mapping[str, float]) -> float:
-    """How many whole GPUs the waiting jobs lose at a moment; job_impact: the share of its time that each job loses."""
+    """How many whole GPUs the waiting jobs lose at present. job_impact: the share of its time that each job loses."""
     return sum(len(view.jobs.gpus(job_id)) * job_impact[job_id] for job_id in sorted(job_impact))
 
 
@@ -134,9 +103,9 @@ by_rank = attrgetter("rank")
 def severity(
     kind: IncidentKind, known: Severity, gpus: float, lost_gpu_seconds: float, planned: bool, config: CorrelateConfig
 ) -> Severity:
-    """From a floor by kind, by the whole GPUs that are lost now and the GPU time so far.
+    """At least the floor of the kind, raised by the whole GPUs that are lost now and by the GPU-seconds so far.
 
-    It never falls while the incident is open. Planned work never alarms.
+    known: severity so far, below which it never falls while the incident is open; planned work is always INFO.
     """
     if planned:
         return Severity.INFO

@@ -1,8 +1,8 @@
-"""Which causes to believe: a weighted greedy set cover, tier by tier.
+"""Which causes are chosen: a weighted greedy set cover, tier by tier.
 
 The cause that explains most of what is still unexplained comes first (prior x share of its usual evidence x weight of
-the findings it newly explains); what it explains is gone for the others. After each tier the symptoms within reach of
-the chosen causes are theirs. A finding so belongs to exactly one cause, and what a cause covers wholly opens no other.
+the findings it newly explains); the others no longer count what it explains. After each tier the chosen causes claim
+the symptoms within their reach. So a finding belongs to exactly one cause, and a cause left with none is dropped.
 """
 
 from collections import defaultdict
@@ -10,9 +10,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from heapq import heapify, heappop, heappush, merge
 
+from analytics.correlate.cause import SYMPTOMS, Cause, weight
 from analytics.correlate.causes import leftover
-from analytics.correlate.causes.cause import SYMPTOMS, Cause, Reach, weight
-from analytics.correlate.reach import Near, explains, reach
+from analytics.correlate.cluster.reach import Reach
+from analytics.correlate.symptoms import Near, explains
 from analytics.correlate.view import CorrelationView
 from telemetry.findings import Finding, FindingKind
 from telemetry.incidents import IncidentKind
@@ -25,7 +26,7 @@ OPEN_BONUS = 1.1  # between equals the incident that is already open stays
 
 @dataclass(slots=True)
 class Claim:
-    """A chosen cause and what it got: its own findings, and symptoms within its reach."""
+    """A chosen cause with its own findings and the symptoms within its reach. gain: how much it newly explained."""
 
     cause: Cause
     onset_ns: int
@@ -36,13 +37,13 @@ class Claim:
 
     @property
     def findings(self) -> set[str]:
-        """Ids of all that it takes."""
+        """Ids of all that it explains."""
         return self.primary | self.symptoms
 
 
 @dataclass(frozen=True, slots=True)
 class OpenCause:
-    """An open incident as a cause: with findings still active it competes, without (``cooling``) it only absorbs."""
+    """An open incident as a cause: with active findings it competes, without (``cooling``) it only absorbs symptoms."""
 
     cause: Cause
     onset_ns: int
@@ -52,10 +53,11 @@ class OpenCause:
 def choose(
     view: CorrelationView, causes: Sequence[Cause], open_causes: Sequence[OpenCause], past_hold: frozenset[str]
 ) -> list[Claim]:
-    """The believed causes with their findings, in the order of choice; every input order gives the same."""
+    """The chosen causes with their findings, in the order of choice; every input order gives the same."""
     open_since = {known.cause.key: known.onset_ns for known in open_causes}
     claims: list[Claim] = []
-    passive = [Claim(known.cause, known.onset_ns, reach(view, known.cause)) for known in open_causes if known.cooling]
+    cooling = [known for known in open_causes if known.cooling]
+    passive = [Claim(known.cause, known.onset_ns, view.cluster.reach(known.cause)) for known in cooling]
     uncovered = set(view.by_id)
     for tier in Tier:
         proposed = [cause for cause in causes if cause.tier is tier]
@@ -64,9 +66,9 @@ def choose(
             proposed += leftover.propose(view, left, past_hold)
         chosen = _greedy(view, _unique(proposed), uncovered, open_since)
         claims += chosen
-        taken = {claim.cause.key for claim in claims}
-        _absorb(view, [*claims, *(claim for claim in passive if claim.cause.key not in taken)], uncovered)
-    return claims + [claim for claim in passive if claim.symptoms and claim.cause.key not in taken]
+        keys = {claim.cause.key for claim in claims}
+        _absorb(view, [*claims, *(claim for claim in passive if claim.cause.key not in keys)], uncovered)
+    return claims + [claim for claim in passive if claim.symptoms and claim.cause.key not in keys]
 
 
 def _unique(causes: Iterable[Cause]) -> list[Cause]:
@@ -80,7 +82,7 @@ def _unique(causes: Iterable[Cause]) -> list[Cause]:
 
 
 def gain(view: CorrelationView, cause: Cause, uncovered: set[str]) -> float:
-    """How much a cause explains that nothing has explained so far."""
+    """How much a cause explains of what nothing has explained so far."""
     newly = sorted(cause.primary & uncovered)
     return incident_kinds()[cause.kind].prior * cause.factor * sum(weight(view.by_id[found]) for found in newly)
 
@@ -89,9 +91,12 @@ def _greedy(
     view: CorrelationView,
     causes: list[Cause],
     uncovered: set[str],
-    open_since: dict[tuple[IncidentKind, ObjectRef], int],
+    open_since: dict[Key, int],
 ) -> list[Claim]:
-    """Lazy greedy: a gain only falls as others cover, so the top of the heap is final once it is up to date."""
+    """Lazy greedy: a gain only falls as others cover, so the top of the heap is final once it is up to date.
+
+    Source: Minoux (1978), Accelerated greedy algorithms for maximizing submodular set functions.
+    """
     bonus = [OPEN_BONUS if cause.key in open_since else 1.0 for cause in causes]
     heap = [(-gain(view, cause, uncovered) * bonus[at], at) for at, cause in enumerate(causes)]
     heapify(heap)
@@ -106,7 +111,7 @@ def _greedy(
             primary = cause.primary & uncovered
             uncovered -= primary
             onset = min(view.onset(primary), open_since.get(cause.key, view.onset(primary)))
-            claim = Claim(cause, onset, reach(view, cause), -now, set(primary))
+            claim = Claim(cause, onset, view.cluster.reach(cause), -now, set(primary))
             claim.symptoms |= _own_symptoms(view, claim, uncovered)
             uncovered -= claim.symptoms
             chosen.append(claim)
@@ -120,21 +125,21 @@ def _own_symptoms(view: CorrelationView, claim: Claim, uncovered: set[str]) -> s
 
 
 def _absorb(view: CorrelationView, claims: Sequence[Claim], uncovered: set[str]) -> None:
-    """Give each symptom that is left to the nearest claim, and to the stronger of two that are equally near."""
-    places = _places(claims)
+    """Gives each symptom that is left to the nearest claim, and to the stronger of two that are equally near."""
+    index = _index(claims)
     for finding in view.findings:
         if finding.id in uncovered and finding.kind in SYMPTOMS:
-            best = next(_explaining(view, claims, places, finding), None)
+            best = next(_explaining(view, claims, index, finding), None)
             if best is not None:
                 claims[best].symptoms.add(finding.id)
                 uncovered.discard(finding.id)
 
 
-Places = dict[tuple[Near, str], list[int]]  # claims by how near they are to an object, job or device
+Index = dict[tuple[Near, str], list[int]]  # claims by how near they are to an object, job or device
 
 
-def _places(claims: Sequence[Claim]) -> Places:
-    places: defaultdict[tuple[Near, str], list[int]] = defaultdict(list)
+def _index(claims: Sequence[Claim]) -> Index:
+    index: defaultdict[tuple[Near, str], list[int]] = defaultdict(list)
     for at, claim in enumerate(claims):
         to, disturbs = claim.reach, incident_kinds()[claim.cause.kind].disturbs_fabric
         for near, names in (
@@ -142,17 +147,14 @@ def _places(claims: Sequence[Claim]) -> Places:
             (Near.CERTAIN_JOB, to.certain),
             (Near.POSSIBLE_JOB, to.possible),
             (Near.DEVICE, to.devices),
-            (
-                Near.FABRIC,
-                [""] if disturbs or to.possible or to.certain else [],
-            ),
+            (Near.FABRIC, [""] if disturbs or to.possible or to.certain else []),
         ):
             for name in names:
-                places[near, name].append(at)
-    return places
+                index[near, name].append(at)
+    return index
 
 
-def _explaining(view: CorrelationView, claims: Sequence[Claim], places: Places, finding: Finding) -> Iterator[int]:
+def _explaining(view: CorrelationView, claims: Sequence[Claim], index: Index, finding: Finding) -> Iterator[int]:
     """Claims that explain a symptom, nearest first; of equally near ones the first chosen."""
     slow = finding.kind is FindingKind.STORAGE_SLOW
     jobs = sorted(view.jobs.using(finding.object)) if slow else view.jobs.of(finding.object)
@@ -164,9 +166,9 @@ def _explaining(view: CorrelationView, claims: Sequence[Claim], places: Places, 
         (Near.DEVICE, [finding.object.device]),
         (Near.FABRIC, [""] if switch else []),
     ):
-        found = [places.get((near, name), []) for name in names]
+        found = [index.get((near, name), []) for name in names]
         yield from (at for at in merge(*found) if _explains(view, claims[at], near, finding))
 
 
 def _explains(view: CorrelationView, claim: Claim, near: Near, finding: Finding) -> bool:
-    return explains(view, claim.cause, near, claim.onset_ns, finding)
+    return explains(view.config, claim.cause, near, claim.onset_ns, finding)

@@ -1,4 +1,4 @@
-"""When an incident fires and when it is over. Pure, on event time; missing telemetry never resolves anything."""
+"""When an incident fires and when it resolves. Pure, on event time; missing telemetry never resolves anything."""
 
 from dataclasses import dataclass, replace
 

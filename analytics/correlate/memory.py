@@ -18,14 +18,14 @@ VERSION = 3
 
 @dataclass
 class CorrelatorMemory:
-    """findings: active ones by id. since: from when on nothing has explained them, event time. tracks: by age."""
+    """findings: active ones by id. since: event time from which on nothing explains each. tracks: by age."""
 
     findings: dict[str, Finding] = field(default_factory=dict)
     since: dict[str, int] = field(default_factory=dict)
     tracks: list[Track] = field(default_factory=list)
 
     def update(self, changed: Sequence[Finding], now_ns: int) -> None:
-        """Newer versions replace older ones; of two equally new ones a cleared one holds, then the greater bytes."""
+        """Newer versions replace older ones; of two equally new ones a cleared one wins, then the greater bytes."""
         for finding in sorted(changed, key=_version):
             known = self.findings.get(finding.id)
             if known is not None and known.observed_ns > finding.observed_ns:
@@ -38,15 +38,15 @@ class CorrelatorMemory:
                 self.since.setdefault(finding.id, now_ns)
 
     def active(self, ended_jobs: frozenset[str]) -> list[Finding]:
-        """Active findings; findings about a job that has ended are over."""
+        """Active findings, without those about a job that has ended."""
         return [
             finding
             for finding in self.findings.values()
             if finding.object.kind is not ObjectKind.JOB or finding.object.name not in ended_jobs
         ]
 
-    def explained(self, findings: Iterable[str], now_ns: int) -> None:
-        """Explained findings start to wait again when their incident ends before them."""
+    def mark_explained(self, findings: Iterable[str], now_ns: int) -> None:
+        """Explained findings wait from now on, should their incident end before them."""
         for found in findings:
             self.since[found] = now_ns
 
@@ -74,7 +74,7 @@ def dump(memory: CorrelatorMemory) -> dict[str, Any]:
 
 
 def load(state: Mapping[str, Any]) -> CorrelatorMemory:
-    """What ``dump`` gave; BadInput (reason ``snapshot``) for another version or a wrong field."""
+    """Reads what ``dump`` returned; BadInput (reason ``snapshot``) for another version or a wrong field."""
     if state.get("version") != VERSION:
         raise BadInput(f"correlation snapshot of version {state.get('version')!r}: expected {VERSION}", "snapshot")
     try:

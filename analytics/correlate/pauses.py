@@ -1,10 +1,10 @@
-"""Where the back-pressure comes from: the walk along pauses, per priority, towards the congested port.
+"""Where back-pressure comes from: the walk along pauses, per priority, towards the congested port.
 
 A port that *receives* pause frames must stop sending: its **peer** is congested. So the pause edge of a port P leads
 from P to the paused ports of the peer's device, because a switch pauses its senders when one of its own egress ports
 cannot send. The walk ends where nothing pauses further (direction as in IEEE 802.1Qbb, seen from the port that counts):
 
-- at a host: the host itself does not take its traffic. Root: the leaf port P that it pauses.
+- at a host: the host does not accept its traffic. Root: the leaf port P that it pauses.
 - at a switch none of whose egress ports is paused: more comes in than one of its ports can send (incast).
 - nowhere: the pauses form a cycle.
 """
@@ -17,12 +17,12 @@ from enum import Enum
 
 import rustworkx as rx
 
-from analytics.correlate.graph import Graph
+from analytics.correlate.cluster.graph import Graph
 from telemetry.findings import Finding, FindingKind
 from telemetry.objects import ObjectRef
 
 _PRIORITY = re.compile(r'priority="(\d)"')
-Paused = tuple[ObjectRef, str]  # a port that must not send, and the priority ("" where the findings do not tell)
+Paused = tuple[ObjectRef, str]  # a port that must not send, and the priority ("" where it is not known)
 
 
 class End(Enum):
@@ -33,7 +33,7 @@ class End(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """One end of the walk: the last paused port, its peer's device, and every finding behind it."""
+    """One end of the walk: the last paused port, its peer's device, and all findings and devices that lead there."""
 
     end: End
     port: ObjectRef
@@ -43,7 +43,7 @@ class Origin:
 
 
 def origins(findings: Iterable[Finding], graph: Graph) -> list[Origin]:
-    """Every place where back-pressure starts, by port. findings: those of pauses, in a fixed order."""
+    """Every origin of back-pressure, by port. findings: those of pauses, in a fixed order."""
     paused = _paused(findings, graph)
     walk: rx.PyDiGraph[Paused, None] = rx.PyDiGraph()
     keys = sorted(paused)
@@ -60,18 +60,19 @@ def origins(findings: Iterable[Finding], graph: Graph) -> list[Origin]:
 
 
 def _paused(findings: Iterable[Finding], graph: Graph) -> dict[Paused, list[Finding]]:
-    """Ports that must not send, by either end's testimony."""
-    said: list[tuple[ObjectRef, Finding]] = []
+    """Ports that must not send, by findings about either end of the link."""
+    ports: list[tuple[ObjectRef, Finding]] = []
     for finding in findings:
         if finding.kind is FindingKind.PFC_PAUSE_RECEIVED:
-            said.append((finding.object, finding))
+            ports.append((finding.object, finding))
         elif peer := graph.peers.get(finding.object):
-            said.append((peer, finding))
-    told = {finding.id: _priorities(finding) for _, finding in said}
-    blurred = any(not priorities for priorities in told.values())  # one that does not tell could be any of them
+            ports.append((peer, finding))
+    priorities = {finding.id: _priorities(finding) for _, finding in ports}
+    if not all(priorities.values()):  # a finding without a priority may be about any: keep them together
+        priorities = dict.fromkeys(priorities, ("",))
     paused: defaultdict[Paused, list[Finding]] = defaultdict(list)
-    for port, finding in said:
-        for priority in ("",) if blurred else told[finding.id]:
+    for port, finding in ports:
+        for priority in priorities[finding.id]:
             paused[port, priority].append(finding)
     return paused
 
@@ -84,8 +85,8 @@ def _priorities(finding: Finding) -> tuple[str, ...]:
 def _towards(key: Paused, by_device: defaultdict[tuple[str, str], list[Paused]], graph: Graph) -> Iterable[Paused]:
     """The paused ports of the device that pauses ``key``, except back to where the traffic came from.
 
-    Traffic that reaches a leaf from the fabric leaves it towards a host, so host-facing ports are taken first; ports
-    back into the fabric remain for a loop.
+    Traffic that reaches a leaf from the fabric leaves it towards a host, so host-facing ports come first; ports back
+    into the fabric count only without them, for a loop.
     """
     port, priority = key
     peer = graph.peers.get(port)
@@ -102,7 +103,7 @@ def _leads_on(port: ObjectRef, came_from: str, graph: Graph) -> bool:
 
 
 def _end(walk: "rx.PyDiGraph[Paused, None]", component: list[int], graph: Graph) -> tuple[End, list[int]] | None:
-    """What kind of end a strongly connected part of the walk is; None where it leads on."""
+    """Which end a strongly connected component of the walk is; None where the walk continues."""
     inside = set(component)
     if any(after not in inside for node in component for after in walk.successor_indices(node)):
         return None

@@ -1,10 +1,10 @@
-"""One incident as it is followed from tick to tick, and which of them a newly chosen cause continues."""
+"""An incident as it is tracked from tick to tick, and which track each newly chosen cause continues."""
 
 import hashlib
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
-from analytics.correlate.causes.cause import Cause
+from analytics.correlate.cause import Cause
 from analytics.correlate.cover import Claim
 from analytics.correlate.lifecycle import Life
 from analytics.correlate.view import CorrelationView
@@ -18,13 +18,14 @@ from telemetry.objects import ObjectKind, ObjectRef
 class Track:
     """The memory of one incident; everything in it goes into the snapshot.
 
-    id:       '' until it fires: made of the root that fired first, and kept when a better root is found later.
+    id:       '' until it fires: a hash of the root that fired first, and kept when a better root is found later.
     primary:  active findings that are its own evidence; symptoms: active findings that it explains.
-    members:  every finding it ever explained, with its onset; the earliest ``findings_max``.
-    job_impact:     share of its time that each job lost when it last showed that it waits; jobs that ever did.
-    measured: those with findings about their own work.
-    cost_until_ns:  until when the cost of each such job has been counted.
-    published_digest: digest of what was published last; published_gpu_seconds belongs to it.
+    members:  every finding that it has explained so far, with its onset; the earliest ``findings_max``.
+    job_impact:    of every job that has waited so far, the share of its time that it last lost.
+    measured:      jobs with findings about their own work.
+    cost_until_ns: until when the cost of each such job has been counted.
+    first:    onset, id and text of its first symptom.
+    published_digest, published_gpu_seconds: of the version that was published last.
     """
 
     cause: Cause
@@ -70,7 +71,7 @@ class Track:
 def incident_id(kind: IncidentKind, root: ObjectRef, onset_ns: int, taken: Collection[str] = ()) -> str:
     """The same telemetry gives the same id: 16 hex digits of SHA-256 over cause, root and onset.
 
-    taken: ids of open incidents. One of them may have begun as this very cause and have found a better root since.
+    taken: ids of open incidents. One of them may have begun as this cause and have got a better root since.
     """
     text = f"{kind}|{root}|{onset_ns}"
     while (found := hashlib.sha256(text.encode()).hexdigest()[:16]) in taken:
@@ -80,14 +81,14 @@ def incident_id(kind: IncidentKind, root: ObjectRef, onset_ns: int, taken: Colle
 
 @dataclass(frozen=True, slots=True)
 class Matching:
-    """Which track each claim continues (None: a new one), and which tracks are swallowed by which claim."""
+    """Which track each claim continues (None: a new one), and which tracks are merged into which claim."""
 
     continues: tuple[Track | None, ...]
     merged: tuple[tuple[Track, int], ...]
 
 
 def match(view: CorrelationView, claims: Sequence[Claim], tracks: Sequence[Track]) -> Matching:
-    """A claim continues the track of its own cause, else the oldest track that it explains better than that track did.
+    """A claim continues the track of its own cause, else the oldest one of those whose evidence it now explains.
 
     So one fault stays one incident while its evidence grows from a link to a spine to a rack.
     """
@@ -109,7 +110,7 @@ def match(view: CorrelationView, claims: Sequence[Claim], tracks: Sequence[Track
 
 
 def _successor(view: CorrelationView, claims: Sequence[Claim], track: Track) -> int | None:
-    """The claim that now explains most of a track's evidence, or is about the same thing."""
+    """The claim that now explains most of a track's evidence, or is about the same object."""
     active = {found for found in track.primary if found in view.by_id}
     shares = [(len(active & claim.findings), -at) for at, claim in enumerate(claims)]
     most, at = max(shares, default=(0, 0))

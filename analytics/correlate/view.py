@@ -1,13 +1,11 @@
-"""What is wrong right now, indexed for the hypotheses."""
+"""What is wrong right now, indexed for the families of causes."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 
-from analytics.correlate.causes.cause import Reach
+from analytics.correlate.cluster.cluster import Cluster
 from analytics.correlate.config import CorrelateConfig
-from analytics.correlate.graph import Graph
-from analytics.correlate.jobs import Jobs
 from analytics.correlate.pauses import Origin, origins
 from telemetry.changes import Change, ChangeKind
 from telemetry.findings import Finding, FindingKind
@@ -17,32 +15,24 @@ from telemetry.objects import ObjectKind, ObjectRef
 PLANNED = frozenset({ChangeKind.MAINTENANCE, ChangeKind.REBOOT, ChangeKind.FIRMWARE, ChangeKind.DRAIN})
 
 
-ReachKey = tuple[bool, ObjectRef, frozenset[str], bool]
-
-
 class CorrelationView:
     """Active findings by onset, with the cluster and the changes; the same for every order of arrival.
 
     firing: onsets of the incidents that already fire, by kind and root.
-    reaches: what is known of this cluster (``reach.py``).
     """
 
     def __init__(
         self,
         findings: Iterable[Finding],
-        graph: Graph,
-        jobs: Jobs,
+        cluster: Cluster,
         changes: Sequence[Change] = (),
         config: CorrelateConfig | None = None,
         firing: Mapping[tuple[IncidentKind, ObjectRef], int] | None = None,
-        reaches: dict[ReachKey, Reach] | None = None,
     ) -> None:
         self.findings = sorted(findings, key=lambda finding: (finding.onset_ns, finding.id))
-        self.graph = graph
-        self.jobs = jobs
+        self.cluster, self.graph, self.jobs = cluster, cluster.graph, cluster.jobs
         self.changes = sorted(changes, key=lambda change: (change.starts_ns, change.id))
         self.config = config or CorrelateConfig()
-        self.reaches = {} if reaches is None else reaches
         self._firing = firing or {}
         self.by_id = {finding.id: finding for finding in self.findings}
         self._kinds: defaultdict[FindingKind, list[Finding]] = defaultdict(list)
@@ -78,11 +68,11 @@ class CorrelationView:
         return next((ref for ref in ranked if (kind, ref) in self._firing), ranked[0])
 
     def is_firing(self, kind: IncidentKind, refs: Iterable[ObjectRef]) -> bool:
-        """Whether an incident of this kind fires already with one of ``refs`` as its root."""
+        """Whether an incident of this kind already fires with one of ``refs`` as its root."""
         return any((kind, ref) in self._firing for ref in refs)
 
     def firing_since(self, kind: IncidentKind, ref: ObjectRef) -> int | None:
-        """Onset of the incident of this kind and root that fires already, in nanoseconds."""
+        """Onset of the incident of this kind and root that already fires, in nanoseconds."""
         return self._firing.get((kind, ref))
 
     def changes_of(self, refs: Iterable[ObjectRef]) -> list[Change]:
@@ -97,7 +87,7 @@ class CorrelationView:
         return change.starts_ns - slack <= at_ns <= ends + slack
 
     def planned(self, refs: Iterable[ObjectRef], at_ns: int) -> Change | None:
-        """The maintenance, reboot, firmware update or drain under which ``refs`` were at a time."""
+        """The maintenance, reboot, firmware update or drain that covers ``refs`` at a time."""
         for change in self.changes_of(refs):
             if change.kind in PLANNED and self.covers(change, at_ns):
                 return change
@@ -112,26 +102,20 @@ class CorrelationView:
     def starts(self) -> list[tuple[int, str]]:
         """When jobs started or ended, by time."""
         known = [(job.started_ns, job.job_id) for job in self.jobs.running.values() if job.started_ns]
-        announced = [
+        changed = [
             (change.starts_ns, ref.name)
             for change in self.changes
             if change.kind in (ChangeKind.JOB_START, ChangeKind.JOB_END)
             for ref in change.objects
         ]
-        return sorted({*known, *announced})
-
-    def server(self, target: ObjectRef) -> str:
-        """Name of the server of a storage target; empty when the topology does not know it."""
-        known = self.graph.targets.get(target)
-        return known.server if known else ""
+        return sorted({*known, *changed})
 
     def surroundings(self, ref: ObjectRef) -> list[ObjectRef]:
         """An object, and what contains it: ends of a link, device, rack."""
         graph = self.graph
         parts = [ref, graph.link_of.get(ref, ref)]
         devices = {ref.device} if ref.device else set(graph.ends(ref))
-        if target := graph.targets.get(ref):
-            devices.add(target.server)
+        devices |= {graph.server_of(ref)} - {""}
         parts += [ObjectRef(ObjectKind.DEVICE, name) for name in sorted(devices)]
         racks = {known.rack for name in devices if (known := graph.devices.get(name)) and known.rack}
         parts += [ObjectRef(ObjectKind.RACK, rack) for rack in sorted(racks)]

@@ -1,1 +1,1 @@
-"""What several detectors need, worked out before they run, each by a part with a memory of its own."""
+"""Inputs that several detectors share, computed before they run; each part has its own memory."""

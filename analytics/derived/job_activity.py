@@ -13,11 +13,11 @@ from analytics.state.view import TickView
 
 TENSOR, SM, BUSY = "gpu_tensor_active_ratio", "gpu_sm_active_ratio", "gpu_utilization_ratio"
 _GPUS_SHARE = 0.5  # of the job's GPUs must have fresh values
-_SETTLE_INTERVALS = 2.0  # of a job that has just started
+_SETTLE_INTERVALS = 2.0  # after the start of a job
 
 
 class JobActivity:
-    """By job id. A job is measured by its tensor cores, by its SMs where nothing reports those."""
+    """Work by job id. A job is measured by its tensor cores, or by its SMs where those are not reported."""
 
     def __init__(self) -> None:
         self._jobs: dict[str, JobWork] = {}

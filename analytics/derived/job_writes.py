@@ -1,4 +1,4 @@
-"""What is written to a job's file system right now: what tells a checkpoint from any other pause of the job."""
+"""What is written to a job's file system now: the difference between a checkpoint and any other pause of the job."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -13,9 +13,9 @@ from telemetry.objects import ObjectKind
 from telemetry.topology import Mount
 
 METRIC = "storage_written_bytes_total"
-# Others write too, and what is more than they do counts. They are known by what is always written: bursts, those of all
-# jobs, raise a level by no more than they spread it.
-_ALWAYS_TIMES = 1.2
+# Others write too: only what exceeds the background counts. A burst raises the level of a series by no more than its
+# scale, so the background is at least level less scale.
+_BACKGROUND_TIMES = 1.2
 _BYTES_PER_SECOND_MIN = 10e6  # logs and metrics of a host write less
 
 
@@ -24,16 +24,16 @@ def not_local(labels: Mapping[str, str]) -> bool:
 
 
 class JobWrites:
-    """Bytes written a second, by the job's own hosts where they tell, else by all users of its file systems."""
+    """Bytes written a second: by the job's own hosts where they report it, else by all users of its file systems."""
 
     def __init__(self, view: TickView) -> None:
         self._view = view
         self._nodes = {job.job_id: job.nodes for job in view.topology_index.jobs}
 
     def now(self, job_id: str) -> tuple[float, bool]:
-        """Bytes a second; 0 where nothing fresh is known, and where it is no more than is always written.
+        """Bytes a second, 0 where there is no fresh value or no more than the background; and whether they are shared.
 
-        And whether another job may have written them: its own hosts do not tell, and one has a file system in common.
+        Shared: its own hosts do not report writes, and another job has one of its file systems mounted.
         """
         nodes = set(self._nodes.get(job_id, ()))
         column = self._view.column(METRIC, not_local)
@@ -48,13 +48,13 @@ class JobWrites:
         return self._burst(column.only(_of_filesystems(column, mounted, self._view.index.objects.names))), shared
 
     def _burst(self, column: Column) -> float:
-        spread = self._view.series["baseline"][column.sids, baseline.SPREAD]
-        always = float(np.nansum(np.maximum(column.level - spread, 0.0)))
+        scale = self._view.series["baseline"][column.sids, baseline.SPREAD]
+        background = float(np.nansum(np.maximum(column.level - scale, 0.0)))
         written = float(column.values.sum())
-        return written if written > max(_BYTES_PER_SECOND_MIN, _ALWAYS_TIMES * always) else 0.0
+        return written if written > max(_BYTES_PER_SECOND_MIN, _BACKGROUND_TIMES * background) else 0.0
 
     def _filesystems(self, nodes: Iterable[str]) -> set[str]:
-        """What one of the nodes has mounted."""
+        """File systems that at least one of the nodes has mounted."""
         return {name for node in nodes for name in self._mounted.get(node, ())}
 
     @cached_property

@@ -19,7 +19,7 @@ SLOT_NS = 600 * 10**9  # between two values that are kept until their median is
 SLOTS = 12  # of one median
 _DAY_NS = SLOT_NS * SLOTS * forecast.PER_DAY
 KEPT = 14 * forecast.PER_DAY
-_FIRST = forecast.PER_DAY  # medians that tell what a series was like in the beginning
+_FIRST = forecast.PER_DAY  # medians of the first level of a series
 HISTORY_MIN = forecast.PER_DAY
 _LAYOUT: dict[str, tuple[str, float, int]] = {
     "limited": ("i4", 0, 1),  # position in LIMITS
@@ -35,9 +35,9 @@ Floats = NDArray[np.float64]
 
 
 class TrendHistory:
-    """Every series of ``LIMITS``: about 800 bytes each. Takes a value every ten minutes of event time.
+    """Every series of ``LIMITS``: about 800 bytes each. Keeps a value every ten minutes of event time.
 
-    Each slot has new forecasts of a twelfth of the series, so that no tick waits for all.
+    Each slot brings new forecasts of a twelfth of the series, so that no tick computes all.
     """
 
     def __init__(self) -> None:
@@ -77,7 +77,7 @@ class TrendHistory:
         return due
 
     def state(self) -> State:
-        """What is due is handed out before a snapshot."""
+        """Without what is due: that is popped before a snapshot."""
         head = {"names": self._names, "slot": self._slot, "devices": sorted(self._known_devices)}
         return State(head, self._columns.state().arrays)
 
@@ -89,12 +89,12 @@ class TrendHistory:
         self._columns.restore(state)
 
     def _find_series(self, view: TickView) -> None:
-        """Rows and series of each of LIMITS; only after the series have changed."""
+        """Rows and series of each of LIMITS; again only after the series have changed."""
         index = view.index
         if self._version == index.version:
             return
         self._version = index.version
-        self._forget()
+        self._drop_empty()
         self._sources = []
         for position, limited in enumerate(LIMITS):
             sids = view.column(limited.metric, limited.selector).sids
@@ -118,8 +118,8 @@ class TrendHistory:
             self._columns["limited"][row] = name[0]
         return row
 
-    def _forget(self) -> None:
-        """Drops series without a value for as long as history is kept."""
+    def _drop_empty(self) -> None:
+        """Drops series without any value left; waits until they are most."""
         empty = np.isnan(self._columns["history"]).all(axis=1) & np.isnan(self._columns["recent"]).all(axis=1)
         if 2 * np.count_nonzero(empty) > empty.size:
             keep = np.flatnonzero(~empty)
@@ -128,7 +128,7 @@ class TrendHistory:
             self._rows = {name: row for row, name in enumerate(self._names)}
 
     def _close_medians(self, old: int, new: int) -> None:
-        """Keeps the median of the slots that are over; times without values stay empty."""
+        """Keeps the median of the slots that have ended; times without values stay empty."""
         if new == old:
             return
         history, recent = self._columns["history"], self._columns["recent"]
@@ -140,7 +140,7 @@ class TrendHistory:
         recent[:] = np.nan
 
     def _add_values(self, view: TickView) -> None:
-        place = self._slot % SLOTS
+        slot = self._slot % SLOTS
         for (rows, sids, divisors), limited in zip(self._sources, LIMITS, strict=True):
             values = view.series["raw" if limited.stepwise else "value"][sids]
             fresh = view.quality[sids] == FRESH
@@ -148,18 +148,18 @@ class TrendHistory:
                 with np.errstate(divide="ignore", invalid="ignore"):
                     values = limited.scale * values / view.series["value"][divisors]
             good = fresh & np.isfinite(values)
-            worst = np.fmax if limited.worst == "largest" else np.fmin  # one value a row but for lanes
-            worst.at(self._columns["recent"][:, place], rows[good], values[good])
+            worst = np.fmax if limited.worst == "largest" else np.fmin  # several values a row only for lanes
+            worst.at(self._columns["recent"][:, slot], rows[good], values[good])
 
     def _forecast_part(self, now_ns: int, passed: int) -> bool:
         """New forecasts for a twelfth of the series, times the slots that passed; whether there are any."""
         rows = np.flatnonzero((self._slot - np.arange(self._columns.size)) % SLOTS < passed)
         if not rows.size:
             return False
-        # Oldest first: the place of the open median holds the oldest one.
+        # Oldest first: the column of the open median still holds the oldest one.
         order = (np.arange(KEPT) + self._slot // SLOTS) % KEPT
         history = self._columns["history"][rows][:, order]
-        self._know_first(rows, history)
+        self._learn_first(rows, history)
         limits = _limits(self._columns["limited"][rows], self._columns["first"][rows])
         daily, stepwise = (np.array([getattr(one, name) for one in LIMITS]) for name in ("daily", "stepwise"))
         kinds = self._columns["limited"][rows]
@@ -168,7 +168,7 @@ class TrendHistory:
         self._columns["forecast"][rows], self._columns["forecast_ns"][rows] = found, now_ns
         return True
 
-    def _know_first(self, rows: Ints, history: NDArray[np.float32]) -> None:
+    def _learn_first(self, rows: Ints, history: NDArray[np.float32]) -> None:
         first = self._columns["first"]
         for at in np.flatnonzero(np.isnan(first[rows])).tolist():
             known = history[at][~np.isnan(history[at])]

@@ -1,4 +1,4 @@
-"""Which GPUs are at work in a job, and so are peers of each other."""
+"""Which GPUs work in a job, and so are peers of each other."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,12 +9,12 @@ from analytics.state.view import TickView
 
 _METRIC = "gpu_utilization_ratio"
 _WORKING = 0.5  # utilisation below which a GPU is idle, starting or ending, and is no peer
-_SAMPLES_MIN = 2  # in a row: clocks rise and fall with a job's start and end, a little before or after utilisation
-_SETTLE_INTERVALS = 2.0  # of a job that has just started
+_SAMPLES_MIN = 2  # in a row: at the start and end of a job clocks change a little before or after utilisation
+_SETTLE_INTERVALS = 2.0  # after the start of a job
 
 
 class WorkingGpus:
-    """Remembers of each utilisation series when it was last seen, and for how many samples its GPU has worked."""
+    """Memory of each utilisation series: when it was last seen, and for how many samples its GPU has worked."""
 
     def __init__(self) -> None:
         self._memory = Memory((MemoryColumn("seen_s"), MemoryColumn("samples")))

@@ -19,7 +19,7 @@ from analytics.detectors.fabric.pfc_pause import pfc_pauses
 from analytics.detectors.fabric.pfc_without_ecn import PfcWithoutEcn
 from analytics.detectors.fabric.queue_congested import QueueCongested
 from analytics.detectors.general.deviation import Deviation
-from analytics.detectors.general.peers import odd_peers, slow_peers
+from analytics.detectors.general.peers import deviating_peers, slow_peers
 from analytics.detectors.general.runs_out import runs_out
 from analytics.detectors.gpu.gpu_ecc import GpuEcc
 from analytics.detectors.gpu.gpu_hung import GpuHung
@@ -81,7 +81,7 @@ def detectors(config: DetectionConfig) -> tuple[Detector, ...]:
         MetadataStorm(),
         Straggler(),
         slow_peers(),
-        odd_peers(),
+        deviating_peers(),
         JobSlowed(),
         JobStalled(),
         CheckpointLate(),

@@ -1,4 +1,4 @@
-"""How much a counter has grown lately: for events that are too rare for a rate, and that few of are normal."""
+"""Recent growth of a counter: for events that are too rare for a rate, of which a few are normal."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -7,14 +7,14 @@ from analytics.state.memory import Memory, MemoryColumn
 from analytics.state.view import Column, TickView
 
 RECENT_GROWTH = (MemoryColumn("count"), MemoryColumn("recent"), MemoryColumn("at_s"))
-"""What it remembers of each counter: its count, the growth lately (fading), and when."""
+"""Memory of each counter: its count, its recent growth (fading), and the time of both in seconds."""
 
 
 def recent_growth(view: TickView, memory: Memory, column: Column, window_s: float, most: float) -> NDArray[np.float64]:
     """Growth of each counter, fading with a time constant of ``window_s``, at most ``most``; float64[k].
 
-    memory: with the columns ``RECENT_GROWTH``. What was counted before a counter was first seen is history, and a
-    counter that starts again has not grown.
+    memory: with the columns ``RECENT_GROWTH``. Counts from before a counter was first seen do not count, and a counter
+    that was reset has not grown.
     """
     rows, at_s = memory.rows(column.sids), column.times_ns * 1e-9
     count, growth, known_s = memory["count"], memory["recent"], memory["at_s"]

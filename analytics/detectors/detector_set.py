@@ -16,7 +16,7 @@ NO_MEMORY = Memory(())
 
 
 class DetectorSet:
-    """failures: detectors that raised, and why; whoever runs it empties this."""
+    """failures: detectors that raised, and why; the owner empties the list."""
 
     def __init__(self, detectors: Iterable[Detector]) -> None:
         self.detectors: Sequence[Detector] = tuple(detectors)
@@ -33,7 +33,7 @@ class DetectorSet:
         ]
 
     def _judge(self, detector: Detector, view: TickView) -> list[Verdicts]:
-        """One that raises abstains in this tick, and its memory stays as it was: it must not blind the others."""
+        """A detector that raises abstains in this tick and its memory stays as it was; the others go on."""
         draft = self._memories[detector.name].draft() if detector.memory else NO_MEMORY
         try:
             verdicts = detector.judge(view, draft)

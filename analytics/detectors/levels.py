@@ -1,4 +1,4 @@
-"""The level of a quantity that a detector works out itself, learned for each series in the detector's memory."""
+"""The level of a quantity that a detector computes itself, learned for each series in the detector's memory."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,7 @@ LEVEL = (MemoryColumn("baseline", baseline.WIDTH),)
 def learned_level(view: TickView, memory: Memory, column: Column, values: NDArray[np.float64]) -> NDArray[np.float64]:
     """Learns this tick's values; float64[k], the level before that, NaN while it is not known.
 
-    memory: with the columns ``LEVEL``. values: float64[k], of each series of the column; NaN teaches nothing.
+    memory: with the columns ``LEVEL``. values: float64[k], of each series of the column; NaN is not learned.
     """
     rows = memory.rows(column.sids)
     model = memory["baseline"]

@@ -15,12 +15,12 @@ from telemetry.findings import Evidence, Finding, FindingKind, FindingState
 
 _EVIDENCE_MAX = 5
 _RISE = 1.5  # an active finding is published again when its score rose by this factor …
-_REFRESH_INTERVALS = 6  # … or after so many intervals, so that readers see that it still holds
+_REFRESH_INTERVALS = 6  # … or after so many intervals, so that readers see that it is still active
 
 
 @dataclass
 class Entry:
-    """One object that breaches a detector's limit, or did until just now."""
+    """One object that breaches a detector's limit, or did so recently."""
 
     onset_ns: int
     newest_ns: int  # newest sample judged
@@ -37,7 +37,7 @@ def finding_id(detector: str, kind: str, subject: str, onset_ns: int) -> str:
 
 
 class Publisher(Protocol):
-    """Whoever publishes findings: see ``Detector``."""
+    """A source of findings; see ``Detector``, whose fields these are."""
 
     @property
     def name(self) -> str: ...
@@ -52,7 +52,7 @@ class Publisher(Protocol):
 
 
 class FindingTracker:
-    """The objects that breach a detector's limit, or did until just now. Healthy objects take no room."""
+    """The objects that breach a detector's limit, or did so recently. Healthy objects use no memory."""
 
     def __init__(self) -> None:
         self._entries: dict[str, dict[str, Entry]] = {}  # by detector and object
@@ -97,12 +97,12 @@ class FindingTracker:
         return _finding(detector, verdicts, row, entry, state, view)
 
     def active_about(self, *detectors: str) -> list[str]:
-        """Names of the objects of which these detectors have active findings."""
+        """Names of the objects about which these detectors have active findings."""
         known = (self._entries.get(detector, {}) for detector in detectors)
         return [name for entries in known for name, entry in entries.items() if entry.active]
 
     def objects(self) -> set[str]:
-        """Names of the objects that breach a limit, or did until just now."""
+        """Names of the objects that breach a limit, or did so recently."""
         return {name for entries in self._entries.values() for name in entries}
 
     def active(self) -> int:
@@ -175,5 +175,5 @@ def _evidence(verdicts: Verdicts, row: int, view: TickView) -> tuple[Evidence, .
 
 
 def _rounded(value: float) -> float:
-    """Six digits: more would be noise, and infinities are no JSON."""
+    """Six digits: more would be noise. JSON has no infinities."""
     return float(f"{min(max(value, -1e30), 1e30):.6g}")

@@ -1,4 +1,4 @@
-"""The one shape of all detectors: they look at a tick and give verdicts; the finding tracker makes findings of them."""
+"""The interface of all detectors: each judges a tick and returns verdicts, of which the tracker makes findings."""
 
 import math
 from abc import ABC, abstractmethod
@@ -16,18 +16,18 @@ from telemetry.findings import FindingKind
 
 
 class Scope(StrEnum):
-    """What a detector must see at once, and so where it can run."""
+    """Which series a detector compares, and so where it can run."""
 
     DEVICE = "device"  # the series of one device: any worker that owns the device
-    CLUSTER = "cluster"  # devices beside each other, or jobs: one worker for all
+    CLUSTER = "cluster"  # several devices, or jobs: one worker for all
 
 
 @dataclass(frozen=True)
 class EvidenceColumns:
     """Evidence of each verdict as columns of n rows.
 
-    sids: the series; values: what it reports; normals: what it should, NaN where nothing is known.
-    unit: '' takes the series' own. label: row -> name of a value that is no series; None takes the series' key.
+    sids: the series; values: what it reports; normals: what it should report, NaN where that is not known.
+    unit: '' for the series' own. label: row -> name of a value that is no series; None for the series' key.
     """
 
     sids: NDArray[np.int64]
@@ -37,13 +37,20 @@ class EvidenceColumns:
     label: Callable[[int], str] | None = None
 
 
+def computed_evidence(
+    values: NDArray[np.float64], normals: NDArray[np.float64] | float, unit: str, label: Callable[[int], str]
+) -> EvidenceColumns:
+    """Evidence that is no series itself. normals: of each row, or one for all."""
+    return EvidenceColumns(np.full(values.size, -1), values, np.broadcast_to(normals, values.shape), unit, label)
+
+
 @dataclass(frozen=True)
 class Verdicts:
-    """One row for each object that could be judged; an object about which nothing fresh is known has no row.
+    """One row for each object that could be judged; an object without fresh values has no row.
 
     objects: int64[n], object numbers, each once. times_ns: int64[n], event time of the sample judged.
     score: float64[n], 1.0 = the detector's limit. breached: bool[n]. confidence: float64[n] or one number.
-    onsets_ns: int64[n], when a breach that is new began; None where that is ``times_ns``.
+    onsets_ns: int64[n], when a new breach began; None where that is ``times_ns``.
     """
 
     objects: NDArray[np.int64]
@@ -57,11 +64,11 @@ class Verdicts:
 
 @dataclass(frozen=True, kw_only=True)
 class Detector(ABC):
-    """name: unique. kind: of its findings. metrics: canonical names that it reads. scope: what it must see at once.
+    """name: unique. kind: of its findings. metrics: canonical names that it reads. scope: see ``Scope``.
 
     persist: samples in a row that must breach before there is a finding.
-    fire_immediately_score: from which one sample is enough.
-    clear_intervals: collection intervals without a breach until it is over.
+    fire_immediately_score: score from which one sample is enough.
+    clear_intervals: collection intervals without a breach until the finding clears.
     memory: columns of its own memory, by series.
     """
 
@@ -78,7 +85,7 @@ class Detector(ABC):
     def judge(self, view: TickView, memory: Memory) -> list[Verdicts]:
         """What this tick shows. Pure: the same view and memory give the same verdicts and the same memory after it.
 
-        memory: a draft of the detector's own, kept when this returns and thrown away when it raises.
+        memory: a draft of the detector's own, kept when this returns and dropped when it raises.
         """
 
 
@@ -91,9 +98,9 @@ def verdicts_of(
     unit: str = "",
     confidence: float = 0.9,
 ) -> Verdicts:
-    """One verdict an object from the fresh rows of a column: the worst series speaks for it. score >= 1 breaches.
+    """One verdict an object from the fresh rows of a column: that of its worst series. score >= 1 breaches.
 
-    An object that does not breach has none unless it is watched: nobody waits for good news of it.
+    An object that does not breach has none unless it is watched: nothing waits for it to clear.
     """
     rows = _of_interest(column, score)
     rows = rows[worst_of_each(column.objects[rows], score[rows])]

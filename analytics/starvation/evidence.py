@@ -1,4 +1,4 @@
-"""What a tick says about the causes of waiting, as flags by device and by job."""
+"""Evidence of a tick for the causes of waiting, as sets of GPUs, hosts and jobs."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,39 +11,39 @@ from telemetry.objects import ObjectRef, parse_object
 from telemetry.selectors import Selector, client_reads, client_writes, server_reads, server_writes
 from telemetry.topology import Device, Link, Mount, Role, Topology
 
-HELD = ("straggler", "gpu_throttle")
-STUCK = ("gpu_hung",)
-GONE = ("gpu_lost", "gpu_xid")
+THROTTLED = ("straggler", "gpu_throttle")
+HUNG = ("gpu_hung",)
+LOST = ("gpu_lost", "gpu_xid")
 FABRIC = (
     *("pfc_pause_received", "pfc_pause_sent", "ecn_marking", "queue_congested", "lossless_drops", "pause_storm"),
     *("link_down", "link_flapping", "link_errors", "link_slow"),
 )
-_OPERATIONS_MIN = 20.0  # a second, of a host or a file system: less moves no data worth waiting for
-_CPU_PRESSURE_MIN = 0.25  # of the time some task waits for a CPU: a loader with a core of its own knows none
+_OPERATIONS_MIN = 20.0  # a second, of a host or a file system: less is no load
+_CPU_PRESSURE_MIN = 0.25  # of the time some task waits for a CPU: a loader with a core of its own never does
 _IO_PRESSURE_MIN = 0.25
 
 
 @dataclass(frozen=True)
 class WaitEvidence:
-    """held, stuck, gone: names of GPUs (``host/UUID``). Others: names of hosts, ids of jobs.
+    """throttled, hung_gpus, lost: names of GPUs (``host/UUID``). Others: names of hosts, ids of jobs.
 
     starved: hosts whose processes wait for CPUs. slow, reading, writing: hosts that wait for a slow file system, read
-    from one, or write more than they read. fabric: jobs with a bad port on the way. hung: jobs that stand.
+    from one, or write more than they read. fabric: jobs with a bad port on their path. stalled: jobs.
     """
 
-    held: frozenset[str]
-    stuck: frozenset[str]
-    gone: frozenset[str]
+    throttled: frozenset[str]
+    hung_gpus: frozenset[str]
+    lost: frozenset[str]
     starved: frozenset[str]
     slow: frozenset[str]
     reading: frozenset[str]
     writing: frozenset[str]
     fabric: frozenset[str]
-    hung: frozenset[str]
+    stalled: frozenset[str]
 
 
-def gather(view: TickView, tracker: FindingTracker, systems: Mapping[str, set[str]]) -> WaitEvidence:
-    """From active findings where a detector has judged, else from the newest values. systems: ``mounted_systems``."""
+def wait_evidence(view: TickView, tracker: FindingTracker, systems: Mapping[str, set[str]]) -> WaitEvidence:
+    """From active findings where there is a detector, else from the newest values. systems: ``mounted_systems``."""
     slow = {
         parse_object(name).name.partition("/")[0]
         for name in tracker.active_about("storage_slow", "storage_throughput", "metadata_storm")
@@ -51,15 +51,15 @@ def gather(view: TickView, tracker: FindingTracker, systems: Mapping[str, set[st
     reading, writing = _moving(view, systems)
     waits = _pressed(view, _io_waiting, _IO_PRESSURE_MIN)
     return WaitEvidence(
-        held=_names(tracker, HELD),
-        stuck=_names(tracker, STUCK),
-        gone=_names(tracker, GONE),
+        throttled=_names(tracker, THROTTLED),
+        hung_gpus=_names(tracker, HUNG),
+        lost=_names(tracker, LOST),
         starved=frozenset(_pressed(view, _cpu_waiting, _CPU_PRESSURE_MIN)),
         slow=frozenset(waits | {host for host, mounted in systems.items() if mounted & slow}),
         reading=frozenset(reading - writing),
         writing=frozenset(writing),
         fabric=frozenset(_jobs_on_bad_ports(view, [parse_object(name) for name in tracker.active_about(*FABRIC)])),
-        hung=_names(tracker, ("job_stalled",)),
+        stalled=_names(tracker, ("job_stalled",)),
     )
 
 
@@ -124,7 +124,7 @@ def _by_system(view: TickView, column: Column) -> dict[str, float]:
 
 
 def _jobs_on_bad_ports(view: TickView, ports: list[ObjectRef]) -> set[str]:
-    """Jobs with a bad port at one of their hosts; one between switches may be on the way of every job of many hosts."""
+    """Jobs with a bad port at one of their hosts; one between switches may be on the path of every multi-host job."""
     if not ports:
         return set()
     roles = {device.name: device.role for device in view.topology.entities(Device)}

@@ -1,4 +1,4 @@
-"""The ledger itself: bins of GPU time, and what was lost of them, as columns with a row for each GPU of each job."""
+"""The ledger: bins of GPU time and the time lost, as columns with a row for each GPU of each job."""
 
 from collections.abc import Mapping
 
@@ -9,18 +9,18 @@ from analytics.detectors.lifecycle import FindingTracker
 from analytics.models.jobs.job_work import BIN_NS
 from analytics.snapshot.stateful import State
 from analytics.starvation import rules
-from analytics.starvation.evidence import gather, mounted_systems
+from analytics.starvation.evidence import mounted_systems, wait_evidence
 from analytics.state.columns import Columns
 from analytics.state.view import Column, TickView
 from telemetry.starvation import GpuLoss, HostLosses, WaitCause
 from telemetry.topology import Topology
 
 _NS = 1e-9
-_GAP_INTERVALS = 3.0  # after a longer silence nothing is said about the time in between
+_GAP_INTERVALS = 3.0  # after a longer silence the time in between does not count
 _IDLE_MIN = 0.05  # share of a bin without kernels that every job has
-_SPIN_MIN = 0.1  # part of its pace that a healthy job loses and wins from bin to bin
-_BUSY_MIN = 0.2  # share of time with kernels, below which a bin tells nothing about their pace
-_LATE_S = 180.0  # so long lost time waits for its cause: findings come after the time that they explain
+_SPIN_MIN = 0.1  # share by which the pace of a healthy job varies from bin to bin
+_BUSY_MIN = 0.2  # share of time with kernels, below which a bin does not show their pace
+_LATE_S = 180.0  # so long lost time waits for a cause: findings come after the time that they explain
 _SLOTS = 4  # rows of each GPU: its newest jobs, and in the last one the sum of older jobs
 _PUBLISH_NS = 60 * 10**9
 _CAUSES = len(rules.CAUSES)
@@ -42,9 +42,9 @@ Floats = NDArray[np.float64]
 
 
 class StarvationLedger:
-    """Of every tick; ``pop_due`` hands out what has changed, once a minute of event time.
+    """Updated in every tick; ``pop_due`` returns what has changed, once a minute of event time.
 
-    Each GPU has ``_SLOTS`` rows: about 600 bytes, for ever. Rows of one GPU follow each other.
+    Each GPU has ``_SLOTS`` consecutive rows, about 600 bytes, which are never dropped.
     """
 
     def __init__(self) -> None:
@@ -73,7 +73,7 @@ class StarvationLedger:
         return [due[host] for host in sorted(due)]
 
     def state(self) -> State:
-        """What is due is handed out before a snapshot."""
+        """Without what is due: that is popped before a snapshot."""
         head = {"slots": self._slots, "closed_ns": self._closed_ns, "published_ns": self._published_ns}
         return State(head, self.columns.state().arrays)
 
@@ -109,9 +109,9 @@ class StarvationLedger:
         if version != view.index.version or topology is not view.topology_index:
             job = view.topology_index.job[gpus.objects]
             rows = np.full(len(gpus), -1, np.int64)
-            for place in np.flatnonzero(job >= 0).tolist():
-                host, _, uuid = view.index.object_ref(int(gpus.objects[place])).name.partition("/")
-                rows[place] = self._row(host, uuid, view.topology_index.jobs[int(job[place])].job_id)
+            for at in np.flatnonzero(job >= 0).tolist():
+                host, _, uuid = view.index.object_ref(int(gpus.objects[at])).name.partition("/")
+                rows[at] = self._row(host, uuid, view.topology_index.jobs[int(job[at])].job_id)
             self._known = (view.index.version, view.topology_index, rows)
         return rows
 
@@ -131,7 +131,7 @@ class StarvationLedger:
         return oldest
 
     def _retire(self, row: int, into: int) -> None:
-        """Adds a row to that of older jobs, and clears it."""
+        """Adds a row to the sum of older jobs, and clears it."""
         columns = self.columns
         columns["since_ns"][into] = columns["since_ns"][into] or columns["since_ns"][row]
         for name in ("watched_s", "lost_s"):
@@ -140,7 +140,7 @@ class StarvationLedger:
             columns[name][row] = fill
 
     def _close(self, view: TickView, tracker: FindingTracker) -> None:
-        """Turns the open bins into lost time, and gives each lost second its cause."""
+        """Closes the open bins: computes the time lost in them, and charges each lost second to its cause."""
         columns = self.columns
         rows = np.flatnonzero(columns["bin_s"] > 0)
         if rows.size:
@@ -149,7 +149,7 @@ class StarvationLedger:
             numbers = {job_id: number for number, job_id in enumerate(names)}
             job = np.array([numbers[job_id] for _, _, job_id in slots], np.int64)
             idle, spin = self._lost(view, rows, job, names)
-            found = gather(view, tracker, self._mounted(view.topology))
+            found = wait_evidence(view, tracker, self._mounted(view.topology))
             self._charge(rows, idle, rules.idle_causes(found, slots, job), 0)
             shares = idle / columns["bin_s"][rows]
             self._charge(rows, spin, rules.spin_causes(found, slots, job, shares), 1)
@@ -164,7 +164,7 @@ class StarvationLedger:
         return self._mounts[1]
 
     def _lost(self, view: TickView, rows: Ints, job: Ints, names: list[str]) -> tuple[Floats, Floats]:
-        """Seconds without kernels, and seconds in kernels that bring less than this job's kernels always did."""
+        """Seconds without kernels, and seconds lost inside kernels that are slower than this job's normal pace."""
         bin_s, busy_s, active_s = (self.columns[name][rows] for name in ("bin_s", "busy_s", "active_s"))
         idle_s = bin_s - busy_s
         known = ~np.isnan(active_s)
@@ -175,15 +175,15 @@ class StarvationLedger:
         normal = np.array([np.nan if work is None else work.pace.normal for work in works])
         with np.errstate(divide="ignore", invalid="ignore"):
             share = np.where(kernels_s >= _BUSY_MIN * whole_s, 1.0 - work_s / kernels_s / normal, 0.0)
-        share = np.where(share >= _SPIN_MIN, share, 0.0)  # NaN where no pace is known: nothing is lost by it
+        share = np.where(share >= _SPIN_MIN, share, 0.0)  # 0 where no pace is known (NaN)
         spin_s = busy_s * share[job]
-        # A GPU that others wait for computes in what kernels it runs, while theirs spin.
+        # A GPU that others wait for computes while it runs kernels; theirs spin.
         own_s = np.fmax(0.0, busy_s - np.nan_to_num(active_s / normal[job]))
         spin_s = np.where(idle_s >= rules.IDLE_SHARE_MIN * bin_s, np.minimum(spin_s, own_s), spin_s)
         return np.where(idle_s >= _IDLE_MIN * bin_s, idle_s, 0.0), spin_s
 
     def _charge(self, rows: Ints, seconds: Floats, causes: Ints, span: int) -> None:
-        """Adds lost time to its causes; what was lost just before without a known cause gets the one known now."""
+        """Adds lost time to its causes; time lost just before without a known cause gets the one known now."""
         unknown = rules.column(WaitCause.UNKNOWN)
         lost, unnamed = self.columns["lost_s"], self.columns["unnamed_s"]
         lost[rows, causes] += seconds

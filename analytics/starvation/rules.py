@@ -1,4 +1,4 @@
-"""Which cause each lost second has: the first rule that holds. Time without kernels and time inside them are apart."""
+"""The cause of each lost second: the first rule that applies. Time without kernels has other rules than time inside."""
 
 from collections.abc import Sequence
 
@@ -10,13 +10,13 @@ from telemetry.starvation import WaitCause
 
 CAUSES = tuple(WaitCause)
 _COLUMN = {cause: column for column, cause in enumerate(CAUSES)}
-IDLE_SHARE_MIN = 0.2  # of a GPU's time without kernels: then the others of its job wait for it
+IDLE_SHARE_MIN = 0.2  # of a GPU's time without kernels: from there the others of its job wait for it
 
 Flags = NDArray[np.bool_]
 
 
 def column(cause: WaitCause) -> int:
-    """Of the ledger."""
+    """Column of a cause in the ledger."""
     return _COLUMN[cause]
 
 
@@ -25,12 +25,12 @@ def idle_causes(found: WaitEvidence, gpus: Sequence[tuple[str, str, str]], job: 
     hosts, jobs = [host for host, _, _ in gpus], [job_id for _, _, job_id in gpus]
     starved, slow = _among(hosts, found.starved), _among(hosts, found.slow)
     rules = (
-        (_among([f"{host}/{uuid}" for host, uuid, _ in gpus], found.stuck), WaitCause.HUNG),
+        (_among([f"{host}/{uuid}" for host, uuid, _ in gpus], found.hung_gpus), WaitCause.HUNG),
         (_any_of_job(job, _among(hosts, found.writing)) & ~slow, WaitCause.CHECKPOINT),
         (starved & ~slow, WaitCause.DATA_LOADER),
         (slow, WaitCause.STORAGE),
         (_any_of_job(job, starved), WaitCause.PEER),
-        (_among(jobs, found.hung), WaitCause.HUNG),
+        (_among(jobs, found.stalled), WaitCause.HUNG),
         (_among(hosts, found.reading), WaitCause.STORAGE),
     )
     return _first(rules, len(gpus))
@@ -42,23 +42,23 @@ def spin_causes(
     """int64[n]: the cause of time in kernels that do not compute. idle: float64[n], share of time without kernels."""
     names = [f"{host}/{uuid}" for host, uuid, _ in gpus]
     jobs = [job_id for _, _, job_id in gpus]
-    held, stuck = _among(names, found.held), _among(names, found.stuck)
-    hosts_gone = {name.rpartition("/")[0] for name in found.gone}
+    throttled, hung = _among(names, found.throttled), _among(names, found.hung_gpus)
+    hosts_of_lost = {name.rpartition("/")[0] for name in found.lost}
     rules = (
-        (stuck, WaitCause.HUNG),
-        (held & ~_any_of_job(job, stuck), WaitCause.THROTTLE),
-        (_any_of_job(job, held | stuck | _among([host for host, _, _ in gpus], hosts_gone)), WaitCause.PEER),
+        (hung, WaitCause.HUNG),
+        (throttled & ~_any_of_job(job, hung), WaitCause.THROTTLE),
+        (_any_of_job(job, throttled | hung | _among([host for host, _, _ in gpus], hosts_of_lost)), WaitCause.PEER),
         (_among(jobs, found.fabric), WaitCause.FABRIC),
         (_any_of_job(job, idle >= IDLE_SHARE_MIN), WaitCause.PEER),
-        (_among(jobs, found.hung), WaitCause.HUNG),
+        (_among(jobs, found.stalled), WaitCause.HUNG),
     )
     return _first(rules, len(gpus))
 
 
 def _first(rules: Sequence[tuple[Flags, WaitCause]], size: int) -> NDArray[np.int64]:
     causes = np.full(size, column(WaitCause.UNKNOWN))
-    for holds, cause in reversed(rules):
-        causes[holds] = column(cause)
+    for applies, cause in reversed(rules):
+        causes[applies] = column(cause)
     return causes
 
 

@@ -8,8 +8,8 @@ two consequences that travel: back-pressure on the ports of the fabric, and jobs
 from dataclasses import dataclass
 from functools import cached_property
 
-from analytics.correlate.causes.cause import CHECKPOINTS, CONGESTED
-from analytics.correlate.graph import Graph, physical
+from analytics.correlate.cause import CHECKPOINTS, CONGESTED
+from analytics.correlate.cluster.graph import Graph, physical
 from common.units import NS_PER_S
 from evaluation.campaigns.plan import INTERVAL_S
 from simulator.faults.truth import Truth

@@ -1,6 +1,6 @@
 """What every kind of finding and incident means: one table each, as data, checked when it is loaded.
 
-All stages read the same tables: correlation what explains what, paging whose matter an incident is, people the texts.
+All stages read the same tables: correlation what explains what, alerts whose incident it is, people the texts.
 """
 
 from collections.abc import Iterable, Mapping
@@ -21,7 +21,7 @@ _STRICT = ConfigDict(extra="forbid")
 
 
 class FindingGroup(StrEnum):
-    """Kinds of findings that causes ask for together."""
+    """Kinds of findings that causes use together."""
 
     PAUSE = "pause"
     QUEUE = "queue"
@@ -41,7 +41,7 @@ class FindingGroup(StrEnum):
 
 
 class Domain(StrEnum):
-    """Whose matter an incident is."""
+    """The part of the cluster, and so the team, that an incident concerns."""
 
     FABRIC = "fabric"
     DEVICE = "device"
@@ -54,7 +54,7 @@ class Domain(StrEnum):
 
 
 class Tier(IntEnum):
-    """Causes of a lower tier explain first; a higher tier sees only what they leave."""
+    """Causes of a lower tier explain first; a higher tier gets only the findings that are left."""
 
     HARD = 0
     DEPENDENT = 1  # may be clients that wait behind a hard cause: storage and a link that loses packets
@@ -65,7 +65,7 @@ class Tier(IntEnum):
 class HoldPolicy(StrEnum):
     """How long a cause waits before it fires, because it may turn out to be a part of a larger one."""
 
-    NONE = "none"  # its detectors have waited for a second sample, and it explains itself
+    NONE = "none"  # its detectors have already waited for a second sample
     TICK = "tick"
     INTERVAL = "interval"  # until every device has been read once
 
@@ -74,15 +74,15 @@ class Explains(StrEnum):
     """Which symptoms a cause may explain."""
 
     ALL = "all"  # all within its reach
-    OWN = "own"  # about its root alone: it is too vague for more
-    NOTHING = "nothing"  # a change of days is no reason for what begins now
+    OWN = "own"  # about its root alone: its evidence is too weak for more
+    NOTHING = "nothing"  # what changes over days does not explain what begins now
 
 
 class HoldsWrites(StrEnum):
     """Whether a cause holds up a checkpoint that is being written. It is written while no kernel runs."""
 
     ALWAYS = "always"
-    CERTAIN = "certain"  # only for jobs that cannot go on without the root: routing goes round it for the others
+    CERTAIN = "certain"  # only for jobs that cannot go on without the root: for the others routing avoids it
     NEVER = "never"
 
 

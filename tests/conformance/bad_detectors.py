@@ -28,7 +28,7 @@ class _Bad(Detector):
 
 @dataclass(frozen=True, kw_only=True)
 class CountsItsTicks(_Bad):
-    """Remembers by itself what the engine does not know of."""
+    """Keeps state of its own that the engine does not know."""
 
     ticks: list[int] = field(default_factory=list)
 
@@ -76,14 +76,14 @@ class DoesNotBreachAtItsLimit(_Bad):
 
 
 @dataclass(frozen=True, kw_only=True)
-class HearsOthers(_Bad):
+class SeesOthers(_Bad):
     """Finds something when another one was asked since it was asked itself."""
 
-    heard: list[str]
+    asked: list[str]
 
     def judge(self, view: TickView, memory: Memory) -> list[Verdicts]:
-        other = self.heard[-1:] not in ([], [self.name])
-        self.heard.append(self.name)
+        other = self.asked[-1:] not in ([], [self.name])
+        self.asked.append(self.name)
         return self._verdicts(view, 2.0 if other else 0.0)
 
 

@@ -24,7 +24,7 @@ from tests.conformance.eventful_cluster import CHANGES, FACTS
 from tests.unit.analytics.restart import restarted
 
 Detectors = Callable[[], Sequence[Detector]]
-"""Makes them anew, as a restarted process would."""
+"""Makes new ones, as a restarted process does."""
 Published = dict[str, list[bytes]]
 """Detector -> its findings as they are published, in order."""
 STATE_EVERY_TICKS = 12

@@ -65,11 +65,11 @@ class Cluster:
         ]
         totals = [np.zeros(len(table)) for table in tables]
         for number in range(rounds):
-            for place, (target, table, total) in enumerate(zip(self._targets, tables, totals, strict=True)):
+            for at, (target, table, total) in enumerate(zip(self._targets, tables, totals, strict=True)):
                 values = np.array([one.value(number, rng) for one in target.series])
                 counters = np.array([one.counter for one in target.series])
                 total += np.where(counters, values * self._interval_s, 0.0)
-                at_ns = START_NS + (number * self._interval_s * 10 + place) * (NS // 10)
+                at_ns = START_NS + (number * self._interval_s * 10 + at) * (NS // 10)
                 batch = _batch(table, number, at_ns, np.where(counters, np.round(1e6 + total, 3), values))
                 if not self._eventful or number < ABSENCES_BEGIN:
                     yield batch
@@ -145,9 +145,9 @@ class Cluster:
         usual = self._eventful and at >= PERIOD and at % PERIOD < LASTS
         if number < EVENTS_END + PERIOD or not self._eventful:
             return usual
-        if number < 64:  # one takes several times as long as usual
+        if number < 64:  # one lasts several times as long as usual
             return usual or (job == "7" and 52 <= number < 60)
-        if number < 84:  # both write at the same time and take longer for it
+        if number < 84:  # both write at the same time and need longer
             return 70 <= number < 78
         return False  # no checkpoint comes any more
 

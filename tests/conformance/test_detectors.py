@@ -12,7 +12,7 @@ from tests.conformance import bad_detectors, detector_checks
 from tests.conformance.detector_checks import Inspected, Published, differing, engine_of, published
 from tests.conformance.eventful_cluster import Cluster
 
-FORECASTS = {"capacity", "wear"}  # need days before they say anything: tests/unit/analytics/models/trend
+FORECASTS = {"capacity", "wear"}  # need days of history: tests/unit/analytics/models/trend
 HEALTHY_MINUTES, HEALTHY_INTERVAL_S = 10_000, 300
 BATCHES = list(Cluster(eventful=True).batches())
 QUIET = list(Cluster(eventful=False).batches(40))
@@ -23,9 +23,9 @@ def all_detectors() -> Sequence[Detector]:
     return detectors(DetectionConfig())
 
 
-def two_that_hear_each_other() -> Sequence[Detector]:
-    heard: list[str] = []
-    return [bad_detectors.HearsOthers(name=name, heard=heard) for name in ("one", "other")]
+def two_that_see_each_other() -> Sequence[Detector]:
+    asked: list[str] = []
+    return [bad_detectors.SeesOthers(name=name, asked=asked) for name in ("one", "other")]
 
 
 @pytest.fixture(scope="module")
@@ -99,9 +99,9 @@ def test_the_inspection_sees_a_bad_one(bad: Callable[[], Detector], problem: str
 
 
 def test_the_comparisons_see_a_bad_one() -> None:
-    gossips = published(engine_of(two_that_hear_each_other()), QUIET)
-    assert differing(detector_checks.reversed_order(two_that_hear_each_other, QUIET), gossips) == {"one", "other"}
-    assert differing(detector_checks.beside_raising(two_that_hear_each_other, QUIET, ["one"]), gossips) == {"other"}
+    pair = published(engine_of(two_that_see_each_other()), QUIET)
+    assert differing(detector_checks.reversed_order(two_that_see_each_other, QUIET), pair) == {"one", "other"}
+    assert differing(detector_checks.beside_raising(two_that_see_each_other, QUIET, ["one"]), pair) == {"other"}
     clock = published(engine_of([bad_detectors.LooksAtTheClock()]), QUIET)
     assert differing(published(engine_of([bad_detectors.LooksAtTheClock()]), QUIET, 37), clock) == {"bad"}
     counts = published(engine_of([bad_detectors.CountsItsTicks()]), QUIET)

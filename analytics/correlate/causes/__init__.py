@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable
 
+from analytics.correlate.cause import Cause
 from analytics.correlate.causes import (
     checkpoints,
     devices,
@@ -16,7 +17,6 @@ from analytics.correlate.causes import (
     telemetry_lost,
     trends,
 )
-from analytics.correlate.causes.cause import Cause
 from analytics.correlate.view import CorrelationView
 
 FAMILIES: tuple[Callable[[CorrelationView], Iterable[Cause]], ...] = (

@@ -1,9 +1,9 @@
-"""Checkpoints that are late, missing or in each other's way, where no slow storage explains it."""
+"""Checkpoints that are late, missing or colliding, where no slow storage explains it."""
 
 from collections import defaultdict
 from collections.abc import Iterable
 
-from analytics.correlate.causes.cause import CHECKPOINTS, Cause, cause_of
+from analytics.correlate.cause import CHECKPOINTS, Cause, cause_of
 from analytics.correlate.view import CorrelationView
 from telemetry.findings import Finding, FindingKind
 from telemetry.incidents import IncidentKind

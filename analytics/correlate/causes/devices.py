@@ -1,25 +1,25 @@
 """A switch or host that died, or rebooted.
 
-A device is not blamed for being central: most of *its own* links must be down, or it must be silent as well.
+Being central does not make a device the cause: most of *its own* links must be down, or it must be silent as well.
 """
 
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from analytics.correlate.causes.cause import AWAY, LINK, SILENCE, Cause, cause_of
+from analytics.correlate.cause import AWAY, LINK, SILENCE, Cause, cause_of
 from analytics.correlate.config import NS_PER_S
 from analytics.correlate.view import CorrelationView
 from telemetry.findings import Finding, FindingKind
 from telemetry.incidents import IncidentKind
 from telemetry.objects import ObjectKind, ObjectRef, device
 
-ALIVE_FACTOR = 0.5  # a device that still speaks rather lost its neighbours than its own life
+ALIVE_FACTOR = 0.5  # a device that still reports has more likely lost its neighbours than gone down
 
 
 @dataclass(frozen=True, slots=True)
 class Death:
-    """Why a device seems dead: its links that are down, of all; whether it is silent; the findings that say so."""
+    """Why a device seems dead: ``down`` of its links are down, it may be silent, and the findings that show it."""
 
     device: str
     down: int
@@ -61,14 +61,14 @@ def _death(view: CorrelationView, name: str, down: dict[ObjectRef, list[Finding]
 
 
 def propose(view: CorrelationView) -> Iterable[Cause]:
-    """Devices that are down, as most of their links say, and devices that came back."""
+    """Devices that are down, by the state of most of their links, and devices that came back."""
     for death in deaths(view):
-        speech = "it still answers" if death.alive else "it is silent" if death.silent else "it says nothing of it"
+        status = "it still answers" if death.alive else "it is silent" if death.silent else "it says nothing of it"
         yield cause_of(
             IncidentKind.DEVICE_DOWN,
             device(death.device),
             death.findings,
-            f"{death.down} of {death.links} links of {death.device} are down and {speech}",
+            f"{death.down} of {death.links} links of {death.device} are down and {status}",
             factor=ALIVE_FACTOR if death.alive else 1.0,
         )
     for finding in view.of(FindingKind.DEVICE_REBOOTED):
@@ -77,13 +77,13 @@ def propose(view: CorrelationView) -> Iterable[Cause]:
 
 
 def _only_rebooted(view: CorrelationView, finding: Finding) -> bool:
-    """Whether a device that was told to be down is back so soon that it only started anew."""
+    """Whether a device with an open incident is back so soon that it only rebooted."""
     down_ns = view.firing_since(IncidentKind.DEVICE_DOWN, device(finding.object.device))
     return down_ns is not None and finding.onset_ns - down_ns <= view.config.reboot_s * NS_PER_S
 
 
 def _returns(view: CorrelationView, name: str) -> bool:
-    """Whether the device comes back under an incident that told of its death, or of a GPU that a reboot repairs."""
+    """Whether its return belongs to an open incident: its death, its rack's, or a GPU fault that a reboot repairs."""
     known = view.graph.devices.get(name)
     rack = ObjectRef(ObjectKind.RACK, known.rack if known else "")
     return (

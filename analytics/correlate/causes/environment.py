@@ -1,8 +1,8 @@
-"""Power and cooling of a rack or device: what makes many GPUs slow down at once, or takes away what is spare."""
+"""Power and cooling of a rack or device: a fault slows many GPUs at once, or leaves no spare part."""
 
 from collections.abc import Iterable
 
-from analytics.correlate.causes.cause import ENVIRONMENT, Cause, cause_of
+from analytics.correlate.cause import ENVIRONMENT, Cause, cause_of
 from analytics.correlate.view import CorrelationView
 from telemetry.findings import FindingKind
 from telemetry.incidents import IncidentKind

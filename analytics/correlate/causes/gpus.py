@@ -1,16 +1,16 @@
-"""A GPU that is broken or held down, and a GPU that is slow for no reason it reports."""
+"""A GPU that is broken or throttled, and a GPU that is slow for no reason it reports."""
 
 from collections import defaultdict
 from collections.abc import Iterable
 
-from analytics.correlate.causes.cause import GPU_FAULTS, Cause, cause_of
+from analytics.correlate.cause import GPU_FAULTS, Cause, cause_of
 from analytics.correlate.view import CorrelationView
 from telemetry.findings import Finding, FindingKind
 from telemetry.incidents import IncidentKind
 from telemetry.kinds import finding_kinds
 from telemetry.objects import ObjectRef
 
-TOGETHER_MIN = 3  # this many GPUs of one host at once have one cause: its cooling, its power, its driver
+TOGETHER_MIN = 3  # so many GPUs of one host at once have one cause: its cooling, its power, its driver
 
 
 def propose(view: CorrelationView) -> Iterable[Cause]:
@@ -41,7 +41,7 @@ def _fault(view: CorrelationView, gpus: list[ObjectRef], found: list[Finding]) -
 
 
 def _stragglers(view: CorrelationView) -> Iterable[Cause]:
-    """One straggler a job: the others wait for it and may look odd too."""
+    """One straggler a job: the others wait for it and may look like one too."""
     jobs: defaultdict[str, list[Finding]] = defaultdict(list)
     for finding in view.of(FindingKind.STRAGGLER):
         mine = view.jobs.of(finding.object)
@@ -50,9 +50,9 @@ def _stragglers(view: CorrelationView) -> Iterable[Cause]:
         found = jobs[job_id]
         members = len(view.jobs.gpus(job_id))
         if members and 2 * len({finding.object for finding in found}) > members:
-            continue  # most of the job is odd: then nobody is the odd one out
-        settled = found[0].onset_ns + view.config.interval_ns  # within one sampling period the order is not known
-        first = [finding for finding in found if finding.onset_ns <= settled]
+            continue  # most of the job is unlike the rest: no single GPU is the outlier
+        until_ns = found[0].onset_ns + view.config.interval_ns  # within one sampling interval the order is not known
+        first = [finding for finding in found if finding.onset_ns <= until_ns]
         ranked = sorted(first, key=lambda finding: (-finding.score, finding.object))
         root = view.root(IncidentKind.STRAGGLER, [finding.object for finding in ranked])
         yield cause_of(

@@ -1,4 +1,4 @@
-"""What no cause explained and what has waited long enough: congestion without an origin, and the unexplained."""
+"""Findings that no cause explained for long enough: congestion without an origin, and the unexplained."""
 
 from bisect import bisect_left
 from collections import defaultdict
@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 import rustworkx as rx
 
-from analytics.correlate.causes.cause import CONGESTED, Cause, cause_of
+from analytics.correlate.cause import CONGESTED, Cause, cause_of
 from analytics.correlate.view import CorrelationView
 from telemetry.findings import Finding
 from telemetry.incidents import IncidentKind
@@ -14,7 +14,7 @@ from telemetry.kinds import finding_kinds
 from telemetry.objects import ObjectRef
 
 FAINT = frozenset(kind for kind, row in finding_kinds().items() if row.faint)
-_SUPPORTS_ONLY = 0.25  # confidence below which findings open no incident, however many they are
+_SUPPORTS_ONLY = 0.25  # confidence below which findings open no incident, in any number
 
 
 def propose(view: CorrelationView, left: Sequence[Finding], past_hold: frozenset[str]) -> Iterable[Cause]:

@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterable
 
-from analytics.correlate.causes.cause import QUEUES, STORAGE, Cause, cause_of
+from analytics.correlate.cause import QUEUES, STORAGE, Cause, cause_of
 from analytics.correlate.pauses import End, Origin
 from analytics.correlate.view import CorrelationView
 from telemetry.findings import Finding, FindingKind
@@ -19,7 +19,7 @@ def propose(view: CorrelationView) -> Iterable[Cause]:
     for origin in view.origins:
         match origin.end:
             case End.EDGE if not view.graph.is_edge(origin.device):
-                continue  # who is behind the port is not known yet: a symptom until topology says it
+                continue  # the device behind the port is not in the topology: only a symptom
             case End.EDGE:
                 at_edge[origin.port].append(origin)
             case End.SWITCH:
@@ -46,8 +46,8 @@ def _slow_receiver(port: ObjectRef, found: list[Origin]) -> Cause:
 
 
 def _served(view: CorrelationView, server: str) -> list[Finding]:
-    """Findings about the storage targets of a server: a slow one explains why its server does not take its traffic."""
-    return [finding for finding in view.of(*sorted(STORAGE)) if view.server(finding.object) == server]
+    """Findings about the storage targets of a server: a slow one explains why it pauses its senders."""
+    return [finding for finding in view.of(*sorted(STORAGE)) if view.graph.server_of(finding.object) == server]
 
 
 def _loop(origin: Origin) -> Cause:
@@ -63,7 +63,7 @@ def _loop(origin: Origin) -> Cause:
 def _incast(view: CorrelationView, switch: str, found: list[Origin]) -> Iterable[Cause]:
     """An egress port towards a host that congests while nothing pauses it.
 
-    Hard with pauses that end at its switch; without pauses it takes two kinds of evidence on the port itself.
+    A hard cause with pauses that end at its switch; without pauses the port itself needs two kinds of evidence.
     """
     held = {origin.port for origin in view.origins}
     ports: defaultdict[ObjectRef, list[Finding]] = defaultdict(list)
@@ -87,7 +87,7 @@ def _incast(view: CorrelationView, switch: str, found: list[Origin]) -> Iterable
 
 
 def _congestion(findings: list[Finding]) -> float:
-    """Sorts ports: a long queue tells more than its marks."""
+    """Ranks ports: a long queue is stronger evidence than its marks."""
     return sum(finding.score * (2.0 if finding.kind is FindingKind.QUEUE_CONGESTED else 1.0) for finding in findings)
 
 

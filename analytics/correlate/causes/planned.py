@@ -1,19 +1,19 @@
-"""A planned change explains what its objects go through: a reboot wave is one incident, and no alarm."""
+"""A planned change explains the findings about its objects: a rolling reboot is one incident and pages nobody."""
 
 from collections.abc import Iterable
 
-from analytics.correlate.causes.cause import AWAY, Cause, cause_of
+from analytics.correlate.cause import AWAY, Cause, cause_of
 from analytics.correlate.view import PLANNED, CorrelationView
 from telemetry.changes import Change
 from telemetry.findings import Finding
 from telemetry.incidents import IncidentKind
 from telemetry.objects import ObjectKind, ObjectRef, device
 
-FACTOR = 2.0  # a record of what was done beats any inference
+FACTOR = 2.0  # a recorded change ranks above any inference
 
 
 def propose(view: CorrelationView) -> Iterable[Cause]:
-    """Changes that were announced, each with what began under it at its objects."""
+    """Planned changes, each with the findings about its objects that began while it lasted."""
     for change in view.changes:
         if change.kind not in PLANNED:
             continue
@@ -50,5 +50,5 @@ def _about(view: CorrelationView, change: Change) -> list[Finding]:
 
 
 def _onset(found: list[Finding], name: str) -> int:
-    """When a device was first noticed; one that was not comes last."""
+    """Onset of the first finding about a device; one without findings comes last."""
     return min((finding.onset_ns for finding in found if finding.object.device == name), default=2**63)

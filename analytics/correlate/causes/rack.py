@@ -1,28 +1,28 @@
 """Power of a rack: most of its devices die at once.
 
-Silence alone is no death: a starved collector hears nobody either. A device that lives sees the link to a dead one go
-down, so a silent device counts only where no living neighbour could tell, or one does tell.
+Silence alone is no death: a starved collector receives nothing either. A device that lives sees the link to a dead one
+go down, so a silent device counts only where no living neighbour could report its link, or one does.
 """
 
 from collections.abc import Iterable
 
-from analytics.correlate.causes.cause import Cause, cause_of
+from analytics.correlate.cause import Cause, cause_of
 from analytics.correlate.causes.devices import deaths
 from analytics.correlate.view import CorrelationView
 from telemetry.findings import FindingKind
 from telemetry.incidents import IncidentKind
 from telemetry.objects import ObjectKind, ObjectRef
 
-SURE = 0.9  # less is the silence of one exporter of a device that answers otherwise
-DEVICES_MIN = 3  # fewer devices in a rack tell nothing about the rack
+CONFIDENCE_MIN = 0.9  # less is the silence of one exporter of a device whose other targets answer
+DEVICES_MIN = 3  # fewer dead devices are no evidence about the rack
 
 
 def propose(view: CorrelationView) -> Iterable[Cause]:
-    """Racks whose devices went together: each silent with all its neighbours, or dead as its links say."""
+    """Racks whose devices went down together: each silent like all its neighbours, or dead by its links."""
     silent = {
         finding.object.device: finding
         for finding in view.of(FindingKind.TARGET_SILENT)
-        if finding.object.device and finding.confidence >= SURE
+        if finding.object.device and finding.confidence >= CONFIDENCE_MIN
     }
     gone = {
         name: (frozenset({finding.id}), finding.onset_ns)

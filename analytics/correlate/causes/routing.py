@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from analytics.correlate.causes.cause import Cause, cause_of
+from analytics.correlate.cause import Cause, cause_of
 from analytics.correlate.view import CorrelationView
 from telemetry.findings import FindingKind
 from telemetry.incidents import IncidentKind

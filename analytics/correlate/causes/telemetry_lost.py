@@ -1,15 +1,15 @@
-"""Telemetry that stopped or repeats itself, while nothing says that the device is gone."""
+"""Telemetry that stopped or is unchanged, while nothing shows that the device is down."""
 
 from collections.abc import Iterable
 
-from analytics.correlate.causes.cause import SILENCE, Cause, cause_of
+from analytics.correlate.cause import SILENCE, Cause, cause_of
 from analytics.correlate.view import CorrelationView
 from telemetry.incidents import IncidentKind
 from telemetry.objects import ObjectRef, device
 
 
 def propose(view: CorrelationView) -> Iterable[Cause]:
-    """Devices of which nothing is heard; when they are many at once, one cause for all."""
+    """Devices that send nothing new; many at once have one common cause."""
     found = view.of(*sorted(SILENCE))
     names = {finding.object.device for finding in found} - {""}
     if len(names) >= 3 and len(names) > view.config.silent_share * len(view.graph.devices):

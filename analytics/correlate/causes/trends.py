@@ -1,9 +1,9 @@
-"""What will be full or worn out in some days. It explains nothing that happens now."""
+"""Forecasts: what will be full or worn out in some days. They explain nothing that happens now."""
 
 from collections import defaultdict
 from collections.abc import Iterable
 
-from analytics.correlate.causes.cause import Cause, cause_of
+from analytics.correlate.cause import Cause, cause_of
 from analytics.correlate.view import CorrelationView
 from telemetry.findings import Finding, FindingKind
 from telemetry.incidents import IncidentKind
@@ -13,11 +13,11 @@ _KINDS = {FindingKind.CAPACITY: IncidentKind.CAPACITY, FindingKind.WEAR: Inciden
 
 
 def propose(view: CorrelationView) -> Iterable[Cause]:
-    """One cause a kind and thing; both ends of a link are one thing."""
+    """One cause a kind and object; both ends of a link are one object."""
     for kind, incident in _KINDS.items():
-        things: defaultdict[ObjectRef, list[Finding]] = defaultdict(list)
+        objects: defaultdict[ObjectRef, list[Finding]] = defaultdict(list)
         for finding in view.of(kind):
-            things[view.graph.link_of.get(finding.object, finding.object)].append(finding)
-        for thing in sorted(things):
-            found = frozenset(finding.id for finding in things[thing])
-            yield cause_of(incident, thing, found, f"{thing.name} will reach its limit if it goes on like this")
+            objects[view.graph.link_of.get(finding.object, finding.object)].append(finding)
+        for root in sorted(objects):
+            found = frozenset(finding.id for finding in objects[root])
+            yield cause_of(incident, root, found, f"{root.name} will reach its limit if it goes on like this")

@@ -1,1 +1,1 @@
-"""What an incident says to people."""
+"""Texts of an incident for people."""

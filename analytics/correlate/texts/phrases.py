@@ -1,9 +1,9 @@
-"""What an incident says to people. Texts are data (``telemetry/kinds``); here they get their objects filled in."""
+"""Texts of an incident for people. Templates are data (``telemetry/kinds``); here names and numbers are filled in."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 
-from analytics.correlate.causes.cause import SILENCE, Cause
+from analytics.correlate.cause import SILENCE, Cause
 from analytics.correlate.config import NS_PER_S
 from analytics.correlate.cost import STALLED
 from analytics.correlate.view import CorrelationView
@@ -19,7 +19,7 @@ ROLES = {Role.HOST: "hosts", Role.STORAGE: "storage servers"}
 
 
 def short(ref: ObjectRef) -> str:
-    """A name for a headline: GPU UUIDs are cut to what tells them apart."""
+    """A name for a headline: GPU UUIDs are cut to twelve characters."""
     if ref.kind is ObjectKind.GPU:
         host, _, uuid = ref.name.partition("/")
         return f"{host}/{uuid[:12]}"
@@ -43,7 +43,7 @@ def title(
 
 
 def _cost(view: CorrelationView, root: ObjectRef, blast: BlastRadius, job_impact: Mapping[str, float]) -> str:
-    """``32 GPUs, 1 job slowed by 34 %``: of jobs that wait; else what the cause reaches by topology."""
+    """``32 GPUs, 1 job slowed by 34 %``: what waits; else what the cause reaches by topology."""
     if job_impact:
         gpus = {ref for job_id in job_impact for ref in view.jobs.gpus(job_id)}
         return ", ".join([_count(len(gpus), "GPU"), *_waiting(job_impact)])
@@ -73,7 +73,8 @@ def _pod(view: CorrelationView, root: ObjectRef) -> str:
     names = [root.device] if root.device else list(view.graph.ends(root))
     if root.kind is ObjectKind.RACK:
         names = [*view.graph.rack(root.name)]
-    pods = {known.pod for name in (*names, view.server(root)) if (known := view.graph.devices.get(name)) and known.pod}
+    devices = [view.graph.devices.get(name) for name in (*names, view.graph.server_of(root))]
+    pods = {known.pod for known in devices if known and known.pod}
     return min(pods, default="")
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import orjson
 
 from analytics.correlate import cost
-from analytics.correlate.causes.cause import Cause, weight
+from analytics.correlate.cause import Cause, weight
 from analytics.correlate.cover import Claim, gain
 from analytics.correlate.texts import phrases
 from analytics.correlate.tracks import Track
@@ -21,8 +21,11 @@ EVIDENCE_MAX = 5
 GPU_SECONDS_STEP = 1.05  # publish again when the cost has grown by 5 %
 
 
-def update(view: CorrelationView, track: Track, claim: Claim, rivals: Sequence[Cause], now_ns: int) -> None:
-    """Updates a track from this tick's findings: evidence, order of onsets, cost, alternatives."""
+def update(view: CorrelationView, track: Track, claim: Claim, others: Sequence[Cause], now_ns: int) -> None:
+    """Updates a track from this tick's findings: evidence, order of onsets, cost, alternatives.
+
+    others: causes that were not chosen and rest on some of the same findings.
+    """
     members = [view.by_id[found] for found in sorted(claim.findings)]
     primary = [view.by_id[found] for found in sorted(claim.primary)]
     for finding in sorted(members, key=lambda finding: (finding.onset_ns, finding.id)):
@@ -37,7 +40,7 @@ def update(view: CorrelationView, track: Track, claim: Claim, rivals: Sequence[C
     if primary:
         track.evidence = _evidence(track.cause.root, primary)
         track.order_known = _order_known(view, claim, members)
-        track.alternatives = _alternatives(view, claim, rivals)
+        track.alternatives = _alternatives(view, claim, others)
         track.confidence = _confidence(track, primary)
     planned = bool(track.cause.change) or view.planned(view.surroundings(track.cause.root), track.onset_ns) is not None
     gpus = cost.gpus_lost(view, track.job_impact)
@@ -56,7 +59,7 @@ def _join(view: CorrelationView, track: Track, finding: Finding) -> None:
 
 
 def _evidence(root: ObjectRef, primary: Sequence[Finding]) -> tuple[Evidence, ...]:
-    """The root's own evidence first, then the strongest; two of one finding at most, so that both ends are heard."""
+    """The root's own evidence first, then the strongest; two of one finding at most, so that both ends appear."""
     ranked = sorted(primary, key=lambda finding: (finding.object != root, -finding.score, finding.id))
     found = [evidence for finding in ranked for evidence in finding.evidence[:2]]
     return tuple(dict.fromkeys(found))[:EVIDENCE_MAX]
@@ -69,10 +72,11 @@ def _order_known(view: CorrelationView, claim: Claim, members: Sequence[Finding]
     return not own or not others or abs(min(others) - min(own)) > view.config.interval_ns
 
 
-def _alternatives(view: CorrelationView, claim: Claim, rivals: Sequence[Cause]) -> tuple[Hypothesis, ...]:
-    """Causes that were not chosen but explain some of the same findings, by how much of them."""
-    total = claim.gain + sum(gain(view, rival, claim.findings) for rival in rivals)
-    ranked = sorted((-gain(view, rival, claim.findings), rival.key, rival.reason) for rival in rivals)
+def _alternatives(view: CorrelationView, claim: Claim, others: Sequence[Cause]) -> tuple[Hypothesis, ...]:
+    """Causes that were not chosen but explain some of the same findings, by their share of the whole gain."""
+    gains = [gain(view, other, claim.findings) for other in others]
+    total = claim.gain + sum(gains)
+    ranked = sorted((-score, other.key, other.reason) for score, other in zip(gains, others, strict=True))
     return tuple(
         Hypothesis(kind, root, round(-score / total, 2), reason)
         for score, (kind, root), reason in ranked[:ALTERNATIVES_MAX]
@@ -81,16 +85,16 @@ def _alternatives(view: CorrelationView, claim: Claim, rivals: Sequence[Cause]) 
 
 
 def _confidence(track: Track, primary: Sequence[Finding]) -> float:
-    """Confidence of the evidence, less what the best alternative takes, and less where the order is not known."""
-    sure = sum(weight(finding) * finding.confidence for finding in primary) / sum(map(weight, primary))
-    rival = track.alternatives[0].confidence if track.alternatives else 0.0
-    likely = min(1.0, 0.4 + 0.6 * incident_kinds()[track.cause.kind].prior)
-    known = 1.0 if track.order_known else 0.9
-    return round(max(0.05, min(0.99, sure * likely * known * (1.0 - rival / 2))), 2)
+    """Weighted confidence of the evidence; less by the best alternative, and where the order is not known."""
+    evidence = sum(weight(finding) * finding.confidence for finding in primary) / sum(map(weight, primary))
+    alternative = track.alternatives[0].confidence if track.alternatives else 0.0
+    prior = min(1.0, 0.4 + 0.6 * incident_kinds()[track.cause.kind].prior)
+    order = 1.0 if track.order_known else 0.9
+    return round(max(0.05, min(0.99, evidence * prior * order * (1.0 - alternative / 2))), 2)
 
 
 def incident(view: CorrelationView, track: Track, blast: BlastRadius, gaps: tuple[str, ...], now_ns: int) -> Incident:
-    """The incident as it is published at ``now_ns``. gaps: what was not seen, in words."""
+    """The incident as it is published at ``now_ns``. gaps: missing telemetry, as text."""
     kind = incident_kinds()[track.cause.kind]
     return Incident(
         id=track.id,
@@ -120,7 +124,7 @@ def incident(view: CorrelationView, track: Track, blast: BlastRadius, gaps: tupl
 
 
 def _timeline(view: CorrelationView, track: Track) -> tuple[TimelineEntry, ...]:
-    """Symptoms, decisions, and the changes of the surroundings that came just before."""
+    """Symptoms, decisions, and recent changes of the object and of what contains it."""
     changes = [
         TimelineEntry(
             change.starts_ns, change.objects[0], f"change: {change.kind} {change.summary or change.id}".strip()
@@ -132,28 +136,18 @@ def _timeline(view: CorrelationView, track: Track) -> tuple[TimelineEntry, ...]:
     return tuple(entries)
 
 
-def is_news(track: Track, incident: Incident) -> bool:
-    """Whether an incident differs from what was published last, beyond its clock, cost and scores; remembers it."""
-    steady = orjson.dumps(
-        (
-            *(
-                incident.kind,
-                incident.root,
-                incident.state,
-                incident.severity,
-                incident.title,
-                incident.blast,
-                incident.findings,
-                incident.gaps,
-            ),
-            *(
-                incident.order_known,
-                [(other.kind, other.root) for other in incident.alternatives],
-                len(incident.timeline),
-            ),
-        )
+def needs_publishing(track: Track, incident: Incident) -> bool:
+    """Whether an incident differs from the version published last, beyond its clock, cost and scores.
+
+    If so, the track remembers this version as published.
+    """
+    content = (
+        *(incident.kind, incident.root, incident.state, incident.severity, incident.title, incident.blast),
+        *(incident.findings, incident.gaps, incident.order_known),
+        [(other.kind, other.root) for other in incident.alternatives],
+        len(incident.timeline),
     )
-    digest = hashlib.sha256(steady).hexdigest()
+    digest = hashlib.sha256(orjson.dumps(content)).hexdigest()
     if digest == track.published_digest and incident.gpu_seconds < track.published_gpu_seconds * GPU_SECONDS_STEP + 1:
         return False
     track.published_digest, track.published_gpu_seconds = digest, incident.gpu_seconds

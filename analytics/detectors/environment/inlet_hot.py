@@ -1,4 +1,4 @@
-"""Inlet air: a host or switch breathes air that is too warm, or far warmer than it used to be."""
+"""Inlet air: the air at the inlet of a host or switch is too warm, or far warmer than its own normal."""
 
 import re
 from collections.abc import Mapping
@@ -24,7 +24,7 @@ def of_inlet(labels: Mapping[str, str]) -> bool:
 
 @dataclass(frozen=True, kw_only=True)
 class InletHot(Detector):
-    """Judges sensors that are named for the inlet."""
+    """Judges the sensors whose name says that they are at the inlet."""
 
     name: str = "inlet_hot"
     kind: FindingKind = FindingKind.OVERHEATED

@@ -1,4 +1,4 @@
-"""Power and cooling parts: a power supply, fan or sensor of a host or switch says that it is not well any more."""
+"""Power and cooling parts: a power supply, fan or sensor of a host or switch reports a failure that is new."""
 
 from dataclasses import dataclass
 
@@ -10,12 +10,12 @@ from analytics.state.rates import NEVER
 from analytics.state.view import TickView
 from telemetry.findings import FindingKind
 
-_FAILED, _WARNING = 2.0, 1.0  # IPMI 2.0 tells non-critical from critical; SONiC only good from bad
+_FAILED, _WARNING = 2.0, 1.0  # IPMI 2.0 has non-critical and critical; SONiC only ok or not
 
 
 @dataclass(frozen=True, kw_only=True)
 class PartFailed(Detector):
-    """What was bad when first seen is how the site runs it (an empty bay, a second feed that is not cabled)."""
+    """A failure that is there when first seen is how the site runs it (an empty bay, a second feed without a cable)."""
 
     name: str = "part_failed"
     kind: FindingKind = FindingKind.PART_FAILED

@@ -1,11 +1,11 @@
-"""Cooling of a rack: its GPUs get warmer together than the power that they draw explains."""
+"""Cooling of a rack: together its GPUs get warmer than the power that they draw explains."""
 
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from analytics.detectors.spec import Detector, EvidenceColumns, Scope, Verdicts
+from analytics.detectors.spec import Detector, Scope, Verdicts, computed_evidence
 from analytics.models import baseline, thermal
 from analytics.models.group_medians import group_medians
 from analytics.state.memory import Memory, MemoryColumn
@@ -14,14 +14,14 @@ from telemetry.findings import FindingKind
 from telemetry.objects import ObjectKind
 from telemetry.series import series_key
 
-# An H100 slows down at 87 C and works at 60 to 70 C: four kelvin more at the same power is a fifth of what is left, and
-# more than the air of a room that is in order moves within the half hour that the normal looks back.
+# An H100 slows down at 87 C and works at 60 to 70 C: four kelvin more at the same power is a fifth of the rest, and
+# more than the air of a healthy room changes within half an hour, which is how far the normal looks back.
 _KELVIN_MAX = 4.0
-# So far above its normal a rack teaches slowly, so that a fault does not become the normal while it lasts.
+# From so far above its normal a rack is learned slowly, so that a fault does not become the normal while it lasts.
 _LEARNED_KELVIN = 2.0
-_SLOWER = 8.0
-_GPUS_MIN, _HOSTS_MIN = 8, 2  # fewer are the matter of one host
-# Lines that were learned while the room still warmed up are too low for half an hour, in every rack.
+_SLOWER_TIMES = 8.0
+_GPUS_MIN, _HOSTS_MIN = 8, 2  # fewer may be one host
+# Normals that were learned while the room warmed up are too low for half an hour, in every rack.
 _SETTLED_VALUES = 180
 Floats = NDArray[np.float64]
 _METRICS = ("gpu_temperature_celsius", "gpu_energy_joules_total", "gpu_power_watts")
@@ -62,14 +62,14 @@ class RackHot(Detector):
             return f"median({series_key(_METRICS[0], {str(ObjectKind.RACK): names[row]})})"
 
         values = group_medians(racks, heat.values)[first]
-        evidence = EvidenceColumns(np.full(present.size, -1), values, values - rise, "celsius", key)
+        evidence = computed_evidence(values, values - rise, "celsius", key)
         newest_ns = np.zeros(present.size, np.int64)
         np.maximum.at(newest_ns, np.searchsorted(present, racks), heat.times_ns)
         return [Verdicts(present, newest_ns, score >= 1.0, score, (evidence,), 0.7)]
 
 
 def _watts(view: TickView, heat: Column) -> NDArray[np.float64]:
-    """What each GPU drew in the last interval; at the last moment where it counts no energy; NaN: nothing is known."""
+    """Mean power of each GPU in the last interval; the momentary one where it counts no energy; NaN if unknown."""
     watts = np.full(len(heat), np.nan)
     for metric in _METRICS[1:]:
         power = view.column(metric)
@@ -83,7 +83,7 @@ def _above(view: TickView, memory: Memory, heat: Column, watts: Floats, racks: N
     line = memory["line"][rows]
     new = at_s > line[:, thermal.SEEN_S]
     above = thermal.kelvin_above(line, heat.values, watts)
-    slower = np.where(group_medians(racks, above) > _LEARNED_KELVIN, 1.0 / _SLOWER, 1.0)
+    slower = np.where(group_medians(racks, above) > _LEARNED_KELVIN, 1.0 / _SLOWER_TIMES, 1.0)
     weight = view.config.baseline.alpha * slower
     later = line[new]
     thermal.learn(later, heat.values[new], watts[new], at_s[new], weight[new])
@@ -92,7 +92,7 @@ def _above(view: TickView, memory: Memory, heat: Column, watts: Floats, racks: N
 
 
 def _own_rise(rise: NDArray[np.float64], counts: NDArray[np.float64], racks: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Kelvin above normal; while levels settle, only what not all racks have."""
+    """Kelvin above normal; while levels settle, less the rise that all racks have in common."""
     settled = counts >= _SETTLED_VALUES
     if settled.all() or np.unique(racks).size < 2:
         return rise

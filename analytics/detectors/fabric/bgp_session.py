@@ -1,4 +1,4 @@
-"""BGP session: one that was established is not any more: its routes are gone, even while the link is up."""
+"""BGP session: one that was established is down: its routes are withdrawn, even while the link is up."""
 
 from dataclasses import dataclass
 
@@ -12,7 +12,7 @@ from telemetry.findings import FindingKind
 
 @dataclass(frozen=True, kw_only=True)
 class BgpSession(Detector):
-    """Judges each switch by its worst session; one that was never established may wait for a peer to be built."""
+    """Judges each switch by its worst session; one that was never established may have no peer yet."""
 
     name: str = "bgp_session"
     kind: FindingKind = FindingKind.BGP_SESSION

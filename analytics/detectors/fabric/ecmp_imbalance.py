@@ -5,22 +5,22 @@ from dataclasses import dataclass
 import numpy as np
 
 from analytics.detectors.levels import LEVEL, learned_level
-from analytics.detectors.spec import Detector, EvidenceColumns, Verdicts
+from analytics.detectors.spec import Detector, Verdicts, computed_evidence
 from analytics.state.memory import Memory, MemoryColumn
 from analytics.state.view import TickView
 from telemetry.findings import FindingKind
 from telemetry.series import series_key
 
 # Coefficient of variation. n flows hashed onto m links vary by sqrt((m - 1)/n): 0.3 is 33 flows on 4 links. Fabrics
-# with few large flows live with more, so it must also be three times what this leaf is used to.
+# with few large flows have more, so it must also be three times the normal of this leaf.
 _VARIATION_MAX, _TIMES_OWN = 0.3, 3.0
-_LOAD_MIN = 0.1  # of the links' speed: below that nobody waits
+_LOAD_MIN = 0.1  # of the links' speed: below that no traffic waits
 _UPLINKS_MIN = 2
 
 
 @dataclass(frozen=True, kw_only=True)
 class EcmpImbalance(Detector):
-    """Judges the uplinks of each leaf that are up; those that are down are another finding's matter."""
+    """Judges the uplinks of each leaf that are up; those that are down have findings of their own."""
 
     bits_per_second: float
     name: str = "ecmp_imbalance"
@@ -41,9 +41,9 @@ class EcmpImbalance(Detector):
             leaves_of[sent.objects], return_index=True, return_inverse=True, return_counts=True
         )
         mean = np.bincount(at, load, leaves.size) / size
-        spread = np.sqrt(np.bincount(at, (load - mean[at]) ** 2, leaves.size) / size)
+        deviation = np.sqrt(np.bincount(at, (load - mean[at]) ** 2, leaves.size) / size)
         judged = (mean >= _LOAD_MIN) & (size >= _UPLINKS_MIN)
-        variation = np.where(judged, spread / np.fmax(mean, 1e-9), 0.0)
+        variation = np.where(judged, deviation / np.fmax(mean, 1e-9), 0.0)
         # Learned in the memory of each leaf's first uplink.
         usual = learned_level(view, memory, sent.only(first), np.where(judged, variation, np.nan))
         score = np.nan_to_num(variation / np.maximum(_VARIATION_MAX, _TIMES_OWN * usual))
@@ -52,7 +52,7 @@ class EcmpImbalance(Detector):
         def key(row: int) -> str:
             return series_key("uplink_load_variation", {"device": names[row]})
 
-        evidence = EvidenceColumns(np.full(leaves.size, -1), variation, usual, "ratio", key)
+        evidence = computed_evidence(variation, usual, "ratio", key)
         newest_ns = np.zeros(leaves.size, np.int64)
         np.maximum.at(newest_ns, at, sent.times_ns)
         return [Verdicts(leaves, newest_ns, score >= 1.0, score, (evidence,), 0.7)]

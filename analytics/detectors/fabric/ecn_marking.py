@@ -12,8 +12,8 @@ from analytics.state.series_index import SeriesIndex
 from analytics.state.view import TickView
 from telemetry.findings import FindingKind
 
-# Vendors count marks differently (some include packets that arrived marked), so the own baseline decides, and the
-# share only keeps a handful of marks on a quiet queue from mattering.
+# Vendors count marks differently (some include packets that arrived marked), so the queue's own baseline decides; the
+# share only makes a few marks on a quiet queue irrelevant.
 _SHARE_MIN = 0.02
 _SIGMAS = 8.0
 _MARKS_PER_SECOND_MIN = 100.0

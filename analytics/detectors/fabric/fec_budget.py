@@ -1,6 +1,6 @@
-"""FEC budget: how much of what forward error correction can repair is used up, from whatever the platform counts.
+"""FEC budget: how much of what forward error correction can repair is used up, by any counter that the platform has.
 
-Everything is brought to the bit error ratio before FEC. RS(544,514) works on 10 bit symbols in codewords of 5440 bits
+Everything is converted to the bit error ratio before FEC. RS(544,514) works on 10 bit symbols in codewords of 5440 bits
 (IEEE 802.3 clauses 91 and 119); at the few errors of a link that still works they hit different symbols and codewords.
 """
 
@@ -18,9 +18,9 @@ from telemetry.selectors import before_fec
 
 _CODEWORD_BITS = 5440
 _LINE_RATE = 1.0625  # of the data rate: 64b/66b becomes 256b/257b and parity
-_CODEWORDS_MAX = 0.999  # where each one is corrected the ratio is beyond what this can tell
-# A link that gets ten times worse than it was is on its way, if it has also come within a decade of the limit.
-_TIMES_OWN, _ON_ITS_WAY = 10.0, PRE_FEC_BER_MAX / 10
+_CODEWORDS_MAX = 0.999  # where every codeword is corrected the ratio cannot be computed
+# A link that gets ten times worse than it was degrades, if it is also within a decade of the limit.
+_TIMES_OWN, _DEGRADING = 10.0, PRE_FEC_BER_MAX / 10
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,7 +45,7 @@ class FecBudget(Detector):
         ratio = view.column(self.metrics[3], before_fec)
         counted = view.joined([bits, symbols])
         line, words = self._line_rate(view, counted), self._line_rate(view, codewords) / _CODEWORD_BITS
-        told = view.joined([counted, codewords, ratio])
+        counters = view.joined([counted, codewords, ratio])
         now, usual = (
             np.concatenate([errors / line, _of_codewords(corrected / words), gauge])
             for errors, corrected, gauge in (
@@ -55,8 +55,8 @@ class FecBudget(Detector):
         )
         with np.errstate(divide="ignore", invalid="ignore"):
             rise = np.where(usual > 0, now / (_TIMES_OWN * usual), 0.0)
-        score = np.fmax(now / PRE_FEC_BER_MAX, np.minimum(rise, now / _ON_ITS_WAY))
-        return [verdicts_of(told, score, values=now, normals=usual, unit="ratio", confidence=0.8)]
+        score = np.fmax(now / PRE_FEC_BER_MAX, np.minimum(rise, now / _DEGRADING))
+        return [verdicts_of(counters, score, values=now, normals=usual, unit="ratio", confidence=0.8)]
 
     def _line_rate(self, view: TickView, column: Column) -> NDArray[np.float64]:
         known = view.column("fabric_port_speed_bits_per_second").about(column.objects)

@@ -1,4 +1,4 @@
-"""InfiniBand symbol errors: more than the bit error ratio that the link is specified for leaves room for."""
+"""InfiniBand symbol errors: more than the bit error ratio in the specification of the link allows."""
 
 from dataclasses import dataclass
 
@@ -11,14 +11,14 @@ from analytics.state.view import TickView
 from telemetry.findings import FindingKind
 
 # InfiniBand Architecture Specification, volume 2: 1e-12 on the wire; 1e-15 is left where FEC is always on (HDR, from
-# 200 Gb/s on). Ten times the budget of an hour, and ten errors, are no chance any more.
+# 200 Gb/s on). Ten times the budget of an hour, and at least ten errors, are not chance.
 _RATIO, _RATIO_WITH_FEC, _ALWAYS_FEC_BITS_PER_SECOND = 1e-12, 1e-15, 200e9
 _WINDOW_S, _TIMES, _ERRORS_MIN = 3600.0, 10.0, 10.0
 
 
 @dataclass(frozen=True, kw_only=True)
 class IbSymbolErrors(Detector):
-    """Judges what a port has counted lately against the budget of its class. bits_per_second: where it tells none."""
+    """Judges recent errors of a port against the budget of its class. bits_per_second: of a link that reports none."""
 
     bits_per_second: float
     name: str = "ib_symbol_errors"

@@ -1,4 +1,4 @@
-"""Link down: a port that carried traffic, or that has a cable by the topology, is down."""
+"""Link down: a port that was up, or that has a link by the topology, is down."""
 
 from dataclasses import dataclass
 
@@ -14,7 +14,7 @@ _UP = {"fabric_port_up": 1.0, "nic_up": 1.0, "ib_port_physical_state": 5.0}  # 5
 
 @dataclass(frozen=True, kw_only=True)
 class LinkDown(Detector):
-    """Ports that were never up and have no cable (spares) are not judged."""
+    """Ports that were never up and have no link (spares) are not judged."""
 
     name: str = "link_down"
     kind: FindingKind = FindingKind.LINK_DOWN

@@ -1,4 +1,4 @@
-"""Link errors: bits that FEC could not repair, or nearly could not; frames with a wrong check sequence."""
+"""Link errors: bits that FEC could not repair, or almost could not; frames with a wrong check sequence."""
 
 from dataclasses import dataclass
 
@@ -10,11 +10,11 @@ from analytics.state.view import TickView
 from telemetry.findings import FindingKind
 from telemetry.selectors import before_fec
 
-# RS(544,514) "KP4" FEC (IEEE 802.3 clauses 91 and 119) holds a post-FEC bit error ratio of 1e-15 up to 2.4e-4 before
+# RS(544,514) "KP4" FEC (IEEE 802.3 clauses 91 and 119) keeps a post-FEC bit error ratio of 1e-15 up to 2.4e-4 before
 # it. A decade below that a link that is getting worse still has time to be drained.
 PRE_FEC_BER_MAX = 2.4e-4 / 10
-# IEEE 802.3 promises a frame loss below 6.2e-10; at 400 Gb/s that is one large frame in minutes. One in ten seconds is
-# far off.
+# IEEE 802.3 guarantees a frame loss below 6.2e-10; at 400 Gb/s that is one large frame in minutes. One in ten seconds
+# is far above that.
 ERRORS_PER_SECOND_MAX = 0.1
 # InfiniBand: a symbol error ratio of 1e-14 is about one error in four minutes at 400 Gb/s.
 SYMBOL_ERRORS_PER_SECOND_MAX = 1.0

@@ -1,4 +1,4 @@
-"""Link flap: the carrier came and went several times within a few minutes."""
+"""Link flap: the carrier changed several times within a few minutes."""
 
 from dataclasses import dataclass
 
@@ -13,7 +13,7 @@ from telemetry.findings import FindingKind
 _WINDOW_S = 120.0
 # Carrier changes, down and up both counted: one outage and its repair are two, so three is the first that flaps.
 _CHANGES_MAX = 2.5
-_RECENT_MAX = 4 * _CHANGES_MAX  # however long it flapped, it is over three minutes after the last change
+_RECENT_MAX = 4 * _CHANGES_MAX  # however long it flapped, the finding clears three minutes after the last change
 
 
 @dataclass(frozen=True, kw_only=True)

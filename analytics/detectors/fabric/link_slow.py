@@ -1,4 +1,4 @@
-"""Speed downgrade: a link that runs below its rating, or below the speed that it has had."""
+"""Speed downgrade: a link that runs below its rating, or below the highest speed that it has had."""
 
 from dataclasses import dataclass
 

@@ -1,8 +1,8 @@
-"""Pause storm: a lossless queue is paused all the time and sends nothing, or a watchdog says so.
+"""Pause storm: a lossless queue is paused all the time and sends nothing, or a watchdog reports one.
 
 SONiC's PFC watchdog calls it a storm when a queue with packets in it is paused for 99 % of its detection time (200 to
 400 ms by default) and sends none (sonic-swss, pfc_detect_mellanox.lua; SONiC wiki, PFC Watchdog Design). One collection
-interval is many detection times, so the same share of it needs no second look.
+interval is many detection times, so for the same share of it one sample is enough.
 """
 
 from collections.abc import Mapping
@@ -19,9 +19,9 @@ from telemetry.findings import FindingKind
 from telemetry.selectors import received
 
 _PAUSED_SHARE = 0.99
-_BYTES_PER_SECOND_MAX = 1e6  # what slips through between two pauses; a queue at work sends a thousand times that
+_BYTES_PER_SECOND_MAX = 1e6  # what a queue sends between two pauses; a queue at work sends a thousand times that
 _SCORE = 3.0
-_WINDOW_S, _RECENT_MAX, _FORGOTTEN = 60.0, 20.0, 0.05  # of one storm: three minutes after it nothing is left
+_WINDOW_S, _RECENT_MAX, _FORGOTTEN = 60.0, 20.0, 0.05  # of one storm: it is forgotten after three minutes
 
 
 def stuck(labels: Mapping[str, str]) -> bool:
@@ -31,7 +31,7 @@ def stuck(labels: Mapping[str, str]) -> bool:
 
 @dataclass(frozen=True, kw_only=True)
 class PauseStorm(Detector):
-    """Judges pause time where it is counted, and what the watchdogs of switches and NICs count everywhere."""
+    """Judges pause time where it is counted, and the watchdog counters of switches and NICs."""
 
     name: str = "pause_storm"
     kind: FindingKind = FindingKind.PAUSE_STORM
@@ -48,28 +48,26 @@ class PauseStorm(Detector):
         paused = view.column(self.metrics[0], received)
         paused = paused.only(paused.values >= _PAUSED_SHARE)
         silent = _sends_nothing(view, paused, view.column(self.metrics[1]))
-        watched = view.joined([view.column(metric, stuck) for metric in self.metrics[2:]])
-        storms = recent_growth(view, memory, watched, _WINDOW_S, _RECENT_MAX)
-        told = np.where(storms >= _FORGOTTEN, np.maximum(storms, 1.0), 0.0)
-        return [
-            verdicts_of(view.joined([paused, watched]), np.concatenate([np.where(silent, _SCORE, 0.0), told])),
-        ]
+        watchdogs = view.joined([view.column(metric, stuck) for metric in self.metrics[2:]])
+        storms = recent_growth(view, memory, watchdogs, _WINDOW_S, _RECENT_MAX)
+        by_count = np.where(storms >= _FORGOTTEN, np.maximum(storms, 1.0), 0.0)
+        score = np.concatenate([np.where(silent, _SCORE, 0.0), by_count])
+        return [verdicts_of(view.joined([paused, watchdogs]), score)]
 
 
 def _sends_nothing(view: TickView, paused: Column, sent: Column) -> NDArray[np.bool_]:
-    """Whether the queue of each paused priority sends next to nothing; false where it does not tell."""
-    wanted = {(number, _class(view, sid)) for number, sid in zip(paused.objects, paused.sids, strict=True)}
+    """Whether the queue of each paused priority sends next to nothing; false where its rate is not known."""
     sent = sent.only(np.isin(sent.objects, paused.objects) & sent.fresh)
-    rates = {
-        (number, _class(view, sid)): rate
-        for number, sid, rate in zip(sent.objects, sent.sids, sent.values, strict=True)
-        if (number, _class(view, sid)) in wanted
-    }
-    places = [(number, _class(view, sid)) for number, sid in zip(paused.objects, paused.sids, strict=True)]
-    return np.array([rates.get(place, np.inf) <= _BYTES_PER_SECOND_MAX for place in places], bool)
+    rates = dict(zip(_queues(view, sent), sent.values.tolist(), strict=True))
+    return np.array([rates.get(queue, np.inf) <= _BYTES_PER_SECOND_MAX for queue in _queues(view, paused)], bool)
+
+
+def _queues(view: TickView, column: Column) -> list[tuple[int, str]]:
+    """Port and queue of each series."""
+    return [(port, _class(view, sid)) for port, sid in zip(column.objects.tolist(), column.sids.tolist(), strict=True)]
 
 
 def _class(view: TickView, sid: int) -> str:
     """The priority of a pause is the number of the queue that it stops."""
-    labels = view.index.labels(int(sid))
+    labels = view.index.labels(sid)
     return labels.get("priority") or labels.get("queue", "")

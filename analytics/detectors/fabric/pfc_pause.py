@@ -1,4 +1,4 @@
-"""PFC pause: a port that is paused by its peer, or pauses it, for more of the time than a healthy fabric does."""
+"""PFC pause: a port is paused by its peer, or pauses it, for a larger share of time than in a healthy fabric."""
 
 from dataclasses import dataclass
 
@@ -23,9 +23,9 @@ _SOURCES = (
 
 @dataclass(frozen=True, kw_only=True)
 class PfcPause(Detector):
-    """Judges the share of time of the worst priority; where only frames are counted, the share they can stand for.
+    """Judges the share of time of the worst priority; where only frames are counted, the largest share that they allow.
 
-    ratio_max: share of time from which on it is a finding. bits_per_second: of a link that reports no speed.
+    ratio_max: share of time from which it is a finding. bits_per_second: of a link that reports no speed.
     """
 
     ratio_max: float
@@ -52,7 +52,7 @@ class PfcPause(Detector):
 
 
 def pfc_pauses(ratio_max: float, bits_per_second: float) -> tuple[PfcPause, ...]:
-    """Of ports that are paused, and of ports that pause; see ``PfcPause``."""
+    """One detector for pauses received and one for pauses sent; see ``PfcPause``."""
     kinds = (FindingKind.PFC_PAUSE_RECEIVED, FindingKind.PFC_PAUSE_SENT)
     return tuple(
         PfcPause(name=str(kind), kind=kind, ratio_max=ratio_max, bits_per_second=bits_per_second) for kind in kinds

@@ -1,7 +1,7 @@
-"""PFC without ECN: a switch pauses its senders and marks nothing, so they never learn to slow down.
+"""PFC without ECN: a switch pauses its senders and marks nothing, so they never slow down.
 
-ECN is to act first (Zhu et al., Congestion Control for Large-Scale RDMA Deployments, SIGCOMM 2015, section 4): a switch
-that pauses without marking has ECN off, or its thresholds above those of PFC.
+ECN should act first (Zhu et al., Congestion Control for Large-Scale RDMA Deployments, SIGCOMM 2015, section 4): a
+switch that pauses without marking has ECN off, or its thresholds above those of PFC.
 """
 
 from dataclasses import dataclass
@@ -9,22 +9,22 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from analytics.detectors.spec import Detector, EvidenceColumns, Verdicts
+from analytics.detectors.spec import Detector, Verdicts, computed_evidence
 from analytics.state.memory import Memory
 from analytics.state.view import Column, TickView
 from telemetry.findings import FindingKind
 from telemetry.selectors import sent
 from telemetry.series import series_key
 
-_FRAMES_PER_SECOND_MIN = 1000.0  # a hundredth of the time of one 400 Gb/s port; less is a start of many flows at once
-# Marks for each pause frame: a frame stands for up to 65535 quanta (84 us, some thousand packets at 400 Gb/s), so where
-# ECN works there are many; one for a hundred frames is none.
+_FRAMES_PER_SECOND_MIN = 1000.0  # a hundredth of the time of one 400 Gb/s port; less is many flows that start at once
+# Marks for each pause frame: a frame pauses for up to 65535 quanta (84 us, some thousand packets at 400 Gb/s), so where
+# ECN works there are many; one in a hundred frames counts as none.
 _MARKS_PER_FRAME_MIN = 0.01
 
 
 @dataclass(frozen=True, kw_only=True)
 class PfcWithoutEcn(Detector):
-    """Judges each switch that counts both; one that does not tell its marks is left alone."""
+    """Judges each switch that counts both; one that does not count marks is not judged."""
 
     name: str = "pfc_without_ecn"
     kind: FindingKind = FindingKind.PFC_WITHOUT_ECN
@@ -45,7 +45,7 @@ class PfcWithoutEcn(Detector):
         def key(row: int) -> str:
             return series_key("ecn_marks_per_pause_frame", {"device": names[row]})
 
-        evidence = EvidenceColumns(np.full(counting.size, -1), share, np.full(counting.size, np.nan), "packets", key)
+        evidence = computed_evidence(share, np.nan, "packets", key)
         newest_ns = np.zeros(counting.size, np.int64)
         known = np.isin(devices[frames.targets], counting)
         np.maximum.at(newest_ns, np.searchsorted(counting, devices[frames.targets][known]), frames.times_ns[known])

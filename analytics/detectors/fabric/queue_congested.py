@@ -1,4 +1,4 @@
-"""Queue congestion: a buffer that comes near the level at which the switch sends PFC pause."""
+"""Queue congestion: a buffer that is near the level at which the switch sends PFC pause."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -8,11 +8,11 @@ from analytics.state.memory import Memory
 from analytics.state.view import TickView
 from telemetry.findings import FindingKind
 
-_NEAR = 0.8  # of the pause threshold: above it one burst of a round-trip time suffices to cross it
+_NEAR = 0.8  # of the pause threshold: above that one burst of a round-trip time crosses it
 
 
 def cleared_by_itself(labels: Mapping[str, str]) -> bool:
-    """Peaks since the last poll or interval; one that only an operator clears tells of any time in the past."""
+    """Peaks since the last poll or interval; one that only an operator clears may be of any time in the past."""
     return labels.get("reset", "interval") in ("read", "interval")
 
 

@@ -1,1 +1,1 @@
-"""Detectors of any series: by its own past, by its peers, by its limit."""
+"""Detectors of any series: against its own past, its peers or its limit."""

@@ -1,4 +1,4 @@
-"""Deviation from the own past, for metrics that support other evidence; by itself it proves little."""
+"""Deviation from a series' own past, for metrics that support other evidence; alone it is weak evidence."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from telemetry.findings import FindingKind
 
 @dataclass(frozen=True, kw_only=True)
 class Deviation(Detector):
-    """Judges both the anomaly score of the series and an absolute least value, by metric."""
+    """Judges both the anomaly score of the series and an absolute minimum, by metric."""
 
     least: Mapping[str, float]
     name: str = "deviation"

@@ -1,4 +1,4 @@
-"""Which series are compared, in the order in which they are; the same until series or topology change."""
+"""Which series are compared, in the order of comparison; the same until series or topology change."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,9 +14,9 @@ from analytics.state.view import TickView
 class Members:
     """k series, by rule, group, variant and host.
 
-    sids, objects, hosts, tags: int64[k], series, what it is about, its target, and its group's number for ever.
+    sids, objects, hosts, tags: int64[k], series, what it is about, its target, and its group's permanent number.
     keys: int64[k], ascending, one for each rule, group and variant. rules: int64[k], row of ``limits``.
-    of_job: bool[k], whether only those at work are compared. worse, least: float64[k], as in ``Rule``; least is 0 for
+    of_job: bool[k], whether only GPUs at work are compared. worse, least: float64[k], as in ``Rule``; least is 0 for
     differences.
     """
 
@@ -38,13 +38,13 @@ class Members:
         return np.asarray(self.worse[rows] * np.where(least > 0.0, logs, values))
 
     def in_units(self, rows: NDArray[np.int64], turned: NDArray[np.float64]) -> NDArray[np.float64]:
-        """What ``turned`` has turned, as it was."""
+        """The inverse of ``turned``."""
         values = self.worse[rows] * turned
         return np.where(self.least[rows] > 0.0, np.exp(np.minimum(values, 700.0)), values)
 
 
 def members(view: TickView) -> Mapping[tuple[Rule, ...], Members]:
-    """Those of the rules of each detector."""
+    """The members of each detector's rules."""
     return {rules: _members(view, rules) for rules in (SLOWING, SUPPORTING)}
 
 

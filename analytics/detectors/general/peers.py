@@ -1,4 +1,4 @@
-"""Peers: members of one job, rail, role, leaf or file system that leave their place among the others."""
+"""Peers: members of one job, rail, role, leaf or file system that move away from the others."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from analytics.state.quality import FRESH
 from analytics.state.view import Column, TickView
 from telemetry.findings import FindingKind
 
-_HORIZON_SAMPLES_MIN = 100  # collections may be minutes apart, and noise learned from a dozen samples alarms by itself
+_HORIZON_SAMPLES_MIN = 100  # collections may be minutes apart; a scale from a dozen samples gives false alarms
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,7 +30,7 @@ class Peers(Detector):
 
     def judge(self, view: TickView, memory: Memory) -> list[Verdicts]:
         column, score, normals, run = _compared(view, memory, self.rules)
-        rows = np.flatnonzero((score >= 1.0) | (column.watched & ~np.isnan(score)))  # nobody waits for the others
+        rows = np.flatnonzero((score >= 1.0) | (column.watched & ~np.isnan(score)))  # the others need no verdict
         rows = rows[worst_of_each(column.objects[rows], score[rows])]
         worst, score = column.only(rows), score[rows]
         onsets_ns = worst.times_ns - np.maximum(run[rows] - 1, 0) * view.config.interval_ns
@@ -43,8 +43,8 @@ def slow_peers() -> Peers:
     return _peers("peers_slow", FindingKind.STRAGGLER, SLOWING, 0.85)
 
 
-def odd_peers() -> Peers:
-    """Whatever else is unlike its peers: it supports, and proves little by itself."""
+def deviating_peers() -> Peers:
+    """Anything else that is unlike its peers: it supports other evidence and is weak alone."""
     return _peers("peers_odd", FindingKind.DEVIATION, SUPPORTING, 0.3)
 
 
@@ -56,8 +56,8 @@ def _peers(name: str, kind: FindingKind, rules: tuple[Rule, ...], confidence: fl
 def _compared(
     view: TickView, memory: Memory, rules: Sequence[Rule]
 ) -> tuple[Column, NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]:
-    """The fresh members at work; of each the score, the value that it should have, and for how long it has been unlike
-    its peers. NaN where its group rests.
+    """The fresh members at work; of each the score, its normal value, and for how many samples it has been unlike its
+    peers. NaN where its group is idle.
     """
     known, config = view.per_topology(members)[tuple(rules)], view.config
     at_work = ~known.of_job | (view.derived.working_job[known.objects] >= 0)

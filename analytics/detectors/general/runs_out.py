@@ -1,11 +1,11 @@
-"""Runs out: what will reach its limit within the horizon, by a forecast that is proved."""
+"""Runs out: what will reach its limit within the horizon, by a significant forecast."""
 
 from dataclasses import dataclass
 
 import numpy as np
 
 from analytics.config import DetectionConfig
-from analytics.detectors.spec import Detector, EvidenceColumns, Verdicts
+from analytics.detectors.spec import Detector, EvidenceColumns, Verdicts, computed_evidence
 from analytics.models.trend import forecast
 from analytics.models.trend.limits import LIMITS
 from analytics.state.lookup import worst_of_each
@@ -13,15 +13,15 @@ from analytics.state.memory import Memory
 from analytics.state.view import TickView
 from telemetry.findings import FindingKind
 
-_RECENT_TIMES = 2.0  # the newest part of the history must show it too, if not as soon
+_RECENT_TIMES = 2.0  # the newest part of the history must show the trend too, if not as steep
 _FAR_SCORE = 0.99
 
 
 @dataclass(frozen=True, kw_only=True)
 class RunsOut(Detector):
-    """Judges each object by its series that comes first. Only at ticks with new forecasts.
+    """Judges each object by its series that reaches a limit first. Only at ticks with new forecasts.
 
-    horizon_days: from which on it is a finding. history_days: what a finding rests on at least.
+    horizon_days: a limit reached sooner is a finding. history_days: least history of a finding.
     """
 
     horizon_days: float
@@ -49,12 +49,8 @@ class RunsOut(Detector):
             EvidenceColumns(
                 known.sids[rows], values[:, forecast.VALUE], known.limits[rows], label=lambda row: names[row]
             ),
-            EvidenceColumns(
-                np.full(rows.size, -1),
-                values[:, forecast.DAYS],
-                np.full(rows.size, self.horizon_days),
-                "days",
-                lambda row: f"days_to_limit({names[row]})",
+            computed_evidence(
+                values[:, forecast.DAYS], self.horizon_days, "days", lambda row: f"days_to_limit({names[row]})"
             ),
         )
         times_ns = np.full(rows.size, view.end_ns)

@@ -1,7 +1,7 @@
-"""Hung GPU: it says that a kernel runs all the time, but draws little power and computes nothing.
+"""Hung GPU: it reports that a kernel runs all the time, but draws little power and computes nothing.
 
-The peers of a hung GPU spin in the collective, which also looks busy and computes nothing; but spinning takes power. So
-a GPU is named only where it draws clearly less than the median of its job.
+The peers of a hung GPU spin in the collective, which is busy and computes nothing, too; but spinning draws power. So a
+GPU is hung only where it draws clearly less than the median of its job.
 """
 
 from dataclasses import dataclass
@@ -18,11 +18,11 @@ from telemetry.findings import FindingKind
 
 _BUSY_MIN = 0.95
 _TENSOR_MAX, _SM_MAX = 0.02, 0.2  # an NCCL kernel that waits keeps an eighth of the SMs active, and no tensor core
-_WORKING_MIN = 0.3  # of the SMs: then what it draws is its working level
-_POWER_SHARE = 0.5  # of the own working level: idle power and leakage, at boost clocks
+_WORKING_MIN = 0.3  # of the SMs: then its power is its working level
+_POWER_SHARE = 0.5  # of its own working level: idle power and leakage, at boost clocks
 _PEERS_SHARE = 0.8  # of the job's median: silicon differs by a few per cent
-# Half a minute: no step of a healthy job waits so long inside a kernel, and NCCL's own watchdog needs ten. Samples are
-# told apart by steps, however often they come.
+# Half a minute: no step of a healthy job waits so long inside a kernel, and NCCL's own watchdog needs ten. At most one
+# sample counts in each step, whatever the collection interval is.
 _STEP_NS, _STEPS = 10 * 10**9, 3
 
 
@@ -64,5 +64,5 @@ class GpuHung(Detector):
 
 
 def _beside(column: Column, power: Column) -> NDArray[np.float64]:
-    """The values of the same GPUs, NaN where nothing fresh is known."""
+    """The values of the same GPUs, NaN where there is no fresh one."""
     return column.only(column.fresh).about(power.objects)

@@ -15,7 +15,7 @@ _MISSED_INTERVALS = 1.5
 
 @dataclass(frozen=True, kw_only=True)
 class GpuLost(Detector):
-    """Judges when a GPU was last in a page, against the newest page of that exporter."""
+    """Judges when a GPU was last collected, against the newest collection of that exporter."""
 
     name: str = "gpu_lost"
     kind: FindingKind = FindingKind.GPU_LOST
@@ -31,7 +31,7 @@ class GpuLost(Detector):
         answers = answered_ns >= view.end_ns - 2 * view.config.interval_ns
         missed = (answered_ns - seen_ns) / (_MISSED_INTERVALS * view.config.interval_ns)
         column, score, answered_ns = column.only(answers), missed[answers], answered_ns[answers]
-        onsets_ns = seen_ns[answers] + view.config.interval_ns  # the first page without it
+        onsets_ns = seen_ns[answers] + view.config.interval_ns  # the first collection without it
         gone_s = score * _MISSED_INTERVALS * view.config.interval_s
         evidence = EvidenceColumns(column.sids, gone_s, np.zeros(len(column)), unit="seconds without a sample")
         return [Verdicts(column.objects, answered_ns, score >= 1.0, score, (evidence,), 0.95, onsets_ns)]

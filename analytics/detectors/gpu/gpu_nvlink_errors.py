@@ -17,7 +17,7 @@ _CRC_PER_SECOND_MAX = 100.0
 _GRAVE_MAX, _GRAVE_RECENT_MAX, _WINDOW_S = 1.0, 20.0, 60.0
 _CRC = frozenset({"crc_flit", "crc_data", "rx", "rx_symbol"})
 _GRAVE = frozenset({"replay", "recovery", "link_recovery_failed", "integrity", "effective"})
-_FORGOTTEN = 0.05  # of one error: three minutes after it there is nothing left of it
+_FORGOTTEN = 0.05  # of one error: it is forgotten after three minutes
 
 
 def repeated(labels: Mapping[str, str]) -> bool:

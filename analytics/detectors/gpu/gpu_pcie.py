@@ -9,15 +9,15 @@ from analytics.state.memory import Memory
 from analytics.state.view import TickView
 from telemetry.findings import FindingKind
 
-# Lanes do not change with power saving, unlike the generation: fewer than ever before is a fault of slot or board.
+# Lanes do not change with power saving, unlike the generation: fewer than before is a fault of slot or board.
 _WIDTH_SHARE_MIN = 0.99
-# NVIDIA DCGM, dcgm_gpu_hardware_limits.h: eight replays a minute are the most that its driver's makers allow.
+# NVIDIA DCGM, dcgm_gpu_hardware_limits.h: at most eight replays a minute.
 _REPLAYS_PER_SECOND_MAX = 8 / 60
 
 
 @dataclass(frozen=True, kw_only=True)
 class GpuPcie(Detector):
-    """Judges lanes against the most that the GPU has had, and replays against NVIDIA's own limit."""
+    """Judges lanes against the highest number that the GPU has had, and replays against NVIDIA's own limit."""
 
     name: str = "gpu_pcie"
     kind: FindingKind = FindingKind.GPU_PCIE

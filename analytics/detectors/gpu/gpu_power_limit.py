@@ -1,4 +1,4 @@
-"""Power limit: a GPU that may draw less than it could before: somebody or a weak power supply holds it down.
+"""Power limit: a GPU may draw less than before: an operator or a weak power supply limits it.
 
 Running into the usual limit is normal under load and is not judged (see ``gpu_throttle``).
 """
@@ -13,7 +13,7 @@ from analytics.state.view import TickView
 from telemetry.findings import FindingKind
 
 _SHARE_MIN = 0.95  # of the highest limit that this GPU has had: less than that costs clocks
-_GPUS_MIN = 4  # from so many on, what most of them did is how the site wants them to run
+_GPUS_MIN = 4  # from so many on, a change of most of them is a setting of the site
 
 
 @dataclass(frozen=True, kw_only=True)

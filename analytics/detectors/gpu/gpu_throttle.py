@@ -1,4 +1,4 @@
-"""GPU throttle: clocks held down by heat or by a power brake. A power cap is normal under load and is not judged."""
+"""GPU throttle: clocks reduced by heat or a power brake. A power cap is normal under load and is not judged."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ _REASONS = frozenset({"thermal", "sw_thermal", "hw_thermal", "hw_slowdown", "hw_
 _SHARE_MAX = 0.1  # of the time: a tenth of a GPU's clock is a tenth of its job
 
 
-def held_down(labels: Mapping[str, str]) -> bool:
+def by_fault(labels: Mapping[str, str]) -> bool:
     return labels.get("reason") in _REASONS
 
 
@@ -29,6 +29,6 @@ class GpuThrottle(Detector):
     fire_immediately_score: float = 5.0
 
     def judge(self, view: TickView, memory: Memory) -> list[Verdicts]:
-        columns = [view.column(metric, held_down) for metric in self.metrics]
+        columns = [view.column(metric, by_fault) for metric in self.metrics]
         score = np.concatenate([columns[0].values / _SHARE_MAX, columns[1].values])
         return [verdicts_of(view.joined(columns), score)]

@@ -10,11 +10,11 @@ from analytics.state.memory import Memory
 from analytics.state.view import TickView
 from telemetry.findings import FindingKind
 
-# NVIDIA, "XID Errors" (deploy docs, r555 and later): the class decides how sure one is that the GPU itself is at fault.
+# NVIDIA, "XID Errors" (deploy docs, r555 and later): the class decides how likely the GPU itself is at fault.
 _HARDWARE = (48, 62, 63, 64, 74, 79, 92, 94, 95, 110, 119, 120, 136, 140, 143)  # ECC, row remap, NVLink, bus, GSP
 _APPLICATION = (13, 31, 43, 45, 68, 69)  # illegal access, stopped or killed by its own program
 _SCORES = {"hardware": 3.0, "application": 1.0, "other": 1.5}
-_RECENT_NS = 900 * 10**9  # the last code stays on the page for ever: after so long it is history
+_RECENT_NS = 900 * 10**9  # the last code stays in the telemetry: after so long it is history
 
 
 def classify(code: int) -> str:
@@ -27,7 +27,7 @@ def classify(code: int) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class GpuXid(Detector):
-    """A change of the last code is an event; a code that was there when first seen is history."""
+    """A change of the last code is an event; the code at first sight is history."""
 
     name: str = "gpu_xid"
     kind: FindingKind = FindingKind.GPU_XID

@@ -13,7 +13,7 @@ from analytics.state.view import TickView
 from telemetry.findings import FindingKind
 from telemetry.topology import Mount
 
-_SLOWED_TIMES = 1.5  # as long as alone, and one interval more: pauses are only known to an interval
+_SLOWED_TIMES = 1.5  # as long as alone, and one interval more: pauses are measured to one interval
 _MARGIN_INTERVALS = 1.0
 
 

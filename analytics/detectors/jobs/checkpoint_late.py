@@ -1,8 +1,8 @@
-"""Late checkpoint: writing it holds a job up for a multiple of what it usually takes, or for one that has not finished.
+"""Late checkpoint: writing it takes a multiple of its usual time, or a job waits for one member that has not finished.
 
-The job itself is the measure (``models/jobs/checkpoints.py``): sizes and file systems differ too much for one limit.
-All members write at once and go on together. When hardly anything is written any more and they still wait, nearly all
-are done and wait for the last: that shows in the first checkpoint of a job, too.
+The job's own past is the reference (``models/jobs/checkpoints.py``): sizes and file systems differ too much for one
+limit. All members write at once and continue together. When hardly anything is still written and they wait, nearly all
+are done and wait for the last: that is visible in a job's first checkpoint, too.
 """
 
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analytics.derived.job_writes import METRIC
-from analytics.detectors.spec import Detector, EvidenceColumns, Scope, Verdicts
+from analytics.detectors.spec import Detector, Scope, Verdicts, computed_evidence
 from analytics.models.jobs.job_work import JobWork
 from analytics.state.memory import Memory
 from analytics.state.view import TickView
@@ -20,8 +20,8 @@ from telemetry import objects
 from telemetry.findings import FindingKind
 from telemetry.series import series_key
 
-LATE_TIMES = 2.0  # as long as usual, or once while hardly anything is written …
-MARGIN_INTERVALS = 2.0  # … and this much: where a pause begins and ends is only known to an interval each
+LATE_TIMES = 2.0  # as long as usual, or once as long while hardly anything is written …
+MARGIN_INTERVALS = 2.0  # … and this much: begin and end of a pause are measured to one interval each
 MARGIN_S = 20.0
 
 
@@ -50,7 +50,7 @@ class CheckpointLate(Detector):
 
 
 def _known(work: JobWork) -> bool:
-    """Whether there is anything to judge by: an earlier checkpoint, or most of this one."""
+    """Whether there is a reference: an earlier checkpoint, or most of this one."""
     return bool(work.checkpoints.lengths_ns or work.checkpoints.bulk_ns)
 
 
@@ -62,7 +62,7 @@ def of_jobs(
     series: str,
     onsets_ns: NDArray[np.int64],
 ) -> Verdicts:
-    """One verdict a job. shown_ns: the time that it shows and its normal, in nanoseconds; series: what to call it."""
+    """One verdict a job. shown_ns: the evidence and its normal, in nanoseconds; series: its name."""
     names = [name for name, _ in judged]
     numbers = np.array([view.index.object_number(objects.job(name)) for name in names], np.int64)
     times_ns = np.array([work.newest_ns for _, work in judged], np.int64)
@@ -70,5 +70,5 @@ def of_jobs(
     def key(row: int) -> str:
         return series_key(series, {"job_id": names[row]})
 
-    evidence = EvidenceColumns(np.full(numbers.size, -1), shown_ns[0] / 1e9, shown_ns[1] / 1e9, "seconds", key)
+    evidence = computed_evidence(shown_ns[0] / 1e9, shown_ns[1] / 1e9, "seconds", key)
     return Verdicts(numbers, times_ns, score >= 1.0, score, (evidence,), 0.8, onsets_ns)

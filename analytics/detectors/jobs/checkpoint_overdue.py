@@ -1,4 +1,4 @@
-"""Overdue checkpoint: a job that wrote one regularly has not for more than twice its period: a crash now costs more."""
+"""Overdue checkpoint: none for more than twice the regular period of a job: a crash now costs more."""
 
 from dataclasses import dataclass
 
@@ -10,7 +10,7 @@ from analytics.state.memory import Memory
 from analytics.state.view import TickView
 from telemetry.findings import FindingKind
 
-_PERIODS = 2.0  # one may be skipped, or be too short for the sampling to see; two in a row are not
+_PERIODS = 2.0  # one may be skipped, or be too short to be sampled; two in a row are not
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,7 +28,7 @@ class CheckpointOverdue(Detector):
         judged = [(name, work) for name, work in sorted(view.derived.jobs.items()) if work.checkpoints.period_ns]
         period = np.array([work.checkpoints.period_ns for _, work in judged], np.float64)
         began_ns = np.array([work.checkpoints.began_ns[-1] for _, work in judged], np.int64)
-        # A checkpoint that is being written has come, however long it takes.
+        # A checkpoint that is being written is not overdue, however long it takes.
         until_ns = np.array([work.checkpoints.pause_ns or work.newest_ns for _, work in judged], np.int64)
         since = (until_ns - began_ns).astype(np.float64)
         margin_ns = MARGIN_INTERVALS * view.config.interval_ns

@@ -1,4 +1,4 @@
-"""Job slowed: a job works less than it always did. It shows what a fault costs, not where the fault is."""
+"""Job slowed: a job works less than in its own past. It shows what a fault costs, not where the fault is."""
 
 from dataclasses import dataclass
 
@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analytics.derived.job_activity import BUSY, SM, TENSOR
-from analytics.detectors.spec import Detector, EvidenceColumns, Scope, Verdicts
+from analytics.detectors.spec import Detector, Scope, Verdicts, computed_evidence
 from analytics.models.jobs.job_work import JobWork
 from analytics.models.jobs.pace import LOW_SHARE
 from analytics.state.memory import Memory
@@ -16,16 +16,16 @@ from telemetry.findings import FindingKind
 from telemetry.series import series_key
 
 _SCORE_OUTSIDE = 0.99  # low, and not yet for long enough
-# One low bin is no slump. It opens no incident, but where something is broken it shows from the start what that costs.
+# One low bin is no slump. It opens no incident, but where there is one it shows from the start what that costs.
 _CONFIDENCE, _CONFIDENCE_OF_ONE = 0.8, 0.2
 _SCORE_OF_ONE = 0.5
 
 
 @dataclass(frozen=True, kw_only=True)
 class JobSlowed(Detector):
-    """Judges the mean activity of each job's tensor cores against the job's own past; of its SMs where there is none.
+    """Judges the mean activity of each job's tensor cores against the job's own past; that of its SMs without those.
 
-    Persistence is in ``models/jobs/pace.py``, because it depends on the pauses that the job makes by itself.
+    Persistence is in ``models/jobs/pace.py``, because it depends on the regular pauses of the job.
     """
 
     name: str = "job_slowed"
@@ -57,7 +57,7 @@ def _verdicts(view: TickView, judged: list[tuple[str, JobWork]]) -> Verdicts:
         name, work = judged[row]
         return f"mean({series_key(work.metric, {'job_id': name})})"
 
-    evidence = EvidenceColumns(np.full(len(judged), -1), values, normals, "ratio", series)
+    evidence = computed_evidence(values, normals, "ratio", series)
     return Verdicts(
         np.array(numbers, np.int64),
         np.array([work.closed_ns for _, work in judged], np.int64),

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analytics.detectors.spec import Detector, EvidenceColumns, Scope, Verdicts
+from analytics.detectors.spec import Detector, Scope, Verdicts, computed_evidence
 from analytics.state.memory import Memory
 from analytics.state.view import TickView
 from telemetry import objects
@@ -13,14 +13,14 @@ from telemetry.series import series_key
 
 _ACTIVE_MIN = 0.02  # share of cycles with tensor work: less is none
 _SAMPLES_MIN = 2
-# Two minutes: loading and checkpoints of healthy jobs are shorter. Samples are told apart by steps of a tenth of that,
-# however often they come.
+# Two minutes: loading and checkpoints of healthy jobs are shorter. At most one sample counts in each tenth of that,
+# whatever the collection interval is.
 _STEP_NS, _STEPS = 12 * 10**9, 10
 
 
 @dataclass(frozen=True, kw_only=True)
 class JobStalled(Detector):
-    """Judges the busiest GPU of each job, whose tensor cores are the ones that must not rest."""
+    """Judges the busiest GPU of each job by the activity of its tensor cores."""
 
     name: str = "job_stalled"
     kind: FindingKind = FindingKind.JOB_STALLED
@@ -45,7 +45,7 @@ class JobStalled(Detector):
         def series(row: int) -> str:
             return f"max({series_key(self.metrics[0], {'job_id': names[row]})})"
 
-        resting = (busiest < _ACTIVE_MIN) & (sizes >= _SAMPLES_MIN)
-        evidence = EvidenceColumns(np.full(present.size, -1), busiest, np.full(present.size, np.nan), "ratio", series)
-        score = np.where(resting, 1.0, 0.0)
-        return [Verdicts(np.array(numbers, np.int64), steps_ns, resting, score, (evidence,), 0.7, newest_ns)]
+        idle = (busiest < _ACTIVE_MIN) & (sizes >= _SAMPLES_MIN)
+        evidence = computed_evidence(busiest, np.nan, "ratio", series)
+        score = np.where(idle, 1.0, 0.0)
+        return [Verdicts(np.array(numbers, np.int64), steps_ns, idle, score, (evidence,), 0.7, newest_ns)]

@@ -1,6 +1,6 @@
 """Straggler: the one GPU of a job that works while the others wait for it.
 
-In lockstep training the slowest member is busy all the time and its peers spin in the collective. So against the middle
+In lockstep training the slowest member is busy all the time and its peers spin in the collective. So against the median
 of its job a straggler has a lower clock, or its tensor cores are active for more of the time. Activity is compared with
 the GPUs of its own host too: they are read at the same moment, those of other hosts at another moment of the iteration.
 """
@@ -18,21 +18,21 @@ from analytics.state.memory import Memory, MemoryColumn
 from analytics.state.view import Column, TickView
 from telemetry.findings import FindingKind
 
-_CLOCK_SHARE = 0.93  # of the job's middle: boost clocks of healthy GPUs of one model seldom differ by more
-_CLOCK_SPREADS = 5.0  # … and so far below it where they do: 3 % apart, one in seventy is 7 % below
-_CLOCK_LEAST = 0.8  # … but what is below this is too slow, however many are
+_CLOCK_SHARE = 0.93  # of the job's median: boost clocks of healthy GPUs of one model seldom differ by more
+_CLOCK_SIGMAS = 5.0  # … and so far below it where they do: at a deviation of 3 %, one in seventy is 7 % below
+_CLOCK_LEAST = 0.8  # … but less than this share is too slow in any case
 _SIGMA_PER_MAD = 1.4826
-_ACTIVE_TIMES = 1.3  # as active as the job's middle
-_ACTIVE_SPREAD, _ACTIVE_APART = 0.01, 0.05  # experts and pipeline stages are compared with their own kind
+_ACTIVE_TIMES = 1.3  # as active as the job's median
+_ACTIVE_SCALE, _ACTIVE_APART = 0.01, 0.05  # experts and pipeline stages are compared with their own kind
 _PEERS_MIN = 3
 _SMOOTHING = 0.3  # weight of the newest activity: hosts are read at different moments of an iteration
 _SAMPLES_MIN = 5
-_UNSURE = 0.99  # of the score that needs no second look
+_NOT_IMMEDIATE = 0.99  # of the score from which one sample is enough
 
 
 @dataclass(frozen=True, kw_only=True)
 class Straggler(Detector):
-    """Judges each working GPU against the working GPUs of its job, robustly: one member cannot move the middle."""
+    """Judges each working GPU against the working GPUs of its job by medians, which one member cannot move."""
 
     name: str = "straggler"
     kind: FindingKind = FindingKind.STRAGGLER
@@ -50,23 +50,23 @@ class Straggler(Detector):
         clock, groups = clock.only(rows), groups[rows]
         at = lookup(active.objects, clock.objects)
         activity = np.where(at >= 0, smooth[at] if len(active) else np.nan, np.nan)
-        middle_clock = group_medians(groups, clock.values)
-        middle_activity = kind_medians(groups, activity, _ACTIVE_SPREAD, _ACTIVE_APART)
+        median_clock = group_medians(groups, clock.values)
+        median_activity = kind_medians(groups, activity, _ACTIVE_SCALE, _ACTIVE_APART)
         with np.errstate(divide="ignore", invalid="ignore"):
-            below = 1.0 - clock.values / middle_clock
-            apart = _CLOCK_SPREADS * _SIGMA_PER_MAD * group_medians(groups, np.abs(below))
+            below = 1.0 - clock.values / median_clock
+            apart = _CLOCK_SIGMAS * _SIGMA_PER_MAD * group_medians(groups, np.abs(below))
             by_clock = below / np.clip(apart, 1.0 - _CLOCK_SHARE, 1.0 - _CLOCK_LEAST)
-            middle = np.fmax(middle_activity, group_medians(_hosts(view, clock), activity))
-            by_activity = (activity / middle - 1.0) / (_ACTIVE_TIMES - 1.0)
+            usual = np.fmax(median_activity, group_medians(_hosts(view, clock), activity))
+            by_activity = (activity / usual - 1.0) / (_ACTIVE_TIMES - 1.0)
         score = np.maximum(np.nan_to_num(by_clock), np.nan_to_num(by_activity))
         score[_sizes(groups) < _PEERS_MIN] = 0.0
-        # A job ends for all GPUs of a host at once, and clocks fall before utilisation, which is an average: what the
-        # whole host shows has to be seen twice.
+        # A job ends for all GPUs of a host at once, and clocks fall before utilisation, which is an average: a change
+        # of the whole host needs a second sample.
         alone = clock.values < _CLOCK_SHARE * group_medians(_hosts(view, clock), clock.values)
-        score = np.where(alone, score, np.minimum(score, _UNSURE * self.fire_immediately_score))
+        score = np.where(alone, score, np.minimum(score, _NOT_IMMEDIATE * self.fire_immediately_score))
         evidence = (
-            EvidenceColumns(clock.sids, clock.values, middle_clock),
-            EvidenceColumns(active.sids[at] if len(active) else clock.sids, activity, middle_activity),
+            EvidenceColumns(clock.sids, clock.values, median_clock),
+            EvidenceColumns(active.sids[at] if len(active) else clock.sids, activity, median_activity),
         )
         return [Verdicts(clock.objects, clock.times_ns, score >= 1.0, score, evidence, 0.85)]
 

@@ -1,1 +1,1 @@
-"""Values of one device looked at together, each kind of device by a model of its own."""
+"""All values of one device judged together, by a model for each kind of device."""

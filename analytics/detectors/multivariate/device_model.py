@@ -1,4 +1,4 @@
-"""All devices of one kind: their own normals, the healthy history, the model, and what it says of each new vector."""
+"""All devices of one kind: their own normals, the healthy history, the model, and verdicts on new vectors."""
 
 import math
 from concurrent.futures import ThreadPoolExecutor
@@ -7,7 +7,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from analytics.detectors.multivariate.features import Devices, comparable, find_devices, groups_of, measured, peers_show
+from analytics.detectors.multivariate.features import (
+    Devices,
+    comparable,
+    find_devices,
+    groups_of,
+    measured,
+    peers_median,
+)
 from analytics.detectors.multivariate.history import History
 from analytics.detectors.multivariate.measures import Kind
 from analytics.detectors.multivariate.training import Training
@@ -23,7 +30,7 @@ from analytics.state.series_index import SeriesIndex
 from analytics.state.view import TickView
 from telemetry.findings import FindingKind
 
-_TIMES_PEERS = 2.0  # a device whose peers are unlike themselves too has to be so many times as far off
+_TIMES_PEERS = 2.0  # a device whose peers deviate from their normals too has to deviate so many times as far
 _KEEP_INTERVALS = 3  # one vector of a device in so many goes into the history …
 _KEPT_DEVICES = 64  # … and of large clusters about so many devices at a time
 
@@ -31,7 +38,7 @@ _KEPT_DEVICES = 64  # … and of large clusters about so many devices at a time
 class Unhealthy(NamedTuple):
     """devices: int64[k], object numbers of devices with findings of other detectors. jobs: ids of such jobs.
 
-    They teach nothing meanwhile.
+    They are not learned meanwhile.
     """
 
     devices: NDArray[np.int64]
@@ -41,7 +48,7 @@ class Unhealthy(NamedTuple):
 class DeviceModel:
     """One kind of device. Rows of the state are devices by name: object numbers may change.
 
-    It publishes findings like a detector. What it learns depends on the findings of others, so it runs after them.
+    It gives findings like a detector. What it learns depends on the findings of others, so it runs after them.
     """
 
     kind = FindingKind.DEVIATION
@@ -68,7 +75,7 @@ class DeviceModel:
         return find_devices(self.device, index)
 
     def judge(self, view: TickView, unhealthy: Unhealthy) -> list[Verdicts]:
-        """What this tick's new vectors show; learns from them."""
+        """Verdicts on this tick's new vectors; learns from them."""
         devices = view.data.per_series(self.find)
         if devices is not self._devices:
             self._align_rows(devices, view.index)
@@ -81,7 +88,7 @@ class DeviceModel:
             return []
         groups = groups_of(self.device, devices, view)
         scaled = comparable(self.device, values)
-        peers = peers_show(scaled, groups)
+        peers = peers_median(scaled, groups)
         since_ns = self._state["seen_ns"][self._rows[new]]
         vectors, levels = self._own_distances(new, scaled, peers, times_ns, view.config.baseline.alpha)
         ready = self._state["count"][self._rows[new], 0] > own.WARMUP
@@ -132,14 +139,14 @@ class DeviceModel:
     def _unhealthy(
         self, view: TickView, devices: Devices, groups: NDArray[np.int64], unhealthy: Unhealthy
     ) -> NDArray[np.bool_]:
-        """bool[n]: there is a finding about the device or one that it works with, so what it shows is not normal."""
+        """bool[n]: there is a finding about the device or one that it works with, so its values are not normal."""
         known = np.isin(devices.objects, unhealthy.devices) | np.isin(devices.hosts, unhealthy.devices)
         jobs = [n for n, job in enumerate(view.topology_index.jobs) if job.job_id in unhealthy.jobs]
         of_jobs = self.device.works_in_jobs & np.isin(groups, jobs)
         return np.asarray(of_jobs | np.isin(groups, groups[known]))
 
     def _align_rows(self, devices: Devices, index: SeriesIndex) -> None:
-        """Rows of the state for the devices that there are now; those that are gone are forgotten."""
+        """Rows of the state for the present devices; those that are gone are dropped."""
         names = index.objects.names
         wanted = [names[number] for number in devices.objects.tolist()]
         present = set(wanted)
@@ -173,5 +180,5 @@ class DeviceModel:
 
 
 def _unlike_peers(score: NDArray[np.float64], groups: NDArray[np.int64]) -> NDArray[np.float64]:
-    """The score against the median of the group: what all of them show is their work and no fault of one device."""
+    """The score against the median of the group: what all of them show is their work and no fault of a device."""
     return np.asarray(score / np.maximum(1.0, _TIMES_PEERS * group_medians(groups, score)))

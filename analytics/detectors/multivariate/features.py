@@ -1,4 +1,4 @@
-"""From series to one row of measures for each device, and what its peers show at the same moment."""
+"""From series to one row of measures for each device, and the median of its peers at the same moment."""
 
 from dataclasses import dataclass
 
@@ -18,9 +18,9 @@ _PEERS_MIN = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Gathered:
-    """Where one part's numbers come from. sids: int64[k], device by device; starts: int64[m], first of each device;
-    rows: int64[m], row of each of these devices.
+class PartSeries:
+    """The series of one part. sids: int64[k], device by device; starts: int64[m], first of each device; rows: int64[m],
+    row of each of these devices.
     """
 
     sids: NDArray[np.int64]
@@ -31,24 +31,24 @@ class Gathered:
 @dataclass(frozen=True)
 class Devices:
     """The devices of one kind, in order of their number. objects, hosts: int64[n], object numbers (hosts: of
-    the device that reports it). members: int64[n], one GPU of each host, to find its job by; else ``objects``.
+    the device that reports it). members: int64[n], one GPU of each host, which has its job; else ``objects``.
     """
 
     objects: NDArray[np.int64]
     hosts: NDArray[np.int64]
     members: NDArray[np.int64]
-    parts: dict[Part, Gathered]
+    parts: dict[Part, PartSeries]
 
 
 def find_devices(kind: Kind, index: SeriesIndex) -> Devices:
-    """Worked out again only when the series change: it looks at every series of the kind."""
+    """Costs a pass over every series of the kind, so it is called again only when the series change."""
     owners = _owners(kind, index)
     anchor = kind.measures[0].over
     sids = index.select(anchor.metric, anchor.selector)
     sids = sids[owners[sids] >= 0]
     objects, first = np.unique(owners[sids], return_index=True)
     wanted = {part for measure in kind.measures for part in (measure.over, measure.under) if part}
-    parts = {part: _gathered(index, part, owners, objects) for part in wanted}
+    parts = {part: _part_series(index, part, owners, objects) for part in wanted}
     hosts = index.device_objects[index.columns["target"][sids[first]]]
     return Devices(objects, hosts, index.columns["object"][sids[first]], parts)
 
@@ -63,17 +63,17 @@ def _owners(kind: Kind, index: SeriesIndex) -> NDArray[np.int64]:
     return np.where(of_kind[about], about, -1)
 
 
-def _gathered(index: SeriesIndex, part: Part, owners: NDArray[np.int64], objects: NDArray[np.int64]) -> Gathered:
+def _part_series(index: SeriesIndex, part: Part, owners: NDArray[np.int64], objects: NDArray[np.int64]) -> PartSeries:
     sids = index.select(part.metric, part.selector)
     rows = lookup(objects, owners[sids])
     sids, rows = sids[rows >= 0], rows[rows >= 0]
     order = np.argsort(rows, kind="stable")
     present, starts = np.unique(rows[order], return_index=True)
-    return Gathered(sids[order], starts, present)
+    return PartSeries(sids[order], starts, present)
 
 
 def measured(kind: Kind, devices: Devices, view: TickView) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """float64[n, measures], NaN where a series is missing or not to be believed; int64[n], when the pace-maker was."""
+    """float64[n, measures], NaN where a series is missing or not fresh; int64[n], event time of the first measure."""
     parts = {part: _folded(view, part, where, devices.objects.size) for part, where in devices.parts.items()}
     found = np.full((devices.objects.size, len(kind.measures)), np.nan)
     for column, measure in enumerate(kind.measures):
@@ -87,7 +87,7 @@ def measured(kind: Kind, devices: Devices, view: TickView) -> tuple[NDArray[np.f
     return found, times_ns
 
 
-def _folded(view: TickView, part: Part, where: Gathered, n: int) -> NDArray[np.float64]:
+def _folded(view: TickView, part: Part, where: PartSeries, n: int) -> NDArray[np.float64]:
     found = np.full(n, np.nan)
     if not where.sids.size:
         return found
@@ -111,11 +111,11 @@ def comparable(kind: Kind, values: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def offset(measure: Measure) -> float:
-    """What is added before the logarithm; a ratio has its least value below the line already."""
+    """What is added before the logarithm; a ratio has its least value in the denominator already."""
     return measure.least if measure.under is None else 1e-12
 
 
-def peers_show(scaled: NDArray[np.float64], groups: NDArray[np.int64]) -> NDArray[np.float64]:
+def peers_median(scaled: NDArray[np.float64], groups: NDArray[np.int64]) -> NDArray[np.float64]:
     """float64[n, measures]: the median of each device's group, NaN where it has fewer than three members."""
     _, at, sizes = np.unique(groups, return_inverse=True, return_counts=True)
     enough = (sizes[at] if groups.size else groups) >= _PEERS_MIN

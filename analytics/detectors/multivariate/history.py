@@ -1,4 +1,4 @@
-"""Healthy vectors of one kind, thinned out, the newest ones kept: what models are trained on."""
+"""The newest healthy vectors of one kind, a subset of all: training data of the models."""
 
 import numpy as np
 from numpy.typing import NDArray

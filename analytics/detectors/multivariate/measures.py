@@ -1,4 +1,4 @@
-"""What is looked at for each kind of device: measures, each one metric or a ratio of two; see docs/multivariate.md."""
+"""The measures of each kind of device, each one metric or a ratio of two; see docs/multivariate.md."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -8,7 +8,7 @@ from telemetry.selectors import Selector, before_fec, reads, received, sent, wri
 
 
 class Fold(StrEnum):
-    """What is made of the series of one device."""
+    """How the series of one device become one number."""
 
     SUM = "sum"
     MEAN = "mean"
@@ -29,8 +29,8 @@ class Measure:
     """name: as evidence shows it. under: what ``over`` is divided by.
 
     by_factor: compared as a factor (logarithm) and not as a difference.
-    least: added first where it is compared as a factor, and to what it is divided by: below that values are noise.
-    floor: smallest standard deviation that is believed, as a difference or as part of the value.
+    least: added before the logarithm, and to the divisor: below that values are noise.
+    floor: least standard deviation that is assumed, as a difference or as a share of the value.
     """
 
     name: str

@@ -16,7 +16,7 @@ from telemetry.findings import Finding, FindingKind, FindingState
 
 
 class Multivariate:
-    """Looks at each device's values together. Devices with a finding of a detector teach nothing meanwhile."""
+    """Judges all values of a device together. Devices with a finding of a detector are not learned meanwhile."""
 
     def __init__(self, config: MultivariateConfig, interval_ns: int) -> None:
         workers = ThreadPoolExecutor(1, "multivariate-training")

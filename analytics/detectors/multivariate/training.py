@@ -1,8 +1,8 @@
-"""When models are trained and when they begin to count: fixed moments of event time; the work itself is done elsewhere.
+"""When models are trained and when they come into use: fixed moments of event time; the work is done by a thread.
 
-Training begins at whole multiples of ``train_every_s`` with the history as it is then. The model counts from a moment
-that is fixed beforehand, so results do not depend on how long training took: in live operation the work is long done
-by then, and a replay that is faster waits for it.
+Training begins at whole multiples of ``train_every_s`` with the history as it is then. The model is used from a moment
+that is fixed beforehand, so results do not depend on how long training takes: in live operation it has finished by
+then, and a replay that is faster waits for it.
 """
 
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -21,7 +21,7 @@ _SETTLE_INTERVALS = 6  # between the beginning of training and the model's first
 
 
 class Training:
-    """The models of one kind, one after the other. model: the one that counts now; None while nothing is learned."""
+    """The models of one kind, one after the other. model: the one in use; None before the first."""
 
     def __init__(self, config: MultivariateConfig, interval_ns: int, workers: ThreadPoolExecutor) -> None:
         self._config, self._workers = config, workers
@@ -29,8 +29,8 @@ class Training:
         self._settle_ns = _SETTLE_INTERVALS * interval_ns
         self.model: Model | None = None
         self._period = -1  # number of the newest period in which training began or could not
-        self._begun_ns = 0  # when the training that is under way began, 0 for none
-        self._vectors: NDArray[np.float32] | None = None  # what it learns from: a restart begins it again
+        self._begun_ns = 0  # when the running training began, 0 for none
+        self._vectors: NDArray[np.float32] | None = None  # its data: a restart begins it again
         self._work: Future[Model] | None = None
 
     def step(self, now_ns: int, history: History) -> None:

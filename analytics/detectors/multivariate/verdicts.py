@@ -7,16 +7,16 @@ from numpy.typing import NDArray
 
 from analytics.detectors.multivariate.features import Devices, offset
 from analytics.detectors.multivariate.measures import Kind
-from analytics.detectors.spec import EvidenceColumns, Verdicts
+from analytics.detectors.spec import EvidenceColumns, Verdicts, computed_evidence
 
 _SHOWN = 3
-CONFIDENCE = 0.2  # it supports other evidence and never opens an incident: see the hypotheses of correlation
+CONFIDENCE = 0.2  # it supports other evidence and never opens an incident: see ``analytics.correlate.causes.leftover``
 
 
 @dataclass(frozen=True)
 class Judged:
-    """k devices. score, times_ns: [k]; values, own, peers: float64[k, M], measures and on the compared scale what the
-    device itself and its peers normally show; parts: float64[k, 2 M], contributions of both.
+    """k devices. score, times_ns: [k]; values: float64[k, M], measures; own, peers: float64[k, M], normals of the
+    device and of its peers on the compared scale; parts: float64[k, 2 M], contributions of both to the score.
     """
 
     rows: NDArray[np.int64]
@@ -53,7 +53,7 @@ def _shown(
         measure = kind.measures[int(chosen[row])]
         return f"{measure.name} [{measure.unit}]"
 
-    return EvidenceColumns(np.full(chosen.size, -1, np.int64), values, normals, label=label)
+    return computed_evidence(values, normals, "", label)
 
 
 def _as_measured(kind: Kind, scaled: NDArray[np.float64]) -> NDArray[np.float64]:

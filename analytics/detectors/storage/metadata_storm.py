@@ -1,4 +1,4 @@
-"""Metadata storm: a metadata server gets many times its usual opens, stats and creates, and everybody waits for it."""
+"""Metadata storm: a metadata server gets many times its usual opens, stats and creates, and all clients wait for it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ _OPERATIONS = frozenset((*_FILES, *_REST))
 _TIMES_OWN = 5.0
 _SIGMAS = 8.0
 # One metadata target of a Lustre system does tens of thousands of these a second (Lustre Operations Manual, tuning and
-# sizing of the MDS): below a few thousand nobody waits, however unusual it is.
+# sizing of the MDS): below a few thousand no client waits, however unusual it is.
 _PER_SECOND_MIN = 3000.0
 
 
@@ -27,7 +27,7 @@ def of_metadata(labels: Mapping[str, str]) -> bool:
 
 @dataclass(frozen=True, kw_only=True)
 class MetadataStorm(Detector):
-    """Judges each kind of operation on each target: against its own normal, and against what hurts at all."""
+    """Judges each kind of operation on each target: against its own normal, and against a least rate that matters."""
 
     name: str = "metadata_storm"
     kind: FindingKind = FindingKind.METADATA_STORM

@@ -1,4 +1,4 @@
-"""Slow storage target: operations take far longer than on its siblings or than they used to, or hardly any finish."""
+"""Slow storage target: operations take far longer than on its siblings or in its own past, or hardly any finish."""
 
 from dataclasses import dataclass
 
@@ -17,23 +17,23 @@ from telemetry.selectors import server_io
 
 _METRICS = ("storage_operation_duration_seconds_sum", "storage_operation_duration_seconds_count")
 _TIMES_SIBLINGS = 3.0
-_TIMES_OWN = 5.0  # a checkpoint makes every target slower than usual, so the own past needs more
-_SECONDS_MIN = 0.02  # below that nobody waits for storage
+_TIMES_OWN = 5.0  # a checkpoint makes every target slower than usual, so the factor is larger for its own past
+_SECONDS_MIN = 0.02  # below that no job waits for storage
 _OPERATIONS_PER_SECOND_MIN = 1.0
-# A target that hangs finishes nothing, so its times say nothing: a tenth of what busy siblings do is a collapse. Never
-# sure after one sample, since servers are read at different moments of a burst.
+# A target that hangs finishes nothing, so it has no times: a tenth of what busy siblings do is a collapse. The score is
+# too low for one sample, since servers are read at different moments of a burst.
 _COLLAPSED_SHARE, _BUSY_OPERATIONS_PER_SECOND, _COLLAPSED_SCORE = 0.1, 10.0, 2.0
 _SIBLINGS_MIN = 3
 # What one client has in flight at most (Lustre: max_rpcs_in_flight, 8), and some that began in the interval before.
-# Where no more operations wait, the way of that client may be slow and not the target: a link that loses packets.
-ONE_CLIENT, SURE, DOUBTFUL = 10.0, 0.85, 0.5
-_NEW_INTERVALS = 1.5  # a page that repeats itself is no witness of what its targets do now
+# Where no more operations wait, the path of that client may be slow and not the target: a link that loses packets.
+ONE_CLIENT_OPERATIONS, CONFIDENCE, ONE_CLIENT_CONFIDENCE = 10.0, 0.85, 0.5
+_NEW_INTERVALS = 1.5  # older values are unchanged ones, which show nothing about the present
 
 
 @dataclass(frozen=True)
 class _About:
-    """Of each series of the sums. counts: row of its counts, -1 without. groups: number, below k, of its file system
-    and operation; few: whether too few share it to be compared. shared: whether it is no disk of one host.
+    """Of each of k series of sums. counts: row of its counts, -1 without. groups: number, below k, of its file system
+    and operation; few: whether that has too few targets to compare. shared: whether it is no disk of one host.
     """
 
     counts: NDArray[np.int64]
@@ -44,7 +44,7 @@ class _About:
 
 @dataclass(frozen=True, kw_only=True)
 class StorageSlow(Detector):
-    """Judges the mean time of operations since the last sample, reads and writes apart."""
+    """Judges the mean time of operations since the last sample, reads and writes separately."""
 
     name: str = "storage_slow"
     kind: FindingKind = FindingKind.STORAGE_SLOW
@@ -59,30 +59,30 @@ class StorageSlow(Detector):
         column, rate, usual_rate = self._operations(view, about)
         seconds = np.where(rate >= _OPERATIONS_PER_SECOND_MIN, column.values / np.fmax(rate, 1e-9), np.nan)
         groups = about.groups
-        alone = _count(groups, ~np.isnan(seconds)) < _SIBLINGS_MIN  # siblings that rest show no times
+        alone = _count(groups, ~np.isnan(seconds)) < _SIBLINGS_MIN  # idle siblings have no times
         siblings = group_medians(groups, seconds)
-        # Siblings teach what is normal: a slow target must not learn from itself while they rest.
+        # The normal is learned from siblings: a slow target must not learn from itself while they are idle.
         own = learned_level(view, memory, column, np.where(about.few, seconds, np.where(alone, np.nan, siblings)))
         normal = np.where(alone | np.isnan(siblings), _TIMES_OWN * own, _TIMES_SIBLINGS * siblings)
         slow = np.minimum(seconds / normal, seconds / _SECONDS_MIN)
         sibling_rate = group_medians(groups, rate)
-        collapsed = _alone_at_rest(groups, rate) & (rate < _COLLAPSED_SHARE * sibling_rate)
+        collapsed = _alone_idle(groups, rate) & (rate < _COLLAPSED_SHARE * sibling_rate)
         if collapsed.any():
             collapsed &= usual_rate >= group_medians(groups, usual_rate) / 2
         score = np.fmax(slow, np.where(collapsed, _COLLAPSED_SCORE, np.nan))
         rows = np.flatnonzero(~np.isnan(score))
         rows = rows[worst_of_each(column.objects[rows], score[rows])]
         worst, breached = column.only(rows), score[rows] >= 1.0
-        sure = collapsed[rows] | ~about.shared[rows] | (worst.values > ONE_CLIENT)
+        certain = collapsed[rows] | ~about.shared[rows] | (worst.values > ONE_CLIENT_OPERATIONS)
         evidence = (
             EvidenceColumns(worst.sids, seconds[rows], np.where(alone, own, siblings)[rows], "seconds an operation"),
             EvidenceColumns(worst.sids, rate[rows], sibling_rate[rows], "operations/s"),
         )
-        confidence = np.where(sure, SURE, DOUBTFUL)
+        confidence = np.where(certain, CONFIDENCE, ONE_CLIENT_CONFIDENCE)
         return [Verdicts(worst.objects, worst.times_ns, breached, score[rows], evidence, confidence)]
 
     def _operations(self, view: TickView, about: _About) -> tuple[Column, NDArray[np.float64], NDArray[np.float64]]:
-        """The sums' column, operations a second and their usual number; NaN where nothing fresh is known."""
+        """The sums' column, operations a second and their usual number; NaN where no fresh value is known."""
         sums, counts = (view.column(metric, server_io) for metric in self.metrics)
         new = view.series["valued_ns"][sums.sids] >= view.end_ns - round(_NEW_INTERVALS * view.config.interval_ns)
         known = (about.counts >= 0) & sums.fresh & new
@@ -110,7 +110,7 @@ def _about(index: SeriesIndex) -> _About:
 def _counterparts(index: SeriesIndex, sums: NDArray[np.int64], counts: NDArray[np.int64]) -> NDArray[np.int64]:
     """Row in ``counts`` of the operation that each of the sums is of, -1 where there is none.
 
-    By all labels: disks of a host are one object.
+    Found by all labels, because the disks of a host are one object.
     """
     rows = {operation: row for row, operation in enumerate(_operations_of(index, counts))}
     return np.array([rows.get(operation, -1) for operation in _operations_of(index, sums)], np.int64)
@@ -132,8 +132,8 @@ def _groups(index: SeriesIndex, sids: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.asarray(groups)
 
 
-def _alone_at_rest(groups: NDArray[np.int64], rate: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Targets that do little while every other one is busy: when the others rest too, there is no work."""
+def _alone_idle(groups: NDArray[np.int64], rate: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Targets that do little while every other one is busy: when the others are idle too, there is no work."""
     known, busy = ~np.isnan(rate), rate >= _BUSY_OPERATIONS_PER_SECOND
     members = _count(groups, known)
     return np.asarray(known & ~busy & (members >= _SIBLINGS_MIN) & (_count(groups, busy) == members - 1))

@@ -1,4 +1,4 @@
-"""Throughput collapse: clients wait for a storage target all the time, and it moves a small part of what it used to."""
+"""Throughput collapse: clients wait for a storage target all the time, and it moves a small part of its usual bytes."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from analytics.detectors.levels import LEVEL, learned_level
 from analytics.detectors.spec import Detector, EvidenceColumns, Verdicts
-from analytics.detectors.storage.storage_slow import DOUBTFUL, ONE_CLIENT
+from analytics.detectors.storage.storage_slow import ONE_CLIENT_CONFIDENCE, ONE_CLIENT_OPERATIONS
 from analytics.state.memory import Memory, MemoryColumn
 from analytics.state.view import Column, TickView
 from telemetry.findings import FindingKind
@@ -16,14 +16,14 @@ from telemetry.selectors import server_traffic
 _BYTES = ("storage_read_bytes_total", "storage_written_bytes_total")
 _WAITING = ("storage_operation_duration_seconds_sum", "storage_queue_depth")
 _COLLAPSED_SHARE = 0.1  # of its own throughput while it works
-# Operations in progress, by Little's law from the time that they take: at one, somebody waits at any moment.
+# Operations in progress, by Little's law from the time that they take: at one, a client waits at any moment.
 _WAITING_MIN = 1.0
-_SURE = 0.75
+_CONFIDENCE = 0.75
 
 
 @dataclass(frozen=True, kw_only=True)
 class StorageThroughput(Detector):
-    """Judges reads and writes together, while there is somebody to serve; a target without work is left alone.
+    """Judges reads and writes together, while clients wait; a target without work is not judged.
 
     ``storage_slow`` compares targets with each other; this one sees a whole file system that gets slow.
     """
@@ -50,7 +50,7 @@ class StorageThroughput(Detector):
             EvidenceColumns(shown.sids, moved[known], usual[known], "bytes/s"),
             EvidenceColumns(shown.sids, waiting[known], np.full(known.size, np.nan), "operations in progress"),
         )
-        confidence = np.where(waiting[known] > ONE_CLIENT, _SURE, DOUBTFUL)
+        confidence = np.where(waiting[known] > ONE_CLIENT_OPERATIONS, _CONFIDENCE, ONE_CLIENT_CONFIDENCE)
         return [Verdicts(shown.objects, shown.times_ns, score >= 1.0, score, evidence, confidence)]
 
 

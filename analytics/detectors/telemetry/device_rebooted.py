@@ -1,10 +1,10 @@
-"""Device rebooted: most of its counters started again, or its boot time moved."""
+"""Device rebooted: most of its counters were reset, or its boot time changed."""
 
 from dataclasses import dataclass
 
 import numpy as np
 
-from analytics.detectors.spec import Detector, EvidenceColumns, Verdicts, verdicts_of
+from analytics.detectors.spec import Detector, Verdicts, computed_evidence, verdicts_of
 from analytics.state.lookup import worst_of_each
 from analytics.state.memory import Memory
 from analytics.state.rates import NEVER
@@ -17,7 +17,7 @@ _RECENT_INTERVALS = 1.5
 
 @dataclass(frozen=True, kw_only=True)
 class DeviceRebooted(Detector):
-    """A finding for a moment: it clears by itself some intervals later."""
+    """A finding about a moment: it clears some intervals later."""
 
     name: str = "device_rebooted"
     kind: FindingKind = FindingKind.DEVICE_REBOOTED
@@ -34,13 +34,13 @@ class DeviceRebooted(Detector):
         index, targets = view.index, view.targets
         objects = index.device_objects
         score = np.where(targets["reset_ns"] >= since_ns, 1.0, 0.0)
-        heard = np.flatnonzero(targets["seen_ns"] != NEVER)
-        rows = heard[worst_of_each(objects[heard], score[heard])]
+        known = np.flatnonzero(targets["seen_ns"] != NEVER)
+        rows = known[worst_of_each(objects[known], score[known])]
 
         def counters(row: int) -> str:
             target = int(rows[row])
             return series_key("resets", {"device": index.devices[target], "target": index.targets.names[target]})
 
         resets = targets["reset_count"][rows].astype(np.float64)
-        evidence = EvidenceColumns(np.full(rows.size, -1), resets, np.zeros(rows.size), "counters", counters)
+        evidence = computed_evidence(resets, 0.0, "counters", counters)
         return Verdicts(objects[rows], targets["seen_ns"][rows], score[rows] >= 1.0, score[rows], (evidence,), 0.85)

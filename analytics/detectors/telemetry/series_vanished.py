@@ -1,6 +1,6 @@
-"""Series vanished: a port, GPU or storage target leaves a page that is still served, or some of its series do.
+"""Series vanished: a target still answers, but without a port, GPU or storage target, or without some of its series.
 
-Where the others keep theirs, absence is no gap in the telemetry but news of the object. A GPU that is gone as a whole
+Where the others keep theirs, absence is no gap in the telemetry but a symptom of the object. A GPU without any series
 is ``gpu_lost``.
 """
 
@@ -20,13 +20,13 @@ from telemetry.objects import ObjectKind
 
 _KINDS = (ObjectKind.PORT, ObjectKind.GPU, ObjectKind.STORAGE_TARGET)
 _MISSED_INTERVALS = 1.5
-_SERIES_MIN = 3  # that vanish together; a single one may be an exporter's whim
-_SHARE_MAX = 1 / 3  # of a page's series, or of a metric's: more of either is the exporter and not the object
+_SERIES_MIN = 3  # that vanish together; a single one may be a quirk of the exporter
+_SHARE_MAX = 1 / 3  # of a target's series, or of a metric's: more of either is the exporter and not the object
 
 
 @dataclass(frozen=True, kw_only=True)
 class SeriesVanished(Detector):
-    """Judges when each series was last in a page, against the newest page of its target."""
+    """Judges when each series was last collected, against the newest collection of its target."""
 
     name: str = "series_vanished"
     kind: FindingKind = FindingKind.DEVIATION
@@ -51,12 +51,12 @@ class SeriesVanished(Detector):
         sids, times_ns = parts.sids[rows], answered_ns[targets[rows]]
         gone_s = (times_ns - seen_ns[rows]) * 1e-9
         evidence = EvidenceColumns(sids, gone_s, np.zeros(rows.size), unit="seconds without a sample")
-        onsets_ns = seen_ns[rows] + view.config.interval_ns  # the first page without it
+        onsets_ns = seen_ns[rows] + view.config.interval_ns  # the first collection without it
         return [Verdicts(columns["object"][sids], times_ns, score >= 1.0, score, (evidence,), 0.6, onsets_ns)]
 
 
 def _answers(view: TickView) -> NDArray[np.bool_]:
-    """Targets with a new page that is not a repetition of an old one."""
+    """Targets with a new collection that is not a repetition of an old one."""
     recent = view.targets["seen_ns"] >= view.end_ns - 2 * view.config.interval_ns
     return np.asarray(recent & ~view.targets["frozen"])
 
@@ -68,7 +68,7 @@ def _mostly(missing: NDArray[np.bool_], groups: NDArray[np.integer[Any]]) -> NDA
 
 @dataclass(frozen=True)
 class _Parts:
-    """Series of what does not come and go with the work: ports, GPUs, storage targets.
+    """Series of objects that exist independently of the workload: ports, GPUs, storage targets.
 
     targets: of each series. part: of each the number of its object, below k. first: int64[k], a row of each object.
     gpu: bool[k].

@@ -1,11 +1,11 @@
-"""Target silent: nothing was heard of a device's telemetry for two and a half intervals, or it refuses to answer."""
+"""Target silent: no telemetry of a device for two and a half intervals, or its collections fail."""
 
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from analytics.detectors.spec import Detector, EvidenceColumns, Verdicts
+from analytics.detectors.spec import Detector, Verdicts, computed_evidence
 from analytics.state.lookup import worst_of_each
 from analytics.state.memory import Memory
 from analytics.state.quality import STALE_INTERVALS
@@ -14,12 +14,13 @@ from telemetry.findings import FindingKind
 from telemetry.series import series_key
 
 _FAILED_MAX = 2  # collections in a row: one may be a lost packet
-_PARTLY = 0.5  # confidence when another target of the same device still answers: it is not the device
+_PARTIAL = 0.5  # confidence when another target of the same device still answers: it is not the device
+_ALL = 0.95
 
 
 @dataclass(frozen=True, kw_only=True)
 class TargetSilent(Detector):
-    """Judges targets; a device with several is judged by the worst, and surely only when all are silent."""
+    """Judges targets; a device with several by the worst, with full confidence only when all are silent."""
 
     name: str = "target_silent"
     kind: FindingKind = FindingKind.TARGET_SILENT
@@ -31,7 +32,7 @@ class TargetSilent(Detector):
         objects = devices[rows]  # ascending, each once
         at = np.searchsorted(objects, devices)
         answering = np.bincount(at, weights=score < 1.0, minlength=rows.size)
-        sure = np.where(answering > 0, _PARTLY, 0.95)
+        confidence = np.where(answering > 0, _PARTIAL, _ALL)
 
         def up(row: int) -> str:
             target = int(rows[row])
@@ -39,10 +40,10 @@ class TargetSilent(Detector):
             return series_key("up", labels)
 
         answers = np.where(score[rows] >= 1.0, 0.0, 1.0)
-        evidence = EvidenceColumns(np.full(rows.size, -1), answers, np.ones(rows.size), "state", up)
+        evidence = computed_evidence(answers, 1.0, "state", up)
         times_ns = np.where(score >= 1.0, view.end_ns, view.targets["seen_ns"])[rows]
         breached = score[rows] >= 1.0
-        return [Verdicts(objects, times_ns, breached, score[rows], (evidence,), sure, _onsets_ns(view)[rows])]
+        return [Verdicts(objects, times_ns, breached, score[rows], (evidence,), confidence, _onsets_ns(view)[rows])]
 
 
 def _score(view: TickView) -> NDArray[np.float64]:
@@ -51,6 +52,6 @@ def _score(view: TickView) -> NDArray[np.float64]:
 
 
 def _onsets_ns(view: TickView) -> NDArray[np.int64]:
-    """The first collection that failed or did not come."""
+    """The first collection that failed or is missing."""
     due_ns = view.targets["quiet_ns"] + view.config.interval_ns
     return np.where(view.targets["down_count"] > 0, view.targets["down_ns"], due_ns)

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import replace
 
-from analytics.detectors.storage.storage_slow import DOUBTFUL
+from analytics.detectors.storage.storage_slow import ONE_CLIENT_CONFIDENCE
 from telemetry.findings import Finding
 from telemetry.findings import FindingKind as K
 from tests.unit.analytics.correlate.small_fabric import Fabric
@@ -12,7 +12,7 @@ Make = Callable[[Fabric], list[list[Finding]]]  # of a cluster: findings tick by
 
 
 def slow_receiver(p: Fabric) -> list[list[Finding]]:
-    """node2's rail 3 takes nothing; leaf3 pauses the other senders and its spines, these pause other leaves."""
+    """node2 accepts nothing on rail 3; leaf3 pauses the other senders and its spines, these pause other leaves."""
     return [
         [p.find(K.PFC_PAUSE_SENT, p.uplink(3, 1), 1), p.find(K.ECN_MARKING, p.facing(3, 2), 0)],
         [
@@ -97,7 +97,10 @@ def dirty_optic(p: Fabric) -> list[list[Finding]]:
 def dirty_optic_before_storage(p: Fabric) -> list[list[Finding]]:
     """A client behind the link waits for storage, now for one target, now for another."""
     waits = [p.find(K.STORAGE_SLOW, f"storage_target:scratch/OST000{n}", 20 + 9 * n, score=9.0) for n in (1, 3)]
-    return [[p.find(K.LINK_ERRORS, p.uplink(2, 3))], *([replace(one, confidence=DOUBTFUL)] for one in waits)]
+    return [
+        [p.find(K.LINK_ERRORS, p.uplink(2, 3))],
+        *([replace(one, confidence=ONE_CLIENT_CONFIDENCE)] for one in waits),
+    ]
 
 
 def spine_down(p: Fabric) -> list[list[Finding]]:
@@ -126,7 +129,7 @@ def host_down(p: Fabric) -> list[list[Finding]]:
 
 
 def rack_power(p: Fabric) -> list[list[Finding]]:
-    """Every leaf loses half of its hosts and says so: it lives."""
+    """Every leaf loses half of its hosts and reports it: it is alive."""
     down = [p.find(K.LINK_DOWN, p.facing(leaf, node), 1) for leaf in range(1, 9) for node in range(1, 5)]
     silent = [p.find(K.TARGET_SILENT, f"node{node}", 2) for node in range(1, 5)]
     return [down[:20], down[20:], silent, [p.find(K.JOB_STALLED, "job:1", 3)]]
@@ -155,7 +158,7 @@ def gpu_lost(p: Fabric) -> list[list[Finding]]:
 
 
 def rack_overheats(p: Fabric) -> list[list[Finding]]:
-    """The cooling of a rack: its GPUs throttle, and one of its hosts says that a fan failed."""
+    """The cooling of a rack: its GPUs throttle, and one of its hosts reports a failed fan."""
     return [
         [p.find(K.OVERHEATED, "rack:r1"), p.find(K.OVERHEATED, "node2", 3)],
         [p.find(K.GPU_THROTTLED, p.gpu(node, 0), 5) for node in range(1, 4)] + [p.find(K.PART_FAILED, "node1", 4)],
@@ -167,7 +170,7 @@ def node_overheats(p: Fabric) -> list[list[Finding]]:
 
 
 def slow_storage(p: Fabric) -> list[list[Finding]]:
-    """Symptoms come first: both jobs wait for their checkpoint, one GPU looks odd, another target is a bit slower."""
+    """Symptoms come first: both jobs wait for their checkpoint, one GPU is an outlier, another target is slow too."""
     return [
         [p.find(K.JOB_STALLED, "job:1", 0), p.find(K.STRAGGLER, p.gpu(2, 0), 2)],
         [p.find(K.JOB_STALLED, "job:2", 2), p.find(K.DEVIATION, "oss2", 0), p.find(K.DEVIATION, "node7", 2)],

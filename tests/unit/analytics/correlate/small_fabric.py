@@ -1,4 +1,4 @@
-"""A small cluster made by hand: 8 hosts of 8 rails, 8 leaves, 4 spines, 2 storage servers with 4 targets, 2 jobs."""
+"""A small cluster by hand: 8 hosts of 8 rails, 8 leaves, 4 spines, 2 storage servers with 4 targets, 2 jobs."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -41,7 +41,7 @@ def facts(of: Iterable[Entity]) -> list[TopologyFact]:
 
 
 class Fabric:
-    """The topology, and findings about it with few words. Times are in seconds after T0."""
+    """The topology, and short ways to make findings about it. Times are in seconds after T0."""
 
     def __init__(self) -> None:
         half = (tuple(f"node{h}" for h in range(1, 5)), tuple(f"node{h}" for h in range(5, 9)))
@@ -65,9 +65,9 @@ class Fabric:
     ) -> Finding:
         """An active finding; ``about`` without a kind is a device, with a slash a port."""
         ref = about if isinstance(about, ObjectRef) else self.ref(about)
-        told = f'{kind}{{device="{ref.device}",priority="{priority}"}}' if "pause" in kind else f"{kind}{{}}"
+        series = f'{kind}{{device="{ref.device}",priority="{priority}"}}' if "pause" in kind else f"{kind}{{}}"
         onset = T0 + int(at * S)
-        evidence = (Evidence(told, 0.9, 0.1, "ratio"),)
+        evidence = (Evidence(series, 0.9, 0.1, "ratio"),)
         return Finding(f"{kind}@{ref}", kind, ref, "test", FindingState.ACTIVE, onset, onset, score, 0.9, evidence)
 
     def ref(self, name: str) -> ObjectRef:
@@ -89,12 +89,12 @@ class Run:
 
     def tick(self, *changed: Finding, ticks: int = 1) -> list[Incident]:
         """One step with findings, then quiet ones; what the last step published."""
-        told: list[Incident] = []
+        published: list[Incident] = []
         for at in range(ticks):
             self.now_ns += TICK
-            told = self.correlator.step(self.now_ns, changed if at == 0 else (), self.topology, self.changes)
-            self.incidents |= {incident.id: incident for incident in told}
-        return told
+            published = self.correlator.step(self.now_ns, changed if at == 0 else (), self.topology, self.changes)
+            self.incidents |= {incident.id: incident for incident in published}
+        return published
 
     def clear(self, *findings: Finding) -> list[Incident]:
         return self.tick(*(replace(f, state=FindingState.CLEARED, observed_ns=self.now_ns) for f in findings))

@@ -25,7 +25,7 @@ SLOWING = frozenset(FAULTS[:4])  # with a spine or a link less the others carry 
 
 @dataclass
 class Story:
-    """What was broken, and the incidents that were told of: the first version and the newest one of each."""
+    """What was broken, and the incidents that were published: the first version and the newest one of each."""
 
     truths: list[Truth] = field(default_factory=list)
     first: dict[str, Incident] = field(default_factory=dict)
@@ -34,7 +34,7 @@ class Story:
     def of(self, truth: Truth) -> list[str]:
         """Incidents that began with or after a fault and before the next one."""
         until_ns = truth.start_ns + (EVERY_S - 2 * INTERVAL_S) * SECOND
-        return [key for key, told in self.first.items() if truth.start_ns <= told.fired_ns < until_ns]
+        return [key for key, incident in self.first.items() if truth.start_ns <= incident.fired_ns < until_ns]
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +44,7 @@ def story() -> Story:
         ScheduledFault(fault=name, at_s=WARM_S + number * EVERY_S, lasts_s=LASTS_S)
         for number, name in enumerate(FAULTS)
     ]
-    engine, told = build_engine(EngineConfig(interval_s=INTERVAL_S)), Story()
+    engine, story = build_engine(EngineConfig(interval_s=INTERVAL_S)), Story()
     for tick in campaign(config, faults, WARM_S + len(FAULTS) * EVERY_S):
         engine.add_facts(tick.facts)
         for change in tick.changes:
@@ -53,34 +53,34 @@ def story() -> Story:
             engine.observe(batch)
         for output in engine.advance():
             if isinstance(output, Incident):
-                told.first.setdefault(output.id, output)
-                told.newest[output.id] = output
-        told.truths = list(tick.cluster.truth)
-    return told
+                story.first.setdefault(output.id, output)
+                story.newest[output.id] = output
+        story.truths = list(tick.cluster.truth)
+    return story
 
 
 def truth_of(story: Story, fault: str) -> Truth:
     return next(truth for truth in story.truths if truth.fault == fault)
 
 
-def test_nothing_else_is_told(story: Story) -> None:
-    assert len(story.first) == len(FAULTS), [told.title for told in story.newest.values()]
+def test_there_is_no_other_incident(story: Story) -> None:
+    assert len(story.first) == len(FAULTS), [incident.title for incident in story.newest.values()]
 
 
 @pytest.mark.parametrize("fault", FAULTS)
 def test_one_incident_with_the_root_of_the_truth_and_its_cost(story: Story, fault: str) -> None:
     truth = truth_of(story, fault)
     (key,) = story.of(truth)
-    first, told = story.first[key], story.newest[key]
-    assert (told.kind, told.root) == (truth.expected, truth.root)
+    first, newest = story.first[key], story.newest[key]
+    assert (newest.kind, newest.root) == (truth.expected, truth.root)
     assert first.fired_ns - truth.start_ns <= 3 * INTERVAL_S * SECOND
-    assert told.state is IncidentState.RESOLVED
+    assert newest.state is IncidentState.RESOLVED
     if fault in SLOWING:
-        # at most all GPUs for the whole fault, and the two bins that it takes to see that it is over
-        assert 0 < told.gpu_seconds <= 64 * (LASTS_S + 3 * INTERVAL_S)
-        assert told.severity is Severity.CRITICAL
-        assert told.blast.jobs
-        assert "slowed by" in told.title or "stalled" in told.title
+        # at most all GPUs for the whole fault, and two bins until the end shows
+        assert 0 < newest.gpu_seconds <= 64 * (LASTS_S + 3 * INTERVAL_S)
+        assert newest.severity is Severity.CRITICAL
+        assert newest.blast.jobs
+        assert "slowed by" in newest.title or "stalled" in newest.title
     else:
-        assert (told.gpu_seconds, told.severity) == (0.0, Severity.WARNING)
-        assert told.title.endswith("no job reached")
+        assert (newest.gpu_seconds, newest.severity) == (0.0, Severity.WARNING)
+        assert newest.title.endswith("no job reached")

@@ -1,4 +1,4 @@
-"""Each detector: what it finds, and what it leaves alone. Values are one row a collection, ten seconds apart."""
+"""Each detector: what it finds, and what it does not. Values are one row a collection, ten seconds apart."""
 
 from collections.abc import Sequence
 
@@ -11,7 +11,6 @@ from telemetry.series import series_key
 from tests.unit.analytics.small_cluster import CONFIG, INTERVAL_S, SECOND, START_NS, judged, port_key
 
 GPU = {"device": "node1", "gpu": "GPU-1"}
-LOST = 1e18  # stands for "not in the page"
 Rows = Sequence[Sequence[float]]
 
 
@@ -91,7 +90,7 @@ FOUND: list[tuple[str, str, Rows, FindingKind]] = [
     ("PCIe stalls out of proportion", STALLED, gauges(*[0.01] * 20, 0.9, 0.9), FindingKind.DEVIATION),
 ]
 
-LEFT_ALONE: list[tuple[str, str, Rows]] = [
+NOT_FOUND: list[tuple[str, str, Rows]] = [
     ("a little pause", PAUSED, counts(*[0.01] * 10)),
     ("drops on a lossy queue", LOSSY, counts(0, 100, 100)),
     ("marks as always", MARKS, counts(*[50_000, 50_500, 49_500] * 10)),
@@ -108,7 +107,7 @@ LEFT_ALONE: list[tuple[str, str, Rows]] = [
     ("a repaired bit error now and then", SINGLE_BIT, [[3], [4], [4], [4], [5]]),
     ("rows remapped long ago", REMAPPED, [[2], [2], [2]]),
     ("a few check sequence errors", CRC, [[0], [50], [60], [60]]),
-    ("as many lanes as ever", LANES, gauges(16, 16, 16)),
+    ("the usual number of lanes", LANES, gauges(16, 16, 16)),
     ("a second feed that was never cabled", PSU, gauges(2, 2, 2, 2)),
     ("air as it should be", INLET, gauges(*[24, 25, 26] * 6)),
     ("hot air at the outlet", OUTLET, gauges(*[48.0] * 6)),
@@ -136,8 +135,8 @@ def test_it_is_found_within_two_collections_of_the_first_sign(key: str, rows: Ro
     assert found[0].onset_ns >= START_NS + 2 * INTERVAL_S * SECOND  # the first two collections are healthy
 
 
-@pytest.mark.parametrize(("key", "rows"), [row[1:] for row in LEFT_ALONE], ids=[row[0] for row in LEFT_ALONE])
-def test_it_is_left_alone(key: str, rows: Rows) -> None:
+@pytest.mark.parametrize(("key", "rows"), [row[1:] for row in NOT_FOUND], ids=[row[0] for row in NOT_FOUND])
+def test_it_is_not_found(key: str, rows: Rows) -> None:
     assert findings(key, rows) == []
 
 

@@ -1,4 +1,4 @@
-"""Air that gets warm: at the inlet of a host, and for the GPUs of a whole rack."""
+"""Air that gets warm: at the inlet of a host, and around the GPUs of a whole rack."""
 
 import pytest
 
@@ -52,7 +52,7 @@ def test_heat_that_comes_from_power_and_heat_of_one_host_are_none() -> None:
     assert overheated(65.0, 500.0) == set()
 
 
-def test_heat_that_comes_to_all_racks_while_everything_still_warms_up_is_none() -> None:
+def test_heat_of_all_racks_while_the_room_warms_up_is_none() -> None:
     assert overheated(72.0, 505.0, hosts=HOSTS) == set()
 
 

@@ -1,4 +1,4 @@
-"""Faults of the fabric that take more than one series to see. One row a collection, ten seconds apart."""
+"""Faults of the fabric that show in several series together. One row a collection, ten seconds apart."""
 
 from analytics.engine import Engine, Output
 from telemetry import objects
@@ -49,7 +49,7 @@ def test_a_switch_that_pauses_and_does_not_mark_is_found_after_three_samples() -
     assert [finding.object for finding in found] == [objects.device("leaf1")]
 
 
-def test_a_switch_that_marks_and_one_that_does_not_count_marks_are_left_alone() -> None:
+def test_a_switch_that_marks_and_one_that_does_not_count_marks_are_not_found() -> None:
     assert not of_kind(judged([FRAMES, MARKS], rates(*[(20_000, 5_000.0)] * 5)), FindingKind.PFC_WITHOUT_ECN)
     assert not of_kind(judged([FRAMES], rates(*[(20_000,)] * 5)), FindingKind.PFC_WITHOUT_ECN)
 
@@ -83,5 +83,5 @@ def test_even_loads_idle_uplinks_and_ones_that_are_down_are_none() -> None:
     assert not uneven(0.4, 0.4, 0.4, 0.0, up=(1, 1, 1, 0))
 
 
-def test_a_leaf_that_is_always_uneven_is_left_alone() -> None:
+def test_a_leaf_that_is_always_uneven_is_not_found() -> None:
     assert not uneven(0.7, 0.2, 0.25, 0.25, usual=(0.6, 0.2, 0.2, 0.2))

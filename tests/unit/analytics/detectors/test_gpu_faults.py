@@ -1,4 +1,4 @@
-"""Faults of GPUs that take more than one series to see: the hung one among those that spin and wait for it."""
+"""Faults of GPUs that show in several series together: the hung one among those that spin and wait for it."""
 
 from analytics.engine import Engine
 from telemetry import objects
@@ -39,14 +39,14 @@ def hung(usual: tuple[float, ...], but: Does, *, rounds: int = 12) -> list[Findi
     return [one for one in outputs if isinstance(one, Finding) and one.kind is FindingKind.GPU_HUNG]
 
 
-def test_the_hung_gpu_is_named_and_those_that_wait_for_it_are_not() -> None:
+def test_the_hung_gpu_is_found_and_those_that_wait_for_it_are_not() -> None:
     found = hung(SPINS, {("node2", 1): HANGS})
     assert {finding.object for finding in found} == {objects.gpu("node2", "GPU-1")}
     assert found[0].onset_ns == START_NS + 20 * INTERVAL_S * SECOND
     assert found[0].observed_ns - found[0].onset_ns <= 30 * SECOND
 
 
-def test_a_job_that_waits_as_a_whole_names_no_gpu() -> None:
+def test_a_whole_job_that_waits_has_no_hung_gpu() -> None:
     assert hung(SPINS, {}) == []
     assert hung(HANGS, {}) == []
 

@@ -1,4 +1,4 @@
-"""A job that works less than it always did, seen through the whole engine: four hosts, read at different moments."""
+"""A job that works less than in its own past, through the whole engine: four hosts, read at different moments."""
 
 from collections.abc import Callable
 
@@ -27,18 +27,18 @@ def facts() -> list[TopologyFact]:
     return [TopologyFact(entity, START_NS - SECOND, "inventory") for entity in entities]
 
 
-def told(
+def findings(
     level: Level, interval_s: int = 10, metric: str = "gpu_tensor_active_ratio", hosts: int = HOSTS
 ) -> list[Finding]:
-    """What is said about the job; only ``hosts`` of its hosts answer from the fault on."""
+    """Findings about the job; only ``hosts`` of its hosts answer from the fault on."""
     engine = Engine(EngineConfig(interval_s=interval_s))
     engine.add_facts(facts())
     rng = np.random.default_rng(1)
     found: list[Finding] = []
     for seq in range(LASTS_S // interval_s):
-        for place, node in enumerate(NODES):
-            at_s = seq * interval_s + place * interval_s / HOSTS
-            if at_s >= FAULT_S and place >= hosts:
+        for number, node in enumerate(NODES):
+            at_s = seq * interval_s + number * interval_s / HOSTS
+            if at_s >= FAULT_S and number >= hosts:
                 continue
             keys = [
                 series_key(name, {"device": node, "gpu": f"GPU-{node}-{n}"})
@@ -64,14 +64,14 @@ def falls(share: float, busy: float = 1.0, lasts_s: float = 120) -> Level:
 
 
 def checkpoints(at_s: float) -> tuple[float, float]:
-    """Twenty seconds at rest of every two minutes."""
+    """Idle for twenty seconds of every two minutes."""
     return (0.0, 0.02) if at_s % 120 < 20 else (USUAL, 1.0)
 
 
 @pytest.mark.parametrize("interval_s", [2, 10, 30])
 def test_a_third_less_is_found_from_where_it_began_to_where_it_ended(interval_s: int) -> None:
     lasts_s = 120
-    found = told(falls(0.34, lasts_s=lasts_s), interval_s)
+    found = findings(falls(0.34, lasts_s=lasts_s), interval_s)
     assert {str(finding.object) for finding in found} == {str(objects.job("7"))}
     assert len({finding.id for finding in found}) == 1
     (value, *_) = found[0].evidence
@@ -82,28 +82,28 @@ def test_a_third_less_is_found_from_where_it_began_to_where_it_ended(interval_s:
     assert found[-1].observed_ns <= START_NS + (FAULT_S + lasts_s + 3 * max(10, interval_s)) * SECOND
 
 
-def test_sm_activity_speaks_where_there_are_no_tensor_counters() -> None:
-    found = told(falls(0.34), metric="gpu_sm_active_ratio")
+def test_sm_activity_is_used_where_there_are_no_tensor_counters() -> None:
+    found = findings(falls(0.34), metric="gpu_sm_active_ratio")
     assert found
     assert "gpu_sm_active_ratio" in found[0].evidence[0].series
 
 
 def test_waiting_without_kernels_takes_longer_and_is_found() -> None:
-    assert told(falls(1.0, 0.02, lasts_s=30)) == []
-    assert told(falls(1.0, 0.02, lasts_s=120))
+    assert findings(falls(1.0, 0.02, lasts_s=30)) == []
+    assert findings(falls(1.0, 0.02, lasts_s=120))
 
 
 def test_checkpoints_are_no_slowdown() -> None:
-    assert told(checkpoints) == []
+    assert findings(checkpoints) == []
 
 
-def test_a_twentieth_less_is_left_alone() -> None:
-    assert told(falls(0.05)) == []
+def test_a_twentieth_less_is_not_found() -> None:
+    assert findings(falls(0.05)) == []
 
 
 @pytest.mark.parametrize("share", [0.12, 0.18])
 def test_a_little_less_is_found_once_it_has_lasted_for_a_minute(share: float) -> None:
-    found = told(falls(share, lasts_s=200))
+    found = findings(falls(share, lasts_s=200))
     assert len({finding.id for finding in found}) == 1
     assert abs(found[0].onset_ns - START_NS - FAULT_S * SECOND) <= 10 * SECOND
     assert found[0].observed_ns <= START_NS + (FAULT_S + 90) * SECOND
@@ -111,12 +111,12 @@ def test_a_little_less_is_found_once_it_has_lasted_for_a_minute(share: float) ->
     assert found[-1].state is FindingState.CLEARED
 
 
-def test_the_first_low_interval_tells_what_is_lost_but_opens_nothing() -> None:
-    first, second, *_ = told(falls(0.34))
+def test_the_first_low_interval_shows_what_is_lost_but_opens_nothing() -> None:
+    first, second, *_ = findings(falls(0.34))
     assert first.observed_ns <= START_NS + (FAULT_S + 20) * SECOND
     assert (first.id, first.confidence, second.confidence) == (second.id, 0.2, 0.8)
     assert first.evidence[0].value == pytest.approx(USUAL * 0.66, rel=0.15)
 
 
-def test_it_abstains_while_most_of_the_job_is_not_heard() -> None:
-    assert told(falls(0.5), hosts=1) == []
+def test_it_abstains_while_most_of_the_job_is_silent() -> None:
+    assert findings(falls(0.5), hosts=1) == []

@@ -17,7 +17,7 @@ from telemetry.incidents import Incident
 
 INTERVAL_S, WARM_S, EVERY_S, LASTS_S, SECOND = 10, 320, 240, 110, 10**9
 JOBS = JobMix(checkpoint_period_s=120, lifetime_s=1e6)
-# How long each may take to be told of: what it needs to show at all, and two intervals.
+# Seconds until each must be published: until it shows at all, and two intervals.
 FAULTS = {"late-checkpoint": 90, "hung-gpu": 70, "gpu-memory-wears": 40, "rack-cooling": 90}
 
 
@@ -26,7 +26,7 @@ class Story:
     """What was broken, the first version of each incident, and what was found before anything was broken."""
 
     truths: list[Truth] = field(default_factory=list)
-    told: dict[str, Incident] = field(default_factory=dict)
+    incidents: dict[str, Incident] = field(default_factory=dict)
     early: list[Finding] = field(default_factory=list)
 
 
@@ -52,20 +52,20 @@ def story() -> Story:
     found = Story()
     for output in outputs(config, faults, found):
         if isinstance(output, Incident):
-            found.told.setdefault(output.id, output)
+            found.incidents.setdefault(output.id, output)
         elif not found.truths:
             found.early.append(output)
     return found
 
 
-def test_nothing_is_found_before_anything_breaks_and_nothing_else_is_told(story: Story) -> None:
+def test_nothing_is_found_before_anything_breaks_and_nothing_else_after(story: Story) -> None:
     assert story.early == []
-    assert len(story.told) == len(FAULTS), [incident.title for incident in story.told.values()]
+    assert len(story.incidents) == len(FAULTS), [incident.title for incident in story.incidents.values()]
 
 
 @pytest.mark.parametrize("fault", FAULTS)
 def test_one_incident_of_the_right_kind_and_root_in_time(story: Story, fault: str) -> None:
     truth = next(truth for truth in story.truths if truth.fault == fault)
-    (told,) = [one for one in story.told.values() if 0 <= one.fired_ns - truth.start_ns < EVERY_S * SECOND]
-    assert (told.kind, told.root) == (truth.expected, truth.root)
-    assert told.fired_ns - truth.start_ns <= FAULTS[fault] * SECOND
+    (incident,) = [one for one in story.incidents.values() if 0 <= one.fired_ns - truth.start_ns < EVERY_S * SECOND]
+    assert (incident.kind, incident.root) == (truth.expected, truth.root)
+    assert incident.fired_ns - truth.start_ns <= FAULTS[fault] * SECOND

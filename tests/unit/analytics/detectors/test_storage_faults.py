@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from analytics.detectors.storage.storage_slow import DOUBTFUL
+from analytics.detectors.storage.storage_slow import ONE_CLIENT_CONFIDENCE
 from telemetry import objects
 from telemetry.findings import Finding, FindingKind
 from telemetry.series import series_key
@@ -15,7 +15,7 @@ OPENS = series_key("storage_operations_total", {**TARGET, "target": "MDT0000", "
 
 
 def found(keys: list[str], rates: Sequence[Sequence[float]], detector: str) -> list[Finding]:
-    """What one detector says about counters that grow by these amounts a second."""
+    """Findings of one detector about counters that grow by these amounts a second."""
     rows, values = [[0.0] * len(keys)], [0.0] * len(keys)
     for row in rates:
         values = [before + rate * INTERVAL_S for before, rate in zip(values, row, strict=True)]
@@ -31,16 +31,16 @@ def test_a_target_that_moves_a_twentieth_while_clients_wait_has_collapsed() -> N
     ]
 
 
-def test_a_collapse_that_one_client_waits_for_is_less_sure() -> None:
+def test_a_collapse_that_one_client_waits_for_has_less_confidence() -> None:
     busy = [(1e9, 3e9, 20.0)] * 20
     (of_one,), (of_many,) = (
         found([READ, WRITTEN, TIME], [*busy, *[(5e7, 1e8, waiting)] * 4], "storage_throughput")
         for waiting in (6.0, 20.0)
     )
-    assert of_one.confidence == DOUBTFUL < of_many.confidence
+    assert of_one.confidence == ONE_CLIENT_CONFIDENCE < of_many.confidence
 
 
-def test_a_target_without_work_and_one_that_does_a_third_are_left_alone() -> None:
+def test_a_target_without_work_and_one_that_does_a_third_are_not_found() -> None:
     busy = [(1e9, 3e9, 6.0)] * 20
     assert found([READ, WRITTEN, TIME], [*busy, *[(1e5, 1e6, 0.01)] * 6], "storage_throughput") == []
     assert found([READ, WRITTEN, TIME], [*busy, *[(1e9, 3e8, 6.0)] * 6], "storage_throughput") == []

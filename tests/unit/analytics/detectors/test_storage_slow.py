@@ -1,10 +1,10 @@
-"""Slow storage targets: against siblings, against the own past, and hung."""
+"""Slow storage targets: against siblings, against their own past, and hung."""
 
 from collections.abc import Callable, Mapping
 
 import pytest
 
-from analytics.detectors.storage.storage_slow import DOUBTFUL, SURE
+from analytics.detectors.storage.storage_slow import CONFIDENCE, ONE_CLIENT_CONFIDENCE
 from telemetry.findings import Finding, FindingKind, FindingState
 from telemetry.series import series_key
 from tests.unit.analytics.small_cluster import judged
@@ -73,20 +73,20 @@ def _slow(target: int, number: int) -> float:
     ],
     ids=["checkpoints that slow all", "all wait for one", "rest", "slower, but nobody waits", "hardly used, as always"],
 )
-def test_what_is_normal_is_left_alone(latency: Latency) -> None:
+def test_what_is_normal_is_not_found(latency: Latency) -> None:
     assert findings(4, latency) == []
 
 
-def test_disks_of_one_host_are_told_apart() -> None:
+def test_disks_of_one_host_are_judged_separately() -> None:
     assert findings(4, lambda target, number: (10.0 ** (target + 1), 0.003), system=DISKS) == []
 
 
 @pytest.mark.parametrize(
     ("rate", "system", "confidence"),
-    [(100.0, LUSTRE, SURE), (5.0, LUSTRE, DOUBTFUL), (5.0, DISKS, SURE)],
+    [(100.0, LUSTRE, CONFIDENCE), (5.0, LUSTRE, ONE_CLIENT_CONFIDENCE), (5.0, DISKS, CONFIDENCE)],
     ids=["many clients wait", "no more than one client has in flight", "a disk has no client elsewhere"],
 )
-def test_a_target_that_one_client_waits_for_is_less_surely_slow(
+def test_a_target_that_one_client_waits_for_has_less_confidence(
     rate: float, system: Mapping[str, str], confidence: float
 ) -> None:
     slow = findings(1, lambda target, number: (rate, 0.2 if number >= 28 else 0.003), system=system)

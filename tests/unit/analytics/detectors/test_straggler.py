@@ -1,4 +1,4 @@
-"""The straggler against its job: one GPU is named at once, the end of a job names nobody."""
+"""The straggler against its job: one GPU is found at once, the end of a job finds none."""
 
 import numpy as np
 
@@ -26,8 +26,8 @@ def engine_with_a_job() -> Engine:
     return engine
 
 
-def pages(seq: int, clocks: dict[str, list[float]], busy: dict[str, float] | None = None) -> list[SampleBatch]:
-    """One page of each host; the second host is read three seconds after the first."""
+def collections(seq: int, clocks: dict[str, list[float]], busy: dict[str, float] | None = None) -> list[SampleBatch]:
+    """One collection of each host; the second host is read three seconds after the first."""
     found = []
     for late, host in enumerate(HOSTS):
         utilisation = (busy or {}).get(host, 1.0)
@@ -41,30 +41,30 @@ def stragglers(batches: list[SampleBatch]) -> set[str]:
     return {str(one.object) for one in outputs if isinstance(one, Finding) and one.kind is FindingKind.STRAGGLER}
 
 
-def test_one_slow_gpu_is_named_after_one_page() -> None:
-    healthy = [page for seq in range(6) for page in pages(seq, {})]
-    slow = pages(6, {"node2": [FULL_HZ, FULL_HZ, FULL_HZ, 0.5 * FULL_HZ]})
-    assert stragglers([*healthy, *slow, *pages(7, {"node2": [FULL_HZ, FULL_HZ, FULL_HZ, 0.5 * FULL_HZ]})]) == {
+def test_one_slow_gpu_is_found_after_one_collection() -> None:
+    healthy = [page for seq in range(6) for page in collections(seq, {})]
+    slow = collections(6, {"node2": [FULL_HZ, FULL_HZ, FULL_HZ, 0.5 * FULL_HZ]})
+    assert stragglers([*healthy, *slow, *collections(7, {"node2": [FULL_HZ, FULL_HZ, FULL_HZ, 0.5 * FULL_HZ]})]) == {
         "gpu:node2/GPU-3"
     }
 
 
-def test_the_end_of_a_job_names_nobody() -> None:
+def test_the_end_of_a_job_is_no_straggler() -> None:
     """The second host is read after the end: idle clocks, while utilisation is still the average of the interval."""
-    healthy = [page for seq in range(6) for page in pages(seq, {})]
-    ending = pages(6, {"node2": [IDLE_HZ] * GPUS})
+    healthy = [page for seq in range(6) for page in collections(seq, {})]
+    ending = collections(6, {"node2": [IDLE_HZ] * GPUS})
     idle = {host: [IDLE_HZ] * GPUS for host in HOSTS}
-    over = [page for seq in range(7, 10) for page in pages(seq, idle, dict.fromkeys(HOSTS, 0.0))]
+    over = [page for seq in range(7, 10) for page in collections(seq, idle, dict.fromkeys(HOSTS, 0.0))]
     assert stragglers([*healthy, *ending, *over]) == set()
 
 
-def test_a_host_that_stays_slow_is_named() -> None:
-    healthy = [page for seq in range(6) for page in pages(seq, {})]
-    slow = [page for seq in range(6, 10) for page in pages(seq, {"node2": [0.5 * FULL_HZ] * GPUS})]
+def test_a_host_that_stays_slow_is_found() -> None:
+    healthy = [page for seq in range(6) for page in collections(seq, {})]
+    slow = [page for seq in range(6, 10) for page in collections(seq, {"node2": [0.5 * FULL_HZ] * GPUS})]
     assert any(name.startswith("gpu:node2/") for name in stragglers([*healthy, *slow]))
 
 
-def test_clocks_that_always_differ_name_nobody_but_a_gpu_that_is_far_below() -> None:
+def test_of_clocks_that_always_differ_only_one_far_below_is_found() -> None:
     hosts, rng = [f"node{n}" for n in range(40)], np.random.default_rng(1)
     keys = {
         host: [series_key(m, {"device": host, "gpu": f"GPU-{g}"}) for m in METRICS for g in range(8)] for host in hosts

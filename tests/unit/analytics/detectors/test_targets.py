@@ -1,4 +1,4 @@
-"""What the engine says about targets themselves: silent, frozen, rebooted; and that silence resolves nothing."""
+"""Findings about targets themselves: silent, frozen, rebooted; and that silence resolves nothing."""
 
 from collections.abc import Sequence
 
@@ -67,7 +67,7 @@ def test_a_target_that_repeats_itself_is_frozen_and_gives_no_false_zero() -> Non
     assert engine.series.columns["value"][1:9].min() == 1e8  # the last true rate, not 0
 
 
-def test_a_target_that_rests_now_and_then_is_not_frozen() -> None:
+def test_a_target_that_is_idle_now_and_then_is_not_frozen() -> None:
     rows = [[1e9 * (seq // 8) + n for n in range(8)] for seq in range(40)]
     stream = [batch(BUSY, seq, row) for seq, row in enumerate(rows)]
     outputs = run(Engine(CONFIG), interleaved(stream, clockwork(1, range(42))))
@@ -84,7 +84,7 @@ def test_counters_that_start_again_together_are_a_reboot() -> None:
     assert found[0].onset_ns == START_NS + 4 * INTERVAL_S * SECOND
 
 
-def test_a_gpu_that_leaves_the_page_is_lost() -> None:
+def test_a_gpu_without_series_is_lost() -> None:
     keys = [series_key("gpu_power_watts", {"device": "node1", "gpu": f"GPU-{n}"}) for n in range(2)]
     host = table("node1", keys, "dcgm")
     stream = [batch(host, seq, [500.0 + seq, 510.0 + seq]) for seq in range(4)]
@@ -97,14 +97,14 @@ def test_a_gpu_that_leaves_the_page_is_lost() -> None:
     assert [str(finding.object) for finding in found[:1]] == ["gpu:node1/GPU-1"]
 
 
-def test_a_time_in_which_nobody_was_heard_is_nobodys_silence() -> None:
+def test_a_time_without_any_collection_is_no_silence_of_a_target() -> None:
     seqs = [0, 1, 2, 20, 21, 22]  # the collectors were away for seventeen intervals
     leaf = [batch(LEAF, seq, [0]) for seq in seqs]
     found = of_kind(run(Engine(CONFIG), interleaved(leaf, clockwork(1, seqs))), FindingKind.TARGET_SILENT)
     assert found == []
 
 
-def test_who_stays_away_when_the_others_are_heard_again_is_silent() -> None:
+def test_a_target_that_stays_away_when_the_others_return_is_silent() -> None:
     leaf = [batch(LEAF, seq, [0]) for seq in (0, 1, 2)]
     others = clockwork(1, [0, 1, 2, *range(20, 26)])
     found = of_kind(run(Engine(CONFIG), interleaved(leaf, others)), FindingKind.TARGET_SILENT)

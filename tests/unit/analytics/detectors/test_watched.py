@@ -1,4 +1,4 @@
-"""Detectors pass over what neither breaches nor is watched: that may save work, and must not change what is told."""
+"""Detectors skip what neither breaches nor is watched: that saves work and must not change what is published."""
 
 import pytest
 
@@ -10,7 +10,7 @@ from tests.unit.analytics.small_cluster import run
 
 
 class Everything(FindingTracker):
-    """All objects, as if each of them had a finding."""
+    """All objects, as if each had a finding."""
 
     def __init__(self, registry: Registry) -> None:
         super().__init__()

@@ -1,9 +1,9 @@
-"""Symptoms: which are quiet, which wait for a cause, and which cause they belong to."""
+"""Symptoms: which open no incident, which wait for a cause, and which cause they belong to."""
 
 from dataclasses import replace
 
 from analytics.detectors.multivariate.verdicts import CONFIDENCE
-from analytics.detectors.storage.storage_slow import DOUBTFUL
+from analytics.detectors.storage.storage_slow import ONE_CLIENT_CONFIDENCE
 from telemetry.changes import Change, ChangeKind
 from telemetry.findings import FindingKind as K
 from telemetry.incidents import IncidentKind as I
@@ -11,7 +11,7 @@ from telemetry.objects import ObjectKind, ObjectRef
 from tests.unit.analytics.correlate.small_fabric import Fabric, Run
 
 
-def test_healthy_cluster_says_nothing(run: Run) -> None:
+def test_a_healthy_cluster_has_no_incident(run: Run) -> None:
     assert run.tick(ticks=50) == []
     assert run.incidents == {}
 
@@ -29,7 +29,7 @@ def test_deviations_that_only_support_are_no_incident_however_many_they_are(clus
     assert run.incidents == {}
 
 
-def test_symptoms_without_a_cause_wait_and_then_are_told(cluster: Fabric, run: Run) -> None:
+def test_symptoms_without_a_cause_wait_and_then_open_an_incident(cluster: Fabric, run: Run) -> None:
     run.tick(cluster.find(K.JOB_STALLED, "job:1"))
     run.tick(ticks=11)
     assert run.incidents == {}
@@ -37,7 +37,7 @@ def test_symptoms_without_a_cause_wait_and_then_are_told(cluster: Fabric, run: R
     assert (run.only.kind, run.only.root) == (I.UNEXPLAINED, ObjectRef(ObjectKind.JOB, "1"))
 
 
-def test_unexplained_symptoms_take_their_cause_when_it_shows(cluster: Fabric, run: Run) -> None:
+def test_unexplained_symptoms_join_their_cause_when_it_appears(cluster: Fabric, run: Run) -> None:
     stalled = cluster.find(K.JOB_STALLED, "job:1", 60)
     run.tick(stalled)
     run.tick(ticks=14)
@@ -49,7 +49,7 @@ def test_unexplained_symptoms_take_their_cause_when_it_shows(cluster: Fabric, ru
     assert any("cause revised" in entry.text for entry in run.only.timeline)
 
 
-def test_most_of_a_job_odd_is_no_straggler(cluster: Fabric, run: Run) -> None:
+def test_most_of_a_job_unlike_the_rest_is_no_straggler(cluster: Fabric, run: Run) -> None:
     run.tick(*(cluster.find(K.STRAGGLER, cluster.gpu(node, index)) for node in range(1, 4) for index in range(8)))
     run.tick(ticks=30)
     assert run.only.kind is I.UNEXPLAINED
@@ -87,7 +87,7 @@ def test_faint_symptoms_at_a_job_start_are_normal(cluster: Fabric, run: Run) -> 
     assert run.incidents == {}
 
 
-def test_what_was_said_about_an_ended_job_is_over(cluster: Fabric, run: Run) -> None:
+def test_findings_about_an_ended_job_are_dropped(cluster: Fabric, run: Run) -> None:
     run.tick(cluster.find(K.JOB_STALLED, "job:1"))
     fact = run.topology.facts["job/1"]
     run.topology = run.topology.with_facts([type(fact)(fact.entity, fact.observed_ns + 1, "slurm", gone=True)])
@@ -95,20 +95,20 @@ def test_what_was_said_about_an_ended_job_is_over(cluster: Fabric, run: Run) -> 
     assert run.incidents == {}
 
 
-def test_a_target_that_only_waits_for_a_slow_one_is_never_named(cluster: Fabric, run: Run) -> None:
-    told = run.tick(cluster.find(K.STORAGE_SLOW, "storage_target:scratch/OST0000", 0, score=1.1))
-    told += run.tick(cluster.find(K.STORAGE_SLOW, "storage_target:scratch/OST0003", 2, score=5))
-    assert [incident.root.name for incident in told] == ["scratch/OST0003"]
+def test_a_target_that_only_waits_for_a_slow_one_is_no_root(cluster: Fabric, run: Run) -> None:
+    published = run.tick(cluster.find(K.STORAGE_SLOW, "storage_target:scratch/OST0000", 0, score=1.1))
+    published += run.tick(cluster.find(K.STORAGE_SLOW, "storage_target:scratch/OST0003", 2, score=5))
+    assert [incident.root.name for incident in published] == ["scratch/OST0003"]
 
 
-def test_a_barely_slow_target_is_named_after_an_interval(cluster: Fabric, run: Run) -> None:
+def test_a_slightly_slow_target_fires_after_an_interval(cluster: Fabric, run: Run) -> None:
     run.tick(cluster.find(K.STORAGE_SLOW, "storage_target:scratch/OST0000", 0, score=1.1))
     assert run.roots == []
     run.tick(ticks=2)
     assert run.roots == ["slow_storage scratch/OST0000"]
 
 
-def test_barely_slow_targets_of_another_server_open_nothing(cluster: Fabric, run: Run) -> None:
+def test_slightly_slow_targets_of_another_server_open_nothing(cluster: Fabric, run: Run) -> None:
     run.tick(cluster.find(K.STORAGE_SLOW, "storage_target:scratch/OST0001", 0, score=1.3))
     run.tick(ticks=2)
     run.tick(cluster.find(K.STORAGE_SLOW, "storage_target:scratch/OST0003", 15, score=1.1))
@@ -116,7 +116,7 @@ def test_barely_slow_targets_of_another_server_open_nothing(cluster: Fabric, run
     assert run.roots == ["slow_storage scratch/OST0001"]
 
 
-def test_targets_that_are_asked_less_because_one_is_slow_are_not_named(cluster: Fabric, run: Run) -> None:
+def test_targets_with_less_load_because_another_is_slow_are_no_root(cluster: Fabric, run: Run) -> None:
     slow = cluster.find(K.STORAGE_SLOW, "storage_target:scratch/OST0001", score=2.3)
     others = [cluster.find(K.STORAGE_SLOW, f"storage_target:scratch/OST{n:04d}", 1, score=9) for n in (0, 2, 3)]
     run.tick(slow)
@@ -127,9 +127,7 @@ def test_targets_that_are_asked_less_because_one_is_slow_are_not_named(cluster: 
     assert str(run.only.root) == "storage_target:scratch/OST0001"
 
 
-def test_a_late_checkpoint_does_not_come_from_a_gpu_or_a_link_that_routing_goes_round(
-    cluster: Fabric, run: Run
-) -> None:
+def test_a_late_checkpoint_does_not_come_from_a_gpu_or_a_link_that_routing_avoids(cluster: Fabric, run: Run) -> None:
     run.tick(cluster.find(K.GPU_ECC, cluster.gpu(1, 1)), cluster.find(K.LINK_DOWN, cluster.uplink(1, 1)))
     run.tick(cluster.find(K.CHECKPOINT_LATE, "job:1", 20), cluster.find(K.JOB_SLOWED, "job:1", 20))
     run.tick(ticks=4)
@@ -143,8 +141,10 @@ def test_a_late_checkpoint_may_come_from_a_link_that_loses_packets(cluster: Fabr
     assert len(run.roots) == 1
 
 
-def test_storage_that_may_only_wait_for_a_link_is_told_where_no_link_loses_anything(cluster: Fabric, run: Run) -> None:
+def test_storage_that_may_only_wait_for_a_link_is_a_cause_where_no_link_loses_packets(
+    cluster: Fabric, run: Run
+) -> None:
     slow = cluster.find(K.STORAGE_SLOW, "storage_target:scratch/OST0001")
     run.tick(cluster.find(K.LINK_DOWN, cluster.uplink(1, 1)), cluster.find(K.CHECKPOINT_LATE, "job:1", 5))
-    run.tick(replace(slow, confidence=DOUBTFUL), ticks=6)
+    run.tick(replace(slow, confidence=ONE_CLIENT_CONFIDENCE), ticks=6)
     assert run.roots == ["link_down leaf1/Ethernet4000--spine1/Ethernet0", "slow_storage scratch/OST0001"]

@@ -1,12 +1,10 @@
-"""The walk along pauses: direction, both ends' testimony, priorities, unknown peers."""
+"""The walk along pauses: direction, findings about either end, priorities, unknown peers."""
 
 import pytest
 
-from analytics.correlate.correlator import Correlator
-from analytics.correlate.graph import Graph, physical
+from analytics.correlate.cluster.graph import Graph, physical
 from analytics.correlate.pauses import End, origins
 from telemetry.findings import FindingKind as K
-from telemetry.topology import Link, Topology
 from tests.unit.analytics.correlate.small_fabric import Fabric
 
 
@@ -33,7 +31,7 @@ RX, TX = K.PFC_PAUSE_RECEIVED, K.PFC_PAUSE_SENT
         ([(TX, "leaf1/Ethernet0", "3")], [(End.SWITCH, "node1/mlx5_0", 1)]),
         ([(RX, "spine1/Ethernet0", "3")], [(End.SWITCH, "spine1/Ethernet0", 1)]),
         ([(RX, "spine1/Ethernet0", "3"), (RX, "leaf1/Ethernet0", "3")], [(End.EDGE, "leaf1/Ethernet0", 2)]),
-        # Back to where the traffic came from is no way on: two devices that pause each other are no loop.
+        # The walk does not return to where the traffic came from: two devices that pause each other are no loop.
         (
             [(RX, "spine1/Ethernet0", "3"), (RX, "leaf1/Ethernet4000", "3")],
             [(End.SWITCH, "leaf1/Ethernet4000", 1), (End.SWITCH, "spine1/Ethernet0", 1)],
@@ -43,14 +41,14 @@ RX, TX = K.PFC_PAUSE_RECEIVED, K.PFC_PAUSE_SENT
             [(RX, "spine1/Ethernet0", "4"), (RX, "leaf1/Ethernet0", "3")],
             [(End.EDGE, "leaf1/Ethernet0", 1), (End.SWITCH, "spine1/Ethernet0", 1)],
         ),
-        # A priority that is not told may be any.
+        # A pause without a priority may be of any.
         ([(RX, "spine1/Ethernet0", ""), (RX, "leaf1/Ethernet0", "3")], [(End.EDGE, "leaf1/Ethernet0", 2)]),
-        # What comes down to a leaf goes to its hosts; that its uplink is paused is another story.
+        # What comes down to a leaf goes to its hosts; the pause of its uplink is another walk.
         (
             [(RX, "spine1/Ethernet4", "3"), (RX, "leaf2/Ethernet0", "3"), (RX, "leaf2/Ethernet4004", "3")],
             [(End.EDGE, "leaf2/Ethernet0", 2), (End.SWITCH, "leaf2/Ethernet4004", 1)],
         ),
-        # Nobody knows who is behind this port of a leaf; somebody at the edge pauses it.
+        # No topology behind this port of a leaf: a host is assumed to pause it.
         ([(RX, "leaf1/Ethernet9999", "3")], [(End.EDGE, "leaf1/Ethernet9999", 1)]),
         ([(TX, "leaf1/Ethernet9999", "3")], []),
     ],
@@ -67,15 +65,3 @@ def test_loop_with_a_way_out_is_no_loop(cluster: Fabric, graph: Graph) -> None:
     closed = [(RX, port, "3") for port in ring]
     assert [end for end, _, _ in ends(cluster, graph, *closed)] == [End.CYCLE]
     assert ends(cluster, graph, *closed, (RX, "leaf2/Ethernet8", "3")) == [(End.EDGE, "leaf2/Ethernet8", 5)]
-
-
-def test_pauses_into_the_unknown_name_nobody_until_topology_does(cluster: Fabric) -> None:
-    correlator = Correlator()
-    paused = cluster.find(RX, cluster.downlink(1, 3), score=5)
-    bare = Topology().with_facts(fact for fact in cluster.topology.facts.values() if not isinstance(fact.entity, Link))
-    said = [
-        incident
-        for tick in range(4)
-        for incident in correlator.step(paused.observed_ns + tick * 5 * 10**9, [paused], bare, ())
-    ]
-    assert said == []

@@ -1,4 +1,4 @@
-"""Devices that go, return, or are worked on by plan; telemetry that is lost."""
+"""Devices that go down, return, or are maintained; telemetry that is lost; silence, which alone is no death."""
 
 from typing import Any
 
@@ -9,11 +9,10 @@ from telemetry.findings import FindingKind as K
 from telemetry.incidents import IncidentKind as I
 from telemetry.incidents import Severity
 from telemetry.objects import device
-from tests.unit.analytics.correlate.faults import (
-    rack_power,
-    slow_receiver,
-)
+from tests.unit.analytics.correlate.faults import rack_power, slow_receiver
 from tests.unit.analytics.correlate.small_fabric import Fabric, Run
+
+HOSTS_OF_R1 = ("node1", "node2", "node3", "node4")
 
 
 def test_silence_of_most_devices_is_one_incident(cluster: Fabric, run: Run) -> None:
@@ -30,9 +29,9 @@ def test_lost_telemetry_puts_nothing_at_risk(cluster: Fabric, run: Run) -> None:
     assert (run.only.blast.nodes, run.only.blast.gpus, run.only.blast.jobs) == (("node5",), (), ())
 
 
-@pytest.mark.parametrize(("away_s", "told"), [(30, "device_rebooted spine2"), (90, "device_down spine2")])
+@pytest.mark.parametrize(("away_s", "root"), [(30, "device_rebooted spine2"), (90, "device_down spine2")])
 def test_device_that_returns_belongs_to_the_incident_of_its_death(
-    cluster: Fabric, run: Run, away_s: int, told: str
+    cluster: Fabric, run: Run, away_s: int, root: str
 ) -> None:
     down = [cluster.find(K.LINK_DOWN, cluster.uplink(leaf, 2)) for leaf in range(1, 9)]
     run.tick(*down)
@@ -41,9 +40,9 @@ def test_device_that_returns_belongs_to_the_incident_of_its_death(
     back = cluster.find(K.DEVICE_REBOOTED, "spine2", away_s)
     run.tick(back, cluster.find(K.LINK_FLAPPING, cluster.uplink(3, 2), away_s))
     run.tick(ticks=30)
-    assert run.roots == [told]
+    assert run.roots == [root]
     run.clear(back)
-    assert run.roots == [told]
+    assert run.roots == [root]
 
 
 def test_rack_that_returns_device_by_device_is_still_one_incident(cluster: Fabric, run: Run) -> None:
@@ -79,7 +78,7 @@ def test_reboot_that_repairs_a_gpu_belongs_to_its_fault(cluster: Fabric, run: Ru
     assert run.roots == ["gpu_fault node1/GPU-0001-5"]
 
 
-def test_planned_reboot_wave_is_one_quiet_incident(cluster: Fabric, run: Run) -> None:
+def test_planned_rolling_reboot_is_one_incident_that_pages_nobody(cluster: Fabric, run: Run) -> None:
     nodes = tuple(device(f"node{n}") for n in range(1, 4))
     run.changes = [Change("c1", ChangeKind.REBOOT, nodes, run.now_ns, summary="kernel update")]
     for n in range(1, 4):
@@ -94,7 +93,7 @@ def test_planned_reboot_wave_is_one_quiet_incident(cluster: Fabric, run: Run) ->
     assert set(run.only.blast.nodes) >= {"node1", "node2", "node3"}
 
 
-def test_maintenance_makes_an_incident_quiet_and_a_config_push_does_not(cluster: Fabric, start: type[Run]) -> None:
+def test_maintenance_lowers_the_severity_and_a_config_push_does_not(cluster: Fabric, start: type[Run]) -> None:
     cases: list[Any] = [(ChangeKind.MAINTENANCE, Severity.INFO), (ChangeKind.CONFIG, Severity.CRITICAL)]
     for kind, severity in cases:
         case = start(cluster)
@@ -104,3 +103,16 @@ def test_maintenance_makes_an_incident_quiet_and_a_config_push_does_not(cluster:
         case.tick(ticks=2)
         assert case.only.severity is severity
         assert any("work on leaf3" in entry.text for entry in case.only.timeline)
+
+
+def test_a_rack_whose_hosts_are_silent_but_linked_has_power(cluster: Fabric, run: Run) -> None:
+    run.tick(*(cluster.find(K.TARGET_SILENT, node) for node in HOSTS_OF_R1), ticks=20)
+    assert I.RACK_POWER not in {incident.kind for incident in run.incidents.values()}
+
+
+@pytest.mark.parametrize("dead", [HOSTS_OF_R1, HOSTS_OF_R1[:3]])
+def test_a_rack_whose_hosts_are_silent_and_unlinked_has_none(dead: tuple[str, ...], cluster: Fabric, run: Run) -> None:
+    silent = [cluster.find(K.TARGET_SILENT, node) for node in dead]
+    lost = [cluster.find(K.LINK_DOWN, cluster.facing(leaf, int(node[4:]))) for node in dead for leaf in range(1, 9)]
+    run.tick(*silent, *lost, ticks=20)
+    assert run.roots == ["rack_power r1"]

@@ -7,22 +7,17 @@ import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import orjson
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from analytics.correlate.correlator import Correlator
-from analytics.correlate.tracks import incident_id
 from analytics.snapshot.stateful import State
-from common.errors import BadInput
 from telemetry.codec.records import encode_record
 from telemetry.findings import Finding, FindingState
 from telemetry.findings import FindingKind as K
-from telemetry.incidents import IncidentKind
-from telemetry.objects import ObjectRef, device
+from telemetry.objects import ObjectRef
 from telemetry.topology import Link
 from tests.unit.analytics.correlate.small_fabric import Fabric, Run
 
@@ -60,7 +55,7 @@ def story(cluster: Fabric, seed: int, ticks: int = 14) -> Iterator[list[Finding]
         yield changed
 
 
-def told(run: Run, changed: list[Finding]) -> list[bytes]:
+def published(run: Run, changed: list[Finding]) -> list[bytes]:
     return [encode_record(incident) for incident in run.tick(*changed)]
 
 
@@ -73,7 +68,7 @@ def test_order_within_a_tick_does_not_matter(
     for changed in story(cluster, seed):
         shuffled = list(changed)
         shuffle.shuffle(shuffled)
-        assert told(one, changed) == told(other, shuffled)
+        assert published(one, changed) == published(other, shuffled)
     assert orjson.dumps(one.correlator.state().head) == orjson.dumps(other.correlator.state().head)
 
 
@@ -87,9 +82,9 @@ def test_restored_at_any_tick_it_continues_seamlessly(cluster: Fabric, start: ty
             parted.correlator = Correlator()
             parted.correlator.restore(State(snapshot, {}))
             assert parted.correlator.state().head == snapshot
-        assert told(whole, changed) == told(parted, changed)
+        assert published(whole, changed) == published(parted, changed)
     for _ in range(20):
-        assert told(whole, []) == told(parted, [])
+        assert published(whole, []) == published(parted, [])
 
 
 @settings(max_examples=25, deadline=None)
@@ -106,21 +101,6 @@ def test_a_finding_belongs_to_at_most_one_open_incident(cluster: Fabric, start: 
         assert len(owned) == len(set(owned))
 
 
-@pytest.mark.parametrize(
-    "broken", [{}, {"version": 0}, {"version": 1, "findings": 3}, {"version": 1, "tracks": [{"id": "x"}]}]
-)
-def test_snapshot_of_another_version_or_shape_is_refused(broken: dict[str, Any]) -> None:
-    with pytest.raises(BadInput, match="snapshot"):
-        Correlator().restore(State(broken, {}))
-
-
-def test_id_of_an_open_incident_is_not_given_twice() -> None:
-    first = incident_id(IncidentKind.LINK_DOWN, device("leaf1"), 5)
-    second = incident_id(IncidentKind.LINK_DOWN, device("leaf1"), 5, [first])
-    assert first == incident_id(IncidentKind.LINK_DOWN, device("leaf1"), 5, ["another"])
-    assert second not in (first, "")
-
-
 def test_ids_depend_on_the_telemetry_alone(cluster: Fabric, start: type[Run]) -> None:
     ids = set()
     for silence in (0, 3):
@@ -133,16 +113,16 @@ def test_ids_depend_on_the_telemetry_alone(cluster: Fabric, start: type[Run]) ->
 
 
 def test_another_process_gives_the_same_bytes() -> None:
-    """Sets of strings have another order in every process: nothing may depend on it."""
+    """Sets of strings have another order in every process: nothing may depend on that."""
     program = (
         "import hashlib\n"
         "from tests.unit.analytics.correlate.small_fabric import Fabric, Run\n"
-        "from tests.unit.analytics.correlate.test_correlate_determinism import story, told\n"
+        "from tests.unit.analytics.correlate.scenarios.test_determinism import published, story\n"
         "cluster = Fabric()\n"
         "run = Run(cluster)\n"
-        "print(hashlib.sha256(b''.join(b for c in story(cluster, 7) for b in told(run, c))).hexdigest())\n"
+        "print(hashlib.sha256(b''.join(b for c in story(cluster, 7) for b in published(run, c))).hexdigest())\n"
     )
-    root = Path(__file__).parents[4]
+    root = Path(__file__).parents[5]
     digests = {
         subprocess.run(
             [sys.executable, "-c", program],

@@ -1,36 +1,13 @@
-"""When incidents fire, stay and end."""
+"""When incidents fire, stay open and resolve."""
 
 from dataclasses import replace
 
-import pytest
-
-from analytics.correlate.lifecycle import Life, advance
 from telemetry.findings import FindingKind as K
 from telemetry.findings import FindingState
 from telemetry.incidents import IncidentKind, IncidentState, Severity
 from tests.unit.analytics.correlate.small_fabric import Fabric, Run
 
-PENDING, FIRING, RESOLVED = IncidentState.PENDING, IncidentState.FIRING, IncidentState.RESOLVED
-
-
-@pytest.mark.parametrize(
-    ("life", "active", "now", "state", "cleared"),
-    [
-        (Life(PENDING, 100), True, 109, PENDING, 0),
-        (Life(PENDING, 100), True, 110, FIRING, 0),
-        (Life(PENDING, 100), False, 105, RESOLVED, 105),
-        (Life(FIRING, 100, 110), True, 500, FIRING, 0),
-        (Life(FIRING, 100, 110), False, 500, FIRING, 500),
-        (Life(FIRING, 100, 110, 0, 500), False, 559, FIRING, 500),
-        (Life(FIRING, 100, 110, 0, 500), False, 560, RESOLVED, 500),
-        (Life(FIRING, 100, 110, 0, 500), True, 559, FIRING, 0),
-        (Life(RESOLVED, 100, 110, 560, 500), True, 600, RESOLVED, 500),
-    ],
-)
-def test_life(life: Life, active: bool, now: int, state: IncidentState, cleared: int) -> None:
-    after = advance(life, active=active, now_ns=now, hold_ns=10, keep_ns=60)
-    assert (after.state, after.cleared_ns) == (state, cleared)
-    assert after.fired_ns == (now if state is FIRING and life.state is PENDING else life.fired_ns)
+FIRING, RESOLVED = IncidentState.FIRING, IncidentState.RESOLVED
 
 
 def test_missing_telemetry_never_resolves(cluster: Fabric, run: Run) -> None:
@@ -63,7 +40,7 @@ def test_flapping_finding_is_one_incident_without_gaps(cluster: Fabric, run: Run
     assert len(run.only.findings) == 10
 
 
-def test_blip_shorter_than_the_hold_says_nothing(cluster: Fabric, run: Run) -> None:
+def test_a_finding_shorter_than_the_hold_opens_nothing(cluster: Fabric, run: Run) -> None:
     down = cluster.find(K.LINK_DOWN, cluster.uplink(1, 1))
     run.tick(down)
     run.clear(down)
@@ -81,7 +58,7 @@ def test_onset_after_resolution_is_a_new_incident(cluster: Fabric, run: Run) -> 
     assert [incident.state for incident in run.incidents.values()] == [RESOLVED, RESOLVED]
 
 
-def test_job_that_stays_stalled_after_its_cause_is_told_later(cluster: Fabric, run: Run) -> None:
+def test_a_job_that_stays_stalled_after_its_cause_gets_an_incident_of_its_own(cluster: Fabric, run: Run) -> None:
     slow = cluster.find(K.STORAGE_SLOW, "storage_target:scratch/OST0000")
     run.tick(slow, cluster.find(K.JOB_STALLED, "job:1"))
     run.tick(ticks=3)
@@ -140,7 +117,7 @@ def test_severity_never_falls_while_open(cluster: Fabric, run: Run) -> None:
     assert run.only.severity is Severity.CRITICAL
 
 
-def test_device_that_dies_while_its_link_cools_continues_the_incident(cluster: Fabric, run: Run) -> None:
+def test_device_that_dies_after_its_link_has_cleared_continues_the_incident(cluster: Fabric, run: Run) -> None:
     first = cluster.find(K.LINK_DOWN, cluster.uplink(1, 2))
     run.tick(first)
     run.tick(ticks=3)

@@ -1,4 +1,4 @@
-"""A cause that the evidence allows, what it reaches, and how much a finding counts for it."""
+"""A cause that the evidence allows, the groups of findings that causes use, and how much a finding counts."""
 
 from dataclasses import dataclass
 
@@ -44,21 +44,10 @@ def cause_of(
     devices: frozenset[str] = frozenset(),
     change: str = "",
 ) -> Cause:
-    """A cause with the tier and hold of its kind, unless it says others."""
+    """A cause with the tier and hold of its kind where none are given."""
     row = incident_kinds()[kind]
     tier, hold = row.tier if tier is None else tier, row.hold if hold is None else hold
     return Cause(kind, root, primary, reason, tier, hold, factor, devices, change)
-
-
-@dataclass(frozen=True, slots=True)
-class Reach:
-    """own: the root, its ends and parts. devices: its neighbourhood. certain: jobs that cannot go on without the root.
-    possible: jobs that may be slowed by it; only their own symptoms show whether they are."""
-
-    own: frozenset[ObjectRef]
-    devices: frozenset[str]
-    certain: frozenset[str]
-    possible: frozenset[str]
 
 
 PAUSES = kinds_in(FindingGroup.PAUSE)
@@ -70,7 +59,7 @@ SILENCE = kinds_in(FindingGroup.SILENCE)
 LINK = kinds_in(FindingGroup.LINK)
 GPU_FAULTS = kinds_in(FindingGroup.GPU)
 CHECKPOINTS = kinds_in(FindingGroup.CHECKPOINT)
-AWAY = LINK | SILENCE | {FindingKind.DEVICE_REBOOTED, FindingKind.GPU_LOST}  # what a device that goes or comes leaves
+AWAY = LINK | SILENCE | {FindingKind.DEVICE_REBOOTED, FindingKind.GPU_LOST}  # of a device that goes or returns
 SYMPTOMS = frozenset(kind for kind, row in finding_kinds().items() if row.symptom)
 
 

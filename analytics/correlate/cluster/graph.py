@@ -1,12 +1,12 @@
 """The physical causal graph of the cluster: what fails with what.
 
-An edge leads from a thing to what cannot work without it::
+An edge leads from an object to what cannot work without it::
 
     rack → device        switch → its links      link → the hosts at its ends
     host → its GPUs      storage server → storage target → file system
 
 A switch does not fail with one of its links, so the walk ends there: shared core devices are not reached through the
-fabric. Links between switches (ECMP) reach no host. Jobs change often and are kept beside (``jobs.py``).
+fabric. Links between switches (ECMP) reach no host. Jobs change often and have their own index (``jobs.py``).
 """
 
 from collections import defaultdict
@@ -94,7 +94,7 @@ class Graph:
             yield ref, ObjectRef(ObjectKind.FILESYSTEM, target.filesystem)
 
     def reached(self, ref: ObjectRef) -> set[ObjectRef]:
-        """Everything that cannot work without ``ref``, and itself. A port stands for its link."""
+        """Everything that cannot work without ``ref``, and itself. A port counts as its link."""
         graph, index = self.impact
         start = self.link_of.get(ref, ref)
         if start not in index:
@@ -107,7 +107,7 @@ class Graph:
         return known.role if known else None
 
     def is_edge(self, name: str) -> bool:
-        """Whether the device uses the fabric instead of being it."""
+        """Whether the device uses the fabric and is no part of it."""
         return self.role(name) in EDGE_ROLES
 
     def is_switch(self, name: str) -> bool:
@@ -141,6 +141,11 @@ class Graph:
     def mounted_on(self, filesystem: str) -> set[str]:
         """Names of the hosts that mount a file system."""
         return self._mounts.get(filesystem, set())
+
+    def server_of(self, target: ObjectRef) -> str:
+        """Name of the server of a storage target; empty when the topology does not know it."""
+        known = self.targets.get(target)
+        return known.server if known else ""
 
     def rack(self, name: str) -> Sequence[str]:
         """Names of the devices in a rack."""

@@ -1,9 +1,11 @@
-"""Pauses and links: which port or device is the root, and when what one side says is enough."""
+"""Pauses and links: which port or device is the root, and when the findings of one side are enough."""
 
 import pytest
 
+from analytics.correlate.correlator import Correlator
 from telemetry.findings import FindingKind as K
 from telemetry.incidents import IncidentKind as I
+from telemetry.topology import Link, Topology
 from tests.unit.analytics.correlate.small_fabric import Fabric, Run
 
 
@@ -20,7 +22,7 @@ def test_two_slow_receivers_under_one_spine_keep_their_own_ports(cluster: Fabric
     assert run.roots == ["slow_receiver leaf1/Ethernet0", "slow_receiver leaf2/Ethernet20"]
 
 
-def test_pauses_of_other_priorities_are_another_story(cluster: Fabric, run: Run) -> None:
+def test_pauses_of_other_priorities_belong_to_another_cause(cluster: Fabric, run: Run) -> None:
     run.tick(
         cluster.find(K.PFC_PAUSE_RECEIVED, cluster.facing(1, 1), priority="3"),
         cluster.find(K.PFC_PAUSE_RECEIVED, cluster.downlink(1, 1), priority="4"),
@@ -39,14 +41,14 @@ def test_pauses_without_an_origin_become_congestion(cluster: Fabric, run: Run) -
     assert (run.only.kind, run.only.root.name) == (I.CONGESTION, cluster.downlink(1, 1))
 
 
-def test_busy_core_is_not_blamed_for_links_of_its_neighbours(cluster: Fabric, run: Run) -> None:
+def test_a_central_switch_is_no_cause_of_two_links_of_its_neighbours(cluster: Fabric, run: Run) -> None:
     run.tick(cluster.find(K.LINK_DOWN, cluster.uplink(1, 2)), cluster.find(K.LINK_DOWN, cluster.uplink(2, 2)))
     run.tick(ticks=10)
     assert [incident.kind for incident in run.incidents.values()] == [I.LINK_DOWN, I.LINK_DOWN]
 
 
 def test_one_sided_link_waits_for_its_device(cluster: Fabric, run: Run) -> None:
-    """A dead spine cannot speak for its ends, so the first link waits until every leaf has been read."""
+    """A dead spine reports nothing about its ends, so the first link waits until every leaf has been read."""
     run.tick(cluster.find(K.LINK_DOWN, cluster.uplink(1, 2)))
     run.tick()
     assert run.incidents == {}
@@ -55,15 +57,15 @@ def test_one_sided_link_waits_for_its_device(cluster: Fabric, run: Run) -> None:
 
 
 def test_leaves_that_report_their_lost_hosts_are_alive(cluster: Fabric, run: Run) -> None:
-    """All hosts go: every leaf loses most of its links, but a dead leaf could not say so."""
+    """All hosts go: every leaf loses most of its links, but a dead leaf could not report that."""
     down = [cluster.find(K.LINK_DOWN, cluster.facing(leaf, node)) for leaf in range(1, 9) for node in range(1, 9)]
     run.tick(*down)
     run.tick(ticks=2)
     assert run.roots == ["rack_power r1", "rack_power r2"]
 
 
-@pytest.mark.parametrize(("changes", "told"), [(1.2, "link_degraded"), (2.4, "link_flapping")])
-def test_a_slow_link_that_is_reseated_does_not_flap(cluster: Fabric, run: Run, changes: float, told: str) -> None:
+@pytest.mark.parametrize(("changes", "kind"), [(1.2, "link_degraded"), (2.4, "link_flapping")])
+def test_a_slow_link_that_is_reseated_does_not_flap(cluster: Fabric, run: Run, changes: float, kind: str) -> None:
     port = cluster.uplink(2, 3)
     slow = cluster.find(K.LINK_SLOW, port)
     run.tick(slow)
@@ -72,4 +74,16 @@ def test_a_slow_link_that_is_reseated_does_not_flap(cluster: Fabric, run: Run, c
     run.tick(flaps)
     run.clear(slow)
     run.tick(ticks=20)
-    assert run.roots == [f"{told} link:{port}--{cluster.downlink(3, 2)}".replace("link:", "")]
+    assert run.roots == [f"{kind} link:{port}--{cluster.downlink(3, 2)}".replace("link:", "")]
+
+
+def test_pauses_without_topology_behind_them_open_nothing(cluster: Fabric) -> None:
+    correlator = Correlator()
+    paused = cluster.find(K.PFC_PAUSE_RECEIVED, cluster.downlink(1, 3), score=5)
+    bare = Topology().with_facts(fact for fact in cluster.topology.facts.values() if not isinstance(fact.entity, Link))
+    published = [
+        incident
+        for tick in range(4)
+        for incident in correlator.step(paused.observed_ns + tick * 5 * 10**9, [paused], bare, ())
+    ]
+    assert published == []

@@ -1,4 +1,4 @@
-"""Faults of the simulated cluster, and what the ledger says that its GPUs waited for."""
+"""Faults of the simulated cluster, and the causes that the ledger gives for the time lost."""
 
 from dataclasses import dataclass
 from functools import cache
@@ -63,7 +63,7 @@ def story(fault: str, restarts: bool = False, target: str = "", checkpoint_perio
         for batch in tick.batches:
             engine.observe(batch)
         engine.advance()
-        losses |= {told.device: told for told in engine.starvation.pop_due()}
+        losses |= {host.device: host for host in engine.starvation.pop_due()}
         if restarts and number % 4 == 3:
             engine = restarted(engine, _engine())
     assert cluster is not None
@@ -83,39 +83,39 @@ def test_a_healthy_job_loses_little() -> None:
 
 @pytest.mark.parametrize("fault", CAUSE_OF)
 def test_lost_time_has_the_cause_of_the_fault(fault: str) -> None:
-    told = story(fault)
-    assert told.worst is CAUSE_OF[fault]
-    assert told.seconds(told.worst) > 0.8 * told.lost_s
+    slow = story(fault)
+    assert slow.worst is CAUSE_OF[fault]
+    assert slow.seconds(slow.worst) > 0.8 * slow.lost_s
 
 
 @pytest.mark.parametrize("fault", CAUSE_OF)
 def test_lost_time_is_what_the_job_did_not_do(fault: str) -> None:
-    told, healthy = story(fault), story(HEALTHY)
-    slowed = (1.0 - told.iterations / healthy.iterations) * told.watched_s
-    assert told.lost_s == pytest.approx(slowed, rel=0.15)
+    slow, healthy = story(fault), story(HEALTHY)
+    slowed = (1.0 - slow.iterations / healthy.iterations) * slow.watched_s
+    assert slow.lost_s == pytest.approx(slowed, rel=0.15)
 
 
-def test_a_slow_gpu_holds_its_peers_up_and_itself_waits_for_nobody() -> None:
+def test_a_slow_gpu_makes_its_peers_wait_and_itself_waits_for_none() -> None:
     own_causes = {"straggler-gpu": THROTTLE, "gpu-thermal-throttle": THROTTLE, "hung-gpu": WaitCause.HUNG}
     for fault, cause in own_causes.items():
-        told = story(fault)
-        for host in told.losses.values():
+        slow = story(fault)
+        for host in slow.losses.values():
             for gpu in host.gpus:
-                own = f"{host.device}/{gpu.gpu}" == told.root
+                own = f"{host.device}/{gpu.gpu}" == slow.root
                 expected, other = (cause, WaitCause.PEER)[:: 1 if own else -1]
                 assert gpu.lost_s[expected] > 5.0
                 assert gpu.lost_s.get(other, 0.0) == 0.0
 
 
-def test_checkpoints_are_told_from_reading() -> None:
-    told = story(HEALTHY, checkpoint_period_s=100.0)
-    assert told.worst is WaitCause.CHECKPOINT
-    assert told.seconds(WaitCause.CHECKPOINT) > 0.8 * told.lost_s
+def test_checkpoints_are_no_reading() -> None:
+    job = story(HEALTHY, checkpoint_period_s=100.0)
+    assert job.worst is WaitCause.CHECKPOINT
+    assert job.seconds(WaitCause.CHECKPOINT) > 0.8 * job.lost_s
 
 
 def test_no_second_has_two_causes() -> None:
-    for told in (story(fault) for fault in (HEALTHY, *CAUSE_OF)):
-        for host in told.losses.values():
+    for job in (story(fault) for fault in (HEALTHY, *CAUSE_OF)):
+        for host in job.losses.values():
             for gpu in host.gpus:
                 assert 0.0 <= sum(gpu.lost_s.values()) <= gpu.watched_s
 

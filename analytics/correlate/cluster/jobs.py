@@ -1,9 +1,9 @@
-"""Which jobs run where. Training is lockstep: a job waits as a whole for any of its members."""
+"""Which jobs run where. Training is lockstep: a whole job waits for any of its members."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 
-from analytics.correlate.graph import Graph
+from analytics.correlate.cluster.graph import Graph
 from telemetry.objects import ObjectKind, ObjectRef
 from telemetry.topology import Job, Topology
 
@@ -48,7 +48,7 @@ class Jobs:
         return self._using[filesystem]
 
     def behind(self, name: str) -> frozenset[str]:
-        """Jobs of a host, or of the hosts that are plugged into a switch."""
+        """Jobs of a host, or of the hosts that are connected to a switch."""
         if name not in self._behind:
             hosts = {name, *self._graph.neighbours(name)} if self._graph.is_switch(name) else {name}
             edge = sorted(host for host in hosts if not self._graph.is_switch(host))

@@ -1,0 +1,42 @@
+"""Blast radius: what cannot work without the root of an incident, and all of every job that waits for it."""
+
+from collections.abc import Iterable
+
+from analytics.correlate.cause import Cause
+from analytics.correlate.cluster.graph import Graph
+from analytics.correlate.cluster.jobs import Jobs
+from telemetry.incidents import BlastRadius, IncidentKind
+from telemetry.objects import ObjectKind, ObjectRef, device
+
+HOLDS = (ObjectKind.DEVICE, ObjectKind.GPU)
+
+
+def blast_radius(cause: Cause, waiting_jobs: frozenset[str], graph: Graph, jobs: Jobs) -> BlastRadius:
+    """waiting_jobs: jobs that show that they wait; training is lockstep, so all of their GPUs do."""
+    root = cause.root
+    if cause.kind is IncidentKind.TELEMETRY_LOST:  # nothing is known to suffer
+        return BlastRadius(nodes=(root.name,) if graph.is_edge(root.name) else ())
+    reached = graph.reached(root).union(*(graph.reached(device(name)) for name in sorted(further_devices(cause))))
+    affected = {job_id for ref in reached if ref.kind in HOLDS for job_id in jobs.of(ref)} | waiting_jobs
+    if root.kind is ObjectKind.STORAGE_TARGET and not affected:
+        affected = _readers(reached, graph, jobs)
+    links = {ref.name for ref in reached if ref.kind is ObjectKind.LINK}
+    links |= {graph.link_of[root].name} if root in graph.link_of else set()
+    hosts = {ref.name for ref in reached if ref.kind is ObjectKind.DEVICE and graph.is_edge(ref.name)}
+    hosts |= {root.device} if root.kind is ObjectKind.GPU else set()
+    gpus = {ref.name for ref in reached if ref.kind is ObjectKind.GPU}
+    gpus |= {ref.name for job_id in affected for ref in jobs.gpus(job_id)}
+    nodes = hosts | {node for job_id in affected for node in jobs.nodes(job_id)}
+    return BlastRadius(tuple(sorted(links)), tuple(sorted(nodes)), tuple(sorted(gpus)), tuple(sorted(affected)))
+
+
+def further_devices(cause: Cause) -> frozenset[str]:
+    """Devices that a planned change took away with the root."""
+    return cause.devices if cause.change else frozenset()
+
+
+def _readers(reached: Iterable[ObjectRef], graph: Graph, jobs: Jobs) -> set[str]:
+    """Jobs that have the file system mounted: any of them may wait for it next."""
+    systems = [ref.name for ref in reached if ref.kind is ObjectKind.FILESYSTEM]
+    hosts = {host for name in systems for host in graph.mounted_on(name)}
+    return {job_id for host in hosts for job_id in jobs.on_device(host)}

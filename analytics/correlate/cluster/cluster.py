@@ -1,0 +1,62 @@
+"""The cluster as correlation needs it, rebuilt only where the topology changed."""
+
+from collections.abc import Hashable
+from typing import Any
+
+from analytics.correlate.cause import Cause
+from analytics.correlate.cluster.blast import blast_radius, further_devices
+from analytics.correlate.cluster.graph import Graph, physical
+from analytics.correlate.cluster.jobs import Jobs, running
+from analytics.correlate.cluster.reach import Reach, reach
+from telemetry.incidents import BlastRadius
+from telemetry.kinds import incident_kinds
+from telemetry.topology import Topology
+
+CACHE_MAX = 10_000
+
+
+class Cluster:
+    """A cache over one Topology: nothing in it is state. Incidents stay for many ticks, so what they reach is kept."""
+
+    def __init__(self) -> None:
+        self._topology: Topology | None = None
+        self.graph = Graph({})
+        self.jobs = Jobs({}, frozenset(), self.graph)
+        self._reaches: dict[Hashable, Reach] = {}
+        self._blasts: dict[Hashable, BlastRadius] = {}
+
+    def update(self, topology: Topology) -> None:
+        """Topology that repeats what is known costs a comparison; a change of jobs alone does not rebuild the graph."""
+        if topology is self._topology:
+            return
+        self._topology = topology
+        entities = physical(topology)
+        rewired = entities != self.graph.entities
+        if rewired:
+            self.graph = Graph(entities)
+        present, ended = running(topology)
+        if rewired or present != self.jobs.running or ended != self.jobs.ended:
+            self.jobs = Jobs(present, ended, self.graph)
+            self._reaches.clear()
+            self._blasts.clear()
+
+    def reach(self, cause: Cause) -> Reach:
+        """What a cause can disturb."""
+        key = (incident_kinds()[cause.kind].disturbs_fabric, cause.root, cause.devices, bool(cause.change))
+        if key not in self._reaches:
+            _make_room(self._reaches)
+            self._reaches[key] = reach(cause, self.graph, self.jobs)
+        return self._reaches[key]
+
+    def blast_radius(self, cause: Cause, waiting_jobs: frozenset[str]) -> BlastRadius:
+        """What an incident with this cause touches; see ``blast.py``."""
+        key = (cause.key, waiting_jobs, further_devices(cause))
+        if key not in self._blasts:
+            _make_room(self._blasts)
+            self._blasts[key] = blast_radius(cause, waiting_jobs, self.graph, self.jobs)
+        return self._blasts[key]
+
+
+def _make_room(cache: dict[Hashable, Any]) -> None:
+    if len(cache) >= CACHE_MAX:
+        cache.clear()

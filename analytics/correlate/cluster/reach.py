@@ -1,0 +1,56 @@
+"""What a cause can disturb: objects, devices and jobs."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from analytics.correlate.cause import Cause
+from analytics.correlate.cluster.graph import Graph
+from analytics.correlate.cluster.jobs import Jobs
+from telemetry.kinds import incident_kinds
+from telemetry.objects import ObjectKind, ObjectRef, device
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """own: the root, its ends and parts. devices: its neighbourhood. certain: jobs that cannot go on without the root.
+    possible: jobs that may be slowed by it; only their own symptoms show whether they are."""
+
+    own: frozenset[ObjectRef]
+    devices: frozenset[str]
+    certain: frozenset[str]
+    possible: frozenset[str]
+
+
+def reach(cause: Cause, graph: Graph, jobs: Jobs) -> Reach:
+    """What a cause reaches. It depends on the root, on further devices of the cause and on whether it was planned."""
+    own = _own(cause.root, graph) | {device(name) for name in cause.devices if cause.change}
+    ends = {ref.device for ref in own if ref.device}
+    devices = ends | cause.devices
+    if cause.root.kind is ObjectKind.DEVICE:
+        devices |= graph.neighbours(cause.root.name)
+    certain = {job_id for ref in graph.reached(cause.root) for job_id in _dependents(ref, jobs)}
+    possible = {job_id for name in ends for job_id in jobs.on_device(name)}
+    if incident_kinds()[cause.kind].disturbs_fabric:
+        possible = possible.union(*(jobs.around(name) for name in devices))
+    if cause.root.kind is ObjectKind.STORAGE_TARGET:
+        possible |= jobs.using(cause.root)
+    return Reach(frozenset(own), frozenset(devices), frozenset(certain), frozenset(possible))
+
+
+def _own(root: ObjectRef, graph: Graph) -> set[ObjectRef]:
+    link = graph.link_of.get(root, root)
+    own = {root, link, *graph.ports(link)}
+    if root.kind in (ObjectKind.DEVICE, ObjectKind.RACK):
+        names = graph.rack(root.name) if root.kind is ObjectKind.RACK else [root.name]
+        for name in names:
+            own |= {device(name), *graph.gpus_of(name), *graph.links(name)}
+            own |= {port for near in graph.links(name) for port in graph.ports(near)}
+    if root.kind is ObjectKind.STORAGE_TARGET:
+        own |= {device(graph.server_of(root)), ObjectRef(ObjectKind.FILESYSTEM, root.name.partition("/")[0])}
+    return own
+
+
+def _dependents(ref: ObjectRef, jobs: Jobs) -> Iterable[str]:
+    if ref.kind in (ObjectKind.DEVICE, ObjectKind.GPU, ObjectKind.JOB):
+        return jobs.of(ref)
+    return ()

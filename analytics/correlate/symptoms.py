@@ -1,0 +1,60 @@
+"""Which symptoms a cause explains.
+
+A symptom (a stalled job, a deviation, a pause without an origin) belongs to the nearest cause: one about the same
+object, else one that the symptom's job depends on, else one on a neighbouring device, else any fault of the fabric.
+It must not be older than the cause by more than sampling lets the onsets of two detectors differ.
+"""
+
+from enum import IntEnum
+
+from analytics.correlate.cause import CONGESTED, PAUSES, SYMPTOMS, Cause
+from analytics.correlate.config import CorrelateConfig
+from telemetry.findings import Finding, FindingKind
+from telemetry.kinds import Explains, HoldsWrites, IncidentMeaning, incident_kinds
+from telemetry.objects import ObjectKind
+
+# A checkpoint is written while no kernel runs: a slow GPU does not delay it, nor does a link that routing avoids.
+WRITTEN = frozenset({FindingKind.CHECKPOINT_LATE, FindingKind.CHECKPOINT_COLLIDING})
+TRAFFIC = CONGESTED | {FindingKind.DEVIATION}
+# What any fault of the fabric may cause anywhere; other causes only this part of it.
+LOCAL_TRAFFIC = TRAFFIC - PAUSES - {FindingKind.LOSSLESS_DROPS}
+
+
+class Near(IntEnum):
+    """How near a symptom is to a cause, nearest first."""
+
+    OWN = 0  # about the root, its ends or its parts
+    CERTAIN_JOB = 1
+    POSSIBLE_JOB = 2
+    DEVICE = 3  # on a device of the neighbourhood
+    FABRIC = 4  # anywhere on a switch
+
+
+def explains(config: CorrelateConfig, cause: Cause, near: Near, onset_ns: int, finding: Finding) -> bool:
+    """Whether a symptom that is ``near`` a cause can come from it. onset_ns: of the cause."""
+    kind = incident_kinds()[cause.kind]
+    if finding.kind not in SYMPTOMS or kind.explains is Explains.NOTHING or not _in_time(config, onset_ns, finding):
+        return False
+    if finding.kind is FindingKind.STORAGE_SLOW:
+        return kind.loses_packets and near <= Near.POSSIBLE_JOB
+    if near is Near.OWN:
+        return True
+    if kind.explains is Explains.OWN or (finding.kind in WRITTEN and not _holds_writes(kind, near)):
+        return False
+    if near is Near.FABRIC:
+        return finding.kind in (TRAFFIC if kind.disturbs_fabric else LOCAL_TRAFFIC)
+    # Links between switches slow all of their users alike: they make no straggler.
+    storage = cause.root.kind is ObjectKind.STORAGE_TARGET
+    return finding.kind is not FindingKind.STRAGGLER or near is Near.CERTAIN_JOB or storage
+
+
+def _holds_writes(kind: IncidentMeaning, near: Near) -> bool:
+    certain = kind.holds_writes is HoldsWrites.CERTAIN and near is Near.CERTAIN_JOB
+    return certain or kind.holds_writes is HoldsWrites.ALWAYS
+
+
+def _in_time(config: CorrelateConfig, onset_ns: int, finding: Finding) -> bool:
+    if finding.onset_ns < onset_ns - config.onset_slack_ns:
+        return False
+    late = onset_ns + config.intervals_ns(config.straggler_window_intervals)
+    return finding.kind is not FindingKind.STRAGGLER or finding.onset_ns <= late

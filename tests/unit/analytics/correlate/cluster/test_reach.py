@@ -1,0 +1,65 @@
+"""What causes reach, on the small fabric, counted by hand."""
+
+import pytest
+
+from analytics.correlate.cause import Cause, cause_of
+from analytics.correlate.cluster.cluster import Cluster
+from telemetry.incidents import IncidentKind as I
+from telemetry.objects import parse_object
+from tests.unit.analytics.correlate.small_fabric import Fabric
+
+BOTH = {"1", "2"}
+HOSTS = {f"node{n}" for n in range(1, 9)}
+SPINES = {f"spine{n}" for n in range(1, 5)}
+LEAVES = {f"leaf{n}" for n in range(1, 9)}
+UPLINK = "link:leaf1/Ethernet4000--spine1/Ethernet0"
+
+
+@pytest.fixture
+def fabric(cluster: Fabric) -> Cluster:
+    known = Cluster()
+    known.update(cluster.topology)
+    return known
+
+
+def cause(kind: I, root: str, devices: frozenset[str] = frozenset(), change: str = "") -> Cause:
+    return cause_of(kind, parse_object(root), frozenset(), "", devices=devices, change=change)
+
+
+@pytest.mark.parametrize(
+    ("kind", "root", "own", "devices", "certain", "possible"),
+    [
+        # A link between switches carries any job next to its ends, and none for certain.
+        (I.LINK_DOWN, UPLINK, 3, {"leaf1", "spine1"}, set(), BOTH),
+        (I.LINK_DOWN, "link:leaf1/Ethernet0--node1/mlx5_0", 3, {"leaf1", "node1"}, {"1"}, BOTH),
+        # The switch itself, its 8 host links, 4 uplinks and the link of a storage server, with both ports of each.
+        (I.DEVICE_DOWN, "device:leaf1", 1 + 13 + 26, {"leaf1", "oss1", *HOSTS, *SPINES}, BOTH, BOTH),
+        # A host with 8 GPUs and 8 links: its neighbours carry all jobs.
+        (I.DEVICE_DOWN, "device:node1", 1 + 8 + 8 + 16, {"node1", *LEAVES}, {"1"}, BOTH),
+        # A GPU fault does not disturb the fabric.
+        (I.GPU_FAULT, "gpu:node1/GPU-0001-0", 1, {"node1"}, {"1"}, {"1"}),
+        # Four hosts with 8 GPUs and 8 links each, and the rack.
+        (I.RACK_POWER, "rack:r1", 1 + 4 * 33, {"node1", "node2", "node3", "node4", *LEAVES}, {"1"}, BOTH),
+        # Target, its server and the file system; every job that mounts it may wait.
+        (I.SLOW_STORAGE, "storage_target:scratch/OST0002", 3, {"oss2"}, set(), BOTH),
+        (I.LATE_CHECKPOINT, "job:2", 1, set(), {"2"}, set()),
+        (I.UNEXPLAINED, "device:unknown", 1, {"unknown"}, set(), set()),
+    ],
+)
+def test_reach_of_a_cause(
+    fabric: Cluster, kind: I, root: str, own: int, devices: set[str], certain: set[str], possible: set[str]
+) -> None:
+    reached = fabric.reach(cause(kind, root))
+    assert len(reached.own) == own
+    assert reached.devices == devices
+    assert reached.certain == certain
+    assert reached.possible == possible
+    assert parse_object(root) in reached.own
+
+
+def test_further_devices_are_disturbed_and_part_of_the_root_only_when_planned(fabric: Cluster) -> None:
+    further = frozenset({"node1", "node2"})
+    unplanned = fabric.reach(cause(I.DEVICE_REBOOTED, "device:node1", further))
+    planned = fabric.reach(cause(I.DEVICE_REBOOTED, "device:node1", further, change="c1"))
+    assert further <= unplanned.devices == planned.devices
+    assert planned.own - unplanned.own == {parse_object("device:node2")}

@@ -1,0 +1,83 @@
+"""What correlation remembers of findings: newest versions, time without an explanation, and its snapshot."""
+
+from dataclasses import replace
+from typing import Any
+
+import orjson
+import pytest
+
+from analytics.correlate.memory import VERSION, CorrelatorMemory, dump, load
+from common.errors import BadInput
+from telemetry.findings import Finding, FindingState
+from telemetry.findings import FindingKind as K
+from tests.unit.analytics.correlate.small_fabric import Fabric, Run
+
+ACTIVE, CLEARED = FindingState.ACTIVE, FindingState.CLEARED
+
+
+def version(cluster: Fabric, observed_ns: int, state: FindingState = ACTIVE, score: float = 1.0) -> Finding:
+    found = cluster.find(K.LINK_DOWN, "leaf1/Ethernet0", score=score)
+    return replace(found, id="a", observed_ns=observed_ns, state=state)
+
+
+@pytest.mark.parametrize(
+    ("versions", "score"),
+    [
+        ([(1, ACTIVE, 1.0)], 1.0),
+        ([(1, ACTIVE, 1.0), (2, ACTIVE, 2.0)], 2.0),
+        ([(2, ACTIVE, 2.0), (1, ACTIVE, 1.0)], 2.0),  # late
+        ([(2, ACTIVE, 2.0), (1, CLEARED, 1.0)], 2.0),
+        ([(1, ACTIVE, 1.0), (2, CLEARED, 1.0)], None),
+        ([(2, ACTIVE, 1.0), (2, CLEARED, 1.0)], None),  # of two equally new versions the cleared one wins
+        ([(2, CLEARED, 1.0), (2, ACTIVE, 1.0)], None),
+        ([(2, ACTIVE, 3.0), (2, ACTIVE, 2.0)], 3.0),  # else the greater bytes
+        ([(2, ACTIVE, 2.0), (2, ACTIVE, 3.0)], 3.0),
+    ],
+)
+def test_of_the_versions_of_one_tick_the_newest_is_kept(
+    cluster: Fabric, versions: list[tuple[int, FindingState, float]], score: float | None
+) -> None:
+    memory = CorrelatorMemory()
+    memory.update([version(cluster, *each) for each in versions], 100)
+    assert [finding.score for finding in memory.findings.values()] == ([] if score is None else [score])
+    assert memory.since == ({} if score is None else {"a": 100})
+
+
+def test_a_finding_waits_since_it_was_first_seen_or_last_explained(cluster: Fabric) -> None:
+    memory = CorrelatorMemory()
+    memory.update([version(cluster, 1)], 100)
+    memory.update([version(cluster, 2)], 200)
+    assert memory.since == {"a": 100}
+    memory.mark_explained(["a"], 300)
+    memory.update([version(cluster, 3)], 400)
+    assert memory.since == {"a": 300}
+
+
+def test_findings_about_ended_jobs_are_not_active(cluster: Fabric) -> None:
+    memory = CorrelatorMemory()
+    memory.update([cluster.find(K.JOB_STALLED, "job:1"), cluster.find(K.DEVIATION, "device:1")], 100)
+    assert {str(finding.object) for finding in memory.active(frozenset({"1"}))} == {"device:1"}
+    assert len(memory.active(frozenset())) == 2
+
+
+def test_a_snapshot_reads_back_to_the_same_bytes(cluster: Fabric, run: Run) -> None:
+    run.tick(cluster.find(K.GPU_LOST, cluster.gpu(1, 5)), cluster.find(K.JOB_STALLED, "job:1", 2))
+    run.tick(ticks=3)
+    head = run.correlator.state().head
+    assert head["version"] == VERSION
+    assert head["tracks"][0]["primary"]
+    assert orjson.dumps(dump(load(orjson.loads(orjson.dumps(head))))) == orjson.dumps(head)
+
+
+@pytest.mark.parametrize(
+    ("broken", "message"),
+    [
+        ({}, "version None"),
+        ({"version": VERSION - 1}, f"expected {VERSION}"),
+        ({"version": VERSION, "findings": 3}, "findings"),
+        ({"version": VERSION, "tracks": [{"id": "x"}]}, "tracks.0"),
+    ],
+)
+def test_a_snapshot_of_another_version_or_shape_is_refused(broken: dict[str, Any], message: str) -> None:
+    with pytest.raises(BadInput, match=message):
+        load(broken)

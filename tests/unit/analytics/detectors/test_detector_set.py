@@ -1,0 +1,74 @@
+"""Detectors side by side: one that raises abstains and forgets that tick, the others go on."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from analytics.detectors.detector_set import DetectorSet
+from analytics.detectors.lifecycle import FindingTracker
+from analytics.detectors.spec import Detector, Verdicts
+from analytics.state.memory import Memory, MemoryColumn
+from analytics.state.view import TickView
+from telemetry.findings import FindingKind
+from tests.unit.analytics.detectors.ticks import at_each_tick, collected
+from tests.unit.analytics.small_cluster import port_key
+
+METRIC = "fabric_port_up"
+KEYS = [port_key(METRIC, f"Ethernet{n}") for n in range(2)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Counting(Detector):
+    """Counts its ticks and breaches from the third on; raises in every ``raises``-th tick after it has counted."""
+
+    raises: int = 0
+    kind: FindingKind = FindingKind.LINK_DOWN
+    memory: tuple[MemoryColumn, ...] = (MemoryColumn("ticks"),)
+
+    def judge(self, view: TickView, memory: Memory) -> list[Verdicts]:
+        column = view.column(METRIC)
+        rows = memory.rows(column.sids)
+        memory["ticks"][rows] += 1.0
+        if self.raises and int(memory["ticks"][rows].max(initial=1.0)) % self.raises == 0:
+            raise RuntimeError(self.name)
+        score = memory["ticks"][rows] / 3.0
+        return [Verdicts(column.objects, np.full(rows.size, view.end_ns), score >= 1.0, score)]
+
+
+def played(detectors: DetectorSet, ticks: int = 3) -> list[list[str]]:
+    tracker = FindingTracker()
+
+    def judged(view: TickView) -> list[str]:
+        return [f"{finding.detector} {finding.object.name}" for finding in detectors.judge(view, tracker)]
+
+    return at_each_tick(judged, collected(KEYS, [(1.0, 1.0)] * ticks))
+
+
+def test_each_detector_has_its_own_memory_and_findings() -> None:
+    both = [["one leaf1/Ethernet0", "one leaf1/Ethernet1", "other leaf1/Ethernet0", "other leaf1/Ethernet1"]]
+    assert played(DetectorSet([Counting(name="one"), Counting(name="other")]))[2:3] == both
+
+
+def test_one_that_raises_abstains_and_its_memory_stays_as_it_was() -> None:
+    detectors = DetectorSet([Counting(name="bad", raises=2), Counting(name="good")])
+    published = [finding for tick in played(detectors) for finding in tick]
+    assert {finding.partition(" ")[0] for finding in published} == {"good"}
+    assert {name for name, _ in detectors.failures} == {"bad"}
+    assert detectors.state().arrays["bad/ticks"].tolist() == [1.0, 1.0]  # the second count never stays
+
+
+def test_series_that_are_dropped_are_forgotten_by_every_memory() -> None:
+    detectors = DetectorSet([Counting(name="one"), Counting(name="other")])
+    played(detectors)
+    before = detectors.state().arrays["one/ticks"]
+    detectors.keep(np.array([1]))
+    after = detectors.state().arrays
+    assert before.size == 2
+    assert after["one/ticks"].tolist() == after["other/ticks"].tolist() == before[1:].tolist()
+
+
+def test_a_restored_set_remembers_what_the_other_counted() -> None:
+    first, second = DetectorSet([Counting(name="one")]), DetectorSet([Counting(name="one")])
+    played(first)
+    second.restore(first.state())
+    assert second.state().arrays["one/ticks"].tolist() == first.state().arrays["one/ticks"].tolist() != [0.0, 0.0]
