@@ -1,13 +1,14 @@
 """The state of one scored series: three records, how many bytes they take, and how fast they learn.
 
-A record is declared once, as a class with its fields: numpy and the compiler get the layout from it (``CORE`` and so
-on), the type checker the names. Compiled code gets a row of such an array and reads and writes its fields in place.
+A record is declared once, as a class with its fields: see ``models/records.py``.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+from analytics.models.records import record_of
 
 
 class LearningPace(NamedTuple):
@@ -154,14 +155,9 @@ SLOTS = 188
 DAY_S, HOUR_S = 86400.0, 3600.0
 
 
-def _of_floats(fields: type) -> np.dtype[Any]:
-    kinds = fields.__annotations__.items()
-    return np.dtype([(name, "f8" if kind is float else _of_floats(kind)) for name, kind in kinds])
-
-
-CORE = _of_floats(Core)
-MOMENT = _of_floats(Moment)
-POOL = _of_floats(Pool)
+CORE = record_of(Core)
+MOMENT = record_of(Moment)
+POOL = record_of(Pool)
 TAILS = np.dtype([(name, "f4", (RUNGS, EXPERTS) if name == "ladder" else EXPERTS) for name in Tails.__annotations__])
 SEASON = np.dtype([("bins", "i2", DAY_BINS + WEEK_BINS + SCALE_BINS), ("slots", "i2", SLOTS)])
 STATE_BYTES = CORE.itemsize + TAILS.itemsize + SEASON.itemsize
