@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from analytics.models.pace import Pace
 from analytics.models.scoring import learning, moment, pooled
 from analytics.models.scoring import tails as tail
 from analytics.models.scoring.layout import (
@@ -17,7 +18,6 @@ from analytics.models.scoring.layout import (
     PHASE_DOWN,
     PHASE_UP,
     Core,
-    LearningPace,
     Moment,
     Tails,
 )
@@ -145,7 +145,7 @@ class ScoreColumns(NamedTuple):
 
 
 @compiled
-def score_rows(rows: Rows, state: SeriesArrays, pace: LearningPace, muted: int, bands: bool, out: ScoreColumns) -> None:
+def score_rows(rows: Rows, state: SeriesArrays, pace: Pace, muted: int, bands: bool, out: ScoreColumns) -> None:
     """muted: sum of ``MUTE_`` bits. bands: whether expected, lower and upper are wanted."""
     sids, times_ns, values, kinds = rows
     cores, tail_rows, season_rows, pools, moments = state

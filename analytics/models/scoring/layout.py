@@ -1,24 +1,12 @@
-"""The state of one scored series: three records, how many bytes they take, and how fast they learn.
+"""The state of one scored series: three records, and how many bytes they take.
 
 A record is declared once, as a class with its fields: see ``models/records.py``.
 """
-
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from analytics.models.records import record_of
-
-
-class LearningPace(NamedTuple):
-    """alpha: weight of the newest value in levels and scales. warmup: values before the first score.
-    follow: anomalous values in a row until they are the new normal.
-    """
-
-    alpha: float
-    warmup: float
-    follow: float
 
 
 class Level:

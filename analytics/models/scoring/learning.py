@@ -3,6 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from analytics.models.pace import Pace
 from analytics.models.scoring import level as levels
 from analytics.models.scoring import phase as phases
 from analytics.models.scoring import season as seasons
@@ -19,7 +20,6 @@ from analytics.models.scoring.layout import (
     UNKNOWN,
     WEEK_FROM,
     Core,
-    LearningPace,
     Moment,
     Season,
     Tails,
@@ -52,9 +52,7 @@ def begin(core: Core, tails: Tails, season: Season, x: float, time_s: float) -> 
 
 
 @compiled
-def learn_tails(
-    core: Core, tails: Tails, statistics: NDArray[np.float64], learning: LearningPace, score: float
-) -> None:
+def learn_tails(core: Core, tails: Tails, statistics: NDArray[np.float64], learning: Pace, score: float) -> None:
     """The tails learn the first values of an event; more of them would make it normal before ``follow`` values."""
     core.streak = core.streak + 1.0 if score >= _UNUSUAL else 0.0
     in_full, rest = (_ALERT_VALUES, _ALERT_WEIGHT) if score >= 1.0 else (_UNUSUAL_VALUES, _UNUSUAL_WEIGHT)
@@ -105,7 +103,7 @@ def learn_moment(core: Core, x: float, time_s: float, now: Moment, alpha: float)
 
 
 @compiled
-def learn_season(core: Core, tails: Tails, bins: NDArray[np.int16], x: float, now: Moment, pace: LearningPace) -> None:
+def learn_season(core: Core, tails: Tails, bins: NDArray[np.int16], x: float, now: Moment, pace: Pace) -> None:
     """The profiles of day and week, their residuals, and whether these are small enough for the season to be used."""
     days, off = now.season_days, x - core.anchor
     error = off - now.of_day - now.of_week
@@ -152,7 +150,7 @@ def prove(core: Core, tails: Tails) -> None:
 
 
 @compiled
-def learn(core: Core, tails: Tails, season: Season, x: float, time_s: float, now: Moment, pace: LearningPace) -> None:
+def learn(core: Core, tails: Tails, season: Season, x: float, time_s: float, now: Moment, pace: Pace) -> None:
     """Everything but the tails."""
     count = core.values.count
     levels.learn_step(core, x, now.floor, pace.alpha)

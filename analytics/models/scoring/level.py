@@ -1,6 +1,7 @@
 """A robust level and its scale, which follow slowly and learn little from anomalies, and a fast level beside them."""
 
-from analytics.models.scoring.layout import Core, LearningPace, Level
+from analytics.models.pace import Pace
+from analytics.models.scoring.layout import Core, Level
 from common.jit import compiled_unchecked as compiled
 
 SIGMA_PER_SCALE = 1.2533  # of a normal distribution, from its mean absolute deviation
@@ -27,7 +28,7 @@ def distance(error: float, scale: float, floor: float) -> float:
 
 
 @compiled
-def learn_level(level: Level, x: float, z: float, floor: float, pace: LearningPace) -> None:
+def learn_level(level: Level, x: float, z: float, floor: float, pace: Pace) -> None:
     """Learns one value at a distance of ``z``; after ``follow`` anomalous ones in a row they are the new normal."""
     alpha, warmup, follow = pace
     error, count = x - level.level, level.count
@@ -53,7 +54,7 @@ def learn_level(level: Level, x: float, z: float, floor: float, pace: LearningPa
 
 
 @compiled
-def learn_values(core: Core, x: float, z: float, floor: float, pace: LearningPace) -> None:
+def learn_values(core: Core, x: float, z: float, floor: float, pace: Pace) -> None:
     """Learns the level of the values, and restores the one before an event when they return to it."""
     values = core.values
     before, count, near = values.level, values.count, _CLIP * max(values.scale, floor)

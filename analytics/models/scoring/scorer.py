@@ -6,10 +6,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from analytics.models.pace import Pace
 from analytics.models.scoring import kernel
 from analytics.models.scoring.kernel import REASONS as REASONS
 from analytics.models.scoring.kernel import Rows, ScoreColumns, SeriesArrays
-from analytics.models.scoring.layout import CORE, EXPERTS, MOMENT, POOL, SEASON, TAILS, LearningPace
+from analytics.models.scoring.layout import CORE, EXPERTS, MOMENT, POOL, SEASON, TAILS
 from analytics.snapshot.stateful import State
 from common.errors import BadInput
 
@@ -49,7 +50,7 @@ class SeriesScorer:
     _muted = 0  # ``kernel.MUTE_`` bits, for measurements
 
     def __init__(self, *, memory: int = 384, warmup: int = 30, follow: int = 60) -> None:
-        self._pace = LearningPace(1.0 / memory, float(warmup), float(follow))
+        self._pace = Pace(1.0 / memory, warmup, follow)
         self._series = 0
         self._core, self._tails, self._season = np.zeros(0, CORE), np.zeros(0, TAILS), np.zeros(0, SEASON)
         self._pools, self._moment = np.zeros((0, EXPERTS), POOL), np.zeros(1, MOMENT)

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from analytics.models.pace import Pace
 from analytics.models.scoring import learning
 from analytics.models.scoring.layout import (
     DRIFT_UP,
@@ -12,11 +13,10 @@ from analytics.models.scoring.layout import (
     PHASE_UP,
     UNKNOWN,
     WEEK_FROM,
-    LearningPace,
 )
 from tests.unit.analytics.models.scoring import records
 
-PACE = LearningPace(alpha=0.01, warmup=30.0, follow=60.0)
+PACE = Pace(alpha=0.01, warmup=30, follow=60)
 
 
 def test_a_series_begins_with_its_first_value() -> None:

@@ -5,11 +5,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from analytics.models.scoring.layout import LearningPace
+from analytics.models.pace import Pace
 from analytics.models.scoring.level import distance, learn_fast, learn_level, learn_step, learn_values
 from tests.unit.analytics.models.scoring import records
 
-PACE = LearningPace(alpha=0.1, warmup=4.0, follow=3.0)
+PACE = Pace(alpha=0.1, warmup=4, follow=3)
 FLOOR = 1e-3
 
 
@@ -95,7 +95,7 @@ def test_the_level_before_an_event_is_remembered() -> None:
 def test_four_values_in_a_row_near_the_level_before_an_event_restore_it(values: list[float], level: float) -> None:
     core = after_an_event()
     for value in values:
-        learn_values(core, value, -40.0, FLOOR, PACE._replace(follow=60.0))
+        learn_values(core, value, -40.0, FLOOR, PACE._replace(follow=60))
     assert core.values.level == level
     assert core.drift == (0.0 if level == 10.0 else 5.0)
     assert core.has_prior == (0.0 if level == 10.0 else 1.0)
@@ -104,7 +104,7 @@ def test_four_values_in_a_row_near_the_level_before_an_event_restore_it(values: 
 def test_a_usual_value_between_ends_the_way_back() -> None:
     core = after_an_event()
     for value, z in ((10.5, -40.0), (10.5, -40.0), (49.0, -1.0), (10.5, -40.0), (10.5, -40.0)):
-        learn_values(core, value, z, FLOOR, PACE._replace(follow=60.0))
+        learn_values(core, value, z, FLOOR, PACE._replace(follow=60))
     assert core.values.level == pytest.approx(50.0, abs=0.2)
     assert core.prior_hits == 2.0
 
