@@ -43,9 +43,14 @@ def stamp_of(folder: Path) -> str:
 
 class _ByFolder:
     _py_file: str
+    _lineno: int
 
     def get_source_stamp(self) -> str:
         return stamp_of(Path(self._py_file).parent)
+
+    def get_disambiguator(self) -> str:
+        """Part of the file's name, so that numba never unpickles an old file: its classes may have been renamed."""
+        return f"{self._lineno}-{self.get_source_stamp()[:16]}"
 
 
 class Provided(_ByFolder, caching.UserProvidedCacheLocator):

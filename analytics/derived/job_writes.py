@@ -48,7 +48,7 @@ class JobWrites:
         return self._burst(column.only(_of_filesystems(column, mounted, self._view.index.objects.names))), shared
 
     def _burst(self, column: Column) -> float:
-        scale = self._view.series["baseline"][column.sids, baseline.SPREAD]
+        scale = self._view.series["baseline"][column.sids, baseline.SCALE]
         background = float(np.nansum(np.maximum(column.level - scale, 0.0)))
         written = float(column.values.sum())
         return written if written > max(_BYTES_PER_SECOND_MIN, _BACKGROUND_TIMES * background) else 0.0

@@ -1,1 +1,1 @@
-"""What is normal: of one series, of peers, of a device's series together, of months."""
+"""What is normal: for one series, among peers, for all values of a device, over months."""

@@ -1,4 +1,4 @@
-"""Every series' own normal: a robust level and spread that follow slowly and do not learn from anomalies."""
+"""Every series' own normal: a robust level and its scale, which follow slowly and do not learn from anomalies."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -6,15 +6,15 @@ from numpy.typing import NDArray
 from analytics.models.pace import WARMUP, Pace
 from common.jit import compiled
 
-LEVEL, SPREAD, COUNT, AWAY, RECENT = range(5)
+LEVEL, SCALE, COUNT, OUTLIERS, OUTLIER_LEVEL = range(5)
 WIDTH = 5
 
 # For normal noise the mean absolute deviation is 0.80 standard deviations, and the clip below takes a little more.
-_SIGMA_PER_SPREAD = 1.2533
-# One per cent of the level: below that a steady series (a fan, a clock) would make alarms out of rounding.
-_SPREAD_SHARE_MIN = 0.01
-_CLIP = 3.0  # spreads that one value may move the level by (Huber's psi)
-_SCORE_MAX = 1e6  # a series that never moved has no spread to measure by
+_SIGMA_PER_SCALE = 1.2533
+# One per cent of the level: below that rounding would be an anomaly of a steady series (a fan, a clock).
+_SCALE_SHARE_MIN = 0.01
+_CLIP = 3.0  # scales that one value may move the level by (Huber's psi)
+_SCORE_MAX = 1e6  # a series that never changed has no scale to measure by
 _FREEZE = 6.0  # standard deviations from which on a value is an anomaly and not learned
 
 
@@ -27,11 +27,11 @@ def score_and_learn(
     score: NDArray[np.float64],
     newest_score: NDArray[np.float64],
 ) -> None:
-    """Scores each value against the baseline as it was before, then learns it. NaN values are passed over.
+    """Scores each value against the baseline as it was before, then learns it. NaN values are skipped.
 
     sids: int64[n], rows of ``state``, in event order; values: float64[n].
-    state: float64[series, 5], all zero for a new series: level, spread (mean absolute deviation), values learned,
-           anomalous values in a row, and their running level.
+    state: float64[series, 5], all zero for a new series: level, scale (mean absolute deviation), values learned,
+           anomalous values in a row, and their running mean.
     score: float64[n] out, standard deviations from the level; NaN while nothing is learned yet.
     newest_score: float64[series], the last one of each series.
     Source: exponentially weighted M-estimate of location with Huber's psi; see Gelper, Fried and Croux (2010),
@@ -49,29 +49,29 @@ def score_and_learn(
             row[LEVEL], row[COUNT] = x, 1.0
             continue
         error = x - row[LEVEL]
-        floor = max(row[SPREAD], _SPREAD_SHARE_MIN * abs(row[LEVEL]))
+        floor = max(row[SCALE], _SCALE_SHARE_MIN * abs(row[LEVEL]))
         if count < warmup:
             weight = 1.0 / (count + 1.0)
             row[LEVEL] += weight * error
-            row[SPREAD] += (abs(error) - row[SPREAD]) / count
+            row[SCALE] += (abs(error) - row[SCALE]) / count
             row[COUNT] = count + 1.0
             continue
         z = 0.0
         if error != 0.0:
-            z = error / (_SIGMA_PER_SPREAD * floor) if floor > 0.0 else np.sign(error) * _SCORE_MAX
+            z = error / (_SIGMA_PER_SCALE * floor) if floor > 0.0 else np.sign(error) * _SCORE_MAX
             z = min(max(z, -_SCORE_MAX), _SCORE_MAX)
         score[i] = newest_score[sids[i]] = z
         if abs(z) > _FREEZE:
-            away = row[AWAY] + 1.0
-            row[RECENT] = x if away == 1.0 else row[RECENT] + (x - row[RECENT]) / away
-            row[AWAY] = away
-            if away >= follow:
-                row[LEVEL], row[COUNT], row[AWAY] = row[RECENT], warmup // 2, 0.0
+            outliers = row[OUTLIERS] + 1.0
+            row[OUTLIER_LEVEL] = x if outliers == 1.0 else row[OUTLIER_LEVEL] + (x - row[OUTLIER_LEVEL]) / outliers
+            row[OUTLIERS] = outliers
+            if outliers >= follow:
+                row[LEVEL], row[COUNT], row[OUTLIERS] = row[OUTLIER_LEVEL], warmup // 2, 0.0
             continue
-        row[AWAY] = 0.0
+        row[OUTLIERS] = 0.0
         clip = _CLIP * floor
         row[LEVEL] += alpha * min(max(error, -clip), clip)
-        row[SPREAD] += alpha * (min(abs(error), clip) - row[SPREAD])
+        row[SCALE] += alpha * (min(abs(error), clip) - row[SCALE])
 
 
 def levels(state: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -1,4 +1,4 @@
-"""The middle of each group."""
+"""The median of each group."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +11,7 @@ def group_medians(groups: NDArray[np.int64], values: NDArray[np.float64]) -> NDA
 
     groups: int64[n], any numbers; values: float64[n]. Returns float64[n].
     """
-    order = np.argsort(groups, kind="stable")  # mostly long runs, which this sort is quick with
+    order = np.argsort(groups, kind="stable")  # mostly long runs, which this sort is fast with
     medians = np.full(values.size, np.nan)
     _fill_medians(groups, values, order, np.empty(values.size), medians)
     return medians
@@ -22,20 +22,20 @@ def _fill_medians(
     groups: NDArray[np.int64],
     values: NDArray[np.float64],
     order: NDArray[np.int64],
-    room: NDArray[np.float64],
+    inside: NDArray[np.float64],
     medians: NDArray[np.float64],
 ) -> None:
-    """order: rows group by group. room: float64[n] to work in."""
+    """order: rows group by group. inside: float64[n] to work in."""
     start = 0
     while start < order.size:
         end, known = start, 0
         while end < order.size and groups[order[end]] == groups[order[start]]:
             if not np.isnan(values[order[end]]):
-                room[known] = values[order[end]]
+                inside[known] = values[order[end]]
                 known += 1
             end += 1
         if known:
-            median = room[0] if known == 1 else np.median(room[:known])
-            for place in range(start, end):
-                medians[order[place]] = median
+            median = inside[0] if known == 1 else np.median(inside[:known])
+            for i in range(start, end):
+                medians[order[i]] = median
         start = end

@@ -1,4 +1,4 @@
-"""How fast baselines learn: what the settings and the compiled baseline both need, without the compiler."""
+"""How fast levels are learned: shared by the settings and compiled code, without importing the compiler."""
 
 from typing import NamedTuple
 
@@ -6,8 +6,8 @@ WARMUP = 12  # values to learn before the first score: two minutes at the defaul
 
 
 class Pace(NamedTuple):
-    """How fast baselines learn, in values. alpha: weight of the newest one. warmup: values before the first score.
-    follow: values in a row that are all anomalous until they are the new normal.
+    """alpha: weight of the newest value in levels and scales. warmup: values before the first score.
+    follow: anomalous values in a row until they are the new normal.
     """
 
     alpha: float

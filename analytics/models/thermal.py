@@ -1,7 +1,7 @@
-"""How warm something is for the power that it draws: a line that each one learns of its own past.
+"""How warm a device is for the power that it draws: a line that each device learns from its own past.
 
-Once it has settled, the temperature is that of the air plus power times a thermal resistance. Level and resistance are
-learned together, so work that comes and goes explains the warmth that comes and goes with it.
+Once settled, the temperature is that of the air plus power times a thermal resistance. Level and resistance are learned
+together, so a load that changes explains the temperature that changes with it.
 """
 
 import numpy as np
@@ -9,12 +9,12 @@ from numpy.typing import NDArray
 
 CELSIUS, WATTS, RESISTANCE, SLOW_WATTS, SEEN_S = range(5)
 WIDTH = 5
-# An H100 under air is 30 to 35 K above it at 600 W; others, and liquid, differ by less than a factor of two.
-_RESISTANCE = 0.055  # kelvin per watt, until the own one is learned
+# An air-cooled H100 is 30 to 35 K above the air at 600 W; others, and liquid, differ by less than a factor of two.
+_RESISTANCE = 0.055  # kelvin per watt, until the device's own is learned
 _RESISTANCE_MIN, _RESISTANCE_MAX = 0.01, 0.15
 _LEARN, _LEARN_WATTS = 0.05, 100.0  # weight of a value for the resistance, once power is that far from its mean
 _SLOW_S = 60.0  # two or three time constants of a heat sink: by then the temperature has followed
-_SETTLED_KELVIN = 1.0  # while power still moves the temperature by more, a pair of both says nothing of the line
+_SETTLED_KELVIN = 1.0  # while power still changes the temperature by more, a pair of both is not on the line
 
 Floats = NDArray[np.float64]
 
@@ -22,7 +22,8 @@ Floats = NDArray[np.float64]
 def kelvin_above(model: Floats, celsius: Floats, watts: Floats) -> Floats:
     """Degrees above what the power explains, float64[n]; 0 while nothing is learned.
 
-    model: float64[n, 5], zeros for a new one. celsius, watts: float64[n], newest values; power is that of the interval.
+    model: float64[n, 5], zeros for a new device. celsius, watts: float64[n], newest values; power is the mean of the
+    interval.
     While the temperature still follows the power, the larger of new and past power explains it.
     """
     explaining = np.maximum(watts, model[:, SLOW_WATTS])
@@ -31,15 +32,15 @@ def kelvin_above(model: Floats, celsius: Floats, watts: Floats) -> Floats:
 
 
 def learned(model: Floats) -> NDArray[np.bool_]:
-    """bool[n], which ones have a normal."""
+    """bool[n], which devices have a line."""
     return np.asarray(model[:, RESISTANCE] > 0.0)
 
 
 def learn(model: Floats, celsius: Floats, watts: Floats, at_s: Floats, weight: Floats) -> None:
-    """Takes pairs of a new interval and moves the lines of settled ones towards them.
+    """Learns the pairs of a new interval, of devices that have settled.
 
-    at_s: float64[n], event time. weight: float64[n], of the pair for the level. A new one has settled once it is known
-    what it drew for as long as its temperature remembers.
+    at_s: float64[n], event time. weight: float64[n], of the pair for the level. A new device has settled once its power
+    is known for as long as it influences the temperature.
     The resistance is learned by normalised least mean squares (Widrow and Hoff 1960; Nagumo and Noda 1967).
     """
     known = learned(model)

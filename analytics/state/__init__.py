@@ -1,1 +1,1 @@
-"""What is known of every series, and the read-only view of it that a tick gives."""
+"""The state of every series, target and topology record, and the read-only view of it at the end of a tick."""

@@ -1,4 +1,4 @@
-"""What is known of the cluster besides its series: topology, and what was done to it, each from its own time on."""
+"""Records about the cluster besides its series: topology and changes, each from its own time on."""
 
 from collections.abc import Iterable
 
@@ -14,7 +14,7 @@ _changes = TypeAdapter(list[Change])
 
 
 class ClusterRecords:
-    """topology, changes: as of the newest tick. What is of a later time waits."""
+    """topology, changes: as of the newest tick. Records of a later time wait."""
 
     def __init__(self) -> None:
         self.topology = Topology()
@@ -23,15 +23,15 @@ class ClusterRecords:
         self._waiting_changes: list[Change] = []
 
     def add_facts(self, facts: Iterable[TopologyFact]) -> None:
-        """They hold from the tick in which they were observed."""
+        """Facts are valid from the tick in which they were observed."""
         self._waiting_facts.extend(facts)
 
     def add_change(self, change: Change) -> None:
-        """It counts from the tick in which it starts."""
+        """A change is valid from the tick in which it starts."""
         self._waiting_changes.append(change)
 
     def update(self, end_ns: int) -> None:
-        """Everything up to the end of a tick."""
+        """Adds all records up to the end of a tick, and drops changes that ended a day ago."""
         due = [fact for fact in self._waiting_facts if fact.observed_ns < end_ns]
         if due:
             self._waiting_facts = [fact for fact in self._waiting_facts if fact.observed_ns >= end_ns]

@@ -14,20 +14,20 @@ Layout = Mapping[str, tuple[str, float, int]]
 
 
 def read_only(array: NDArray[Any]) -> NDArray[Any]:
-    """The same memory, which may not be written through what is returned."""
+    """A view of the same memory that cannot be written."""
     view = array.view()
     view.setflags(write=False)
     return view
 
 
 def locked(array: NDArray[Any]) -> NDArray[Any]:
-    """An array that was just made, which nobody may write from now on."""
+    """The array itself, which cannot be written from now on."""
     array.setflags(write=False)
     return array
 
 
 class ReadOnlyColumns:
-    """``Columns`` for those who only look, as long as these neither grow nor lose rows."""
+    """Read-only views of ``Columns``, valid as long as these neither grow nor lose rows."""
 
     def __init__(self, columns: "Columns") -> None:
         self._columns = columns
@@ -70,7 +70,7 @@ class Columns:
         self.size = size
 
     def keep(self, rows: NDArray[np.int64]) -> None:
-        """Only these rows, renumbered in the order given; the memory of the others is given back."""
+        """Keeps only these rows, renumbered in the order given, and frees the memory of the others."""
         self._arrays = {name: array[rows] for name, array in self._arrays.items()}
         self.size = len(rows)
 

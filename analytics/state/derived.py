@@ -1,4 +1,4 @@
-"""What several detectors need and parts of their own work out before these run."""
+"""What several detectors need and the parts in ``analytics/derived`` compute before they run."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,7 +11,7 @@ from analytics.models.jobs.job_work import JobWork
 
 @dataclass(frozen=True)
 class Forecasts:
-    """Newest forecasts of everything that has a limit, k rows; none at ticks without new ones.
+    """Newest forecasts of all series that have a limit, k rows; empty in ticks without new ones.
 
     limited: int64[k], position in ``trend.limits.LIMITS``. sids: int64[k], the series. names: their keys.
     values: float64[k, forecast.COLUMNS]. limits: float64[k].

@@ -1,4 +1,4 @@
-"""Who is compared with whom, as the topology has it."""
+"""Groups of objects that are compared with each other, by the topology."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ _TAG_MAX = (1 << 24) - 1  # numbers up to here are exact in single precision
 
 @dataclass(frozen=True)
 class Grouping:
-    """of: int64[objects], group of each object, -1 for none. tags: int64[groups], the same for one group for ever."""
+    """of: int64[objects], group of each object, -1 for none. tags: int64[groups], permanent number of each group."""
 
     of: NDArray[np.int64]
     tags: NDArray[np.int64]
@@ -26,7 +26,7 @@ def of_jobs(job_of: NDArray[np.int64], jobs: Sequence[Job]) -> Grouping:
 
 
 def groupings(names: Sequence[str], topology: Topology) -> Mapping[str, Grouping]:
-    """The groups of all kinds but jobs. names: of the objects, by number."""
+    """The groups of every kind except jobs. names: of the objects, by number."""
     roles = {device.name: device.role for device in topology.entities(Device)}
     jobs = {node: job.job_id for job in topology.entities(Job) for node in job.nodes}
     models = {f"{gpu.device}/{gpu.uuid}": gpu.model for gpu in topology.entities(Gpu)}
@@ -36,9 +36,9 @@ def groupings(names: Sequence[str], topology: Topology) -> Mapping[str, Grouping
         far[f"{ObjectKind.PORT}:{link.b_device}/{link.b_port}"] = roles.get(link.a_device)
 
     def rail(name: str) -> str | None:
-        """NICs in one place of the hosts of a job: the same collectives cross them."""
-        kind, _, place = name.partition(":")
-        host, _, port = place.partition("/")
+        """NICs of one name on the hosts of a job: the same collectives cross them."""
+        kind, _, path = name.partition(":")
+        host, _, port = path.partition("/")
         return f"{jobs[host]}/{port}" if kind == ObjectKind.PORT and host in jobs else None
 
     def leaf(name: str) -> str | None:
@@ -53,13 +53,13 @@ def groupings(names: Sequence[str], topology: Topology) -> Mapping[str, Grouping
         return roles.get(device) if kind == ObjectKind.DEVICE else None
 
     def filesystem(name: str) -> str | None:
-        kind, _, place = name.partition(":")
-        return place.partition("/")[0] if kind == ObjectKind.STORAGE_TARGET else None
+        kind, _, path = name.partition(":")
+        return path.partition("/")[0] if kind == ObjectKind.STORAGE_TARGET else None
 
     def model(name: str) -> str | None:
-        """Objects of one kind and make, which have the same series."""
-        kind, _, place = name.partition(":")
-        return f"{kind}/{roles.get(place.partition('/')[0], '')}/{models.get(place, '')}"
+        """Objects of one kind and model, which have the same series."""
+        kind, _, path = name.partition(":")
+        return f"{kind}/{roles.get(path.partition('/')[0], '')}/{models.get(path, '')}"
 
     kinds = {"model": model, "rail": rail, "leaf": leaf, "role": role, "filesystem": filesystem}
     return {kind: _grouping(kind, names, group_of) for kind, group_of in kinds.items()}

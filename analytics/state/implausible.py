@@ -1,11 +1,11 @@
-"""Series that carry values which nobody should believe: unsupported ones, and zeros that only a fault explains.
+"""Series with implausible values: unsupported ones, and zeros that only a fault explains.
 
-*Unsupported*: a metric that a working device moves (power, clocks, bytes, activity) has been at 0, or at a number that
-stands for "no value", for as long as it is known, on every device of the same role and model, while the device itself
-has moved many others. What counts events (errors, drops, pauses) is not judged: there 0 is good news.
+*Unsupported*: a metric that changes on a working device (power, clocks, bytes, activity) has been 0, or a number that
+means "no value", for as long as it is known, on every device of the same role and model, while other series of the
+device have changed. Metrics that count events (errors, drops, pauses) are left out: there 0 is healthy.
 
-*Zero by fault*: a series that has moved before is exactly 0 while another series of the same object proves activity;
-where work may rest by itself, its peers must be at work too.
+*Zero by fault*: a series that has changed before is exactly 0 while a corroborating series of the same object proves
+activity; where work may pause by itself, its peers must be at work too.
 """
 
 import re
@@ -24,18 +24,18 @@ from telemetry.selectors import Selector, reads, received, sent, writes
 _KNOWN_INTERVALS = 12.0
 # DCGM's blank integers, the largest numbers of the usual widths, and -1.
 _NO_VALUES = np.array([0.0, -1.0, 2147483632.0, 2147483647.0, 4294967295.0, 9223372036854775792.0, 2.0**63, 2.0**64])
-_MOVES = re.compile(
+_CHANGING = re.compile(
     "(_watts|_hertz|_celsius|_volts|_rpm|_joules_total|_bytes_total|_bytes_per_second|_packets_total"
     "|_operations_total|_active_ratio|_utilization_ratio|_sm_occupancy_ratio|_memory_used_bytes)$"
 )
 _NONE = np.zeros(0, np.int64)
-CHANGING_MIN = 3  # series of a target that must change before it counts as working
+CHANGING_MIN = 3  # series of a target that have changed: then it is at work
 _EVENTS = re.compile("error|drop|discard|pause|marked|limit|retired|trimmed|handled|ignored")
 
 
 @dataclass(frozen=True)
 class _Corroboration:
-    """A series of the same object. least: value from which on it proves activity, or share of its job's median."""
+    """A series of the same object. least: value that proves activity, as a share of its job's median if ``of_job``."""
 
     metric: str
     least: float
@@ -45,7 +45,7 @@ class _Corroboration:
 
 @dataclass(frozen=True)
 class _Zero:
-    """A zero of ``metric`` is a fault when all others prove activity; with ``job_least``, the job's median too."""
+    """A zero of ``metric`` is a fault when all others prove activity, and the job's median reaches ``job_least``."""
 
     metric: str
     corroborating: tuple[_Corroboration, ...]
@@ -75,7 +75,7 @@ _ZEROS = (
 
 
 def with_implausible(tick: TickData, quality: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """uint8[series]: the quality given, and which of the fresh series are unsupported or zero by a fault."""
+    """uint8[series]: ``quality``, with fresh series marked that are unsupported or zero by a fault."""
     fresh = quality == int(Quality.FRESH)
     marked = quality.copy()
     for zero in _ZEROS:
@@ -87,44 +87,44 @@ def with_implausible(tick: TickData, quality: NDArray[np.uint8]) -> NDArray[np.u
 
 
 @dataclass(frozen=True)
-class _Movers:
-    """Series of metrics that a working device moves, and a number of each one's metric and labels."""
+class _Changing:
+    """Series of metrics that change on a working device, and a number for each one's metric and labels."""
 
     sids: NDArray[np.int64]
     pairs: NDArray[np.int64]
 
 
-def _movers(index: SeriesIndex) -> _Movers:
+def _changing(index: SeriesIndex) -> _Changing:
     names = index.metrics.names
-    moves = np.array([bool(_MOVES.search(name)) and not _EVENTS.search(name) for name in names], bool)
-    sids = np.flatnonzero(moves[index.columns["metric"]]) if names else np.zeros(0, np.int64)
+    changes = np.array([bool(_CHANGING.search(name)) and not _EVENTS.search(name) for name in names], bool)
+    sids = np.flatnonzero(changes[index.columns["metric"]]) if names else np.zeros(0, np.int64)
     pairs = index.columns["metric"][sids].astype(np.int64) * len(index.variants)
     _, numbers = np.unique(pairs + index.columns["variant"][sids], return_inverse=True)
-    return _Movers(sids, np.asarray(numbers))
+    return _Changing(sids, np.asarray(numbers))
 
 
 def _unsupported(tick: TickData) -> NDArray[np.int64]:
-    movers, series, columns = tick.per_series(_movers), tick.series, tick.index.columns
-    moved = series["moved_ns"][movers.sids] != NEVER
-    known_ns = tick.targets["first_ns"][columns["target"][movers.sids]] + round(
+    changing, series, columns = tick.per_series(_changing), tick.series, tick.index.columns
+    changed = series["moved_ns"][changing.sids] != NEVER
+    known_ns = tick.targets["first_ns"][columns["target"][changing.sids]] + round(
         _KNOWN_INTERVALS * tick.config.interval_ns
     )
-    blank = ~moved & np.isin(series["raw"][movers.sids], _NO_VALUES) & (known_ns <= tick.end_ns)
+    blank = ~changed & np.isin(series["raw"][changing.sids], _NO_VALUES) & (known_ns <= tick.end_ns)
     if not blank.any():
         return _NONE
-    models = tick.topology_index.groups["model"].of[columns["object"][movers.sids]] + 1
-    keys = movers.pairs * (1 + int(models.max())) + models
-    alive = np.bincount(keys, weights=~blank) > 0
-    busy = np.bincount(columns["target"][movers.sids], weights=moved, minlength=len(tick.targets["first_ns"]))
-    at_work = busy[columns["target"][movers.sids]] >= CHANGING_MIN
-    return np.asarray(movers.sids[blank & at_work & ~alive[keys]])
+    models = tick.topology_index.groups["model"].of[columns["object"][changing.sids]] + 1
+    keys = changing.pairs * (1 + int(models.max())) + models
+    has_values = np.bincount(keys, weights=~blank) > 0
+    busy = np.bincount(columns["target"][changing.sids], weights=changed, minlength=len(tick.targets["first_ns"]))
+    at_work = busy[columns["target"][changing.sids]] >= CHANGING_MIN
+    return np.asarray(changing.sids[blank & at_work & ~has_values[keys]])
 
 
 def _zeros(tick: TickData, zero: _Zero, fresh: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """The series of the rule that are zero by a fault."""
+    """The series of a rule that are zero by a fault."""
     sids, series = tick.sids(zero.metric), tick.series
-    still = (series["value"][sids] == 0.0) & (series["streak"][sids] == 0)  # gauges: twice in a row
-    suspects = np.asarray(sids[fresh[sids] & still & (series["moved_ns"][sids] != NEVER)])
+    zero_twice = (series["value"][sids] == 0.0) & (series["streak"][sids] == 0)
+    suspects = np.asarray(sids[fresh[sids] & zero_twice & (series["moved_ns"][sids] != NEVER)])
     if not suspects.size:
         return suspects
     if zero.job_least is not None:
@@ -148,7 +148,7 @@ def _is_active(
 def _job_median(
     tick: TickData, sids: NDArray[np.int64], fresh: NDArray[np.bool_], of: NDArray[np.int64]
 ) -> NDArray[np.float64]:
-    """Median of the fresh values of ``sids`` in the job of each of ``of``, some of them; NaN without a job."""
+    """Median of the fresh values of ``sids`` in the job of each of ``of``, a part of them; NaN without a job."""
     jobs = tick.topology_index.job[tick.index.columns["object"][sids]]
     values = np.where(fresh[sids] & (jobs >= 0), tick.series["value"][sids], np.nan)
     medians = group_medians(jobs, values)

@@ -1,23 +1,23 @@
-"""Finding rows by number."""
+"""Rows by number."""
 
 import numpy as np
 from numpy.typing import NDArray
 
-_DENSE_TIMES = 16  # a table of so many times the rows is quicker than a sort
+_DENSE_TIMES = 16  # a table of up to so many times the rows is faster than a sort
 
 
 def worst_of_each(objects: NDArray[np.int64], score: NDArray[np.float64]) -> NDArray[np.int64]:
     """The row with the highest score of each object, ordered by object; the first such row where scores tie."""
     if (objects[1:] > objects[:-1]).all():
         return np.arange(objects.size)
-    # From behind, since the sort keeps the order of ties and the last row of each object is taken.
+    # Reversed, since the sort keeps the order of ties and the last row of each object is chosen.
     order = objects.size - 1 - np.lexsort((score[::-1], objects[::-1]))
     sorted_objects = objects[order]
     return np.asarray(order[np.append(sorted_objects[1:] != sorted_objects[:-1], True)])
 
 
 def lookup(known: NDArray[np.int64], wanted: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Row in ``known`` (any order) of each wanted number, the first where it occurs twice, -1 where it does not."""
+    """Row in ``known`` (any order) of each wanted number: the first of several, -1 without one."""
     if not known.size or not wanted.size:
         return np.full(wanted.size, -1, np.int64)
     size = 1 + int(max(known.max(), wanted.max()))

@@ -1,4 +1,4 @@
-"""What one part remembers of the series that it follows: a named block with a row for each of them."""
+"""The memory of one part about its series: named columns with a row for each of them."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -20,7 +20,7 @@ class MemoryColumn(NamedTuple):
 
 
 class Memory:
-    """Columns with a row for each series that was asked for, and no room for the others.
+    """Columns with a row for each series that ``rows`` was called with.
 
     ``memory[name]`` may be written; it stays valid until rows are added.
     """
@@ -37,8 +37,8 @@ class Memory:
         return self._columns[name]
 
     def rows(self, sids: NDArray[np.int64]) -> NDArray[np.int64]:
-        """int64[k]: the row of each of these series, each of them once; new ones get one."""
-        if self._newest is not None and self._newest[0] is sids:  # most ask for the same series in every tick
+        """int64[k]: the row of each of these series, without duplicates; new series get one."""
+        if self._newest is not None and self._newest[0] is sids:  # most parts have the same series in every tick
             return self._newest[1]
         rows = lookup(self._columns["sid"], sids)
         new = np.flatnonzero(rows < 0)
@@ -50,14 +50,14 @@ class Memory:
         return rows
 
     def draft(self) -> "Memory":
-        """A copy to write to; whoever owns the block keeps it or throws it away."""
+        """A copy to write to; the owner of the memory keeps it or discards it."""
         copied = Memory(())
         copied._layout, copied._newest = self._layout, self._newest
         copied._columns = self._columns.copy()
         return copied
 
     def keep(self, sids: NDArray[np.int64]) -> None:
-        """Only these series, which have been renumbered in the order given."""
+        """Keeps only these series, which have been renumbered in the order given."""
         numbers = lookup(sids, self._columns["sid"])
         self._columns.keep(np.flatnonzero(numbers >= 0))
         self._columns["sid"][:] = numbers[numbers >= 0]

@@ -1,10 +1,10 @@
-"""Which telemetry may be believed: a detector abstains on what is not fresh, and nothing is ever 0 by absence.
+"""Data quality: detectors abstain on values that are not fresh, and a missing value is never 0.
 
-The rules. A target is *silent* when no collection succeeded for 2.5 intervals, or two in a row failed; time in which no
-target at all was heard does not count, because it is the collectors that were away then. It is *frozen*
-when it repeats itself bit by bit although series that used to change every time should have. A series is *stale* when
-2.5 intervals brought no value, and *reset* when its counter has just started again. *Unsupported* series and zeros by a
-fault are told apart in ``implausible.py``. What is known of targets is in ``target_state.py``.
+The rules. A target is *silent* when no collection succeeded for 2.5 intervals, or two in a row failed; time without a
+collection of any target does not count, because then the collectors were down. It is *frozen* when it repeats itself
+bit by bit although it has series that always change. A series is *stale* when 2.5 intervals brought no value, and
+*reset* when its counter has just started again. *Unsupported* series and zeros by a fault: see ``implausible.py``. The
+state of targets is in ``target_state.py``.
 """
 
 from enum import IntEnum
@@ -29,8 +29,8 @@ class Quality(IntEnum):
 
 
 FRESH = int(Quality.FRESH)
-# Where much of a target is in these states, the rest of it deserves less confidence.
-DOUBTFUL = (int(Quality.STALE), int(Quality.FROZEN), int(Quality.ZERO))
+# Where many series of a target are in these states, findings about the others have less confidence.
+UNUSABLE = (int(Quality.STALE), int(Quality.FROZEN), int(Quality.ZERO))
 
 
 def series_quality(
@@ -40,7 +40,7 @@ def series_quality(
     now_ns: int,
     interval_ns: int,
 ) -> NDArray[np.uint8]:
-    """Quality of each series: valued_ns when its newest value was collected, frozen whether its target is."""
+    """uint8[series]: valued_ns is when the newest value was collected, frozen whether the series' target is."""
     stale = valued_ns < now_ns - round(STALE_INTERVALS * interval_ns)
     quality = np.where(status == RESET, int(Quality.RESET), int(Quality.FRESH))
     quality = np.where(stale, int(Quality.STALE), quality)

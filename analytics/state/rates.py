@@ -1,4 +1,4 @@
-"""Counters to per-second rates; gauges, states and peaks as they are. One compiled pass over a tick's samples."""
+"""Counters to rates per second; gauges, states and peaks unchanged. One compiled pass over a tick's samples."""
 
 from enum import IntEnum
 from typing import Any, NamedTuple
@@ -9,16 +9,16 @@ from numpy.typing import NDArray
 from common.jit import compiled
 
 NEVER = np.iinfo(np.int64).min
-LARGEST = 1e30  # nothing that is measured is larger, and squares and sums of it are still numbers
+LARGEST = 1e30  # no measured value is larger, and squares and sums of it are still finite
 
 
 class Status(IntEnum):
-    """What became of one sample."""
+    """The result of one sample."""
 
-    VALUE = 0  # it gave a value
+    VALUE = 0
     FIRST = 1  # a counter's first sample: a rate needs two
-    RESET = 2  # the counter went back: no rate, and the count starts here
-    REPEATED = 3  # the same count inside the source's refresh period: not a fresh sample
+    RESET = 2  # the counter decreased: no rate, and the count starts here
+    REPEATED = 3  # the same count within the source's refresh period: not a fresh sample
     OUT_OF_ORDER = 4  # not newer than the series' newest sample: dropped
     NOT_FINITE = 5  # infinite, or beyond LARGEST: dropped
 
@@ -34,18 +34,18 @@ LAYOUT: dict[str, tuple[str, float, int]] = {
     "valued_ns": ("i8", NEVER, 1),  # when the collection that brought it was made
     "span_s": ("f8", 0.0, 1),  # seconds that a rate covers
     "status": ("u1", FIRST, 1),  # Status of the newest accepted sample
-    "moved_ns": ("i8", NEVER, 1),  # event time of the newest sample that differed from the one before
+    "moved_ns": ("i8", NEVER, 1),  # event time of the newest sample that differed from the previous one
     "highest": ("f8", -np.inf, 1),  # highest sample ever
-    "streak": ("i4", 0, 1),  # accepted samples in a row that differed from the one before
+    "streak": ("i4", 0, 1),  # accepted samples in a row that differed from the previous one
 }
 
-# A wrap is only believed when the counter was near its end and the step is small against its range: at half the range
-# a step forwards and a restart cannot be told apart any more.
+# A decrease is a wrap only when the counter was near its end and the step is small against its range: at half the range
+# a step forwards and a restart cannot be distinguished.
 _WRAP_SHARE_MAX = 0.25
 
 
 class Samples(NamedTuple):
-    """Samples in canonical order, collection after collection.
+    """Samples in canonical order, one collection after the other.
 
     starts: int64[collections + 1], first sample of each, and the end. collected_ns: int64[collections].
     sids, times_ns, values: of each sample.
@@ -93,7 +93,7 @@ def to_values(
 ) -> None:
     """Samples to values, updating the state of their series in place.
 
-    out: the value of each sample, NaN where it gave none. out_status: ``Status`` of each sample.
+    out: the value of each sample, NaN without one. out_status: ``Status`` of each sample.
     """
     starts, collected_ns, sids, times_ns, values = samples
     metric_of, counter, modulus, refresh_ns = rules
@@ -118,15 +118,15 @@ def to_values(
                     span = (now - before) * 1e-9
                     step = x - last
                     if step < 0.0:
-                        range_ = modulus[m]
-                        step += range_
-                        if range_ == 0.0 or last > range_ or step > _WRAP_SHARE_MAX * range_:
+                        wrap = modulus[m]
+                        step += wrap
+                        if wrap == 0.0 or last > wrap or step > _WRAP_SHARE_MAX * wrap:
                             result = RESET
                     elif step == 0.0 and now - before < refresh_ns[m]:
                         out_status[i] = REPEATED
                         streak[s] = 0
                         if valued_ns[s] != NEVER:
-                            valued_ns[s] = collected_ns[batch]  # the source has nothing newer: its last rate holds
+                            valued_ns[s] = collected_ns[batch]  # no newer value: the rate is still valid
                         continue
                     y = step / span
             if x == last:
@@ -143,8 +143,8 @@ def to_values(
                 value[s], value_ns[s], valued_ns[s], span_s[s] = y, now, collected_ns[batch], span
 
 
-def has_moved(raw: NDArray[np.float64], sids: NDArray[np.int64], values: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Which samples differ from the newest one of their series; a first sample does."""
+def has_changed(raw: NDArray[np.float64], sids: NDArray[np.int64], values: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """bool[n]: which samples differ from the newest one of their series; a first sample does."""
     return np.asarray(raw[sids] != values)
 
 

@@ -1,4 +1,4 @@
-"""Gives every (target, series) a number, once, and forgets those that went silent."""
+"""Gives every (target, series) a number, once, and forgets series that are gone."""
 
 from collections.abc import Collection, Mapping
 
@@ -15,12 +15,12 @@ from telemetry.objects import ObjectRef
 from telemetry.series import SeriesTable, parse_series_key
 
 _INTERNERS = ("metrics", "targets", "variants", "objects")
-# Labels that say what a series is about; the others tell series of one object apart (direction, priority, reason).
+# Labels that name the object of a series; the others distinguish series of one object (direction, priority, reason).
 _IDENTITY = frozenset({"device", "port", "gpu", "fs", "target", "system", "job_id"})
 
 
 def object_of(metric: str, labels: Mapping[str, str], device: str) -> ObjectRef:
-    """What a series is about, from its labels.
+    """The object that a series is about, by its labels.
 
     >>> str(object_of("gpu_power_watts", {"device": "node1", "gpu": "GPU-1"}, "node1"))
     'gpu:node1/GPU-1'

@@ -1,4 +1,4 @@
-"""Which series there are, to be read: what each measures, what it is about, and who reports it."""
+"""The series by number, to be read: what each measures, which object it is about, and which target reports it."""
 
 import re
 from collections.abc import Collection, Iterable, Mapping
@@ -22,13 +22,13 @@ LAYOUT: dict[str, tuple[str, float, int]] = {
     "variant": ("i4", -1, 1),
     "seen_ns": ("i8", np.iinfo(np.int64).min, 1),
 }
-# Of a source's refresh period: a collection that comes early by its jitter still counts as one period later.
+# Of a source's refresh period: a collection that is early by its jitter still counts as one period later.
 _REFRESH_SHARE = 0.9
 _COUNTER_SUFFIX = re.compile("(_total|_sum|_count)$")
 
 
 class Interner:
-    """Strings as small numbers, in order of first sight."""
+    """Strings as small numbers, in the order in which they appear."""
 
     def __init__(self, names: Iterable[str] = ()) -> None:
         self.names = list(names)
@@ -39,7 +39,7 @@ class Interner:
         return len(self.names)
 
     def intern(self, name: str) -> int:
-        """The number of a name, a new one where it has none."""
+        """The number of a name, a new one for a new name."""
         known = self._numbers.get(name)
         if known is None:
             known = self._numbers[name] = len(self.names)
@@ -47,19 +47,19 @@ class Interner:
         return known
 
     def get(self, name: str) -> int | None:
-        """The number of a name, None where it has none."""
+        """The number of a name, None for an unknown one."""
         return self._numbers.get(name)
 
 
 @dataclass
 class MetricRules:
-    """What the arithmetic needs to know of each metric, by metric number. to_score: names of those with a score."""
+    """What rates and scores need to know of each metric, by metric number. to_score: names of scored metrics."""
 
     to_score: Collection[str]
     counter: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, bool))
     modulus: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
     refresh_ns: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
-    rests: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, bool))  # does not move while nobody works
+    idles: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, bool))  # unchanged while no job works
     scored: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, bool))
 
     def extend(self, names: list[str]) -> None:
@@ -72,12 +72,12 @@ class MetricRules:
             self.modulus = np.append(self.modulus, 2.0**known.width if wraps and known else 0.0)
             refresh_ns = round(_REFRESH_SHARE * known.refresh_s * 1e9) if known else 0
             self.refresh_ns = np.append(self.refresh_ns, refresh_ns)
-            self.rests = np.append(self.rests, name.startswith("storage_"))
+            self.idles = np.append(self.idles, name.startswith("storage_"))
             self.scored = np.append(self.scored, name in self.to_score)
 
 
 class SeriesIndex:
-    """Series by number, in order of first sight. Arrays may not be written; ``Registry`` is the side that may.
+    """Series by number, in the order in which they appear. Arrays are read-only; ``Registry`` writes them.
 
     columns: number of the metric, object, target and variant (labels that name no object) of each, and when it was last
     in a scrape body. devices: name of the device of each target. version: changes with every new series.

@@ -1,4 +1,4 @@
-"""What is known of every series: its newest value, its baseline, its anomaly score."""
+"""The state of every series: its newest value, its baseline, its anomaly score."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,7 +53,7 @@ class SeriesState:
         return status
 
     def keep(self, sids: NDArray[np.int64]) -> None:
-        """Only these series, renumbered in the order given."""
+        """Keeps only these series, renumbered in the order given."""
         self.columns.keep(sids)
         self._scores.keep(self.columns["slot"])
 

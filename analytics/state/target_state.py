@@ -1,4 +1,4 @@
-"""What is known of every target: when it answered, since when it is silent, whether it repeats itself."""
+"""The state of every target: when it answered, since when it is silent, whether it is frozen."""
 
 from collections.abc import Sequence
 
@@ -13,37 +13,37 @@ from analytics.state.registry import Registry
 from analytics.state.tick import Tick
 from telemetry.topology import Device, Topology
 
-DEAF_INTERVALS = 1.5  # nobody was heard for so long: the collectors or the bus were away
-# DCGM's exporter refreshes every 30 s by default: three of our default intervals. A target that repeats itself for
+OUTAGE_INTERVALS = 1.5  # without a collection of any target: the collectors or the bus were down
+# DCGM's exporter refreshes every 30 s by default, which is three default intervals. A target that repeats itself for
 # longer is either idle or frozen.
 REPEAT_INTERVALS = 3.0
-CHANGING_MIN = 3  # series that must be known to change before a repetition means anything
-_STREAK_MIN = 10  # samples in a row that differed: such a series changes always
-_SHARE_MAX = 0.5  # more of a role unchanged at once is a pause of the work, not a fault of the exporters
+CHANGING_MIN = 3  # series that are known to change, without which a repetition is no evidence
+_STREAK_MIN = 10  # samples in a row that differed: such a series always changes
+_SHARE_MAX = 0.5  # of a role; more unchanged targets at once are a pause of the work, not a fault of the exporters
 
 LAYOUT: dict[str, tuple[str, float, int]] = {
     "first_ns": ("i8", NEVER, 1),  # oldest collection
     "seen_ns": ("i8", NEVER, 1),  # newest collection that succeeded
-    "quiet_ns": ("i8", NEVER, 1),  # silence counts from here: the newest success, or when we began to listen again
+    "quiet_ns": ("i8", NEVER, 1),  # silence counts from here: the newest success, or the end of our own outage
     "tried_ns": ("i8", NEVER, 1),  # newest collection
     "down_ns": ("i8", NEVER, 1),  # first of the failed collections in a row, NEVER when it answers
-    "down_count": ("i8", 0, 1),  # how many they are
+    "down_count": ("i8", 0, 1),  # their number
     "moved_ns": ("i8", NEVER, 1),  # newest collection that was not a repetition
     "frozen": ("?", False, 1),
     "reset_ns": ("i8", NEVER, 1),  # newest collection in which most counters started again
-    "reset_count": ("i8", 0, 1),  # how many did
+    "reset_count": ("i8", 0, 1),  # their number
 }
 
 
 class TargetState:
-    """Columns by target number. ``update`` and ``without_repetitions`` come before the samples of a tick count."""
+    """Columns by target number. ``update`` and ``repetitions`` come before the samples of a tick are processed."""
 
     def __init__(self, interval_ns: int) -> None:
         self.columns = Columns(LAYOUT)
         self._interval_ns = interval_ns
 
     def update(self, tick: Tick, ups: Sequence[bool], now_ns: int) -> None:
-        """The collections of a tick, in event order. ups: whether each succeeded. now_ns: when the first was."""
+        """The collections of a tick, in event order. ups: whether each succeeded. now_ns: time of the first."""
         columns = self.columns
         columns["quiet_ns"][:] = quiet_since(columns["quiet_ns"], columns["tried_ns"], now_ns, self._interval_ns)
         for target, collected_ns, up in zip(tick.targets.tolist(), tick.collected_ns.tolist(), ups, strict=True):
@@ -63,12 +63,12 @@ class TargetState:
         columns["down_count"][target] += 1
 
     def repetitions(self, tick: Tick, series: Columns, registry: Registry, topology: Topology) -> NDArray[np.bool_]:
-        """bool[collections]: those that only repeat the one before; marks the targets that are frozen.
+        """bool[collections]: those that only repeat the previous one; marks frozen targets.
 
         series: state of the series before this tick.
         """
         sizes = np.diff(tick.starts)
-        changed = rates.segment_sums(rates.has_moved(series["raw"], tick.sids, tick.values), tick.starts)
+        changed = rates.segment_sums(rates.has_changed(series["raw"], tick.sids, tick.values), tick.starts)
         moved_ns, frozen = self.columns["moved_ns"], self.columns["frozen"]
         unchanged: list[int] = []
         for batch in np.flatnonzero(sizes > 0).tolist():
@@ -85,26 +85,26 @@ class TargetState:
     def _repeated(
         self, tick: Tick, unchanged: list[int], series: Columns, registry: Registry, topology: Topology
     ) -> list[int]:
-        """Which of the unchanged collections bring nothing: within a refresh period, or of a frozen target."""
+        """Which of the unchanged collections are repetitions: within a refresh period, or of a frozen target."""
         limit_ns = round(REPEAT_INTERVALS * self._interval_ns)
-        within, suspects, rests = [], {}, registry.rules.rests
+        within, suspects, idles = [], {}, registry.rules.idles
         for batch in unchanged:
             target = int(tick.targets[batch])
             sids = tick.sids[tick.starts[batch] : tick.starts[batch + 1]]
             if tick.collected_ns[batch] - self.columns["moved_ns"][target] <= limit_ns:
                 within.append(batch)
-            elif always_changing(series["streak"][sids[~rests[registry.columns["metric"][sids]]]]):
+            elif always_changing(series["streak"][sids[~idles[registry.columns["metric"][sids]]]]):
                 suspects[batch] = registry.devices[target]
         answers = [
             device for device, down in zip(registry.devices, self.columns["down_count"], strict=True) if not down
         ]
-        believed = frozen_devices(list(suspects.values()), answers, topology)
-        frozen = [batch for batch, device in suspects.items() if device in believed]
+        devices = frozen_devices(list(suspects.values()), answers, topology)
+        frozen = [batch for batch, device in suspects.items() if device in devices]
         self.columns["frozen"][tick.targets[frozen]] = True
         return within + frozen
 
     def update_resets(self, tick: Tick, reset: NDArray[np.bool_], registry: Registry) -> None:
-        """reset: bool[samples], counters that started again. When most of a target did, its device has rebooted."""
+        """reset: bool[samples], counters that started again. When most of a target have, its device has rebooted."""
         if not reset.any():
             return
         counts = rates.segment_sums(reset, tick.starts)
@@ -125,9 +125,9 @@ class TargetState:
 def quiet_since(
     quiet_ns: NDArray[np.int64], tried_ns: NDArray[np.int64], now_ns: int, interval_ns: int
 ) -> NDArray[np.int64]:
-    """``quiet_ns`` as of ``now_ns``: moved up to it where nobody was heard since long before."""
-    heard_ns = int(tried_ns.max(initial=NEVER))
-    if heard_ns == NEVER or now_ns - heard_ns <= round(DEAF_INTERVALS * interval_ns):
+    """``quiet_ns`` at ``now_ns``: moved up to it after an outage without a collection of any target."""
+    newest_ns = int(tried_ns.max(initial=NEVER))
+    if newest_ns == NEVER or now_ns - newest_ns <= round(OUTAGE_INTERVALS * interval_ns):
         return quiet_ns
     return np.where(quiet_ns == NEVER, NEVER, np.maximum(quiet_ns, now_ns))
 
@@ -139,7 +139,7 @@ def _should_have_changed(tick: Tick, batch: int, series: Columns, registry: Regi
 
 
 def always_changing(streak: NDArray[np.int32]) -> bool:
-    """Whether series with these streaks must have changed in any true new collection."""
+    """Whether at least one of the series with these streaks would have changed in a new collection."""
     return int(np.count_nonzero(streak >= _STREAK_MIN)) >= CHANGING_MIN
 
 
@@ -147,7 +147,7 @@ def frozen_devices(suspects: Sequence[str], devices: Sequence[str], topology: To
     """Which of the devices whose targets are unchanged are frozen.
 
     suspects: devices whose targets repeat themselves; devices: those of all targets that answer.
-    When most devices of a role are unchanged at once, the cluster rests.
+    When most devices of a role are unchanged at once, the cluster is idle.
     """
     roles = {device.name: str(device.role) for device in topology.entities(Device)}
     unchanged, known = set(suspects), set(devices)

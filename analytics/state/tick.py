@@ -41,7 +41,7 @@ class Tick:
         )
 
     def sorted(self) -> "Tick":
-        """Within each batch the samples by series and time: most batches come that way."""
+        """Within each batch the samples by series and time, as most batches are already."""
         falls = 1 + np.flatnonzero(self.sids[1:] <= self.sids[:-1])
         if np.isin(falls, self.starts).all():
             return self
@@ -50,7 +50,7 @@ class Tick:
 
 
 def pack(batches: list[SampleBatch], registry: Registry, counts: SampleCounts) -> Tick:
-    """The batches of a tick in canonical order; samples that cannot be used are counted and left out."""
+    """The batches of a tick as one; unusable samples are counted and dropped."""
     sids = [registry.rows(batch.table).take(batch.series) for batch in batches]
     tick = Tick(
         targets=np.array([registry.target(batch.table) for batch in batches], np.int64),

@@ -1,4 +1,4 @@
-"""Everything that is known at the end of one tick, to be read."""
+"""All state at the end of one tick, to be read."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 
 class SelectionCache:
-    """What only depends on which series there are, remembered until they change; and on that and the topology."""
+    """Caches what depends on the set of series alone, until it changes, and what depends on it and the topology."""
 
     def __init__(self, index: SeriesIndex) -> None:
         self._index, self._version = index, -1
@@ -32,14 +32,14 @@ class SelectionCache:
         return self.per_series((metric, selector), lambda index: read_only(index.select(metric, selector)))
 
     def per_series(self, name: object, work: Callable[[SeriesIndex], T]) -> T:
-        """What ``work`` makes of the index, remembered by ``name``."""
+        """The result of ``work`` on the index, cached by ``name``."""
         self._expire(self._topology_index)
         if name not in self._by_series:
             self._by_series[name] = work(self._index)
         return cast(T, self._by_series[name])
 
     def per_topology(self, name: object, topology_index: TopologyIndex, work: Callable[[], T]) -> T:
-        """What ``work`` makes of the series and the topology, remembered by ``name``."""
+        """The result of ``work`` on the series and the topology, cached by ``name``."""
         self._expire(topology_index)
         if name not in self._by_topology:
             self._by_topology[name] = work()
@@ -57,9 +57,9 @@ class SelectionCache:
 
 @dataclass(frozen=True)
 class TickData:
-    """end_ns: of the tick, in event time; nothing in it depends on the wall clock.
+    """end_ns: of the tick, in event time; nothing depends on the wall clock.
 
-    series, targets: columns of ``series_state`` and ``target_state``. changes: those that may still matter.
+    series, targets: columns of ``series_state`` and ``target_state``. changes: of the last day.
     """
 
     end_ns: int
@@ -77,5 +77,5 @@ class TickData:
         return self.selections.sids(metric, selector)
 
     def per_series(self, work: Callable[[SeriesIndex], T]) -> T:
-        """What ``work``, a named function, makes of the series; worked out again when these change."""
+        """The result of ``work``, a named function of the series; computed again when these change."""
         return self.selections.per_series(work, work)

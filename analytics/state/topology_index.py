@@ -1,4 +1,4 @@
-"""What the topology says about the objects that series are about, as arrays by object number."""
+"""The topology of the objects that series are about, as arrays by object number."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -22,12 +22,12 @@ def _none() -> NDArray[np.int64]:
 
 @dataclass(frozen=True)
 class TopologyIndex:
-    """Arrays by object number; -1 where the topology says nothing.
+    """Arrays by object number; -1 for unknown.
 
     has_link: bool[objects], ports with a link. speed_rating: float64[objects], its bits per second, 0 where unknown.
     job: int64[objects], position in ``jobs`` of a GPU's running job. rack: int64[objects], object of the rack of a GPU.
-    uplink_leaf: int64[objects], object of the leaf whose uplink a port is: the paths among which ECMP divides what
-    leaves a leaf. groups: by kind of group.
+    uplink_leaf: int64[objects], object of the leaf whose uplink a port is: ECMP divides the traffic of a leaf among
+    them. groups: by kind of group.
     """
 
     has_link: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, bool))
@@ -44,7 +44,7 @@ class TopologyIndex:
 
 
 def index_topology(registry: Registry, topology: Topology) -> TopologyIndex:
-    """As the topology is now, for the series that there are. Gives racks and running jobs object numbers."""
+    """The current topology for the current series. Gives racks and running jobs object numbers."""
     jobs = tuple(topology.entities(Job))
     for job in jobs:
         registry.objects.intern(str(objects.job(job.job_id)))
@@ -74,7 +74,7 @@ def _filled(size: int, numbers: Mapping[int, int]) -> NDArray[np.int64]:
 
 
 def _gpus(job: Job, index: SeriesIndex, topology: Topology) -> list[str]:
-    """The GPUs of a job, as object names: by index where the job has some of a node, else all that report."""
+    """The GPUs of a job, as object names: by index where the job has only some of a node, else all with series."""
     nodes = set(job.nodes)
     if job.gpu_indices:
         gpus = [gpu for gpu in topology.entities(Gpu) if gpu.device in nodes and gpu.index in job.gpu_indices]

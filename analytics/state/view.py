@@ -1,4 +1,4 @@
-"""What detectors see of one tick: the newest value of every series and whether it may be believed, as columns."""
+"""The detectors' view of one tick: the newest value of every series and its quality, as columns."""
 
 import copy
 from collections.abc import Callable, Sequence
@@ -13,7 +13,7 @@ from analytics.state.columns import locked, read_only
 from analytics.state.derived import Derived
 from analytics.state.implausible import with_implausible
 from analytics.state.lookup import lookup
-from analytics.state.quality import DOUBTFUL, FRESH, Quality, series_quality
+from analytics.state.quality import FRESH, UNUSABLE, Quality, series_quality
 from analytics.state.tick_data import TickData
 from telemetry import catalogue
 from telemetry.catalogue import Kind
@@ -24,14 +24,14 @@ T = TypeVar("T")
 
 
 class Column:
-    """Some series at one tick, k rows; what is asked for is gathered once, and may not be written.
+    """Some series at one tick, k rows; each array is gathered once, when it is first read, and cannot be written.
 
-    sids: int64[k], series numbers. objects: int64[k], number of what each series is about.
+    sids: int64[k], series numbers. objects: int64[k], number of the object of each series.
     values: float64[k], newest rate (per second) or gauge. times_ns: int64[k], its event time.
-    fresh: bool[k], whether the value may be believed now; a detector leaves the others out.
+    fresh: bool[k], whether the value is usable now; a detector skips the others.
     score: float64[k], standard deviations from the own baseline. level: float64[k], the baseline's level.
     Both are NaN where nothing is learned yet.
-    anomaly: float64[k], calibrated by the own past, 1.0 is the alert level; NaN for metrics that are not ``scored``.
+    anomaly: float64[k], calibrated by the series' own past, 1.0 is the alert level; NaN for metrics not ``scored``.
     """
 
     def __init__(self, view: "TickView", sids: NDArray[np.int64]) -> None:
@@ -84,7 +84,7 @@ class Column:
 
     @property
     def watching(self) -> bool:
-        """Whether any object at all is watched."""
+        """Whether any object is watched."""
         return self._view.watching
 
     @cached_property
@@ -93,7 +93,7 @@ class Column:
         return locked(self._view.watched[self.objects])
 
     def moving(self) -> "Column":
-        """The rows above 0 and those of watched objects: the other rows of an error counter are healthy."""
+        """The rows above 0 and those of watched objects: other rows of an error counter are healthy."""
         above = self.values > 0
         return self.only(above | self.watched if self.watching else above)
 
@@ -105,8 +105,8 @@ class Column:
 class TickView:
     """One tick, read-only: ``data``, and what follows from it.
 
-    watched: bool[objects], those with a finding or a breach, so that also their healthy values count.
-    derived: what parts of their own have worked out before the detectors run.
+    watched: bool[objects], those with a finding or a breach, whose healthy values count too.
+    derived: results of the parts that run before the detectors.
     """
 
     def __init__(self, data: TickData, watched: NDArray[np.bool_]) -> None:
@@ -119,7 +119,7 @@ class TickView:
         self._columns: dict[tuple[str, Selector | None], Column] = {}
 
     def with_derived(self, derived: Derived) -> "TickView":
-        """The same tick, with all that is gathered of it already."""
+        """The same tick, with everything that was gathered already."""
         view = copy.copy(self)
         view.derived = derived
         return view
@@ -139,11 +139,11 @@ class TickView:
 
     @cached_property
     def target_quality(self) -> NDArray[np.float64]:
-        """float64[targets]: 1 where all that a target brings may be believed, down to a half where nothing may."""
-        targets, doubtful = self.index.columns["target"], np.isin(self.quality, DOUBTFUL)
+        """float64[targets]: 1 where all values of a target are usable, down to a half where none is."""
+        targets, unusable = self.index.columns["target"], np.isin(self.quality, UNUSABLE)
         size = len(self.index.targets)
         known = np.maximum(1, np.bincount(targets, minlength=size))
-        return locked(1.0 - 0.5 * np.bincount(targets, weights=doubtful, minlength=size) / known)
+        return locked(1.0 - 0.5 * np.bincount(targets, weights=unusable, minlength=size) / known)
 
     @property
     def quality_counts(self) -> dict[str, int]:
@@ -159,11 +159,11 @@ class TickView:
         return known
 
     def per_topology(self, work: Callable[["TickView"], T]) -> T:
-        """What ``work``, a named function, makes of series and topology; worked out again when these change."""
+        """The result of ``work``, a named function of series and topology; computed again when these change."""
         return self.data.selections.per_topology(work, self.topology_index, lambda: work(self))
 
     def joined(self, columns: Sequence[Column]) -> Column:
-        """Columns of several metrics one below the other."""
+        """The rows of several columns as one."""
         return Column(self, np.concatenate([_NO_SIDS, *(column.sids for column in columns)]))
 
     def unit(self, sid: int) -> str:

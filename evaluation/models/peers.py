@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
 
-from analytics.models.peers.compare import WIDTH, Learning, PeerGroups, PeerValues, compare
+from analytics.models.peers.compare import Learning, PeerGroups, PeerValues, compare
+from analytics.models.peers.member import WIDTH
 from analytics.models.peers.rules import HIGH, SLOWING, SUPPORTING, Rule, limits_of
 
 SIZES, EFFECTS = (8, 64, 1024, 8192), (0.03, 0.05, 0.1, 0.2)

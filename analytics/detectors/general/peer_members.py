@@ -29,7 +29,7 @@ class Members:
     of_job: NDArray[np.bool_]
     worse: NDArray[np.float64]
     least: NDArray[np.float64]
-    limits: NDArray[np.float64]
+    limits: NDArray[np.void]
 
     def turned(self, rows: NDArray[np.int64], values: NDArray[np.float64]) -> NDArray[np.float64]:
         """Values of these rows so that more is worse: logarithms where they are compared by ratio."""

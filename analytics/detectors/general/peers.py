@@ -8,7 +8,8 @@ from numpy.typing import NDArray
 
 from analytics.detectors.general.peer_members import members
 from analytics.detectors.spec import Detector, EvidenceColumns, Scope, Verdicts
-from analytics.models.peers.compare import RUN, WIDTH, Learning, PeerGroups, PeerValues, compare
+from analytics.models.peers.compare import Learning, PeerGroups, PeerValues, compare, run_lengths
+from analytics.models.peers.member import WIDTH
 from analytics.models.peers.rules import SLOWING, SUPPORTING, Rule
 from analytics.state.lookup import worst_of_each
 from analytics.state.memory import Memory, MemoryColumn
@@ -77,4 +78,4 @@ def _compared(
         score,
         normals,
     )
-    return column, score, known.in_units(rows, normals), memory["place"][state_rows, RUN].astype(np.int64)
+    return column, score, known.in_units(rows, normals), run_lengths(memory["place"])[state_rows]

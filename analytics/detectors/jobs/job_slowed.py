@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from analytics.derived.job_activity import BUSY, SM, TENSOR
 from analytics.detectors.spec import Detector, Scope, Verdicts, computed_evidence
 from analytics.models.jobs.job_work import JobWork
-from analytics.models.jobs.pace import LOW_SHARE
+from analytics.models.jobs.work_level import LOW_SHARE
 from analytics.state.memory import Memory
 from analytics.state.view import TickView
 from telemetry import objects

@@ -1,1 +1,1 @@
-"""What jobs do, seen one at a time: their pace, their checkpoints."""
+"""The activity of single jobs: their work level and their checkpoints."""

@@ -1,1 +1,1 @@
-"""Values of one device looked at together: models per kind of device, learned from healthy history in event time."""
+"""Models of all values of a device together, one per kind of device, trained on healthy history in event time."""

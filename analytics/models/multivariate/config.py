@@ -8,7 +8,7 @@ KindName = Literal["gpu", "host", "port", "storage_target"]
 
 
 class MultivariateConfig(BaseModel):
-    """Which kinds of devices are looked at, and how. All times are event time."""
+    """Which kinds of devices have a model, and how it is trained. All times are event time."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 

@@ -1,6 +1,6 @@
 """An isolation forest as flat arrays: trained by scikit-learn, scored here.
 
-Liu, Ting and Zhou, Isolation Forest, ICDM 2008: what few random cuts suffice to isolate is an anomaly.
+Liu, Ting and Zhou, Isolation Forest, ICDM 2008: a vector that few random cuts isolate is an anomaly.
 """
 
 from dataclasses import dataclass
@@ -12,18 +12,18 @@ from numpy.typing import NDArray
 from common.jit import compiled
 
 _TREES = 100
-_BLOCK = 256  # vectors that go through one tree before the next: both stay in the processor's cache
-_SAMPLE = 256  # rows a tree sees: more only hides anomalies (Liu et al., section 4)
+_BLOCK = 256  # vectors that pass one tree before the next: both stay in the processor's cache
+_SAMPLE = 256  # rows of a tree: more would hide anomalies (Liu et al., section 4)
 
 
 @dataclass(frozen=True)
 class Forest:
-    """All nodes of all trees, one tree behind the other. A leaf leads to itself, so every way has the same length.
+    """All nodes of all trees, one tree after the other. A leaf leads to itself, so every path has the same length.
 
     roots: uint32[trees]; feature: uint32[nodes]; threshold: float64[nodes], infinite for a leaf.
-    child: uint32[2 * nodes], where to go from each node when the feature is not above the threshold, and when it is.
-    length: float64[nodes], of a leaf the cuts that led to it and those expected among the rows it holds.
-    depth: int32[1], of the deepest tree. normal: float64[1], expected cuts for as many rows as a tree saw.
+    child: uint32[2 * nodes], the next node when the feature is not above the threshold, and when it is.
+    length: float64[nodes], of a leaf the cuts on the path to it and those expected among the rows that it holds.
+    depth: int32[1], of the deepest tree. normal: float64[1], expected cuts for the number of rows of a tree.
     """
 
     roots: NDArray[np.uint32]
@@ -43,15 +43,15 @@ class Forest:
         return flatten(IsolationForest(n_estimators=_TREES, max_samples=sample, random_state=seed).fit(vectors))
 
     def score(self, vectors: NDArray[np.float64]) -> NDArray[np.float64]:
-        """float64[k], 0..1, larger is stranger: scikit-learn's ``-score_samples``."""
+        """float64[k], 0..1, larger is more anomalous: scikit-learn's ``-score_samples``."""
         scores = np.empty(len(vectors))
-        narrow = vectors.astype(np.float32)  # scikit-learn's trees compare such numbers
+        single = vectors.astype(np.float32)  # as in scikit-learn's trees
         nodes = _Nodes(self.roots, self.feature, self.threshold, self.child, self.length)
-        _score(narrow, nodes, self.depth[0], self.normal[0], scores)
+        _score(single, nodes, self.depth[0], self.normal[0], scores)
         return scores
 
     def contributions(self, vectors: NDArray[np.float64]) -> NDArray[np.float64]:
-        """float64[k, F]: how much the score falls when this input alone were at its normal, 0."""
+        """float64[k, F]: how much the score falls if this input alone is at its normal, 0."""
         found = np.empty(vectors.shape)
         whole = self.score(vectors)
         for f in range(vectors.shape[1]):
@@ -62,7 +62,7 @@ class Forest:
 
 
 def flatten(trained: Any) -> Forest:
-    """A fitted ``sklearn.ensemble.IsolationForest`` that looks at all features in each tree."""
+    """The forest of a fitted ``sklearn.ensemble.IsolationForest`` that uses all features in each tree."""
     trees = [estimator.tree_ for estimator in trained.estimators_]
     starts = np.cumsum([0, *(tree.node_count for tree in trees)])
     depths = [_depths(tree) for tree in trees]
@@ -84,7 +84,7 @@ def flatten(trained: Any) -> Forest:
 
 def _depths(tree: Any) -> NDArray[np.float64]:
     depths = np.zeros(tree.node_count)
-    for node in range(tree.node_count):  # children stand behind their parents
+    for node in range(tree.node_count):  # children come after their parents
         for child in (tree.children_left[node], tree.children_right[node]):
             if child >= 0:
                 depths[child] = depths[node] + 1.0
@@ -92,7 +92,7 @@ def _depths(tree: Any) -> NDArray[np.float64]:
 
 
 def _expected_cuts(rows: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Mean path length of an unsuccessful search in a binary search tree of so many rows (Liu et al., equation 1)."""
+    """Mean path length of an unsuccessful search in a binary search tree of these rows (Liu et al., equation 1)."""
     rows = rows.astype(np.float64)
     several = np.maximum(rows, 3.0)
     cuts = 2.0 * (np.log(several - 1.0) + np.euler_gamma) - 2.0 * (several - 1.0) / several
@@ -111,7 +111,7 @@ class _Nodes(NamedTuple):
 
 @compiled
 def _score(vectors: NDArray[np.float32], nodes: _Nodes, depth: int, normal: float, scores: NDArray[np.float64]) -> None:
-    """Without a branch that depends on the values: a wrong guess would cost more than the steps past a leaf."""
+    """Without a branch that depends on the values: a misprediction would cost more than the steps after a leaf."""
     roots, feature, threshold, child, length = nodes
     for first in range(0, scores.size, _BLOCK):
         last = min(first + _BLOCK, scores.size)

@@ -1,4 +1,4 @@
-"""What was learned about one kind of device: a shape of what is healthy, and the score at which a device is not."""
+"""What was learned about one kind of device: the shape of its healthy vectors, and the limit of their scores."""
 
 import zlib
 from collections.abc import Mapping
@@ -13,18 +13,19 @@ from analytics.models.multivariate.forest import Forest
 from analytics.snapshot.stateful import State
 from common.errors import BadInput
 
-VERSION = 1  # goes up with every change of what the inputs or the arrays mean
+VERSION = 1  # raised with every change of the meaning of inputs or arrays
 Method = Literal["ellipse", "forest"]
 _SHAPES: dict[Method, type[Ellipse] | type[Forest]] = {"ellipse": Ellipse, "forest": Forest}
+_HEAD = ("method", "trained_ns", "rows", "median", "limit")
 _SEED = 1
-_HEALTHY = 0.999  # of the vectors that it learned from, none is an anomaly beyond their high scores
-# How far beyond that the limit is, as a multiple of the way from the median: measured, see docs/multivariate.md.
+_HEALTHY = 0.999  # quantile of the scores of the training vectors
+# The limit as a multiple of the distance from the median to that quantile: measured, see docs/multivariate.md.
 _MARGIN: dict[Method, float] = {"ellipse": 1.5, "forest": 1.1}
 
 
 @dataclass(frozen=True)
 class Model:
-    """trained_ns: event time up to which it has seen. median, limit: scores of the shape that become 0 and 1."""
+    """trained_ns: event time up to which it was trained. median, limit: scores of the shape that become 0 and 1."""
 
     method: Method
     shape: Ellipse | Forest
@@ -39,12 +40,12 @@ class Model:
 
     def state(self) -> State:
         arrays = {field.name: getattr(self.shape, field.name) for field in fields(self.shape)}
-        known = {name: getattr(self, name) for name in ("method", "trained_ns", "rows", "median", "limit")}
-        return State({"version": VERSION, "checksum": _checksum(arrays), **known}, arrays)
+        head = {name: getattr(self, name) for name in _HEAD}
+        return State({"version": VERSION, "checksum": _checksum(arrays), **head}, arrays)
 
     @staticmethod
     def restored(state: State) -> "Model":
-        """Raises BadInput (``version``, ``checksum``) when the arrays are not those that were saved."""
+        """Raises BadInput (``version``, ``checksum``) when the arrays are not the ones that were saved."""
         head, arrays = state
         if head["version"] != VERSION or head["method"] not in get_args(Method):
             raise BadInput(f"model of version {head['version']}: expected {VERSION}", "version")
@@ -52,8 +53,7 @@ class Model:
         of_shape = {field.name: arrays[field.name] for field in fields(shape)}
         if _checksum(of_shape) != head["checksum"]:
             raise BadInput(f"model of {head['rows']} rows: checksum does not match", "checksum")
-        known = {name: head[name] for name in ("method", "trained_ns", "rows", "median", "limit")}
-        return Model(shape=shape(**of_shape), **known)
+        return Model(shape=shape(**of_shape), **{name: head[name] for name in _HEAD})
 
 
 def train(method: Method, vectors: NDArray[np.float32], trained_ns: int) -> Model:

@@ -1,1 +1,1 @@
-"""Members of a job, rail, role, leaf or file system, compared with each other at the same moment."""
+"""Comparison of the members of a job, rail, role, leaf or file system with each other at the same moment."""

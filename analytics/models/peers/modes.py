@@ -6,10 +6,10 @@ from numpy.typing import NDArray
 from common.jit import compiled
 
 _MEMBERS_MIN = 4
-_SHARE_MIN = 0.36  # up to a third may be faulty at once and is then no second kind of member
-_OUTLIERS = 0.1  # of the members on either side, which may not decide where the split is
-_APART = 6.0  # standard deviations of the wider mode between the middles: a single bell seldom reaches 3
-_GAP_SHARE = 0.3  # of the distance lies empty between the modes, a tenth of each left out
+_SHARE_MIN = 0.36  # of the members in each mode: up to a third may be faulty at once and are no mode of their own
+_OUTLIERS = 0.1  # of the members on either side, clipped so that they do not decide where the split is
+_APART = 6.0  # standard deviations of the wider mode between the medians: a normal distribution seldom reaches 3
+_GAP_SHARE = 0.3  # of the distance must be empty between the modes, a tenth of each left out
 
 
 @compiled
@@ -20,31 +20,31 @@ def median_of_sorted(ranked: NDArray[np.float64]) -> float:
 
 @compiled
 def mad_scale(values: NDArray[np.float64]) -> float:
-    """The standard deviation of a bell around 0 with this median absolute deviation. Source: Hampel (1974)."""
+    """The standard deviation of a normal distribution around 0 with this median absolute deviation (Hampel 1974)."""
     return float(1.4826 * np.median(np.abs(values)))
 
 
 @compiled
 def boundary(values: NDArray[np.float64], floor: float, apart_min: float) -> float:
-    """Values above it are of the upper mode; infinite where the group is of one kind.
+    """The limit between two modes: values above it are of the upper one. Infinite where the group has one mode.
 
-    values: float64[n]. floor: least standard deviation. apart_min: least distance of two modes.
+    values: float64[n]. floor: smallest standard deviation. apart_min: smallest distance of two modes.
     The best split is that of 1-D 2-means, with the largest variance between its sides. It counts where both sides are
-    large, their middles far apart against the spreads, and little lies between them.
+    large, their medians far apart for their scales, and few values are between them.
     """
     n = values.size
     if n < 2 * _MEMBERS_MIN:
         return np.inf
-    outside = int(_SHARE_MIN / 2.0 * n)  # the middles of both modes lie further in than that
+    outside = int(_SHARE_MIN / 2.0 * n)  # the medians of both modes are further in than that
     if np.partition(values, n - 1 - outside)[n - 1 - outside] - np.partition(values, outside)[outside] < apart_min:
         return np.inf
     few = int(_OUTLIERS * n)
-    least = max(2, few)
+    side_min = max(2, few)
     ranked = np.sort(values)
     clipped = np.minimum(np.maximum(ranked, ranked[few]), ranked[n - 1 - few])
-    total, below = clipped.sum(), clipped[: least - 1].sum()
-    best, at = -1.0, least
-    for split in range(least, n - least + 1):
+    total, below = clipped.sum(), clipped[: side_min - 1].sum()
+    best, at = -1.0, side_min
+    for split in range(side_min, n - side_min + 1):
         below += clipped[split - 1]
         distance = (total - below) / (n - split) - below / split
         between = distance * distance * split * (n - split)

@@ -1,4 +1,4 @@
-"""Which metrics members are compared by, within which group, and from which difference on it matters."""
+"""Which metrics are compared, within which group, and from which difference on it matters."""
 
 import math
 from collections.abc import Sequence
@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from analytics.models.records import record_of
 from telemetry.selectors import Selector, on_server
 
-FLOOR, LEAST, LIMIT, BUSY, WORSE, WHOLE = range(6)  # columns of ``limits_of``
 HIGH, LOW = 1.0, -1.0
 
 
@@ -18,11 +18,12 @@ class Rule:
     """One comparison. group: ``job`` (its working GPUs), ``rail`` (NICs in one place of a job's hosts), ``leaf`` (ports
     of one switch with one kind of neighbour), ``filesystem`` (its storage targets) or ``role`` (devices).
 
-    worse: which side is odd. least: with a number, values are compared by their ratio and smaller ones count as this
-    much; None compares differences. floor, effect, limit: least standard deviation, least difference that matters, and
-    the difference that is odd even where it was always so; as a ratio's logarithm or in the metric's unit.
-    busy: the median of the group below which it rests and nobody is compared. whole: whether all members of a host may
-    be odd. Hosts are read at different moments of an iteration, so what follows it is compared within the host.
+    worse: the side on which an outlier is a fault. least: with a number, values are compared by their ratio and smaller
+    ones count as this much; None compares differences. floor, effect, limit: smallest standard deviation, smallest
+    difference that matters, and the difference that is a fault even where it was always so; as a ratio's logarithm or
+    in the metric's unit. busy: median of the group below which it is idle and not compared. whole: whether all members
+    of a host may be outliers. Hosts are read at different moments of an iteration, so metrics that follow it are
+    compared within the host.
     """
 
     metric: str
@@ -37,16 +38,16 @@ class Rule:
     whole: bool = True
 
 
-# What makes the others of a job wait. A lower clock does the same work more slowly, so its tensor cores are active for
-# more of the time; boost clocks of healthy GPUs differ by one or two per cent.
+# GPUs that make the others of a job wait. With a lower clock the same work takes longer, so the tensor cores are active
+# for more of the time; boost clocks of healthy GPUs differ by one or two per cent.
 SLOWING = (
     Rule("gpu_sm_clock_hertz", "job", LOW, 1e8, 0.005, 0.02, limit=0.05),
     Rule("gpu_memory_clock_hertz", "job", LOW, 1e8, 0.005, 0.02, limit=0.05),
     Rule("gpu_tensor_active_ratio", "job", HIGH, 0.02, 0.01, 0.04, busy=0.05, whole=False),
 )
-_EVENTS = math.log(8.0)  # times the least rate that is told apart from none
+_EVENTS = math.log(8.0)  # times the smallest rate that is distinguished from none
 
-# What supports another finding.
+# Metrics that support another finding.
 SUPPORTING = (
     Rule("gpu_power_watts", "job", LOW, 50.0, 0.01, 0.08, whole=False),
     Rule("gpu_temperature_celsius", "job", HIGH, None, 1.5, 8.0, limit=20.0),
@@ -66,10 +67,21 @@ SUPPORTING = (
 )
 
 
-def limits_of(rules: Sequence[Rule]) -> NDArray[np.float64]:
-    """float64[rules, 6]: what compiled code needs of each rule; busy is a logarithm where values are."""
+class RuleLimits:
+    """The numbers of a ``Rule`` that compiled code needs; busy is a logarithm where values are."""
+
+    floor: float
+    effect: float
+    limit: float
+    busy: float
+    worse: float
+    whole: float
+
+
+def limits_of(rules: Sequence[Rule]) -> NDArray[np.void]:
+    """``RuleLimits``[rules]."""
     rows = [(r.floor, r.effect, r.limit, _busy(r), r.worse, float(r.whole)) for r in rules]
-    return np.array(rows, np.float64).reshape(len(rows), 6)
+    return np.array(rows, record_of(RuleLimits))
 
 
 def _busy(rule: Rule) -> float:

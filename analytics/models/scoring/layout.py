@@ -1,56 +1,151 @@
-"""Where what is in the state of a series, how many bytes it takes, and how fast it learns."""
+"""The state of one scored series: three records, and how many bytes they take.
 
-from typing import NamedTuple
+A record is declared once, as a class with its fields: see ``models/records.py``.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analytics.models.records import record_of
 
 
-class LearningPace(NamedTuple):
-    """alpha: weight of the newest value in levels and spreads. warmup: values before the first score.
-    follow: anomalous values in a row until they are the new normal.
+class Level:
+    """A robust level with its scale, both slow, and a fast level beside them."""
+
+    level: float
+    scale: float  # mean absolute deviation from the level
+    count: float  # values learned
+    outliers: float  # anomalous values in a row
+    outlier_level: float  # their running mean
+    fast: float
+    fast_scale: float  # mean absolute error of the fast level as a forecast
+
+
+class Phase:
+    """The search for a period among slots of equal time, and the period that was found."""
+
+    values_per_slot: float
+    slot_s: float
+    anchor: float  # the value of 0 quanta
+    quantum: float
+    newest: float  # slot number
+    oldest: float
+    lag: float  # length of the period in slots, 0 while it is searched for
+    proved: float  # 1 when the period is used
+    error: float  # mean absolute error of a forecast by the period
+    wrong_error: float  # … and by a wrong lag
+    judged: float  # values that both were measured on
+    lags_tried: float
+    difference_sum: float
+    best_share: float
+    best_lag: float
+    run: float  # values in a row that are off to one side, negative when below
+    run_distance: float  # the smallest distance in that run
+
+
+class Core:
+    """All single numbers of a series. values: level of the values; residuals: of what the season leaves of them."""
+
+    values: Level
+    residuals: Level
+    time_s: float  # of the newest value
+    interval_s: float  # usual time between values
+    drift: float  # fast running mean of the distance from the level
+    noise: float  # running mean of the absolute distance from the fast forecast
+    last: float
+    run: float  # equal values in a row
+    run_mean: float
+    run_max: float  # slowly forgotten
+    anchor: float  # the value that the season is relative to
+    season_from_s: float  # when the season began to be learned
+    bin_s: float  # width of a bin of the day, 0 without a season
+    season_proved: float  # 1 when the season is used
+    day_error: float  # mean absolute error of the day alone
+    week_error: float  # … and with the hour of the week
+    gross_scale: float  # mean absolute deviation with all outliers
+    drift_slow: float  # slow running mean of the distance from the level
+    runs: float  # runs of equal values that have ended
+    streak: float  # unusual scores in a row
+    prior_level: float  # the level before an event
+    prior_at: float  # count of values when it was left
+    prior_hits: float  # values in a row that are near it again
+    has_prior: float
+    quantum: float  # of the season's bins
+    phase: Phase
+    step_scale: float  # mean absolute step from value to value
+
+
+class Tails:
+    """float32[EXPERTS] each: the tail of each expert's statistic; ladder: float32[RUNGS, EXPERTS]."""
+
+    threshold: NDArray[np.float32]
+    excess: NDArray[np.float32]  # mean excess over the threshold
+    square: NDArray[np.float32]  # mean square of the excess
+    excesses: NDArray[np.float32]  # how many there were
+    newest: NDArray[np.float32]  # count of values when the newest event was
+    top: NDArray[np.float32]  # rungs that the newest event reached
+    ladder: NDArray[np.float32]  # events that reached each of the heights
+
+
+class Season:
+    """bins: int16[336], in quanta of ``Core``: the profile of a day, by how much each hour of the week differs from it,
+    and the scale of the residuals at each hour of the day. slots: int16[188], in quanta of ``Phase``, the last values.
     """
 
-    alpha: float
-    warmup: float
-    follow: float
+    bins: NDArray[np.int16]
+    slots: NDArray[np.int16]
 
 
-# float64: one robust level of the values (``X``) and one of what a proved season leaves of them (``Y``), same columns.
-LEVEL, SPREAD, COUNT, AWAY, RECENT, FAST, FAST_SPREAD = range(7)
-X, Y = 0, 7
-TIME, INTERVAL, DRIFT, BUSY, LAST, RUN, RUN_MEAN, RUN_MAX, ANCHOR, BORN, BIN_S, PROVED, DAY_ERROR, WEEK_ERROR = range(
-    14, 28
-)
-GROSS = 28  # mean absolute deviation with all the outliers in it
-DRIFT_SLOW, RUNS, STREAK = 29, 30, 31
-PRIOR, PRIOR_AT, BACK, KNOWS_PRIOR, QUANTUM = range(32, 37)
-# A period that was found: values a slot, seconds a slot, value of 0 quanta and of one, newest and oldest slot.
-PHASE_EVERY, PHASE_WIDTH, PHASE_ANCHOR, PHASE_UNIT, PHASE_SLOT, PHASE_FIRST = range(37, 43)
-# Its length in slots, 0 while it is sought; whether it is believed, how far off it and a wrong one are, on how many.
-PHASE_LAG, PHASE_PROVED, PHASE_RIGHT, PHASE_WRONG, PHASE_SEEN = range(43, 48)
-PHASE_TRIED, PHASE_SUM, PHASE_BEST, PHASE_BEST_LAG = range(48, 52)
-PHASE_RUN, PHASE_LEAST = 52, 53  # values in a row that are off to one side, below 0 downwards, and by how much at least
-STEP_SPREAD = 54  # mean absolute step from value to value
-CORE_WIDTH = 55
+class Pool:
+    """What the series of a kind have learned of one expert: means of logarithms."""
 
-# float32, a row of all experts each: threshold of the tail, mean and mean square of the excess over it, their number.
-LEVEL_UP, LEVEL_DOWN, JUMP_UP, JUMP_DOWN, DRIFT_UP, DRIFT_DOWN, BUSY_UP, BUSY_DOWN, PHASE_UP, PHASE_DOWN = range(10)
+    log_threshold: float
+    log_excess: float
+    log_breadth: float  # mean square of the excess over the square of its mean
+    samples: float
+
+
+class Moment:
+    """What is computed of one value before it is learned; not kept."""
+
+    floor: float  # smallest scale
+    season_days: float  # since the season began to be learned
+    first_bin: float  # of the two bins of the day, with the weight of the second
+    second_bin: float
+    second_weight: float
+    hour_of_week: float  # bins
+    hour_of_day: float
+    has_season: float  # 1 when the season predicts this moment
+    season_proved: float
+    of_day: float  # predicted by the day, relative to the anchor
+    of_week: float  # what the hour of the week adds
+    residual: float
+    residual_scale: float  # at this hour
+    z_value: float
+    z_residual: float
+    next_drift: float
+    next_drift_slow: float
+    next_noise: float
+    period_low: float  # predicted by the period, NaN without one
+    period_high: float
+    z_period: float
+
+
+# Two experts, up and down, for each statistic.
+LEVEL_UP, LEVEL_DOWN, JUMP_UP, JUMP_DOWN, DRIFT_UP, DRIFT_DOWN, NOISE_UP, NOISE_DOWN, PHASE_UP, PHASE_DOWN = range(10)
 EXPERTS = 10
-THRESHOLD, EXCESS, SQUARE, SEEN = range(4)
-# How many events reached each of ``RUNGS`` heights, when the newest was, and how high it is so far.
-NEWEST, TOP, LADDER = 4, 5, 6
 RUNGS = 8
-TAIL_WIDTH = LADDER + RUNGS
 
-# int16, in quanta: the profile of a day, and by how much each hour of the week differs from it.
-# Then the spread of what the season leaves in each hour of the day, and the last values, in quanta of their own.
-UNKNOWN = -32768
-DAY_BINS, WEEK_BINS, SPREAD_BINS = 144, 168, 24
-WEEK_FROM = DAY_BINS
-SPREAD_FROM = DAY_BINS + WEEK_BINS
-PHASE_FROM, SLOTS = SPREAD_FROM + SPREAD_BINS, 188
-SEASON_WIDTH = PHASE_FROM + SLOTS
+UNKNOWN = -32768  # of a bin
+DAY_BINS, WEEK_BINS, SCALE_BINS = 144, 168, 24
+WEEK_FROM, SCALE_FROM = DAY_BINS, DAY_BINS + WEEK_BINS
+SLOTS = 188
 DAY_S, HOUR_S = 86400.0, 3600.0
 
-CORE_BYTES = 8 * CORE_WIDTH
-TAILS_BYTES = 4 * EXPERTS * TAIL_WIDTH
-SEASON_BYTES = 2 * SEASON_WIDTH
-STATE_BYTES = CORE_BYTES + TAILS_BYTES + SEASON_BYTES
+
+CORE = record_of(Core)
+MOMENT = record_of(Moment)
+POOL = record_of(Pool)
+TAILS = np.dtype([(name, "f4", (RUNGS, EXPERTS) if name == "ladder" else EXPERTS) for name in Tails.__annotations__])
+SEASON = np.dtype([("bins", "i2", DAY_BINS + WEEK_BINS + SCALE_BINS), ("slots", "i2", SLOTS)])
+STATE_BYTES = CORE.itemsize + TAILS.itemsize + SEASON.itemsize

@@ -1,244 +1,167 @@
-"""What a series learns of a value once it has been scored."""
+"""What a series learns from a value once it has been scored."""
 
 import numpy as np
 from numpy.typing import NDArray
 
+from analytics.models.pace import Pace
 from analytics.models.scoring import level as levels
 from analytics.models.scoring import phase as phases
 from analytics.models.scoring import season as seasons
 from analytics.models.scoring import tails as tail
 from analytics.models.scoring.layout import (
-    ANCHOR,
-    BIN_S,
-    BORN,
-    BUSY,
-    COUNT,
-    DAY_ERROR,
-    DRIFT,
     DRIFT_DOWN,
-    DRIFT_SLOW,
     DRIFT_UP,
     EXPERTS,
-    FAST,
-    GROSS,
     HOUR_S,
-    INTERVAL,
-    LAST,
-    LEVEL,
     LEVEL_DOWN,
     LEVEL_UP,
     PHASE_DOWN,
-    PHASE_LAG,
-    PHASE_SEEN,
     PHASE_UP,
-    PROVED,
-    QUANTUM,
-    RUN,
-    RUN_MAX,
-    RUN_MEAN,
-    RUNS,
-    SPREAD,
-    STREAK,
-    TIME,
     UNKNOWN,
-    WEEK_ERROR,
     WEEK_FROM,
-    LearningPace,
-    X,
-    Y,
+    Core,
+    Moment,
+    Season,
+    Tails,
 )
-from analytics.models.scoring.moment import (
-    BUSY_USUAL,
-    DAYS,
-    FIRST,
-    FLOOR,
-    HOUR,
-    KNOWN,
-    LEAST,
-    MOST,
-    NEXT_BUSY,
-    NEXT_DRIFT,
-    NEXT_SLOW,
-    OF_DAY,
-    OF_WEEK,
-    PART,
-    REST,
-    REST_FLOOR,
-    REST_SPREAD,
-    SECOND,
-    SPREAD_HOUR,
-    Z_PHASE,
-    Z_X,
-    Z_Y,
-)
+from analytics.models.scoring.moment import RESIDUAL_FLOOR, RESIDUALS_MIN, USUAL_NOISE
 from common.jit import compiled_unchecked as compiled
 
-# Values in a row that teach the tails, and the weight of those after them, which are the same event: alerts, others.
-_LESSONS, _DOUBT = 3.0, 0.1
-_MORE_LESSONS, _LESS_DOUBT = 6.0, 0.25
+# Values of one event that the tails learn in full, and the weight of those after them: of alerts, of others.
+_ALERT_VALUES, _ALERT_WEIGHT = 3.0, 0.1
+_UNUSUAL_VALUES, _UNUSUAL_WEIGHT = 6.0, 0.25
 _UNUSUAL = 0.85  # score from which on values are taken for an event
-_EXCESS_LEAST = 0.15
+_EXCESS_MIN = 0.15
 _GROSS_CLIP = 40.0
-_SEASON_CLIP, _SEASON_CLIP_MIN = 4.0, 40.0
-_REST_MIN = 20.0
+_SEASON_CLIP, _SEASON_CLIP_FROM = 4.0, 40.0
 _PROVED_DAYS = 2.0
-# Share of the spread about the plain level that a season must leave at most, until it is proved and from then on.
+# Largest share of the scale about the plain level that a season may leave, until it is proved and from then on.
 _PROVED_BELOW, _PROVED_UNTIL = 0.7, 0.85
-_QUANTA = 2048.0  # of a spread, to begin with
+_QUANTA = 2048.0  # of a scale, to begin with
 _WEEK_TRIAL_DAYS = 8.0
 
 
 @compiled
-def begin_tail(tails: NDArray[np.float32], expert: int) -> None:
-    """What is expected of series in general; conservative."""
-    if expert < DRIFT_UP:
-        tail.begin(tails, expert, 2.3, 0.55)
-    else:
-        tail.begin(tails, expert, 3.0, 0.9)
-
-
-@compiled
-def begin(core: NDArray[np.float64], tails: NDArray[np.float32], season: NDArray[np.int16], x: float) -> None:
-    """A new series."""
-    core[LEVEL] = core[FAST] = core[ANCHOR] = core[LAST] = x
-    core[COUNT], core[BUSY], core[RUN] = 1.0, BUSY_USUAL, 1.0
+def begin(core: Core, tails: Tails, season: Season, x: float, time_s: float) -> None:
+    """The first value of a series, whose state is all zero."""
+    core.values.level = core.values.fast = core.anchor = core.last = x
+    core.values.count, core.noise, core.run, core.time_s = 1.0, USUAL_NOISE, 1.0, time_s
     for expert in range(EXPERTS):
-        begin_tail(tails, expert)
-    season[:] = UNKNOWN
-    season[WEEK_FROM:] = 0
+        tail.begin(tails, expert)
+    season.bins[:WEEK_FROM] = UNKNOWN
 
 
 @compiled
-def learn_tails(
-    core: NDArray[np.float64],
-    tails: NDArray[np.float32],
-    statistics: NDArray[np.float64],
-    learning: LearningPace,
-    score: float,
-) -> None:
-    """An event teaches its first values; more of the same would only make it normal, until it lasts for ``follow``."""
-    core[STREAK] = core[STREAK] + 1.0 if score >= _UNUSUAL else 0.0
-    lessons, doubt = (_LESSONS, _DOUBT) if score >= 1.0 else (_MORE_LESSONS, _LESS_DOUBT)
-    weight = doubt if lessons < core[STREAK] < learning.follow else 1.0
-    if core[PHASE_SEEN] == 1.0:
-        begin_tail(tails, PHASE_UP)
-        begin_tail(tails, PHASE_DOWN)
-    experts = EXPERTS if core[PHASE_LAG] > 0.0 else PHASE_UP
-    pace = tail.pace(core[COUNT] - learning.warmup)
+def learn_tails(core: Core, tails: Tails, statistics: NDArray[np.float64], learning: Pace, score: float) -> None:
+    """The tails learn the first values of an event; more of them would make it normal before ``follow`` values."""
+    core.streak = core.streak + 1.0 if score >= _UNUSUAL else 0.0
+    in_full, rest = (_ALERT_VALUES, _ALERT_WEIGHT) if score >= 1.0 else (_UNUSUAL_VALUES, _UNUSUAL_WEIGHT)
+    weight = rest if in_full < core.streak < learning.follow else 1.0
+    if core.phase.judged == 1.0:
+        tail.begin(tails, PHASE_UP)
+        tail.begin(tails, PHASE_DOWN)
+    experts = EXPERTS if core.phase.lag > 0.0 else PHASE_UP
+    count = core.values.count
+    pace = tail.pace(count - learning.warmup)
     if not tail.any_beyond(tails, statistics, experts):
         tail.lower(tails, pace * weight, experts)
     else:
         for expert in range(experts):
-            tail.learn(tails, expert, statistics[expert], pace, weight, _EXCESS_LEAST)
+            tail.learn(tails, expert, statistics[expert], pace, weight, _EXCESS_MIN)
     for expert in range(experts):
         if statistics[expert] >= tail.RUNG_FIRST:
-            tail.learn_height(tails, expert, statistics[expert], core[COUNT])
+            tail.learn_height(tails, expert, statistics[expert], count)
 
 
 @compiled
-def learn_run(core: NDArray[np.float64], x: float) -> None:
+def learn_run(core: Core, x: float) -> None:
     """Lengths of runs of equal values: their mean, and the slowly forgotten longest."""
-    if x == core[LAST]:
-        core[RUN] += 1.0
+    if x == core.last:
+        core.run += 1.0
         return
-    core[RUNS] += 1.0
-    core[RUN_MEAN] += (core[RUN] - core[RUN_MEAN]) / min(core[RUNS], 50.0)
-    core[RUN_MAX] = max(0.999 * core[RUN_MAX], core[RUN])
-    core[RUN], core[LAST] = 1.0, x
+    core.runs += 1.0
+    core.run_mean += (core.run - core.run_mean) / min(core.runs, 50.0)
+    core.run_max = max(0.999 * core.run_max, core.run)
+    core.run, core.last = 1.0, x
 
 
 @compiled
-def learn_moment(core: NDArray[np.float64], x: float, time_s: float, now: NDArray[np.float64], alpha: float) -> None:
-    """The usual interval, how much there is of everything, and the running means of the experts."""
-    count, span_s = core[COUNT], time_s - core[TIME]
+def learn_moment(core: Core, x: float, time_s: float, now: Moment, alpha: float) -> None:
+    """The usual interval, the scale with all outliers, and the running means of the experts."""
+    count, span_s = core.values.count, time_s - core.time_s
     if count < 2.0:
-        core[INTERVAL] = span_s
+        core.interval_s = span_s
     else:
-        core[INTERVAL] += min(max(span_s - core[INTERVAL], -0.5 * core[INTERVAL]), 0.5 * core[INTERVAL]) / min(
-            count, 50.0
-        )
-    core[TIME] = time_s
-    gross, wide = core[GROSS], abs(x - core[LEVEL])
+        half = 0.5 * core.interval_s
+        core.interval_s += min(max(span_s - core.interval_s, -half), half) / min(count, 50.0)
+    core.time_s = time_s
+    gross, error = core.gross_scale, abs(x - core.values.level)
     rate = max(0.5 * alpha, 1.0 / (count + 1.0))
-    core[GROSS] += rate * ((min(wide, _GROSS_CLIP * gross) if gross > 0.0 else wide) - gross)
-    core[DRIFT], core[DRIFT_SLOW], core[BUSY] = now[NEXT_DRIFT], now[NEXT_SLOW], now[NEXT_BUSY]
+    core.gross_scale += rate * ((min(error, _GROSS_CLIP * gross) if gross > 0.0 else error) - gross)
+    core.drift, core.drift_slow, core.noise = now.next_drift, now.next_drift_slow, now.next_noise
     learn_run(core, x)
 
 
 @compiled
-def learn_season(
-    core: NDArray[np.float64],
-    tails: NDArray[np.float32],
-    season: NDArray[np.int16],
-    x: float,
-    now: NDArray[np.float64],
-    pace: LearningPace,
-) -> None:
-    """The profiles of day and week, and what they leave; whether that is little enough for them to be believed."""
-    share, days, off = core[INTERVAL] / core[BIN_S], now[DAYS], x - core[ANCHOR]
-    error = off - now[OF_DAY] - now[OF_WEEK]
-    if now[KNOWN] > 0.5:
-        floor, hours = now[FLOOR], core[INTERVAL] / HOUR_S
-        clip = _SEASON_CLIP * max(core[Y + SPREAD], floor) if core[Y + COUNT] > _SEASON_CLIP_MIN else abs(error)
+def learn_season(core: Core, tails: Tails, bins: NDArray[np.int16], x: float, now: Moment, pace: Pace) -> None:
+    """The profiles of day and week, their residuals, and whether these are small enough for the season to be used."""
+    days, off = now.season_days, x - core.anchor
+    error = off - now.of_day - now.of_week
+    if now.has_season > 0.5:
+        floor, residuals, of_hour = now.floor, core.residuals, core.interval_s / HOUR_S
+        clip = _SEASON_CLIP * max(residuals.scale, floor) if residuals.count > _SEASON_CLIP_FROM else abs(error)
         if days > _WEEK_TRIAL_DAYS:
-            learn_whether_weekly(core, season, off - now[OF_DAY], int(now[HOUR]), 5.0 * clip)
+            learn_whether_weekly(core, bins, off - now.of_day, int(now.hour_of_week), 5.0 * clip)
         error = min(max(error, -clip), clip)
-        seasons.learn_week(core, season, int(now[HOUR]), off - now[OF_DAY], (days - 1.0) / 7.0, hours)
-        core[Y + COUNT] = max(core[Y + COUNT], 1.0)
-        if core[Y + COUNT] > _REST_MIN:
-            bounded = min(abs(now[REST] - core[Y + LEVEL]), 3.0 * max(now[REST_SPREAD], REST_FLOOR * floor))
-            seasons.learn_spread(core, season, int(now[SPREAD_HOUR]), bounded, core[Y + SPREAD], days - 1.0, hours)
-        levels.learn_fast(core, Y, now[REST], floor, pace.alpha)
-        levels.learn_level(core, Y, now[REST], now[Z_Y], floor, pace)
+        seasons.learn_week(core, bins, int(now.hour_of_week), off - now.of_day, (days - 1.0) / 7.0, of_hour)
+        residuals.count = max(residuals.count, 1.0)
+        if residuals.count > RESIDUALS_MIN:
+            error_max = 3.0 * max(now.residual_scale, RESIDUAL_FLOOR * floor)
+            bounded = min(abs(now.residual - residuals.level), error_max)
+            seasons.learn_scale(core, bins, int(now.hour_of_day), bounded, days - 1.0, of_hour)
+        levels.learn_fast(residuals, now.residual, floor, pace.alpha)
+        levels.learn_level(residuals, now.residual, now.z_residual, floor, pace)
         if days >= _PROVED_DAYS:
             prove(core, tails)
-    places = (int(now[FIRST]), int(now[SECOND]), now[PART])
-    seasons.learn_day(core, season, places, off - now[OF_WEEK], error, days, share)
+    between = (int(now.first_bin), int(now.second_bin), now.second_weight)
+    seasons.learn_day(core, bins, between, off - now.of_week, error, days, core.interval_s / core.bin_s)
 
 
 @compiled
-def learn_whether_weekly(
-    core: NDArray[np.float64], season: NDArray[np.int16], rest: float, hour: int, most: float
-) -> None:
+def learn_whether_weekly(core: Core, bins: NDArray[np.int16], residual: float, hour: int, error_max: float) -> None:
     """Errors of the day alone and with the hour of the week."""
-    rate = max(1.0 / (core[Y + COUNT] + 1.0), 1e-3)
-    core[DAY_ERROR] += rate * (min(abs(rest), most) - core[DAY_ERROR])
-    core[WEEK_ERROR] += rate * (min(abs(rest - seasons.read(core, season, hour)), most) - core[WEEK_ERROR])
+    rate = max(1.0 / (core.residuals.count + 1.0), 1e-3)
+    core.day_error += rate * (min(abs(residual), error_max) - core.day_error)
+    with_week = abs(residual - seasons.read(core, bins, hour))
+    core.week_error += rate * (min(with_week, error_max) - core.week_error)
 
 
 @compiled
-def prove(core: NDArray[np.float64], tails: NDArray[np.float32]) -> None:
-    """A season is believed while it leaves clearly less than the plain level does."""
-    share = _PROVED_UNTIL if core[PROVED] > 0.5 else _PROVED_BELOW
-    proved = 1.0 if core[Y + SPREAD] < share * core[SPREAD] else 0.0
-    if proved == core[PROVED]:
+def prove(core: Core, tails: Tails) -> None:
+    """A season is used while its residuals are clearly smaller than the distances from the plain level."""
+    share = _PROVED_UNTIL if core.season_proved > 0.5 else _PROVED_BELOW
+    proved = 1.0 if core.residuals.scale < share * core.values.scale else 0.0
+    if proved == core.season_proved:
         return
-    core[PROVED] = proved
-    core[DRIFT] = core[DRIFT_SLOW] = 0.0
+    core.season_proved = proved
+    core.drift = core.drift_slow = 0.0
     for expert in (LEVEL_UP, LEVEL_DOWN, DRIFT_UP, DRIFT_DOWN):
-        begin_tail(tails, expert)
+        tail.begin(tails, expert)
 
 
 @compiled
-def learn(
-    core: NDArray[np.float64],
-    tails: NDArray[np.float32],
-    season: NDArray[np.int16],
-    x: float,
-    time_s: float,
-    now: NDArray[np.float64],
-    pace: LearningPace,
-) -> None:
+def learn(core: Core, tails: Tails, season: Season, x: float, time_s: float, now: Moment, pace: Pace) -> None:
     """Everything but the tails."""
-    count = core[COUNT]
-    levels.learn_step(core, x, now[FLOOR], pace.alpha)
+    count = core.values.count
+    levels.learn_step(core, x, now.floor, pace.alpha)
     learn_moment(core, x, time_s, now, pace.alpha)
     if count == pace.warmup:
-        core[BIN_S], core[BORN] = seasons.bin_seconds(core[INTERVAL]), time_s
-        core[QUANTUM] = max(core[SPREAD], now[FLOOR]) / _QUANTA
-    elif core[BIN_S] > 0.0:
-        learn_season(core, tails, season, x, now, pace)
-    if count >= pace.warmup and core[PROVED] < 0.5:
-        phases.learn(core, season, x, time_s, 0.5 * (now[LEAST] + now[MOST]), now[Z_PHASE], now[FLOOR])
-    levels.learn_fast(core, X, x, now[FLOOR], pace.alpha)
-    levels.learn_level(core, X, x, now[Z_X], now[FLOOR], pace)
+        core.bin_s, core.season_from_s = seasons.bin_seconds(core.interval_s), time_s
+        core.quantum = max(core.values.scale, now.floor) / _QUANTA
+    elif core.bin_s > 0.0:
+        learn_season(core, tails, season.bins, x, now, pace)
+    if count >= pace.warmup and core.season_proved < 0.5:
+        forecast = 0.5 * (now.period_low + now.period_high)
+        phases.learn(core, season.slots, x, time_s, forecast, now.z_period, now.floor)
+    levels.learn_fast(core.values, x, now.floor, pace.alpha)
+    levels.learn_values(core, x, now.z_value, now.floor, pace)

@@ -1,44 +1,25 @@
-"""A robust level and spread that follow slowly and learn little from anomalies, and a quick forecast beside them."""
+"""A robust level and its scale, which follow slowly and learn little from anomalies, and a fast level beside them."""
 
-import numpy as np
-from numpy.typing import NDArray
-
-from analytics.models.scoring.layout import (
-    AWAY,
-    BACK,
-    COUNT,
-    DRIFT,
-    DRIFT_SLOW,
-    FAST,
-    FAST_SPREAD,
-    KNOWS_PRIOR,
-    LAST,
-    LEVEL,
-    PRIOR,
-    PRIOR_AT,
-    RECENT,
-    SPREAD,
-    STEP_SPREAD,
-    LearningPace,
-    X,
-)
+from analytics.models.pace import Pace
+from analytics.models.scoring.layout import Core, Level
 from common.jit import compiled_unchecked as compiled
 
-SIGMA_PER_SPREAD = 1.2533  # of a normal distribution, from its mean absolute deviation
+SIGMA_PER_SCALE = 1.2533  # of a normal distribution, from its mean absolute deviation
 Z_MAX = 100.0
-_CLIP = 3.0
-_FREEZE = 6.0
-_LEAK = 0.2  # of the usual learning, for the spread, while values are anomalous
-_BACK_MIN = 4.0
-_APART = 1.0
-_FAST = 0.25
+_CLIP = 3.0  # scales that one value may be off by when it is learned
+_FREEZE = 6.0  # standard deviations from which on a value is an anomaly and not learned
+_LEAK = 0.2  # of the usual learning, for the scale, while values are anomalous
+_PRIOR_HITS = 4.0  # values in a row near the level before an event that restore it
+_APART = 1.0  # memories of the level: a level that was held for less was that of an event
+_FAST = 0.25  # weight of the newest value in the fast level
 _FAST_CLIP = 4.0
+_FAST_WARMUP = 8.0
 
 
 @compiled
-def distance(error: float, spread: float, floor: float) -> float:
-    """Standard deviations, bounded."""
-    sigma = SIGMA_PER_SPREAD * max(spread, floor)
+def distance(error: float, scale: float, floor: float) -> float:
+    """Standard deviations, within ±``Z_MAX``. floor: smallest scale."""
+    sigma = SIGMA_PER_SCALE * max(scale, floor)
     if error == 0.0:
         return 0.0
     if abs(error) >= Z_MAX * sigma:
@@ -47,77 +28,85 @@ def distance(error: float, spread: float, floor: float) -> float:
 
 
 @compiled
-def learn_level(row: NDArray[np.float64], at: int, x: float, z: float, floor: float, pace: LearningPace) -> None:
-    """Learns one value whose distance was ``z``; after ``follow`` anomalous ones in a row they are the new normal.
-
-    at: where in the row the seven columns begin.
-    """
+def learn_level(level: Level, x: float, z: float, floor: float, pace: Pace) -> None:
+    """Learns one value at a distance of ``z``; after ``follow`` anomalous ones in a row they are the new normal."""
     alpha, warmup, follow = pace
-    error, count = x - row[at + LEVEL], row[at + COUNT]
-    row[at + COUNT] = count + 1.0
-    spread = max(row[at + SPREAD], floor)
+    error, count = x - level.level, level.count
+    level.count = count + 1.0
+    scale = max(level.scale, floor)
     if count < warmup:
-        row[at + LEVEL] += error / (count + 1.0)
-        row[at + SPREAD] += (abs(error) - row[at + SPREAD]) / max(count, 1.0)
+        level.level += error / (count + 1.0)
+        level.scale += (abs(error) - level.scale) / max(count, 1.0)
         return
     rate = max(alpha, 1.0 / (count + 1.0))
-    clip = _CLIP * spread
+    clip = _CLIP * scale
     if abs(z) > _FREEZE:
-        away = row[at + AWAY] + 1.0
-        row[at + RECENT] = x if away == 1.0 else row[at + RECENT] + (x - row[at + RECENT]) / away
-        row[at + AWAY] = away
-        row[at + SPREAD] += _LEAK * rate * (clip - row[at + SPREAD])
-        if away >= follow:
-            if at == X:
-                remember(row, count, _APART / alpha)
-            row[at + LEVEL], row[at + AWAY] = row[at + RECENT], 0.0
-        elif at == X:
-            come_back(row, x, clip)
+        outliers = level.outliers + 1.0
+        level.outlier_level = x if outliers == 1.0 else level.outlier_level + (x - level.outlier_level) / outliers
+        level.outliers = outliers
+        level.scale += _LEAK * rate * (clip - level.scale)
+        if outliers >= follow:
+            level.level, level.outliers = level.outlier_level, 0.0
         return
-    row[at + AWAY] = 0.0
-    if at == X:
-        row[BACK] = 0.0
-    row[at + LEVEL] += rate * min(max(error, -clip), clip)
-    row[at + SPREAD] += rate * (min(abs(error), clip) - row[at + SPREAD])
+    level.outliers = 0.0
+    level.level += rate * min(max(error, -clip), clip)
+    level.scale += rate * (min(abs(error), clip) - level.scale)
 
 
 @compiled
-def remember(row: NDArray[np.float64], count: float, apart: float) -> None:
-    """The level that is given up, unless it was itself that of an event a short time ago."""
-    if row[PRIOR_AT] == 0.0 or count - row[PRIOR_AT] > apart:
-        row[PRIOR], row[KNOWS_PRIOR] = row[LEVEL], 1.0
-    row[PRIOR_AT], row[BACK] = count, 0.0
-
-
-@compiled
-def come_back(row: NDArray[np.float64], x: float, near: float) -> None:
-    """Values as they were before an event are known: no need to wait until they are the new normal."""
-    if row[KNOWS_PRIOR] == 0.0 or abs(x - row[PRIOR]) > near:
-        row[BACK] = 0.0
+def learn_values(core: Core, x: float, z: float, floor: float, pace: Pace) -> None:
+    """Learns the level of the values, and restores the one before an event when they return to it."""
+    values = core.values
+    before, count, near = values.level, values.count, _CLIP * max(values.scale, floor)
+    learn_level(values, x, z, floor, pace)
+    if count < pace.warmup:
         return
-    row[BACK] += 1.0
-    if row[BACK] >= _BACK_MIN:
-        row[LEVEL], row[KNOWS_PRIOR] = row[PRIOR], 0.0
-        row[PRIOR_AT] = row[COUNT]
-        row[AWAY] = row[BACK] = 0.0
-        row[DRIFT] = row[DRIFT_SLOW] = 0.0
+    if abs(z) <= _FREEZE:
+        core.prior_hits = 0.0
+    elif values.outliers == 0.0:  # they have become the new normal
+        _remember(core, before, count, _APART / pace.alpha)
+    else:
+        _restore(core, x, near)
 
 
 @compiled
-def learn_fast(row: NDArray[np.float64], at: int, x: float, floor: float, alpha: float) -> None:
-    """The quick forecast, and its mean absolute error."""
-    error = x - row[at + FAST]
-    rate = max(alpha, 1.0 / (row[at + COUNT] + 1.0))
-    clip = _FAST_CLIP * max(row[at + FAST_SPREAD], floor)
-    if row[at + COUNT] < 8.0:
+def _remember(core: Core, level: float, count: float, apart: float) -> None:
+    """Keeps the level that is given up, unless it was itself that of an event a short time ago."""
+    if core.prior_at == 0.0 or count - core.prior_at > apart:
+        core.prior_level, core.has_prior = level, 1.0
+    core.prior_at, core.prior_hits = count, 0.0
+
+
+@compiled
+def _restore(core: Core, x: float, near: float) -> None:
+    """Returns to the level before an event after a few values near it, before they are the new normal."""
+    if core.has_prior == 0.0 or abs(x - core.prior_level) > near:
+        core.prior_hits = 0.0
+        return
+    core.prior_hits += 1.0
+    if core.prior_hits >= _PRIOR_HITS:
+        core.values.level, core.has_prior = core.prior_level, 0.0
+        core.prior_at = core.values.count
+        core.values.outliers = core.prior_hits = 0.0
+        core.drift = core.drift_slow = 0.0
+
+
+@compiled
+def learn_fast(level: Level, x: float, floor: float, alpha: float) -> None:
+    """The fast level, and its mean absolute error as a forecast."""
+    error = x - level.fast
+    rate = max(alpha, 1.0 / (level.count + 1.0))
+    clip = _FAST_CLIP * max(level.fast_scale, floor)
+    if level.count < _FAST_WARMUP:
         clip = abs(error)
-    row[at + FAST] += _FAST * min(max(error, -clip), clip)
-    row[at + FAST_SPREAD] += rate * (min(abs(error), clip) - row[at + FAST_SPREAD])
+    level.fast += _FAST * min(max(error, -clip), clip)
+    level.fast_scale += rate * (min(abs(error), clip) - level.fast_scale)
 
 
 @compiled
-def learn_step(row: NDArray[np.float64], x: float, floor: float, alpha: float) -> None:
+def learn_step(core: Core, x: float, floor: float, alpha: float) -> None:
     """The mean absolute step from the last value."""
-    error = abs(x - row[LAST])
-    clip = _FAST_CLIP * max(row[STEP_SPREAD], floor) if row[COUNT] >= 8.0 else error
-    row[STEP_SPREAD] += max(alpha, 1.0 / (row[COUNT] + 1.0)) * (min(error, clip) - row[STEP_SPREAD])
+    count = core.values.count
+    error = abs(x - core.last)
+    clip = _FAST_CLIP * max(core.step_scale, floor) if count >= _FAST_WARMUP else error
+    core.step_scale += max(alpha, 1.0 / (count + 1.0)) * (min(error, clip) - core.step_scale)

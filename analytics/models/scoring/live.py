@@ -1,7 +1,7 @@
-"""Which series of a cluster have a calibrated anomaly score, and their state: the same scoring as for files.
+"""Which live series have a calibrated anomaly score, and their state: the same scoring as for files.
 
-Every series has a level and a spread (``models/baseline.py``). All of the scoring takes fifty times their memory, so
-live it is kept for the metrics that ``DetectionConfig.scored`` names.
+Every series has a level and a scale (``models/baseline.py``). The whole scoring takes fifty times their memory, so live
+it is kept for the metrics that ``DetectionConfig.scored`` names.
 """
 
 import numpy as np
@@ -15,7 +15,7 @@ NO_SLOT = -1
 
 
 class LiveScores:
-    """Numbers the series that are scored, in order of first sight, and scores them."""
+    """Gives each scored series a slot, in the order in which they appear, and scores it there."""
 
     def __init__(self, config: EngineConfig) -> None:
         pace = config.baseline
@@ -33,8 +33,8 @@ class LiveScores:
     ) -> None:
         """Scores and learns one row each; NaN values are skipped.
 
-        kinds: int32[series], what each measures: new series are calibrated by old ones of their kind.
-        slots: int32[series], in and out: the place of each series here, ``NO_SLOT`` for none.
+        kinds: int32[series], metric of each: new series are calibrated by old ones of their kind.
+        slots: int32[series], in and out: the slot of each series, ``NO_SLOT`` for none.
         anomaly: float64[series], out: the newest score of each series.
         """
         known = ~np.isnan(values)

@@ -1,47 +1,44 @@
-"""What series of one kind have in common: how high their statistics usually are, for those that have little history.
+"""What series of one kind have in common: how high their statistics usually are, for series with a cold start.
 
-A kind is a metric, as a rule. Old series teach it the tails that they have learned, each some of its values; a series
-that ends its warm-up begins with the mean of those instead of with what holds for series in general.
+A kind is a metric, as a rule. Old series add their tails to those of the kind from time to time; a series that ends its
+warm-up begins with the mean of those instead of with what holds for series in general.
 """
 
 import numpy as np
 from numpy.typing import NDArray
 
-from analytics.models.scoring.layout import EXCESS, PHASE_UP, SEEN, SQUARE, THRESHOLD
+from analytics.models.scoring.layout import PHASE_UP, Tails
 from common.jit import compiled_unchecked as compiled
 
-# float64, of a kind and expert: mean logarithms of threshold, of mean excess and of its square over that squared, and
-# how many lessons there were.
-LOG_THRESHOLD, LOG_EXCESS, LOG_BREADTH, LESSONS = range(4)
-POOL_WIDTH = 4
-
-OLD = 256.0  # values from which on a series teaches its kind
-EVERY = 64.0  # values between two lessons of a series
-_LESSONS_MIN = 8.0
-_LESSONS_KEPT = 512.0
-_SEEN = 20.0  # excesses that what the kind knows counts for
-_LEAST = 1e-3
+OLD = 256.0  # values from which on a series adds its tails
+EVERY = 64.0  # values between two samples of a series' tails
+_SAMPLES_MIN = 8.0
+_SAMPLES_KEPT = 512.0
+_EXCESSES = 20.0  # that the tail of a kind counts for
+_VALUE_MIN = 1e-3
 
 
 @compiled
-def teach(pool: NDArray[np.float64], tails: NDArray[np.float32]) -> None:
-    """Takes a series' tails into those of its kind. pool: float64[experts, POOL_WIDTH]."""
+def learn(pool: NDArray[np.void], tails: Tails) -> None:
+    """Adds a series' tails to those of its kind. pool: ``Pool``[EXPERTS]."""
     for expert in range(PHASE_UP):
-        lessons = min(pool[expert, LESSONS] + 1.0, _LESSONS_KEPT)
-        threshold, excess = max(tails[THRESHOLD, expert], _LEAST), max(tails[EXCESS, expert], _LEAST)
-        breadth = max(tails[SQUARE, expert] / (excess * excess), _LEAST)
-        pool[expert, LOG_THRESHOLD] += (np.log(threshold) - pool[expert, LOG_THRESHOLD]) / lessons
-        pool[expert, LOG_EXCESS] += (np.log(excess) - pool[expert, LOG_EXCESS]) / lessons
-        pool[expert, LOG_BREADTH] += (np.log(breadth) - pool[expert, LOG_BREADTH]) / lessons
-        pool[expert, LESSONS] = lessons
+        kind = pool[expert]
+        samples = min(kind.samples + 1.0, _SAMPLES_KEPT)
+        threshold, excess = max(tails.threshold[expert], _VALUE_MIN), max(tails.excess[expert], _VALUE_MIN)
+        breadth = max(tails.square[expert] / (excess * excess), _VALUE_MIN)
+        kind.log_threshold += (np.log(threshold) - kind.log_threshold) / samples
+        kind.log_excess += (np.log(excess) - kind.log_excess) / samples
+        kind.log_breadth += (np.log(breadth) - kind.log_breadth) / samples
+        kind.samples = samples
 
 
 @compiled
-def begin_tails(pool: NDArray[np.float64], tails: NDArray[np.float32]) -> None:
+def begin_tails(pool: NDArray[np.void], tails: Tails) -> None:
     """Begins a series' tails with those of its kind, once there are enough of them."""
     for expert in range(PHASE_UP):
-        if pool[expert, LESSONS] < _LESSONS_MIN:
+        kind = pool[expert]
+        if kind.samples < _SAMPLES_MIN:
             return
-        excess = np.exp(pool[expert, LOG_EXCESS])
-        tails[THRESHOLD, expert], tails[EXCESS, expert] = np.exp(pool[expert, LOG_THRESHOLD]), excess
-        tails[SQUARE, expert], tails[SEEN, expert] = np.exp(pool[expert, LOG_BREADTH]) * excess * excess, _SEEN
+        excess = np.exp(kind.log_excess)
+        tails.threshold[expert], tails.excess[expert] = np.exp(kind.log_threshold), excess
+        tails.square[expert], tails.excesses[expert] = np.exp(kind.log_breadth) * excess * excess, _EXCESSES

@@ -1,4 +1,4 @@
-"""Asks for memory before it is needed: rows of many series in any order would else wait for it, each in turn."""
+"""Loads memory before it is needed: with many series in any order each row would wait for its own state."""
 
 from collections.abc import Callable
 from typing import Any, cast
@@ -19,12 +19,12 @@ def _typed(context: Any, array: Any, row: Any) -> Any:
         stride = builder.extract_value(made.strides, 0)
         byte, word = ir.IntType(8).as_pointer(), ir.IntType(32)
         start = builder.gep(builder.bitcast(made.data, byte), [builder.mul(arguments[1], stride)])
-        asked = builder.module.declare_intrinsic(
+        prefetch_of = builder.module.declare_intrinsic(
             "llvm.prefetch", [byte], ir.FunctionType(ir.VoidType(), [byte, word, word, word])
         )
         zero, line = context.get_constant(types.intp, 0), context.get_constant(types.intp, _LINE_BYTES)
         with cgutils.for_range_slice(builder, zero, stride, line, zero.type) as (offset, _):
-            builder.call(asked, [builder.gep(start, [offset]), word(1), word(3), word(1)])
+            builder.call(prefetch_of, [builder.gep(start, [offset]), word(1), word(3), word(1)])
         return context.get_dummy_value()
 
     return types.void(array, types.intp), generate

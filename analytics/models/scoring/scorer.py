@@ -1,4 +1,4 @@
-"""Scores series as they come: strictly causal, one meaning of the score for all of them."""
+"""Scores series as their values come: strictly causal, with one alert level for all of them."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -6,20 +6,28 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from analytics.models.pace import Pace
 from analytics.models.scoring import kernel
 from analytics.models.scoring.kernel import REASONS as REASONS
 from analytics.models.scoring.kernel import Rows, ScoreColumns, SeriesArrays
-from analytics.models.scoring.layout import CORE_WIDTH, EXPERTS, SEASON_WIDTH, TAIL_WIDTH, LearningPace
-from analytics.models.scoring.pooled import POOL_WIDTH
+from analytics.models.scoring.layout import CORE, EXPERTS, MOMENT, POOL, SEASON, TAILS
 from analytics.snapshot.stateful import State
 from common.errors import BadInput
+
+# The numbers that each array of records consists of, and a row of it.
+_NUMBERS = {
+    "core": (np.float64, CORE),
+    "tails": (np.float32, TAILS),
+    "season": (np.int16, SEASON),
+    "pools": (np.float64, np.dtype((POOL, EXPERTS))),
+}
 
 
 @dataclass(frozen=True, slots=True)
 class Scores:
     """Columns, one row for each row given, in the order given.
 
-    score: float64[n]: 1.0 is the alert level, the same meaning for every series; 0.0 while there is too little history.
+    score: float64[n], 1.0 is the alert level of every series; 0.0 while there is too little history.
     alert: bool[n], score >= 1.0. expected, lower, upper: float64[n], NaN while unknown.
     reason: uint8[n], index into ``REASONS``.
     """
@@ -33,21 +41,19 @@ class Scores:
 
 
 class SeriesScorer:
-    """Scores each value against what came before it in its series, then learns it; goes on where it ended.
+    """Scores each value against the earlier ones of its series, then learns it; a later call continues the series.
 
-    memory: values over which levels and spreads are averaged. warmup: values before the first score.
+    memory: values over which levels and scales are averaged. warmup: values before the first score.
     follow: anomalous values in a row until they are the new normal.
     """
 
-    _muted = 0  # experts that are left out, for measurements
+    _muted = 0  # ``kernel.MUTE_`` bits, for measurements
 
     def __init__(self, *, memory: int = 384, warmup: int = 30, follow: int = 60) -> None:
-        self._pace = LearningPace(1.0 / memory, float(warmup), float(follow))
+        self._pace = Pace(1.0 / memory, warmup, follow)
         self._series = 0
-        self._core = np.zeros((0, CORE_WIDTH))
-        self._tails = np.zeros((0, TAIL_WIDTH, EXPERTS), np.float32)
-        self._season = np.zeros((0, SEASON_WIDTH), np.int16)
-        self._pools = np.zeros((0, EXPERTS, POOL_WIDTH))
+        self._core, self._tails, self._season = np.zeros(0, CORE), np.zeros(0, TAILS), np.zeros(0, SEASON)
+        self._pools, self._moment = np.zeros((0, EXPERTS), POOL), np.zeros(1, MOMENT)
 
     def score(
         self,
@@ -59,11 +65,12 @@ class SeriesScorer:
     ) -> Scores:
         """times_ns: int64[n], ascending within a series. values: float64[n], NaN where missing.
 
-        series: int64[n], number of the series of each row, from 0 on without great holes; None: all are of series 0.
+        series: int64[n], number of the series of each row, from 0 on without large gaps; None: all are of series 0.
         kinds: int64[n], number of the kind (metric) of each row's series; None: series have nothing in common. A new
-        series is calibrated by what older ones of its kind have learned.
+        series is calibrated by the older ones of its kind.
         A row that is not newer than the newest of its series is scored and not learned.
-        bands: whether to work out what was expected; those columns are NaN otherwise.
+        bands: whether to compute expected, lower and upper; those columns are NaN otherwise.
+        Raises BadInput for columns of unequal length and for negative numbers.
         """
         times = np.ascontiguousarray(times_ns, np.int64)
         given = np.ascontiguousarray(values, np.float64)
@@ -81,7 +88,7 @@ class SeriesScorer:
             self._pools = _grown(self._pools, int(of_kinds.max()) + 1)
         n = given.size
         out = ScoreColumns(np.empty(n), np.empty(n), np.empty(n), np.empty(n), np.empty(n, np.uint8))
-        state = SeriesArrays(self._core, self._tails, self._season, self._pools)
+        state = SeriesArrays(self._core, self._tails, self._season, self._pools, self._moment)
         kernel.score_rows(Rows(sids, times, given, of_kinds), state, self._pace, self._muted, bands, out)
         return Scores(out.score, out.score >= 1.0, out.expected, out.lower, out.upper, out.reason)
 
@@ -95,37 +102,42 @@ class SeriesScorer:
         )
 
     def keep(self, series: NDArray[np.int64]) -> None:
-        """Only these series, renumbered in the order given; the memory of the others is given back."""
+        """Keeps only these series, renumbered in the order given, and frees the memory of the others."""
         self._core, self._tails, self._season = self._core[series], self._tails[series], self._season[series]
         self._series = len(series)
 
     def state(self) -> State:
-        """All that was learned: three arrays of one row a series, one of a row a kind."""
+        """All that was learned, as plain numbers: three arrays of one row a series, one of a row a kind."""
         used = self._series
-        arrays: dict[str, NDArray[Any]] = {
-            "core": self._core[:used],
-            "tails": self._tails[:used],
-            "season": self._season[:used],
-            "pools": self._pools,
-        }
-        return State(None, arrays)
+        records = (self._core[:used], self._tails[:used], self._season[:used], self._pools)
+        return State(None, {name: _plain(name, array) for name, array in zip(_NUMBERS, records, strict=True)})
 
     def restore(self, state: State) -> None:
-        """Goes on from a ``state``; keeps arrays that own their memory, copies the others.
+        """Continues from a ``state``; keeps arrays that own their memory, copies the others.
 
         Raises BadInput when it is not a state.
         """
-        core, tails, season, pools = (
-            np.require(state.arrays[name], kind, ["C", "W", "O"])
-            for name, kind in (("core", np.float64), ("tails", np.float32), ("season", np.int16), ("pools", np.float64))
-        )
-        n = len(core)
-        wanted = (n, CORE_WIDTH), (n, TAIL_WIDTH, EXPERTS), (n, SEASON_WIDTH), (len(pools), EXPERTS, POOL_WIDTH)
-        found = core.shape, tails.shape, season.shape, pools.shape
-        if found != wanted:
-            raise BadInput(f"arrays of {found}: expected {wanted}", "schema")
+        core, tails, season, pools = (_records(name, state.arrays[name]) for name in _NUMBERS)
+        if not len(core) == len(tails) == len(season):
+            raise BadInput(f"arrays of {[len(core), len(tails), len(season)]} series: expected one length", "schema")
         self._pools = pools
-        self._core, self._tails, self._season, self._series = core, tails, season, n
+        self._core, self._tails, self._season, self._series = core, tails, season, len(core)
+
+
+def _plain(name: str, records: NDArray[Any]) -> NDArray[Any]:
+    """[rows, numbers of a record], in the same memory."""
+    kind, row = _NUMBERS[name]
+    return records.view(kind).reshape(len(records), row.itemsize // np.dtype(kind).itemsize)
+
+
+def _records(name: str, plain: NDArray[Any]) -> NDArray[Any]:
+    """The records that ``_plain`` has given as numbers."""
+    kind, row = _NUMBERS[name]
+    numbers = np.require(plain, kind, ["C", "W", "O"])
+    wanted = len(numbers), row.itemsize // np.dtype(kind).itemsize
+    if numbers.shape != wanted:
+        raise BadInput(f"array {name} of {numbers.shape}: expected {wanted}", "schema")
+    return numbers.view(row.base).reshape(len(numbers), *row.shape)
 
 
 def _grown(array: NDArray[Any], rows: int) -> NDArray[Any]:

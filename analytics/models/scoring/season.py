@@ -1,9 +1,9 @@
-"""The profile of a day and of a week, learned in passing and interpolated between its bins."""
+"""The profile of a day and of a week, learned as values come and interpolated between its bins."""
 
 import numpy as np
 from numpy.typing import NDArray
 
-from analytics.models.scoring.layout import COUNT, DAY_S, HOUR_S, PHASE_FROM, QUANTUM, SPREAD_FROM, UNKNOWN, WEEK_FROM
+from analytics.models.scoring.layout import DAY_S, HOUR_S, SCALE_FROM, UNKNOWN, WEEK_FROM, Core
 from common.jit import compiled_unchecked as compiled
 
 _DAYS_KEPT = 6.0
@@ -11,7 +11,10 @@ _WEEKS_KEPT = 4.0
 _EPOCH_WEEKDAY = 4  # so that weeks begin on Sunday; any day would do
 _QUANTA_MAX = 32000.0
 _GOLDEN = 0.6180339887498949
-_TENT_GAIN = 1.5  # interpolation spreads an error over two bins
+_TENT_GAIN = 1.5  # interpolation divides an error between two bins
+_OWN, _ALL = 0.85, 0.15  # weights of the hour's own variance and of that of all hours
+
+Bins = NDArray[np.int16]
 
 
 @compiled
@@ -31,8 +34,11 @@ def bin_seconds(interval_s: float) -> float:
 
 
 @compiled
-def place(of_day_s: float, bin_s: float, interval_s: float) -> tuple[int, int, float]:
-    """The two bins between which a moment of the day lies, and the weight of the second one."""
+def neighbours(of_day_s: float, bin_s: float, interval_s: float) -> tuple[int, int, float]:
+    """The two bins between whose centres a moment of the day lies, and the weight of the second one.
+
+    One bin, and 0, where a bin has hardly more than one sample.
+    """
     bins = int(DAY_S / bin_s)
     at = of_day_s / bin_s
     if interval_s > 0.4 * bin_s:
@@ -45,83 +51,67 @@ def place(of_day_s: float, bin_s: float, interval_s: float) -> tuple[int, int, f
 
 @compiled
 def hours(time_s: float, of_day_s: float) -> tuple[int, int]:
-    """Columns of the season for the hour of the week, and for the spread at that hour of the day."""
+    """Bins of the hour of the week, and of the scale at that hour of the day."""
     hour = int(of_day_s / HOUR_S)
     weekday = (int(np.floor(time_s / DAY_S)) + _EPOCH_WEEKDAY) % 7
-    return WEEK_FROM + 24 * weekday + hour, SPREAD_FROM + hour
+    return WEEK_FROM + 24 * weekday + hour, SCALE_FROM + hour
 
 
 @compiled
-def read(core: NDArray[np.float64], season: NDArray[np.int16], at: int) -> float:
-    """What stands there; NaN while nothing does."""
-    return core[QUANTUM] * season[at] if season[at] != UNKNOWN else np.nan
+def read(core: Core, bins: Bins, at: int) -> float:
+    """The value of a bin; NaN while it is unknown."""
+    return core.quantum * bins[at] if bins[at] != UNKNOWN else np.nan
 
 
 @compiled
-def write(core: NDArray[np.float64], season: NDArray[np.int16], at: int, value: float) -> None:
-    """Rounds up or down in turn, so that steps of less than a quantum add up."""
-    while abs(value) > _QUANTA_MAX * core[QUANTUM]:
-        core[QUANTUM] *= 2.0
-        for i in range(PHASE_FROM):
-            if season[i] != UNKNOWN:
-                season[i] = season[i] // 2
-    turn = _GOLDEN * core[COUNT]
-    season[at] = int(np.floor(value / core[QUANTUM] + turn - np.floor(turn)))
+def write(core: Core, bins: Bins, at: int, value: float) -> None:
+    """Sets a bin; rounds up or down in turn, so that steps of less than a quantum add up."""
+    while abs(value) > _QUANTA_MAX * core.quantum:
+        core.quantum *= 2.0
+        for i in range(bins.size):
+            if bins[i] != UNKNOWN:
+                bins[i] = bins[i] // 2
+    turn = _GOLDEN * core.values.count
+    bins[at] = int(np.floor(value / core.quantum + turn - np.floor(turn)))
 
 
 @compiled
 def learn_day(
-    core: NDArray[np.float64],
-    season: NDArray[np.int16],
-    places: tuple[int, int, float],
-    x: float,
-    error: float,
-    days: float,
-    share: float,
+    core: Core, bins: Bins, between: tuple[int, int, float], x: float, error: float, days: float, share: float
 ) -> None:
-    """places: as of ``place``. days: since learning began. share: of a bin's width that one sample covers."""
-    first, second, part = places
-    nearest = first if part < 0.5 else second
-    if season[nearest] == UNKNOWN:
-        write(core, season, nearest, x)
+    """between: as of ``neighbours``. days: since learning began. share: of a bin's width that one sample covers."""
+    first, second, weight = between
+    nearest = first if weight < 0.5 else second
+    if bins[nearest] == UNKNOWN:
+        write(core, bins, nearest, x)
         return
     rate = max(1.0 / (days + 1.0), 1.0 / _DAYS_KEPT) * min(1.0, _TENT_GAIN * share)
-    if season[first] != UNKNOWN:
-        write(core, season, first, read(core, season, first) + rate * (1.0 - part) * error)
-    if second != first and season[second] != UNKNOWN:
-        write(core, season, second, read(core, season, second) + rate * part * error)
+    if bins[first] != UNKNOWN:
+        write(core, bins, first, read(core, bins, first) + rate * (1.0 - weight) * error)
+    if second != first and bins[second] != UNKNOWN:
+        write(core, bins, second, read(core, bins, second) + rate * weight * error)
 
 
 @compiled
-def learn_week(
-    core: NDArray[np.float64], season: NDArray[np.int16], hour: int, error: float, weeks: float, share: float
-) -> None:
-    """error: what the day alone leaves. share: of an hour that one sample covers."""
+def learn_week(core: Core, bins: Bins, hour: int, error: float, weeks: float, share: float) -> None:
+    """error: of the day alone. share: of an hour that one sample covers."""
     rate = max(1.0 / (weeks + 1.0), 1.0 / _WEEKS_KEPT) * min(1.0, share)
-    known = read(core, season, hour)
-    write(core, season, hour, known + rate * (error - known))
+    known = read(core, bins, hour)
+    write(core, bins, hour, known + rate * (error - known))
 
 
 @compiled
-def spread_of_hour(core: NDArray[np.float64], season: NDArray[np.int16], hour: int, spread: float) -> float:
-    """The spread at that hour, held to that of all hours."""
-    own = read(core, season, hour)
-    return np.sqrt(0.85 * own * own + 0.15 * spread * spread) if own > 0.0 else spread
+def scale_of_hour(core: Core, bins: Bins, hour: int) -> float:
+    """The scale of the residuals at that hour, shrunk towards that of all hours."""
+    own, scale = read(core, bins, hour), core.residuals.scale
+    return np.sqrt(_OWN * own * own + _ALL * scale * scale) if own > 0.0 else scale
 
 
 @compiled
-def learn_spread(
-    core: NDArray[np.float64],
-    season: NDArray[np.int16],
-    hour: int,
-    error: float,
-    spread: float,
-    days: float,
-    share: float,
-) -> None:
-    """error: what the season leaves, bounded. share: of an hour that one sample covers."""
-    known = read(core, season, hour)
+def learn_scale(core: Core, bins: Bins, hour: int, error: float, days: float, share: float) -> None:
+    """error: absolute residual, bounded. share: of an hour that one sample covers."""
+    known = read(core, bins, hour)
     if known <= 0.0:
-        known = spread
+        known = core.residuals.scale
     rate = max(1.0 / (days + 1.0), 1.0 / _DAYS_KEPT) * min(1.0, share)
-    write(core, season, hour, known + rate * (error - known))
+    write(core, bins, hour, known + rate * (error - known))

@@ -7,17 +7,17 @@ by stochastic approximation, and the tail by decayed moments (Hosking and Wallis
 import numpy as np
 from numpy.typing import NDArray
 
-from analytics.models.scoring.layout import EXCESS, LADDER, NEWEST, RUNGS, SEEN, SQUARE, THRESHOLD, TOP
+from analytics.models.scoring.layout import DRIFT_UP, RUNGS, Tails
 from common.jit import compiled_unchecked as compiled
 
 SHARE = 0.03  # of the values lie beyond the threshold
 BASE = 3.5066  # -ln SHARE
-PRIOR_SEEN = 10.0  # excesses that the prior counts for
-_SEEN_MAX = 120.0
+PRIOR_EXCESSES = 10.0  # that the prior counts for
+_EXCESSES_MAX = 120.0
 _SHAPE_MAX = 0.6
+_SHAPE_MIN = 0.01  # a shape below it is exponential
 _STEP_SHARE = 0.1
-_EXCESS_MAX = 12.0  # mean excesses that one value may teach
-
+_EXCESS_MAX = 12.0  # mean excesses that one value may count for
 
 RUNG_FIRST, _RUNG_RATIO = 3.0, 1.6
 _APART = 12.0  # values below the first rung that end an event
@@ -27,83 +27,87 @@ _OFTEN = 2.5  # events as high as that make a height known
 
 @compiled
 def rung(value: float) -> int:
-    """How many rungs the value reaches."""
+    """How many rungs the value reaches: heights 3, 3 * 1.6, 3 * 1.6**2 …"""
     if value < RUNG_FIRST:
         return 0
     return min(int(np.log(value / RUNG_FIRST) / np.log(_RUNG_RATIO)) + 1, RUNGS)
 
 
 @compiled
-def known_height(tails: NDArray[np.float32], at: int, value: float, count: float, beyond: float) -> float:
-    """Surprise at most, in nats, of a height that several events reached before.
+def known_height(tails: Tails, expert: int, value: float, count: float, beyond: float) -> float:
+    """Upper limit, in nats, of the surprise of a height that several events reached before; infinite for a new height.
 
     beyond: how many times higher than those it may be.
     """
     reached = rung(value / beyond)
     if reached == 0:
         return np.inf
-    current = tails[TOP, at] if count - tails[NEWEST, at] <= _APART else 0.0
-    events = tails[LADDER + reached - 1, at] - (1.0 if current >= reached else 0.0)
+    current = tails.top[expert] if count - tails.newest[expert] <= _APART else 0.0
+    events = tails.ladder[reached - 1, expert] - (1.0 if current >= reached else 0.0)
     if events < _OFTEN:
         return np.inf
     return float(np.log(min(count, _EVENTS_KEPT) / events))
 
 
 @compiled
-def learn_height(tails: NDArray[np.float32], at: int, value: float, count: float) -> None:
+def learn_height(tails: Tails, expert: int, value: float, count: float) -> None:
     """Counts the event that a high value belongs to, once for each rung."""
     reached = rung(value)
     if reached == 0:
         return
-    if count - tails[NEWEST, at] > _APART:
-        kept = np.float32(np.exp((tails[NEWEST, at] - count) / _EVENTS_KEPT))
+    if count - tails.newest[expert] > _APART:
+        kept = np.float32(np.exp((tails.newest[expert] - count) / _EVENTS_KEPT))
         for step in range(RUNGS):
-            tails[LADDER + step, at] *= kept
-        tails[TOP, at] = 0.0
-    for step in range(int(tails[TOP, at]), reached):
-        tails[LADDER + step, at] += 1.0
-    tails[TOP, at] = max(tails[TOP, at], reached)
-    tails[NEWEST, at] = count
+            tails.ladder[step, expert] *= kept
+        tails.top[expert] = 0.0
+    for step in range(int(tails.top[expert]), reached):
+        tails.ladder[step, expert] += 1.0
+    tails.top[expert] = max(tails.top[expert], reached)
+    tails.newest[expert] = count
 
 
 @compiled
-def shape_of(tails: NDArray[np.float32], at: int) -> float:
-    """The shape of the Pareto tail: 0 is exponential. Shrunk towards it while few excesses were seen."""
-    mean = tails[EXCESS, at]
-    variance = tails[SQUARE, at] - mean * mean
+def shape_of(tails: Tails, expert: int) -> float:
+    """The shape of the Pareto tail by its moments: 0 is exponential. Shrunk towards it while few excesses were seen."""
+    mean = tails.excess[expert]
+    variance = tails.square[expert] - mean * mean
     if variance <= mean * mean or mean <= 0.0:
         return 0.0
-    shape = 0.5 * (1.0 - mean * mean / variance) * tails[SEEN, at] / (tails[SEEN, at] + 10.0)
+    excesses = tails.excesses[expert]
+    shape = 0.5 * (1.0 - mean * mean / variance) * excesses / (excesses + 10.0)
     return float(min(shape, _SHAPE_MAX))
 
 
 @compiled
-def surprise(tails: NDArray[np.float32], at: int, value: float) -> float:
+def surprise(tails: Tails, expert: int, value: float) -> float:
     """-ln of the probability of a value at least as high; 0 below the threshold."""
-    excess = value - tails[THRESHOLD, at]
+    excess = value - tails.threshold[expert]
     if excess <= 0.0:
         return 0.0
-    shape = shape_of(tails, at)
-    if shape < 0.01:
-        return float(BASE + excess / max(tails[EXCESS, at], 1e-6))
-    return float(BASE + np.log1p(shape * excess / (tails[EXCESS, at] * (1.0 - shape))) / shape)
+    shape = shape_of(tails, expert)
+    if shape < _SHAPE_MIN:
+        return float(BASE + excess / max(tails.excess[expert], 1e-6))
+    return float(BASE + np.log1p(shape * excess / (tails.excess[expert] * (1.0 - shape))) / shape)
 
 
 @compiled
-def limit(tails: NDArray[np.float32], at: int, nats: float) -> float:
+def limit(tails: Tails, expert: int, nats: float) -> float:
     """The value whose surprise is ``nats``."""
-    shape = shape_of(tails, at)
+    shape = shape_of(tails, expert)
     beyond = nats - BASE
-    if shape < 0.01:
-        return float(tails[THRESHOLD, at] + tails[EXCESS, at] * beyond)
-    return float(tails[THRESHOLD, at] + tails[EXCESS, at] * (1.0 - shape) * (np.exp(shape * beyond) - 1.0) / shape)
+    if shape < _SHAPE_MIN:
+        return float(tails.threshold[expert] + tails.excess[expert] * beyond)
+    scale = tails.excess[expert] * (1.0 - shape)
+    return float(tails.threshold[expert] + scale * (np.exp(shape * beyond) - 1.0) / shape)
 
 
 @compiled
-def begin(tails: NDArray[np.float32], at: int, threshold: float, excess: float) -> None:
-    """Of a statistic of which nothing is known yet."""
-    tails[:, at] = 0.0
-    tails[THRESHOLD, at], tails[EXCESS, at], tails[SQUARE, at] = threshold, excess, 2.0 * excess * excess
+def begin(tails: Tails, expert: int) -> None:
+    """The tail that holds for series in general, on the conservative side."""
+    threshold, excess = (2.3, 0.55) if expert < DRIFT_UP else (3.0, 0.9)
+    tails.threshold[expert], tails.excess[expert], tails.square[expert] = threshold, excess, 2.0 * excess * excess
+    tails.excesses[expert] = tails.newest[expert] = tails.top[expert] = 0.0
+    tails.ladder[:, expert] = 0.0
 
 
 @compiled
@@ -113,37 +117,37 @@ def pace(count: float) -> float:
 
 
 @compiled
-def any_beyond(tails: NDArray[np.float32], statistics: NDArray[np.float64], experts: int) -> bool:
+def any_beyond(tails: Tails, statistics: NDArray[np.float64], experts: int) -> bool:
     """Whether one of the statistics is beyond its threshold."""
     beyond = 0
     for expert in range(experts):
-        beyond += statistics[expert] > tails[THRESHOLD, expert]
+        beyond += statistics[expert] > tails.threshold[expert]
     return beyond > 0
 
 
 @compiled
-def lower(tails: NDArray[np.float32], pace: float, experts: int) -> None:
-    """Takes values below their thresholds into all tails at once: what ``learn`` does, in one stride."""
+def lower(tails: Tails, pace: float, experts: int) -> None:
+    """Lowers all thresholds at once by what ``learn`` lowers each by for a value below it."""
     for expert in range(experts):
-        threshold = tails[THRESHOLD, expert]
-        step = max(tails[EXCESS, expert], np.float32(_STEP_SHARE) * abs(threshold))
-        tails[THRESHOLD, expert] = threshold - np.float32(SHARE * pace) * step
+        threshold = tails.threshold[expert]
+        step = max(tails.excess[expert], np.float32(_STEP_SHARE) * abs(threshold))
+        tails.threshold[expert] = threshold - np.float32(SHARE * pace) * step
 
 
 @compiled
-def learn(tails: NDArray[np.float32], at: int, value: float, pace: float, weight: float, least: float) -> None:
-    """Takes a value into the tail. weight: below 1 for what is not to be trusted.
+def learn(tails: Tails, expert: int, value: float, pace: float, weight: float, excess_min: float) -> None:
+    """Learns one value of a statistic.
 
-    least: the mean excess does not fall below it.
+    weight: below 1 for values of an event that was learned already. excess_min: lower limit of the mean excess.
     """
-    excess = value - tails[THRESHOLD, at]
-    step = max(tails[EXCESS, at], _STEP_SHARE * abs(tails[THRESHOLD, at])) * pace * weight
+    excess = value - tails.threshold[expert]
+    step = max(tails.excess[expert], _STEP_SHARE * abs(tails.threshold[expert])) * pace * weight
     if excess <= 0.0:
-        tails[THRESHOLD, at] -= np.float32(SHARE * step)
+        tails.threshold[expert] -= np.float32(SHARE * step)
         return
-    excess = min(excess, _EXCESS_MAX * tails[EXCESS, at])
-    rate = weight / (tails[SEEN, at] + PRIOR_SEEN)
-    tails[EXCESS, at] = max(tails[EXCESS, at] + rate * (excess - tails[EXCESS, at]), least)
-    tails[SQUARE, at] += np.float32(rate * (excess * excess - tails[SQUARE, at]))
-    tails[SEEN, at] = min(tails[SEEN, at] + weight, _SEEN_MAX)
-    tails[THRESHOLD, at] += np.float32((1.0 - SHARE) * step)
+    excess = min(excess, _EXCESS_MAX * tails.excess[expert])
+    rate = weight / (tails.excesses[expert] + PRIOR_EXCESSES)
+    tails.excess[expert] = max(tails.excess[expert] + rate * (excess - tails.excess[expert]), excess_min)
+    tails.square[expert] += np.float32(rate * (excess * excess - tails.square[expert]))
+    tails.excesses[expert] = min(tails.excesses[expert] + weight, _EXCESSES_MAX)
+    tails.threshold[expert] += np.float32((1.0 - SHARE) * step)

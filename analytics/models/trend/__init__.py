@@ -1,1 +1,1 @@
-"""Slow change: what fills up or wears out, and when it will reach its limit. See docs/trend.md."""
+"""Slow change: what fills up or wears out, and when it reaches its limit. See docs/trend.md."""

@@ -16,6 +16,22 @@ print(scaled(2.0), sum(scaled.stats.cache_hits.values()))
 """
 
 
+OF_A_CLASS = """
+from typing import NamedTuple
+from common.jit import compiled
+
+class Pair(NamedTuple):
+    one: float
+    other: float
+
+@compiled
+def total(pair: Pair) -> float:
+    return pair.one + pair.other
+
+print(total(Pair(1.0, 2.0)), sum(total.stats.cache_hits.values()))
+"""
+
+
 def run(folder: Path) -> str:
     root = Path(__file__).parents[3]
     command = [sys.executable, "-c", f"import sys; sys.path[:0] = ['{folder}', '{root}']; import caller"]
@@ -29,3 +45,11 @@ def test_a_changed_constant_of_another_file_is_compiled_in(tmp_path: Path) -> No
     assert run(tmp_path) == "6.0 1"
     (tmp_path / "factor.py").write_text("FACTOR = 5.0\n")
     assert run(tmp_path) == "10.0 0"
+
+
+def test_a_renamed_class_in_a_signature_is_compiled_again(tmp_path: Path) -> None:
+    """The file of what was compiled before names the old class, which cannot be loaded any more."""
+    (tmp_path / "caller.py").write_text(OF_A_CLASS)
+    assert run(tmp_path) == "3.0 0"
+    (tmp_path / "caller.py").write_text(OF_A_CLASS.replace("Pair", "Two"))
+    assert run(tmp_path) == "3.0 0"

@@ -1,4 +1,4 @@
-"""The baseline: says nothing while it has learned nothing, ignores anomalies, follows a lasting change."""
+"""The baseline: no score before its warm-up, no learning from anomalies, a lasting change is followed."""
 
 from collections.abc import Sequence
 
@@ -7,7 +7,7 @@ import pytest
 from numpy.typing import NDArray
 
 from analytics.models import baseline
-from analytics.models.baseline import COUNT, LEVEL, SPREAD, WIDTH
+from analytics.models.baseline import COUNT, LEVEL, SCALE, WIDTH
 from analytics.models.pace import WARMUP, Pace
 
 RNG = np.random.default_rng(7)
@@ -32,10 +32,10 @@ def test_there_is_no_score_before_the_warmup_is_over() -> None:
     assert score[WARMUP] == 0.0
 
 
-def test_level_and_spread_are_those_of_the_noise() -> None:
+def test_level_and_scale_are_those_of_the_noise() -> None:
     _, state = learn(RNG.normal(100.0, 5.0, 2000), alpha=0.02)
     assert state[0, LEVEL] == pytest.approx(100.0, abs=2.0)
-    assert state[0, SPREAD] * 1.2533 == pytest.approx(5.0, rel=0.25)
+    assert state[0, SCALE] * 1.2533 == pytest.approx(5.0, rel=0.25)
 
 
 def test_an_anomaly_is_scored_and_not_learned() -> None:
@@ -61,7 +61,7 @@ def test_one_wild_value_moves_the_level_little() -> None:
     assert abs(state[0, LEVEL] - before) < 2.5
 
 
-def test_a_series_that_never_moved_has_a_bounded_score() -> None:
+def test_a_series_that_never_changed_has_a_bounded_score() -> None:
     score, _ = learn([0.0] * 50 + [1.0])
     assert score[-1] == 1e6
 

@@ -1,4 +1,4 @@
-"""Counters to rates: the compiled pass equals a slow one in plain Python, and knows resets, wraps and disorder."""
+"""Counters to rates: the compiled pass equals a slow one in plain Python, with resets, wraps and disorder."""
 
 import math
 from collections.abc import Sequence
@@ -42,7 +42,7 @@ def fast(
 
 
 def slow(samples: Sequence[Sample], modulus: float, refresh_ns: int) -> tuple[list[float], list[Status]]:
-    """The same rules, said once more and plainly."""
+    """The same rules once more, in plain Python."""
     newest: dict[int, tuple[int, float]] = {}
     values: list[float] = []
     statuses: list[Status] = []

@@ -53,13 +53,13 @@ def collections(rounds: int = ROUNDS, *, hotter: float = 12.0, seed: int = 5) ->
 
 
 def play(engine: Engine, batches: Iterable[SampleBatch], chunk: int = 1) -> list[bytes]:
-    """What the engine says, as it is published; ``chunk`` batches between two steps."""
-    said: list[bytes] = []
+    """The outputs of the engine, as they are published; ``chunk`` batches between two steps."""
+    published: list[bytes] = []
     for number, each in enumerate(batches, 1):
         engine.observe(each)
         if number % chunk == 0:
-            said += [encode_record(output) for output in engine.advance()]
-    return said + [encode_record(output) for output in engine.advance()]
+            published += [encode_record(output) for output in engine.advance()]
+    return published + [encode_record(output) for output in engine.advance()]
 
 
 def findings(engine: Engine, batches: Sequence[SampleBatch]) -> list[Finding]:

@@ -1,4 +1,4 @@
-"""The ellipse knows what belongs together, and its contributions add up to the distance."""
+"""The ellipse knows which inputs move together, and its contributions add up to the distance."""
 
 import numpy as np
 import pytest
@@ -15,7 +15,7 @@ def related(rows: int) -> NDArray[np.float64]:
     return np.column_stack([common + 0.1 * rng.normal(size=rows), common + 0.1 * rng.normal(size=rows), apart])
 
 
-def test_breaking_a_relation_is_stranger_than_moving_along_it() -> None:
+def test_breaking_a_relation_is_more_anomalous_than_moving_along_it() -> None:
     ellipse = Ellipse.fit(related(2000), seed=1)
     along, across = ellipse.score(np.array([[2.0, 2.0, 0.0, 0.0], [2.0, -2.0, 0.0, 0.0]]))
     assert across > 3.0 * along
@@ -35,7 +35,7 @@ def test_the_disturbed_input_contributes_most(disturbed: int) -> None:
     assert int(np.argmax(Ellipse.fit(related(2000), seed=1).contributions(vector)[0])) == disturbed
 
 
-def test_an_input_that_never_moved_does_not_make_the_distance_infinite() -> None:
+def test_an_input_that_was_constant_does_not_make_the_distance_infinite() -> None:
     vectors = related(500)
     vectors[:, 3] = 0.0
     assert np.isfinite(Ellipse.fit(vectors, seed=1).score(np.array([[0.0, 0.0, 0.0, 1.0]]))).all()

@@ -1,4 +1,4 @@
-"""The flattened forest is scikit-learn's, and says which input made a vector strange."""
+"""The flattened forest is scikit-learn's, and names the input that makes a vector anomalous."""
 
 import numpy as np
 import pytest

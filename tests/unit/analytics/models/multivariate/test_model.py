@@ -1,4 +1,4 @@
-"""Models go into snapshots as plain arrays with a version and a checksum, and come out the same."""
+"""Models are saved as plain arrays with a version and a checksum, and restored the same."""
 
 import numpy as np
 import pytest
@@ -49,7 +49,7 @@ def test_a_model_of_another_version_is_refused() -> None:
 
 
 @both
-def test_what_it_learned_from_is_healthy_and_what_is_far_from_it_is_not(method: Method) -> None:
+def test_training_vectors_are_healthy_and_vectors_far_from_them_are_not(method: Method) -> None:
     model = train(method, healthy(), 0)
     assert (model.score(healthy().astype(np.float64)) >= 1.0).mean() <= 0.001
     assert model.score(np.full((1, 5), 6.0))[0] >= 1.0
@@ -66,7 +66,7 @@ def test_history_keeps_the_newest_vectors_in_order() -> None:
     assert (np.diff(kept) == 1.0).all()
 
 
-def test_restored_history_goes_on_as_the_one_it_was() -> None:
+def test_restored_history_continues_as_the_original() -> None:
     first, second = History(2), History(2)
     vectors = np.random.default_rng(1).normal(size=(ROWS_MAX + 10, 2))
     first.add(vectors, 3)

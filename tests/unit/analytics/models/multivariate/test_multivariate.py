@@ -1,4 +1,4 @@
-"""Multivariate models in the engine: what they name, when they may speak, and that they speak the same every time."""
+"""Multivariate models in the engine: which devices they name, from when on, and that results can be repeated."""
 
 import numpy as np
 import pytest
@@ -99,7 +99,7 @@ def test_never_a_model_when_the_history_is_too_short() -> None:
     assert engine.multivariate.models[0].training.model is None
 
 
-def test_a_device_that_another_detector_has_found_teaches_nothing_and_neither_do_its_peers() -> None:
+def test_a_device_with_another_finding_and_its_peers_are_not_learned_from() -> None:
     engine = Engine(config())
     play(engine, BATCHES[:200])
     (model,) = engine.multivariate.models

@@ -1,4 +1,4 @@
-"""The peer comparison by itself: who is named, how soon, and who never is. One sample a step, seeds fixed."""
+"""The peer comparison as a whole: which members are named, how soon, and which never are. Seeds are fixed."""
 
 from dataclasses import dataclass, field
 
@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from analytics.models.peers.compare import WARMUP, WIDTH, Learning, PeerGroups, PeerValues, compare
+from analytics.models.peers.compare import Learning, PeerGroups, PeerValues, compare
+from analytics.models.peers.member import MEMBER, WARMUP, WIDTH
 from analytics.models.peers.rules import HIGH, Rule, limits_of
 
 LEARNING = 40
@@ -44,7 +45,7 @@ class Group:
         rule = Rule("", "job", HIGH, None, self.floor, EFFECT_MIN, self.limit, self.busy, whole=self.whole)
         groups = PeerGroups(starts, np.zeros_like(rows), limits_of([rule]), tags, hosts)
         compare(groups, PeerValues(logs, new, rows), self.state, Learning(ALPHA, FOLLOW), score, normal)
-        self.resting = bool(np.isnan(score).any())
+        self.idle = bool(np.isnan(score).any())
         return set(rows[score >= 1.0].tolist())
 
     def learn(self, steps: int = LEARNING, factors: Floats | float = 1.0) -> set[int]:
@@ -76,7 +77,7 @@ def test_a_small_effect_takes_longer_and_is_found() -> None:
 
 @pytest.mark.parametrize("size", [8, 64, 1024, 8192])
 @pytest.mark.parametrize("apart", [0.01, 0.03])
-def test_five_per_cent_are_named_within_three_samples_however_far_apart_members_always_stand(
+def test_five_per_cent_are_named_within_three_samples_however_far_apart_members_usually_are(
     size: int, apart: float
 ) -> None:
     found = []
@@ -90,14 +91,14 @@ def test_five_per_cent_are_named_within_three_samples_however_far_apart_members_
 
 
 @pytest.mark.parametrize("size", [4, 8, 16, 64])
-def test_who_always_stood_apart_is_not_named_in_small_groups(size: int) -> None:
-    """The spread of few members is estimated badly."""
+def test_members_that_always_differed_are_not_named_in_small_groups(size: int) -> None:
+    """The scale of few members is estimated badly."""
     for seed in range(20):
         assert Group(size, seed, limit=0.05, sigma=0.01, floor=0.005).learn(60) == set()
 
 
-def test_heavy_tails_raise_the_bar() -> None:
-    """Shocks that last a few samples are what these members do."""
+def test_heavy_tails_raise_the_limit() -> None:
+    """Shocks that last a few samples are usual for these members."""
 
     def names(group: Group) -> int:
         slow, count = np.zeros(group.size), 0
@@ -109,7 +110,7 @@ def test_heavy_tails_raise_the_bar() -> None:
     assert sum(names(Group(256, seed, sigma=0.01, floor=0.005)) for seed in range(2)) < 30
 
 
-def test_a_fault_shows_while_one_kind_changes_its_pace() -> None:
+def test_a_fault_is_found_while_one_kind_changes_its_pace() -> None:
     group = Group(64, sigma=0.01, floor=0.005)
     group.levels[:32] *= 0.4
     group.learn()
@@ -118,16 +119,16 @@ def test_a_fault_shows_while_one_kind_changes_its_pace() -> None:
     assert named[-1] == {3, 40}
 
 
-def test_nobody_is_judged_in_a_group_that_rests() -> None:
+def test_an_idle_group_is_not_scored() -> None:
     group = Group(16, busy=0.0)
     group.step()
-    assert group.resting
+    assert group.idle
     group.levels *= 100.0
     group.step()
-    assert not group.resting
+    assert not group.idle
 
 
-def test_the_size_of_an_effect_is_taken_from_where_it_began() -> None:
+def test_the_size_of_an_effect_is_measured_from_its_first_sample() -> None:
     group = Group(64, sigma=0.002, floor=0.005)
     group.learn()
     named = [group.step(worse(group, [9], 1.035)) for _ in range(3)]
@@ -141,16 +142,16 @@ def test_one_sample_names_nobody() -> None:
     assert group.learn(5) == set()
 
 
-@pytest.mark.parametrize(("size", "odd"), [(8, 2), (64, 21), (512, 170)])
-def test_a_third_at_once_do_not_hide_each_other(size: int, odd: int) -> None:
-    group, members = Group(size, sigma=0.01), list(range(0, 3 * odd, 3))
+@pytest.mark.parametrize(("size", "outliers"), [(8, 2), (64, 21), (512, 170)])
+def test_a_third_at_once_do_not_hide_each_other(size: int, outliers: int) -> None:
+    group, members = Group(size, sigma=0.01), list(range(0, 3 * outliers, 3))
     group.learn()
     named = [group.step(worse(group, members, 1.1)) for _ in range(3)]
     assert named[-1] == set(members)
 
 
 @pytest.mark.parametrize("factor", [0.2, 0.7, 1.5])
-def test_a_group_that_changes_together_has_no_odd_member(factor: float) -> None:
+def test_a_group_that_changes_together_has_no_outlier(factor: float) -> None:
     group = Group(64)
     group.learn()
     assert group.learn(20, factor) == set()
@@ -166,13 +167,13 @@ def test_each_is_compared_with_its_own_mode() -> None:
     assert named[-1] == {3, 40}
 
 
-def test_three_members_of_another_kind_are_as_they_always_were() -> None:
+def test_three_members_that_were_always_different_are_not_named() -> None:
     group = Group(24)
     group.levels[:3] *= 1.5
     assert group.learn(200) == set()
 
 
-def test_a_limit_names_who_was_odd_from_the_start() -> None:
+def test_a_limit_names_a_member_that_was_always_an_outlier() -> None:
     group = Group(16, limit=0.15, static=0.0)
     group.levels[5] *= 1.4
     assert group.learn(WARMUP) == {5}
@@ -186,24 +187,24 @@ def test_members_leave_and_come_back_with_their_past() -> None:
     for _ in range(30):
         assert group.step(present=others) == set()
     assert group.learn(10) == set()
-    assert group.state[5, 2] > LEARNING, "its usual place was not learned anew"
+    assert group.state.view(MEMBER)[5]["count"] > LEARNING, "its usual offset was learned again"
 
 
-def test_a_new_group_is_a_new_start() -> None:
+def test_in_a_new_group_a_member_starts_from_zero() -> None:
     group = Group(16)
     group.learn()
     group.levels[5] *= 1.3
     assert set().union(*(group.step(tag=8) for _ in range(10))) == set()
 
 
-def test_what_is_over_is_forgotten() -> None:
+def test_an_effect_that_is_over_is_forgotten() -> None:
     group = Group(64)
     group.learn()
     group.learn(20, worse(group, [9], 1.3))
     assert [group.step() for _ in range(4)][-1] == set()
 
 
-def test_a_place_that_lasts_becomes_the_usual_one() -> None:
+def test_an_offset_that_lasts_becomes_the_usual_one() -> None:
     group = Group(16)
     group.learn()
     named = [group.step(worse(group, [5], 1.3)) for _ in range(FOLLOW + WARMUP + 10)]
@@ -211,7 +212,7 @@ def test_a_place_that_lasts_becomes_the_usual_one() -> None:
     assert named[-1] == set()
 
 
-def test_a_fault_shows_after_a_place_has_become_usual() -> None:
+def test_a_fault_is_found_after_an_offset_has_become_usual() -> None:
     group = Group(16, sigma=0.01, floor=0.005)
     group.learn()
     group.learn(FOLLOW + 30, worse(group, [5], 1.3))
@@ -220,7 +221,7 @@ def test_a_fault_shows_after_a_place_has_become_usual() -> None:
 
 
 def test_a_whole_host_needs_more_than_two_samples() -> None:
-    """Its members are read at one moment, which may be another one than that of the others."""
+    """Its members are read at one moment, which may differ from that of the others."""
     group = Group(64)
     group.learn()
     host = worse(group, list(range(8)), 2.0)

@@ -29,7 +29,7 @@ GPU = {"device": "node1", "gpu": "GPU-0", "cause": "correctable"}
 
 
 @dataclass
-class Told:
+class Outputs:
     findings: list[Finding] = field(default_factory=list)
     incidents: dict[str, Incident] = field(default_factory=dict)
     trends: dict[str, DeviceTrends] = field(default_factory=dict)
@@ -62,8 +62,8 @@ def values(rng: np.random.Generator, days: float) -> dict[str, list[float]]:
     return {"oss1": storage, "leaf1": [light, load, SPEED], "node1": [float(int(512 * days / 20))]}
 
 
-def run(restarts: bool = False) -> Told:
-    engine, told, of, rng = build_engine(CONFIG), Told(), tables(), np.random.default_rng(2)
+def run(restarts: bool = False) -> Outputs:
+    engine, outputs, of, rng = build_engine(CONFIG), Outputs(), tables(), np.random.default_rng(2)
     for number in range(DAYS * PER_DAY):
         at_ns = START_NS + number * INTERVAL_S * SECOND
         for device, row in values(rng, number / PER_DAY).items():
@@ -72,51 +72,51 @@ def run(restarts: bool = False) -> Told:
             engine.observe(
                 SampleBatch(of[device], Collection(START_NS, number, at_ns, 0.1), times, rows, np.array(row))
             )
-        _keep(engine, told)
+        _keep(engine, outputs)
         if restarts and number % 31 == 30:
             engine = restarted(engine, build_engine(CONFIG))
-    return told
+    return outputs
 
 
-def _keep(engine: Engine, told: Told) -> None:
+def _keep(engine: Engine, outputs: Outputs) -> None:
     for output in engine.advance():
         if isinstance(output, Finding):
-            told.findings.append(output)
+            outputs.findings.append(output)
         else:
-            told.incidents[output.id] = output
-    told.trends |= {one.device: one for one in engine.trends.pop_due()}
+            outputs.incidents[output.id] = output
+    outputs.trends |= {one.device: one for one in engine.trends.pop_due()}
 
 
 @pytest.fixture(scope="module")
-def told() -> Told:
+def outputs() -> Outputs:
     return run()
 
 
 @pytest.mark.parametrize(
     ("device", "after_days", "limit"), [("oss1", 12.0, 0.05), ("leaf1", 15.0, -7.3), ("node1", 20.0, 512.0)]
 )
-def test_each_date_is_known(told: Told, device: str, after_days: float, limit: float) -> None:
-    one = told.forecast(device)
-    left = after_days - (told.trends[device].at_ns - START_NS) / SECOND / DAY_S
+def test_each_date_is_known(outputs: Outputs, device: str, after_days: float, limit: float) -> None:
+    one = outputs.forecast(device)
+    left = after_days - (outputs.trends[device].at_ns - START_NS) / SECOND / DAY_S
     assert one.limit == pytest.approx(limit)
     assert one.days == pytest.approx(left, rel=0.1)
     assert one.days_high is not None
     assert one.days_low < left < one.days_high
 
 
-def test_what_comes_soon_is_an_incident_without_alarm(told: Told) -> None:
+def test_a_date_that_is_near_is_an_incident_without_alarm(outputs: Outputs) -> None:
     mine = {FindingKind.CAPACITY, FindingKind.WEAR}
-    found = {(finding.kind, str(finding.object)) for finding in told.findings if finding.kind in mine}
+    found = {(finding.kind, str(finding.object)) for finding in outputs.findings if finding.kind in mine}
     assert found == {
         (FindingKind.CAPACITY, "storage_target:scratch/OST0000"),
         (FindingKind.WEAR, "port:leaf1/Ethernet0"),
     }
     kinds = (IncidentKind.CAPACITY, IncidentKind.WEAR)
-    incidents = {told.kind: told for told in told.incidents.values() if told.kind in kinds}
+    incidents = {one.kind: one for one in outputs.incidents.values() if one.kind in kinds}
     assert incidents[IncidentKind.CAPACITY].severity is Severity.WARNING
     assert incidents[IncidentKind.WEAR].severity is Severity.INFO
     assert all(incident.state is IncidentState.FIRING for incident in incidents.values())
 
 
-def test_a_restart_changes_nothing(told: Told) -> None:
-    assert run(restarts=True) == told
+def test_a_restart_changes_nothing(outputs: Outputs) -> None:
+    assert run(restarts=True) == outputs

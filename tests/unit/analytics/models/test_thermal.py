@@ -1,4 +1,4 @@
-"""Warmth that power explains, and warmth that it does not."""
+"""Temperatures that power explains, and temperatures that it does not."""
 
 import numpy as np
 import pytest
@@ -23,7 +23,7 @@ def played(watts: list[float], warmer: list[float]) -> list[float]:
 
 
 @pytest.mark.parametrize("later", [650.0, 400.0, 72.0])
-def test_work_that_changes_explains_the_warmth_that_changes(later: float) -> None:
+def test_a_load_that_changes_explains_the_temperature(later: float) -> None:
     found = played([500.0] * 40 + [later] * 60, [0.0] * 100)
     assert max(found) < 2.0
 
@@ -33,12 +33,12 @@ def test_air_that_gets_warmer_is_seen_in_full_and_within_a_minute() -> None:
     assert found[66] == pytest.approx(8.0, abs=1.0)
 
 
-def test_it_is_seen_while_the_work_goes_away() -> None:
+def test_it_is_seen_while_the_load_goes_away() -> None:
     found = played([500.0] * 60 + [200.0] * 40, [0.0] * 60 + [8.0] * 40)
     assert found[-20] == pytest.approx(8.0, abs=2.0)
 
 
-def test_the_resistance_is_learned_from_work_that_comes_and_goes() -> None:
+def test_the_resistance_is_learned_from_a_load_that_changes() -> None:
     model, usual = np.zeros((1, thermal.WIDTH)), np.array([1.0 / 180])
     for number in range(1, 400):
         watts = np.array([600.0 if number // 30 % 2 else 150.0])

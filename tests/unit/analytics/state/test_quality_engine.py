@@ -1,4 +1,4 @@
-"""What is believed: unsupported series, zeros by a fault, and what vanishes from a page that is still served."""
+"""Quality through the engine: unsupported series, zeros by a fault, series that vanish from a scrape body."""
 
 from collections.abc import Callable, Sequence
 
@@ -50,32 +50,32 @@ def states(engine: Engine, metric: str, object_name: str | None = None) -> set[Q
 def test_a_sensor_that_no_gpu_of_the_model_has_is_unsupported() -> None:
     engine = engine_after(healthy)
     assert states(engine, CELSIUS) == {Quality.UNSUPPORTED}
-    assert states(engine, ECC) == {Quality.FRESH}, "no error is good news"
+    assert states(engine, ECC) == {Quality.FRESH}, "without errors it is healthy"
     assert states(engine, POWER) == {Quality.FRESH}
     assert engine.quality_counts["unsupported"] == len(HOSTS) * GPUS
     assert sum(engine.quality_counts.values()) == len(engine.registry)
 
 
-def test_one_gpu_that_has_the_sensor_speaks_for_its_model() -> None:
+def test_a_sensor_that_one_gpu_of_the_model_has_is_supported() -> None:
     def value(metric: str, host: str, gpu: int, seq: int) -> float:
         return 60.0 + seq % 2 if (metric, host, gpu) == (CELSIUS, "node1", 0) else healthy(metric, host, gpu, seq)
 
     assert states(engine_after(value), CELSIUS) == {Quality.FRESH}
 
 
-def test_nothing_is_unsupported_before_it_is_known_for_long() -> None:
+def test_nothing_is_unsupported_in_its_first_intervals() -> None:
     assert states(engine_after(healthy, 8), CELSIUS) == {Quality.FRESH}
 
 
 @pytest.mark.parametrize(
     ("power", "peers", "expected"),
     [
-        (600.0, 0.4, Quality.ZERO),  # draws power and moves memory like the others: the zero is not true
-        (90.0, 0.4, Quality.FRESH),  # it rests
-        (600.0, 0.0, Quality.FRESH),  # all of the job rest
+        (600.0, 0.4, Quality.ZERO),  # draws power and reads memory like the others: the zero is a fault
+        (90.0, 0.4, Quality.FRESH),  # it is idle
+        (600.0, 0.0, Quality.FRESH),  # the whole job is idle
     ],
 )
-def test_a_zero_is_a_fault_where_the_rest_proves_work(power: float, peers: float, expected: Quality) -> None:
+def test_a_zero_is_a_fault_where_other_series_prove_work(power: float, peers: float, expected: Quality) -> None:
     def value(metric: str, host: str, gpu: int, seq: int) -> float:
         normal = healthy(metric, host, gpu, seq)
         if seq < 15:
@@ -104,7 +104,7 @@ NIC_KEYS = [
 
 
 def vanished(gone: Sequence[int]) -> list[Finding]:
-    """What is said when these rows leave the page after ten collections."""
+    """The findings when these rows are missing after ten collections."""
     of, batches = table("node1", NIC_KEYS, "node"), []
     for seq in range(20):
         rows = np.array([n for n in range(len(of)) if seq < 10 or n not in gone], np.uint32)
@@ -115,7 +115,7 @@ def vanished(gone: Sequence[int]) -> list[Finding]:
     return [one for one in outputs if isinstance(one, Finding) and one.detector == "series_vanished"]
 
 
-def test_a_port_that_leaves_a_page_is_told_of() -> None:
+def test_a_port_whose_series_vanish_has_a_finding() -> None:
     found = vanished([3, 4, 5])
     assert {str(one.object) for one in found} == {"port:node1/mlx5_1"}
     assert found[0].onset_ns == START_NS + 10 * INTERVAL_S * SECOND
@@ -125,5 +125,5 @@ def test_a_port_that_leaves_a_page_is_told_of() -> None:
 
 
 @pytest.mark.parametrize("gone", [[3], [0, 3, 6, 9], list(range(9))])
-def test_single_series_a_whole_metric_and_most_of_a_page_are_no_news_of_an_object(gone: list[int]) -> None:
+def test_single_series_a_whole_metric_and_most_of_a_target_are_no_finding_about_an_object(gone: list[int]) -> None:
     assert vanished(gone) == []

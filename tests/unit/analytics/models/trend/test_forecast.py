@@ -1,4 +1,4 @@
-"""Series with a known date: it lies in the interval, and what goes nowhere has none."""
+"""Series with a known date, which must be in the interval, and series without a trend, which have none."""
 
 from collections.abc import Callable
 
@@ -14,7 +14,9 @@ SEEDS, HORIZON = 200, 14.0
 LEVEL, RISE, LIMIT = 0.5, 0.02, 0.95
 
 
-def told(series: Series, days: int, *, daily: bool = False, limit: float = LIMIT, stepwise: bool = False) -> Floats:
+def forecast_of(
+    series: Series, days: int, *, daily: bool = False, limit: float = LIMIT, stepwise: bool = False
+) -> Floats:
     """[SEEDS, columns]: forecasts of as many series of one form."""
     times, rng = np.arange(PER_DAY * days) / PER_DAY, np.random.default_rng(5)
     history = np.array([series(rng, times) for _ in range(SEEDS)], np.float32)
@@ -22,15 +24,15 @@ def told(series: Series, days: int, *, daily: bool = False, limit: float = LIMIT
 
 
 def alarms(found: Floats) -> float:
-    """Share of series that would be told of: near, and in the newest part as well."""
+    """Share of series with a finding: the date is near, by the newest part as well."""
     return float(np.mean((found[:, DAYS] <= HORIZON) & (found[:, RECENT_DAYS] <= 2 * HORIZON)))
 
 
-def bound(rng: np.random.Generator, size: int, memory: float, sigma: float) -> Floats:
-    """Noise in which each value depends on the one before."""
+def autocorrelated(rng: np.random.Generator, size: int, correlation: float, sigma: float) -> Floats:
+    """Noise in which each value depends on the previous one."""
     noise = rng.normal(0.0, sigma, size)
     for at in range(1, size):
-        noise[at] += memory * noise[at - 1]
+        noise[at] += correlation * noise[at - 1]
     return noise
 
 
@@ -39,7 +41,7 @@ def linear(rng: np.random.Generator, times: Floats) -> Floats:
 
 
 def sluggish(rng: np.random.Generator, times: Floats) -> Floats:
-    return LEVEL + RISE * times + bound(rng, times.size, 0.8, 0.003)
+    return LEVEL + RISE * times + autocorrelated(rng, times.size, 0.8, 0.003)
 
 
 def spiky(rng: np.random.Generator, times: Floats) -> Floats:
@@ -47,7 +49,7 @@ def spiky(rng: np.random.Generator, times: Floats) -> Floats:
     return linear(rng, times) + spikes
 
 
-def swinging(rng: np.random.Generator, times: Floats) -> Floats:
+def daily_swing(rng: np.random.Generator, times: Floats) -> Floats:
     return linear(rng, times) + 0.05 * np.sin(2 * np.pi * times + rng.uniform(0.0, 6.3))
 
 
@@ -57,10 +59,10 @@ def with_holes(rng: np.random.Generator, times: Floats) -> Floats:
 
 @pytest.mark.parametrize(
     ("series", "days"),
-    [(series, days) for series in (linear, sluggish, spiky, swinging, with_holes) for days in (4, 7, 14)],
+    [(series, days) for series in (linear, sluggish, spiky, daily_swing, with_holes) for days in (4, 7, 14)],
 )
 def test_the_true_date_lies_in_the_interval(series: Series, days: int) -> None:
-    found = told(series, days, daily=series is swinging)
+    found = forecast_of(series, days, daily=series is daily_swing)
     known = ~np.isnan(found[:, DAYS])
     assert known.mean() > (0.6 if days == 4 else 0.95)
     true = (LIMIT - LEVEL) / RISE - days
@@ -69,8 +71,8 @@ def test_the_true_date_lies_in_the_interval(series: Series, days: int) -> None:
     assert np.median(found[known, DAYS]) == pytest.approx(true, rel=0.06)
 
 
-def test_what_falls_is_told_as_well() -> None:
-    found = told(lambda rng, times: -linear(rng, times), 7, limit=-LIMIT)
+def test_a_falling_series_has_a_date_too() -> None:
+    found = forecast_of(lambda rng, times: -linear(rng, times), 7, limit=-LIMIT)
     assert np.median(found[:, DAYS]) == pytest.approx(15.5, rel=0.05)
 
 
@@ -79,14 +81,14 @@ def flat(rng: np.random.Generator, times: Floats) -> Floats:
 
 
 def flat_sluggish(rng: np.random.Generator, times: Floats) -> Floats:
-    return LEVEL + bound(rng, times.size, 0.95, 0.005)
+    return LEVEL + autocorrelated(rng, times.size, 0.95, 0.005)
 
 
-def flat_swinging(rng: np.random.Generator, times: Floats) -> Floats:
+def flat_daily(rng: np.random.Generator, times: Floats) -> Floats:
     return flat(rng, times) + 0.1 * np.sin(2 * np.pi * times + rng.uniform(0.0, 6.3))
 
 
-def wandering(rng: np.random.Generator, times: Floats) -> Floats:
+def random_walk(rng: np.random.Generator, times: Floats) -> Floats:
     return LEVEL + np.cumsum(rng.normal(0.0, 0.003, times.size))
 
 
@@ -99,17 +101,17 @@ def constant(rng: np.random.Generator, times: Floats) -> Floats:
 
 
 @pytest.mark.parametrize("days", [3, 7, 14])
-@pytest.mark.parametrize("series", [flat, flat_sluggish, flat_swinging, wandering, saturating, constant])
-def test_what_goes_nowhere_is_not_told_of(series: Series, days: int) -> None:
-    assert alarms(told(series, days, daily=series is flat_swinging)) <= 0.01
+@pytest.mark.parametrize("series", [flat, flat_sluggish, flat_daily, random_walk, saturating, constant])
+def test_a_series_without_a_trend_gives_no_finding(series: Series, days: int) -> None:
+    assert alarms(forecast_of(series, days, daily=series is flat_daily)) <= 0.01
 
 
 @pytest.mark.parametrize("days", [4, 8, 14])
-def test_what_began_to_grow_half_way_is_told_by_its_new_slope(days: int) -> None:
+def test_growth_that_began_half_way_is_forecast_by_its_new_slope(days: int) -> None:
     def knee(rng: np.random.Generator, times: Floats) -> Floats:
         return LEVEL + 0.04 * np.maximum(0.0, times - days / 2) + rng.normal(0.0, 0.003, times.size)
 
-    found = told(knee, days)
+    found = forecast_of(knee, days)
     true = 0.45 / 0.04 - days / 2
     assert alarms(found) > 0.95
     known = ~np.isnan(found[:, DAYS])
@@ -118,20 +120,20 @@ def test_what_began_to_grow_half_way_is_told_by_its_new_slope(days: int) -> None
 
 
 @pytest.mark.parametrize("daily", [2.0, 8.0])
-def test_rare_events_are_told_by_their_rate(daily: float) -> None:
+def test_rare_events_are_forecast_by_their_rate(daily: float) -> None:
     def events(rng: np.random.Generator, times: Floats) -> Floats:
         return np.cumsum(rng.poisson(daily / PER_DAY, times.size)).astype(np.float64)
 
-    found = told(events, 14, limit=512.0, stepwise=True)
+    found = forecast_of(events, 14, limit=512.0, stepwise=True)
     known = ~np.isnan(found[:, DAYS])
     assert known.mean() > 0.95
     true = 512.0 / daily - 14
     assert ((found[known, DAYS_LOW] <= true) & (true <= found[known, DAYS_HIGH])).mean() > 0.93
 
 
-def test_too_little_history_tells_nothing() -> None:
-    assert np.isnan(told(linear, 1)[:, DAYS]).mean() < 0.8
+def test_too_little_history_gives_no_forecast() -> None:
+    assert np.isnan(forecast_of(linear, 1)[:, DAYS]).mean() < 0.8
     times, rng = np.arange(10) / PER_DAY, np.random.default_rng(1)
     short = np.array([linear(rng, times)], np.float32)
     assert np.isnan(forecasts(short, np.array([LIMIT]), np.zeros(1, bool), np.zeros(1, bool), PER_DAY)[:, DAYS]).all()
-    assert np.isnan(told(swinging, 2, daily=True)[:, DAYS]).mean() > 0.95
+    assert np.isnan(forecast_of(daily_swing, 2, daily=True)[:, DAYS]).mean() > 0.95

@@ -27,7 +27,7 @@ def nic_table(host: str) -> SeriesTable:
     return table(host, [series_key(SENT, {"device": host, "port": f"mlx5_{g}"}) for g in range(GPUS)], "node")
 
 
-def pages(rounds: int, change: Change) -> list[SampleBatch]:
+def collections(rounds: int, change: Change) -> list[SampleBatch]:
     rng = np.random.default_rng(5)
     gpus, nics = {host: gpu_table(host) for host in HOSTS}, {host: nic_table(host) for host in HOSTS}
     found, counts = [], {host: np.zeros(GPUS) for host in HOSTS}
@@ -62,7 +62,7 @@ def cluster() -> Engine:
 
 
 def findings(change: Change, rounds: int = FAULT + 6) -> list[Finding]:
-    return of_peers(run(cluster(), pages(rounds, change)))
+    return of_peers(run(cluster(), collections(rounds, change)))
 
 
 def of_peers(outputs: Sequence[Output]) -> list[Finding]:
@@ -89,7 +89,7 @@ def test_healthy_members_are_not_named() -> None:
         (SENT, 0.4, FindingKind.DEVIATION, "port:node2/mlx5_1"),
     ],
 )
-def test_the_odd_one_is_named_within_three_intervals_with_the_metric_that_gives_it_away(
+def test_an_outlier_is_named_within_three_intervals_with_its_metric(
     metric: str, factor: float, kind: FindingKind, subject: str
 ) -> None:
     found = findings(only(metric, "node2", 1, factor))
@@ -106,7 +106,7 @@ def test_the_odd_one_is_named_within_three_intervals_with_the_metric_that_gives_
 @pytest.mark.parametrize("portion", [7, 1000])
 def test_portions_do_not_matter(portion: int) -> None:
     change = only(CLOCK, "node2", 1, 0.95)
-    engine, found, batches = cluster(), list[Output](), pages(FAULT + 6, change)
+    engine, found, batches = cluster(), list[Output](), collections(FAULT + 6, change)
     for start in range(0, len(batches), portion):
         for each in batches[start : start + portion]:
             engine.observe(each)

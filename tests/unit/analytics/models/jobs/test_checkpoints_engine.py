@@ -27,14 +27,14 @@ def facts(apart: bool = False) -> list[TopologyFact]:
     return [TopologyFact(entity, START_NS - SECOND, "inventory") for entity in entities]
 
 
-def page(device: str, keys: list[str], seq: int, values: list[float]) -> SampleBatch:
+def collection(device: str, keys: list[str], seq: int, values: list[float]) -> SampleBatch:
     at_ns = START_NS + seq * INTERVAL_S * SECOND
     rows, times_ns = np.arange(len(keys), dtype=np.uint32), np.full(len(keys), at_ns)
     table = SeriesTable(f"test/{device}", device, tuple(keys))
     return SampleBatch(table, Collection(START_NS, seq, at_ns, 0.1), times_ns, rows, np.array(values))
 
 
-def told(
+def checkpoint_findings(
     writes: Writes,
     *,
     stored: bool = True,
@@ -42,10 +42,10 @@ def told(
     waits: float = 0.98,
     apart: bool = False,
 ) -> list[Finding]:
-    """What is said about the checkpoints.
+    """The findings about checkpoints.
 
     stored: whether the file system sees anything written; pace: how fast, as a share of what is usual; waits: share of
-    its time that a job spends waiting while it writes.
+    its time that a job waits while it writes.
     """
     engine, rng = Engine(CONFIG), np.random.default_rng(1)
     engine.add_facts(facts(apart))
@@ -55,7 +55,7 @@ def told(
     for seq in range(END_S // INTERVAL_S):
         writing = [job for job in JOBS if writes(job, seq * INTERVAL_S)]
         written += 5e10 * bool(writing) * stored * pace(seq * INTERVAL_S)
-        engine.observe(page("oss0", [series_key("storage_written_bytes_total", target)], seq, [written]))
+        engine.observe(collection("oss0", [series_key("storage_written_bytes_total", target)], seq, [written]))
         for job, nodes in JOBS.items():
             busy = 1.0 - waits if job in writing else 1.0
             for node in nodes:
@@ -63,7 +63,7 @@ def told(
                 metrics = ("gpu_tensor_active_ratio", "gpu_utilization_ratio", "gpu_energy_joules_total")
                 keys = [series_key(metric, gpu) for gpu in gpus for metric in metrics]
                 values = [v for _ in gpus for v in (0.4 * busy * rng.normal(1, 0.02), busy, 1e3 * seq)]
-                engine.observe(page(node, keys, seq, values))
+                engine.observe(collection(node, keys, seq, values))
         found += [output for output in engine.advance() if isinstance(output, Finding)]
     return [finding for finding in found if "checkpoint" in finding.kind]
 
@@ -87,12 +87,12 @@ def both_at_once(job: str, at_s: float) -> bool:
     return FAULT_S + 60 <= at_s < FAULT_S + 120
 
 
-def test_regular_checkpoints_are_no_news() -> None:
-    assert told(usual) == []
+def test_regular_checkpoints_bring_no_finding() -> None:
+    assert checkpoint_findings(usual) == []
 
 
 def test_a_checkpoint_of_several_times_the_usual_length_is_late() -> None:
-    found = told(one_takes_longer)
+    found = checkpoint_findings(one_takes_longer)
     assert {(f.kind, f.object) for f in found} == {(FindingKind.CHECKPOINT_LATE, objects.job("7"))}
     began_s = FAULT_S + OFFSET_S["7"]
     assert found[0].onset_ns == START_NS + began_s * SECOND
@@ -110,8 +110,8 @@ def test_the_first_checkpoint_of_a_job_is_late_when_only_a_trickle_is_still_writ
     def trickle(at_s: float) -> float:
         return 1.0 if at_s <= began_s + 20 else 0.01
 
-    assert told(writes) == []
-    found = told(writes, pace=trickle)
+    assert checkpoint_findings(writes) == []
+    found = checkpoint_findings(writes, pace=trickle)
     assert {(f.kind, f.object) for f in found} == {(FindingKind.CHECKPOINT_LATE, objects.job("7"))}
     assert found[0].onset_ns == START_NS + began_s * SECOND
     assert found[0].observed_ns <= START_NS + (began_s + 50) * SECOND
@@ -128,7 +128,7 @@ def test_a_job_that_waits_for_a_trickle_is_late_also_while_another_writes_its_ow
     def trickle(at_s: float) -> float:
         return 1.0 if at_s <= began_s + 10 or began_s + 30 <= at_s <= began_s + 60 else 0.01
 
-    found = told(writes, pace=trickle)
+    found = checkpoint_findings(writes, pace=trickle)
     assert {(f.kind, f.object) for f in found} == {(FindingKind.CHECKPOINT_LATE, objects.job("7"))}
     assert [f.state for f in found].count(FindingState.CLEARED) == 1
     assert found[-1].observed_ns >= START_NS + (began_s + 60) * SECOND
@@ -143,8 +143,8 @@ def test_a_first_checkpoint_that_pauses_is_not_late_where_nobody_else_can_have_g
     def lull(at_s: float) -> float:
         return 0.01 if began_s + 10 < at_s <= began_s + 20 else 1.0
 
-    assert told(writes, pace=lull, apart=True) == []
-    assert told(writes, pace=lull) != []
+    assert checkpoint_findings(writes, pace=lull, apart=True) == []
+    assert checkpoint_findings(writes, pace=lull) != []
 
 
 def test_a_usual_checkpoint_that_ends_in_a_trickle_is_not_waited_for_twice_as_long() -> None:
@@ -153,27 +153,27 @@ def test_a_usual_checkpoint_that_ends_in_a_trickle_is_not_waited_for_twice_as_lo
     def trickle(at_s: float) -> float:
         return 0.01 if began_s + 20 < at_s < began_s + 90 else 1.0
 
-    late, sooner = told(one_takes_longer), told(one_takes_longer, pace=trickle)
+    late, sooner = checkpoint_findings(one_takes_longer), checkpoint_findings(one_takes_longer, pace=trickle)
     assert {f.object for f in sooner} == {objects.job("7")}
     assert sooner[0].observed_ns < late[0].observed_ns
 
 
 def test_a_pause_without_writes_is_no_checkpoint() -> None:
-    assert told(one_takes_longer, stored=False) == []
+    assert checkpoint_findings(one_takes_longer, stored=False) == []
 
 
 def test_a_job_that_stops_writing_is_overdue_after_two_periods() -> None:
-    found = told(one_stops_writing)
+    found = checkpoint_findings(one_stops_writing)
     assert {(f.kind, f.object) for f in found} == {(FindingKind.CHECKPOINT_OVERDUE, objects.job("7"))}
     last_s = OFFSET_S["7"] + 4 * PERIOD_S
     assert found[0].observed_ns <= START_NS + (last_s + 2 * PERIOD_S + 40) * SECOND
 
 
-def test_checkpoints_that_hardly_show_are_not_missed_when_they_do_not_show() -> None:
-    assert told(one_stops_writing, waits=0.15) == []
+def test_checkpoints_that_cost_little_are_not_missed() -> None:
+    assert checkpoint_findings(one_stops_writing, waits=0.15) == []
 
 
 def test_two_jobs_that_slow_each_other_collide() -> None:
-    found = told(both_at_once)
+    found = checkpoint_findings(both_at_once)
     colliding = {str(f.object) for f in found if f.kind is FindingKind.CHECKPOINT_COLLIDING}
     assert colliding == {"job:7", "job:8"}

@@ -1,4 +1,4 @@
-"""Scores depend on the past alone: not on what comes, nor in which portions, nor beside whom."""
+"""Scores depend on the past of their series alone: not on later values, on portions or on other series."""
 
 import numpy as np
 import pytest
@@ -33,7 +33,7 @@ def same(left: Scores, right: Scores, rows: slice) -> None:
 
 
 @pytest.mark.parametrize("cut", [1, 29, 31, 700, 1999])
-def test_what_comes_later_changes_no_score(cut: int) -> None:
+def test_later_values_change_no_score(cut: int) -> None:
     values = traffic(2000)
     whole = SeriesScorer().score(times(2000), values)
     same(whole, SeriesScorer().score(times(cut), values[:cut]), slice(0, cut))
@@ -42,9 +42,9 @@ def test_what_comes_later_changes_no_score(cut: int) -> None:
 @settings(max_examples=25, deadline=None)
 @given(st.lists(st.integers(0, 600), max_size=6))
 def test_portions_do_not_matter(cuts: list[int]) -> None:
-    values, detector = traffic(600), SeriesScorer()
+    values, scorer = traffic(600), SeriesScorer()
     parts = np.split(np.arange(600), sorted(cuts))
-    scores = [detector.score(times(600)[part], values[part]).score for part in parts]
+    scores = [scorer.score(times(600)[part], values[part]).score for part in parts]
     assert np.array_equal(np.concatenate(scores), SeriesScorer().score(times(600), values).score)
 
 
@@ -56,7 +56,7 @@ def test_series_side_by_side_score_as_if_alone() -> None:
     same(mixed, SeriesScorer().score(times(900), traffic(900, 2)), slice(1, None, 2))
 
 
-def test_a_restored_detector_goes_on_where_the_other_ended() -> None:
+def test_a_restored_scorer_continues_where_the_other_ended() -> None:
     values, first, second = traffic(1200), SeriesScorer(), SeriesScorer()
     whole = SeriesScorer().score(times(1200), values)
     first.score(times(1200)[:800], values[:800])
@@ -65,21 +65,21 @@ def test_a_restored_detector_goes_on_where_the_other_ended() -> None:
 
 
 def test_forgotten_series_leave_the_others_as_they_were() -> None:
-    detector, values = SeriesScorer(), traffic(900)
+    scorer, values = SeriesScorer(), traffic(900)
     for number in range(3):
-        detector.score(times(800), values[:800] + number, np.full(800, number))
-    detector.keep(np.array([2]))
+        scorer.score(times(800), values[:800] + number, np.full(800, number))
+    scorer.keep(np.array([2]))
     alone = SeriesScorer().score(times(900), values + 2)
-    same(alone, detector.score(times(900)[800:], values[800:] + 2), slice(800, 900))
+    same(alone, scorer.score(times(900)[800:], values[800:] + 2), slice(800, 900))
 
 
 def test_old_rows_are_scored_and_not_learned() -> None:
-    detector, values = SeriesScorer(), traffic(500)[:240]
-    detector.score(times(240), values)
-    before = {name: array.copy() for name, array in detector.state().arrays.items()}
-    late = detector.score(times(240)[100:101], np.array([1000.0]))
+    scorer, values = SeriesScorer(), traffic(500)[:240]
+    scorer.score(times(240), values)
+    before = {name: array.copy() for name, array in scorer.state().arrays.items()}
+    late = scorer.score(times(240)[100:101], np.array([1000.0]))
     assert late.alert.all()
-    assert all(np.array_equal(before[name], array, equal_nan=True) for name, array in detector.state().arrays.items())
+    assert all(np.array_equal(before[name], array, equal_nan=True) for name, array in scorer.state().arrays.items())
 
 
 @settings(max_examples=40, deadline=None)
@@ -88,7 +88,7 @@ def test_old_rows_are_scored_and_not_learned() -> None:
         st.one_of(st.floats(), st.sampled_from([0.0, 1.0, -1.0, 1e308, -1e308, 1e-300, np.inf, np.nan])), max_size=300
     )
 )
-def test_no_value_makes_a_score_that_is_no_number(values: list[float]) -> None:
+def test_scores_are_finite_whatever_the_values(values: list[float]) -> None:
     array = np.array(values * 4, np.float64)
     found = SeriesScorer().score(times(array.size, 3600), array)
     assert np.isfinite(found.score).all()
@@ -106,7 +106,7 @@ def test_missing_values_score_nothing_and_change_nothing() -> None:
     same(found, SeriesScorer().score(times(600)[known], values[known]), known)  # type: ignore[arg-type]
 
 
-def test_a_short_history_says_so() -> None:
+def test_a_short_history_is_the_reason_for_a_score_of_0() -> None:
     found = SeriesScorer(warmup=30).score(times(30), np.arange(30.0))
     assert not found.score.any()
     assert {REASONS[reason] for reason in found.reason} == {"not enough history"}
@@ -120,6 +120,6 @@ def test_columns_of_unequal_length_are_refused() -> None:
 
 
 def test_a_series_takes_at_most_two_kibibytes() -> None:
-    detector = SeriesScorer()
-    detector.score(times(1), np.zeros(1))
-    assert sum(array.nbytes for array in detector.state().arrays.values()) == STATE_BYTES <= 2048
+    scorer = SeriesScorer()
+    scorer.score(times(1), np.zeros(1))
+    assert sum(array.nbytes for array in scorer.state().arrays.values()) == STATE_BYTES <= 2048

@@ -1,12 +1,13 @@
-"""What alerts, what does not, and for which reason; and that one level means the same for noise of every kind."""
+"""What alerts and what does not, for which reason, and that one alert level holds for noise of every kind."""
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from analytics.models.scoring.layout import PHASE_PROVED, PROVED
+from analytics.models.scoring.layout import CORE
 from analytics.models.scoring.scorer import REASONS, Scores, SeriesScorer
 
 START_NS = 1_700_000_000 * 10**9
@@ -18,6 +19,13 @@ def scored(values: Floats, step_s: int = 300) -> Scores:
     return SeriesScorer().score(START_NS + np.arange(n, dtype=np.int64) * step_s * 10**9, values.astype(np.float64))
 
 
+def learned(values: Floats, step_s: int) -> Any:
+    """The record of a series that has scored these values."""
+    scorer = SeriesScorer()
+    scorer.score(START_NS + np.arange(values.size, dtype=np.int64) * step_s * 10**9, values)
+    return scorer.state().arrays["core"].view(CORE)[0, 0]
+
+
 def events(alerts: NDArray[np.bool_], apart: int = 12) -> int:
     at = np.flatnonzero(alerts)
     return int(at.size > 0) + int((np.diff(at) > apart).sum())
@@ -27,7 +35,7 @@ def normal(n: int, seed: int = 3) -> Floats:
     return np.random.default_rng(seed).normal(100, 3, n)
 
 
-def wandering(rng: np.random.Generator, n: int) -> Floats:
+def autocorrelated(rng: np.random.Generator, n: int) -> Floats:
     noise = rng.normal(0, 1, n)
     for i in range(1, n):
         noise[i] += 0.9 * noise[i - 1]
@@ -45,8 +53,8 @@ NOISES: dict[str, Callable[[np.random.Generator, int], Floats]] = {
     "two values": lambda rng, n: (rng.random(n) < 0.5).astype(np.float64),
     "a counter": lambda rng, n: np.cumsum(rng.poisson(100, n)).astype(np.float64),
     "a walk": lambda rng, n: np.cumsum(rng.normal(0, 1, n)),
-    "memory": wandering,
-    "never the same": lambda rng, n: np.full(n, 7.0),
+    "autocorrelated": autocorrelated,
+    "constant": lambda rng, n: np.full(n, 7.0),
 }
 
 
@@ -56,7 +64,7 @@ def test_noise_of_any_kind_alerts_seldom(name: str) -> None:
     assert found <= 60  # 1 in 1000 values
 
 
-def test_noise_of_the_usual_kind_alerts_hardly_ever() -> None:
+def test_normal_noise_hardly_ever_alerts() -> None:
     assert sum(events(scored(normal(5000, seed)).alert) for seed in range(12)) <= 9
 
 
@@ -75,7 +83,7 @@ def test_an_equal_spike_alerts_again() -> None:
     assert scored(values).alert[[600, 900, 1200]].all()
 
 
-def test_what_happens_again_and_again_is_no_news() -> None:
+def test_spikes_that_repeat_stop_alerting() -> None:
     values = normal(4000)
     values[50::100] += 60
     found = scored(values)
@@ -124,9 +132,7 @@ def test_a_day_is_proved_and_what_breaks_it_is_noticed(step_s: int, n: int) -> N
 
 @pytest.mark.parametrize("seed", range(6))
 def test_noise_proves_no_season(seed: int) -> None:
-    detector = SeriesScorer()
-    detector.score(START_NS + np.arange(3000, dtype=np.int64) * 300 * 10**9, normal(3000, seed))
-    assert detector.state().arrays["core"][0, PROVED] == 0.0
+    assert learned(normal(3000, seed), 300)["season_proved"] == 0.0
 
 
 @pytest.mark.parametrize(("period", "worked"), [(50, 35), (130, 90)])
@@ -142,12 +148,11 @@ def test_a_period_of_its_own_is_found_and_a_missed_turn_noticed(period: int, wor
     assert events(found.alert[:late]) <= 2
 
 
-@pytest.mark.parametrize("name", ["a walk", "memory", "normal"])
-def test_where_there_is_no_period_none_is_believed(name: str) -> None:
+@pytest.mark.parametrize("name", ["a walk", "autocorrelated", "normal"])
+def test_where_there_is_no_period_none_is_proved(name: str) -> None:
     for seed in range(6):
-        detector, values = SeriesScorer(), NOISES[name](np.random.default_rng(seed), 5000)
-        detector.score(START_NS + np.arange(5000, dtype=np.int64) * 60 * 10**9, values)
-        assert detector.state().arrays["core"][0, PHASE_PROVED] == 0.0
+        values = NOISES[name](np.random.default_rng(seed), 5000)
+        assert learned(values, 60)["phase"]["proved"] == 0.0
 
 
 def test_the_way_back_from_an_event_is_no_second_event() -> None:
