@@ -1,4 +1,4 @@
-"""Samples of the cluster without any protocol: what the collectors would hand on, for tests and detection campaigns."""
+"""Samples of the simulated cluster without any protocol: what the collectors would publish, for tests and campaigns."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """Columns of some units of one target. labels: the unit's own, one mapping a unit."""
+    """Columns of some units of one target. labels: the unit's own labels, one mapping a unit."""
 
     columns: tuple[Column, ...]
     units: range
@@ -34,7 +34,7 @@ class _Part:
 
 
 class DirectCollector:
-    """Collects from every endpoint of a cluster at once. Remembers tables and what frozen exporters repeat."""
+    """Collects from every endpoint of a simulated cluster at once. Keeps tables, and what frozen exporters repeat."""
 
     def __init__(self, cluster: SimulatedCluster) -> None:
         self._cluster = cluster
@@ -127,19 +127,19 @@ def campaign(
         cluster.inject(fault)
     collector = DirectCollector(cluster)
     facts = topology_facts(cluster.layout, start_ns)
-    told: set[tuple[str, bool]] = set()
-    changes_told = 0
+    known: set[tuple[str, bool]] = set()
+    changes_seen = 0
     tick_s = config.interval_s / parts
     for k in range(int(lasts_s / config.interval_s) * parts):
         cluster.advance(start_ns + int((k + 1) * tick_s * NS))
         for fact in cluster.job_facts():
-            if (fact.entity.key, fact.gone) not in told:
-                told.add((fact.entity.key, fact.gone))
+            if (fact.entity.key, fact.gone) not in known:
+                known.add((fact.entity.key, fact.gone))
                 facts.append(fact)
         yield CampaignTick(
-            cluster.now_ns, collector.collect(k % parts, parts), facts, cluster.changes[changes_told:], cluster
+            cluster.now_ns, collector.collect(k % parts, parts), facts, cluster.changes[changes_seen:], cluster
         )
-        facts, changes_told = [], len(cluster.changes)
+        facts, changes_seen = [], len(cluster.changes)
 
 
 _GROUPS = (

@@ -1,4 +1,4 @@
-"""What the simulated cluster consists of: a frozen description that the model, the servers and the tests share.
+"""What the simulated cluster consists of: the frozen description that the model, the servers and the tests share.
 
 Positions matter: the arrays of ``counters.readings`` are indexed by the positions in the tuples of ``Layout``.
 """
@@ -19,7 +19,7 @@ OTHER = 0  # priority and queue of everything else
 
 
 class Flavour(StrEnum):
-    """Which data model a switch speaks over gNMI."""
+    """The data model that a switch serves over gNMI."""
 
     SONIC = "sonic"
     OPENCONFIG = "openconfig"  # with Arista's PFC paths
@@ -89,7 +89,7 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """One served address. device: who it speaks for."""
+    """One served address. device: the device that it reports on."""
 
     exporter: Exporter
     device: str
@@ -190,7 +190,7 @@ def build_layout(config: SimulatorConfig) -> Layout:
 
 
 def topology_facts(layout: Layout, now_ns: int) -> list[TopologyFact]:
-    """Everything that an inventory and LLDP would say, as of ``now_ns``, but jobs: see ``SimulatedCluster``."""
+    """The topology facts that an inventory and LLDP give, as of ``now_ns``. Jobs: ``SimulatedCluster.job_facts``."""
     entities: list[Device | Link | Gpu | StorageTarget | Mount | Job] = [*layout.devices, *layout.links]
     entities += [Gpu(g.device, g.uuid, g.index, layout.nics[g.nic].name, GPU_MODEL) for g in layout.gpus]
     entities += [StorageTarget(layout.filesystem, t.name, t.server) for t in layout.targets]
@@ -330,7 +330,7 @@ def _links(ports: tuple[SwitchPort, ...]) -> tuple[Link, ...]:
 
 
 def _ranges(names: list[str]) -> dict[str, range]:
-    """Where each name stands in a list that holds equal names side by side."""
+    """Positions of each name in a list in which equal names are adjacent."""
     found: dict[str, range] = {}
     for i, name in enumerate(names):
         found[name] = range(found[name].start if name in found else i, i + 1)

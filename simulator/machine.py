@@ -1,4 +1,4 @@
-"""The machine: all parts of the simulated cluster, one step of it, and what can be done to it."""
+"""The machine: all parts of the simulated cluster, one step of them, and the actions that faults use."""
 
 from typing import Final
 
@@ -71,7 +71,7 @@ class Machine:
         fabric.queues.capacity[first:] = par.PCIE_BYTES_PER_S * (1.0 - self.stalled)
         self.stalled_recently += (self.stalled - self.stalled_recently) * dt
         self.jobs.step(now_ns, dt)
-        self.storage.share()  # of what was just asked for: a target is busy in the step that asks it
+        self.storage.set_limits()  # after the jobs: a target is busy in the step of the request
         active = kernel.pick_active(fabric.flows)
         idle_steps = max(1, round(par.IDLE_RESET_S / dt))
         if active.size or self._flowing:  # one step more than needed leaves empty queues behind
@@ -86,7 +86,7 @@ class Machine:
         self._publisher.publish(self.now_ns)
 
     def power(self, names: list[str], on: bool, reason: str) -> None:
-        """Switches devices off (their jobs die, their links go dark) or on (they boot: counters start again)."""
+        """Switches devices off (their jobs die, their links go dark) or on (they boot: counters restart at 0)."""
         now_ns = self.now_ns
         for name in names:
             d = self.layout.device_index[name]
@@ -98,24 +98,24 @@ class Machine:
         self.links.refresh(now_ns)
 
     def drain(self, name: str, drained: bool) -> None:
-        """Takes a host out of scheduling, or gives it back; running jobs go on."""
+        """Takes a host out of scheduling, or returns it; running jobs go on."""
         host = self.layout.hosts.index(name)
         (self.jobs.drained.add if drained else self.jobs.drained.discard)(host)
 
     def freeze(self, exporter: Exporter, name: str, frozen: bool) -> None:
-        """A frozen exporter goes on answering, with the values of the moment it froze."""
+        """A frozen exporter keeps answering with the values of the moment it froze."""
         self.readings.frozen[self.layout.endpoint_index[exporter, name]] = frozen
 
     def lose_gpu(self, gpu: int, xid: int) -> None:
-        """The GPU falls off the bus; its job cannot go on."""
+        """The GPU falls off the bus; its job dies."""
         self.gpus.present[gpu] = False
         self.gpus.xid[gpu] = xid
         self.stop_jobs(self.layout.gpus[gpu].device, f"died of XID {xid}")
 
-    def stop_jobs(self, name: str, why: str) -> None:
+    def stop_jobs(self, name: str, reason: str) -> None:
         """Ends every job that uses the host."""
         for slot in self.jobs.jobs_on(self.layout.hosts.index(name)):
-            self.jobs.end(slot, self.now_ns, why)
+            self.jobs.end(slot, self.now_ns, reason)
 
     def _booted(self, name: str, now_ns: int) -> None:
         self.boot_ns[self.layout.device_index[name]] = now_ns
@@ -139,7 +139,7 @@ class Machine:
             self._publisher.begin_interval()
 
     def _count_timeouts(self, dt: float) -> None:
-        """Senders without a route, or wholly stopped, time out and try again."""
+        """Senders without a route time out and retry."""
         flows = self.fabric.flows
         stuck = flows.used & (flows.backlog > 1.0) & (flows.path[:, 0] < 0)
         np.add.at(self.fabric.timeouts, flows.source[stuck], dt / ACK_TIMEOUT_S)

@@ -75,9 +75,9 @@ class Gpus:
 
     def tick(self, dt: float) -> None:
         """Turns the time spent since the last tick into power, heat and averages."""
-        at_work = self.spent[self.hung, 1:]
+        busy_s = self.spent[self.hung, 1:]
         self.spent[self.hung, 1:] = 0.0
-        self.spent[self.hung, HANG] = at_work.sum(axis=1)
+        self.spent[self.hung, HANG] = busy_s.sum(axis=1)
         parts = self.spent / dt
         parts[:, IDLE] = np.maximum(0.0, 1.0 - parts[:, 1:].sum(axis=1))
         self.spent[:] = 0.0

@@ -1,4 +1,4 @@
-"""What node_exporter sees of a host besides its NICs: load, memory, the local disk, power and inlet air."""
+"""Hosts besides their GPUs and NICs: load, memory, the local disk, power and inlet air."""
 
 import numpy as np
 from numpy.typing import NDArray

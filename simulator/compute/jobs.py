@@ -44,7 +44,7 @@ def _work(
     spent: Floats,
     ready: NDArray[np.bool_],
 ) -> None:
-    """Each GPU computes what is left at its clock; one that is done spins in NCCL until all are."""
+    """Each GPU computes what is left at its clock; one that is done polls in NCCL until all are."""
     for i in range(gpus.shape[0]):
         for rail in range(gpus.shape[1]):
             g = gpus[i, rail]
@@ -61,7 +61,7 @@ def _work(
 
 
 class JobRun:
-    """One job on its hosts. ``step`` moves it on by one step of the model."""
+    """One job on its hosts. ``step`` advances it by one step of the model."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""The scheduler: divides the hosts among jobs, starts the next one when a job ends or dies, and notes the changes."""
+"""The scheduler: divides the hosts among jobs, starts the next one when a job ends or dies, and logs the changes."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -76,7 +76,7 @@ class Scheduler:
         """Busy slots that use a host, by its position in ``Layout.hosts``."""
         return [slot for slot in self.slots if slot.job is not None and host in slot.job.members.hosts]
 
-    def end(self, slot: Slot, now_ns: int, why: str) -> None:
+    def end(self, slot: Slot, now_ns: int, reason: str) -> None:
         """Ends the job of ``slot``; the next one starts after the gap."""
         if slot.job is None:
             return
@@ -86,7 +86,7 @@ class Scheduler:
         self.gpus.framebuffer[job.members.gpus] = 0.0
         self.ended.append(job.record)
         slot.starts_ns = now_ns + int(self.mix.gap_s * NS)
-        self._log(ChangeKind.JOB_END, job.record, now_ns, f"{job.record.name} {why}")
+        self._log(ChangeKind.JOB_END, job.record, now_ns, f"{job.record.name} {reason}")
 
     def _start(self, number: int, slot: Slot, now_ns: int) -> None:
         hosts = [h for h in slot.hosts if h not in self.drained]
@@ -116,7 +116,7 @@ class Scheduler:
 
 
 def _alternate(hosts: list[int], pod_of: Callable[[int], str]) -> list[int]:
-    """Ranks go round the pods (cyclic distribution), so that every hop of a ring crosses the spines."""
+    """Ranks alternate between the pods (cyclic distribution), so that every hop of a ring crosses the spines."""
     pods: dict[str, list[int]] = {}
     for host in hosts:
         pods.setdefault(pod_of(host), []).append(host)

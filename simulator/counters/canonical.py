@@ -1,7 +1,7 @@
-"""The cluster's readings under their canonical names: what collectors make of the pages and paths that it serves.
+"""The readings under their canonical names: the series that collectors get from the served pages and paths.
 
-A ``Column`` is one series of every port, NIC, GPU, host or storage target. Sources differ in what they have, as the
-served ones do: SONiC leaves have watermarks and queue depths, spines with Arista's paths do not.
+A ``Column`` is one series of every port, NIC, GPU, host or storage target. Columns differ by source as the served data
+do: SONiC leaves have watermarks and queue depths, spines with Arista's paths do not.
 """
 
 from collections.abc import Callable

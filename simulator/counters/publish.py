@@ -1,4 +1,4 @@
-"""From the model's sums to the readings: every counter as its device counts it, less what it had when it booted."""
+"""From the state of the model to the readings: every counter as its device counts it since its last boot."""
 
 from typing import TYPE_CHECKING
 
@@ -36,14 +36,14 @@ class Publisher:
         self._peaks_before = [np.zeros(n) for _ in range(3)]
 
     def begin_interval(self) -> None:
-        """Starts new interval peaks; a reading covers the running interval and the one before."""
+        """Starts new interval peaks; a reading covers the current interval and the one before."""
         q = self._machine.fabric.queues
         for kept, running in zip(self._peaks_before, (q.peak, q.ingress_peak, q.headroom_peak), strict=True):
             kept[:] = running
             running[:] = 0.0
 
     def restart(self, device: str) -> None:
-        """All counters of a device that booted start again at 0."""
+        """All counters of a device that booted restart at 0."""
         layout = self._machine.layout
         rows = {
             "ports": layout.switch_ports.get(device),
@@ -59,7 +59,7 @@ class Publisher:
                 base[where.start : where.stop] = values[where.start : where.stop]
 
     def publish(self, now_ns: int) -> None:
-        """Writes what the machine has counted and is in into its readings, as of ``now_ns``."""
+        """Writes counters and gauges into the readings, as of ``now_ns``."""
         readings = self._machine.readings
         readings.now_ns = now_ns
         for (group, name), values in self._counters().items():

@@ -1,4 +1,4 @@
-"""Everything that the cluster's exporters can read, as arrays: what the model counts and the servers serve.
+"""All counters and gauges of the simulated cluster as arrays: what the model counts and the servers serve.
 
 The model updates the arrays in place during ``SimulatedCluster.advance``; read them between two calls, in the same
 thread.
@@ -243,10 +243,7 @@ class RunningJob:
 
 @dataclass(slots=True)
 class Readings:
-    """All of it, as of ``now_ns`` (event time). frozen: [E] exporters that repeat their last page.
-
-    jobs: those running.
-    """
+    """All readings as of ``now_ns``, event time. frozen: [E] exporters that repeat their last page. jobs: running."""
 
     now_ns: int
     ports: PortReadings
@@ -297,7 +294,7 @@ def _arrays(of: type, rows: int) -> dict[str, NDArray[np.generic]]:
 
 
 def blank_readings(layout: Layout, now_ns: int) -> Readings:
-    """Zeros of the right shapes; ``up``, ``present`` and ``reachable`` are False until the model says otherwise."""
+    """Zeros of the right shapes; ``up``, ``present`` and ``reachable`` are False until the first ``publish``."""
 
     return Readings(
         now_ns=now_ns,

@@ -1,7 +1,7 @@
-"""One step of the fluid: offer, mark and slow down, push forward, push back what does not fit, count.
+"""One step of the fluid model: offer, mark and throttle, forward, return what does not fit (PFC), count.
 
-Within a step (milliseconds) queues and DCQCN senders would run through tens of their own cycles, so both are closed by
-their equilibria (see docs/simulator.md); bytes are exact: what a hop sends is what the next one gets.
+Within a step (milliseconds) queues and DCQCN senders would go through tens of their own cycles, so both are modelled by
+their equilibria (see docs/simulator.md). Bytes are exact: what a hop sends is what the next one receives.
 """
 
 from typing import Any
@@ -29,13 +29,13 @@ CNP, TIMER, R_AI, BYTE_COUNTER = par.CNP_INTERVAL_S, par.TIMER_S, par.R_AI_BYTES
 REACTION, BURST, GO_BACK = par.REACTION_S, par.BURST_BYTES, par.GO_BACK_PACKETS
 NIC_XOFF, HYSTERESIS, HEADROOM = par.NIC_XOFF_BYTES, par.XON_HYSTERESIS_BYTES, par.HEADROOM_S
 BUFFER, ALPHA, QUANTA = par.BUFFER_BYTES, par.XOFF_ALPHA, par.PAUSE_QUANTA_BITS / 8
-WARM = 0.8  # part of a step's pause that the next one starts with: what keeps victims behind a paused link waiting
+WARM = 0.8  # part of a step's pause that the next step starts with: keeps victims behind a paused link waiting
 UNDERSHOOT = 0.5  # DCQCN drains a queue above its equilibrium with at most this part of the line
 
 
 @compiled
 def pick_active(flows: Flows) -> Ints:
-    """Rows with something to send or something on the way, in order."""
+    """int64[]: rows of flows with bytes to send or in flight, ascending."""
     found = np.empty(flows.used.size, dtype=np.int64)
     n = 0
     for f in range(flows.used.size):
@@ -49,7 +49,7 @@ def pick_active(flows: Flows) -> Ints:
 
 @compiled
 def equilibrium_queue(capacity: float, flows: float) -> float:
-    """Bytes at which a queue of ``capacity`` bytes/s stands when ``flows`` DCQCN senders share it.
+    """Bytes in a queue of ``capacity`` bytes/s at the equilibrium of ``flows`` DCQCN senders.
 
     The marking probability of DCQCN's fixed point (Zhu et al., ECN or Delay, CoNEXT 2016, eq. 11):
     p = cbrt(R_AI N² / (tau C²) · (1/B + N/(T C))²), in packets, then the RED line backwards.
@@ -79,7 +79,7 @@ def marking(content: float, burst: float, capacity: float) -> float:
 def _offer(
     step: int, dt: float, idle_steps: int, active: Ints, flows: Flows, queues: Queues, volume: Floats, fresh: Any
 ) -> None:
-    """Bytes that each sender would send; a message after a pause starts at line rate."""
+    """Sets ``volume``: bytes that each sender offers. ``fresh``: it was idle, so it starts at line rate."""
     for i in range(active.size):
         f = active[i]
         first = flows.path[f, 0]
@@ -96,10 +96,10 @@ def _offer(
 
 
 @compiled
-def _slow_down(dt: float, active: Ints, flows: Flows, queues: Queues, volume: Floats, fresh: Any, load: Floats) -> None:
-    """Scales ``volume`` by what the NIC's line and DCQCN's answer to marks let through, hop by hop."""
+def _throttle(dt: float, active: Ints, flows: Flows, queues: Queues, volume: Floats, fresh: Any, load: Floats) -> None:
+    """Scales ``volume`` by what the NIC's line rate and DCQCN's reaction to marks let through, hop by hop."""
     n_queues = load.size
-    count, young = np.zeros(n_queues), np.zeros(n_queues)
+    count, fresh_load = np.zeros(n_queues), np.zeros(n_queues)
     passing, steady = np.ones(n_queues), np.ones(n_queues)
     load[:] = 0.0
     cut = np.zeros(active.size, dtype=np.bool_)
@@ -110,12 +110,12 @@ def _slow_down(dt: float, active: Ints, flows: Flows, queues: Queues, volume: Fl
                 load[q] += volume[i]
                 count[q] += 1.0
                 if fresh[i]:
-                    young[q] += volume[i]
+                    fresh_load[q] += volume[i]
         for i in range(active.size):
             q = flows.path[active[i], level]
             if q >= 0 and count[q] > 0.0:
-                passing[q], steady[q] = _answer(
-                    dt, level, load[q], young[q], count[q], queues.content[q], queues.capacity[q]
+                passing[q], steady[q] = _passing(
+                    dt, level, load[q], fresh_load[q], count[q], queues.content[q], queues.capacity[q]
                 )
                 utilisation = min(0.98, load[q] / (queues.capacity[q] * dt + 1.0))
                 queues.burst[q] = BURST * utilisation / (2.0 * (1.0 - utilisation)) * (1.0 - 1.0 / count[q])
@@ -137,8 +137,10 @@ def _slow_down(dt: float, active: Ints, flows: Flows, queues: Queues, volume: Fl
 
 
 @compiled
-def _answer(dt: float, level: int, load: float, young: float, count: float, content: float, capacity: float) -> Any:
-    """Part of the load that passes in this step, and in the steady state after it."""
+def _passing(
+    dt: float, level: int, load: float, fresh_load: float, count: float, content: float, capacity: float
+) -> Any:
+    """Fractions of the load that pass in this step, and in the steady state after it."""
     room = capacity * dt
     if level == 0:
         return min(1.0, GOODPUT * room / load), 1.0
@@ -148,13 +150,13 @@ def _answer(dt: float, level: int, load: float, young: float, count: float, cont
     excess = load - room - above
     if excess <= 0.0:
         return 1.0, min(1.0, room / load)
-    transient = min(excess, young) * REACTION / dt * (1.0 - np.exp(-dt / REACTION))
+    transient = min(excess, fresh_load) * REACTION / dt * (1.0 - np.exp(-dt / REACTION))
     return min(1.0, (room + above + transient) / load), min(1.0, room / load)
 
 
 @compiled
 def _forward(dt: float, active: Ints, flows: Flows, queues: Queues, volume: Floats, out: Floats, want: Floats) -> None:
-    """Sends from hop to hop as if nobody downstream were full. want: bytes that each queue had to send."""
+    """Sends from hop to hop as if no buffer downstream were full. want: bytes that each queue had to send."""
     want[:] = 0.0
     for level in range(LEVELS):
         for i in range(active.size):
@@ -182,10 +184,10 @@ def _hop_before(path: Ints, level: int) -> int:
 
 
 @compiled
-def _push_back(
+def _backpressure(
     active: Ints, flows: Flows, queues: Queues, before: Floats, out: Floats, xoff: Floats, returned: Floats
 ) -> None:
-    """Returns to the hop before what exceeds XOFF at each link's far end, from the receivers towards the senders."""
+    """Returns what exceeds XOFF at each link's far end to the hop before, from the receivers to the senders."""
     returned[:] = 0.0
     occupied, grown = np.zeros(returned.size), np.zeros(returned.size)
     for stage in (4, 3, 2, 1):
@@ -216,7 +218,7 @@ def _push_back(
 
 @compiled
 def _thresholds(queues: Queues, used: Floats, xoff: Floats) -> None:
-    """XOFF of every link: alpha x the free part of the shared buffer behind it."""
+    """XOFF of every link: alpha times the free part of the shared buffer at its far end."""
     used[:] = 0.0
     for q in range(xoff.size):
         if queues.switch_behind[q] >= 0:
@@ -227,8 +229,8 @@ def _thresholds(queues: Queues, used: Floats, xoff: Floats) -> None:
 
 
 @compiled
-def _fill(active: Ints, flows: Flows, queues: Queues, out: Floats, step_sent: Floats) -> None:
-    """Sums what waits in the queues and came over the links, and what each queue sent."""
+def _sum_queues(active: Ints, flows: Flows, queues: Queues, out: Floats, step_sent: Floats) -> None:
+    """Sums the bytes that wait in each queue, that came over each link, and that each queue sent."""
     queues.content[:] = 0.0
     queues.ingress[:] = 0.0
     for i in range(active.size):
@@ -246,7 +248,7 @@ def _fill(active: Ints, flows: Flows, queues: Queues, out: Floats, step_sent: Fl
 
 @compiled
 def _deliver(dt: float, active: Ints, flows: Flows, queues: Queues, marks: Floats, out: Floats, nic: Floats) -> None:
-    """Delivers, loses and notifies. nic: [5, N], rows as in ``state``."""
+    """Counts delivered and lost bytes and sends CNPs. nic: [5, N], rows as in ``state``."""
     for i in range(active.size):
         f = active[i]
         arrived = out[i, LEVELS - 1]
@@ -287,8 +289,8 @@ def _count_queues(
         queues.lost[q] += step_sent[q] / PACKET * queues.loss[q]
         queues.peak[q] = max(queues.peak[q], queues.content[q] + queues.burst[q])
         queues.ingress_peak[q] = max(queues.ingress_peak[q], queues.ingress[q])
-        asked = returned[q] > 0.0 or (queues.paused[q] > 0.0 and queues.ingress[q] > xoff[q] - HYSTERESIS)
-        if not asked or want[q] <= 0.0 or capacity <= 0.0:
+        paused = returned[q] > 0.0 or (queues.paused[q] > 0.0 and queues.ingress[q] > xoff[q] - HYSTERESIS)
+        if not paused or want[q] <= 0.0 or capacity <= 0.0:
             queues.paused[q] = 0.0
             continue
         part = min(1.0, max(0.0, 1.0 - step_sent[q] / min(want[q], capacity * dt)))
@@ -307,7 +309,7 @@ def _count_queues(
 def advance(
     step: int, dt: float, idle_steps: int, active: Ints, flows: Flows, queues: Queues, ports: int, nic: Floats
 ) -> None:
-    """Moves the bytes of the flows ``active`` for ``dt`` seconds and updates every state and counter."""
+    """Moves the bytes of the flows ``active`` for ``dt`` seconds; updates all state and counters."""
     n_queues, switches = queues.rated.size, queues.switch_behind.max() + 1
     volume, fresh = np.zeros(active.size), np.zeros(active.size, dtype=np.bool_)
     load, want, returned = np.zeros(n_queues), np.zeros(n_queues), np.zeros(n_queues)
@@ -320,10 +322,10 @@ def advance(
     queues.burst[:] = 0.0
     _thresholds(queues, used, xoff)
     _offer(step, dt, idle_steps, active, flows, queues, volume, fresh)
-    _slow_down(dt, active, flows, queues, volume, fresh, load)
+    _throttle(dt, active, flows, queues, volume, fresh, load)
     _forward(dt, active, flows, queues, volume, out, want)
-    _push_back(active, flows, queues, before, out, xoff, returned)
-    _fill(active, flows, queues, out, step_sent)
+    _backpressure(active, flows, queues, before, out, xoff, returned)
+    _sum_queues(active, flows, queues, out, step_sent)
     marks = np.zeros(n_queues)
     for q in range(ports):
         if queues.content[q] > 0.0 or queues.burst[q] > 0.0:

@@ -20,7 +20,7 @@ class _OnRack(Fault):
 
 
 class RackPowerLoss(_OnRack):
-    """A rack loses both feeds: its hosts vanish, their leaf ports go dark, their jobs die."""
+    """A rack loses both feeds: its hosts are off, their leaf ports go dark, their jobs die."""
 
     name = "rack-power-loss"
     kind = IncidentKind.RACK_POWER
@@ -47,7 +47,7 @@ class RackPowerLoss(_OnRack):
 
 
 class RackCooling(_OnRack):
-    """A rack's cooling fails: the air that its hosts breathe gets warmer within a minute, and so do its GPUs."""
+    """A rack's cooling fails: the inlet air of its hosts gets warmer within a minute, and so do their GPUs."""
 
     name = "rack-cooling"
     kind = IncidentKind.ENVIRONMENT

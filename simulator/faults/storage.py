@@ -31,7 +31,7 @@ class SlowStorageTarget(Fault):
 
 
 class LateCheckpoint(Fault):
-    """A checkpoint is due and one host writes its part at a trickle (lock contention): the job waits for it."""
+    """A checkpoint is due and one host writes its part very slowly (lock contention): the job waits for it."""
 
     name = "late-checkpoint"
     kind = IncidentKind.LATE_CHECKPOINT

@@ -6,7 +6,7 @@ from telemetry.objects import ObjectRef, device
 
 
 class SpineDown(Fault):
-    """A spine dies: its links go dark, traffic crowds the others."""
+    """A spine fails: its links go dark, the other spines carry its traffic."""
 
     name = "spine-down"
     kind = IncidentKind.DEVICE_DOWN
@@ -27,7 +27,7 @@ class SpineDown(Fault):
 
 
 class SwitchReboot(Fault):
-    """A switch restarts: it is gone for a while, and its counters start again."""
+    """A switch restarts: it is unreachable for a while, and its counters restart at 0."""
 
     name = "switch-reboot"
     kind = IncidentKind.DEVICE_REBOOTED

@@ -10,8 +10,8 @@ _AHEAD_LIMIT_S = 55 * 60
 def default_start_ns(speed: float, wall_ns: int) -> int:
     """Where simulated time begins: now, or 55 minutes back when it runs fast.
 
-    Ingest takes event times of up to 1 h ago and 5 min ahead, so a fast simulation that starts in the past is heard
-    for an hour of simulated time.
+    Ingest accepts event times from 1 h ago to 5 min ahead, so the samples of a fast simulation that starts in the past
+    are accepted for an hour of simulated time.
     """
     return wall_ns if speed <= 1 else wall_ns - _AHEAD_LIMIT_S * NS_PER_S
 

@@ -1,4 +1,4 @@
-"""Builds every server of a layout: which exporter gets which page or tree."""
+"""Builds every server of a layout: which exporter serves which page or gNMI tree."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -18,7 +18,7 @@ from simulator.servers.pages.dcgm import DcgmPage
 from simulator.servers.pages.lustre import client_page, server_page
 from simulator.servers.pages.node import node_page
 from simulator.servers.pages.server import CONTENT_TYPE, Page, PageServer
-from simulator.servers.reach import Listener
+from simulator.servers.reachability import Listener
 from simulator.servers.snapshot import Latest
 from simulator.servers.tls import self_signed
 

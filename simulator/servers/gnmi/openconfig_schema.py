@@ -1,4 +1,4 @@
-"""The OpenConfig leaves that a spine has, with Arista's PFC paths: which path reads what.
+"""The OpenConfig leaves of a spine, with Arista's PFC paths: which path reads which counter.
 
 Leaves that EOS does not support (queue ``ecn-marked-octets``, ``max-queue-len``) are not here.
 """
@@ -36,7 +36,7 @@ Text = Callable[[Layout, int], str]
 class Container:
     """What one message is about: a list entry that exists for every port.
 
-    key: text of the entry's key, the port's name unless it says otherwise.
+    key: the entry's key, by default the port's name.
     between_switches: whether only ports towards other switches have it.
     known: which entries exist now; None means all, always.
     """
@@ -51,14 +51,14 @@ class Container:
 class Leaf:
     """One leaf of every port: path below its container, form, and where the value comes from.
 
-    words: texts of the values 0, 1, … of a string leaf. text: what it says instead when it never changes.
+    enum: texts of the values 0, 1, … of a string leaf. text: its value when that never changes.
     """
 
     container: Container
     path: Elems
     form: Form
     of: Of
-    words: tuple[str, ...] = ()
+    enum: tuple[str, ...] = ()
     text: Text | None = None
 
 
@@ -78,10 +78,10 @@ BGP = Container(
 )
 
 _SPEEDS = {10: 0, 25: 1, 40: 2, 50: 3, 100: 4, 200: 5, 400: 6, 800: 7, 1600: 8}
-_SPEED_WORDS = (*(f"SPEED_{gigabits}GB" for gigabits in _SPEEDS), "SPEED_UNKNOWN")
+_SPEED_NAMES = (*(f"SPEED_{gigabits}GB" for gigabits in _SPEEDS), "SPEED_UNKNOWN")
 
 
-def _speed_word(ports: PortReadings) -> NDArray[np.int64]:
+def _speed_index(ports: PortReadings) -> NDArray[np.int64]:
     gigabits = np.rint(ports.speed / 1e9).astype(np.int64)
     known = np.array(list(_SPEEDS))
     found = np.searchsorted(known, gigabits)
@@ -89,8 +89,8 @@ def _speed_word(ports: PortReadings) -> NDArray[np.int64]:
     return np.where(exact, found, len(known))
 
 
-def _leaf(container: Container, path: str, form: Form, of: Of, words: tuple[str, ...] = ()) -> Leaf:
-    return Leaf(container, parse_elems(path), form, of, words)
+def _leaf(container: Container, path: str, form: Form, of: Of, enum: tuple[str, ...] = ()) -> Leaf:
+    return Leaf(container, parse_elems(path), form, of, enum)
 
 
 def _counter(container: Container, path: str, of: Of) -> Leaf:
@@ -132,8 +132,8 @@ def _states() -> list[Leaf]:
         _leaf(INTERFACE, "state/admin-status", Form.STRING, lambda p: np.ones(p.up.size, np.int64), ("DOWN", "UP")),
         _leaf(INTERFACE, "state/oper-status", Form.STRING, lambda p: p.up, ("DOWN", "UP")),
         _leaf(INTERFACE, "state/last-change", Form.UINT, lambda p: p.last_change_ns),
-        _leaf(INTERFACE, "ethernet/state/port-speed", Form.STRING, _speed_word, _SPEED_WORDS),
-        _leaf(INTERFACE, "ethernet/state/negotiated-port-speed", Form.STRING, _speed_word, _SPEED_WORDS),
+        _leaf(INTERFACE, "ethernet/state/port-speed", Form.STRING, _speed_index, _SPEED_NAMES),
+        _leaf(INTERFACE, "ethernet/state/negotiated-port-speed", Form.STRING, _speed_index, _SPEED_NAMES),
         _leaf(INTERFACE, "ethernet/state/pre-fec-ber/instant", Form.DOUBLE, lambda p: p.ber[:, PRE_FEC]),
         _leaf(INTERFACE, "ethernet/state/post-fec-ber/instant", Form.DOUBLE, lambda p: p.ber[:, POST_FEC]),
     ]

@@ -1,7 +1,6 @@
-"""The databases of a SONiC switch as its gNMI server shows them: which row and field reads what.
+"""The databases of a SONiC switch as its gNMI server shows them: which field reads which counter.
 
-Counters that the cluster does not model (packet size histograms, IPv6 …) are not here: an absent key is honest, a
-painted zero is not.
+Counters that the model does not have (packet size histograms, IPv6 …) are left out: a zero would be a wrong value.
 """
 
 from collections.abc import Callable
@@ -32,12 +31,12 @@ def alias(layout: Layout, port: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A field of a row: ``of`` with the form ``spec``, or one of ``words`` by that value, or a fixed ``text``."""
+    """A field of a row: ``of`` formatted by ``spec``, or one of ``enum`` by that value, or a fixed ``text``."""
 
     name: str
     spec: str = "%d"
     of: Of | None = None
-    words: tuple[str, ...] = ()
+    enum: tuple[str, ...] = ()
     text: Text | None = None
 
 
@@ -151,7 +150,7 @@ _PORT_TABLE = (
     Cell("flap_count", of=lambda p: p.flaps),
     Cell("index", text=lambda layout, port: str(layout.ports[port].number)),
     Cell("mtu", text=lambda layout, port: "9100"),
-    Cell("oper_status", of=lambda p: p.up, words=_OPER),
+    Cell("oper_status", of=lambda p: p.up, enum=_OPER),
     Cell("speed", of=_speed_mbps),
 )
 _LLDP = (
@@ -191,7 +190,7 @@ _RATES = (
 _WATCHDOG = (Cell("SAI_QUEUE_STAT_CURR_OCCUPANCY_BYTES", of=lambda p: p.queue_occupancy[:, LOSSLESS]),)
 _BGP = (
     Cell("peerType", text=lambda layout, port: "e-BGP"),
-    Cell("state", of=lambda p: p.up, words=("Idle", "Established")),
+    Cell("state", of=lambda p: p.up, enum=("Idle", "Established")),
 )
 
 TABLES: tuple[Table, ...] = (
@@ -207,7 +206,7 @@ TABLES: tuple[Table, ...] = (
     Table(
         "STATE_DB",
         "PORT_TABLE",
-        (Rows((Cell("netdev_oper_status", of=lambda p: p.up, words=_OPER), Cell("speed", of=_speed_mbps))),),
+        (Rows((Cell("netdev_oper_status", of=lambda p: p.up, enum=_OPER), Cell("speed", of=_speed_mbps))),),
     ),
     Table("STATE_DB", "NEIGH_STATE_TABLE", (Rows(_BGP),), key=peer_address, between_switches=True),
     Table("STATE_DB", "TRANSCEIVER_DOM_SENSOR", (Rows(_dom()),), counts=True),

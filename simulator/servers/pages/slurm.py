@@ -1,4 +1,4 @@
-"""What Slurm says about jobs: slurmrestd's ``/slurm/v0.0.41/jobs``, the shape that ``squeue --json`` has too."""
+"""Slurm's jobs: slurmrestd's ``/slurm/v0.0.41/jobs``, the shape that ``squeue --json`` has too."""
 
 import re
 from typing import Any

@@ -1,4 +1,4 @@
-"""Readings to serve in tests: every number of the cluster set, each to something else."""
+"""Readings to serve in tests: every number is set, each to another value."""
 
 import dataclasses
 
@@ -38,7 +38,7 @@ def filled_readings(layout: Layout, now_ns: int = NOW_NS, seed: int = 1) -> Read
 
 
 def later(readings: Readings, seconds: float, growth: float) -> Readings:
-    """All counters of ports ``growth`` further on."""
+    """The readings ``seconds`` later, all port counters larger by ``growth``."""
     ports = readings.ports
     grown = {name: getattr(ports, name) + growth for name in ("bytes", "packets", "pause_frames", "queue_bytes")}
     now_ns = readings.now_ns + int(seconds * 1e9)

@@ -1,4 +1,4 @@
-"""A bare gRPC client of gNMI Subscribe, for tests of the servers."""
+"""A plain gRPC client of gNMI Subscribe, for tests of the servers."""
 
 import asyncio
 import json
@@ -20,7 +20,7 @@ class StreamEnded(Exception):
 
 
 class Stream:
-    """A bare gRPC Subscribe call."""
+    """A plain gRPC Subscribe call."""
 
     def __init__(self, call: grpc.aio.StreamStreamCall[Message, gnmi_pb2.SubscribeResponse]) -> None:
         self.call = call

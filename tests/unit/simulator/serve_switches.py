@@ -16,7 +16,7 @@ from tests.unit.simulator.serve_readings import filled_readings, small_layout
 
 @dataclass
 class Switches:
-    """leaf, spine: served addresses. latest: what they speak from; publish to it to move the cluster."""
+    """leaf, spine: the servers. latest: what they serve; publish to it to change their values."""
 
     layout: Layout
     latest: Latest

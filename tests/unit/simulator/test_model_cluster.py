@@ -1,4 +1,4 @@
-"""The cluster as a whole: healthy is quiet, time may be sliced in any way, jobs come and go."""
+"""The simulated cluster as a whole: healthy is quiet, time may be sliced in any way, jobs start and end."""
 
 import dataclasses
 from pathlib import Path
@@ -91,7 +91,7 @@ def test_counters_never_fall_without_a_reboot() -> None:
         before = now
 
 
-def test_a_fault_ends_when_told() -> None:
+def test_end_fault_ends_the_fault_now() -> None:
     cluster = SimulatedCluster(SimulatorConfig(hosts=4), start_ns=0)
     cluster.inject(parse_fault("spine-down@1s:spine1"))
     cluster.advance(3 * NS)

@@ -1,4 +1,4 @@
-"""Direct samples: canonical names, one batch a target, honest about what does not answer."""
+"""Direct samples: canonical names, one batch a target, down when the device does not answer."""
 
 import numpy as np
 
@@ -22,7 +22,7 @@ def of(tick: CampaignTick, target: str) -> SampleBatch:
     return next(b for b in tick.batches if b.table.target == target)
 
 
-def test_every_series_stands_in_the_catalogue_with_its_labels() -> None:
+def test_every_series_is_in_the_catalogue_with_its_labels() -> None:
     cluster = SimulatedCluster(CONFIG, start_ns=0)
     cluster.advance(NS)
     known = catalogue.metrics()
@@ -34,7 +34,7 @@ def test_every_series_stands_in_the_catalogue_with_its_labels() -> None:
             assert labels["device"] == batch.table.device
 
 
-def test_values_stand_at_their_series() -> None:
+def test_values_belong_to_their_series() -> None:
     cluster = SimulatedCluster(CONFIG, start_ns=0)
     cluster.advance(20 * NS)
     samples = {

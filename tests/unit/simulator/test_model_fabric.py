@@ -1,4 +1,4 @@
-"""The fluid: bytes are conserved, marks come before pauses, pauses go towards the senders."""
+"""The fluid model: bytes are conserved, marks come before pauses, pauses go towards the senders."""
 
 import numpy as np
 import pytest
@@ -47,7 +47,7 @@ class Bench:
         self.fabric.queues.capacity[self.fabric.receive(self.target)] = 0.0 if stalled else par.PCIE_BYTES_PER_S
 
 
-def test_nothing_is_lost_or_made_on_the_way() -> None:
+def test_bytes_are_conserved() -> None:
     bench = Bench(senders=7, floor=LINE / 5)
     bench.run(0.5, LINE / 4)
     flows = bench.fabric.flows
@@ -55,7 +55,7 @@ def test_nothing_is_lost_or_made_on_the_way() -> None:
     assert kept == pytest.approx(bench.offered, rel=1e-9)
 
 
-def test_every_switch_sends_what_it_got_less_what_waits_in_it() -> None:
+def test_every_switch_sends_what_it_received_less_what_waits_in_it() -> None:
     bench = Bench(senders=7, floor=LINE / 5)
     bench.run(0.5, LINE / 4)
     layout, queues = bench.layout, bench.fabric.queues
@@ -147,6 +147,6 @@ def test_a_victim_behind_a_paused_link_waits_too() -> None:
 
 
 @pytest.mark.parametrize(("flows", "capacity"), [(1, 50e9), (8, 50e9), (64, 50e9), (8, 100e9)])
-def test_equilibrium_queue_stands_between_kmin_and_kmax(flows: int, capacity: float) -> None:
+def test_the_equilibrium_queue_is_between_kmin_and_kmax(flows: int, capacity: float) -> None:
     queue = kernel.equilibrium_queue(capacity, flows)
     assert capacity * 8 * par.ECN_KMIN_BYTES_PER_BPS < queue < capacity * 8 * par.ECN_KMAX_BYTES_PER_BPS

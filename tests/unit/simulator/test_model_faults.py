@@ -1,4 +1,4 @@
-"""Each fault does to the cluster what it does to a real one, and its ground truth names the right thing."""
+"""Each fault has the effects that it has on a real cluster, and its ground truth names the root."""
 
 import numpy as np
 import pytest
@@ -211,7 +211,7 @@ def test_flapping_link_counts_its_flaps() -> None:
     assert ports.up[at]
 
 
-def test_slow_link_says_so_and_is_marked() -> None:
+def test_a_slow_link_reports_its_speed_and_is_marked() -> None:
     cluster = broken("speed-downgrade@20s:leaf1/Ethernet32", seconds=40)
     ports, at = cluster.readings.ports, cluster.layout.port_index["leaf1", "Ethernet32"]
     peer = cluster.layout.ports[at].peer_port

@@ -1,4 +1,4 @@
-"""Faults as text: every wrong form is refused with words that name it."""
+"""Faults as text: every wrong form is rejected with an error that names it."""
 
 from pathlib import Path
 
@@ -31,7 +31,7 @@ def test_command_line_form(text: str, expected: ScheduledFault) -> None:
 @pytest.mark.parametrize(
     "text", ["", "incast", "incast@", "incast@5", "incast@-5s", "sharks@5s", "incast@5s+s", "incast@.s"]
 )
-def test_other_forms_are_refused(text: str) -> None:
+def test_other_forms_are_rejected(text: str) -> None:
     with pytest.raises(ConfigError, match="fault"):
         parse_fault(text)
 

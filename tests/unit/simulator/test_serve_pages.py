@@ -1,4 +1,4 @@
-"""The exporter pages: real names, a grammar that others accept, and exactly the cluster's numbers."""
+"""The exporter pages: real names, a grammar that other parsers accept, and exactly the readings."""
 
 import csv
 import json
@@ -56,7 +56,7 @@ def names(page: str) -> set[str]:
 
 
 @pytest.mark.parametrize("which", PAGES)
-def test_no_series_stands_twice_and_every_family_has_help_and_type(which: str) -> None:
+def test_no_series_is_duplicated_and_every_family_has_help_and_type(which: str) -> None:
     page = PAGES[which](READINGS)
     lines = [line for line in page.splitlines() if not line.startswith("#")]
     assert len(values(page)) == len(lines)
@@ -74,7 +74,7 @@ def test_promtool_reads_the_page(which: str) -> None:
 
 
 @pytest.mark.parametrize("which", PAGES)
-def test_a_timestamp_stands_on_every_line_or_on_none(which: str) -> None:
+def test_a_timestamp_is_on_every_line_or_on_none(which: str) -> None:
     lines = [line for line in PAGES[which](READINGS, 1234567890123).splitlines() if not line.startswith("#")]
     assert all(line.endswith(" 1234567890123") for line in lines)
     bare = [line for line in PAGES[which](READINGS).splitlines() if not line.startswith("#")]
@@ -179,9 +179,9 @@ def test_io_times_keep_operations_and_their_time_and_restart_with_the_counters()
     storage.reads[:] += 500
     storage.read_s[:] += 500 * 0.2
     times.observe(storage)
-    middles_s = 0.75e-3 * np.array(BUCKETS_MS)
+    midpoints_s = 0.75e-3 * np.array(BUCKETS_MS)
     assert times.counts[0, :, 0].sum() == pytest.approx(1500)
-    assert times.counts[0, :, 0] @ middles_s == pytest.approx(5 + 100)
+    assert times.counts[0, :, 0] @ midpoints_s == pytest.approx(5 + 100)
     storage.reads[0], storage.read_s[0] = 10, 0.05
     times.observe(storage)
     assert times.counts[0, :, 0].sum() == pytest.approx(10)

@@ -1,4 +1,4 @@
-"""The whole simulator on its addresses: a real cluster, real clients, faults over the control port."""
+"""The whole simulator on its addresses: the model, real clients, faults over the control port."""
 
 import asyncio
 import json
@@ -136,12 +136,14 @@ async def test_a_fault_over_the_control_port_is_in_the_truth_and_on_the_pages(
             return uuid not in await text(http, exporter(1, 9400))
 
         await eventually(gone)
-        (told,) = (await control(http, service, "truth"))["truth"]
-        assert (told["fault"], told["root"]) == ("xid", f"gpu:node1/{uuid}")
-        assert json.loads(truth_file.read_text()) == told
+        (truth,) = (await control(http, service, "truth"))["truth"]
+        assert (truth["fault"], truth["root"]) == ("xid", f"gpu:node1/{uuid}")
+        assert json.loads(truth_file.read_text()) == truth
 
 
-async def test_faults_come_from_words_and_from_a_schedule_file(http: aiohttp.ClientSession, tmp_path: Path) -> None:
+async def test_faults_come_from_the_command_line_and_from_a_schedule_file(
+    http: aiohttp.ClientSession, tmp_path: Path
+) -> None:
     schedule = tmp_path / "faults.yaml"
     schedule.write_text("- {fault: link-down, at_s: 0.1}\n")
     async with simulated(faults=("xid@0.1s:node2/1",), schedule_file=schedule) as service:

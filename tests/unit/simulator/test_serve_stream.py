@@ -1,4 +1,4 @@
-"""When a stream sends: samples keep their beat, changes come with the next snapshot, heartbeats repeat."""
+"""When a stream sends: samples keep their interval, changes come with the next snapshot, heartbeats repeat."""
 
 from collections.abc import Iterable
 
@@ -12,7 +12,7 @@ NS_PER_S = 1_000_000_000
 
 
 class Scripted:
-    """A query that says which of its two calls was made."""
+    """A query whose messages name the call that was made."""
 
     def __init__(self, name: str, *, counts: bool = True, changed: bool = True) -> None:
         self.name, self.counts, self.changed = name, counts, changed
@@ -28,7 +28,7 @@ def sent(plan: StreamPlan, number: int, seconds: float) -> list[str]:
     return [one.decode() for one in plan.due(Snapshot(number, READINGS), 0, int(seconds * NS_PER_S))]
 
 
-def test_samples_come_on_their_own_beat_and_a_late_one_shifts_none() -> None:
+def test_samples_keep_their_interval_and_a_late_one_shifts_none() -> None:
     plan = StreamPlan()
     plan.add(Scripted("a"), gnmi_pb2.Subscription(mode=gnmi_pb2.SAMPLE, sample_interval=2 * NS_PER_S), 0)
     plan.add(Scripted("b"), gnmi_pb2.Subscription(mode=gnmi_pb2.SAMPLE, sample_interval=5 * NS_PER_S), 0)
@@ -40,11 +40,11 @@ def test_samples_come_on_their_own_beat_and_a_late_one_shifts_none() -> None:
     assert plan.next_due_ns() == 12 * NS_PER_S
 
 
-def test_what_is_watched_is_sent_with_the_snapshot_in_which_it_changed() -> None:
+def test_on_change_is_sent_with_the_snapshot_in_which_it_changed() -> None:
     plan = StreamPlan()
     plan.add(Scripted("w"), gnmi_pb2.Subscription(mode=gnmi_pb2.ON_CHANGE), 0)
     assert list(plan.initial(Snapshot(1, READINGS), 0)) == [b"w full"]
-    assert plan.watches
+    assert plan.has_on_change
     assert plan.next_due_ns() is None
     assert sent(plan, 1, 1) == []
     assert sent(plan, 2, 2) == ["w changes"]
@@ -60,7 +60,7 @@ def test_a_heartbeat_repeats_what_did_not_change() -> None:
     assert sent(plan, 4, 19) == []
 
 
-def test_target_defined_samples_counters_and_watches_states() -> None:
+def test_target_defined_samples_counters_and_sends_states_on_change() -> None:
     plan = StreamPlan()
     plan.add(Scripted("counter"), gnmi_pb2.Subscription(mode=gnmi_pb2.TARGET_DEFINED), 0)
     plan.add(Scripted("state", counts=False), gnmi_pb2.Subscription(mode=gnmi_pb2.TARGET_DEFINED), 0)
@@ -75,7 +75,7 @@ def test_suppress_redundant_leaves_out_what_did_not_change() -> None:
     assert sent(plan, 2, 1) == ["s changes"]
 
 
-def test_nobody_gets_samples_faster_than_the_limit() -> None:
+def test_no_sample_interval_is_shorter_than_the_limit() -> None:
     plan = StreamPlan()
     plan.add(Scripted("a"), gnmi_pb2.Subscription(mode=gnmi_pb2.SAMPLE, sample_interval=1), 0)
     assert plan.next_due_ns() == FASTEST_NS

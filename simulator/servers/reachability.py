@@ -1,4 +1,4 @@
-"""Which servers are open: those of devices that answer on the network."""
+"""Opens and closes servers with the reachability of their devices."""
 
 import asyncio
 from collections.abc import Mapping
@@ -13,9 +13,12 @@ log = structlog.get_logger(__name__)
 
 
 class Listener(Protocol):
-    """A server of one device. silent: its clients wait for ever, their connections stay."""
+    """A server of one device. address: ``host:port``. silent: connections stay open and nothing is answered."""
 
     silent: bool
+
+    @property
+    def address(self) -> str: ...
 
     @property
     def listening(self) -> bool: ...
@@ -25,7 +28,9 @@ class Listener(Protocol):
     async def close(self) -> None: ...
 
 
-async def follow(listeners: Mapping[int, list[Listener]], snapshot: Snapshot, unreachable: Unreachable) -> None:
+async def apply_reachability(
+    listeners: Mapping[int, list[Listener]], snapshot: Snapshot, unreachable: Unreachable
+) -> None:
     """Opens, closes or silences the servers of each device (by position in the layout, -1 is none)."""
     reachable = [*snapshot.readings.devices.reachable.tolist(), True]
     servers = [(server, reachable[device]) for device, group in listeners.items() for server in group]
@@ -38,8 +43,8 @@ async def follow(listeners: Mapping[int, list[Listener]], snapshot: Snapshot, un
 
 
 async def _reopen(server: Listener) -> None:
-    """An address may still be held by a connection that is closing: the next step tries again."""
+    """The address may still be held by a connection that is closing: the next step tries again."""
     try:
         await server.open()
     except OSError as error:
-        log.warning("cannot listen yet", error=str(error))
+        log.warning("listen failed", target=server.address, error=str(error))
