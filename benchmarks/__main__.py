@@ -1,15 +1,11 @@
 """``make bench``: every benchmark, one table, and ``build/bench.json``. Exit status 0 also when a target is missed."""
 
 import json
-import os
-import platform
 import re
 import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +13,11 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks import analytics, end_to_end, exposition, gnmi, remote_write, scoring, simulator
+from benchmarks.machine import machine
 from benchmarks.rows import Row
 
 OUT = Path(__file__).parents[1] / "build" / "bench.json"
 KEYS = ("name", "value", "unit", "reference", "ratio")
-_LIBRARIES = ("numpy", "numba", "polars", "grpcio", "aiokafka", "zstandard", "prometheus-client", "pygnmi")
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,22 +59,6 @@ def main() -> None:
         OUT.write_text(json.dumps([machine(), *rows], indent=1) + "\n")
     Console(width=None if sys.stdout.isatty() else 150).print(table(rows))
     progress.print(f"written: {OUT}")
-
-
-def machine() -> Row:
-    """Where and with what the numbers were made."""
-    cpu = re.search(r"^model name\s*: (.*)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
-    return {
-        "name": "machine",
-        "cpu": cpu[1] if cpu else platform.machine(),
-        "cores": os.cpu_count(),
-        "memory_bytes": os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
-        "load_average": os.getloadavg(),
-        "system": platform.platform(),
-        "python": platform.python_version(),
-        "versions": {name: version(name) for name in ("fabricscope", *_LIBRARIES)},
-        "date": datetime.now(UTC).isoformat(timespec="seconds"),
-    }
 
 
 def table(rows: list[Row]) -> Table:

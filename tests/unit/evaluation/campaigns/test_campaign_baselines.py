@@ -1,4 +1,4 @@
-"""What becomes of the alerts of other methods in a campaign, and that they see what the engine saw."""
+"""How alerts of baselines become pages in a campaign, and that baselines see what the engine saw."""
 
 from dataclasses import replace
 
@@ -8,13 +8,13 @@ import pytest
 from common.errors import ConfigError
 from evaluation.baselines import learned, statistical
 from evaluation.campaigns import baselines
-from evaluation.campaigns.baseline_pages import GAP_NS, Alerts, Pages, Scene, false_events, figures, pages, scene
-from evaluation.campaigns.baselines import Heard, alerts, best, later, left_discord, recorded, robust_z
+from evaluation.campaigns.baselines import CampaignAlerts, alerts, best, later, left_discord, recorded, robust_z
+from evaluation.campaigns.pages import GAP_NS, Alerts, Labels, Pages, false_events, figures, labels, pages
 from evaluation.campaigns.plan import INTERVAL_S, Plan, faulty, healthy
-from evaluation.campaigns.play import Played, play
-from evaluation.campaigns.series import Recorder, Recording
-from evaluation.campaigns.truth import LATE_NS, NS, Reached, reached
-from evaluation.series.synthetic import Series
+from evaluation.campaigns.recording import Recorder, Recording
+from evaluation.campaigns.run_plan import CampaignRun, run_plan
+from evaluation.campaigns.truth import LATE_NS, NS, FaultImpact, impacts
+from evaluation.series.labelled import Series
 from simulator.config import JobMix, SimulatorConfig
 from simulator.faults import FAULTS
 from simulator.faults.schedule import ScheduledFault
@@ -32,21 +32,21 @@ TOPOLOGY = Topology().with_facts([*topology_facts(LAYOUT, 0), JOB])
 ABOUT = ("device:node1", "port:leaf1/Ethernet0", "device:spine1", "device:node4", "port:spine1/Ethernet1/1")
 
 
-def cause(fault: str, root: str, reach: tuple[str, ...] = ()) -> Reached:
+def cause(fault: str, root: str, reach: tuple[str, ...] = ()) -> FaultImpact:
     truth = Truth(fault, FAULTS[fault].kind, parse_object(root), 1000 * NS, 1100 * NS, FAULTS[fault].planned, reach)
-    return reached([truth], TOPOLOGY)[0]
+    return impacts([truth], TOPOLOGY)[0]
 
 
-def seen(*causes: Reached) -> Scene:
+def labelled(*causes: FaultImpact) -> Labels:
     """An hour and a day at 10 s; series ``ABOUT``, of which only what changes is recorded."""
     objects = tuple(parse_object(text) for text in ABOUT)
     devices = tuple(each.device for each in objects)
     recording = Recording(np.zeros(0, np.int64), np.zeros(0), np.zeros(6, np.int64), objects, devices)
-    played = Played(Plan(CONFIG, (ScheduledFault(fault="spine-down"),), 86400.0 + 3600.0, 1), series=1000)
-    return scene(played, causes, recording, 3600 * NS)
+    run = CampaignRun(Plan(CONFIG, (ScheduledFault(fault="spine-down"),), 86400.0 + 3600.0, 1), series=1000)
+    return labels(run, causes, recording, 3600 * NS)
 
 
-def said(*points: tuple[int, float]) -> Alerts:
+def alerts_at(*points: tuple[int, float]) -> Alerts:
     """(series, second) of each alert."""
     series, seconds = (np.array(column) for column in zip(*points, strict=True))
     return Alerts(np.ones(len(points)), (seconds * NS).astype(np.int64), series.astype(np.int64))
@@ -56,18 +56,18 @@ SPINE = cause("spine-down", "device:spine1")
 THROTTLED = cause("gpu-thermal-throttle", f"gpu:node1/{LAYOUT.gpus[0].uuid}", ("node1",))
 
 
-def outcome(of: Scene, *points: tuple[int, float]) -> tuple[list[bool], list[bool]]:
+def outcome(of: Labels, *points: tuple[int, float]) -> tuple[list[bool], list[bool]]:
     """Of each page: whether it belongs to the first fault, and whether it names its root."""
-    found = pages(of, said(*points))
+    found = pages(of, alerts_at(*points))
     return found.belongs[0].tolist(), found.names[0].tolist()
 
 
-def test_alerts_of_a_device_that_lie_near_each_other_are_one_page():
+def test_alerts_of_a_device_that_are_close_together_are_one_page():
     gap_s = GAP_NS / NS
-    near = said((2, 1000.0), (4, 1000.0 + gap_s), (2, 1000.0 + 2 * gap_s))
-    assert pages(seen(SPINE), near).told_ns.tolist() == [1000 * NS]
-    apart = said((4, 1001.0 + gap_s), (2, 1000.0), (3, 1000.0))
-    assert sorted(pages(seen(SPINE), apart).told_ns.tolist()) == [1000 * NS, 1000 * NS, int((1001 + gap_s) * NS)]
+    near = alerts_at((2, 1000.0), (4, 1000.0 + gap_s), (2, 1000.0 + 2 * gap_s))
+    assert pages(labelled(SPINE), near).sent_ns.tolist() == [1000 * NS]
+    apart = alerts_at((4, 1001.0 + gap_s), (2, 1000.0), (3, 1000.0))
+    assert sorted(pages(labelled(SPINE), apart).sent_ns.tolist()) == [1000 * NS, 1000 * NS, int((1001 + gap_s) * NS)]
 
 
 @pytest.mark.parametrize(
@@ -75,7 +75,7 @@ def test_alerts_of_a_device_that_lie_near_each_other_are_one_page():
     [
         (2, 1000.0, True, True),
         (4, 1099.0, True, True),  # a port of the spine
-        (1, 1050.0, True, False),  # back-pressure at a leaf
+        (1, 1050.0, True, False),  # backpressure at a leaf
         (0, 1050.0, True, False),  # a host whose job may wait
         (3, 1050.0, False, False),  # an idle host
         (2, 999.0 - INTERVAL_S, False, False),
@@ -83,12 +83,12 @@ def test_alerts_of_a_device_that_lie_near_each_other_are_one_page():
         (2, 1101.0 + LATE_NS / NS, False, False),
     ],
 )
-def test_a_page_belongs_to_what_reaches_it_while_it_lasts(series, at_s, belongs, names):
-    assert outcome(seen(SPINE), (series, at_s)) == ([belongs], [names])
+def test_a_page_belongs_to_a_fault_that_affects_its_object_while_it_lasts(series, at_s, belongs, names):
+    assert outcome(labelled(SPINE), (series, at_s)) == ([belongs], [names])
 
 
-def test_a_slow_gpu_is_named_by_its_host_and_reaches_no_switch():
-    assert outcome(seen(THROTTLED), (0, 1050.0), (1, 1050.0)) == ([False, True], [False, True])
+def test_a_slow_gpu_is_named_by_its_host_and_affects_no_switch():
+    assert outcome(labelled(THROTTLED), (0, 1050.0), (1, 1050.0)) == ([False, True], [False, True])
 
 
 @pytest.mark.parametrize(
@@ -101,7 +101,7 @@ def test_a_slow_gpu_is_named_by_its_host_and_reaches_no_switch():
         ("late-checkpoint", "job:1", ("node2",), {"node2"}),
     ],
 )
-def test_the_devices_that_stand_for_a_root(fault, root, reach, devices):
+def test_the_devices_that_name_a_root(fault, root, reach, devices):
     assert cause(fault, root, reach).devices == devices
 
 
@@ -112,36 +112,36 @@ def test_a_storage_target_is_named_by_its_server():
 
 
 def test_an_alert_before_the_fault_keeps_the_page_false_however_long_it_goes_on():
-    assert outcome(seen(SPINE), *((2, 900.0 + 60.0 * k) for k in range(4))) == ([False], [False])
+    assert outcome(labelled(SPINE), *((2, 900.0 + 60.0 * k) for k in range(4))) == ([False], [False])
 
 
-def test_figures_of_pages_are_shares_of_faults_and_false_pages_a_day():
-    of = seen(SPINE, THROTTLED)
-    found = figures([of], [pages(of, said((1, 1010.0), (2, 1030.0), (3, 5000.0), (3, 9000.0)))])
-    assert (found.noticed, found.named, found.pages) == (0.5, 0.5, 1.0)
+def test_figures_of_pages_are_shares_of_faults_and_false_pages_per_day():
+    of = labelled(SPINE, THROTTLED)
+    found = figures([of], [pages(of, alerts_at((1, 1010.0), (2, 1030.0), (3, 5000.0), (3, 9000.0)))])
+    assert (found.recall, found.root_named, found.pages) == (0.5, 0.5, 1.0)
     assert (found.precision, found.f1, found.delay) == (0.5, 0.5, 1.0)
-    assert (found.false, found.a_day) == (2, 2.0)
+    assert (found.false, found.per_day) == (2, 2.0)
 
 
 def test_false_events_are_counted_by_series():
-    of = seen(SPINE)
-    assert false_events(of, said((1, 5000.0), (2, 5000.0), (4, 5000.0), (4, 5060.0), (2, 1050.0))) == 3
+    of = labelled(SPINE)
+    assert false_events(of, alerts_at((1, 5000.0), (2, 5000.0), (4, 5000.0), (4, 5060.0), (2, 1050.0))) == 3
 
 
-def test_silence_notices_nothing_and_is_not_false():
-    of = seen(SPINE)
+def test_no_alerts_have_recall_0_and_nothing_false():
+    of = labelled(SPINE)
     none = Alerts(np.zeros(0), np.zeros(0, np.int64), np.zeros(0, np.int64))
     found = figures([of], [pages(of, none)])
-    assert (found.noticed, found.false, np.isnan(found.precision)) == (0.0, 0, True)
+    assert (found.recall, found.false, np.isnan(found.precision)) == (0.0, 0, True)
 
 
 def test_the_threshold_is_that_of_the_best_f1():
-    of = seen(SPINE)
-    points = said((2, 1010.0), (3, 5000.0), (3, 9000.0))
-    loud = replace(points, scores=np.array([3.0, 2.0, 1.0]))
+    of = labelled(SPINE)
+    points = alerts_at((2, 1010.0), (3, 5000.0), (3, 9000.0))
+    scored = replace(points, scores=np.array([3.0, 2.0, 1.0]))
     nothing = np.zeros((1, 0), np.bool_)
-    heard = Heard(of, Pages(np.zeros(0, np.int64), nothing, nothing), 0, {"some": loud})
-    assert 2.0 < best("some", [heard]) <= 3.0
+    found = CampaignAlerts(of, Pages(np.zeros(0, np.int64), nothing, nothing), 0, {"some": scored})
+    assert 2.0 < best("some", [found]) <= 3.0
 
 
 TABLE = SeriesTable(
@@ -165,7 +165,7 @@ def batch(at_s: float, *values: float) -> SampleBatch:
 def test_counters_are_recorded_as_rates_and_what_never_changes_is_left_out():
     recorder = Recorder()
     for at_s, *values in ((10, 5, 1, 7), (20, 25, 1, 7), (40, 45, 2, 7), (50, 3, 2, 7), (60, 13, 2, 7)):
-        recorder.take([batch(at_s, *values)])
+        recorder.add([batch(at_s, *values)])
     found = recorder.recording()
     assert [str(each) for each in found.objects] == ["port:node1/mlx5_0", "device:node1"]
     assert found.devices == ("node1", "node1")
@@ -177,21 +177,21 @@ def test_counters_are_recorded_as_rates_and_what_never_changes_is_left_out():
 def test_what_is_recorded_is_what_the_engine_got():
     plan = Plan(SimulatorConfig(hosts=2, jobs=JobMix(jobs=1), seed=5, interval_s=INTERVAL_S), (), 400.0, 5)
     batches: list[SampleBatch] = []
-    played = play(plan, batches.extend)
+    run = run_plan(plan, batches.extend)
     up = [one for one in batches if one.collection.down is None]
-    assert played.series == sum(len(table) for table in {one.table for one in up})
+    assert run.series == sum(len(table) for table in {one.table for one in up})
     assert len({one.table for one in up}) * 40 > len(up)  # some were lost
     assert any(one.collection.down is Down.TIMEOUT for one in batches)
-    assert [one.collection for one in _listened(plan)] == [one.collection for one in batches]
+    assert [one.collection for one in _batches_of(plan)] == [one.collection for one in batches]
 
 
-def _listened(plan: Plan) -> list[SampleBatch]:
+def _batches_of(plan: Plan) -> list[SampleBatch]:
     again: list[SampleBatch] = []
-    play(plan, again.extend)
+    run_plan(plan, again.extend)
     return again
 
 
-def test_more_health_comes_first_and_nothing_else_changes():
+def test_a_later_plan_has_the_same_faults_after_more_healthy_time():
     plan = faulty(1)[0]
     moved = later(plan, 1200.0)
     assert moved.lasts_s == plan.lasts_s + 1200.0
@@ -200,20 +200,20 @@ def test_more_health_comes_first_and_nothing_else_changes():
     assert later(healthy(1), 1200.0).healthy
 
 
-def test_a_fault_that_finds_no_job_is_put_off(monkeypatch):
+def test_a_fault_without_a_job_is_postponed(monkeypatch):
     tried = []
 
-    def busy_later(plan, listen):
+    def busy_later(plan, on_batches):
         tried.append(plan.lasts_s)
         if len(tried) < 3:
             raise ConfigError("no job")
-        return play(plan, listen)
+        return run_plan(plan, on_batches)
 
-    monkeypatch.setattr(baselines, "play", busy_later)
-    monkeypatch.setattr(baselines, "HEALTH_FIRST_S", 100.0)
-    played, found = recorded(Plan(SimulatorConfig(hosts=2, interval_s=INTERVAL_S), (), 60.0, 5), 100.0)
+    monkeypatch.setattr(baselines, "run_plan", busy_later)
+    monkeypatch.setattr(baselines, "HEALTHY_FIRST_S", 100.0)
+    run, found = recorded(Plan(SimulatorConfig(hosts=2, interval_s=INTERVAL_S), (), 60.0, 5), 100.0)
     assert tried == [160.0, 220.0, 280.0]
-    assert (played.plan.lasts_s, len(found.objects) > 0) == (280.0, True)
+    assert (run.plan.lasts_s, len(found.objects) > 0) == (280.0, True)
     tried.clear()
     with pytest.raises(ConfigError):
         recorded(Plan(CONFIG, (), 60.0, 5), 200.0)
@@ -236,7 +236,7 @@ def test_the_robust_z_score_of_all_series_at_once_is_that_of_each():
     np.testing.assert_array_equal(robust_z(recording(*columns)), each)
 
 
-def test_a_flat_stretch_is_no_discord_and_all_else_is_as_it_was():
+def test_a_constant_window_is_no_discord_and_other_scores_are_unchanged():
     values = np.random.default_rng(2).normal(10, 1, 300)
     values[200:240] = 10.0
     was, found = learned.left_discord(series(values)), left_discord(series(values))
@@ -245,7 +245,7 @@ def test_a_flat_stretch_is_no_discord_and_all_else_is_as_it_was():
     np.testing.assert_array_equal(np.delete(found, range(223, 240)), np.delete(was, range(223, 240)))
 
 
-def test_what_a_flat_stretch_is_worth_does_not_change_with_what_comes_later():
+def test_the_score_of_a_constant_window_is_causal():
     values = np.random.default_rng(4).normal(10, 1, 300)
     values[100:140] = 10.0
     later_on = np.concatenate([values[:200], values[200:] + 50.0])
@@ -253,7 +253,7 @@ def test_what_a_flat_stretch_is_worth_does_not_change_with_what_comes_later():
 
 
 @pytest.mark.parametrize("name", ["EWMA", "robust z-score"])
-def test_alerts_are_the_loudest_points_that_count(name):
+def test_alerts_are_the_points_with_the_highest_scores(name):
     values = np.random.default_rng(3).normal(10, 1, 600)
     values[20], values[550] = 40.0, 40.0
     found = alerts(name, recording(values, values[::-1].copy()), 300 * 10 * NS)

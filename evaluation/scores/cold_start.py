@@ -1,7 +1,8 @@
-"""What it brings a young series to be calibrated by older ones of its kind: ``python -m evaluation.series.cold_start``.
+"""Cold start: what a new series gains by the calibration of older series of its kind.
 
-Noise of eight sorts. Forty old series of 1,000 values; then two hundred new ones of 300, half of them with an event of
-five values, four to ten standard deviations high (as of a normal distribution with the same 95th percentile).
+``python -m evaluation.scores.cold_start``. Eight types of noise. 40 old series of 1,000 values; then 200 new ones of
+300 values, half of them with an event of five values, 4 to 10 standard deviations high (of a normal distribution with
+the same 95th percentile).
 """
 
 from collections.abc import Callable, Iterator
@@ -15,15 +16,14 @@ from rich.table import Table
 from analytics.models.scoring.detector import Detector
 
 SEEDS = (101, 102, 103)
-_OLD, _YOUNG, _BEFORE, _VALUES = 40, 200, 1000, 300
+_OLD, _NEW, _OLD_VALUES, _NEW_VALUES = 40, 200, 1000, 300
 _STEP_NS, _START_NS = 10 * 10**9, 1_700_000_000 * 10**9
-_LASTS, _AFTER = 5, 30  # values: an event, and how long what alerts may be its echo
+_EVENT, _AFTERMATH = 5, 30  # values: length of an event, and how long alerts may follow from it
 Floats = NDArray[np.float64]
 Noise = Callable[[np.random.Generator, int, int], Floats]
 
 
-def _steady(rng: np.random.Generator, rounds: int, series: int) -> Floats:
-    """Each value nine tenths of the one before."""
+def _autoregressive(rng: np.random.Generator, rounds: int, series: int) -> Floats:
     values = rng.normal(size=(rounds, series))
     for number in range(1, rounds):
         values[number] += 0.9 * values[number - 1]
@@ -38,7 +38,7 @@ def _bursts(rng: np.random.Generator, rounds: int, series: int) -> Floats:
 NOISES: dict[str, Noise] = {
     "normal": lambda rng, *shape: rng.normal(size=shape),
     "uniform": lambda rng, *shape: rng.uniform(-1.7, 1.7, shape),
-    "autoregressive, 0.9": _steady,
+    "autoregressive, 0.9": _autoregressive,
     "counts, Poisson of 2": lambda rng, *shape: rng.poisson(2, shape).astype(np.float64),
     "Student's t of 3": lambda rng, *shape: rng.standard_t(3, shape),
     "log-normal of σ 1": lambda rng, *shape: rng.lognormal(0, 1, shape),
@@ -49,38 +49,40 @@ NOISES: dict[str, Noise] = {
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """recall: share of events with an alert. false_per_1000: alerts among a thousand values away from events."""
+    """recall: share of events with an alert. false_per_1000: alerts per thousand values away from events."""
 
     recall: float
     false_per_1000: float
 
 
-def play(noise: Noise, seed: int, pooled: bool) -> Found:
+def measure(noise: Noise, seed: int, with_kind: bool) -> Found:
+    """with_kind: all series are of one kind, so that the old ones calibrate the new ones."""
     rng = np.random.default_rng(seed)
-    old, young = noise(rng, _BEFORE, _OLD), noise(rng, _VALUES, _YOUNG)
-    sigma = np.percentile(np.abs(young - np.median(young)), 95) / 1.96
-    since = np.arange(_VALUES)[:, None] - rng.integers(40, _VALUES - _LASTS, _YOUNG)
-    has_event = np.arange(_YOUNG) % 2 == 0
-    inside = has_event & (since >= 0) & (since < _LASTS)
-    height = sigma * rng.uniform(4, 10, _YOUNG) * rng.choice([-1, 1], _YOUNG)
+    old, new = noise(rng, _OLD_VALUES, _OLD), noise(rng, _NEW_VALUES, _NEW)
+    sigma = np.percentile(np.abs(new - np.median(new)), 95) / 1.96
+    since = np.arange(_NEW_VALUES)[:, None] - rng.integers(40, _NEW_VALUES - _EVENT, _NEW)
+    has_event = np.arange(_NEW) % 2 == 0
+    inside = has_event & (since >= 0) & (since < _EVENT)
+    height = sigma * rng.uniform(4, 10, _NEW) * rng.choice([-1, 1], _NEW)
     detector = Detector()
     for first, rows, sids in (
         (0, old, np.arange(_OLD)),
-        (_BEFORE, young + inside * height, _OLD + np.arange(_YOUNG)),
+        (_OLD_VALUES, new + inside * height, _OLD + np.arange(_NEW)),
     ):
         times_ns = _START_NS + (first + np.arange(len(rows), dtype=np.int64)) * _STEP_NS
         series = np.tile(sids, len(rows))
-        kinds = np.zeros(series.size, np.int64) if pooled else None
+        kinds = np.zeros(series.size, np.int64) if with_kind else None
         found = detector.score(np.repeat(times_ns, sids.size), (100 + 10 * rows).ravel(), series, kinds, bands=False)
-    alerts, away = found.alert.reshape(young.shape), ~(has_event & (since >= 0) & (since < _AFTER))
+    alerts = found.alert.reshape(new.shape)
+    away = ~(has_event & (since >= 0) & (since < _AFTERMATH))
     return Found((alerts & inside).any(axis=0)[has_event].mean(), 1000 * alerts[away].mean())
 
 
 def rows() -> Iterator[tuple[str, Found, Found]]:
-    """Sort of noise; alone, and with its kind; means of all seeds."""
+    """Type of noise; alone, and with its kind; means of all seeds."""
     for name, noise in NOISES.items():
-        alone, with_kind = (_mean([play(noise, seed, pooled) for seed in SEEDS]) for pooled in (False, True))
-        yield name, alone, with_kind
+        alone, calibrated = (_mean([measure(noise, seed, with_kind) for seed in SEEDS]) for with_kind in (False, True))
+        yield name, alone, calibrated
 
 
 def _mean(found: list[Found]) -> Found:

@@ -1,4 +1,4 @@
-"""Series of others: read from the archives of packages, and what is usual in them."""
+"""Public series: read from the archives of packages; their expected values and scales."""
 
 import io
 import tarfile
@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from evaluation.series.public import signal_of, stretch
+from evaluation.series.public import excerpt, signal_of
 from evaluation.series.public_files import Source, series_of
 from evaluation.series.signals import DAY_S, Floats
 
@@ -55,31 +55,31 @@ def hourly(values: Floats) -> NDArray[np.int64]:
     return np.arange(values.size, dtype=np.int64) * HOUR_NS
 
 
-def test_a_day_that_comes_again_is_usual_and_the_rest_its_scatter():
+def test_a_daily_season_is_expected_and_the_rest_is_its_scale():
     rng = np.random.default_rng(1)
     hours = np.arange(24 * 60)
     clean = 100 + 50 * np.sin(2 * np.pi * hours / 24)
     signal = signal_of(hourly(clean), clean + rng.normal(0, 5, hours.size))
     assert (signal.step_s, signal.season) == (3600, DAY_S // 3600)
     assert np.median(np.abs(signal.base - clean)) < 3
-    assert np.median(signal.spread) == pytest.approx(5, rel=0.35)
+    assert np.median(signal.scale) == pytest.approx(5, rel=0.35)
     assert "missing_season" in signal.anomalies
 
 
-def test_without_a_season_the_neighbours_are_usual():
+def test_without_a_season_the_neighbours_are_expected():
     walk = np.cumsum(np.random.default_rng(2).normal(size=1500))
     signal = signal_of(hourly(walk), walk)
     assert signal.season == 0
     assert "missing_season" not in signal.anomalies
-    assert np.all(signal.spread > 0)
+    assert np.all(signal.scale > 0)
     assert signal.floor == -np.inf
 
 
-def test_a_stretch_changes_only_what_its_windows_say():
+def test_an_excerpt_changes_only_points_in_its_windows():
     rng = np.random.default_rng(3)
     values = 100 + 50 * np.sin(2 * np.pi * np.arange(4000) / 24) + rng.normal(0, 5, 4000)
     for seed in range(20):
-        part = stretch("loads", hourly(values), values, np.random.default_rng(seed), seed)
+        part = excerpt("loads", hourly(values), values, np.random.default_rng(seed), seed)
         start = int(part.times_ns[0] // HOUR_NS)
         changed = np.flatnonzero(part.values != values[start : start + part.values.size])
         allowed = np.zeros(part.values.size, dtype=bool)

@@ -1,10 +1,10 @@
-"""What is left out is left out, and nothing else."""
+"""Leaving out one part of the score leaves out that part alone."""
 
-from evaluation.series import ablation
+from evaluation.scores import ablation
 from evaluation.series.synthetic import corpus
 
 
-def test_without_silence_nobody_says_that_a_series_stands_still():
+def test_without_silence_flatlines_are_missed():
     entries = {each.part: each for each in ablation.run(list(corpus((1,))))}
     assert list(entries) == ["nothing", *ablation.PARTS]
     assert entries["nothing"].missed == {}

@@ -1,4 +1,4 @@
-"""The telemetry of a campaign as plain series: what a method that looks at one series at a time gets to see."""
+"""The telemetry of a campaign as plain series: the input of methods that score one series at a time."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -21,10 +21,10 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class Recording:
-    """Series that changed at least once. A counter is its rate per second, the engine's own, resets and wraps included.
+    """Series that changed at least once. Counters are rates per second, by the engine's own code.
 
-    times_ns, values: of all samples, by series and time. starts: int64[series + 1], first sample of each, and the end.
-    objects, devices: what each series is about, and which device reported it.
+    times_ns, values: all samples, by series and time. starts: int64[series + 1], first sample of each, and the end.
+    objects, devices: the object of each series, and the device that reported it.
     """
 
     times_ns: Ints
@@ -35,14 +35,14 @@ class Recording:
 
 
 class Recorder:
-    """Takes batches in the order in which they arrive."""
+    """Collects batches in order of arrival."""
 
     def __init__(self) -> None:
         self._registry = Registry(EngineConfig().series_max)
         self._rates = Columns(rates.LAYOUT)
         self._parts: list[tuple[Ints, Ints, Floats]] = []
 
-    def take(self, batches: list[SampleBatch]) -> None:
+    def add(self, batches: list[SampleBatch]) -> None:
         tick, rules = pack(batches, self._registry, Counts()), self._registry.rules
         self._rates.grow(len(self._registry))
         values, status = np.empty(len(tick)), np.empty(len(tick), np.uint8)
@@ -51,19 +51,19 @@ class Recorder:
         state = (self._rates[name] for name in rates.LAYOUT)  # in the order of its arguments
         columns: list[NDArray[Any]] = [*samples, *known, *state, values, status]
         rates.to_values(*columns)
-        fresh = status == rates.VALUE
-        self._parts.append((tick.sids[fresh], tick.times_ns[fresh], values[fresh]))
+        is_value = status == rates.VALUE
+        self._parts.append((tick.sids[is_value], tick.times_ns[is_value], values[is_value]))
 
     def recording(self) -> Recording:
-        """All that was taken so far."""
+        """All series so far."""
         sids, times_ns, values = (np.concatenate(column) for column in zip(*self._parts, strict=True))
         order = np.lexsort((times_ns, sids))
         sids, times_ns, values = sids[order], times_ns[order], values[order]
-        moved = (np.diff(sids) == 0) & (np.diff(values) != 0)
-        moving = np.unique(sids[1:][moved])
-        kept = np.isin(sids, moving)
-        starts = np.searchsorted(sids[kept], np.append(moving, np.iinfo(np.int64).max))
+        changed = (np.diff(sids) == 0) & (np.diff(values) != 0)
+        changing = np.unique(sids[1:][changed])
+        kept = np.isin(sids, changing)
+        starts = np.searchsorted(sids[kept], np.append(changing, np.iinfo(np.int64).max))
         columns, registry = self._registry.columns, self._registry
-        objects = tuple(registry.object_ref(number) for number in columns["object"][moving].tolist())
-        devices = tuple(registry.devices[target] for target in columns["target"][moving].tolist())
+        objects = tuple(registry.object_ref(number) for number in columns["object"][changing].tolist())
+        devices = tuple(registry.devices[target] for target in columns["target"][changing].tolist())
         return Recording(times_ns[kept], values[kept], starts, objects, devices)

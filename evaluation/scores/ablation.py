@@ -1,12 +1,12 @@
-"""What each part of ours is worth: the same evaluation with each of them left out in turn."""
+"""Ablation: the figures of the product's score with each of its parts left out in turn."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from analytics.models.scoring import kernel
 from analytics.models.scoring.detector import Detector
-from evaluation.series.events import Figures, figures, judged, outcome
-from evaluation.series.synthetic import Series
+from evaluation.scores.figures import Figures, figures, outcome, prepared
+from evaluation.series.labelled import Series
 
 PARTS: Mapping[str, int] = {
     "level": kernel.MUTE_LEVEL,
@@ -21,7 +21,7 @@ PARTS: Mapping[str, int] = {
 
 @dataclass(frozen=True, slots=True)
 class Without:
-    """Figures at 1.0 without one part, and for each sort of anomaly how many windows fewer are found."""
+    """Figures at 1.0 without one part. missed: how many fewer windows are found, by type of anomaly."""
 
     part: str
     figures: Figures
@@ -34,22 +34,22 @@ class _Muted(Detector):
         self._muted = muted
 
 
-def run(of: Sequence[Series]) -> list[Without]:
-    """One entry with everything, of the name "nothing", and one without each part."""
-    whole, found = _figures(0, of)
-    entries = [Without("nothing", whole, {})]
+def run(series: Sequence[Series]) -> list[Without]:
+    """One entry with all parts, named "nothing", and one without each part."""
+    complete, found = _figures(0, series)
+    entries = [Without("nothing", complete, {})]
     for part, muted in PARTS.items():
-        those, hits = _figures(muted, of)
+        partial, hits = _figures(muted, series)
         fewer = {anomaly: count - hits[anomaly] for anomaly, count in found.items() if count > hits[anomaly]}
-        entries.append(Without(part, those, fewer))
+        entries.append(Without(part, partial, fewer))
     return entries
 
 
-def _figures(muted: int, of: Sequence[Series]) -> tuple[Figures, dict[str, int]]:
+def _figures(muted: int, series: Sequence[Series]) -> tuple[Figures, dict[str, int]]:
     outcomes, hits = [], dict[str, int]()
-    for series in of:
-        part = judged(series)
-        outcomes.append(outcome(part, _Muted(muted).score(series.times_ns, series.values).alert))
+    for each in series:
+        part = prepared(each)
+        outcomes.append(outcome(part, _Muted(muted).score(each.times_ns, each.values).alert))
         for window, delay in zip(part.windows, outcomes[-1].delays, strict=True):
             hits[window.anomaly] = hits.get(window.anomaly, 0) + (delay is not None)
     return figures(outcomes), hits

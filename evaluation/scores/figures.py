@@ -1,9 +1,9 @@
-"""Event-wise figures of a method on labelled series. Nothing here is point-adjusted.
+"""Event-wise figures of a method on labelled series, without point adjustment.
 
-A window is found when at least one alert lies in it or at most ``LATE`` points behind it; its delay is that of the
-first one. Alerts elsewhere that lie at most ``GAP`` points apart are one false event, and one more for every
-``LONGEST`` points that it goes on, so that a method that never stops alerting pays for it. Alerts at most ``GAP``
-points after a window are its echo: neither hit nor false.
+A window is found when at least one alert is in it or at most ``LATE`` points after it; its delay is that of the first
+one. Alerts elsewhere that are at most ``GAP`` points apart are one false event, and one more for every ``LONGEST``
+points that it lasts, so that a method that always alerts has a low precision. Alerts at most ``GAP`` points after a
+window are its aftermath: neither hit nor false.
 """
 
 from collections.abc import Sequence
@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from evaluation.series.labelled import Series, Window
 from evaluation.series.signals import DAY_S, Floats
-from evaluation.series.synthetic import Series, Window
 
 GAP = 12
 LATE = 3
@@ -24,10 +24,10 @@ _FALSE_COST = 0.11
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What one series showed at one threshold.
+    """The result on one series at one threshold.
 
     delays: for each window in order, points from its start to its first alert; None where it was missed.
-    false_events, points, days: what was judged outside of the probation.
+    false_events, points, days: after the probation.
     """
 
     series: Series
@@ -40,7 +40,7 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """Event-wise figures over many series; NaN where nothing was there to divide by."""
+    """Event-wise figures over many series; NaN where the denominator is 0."""
 
     windows: int
     found: int
@@ -56,8 +56,8 @@ class Figures:
 
 
 @dataclass(slots=True)
-class Judged:
-    """The part of a series that counts, so that many thresholds are cheap."""
+class PreparedSeries:
+    """A series with what does not depend on the threshold. outside: bool[n], where an alert is false."""
 
     series: Series
     windows: tuple[Window, ...]
@@ -74,20 +74,21 @@ class Judged:
         self.days = float(times_ns[-1] - times_ns[self.series.probation]) / (DAY_S * 1e9)
 
 
-def judged(series: Series) -> Judged:
-    return Judged(series, tuple(window for window in series.windows if window.anomaly != "excused"))
+def prepared(series: Series) -> PreparedSeries:
+    """Its windows without the excused ones."""
+    return PreparedSeries(series, tuple(window for window in series.windows if window.anomaly != "excused"))
 
 
-def outcome(part: Judged, alerts: NDArray[np.bool_]) -> Outcome:
-    """What ``alerts`` (bool[n]) are worth on this series."""
+def outcome(part: PreparedSeries, alerts: NDArray[np.bool_]) -> Outcome:
+    """The outcome of ``alerts``, bool[n]."""
     delays = tuple(_delay(alerts[window.start : window.end + LATE]) for window in part.windows)
     false_at = np.flatnonzero(alerts & part.outside)
     points = part.series.values.size - part.series.probation
     return Outcome(part.series, part.windows, delays, false_events(false_at), points, part.days)
 
 
-def false_starts(part: Judged, alerts: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """int64[]: the points at which false events begin."""
+def false_starts(part: PreparedSeries, alerts: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """int64[]: the first point of each false event."""
     at = np.flatnonzero(alerts & part.outside)
     return at[np.diff(at, prepend=-GAP - 1) > GAP]
 
@@ -98,7 +99,7 @@ def _delay(inside: NDArray[np.bool_]) -> int | None:
 
 
 def false_events(at: NDArray[np.int64]) -> int:
-    """Events that alerts at these points (increasing) make up."""
+    """Number of false events of alerts at these points (ascending)."""
     if not at.size:
         return 0
     breaks = np.flatnonzero(np.diff(at) > GAP)
@@ -107,7 +108,7 @@ def false_events(at: NDArray[np.int64]) -> int:
 
 
 def figures(outcomes: Sequence[Outcome]) -> Figures:
-    """All windows weigh the same, whichever series they are in."""
+    """Figures over all outcomes; every window has the same weight."""
     delays = [delay for each in outcomes for delay in each.delays]
     lengths = [window.end - window.start for each in outcomes for window in each.windows]
     hits = [(delay, length) for delay, length in zip(delays, lengths, strict=True) if delay is not None]
@@ -131,7 +132,7 @@ def figures(outcomes: Sequence[Outcome]) -> Figures:
 
 
 def f1_range(outcomes: Sequence[Outcome], draws: int = 300) -> tuple[float, float]:
-    """The middle 90 % of F1 over series drawn with replacement (bootstrap)."""
+    """90 % bootstrap interval of F1: series drawn with replacement."""
     rng = np.random.default_rng(0)
     hits = np.array([sum(delay is not None for delay in each.delays) for each in outcomes])
     counts = 2 * hits, hits + [each.false_events + len(each.delays) for each in outcomes]
@@ -142,30 +143,30 @@ def f1_range(outcomes: Sequence[Outcome], draws: int = 300) -> tuple[float, floa
 
 
 def _early(hits: Sequence[tuple[int, int]], windows: int, false: int) -> float:
-    """In percent: a hit earns NAB's sigmoid of its place in the window, a miss costs 1; silence is 0, perfect is 100.
+    """In percent: a hit scores NAB's sigmoid of its place in the window, a miss costs 1; no alert is 0, perfect is 100.
 
     Source: Lavin and Ahmad (2015), Evaluating Real-time Anomaly Detection Algorithms, scaled the same way.
     """
     if not windows:
         return float("nan")
     top = _sigmoid(-1.0)
-    earned = sum(_sigmoid(min(delay / length, 1.0) - 1.0) for delay, length in hits) / top
-    return 100 * (earned - (windows - len(hits)) - _FALSE_COST * false + windows) / (2 * windows)
+    scored = sum(_sigmoid(min(delay / length, 1.0) - 1.0) for delay, length in hits) / top
+    return 100 * (scored - (windows - len(hits)) - _FALSE_COST * false + windows) / (2 * windows)
 
 
 def _sigmoid(place: float) -> float:
     return 2 / (1 + float(np.exp(5 * place))) - 1
 
 
-def thresholds(scores: Sequence[Floats], parts: Sequence[Judged], count: int = 120) -> Floats:
-    """float64[<= count], increasing: levels at which ever fewer of these scores alert."""
+def thresholds(scores: Sequence[Floats], parts: Sequence[PreparedSeries], count: int = 120) -> Floats:
+    """float64[<= count], ascending: levels that decreasing shares of these scores reach."""
     kept = np.concatenate([score[part.series.probation :] for score, part in zip(scores, parts, strict=True)])
     kept = kept[np.isfinite(kept)]
     shares = 1 - np.geomspace(0.3, 3 / kept.size, count)
     return np.unique(np.quantile(kept, shares))
 
 
-def sweep(scores: Sequence[Floats], parts: Sequence[Judged], levels: Floats) -> list[Figures]:
+def sweep(scores: Sequence[Floats], parts: Sequence[PreparedSeries], levels: Floats) -> list[Figures]:
     """Figures at each threshold; a score at the threshold alerts."""
     return [
         figures([outcome(part, score >= level) for part, score in zip(parts, scores, strict=True)]) for level in levels
@@ -173,7 +174,7 @@ def sweep(scores: Sequence[Floats], parts: Sequence[Judged], levels: Floats) -> 
 
 
 def average_precision(swept: Sequence[Figures]) -> float:
-    """Area under event-wise precision over recall: best precision at this recall or more (thresholds in any order)."""
+    """Area under event-wise precision over recall, interpolated (best precision at this recall or more)."""
     pairs = sorted((each.recall, each.precision) for each in swept if each.windows and each.precision == each.precision)
     area, ceiling = 0.0, 0.0
     for i in range(len(pairs) - 1, -1, -1):

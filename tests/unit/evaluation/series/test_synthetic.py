@@ -1,10 +1,11 @@
-"""Labelled series are the same for the same seed, and their labels hold what was changed."""
+"""Synthetic series are the same for the same seed, and their labels cover what was injected."""
 
 import numpy as np
 import pytest
 
 from evaluation.series.injections import INJECTIONS
-from evaluation.series.synthetic import KINDS, REPORT_SEEDS, TUNING_SEEDS, corpus, generate
+from evaluation.series.kinds import KINDS
+from evaluation.series.synthetic import REPORT_SEEDS, TUNING_SEEDS, corpus, generate
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -17,7 +18,7 @@ def test_a_seed_is_one_series_byte_for_byte(kind):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_times_ascend_and_windows_lie_behind_the_probation(kind):
+def test_times_ascend_and_windows_are_after_the_probation(kind):
     for seed in range(20):
         series = generate(kind, seed)
         assert series.times_ns.size == series.values.size
@@ -29,7 +30,7 @@ def test_times_ascend_and_windows_lie_behind_the_probation(kind):
         assert all(window.start < window.end for window in series.windows)
 
 
-def test_seeds_that_tune_and_seeds_that_report_are_not_the_same():
+def test_tuning_seeds_and_report_seeds_are_disjoint():
     assert not set(TUNING_SEEDS) & set(REPORT_SEEDS)
 
 

@@ -1,10 +1,10 @@
-"""The methods that ours is compared with are causal, and find what anybody would find."""
+"""Every method that is compared is causal, and finds obvious anomalies."""
 
 import numpy as np
 import pytest
 
-from evaluation.series.evaluate import METHODS
-from evaluation.series.synthetic import Series
+from evaluation.scores.methods import METHODS
+from evaluation.series.labelled import Series
 
 
 def series(values: np.ndarray) -> Series:
@@ -62,7 +62,7 @@ def test_the_random_cut_forest_counts_equal_points():
 
 
 @pytest.mark.parametrize("sign", [1, -1])
-def test_cusum_adds_up_what_is_nothing_alone(sign):
+def test_cusum_adds_up_small_deviations(sign):
     values = noise(8)
     values[1200:] += sign * 0.8 * np.arange(300)
     scores = METHODS["CUSUM"](series(values))
@@ -70,7 +70,7 @@ def test_cusum_adds_up_what_is_nothing_alone(sign):
     assert scores[1200:1215].max() > scores[100:1200].max()
 
 
-def test_bayesian_change_points_find_another_spread():
+def test_bayesian_change_points_find_another_variance():
     values = noise(9)
     values[1200:] *= 6
     scores = METHODS["Bayesian change points"](series(values))
