@@ -1,16 +1,12 @@
-"""Remote write: what the export of a batch costs, against protobuf's own classes on the same batch.
-
-``python -m benchmarks.remote_write`` prints the rows as JSON.
-"""
+"""What the export of a batch by remote write costs, beside protobuf's own classes on the same batch."""
 
 import time
 from collections.abc import Callable
 
 import cramjam
 import numpy as np
-import orjson
 
-from benchmarks.rows import Row, row
+from benchmarks.rows import Row, print_rows, row
 from export.remote_write.encoder import encode_request
 from export.remote_write.targets import TargetState
 from telemetry.codec.batch import BatchDecoder, encode_batch
@@ -25,7 +21,6 @@ _INTERVAL_NS = 10_000_000_000
 
 
 def run() -> list[Row]:
-    """One measurement a row; ``reference`` and ``ratio`` are None where there is nothing to compare with."""
     batches = _batches(ROUNDS)
     reference = _rate(_protobuf(batches[0].table), batches[:REFERENCE_ROUNDS])
     ours = _rate(_own(batches[0].table), batches)
@@ -66,7 +61,7 @@ def _batches(count: int) -> list[SampleBatch]:
 
 
 def _own(table: SeriesTable) -> Callable[[SampleBatch], bytes]:
-    """Order, repetitions, ends of series and encoding; without ``up``, which the reference does not make either."""
+    """Order, duplicates, ends of series and encoding; without ``up``, which the reference does not have either."""
     state = TargetState(table, {}, send_late=True)
 
     def encode(batch: SampleBatch) -> bytes:
@@ -76,7 +71,7 @@ def _own(table: SeriesTable) -> Callable[[SampleBatch], bytes]:
 
 
 def _from_bus(table: SeriesTable) -> Callable[[SampleBatch], bytes]:
-    """As the service does it: from the record on the bus to the body."""
+    """As the service does: from the record on the bus to the request body."""
     own, decoder = _own(table), BatchDecoder()
     records: dict[int, tuple[bytes, dict[str, bytes]]] = {}
 
@@ -89,7 +84,7 @@ def _from_bus(table: SeriesTable) -> Callable[[SampleBatch], bytes]:
 
 
 def _protobuf(table: SeriesTable) -> Callable[[SampleBatch], bytes]:
-    """The plain way with upb: labels parsed once, a message filled and serialised for each batch."""
+    """Plain protobuf (upb): labels parsed once, a message filled and serialised for each batch."""
     labels = [sorted({"__name__": metric, **each}.items()) for metric, each in map(parse_series_key, table.keys)]
 
     def encode(batch: SampleBatch) -> bytes:
@@ -117,4 +112,4 @@ def _rate(encode: Callable[[SampleBatch], bytes], batches: list[SampleBatch]) ->
 
 
 if __name__ == "__main__":
-    print(orjson.dumps(run(), option=orjson.OPT_INDENT_2).decode())
+    print_rows(run())

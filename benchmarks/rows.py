@@ -1,4 +1,4 @@
-"""The one form of a figure: what the table of ``make bench`` and ``build/bench.json`` hold."""
+"""The form of a figure in the table of ``make bench`` and in ``build/bench.json``."""
 
 import json
 from collections.abc import Iterable

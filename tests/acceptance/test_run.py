@@ -1,4 +1,4 @@
-"""``make run``: the whole program on a simulated fabric, from nothing to the first incident, and away again."""
+"""``make run``: the whole program on a simulated fabric, from start to the first incident and to a clean stop."""
 
 import json
 import os
@@ -25,8 +25,8 @@ ADDRESS_OFFSET = 41
 
 
 @dataclass
-class Practice:
-    """``fabricscope run`` with everything beside what another one on this machine may use."""
+class Demo:
+    """``fabricscope run`` with ports and addresses that another one on this machine does not use."""
 
     folder: Path
     port: int
@@ -38,14 +38,14 @@ class Practice:
         self.lines.extend(self.process.stdout)
 
     def panel(self) -> str:
-        """The first incident, whole; AssertionError when it does not come."""
+        """The panel of the first incident; AssertionError when there is none."""
         deadline = time.monotonic() + INCIDENT_S_MAX
         while time.monotonic() < deadline and self.process.poll() is None:
             shown = "".join(self.lines)
             if "╯" in shown:
                 return shown[shown.index("╭") : shown.index("╯")]
             time.sleep(0.05)
-        raise AssertionError(f"no incident; it said:\n{''.join(self.lines)}")
+        raise AssertionError(f"no incident; its output:\n{''.join(self.lines)}")
 
     def processes(self) -> set[int]:
         """Itself and its children: all are started with a path in its folder."""
@@ -59,7 +59,7 @@ class Practice:
         return found
 
     def incidents(self) -> list[dict[str, Any]]:
-        """As the API tells them: it reads the bus itself, so it may know an incident a moment after the terminal."""
+        """From the API: it reads the bus itself, so it may have an incident a moment after the terminal."""
         deadline = time.monotonic() + API_S_MAX
         while not (found := ask(f"http://127.0.0.1:{self.port}/api/v1/incidents")):
             assert time.monotonic() < deadline, "the API has no incident"
@@ -68,12 +68,12 @@ class Practice:
 
 
 @pytest.fixture
-def practice(tmp_path: Path) -> Iterator[Practice]:
+def demo(tmp_path: Path) -> Iterator[Demo]:
     port = free_port()
     command = [sys.executable, "-m", "fabricscope", "run", "--fault", "slow-receiver@5s", "--port", str(port)]
-    command += ["--data-dir", str(tmp_path / "practice"), "--address-offset", str(ADDRESS_OFFSET)]
+    command += ["--data-dir", str(tmp_path / "demo"), "--address-offset", str(ADDRESS_OFFSET)]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env={**os.environ, "COLUMNS": "240"})
-    running = Practice(tmp_path / "practice", port, process)
+    running = Demo(tmp_path / "demo", port, process)
     reader = threading.Thread(target=running.read)
     reader.start()
     yield running
@@ -83,9 +83,9 @@ def practice(tmp_path: Path) -> Iterator[Practice]:
     reader.join()
 
 
-def test_from_nothing_to_the_incident_and_away(practice):
-    panel = practice.panel()
-    assert f"http://127.0.0.1:{practice.port}" in "".join(practice.lines)
+def test_from_start_to_the_first_incident_and_to_a_clean_stop(demo):
+    panel = demo.panel()
+    assert f"http://127.0.0.1:{demo.port}" in "".join(demo.lines)
     (truth,) = ask(f"http://127.4.{ADDRESS_OFFSET}.1:6821/truth")["truth"]
     assert truth["fault"] == "slow-receiver"
     rows = dict(re.findall(r"^│ (\S.*?) {2,}(\S.*?) *│$", panel, re.MULTILINE))
@@ -93,13 +93,13 @@ def test_from_nothing_to_the_incident_and_away(practice):
     assert "fabric_port_pfc_pause" in rows["Evidence"]
     assert "1 link, 1 job; " in rows["Blast radius"]
     assert rows["Do first"]
-    (incident,) = practice.incidents()
+    (incident,) = demo.incidents()
     assert "{kind}:{name}".format(**incident["root"]) == truth["root"]
 
-    assert len(practice.processes()) == 5, "the program, the simulator, ingest, analytics and api"
-    practice.process.send_signal(signal.SIGINT)
-    assert practice.process.wait(STOP_S_MAX) == 0
-    assert practice.processes() == set()
+    assert len(demo.processes()) == 5, "the program, the simulator, ingest, analytics and api"
+    demo.process.send_signal(signal.SIGINT)
+    assert demo.process.wait(STOP_S_MAX) == 0
+    assert demo.processes() == set()
 
 
 def ask(url: str) -> Any:

@@ -1,4 +1,4 @@
-"""The reference: what one writes first: the usual parsers, JSON for each sample, an object for each series."""
+"""The reference of end to end: the usual parsers, JSON for each sample, a Python object for each series."""
 
 import json
 import math
@@ -19,8 +19,8 @@ class _Average:
     def __init__(self, value: float) -> None:
         self.mean, self.variance = value, 0.0
 
-    def take(self, value: float) -> float:
-        """The score of a value, before it is learnt."""
+    def update(self, value: float) -> float:
+        """Learns a value; returns its score before."""
         step = value - self.mean
         score = abs(step) / math.sqrt(self.variance) if self.variance > 0 else 0.0
         self.mean += 0.01 * step
@@ -31,7 +31,7 @@ class _Average:
 def values_per_cpu_second(pages: Sequence[bytes], messages: Sequence[bytes] = (), for_s: float = 3.0) -> float:
     """Parse, encode, decode, learn: no network, no jitter, no limits, no ledger; every line and every field counts.
 
-    messages: gNMI's SubscribeResponses. All pages and messages are one turn; only whole turns count.
+    messages: gNMI's SubscribeResponses. All pages and messages are one round; only complete rounds count.
     """
     state: dict[str, _Average] = {}
     values, began = 0, time.process_time()
@@ -94,4 +94,4 @@ def _learn(state: dict[str, _Average], message: bytes) -> None:
     if known is None:
         state[key] = _Average(record["value"])
     else:
-        known.take(record["value"])
+        known.update(record["value"])

@@ -1,7 +1,7 @@
 """Many hosts on one port: a small HTTP server with a loopback address for each, in a process of its own.
 
-It answers with pages rendered beforehand, keeps connections open, and compresses for clients that ask for it, so that
-what it costs hardly disturbs what is measured.
+It serves pages rendered in advance, keeps connections open, and compresses for clients that accept it, so that its own
+cost hardly disturbs the measurement.
 """
 
 import asyncio
@@ -11,14 +11,14 @@ import time
 from types import TracebackType
 from typing import Any, Self
 
-from benchmarks.moving_pages import gpu_pages, node_pages
+from benchmarks.loads.moving_pages import gpu_pages, node_pages
 from tests.servers.process import free_port
 
 VARIANTS = 120
 PATHS = {"/gpu": gpu_pages, "/node": node_pages}
 _START_S = 60
-Answers = dict[str, list[dict[bool, bytes]]]
-"""By path: the answers in their order in time, each plain (False) and compressed (True)."""
+Responses = dict[str, list[dict[bool, bytes]]]
+"""By path: the responses in order of time, each plain (False) and compressed (True)."""
 
 
 class PageServer:
@@ -45,10 +45,10 @@ class PageServer:
 
 
 class _Connection(asyncio.Protocol):
-    """One client: request heads in, answers out. began_s: monotonic time of the first variant."""
+    """One client. began_s: monotonic time of the first variant."""
 
-    def __init__(self, answers: Answers, change_s: float, began_s: float) -> None:
-        self._answers, self._change_s, self._began_s = answers, change_s, began_s
+    def __init__(self, responses: Responses, change_s: float, began_s: float) -> None:
+        self._responses, self._change_s, self._began_s = responses, change_s, began_s
         self._pending = b""
         self._transport: asyncio.Transport | None = None
 
@@ -62,23 +62,23 @@ class _Connection(asyncio.Protocol):
         for head in heads:
             path = head.split(b" ", 2)[1].decode()
             variant = int((time.monotonic() - self._began_s) / self._change_s) % VARIANTS
-            self._transport.write(self._answers[path][variant][b"gzip" in head])
+            self._transport.write(self._responses[path][variant][b"gzip" in head])
 
 
 def _serve(hosts: list[str], port: int, change_s: float, ready: Any) -> None:
-    answers = {path: [_answer(page) for page in render(VARIANTS)] for path, render in PATHS.items()}
+    responses = {path: [_response(page) for page in render(VARIANTS)] for path, render in PATHS.items()}
 
     async def main() -> None:
         began_s = time.monotonic()
         loop = asyncio.get_running_loop()
-        server = await loop.create_server(lambda: _Connection(answers, change_s, began_s), hosts, port, backlog=1000)
+        server = await loop.create_server(lambda: _Connection(responses, change_s, began_s), hosts, port, backlog=1000)
         ready.set()
         await server.serve_forever()
 
     asyncio.run(main())
 
 
-def _answer(page: bytes) -> dict[bool, bytes]:
+def _response(page: bytes) -> dict[bool, bytes]:
     found = {}
     for compressed in (False, True):
         body = gzip.compress(page, 6) if compressed else page

@@ -1,13 +1,14 @@
-"""What the end-to-end benchmark is loaded with: a cluster's real mix, or pages alone. Peers are processes of their own.
+"""The loads of the end-to-end benchmark: the mix of a cluster, or pages alone.
 
 The mix is 64 hosts of 8 GPUs (a GPU page and a node_exporter page each) and the switches of their rail-optimised
 leaf-spine as the simulator lays it out: 34 SONiC leaves and 32 spines with 2,704 ports between them. Per port and
 interval they send what the default subscriptions ask for: a leaf about 110 values (port, eight PFC priorities, eight
 queues with ECN, eight priority groups with watermarks), a spine about 90, so nine samples of ten are a switch's.
 
-How a switch sends decides what reading it costs, so it is kept as agents do it. sonic-gnmi answers a path with one
-JSON_IETF object of strings for all ports: few, large messages. EOS answers PROTO with a notification for each port and
-path, prefix and relative leaves: 170 messages of about 19 updates a spine and interval, each a gRPC message.
+How a switch sends determines the cost of reading it, so messages are as real agents send them. sonic-gnmi answers a
+path with one JSON_IETF object of strings for all ports: few, large messages. EOS answers PROTO with a notification for
+each port and path, prefix and relative leaves: 170 messages of about 19 updates a spine and interval, each a gRPC
+message.
 """
 
 from collections.abc import Iterator, Sequence
@@ -15,10 +16,10 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from benchmarks.gnmi_server import GnmiServers, switches_of, told
-from benchmarks.moving_pages import gpu_pages, node_pages
-from benchmarks.naive_pipeline import values_of
-from benchmarks.page_server import PageServer
+from benchmarks.loads.gnmi_servers import GnmiServers, responses, switches_of
+from benchmarks.loads.moving_pages import gpu_pages, node_pages
+from benchmarks.loads.page_server import PageServer
+from benchmarks.references.naive_pipeline import values_of
 from ingest.collectors.gnmi.config import Source
 from simulator.config import SimulatorConfig
 from simulator.layout import build_layout
@@ -28,11 +29,11 @@ _PAGES = {"dcgm": "/gpu", "node_exporter": "/node"}
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """Configuration for ``ingest`` and what it will find there.
+    """Configuration for ``ingest``, and what its targets serve.
 
     jobs: scrape and gNMI jobs. polled: targets of pages; targets: all. settle_s: until each target's series are known.
-    values: lines and fields that come in an interval, wanted or not. pages, messages: for the reference, in the
-    proportion of the load.
+    values: lines and fields an interval, mapped or not. pages, messages: for the reference, in the proportion of the
+    load.
     """
 
     interval_s: float
@@ -84,9 +85,9 @@ def _one_of_each(hosts: int, interval_s: float) -> dict[Source, list[bytes]]:
     config = SimulatorConfig(hosts=hosts, interval_s=interval_s)
     switches = switches_of(build_layout(config), 1)
     pair = [switches[0], switches[-1]]
-    answers = told(config, pair, 2, slow=False)
+    messages = responses(config, pair, 2, slow=False)
     return {
-        switch.source: [message for variants in answers[switch.name].values() for message in variants[1]]
+        switch.source: [message for variants in messages[switch.name].values() for message in variants[1]]
         for switch in pair
     }
 

@@ -1,6 +1,6 @@
-"""The scoring of ``analytics.models.scoring`` as plain Python: the same source, sample by sample, compiled by nobody.
+"""The reference of scoring: the source of ``analytics.models.scoring`` as plain Python, not compiled.
 
-``python -m benchmarks.scoring_python GIVEN.npz FOUND.npz`` with NUMBA_DISABLE_JIT=1.
+``python -m benchmarks.references.scoring_python GIVEN.npz FOUND.npz`` with NUMBA_DISABLE_JIT=1.
 GIVEN: state of a detector (``state.…``), times_ns and values of some rounds, int64 and float64[rounds, series].
 FOUND: the columns of the scores, and cpu_s.
 """
@@ -26,7 +26,7 @@ _STATE = "state."
 def in_python(
     state: dict[str, NDArray[Any]], times_ns: NDArray[np.int64], values: NDArray[np.float64]
 ) -> tuple[dict[str, NDArray[Any]], float]:
-    """The columns of the scores, each [rounds, series], and CPU seconds, of another process that compiles nothing."""
+    """The columns of the scores, each [rounds, series], and CPU seconds, of a process without numba."""
     with tempfile.TemporaryDirectory() as folder:
         given, found = Path(folder, "given.npz"), Path(folder, "found.npz")
         named = {f"{_STATE}{name}": array for name, array in state.items()}
@@ -49,7 +49,7 @@ def scored(detector: Detector, times_ns: NDArray[np.int64], values: NDArray[np.f
 def _main(given: str, found: str) -> None:
     if not os.environ.get("NUMBA_DISABLE_JIT"):
         raise SystemExit("expected NUMBA_DISABLE_JIT=1")
-    vars(kernel)["prefetch"] = lambda array, row: None  # machine code that only asks for memory: no part of the result
+    vars(kernel)["prefetch"] = lambda array, row: None  # a hint to the processor: no part of the result
     with np.load(given) as arrays:
         state = {name.removeprefix(_STATE): array for name, array in arrays.items() if name.startswith(_STATE)}
         times_ns, values = arrays["times_ns"], arrays["values"]

@@ -1,17 +1,17 @@
-"""Pages whose values move as on a healthy host: what a server answers from second to second, rendered beforehand.
+"""Pages whose values change as on a healthy host, second by second, rendered in advance.
 
-Names, labels and order are those of real pages (see ``exposition``); counters rise by uneven steps, gauges wander.
+Names, labels and order are those of real pages (``pages``); counters increase by random steps, gauges vary.
 """
 
 import random
 import re
 from collections.abc import Callable, Iterator
 
-from benchmarks.exposition import gpu_page, pages
+from benchmarks.loads.pages import gpu_page, pages
 
 _LINE = re.compile(rb"^([a-zA-Z_:][^ {]*)((?:\{.*\})?) ([0-9.eE+-]+)$")
-_WANDERS = re.compile(r"node_(memory|load|filesystem_(avail|free)|pressure|hwmon_temp|cpu_scaling_frequency)")
-_STAYS = re.compile(
+_VARIES = re.compile(r"node_(memory|load|filesystem_(avail|free)|pressure|hwmon_temp|cpu_scaling_frequency)")
+_CONSTANT = re.compile(
     r"err|drop|carrier|change|fail|collis|discard|timeout|retrans|missed|overrun|reset|down|fifo|out_of"
 )
 _DISK_BUSY_S = 0.02  # in a second, for tens of operations: one of the recorded host's disks is slow
@@ -41,7 +41,7 @@ _GPU: dict[str, tuple[bool, float, float, int]] = {
     "PROF_NVLINK_TX_BYTES": (False, 2.1e11, 2.4e11, 0),
     "PROF_NVLINK_RX_BYTES": (False, 2.1e11, 2.4e11, 0),
 }
-_STILL = (False, 0.0, 0.0, 0)  # errors, and what this node does not use
+_FIXED = (False, 0.0, 0.0, 0)  # errors, and what this node does not use
 
 
 def gpu_pages(count: int, seed: int = 1) -> Iterator[bytes]:
@@ -69,22 +69,22 @@ def _moving(page: bytes, of: Callable[[str, str, bytes], _Next | None], count: i
 
 
 def _gpu_value(name: str, _: str, __: bytes) -> _Next:
-    rises, low, high, decimals = _GPU.get(name.removeprefix("DCGM_FI_"), _STILL)
-    return _rising(1e9, low, high, decimals) if rises else _wandering(low, high, decimals)
+    rises, low, high, decimals = _GPU.get(name.removeprefix("DCGM_FI_"), _FIXED)
+    return _increasing(1e9, low, high, decimals) if rises else _varying(low, high, decimals)
 
 
 def _node_value(name: str, kind: str, value: bytes) -> _Next | None:
-    """None: stays as it was recorded, as most states, sizes and limits do."""
+    """None: keeps its recorded value, as most states, sizes and limits do."""
     number, decimals = float(value), 6 if b"." in value or b"e" in value else 0
-    if kind == "counter" and number > 0 and not _STAYS.search(name):
+    if kind == "counter" and number > 0 and not _CONSTANT.search(name):
         step = _DISK_BUSY_S if "_time_seconds" in name else max(30.0, number * 1e-4)
-        return _rising(number, 0.9 * step, 1.1 * step, decimals)
+        return _increasing(number, 0.9 * step, 1.1 * step, decimals)
     if name == "node_time_seconds":
-        return _rising(number, 1.0, 1.0, 6)
-    return _wandering(0.98 * number, number, decimals) if _WANDERS.match(name) else None
+        return _increasing(number, 1.0, 1.0, 6)
+    return _varying(0.98 * number, number, decimals) if _VARIES.match(name) else None
 
 
-def _rising(start: float, low: float, high: float, decimals: int) -> _Next:
+def _increasing(start: float, low: float, high: float, decimals: int) -> _Next:
     at = start
 
     def move(dice: random.Random) -> str:
@@ -95,5 +95,5 @@ def _rising(start: float, low: float, high: float, decimals: int) -> _Next:
     return move
 
 
-def _wandering(low: float, high: float, decimals: int) -> _Next:
+def _varying(low: float, high: float, decimals: int) -> _Next:
     return lambda dice: f"{dice.uniform(low, high):.{decimals}f}"

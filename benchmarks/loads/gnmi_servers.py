@@ -1,7 +1,7 @@
-"""The switches of a fabric as gNMI servers in a process of their own, with messages encoded beforehand.
+"""The switches of a fabric as gNMI servers in a process of their own, with messages encoded in advance.
 
-The cluster is the simulator's (rail-optimised leaf-spine), moved through healthy training; what each switch answers to
-the collector's default subscriptions is what the simulator's servers would send: SONiC leaves one JSON object of
+The fabric is the simulator's (rail-optimised leaf-spine) in healthy training; each switch sends for the collector's
+default subscriptions what the simulator's servers would send: SONiC leaves one JSON object of
 strings a path, spines one PROTO notification for every port and path with a prefix and its leaves, as EOS does. Only
 the timestamps are written when a message goes out. The servers are gRPC's own.
 """
@@ -28,14 +28,14 @@ from simulator.servers.snapshot import Snapshot, copied
 from telemetry.gnmi import gnmi_pb2
 from tests.servers.process import free_port
 
-VARIANTS = 60  # then counters begin anew, as after a restart
+VARIANTS = 60  # then counters restart
 SOURCES = {Flavour.SONIC: Source.SONIC, Flavour.OPENCONFIG: Source.ARISTA}
 _SETTLED_S, _START_S = 20, 240
 _SYNC = gnmi_pb2.SubscribeResponse(sync_response=True).SerializeToString()
-_STAMP = slice(1, 10)  # a varint of nine bytes holds the nanoseconds of our days
+_STAMP = slice(1, 10)  # today's nanoseconds are a varint of nine bytes
 
 Messages = tuple[bytes, ...]
-Told = dict[bytes, list[Messages]]
+Responses = dict[bytes, list[Messages]]
 """By subscription, serialised: the messages of each variant."""
 
 
@@ -77,14 +77,16 @@ class GnmiServers:
         self._process.join()
 
 
-def told(config: SimulatorConfig, switches: list[Switch], variants: int, *, slow: bool = True) -> dict[str, Told]:
-    """By switch: what it answers to each subscription of its default set, from interval to interval.
+def responses(
+    config: SimulatorConfig, switches: list[Switch], variants: int, *, slow: bool = True
+) -> dict[str, Responses]:
+    """By switch: its messages for each default subscription, interval by interval.
 
-    slow: also what it does not send each interval (optics, neighbours).
+    slow: also what it does not send every interval (optics, neighbours).
     """
     cluster = SimulatedCluster(config, start_ns=0)
     cluster.advance(_SETTLED_S * 10**9)
-    answers: dict[str, Told] = {switch.name: {} for switch in switches}
+    found: dict[str, Responses] = {switch.name: {} for switch in switches}
     queries = [
         (switch, *query) for switch in switches for query in _queries(cluster.layout, switch, config.interval_s, slow)
     ]
@@ -93,51 +95,51 @@ def told(config: SimulatorConfig, switches: list[Switch], variants: int, *, slow
         snapshot = Snapshot(number + 1, copied(cluster.readings))
         for switch, key, query in queries:
             messages = tuple(query.full(snapshot, time.time_ns()))
-            answers[switch.name].setdefault(key, []).append(messages)
-    return answers
+            found[switch.name].setdefault(key, []).append(messages)
+    return found
 
 
 def _queries(layout: Layout, switch: Switch, interval_s: float, slow: bool) -> list[tuple[bytes, Any]]:
     tree = SonicTree(layout, switch.name) if switch.source is Source.SONIC else OpenConfigTree(layout, switch.name)
     found = []
     for subscription in DEFAULTS[switch.source]:
-        asked = request_of(subscription, interval_s).subscribe
-        for one in asked.subscription:
+        wanted = request_of(subscription, interval_s).subscribe
+        for one in wanted.subscription:
             if slow or one.sample_interval == int(interval_s * 10**9):
-                found.append((_key(asked, one), tree.query(asked.prefix, one.path, asked.encoding)))
+                found.append((_key(wanted, one), tree.query(wanted.prefix, one.path, wanted.encoding)))
     return found
 
 
-def _key(asked: gnmi_pb2.SubscriptionList, one: gnmi_pb2.Subscription) -> bytes:
-    return asked.prefix.SerializeToString() + one.path.SerializeToString(deterministic=True)
+def _key(wanted: gnmi_pb2.SubscriptionList, one: gnmi_pb2.Subscription) -> bytes:
+    return wanted.prefix.SerializeToString() + one.path.SerializeToString(deterministic=True)
 
 
 class _Servicer:
-    """One switch; its values move every ``interval_s``. Slow paths are asked for at multiples of it."""
+    """One switch; its values change every ``interval_s``. Slow paths are sampled at multiples of it."""
 
-    def __init__(self, answers: Told, interval_s: float) -> None:
-        self._answers, self._interval_s = answers, interval_s
+    def __init__(self, messages: Responses, interval_s: float) -> None:
+        self._messages, self._interval_s = messages, interval_s
 
     async def subscribe(self, requests: AsyncIterator[gnmi_pb2.SubscribeRequest], _: Any) -> AsyncIterator[bytes]:
-        asked = (await anext(aiter(requests))).subscribe
+        wanted = (await anext(aiter(requests))).subscribe
         began_s = time.monotonic()
-        for one in asked.subscription:
-            for message in self._answers[_key(asked, one)][0]:
+        for one in wanted.subscription:
+            for message in self._messages[_key(wanted, one)][0]:
                 yield _stamped(message)
         yield _SYNC
-        sampled = [one for one in asked.subscription if one.mode == gnmi_pb2.SAMPLE]
+        sampled = [one for one in wanted.subscription if one.mode == gnmi_pb2.SAMPLE]
         number = 0
         while True:
             number += 1
             await asyncio.sleep(began_s + number * self._interval_s - time.monotonic())
             for one in sampled:
                 if number % round(one.sample_interval / 1e9 / self._interval_s) == 0:
-                    for message in self._answers[_key(asked, one)][number % VARIANTS]:
+                    for message in self._messages[_key(wanted, one)][number % VARIANTS]:
                         yield _stamped(message)
 
 
 def _stamped(message: bytes) -> bytes:
-    """The message with the present time: the first field of its notification."""
+    """The message with the current time: the first field of its notification."""
     number, stamp, at = time.time_ns(), bytearray(), message.index(b"\x08", 2, 7)
     while number >= 0x80:
         stamp.append(number & 0x7F | 0x80)
@@ -147,10 +149,10 @@ def _stamped(message: bytes) -> bytes:
 
 
 def _serve(config: SimulatorConfig, switches: list[Switch], ready: Any) -> None:
-    answers = told(config, switches, VARIANTS)
+    messages = responses(config, switches, VARIANTS)
 
     async def main() -> None:
-        servers = [_server(switch, answers[switch.name], config.interval_s) for switch in switches]
+        servers = [_server(switch, messages[switch.name], config.interval_s) for switch in switches]
         await asyncio.gather(*(server.start() for server in servers))
         ready.set()
         await asyncio.gather(*(server.wait_for_termination() for server in servers))
@@ -158,9 +160,9 @@ def _serve(config: SimulatorConfig, switches: list[Switch], ready: Any) -> None:
     asyncio.run(main())
 
 
-def _server(switch: Switch, answers: Told, interval_s: float) -> grpc.aio.Server:
+def _server(switch: Switch, messages: Responses, interval_s: float) -> grpc.aio.Server:
     handler: Any = grpc.stream_stream_rpc_method_handler(
-        _Servicer(answers, interval_s).subscribe,
+        _Servicer(messages, interval_s).subscribe,
         request_deserializer=gnmi_pb2.SubscribeRequest.FromString,
         response_serializer=None,
     )
