@@ -4,14 +4,16 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from simulator.compute.record import RunningJob
 from simulator.config import SimulatorConfig
-from simulator.counters.readings import Readings, RunningJob
+from simulator.counters.readings import Readings
 from simulator.faults import FAULTS
 from simulator.faults.base import Fault
 from simulator.faults.schedule import ScheduledFault
 from simulator.faults.truth import Truth
-from simulator.layout import Layout, build_layout
+from simulator.layout import Layout
 from simulator.machine import NS, Machine
+from simulator.wiring import build_layout
 from telemetry.changes import Change
 from telemetry.topology import Job, TopologyFact
 

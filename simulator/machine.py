@@ -11,6 +11,7 @@ from simulator.compute.storage import Storage
 from simulator.config import SimulatorConfig
 from simulator.counters.publish import Publisher
 from simulator.counters.readings import Readings, blank_readings
+from simulator.counters.totals import Model
 from simulator.fabric import kernel
 from simulator.fabric import parameters as par
 from simulator.fabric.links import Links
@@ -53,7 +54,19 @@ class Machine:
         self._flowing = False
         self.boot_ns = start_ns - rng.integers(3, 90, len(layout.devices)) * DAY_NS
         self.readings: Readings = blank_readings(layout, start_ns)
-        self._publisher = Publisher(self)
+        model = Model(
+            layout=layout,
+            fabric=self.fabric,
+            links=self.links,
+            optics=self.optics,
+            gpus=self.gpus,
+            hosts=self.hosts,
+            storage=self.storage,
+            jobs=self.jobs,
+            pcie_stalled=self.stalled_recently,
+            boot_ns=self.boot_ns,
+        )
+        self._publisher = Publisher(model, self.readings)
         self.links.refresh(start_ns)
         self.optics.tick(SLOW_TICK_S, self.links.port_up)
         self._publisher.publish(start_ns)

@@ -21,10 +21,11 @@ from ingest.collectors.gnmi.config import Source
 from ingest.collectors.gnmi.subscriptions import DEFAULTS, request_of
 from simulator.cluster import SimulatedCluster
 from simulator.config import SimulatorConfig
-from simulator.layout import Flavour, Layout, build_layout
+from simulator.layout import Flavour, Layout
 from simulator.servers.gnmi.openconfig import OpenConfigTree
 from simulator.servers.gnmi.sonic import SonicTree
 from simulator.servers.snapshot import Snapshot, copied
+from simulator.wiring import build_layout
 from telemetry.gnmi import gnmi_pb2
 from tests.servers.process import free_port
 

@@ -22,7 +22,7 @@ from benchmarks.loads.page_server import PageServer
 from benchmarks.references.naive_pipeline import values_of
 from ingest.collectors.gnmi.config import Source
 from simulator.config import SimulatorConfig
-from simulator.layout import build_layout
+from simulator.wiring import build_layout
 
 _PAGES = {"dcgm": "/gpu", "node_exporter": "/node"}
 

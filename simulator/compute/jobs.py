@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 from common.jit import compiled
 from simulator.compute import storage as fs
 from simulator.compute.gpus import COMPUTE, SPIN, WAIT, Gpus
+from simulator.compute.record import RunningJob
 from simulator.compute.rings import Rings
 from simulator.config import JobMix
-from simulator.counters.readings import RunningJob
 
 FIRST_LOAD = 5.0  # a job that starts reads this many iterations' data before it computes
 FRAMEBUFFER_USED = 66e9

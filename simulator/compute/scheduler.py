@@ -7,10 +7,10 @@ import numpy as np
 
 from simulator.compute.gpus import Gpus
 from simulator.compute.jobs import NS, JobRun, Members
+from simulator.compute.record import RunningJob
 from simulator.compute.rings import Rings
 from simulator.compute.storage import Storage
 from simulator.config import JobMix
-from simulator.counters.readings import RunningJob
 from simulator.fabric.routing import Routes
 from simulator.fabric.state import Fabric
 from simulator.layout import Layout

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from simulator.compute.record import RunningJob
 from simulator.layout import PRIORITIES, Layout
 
 RX, TX = 0, 1
@@ -219,26 +220,6 @@ class DeviceReadings:
 
     boot_ns: Ints
     reachable: Flags
-
-
-@dataclass(slots=True)
-class RunningJob:
-    """A job as the scheduler sees it. ends_ns: 0 while it runs. checkpoints: finished ones.
-
-    last_checkpoint_ns: end of the last finished checkpoint, 0 before the first. gpu_indices: () means all of each node.
-    """
-
-    job_id: str
-    name: str
-    user: str
-    partition: str
-    nodes: tuple[str, ...]
-    started_ns: int
-    ends_ns: int = 0
-    iterations: int = 0
-    checkpoints: int = 0
-    last_checkpoint_ns: int = 0
-    gpu_indices: tuple[int, ...] = ()
 
 
 @dataclass(slots=True)

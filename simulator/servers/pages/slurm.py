@@ -5,7 +5,8 @@ from typing import Any
 
 import orjson
 
-from simulator.counters.readings import Readings, RunningJob
+from simulator.compute.record import RunningJob
+from simulator.counters.readings import Readings
 
 PATH = "/slurm/v0.0.41/jobs"
 _TRAILING_NUMBER = re.compile(r"(.*?)(\d+)")

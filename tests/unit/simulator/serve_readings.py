@@ -4,9 +4,11 @@ import dataclasses
 
 import numpy as np
 
+from simulator.compute.record import RunningJob
 from simulator.config import SimulatorConfig
-from simulator.counters.readings import Readings, RunningJob, blank_readings
-from simulator.layout import Layout, build_layout
+from simulator.counters.readings import Readings, blank_readings
+from simulator.layout import Layout
+from simulator.wiring import build_layout
 
 NOW_NS = 1_795_000_000_000_000_000
 _RATIOS = ("utilization", "sm_active", "sm_occupancy", "tensor_active", "dram_active", "memory_copy", "ber")

@@ -8,7 +8,8 @@ from simulator.fabric import kernel
 from simulator.fabric import parameters as par
 from simulator.fabric.routing import Routes
 from simulator.fabric.state import CNP_HANDLED, CNP_SENT, Fabric
-from simulator.layout import Layout, build_layout
+from simulator.layout import Layout
+from simulator.wiring import build_layout
 
 DT = 0.005
 LINE = 50e9  # bytes per second of a 400 Gb/s NIC

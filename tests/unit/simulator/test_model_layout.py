@@ -4,7 +4,8 @@ import pytest
 from pydantic import ValidationError
 
 from simulator.config import SimulatorConfig
-from simulator.layout import Exporter, build_layout, topology_facts
+from simulator.layout import Exporter, topology_facts
+from simulator.wiring import build_layout
 from telemetry.topology import Device, Gpu, Link, Mount, Role, StorageTarget, Topology
 
 

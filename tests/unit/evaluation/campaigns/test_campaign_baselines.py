@@ -19,7 +19,8 @@ from simulator.config import JobMix, SimulatorConfig
 from simulator.faults import FAULTS
 from simulator.faults.schedule import ScheduledFault
 from simulator.faults.truth import Truth
-from simulator.layout import build_layout, topology_facts
+from simulator.layout import topology_facts
+from simulator.wiring import build_layout
 from telemetry.objects import device, parse_object
 from telemetry.samples import Collection, Down, SampleBatch
 from telemetry.series import SeriesTable

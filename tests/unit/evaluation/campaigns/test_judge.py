@@ -13,7 +13,8 @@ from simulator.config import SimulatorConfig
 from simulator.faults import FAULTS
 from simulator.faults.schedule import ScheduledFault
 from simulator.faults.truth import Truth
-from simulator.layout import build_layout, topology_facts
+from simulator.layout import topology_facts
+from simulator.wiring import build_layout
 from telemetry.findings import Finding, FindingKind, FindingState
 from telemetry.incidents import IncidentKind
 from telemetry.objects import ObjectRef, device, parse_object
