@@ -47,7 +47,15 @@ class Machine:
         self.storage = Storage(layout, self.fabric, self.routes, rng)
         window = 1.5 * self.dt * config.nic_gbps * 1e9 / 8
         self.jobs = Scheduler(
-            layout, self.fabric, self.routes, self.storage, self.gpus, config.jobs, rng, window, start_ns
+            layout=layout,
+            fabric=self.fabric,
+            routes=self.routes,
+            storage=self.storage,
+            gpus=self.gpus,
+            mix=config.jobs,
+            rng=rng,
+            window=window,
+            start_ns=start_ns,
         )
         self.stalled = np.zeros(len(layout.nics))  # part of this step that PCIe takes nothing from a NIC
         self.stalled_recently = np.zeros(len(layout.nics))
@@ -86,9 +94,8 @@ class Machine:
         self.jobs.step(now_ns, dt)
         self.storage.set_limits()  # after the jobs: a target is busy in the step of the request
         active = kernel.pick_active(fabric.flows)
-        idle_steps = max(1, round(par.IDLE_RESET_S / dt))
         if active.size or self._flowing:  # one step more than needed leaves empty queues behind
-            kernel.advance(self.steps, dt, idle_steps, active, fabric.flows, fabric.queues, fabric.ports, fabric.events)
+            kernel.advance(self.steps, dt, active, fabric.flows, fabric.queues, fabric.ports, fabric.events)
         self._flowing = bool(active.size)
         fabric.background_sent += fabric.background * dt
         self.storage.count(dt)

@@ -115,7 +115,16 @@ def _ports_and_nics(
         peer = -1 if nic >= 0 else where[cable.peer, cable.device, -1]
         peer_name = nics[nic].name if nic >= 0 else names[peer]
         ports.append(
-            SwitchPort(cable.device, names[i], number, cable.bits_per_second, nic, peer, cable.peer, peer_name)
+            SwitchPort(
+                device=cable.device,
+                name=names[i],
+                number=number,
+                bits_per_second=cable.bits_per_second,
+                nic=nic,
+                peer_port=peer,
+                peer_device=cable.peer,
+                peer_name=peer_name,
+            )
         )
     return tuple(ports), tuple(nics)
 

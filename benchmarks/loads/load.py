@@ -51,7 +51,8 @@ def pages_alone(hosts: int = 300, interval_s: float = 1.0) -> Iterator[Load]:
     with PageServer(hosts, interval_s) as pages:
         jobs = {"scrape_configs": _scrapes(pages, interval_s)}
         examples = [*gpu_pages(2), *node_pages(2)]
-        yield Load(interval_s, jobs, 2 * hosts, 2 * hosts, 6.0, hosts * _lines(examples) // 2, examples)
+        values = hosts * _lines(examples) // 2
+        yield Load(interval_s, jobs, 2 * hosts, 2 * hosts, 6.0, values, examples)
 
 
 @contextmanager
@@ -77,7 +78,16 @@ def mix(hosts: int = 64, interval_s: float = 2.0) -> Iterator[Load]:
         count = {source: values_of(found) for source, found in messages.items()}
         values += sum(count[switch.source] for switch in switches)
         both = [message for source in messages.values() for message in source]
-        yield Load(interval_s, jobs, 2 * hosts, 2 * hosts + len(switches), 40.0, values, examples, both)
+        yield Load(
+            interval_s=interval_s,
+            jobs=jobs,
+            polled=2 * hosts,
+            targets=2 * hosts + len(switches),
+            settle_s=40.0,
+            values=values,
+            pages=examples,
+            messages=both,
+        )
 
 
 def _one_of_each(hosts: int, interval_s: float) -> dict[Source, list[bytes]]:

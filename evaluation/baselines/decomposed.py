@@ -1,6 +1,7 @@
 """Methods that remove a daily season first."""
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +13,17 @@ from evaluation.series.signals import DAY_S, WEEK_S, Floats
 
 Ints = NDArray[np.int64]
 _ETA = 1e-5  # keeps the weights of absolute deviations finite
+
+
+class Trend(NamedTuple):
+    """Kalman filters of the trend, one an iteration; of trend and slope the mean and the row of the covariance matrix.
+
+    states, after: float64[iterations, 2, 3], before and after the newest value. penalty: of changes of the trend.
+    """
+
+    states: Floats
+    after: Floats
+    penalty: float
 
 
 def season_of(series: Series) -> tuple[int, int]:
@@ -126,16 +138,16 @@ def _one_shot_stl(values: Floats, ago: Ints, begun: Floats, penalty: float, iter
     states = np.zeros((iterations, 2, 3))
     states[:, 0, 0] = values[0] - season[0]
     states[:, 0, 1] = states[:, 1, 2] = 1e3
-    after = states.copy()
+    trend = Trend(states, states.copy(), penalty)
     mean, square = 0.0, 0.0
     for i in range(values.size):
         sigma = math.sqrt(max(square - mean * mean, 0.0)) + 1e-6
         seasonal = season[i] if i < begun.size else _season(season, ago[:, i], 0, i)
-        residual = _residual(values[i], seasonal, penalty, states, after)
+        residual = _residual(values[i], seasonal, trend)
         if i >= 30 and abs(residual - mean) > 5.0 * sigma and ago[0, i] >= 0:
-            seasonal = _best_shifted_season(values[i], season, ago[:, i], i, shift, penalty, states, after)
-            residual = _residual(values[i], seasonal, penalty, states, after)
-        states[:] = after
+            seasonal = _best_shifted_season(values[i], season, ago[:, i], i, shift, trend)
+            residual = _residual(values[i], seasonal, trend)
+        trend.states[:] = trend.after
         season[i] = seasonal + residual
         if i >= 30:
             scores[i] = min(abs(residual - mean) / sigma, 1e6)
@@ -155,25 +167,21 @@ def _season(season: Floats, ago: Ints, shift: int, now: int) -> float:
 
 
 @compiled
-def _best_shifted_season(
-    value: float, season: Floats, ago: Ints, now: int, shift: int, penalty: float, states: Floats, after: Floats
-) -> float:
+def _best_shifted_season(value: float, season: Floats, ago: Ints, now: int, shift: int, trend: Trend) -> float:
     """The season at the shift with the smallest residual."""
     best, least = 0.0, np.inf
     for late in range(-shift, shift + 1):
         seasonal = _season(season, ago, late, now)
-        residual = abs(_residual(value, seasonal, penalty, states, after))
+        residual = abs(_residual(value, seasonal, trend))
         if residual < least:
             best, least = seasonal, residual
     return best
 
 
 @compiled
-def _residual(value: float, seasonal: float, penalty: float, states: Floats, after: Floats) -> float:
-    """The residual of ``value``; the same amount goes to the season. ``after``: the states after this value.
-
-    states: float64[iterations, 2, 3], for trend and slope the mean and the row of the covariance matrix.
-    """
+def _residual(value: float, seasonal: float, trend: Trend) -> float:
+    """The residual of ``value``; the same amount goes to the season. Sets ``trend.after``."""
+    states, after, penalty = trend.states, trend.after, trend.penalty
     first, second = 1.0, 1.0
     for k in range(states.shape[0]):
         slope, bend = _update(value - seasonal, penalty * first, penalty * second, states[k], after[k])

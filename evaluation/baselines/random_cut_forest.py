@@ -1,5 +1,7 @@
 """Robust random cut forest over a sliding window: each point inserts one and deletes one."""
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
@@ -9,10 +11,23 @@ from evaluation.series.labelled import Series
 from evaluation.series.signals import Floats
 
 Ints = NDArray[np.int64]
-# A tree is three tables with a row a node. Links: other nodes, the cut column, and the number of points below. Points
-# whose value in that column is at most the cut are on the left. Boxes: minimum and maximum of each column below.
 _UP, _LEFT, _RIGHT, _COLUMN, _SIZE = range(5)
 _NONE = -1
+
+
+class Tree(NamedTuple):
+    """Tables with a row a node; k columns of points. Leaves hold equal points.
+
+    links: int64[nodes, 5], parent, children, the cut column, and the number of points below.
+    cuts:  float64[nodes]; points whose value in that column is at most the cut are on the left.
+    boxes: float64[nodes, 2 k], minimum and maximum of each column below.
+    free:  int64[nodes + 1], the number of free nodes, then these.
+    """
+
+    links: Ints
+    cuts: Floats
+    boxes: Floats
+    free: Ints
 
 
 def random_cut_forest(series: Series, trees: int = 40, points: int = 256, shingle: int = 4) -> Floats:
@@ -32,24 +47,25 @@ def random_cut_forest(series: Series, trees: int = 40, points: int = 256, shingl
 def _displacements(rows: Floats, points: int, seed: int) -> Floats:
     """float64[n]: the collusive displacement of each row when it is inserted, in one tree."""
     np.random.seed(seed)
-    links = np.full((2 * points, 5), _NONE, np.int64)
-    cuts, boxes = np.zeros(2 * points), np.zeros((2 * points, 2 * rows.shape[1]))
-    free, leaves = np.arange(2 * points, -1, -1), np.zeros(points, np.int64)
-    free[0] = 2 * points  # number of free nodes, which are the entries after it
+    links, cuts = np.full((2 * points, 5), _NONE, np.int64), np.zeros(2 * points)
+    tree = Tree(links, cuts, np.zeros((2 * points, 2 * rows.shape[1])), np.arange(2 * points, -1, -1))
+    tree.free[0] = 2 * points
+    leaves = np.zeros(points, np.int64)
     scores, root = np.zeros(rows.shape[0]), _NONE
     for i in range(rows.shape[0]):
         if i >= points:
-            root = _delete(leaves[i % points], root, links, boxes, free)
-        root, leaves[i % points] = _insert(rows[i], root, links, cuts, boxes, free)
-        scores[i] = _displacement(leaves[i % points], links)
+            root = _delete(leaves[i % points], root, tree)
+        root, leaves[i % points] = _insert(rows[i], root, tree)
+        scores[i] = _displacement(leaves[i % points], tree.links)
     return scores
 
 
 @compiled
-def _insert(row: Floats, root: int, links: Ints, cuts: Floats, boxes: Floats, free: Ints) -> tuple[int, int]:
+def _insert(row: Floats, root: int, tree: Tree) -> tuple[int, int]:
     """Root and leaf of ``row``: down from the root until a random cut of the box with ``row`` separates both."""
+    links, cuts, boxes = tree.links, tree.cuts, tree.boxes
     if root == _NONE:
-        leaf = _leaf(row, links, boxes, free)
+        leaf = _leaf(row, tree)
         return leaf, leaf
     node, width = root, row.size
     while True:
@@ -67,8 +83,8 @@ def _insert(row: Floats, root: int, links: Ints, cuts: Floats, boxes: Floats, fr
             column += 1
         cut = min(box[column], row[column]) + at
         if row[column] <= cut < box[column] or box[width + column] <= cut < row[column]:
-            leaf = _leaf(row, links, boxes, free)
-            branch = _branch(leaf, node, column, cut, row[column] <= cut, links, cuts, boxes, free)
+            leaf = _leaf(row, tree)
+            branch = _branch(leaf, node, column, cut, row[column] <= cut, tree)
             return branch if node == root else root, leaf
         if links[node, _LEFT] != _NONE:
             links[node, _SIZE] += 1
@@ -78,7 +94,8 @@ def _insert(row: Floats, root: int, links: Ints, cuts: Floats, boxes: Floats, fr
 
 
 @compiled
-def _leaf(row: Floats, links: Ints, boxes: Floats, free: Ints) -> int:
+def _leaf(row: Floats, tree: Tree) -> int:
+    links, boxes, free = tree.links, tree.boxes, tree.free
     leaf = free[free[0]]
     free[0] -= 1
     links[leaf] = _NONE
@@ -89,10 +106,9 @@ def _leaf(row: Floats, links: Ints, boxes: Floats, free: Ints) -> int:
 
 
 @compiled
-def _branch(
-    leaf: int, node: int, column: int, cut: float, left: bool, links: Ints, cuts: Floats, boxes: Floats, free: Ints
-) -> int:
-    """A new node in place of ``node``, with ``node`` and ``leaf`` as children."""
+def _branch(leaf: int, node: int, column: int, cut: float, left: bool, tree: Tree) -> int:
+    """A new node in place of ``node``, with ``node`` and ``leaf`` as children. left: ``leaf`` is on the left."""
+    links, free = tree.links, tree.free
     branch = free[free[0]]
     free[0] -= 1
     up = links[node, _UP]
@@ -100,8 +116,8 @@ def _branch(
     links[branch, _LEFT], links[branch, _RIGHT] = (leaf, node) if left else (node, leaf)
     links[branch, _COLUMN], links[branch, _SIZE] = column, links[node, _SIZE] + 1
     links[leaf, _UP] = links[node, _UP] = branch
-    cuts[branch] = cut
-    _update_box(branch, links, boxes)
+    tree.cuts[branch] = cut
+    _update_box(branch, links, tree.boxes)
     return int(branch)
 
 
@@ -126,8 +142,9 @@ def _update_box(branch: int, links: Ints, boxes: Floats) -> bool:
 
 
 @compiled
-def _delete(leaf: int, root: int, links: Ints, boxes: Floats, free: Ints) -> int:
+def _delete(leaf: int, root: int, tree: Tree) -> int:
     """Deletes one point of ``leaf``; returns the root."""
+    links, boxes, free = tree.links, tree.boxes, tree.free
     node = leaf
     if links[leaf, _SIZE] == 1:
         above = links[leaf, _UP]

@@ -46,13 +46,13 @@ class CampaignResult:
 
     seed: int
     faults: list[FaultResult]
-    true: Counter[str]
-    false: Counter[str]
-    false_by: Counter[tuple[str, str]]
-    false_incidents: list[Incident]
     series_days: float
     days: float
     healthy: bool
+    true: Counter[str] = field(default_factory=Counter)
+    false: Counter[str] = field(default_factory=Counter)
+    false_by: Counter[tuple[str, str]] = field(default_factory=Counter)
+    false_incidents: list[Incident] = field(default_factory=list)
     muted: "dict[str, CampaignResult]" = field(default_factory=dict)
 
 
@@ -80,7 +80,7 @@ def _incidents(run: CampaignRun, causes: list[FaultImpact]) -> CampaignResult:
     plan, days = run.plan, run.plan.lasts_s / 86400.0
     faults = [_fault_result(cause, causes, run.start_ns) for cause in causes]
     result = CampaignResult(
-        plan.seed, faults, Counter(), Counter(), Counter(), [], run.series * days, days, plan.healthy
+        seed=plan.seed, faults=faults, series_days=run.series * days, days=days, healthy=plan.healthy
     )
     for key in sorted(run.newest):
         first, newest = run.first[key], run.newest[key]

@@ -79,7 +79,17 @@ def _judge_fault(lab: Lab, pagers: Pagers, fault: str) -> Verdict:
     named = str(labels.get("object", "nothing"))
     delay_s = (shown_ns - onset_ns) / NS if shown_ns else float("inf")
     passed = len(after) == 1 and pages == 1 and named == root and delay_s <= INTERVALS_MAX * lab.interval_s
-    return Verdict(lab.engine, fault, root, named, delay_s, len(after), pages, updates, passed)
+    return Verdict(
+        engine=lab.engine,
+        fault=fault,
+        expected_root=root,
+        named_root=named,
+        delay_s=delay_s,
+        incidents=len(after),
+        pages=pages,
+        updates=updates,
+        passed=passed,
+    )
 
 
 def _judge_healthy(lab: Lab, pagers: Pagers) -> Verdict:
@@ -94,7 +104,17 @@ def _judge_healthy(lab: Lab, pagers: Pagers) -> Verdict:
     roots = ", ".join(sorted(f"{one['root']['kind']}:{one['root']['name']}" for one in found.values()))
     named = roots or ("nothing" if alive else f"nothing happened: {judged:,} samples processed, {sorted(happened)}")
     pages = len(pagers.notified())
-    return Verdict(lab.engine, "none", "nothing", named, 0.0, len(found), pages, 0, alive and not found and not pages)
+    return Verdict(
+        engine=lab.engine,
+        fault="none",
+        expected_root="nothing",
+        named_root=named,
+        delay_s=0.0,
+        incidents=len(found),
+        pages=pages,
+        updates=0,
+        passed=alive and not found and not pages,
+    )
 
 
 def _fired(lab: Lab) -> dict[str, dict[str, Any]]:

@@ -70,7 +70,7 @@ class Audit:
     recorded: int
     balance: int
     incidents: int
-    pages_most: int
+    pages_max: int
     alerts: int
 
     @property
@@ -81,7 +81,7 @@ class Audit:
     @property
     def passed(self) -> bool:
         complete = self.lost == 0 and self.balance == 0 and self.bus.holes == 0
-        return complete and self.incidents >= 1 and self.pages_most == 1 and self.alerts == self.incidents
+        return complete and self.incidents >= 1 and self.pages_max == 1 and self.alerts == self.incidents
 
 
 def run(engine: Engine, console: Console, seed: int = 1) -> Audit:
@@ -112,16 +112,16 @@ def run(engine: Engine, console: Console, seed: int = 1) -> Audit:
             shown = [alert["labels"]["incident_id"] for alert in lab.alertmanager.alerts()]
             pages = [one.pages for one in pagers.notified().values()]
     return Audit(
-        engine,
-        dict(kills),
-        bus,
-        bus.missing(published),
-        processed,
-        recorded,
-        balance,
-        len(firing),
-        max(pages, default=0),
-        len(shown),
+        engine=engine,
+        kills=dict(kills),
+        bus=bus,
+        missing=bus.missing(published),
+        processed=processed,
+        recorded=recorded,
+        balance=balance,
+        incidents=len(firing),
+        pages_max=max(pages, default=0),
+        alerts=len(shown),
     )
 
 
@@ -174,7 +174,7 @@ def table(audits: list[Audit]) -> Table:
     for heading in ("bus", "samples", "lost", "ledger", "holes", "incidents", "pages each", ""):
         drawn.add_column(heading, justify="right")
     for one in audits:
-        numbers = (one.bus.samples, one.lost, one.balance, one.bus.holes, one.incidents, one.pages_most)
+        numbers = (one.bus.samples, one.lost, one.balance, one.bus.holes, one.incidents, one.pages_max)
         drawn.add_row(one.engine, *map(str, numbers), "ok" if one.passed else "FAIL")
     return drawn
 

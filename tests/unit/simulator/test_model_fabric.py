@@ -6,6 +6,7 @@ import pytest
 from simulator.config import SimulatorConfig
 from simulator.fabric import kernel
 from simulator.fabric import parameters as par
+from simulator.fabric.marking import equilibrium_queue
 from simulator.fabric.routing import Routes
 from simulator.fabric.state import CNP_HANDLED, CNP_SENT, Fabric
 from simulator.layout import Layout
@@ -42,7 +43,7 @@ class Bench:
             self.offered += each * DT * len(self.rows)
             active = kernel.pick_active(fabric.flows)
             self.steps += 1
-            kernel.advance(self.steps, DT, 4, active, fabric.flows, fabric.queues, fabric.ports, fabric.events)
+            kernel.advance(self.steps, DT, active, fabric.flows, fabric.queues, fabric.ports, fabric.events)
 
     def stall(self, stalled: bool) -> None:
         self.fabric.queues.capacity[self.fabric.receive(self.target)] = 0.0 if stalled else par.PCIE_BYTES_PER_S
@@ -149,5 +150,5 @@ def test_a_victim_behind_a_paused_link_waits_too() -> None:
 
 @pytest.mark.parametrize(("flows", "capacity"), [(1, 50e9), (8, 50e9), (64, 50e9), (8, 100e9)])
 def test_the_equilibrium_queue_is_between_kmin_and_kmax(flows: int, capacity: float) -> None:
-    queue = kernel.equilibrium_queue(capacity, flows)
+    queue = equilibrium_queue(capacity, flows)
     assert capacity * 8 * par.ECN_KMIN_BYTES_PER_BPS < queue < capacity * 8 * par.ECN_KMAX_BYTES_PER_BPS

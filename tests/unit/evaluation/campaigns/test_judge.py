@@ -39,7 +39,18 @@ def cause(fault: str, root: str, reach: tuple[str, ...] = ()) -> FaultImpact:
 def finding(kind: FindingKind, about: str, at_s: float = 120.0, detector: str = "some") -> Finding:
     at_ns = int(at_s * NS)
     key = f"{kind}{about}{at_s}"
-    return Finding(key, kind, parse_object(about), detector, FindingState.ACTIVE, at_ns, at_ns, 2.0, 0.9, ())
+    return Finding(
+        id=key,
+        kind=kind,
+        object=parse_object(about),
+        detector=detector,
+        state=FindingState.ACTIVE,
+        onset_ns=at_ns,
+        observed_ns=at_ns,
+        score=2.0,
+        confidence=0.9,
+        evidence=(),
+    )
 
 
 @pytest.mark.parametrize(
