@@ -89,12 +89,14 @@ class SimulatedCluster:
                 injected.ends_ns = self.now_ns
                 self.truth[injected.truth] = replace(self.truth[injected.truth], end_ns=self.now_ns)
 
-    def drop_rejected_fault(self) -> None:
-        """Removes the fault that ``advance`` raised ConfigError for; else every step would try it again."""
-        for injected in self._injected:
-            if injected.truth < 0 and injected.starts_ns <= self.now_ns:
-                self._injected.remove(injected)
-                return
+    def drop_rejected_fault(self) -> str:
+        """Removes the fault that ``advance`` raised ConfigError for; else every step would try it again.
+
+        Returns its target, '' when it named none.
+        """
+        rejected = next(one for one in self._injected if one.truth < 0 and one.starts_ns <= self.now_ns)
+        self._injected.remove(rejected)
+        return rejected.fault.target
 
     def advance(self, to_ns: int) -> None:
         """Runs the model up to the last whole internal step at or before ``to_ns``, then publishes the readings."""

@@ -74,8 +74,7 @@ class ClusterDriver:
         try:
             self.cluster.advance(to_ns)
         except ConfigError as error:
-            self.cluster.drop_rejected_fault()
-            log.error("fault rejected", error=str(error))
+            log.error("fault rejected", target=self.cluster.drop_rejected_fault(), error=str(error))
         self.io_times.observe(self.cluster.readings.storage)
         return ClusterState(copied(self.cluster.readings), tuple(self.cluster.truth), tuple(self.cluster.changes))
 
