@@ -135,8 +135,8 @@ def series_page(title: str, about: str, results: Sequence[MethodResult]) -> str:
     series = [each.series for each in ours.outcomes]
     points = sum(each.points for each in ours.outcomes)
     names = [each.method for each in others]
-    parts = [
-        f"# {title}",
+    return _page(
+        title,
         f"{about} What the columns mean: [README.md](README.md#figures).",
         f"{len(ours.outcomes)} series, {points:,} points that count, {ours.figures.windows} windows to find, "
         "on other seeds than those that thresholds were chosen on. The first row is the product with its own alert "
@@ -154,32 +154,31 @@ def series_page(title: str, about: str, results: Sequence[MethodResult]) -> str:
         "## Ablation",
         "The product at 1.0 with one part left out in turn. The last column is net, by type of anomaly.",
         _table(ABLATION, without(series)),
-    ]
-    return "\n\n".join(parts) + "\n"
+    )
 
 
 def campaigns_page(found: Sequence[Row]) -> str:
     """docs/evaluation/results-campaigns.md."""
-    parts = [
-        "# Results: fault campaigns",
+    about = (
         "Written by `make eval`. How campaigns are run and judged, and what the columns mean: "
-        "[campaigns.md](campaigns.md).",
-        f"Seeds {_numbers(REPORT)}, on which nothing was tuned; detectors were tuned on seeds {_numbers(TUNE)}.",
-        *_campaigns(found, TITLES),
-    ]
-    return "\n\n".join(parts) + "\n"
+        "[campaigns.md](campaigns.md)."
+    )
+    seeds = f"Seeds {_numbers(REPORT)}, on which nothing was tuned; detectors were tuned on seeds {_numbers(TUNE)}."
+    return _page("Results: fault campaigns", about, seeds, *_campaigns(found, TITLES))
 
 
 def baselines_page(found: Sequence[Row]) -> str:
     """docs/evaluation/results-baselines.md."""
-    parts = [
-        "# Results: fault campaigns, baselines",
+    about = (
         "Written by `python -m evaluation baselines`. What is compared, and how: "
-        "[campaigns.md](campaigns.md#baselines).",
-        f"Seeds {_numbers(REPORT)}; thresholds are those of the best F1 on seed {TUNE[0]}.",
-        *_campaigns(found, baselines.TITLES),
-    ]
-    return "\n\n".join(parts) + "\n"
+        "[campaigns.md](campaigns.md#baselines)."
+    )
+    seeds = f"Seeds {_numbers(REPORT)}; thresholds are those of the best F1 on seed {TUNE[0]}."
+    return _page("Results: fault campaigns, baselines", about, seeds, *_campaigns(found, baselines.TITLES))
+
+
+def _page(title: str, *parts: str) -> str:
+    return "\n\n".join([f"# {title}", *parts]) + "\n"
 
 
 def _campaigns(found: Sequence[Row], titles: Mapping[str, str]) -> Iterator[str]:

@@ -11,6 +11,7 @@ from simulator.config import SimulatorConfig
 from simulator.counters import canonical
 from simulator.counters.canonical import Column
 from simulator.counters.readings import Readings
+from simulator.fabric.state import Floats
 from simulator.faults.schedule import ScheduledFault
 from simulator.layout import Endpoint, Exporter, Flavour, Layout, topology_facts
 from simulator.machine import NS
@@ -21,7 +22,6 @@ from telemetry.series import SeriesTable, series_key
 from telemetry.topology import TopologyFact
 
 DURATION_S = 0.01
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,13 +69,13 @@ class DirectCollector:
         on = readings.devices.reachable[self._cluster.layout.device_index[endpoint.device]]
         now_ns = readings.now_ns
         if not on:
-            return _down(SeriesTable(target, endpoint.device, ()), self._collection(now_ns, Down.TIMEOUT))
+            return without_samples(SeriesTable(target, endpoint.device, ()), self._collection(now_ns, Down.TIMEOUT))
         if not readings.frozen[i] or i not in self._last:
             self._last[i] = self._read(i, endpoint, target, matrices, readings)
         table, values = self._last[i]
         n = values.size
         if n == 0:  # every GPU is gone: an empty page
-            return _down(table, self._collection(now_ns, Down.NOT_EXPOSITION))
+            return without_samples(table, self._collection(now_ns, Down.NOT_EXPOSITION))
         times = np.full(n, now_ns, dtype=np.int64)
         return SampleBatch(table, self._collection(now_ns), times, np.arange(n, dtype=np.uint32), values)
 
@@ -193,6 +193,7 @@ def _is_whole_number(metric: str) -> bool:
     return known.kind is catalogue.Kind.COUNTER and known.unit not in ("seconds", "joules")
 
 
-def _down(table: SeriesTable, collection: Collection) -> SampleBatch:
+def without_samples(table: SeriesTable, collection: Collection) -> SampleBatch:
+    """What a failed collection publishes."""
     nothing = np.zeros(0)
     return SampleBatch(table, collection, nothing.astype(np.int64), nothing.astype(np.uint32), nothing)

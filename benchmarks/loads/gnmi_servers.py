@@ -7,16 +7,15 @@ the timestamps are written when a message goes out. The servers are gRPC's own.
 """
 
 import asyncio
-import multiprocessing
 import time
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 import grpc
 import grpc.aio
 
+from benchmarks.loads.child import ServerProcess
 from ingest.collectors.gnmi.config import Source
 from ingest.collectors.gnmi.subscriptions import DEFAULTS, request_of
 from simulator.cluster import SimulatedCluster
@@ -31,7 +30,7 @@ from tests.servers.process import free_port
 
 VARIANTS = 60  # then counters restart
 SOURCES = {Flavour.SONIC: Source.SONIC, Flavour.OPENCONFIG: Source.ARISTA}
-_SETTLED_S, _START_S = 20, 240
+_SETTLED_S = 20
 _SYNC = gnmi_pb2.SubscribeResponse(sync_response=True).SerializeToString()
 _STAMP = slice(1, 10)  # today's nanoseconds are a varint of nine bytes
 
@@ -55,27 +54,13 @@ def switches_of(layout: Layout, port: int) -> list[Switch]:
     ]
 
 
-class GnmiServers:
-    """Serves the switches of a cluster of ``hosts`` from ``start`` to ``stop``, sampled every ``interval_s``."""
+class GnmiServers(ServerProcess):
+    """Serves the switches of a cluster of ``hosts``, sampled every ``interval_s``."""
 
     def __init__(self, hosts: int, interval_s: float) -> None:
         config = SimulatorConfig(hosts=hosts, interval_s=interval_s)
         self.switches = switches_of(build_layout(config), free_port())
-        context = multiprocessing.get_context("spawn")
-        self._ready = context.Event()
-        arguments: tuple[Any, ...] = (config, self.switches, self._ready)
-        self._process = context.Process(target=_serve, args=arguments, daemon=True)
-
-    def __enter__(self) -> Self:
-        self._process.start()
-        if not self._ready.wait(_START_S):
-            self._process.kill()
-            raise RuntimeError(f"the switches did not start in {_START_S} s")
-        return self
-
-    def __exit__(self, *_: type[BaseException] | BaseException | TracebackType | None) -> None:
-        self._process.kill()
-        self._process.join()
+        super().__init__(_serve, config, self.switches, start_s=240)
 
 
 def responses(

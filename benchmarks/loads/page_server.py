@@ -6,42 +6,26 @@ cost hardly disturbs the measurement.
 
 import asyncio
 import gzip
-import multiprocessing
 import time
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
+from benchmarks.loads.child import ServerProcess
 from benchmarks.loads.moving_pages import gpu_pages, node_pages
 from tests.servers.process import free_port
 
 VARIANTS = 120
 PATHS = {"/gpu": gpu_pages, "/node": node_pages}
-_START_S = 60
 Responses = dict[str, list[dict[bool, bytes]]]
 """By path: the responses in order of time, each plain (False) and compressed (True)."""
 
 
-class PageServer:
-    """Serves ``hosts`` addresses from ``start`` to ``stop``; a page changes every ``change_s`` seconds."""
+class PageServer(ServerProcess):
+    """Serves ``hosts`` addresses; a page changes every ``change_s`` seconds."""
 
     def __init__(self, hosts: int, change_s: float) -> None:
         self.port = free_port()
         self.hosts = [f"127.9.{number // 250}.{number % 250 + 1}" for number in range(hosts)]
-        context = multiprocessing.get_context("spawn")
-        self._ready = context.Event()
-        arguments: tuple[Any, ...] = (self.hosts, self.port, change_s, self._ready)
-        self._process = context.Process(target=_serve, args=arguments, daemon=True)
-
-    def __enter__(self) -> Self:
-        self._process.start()
-        if not self._ready.wait(_START_S):
-            self._process.kill()
-            raise RuntimeError(f"the page server did not start in {_START_S} s")
-        return self
-
-    def __exit__(self, *_: type[BaseException] | BaseException | TracebackType | None) -> None:
-        self._process.kill()
-        self._process.join()
+        super().__init__(_serve, self.hosts, self.port, change_s, start_s=60)
 
 
 class _Connection(asyncio.Protocol):

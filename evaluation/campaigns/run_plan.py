@@ -10,7 +10,7 @@ from analytics.correlate.config import CorrelateConfig
 from analytics.correlate.correlator import Correlator
 from analytics.worker import build_engine
 from evaluation.campaigns.plan import FAILED, LOST, PARTS, Plan
-from simulator.direct import campaign
+from simulator.direct import campaign, without_samples
 from simulator.faults.truth import Truth
 from telemetry.changes import Change
 from telemetry.findings import Finding
@@ -123,8 +123,6 @@ class _Losses:
                 continue
             hit.add(target)
             if draw < FAILED:
-                nothing = np.zeros(0)
-                failed = replace(batch.collection, down=Down.TIMEOUT)
-                yield SampleBatch(batch.table, failed, nothing.astype(np.int64), nothing.astype(np.uint32), nothing)
+                yield without_samples(batch.table, replace(batch.collection, down=Down.TIMEOUT))
         self._exempt -= {batch.table.target for batch in batches}
         self._exempt |= hit

@@ -17,6 +17,7 @@ from rich.table import Table
 
 from analytics.models.peers.compare import WIDTH, compare
 from analytics.models.peers.rules import HIGH, SLOWING, SUPPORTING, Rule, limits_of
+from evaluation.series.signals import Floats
 
 SIZES, EFFECTS = (8, 64, 1024, 8192), (0.03, 0.05, 0.1, 0.2)
 NOISE, STATIC = 0.01, (0.01, 0.02, 0.03)  # of one sample; between the levels of members, by group
@@ -29,7 +30,6 @@ _HEALTHY = 2_000_000  # samples of all groups of a row together
 _ALPHA, _FOLLOW = 1 / 180, 180
 _RULES = {rule.metric: rule for rule in (*SLOWING, *SUPPORTING)}
 CLOCK = _RULES["gpu_sm_clock_hertz"]
-Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 Healthy = Callable[[np.random.Generator, int, int], tuple[Floats, Bools]]
 

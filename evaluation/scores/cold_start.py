@@ -9,17 +9,16 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
 
 from analytics.models.scoring.detector import Detector
+from evaluation.series.signals import Floats
 
 SEEDS = (101, 102, 103)
 _OLD, _NEW, _OLD_VALUES, _NEW_VALUES = 40, 200, 1000, 300
 _STEP_NS, _START_NS = 10 * 10**9, 1_700_000_000 * 10**9
 _EVENT, _AFTERMATH = 5, 30  # values: length of an event, and how long alerts may follow from it
-Floats = NDArray[np.float64]
 Noise = Callable[[np.random.Generator, int, int], Floats]
 
 

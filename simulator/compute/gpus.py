@@ -7,11 +7,9 @@ thermal resistance and one time constant to the inlet air. Figures: H100 SXM (70
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
+from simulator.fabric.state import Flags, Floats
 from simulator.layout import Layout
-
-Floats = NDArray[np.float64]
 
 # What a GPU does: columns of ``spent``.
 # no job; kernels; NCCL kernel that polls for peers; waits for storage; a kernel that never returns
@@ -70,7 +68,7 @@ class Gpus:
         return np.minimum(self.stuck, self.thermal)
 
     @property
-    def slowed_by_heat(self) -> NDArray[np.bool_]:
+    def slowed_by_heat(self) -> Flags:
         return self.thermal < 0.995
 
     def tick(self, dt: float) -> None:

@@ -5,10 +5,9 @@ NIC: what it can serve is shared evenly by the clients with requests.
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
 from simulator.fabric.routing import Routes
-from simulator.fabric.state import Fabric, Ints
+from simulator.fabric.state import Fabric, Floats, Ints
 from simulator.layout import Layout
 
 RPC_BYTES = 2.0**20
@@ -17,8 +16,6 @@ TARGET_BYTES_PER_S = 10e9
 SERVICE_S = 1e-3  # one RPC on an idle target
 CAPACITY_BYTES = 700e12
 READ, WRITE = 0, 1
-
-Floats = NDArray[np.float64]
 
 
 class Storage:

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simulator.compute.record import RunningJob
+from simulator.fabric.state import Flags, Floats, Ints
 from simulator.layout import PRIORITIES, Layout
 
 RX, TX = 0, 1
@@ -26,10 +27,6 @@ THROTTLE_REASONS = ("sw_power_cap", "sw_thermal", "hw_thermal", "sync_boost", "h
 
 # Columns of ``NicReadings.discards``.
 DISCARD_KINDS = ("phy", "prio3_buffer", "out_of_buffer")
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Flags = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)

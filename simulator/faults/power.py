@@ -11,6 +11,10 @@ class _OnRack(Fault):
     target_form = "rack"
     rack = ""
 
+    @property
+    def root(self) -> ObjectRef:
+        return ObjectRef(ObjectKind.RACK, self.rack)
+
     def choose_rack(self) -> list[str]:
         """The hosts of the rack that the target names, or of a random one."""
         hosts = [d for d in self.machine.layout.devices if d.role is Role.HOST]
@@ -25,10 +29,6 @@ class RackPowerLoss(_OnRack):
     name = "rack-power-loss"
     kind = IncidentKind.RACK_POWER
     hosts: tuple[str, ...] = ()
-
-    @property
-    def root(self) -> ObjectRef:
-        return ObjectRef(ObjectKind.RACK, self.rack)
 
     @property
     def reach(self) -> tuple[str, ...]:
@@ -55,10 +55,6 @@ class RackCooling(_OnRack):
     gpus: tuple[int, ...] = ()
     hosts: tuple[int, ...] = ()
     warmer_c = 0.0
-
-    @property
-    def root(self) -> ObjectRef:
-        return ObjectRef(ObjectKind.RACK, self.rack)
 
     @property
     def reach(self) -> tuple[str, ...]:

@@ -1,12 +1,19 @@
 """Facts about ports that both flavours report: LLDP neighbours and BGP sessions."""
 
 import ipaddress
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from simulator.counters.readings import Readings
 from simulator.layout import Layout
+
+Text = Callable[[Layout, int], str]
+"""A fixed text about the port at a position of the layout."""
+
+Known = Callable[[Readings, NDArray[np.int64]], NDArray[np.bool_]]
+"""Which entries of these ports exist now."""
 
 LLDP_HOLD_NS = 120 * 1_000_000_000
 """An LLDP neighbour expires this long after its last message (IEEE 802.1AB: time to live of 4 x 30 s)."""
