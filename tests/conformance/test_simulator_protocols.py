@@ -23,9 +23,9 @@ from simulator.servers.service import SimulatorService
 from simulator.servers.tls import self_signed
 from telemetry.gnmi import gnmi_pb2
 from tests.samples import SAMPLES
-from tests.unit.simulator.serve_readings import filled_readings, later
-from tests.unit.simulator.serve_streams import NS_PER_S, StreamEnded, json_of, subscribed, subscribing
-from tests.unit.simulator.serve_switches import Switches, serving_switches
+from tests.unit.simulator.servers.readings import filled_readings, later
+from tests.unit.simulator.servers.streams import NS_PER_S, StreamEnded, json_of, subscribed, subscribing
+from tests.unit.simulator.servers.switches import Switches, serving_switches
 
 ROOT = Path(__file__).resolve().parents[2]
 GNMI_CLI = ROOT / "build" / "bin" / "gnmi_cli"

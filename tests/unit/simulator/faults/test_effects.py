@@ -13,7 +13,7 @@ from telemetry.incidents import IncidentKind
 from telemetry.objects import gpu
 
 NS = 1_000_000_000
-CONFIG = SimulatorConfig(hosts=8)
+CONFIG = SimulatorConfig(hosts=8, step_ms=20)
 
 
 def broken(fault: str, seconds: float = 60.0, config: SimulatorConfig = CONFIG) -> SimulatedCluster:
@@ -162,7 +162,7 @@ MIX = JobMix(checkpoint_period_s=40.0)
 
 
 def test_slow_target_makes_checkpoints_long_and_gpus_wait() -> None:
-    config = SimulatorConfig(hosts=8, jobs=MIX)
+    config = SimulatorConfig(hosts=8, jobs=MIX, step_ms=20)
     normal, slow = SimulatedCluster(config, start_ns=0), SimulatedCluster(config, start_ns=0)
     slow.inject(parse_fault("slow-storage-target@10s:scratch/OST0001"))
     for cluster in (normal, slow):
@@ -177,7 +177,8 @@ def test_slow_target_makes_checkpoints_long_and_gpus_wait() -> None:
 
 
 def test_late_checkpoint_blames_no_target() -> None:
-    cluster = broken("late-checkpoint@20s:node3", seconds=80)
+    config = SimulatorConfig(hosts=8, jobs=JobMix(jobs=1), step_ms=20)  # no checkpoint of another job
+    cluster = broken("late-checkpoint@20s:node3", seconds=80, config=config)
     job = next(job for job in cluster.jobs if "node3" in job.nodes)
     assert job.checkpoints == 0
     assert cluster.readings.storage.queue_depth.max() < 1.0

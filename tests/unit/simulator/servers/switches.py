@@ -11,7 +11,7 @@ from simulator.servers.gnmi.server import Credentials, GnmiServer, View
 from simulator.servers.gnmi.sonic import SonicTree
 from simulator.servers.snapshot import Latest
 from tests.servers.process import free_port
-from tests.unit.simulator.serve_readings import filled_readings, small_layout
+from tests.unit.simulator.servers.readings import filled_readings, small_layout
 
 
 @dataclass

@@ -19,7 +19,7 @@ from simulator.servers.pages.node import node_page
 from simulator.servers.pages.slurm import jobs_document
 from telemetry.catalogue import metrics
 from tests.samples import SAMPLES
-from tests.unit.simulator.serve_readings import filled_readings, small_layout
+from tests.unit.simulator.servers.readings import filled_readings, small_layout
 
 LAYOUT = small_layout()
 READINGS = filled_readings(LAYOUT)
