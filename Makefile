@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 PEERS := build/.peers
 
-.PHONY: run test check accept crash bench eval boards metrics format lock clean peers
+.PHONY: run test check accept crash bench eval boards pages format lock clean peers
 .DEFAULT_GOAL := run
 # Packages come before the virtual environment that needs one of them.
 .NOTPARALLEL:
@@ -58,8 +58,11 @@ format: $(READY)
 boards: $(READY)
 	$(BIN)/python -m dashboards.build deploy/grafana/dashboards
 
-metrics: $(READY)
+# Pages of docs/ that are generated; the tests compare them.
+pages: $(READY)
 	$(BIN)/python -m telemetry.catalogue > docs/metrics.md
+	$(BIN)/python -m telemetry.kinds > docs/kinds.md
+	$(BIN)/python -m fabricscope.own_metrics > docs/own-metrics.md
 
 # From the index alone: what a machine has in folders of its own is not there for others.
 LOCK := env -u PIP_FIND_LINKS $(BIN)/pip-compile --quiet --generate-hashes --no-annotate --no-header --no-emit-options --build-deps-for wheel --allow-unsafe --strip-extras

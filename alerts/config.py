@@ -1,27 +1,30 @@
 """Settings of the alerts stage."""
 
 from pathlib import Path
+from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from alerts.dispatch import Rules
 from alerts.lifecycle import Policy
-from alerts.receivers.build import ReceiverConfig
+from alerts.receivers.alertmanager.config import AlertmanagerConfig
+from alerts.receivers.webhook.config import WebhookConfig
 from alerts.route import Route
+from common.units import to_ns
 
-_NS_PER_S = 1_000_000_000
+ReceiverConfig = Annotated[AlertmanagerConfig | WebhookConfig, Field(discriminator="type")]
 
 
 class AlertingConfig(BaseModel):
-    """Who is told about incidents, how, and how often at most."""
+    """Who is notified of incidents, how, and how often at most."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     cluster: str = Field(default="cluster", max_length=64, description="Label `cluster` of every alert.")
     folder: Path = Field(default=Path("data/alerts"), description="Where the outbox and the silences are kept.")
     external_url: str = Field(default="", pattern=r"^(https?://.*)?$", description="Where people reach our API.")
-    receivers: tuple[ReceiverConfig, ...] = Field(default=(), description="The places where people are told.")
-    routes: tuple[Route, ...] = Field(default=(), description="First that fits decides; without one, everyone is told.")
-    fallback: str = Field(default="", description="Receiver that is told what another one refused or let expire.")
+    receivers: tuple[ReceiverConfig, ...] = Field(default=(), description="Where notifications are delivered.")
+    routes: tuple[Route, ...] = Field(default=(), description="The first that fits decides; without one, all get it.")
+    fallback: str = Field(default="", description="Receiver of what another one refused or let expire.")
     quiet_s: float = Field(default=1800, ge=0, description="At most one page an incident in this time.")
     update_quiet_s: float = Field(default=300, ge=0, description="At most one change of root an incident in this time.")
     pages_max: int = Field(default=20, ge=1, description="Pages at most within pages_window_s; the rest wait.")
@@ -50,20 +53,16 @@ class AlertingConfig(BaseModel):
     def rules(self) -> Rules:
         """The part that decides."""
         names = frozenset(receiver.name for receiver in self.receivers)
-        policy = Policy(_ns(self.quiet_s), _ns(self.update_quiet_s))
+        policy = Policy(to_ns(self.quiet_s), to_ns(self.update_quiet_s))
         return Rules(
             cluster=self.cluster,
             receivers=names,
             # a fallback stands by, unless it is all there is
-            everyone=tuple(sorted(names - {self.fallback} or names)),
+            default_receivers=tuple(sorted(names - {self.fallback} or names)),
             routes=self.routes,
             policy=policy,
             pages_max=self.pages_max,
-            pages_window_ns=_ns(self.pages_window_s),
-            remember_ns=_ns(self.remember_s),
+            pages_window_ns=to_ns(self.pages_window_s),
+            remember_ns=to_ns(self.remember_s),
             incidents_max=self.incidents_max,
         )
-
-
-def _ns(seconds: float) -> int:
-    return int(seconds * _NS_PER_S)

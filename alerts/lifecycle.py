@@ -1,6 +1,6 @@
-"""What people are told about an incident: decided from what they were told and what is known now.
+"""Whether the newest version of an incident is news for people: decided from what they were notified of before. Pure.
 
-The incident's own state is decided by the analytics; here is only whether that is news for people.
+The incident's own state is decided by the analytics.
 """
 
 from collections.abc import Mapping
@@ -23,13 +23,13 @@ class Policy:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class NotifiedState:
     """What people know about one incident.
 
     sequence:   of the newest notification.
     paged_ns:   when the newest FIRE was decided. changed_ns: the newest FIRE or UPDATE.
-    worst:      worst severity told since ``paged_ns``.
-    labels:     of the alert that is open, or was last. receivers: who was told since the newest FIRE, sorted.
+    worst:      worst severity notified since ``paged_ns``.
+    labels:     of the alert that is open, or was last. receivers: those notified since the newest FIRE, sorted.
     """
 
     firing: bool
@@ -48,55 +48,55 @@ def rank(severity: Severity) -> int:
     return _RANK[severity]
 
 
-def decide(told: Told | None, incident: Incident, now_ns: int, policy: Policy) -> Action | None:
-    """The news in ``incident`` for people who were told ``told``; None when there is none now.
+def decide(notified: NotifiedState | None, incident: Incident, now_ns: int, policy: Policy) -> Action | None:
+    """The news in ``incident`` for people who know ``notified``; None when there is none now.
 
     Asked again later the answer may change without a new version: a page that was held back becomes due.
     """
     if incident.state is IncidentState.RESOLVED:
-        return Action.RESOLVE if told is not None and told.firing else None
+        return Action.RESOLVE if notified is not None and notified.firing else None
     # a page that is open stays open while the incident is pending again: only fresh evidence resolves
     if incident.state is IncidentState.PENDING or incident.severity is Severity.INFO:
         return None
-    if told is None:
+    if notified is None:
         return Action.FIRE
-    worse = rank(incident.severity) > rank(told.worst)
-    if not told.firing:
-        return Action.FIRE if worse or now_ns - told.paged_ns >= policy.quiet_ns else None
-    moved = (incident.kind, incident.root) != (told.kind, told.root)
-    if worse or (moved and now_ns - told.changed_ns >= policy.update_quiet_ns):
+    worse = rank(incident.severity) > rank(notified.worst)
+    if not notified.firing:
+        return Action.FIRE if worse or now_ns - notified.paged_ns >= policy.quiet_ns else None
+    moved = (incident.kind, incident.root) != (notified.kind, notified.root)
+    if worse or (moved and now_ns - notified.changed_ns >= policy.update_quiet_ns):
         return Action.UPDATE
     return None
 
 
-def tell(
-    told: Told | None,
+def notify(
+    notified: NotifiedState | None,
     incident: Incident,
     action: Action,
     now_ns: int,
     labels: Mapping[str, str],
     receivers: tuple[str, ...],
-) -> tuple[Told, Notification]:
-    """What people know once ``action`` is told, and the notification that tells it.
+) -> tuple[NotifiedState, Notification]:
+    """The notification of ``action``, and what people know after it.
 
     A resolve goes out under the labels of the page that it closes, whatever the incident looks like by then.
     """
-    sequence = told.sequence + 1 if told else 1
+    sequence = notified.sequence + 1 if notified else 1
     if action is Action.RESOLVE:
-        assert told is not None, "only what was told can be resolved"
-        after = replace(told, firing=False, sequence=sequence)
-        return after, Notification(incident, action, sequence, now_ns, told.labels, {})
-    fresh = action is Action.FIRE or told is None
-    after = Told(
+        assert notified is not None, "only what was paged can be resolved"
+        after = replace(notified, firing=False, sequence=sequence)
+        return after, Notification(incident, action, sequence, now_ns, notified.labels, {})
+    page = action is Action.FIRE or notified is None
+    after = NotifiedState(
         firing=True,
         sequence=sequence,
-        paged_ns=now_ns if fresh or told is None else told.paged_ns,
+        paged_ns=now_ns if page or notified is None else notified.paged_ns,
         changed_ns=now_ns,
-        worst=incident.severity if fresh or told is None else max(told.worst, incident.severity, key=rank),
+        worst=incident.severity if page or notified is None else max(notified.worst, incident.severity, key=rank),
         kind=incident.kind,
         root=incident.root,
         labels=labels,
-        receivers=receivers if fresh or told is None else tuple(sorted({*told.receivers, *receivers})),
+        receivers=receivers if page or notified is None else tuple(sorted({*notified.receivers, *receivers})),
     )
-    replaces = told.labels if told and told.firing and told.labels != labels else {}
+    replaces = notified.labels if notified and notified.firing and notified.labels != labels else {}
     return after, Notification(incident, action, sequence, now_ns, labels, replaces)

@@ -6,29 +6,50 @@ from prometheus_client import Counter, Gauge
 
 
 class DropReason(StrEnum):
-    """Why something was not told, or not to whom it was meant for."""
+    """Why a record was not used."""
 
-    DUPLICATE = "duplicate"  # a version of an incident that is not newer than the known one
     BAD_RECORD = "bad_record"
-    TOO_MANY = "too_many"  # more incidents than we track
-    REJECTED = "rejected"  # the receiver will never take it
-    EXPIRED = "expired"  # the receiver did not take it in time
-    NEVER_TOLD = "never_told"  # the end of something that this receiver was never told
-    UNKNOWN_RECEIVER = "unknown_receiver"  # it left the configuration
+    TOO_MANY = "too_many"  # more incidents than are tracked
+
+
+class UndeliveredReason(StrEnum):
+    """Why a notification did not reach the receiver that it was meant for."""
+
+    REJECTED = "rejected"  # the receiver will never accept it
+    EXPIRED = "expired"  # the receiver did not accept it in time
+    NEVER_NOTIFIED = "never_notified"  # the end of something that this receiver was never notified of
+    REMOVED_RECEIVER = "removed_receiver"  # it left the configuration
     QUEUE_FULL = "queue_full"
 
 
-RECORDS = Counter("fabricscope_alerts_records_total", "Records of incidents read from the bus.")
-DROPPED = Counter("fabricscope_alerts_dropped_total", "Records and deliveries dropped, by reason.", ["reason"])
-FALLEN_BACK = Counter(
-    "fabricscope_alerts_fallbacks_total", "Deliveries handed to the fallback.", ["receiver", "reason"]
+RECEIVED = Counter("fabricscope_alerts_records_received_total", "Records of incidents read from the bus.")
+PROCESSED = Counter("fabricscope_alerts_records_processed_total", "Versions of incidents that were decided on.")
+DEDUPLICATED = Counter(
+    "fabricscope_alerts_records_deduplicated_total", "Versions of incidents that are not newer than the known one."
 )
-NOTIFICATIONS = Counter(
-    "fabricscope_alerts_notifications_total", "Notifications that a receiver took.", ["receiver", "action"]
-)
-FAILURES = Counter("fabricscope_alerts_failures_total", "Attempts that failed and will be repeated.", ["receiver"])
-REFRESHES = Counter("fabricscope_alerts_refreshes_total", "Rounds in which open alerts were sent again.", ["receiver"])
-PENDING = Gauge("fabricscope_alerts_pending", "Deliveries that wait in the outbox.", ["receiver"])
-OPEN = Gauge("fabricscope_alerts_open", "Incidents that people were told about and that are not resolved.")
-HELD = Gauge("fabricscope_alerts_held", "Incidents that wait for the page budget.")
+DROPPED = Counter("fabricscope_alerts_records_dropped_total", "Records that were not used.", ["reason"])
+CORRUPT = Counter("fabricscope_alerts_records_corrupt_total", "Records that could not be read.", ["topic", "reason"])
 GAPS = Counter("fabricscope_alerts_gaps_total", "Times that retention on the bus had passed our position.")
+QUEUED = Gauge("fabricscope_alerts_notifications_queued", "Notifications that wait in the outbox.", ["receiver"])
+DELIVERED = Counter(
+    "fabricscope_alerts_notifications_delivered_total",
+    "Notifications that a receiver accepted.",
+    ["receiver", "action"],
+)
+RETRIES = Counter(
+    "fabricscope_alerts_notification_retries_total", "Attempts that failed and will be repeated.", ["receiver"]
+)
+REROUTED = Counter(
+    "fabricscope_alerts_notifications_rerouted_total",
+    "Notifications handed to the fallback instead of their receiver.",
+    ["receiver", "reason"],
+)
+NOTIFICATIONS_DROPPED = Counter(
+    "fabricscope_alerts_notifications_dropped_total", "Notifications that reach nobody.", ["reason"]
+)
+COMMIT_RETRIES = Counter(
+    "fabricscope_alerts_commit_retries_total", "Commits of the outbox that failed and are repeated."
+)
+REFRESHES = Counter("fabricscope_alerts_refreshes_total", "Rounds in which open alerts were sent again.", ["receiver"])
+OPEN = Gauge("fabricscope_alerts_incidents_open", "Incidents that were paged and are not resolved.")
+HELD = Gauge("fabricscope_alerts_incidents_held", "Incidents that wait for the page budget.")

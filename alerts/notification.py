@@ -1,4 +1,4 @@
-"""Notification: one thing that people are told about one incident."""
+"""Notification: what one receiver is sent about one incident."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ class Action(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Notification:
-    """What was decided to be told, as of ``at_ns``.
+    """What was decided as of ``at_ns``.
 
     sequence: 1, 2, 3, … within the incident; with the incident's id it is the key by which receivers drop repetitions.
     labels:   of the alert. replaces: labels of the alert that this one takes the place of; empty for none.
@@ -36,9 +36,7 @@ class Notification:
 
     @property
     def key(self) -> str:
-        """
-        The same for every repetition of this notification, different for any other one.
-        """
+        """The same for every repetition of this notification, different for any other one."""
         return f"{self.incident.id}:{self.sequence}"
 
 

@@ -20,7 +20,7 @@ from bus import offsets_table
 from bus.base import Offsets
 from common.sqlite import Durability, LockedDatabase
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2  # since 2, "notified" in what is tracked was "told"; 1 is still read
 HEADS_MAX = 64
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS incidents (id TEXT PRIMARY KEY, tracked BLOB);
@@ -96,11 +96,11 @@ class Outbox:
         self,
         offsets: Offsets,
         changed: Mapping[str, Tracked | None],
-        tell: Sequence[tuple[str, Notification]],
+        notifications: Sequence[tuple[str, Notification]],
         fallback: str,
         now_ns: int,
     ) -> list[tuple[str, Notification]]:
-        """Everything that one round decided, at once. Returns what found no room in any queue, fallback included."""
+        """Everything that one round decided, at once. Returns what fitted into no queue, fallback included."""
 
         def write(database: sqlite3.Connection) -> list[tuple[str, Notification]]:
             offsets_table.write_offsets(self._database.connection, offsets)
@@ -110,7 +110,7 @@ class Outbox:
                     database.execute("DELETE FROM delivered WHERE incident = ? AND open = 0", (incident,))
                 else:
                     database.execute("INSERT OR REPLACE INTO incidents VALUES (?, ?)", (incident, orjson.dumps(each)))
-            return [pair for pair in tell if not self._enqueue(database, *pair, now_ns, fallback)]
+            return [pair for pair in notifications if not self._enqueue(database, *pair, now_ns, fallback)]
 
         return self._write(write)
 
@@ -120,20 +120,20 @@ class Outbox:
         return [Delivery(key, receiver, created_ns, decode_notification(value)) for key, created_ns, value in rows]
 
     def is_open(self, receiver: str, incident: str) -> bool:
-        """Whether the receiver was told that the incident fires, and not yet that it is over."""
+        """Whether the receiver knows that the incident fires, and not yet that it is over."""
         sql = "SELECT 1 FROM delivered WHERE receiver = ? AND incident = ? AND open = 1"
         return self._db.execute(sql, (receiver, incident)).fetchone() is not None
 
     def open_alerts(self, receiver: str) -> list[Notification]:
-        """The newest notification of each incident that the receiver shows and nothing waits to be told about."""
+        """The newest notification of each incident that the receiver shows and for which nothing more is queued."""
         return [decode_notification(value) for (value,) in self._db.execute(_OPEN, (receiver,))]
 
     def pending(self) -> dict[str, int]:
         """Deliveries that wait, by receiver."""
         return dict(self._db.execute("SELECT receiver, count(*) FROM deliveries GROUP BY receiver").fetchall())
 
-    def done(self, delivery: Delivery, fallback: str, now_ns: int) -> None:
-        """The receiver has it. A resolve follows to a fallback that was told something of the incident instead."""
+    def delivered(self, delivery: Delivery, fallback: str, now_ns: int) -> None:
+        """The receiver has it. A resolve is queued for the fallback too, when that was notified of the incident."""
         notification = delivery.notification
         is_open = notification.action is not Action.RESOLVE
         row = (delivery.receiver, notification.incident.id, is_open, encode_notification(notification))
@@ -141,13 +141,13 @@ class Outbox:
         def write(database: sqlite3.Connection) -> None:
             database.execute("DELETE FROM deliveries WHERE id = ?", (delivery.id,))
             database.execute("INSERT OR REPLACE INTO delivered VALUES (?, ?, ?, ?)", row)
-            if not is_open and fallback not in ("", delivery.receiver) and self._concerns(fallback, delivery):
+            if not is_open and fallback not in ("", delivery.receiver) and self._was_notified(fallback, delivery):
                 self._enqueue(database, fallback, notification, now_ns, "")
 
         self._write(write)
 
-    def give_up(self, delivery: Delivery, fallback: str, now_ns: int) -> bool:
-        """Takes it from its receiver and queues it for the fallback; False when there is none or it has no room."""
+    def reroute(self, delivery: Delivery, fallback: str, now_ns: int) -> bool:
+        """Moves it from its receiver's queue to the fallback's; False when there is none or it is full."""
 
         def write(database: sqlite3.Connection) -> bool:
             database.execute("DELETE FROM deliveries WHERE id = ?", (delivery.id,))
@@ -157,7 +157,7 @@ class Outbox:
 
         return self._write(write)
 
-    def _concerns(self, receiver: str, delivery: Delivery) -> bool:
+    def _was_notified(self, receiver: str, delivery: Delivery) -> bool:
         incident = delivery.notification.incident.id
         sql = "SELECT 1 FROM deliveries WHERE receiver = ? AND incident = ? LIMIT 1"
         return self.is_open(receiver, incident) or self._db.execute(sql, (receiver, incident)).fetchone() is not None
@@ -189,7 +189,7 @@ class Outbox:
             return work(self._db)
 
     def _keep_reserve(self) -> None:
-        """Takes the reserve when the disk has twice as much left; without it paging works all the same."""
+        """Reserves the space when the disk has twice as much left; without it paging works all the same."""
         free = os.statvfs(self._folder)
         if (
             self._reserve_bytes == 0

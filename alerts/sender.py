@@ -1,4 +1,4 @@
-"""Works off one receiver's queue: one delivery at a time, in order per incident, repeated until it is taken."""
+"""Works off one receiver's queue: one delivery at a time, in order per incident, repeated until it is accepted."""
 
 import asyncio
 import random
@@ -10,24 +10,29 @@ from dataclasses import dataclass
 import structlog
 
 from alerts import metrics
-from alerts.metrics import DropReason
+from alerts.metrics import UndeliveredReason
 from alerts.notification import Action
 from alerts.outbox import Delivery, Outbox
-from alerts.receivers.base import Later, Receiver, Rejected
-from common.retry import wait_s
+from alerts.receivers.base import Receiver, Rejected
+from common.errors import Unavailable
+from common.retry import asked_s, backoff_s
 from common.threads import OneThread
 
 IDLE_S_MAX = 60.0
-log = structlog.get_logger("alerts")
+log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Patience:
-    """How long a delivery is tried (``ttl_ns``) and how far apart."""
+class RetryPolicy:
+    """How long a delivery is tried (``ttl_ns``) and how far apart: the wait doubles from ``first_s`` to ``most_s``.
+
+    fallback: receiver of what this one refuses or lets expire, '' for none.
+    """
 
     ttl_ns: int
     first_s: float
     most_s: float
+    fallback: str
 
 
 @dataclass(slots=True)
@@ -37,19 +42,14 @@ class _Attempts:
 
 
 class Sender:
-    """The only one that talks to its receiver, so that a repeated alert never overtakes its resolve.
+    """The only one that sends to its receiver, so that a repeated alert never overtakes its resolve.
 
     Timers are monotonic: a step of the wall clock neither repeats nor delays anything.
+    on_fallback: called when something may have been queued for the fallback.
     """
 
     def __init__(
-        self,
-        receiver: Receiver,
-        outbox: Outbox,
-        off_loop: OneThread,
-        fallback: str,
-        patience: Patience,
-        clock: Callable[[], int],
+        self, receiver: Receiver, outbox: Outbox, off_loop: OneThread, retry: RetryPolicy, clock: Callable[[], int]
     ) -> None:
         self.receiver = receiver
         self.wake = asyncio.Event()
@@ -57,11 +57,10 @@ class Sender:
         self.on_fallback: Callable[[], None] = lambda: None
         self._outbox = outbox
         self._off_loop = off_loop
-        self._fallback = fallback
-        self._patience = patience
+        self._retry = retry
         self._clock = clock
         self._attempts: dict[int, _Attempts] = {}
-        self._all = _Attempts()
+        self._receiver_attempts = _Attempts()
         self._refresh_due_s = 0.0
 
     async def run(self) -> None:
@@ -69,15 +68,15 @@ class Sender:
         while True:
             self.wake.clear()
             now_s = time.monotonic()
-            if now_s < self._all.due_s:
-                await asyncio.sleep(self._all.due_s - now_s)
+            if now_s < self._receiver_attempts.due_s:
+                await asyncio.sleep(self._receiver_attempts.due_s - now_s)
             else:
                 try:
-                    await self._work(now_s)
+                    await self._step(now_s)
                 except sqlite3.Error as error:
-                    self._postpone(self._all, Later(f"outbox: {error}"))
+                    self._postpone(self._receiver_attempts, Unavailable(f"outbox: {error}"))
 
-    async def _work(self, now_s: float) -> None:
+    async def _step(self, now_s: float) -> None:
         if self.receiver.refresh_s > 0 and now_s >= self._refresh_due_s:
             await self._refresh()
         elif (delivery := await self._next(now_s)) is not None:
@@ -106,47 +105,47 @@ class Sender:
         if notification.action is Action.RESOLVE and not await self._off_loop(
             self._outbox.is_open, name, notification.incident.id
         ):
-            await self._give_up(delivery, DropReason.NEVER_TOLD)
+            await self._give_up(delivery, UndeliveredReason.NEVER_NOTIFIED)
             return
-        if now_ns - delivery.created_ns > self._patience.ttl_ns:
-            await self._give_up(delivery, DropReason.EXPIRED)
+        if now_ns - delivery.created_ns > self._retry.ttl_ns:
+            await self._give_up(delivery, UndeliveredReason.EXPIRED)
             return
         try:
             await self.receiver.notify(notification, now_ns)
         except Rejected as error:
             self.problem = str(error)
-            await self._give_up(delivery, DropReason.REJECTED)
-        except Later as error:
+            await self._give_up(delivery, UndeliveredReason.REJECTED)
+        except Unavailable as error:
             self._postpone(self._attempts.setdefault(delivery.id, _Attempts()), error)
         except Exception as error:
             # our own bug with one notification must not end the paging of all others
             log.exception("receiver failed", receiver=name, key=notification.key)
-            bug = Later(f"{name}: {type(error).__name__}")
+            bug = Unavailable(f"{name}: {type(error).__name__}")
             self._postpone(self._attempts.setdefault(delivery.id, _Attempts()), bug)
         else:
-            await self._off_loop(self._outbox.done, delivery, self._fallback, now_ns)
+            await self._off_loop(self._outbox.delivered, delivery, self._retry.fallback, now_ns)
             self._succeeded(delivery.id)
-            metrics.NOTIFICATIONS.labels(name, notification.action).inc()
-            log.info("told", receiver=name, key=notification.key, action=notification.action)
+            metrics.DELIVERED.labels(name, notification.action).inc()
+            log.info("notification delivered", receiver=name, key=notification.key, action=notification.action)
             self.on_fallback()
 
-    async def _give_up(self, delivery: Delivery, reason: DropReason) -> None:
-        taken = await self._off_loop(self._outbox.give_up, delivery, self._fallback, self._clock())
+    async def _give_up(self, delivery: Delivery, reason: UndeliveredReason) -> None:
+        """Hands it to the fallback, or drops it where there is none."""
+        fallback = self._retry.fallback
+        rerouted = await self._off_loop(self._outbox.reroute, delivery, fallback, self._clock())
         self._attempts.pop(delivery.id, None)
-        if taken:
-            metrics.FALLEN_BACK.labels(self.receiver.name, reason).inc()
+        fields = {"receiver": self.receiver.name, "key": delivery.notification.key, "reason": reason}
+        if rerouted:
+            metrics.REROUTED.labels(self.receiver.name, reason).inc()
             self.on_fallback()
         else:
-            metrics.DROPPED.labels(reason).inc()
-        if reason is not DropReason.NEVER_TOLD:
-            log.error(
-                "not told",
-                receiver=self.receiver.name,
-                key=delivery.notification.key,
-                reason=reason,
-                problem=self.problem,
-                fallback=self._fallback if taken else "",
-            )
+            metrics.NOTIFICATIONS_DROPPED.labels(reason).inc()
+        if reason is UndeliveredReason.NEVER_NOTIFIED:
+            return  # nobody waits for it
+        if rerouted:
+            log.error("notification rerouted", **fields, error=self.problem, fallback=fallback)
+        else:
+            log.error("notification dropped", **fields, error=self.problem)
 
     async def _refresh(self) -> None:
         alerts = await self._off_loop(self._outbox.open_alerts, self.receiver.name)
@@ -157,29 +156,30 @@ class Sender:
             await self.receiver.refresh(alerts, self._clock())
         except Rejected as error:
             self.problem = str(error)
-            log.error("open alerts refused", receiver=self.receiver.name, problem=self.problem)
-        except Later as error:
-            self._postpone(self._all, error)
-            self._refresh_due_s = self._all.due_s
+            log.error("open alerts rejected", receiver=self.receiver.name, error=self.problem)
+        except Unavailable as error:
+            self._postpone(self._receiver_attempts, error)
+            self._refresh_due_s = self._receiver_attempts.due_s
         else:
             self._succeeded(None)
             metrics.REFRESHES.labels(self.receiver.name).inc()
 
-    def _postpone(self, attempts: _Attempts, error: Later) -> None:
+    def _postpone(self, attempts: _Attempts, error: Unavailable) -> None:
         """The delivery waits for itself, and the receiver as a whole: another delivery may fare better soon."""
         self.problem = str(error)
-        metrics.FAILURES.labels(self.receiver.name).inc()
-        for each in {id(attempts): attempts, id(self._all): self._all}.values():
+        metrics.RETRIES.labels(self.receiver.name).inc()
+        for each in {id(attempts): attempts, id(self._receiver_attempts): self._receiver_attempts}.values():
             each.failures += 1
-            each.due_s = time.monotonic() + self._wait_s(each.failures, error.after_s)
-        log.warning("receiver does not answer", receiver=self.receiver.name, problem=self.problem)
+            each.due_s = time.monotonic() + self._wait_s(each.failures, error)
+        log.warning("receiver does not answer", receiver=self.receiver.name, error=self.problem)
 
-    def _wait_s(self, failures: int, asked_s: float | None) -> float:
-        own_s = wait_s(failures, first_s=self._patience.first_s, most_s=self._patience.most_s, chance=random.random())
-        return own_s if asked_s is None else max(own_s, asked_s)
+    def _wait_s(self, failures: int, error: Unavailable) -> float:
+        retry = self._retry
+        own_s = backoff_s(failures, first_s=retry.first_s, most_s=retry.most_s, chance=random.random())
+        return max(own_s, asked_s(error))
 
     def _succeeded(self, delivery_id: int | None) -> None:
         if delivery_id is not None:
             self._attempts.pop(delivery_id, None)
-        self._all = _Attempts()
+        self._receiver_attempts = _Attempts()
         self.problem = None

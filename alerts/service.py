@@ -1,4 +1,4 @@
-"""The alerts stage: incidents from the bus, decided, made durable, told."""
+"""The alerts stage: incidents from the bus, decided, made durable, delivered."""
 
 import asyncio
 import contextlib
@@ -7,23 +7,26 @@ import socket
 import sqlite3
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import structlog
 
 from alerts import metrics
 from alerts.config import AlertingConfig
-from alerts.dispatch import Dispatch, Dispatcher
-from alerts.metrics import DropReason
+from alerts.dispatch import Dispatcher, Plan
+from alerts.metrics import DropReason, UndeliveredReason
 from alerts.outbox import Outbox
 from alerts.receivers.build import build_receiver
-from alerts.sender import Patience, Sender
+from alerts.sender import RetryPolicy, Sender
 from alerts.silence import Silence, SilenceStore
 from bus.base import Bus, Consumer, Gap, Offsets, Record
 from bus.deadletter import dead_letter
 from bus.reporting import publish_report
 from common.errors import BadInput, ConfigError, Unavailable
+from common.retry import retry
 from common.tasks import cancel, first_failure
 from common.threads import OneThread
+from common.units import to_ns
 from telemetry import topics
 from telemetry.codec.records import decode_record
 from telemetry.incidents import Incident
@@ -32,8 +35,9 @@ from telemetry.topics import Topic
 
 LIVE_PREFIX = "fabricscope."
 REPORT_S = 5.0
+_COMMIT_FIRST_S, _COMMIT_MOST_S = 0.1, 10.0
 RECORDS_PER_ROUND = 1000
-log = structlog.get_logger("alerts")
+log = structlog.get_logger(__name__)
 
 
 class AlertsService:
@@ -65,7 +69,7 @@ class AlertsService:
         self._offsets: Offsets = {}
         self._problem: str | None = None
         self._started_ns = 0
-        self._read = self._applied = self._duplicates = self._bad = self._untracked = 0
+        self._received = self._processed = self._duplicates = self._corrupt = self._untracked = 0
 
     async def start(self) -> None:
         """Opens the outbox and the receivers and works in the background from where the last run stopped."""
@@ -74,18 +78,19 @@ class AlertsService:
         await self._off_loop(self._outbox.open)
         self._offsets = await self._off_loop(self._outbox.offsets)
         dispatcher = Dispatcher(self._config.rules(), await self._off_loop(self._outbox.tracked))
-        for each in self._config.receivers:
+        config = self._config
+        retry_policy = RetryPolicy(to_ns(config.ttl_s), config.retry_first_s, config.retry_most_s, config.fallback)
+        for each in config.receivers:
             await self._add_sender(
                 Sender(
-                    build_receiver(each, self._config.external_url),
+                    build_receiver(each, config.external_url),
                     self._outbox,
                     self._off_loop,
-                    self._config.fallback,
-                    Patience(int(self._config.ttl_s * 1e9), self._config.retry_first_s, self._config.retry_most_s),
+                    retry_policy,
                     self._clock,
                 )
             )
-        await self._drop_strangers(self._off_loop)
+        await self._reroute_removed_receivers(self._off_loop)
         self._consumer = self._bus.consume([self._topic], self._offsets)
         work = [self._consume(dispatcher, self._consumer, self._off_loop), self._report_often()]
         work += [sender.run() for sender in self._senders.values()]
@@ -123,10 +128,10 @@ class AlertsService:
             instance=f"{socket.gethostname()}-{os.getpid()}",
             epoch_ns=self._started_ns,
             at_ns=self._clock(),
-            samples_in=self._read,
-            samples_out=self._applied,
+            samples_in=self._received,
+            samples_out=self._processed,
             deduplicated=self._duplicates,
-            dropped={DropReason.BAD_RECORD.value: self._bad, DropReason.TOO_MANY.value: self._untracked},
+            dropped={DropReason.BAD_RECORD.value: self._corrupt, DropReason.TOO_MANY.value: self._untracked},
         )
 
     async def _add_sender(self, sender: Sender) -> None:
@@ -134,13 +139,13 @@ class AlertsService:
         sender.on_fallback = self._wake
         self._senders[sender.receiver.name] = sender
 
-    async def _drop_strangers(self, off_loop: OneThread) -> None:
-        """Deliveries to receivers that left the configuration go to the fallback, or nowhere."""
+    async def _reroute_removed_receivers(self, off_loop: OneThread) -> None:
+        """Deliveries to receivers that left the configuration go to the fallback, or to nobody."""
         for name in await off_loop(self._outbox.pending):
             while name not in self._senders and (heads := await off_loop(self._outbox.heads, name, ())):
                 for delivery in heads:
-                    if not await off_loop(self._outbox.give_up, delivery, self._config.fallback, self._clock()):
-                        metrics.DROPPED.labels(DropReason.UNKNOWN_RECEIVER).inc()
+                    if not await off_loop(self._outbox.reroute, delivery, self._config.fallback, self._clock()):
+                        metrics.NOTIFICATIONS_DROPPED.labels(UndeliveredReason.REMOVED_RECEIVER).inc()
 
     async def _consume(self, dispatcher: Dispatcher, consumer: Consumer, off_loop: OneThread) -> None:
         silences: list[Silence] = []
@@ -150,7 +155,7 @@ class AlertsService:
             except Gap as gap:
                 # a compacted topic keeps the newest version of each incident: nothing that is true now is missing
                 metrics.GAPS.inc()
-                log.warning("gap on the bus", problem=str(gap))
+                log.warning("gap on the bus", topic=gap.topic, partition=gap.partition, first=gap.first, last=gap.last)
                 continue
             versions = await self._decode(records)
             now_ns = self._clock()
@@ -158,23 +163,23 @@ class AlertsService:
                 silences = await off_loop(self.silences.current, now_ns)
             except sqlite3.Error as error:
                 # those known last stay in force: this must not stop the paging of everything else
-                log.error("silences are not readable", problem=str(error))
+                log.error("silences cannot be read", error=str(error))
             # off the loop: in a storm of 50,000 incidents this is not a matter of milliseconds
-            dispatch = await off_loop(dispatcher.weigh, versions, silences, now_ns)
+            plan = await off_loop(dispatcher.plan, versions, silences, now_ns)
             offsets = self._offsets | {(each.topic, each.partition): each.offset + 1 for each in records}
-            if records or dispatch.changed or dispatch.tell:
-                await self._make_durable(off_loop, offsets, dispatch, now_ns)
-            dispatcher.accept(dispatch)
+            if records or plan.changed or plan.notifications:
+                await self._make_durable(off_loop, offsets, plan, now_ns)
+            dispatcher.accept(plan)
             self._offsets = offsets
-            self._count(len(records), len(versions), dispatch, dispatcher)
-            if dispatch.tell:
+            self._count(len(records), plan, dispatcher)
+            if plan.notifications:
                 self._wake()
 
     async def _decode(self, records: Sequence[Record]) -> list[Incident]:
         versions = []
         for record in records:
             if record.value is None:
-                # the bus forgets an incident; people who were told of it still wait for its resolve
+                # the bus forgets an incident; people who were notified of it still wait for its resolve
                 continue
             try:
                 versions.append(decode_record(record.value, Incident))
@@ -183,41 +188,50 @@ class AlertsService:
         return versions
 
     async def _dead_letter(self, record: Record, error: BadInput) -> None:
-        self._bad += 1
+        self._corrupt += 1
         metrics.DROPPED.labels(DropReason.BAD_RECORD).inc()
-        log.warning("bad record", topic=record.topic, partition=record.partition, offset=record.offset, why=str(error))
+        metrics.CORRUPT.labels(record.topic, error.reason).inc()
+        log.warning(
+            "corrupt record",
+            topic=record.topic,
+            partition=record.partition,
+            offset=record.offset,
+            reason=error.reason,
+            error=str(error),
+        )
         with contextlib.suppress(Unavailable, BadInput):
             await dead_letter(self._bus, record, error)
 
-    async def _make_durable(self, off_loop: OneThread, offsets: Offsets, dispatch: Dispatch, now_ns: int) -> None:
-        """Returns once the round is on disk, however long that takes: what is not durable must not be told."""
-        delay_s = 0.1
-        while True:
-            try:
-                refused = await off_loop(
-                    self._outbox.commit, offsets, dispatch.changed, dispatch.tell, self._config.fallback, now_ns
-                )
-            except sqlite3.Error as error:
-                self._problem = f"outbox: {error}"
-                log.error("outbox does not write", problem=self._problem)
-                await asyncio.sleep(delay_s)
-                delay_s = min(10.0, delay_s * 2)
-                continue
-            self._problem = None
-            for receiver, notification in refused:
-                metrics.DROPPED.labels(DropReason.QUEUE_FULL).inc()
-                log.error("not told", receiver=receiver, key=notification.key, reason=DropReason.QUEUE_FULL)
-            return
+    async def _make_durable(self, off_loop: OneThread, offsets: Offsets, plan: Plan, now_ns: int) -> None:
+        """Returns once the round is on disk, however long that takes: what is not durable must not be sent."""
+        commit = partial(
+            off_loop, self._outbox.commit, offsets, plan.changed, plan.notifications, self._config.fallback, now_ns
+        )
+        refused = await retry(
+            commit, on=sqlite3.Error, first_s=_COMMIT_FIRST_S, most_s=_COMMIT_MOST_S, failed=self._not_durable
+        )
+        self._problem = None
+        for receiver, notification in refused:
+            reason = UndeliveredReason.QUEUE_FULL
+            metrics.NOTIFICATIONS_DROPPED.labels(reason).inc()
+            log.error("notification dropped", receiver=receiver, key=notification.key, reason=reason)
 
-    def _count(self, read: int, decoded: int, dispatch: Dispatch, dispatcher: Dispatcher) -> None:
-        self._read += read
-        self._duplicates += dispatch.stale
-        self._untracked += dispatch.untracked
-        self._applied = self._read - self._duplicates - self._untracked - self._bad
-        metrics.RECORDS.inc(read)
-        metrics.DROPPED.labels(DropReason.DUPLICATE).inc(dispatch.stale)
-        metrics.DROPPED.labels(DropReason.TOO_MANY).inc(dispatch.untracked)
-        metrics.HELD.set(dispatch.held)
+    def _not_durable(self, error: Exception) -> None:
+        self._problem = f"outbox: {error}"
+        metrics.COMMIT_RETRIES.inc()
+        log.error("outbox cannot be written", error=str(error))
+
+    def _count(self, records: int, plan: Plan, dispatcher: Dispatcher) -> None:
+        processed_before = self._processed
+        self._received += records
+        self._duplicates += plan.duplicates
+        self._untracked += plan.untracked
+        self._processed = self._received - self._duplicates - self._untracked - self._corrupt
+        metrics.RECEIVED.inc(records)
+        metrics.PROCESSED.inc(self._processed - processed_before)
+        metrics.DEDUPLICATED.inc(plan.duplicates)
+        metrics.DROPPED.labels(DropReason.TOO_MANY).inc(plan.untracked)
+        metrics.HELD.set(plan.held)
         metrics.OPEN.set(dispatcher.firing())
 
     async def _report_often(self) -> None:
@@ -225,7 +239,7 @@ class AlertsService:
         while True:
             await asyncio.sleep(REPORT_S)
             for name, count in (dict.fromkeys(self._senders, 0) | await self._off_loop(self._outbox.pending)).items():
-                metrics.PENDING.labels(name).set(count)
+                metrics.QUEUED.labels(name).set(count)
             await publish_report(self._bus.publish, self.report())
 
     def _wake(self) -> None:

@@ -4,8 +4,8 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field, PositiveFloat, field_validator
 
-from analytics.models.baseline import WARMUP, Pace
 from analytics.models.multivariate.config import MultivariateConfig
+from analytics.models.pace import WARMUP, Pace
 from telemetry import catalogue
 
 # Of these it is not known what a bad value is, only that healthy ones repeat themselves.

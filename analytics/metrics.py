@@ -2,34 +2,39 @@
 
 from prometheus_client import Counter, Gauge
 
-from analytics.state.quality import Trust
+from analytics.state.quality import Quality
 from telemetry.ledger import StageReport
 
-PROCESSED = Gauge("fabricscope_analytics_samples_processed", "Samples processed, snapshots included.")
-DEDUPLICATED = Gauge("fabricscope_analytics_samples_deduplicated", "Samples delivered again and left out.")
-DROPPED = Gauge("fabricscope_analytics_samples_dropped", "Samples dropped, by reason.", ["reason"])
-HELD = Gauge("fabricscope_analytics_samples_held", "Samples that wait for their tick.")
-SERIES = Gauge("fabricscope_analytics_series", "Series known.")
-TRUST = Gauge("fabricscope_analytics_series_by_trust", "Series by whether their values may be believed.", ["state"])
-WATERMARK = Gauge("fabricscope_analytics_watermark_seconds", "Newest collection seen, Unix time.")
-ACTIVE = Gauge("fabricscope_analytics_findings_active", "Findings that hold now.")
-OUTPUTS = Counter("fabricscope_analytics_outputs_total", "Findings and incidents published.", ["topic"])
-CORRUPT = Counter("fabricscope_analytics_records_corrupt_total", "Records that could not be read.", ["topic", "reason"])
-FAILURES = Counter("fabricscope_analytics_detector_failures_total", "Ticks that a detector failed in.", ["detector"])
-GAPS = Counter("fabricscope_analytics_gaps_total", "Times that retention on the bus had passed our position.")
-SNAPSHOTS = Counter("fabricscope_analytics_snapshots_total", "Snapshots written, failed, refused at start.", ["result"])
-RETRIES = Counter("fabricscope_analytics_publish_retries_total", "Times that the bus did not take what was published.")
+_PREFIX = "fabricscope_analytics_"
+
+SAMPLES_RECEIVED = Counter(_PREFIX + "samples_received_total", "Samples read from the bus.")
+SAMPLES_PROCESSED = Counter(_PREFIX + "samples_processed_total", "Samples that the detectors have seen.")
+SAMPLES_DEDUPLICATED = Counter(_PREFIX + "samples_deduplicated_total", "Samples that had been delivered before.")
+SAMPLES_DROPPED = Counter(_PREFIX + "samples_dropped_total", "Samples that were not used.", ["reason"])
+SAMPLES_QUEUED = Gauge(_PREFIX + "samples_queued", "Samples that wait for their tick to close.")
+SERIES = Gauge(_PREFIX + "series", "Series by the quality of their newest value.", ["quality"])
+WATERMARK_SECONDS = Gauge(_PREFIX + "watermark_timestamp_seconds", "Newest collection time seen, Unix time.")
+FINDINGS_ACTIVE = Gauge(_PREFIX + "findings_active", "Findings that are active.")
+RECORDS_PUBLISHED = Counter(_PREFIX + "records_published_total", "Findings, incidents and forecasts.", ["topic"])
+RECORDS_CORRUPT = Counter(_PREFIX + "records_corrupt_total", "Records that could not be read.", ["topic", "reason"])
+DETECTOR_FAILURES = Counter(
+    _PREFIX + "detector_failures_total", "Ticks in which a detector raised an error.", ["detector"]
+)
+GAPS = Counter(_PREFIX + "gaps_total", "Times that retention on the bus had passed our position.")
+SNAPSHOTS = Counter(_PREFIX + "snapshots_total", "Snapshots: written, failed, refused at start.", ["outcome"])
+PUBLISH_RETRIES = Counter(_PREFIX + "publish_retries_total", "Calls to the bus that failed and were repeated.")
 
 
-def show(report: StageReport) -> None:
-    """The ledger's figures, for those who scrape."""
-    PROCESSED.set(report.samples_out)
-    DEDUPLICATED.set(report.deduplicated)
-    HELD.set(report.held)
+def update(report: StageReport, before: StageReport) -> None:
+    """What the ledger counts. before: the report shown last, as its counts outlive a restart and ours do not."""
+    SAMPLES_RECEIVED.inc(report.samples_in - before.samples_in)
+    SAMPLES_PROCESSED.inc(report.samples_out - before.samples_out)
+    SAMPLES_DEDUPLICATED.inc(report.deduplicated - before.deduplicated)
+    SAMPLES_QUEUED.set(report.held)
     for reason, samples in report.dropped.items():
-        DROPPED.labels(reason).set(samples)
-    SERIES.set(report.details["series"])
-    for state in Trust:
-        TRUST.labels(state.name.lower()).set(report.details.get(f"series_{state.name.lower()}", 0))
-    ACTIVE.set(report.details["findings_active"])
-    WATERMARK.set(report.details["watermark_seconds"])
+        SAMPLES_DROPPED.labels(reason).inc(samples - before.dropped.get(reason, 0))
+    for quality in Quality:
+        name = quality.name.lower()
+        SERIES.labels(name).set(report.details.get(f"series_{name}", 0))
+    FINDINGS_ACTIVE.set(report.details["findings_active"])
+    WATERMARK_SECONDS.set(report.details["watermark_seconds"])

@@ -39,7 +39,7 @@ def warm_up() -> None:
     keys = [series_key(metric, {"device": _HOST, "gpu": gpu}) for metric in _METRICS for gpu in gpus]
     entities: list[Entity] = [Device(_HOST, Role.HOST), Job(_HOST, (_HOST,), _HOST, _HOST, started_ns=0)]
     entities += [Gpu(_HOST, gpu, number) for number, gpu in enumerate(gpus)]
-    engine.learn([TopologyFact(entity, 0, _HOST) for entity in entities])
+    engine.add_facts([TopologyFact(entity, 0, _HOST) for entity in entities])
     table = SeriesTable(_HOST, _HOST, tuple(keys))
     rows = np.arange(len(keys), dtype=np.uint32)
     for number in range(1, _ROUNDS):

@@ -12,10 +12,9 @@ from analytics.correlate.config import CorrelateConfig
 from analytics.correlate.correlator import Correlator
 from analytics.engine import Engine, Output
 from analytics.snapshot import snapshot
-from analytics.window.alignment import Alignment, Placed
-from bus.base import Offsets, Record, TopicPartition
+from analytics.window.alignment import AlignedRecord, Alignment
+from bus.base import Record, TopicPartition
 from common.errors import BadInput
-from telemetry import topics
 from telemetry.changes import Change
 from telemetry.codec.batch import BatchDecoder
 from telemetry.codec.records import decode_record
@@ -30,7 +29,7 @@ log = structlog.get_logger("analytics")
 
 
 @dataclass
-class Stepped:
+class StepResult:
     """Outputs in event order, what GPUs lost by host, forecasts by device, records that could not be read, and
     detectors that failed.
     """
@@ -61,12 +60,12 @@ class Worker:
 
     @property
     def path(self) -> Path:
-        return self._config.state_dir / "analytics.snapshot.snapshot"
+        return self._config.state_dir / "analytics.snapshot"
 
     def load(self, now_ns: int) -> str:
-        """Goes on from the snapshot where there is a good one; returns what happened, in words.
+        """Continues from the snapshot where there is a good one; returns what happened, as text.
 
-        A snapshot that does not fit starts the state anew, from the beginning of what the bus still has.
+        A snapshot that does not fit starts the state again, from the beginning of what the bus still has.
         """
         self.mark = snapshot.Mark({}, now_ns)
         try:
@@ -75,52 +74,52 @@ class Worker:
             return "no snapshot"
         except BadInput as error:
             metrics.SNAPSHOTS.labels("refused").inc()
-            log.warning("snapshot not used", reason=error.reason, error=str(error))
+            log.warning("snapshot refused", reason=error.reason, error=str(error))
             self.engine = build_engine(self._config.engine)
-            return "snapshot not used"
+            return "snapshot refused"
         return "snapshot loaded"
 
     def save(self) -> None:
         snapshot.save(self.path, self.engine, self.mark)
 
-    def take_facts(self, records: Sequence[Record]) -> Stepped:
+    def process_cluster_records(self, records: Sequence[Record]) -> StepResult:
         """Topology and changes: the engine keeps each until its event time."""
-        stepped = Stepped()
+        result = StepResult()
         for record in records:
             try:
                 if record.value is None:
-                    continue  # a tombstone: the fact with ``gone`` has said it before
+                    continue  # a tombstone: the fact with ``gone`` came before it
                 if record.topic == self._topology.name:
-                    self.engine.learn([decode_record(record.value, TopologyFact)])
+                    self.engine.add_facts([decode_record(record.value, TopologyFact)])
                 else:
-                    self.engine.note(decode_record(record.value, Change))
+                    self.engine.add_change(decode_record(record.value, Change))
             except BadInput as error:
-                stepped.corrupt.append((record, error))
+                result.corrupt.append((record, error))
             finally:
                 self.mark.offsets[(record.topic, record.partition)] = record.offset + 1
-        self.records_corrupt += len(stepped.corrupt)
-        return stepped
+        self.records_corrupt += len(result.corrupt)
+        return result
 
-    def take_samples(self, records: Sequence[Record], behind: Collection[TopicPartition]) -> Stepped:
+    def process_samples(self, records: Sequence[Record], behind: Collection[TopicPartition]) -> StepResult:
         """behind: partitions of which more waits on the bus."""
-        stepped = Stepped()
+        result = StepResult()
         for record in records:
-            place = (record.topic, record.partition)
+            partition = (record.topic, record.partition)
             batch = None
             try:
                 batch = self._decoder.decode(record.value or b"", record.headers)
             except BadInput as error:
-                stepped.corrupt.append((record, error))
-            self._alignment.put(Placed(place, record.offset + 1, batch))
-        for placed in self._alignment.take(behind):
-            if placed.batch is not None:
-                self.engine.observe(placed.batch)
-            self.mark.offsets[placed.partition] = placed.next_offset
-        stepped.outputs = self.engine.advance()
-        stepped.failures, self.engine.failures = self.engine.failures, []
-        stepped.losses, stepped.trends = self.engine.starvation.due(), self.engine.trends.due()
-        self.records_corrupt += len(stepped.corrupt)
-        return stepped
+                result.corrupt.append((record, error))
+            self._alignment.add(AlignedRecord(partition, record.offset + 1, batch))
+        for ready in self._alignment.pop_ready(behind):
+            if ready.batch is not None:
+                self.engine.observe(ready.batch)
+            self.mark.offsets[ready.partition] = ready.next_offset
+        result.outputs = self.engine.advance()
+        result.failures, self.engine.detectors.failures = self.engine.detectors.failures, []
+        result.losses, result.trends = self.engine.starvation.pop_due(), self.engine.trends.pop_due()
+        self.records_corrupt += len(result.corrupt)
+        return result
 
     def report(self, at_ns: int) -> StageReport:
         counts, engine = self.engine.counts, self.engine
@@ -136,22 +135,10 @@ class Worker:
             dropped=dict(sorted(counts.dropped.items())),
             details={
                 "series": len(engine.registry),
-                **{f"series_{state}": count for state, count in engine.trust_counts.items()},
-                "findings_active": engine.book.active(),
-                "watermark_seconds": engine.intake.watermark_ns * 1e-9,
+                **{f"series_{state}": count for state, count in engine.quality_counts.items()},
+                "findings_active": engine.findings.active(),
+                "watermark_seconds": engine.window.watermark_ns * 1e-9,
                 "records_corrupt": self.records_corrupt,
                 "gaps": self.gaps,
             },
         )
-
-
-def start_of(offsets: Offsets, of: Sequence[Topic]) -> Offsets:
-    names = {topic.name for topic in of}
-    return {place: offset for place, offset in offsets.items() if place[0] in names}
-
-
-def topics_of(namespace: str | None) -> tuple[Topic, ...]:
-    """Samples, topology, changes, and what is told, as ``AnalyticsService`` names them: live, or of a replay."""
-    told = (topics.FINDINGS, topics.INCIDENTS, topics.STARVATION, topics.TRENDS, topics.LEDGER, topics.DEADLETTER)
-    all_topics = (topics.SAMPLES, topics.TOPOLOGY, topics.CHANGES, *told)
-    return all_topics if namespace is None else tuple(topics.in_namespace(topic, namespace) for topic in all_topics)

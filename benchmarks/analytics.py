@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from analytics.config import EngineConfig
 from analytics.engine import Engine
 from analytics.models import baseline
+from analytics.models.pace import WARMUP, Pace
 from analytics.worker import build_engine
 from benchmarks.rows import Row, print_rows, row
 from telemetry.samples import Collection, SampleBatch
@@ -148,10 +149,11 @@ def baseline_rate(series: int = 100_000, rounds: int = 50) -> float:
     sids: NDArray[np.int64] = rng.permutation(series)
     state, score, newest = np.zeros((series, baseline.WIDTH)), np.empty(series), np.empty(series)
     values = [rng.normal(10.0, 1.0, series) for _ in range(8)]
-    baseline.score_and_learn(sids, values[0], state, 0.01, baseline.WARMUP, 180, score, newest)
+    pace = Pace(0.01, WARMUP, 180)
+    baseline.score_and_learn(sids, values[0], state, pace, score, newest)
     began = time.process_time()
     for number in range(rounds):
-        baseline.score_and_learn(sids, values[number % 8], state, 0.01, baseline.WARMUP, 180, score, newest)
+        baseline.score_and_learn(sids, values[number % 8], state, pace, score, newest)
     return series * rounds / (time.process_time() - began)
 
 

@@ -19,7 +19,7 @@ import grpc
 from benchmarks.rows import Row, print_rows, row
 from ingest.collectors.base import Emission
 from ingest.collectors.gnmi.collector import GnmiCollector
-from ingest.collectors.gnmi.config import Config, LimitsConfig, Source, TargetConfig, TlsConfig
+from ingest.collectors.gnmi.config import Config, GnmiTlsConfig, LimitsConfig, Source, TargetConfig
 from ingest.collectors.gnmi.decode.decoder import Decoder
 from ingest.collectors.gnmi.paths.naming import Naming
 from ingest.collectors.gnmi.paths.paths import parse_path
@@ -153,7 +153,7 @@ async def _collected_per_s(size: int) -> float:
     try:
         target = TargetConfig(address=await asyncio.to_thread(address.get, True, 60), device="leaf1")
         limits = LimitsConfig(updates_per_s=1e12, bytes_per_s=1e12)
-        config = Config(targets=(target,), source=Source.ARISTA, tls=TlsConfig(insecure=True), limits=limits)
+        config = Config(targets=(target,), source=Source.ARISTA, tls=GnmiTlsConfig(insecure=True), limits=limits)
         updates = 0
 
         def count(emission: Emission) -> None:

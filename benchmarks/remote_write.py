@@ -65,7 +65,7 @@ def _own(table: SeriesTable) -> Callable[[SampleBatch], bytes]:
     state = TargetState(table, {}, send_late=True)
 
     def encode(batch: SampleBatch) -> bytes:
-        return encode_request([each for each in state.passed(batch).blocks if len(each) == SERIES])
+        return encode_request([each for each in state.process(batch).blocks if len(each) == SERIES])
 
     return encode
 

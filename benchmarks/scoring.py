@@ -13,8 +13,8 @@ import polars as pl
 from numpy.typing import NDArray
 from river import anomaly
 
-from analytics.models.scoring.detector import Detector
 from analytics.models.scoring.layout import STATE_BYTES
+from analytics.models.scoring.scorer import SeriesScorer
 from benchmarks.references.scoring_python import in_python, scored
 from benchmarks.rows import Row, print_rows, row
 
@@ -40,7 +40,7 @@ def many_series(order: NDArray[np.int64], counted: int = 24) -> float:
 
     Of the best round: other programs share memory and caches.
     """
-    detector, best, kinds = Detector(), 0.0, np.zeros(order.size, np.int64)
+    detector, best, kinds = SeriesScorer(), 0.0, np.zeros(order.size, np.int64)
     for number, values in enumerate(_rounds(order.size, _ROUNDS)):
         times_ns, began = _times(order.size, number), time.process_time()
         detector.score(times_ns, values, order, kinds, bands=False)
@@ -53,10 +53,10 @@ def python_rate(series: int = 5000, counted: int = 4) -> float:
     """Samples per CPU-second of the same code as plain Python, on the same data; AssertionError unless the scores are
     the same but for the last of seven digits: numpy rounds products of single precision where machine code does not.
     """
-    detector, given = Detector(), np.stack(_rounds(series, _ROUNDS))
+    detector, given = SeriesScorer(), np.stack(_rounds(series, _ROUNDS))
     times_ns = np.stack([_times(series, number) for number in range(_ROUNDS)])
     scored(detector, times_ns[:-counted], given[:-counted])
-    found, cpu_s = in_python(detector.state(), times_ns[-counted:], given[-counted:])
+    found, cpu_s = in_python(detector.state().arrays, times_ns[-counted:], given[-counted:])
     for name, column in scored(detector, times_ns[-counted:], given[-counted:]).items():
         np.testing.assert_allclose(found[name], column, rtol=1e-6, err_msg=name)
     return series * counted / cpu_s
@@ -90,7 +90,7 @@ def one_series(points: int = 1_000_000) -> float:
     """Points per CPU-second of one long series."""
     times_ns, values = _one_series(points)
     began = time.process_time()
-    Detector().score(times_ns, values)
+    SeriesScorer().score(times_ns, values)
     return points / (time.process_time() - began)
 
 

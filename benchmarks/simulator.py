@@ -3,13 +3,13 @@
 import time
 
 from benchmarks.rows import Row, print_rows, row
+from common.units import NS_PER_S
 from simulator.cluster import SimulatedCluster
 from simulator.config import SimulatorConfig
 from simulator.faults.schedule import ScheduledFault
 from simulator.servers.config import ServeConfig
 from simulator.servers.snapshot import copied
 
-_NS = 1_000_000_000
 _SIZES = (8, 64)  # hosts of 8 GPUs; 64 of them have 512 GPUs and 66 switches
 _SETTLED_S, _MEASURED_S, _ROUNDS = 20, 10, 3
 
@@ -34,7 +34,7 @@ def _advance(cluster: SimulatedCluster, seconds: int) -> None:
     step_s = ServeConfig().step_s
     began_ns = cluster.now_ns
     for step in range(1, round(seconds / step_s) + 1):
-        cluster.advance(began_ns + int(step * step_s * _NS))
+        cluster.advance(began_ns + int(step * step_s * NS_PER_S))
         copied(cluster.readings)
 
 

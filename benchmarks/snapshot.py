@@ -35,7 +35,7 @@ def filled(series: int) -> Engine:
 def scramble(engine: Engine) -> None:
     """Random bits for all state of series, so that it does not compress."""
     noise = np.random.default_rng(1).integers(0, 256, 1 << 24, np.uint8)
-    for array in (*engine.series.state().values(), *engine.scored.state().values()):
+    for array in engine.series.state().arrays.values():
         plain = array.reshape(-1).view(np.uint8)
         for start in range(0, plain.size, noise.size):
             part = plain[start : start + noise.size]
@@ -83,7 +83,7 @@ def run(series: int = 1_000_000) -> list[Row]:
     each = (_resident_bytes() - before) / series
     scramble(engine)
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, "analytics.snapshot.snapshot")
+        path = Path(folder, "analytics.snapshot")
         began_s = time.monotonic()
         with Pauses() as pauses:
             snapshot.save(path, engine, snapshot.Mark({}, 0))

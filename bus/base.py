@@ -24,7 +24,7 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """A message at its place on the bus. appended_ns: the bus's wall clock; event time is inside the value."""
+    """A message with its offset on the bus. appended_ns: the bus's wall clock; event time is inside the value."""
 
     topic: str
     partition: int
@@ -43,10 +43,10 @@ Offsets = dict[TopicPartition, int]
 
 
 class Consumer(Protocol):
-    """One reader's way through some topics."""
+    """Reads some topics from given offsets on."""
 
     async def poll(self, *, records_max: int = 1000, wait_s: float = 0.5) -> list[Record]:
-        """What has come since, in offset order a partition; [] when nothing came in time.
+        """The next records, in offset order within a partition; [] when none came in time.
 
         Never blocks for longer than ``wait_s`` plus a second, whatever the broker does.
         Raises ``Gap`` once when retention has passed the offset asked for, records are damaged, or the log was replaced
@@ -60,7 +60,7 @@ class Consumer(Protocol):
         ...
 
     async def behind(self) -> set[TopicPartition]:
-        """The partitions of which more is known to wait than has been polled, and those not heard of yet.
+        """The partitions that are known to have records which were not polled yet, and those nothing is known of.
 
         Asks no broker, unlike ``at_end``, which on Kafka waits for half a second behind a fetch that finds nothing:
         what came since the bus was last read is not counted.
@@ -73,7 +73,7 @@ class Consumer(Protocol):
 
 
 class Gap(Exception):
-    """Records ``first``..``last`` of a partition are gone for ever: the reader's state is not complete."""
+    """Records ``first``..``last`` of a partition are lost: the reader's state is not complete."""
 
     def __init__(self, topic: str, partition: int, first: int, last: int) -> None:
         super().__init__(f"{topic}[{partition}]: records {first} to {last} are gone")

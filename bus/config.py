@@ -2,9 +2,12 @@
 
 import ipaddress
 from pathlib import Path
-from typing import Literal, Self
+from typing import Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, model_validator
+
+from common.renamed import accept_renamed
+from common.tls import TlsConfig, check_pair
 
 Security = Literal["plaintext", "tls", "sasl_plaintext", "sasl_tls"]
 
@@ -28,8 +31,13 @@ class EmbeddedConfig(BaseModel):
     publish_deadline_s: float = Field(30, gt=0, description="publish gives up after this")
     queue_bytes_max: int = Field(64 << 20, gt=0, description="publishes that wait for the disk")
     log_bytes_max: int = Field(8 << 30, gt=0, description="the oldest records go when the file holds more than this")
-    upkeep_interval_s: float = Field(10, gt=0, description="how often retention and compaction run")
+    retention_interval_s: float = Field(10, gt=0, description="how often retention and compaction run")
     tombstone_s: float = Field(24 * 3600, ge=0, description="a compacted topic keeps tombstones this long")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _accept_renamed(cls, settings: Any) -> Any:
+        return accept_renamed(settings, {"upkeep_interval_s": "retention_interval_s"})
 
 
 class KafkaConfig(BaseModel):
@@ -46,7 +54,7 @@ class KafkaConfig(BaseModel):
     sasl_mechanism: Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"] = "SCRAM-SHA-512"
     username: str | None = None
     password: SecretStr | None = None
-    password_file: Path | None = Field(None, description="read at every connection, so that it can be rotated")
+    password_file: Path | None = Field(None, description="read at every connection, so that it can rotate")
     client_id: str = "fabricscope"
     replication: int | None = Field(
         None, ge=1, description="of topics we make; default: 3, or as many as there are brokers"
@@ -54,13 +62,15 @@ class KafkaConfig(BaseModel):
     partition_bytes_max: int = Field(8 << 30, gt=0, description="retention by size, of topics we make")
     tombstone_s: float = Field(24 * 3600, ge=0, description="a compacted topic keeps tombstones this long")
     publish_deadline_s: float = Field(30, gt=0, description="publish gives up after this")
-    attempt_deadline_s: float = Field(10, gt=0, description="one attempt of a request; then the client is built anew")
+    attempt_deadline_s: float = Field(10, gt=0, description="one attempt of a request; then the client is rebuilt")
     send_interval_ms: float = Field(20, ge=0, le=100, description="least time between two rounds of requests")
     queue_bytes_max: int = Field(64 << 20, gt=0, description="publishes that wait for the broker")
-    stall_s: float = Field(30, gt=0, description="a reader that stands still this long is built anew")
+    stall_s: float = Field(
+        30, gt=0, description="a consumer that brings nothing for so long while records wait is rebuilt"
+    )
 
     @model_validator(mode="after")
-    def _is_safe_and_whole(self) -> Self:
+    def _is_safe_and_complete(self) -> Self:
         for address in self.bootstrap:
             if not address.rpartition(":")[0] or not address.rpartition(":")[2].isdigit():
                 raise ValueError(f"bootstrap {address!r}: expected host:port")
@@ -70,9 +80,13 @@ class KafkaConfig(BaseModel):
             )
         if self.security.startswith("sasl") and not (self.username and (self.password or self.password_file)):
             raise ValueError(f"security {self.security!r}: expected username, and password or password_file")
-        if (self.cert_file is None) != (self.key_file is None):
-            raise ValueError("cert_file and key_file: expected both or none")
+        check_pair(self.cert_file, self.key_file)
         return self
+
+    @property
+    def tls(self) -> TlsConfig:
+        """Its flat keys are librdkafka's; a name other than the broker's address is not supported by aiokafka."""
+        return TlsConfig(ca_file=self.ca_file, cert_file=self.cert_file, key_file=self.key_file)
 
     @property
     def encrypted(self) -> bool:

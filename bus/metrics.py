@@ -1,17 +1,24 @@
-"""What the bus counts about itself."""
+"""Own metrics of the bus."""
 
 from prometheus_client import Counter, Histogram
 
-PUBLISHED = Counter("fabricscope_bus_published_total", "Records made durable", ["topic"])
-PUBLISHED_BYTES = Counter("fabricscope_bus_published_bytes_total", "Keys, values and headers made durable", ["topic"])
-PUBLISH_FAILURES = Counter("fabricscope_bus_publish_failures_total", "Publishes that raised", ["topic", "reason"])
-CONSUMED = Counter("fabricscope_bus_consumed_total", "Records polled", ["topic"])
-GAPS = Counter("fabricscope_bus_gaps_total", "Gaps that readers were told of", ["topic"])
-DEAD_LETTERS = Counter("fabricscope_bus_dead_letters_total", "Corrupt records put aside", ["topic", "reason"])
-REBUILDS = Counter("fabricscope_bus_client_rebuilds_total", "Kafka clients built anew", ["client", "reason"])
+PUBLISHED = Counter("fabricscope_bus_records_published_total", "Records made durable.", ["topic"])
+PUBLISHED_BYTES = Counter("fabricscope_bus_published_bytes_total", "Keys, values and headers made durable.", ["topic"])
+PUBLISH_FAILURES = Counter(
+    "fabricscope_bus_publish_failures_total", "Publishes that raised an error.", ["topic", "reason"]
+)
+CONSUMED = Counter("fabricscope_bus_records_consumed_total", "Records polled.", ["topic"])
+GAPS = Counter("fabricscope_bus_gaps_total", "Gaps reported to readers.", ["topic"])
+DEAD_LETTERS = Counter("fabricscope_bus_dead_letters_total", "Corrupt records put aside.", ["topic", "reason"])
+CONNECT_RETRIES = Counter(
+    "fabricscope_bus_connect_retries_total", "Connections to Kafka that failed and are tried again.", ["client"]
+)
+REBUILDS = Counter("fabricscope_bus_client_rebuilds_total", "Kafka clients rebuilt.", ["client", "reason"])
 COMMIT_SECONDS = Histogram(
     "fabricscope_bus_commit_seconds",
-    "One transaction of the embedded log",
+    "Time of one transaction of the embedded log.",
     buckets=(0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5),
 )
-UPKEEP_FAILURES = Counter("fabricscope_bus_upkeep_failures_total", "Retention and compaction runs that failed")
+RETENTION_FAILURES = Counter(
+    "fabricscope_bus_retention_failures_total", "Runs of retention and compaction of the embedded log that failed."
+)

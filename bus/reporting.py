@@ -1,4 +1,4 @@
-"""How a stage tells the ledger what it has counted."""
+"""How a stage reports what it has counted to the ledger."""
 
 import contextlib
 from collections.abc import Awaitable, Callable, Sequence
@@ -16,5 +16,5 @@ Publish = Callable[[Topic, Sequence[Message]], Awaitable[None]]  # as Bus.publis
 async def publish_report(publish: Publish, report: StageReport, topic: Topic = topics.LEDGER) -> None:
     """One record for each stage process, which its next report replaces; a bus that is away misses this one."""
     key = f"{report.stage}/{report.instance}".encode()
-    with contextlib.suppress(Unavailable):  # counts are since the start: the next report says it all again
+    with contextlib.suppress(Unavailable):  # counts are since the start: the next report has them all
         await publish(topic, [Message(key, encode_record(report))])

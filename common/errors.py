@@ -17,8 +17,15 @@ class BadInput(Exception):
 
 
 class Unavailable(Exception):
-    """A peer does not answer now: retry with growing, jittered waits up to a deadline."""
+    """A peer does not answer now: retry with growing, jittered waits up to a deadline.
+
+    after_s: how long the peer asked us to wait at least, None when it did not say.
+    """
+
+    def __init__(self, message: str, after_s: float | None = None) -> None:
+        super().__init__(message)
+        self.after_s = after_s
 
 
 class Unauthorized(Unavailable):
-    """A peer answers and refuses: our credentials or rights are wrong. Retrying helps once a person has mended them."""
+    """A peer answers and refuses: our credentials or rights are wrong. Retrying helps once a person has fixed them."""

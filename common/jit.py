@@ -1,8 +1,8 @@
 """The one place where functions become machine code, with their types kept, and are cached on disk.
 
-Numba takes what it has compiled from disk as long as the function's own file is the same. But code and constants of
-other files of the folder are compiled into it, so here a change of any of them compiles it anew. Not seen are changes
-in other folders: compiled functions use none of those.
+Numba loads what it has compiled from disk as long as the function's own file is the same. But code and constants of
+other files of the folder are compiled into it, so here a change of any of them recompiles it. Changes in
+other folders are not seen: compiled functions use none of those.
 """
 
 import hashlib

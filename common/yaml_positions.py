@@ -1,4 +1,4 @@
-"""YAML that remembers where each key stands, so that every error names file, line and column."""
+"""YAML with the position of each key, so that every error names file, line and column."""
 
 from pathlib import Path
 from typing import Any
@@ -9,12 +9,12 @@ from common.errors import ConfigError
 
 BYTES_MAX = 1024 * 1024
 DEPTH_MAX = 50
-Marks = dict[tuple[str | int, ...], tuple[int, int]]
+Positions = dict[tuple[str | int, ...], tuple[int, int]]
 """Line and column, from 1, of each key and list item by its path."""
 
 
-def load_marked(path: Path) -> tuple[dict[str, Any], Marks]:
-    """The document and its marks; ConfigError for what cannot be read, is too large, too deep, or has aliases."""
+def load_with_positions(path: Path) -> tuple[dict[str, Any], Positions]:
+    """The document and its positions; ConfigError for what cannot be read, is too large, too deep, or has aliases."""
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -36,34 +36,34 @@ def load_marked(path: Path) -> tuple[dict[str, Any], Marks]:
         return {}, {}
     if not isinstance(document, dict) or node is None:
         raise ConfigError(f"{path}:1:1: expected keys with values, found {type(document).__name__}")
-    marks: Marks = {}
-    _collect(path, node, (), marks)
-    return document, marks
+    positions: Positions = {}
+    _collect(path, node, (), positions)
+    return document, positions
 
 
-def locate(path: Path, marks: Marks, where: tuple[str | int, ...]) -> str:
-    """``file:line:column`` of the nearest key that stands in the file."""
+def locate(path: Path, positions: Positions, where: tuple[str | int, ...]) -> str:
+    """``file:line:column`` of the nearest key that is in the file."""
     for length in range(len(where), 0, -1):
-        if where[:length] in marks:
-            line, column = marks[where[:length]]
+        if where[:length] in positions:
+            line, column = positions[where[:length]]
             return f"{path}:{line}:{column}"
     return f"{path}:1:1"
 
 
-def _collect(path: Path, node: yaml.Node, where: tuple[str | int, ...], marks: Marks) -> None:
+def _collect(path: Path, node: yaml.Node, where: tuple[str | int, ...], positions: Positions) -> None:
     if len(where) > DEPTH_MAX:
         raise ConfigError(f"{_at(path, node.start_mark)}: deeper than {DEPTH_MAX} levels")
     if isinstance(node, yaml.MappingNode):
         for key, value in node.value:
             inside = (*where, key.value)
-            if inside in marks:
-                raise ConfigError(f"{_at(path, key.start_mark)}: {key.value} stands here for the second time")
-            marks[inside] = (key.start_mark.line + 1, key.start_mark.column + 1)
-            _collect(path, value, inside, marks)
+            if inside in positions:
+                raise ConfigError(f"{_at(path, key.start_mark)}: {key.value} is defined twice")
+            positions[inside] = (key.start_mark.line + 1, key.start_mark.column + 1)
+            _collect(path, value, inside, positions)
     elif isinstance(node, yaml.SequenceNode):
         for position, item in enumerate(node.value):
-            marks[(*where, position)] = (item.start_mark.line + 1, item.start_mark.column + 1)
-            _collect(path, item, (*where, position), marks)
+            positions[(*where, position)] = (item.start_mark.line + 1, item.start_mark.column + 1)
+            _collect(path, item, (*where, position), positions)
 
 
 def _at(path: Path, mark: yaml.Mark) -> str:

@@ -88,7 +88,7 @@ def _panel(panel: dict[str, Any]) -> Iterator[str]:
 
 
 def _misused(expr: str) -> Iterator[str]:
-    """Functions that say nothing of the metrics they are applied to."""
+    """Functions without meaning for the metrics they are applied to."""
     for function, inside in _calls(_without_noise(expr)):
         for name in sorted(metrics_named(inside)):
             kind = metrics()[name].kind if name in metrics() else None
@@ -103,7 +103,7 @@ def _own_counter(name: str) -> bool:
 
 
 def _calls(expr: str) -> Iterator[tuple[str, str]]:
-    """Each function with what stands in its parentheses.
+    """Each function with the text in its parentheses.
 
     >>> list(_calls("sum  (rate(a)) / rate(b)"))
     [('sum', 'rate(a)'), ('rate', 'a'), ('rate', 'b')]

@@ -1,4 +1,4 @@
-"""What a board consists of, in our own words; ``render.py`` turns it into Grafana's."""
+"""What a board consists of, in our own types; ``render.py`` turns them into Grafana's JSON."""
 
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -29,7 +29,7 @@ class Step:
     colour: str
 
 
-GOOD, WARN, BAD = "#5AA454", "#E0B400", "#C4162A"  # also told apart by a colour-blind reader: lightness differs
+GOOD, WARN, BAD = "#5AA454", "#E0B400", "#C4162A"  # a colour-blind reader distinguishes them too: lightness differs
 NEUTRAL = (Step(None, "text"),)
 
 

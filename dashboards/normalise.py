@@ -1,4 +1,4 @@
-"""Takes grafanalib's JSON to what Grafana's own schema says: no nulls, no dead keys, objects where objects belong."""
+"""grafanalib's JSON in the form of Grafana's own schema: no nulls, no dead keys, objects where objects belong."""
 
 from typing import Any
 
@@ -24,7 +24,7 @@ def normalise(dashboard: dict[str, Any]) -> dict[str, Any]:
 
 def _panel(panel: dict[str, Any]) -> dict[str, Any]:
     panel = _without(panel, _DEAD_PANEL)
-    panel.pop(_THRESHOLDS, None)  # ours stand in fieldConfig
+    panel.pop(_THRESHOLDS, None)  # ours are in fieldConfig
     panel["targets"] = [_without(target, _DEAD_TARGET) for target in panel["targets"]]
     return panel
 

@@ -13,6 +13,11 @@ def rate(metric: str, labels: str, **only: str) -> str:
     return f"rate({metric}{{{selected}}}[{WINDOW}])"
 
 
+def summed_rate(by: str, metric: str, labels: str, **only: str) -> str:
+    """That rate, summed over all labels but those in ``by``."""
+    return f"sum by ({by}) ({rate(metric, labels, **only)})"
+
+
 def worst(expr: str, n: int = 10) -> str:
     """The ``n`` largest that are not zero."""
     return f"topk({n}, {expr} > 0)"
@@ -24,8 +29,8 @@ def freshness() -> str:
     return f"time() - max by (job) ({job})"
 
 
-def answering() -> str:
-    """Share of targets that answer."""
+def targets_up() -> str:
+    """Share of targets that are up."""
     return f"avg(up{{{CLUSTER}}})"
 
 

@@ -3,15 +3,15 @@
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from analytics.offline.detector import Detector
+    from analytics.offline.api import Detector
 
 __all__ = ["Detector"]
 
 
 def __getattr__(name: str) -> Any:
-    """``Detector`` is loaded when it is asked for: the engine takes a second that not every command should wait for."""
+    """Loads ``Detector`` on first use: the engine costs a second that not every command should wait for."""
     if name != "Detector":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from analytics.offline.detector import Detector
+    from analytics.offline.api import Detector
 
     return Detector

@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import signal
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -12,6 +11,7 @@ from bus.base import Bus, Gap
 from bus.open import open_bus
 from fabricscope.settings import Settings, load_settings
 from fabricscope.stages import Stage
+from fabricscope.stopping import stop_on_signals
 from fabricscope.supervisor import Child
 from fabricscope.terminal import incident_panel
 from telemetry import topics
@@ -20,14 +20,11 @@ from telemetry.incidents import Incident, IncidentState
 from telemetry.ledger import StageReport
 
 
-async def run_tree(config_file: Path, running: Sequence[Child] = ()) -> None:
+async def run_all_in_one(config_file: Path, running: Sequence[Child] = ()) -> None:
     """Until Ctrl-C or SIGTERM. running: children that were started before, to stop with the stages."""
     settings = load_settings(config_file)
     console = Console()
-    stopping = asyncio.Event()
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, stopping.set)
+    stopping = stop_on_signals()
     stages = stage_children(config_file, settings)
     bus = open_bus(settings.bus)
     try:
@@ -37,11 +34,11 @@ async def run_tree(config_file: Path, running: Sequence[Child] = ()) -> None:
         console.print(
             f"NOC page and API: [bold]http://{settings.api.host}:{settings.api.port}[/]   (Ctrl-C stops everything)"
         )
-        watching = asyncio.create_task(watch(bus, console))
+        printing = asyncio.create_task(print_incidents(bus, console))
         await stopping.wait()
-        watching.cancel()
+        printing.cancel()
         with contextlib.suppress(asyncio.CancelledError):
-            await watching
+            await printing
     finally:
         console.print("Stopping…")
         await asyncio.gather(*(child.stop() for child in (*stages, *running)))
@@ -51,7 +48,7 @@ async def run_tree(config_file: Path, running: Sequence[Child] = ()) -> None:
 
 def stage_children(config_file: Path, settings: Settings) -> list[Child]:
     """A child for each stage that the settings ask for."""
-    wanted = {
+    enabled = {
         Stage.INGEST: True,
         Stage.ANALYTICS: True,
         Stage.ALERTS: bool(settings.alerting.receivers),
@@ -61,17 +58,17 @@ def stage_children(config_file: Path, settings: Settings) -> list[Child]:
     }
     logs = settings.general.data_dir / "logs"
     return [
-        Child(stage.value, [stage.value, "--config.file", str(config_file)], logs / f"{stage.value}.log")
-        for stage, is_wanted in wanted.items()
-        if is_wanted
+        Child(stage.value, [stage.value, "--config", str(config_file)], logs / f"{stage.value}.log")
+        for stage, is_enabled in enabled.items()
+        if is_enabled
     ]
 
 
-async def watch(bus: Bus, console: Console) -> None:
-    """Prints each incident when it fires and when it is resolved, once; below, what the stages say of themselves."""
+async def print_incidents(bus: Bus, console: Console) -> None:
+    """Prints each incident when it fires and when it is resolved, once; below, one line from the stages' reports."""
     reader = bus.consume([topics.INCIDENTS, topics.LEDGER], {})
     shown: set[tuple[str, IncidentState]] = set()
-    told: dict[str, StageReport] = {}
+    reports: dict[str, StageReport] = {}
     try:
         with console.status("starting…") as status:
             while True:
@@ -81,8 +78,8 @@ async def watch(bus: Bus, console: Console) -> None:
                             continue
                         if record.topic == topics.LEDGER.name:
                             report = decode_record(record.value, StageReport)
-                            told[report.stage] = report
-                            status.update(state_line(told))
+                            reports[report.stage] = report
+                            status.update(state_line(reports))
                             continue
                         incident = decode_record(record.value, Incident)
                         if incident.state is not IncidentState.PENDING and (incident.id, incident.state) not in shown:
@@ -92,14 +89,14 @@ async def watch(bus: Bus, console: Console) -> None:
         await reader.stop()
 
 
-def state_line(told: Mapping[str, StageReport]) -> str:
-    """What the stages say of themselves, in one line."""
+def state_line(reports: Mapping[str, StageReport]) -> str:
+    """The newest report of each stage in one line."""
     parts = []
-    if "ingest" in told:
-        details = told["ingest"].details
-        parts.append(f"{details['targets_up']:.0f} of {details['targets']:.0f} polled targets answer")
-    if "analytics" in told:
-        report = told["analytics"]
-        parts.append(f"{report.details['series']:,.0f} series, {report.samples_out:,} samples judged")
+    if "ingest" in reports:
+        details = reports["ingest"].details
+        parts.append(f"{details['targets_up']:.0f} of {details['targets']:.0f} polled targets up")
+    if "analytics" in reports:
+        report = reports["analytics"]
+        parts.append(f"{report.details['series']:,.0f} series, {report.samples_out:,} samples evaluated")
         parts.append(f"{report.details['findings_active']:.0f} findings")
     return " · ".join(parts) or "starting…"

@@ -9,26 +9,26 @@ import yaml
 from rich.console import Console
 
 from common.errors import ConfigError, Unavailable
-from fabricscope.all_in_one import run_tree
+from fabricscope.all_in_one import run_all_in_one
 from fabricscope.settings import MetricsPorts
 from fabricscope.supervisor import Child
 from fabricscope.version import VERSION
 
-MARKER = "practice"
+MARKERS = ("demo", "practice")  # the second: of the release before
 SIMULATOR_START_S = 60.0
 
 
-async def practise(fault: str, data_dir: Path, port: int | None = None, address_offset: int = 0) -> None:
+async def run_demo(fault: str, data_dir: Path, port: int | None = None, address_offset: int = 0) -> None:
     """Until Ctrl-C. fault, address_offset: as for ``fabricscope simulate``; port: see ``beside_another``."""
     console = Console()
-    console.print(f"[bold]Fabricscope {VERSION}[/] practises on a simulated fabric; fault: {fault}")
+    console.print(f"[bold]Fabricscope {VERSION}[/] demo on a simulated fabric; fault: {fault}")
     _empty(data_dir)
     config_file = data_dir / "fabricscope.yaml"
     simulator = Child(
         "simulate",
         [
             *("simulate", "--hosts", "8", "--interval", "2s", "--address-offset", str(address_offset)),
-            *("--fault", fault, "--config.out", str(config_file)),
+            *("--fault", fault, "--config-out", str(config_file)),
         ],
         data_dir / "logs" / "simulate.log",
     )
@@ -41,23 +41,23 @@ async def practise(fault: str, data_dir: Path, port: int | None = None, address_
     if port is not None:
         settings = yaml.load(config_file.read_text(), yaml.CSafeLoader)
         config_file.write_text(yaml.dump(beside_another(settings, port), Dumper=yaml.CSafeDumper, sort_keys=False))
-    await run_tree(config_file, running=[simulator])
+    await run_all_in_one(config_file, running=[simulator])
 
 
 def beside_another(settings: dict[str, Any], port: int) -> dict[str, Any]:
-    """The settings of a second practice on this machine: its API listens on ``port``, its stages' /metrics nowhere."""
+    """The settings of a second demo on this machine: its API listens on ``port``, its stages' /metrics nowhere."""
     closed = dict.fromkeys(MetricsPorts.model_fields, 0)
     return {**settings, "global": {**settings["global"], "metrics_ports": closed}, "api": {"port": port}}
 
 
 def _empty(data_dir: Path) -> None:
-    """Only a folder that an earlier practice made is ever emptied."""
-    marker = data_dir / MARKER
-    if data_dir.exists() and any(data_dir.iterdir()) and not marker.exists():
-        raise ConfigError(f"{data_dir} holds files that no practice made: choose another --data-dir")
+    """Only a folder that an earlier demo made is ever emptied."""
+    is_demo = any((data_dir / marker).exists() for marker in MARKERS)
+    if data_dir.exists() and any(data_dir.iterdir()) and not is_demo:
+        raise ConfigError(f"{data_dir} holds files that no demo made: choose another --data-dir")
     shutil.rmtree(data_dir, ignore_errors=True)
     data_dir.mkdir(parents=True)
-    marker.touch()
+    (data_dir / MARKERS[0]).touch()
 
 
 async def _wait_for(config_file: Path, simulator: Child) -> None:

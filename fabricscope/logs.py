@@ -1,10 +1,16 @@
-"""Structured logs on standard error."""
+"""Structured logs on standard error: the one place that configures them.
+
+Events are short and constant; what varies is in fields. ``stage`` is in every line of a stage; others use ``error`` for
+the text of an exception, ``reason`` for one word of a closed set, ``receiver``, ``target`` and ``topic`` for names.
+"""
 
 import logging
 import sys
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
-import structlog
+if TYPE_CHECKING:
+    from structlog.typing import Processor
 
 
 class LogLevel(StrEnum):
@@ -19,17 +25,31 @@ class LogFormat(StrEnum):
     JSON = "json"
 
 
+# Libraries by the least level of theirs that is logged. aiokafka writes an error with every refused connection, which
+# the bus reports itself; matplotlib logs each font that it finds.
+_LIBRARIES = {
+    "aiokafka": logging.CRITICAL,
+    "asyncio": logging.WARNING,
+    "grpc": logging.WARNING,
+    "matplotlib": logging.WARNING,
+}
+
+
 def configure_logs(level: LogLevel, form: LogFormat) -> None:
     """For this process, once. Both renderers escape line breaks, so that no label can forge a line."""
-    logfmt = structlog.processors.LogfmtRenderer(key_order=["timestamp", "level", "event"], bool_as_flag=False)
-    shared: list[structlog.typing.Processor] = [
+    import structlog  # here, as it costs more time than the commands that log nothing
+
+    first = ["timestamp", "level", "stage", "event"]
+    logfmt = structlog.processors.LogfmtRenderer(key_order=first, drop_missing=True, bool_as_flag=False)
+    shared: list[Processor] = [
+        structlog.contextvars.merge_contextvars,
         structlog.processors.add_log_level,
         structlog.processors.TimeStamper(fmt="iso", utc=True),
         structlog.processors.format_exc_info,
     ]
     renderer = logfmt if form is LogFormat.LOGFMT else structlog.processors.JSONRenderer()
     number = getattr(logging, {"warn": "WARNING"}.get(level.value, level.value.upper()))
-    # Through the standard library, so that what our code and what libraries say look the same.
+    # Through the standard library, so that our records and those of libraries look the same.
     structlog.configure(
         processors=[*shared, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
         wrapper_class=structlog.make_filtering_bound_logger(number),
@@ -39,5 +59,5 @@ def configure_logs(level: LogLevel, form: LogFormat) -> None:
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(structlog.stdlib.ProcessorFormatter(foreign_pre_chain=shared, processor=renderer))
     logging.basicConfig(handlers=[handler], level=number, force=True)
-    for noisy in ("asyncio", "aiokafka", "grpc"):
-        logging.getLogger(noisy).setLevel(max(number, logging.WARNING))
+    for library, least in _LIBRARIES.items():
+        logging.getLogger(library).setLevel(max(number, least))

@@ -9,7 +9,7 @@ from typing import BinaryIO
 from analytics.config import EngineConfig
 from analytics.engine import Engine, Output
 from analytics.worker import build_engine
-from recordings.reader import read_batches, read_facts
+from recordings.reader import read_batches, read_topology_and_changes
 from telemetry.codec.records import encode_record
 from telemetry.incidents import Incident
 from telemetry.samples import SampleBatch
@@ -19,8 +19,8 @@ CHUNK = 200
 
 
 @dataclass
-class Replayed:
-    """What a replay has done so far."""
+class ReplayTotals:
+    """Totals of a replay so far. at_ns: event time of the newest collection."""
 
     collections: int = 0
     samples: int = 0
@@ -28,7 +28,7 @@ class Replayed:
     incidents: int = 0
     at_ns: int = 0
 
-    def count(self, batch: SampleBatch) -> None:
+    def add(self, batch: SampleBatch) -> None:
         self.collections += 1
         self.samples += len(batch)
         self.at_ns = max(self.at_ns, batch.collection.collected_ns)
@@ -41,40 +41,40 @@ def replay(
     *,
     speed: float | None = None,
     chunk: int = CHUNK,
-    progress: Callable[[Replayed], None] = lambda _: None,
-) -> Replayed:
+    progress: Callable[[ReplayTotals], None] = lambda _: None,
+) -> ReplayTotals:
     """Every version of every finding and incident, one JSON a line, into ``findings.jsonl`` and ``incidents.jsonl``.
 
-    speed: event seconds per second; None is as fast as it goes. chunk: collections between two steps of the engine.
+    speed: event seconds per second; None is as fast as possible. chunk: collections between two steps of the engine.
     Neither changes one byte of the result. BadInput when the recording is damaged.
     """
-    engine, replayed = build_engine(config), Replayed()
+    engine, totals = build_engine(config), ReplayTotals()
     out.mkdir(parents=True, exist_ok=True)
     with (out / "findings.jsonl").open("wb") as findings, (out / "incidents.jsonl").open("wb") as incidents:
         _learn(engine, recording)  # as the stage does after a restart; each holds from its own event time
         for batches in _chunks(_paced(read_batches(recording), speed), chunk):
             for batch in batches:
                 engine.observe(batch)
-                replayed.count(batch)
-            _write(engine.advance(), findings, incidents, replayed)
-            progress(replayed)
-    return replayed
+                totals.add(batch)
+            _write(engine.advance(), findings, incidents, totals)
+            progress(totals)
+    return totals
 
 
 def _learn(engine: Engine, recording: Path) -> None:
-    for fact in read_facts(recording):
-        if isinstance(fact, TopologyFact):
-            engine.learn([fact])
+    for record in read_topology_and_changes(recording):
+        if isinstance(record, TopologyFact):
+            engine.add_facts([record])
         else:
-            engine.note(fact)
+            engine.add_change(record)
 
 
-def _write(outputs: list[Output], findings: BinaryIO, incidents: BinaryIO, replayed: Replayed) -> None:
+def _write(outputs: list[Output], findings: BinaryIO, incidents: BinaryIO, totals: ReplayTotals) -> None:
     for output in outputs:
         is_incident = isinstance(output, Incident)
         (incidents if is_incident else findings).write(encode_record(output) + b"\n")
-        replayed.incidents += is_incident
-        replayed.findings += not is_incident
+        totals.incidents += is_incident
+        totals.findings += not is_incident
 
 
 def _paced(batches: Iterable[SampleBatch], speed: float | None) -> Iterator[SampleBatch]:

@@ -12,7 +12,7 @@ from alerts.config import AlertingConfig
 from analytics.config import AnalyticsConfig
 from bus.config import BusConfig
 from common.errors import ConfigError
-from common.yaml_positions import Marks, load_marked, locate
+from common.yaml_positions import Positions, load_with_positions, locate
 from export.remote_write.config import RemoteWriteConfig
 from fabricscope.api.config import ApiConfig
 from fabricscope.clock import SimulatedTime
@@ -21,7 +21,7 @@ from recordings.config import RecordingConfig
 
 ENVIRONMENT_PREFIX = "FABRICSCOPE__"
 OF_INGEST = ("scrape_configs", "gnmi_configs", "job_sources", "inventory")
-"""Sections that stand at the top of the file, as in Prometheus', and belong to the ingest stage."""
+"""Sections at the top level of the file, as in Prometheus', that belong to the ingest stage."""
 
 
 class MetricsPorts(BaseModel):
@@ -33,14 +33,15 @@ class MetricsPorts(BaseModel):
     analytics: int = Field(9212, ge=0, le=65535)
     alerts: int = Field(9213, ge=0, le=65535)
     export: int = Field(9214, ge=0, le=65535)
+    recorder: int = Field(9215, ge=0, le=65535)
 
 
 class GlobalConfig(BaseModel):
-    """What all stages share."""
+    """Settings of all stages."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    cluster: str = Field("cluster", description="Name of this cluster, on every page and series that goes out.")
+    cluster: str = Field("cluster", description="Name of this cluster, label of every alert and series that leaves.")
     data_dir: Path = Field(Path("data"), description="Where the embedded bus, snapshots and outbox live.")
     simulated_time: SimulatedTime | None = Field(None, description="Only for a simulated cluster that runs fast.")
     metrics_host: str = Field("127.0.0.1", description="Address of the stages' own /metrics.")
@@ -63,11 +64,11 @@ class Settings(BaseModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _share(cls, document: dict[str, Any]) -> dict[str, Any]:
-        return share(document)
+    def _apply_global_defaults(cls, document: dict[str, Any]) -> dict[str, Any]:
+        return apply_global_defaults(document)
 
     def summary(self) -> list[str]:
-        """What the settings ask for, one thing a line."""
+        """A few lines about what the settings configure."""
         return [
             f"cluster {self.general.cluster}, bus {self.bus.kind}",
             f"{len(self.ingest.scrape_configs)} scrape jobs, {len(self.ingest.gnmi_configs)} gNMI jobs, "
@@ -77,8 +78,8 @@ class Settings(BaseModel):
         ]
 
 
-def share(document: dict[str, Any]) -> dict[str, Any]:
-    """The document with what is said once told to every section that needs it; what a section says itself holds."""
+def apply_global_defaults(document: dict[str, Any]) -> dict[str, Any]:
+    """The document with the values of ``global`` as defaults of each section that needs them; its own values win."""
     try:
         shared = GlobalConfig.model_validate(document.get("global", {}))
     except ValidationError:  # reported once, with its place, when the whole is validated
@@ -133,18 +134,18 @@ def _named(target: dict[str, Any], cluster: str) -> dict[str, Any]:
 
 
 def load_settings(path: Path | None) -> Settings:
-    """Settings from a file, or the defaults; ConfigError with file:line:column for the first thing that is wrong."""
+    """Settings from a file, or the defaults; ConfigError with file:line:column for each value that is wrong."""
     document: dict[str, Any] = {}
-    marks: Marks = {}
+    positions: Positions = {}
     if path is not None:
-        document, marks = load_marked(path)
+        document, positions = load_with_positions(path)
     try:
         return Settings.model_validate(with_environment(document, os.environ))
     except ValidationError as error:
-        raise ConfigError("\n".join(_describe(path, marks, problem) for problem in error.errors())) from error
+        raise ConfigError("\n".join(_describe(path, positions, problem) for problem in error.errors())) from error
 
 
-def _describe(path: Path | None, marks: Marks, problem: Any) -> str:
+def _describe(path: Path | None, positions: Positions, problem: Any) -> str:
     where = problem["loc"]
     if where[0] == "ingest" and where[1:2] and where[1] in OF_INGEST:
         where = where[1:]
@@ -153,4 +154,4 @@ def _describe(path: Path | None, marks: Marks, problem: Any) -> str:
     text = "unknown key" if problem["type"] == "extra_forbidden" else problem["msg"].removeprefix("Value error, ")
     if variable in os.environ:
         return f"environment {variable}: {text}"
-    return f"{locate(path, marks, where)}: {key}: {text}" if path else f"{key}: {text}"
+    return f"{locate(path, positions, where)}: {key}: {text}" if path else f"{key}: {text}"

@@ -1,30 +1,19 @@
-"""One stage in one process: its bus, its service, its metrics, its signals."""
+"""The stages, and the service of each."""
 
 import asyncio
-import contextlib
-import signal
 import time
 from collections.abc import Sequence
 from enum import StrEnum
 from typing import Protocol
 
-import structlog
-from prometheus_client import start_http_server
-
 from bus.base import Bus, Offsets
-from bus.open import open_bus
 from common.errors import ConfigError
 from common.tasks import first_failure
 from fabricscope.clock import event_clock
 from fabricscope.settings import Settings
-from fabricscope.supervisor import parent_is_gone
 from fabricscope.version import VERSION
 from recordings.config import RecordingConfig
-from recordings.format import Manifest
-
-log = structlog.get_logger()
-
-STOP_S = 25.0  # Kubernetes kills after 30
+from recordings.manifest import Manifest
 
 
 class Service(Protocol):
@@ -35,7 +24,7 @@ class Service(Protocol):
     async def stop(self) -> None: ...
 
 
-class Together:
+class CompositeService:
     """Several services as one: started in order, stopped at once."""
 
     def __init__(self, services: Sequence[Service]) -> None:
@@ -62,7 +51,7 @@ class Stage(StrEnum):
 
 
 def build(stage: Stage, settings: Settings, bus: Bus) -> Service:
-    """The service of one stage. Each process imports its own stage alone: numba and Arrow take a while to import."""
+    """The service of one stage, which alone is imported: numba, Arrow and FastAPI cost a second each."""
     match stage:
         case Stage.INGEST:
             from ingest.service import IngestService
@@ -79,7 +68,7 @@ def build(stage: Stage, settings: Settings, bus: Bus) -> Service:
         case Stage.EXPORT:
             from export.remote_write.service import RemoteWriteService
 
-            return Together([RemoteWriteService(target, bus, time.time_ns) for target in settings.remote_write])
+            return CompositeService([RemoteWriteService(target, bus, time.time_ns) for target in settings.remote_write])
         case Stage.RECORDER:
             from recordings.service import RecorderService
 
@@ -91,7 +80,7 @@ def build(stage: Stage, settings: Settings, bus: Bus) -> Service:
 
 
 def new_manifest(settings: Settings, since: Offsets) -> Manifest:
-    """What a new recording says of itself.
+    """The manifest that a new recording begins with.
 
     since: from where it reads the bus; a partition that is missing from its beginning.
     """
@@ -107,43 +96,3 @@ def _recording(settings: Settings) -> RecordingConfig:
     if settings.recording is None:
         raise ConfigError("recording: the recorder needs its path")
     return settings.recording
-
-
-async def run_stage(stage: Stage, settings: Settings) -> None:
-    """Until SIGTERM or SIGINT; a second one ends it at once."""
-    bus = open_bus(settings.bus)
-    service = build(stage, settings, bus)
-    stopping = _stop_on_signals()
-    port = getattr(settings.general.metrics_ports, stage.value, 0)
-    if port:
-        start_http_server(port, settings.general.metrics_host)
-    await bus.start()
-    try:
-        await service.start()
-        log.info("stage runs", stage=stage.value, version=VERSION)
-        ends = [asyncio.create_task(each) for each in (stopping.wait(), parent_is_gone(), service.wait())]
-        done, rest = await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
-        for task in rest:
-            task.cancel()
-        for task in done:
-            task.result()  # an error of the service ends the process, and its supervisor starts it again
-    finally:
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(STOP_S):
-                await service.stop()
-                await bus.stop()
-        log.info("stage stopped", stage=stage.value)
-
-
-def _stop_on_signals() -> asyncio.Event:
-    stopping = asyncio.Event()
-    loop = asyncio.get_running_loop()
-
-    def stop() -> None:
-        if stopping.is_set():
-            raise SystemExit(1)
-        stopping.set()
-
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, stop)
-    return stopping

@@ -1,8 +1,9 @@
-"""Child processes of ``fabricscope run``: started, restarted when they die, stopped together."""
+"""Child processes of ``fabricscope run``: started, restarted when they die, stopped in parallel."""
 
 import asyncio
 import contextlib
 import os
+import random
 import signal
 import sys
 from collections.abc import Sequence
@@ -10,15 +11,20 @@ from pathlib import Path
 
 import structlog
 
+from common.retry import backoff_s
 from common.tasks import cancel
+from fabricscope.stopping import SUPERVISED
 
 log = structlog.get_logger()
 
 STOP_S = 10.0
-RESTART_WAIT_MAX_S = 30.0
-HEALTHY_AFTER_S = 30.0
-SUPERVISED = "FABRICSCOPE_SUPERVISED"
-"""Set for the children: they stop by themselves when their parent is gone."""
+RESTART_WAIT_FIRST_S, RESTART_WAIT_MAX_S = 0.5, 30.0
+STABLE_AFTER_S = 30.0
+
+
+def restart_wait_s(failures: int, chance: float) -> float:
+    """Seconds until a child that died so many times in a row is started again; chance: 0..1, see ``backoff_s``."""
+    return backoff_s(failures, first_s=RESTART_WAIT_FIRST_S, most_s=RESTART_WAIT_MAX_S, chance=chance)
 
 
 class Child:
@@ -58,12 +64,15 @@ class Child:
 
     async def _keep_alive(self) -> None:
         loop = asyncio.get_running_loop()
-        wait_s = 0.5
+        failures = 0
         while True:
             started_s = loop.time()
             code = await self._run_once()
-            wait_s = 0.5 if loop.time() - started_s > HEALTHY_AFTER_S else min(wait_s * 2, RESTART_WAIT_MAX_S)
-            log.error("stage ended", stage=self.name, exit_code=code, restart_in_s=wait_s, log=str(self.log_path))
+            failures = 1 if loop.time() - started_s > STABLE_AFTER_S else failures + 1
+            wait_s = restart_wait_s(failures, random.random())
+            log.error(
+                "stage ended", stage=self.name, exit_code=code, restart_in_s=round(wait_s, 1), log=str(self.log_path)
+            )
             await asyncio.sleep(wait_s)
             self.restarts += 1
 
@@ -78,16 +87,7 @@ class Child:
                 stdin=asyncio.subprocess.DEVNULL,
                 stdout=output,
                 stderr=output,
-                env={**os.environ, SUPERVISED: "1"},
+                env={**os.environ, SUPERVISED: "1"},  # it stops by itself when this process is gone
                 start_new_session=True,  # Ctrl-C reaches the parent alone, which stops the children in order
             )
         return await self._process.wait()
-
-
-async def parent_is_gone() -> None:
-    """Returns when the process that started this one has died; never when nobody supervises it."""
-    if SUPERVISED not in os.environ:
-        await asyncio.Event().wait()
-    parent = os.getppid()
-    while os.getppid() == parent:  # noqa: ASYNC110  # the kernel offers no event for it that works without a signal
-        await asyncio.sleep(1)

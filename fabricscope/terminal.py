@@ -1,4 +1,4 @@
-"""An incident as a person reads it in a terminal."""
+"""An incident as a panel in a terminal."""
 
 from datetime import UTC, datetime
 
@@ -15,7 +15,7 @@ EVIDENCE_SHOWN = 3
 
 
 def incident_panel(incident: Incident) -> Panel:
-    """What broke first, the evidence for it, what it reaches and costs, and what to do."""
+    """Root, evidence, blast radius, cost, and the first action."""
     resolved = incident.state is IncidentState.RESOLVED
     colour = "green" if resolved else _COLOURS[incident.severity]
     rows = Table.grid(padding=(0, 2))
@@ -24,29 +24,28 @@ def incident_panel(incident: Incident) -> Panel:
     rows.add_row("Root", str(incident.root))
     rows.add_row("Since", f"{_clock(incident.onset_ns)} UTC, first symptom: {incident.first_symptom}")
     for number, evidence in enumerate(incident.evidence[:EVIDENCE_SHOWN]):
-        rows.add_row("" if number else "Evidence", _against_normal(evidence))
+        rows.add_row("" if number else "Evidence", _value_and_normal(evidence))
     rows.add_row("Blast radius", _blast(incident))
     for number, other in enumerate(incident.alternatives[:2]):
-        rows.add_row(
-            "" if number else "Or else", f"{other.kind} at {other.root.name} ({other.confidence:.0%}): {other.reason}"
-        )
-    rows.add_row("Do first", incident.action)
+        cause = f"{other.kind} at {other.root.name} ({other.confidence:.0%}): {other.reason}"
+        rows.add_row("" if number else "Alternatives", cause)
+    rows.add_row("First action", incident.action)
     if incident.gaps:
         rows.add_row("Data gaps", "; ".join(incident.gaps))
     state = f"{incident.state.value.upper()} · {incident.kind} · confidence {incident.confidence:.0%} · {incident.id}"
     return Panel(Group(Text(incident.title, style=f"bold {colour}"), Text(), rows), title=state, border_style=colour)
 
 
-def _against_normal(evidence: Evidence) -> Text:
-    normal = "no normal learned yet" if evidence.normal is None else f"normal {evidence.normal:.3g}"
+def _value_and_normal(evidence: Evidence) -> Text:
+    normal = "no baseline yet" if evidence.normal is None else f"normal {evidence.normal:.3g}"
     return Text.assemble((f"{evidence.value:.3g} {evidence.unit}", "bold"), f" ({normal})  ", (evidence.series, "dim"))
 
 
 def _blast(incident: Incident) -> str:
     blast = incident.blast
     counted = (("GPU", blast.gpus), ("node", blast.nodes), ("link", blast.links), ("job", blast.jobs))
-    reach = ", ".join(f"{len(things)} {noun}{'' if len(things) == 1 else 's'}" for noun, things in counted)
-    return f"{reach}; {incident.gpu_seconds / 3600:.2f} GPU-hours lost so far"
+    objects = ", ".join(f"{len(names)} {noun}{'' if len(names) == 1 else 's'}" for noun, names in counted)
+    return f"{objects}; {incident.gpu_seconds / 3600:.2f} GPU-hours lost so far"
 
 
 def _clock(time_ns: int) -> str:

@@ -6,8 +6,24 @@ from ingest.collectors.exposition.config import ScrapeConfig
 from ingest.collectors.gnmi.config import Config as GnmiConfig
 from ingest.collectors.inventory.schema import Config as InventoryConfig
 from ingest.collectors.slurm.config import Config as SlurmConfig
-from ingest.publish import PublishConfig
-from ingest.scheduler import SchedulerConfig
+
+
+class SchedulerConfig(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+    doubtful_max: int = Field(
+        default=1000, gt=0, description="Collections at once of targets that have never answered or failed last time."
+    )
+
+
+class PublishConfig(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+    linger_s: float = Field(default=0.02, ge=0, description="How long batches gather before they are published.")
+    messages_max: int = Field(default=1000, gt=0, description="Messages a call.")
+    spool_samples_max: int = Field(default=5_000_000, gt=0, description="Samples kept while the bus is away.")
+    spool_batches_max: int = Field(default=100_000, gt=0, description="Batches kept while the bus is away.")
+    spool_facts_max: int = Field(
+        default=100_000, gt=0, description="Topology facts and changes kept while the bus is away."
+    )
 
 
 class IngestConfig(BaseModel):

@@ -10,14 +10,16 @@ from pathlib import Path
 import yaml
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
-from common.errors import BadInput, Unavailable
+from common.errors import BadInput, ConfigError, Unavailable
+from common.http import HttpClient, NoAnswer
 from ingest.collectors.exposition.config import HttpSdConfig, ScrapeConfig
 from ingest.relabel import relabel
-from ingest.transport.http1 import FetchFailed, HttpClient, Url
+from ingest.transport.http1 import Url
 
 _log = logging.getLogger(__name__)
 _FILE_BYTES_MAX = 64 * 1024 * 1024
-_HTTP_TIMEOUT_S = 30.0
+_HTTP_TIMEOUT_S, _HTTP_BYTES_MAX = 30.0, 16 * 1024 * 1024
+_HTTP_HEADERS = {"Accept": "application/json"}
 
 
 class TargetGroup(BaseModel):
@@ -118,15 +120,17 @@ def _read_files(pattern: str) -> tuple[TargetGroup, ...]:
 
 
 async def _ask(config: HttpSdConfig) -> tuple[TargetGroup, ...]:
-    client = HttpClient(Url.parse(config.url), headers={"Accept": "application/json"})
     try:
-        response = await client.fetch(asyncio.get_running_loop().time() + _HTTP_TIMEOUT_S)
-    except FetchFailed as failure:
-        raise Unavailable(f"{config.url}: {failure}") from None
-    finally:
-        await client.stop()
+        async with HttpClient(timeout_s=_HTTP_TIMEOUT_S) as client:
+            answer = await client.get(config.url, _HTTP_HEADERS, body_bytes_max=_HTTP_BYTES_MAX)
+    except ConfigError as error:
+        raise Unavailable(f"{config.url}: {error}") from None
+    except NoAnswer as failure:
+        raise Unavailable(f"{config.url}: {failure.detail}") from None
+    if answer.status != 200:
+        raise Unavailable(f"{config.url}: status {answer.status}")
     try:
-        return _groups.validate_json(response.body)
+        return _groups.validate_json(answer.body)
     except ValidationError as error:
         raise BadInput(f"{config.url}: {_first(error)}") from None
 

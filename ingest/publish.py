@@ -7,11 +7,10 @@ from collections import deque
 from collections.abc import Sequence
 from typing import Protocol
 
-from pydantic import BaseModel, ConfigDict, Field
-
 from bus.base import MESSAGE_BYTES_MAX, Message
 from common.errors import BadInput, Unavailable
 from ingest.collectors.base import Emission, News
+from ingest.config import PublishConfig
 from ingest.ledger import DropReason, Ledger
 from ingest.metrics import BATCHES_DROPPED, FACTS_DROPPED, HELD, PUBLISH_SECONDS, UNAVAILABLE
 from telemetry import topics
@@ -24,17 +23,6 @@ from telemetry.topology import TopologyFact
 _log = logging.getLogger(__name__)
 _RETRY_FIRST_S, _RETRY_MAX_S = 0.1, 30.0
 _FLUSH_S = 3.0
-
-
-class PublishConfig(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-    linger_s: float = Field(default=0.02, ge=0, description="How long batches gather before they are published.")
-    messages_max: int = Field(default=1000, gt=0, description="Messages a call.")
-    spool_samples_max: int = Field(default=5_000_000, gt=0, description="Samples kept while the bus is away.")
-    spool_batches_max: int = Field(default=100_000, gt=0, description="Batches kept while the bus is away.")
-    spool_facts_max: int = Field(
-        default=100_000, gt=0, description="Topology facts and changes kept while the bus is away."
-    )
 
 
 class Publishes(Protocol):

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from functools import cache
 
 from prometheus_client import Counter
-from pydantic import BaseModel, ConfigDict, Field
 
 from ingest.collectors.base import Clock, Emit, PollCollector
+from ingest.config import SchedulerConfig
 from ingest.metrics import COLLECTIONS, OVERRUNS
 from telemetry.samples import SampleBatch
 
@@ -20,13 +20,6 @@ _STOP_S = 2.0
 SLOT_S = 0.05
 """Targets start in groups this far apart, so that one wake-up, one look at the sockets and one commit on the bus serve
 a whole group. An interval below it is as long as it."""
-
-
-class SchedulerConfig(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-    doubtful_max: int = Field(
-        default=1000, gt=0, description="Collections at once of targets that have never answered or failed last time."
-    )
 
 
 def phase(name: str) -> float:

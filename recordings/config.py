@@ -1,4 +1,4 @@
-"""Where and how much to record."""
+"""Settings of the recorder."""
 
 from pathlib import Path
 

@@ -1,7 +1,6 @@
-"""The folder of a recording: slices of Parquet files, and a manifest that says what they must be.
+"""The Parquet files of a recording. Each is named in ``manifest.json`` with its SHA-256, size and rows.
 
-``manifest.json`` lists each slice with the SHA-256, size and rows of its files; it is replaced atomically after a slice
-is complete, so that what it names is whole. A slice ``000000/`` holds, in the order in which the recorder got them:
+A slice ``000000/`` holds, in the order in which the recorder consumed them:
 
 - ``batches.parquet``: one row a collection: its partition on the bus and when it was appended there, digest of its
   table, the fields of its ``Collection``, and its number of rows
@@ -14,15 +13,13 @@ import hashlib
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import polars as pl
-from pydantic import BaseModel, ConfigDict, ValidationError
 
 from common.errors import BadInput
+from recordings.manifest import FileEntry
 from telemetry.samples import SampleBatch
 
-VERSION = 1
 FILE_BYTES_MAX = 1024 * 1024 * 1024
 FILE_ROWS_MAX = 100_000_000
 
@@ -51,86 +48,11 @@ SCHEMAS: dict[str, dict[str, pl.DataType]] = {
 
 @dataclass(frozen=True, slots=True)
 class RecordedBatch:
-    """A batch and its place on the bus: partition, and when it was appended there (ns, the bus's wall clock)."""
+    """A batch with its partition on the bus and its append time there (ns, the bus's wall clock)."""
 
     partition: int
     appended_ns: int
     batch: SampleBatch
-
-
-class FileEntry(BaseModel):
-    """One file as it was written."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    name: str
-    sha256: str
-    bytes: int
-    rows: int
-
-
-class Slice(BaseModel):
-    """One slice. first_ns, last_ns: event time of its collections, 0 when it has none."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    name: str
-    first_ns: int
-    last_ns: int
-    samples: int
-    files: tuple[FileEntry, ...]
-
-
-class Manifest(BaseModel):
-    """The whole recording. offsets: the next record to take from the bus, by ``topic/partition``.
-
-    analytics: the settings of the analytics engine that watched the same telemetry: a replay uses them.
-    gaps: records that retention had taken before they could be recorded, in words.
-    """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    version: int = VERSION
-    cluster: str = ""
-    program: str = ""
-    analytics: dict[str, Any] = {}
-    slices: tuple[Slice, ...] = ()
-    offsets: dict[str, int] = {}
-    gaps: tuple[str, ...] = ()
-
-
-def read_manifest(recording: Path) -> Manifest:
-    """The manifest; BadInput when there is none, or it is of another version."""
-    path = recording / "manifest.json"
-    try:
-        manifest = Manifest.model_validate_json(path.read_bytes())
-    except OSError as error:
-        raise BadInput(f"{path}: not a recording: {error.strerror}", "no_manifest") from error
-    except ValidationError as error:
-        raise BadInput(f"{path}: {error.errors()[0]['msg']}", "bad_manifest") from error
-    if manifest.version != VERSION:
-        raise BadInput(f"{path}: version {manifest.version}, this program reads {VERSION}", "version")
-    return manifest
-
-
-def write_manifest(recording: Path, manifest: Manifest) -> None:
-    """Atomic and durable: a reader sees the old one or the new one."""
-    durable_write(recording / "manifest.json", manifest.model_dump_json(indent=1).encode())
-
-
-def durable_write(path: Path, content: bytes) -> None:
-    """temp, fsync, rename, fsync of the folder."""
-    temporary = path.with_name(path.name + ".new")
-    with temporary.open("wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    temporary.rename(path)
-    folder = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
 
 
 def write_table(folder: Path, name: str, frame: pl.DataFrame) -> FileEntry:
@@ -155,8 +77,11 @@ def read_table(folder: Path, entry: FileEntry) -> pl.DataFrame:
     except OSError as error:
         raise BadInput(f"{path}: {error.strerror}", "missing_file") from error
     if digest != entry.sha256:
-        raise BadInput(f"{path}: its SHA-256 is {digest}, the manifest says {entry.sha256}", "checksum")
-    frame = pl.read_parquet(path)
+        raise BadInput(f"{path}: its SHA-256 is {digest}, the manifest has {entry.sha256}", "checksum")
+    try:
+        frame = pl.read_parquet(path)
+    except pl.exceptions.PolarsError as error:
+        raise BadInput(f"{path}: not Parquet: {error}", "schema") from error
     if frame.schema != pl.Schema(schema) or len(frame) != entry.rows:
         raise BadInput(f"{path}: its columns or rows are not those of a recording", "schema")
     return frame

@@ -1,4 +1,4 @@
-"""A recording back into what the analytics stage once saw."""
+"""A recording as the batches, topology and changes that the analytics stage once consumed."""
 
 import heapq
 from collections import deque
@@ -8,28 +8,27 @@ from pathlib import Path
 import polars as pl
 
 from common.errors import BadInput
-from recordings.format import RecordedBatch, Slice, read_manifest, read_table
+from recordings.format import RecordedBatch, read_table
+from recordings.manifest import Slice, read_manifest
 from telemetry.changes import Change
 from telemetry.codec.records import decode_record
 from telemetry.samples import Collection, Down, SampleBatch
 from telemetry.series import SeriesTable
 from telemetry.topology import TopologyFact
 
-Fact = TopologyFact | Change
 
-
-def read_facts(recording: Path) -> Iterator[Fact]:
-    """All topology and changes. BadInput names the file that is not what was written."""
+def read_topology_and_changes(recording: Path) -> Iterator[TopologyFact | Change]:
+    """All of them, in the order of their consumption. BadInput names the file that is not what was written."""
     for part in read_manifest(recording).slices:
         for kind, record in _frames(recording, part, "facts.parquet")["facts.parquet"].iter_rows():
             yield decode_record(record, TopologyFact) if kind == "topology" else decode_record(record, Change)
 
 
 def read_batches(recording: Path) -> Iterator[SampleBatch]:
-    """All batches in the order in which they reached the bus, whatever the order in which the recorder got them.
+    """All batches in the order in which they reached the bus, whatever the order in which the recorder consumed them.
 
-    A recorder that catches up gets an hour of one partition before the first record of the next: a batch waits here
-    until every partition has come as far.
+    A recorder that catches up consumes an hour of one partition before the first record of the next: a batch waits
+    here until every partition has come as far.
     """
     slices = read_manifest(recording).slices
     waiting: dict[int, deque[RecordedBatch]] = {partition: deque() for partition in _partitions(recording, slices)}
@@ -50,7 +49,7 @@ def _head(queue: deque[RecordedBatch]) -> tuple[int, int]:
 
 
 def _partitions(recording: Path, slices: tuple[Slice, ...]) -> list[int]:
-    """The partitions that the recording holds something of."""
+    """The partitions of its batches."""
     frames = [_frames(recording, part, "batches.parquet")["batches.parquet"]["partition"] for part in slices]
     return sorted({partition for frame in frames for partition in frame.unique().to_list()})
 

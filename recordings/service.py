@@ -10,7 +10,9 @@ from common.errors import BadInput
 from common.tasks import cancel, first_failure
 from common.threads import OneThread
 from recordings.config import RecordingConfig
-from recordings.format import Manifest, RecordedBatch, read_manifest
+from recordings.format import RecordedBatch
+from recordings.manifest import Manifest, read_manifest
+from recordings.metrics import CORRUPT, GAPS, RECEIVED, SAMPLES
 from recordings.writer import RecordingWriter
 from telemetry import topics
 from telemetry.codec.batch import BatchDecoder
@@ -22,9 +24,9 @@ _KIND_OF = {topics.TOPOLOGY.name: "topology", topics.CHANGES.name: "change"}
 
 
 class RecorderService:
-    """Records until stopped; what was gathered is on the disk when ``stop`` returns.
+    """Records until stopped; everything consumed is on the disk when ``stop`` returns.
 
-    new: the manifest that a new recording begins with; ``new.offsets`` say from where it reads.
+    new: the manifest of a new recording; ``new.offsets`` is where it starts to consume.
     """
 
     def __init__(self, config: RecordingConfig, bus: Bus, new: Manifest) -> None:
@@ -38,18 +40,17 @@ class RecorderService:
         self._gaps: tuple[str, ...] = ()
         self._task: asyncio.Task[None] | None = None
         self._opened_s = 0.0
-        self.unreadable = 0
 
     async def start(self) -> None:
-        """Goes on with a recording that is there. BadInput when its manifest cannot be read."""
+        """Continues an existing recording. BadInput when its manifest cannot be read."""
         self._config.path.mkdir(parents=True, exist_ok=True)
         known = (self._config.path / "manifest.json").exists()
         manifest = await asyncio.to_thread(read_manifest, self._config.path) if known else self._new
-        self._offsets = {_split(place): offset for place, offset in manifest.offsets.items()}
+        self._offsets = {_topic_partition(name): offset for name, offset in manifest.offsets.items()}
         self._gaps = manifest.gaps
         self._writer = RecordingWriter(self._config.path, manifest)
         self._disk = OneThread("recorder-disk")
-        self._task = asyncio.create_task(self._follow(self._writer))
+        self._task = asyncio.create_task(self._consume(self._writer))
 
     async def wait(self) -> None:
         """For ever, or until recording ends by itself: then its error is raised."""
@@ -57,7 +58,7 @@ class RecorderService:
         await first_failure([self._task])
 
     async def stop(self) -> None:
-        """Writes what was gathered; idempotent."""
+        """Writes the open slice; idempotent."""
         if self._task is None:
             return
         await cancel([self._task])
@@ -74,7 +75,7 @@ class RecorderService:
         """On the disk."""
         return sum(part.samples for part in self._writer.manifest.slices) if self._writer else 0
 
-    async def _follow(self, writer: RecordingWriter) -> None:
+    async def _consume(self, writer: RecordingWriter) -> None:
         reader = self._bus.consume(TOPICS, dict(self._offsets))
         self._opened_s = time.monotonic()
         try:
@@ -82,6 +83,7 @@ class RecorderService:
                 try:
                     records = await reader.poll(wait_s=0.5)
                 except Gap as gap:
+                    GAPS.inc()
                     self._gaps = (*self._gaps, str(gap))
                     continue
                 for record in records:
@@ -93,17 +95,19 @@ class RecorderService:
 
     def _add(self, writer: RecordingWriter, record: Record) -> None:
         self._offsets[record.topic, record.partition] = record.offset + 1
+        RECEIVED.labels(record.topic).inc()
         if record.value is None:
             return
         if record.topic != topics.SAMPLES.name:
-            writer.add_fact(_KIND_OF[record.topic], record.value)
+            writer.add_record(_KIND_OF[record.topic], record.value)
             return
         try:
             batch = self._decoder.decode(record.value, record.headers)
             writer.add_batch(RecordedBatch(record.partition, record.appended_ns, batch))
         except BadInput as error:  # the analytics stage sends it to the dead letters
-            self.unreadable += 1
-            log.warning("record not recorded", partition=record.partition, offset=record.offset, error=str(error))
+            CORRUPT.labels(record.topic, error.reason).inc()
+            position = {"partition": record.partition, "offset": record.offset}
+            log.warning("corrupt record skipped", reason=error.reason, error=str(error), **position)
 
     def _slice_is_full(self, writer: RecordingWriter) -> bool:
         too_old = time.monotonic() - self._opened_s >= self._config.slice_s
@@ -112,11 +116,13 @@ class RecorderService:
     async def _close_slice(self, writer: RecordingWriter) -> None:
         offsets = {f"{topic}/{partition}": offset for (topic, partition), offset in self._offsets.items()}
         assert self._disk is not None, "start the service first"
+        samples = writer.samples_held
         # one thread: ``stop`` may come while a slice is being written, and its own must wait for that
         await self._disk(writer.close_slice, offsets, self._gaps)
+        SAMPLES.inc(samples)
         self._opened_s = time.monotonic()
 
 
-def _split(place: str) -> tuple[str, int]:
-    topic, _, partition = place.rpartition("/")
+def _topic_partition(name: str) -> tuple[str, int]:
+    topic, _, partition = name.rpartition("/")
     return topic, int(partition)

@@ -1,4 +1,4 @@
-"""Records into slices: gathers what came, writes a slice when told."""
+"""Records into slices: collects them in memory, and writes a slice on ``close_slice``."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -6,27 +6,28 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from recordings.format import SCHEMAS, Manifest, RecordedBatch, Slice, write_manifest, write_table
+from recordings.format import SCHEMAS, RecordedBatch, write_table
+from recordings.manifest import Manifest, Slice, write_manifest
 from telemetry.samples import SampleBatch
 from telemetry.series import SeriesTable
 
 
 @dataclass
-class _Open:
-    """The slice that is being gathered."""
+class _OpenSlice:
+    """The slice in memory."""
 
     batches: list[RecordedBatch] = field(default_factory=list)
-    facts: list[tuple[str, bytes]] = field(default_factory=list)
+    records: list[tuple[str, bytes]] = field(default_factory=list)
     samples: int = 0
 
 
 class RecordingWriter:
-    """Writes one recording folder; continues the one that is there. Not for two processes at once."""
+    """Writes one recording folder; continues an existing one. Not for two processes at once."""
 
     def __init__(self, path: Path, manifest: Manifest) -> None:
         self._path = path
         self.manifest = manifest
-        self._open = _Open()
+        self._open = _OpenSlice()
 
     @property
     def samples_held(self) -> int:
@@ -34,39 +35,39 @@ class RecordingWriter:
         return self._open.samples
 
     def add_batch(self, recorded: RecordedBatch) -> None:
-        """Gathers it in memory until ``close_slice``."""
+        """Kept in memory until ``close_slice``."""
         self._open.batches.append(recorded)
         self._open.samples += len(recorded.batch)
 
-    def add_fact(self, kind: str, record: bytes) -> None:
+    def add_record(self, kind: str, record: bytes) -> None:
         """kind: ``topology`` or ``change``; record: its JSON as it was on the bus."""
-        self._open.facts.append((kind, record))
+        self._open.records.append((kind, record))
 
     def close_slice(self, offsets: dict[str, int], gaps: tuple[str, ...]) -> None:
-        """Everything gathered so far, and the bus offsets behind it, durable as one step."""
-        gathered, self._open = self._open, _Open()
+        """Makes the open slice and the bus offsets after it durable, in one step."""
+        closed, self._open = self._open, _OpenSlice()
         slices = self.manifest.slices
-        if gathered.batches or gathered.facts:
-            slices = (*slices, self._write(f"{len(slices):06d}", gathered))
+        if closed.batches or closed.records:
+            slices = (*slices, self._write(f"{len(slices):06d}", closed))
         self.manifest = self.manifest.model_copy(update={"slices": slices, "offsets": offsets, "gaps": gaps})
         write_manifest(self._path, self.manifest)
 
-    def _write(self, name: str, gathered: _Open) -> Slice:
+    def _write(self, name: str, closed: _OpenSlice) -> Slice:
         folder = self._path / name
         folder.mkdir(parents=True, exist_ok=True)  # a torn slice of a crash is overwritten: no manifest names it
-        batches = [recorded.batch for recorded in gathered.batches]
+        batches = [recorded.batch for recorded in closed.batches]
         frames = {
-            "batches.parquet": _batch_rows(gathered.batches),
+            "batches.parquet": _batch_rows(closed.batches),
             "samples.parquet": _sample_rows(batches),
             "tables.parquet": _table_rows({batch.table: None for batch in batches}),
-            "facts.parquet": pl.DataFrame(gathered.facts, schema=SCHEMAS["facts.parquet"], orient="row"),
+            "facts.parquet": pl.DataFrame(closed.records, schema=SCHEMAS["facts.parquet"], orient="row"),
         }
         times = [batch.collection.collected_ns for batch in batches]
         return Slice(
             name=name,
             first_ns=min(times, default=0),
             last_ns=max(times, default=0),
-            samples=gathered.samples,
+            samples=closed.samples,
             files=tuple(write_table(folder, file, frame) for file, frame in frames.items()),
         )
 

@@ -8,28 +8,28 @@ from telemetry.objects import ObjectRef
 
 
 class IncidentKind(StrEnum):
-    """The causes that correlation can name."""
+    """The causes that correlation can name. What each means stands in ``telemetry/kinds/incidents.yaml``."""
 
-    SLOW_RECEIVER = "slow_receiver"  # a host pauses its leaf port (PCIe stall, injected storm). Root: the leaf port
-    INCAST = "incast"  # many senders into one egress port. Root: that port
-    PAUSE_LOOP = "pause_loop"  # a cycle of pauses (deadlock). Root: one port of the cycle
-    LINK_DOWN = "link_down"  # root: the link
-    LINK_FLAPPING = "link_flapping"  # root: the link
-    LINK_DEGRADED = "link_degraded"  # errors or low speed. Root: the link
-    BGP_DOWN = "bgp_down"  # a switch lost a session while its links are up. Root: the device
-    DEVICE_DOWN = "device_down"  # a switch or host that died. Root: the device
+    SLOW_RECEIVER = "slow_receiver"
+    INCAST = "incast"
+    PAUSE_LOOP = "pause_loop"
+    LINK_DOWN = "link_down"
+    LINK_FLAPPING = "link_flapping"
+    LINK_DEGRADED = "link_degraded"
+    BGP_DOWN = "bgp_down"
+    DEVICE_DOWN = "device_down"
     DEVICE_REBOOTED = "device_rebooted"
-    RACK_POWER = "rack_power"  # root: the rack
-    ENVIRONMENT = "environment"  # power or cooling of a rack or device, which still works. Root: the rack or device
-    STRAGGLER = "straggler"  # root: the GPU
-    GPU_FAULT = "gpu_fault"  # XID, fallen off the bus, throttled. Root: the GPU
-    SLOW_STORAGE = "slow_storage"  # root: the storage target
-    LATE_CHECKPOINT = "late_checkpoint"  # late, missing or colliding, and no storage is slow. Root: the job
-    CAPACITY = "capacity"  # will be full soon. Root: the link, device or storage target
-    WEAR = "wear"  # will reach the end of its life soon. Root: the link or GPU
-    CONGESTION = "congestion"  # congestion that no single cause explains. Root: the worst port
-    TELEMETRY_LOST = "telemetry_lost"  # a target is silent or frozen, nothing else is wrong. Root: its device
-    UNEXPLAINED = "unexplained"  # findings that no rule joins. Root: the object of the first one
+    RACK_POWER = "rack_power"
+    ENVIRONMENT = "environment"
+    STRAGGLER = "straggler"
+    GPU_FAULT = "gpu_fault"
+    SLOW_STORAGE = "slow_storage"
+    LATE_CHECKPOINT = "late_checkpoint"
+    CAPACITY = "capacity"
+    WEAR = "wear"
+    CONGESTION = "congestion"
+    TELEMETRY_LOST = "telemetry_lost"
+    UNEXPLAINED = "unexplained"
 
 
 class IncidentState(StrEnum):
@@ -42,6 +42,14 @@ class Severity(StrEnum):
     CRITICAL = "critical"
     WARNING = "warning"
     INFO = "info"
+
+    @property
+    def rank(self) -> int:
+        """Larger is worse."""
+        return _RANKS.index(self)
+
+
+_RANKS = (Severity.INFO, Severity.WARNING, Severity.CRITICAL)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,23 +4,14 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from alerts.notification import Notification
-from common.errors import Unavailable
-
-
-class Later(Unavailable):
-    """The receiver does not take it now. after_s: how long it asked us to wait, None when it did not say."""
-
-    def __init__(self, message: str, after_s: float | None = None) -> None:
-        super().__init__(message)
-        self.after_s = after_s
 
 
 class Rejected(Exception):
-    """The receiver will never take this notification: do not repeat it."""
+    """The receiver will never accept this notification: do not repeat it."""
 
 
 class Receiver(Protocol):
-    """One place where people are told.
+    """One destination of notifications.
 
     name:      from the configuration.
     refresh_s: how often open alerts must be repeated to it, 0 for never.
@@ -44,10 +35,10 @@ class Receiver(Protocol):
     async def notify(self, notification: Notification, now_ns: int) -> None:
         """Returns once the receiver has it. A repetition must stay invisible: it carries the same key.
 
-        An UPDATE or RESOLVE comes only after what it refers to. Raises Later or Rejected, within its timeout.
+        An UPDATE or RESOLVE comes only after what it refers to. Raises Unavailable or Rejected, within its timeout.
         """
         ...
 
     async def refresh(self, notifications: Sequence[Notification], now_ns: int) -> None:
-        """Repeats open alerts. Raises Later or Rejected."""
+        """Repeats open alerts. Raises Unavailable or Rejected."""
         ...

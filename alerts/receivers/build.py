@@ -1,16 +1,11 @@
 """From settings to receivers."""
 
-from typing import Annotated
-
-from pydantic import Field
-
+from alerts.config import ReceiverConfig
 from alerts.receivers.alertmanager.config import AlertmanagerConfig
 from alerts.receivers.alertmanager.receiver import AlertmanagerReceiver
 from alerts.receivers.base import Receiver
 from alerts.receivers.webhook.config import WebhookConfig
 from alerts.receivers.webhook.receiver import WebhookReceiver
-
-ReceiverConfig = Annotated[AlertmanagerConfig | WebhookConfig, Field(discriminator="type")]
 
 
 def build_receiver(config: ReceiverConfig, external_url: str) -> Receiver:

@@ -1,11 +1,11 @@
 """The cluster as correlation needs it, rebuilt only where the topology changed."""
 
 from analytics.correlate import cost
-from analytics.correlate.evidence import ReachKey, View
+from analytics.correlate.causes.cause import Reach
 from analytics.correlate.graph import Graph, physical
 from analytics.correlate.jobs import Jobs, running
-from analytics.correlate.reach import Reach
 from analytics.correlate.tracks import Track
+from analytics.correlate.view import CorrelationView, ReachKey
 from telemetry.incidents import BlastRadius, IncidentKind
 from telemetry.objects import ObjectRef
 from telemetry.topology import Topology
@@ -45,12 +45,12 @@ class Cluster:
             self._reaches.clear()
         return self._reaches
 
-    def blast(self, view: View, track: Track) -> BlastRadius:
+    def blast(self, view: CorrelationView, track: Track) -> BlastRadius:
         """What an incident touches, remembered until the topology or the jobs change."""
         if track.cause.kind is IncidentKind.TELEMETRY_LOST:  # nothing is known to suffer
             return BlastRadius(nodes=(track.cause.root.name,) if self.graph.is_edge(track.cause.root.name) else ())
         further = track.cause.devices if track.cause.change else frozenset[str]()
-        key = (track.cause.root, frozenset(track.felt), further)
+        key = (track.cause.root, frozenset(track.job_impact), further)
         if key not in self._blasts:
             if len(self._blasts) >= CACHE_MAX:
                 self._blasts.clear()

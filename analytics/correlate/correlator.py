@@ -1,22 +1,23 @@
 """Findings in, incidents out: one step of correlation, a pure function of its state and its arguments."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Collection, Iterable, Sequence
 
 from analytics.correlate.causes import FAMILIES
-from analytics.correlate.causes.cause import Cause, Patience
+from analytics.correlate.causes.cause import Cause
 from analytics.correlate.cluster import Cluster
 from analytics.correlate.config import CorrelateConfig
-from analytics.correlate.cover import Claim, Standing, choose
-from analytics.correlate.evidence import View
+from analytics.correlate.cover import Claim, OpenCause, choose
 from analytics.correlate.lifecycle import Life, advance
-from analytics.correlate.memory import Memory, dump, load
-from analytics.correlate.scope import standing_cause
+from analytics.correlate.memory import CorrelatorMemory, dump, load
+from analytics.correlate.open_cause import open_cause
 from analytics.correlate.texts import phrases, report
 from analytics.correlate.tracks import Track, incident_id, match
+from analytics.correlate.view import CorrelationView
+from analytics.snapshot.stateful import State
 from telemetry.changes import Change
 from telemetry.findings import Finding
 from telemetry.incidents import Incident, IncidentState
+from telemetry.kinds import HoldPolicy
 from telemetry.topology import Topology
 
 
@@ -29,7 +30,7 @@ class Correlator:
 
     def __init__(self, config: CorrelateConfig | None = None) -> None:
         self._config = config or CorrelateConfig()
-        self._memory = Memory()
+        self._memory = CorrelatorMemory()
         self._cluster = Cluster()
 
     def step(
@@ -40,54 +41,53 @@ class Correlator:
         changed: findings that are new, updated or cleared since the last step. changes: all that may still matter.
         """
         self._cluster.update(topology)
-        self._memory.take(changed, now_ns)
-        settled = {track.key: track.onset_ns for track in self._memory.tracks if track.fires}
+        self._memory.update(changed, now_ns)
+        firing = {track.key: track.onset_ns for track in self._memory.tracks if track.fires}
         active = self._memory.active(self._cluster.jobs.ended)
         cluster = self._cluster
-        view = View(active, cluster.graph, cluster.jobs, changes, self._config, settled, cluster.reaches)
+        view = CorrelationView(active, cluster.graph, cluster.jobs, changes, self._config, firing, cluster.reaches)
         claims, causes = self._choose(view, now_ns)
         closed = self._assign(view, claims, causes, now_ns)
         return self._publish(view, closed, now_ns)
 
-    def state(self) -> dict[str, Any]:
-        """A snapshot as JSON values; ``restore`` continues from it as if nothing had happened."""
-        return dump(self._memory)
+    def state(self) -> State:
+        return State(dump(self._memory), {})
 
-    def restore(self, state: Mapping[str, Any]) -> None:
-        """BadInput (reason ``snapshot``) where the snapshot is of another version or broken."""
-        self._memory = load(state)
+    def restore(self, state: State) -> None:
+        """BadInput (reason ``snapshot``) where the state is of another version or broken."""
+        self._memory = load(state.head)
         self._cluster = Cluster()
 
-    def _choose(self, view: View, now_ns: int) -> tuple[list[Claim], list[Cause]]:
+    def _choose(self, view: CorrelationView, now_ns: int) -> tuple[list[Claim], list[Cause]]:
         causes = [cause for family in FAMILIES for cause in family(view)]
         fresh = {cause.key for cause in causes}
-        standing: list[Standing] = []
+        open_causes: list[OpenCause] = []
         for track in self._memory.tracks:
-            cause = standing_cause(view, track)
-            standing.append(Standing(cause, track.onset_ns, cooling=not cause.primary))
+            cause = open_cause(view, track)
+            open_causes.append(OpenCause(cause, track.onset_ns, cooling=not cause.primary))
             if cause.primary and track.key not in fresh:
                 causes.append(cause)
         hold = self._config.intervals_ns(self._config.weak_hold_intervals)
-        ripe = frozenset(found for found, since in self._memory.since.items() if now_ns - since >= hold)
-        return choose(view, causes, standing, ripe), causes
+        past_hold = frozenset(found for found, since in self._memory.since.items() if now_ns - since >= hold)
+        return choose(view, causes, open_causes, past_hold), causes
 
-    def _assign(self, view: View, claims: list[Claim], causes: list[Cause], now_ns: int) -> list[Track]:
+    def _assign(self, view: CorrelationView, claims: list[Claim], causes: list[Cause], now_ns: int) -> list[Track]:
         """Continue, open, merge and age the tracks; those that are over are returned."""
         before = self._memory.tracks
         matching = match(view, claims, before)
         merged = [track for track, _ in matching.merged]
         chosen = {claim.cause.key for claim in claims}
-        rivals = [cause for cause in causes if cause.key not in chosen]
+        others = [cause for cause in causes if cause.key not in chosen]
         by_finding: dict[str, list[Cause]] = {}
-        for rival in rivals:
-            for found in rival.primary:
-                by_finding.setdefault(found, []).append(rival)
+        for other in others:
+            for found in other.primary:
+                by_finding.setdefault(found, []).append(other)
         tracks: list[Track] = []
         for claim, known in zip(claims, matching.continues, strict=True):
             track = known or Track(claim.cause, Life(IncidentState.PENDING, now_ns), claim.onset_ns)
             _follow(track, claim, now_ns)
-            near = {id(rival): rival for found in claim.findings for rival in by_finding.get(found, ())}
-            report.learn(view, track, claim, sorted(near.values(), key=lambda rival: rival.key), now_ns)
+            near = {id(other): other for found in claim.findings for other in by_finding.get(found, ())}
+            report.update(view, track, claim, sorted(near.values(), key=lambda other: other.key), now_ns)
             self._memory.explained(claim.findings, now_ns)
             tracks.append(track)
         for track, at in matching.merged:
@@ -110,10 +110,10 @@ class Correlator:
     def _age(self, track: Track, now_ns: int, taken: Collection[str]) -> None:
         config = self._config
         hold = {
-            Patience.NONE: 0.0,
-            Patience.TICK: config.hold_intervals,
-            Patience.INTERVAL: config.doubtful_hold_intervals,
-        }[track.cause.patience]
+            HoldPolicy.NONE: 0.0,
+            HoldPolicy.TICK: config.hold_intervals,
+            HoldPolicy.INTERVAL: config.doubtful_hold_intervals,
+        }[track.cause.hold]
         was = track.life.state
         track.life = advance(
             track.life,
@@ -128,17 +128,17 @@ class Correlator:
         elif track.life.state is IncidentState.RESOLVED and track.id:
             track.note(now_ns, track.cause.root, "resolved")
 
-    def _publish(self, view: View, closed: Iterable[Track], now_ns: int) -> list[Incident]:
+    def _publish(self, view: CorrelationView, closed: Iterable[Track], now_ns: int) -> list[Incident]:
         gaps = phrases.gaps(view)
-        told: list[Incident] = []
+        changed: list[Incident] = []
         for track in (*self._memory.tracks, *closed):
             if not track.id:
                 continue
             reached = self._cluster.blast(view, track)
             incident = report.incident(view, track, reached, gaps, now_ns)
-            if report.news(track, incident):
-                told.append(incident)
-        return sorted(told, key=lambda incident: incident.id)
+            if report.is_news(track, incident):
+                changed.append(incident)
+        return sorted(changed, key=lambda incident: incident.id)
 
 
 def _follow(track: Track, claim: Claim, now_ns: int) -> None:
@@ -158,8 +158,8 @@ def _merge(track: Track, into: Track, now_ns: int) -> None:
     track.life = Life(IncidentState.RESOLVED, track.life.opened_ns, track.life.fired_ns, now_ns)
     track.note(now_ns, into.cause.root, f"merged into {into.id or into.cause.kind}: one cause explains both")
     into.gpu_seconds = max(into.gpu_seconds, track.gpu_seconds)
-    into.felt, into.measured = track.felt | into.felt, track.measured | into.measured
-    for job_id, paid_ns in track.paid_ns.items():
-        into.paid_ns[job_id] = max(paid_ns, into.paid_ns.get(job_id, paid_ns))
+    into.job_impact, into.measured = track.job_impact | into.job_impact, track.measured | into.measured
+    for job_id, cost_until_ns in track.cost_until_ns.items():
+        into.cost_until_ns[job_id] = max(cost_until_ns, into.cost_until_ns.get(job_id, cost_until_ns))
     for found, onset in sorted(track.members.items()):
         into.members.setdefault(found, onset)

@@ -2,30 +2,19 @@
 
 from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass
+from operator import attrgetter
 
 from analytics.correlate.config import NS_PER_S, CorrelateConfig
-from analytics.correlate.evidence import View
 from analytics.correlate.tracks import Track
+from analytics.correlate.view import CorrelationView
 from telemetry.findings import Finding, FindingKind
 from telemetry.incidents import BlastRadius, IncidentKind, Severity
+from telemetry.kinds import finding_kinds, incident_kinds
 from telemetry.objects import ObjectKind, ObjectRef, device
 
-WAITING = frozenset(
-    {FindingKind.JOB_STALLED, FindingKind.JOB_SLOWED, FindingKind.CHECKPOINT_LATE, FindingKind.STRAGGLER}
-)
 STALLED = 0.85  # a job that loses this share of its time stands: what is left is its last steps and its first
-MEASURED = (FindingKind.JOB_STALLED, FindingKind.JOB_SLOWED)  # the job's own work; the one that says more first
-DEAD = frozenset({IncidentKind.DEVICE_DOWN, IncidentKind.RACK_POWER})
+MEASURED = (FindingKind.JOB_STALLED, FindingKind.JOB_SLOWED)  # the job's own work; the stronger one first
 HOLDS = (ObjectKind.DEVICE, ObjectKind.GPU)
-FLOOR = {
-    IncidentKind.RACK_POWER: Severity.CRITICAL,
-    IncidentKind.PAUSE_LOOP: Severity.CRITICAL,
-    IncidentKind.UNEXPLAINED: Severity.INFO,
-    IncidentKind.TELEMETRY_LOST: Severity.INFO,
-    IncidentKind.DEVICE_REBOOTED: Severity.INFO,
-    IncidentKind.WEAR: Severity.INFO,
-}
-RANK = {Severity.INFO: 0, Severity.WARNING: 1, Severity.CRITICAL: 2}
 
 
 def lost_share(finding: Finding) -> float:
@@ -44,43 +33,43 @@ def lost_share(finding: Finding) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """share: of its time that a job loses now, 0..1. since_ns: when the earliest finding that says so began."""
+    """share: of its time that a job loses now, 0..1. since_ns: onset of the earliest such finding."""
 
     share: float
     since_ns: int
 
 
-def waits(view: View, members: Iterable[Finding], measured: Container[str]) -> dict[str, Wait]:
-    """The jobs that show that they wait. A stall says most; what a job itself lost says more than what one GPU did.
+def waits(view: CorrelationView, members: Iterable[Finding], measured: Container[str]) -> dict[str, Wait]:
+    """The jobs that show that they wait. A stall counts most; what a job itself lost counts before what one GPU did.
 
-    measured: jobs whose own work has been told of, so that what one GPU does says nothing more about them.
+    measured: jobs with findings about their own work, which make what one GPU does irrelevant.
     """
     found: dict[str, list[Finding]] = {}
     for finding in members:
-        if finding.kind in WAITING:
+        if finding_kinds()[finding.kind].waiting:
             for job_id in view.jobs.of(finding.object):
                 if finding.kind in MEASURED or job_id not in measured:
                     found.setdefault(job_id, []).append(finding)
-    told: dict[str, Wait] = {}
+    waiting: dict[str, Wait] = {}
     for job_id in sorted(found):
-        share = max(lost_share(finding) for finding in _telling(found[job_id]))
-        told[job_id] = Wait(share, min(finding.onset_ns for finding in found[job_id]))
-    return told
+        share = max(lost_share(finding) for finding in _strongest(found[job_id]))
+        waiting[job_id] = Wait(share, min(finding.onset_ns for finding in found[job_id]))
+    return waiting
 
 
-def _telling(about: list[Finding]) -> list[Finding]:
-    """Of the findings about one job those that say most: that it stands, else what it lost, else all."""
+def _strongest(about: list[Finding]) -> list[Finding]:
+    """Of the findings about one job the strongest: that it is stalled, else what it lost, else all."""
     for kind in MEASURED:
-        if said := [finding for finding in about if finding.kind is kind]:
-            return said
+        if measured := [finding for finding in about if finding.kind is kind]:
+            return measured
     return about
 
 
-def gpu_seconds(view: View, track: Track, waiting: Mapping[str, Wait], now_ns: int) -> float:
+def gpu_seconds(view: CorrelationView, track: Track, waiting: Mapping[str, Wait], now_ns: int) -> float:
     """GPU time lost and not yet counted: of every waiting job since it began to wait, and of dead hosts."""
     lost: dict[ObjectRef, float] = {}
     for job_id, wait in waiting.items():
-        since_ns = max(wait.since_ns, track.paid_ns.get(job_id, wait.since_ns))
+        since_ns = max(wait.since_ns, track.cost_until_ns.get(job_id, wait.since_ns))
         seconds = wait.share * max(0, now_ns - since_ns) / NS_PER_S
         for ref in view.jobs.gpus(job_id):
             lost[ref] = max(lost.get(ref, 0.0), seconds)
@@ -92,27 +81,29 @@ def gpu_seconds(view: View, track: Track, waiting: Mapping[str, Wait], now_ns: i
     return sum(lost[ref] for ref in sorted(lost))
 
 
-def _dead_gpus(view: View, track: Track) -> list[ObjectRef]:
+def _dead_gpus(view: CorrelationView, track: Track) -> list[ObjectRef]:
     """Those of hosts that are gone, and those that fell off the bus of hosts that are not."""
     root = track.cause.root
     if track.cause.kind is IncidentKind.GPU_FAULT:
         primary = (view.by_id[found] for found in sorted(track.primary) if found in view.by_id)
         return [finding.object for finding in primary if finding.kind is FindingKind.GPU_LOST]
-    if track.cause.kind not in DEAD or not track.primary:
+    if "gpus" not in incident_kinds()[track.cause.kind].takes_away or not track.primary:
         return []
     names = view.graph.rack(root.name) if root.kind is ObjectKind.RACK else [root.name]
     return [ref for name in names for ref in view.graph.gpus_of(name)]
 
 
-def blast(view: View, cause_root: ObjectRef, jobs_felt: frozenset[str], further: frozenset[str]) -> BlastRadius:
+def blast(
+    view: CorrelationView, cause_root: ObjectRef, waiting_jobs: frozenset[str], further: frozenset[str]
+) -> BlastRadius:
     """What cannot work without the root, and all of every job that this holds up: training is lockstep.
 
-    jobs_felt: jobs that show that they wait. further: other devices that went away with the root.
+    waiting_jobs: jobs that show that they wait. further: other devices that went away with the root.
     """
     graph = view.graph
     reached = graph.reached(cause_root).union(*(graph.reached(device(name)) for name in sorted(further)))
     needed = {job_id for ref in reached if ref.kind in HOLDS for job_id in view.jobs.of(ref)}
-    jobs = needed | jobs_felt
+    jobs = needed | waiting_jobs
     if cause_root.kind is ObjectKind.STORAGE_TARGET and not jobs:
         jobs = _readers(view, reached)
     links = {ref.name for ref in reached if ref.kind is ObjectKind.LINK}
@@ -125,16 +116,19 @@ def blast(view: View, cause_root: ObjectRef, jobs_felt: frozenset[str], further:
     return BlastRadius(tuple(sorted(links)), tuple(sorted(nodes)), tuple(sorted(gpus)), tuple(sorted(jobs)))
 
 
-def _readers(view: View, reached: Iterable[ObjectRef]) -> set[str]:
+def _readers(view: CorrelationView, reached: Iterable[ObjectRef]) -> set[str]:
     """Jobs that have the file system mounted: any of them may wait for it next."""
     systems = [ref.name for ref in reached if ref.kind is ObjectKind.FILESYSTEM]
     hosts = {host for name in systems for host in view.graph.mounted_on(name)}
     return {job_id for host in sorted(hosts) for job_id in view.jobs.on_device(host)}
 
 
-def gpus_lost(view: View, felt: Mapping[str, float]) -> float:
-    """How many whole GPUs the waiting jobs lose at a moment; felt: the share of its time that each job loses."""
-    return sum(len(view.jobs.gpus(job_id)) * felt[job_id] for job_id in sorted(felt))
+def gpus_lost(view: CorrelationView, job_impact: Mapping[str, float]) -> float:
+    """How many whole GPUs the waiting jobs lose at a moment; job_impact: the share of its time that each job loses."""
+    return sum(len(view.jobs.gpus(job_id)) * job_impact[job_id] for job_id in sorted(job_impact))
+
+
+by_rank = attrgetter("rank")
 
 
 def severity(
@@ -146,9 +140,9 @@ def severity(
     """
     if planned:
         return Severity.INFO
-    grade = FLOOR.get(kind, Severity.WARNING)
+    grade = incident_kinds()[kind].severity_floor
     if gpus >= config.critical_gpus or lost_gpu_seconds >= config.critical_gpu_seconds:
         grade = Severity.CRITICAL
     elif gpus:
-        grade = max(grade, Severity.WARNING, key=RANK.__getitem__)
-    return max(grade, known, key=RANK.__getitem__)
+        grade = max(grade, Severity.WARNING, key=by_rank)
+    return max(grade, known, key=by_rank)

@@ -11,13 +11,15 @@ from dataclasses import dataclass, field
 from heapq import heapify, heappop, heappush, merge
 
 from analytics.correlate.causes import leftover
-from analytics.correlate.causes.cause import PRIOR, SYMPTOMS, Cause, Tier, weight
-from analytics.correlate.evidence import View
-from analytics.correlate.reach import FABRIC, Near, Reach, explains, reach
+from analytics.correlate.causes.cause import SYMPTOMS, Cause, Reach, weight
+from analytics.correlate.reach import Near, explains, reach
+from analytics.correlate.view import CorrelationView
 from telemetry.findings import Finding, FindingKind
 from telemetry.incidents import IncidentKind
+from telemetry.kinds import Tier, incident_kinds
 from telemetry.objects import ObjectRef
 
+Key = tuple[IncidentKind, ObjectRef]
 OPEN_BONUS = 1.1  # between equals the incident that is already open stays
 
 
@@ -39,7 +41,7 @@ class Claim:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class OpenCause:
     """An open incident as a cause: with findings still active it competes, without (``cooling``) it only absorbs."""
 
     cause: Cause
@@ -47,17 +49,19 @@ class Standing:
     cooling: bool
 
 
-def choose(view: View, causes: Sequence[Cause], standing: Sequence[Standing], ripe: frozenset[str]) -> list[Claim]:
+def choose(
+    view: CorrelationView, causes: Sequence[Cause], open_causes: Sequence[OpenCause], past_hold: frozenset[str]
+) -> list[Claim]:
     """The believed causes with their findings, in the order of choice; every input order gives the same."""
-    open_since = {known.cause.key: known.onset_ns for known in standing}
+    open_since = {known.cause.key: known.onset_ns for known in open_causes}
     claims: list[Claim] = []
-    passive = [Claim(known.cause, known.onset_ns, reach(view, known.cause)) for known in standing if known.cooling]
+    passive = [Claim(known.cause, known.onset_ns, reach(view, known.cause)) for known in open_causes if known.cooling]
     uncovered = set(view.by_id)
     for tier in Tier:
         proposed = [cause for cause in causes if cause.tier is tier]
-        if tier is Tier.LEFT:
+        if tier is Tier.RESIDUAL:
             left = [finding for finding in view.findings if finding.id in uncovered]
-            proposed += leftover.propose(view, left, ripe)
+            proposed += leftover.propose(view, left, past_hold)
         chosen = _greedy(view, _unique(proposed), uncovered, open_since)
         claims += chosen
         taken = {claim.cause.key for claim in claims}
@@ -67,7 +71,7 @@ def choose(view: View, causes: Sequence[Cause], standing: Sequence[Standing], ri
 
 def _unique(causes: Iterable[Cause]) -> list[Cause]:
     """One cause a key, in a fixed order: the one with more evidence."""
-    best: dict[tuple[IncidentKind, ObjectRef], Cause] = {}
+    best: dict[Key, Cause] = {}
     for cause in causes:
         known = best.get(cause.key)
         if known is None or (cause.factor, len(cause.primary)) > (known.factor, len(known.primary)):
@@ -75,14 +79,17 @@ def _unique(causes: Iterable[Cause]) -> list[Cause]:
     return [best[key] for key in sorted(best)]
 
 
-def gain(view: View, cause: Cause, uncovered: set[str]) -> float:
+def gain(view: CorrelationView, cause: Cause, uncovered: set[str]) -> float:
     """How much a cause explains that nothing has explained so far."""
     newly = sorted(cause.primary & uncovered)
-    return PRIOR[cause.kind] * cause.factor * sum(weight(view.by_id[found]) for found in newly)
+    return incident_kinds()[cause.kind].prior * cause.factor * sum(weight(view.by_id[found]) for found in newly)
 
 
 def _greedy(
-    view: View, causes: list[Cause], uncovered: set[str], open_since: dict[tuple[IncidentKind, ObjectRef], int]
+    view: CorrelationView,
+    causes: list[Cause],
+    uncovered: set[str],
+    open_since: dict[tuple[IncidentKind, ObjectRef], int],
 ) -> list[Claim]:
     """Lazy greedy: a gain only falls as others cover, so the top of the heap is final once it is up to date."""
     bonus = [OPEN_BONUS if cause.key in open_since else 1.0 for cause in causes]
@@ -106,13 +113,13 @@ def _greedy(
     return chosen
 
 
-def _own_symptoms(view: View, claim: Claim, uncovered: set[str]) -> set[str]:
+def _own_symptoms(view: CorrelationView, claim: Claim, uncovered: set[str]) -> set[str]:
     """Symptoms about the root itself: they must not open a weaker cause with the same root."""
     about = (finding for ref in claim.reach.own for finding in view.about(ref) if finding.id in uncovered)
     return {finding.id for finding in about if _explains(view, claim, Near.OWN, finding)}
 
 
-def _absorb(view: View, claims: Sequence[Claim], uncovered: set[str]) -> None:
+def _absorb(view: CorrelationView, claims: Sequence[Claim], uncovered: set[str]) -> None:
     """Give each symptom that is left to the nearest claim, and to the stronger of two that are equally near."""
     places = _places(claims)
     for finding in view.findings:
@@ -129,20 +136,23 @@ Places = dict[tuple[Near, str], list[int]]  # claims by how near they are to an 
 def _places(claims: Sequence[Claim]) -> Places:
     places: defaultdict[tuple[Near, str], list[int]] = defaultdict(list)
     for at, claim in enumerate(claims):
-        to = claim.reach
+        to, disturbs = claim.reach, incident_kinds()[claim.cause.kind].disturbs_fabric
         for near, names in (
             (Near.OWN, [str(ref) for ref in to.own]),
             (Near.CERTAIN_JOB, to.certain),
             (Near.POSSIBLE_JOB, to.possible),
             (Near.DEVICE, to.devices),
-            (Near.FABRIC, [""] if claim.cause.kind in FABRIC or to.possible or to.certain else []),
+            (
+                Near.FABRIC,
+                [""] if disturbs or to.possible or to.certain else [],
+            ),
         ):
             for name in names:
                 places[near, name].append(at)
     return places
 
 
-def _explaining(view: View, claims: Sequence[Claim], places: Places, finding: Finding) -> Iterator[int]:
+def _explaining(view: CorrelationView, claims: Sequence[Claim], places: Places, finding: Finding) -> Iterator[int]:
     """Claims that explain a symptom, nearest first; of equally near ones the first chosen."""
     slow = finding.kind is FindingKind.STORAGE_SLOW
     jobs = sorted(view.jobs.using(finding.object)) if slow else view.jobs.of(finding.object)
@@ -158,5 +168,5 @@ def _explaining(view: View, claims: Sequence[Claim], places: Places, finding: Fi
         yield from (at for at in merge(*found) if _explains(view, claims[at], near, finding))
 
 
-def _explains(view: View, claim: Claim, near: Near, finding: Finding) -> bool:
+def _explains(view: CorrelationView, claim: Claim, near: Near, finding: Finding) -> bool:
     return explains(view, claim.cause, near, claim.onset_ns, finding)

@@ -17,14 +17,14 @@ VERSION = 3
 
 
 @dataclass
-class Memory:
+class CorrelatorMemory:
     """findings: active ones by id. since: from when on nothing has explained them, event time. tracks: by age."""
 
     findings: dict[str, Finding] = field(default_factory=dict)
     since: dict[str, int] = field(default_factory=dict)
     tracks: list[Track] = field(default_factory=list)
 
-    def take(self, changed: Sequence[Finding], now_ns: int) -> None:
+    def update(self, changed: Sequence[Finding], now_ns: int) -> None:
         """Newer versions replace older ones; of two equally new ones a cleared one holds, then the greater bytes."""
         for finding in sorted(changed, key=_version):
             known = self.findings.get(finding.id)
@@ -38,7 +38,7 @@ class Memory:
                 self.since.setdefault(finding.id, now_ns)
 
     def active(self, ended_jobs: frozenset[str]) -> list[Finding]:
-        """Active findings; what was said about a job that has ended is over."""
+        """Active findings; findings about a job that has ended are over."""
         return [
             finding
             for finding in self.findings.values()
@@ -46,7 +46,7 @@ class Memory:
         ]
 
     def explained(self, findings: Iterable[str], now_ns: int) -> None:
-        """Explained findings start to wait anew when their incident ends before them."""
+        """Explained findings start to wait again when their incident ends before them."""
         for found in findings:
             self.since[found] = now_ns
 
@@ -55,10 +55,10 @@ def _version(finding: Finding) -> tuple[str, int, bool, bytes]:
     return finding.id, finding.observed_ns, finding.state is FindingState.CLEARED, encode_record(finding)
 
 
-_adapter = TypeAdapter(Memory)
+_adapter = TypeAdapter(CorrelatorMemory)
 
 
-def dump(memory: Memory) -> dict[str, Any]:
+def dump(memory: CorrelatorMemory) -> dict[str, Any]:
     """JSON values in a fixed order, so that equal memories give equal bytes."""
     plain = orjson.loads(orjson.dumps(_adapter.dump_python(memory, mode="json")))
     plain["findings"] = dict(sorted(plain["findings"].items()))
@@ -66,14 +66,14 @@ def dump(memory: Memory) -> dict[str, Any]:
     for track in plain["tracks"]:
         for name in ("primary", "symptoms", "measured"):
             track[name] = sorted(track[name])
-        for name in ("felt", "paid_ns"):
+        for name in ("job_impact", "cost_until_ns"):
             track[name] = dict(sorted(track[name].items()))
         for name in ("primary", "devices"):
             track["cause"][name] = sorted(track["cause"][name])
     return {"version": VERSION, **plain}
 
 
-def load(state: Mapping[str, Any]) -> Memory:
+def load(state: Mapping[str, Any]) -> CorrelatorMemory:
     """What ``dump`` gave; BadInput (reason ``snapshot``) for another version or a wrong field."""
     if state.get("version") != VERSION:
         raise BadInput(f"correlation snapshot of version {state.get('version')!r}: expected {VERSION}", "snapshot")

@@ -6,39 +6,19 @@ It must not be older than the cause by more than the sampling lets detectors dis
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from enum import IntEnum
 
-from analytics.correlate.causes.cause import CONGESTED, PAUSES, SYMPTOMS, Cause
-from analytics.correlate.evidence import View
+from analytics.correlate.causes.cause import CONGESTED, PAUSES, SYMPTOMS, Cause, Reach
+from analytics.correlate.view import CorrelationView
 from telemetry.findings import Finding, FindingKind
-from telemetry.incidents import IncidentKind
+from telemetry.kinds import Explains, HoldsWrites, IncidentMeaning, incident_kinds
 from telemetry.objects import ObjectKind, ObjectRef, device
 
-FABRIC = frozenset(
-    {
-        IncidentKind.SLOW_RECEIVER,
-        IncidentKind.INCAST,
-        IncidentKind.PAUSE_LOOP,
-        IncidentKind.LINK_DOWN,
-        IncidentKind.LINK_FLAPPING,
-        IncidentKind.LINK_DEGRADED,
-        IncidentKind.DEVICE_DOWN,
-        IncidentKind.DEVICE_REBOOTED,
-        IncidentKind.RACK_POWER,
-    }
-)
-SLOW_CHANGE = frozenset({IncidentKind.CAPACITY, IncidentKind.WEAR})  # of days: no reason for what begins now
-VAGUE = frozenset({IncidentKind.TELEMETRY_LOST, IncidentKind.UNEXPLAINED, IncidentKind.CONGESTION})
 # A checkpoint is written while no kernel runs: what slows GPUs does not hold it up, nor does what routing goes round.
 WRITTEN = frozenset({FindingKind.CHECKPOINT_LATE, FindingKind.CHECKPOINT_COLLIDING})
-NO_MATTER_TO_WRITES = frozenset(
-    {IncidentKind.GPU_FAULT, IncidentKind.STRAGGLER, IncidentKind.ENVIRONMENT, IncidentKind.BGP_DOWN}
-)
-ROUTED_AROUND = frozenset({IncidentKind.LINK_DOWN, IncidentKind.DEVICE_DOWN, IncidentKind.DEVICE_REBOOTED})
-# Who waits for what a link loses waits for storage behind it too.
-LOSES = frozenset({IncidentKind.LINK_DEGRADED, IncidentKind.LINK_FLAPPING})
 TRAFFIC = CONGESTED | {FindingKind.DEVIATION}
+# What any fault of the fabric may cause anywhere; other causes only this part of it.
+LOCAL_TRAFFIC = TRAFFIC - PAUSES - {FindingKind.LOSSLESS_DROPS}
 
 
 class Near(IntEnum):
@@ -51,26 +31,15 @@ class Near(IntEnum):
     FABRIC = 4  # anywhere on a switch
 
 
-@dataclass(frozen=True, slots=True)
-class Reach:
-    """own: the root, its ends and parts. devices: its neighbourhood. certain: jobs that cannot go on without the root.
-    possible: jobs that may feel it; only their own symptoms tell."""
-
-    own: frozenset[ObjectRef]
-    devices: frozenset[str]
-    certain: frozenset[str]
-    possible: frozenset[str]
-
-
-def reach(view: View, cause: Cause) -> Reach:
+def reach(view: CorrelationView, cause: Cause) -> Reach:
     """What a cause reaches; kept with the view's cluster, because incidents stay for many ticks."""
-    key = (cause.kind in FABRIC, cause.root, cause.devices, bool(cause.change))
+    key = (incident_kinds()[cause.kind].disturbs_fabric, cause.root, cause.devices, bool(cause.change))
     if key not in view.reaches:
         view.reaches[key] = _reach(view, cause)
     return view.reaches[key]
 
 
-def _reach(view: View, cause: Cause) -> Reach:
+def _reach(view: CorrelationView, cause: Cause) -> Reach:
     graph, jobs = view.graph, view.jobs
     own = _own(view, cause.root) | {device(name) for name in cause.devices if cause.change}
     reached = graph.reached(cause.root)
@@ -80,14 +49,14 @@ def _reach(view: View, cause: Cause) -> Reach:
         devices |= graph.neighbours(cause.root.name)
     certain = {job_id for ref in reached for job_id in _dependents(view, ref)}
     possible = {job_id for name in ends for job_id in jobs.on_device(name)}
-    if cause.kind in FABRIC:
+    if incident_kinds()[cause.kind].disturbs_fabric:
         possible = possible.union(*(jobs.around(name) for name in devices))
     if cause.root.kind is ObjectKind.STORAGE_TARGET:
         possible |= jobs.using(cause.root)
     return Reach(frozenset(own), frozenset(devices), frozenset(certain), frozenset(possible))
 
 
-def _own(view: View, root: ObjectRef) -> set[ObjectRef]:
+def _own(view: CorrelationView, root: ObjectRef) -> set[ObjectRef]:
     graph = view.graph
     link = graph.link_of.get(root, root)
     own = {root, link, *graph.ports(link)}
@@ -101,34 +70,36 @@ def _own(view: View, root: ObjectRef) -> set[ObjectRef]:
     return own
 
 
-def _dependents(view: View, ref: ObjectRef) -> Iterable[str]:
+def _dependents(view: CorrelationView, ref: ObjectRef) -> Iterable[str]:
     if ref.kind in (ObjectKind.DEVICE, ObjectKind.GPU, ObjectKind.JOB):
         return view.jobs.of(ref)
     return ()
 
 
-def explains(view: View, cause: Cause, near: Near, onset_ns: int, finding: Finding) -> bool:
+def explains(view: CorrelationView, cause: Cause, near: Near, onset_ns: int, finding: Finding) -> bool:
     """Whether a symptom that is ``near`` a cause can come from it."""
-    if finding.kind not in SYMPTOMS or cause.kind in SLOW_CHANGE or not _in_time(view, onset_ns, finding):
+    kind = incident_kinds()[cause.kind]
+    if finding.kind not in SYMPTOMS or kind.explains is Explains.NOTHING or not _in_time(view, onset_ns, finding):
         return False
     if finding.kind is FindingKind.STORAGE_SLOW:
-        return cause.kind in LOSES and near <= Near.POSSIBLE_JOB
+        return kind.loses_packets and near <= Near.POSSIBLE_JOB
     if near is Near.OWN:
         return True
-    if cause.kind in VAGUE or (finding.kind in WRITTEN and not _holds_writes(cause, near)):
+    if kind.explains is Explains.OWN or (finding.kind in WRITTEN and not _holds_writes(kind, near)):
         return False
     if near is Near.FABRIC:
-        return finding.kind in (TRAFFIC if cause.kind in FABRIC else TRAFFIC - PAUSES - {FindingKind.LOSSLESS_DROPS})
+        return finding.kind in (TRAFFIC if kind.disturbs_fabric else LOCAL_TRAFFIC)
     # Links in the middle of the fabric slow all of its users alike: they make no straggler.
     storage = cause.root.kind is ObjectKind.STORAGE_TARGET
     return finding.kind is not FindingKind.STRAGGLER or near is Near.CERTAIN_JOB or storage
 
 
-def _holds_writes(cause: Cause, near: Near) -> bool:
-    return cause.kind not in NO_MATTER_TO_WRITES and (near is Near.CERTAIN_JOB or cause.kind not in ROUTED_AROUND)
+def _holds_writes(kind: IncidentMeaning, near: Near) -> bool:
+    certain = kind.holds_writes is HoldsWrites.CERTAIN and near is Near.CERTAIN_JOB
+    return certain or kind.holds_writes is HoldsWrites.ALWAYS
 
 
-def _in_time(view: View, onset_ns: int, finding: Finding) -> bool:
+def _in_time(view: CorrelationView, onset_ns: int, finding: Finding) -> bool:
     config = view.config
     if finding.onset_ns < onset_ns - config.onset_slack_ns:
         return False

@@ -4,12 +4,13 @@ import hashlib
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
-from analytics.correlate.causes.cause import Cause, Tier
+from analytics.correlate.causes.cause import Cause
 from analytics.correlate.cover import Claim
-from analytics.correlate.evidence import View
 from analytics.correlate.lifecycle import Life
+from analytics.correlate.view import CorrelationView
 from telemetry.findings import Evidence
 from telemetry.incidents import Hypothesis, IncidentKind, IncidentState, Severity, TimelineEntry
+from telemetry.kinds import Tier
 from telemetry.objects import ObjectKind, ObjectRef
 
 
@@ -20,10 +21,10 @@ class Track:
     id:       '' until it fires: made of the root that fired first, and kept when a better root is found later.
     primary:  active findings that are its own evidence; symptoms: active findings that it explains.
     members:  every finding it ever explained, with its onset; the earliest ``findings_max``.
-    felt:     share of its time that each job lost when it last showed that it waits; jobs that ever did.
-    measured: those whose own work was told of.
-    paid_ns:  until when the cost of each such job has been counted.
-    said:     digest of what was published last; said_gpu_seconds belongs to it.
+    job_impact:     share of its time that each job lost when it last showed that it waits; jobs that ever did.
+    measured: those with findings about their own work.
+    cost_until_ns:  until when the cost of each such job has been counted.
+    published_digest: digest of what was published last; published_gpu_seconds belongs to it.
     """
 
     cause: Cause
@@ -35,9 +36,9 @@ class Track:
     primary: set[str] = field(default_factory=set)
     symptoms: set[str] = field(default_factory=set)
     members: dict[str, int] = field(default_factory=dict)
-    felt: dict[str, float] = field(default_factory=dict)
+    job_impact: dict[str, float] = field(default_factory=dict)
     measured: set[str] = field(default_factory=set)
-    paid_ns: dict[str, int] = field(default_factory=dict)
+    cost_until_ns: dict[str, int] = field(default_factory=dict)
     first: tuple[int, str, str] = (0, "", "")
     order_known: bool = True
     evidence: tuple[Evidence, ...] = ()
@@ -45,8 +46,8 @@ class Track:
     notes: list[TimelineEntry] = field(default_factory=list)
     gpu_seconds: float = 0.0
     accounted_ns: int = 0
-    said: str = ""
-    said_gpu_seconds: float = 0.0
+    published_digest: str = ""
+    published_gpu_seconds: float = 0.0
 
     @property
     def key(self) -> tuple[IncidentKind, ObjectRef]:
@@ -71,9 +72,9 @@ def incident_id(kind: IncidentKind, root: ObjectRef, onset_ns: int, taken: Colle
 
     taken: ids of open incidents. One of them may have begun as this very cause and have found a better root since.
     """
-    told = f"{kind}|{root}|{onset_ns}"
-    while (found := hashlib.sha256(told.encode()).hexdigest()[:16]) in taken:
-        told += "|again"
+    text = f"{kind}|{root}|{onset_ns}"
+    while (found := hashlib.sha256(text.encode()).hexdigest()[:16]) in taken:
+        text += "|again"
     return found
 
 
@@ -85,7 +86,7 @@ class Matching:
     merged: tuple[tuple[Track, int], ...]
 
 
-def match(view: View, claims: Sequence[Claim], tracks: Sequence[Track]) -> Matching:
+def match(view: CorrelationView, claims: Sequence[Claim], tracks: Sequence[Track]) -> Matching:
     """A claim continues the track of its own cause, else the oldest track that it explains better than that track did.
 
     So one fault stays one incident while its evidence grows from a link to a spine to a rack.
@@ -97,7 +98,7 @@ def match(view: View, claims: Sequence[Claim], tracks: Sequence[Track]) -> Match
     )
     merged: list[tuple[Track, int]] = []
     for track in free:
-        at = _heir(view, claims, track)
+        at = _successor(view, claims, track)
         if at is None:
             continue
         if continues[at] is None:
@@ -107,7 +108,7 @@ def match(view: View, claims: Sequence[Claim], tracks: Sequence[Track]) -> Match
     return Matching(tuple(continues), tuple(merged))
 
 
-def _heir(view: View, claims: Sequence[Claim], track: Track) -> int | None:
+def _successor(view: CorrelationView, claims: Sequence[Claim], track: Track) -> int | None:
     """The claim that now explains most of a track's evidence, or is about the same thing."""
     active = {found for found in track.primary if found in view.by_id}
     shares = [(len(active & claim.findings), -at) for at, claim in enumerate(claims)]
@@ -124,4 +125,4 @@ def _related(track: Track, claim: Claim, *, cooling: bool) -> bool:
     if cause.root == known.root:
         return True
     part = known.root.kind in (ObjectKind.LINK, ObjectKind.PORT) and cause.root.kind is ObjectKind.DEVICE
-    return part and cooling and cause.tier is not Tier.LEFT and known.root in claim.reach.own
+    return part and cooling and cause.tier is not Tier.RESIDUAL and known.root in claim.reach.own

@@ -1,4 +1,4 @@
-"""The detectors, one a file; ``detectors()`` is the list that the engine runs, in this order."""
+"""The detectors, one a file; ``detectors()`` is the list of all."""
 
 from analytics.config import DetectionConfig
 from analytics.detectors.environment.inlet_hot import InletHot
@@ -15,11 +15,12 @@ from analytics.detectors.fabric.link_flapping import LinkFlapping
 from analytics.detectors.fabric.link_slow import LinkSlow
 from analytics.detectors.fabric.lossless_drops import LosslessDrops
 from analytics.detectors.fabric.pause_storm import PauseStorm
-from analytics.detectors.fabric.pfc_pause import PfcPause
+from analytics.detectors.fabric.pfc_pause import pfc_pauses
 from analytics.detectors.fabric.pfc_without_ecn import PfcWithoutEcn
 from analytics.detectors.fabric.queue_congested import QueueCongested
 from analytics.detectors.general.deviation import Deviation
 from analytics.detectors.general.peers import odd_peers, slow_peers
+from analytics.detectors.general.runs_out import runs_out
 from analytics.detectors.gpu.gpu_ecc import GpuEcc
 from analytics.detectors.gpu.gpu_hung import GpuHung
 from analytics.detectors.gpu.gpu_lost import GpuLost
@@ -43,26 +44,24 @@ from analytics.detectors.telemetry.device_rebooted import DeviceRebooted
 from analytics.detectors.telemetry.series_vanished import SeriesVanished
 from analytics.detectors.telemetry.target_frozen import TargetFrozen
 from analytics.detectors.telemetry.target_silent import TargetSilent
-from telemetry.findings import FindingKind
 
 
 def detectors(config: DetectionConfig) -> tuple[Detector, ...]:
     """Every detector, with the site's limits."""
     return (
-        PfcPause(FindingKind.PFC_PAUSE_RECEIVED, config.pause_ratio_max, config.link_bits_per_second),
-        PfcPause(FindingKind.PFC_PAUSE_SENT, config.pause_ratio_max, config.link_bits_per_second),
+        *pfc_pauses(config.pause_ratio_max, config.link_bits_per_second),
         PauseStorm(),
         PfcWithoutEcn(),
         EcnMarking(),
-        QueueCongested(config.pause_threshold_bytes),
-        LosslessDrops(config.lossless_queues),
+        QueueCongested(threshold_bytes=config.pause_threshold_bytes),
+        LosslessDrops(queues=config.lossless_queues),
         LinkDown(),
         LinkFlapping(),
         LinkErrors(),
-        FecBudget(config.link_bits_per_second),
-        IbSymbolErrors(config.link_bits_per_second),
+        FecBudget(bits_per_second=config.link_bits_per_second),
+        IbSymbolErrors(bits_per_second=config.link_bits_per_second),
         LinkSlow(),
-        EcmpImbalance(config.link_bits_per_second),
+        EcmpImbalance(bits_per_second=config.link_bits_per_second),
         BgpSession(),
         GpuThrottle(),
         GpuXid(),
@@ -91,5 +90,6 @@ def detectors(config: DetectionConfig) -> tuple[Detector, ...]:
         TargetSilent(),
         TargetFrozen(),
         DeviceRebooted(),
-        Deviation(config.scored),
+        Deviation(metrics=tuple(config.scored), least=config.scored),
+        *runs_out(config),
     )

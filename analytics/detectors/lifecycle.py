@@ -2,15 +2,16 @@
 
 import hashlib
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Protocol
 
 import numpy as np
 
-from analytics.detectors.spec import Detector, Verdicts
-from analytics.state.view import View, lookup
-from telemetry.findings import Evidence, Finding, FindingState
+from analytics.detectors.spec import Verdicts
+from analytics.snapshot.stateful import State
+from analytics.state.lookup import lookup
+from analytics.state.view import TickView
+from telemetry.findings import Evidence, Finding, FindingKind, FindingState
 
 _EVIDENCE_MAX = 5
 _RISE = 1.5  # an active finding is published again when its score rose by this factor …
@@ -35,18 +36,33 @@ def finding_id(detector: str, kind: str, subject: str, onset_ns: int) -> str:
     return hashlib.blake2b(f"{detector}\n{kind}\n{subject}\n{onset_ns}".encode(), digest_size=10).hexdigest()
 
 
-class FindingsBook:
-    """What every detector has on its objects. Healthy objects take no room."""
+class Publisher(Protocol):
+    """Whoever publishes findings: see ``Detector``."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def kind(self) -> FindingKind: ...
+    @property
+    def persist(self) -> int: ...
+    @property
+    def fire_immediately_score(self) -> float: ...
+    @property
+    def clear_intervals(self) -> float: ...
+
+
+class FindingTracker:
+    """The objects that breach a detector's limit, or did until just now. Healthy objects take no room."""
 
     def __init__(self) -> None:
         self._entries: dict[str, dict[str, Entry]] = {}  # by detector and object
 
-    def settle(self, detector: Detector, verdicts: Verdicts, view: View) -> list[Finding]:
+    def update(self, detector: Publisher, verdicts: Verdicts, view: TickView) -> list[Finding]:
         """The findings that these verdicts open, change or clear, ordered by object."""
         entries = self._entries.setdefault(detector.name, {})
         rows = set(np.flatnonzero(verdicts.breached).tolist())
         if entries:
-            tracked = np.array([view.registry.objects.find(name) for name in entries], dtype=float)
+            tracked = np.array([view.index.objects.get(name) for name in entries], dtype=float)
             known = tracked[~np.isnan(tracked)].astype(np.int64)
             at = lookup(verdicts.objects, known)
             rows.update(at[at >= 0].tolist())
@@ -58,9 +74,9 @@ class FindingsBook:
         return sorted(findings, key=lambda finding: finding.object)
 
     def _row(
-        self, detector: Detector, entries: dict[str, Entry], verdicts: Verdicts, row: int, view: View
+        self, detector: Publisher, entries: dict[str, Entry], verdicts: Verdicts, row: int, view: TickView
     ) -> Finding | None:
-        name = view.registry.objects.names[int(verdicts.objects[row])]
+        name = view.index.objects.names[int(verdicts.objects[row])]
         now_ns, score = int(verdicts.times_ns[row]), float(verdicts.score[row])
         entry = entries.get(name)
         if entry is None:
@@ -71,16 +87,16 @@ class FindingsBook:
         elif verdicts.breached[row]:
             entry.samples, entry.breached_ns = entry.samples + 1, now_ns
         entry.newest_ns = now_ns
-        sure = score >= detector.sure
-        state = _next_state(entry, detector, bool(verdicts.breached[row]), sure, view.config.interval_ns)
+        at_once = score >= detector.fire_immediately_score
+        state = _next_state(entry, detector, bool(verdicts.breached[row]), at_once, view.config.interval_ns)
         if not verdicts.breached[row] and (state is FindingState.CLEARED or not entry.active):
             del entries[name]
-        if state is None or not (state is FindingState.CLEARED or _worth_telling(entry, score, now_ns, view)):
+        if state is None or not (state is FindingState.CLEARED or _worth_publishing(entry, score, now_ns, view)):
             return None
         entry.published_ns, entry.published_score = now_ns, score
         return _finding(detector, verdicts, row, entry, state, view)
 
-    def about(self, *detectors: str) -> list[str]:
+    def active_about(self, *detectors: str) -> list[str]:
         """Names of the objects of which these detectors have active findings."""
         known = (self._entries.get(detector, {}) for detector in detectors)
         return [name for entries in known for name, entry in entries.items() if entry.active]
@@ -90,19 +106,24 @@ class FindingsBook:
         return {name for entries in self._entries.values() for name in entries}
 
     def active(self) -> int:
+        """How many findings are active."""
         return sum(entry.active for entries in self._entries.values() for entry in entries.values())
 
-    def state(self) -> dict[str, Any]:
-        return {d: {name: dict(vars(entry)) for name, entry in known.items()} for d, known in self._entries.items()}
+    def state(self) -> State:
+        entries = self._entries.items()
+        return State({d: {name: dict(vars(entry)) for name, entry in known.items()} for d, known in entries}, {})
 
-    def restore(self, state: Mapping[str, Mapping[str, Any]]) -> None:
-        self._entries = {d: {name: Entry(**entry) for name, entry in known.items()} for d, known in state.items()}
+    def restore(self, state: State) -> None:
+        entries = state.head.items()
+        self._entries = {d: {name: Entry(**entry) for name, entry in known.items()} for d, known in entries}
 
 
-def _next_state(entry: Entry, detector: Detector, breached: bool, sure: bool, interval_ns: int) -> FindingState | None:
-    """The state to tell, None while there is nothing to tell; marks the entry active when it becomes so."""
+def _next_state(
+    entry: Entry, detector: Publisher, breached: bool, at_once: bool, interval_ns: int
+) -> FindingState | None:
+    """The state to publish, None while there is none; marks the entry active when it becomes so."""
     if breached:
-        entry.active = entry.active or sure or entry.samples >= detector.persist
+        entry.active = entry.active or at_once or entry.samples >= detector.persist
         return FindingState.ACTIVE if entry.active else None
     if not entry.active:
         return None
@@ -110,16 +131,16 @@ def _next_state(entry: Entry, detector: Detector, breached: bool, sure: bool, in
     return FindingState.CLEARED if over else None
 
 
-def _worth_telling(entry: Entry, score: float, now_ns: int, view: View) -> bool:
+def _worth_publishing(entry: Entry, score: float, now_ns: int, view: TickView) -> bool:
     if entry.published_ns == 0 or now_ns - entry.published_ns >= _REFRESH_INTERVALS * view.config.interval_ns:
         return True
     return score >= entry.published_score * _RISE
 
 
 def _finding(
-    detector: Detector, verdicts: Verdicts, row: int, entry: Entry, state: FindingState, view: View
+    detector: Publisher, verdicts: Verdicts, row: int, entry: Entry, state: FindingState, view: TickView
 ) -> Finding:
-    subject = view.registry.object_ref(int(verdicts.objects[row]))
+    subject = view.index.object_ref(int(verdicts.objects[row]))
     confidence = verdicts.confidence if isinstance(verdicts.confidence, float) else verdicts.confidence[row]
     return Finding(
         id=finding_id(detector.name, detector.kind, str(subject), entry.onset_ns),
@@ -130,24 +151,24 @@ def _finding(
         onset_ns=entry.onset_ns,
         observed_ns=entry.newest_ns,
         score=_rounded(verdicts.score[row]),
-        confidence=_rounded(confidence * _belief(verdicts, row, view)),
+        confidence=_rounded(confidence * _data_quality(verdicts, row, view)),
         evidence=_evidence(verdicts, row, view),
     )
 
 
-def _belief(verdicts: Verdicts, row: int, view: View) -> float:
-    """What the target of the strongest evidence is worth; 1 for what is said about targets themselves."""
+def _data_quality(verdicts: Verdicts, row: int, view: TickView) -> float:
+    """Data quality of the target of the strongest evidence; 1 for findings about targets themselves."""
     sid = int(verdicts.evidence[0].sids[row]) if verdicts.evidence else -1
-    return float(view.belief[view.registry.columns["target"][sid]]) if sid >= 0 else 1.0
+    return float(view.target_quality[view.index.columns["target"][sid]]) if sid >= 0 else 1.0
 
 
-def _evidence(verdicts: Verdicts, row: int, view: View) -> tuple[Evidence, ...]:
+def _evidence(verdicts: Verdicts, row: int, view: TickView) -> tuple[Evidence, ...]:
     found = []
     for columns in verdicts.evidence[:_EVIDENCE_MAX]:
         sid, value, normal = int(columns.sids[row]), float(columns.values[row]), float(columns.normals[row])
         if math.isnan(value):
             continue
-        name = columns.label(row) if columns.label else view.registry.keys[sid]
+        name = columns.label(row) if columns.label else view.index.keys[sid]
         unit = columns.unit or (view.unit(sid) if sid >= 0 else "")
         found.append(Evidence(name, _rounded(value), None if math.isnan(normal) else _rounded(normal), unit))
     return tuple(found)

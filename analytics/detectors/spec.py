@@ -1,21 +1,32 @@
-"""The one shape of all detectors: they look at a tick and give verdicts; the findings book makes findings of them."""
+"""The one shape of all detectors: they look at a tick and give verdicts; the finding tracker makes findings of them."""
 
+import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from enum import StrEnum
 
 import numpy as np
 from numpy.typing import NDArray
 
-from analytics.state.view import Column, View, worst_of_each
+from analytics.state.lookup import worst_of_each
+from analytics.state.memory import Memory, MemoryColumn
+from analytics.state.view import Column, TickView
 from telemetry.findings import FindingKind
 
 
+class Scope(StrEnum):
+    """What a detector must see at once, and so where it can run."""
+
+    DEVICE = "device"  # the series of one device: any worker that owns the device
+    CLUSTER = "cluster"  # devices beside each other, or jobs: one worker for all
+
+
 @dataclass(frozen=True)
-class Evidence:
+class EvidenceColumns:
     """Evidence of each verdict as columns of n rows.
 
-    sids: the series; values: what it says; normals: what it should say, NaN where nothing is known.
+    sids: the series; values: what it reports; normals: what it should, NaN where nothing is known.
     unit: '' takes the series' own. label: row -> name of a value that is no series; None takes the series' key.
     """
 
@@ -30,7 +41,7 @@ class Evidence:
 class Verdicts:
     """One row for each object that could be judged; an object about which nothing fresh is known has no row.
 
-    objects: int64[n], registry numbers, each once. times_ns: int64[n], event time of the sample judged.
+    objects: int64[n], object numbers, each once. times_ns: int64[n], event time of the sample judged.
     score: float64[n], 1.0 = the detector's limit. breached: bool[n]. confidence: float64[n] or one number.
     onsets_ns: int64[n], when a breach that is new began; None where that is ``times_ns``.
     """
@@ -39,35 +50,36 @@ class Verdicts:
     times_ns: NDArray[np.int64]
     breached: NDArray[np.bool_]
     score: NDArray[np.float64]
-    evidence: tuple[Evidence, ...] = ()
+    evidence: tuple[EvidenceColumns, ...] = ()
     confidence: float | NDArray[np.float64] = 0.9
     onsets_ns: NDArray[np.int64] | None = None
 
 
-class Detector(Protocol):
-    """metrics: canonical names that it reads.
+@dataclass(frozen=True, kw_only=True)
+class Detector(ABC):
+    """name: unique. kind: of its findings. metrics: canonical names that it reads. scope: what it must see at once.
 
     persist: samples in a row that must breach before there is a finding.
-    sure: score from which one sample is enough.
+    fire_immediately_score: from which one sample is enough.
     clear_intervals: collection intervals without a breach until it is over.
+    memory: columns of its own memory, by series.
     """
 
-    @property
-    def name(self) -> str: ...
-    @property
-    def kind(self) -> FindingKind: ...
-    @property
-    def metrics(self) -> tuple[str, ...]: ...
-    @property
-    def persist(self) -> int: ...
-    @property
-    def sure(self) -> float: ...
-    @property
-    def clear_intervals(self) -> float: ...
+    name: str
+    kind: FindingKind
+    metrics: tuple[str, ...] = ()
+    scope: Scope = Scope.DEVICE
+    persist: int = 1
+    fire_immediately_score: float = math.inf
+    clear_intervals: float = 3.0
+    memory: tuple[MemoryColumn, ...] = ()
 
-    def judge(self, view: View) -> list[Verdicts]:
-        """What this tick shows. Pure: the same view gives the same verdicts."""
-        ...
+    @abstractmethod
+    def judge(self, view: TickView, memory: Memory) -> list[Verdicts]:
+        """What this tick shows. Pure: the same view and memory give the same verdicts and the same memory after it.
+
+        memory: a draft of the detector's own, kept when this returns and thrown away when it raises.
+        """
 
 
 def verdicts_of(
@@ -88,7 +100,7 @@ def verdicts_of(
     worst = column.only(rows)
     shown = worst.values if values is None else values[rows]
     normal = worst.level if normals is None else normals[rows]
-    evidence = Evidence(worst.sids, shown, normal, unit=unit)
+    evidence = EvidenceColumns(worst.sids, shown, normal, unit=unit)
     breached = score[rows] >= 1.0
     return Verdicts(worst.objects, worst.times_ns, breached, score[rows], (evidence,), confidence)
 

@@ -1,15 +1,13 @@
 """Every series' own normal: a robust level and spread that follow slowly and do not learn from anomalies."""
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 
+from analytics.models.pace import WARMUP, Pace
 from common.jit import compiled
 
 LEVEL, SPREAD, COUNT, AWAY, RECENT = range(5)
 WIDTH = 5
-WARMUP = 12  # values to learn before the first score: two minutes at the default interval
 
 # For normal noise the mean absolute deviation is 0.80 standard deviations, and the clip below takes a little more.
 _SIGMA_PER_SPREAD = 1.2533
@@ -20,25 +18,12 @@ _SCORE_MAX = 1e6  # a series that never moved has no spread to measure by
 _FREEZE = 6.0  # standard deviations from which on a value is an anomaly and not learned
 
 
-@dataclass(frozen=True, slots=True)
-class Pace:
-    """How fast baselines learn, in values. alpha: weight of the newest one. warmup: values before the first score.
-    follow: values in a row that are all anomalous until they are the new normal.
-    """
-
-    alpha: float
-    warmup: int
-    follow: int
-
-
 @compiled
 def score_and_learn(
     sids: NDArray[np.int64],
     values: NDArray[np.float64],
     state: NDArray[np.float64],
-    alpha: float,
-    warmup: int,
-    follow: int,
+    pace: Pace,
     score: NDArray[np.float64],
     newest_score: NDArray[np.float64],
 ) -> None:
@@ -52,6 +37,7 @@ def score_and_learn(
     Source: exponentially weighted M-estimate of location with Huber's psi; see Gelper, Fried and Croux (2010),
     Robust forecasting with exponential and Holt-Winters smoothing.
     """
+    alpha, warmup, follow = pace
     for i in range(sids.size):
         score[i] = np.nan
         x = values[i]
@@ -86,3 +72,8 @@ def score_and_learn(
         clip = _CLIP * floor
         row[LEVEL] += alpha * min(max(error, -clip), clip)
         row[SPREAD] += alpha * (min(abs(error), clip) - row[SPREAD])
+
+
+def levels(state: NDArray[np.float64]) -> NDArray[np.float64]:
+    """float64[n]: the level of each baseline, NaN while it is not known. state: float64[n, 5]."""
+    return np.where(state[:, COUNT] >= WARMUP, state[:, LEVEL], np.nan)

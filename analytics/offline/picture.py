@@ -10,20 +10,19 @@ from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from analytics.offline.decimate import broken_at_gaps, line, per_pixel
-from analytics.offline.episodes import Episode, episodes
-from analytics.offline.times import SECOND_NS, words
-from analytics.offline.window import SeriesWindow
+from analytics.offline.explain import Episode, SeriesWindow, episodes
+from analytics.offline.times import SECOND_NS, in_words
 
-# Colours of Okabe and Ito, which people with any colour vision tell apart.
+# Colours of Okabe and Ito, which people with any colour vision can distinguish.
 _VALUE, _EXPECTED, _BAND, _ALERT = "#222222", "#0072b2", "#56b4e9", "#d55e00"
 _PAPER = {"facecolor": "white", "alpha": 0.75, "lw": 0, "pad": 1.0}
 _PIXELS = 1400
-_WORDS_PIXELS = 95  # width of a reason beside which the next one is readable
-_WORDS_ROWS = 3
-_WORDS_MAX = 12  # reasons; others are weaker
+_REASON_PIXELS = 95  # width of a reason beside which the next one is readable
+_REASON_ROWS = 3
+_REASONS_MAX = 12  # reasons; others are weaker
+_GAP_STEPS = 8  # usual steps that may pass without a value before the line is broken
 _DOTS_MAX = 60  # rows of which each is seen
-_SCORE_LINEAR = 12.0  # scores above this need a logarithm to leave the alert level visible
+_LINEAR_SCORE_MAX = 12.0  # scores above this need a logarithm to leave the alert level visible
 
 Moments = Callable[[pl.Series | list[int]], NDArray[np.float64]]  # places on the axis of nanoseconds
 
@@ -48,8 +47,8 @@ def draw(series: SeriesWindow, title: str, path: Path) -> None:
         axes.tick_params(labelsize=11)
     _reasons(above, found, moments)
     if drawn.height == 1:
-        middle = moments(drawn["time_ns"])[0]
-        below.set_xlim(middle - 0.01, middle + 0.01)
+        centre = moments(drawn["time_ns"])[0]
+        below.set_xlim(centre - 0.01, centre + 0.01)
     _time_axis(below, series.count)
     figure.savefig(path, format="png")
 
@@ -88,7 +87,7 @@ def _scores(axes: Axes, drawn: pl.DataFrame, moments: Moments) -> None:
     axes.axhline(1.0, color=_ALERT, lw=1.4, ls="--")
     axes.annotate("alert level", (1.0, 1.0), xycoords=("axes fraction", "data"), color=_ALERT, fontsize=11)
     highest = float(np.nanmax(scores, initial=0.0))
-    if highest > _SCORE_LINEAR:
+    if highest > _LINEAR_SCORE_MAX:
         axes.set_yscale("symlog", linthresh=1.0)
         axes.yaxis.set_major_formatter("{x:g}")
     axes.set_ylim(0, max(1.5, 1.15 * highest))
@@ -99,14 +98,14 @@ def _reasons(axes: Axes, found: list[Episode], moments: Moments) -> None:
     """Beside the strongest episodes, as far as there is room for words."""
     first, last = axes.get_xlim()
     taken: list[tuple[int, float]] = []
-    for episode in sorted(found, key=lambda episode: -episode.score)[:_WORDS_MAX]:
-        middle = float(moments([episode.first_ns])[0])
-        pixel = (middle - first) / (last - first) * _PIXELS
-        for row in range(_WORDS_ROWS):
-            if all(row != other or abs(pixel - place) > _WORDS_PIXELS for other, place in taken):
+    for episode in sorted(found, key=lambda episode: -episode.score)[:_REASONS_MAX]:
+        centre = float(moments([episode.first_ns])[0])
+        pixel = (centre - first) / (last - first) * _PIXELS
+        for row in range(_REASON_ROWS):
+            if all(row != other or abs(pixel - place) > _REASON_PIXELS for other, place in taken):
                 taken.append((row, pixel))
                 words = f"{episode.reason} {episode.score:.1f}"
-                place = (middle, 0.985 - 0.045 * row)
+                place = (centre, 0.985 - 0.045 * row)
                 axes.annotate(
                     words, place, xycoords=("data", "axes fraction"), va="top", color=_ALERT, fontsize=11, bbox=_PAPER
                 )
@@ -125,7 +124,7 @@ def _time_axis(axes: Axes, count: str) -> None:
 
 def _summary(series: SeriesWindow, found: list[Episode]) -> str:
     rows = series.rows
-    first, last = (words(int(rows["time_ns"][place])) for place in (0, -1))
+    first, last = (in_words(int(rows["time_ns"][place])) for place in (0, -1))
     when = "" if series.count else f", {first} to {last} UTC"
     alerting = f"{int(rows['alert'].sum()):,} alert in {len(found):,} episode{'' if len(found) == 1 else 's'}"
     return f"{rows.height:,} row{'' if rows.height == 1 else 's'}{when}: {alerting if found else 'no alert'}"
@@ -138,3 +137,46 @@ def _dates(times_ns: pl.Series | list[int]) -> NDArray[np.float64]:
 
 def _counts(times_ns: pl.Series | list[int]) -> NDArray[np.float64]:
     return np.asarray(times_ns, np.int64) / SECOND_NS
+
+
+def per_pixel(rows: pl.DataFrame, pixels: int) -> pl.DataFrame:
+    """The rows of each of ``pixels`` equal spans of time as one: least and greatest value, the outermost band, mean
+    expectation, highest score. Short series stay as they are.
+
+    rows: by time; time_ns, value, score, alert, expected, lower, upper. Returns time_ns, least, greatest, and them.
+    """
+    span = max(int(rows["time_ns"][-1]) - int(rows["time_ns"][0]), 1)
+    pixel = (
+        ((pl.col("time_ns") - pl.col("time_ns").first()).cast(pl.Float64) * (pixels / span))
+        .cast(pl.Int64)
+        .clip(0, pixels - 1)
+    )
+    value = pl.col("value").fill_nan(None)
+    columns = (
+        pl.col("time_ns").min(),
+        value.min().alias("least"),
+        value.max().alias("greatest"),
+        pl.col("lower").min(),
+        pl.col("upper").max(),
+        pl.col("expected").mean(),
+        pl.col("score").max(),
+        pl.col("alert").max(),
+    )
+    each = pixel if rows.height > 2 * pixels else pl.int_range(pl.len())
+    return rows.group_by(each.alias("pixel"), maintain_order=True).agg(*columns).drop("pixel")
+
+
+def line(drawn: pl.DataFrame) -> tuple[pl.Series, pl.Series]:
+    """Times and values of a line through least and greatest of each column of pixels."""
+    both = drawn.select("time_ns", pl.concat_list("least", "greatest").alias("value")).explode("value")
+    return both["time_ns"], both["value"]
+
+
+def broken_at_gaps(drawn: pl.DataFrame) -> pl.DataFrame:
+    """With a row of nulls in each gap, where the line then ends."""
+    steps = np.diff(drawn["time_ns"].to_numpy())
+    if not steps.size:
+        return drawn
+    gaps = steps > _GAP_STEPS * np.median(steps)
+    ends = drawn.filter(pl.Series(np.append(gaps, False))).select(pl.col("time_ns") + 1)
+    return pl.concat([drawn, ends], how="diagonal").sort("time_ns", maintain_order=True)

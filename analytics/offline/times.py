@@ -1,59 +1,65 @@
 """Times as files write them: which format it is, and nanoseconds since the Unix epoch."""
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from itertools import product
+from typing import Any
 
 import numpy as np
 import polars as pl
+from dateutil.parser import parser, parserinfo
 from numpy.typing import NDArray
 
 from common.errors import BadInput
 
 SECOND_NS = 1_000_000_000
 TIME_NS_MIN, TIME_NS_MAX = -(2**63), 2**63 - 1
-# A number's size tells its unit: in seconds 1e11 is the year 5138, in milliseconds 1973.
+SAMPLE_ROWS = 1000  # rows that decide what a column holds
+# A number's size shows its unit: in seconds 1e11 is the year 5138, in milliseconds 1973.
 _UNITS = ((1e11, SECOND_NS, "seconds"), (1e14, 1_000_000, "milliseconds"), (1e17, 1000, "microseconds"))
-# A month's name may be its first letters.
+# Formats that programs write are patterns of polars, which reads them a hundred times as fast as dateutil reads the
+# rest. A month's name may be its first letters. What two formats read alike is the first one's.
 _DATES = (
     *("%Y-%m-%d", "%Y/%m/%d", "%Y.%m.%d", "%Y%m%d", "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%m-%d-%Y"),
     *("%d %B %Y", "%d-%B-%Y", "%d/%B/%Y", "%B %d %Y", "%B %d, %Y", "%A, %d %B %Y"),
+    *("%d/%m/%y", "%m/%d/%y", "%d.%m.%y", "%d-%B-%y"),
 )
-_DATES_OF_TWO_DIGITS = ("%d/%m/%y", "%m/%d/%y", "%d.%m.%y", "%d-%B-%y")
-_BETWEEN = ("T", " ", ", ", ":", "_")
+_SEPARATORS = ("T", " ", ", ", ":", "_")
 _CLOCKS = ("%H:%M:%S", "%H:%M:%S%.f", "%H:%M:%S,%3f", "%H:%M", "%I:%M:%S %p", "%I:%M %p", "%H%M%S", "%H.%M.%S")
-# How a text ends, and its zone. The last one is of hours alone.
-_ZONES = (
-    *((r"Z$", "Z"), (r" UTC$", " UTC"), (r" GMT$", " GMT")),
-    *((r"\d[+-]\d\d:?\d\d$", "%z"), (r" [+-]\d\d:?\d\d$", " %z"), (r"\d[+-]\d\d$", "%#z")),
-)
+_UTC = ("Z", " UTC", " GMT")
+_OFFSET = "%#z"  # +02, +0200, +02:00
+_CTIME = "%a %b %e %H:%M:%S %Y"
 _DIGITS_MIN = 4  # of a date: 1/1/24
 _CLOCK = r"^\d{1,2}(?::\d\d(?::\d\d(?:[.,]\d+)?)?|\.\d\d\.\d\d)(?: ?[AaPp][Mm])?$"
 _COMPACT = {8: "%Y%m%d", 14: "%Y%m%d%H%M%S"}
 _YEARS = (1800, 2199)  # others are a wrong reading: year 24, or a date where a number was meant
 _UNREADABLE_MAX = 0.5  # share of texts that may be broken in a column of times
-_LOOKED_AT = 1000  # rows that tell most formats apart
-_CLEARLY = 1.5  # how much longer the longest step of a wrong reading must be: a month of days for a day
+_STEP_RATIO_MIN = 1.5  # how much longer the longest step of a wrong reading must be: a month of days for a day
 
 
 @dataclass(frozen=True, slots=True)
 class TimeFormat:
-    """unit_ns: of a number; 0 for text. patterns: as in strptime; later ones are for what the first cannot read."""
+    """unit_ns: of a number; 0 for text. patterns: as in strptime; later ones are for what the first cannot read.
+
+    Text without a pattern is for dateutil, and day_first says how it reads 03/04/2024.
+    """
 
     words: str
     unit_ns: int = 0
     patterns: tuple[str, ...] = ()
+    day_first: bool = False
 
 
 _TYPED = TimeFormat("times")
+_MONTH_FIRST, _DAY_FIRST = TimeFormat("a date, month first"), TimeFormat("a date, day first", day_first=True)
 
 
-def time_format(column: pl.Series, pattern: str | None = None) -> TimeFormat | None:
+def time_format(column: pl.Series, pattern: str | None = None, lenient: bool = False) -> TimeFormat | None:
     """The format of a column of texts, numbers or typed times; None when it holds no times.
 
-    pattern: a format that is known, as in strptime.
-    Raises BadInput when days and months cannot be told apart.
+    pattern: a format that is known, as in strptime. lenient: whether any text with a year, a month and a day is a time.
+    Raises BadInput when days and months cannot be distinguished.
     """
     if column.dtype.is_temporal():
         return _TYPED if column.dtype.base_type() in (pl.Datetime, pl.Date) else None
@@ -63,14 +69,15 @@ def time_format(column: pl.Series, pattern: str | None = None) -> TimeFormat | N
     if known.is_empty() or not (column.dtype.is_numeric() or column.dtype == pl.String):
         return None
     if pattern is not None:
-        return next(iter(_best(known.head(_LOOKED_AT), [TimeFormat(pattern, patterns=(pattern,))])), None)
+        form = _of_patterns(pattern.replace(".%f", "%.f"))  # Python's fraction of a second, and polars'
+        return next(iter(_best(known.head(SAMPLE_ROWS), [form])), None)
     numbers = known.cast(pl.Float64, strict=False)
     if numbers.null_count() <= known.len() * _UNREADABLE_MAX:
         return _of_numbers(known, numbers.drop_nulls().to_numpy())
-    return _of_texts(known) if column.dtype == pl.String else None
+    return _of_texts(known, lenient) if column.dtype == pl.String else None
 
 
-def words(time_ns: int) -> str:
+def in_words(time_ns: int) -> str:
     """``2024-01-31 12:00:00``, in UTC."""
     return str(np.datetime64(time_ns, "ns").astype("datetime64[s]")).replace("T", " ")
 
@@ -90,7 +97,7 @@ def are_clocks(column: pl.Series) -> bool:
 
 def are_days(form: TimeFormat) -> bool:
     """Whether a format is of texts that are days without a time of day."""
-    return bool(form.patterns) and form.patterns[0] in (*_DATES, *_DATES_OF_TWO_DIGITS)
+    return bool(form.patterns) and form.patterns[0] in _DATES
 
 
 def to_ns(column: pl.Series, form: TimeFormat) -> pl.Series:
@@ -100,11 +107,13 @@ def to_ns(column: pl.Series, form: TimeFormat) -> pl.Series:
     if form.unit_ns:
         return _from_numbers(column, form.unit_ns)
     texts = column.cast(pl.String).str.strip_chars()
-    times = _parse(texts, form.patterns[0])
+    if not form.patterns:
+        return _by_dateutil(texts, form.day_first)
+    times = _by_pattern(texts, form.patterns[0])
     for pattern in form.patterns[1:]:
         if times.null_count() == texts.null_count():
             break
-        times = pl.select(pl.coalesce(times, _parse(texts, pattern))).to_series()
+        times = pl.select(pl.coalesce(times, _by_pattern(texts, pattern))).to_series()
     return times
 
 
@@ -127,7 +136,7 @@ def _of_numbers(known: pl.Series, numbers: NDArray[np.float64]) -> TimeFormat | 
     texts = known.cast(pl.String)
     lengths = texts.str.len_bytes()
     if lengths.min() == lengths.max() and (pattern := _COMPACT.get(int(lengths[0]))) and _readable(texts, pattern):
-        return TimeFormat(pattern, patterns=(pattern,))
+        return _of_patterns(pattern)
     size = float(np.median(np.minimum(np.abs(numbers), 1e18)))
     for limit, unit_ns, name in _UNITS:
         if size < limit:
@@ -135,45 +144,58 @@ def _of_numbers(known: pl.Series, numbers: NDArray[np.float64]) -> TimeFormat | 
     return TimeFormat("a number of nanoseconds since 1970", 1)
 
 
-def _of_texts(known: pl.Series) -> TimeFormat | None:
-    forms = _best(known.head(_LOOKED_AT), list(_candidates(known.head(1))))
+def _of_patterns(*patterns: str) -> TimeFormat:
+    return TimeFormat(patterns[0], patterns=tuple(dict.fromkeys(patterns)))
+
+
+def _of_texts(known: pl.Series, lenient: bool) -> TimeFormat | None:
+    sample = known.head(SAMPLE_ROWS)
+    forms = _best(sample, list(_candidates(sample.head(1))))
     if len(forms) > 1:
         forms = _best(known, forms)
-    # Formats that read the same times are one, the first of them.
-    readings = [to_ns(known, form) for form in forms]
-    told = [place for place, times in enumerate(readings) if not any(times.equals(other) for other in readings[:place])]
-    if len(told) < 2:
-        return forms[told[0]] if told else None
-    return _told_by_steps([(forms[place], readings[place]) for place in told], str(known[0]))
+    elif lenient and not forms:
+        # A date that begins with its year goes on with the month.
+        year_first = sample.str.contains(r"^\d{4}").all()
+        known, forms = sample, _best(sample, [_MONTH_FIRST] if year_first else [_MONTH_FIRST, _DAY_FIRST])
+    readings: list[tuple[TimeFormat, pl.Series]] = []
+    for form in forms:
+        times = to_ns(known, form)
+        if not any(times.equals(other) for _, other in readings):
+            readings.append((form, times))
+    return _decided_by_steps(readings, known) if len(readings) > 1 else next(iter(forms), None)
 
 
-def _told_by_steps(readings: list[tuple[TimeFormat, pl.Series]], example: str) -> TimeFormat:
+def _decided_by_steps(readings: list[tuple[TimeFormat, pl.Series]], known: pl.Series) -> TimeFormat:
     """Days taken for months make jumps of a month between rows that are a moment apart."""
-    longest = [(float(np.abs(np.diff(times.to_numpy())).max(initial=0)), form) for form, times in readings]
+    steps = [np.abs(np.diff(times.drop_nulls().to_numpy())) for _, times in readings]
+    longest = [(int(step.max(initial=0)), form) for step, (form, _) in zip(steps, readings, strict=True)]
     longest.sort(key=lambda pair: pair[0])
-    if longest[0][0] * _CLEARLY < longest[1][0]:
+    if longest[0][0] * _STEP_RATIO_MIN < longest[1][0]:
         return longest[0][1]
-    choice = " or ".join(f"'{form.patterns[0]}'" for _, form in longest)
-    raise BadInput(f"is {example} of the form {choice}? Say so with --time-format", "ambiguous_time")
+    example = known.filter(readings[0][1].is_not_null())[0]
+    choice = " or ".join(f"'{form.words}'" for _, form in longest)
+    raise BadInput(f"is {example} of the form {choice}? Name it with --time-format", "ambiguous_time")
 
 
 def _candidates(first: pl.Series) -> Iterator[TimeFormat]:
     text = str(first[0]) if len(first) else ""
     if sum(map(str.isdigit, text)) < _DIGITS_MIN:
         return
-    betweens = [between for between in _BETWEEN if between in text]
-    zones = [zone for end, zone in _ZONES if re.search(end, text)] or [""]
-    for date in (*_DATES, *_DATES_OF_TWO_DIGITS):
-        for between, clock, zone in product(betweens, _CLOCKS, zones):
-            pattern = f"{date}{between}{clock}{zone}"
+    separators = [separator for separator in _SEPARATORS if separator in text]
+    # Zones by their names are left to no library: both read 12:00 EST as 12:00 UTC.
+    zones = [zone for zone in _UTC if text.endswith(zone)] or ["", _OFFSET]
+    for date in _DATES:
+        if not _readable(first, date, exact=False):
+            continue
+        for separator, clock, zone in product(separators, _CLOCKS, zones):
+            pattern = f"{date}{separator}{clock}{zone}"
             if _readable(first, pattern):
                 # Some programs leave out the clock at midnight, or the fraction of a whole second.
-                fallback = f"{date}{between}%H:%M:%S%.f{zone}"
-                yield TimeFormat(pattern, patterns=tuple(dict.fromkeys((pattern, fallback, date))))
+                yield _of_patterns(pattern, f"{date}{separator}%H:%M:%S%.f{zone}", date)
         if _readable(first, date):
-            yield TimeFormat(date, patterns=(date,))
-    if _readable(first, "%a %b %e %H:%M:%S %Y"):
-        yield TimeFormat("%a %b %e %H:%M:%S %Y", patterns=("%a %b %e %H:%M:%S %Y",))
+            yield _of_patterns(date)
+    if _readable(first, _CTIME):
+        yield _of_patterns(_CTIME)
 
 
 def _best(known: pl.Series, forms: list[TimeFormat]) -> list[TimeFormat]:
@@ -185,18 +207,43 @@ def _best(known: pl.Series, forms: list[TimeFormat]) -> list[TimeFormat]:
     return [form for form, nulls in zip(forms, unread, strict=True) if nulls == fewest]
 
 
-def _readable(texts: pl.Series, pattern: str) -> bool:
-    """Whether all are dates of this pattern, in years that can be meant."""
+def _readable(texts: pl.Series, pattern: str, exact: bool = True) -> bool:
+    """Whether all are dates of this pattern, or contain one unless ``exact``, in years that can be meant."""
     try:
-        years = texts.str.to_datetime(pattern, strict=False, time_unit="us").dt.year()
+        years = texts.str.to_datetime(pattern, strict=False, exact=exact, time_unit="us").dt.year()
     except pl.exceptions.ComputeError:
         return False
-    first, last = _YEARS
-    return years.null_count() == 0 and bool(years.is_between(first, last).all())
+    return years.null_count() == 0 and bool(years.is_between(*_YEARS).all())
 
 
-def _parse(texts: pl.Series, pattern: str) -> pl.Series:
+def _by_pattern(texts: pl.Series, pattern: str) -> pl.Series:
     try:
         return texts.str.to_datetime(pattern, strict=False, time_unit="ns").to_physical().cast(pl.Int64)
     except pl.exceptions.ComputeError as error:
         raise BadInput(f"{pattern!r}: expected a time format such as '%Y-%m-%d %H:%M:%S'", "time_format") from error
+
+
+class _WholeDates(parserinfo):
+    """dateutil completes a date from today, and takes a zone that it does not know for none: both are no times here."""
+
+    def validate(self, res: Any) -> bool:
+        known = res.century_specified and None not in (res.year, res.month, res.day)
+        return known and super().validate(res) and (not res.tzname or res.tzoffset is not None)
+
+
+_PARSER = parser(_WholeDates())
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def _by_dateutil(texts: pl.Series, day_first: bool) -> pl.Series:
+    read = {text: _one_by_dateutil(text, day_first) for text in texts.drop_nulls().unique()}
+    return texts.replace_strict(read, default=None, return_dtype=pl.Int64)
+
+
+def _one_by_dateutil(text: str, day_first: bool) -> int | None:
+    try:
+        time = _PARSER.parse(text, default=_EPOCH, dayfirst=day_first)
+    except (ValueError, OverflowError):
+        return None
+    first, last = _YEARS
+    return (time - _EPOCH) // timedelta(microseconds=1) * 1000 if first <= time.year <= last else None

@@ -1,7 +1,7 @@
-"""Scored rows as CSV, a piece at a time, or as Parquet."""
+"""Files through scorers of their own, one after the other, and their scored rows as CSV or Parquet."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import BinaryIO
 
@@ -9,48 +9,106 @@ import numpy as np
 import polars as pl
 from polars.io.plugins import register_io_source
 
-from analytics.offline.columns import RESULTS, distinct
-from analytics.offline.scored import ScoredRows, TableScorer, rounded, score_columns
+from analytics.offline.columns import RESULTS, Choice, distinct, listed
+from analytics.offline.score import ScoredRows, TableScorer, rounded, score_columns
+from analytics.offline.tables import open_table
+from analytics.offline.times import SAMPLE_ROWS
 from common.errors import BadInput
 
 PARQUET = (".parquet", ".pq")
-
-
-def result_names(taken: list[str], values: tuple[str, ...]) -> dict[str, list[str]]:
-    """Of each value column the names of its result columns: ``score``, or ``cpu_score`` when several are scored.
-
-    A name that the file has already gets a number: ``score_2``.
-    """
-    wanted = [name if len(values) == 1 else f"{value}_{name}" for value in values for name in RESULTS]
-    free = distinct([*taken, *wanted])[len(taken) :]
-    return {value: free[place * len(RESULTS) :][: len(RESULTS)] for place, value in enumerate(values)}
+_LATE_DOUBTED = 0.3  # share of late rows from which one may doubt that they are one series
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """Rows with their scores, and how their file writes CSV. alerts: rows of which a score alerts."""
+    """Rows with their scores, and how their file writes CSV."""
 
     frame: pl.DataFrame
-    alerts: int
     separator: str
     decimal_comma: bool
 
 
-def pieces(scorer: TableScorer, as_text: bool) -> Iterator[Piece]:
-    """The rows of a table, as they are, with their scores. as_text: what CSV says stays text."""
-    for part in scorer.scored():
-        names = result_names(part.rows.columns, tuple(scorer.roles.values))
-        results = [
-            rounded(score_columns(part.scores[value], part.values[value])).rename(dict(zip(RESULTS, new, strict=True)))
-            for value, new in names.items()
-        ]
-        rows = _typed(part, scorer) if scorer.table.text and not as_text else part.rows
-        frame = pl.concat([rows, *results], how="horizontal")
-        yield Piece(frame, _alerts(part), scorer.table.separator, scorer.roles.decimal_comma)
+class ScoredFiles:
+    """Scores files; each is for itself, what was learned in one is not known in the next.
+
+    note: receives a line about a file for the person. progress: receives the share of a file that is read, 0 to 1.
+    alerts: rows that alerted so far.
+    """
+
+    def __init__(self, choice: Choice, note: Callable[[str], None], progress: Callable[[float], None]) -> None:
+        self.alerts = 0
+        self._choice, self._note, self._progress = choice, note, progress
+        # Who names the columns waits for no more rows to find them: each row of a pipe is answered when it comes.
+        named = choice.time and choice.values and choice.labels is not None
+        self._rows_first = 1 if named else SAMPLE_ROWS
+
+    def pieces(self, paths: list[str], as_text: bool) -> Iterator[Piece]:
+        """The scored rows; of several files they start with the column ``file``, and must have the same columns.
+
+        as_text: what was read as text stays text. Raises BadInput, naming the file.
+        """
+        schema: pl.Schema | None = None
+        for path in paths:
+            for piece in self._of_file(path, as_text):
+                frame = piece.frame
+                if len(paths) > 1:
+                    frame = frame.select(pl.lit(path).alias("file"), pl.all().exclude("file"))
+                if schema is not None and frame.schema != schema:
+                    raise BadInput(
+                        f"{path}: has the columns {', '.join(frame.columns)}, and {paths[0]} {', '.join(schema)}: "
+                        "expected the same, or --output FOLDER/ for a file each",
+                        "columns",
+                    )
+                schema = frame.schema
+                yield replace(piece, frame=frame)
+
+    def _of_file(self, path: str, as_text: bool) -> Iterator[Piece]:
+        with open_table(path, self._rows_first) as table:
+            scorer = TableScorer(table, self._choice)
+            self._note_choices(scorer)
+            alerts = 0
+            for part in scorer.scored():
+                alerts += int(np.logical_or.reduce([scores.alert for scores in part.scores.values()]).sum())
+                if table.share is not None:
+                    self._progress(table.share())
+                rows = _typed(part, scorer) if table.text and not as_text else part.rows
+                frame = pl.concat([rows, *_results(part)], how="horizontal")
+                yield Piece(frame, table.separator, scorer.roles.decimal_comma)
+            self.alerts += alerts
+            self._note_counts(scorer, alerts)
+
+    def _note_choices(self, scorer: TableScorer) -> None:
+        """What was decided without being asked, where it may be wrong."""
+        name, meant = scorer.table.name, scorer.roles
+        if meant.others and not self._choice.values and not self._choice.wide:
+            scored, others = listed(list(meant.values)), listed(meant.others)
+            self._note(f"{name}: scored {scored}; others are numeric too: {others} (--value, --wide)")
+        if not meant.time.names:
+            self._note(f"{name}: no column of times: rows are taken in their order, a second apart (--time)")
+        if scorer.table.windows:
+            self._note(f"{name}: read as Windows-1252, since it is no UTF-8")
+
+    def _note_counts(self, scorer: TableScorer, alerts: int) -> None:
+        name, labels = scorer.table.name, scorer.roles.labels
+        many = f", {len(scorer.series.names):,} series by {', '.join(labels)}" if labels else ""
+        self._note(f"{name}: {scorer.rows:,} row{'' if scorer.rows == 1 else 's'}{many}: {alerts:,} alert")
+        if scorer.late:
+            what = "is not newer than one" if scorer.late == 1 else "are not newer than others"
+            doubt = scorer.late > _LATE_DOUBTED * scorer.rows
+            advice = ": sort them, or name the column that identifies series with --by" if doubt else ""
+            self._note(f"{name}: {scorer.late:,} of them {what} before, and taught nothing{advice}")
 
 
-def _alerts(part: ScoredRows) -> int:
-    return int(np.logical_or.reduce([scores.alert for scores in part.scores.values()]).sum())
+def _results(part: ScoredRows) -> Iterator[pl.DataFrame]:
+    """Of each value column its results: ``score``, or ``cpu_score`` when several are scored.
+
+    A name that the file has already gets a number: ``score_2``.
+    """
+    wanted = [name if len(part.values) == 1 else f"{value}_{name}" for value in part.values for name in RESULTS]
+    names = iter(distinct([*part.rows.columns, *wanted])[part.rows.width :])
+    for value, numbers in part.values.items():
+        results = rounded(score_columns(part.scores[value], numbers))
+        yield results.rename({name: next(names) for name in RESULTS})
 
 
 def _typed(part: ScoredRows, scorer: TableScorer) -> pl.DataFrame:

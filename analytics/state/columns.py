@@ -6,17 +6,47 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from analytics.snapshot.stateful import State
+
 _FIRST_CAPACITY = 1024
+Layout = Mapping[str, tuple[str, float, int]]
+"""name -> (numpy type, fill value, values a row; 1 makes a plain vector)."""
+
+
+def read_only(array: NDArray[Any]) -> NDArray[Any]:
+    """The same memory, which may not be written through what is returned."""
+    view = array.view()
+    view.setflags(write=False)
+    return view
+
+
+def locked(array: NDArray[Any]) -> NDArray[Any]:
+    """An array that was just made, which nobody may write from now on."""
+    array.setflags(write=False)
+    return array
+
+
+class ReadOnlyColumns:
+    """``Columns`` for those who only look, as long as these neither grow nor lose rows."""
+
+    def __init__(self, columns: "Columns") -> None:
+        self._columns = columns
+        self._views: dict[str, NDArray[Any]] = {}
+
+    def __getitem__(self, name: str) -> NDArray[Any]:
+        view = self._views.get(name)
+        if view is None:
+            view = self._views[name] = read_only(self._columns[name])
+        return view
 
 
 class Columns:
     """Columns of equal length, each with its own type, fill value and number of values a row.
 
-    layout: name -> (numpy type, fill, values a row; 1 makes a plain vector).
     ``columns[name]`` is a writable view of the rows in use; it stays valid until the next ``grow`` or ``keep``.
     """
 
-    def __init__(self, layout: Mapping[str, tuple[str, float, int]]) -> None:
+    def __init__(self, layout: Layout) -> None:
         self._layout = dict(layout)
         self._arrays = {name: self._blank(name, 0) for name in layout}
         self.size = 0
@@ -44,10 +74,17 @@ class Columns:
         self._arrays = {name: array[rows] for name, array in self._arrays.items()}
         self.size = len(rows)
 
-    def state(self) -> dict[str, NDArray[Any]]:
-        return {name: self[name] for name in self._layout}
+    def copy(self) -> "Columns":
+        """The rows in use, in memory of their own."""
+        copied = Columns(self._layout)
+        copied._arrays = {name: self[name].copy() for name in self._layout}
+        copied.size = self.size
+        return copied
 
-    def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
+    def state(self) -> State:
+        return State(None, {name: self[name] for name in self._layout})
+
+    def restore(self, state: State) -> None:
         """Keeps arrays that own their memory, copies the others."""
-        self._arrays = {name: np.require(state[name], requirements=["C", "W", "O"]) for name in self._layout}
+        self._arrays = {name: np.require(state.arrays[name], requirements=["C", "W", "O"]) for name in self._layout}
         self.size = len(next(iter(self._arrays.values())))

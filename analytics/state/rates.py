@@ -1,7 +1,7 @@
 """Counters to per-second rates; gauges, states and peaks as they are. One compiled pass over a tick's samples."""
 
 from enum import IntEnum
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,31 +44,60 @@ LAYOUT: dict[str, tuple[str, float, int]] = {
 _WRAP_SHARE_MAX = 0.25
 
 
+class Samples(NamedTuple):
+    """Samples in canonical order, collection after collection.
+
+    starts: int64[collections + 1], first sample of each, and the end. collected_ns: int64[collections].
+    sids, times_ns, values: of each sample.
+    """
+
+    starts: NDArray[np.int64]
+    collected_ns: NDArray[np.int64]
+    sids: NDArray[np.int64]
+    times_ns: NDArray[np.int64]
+    values: NDArray[np.float64]
+
+
+class CounterRules(NamedTuple):
+    """metric_of: int32[series]. The others by metric: counter: bool; modulus: 2**width, 0 where it does not wrap;
+    refresh_ns: how often its source has a new value."""
+
+    metric_of: NDArray[np.int32]
+    counter: NDArray[np.bool_]
+    modulus: NDArray[np.float64]
+    refresh_ns: NDArray[np.int64]
+
+
+class RateColumns(NamedTuple):
+    """The state of all series, as in ``LAYOUT``."""
+
+    raw: NDArray[np.float64]
+    raw_ns: NDArray[np.int64]
+    value: NDArray[np.float64]
+    value_ns: NDArray[np.int64]
+    valued_ns: NDArray[np.int64]
+    span_s: NDArray[np.float64]
+    status: NDArray[np.uint8]
+    moved_ns: NDArray[np.int64]
+    highest: NDArray[np.float64]
+    streak: NDArray[np.int32]
+
+
 @compiled
 def to_values(
-    starts: NDArray[np.int64],  # first sample of each collection, and the end: [batches + 1]
-    collected_ns: NDArray[np.int64],  # [batches]
-    sids: NDArray[np.int64],
-    times_ns: NDArray[np.int64],
-    values: NDArray[np.float64],
-    metric_of: NDArray[np.int32],  # by series
-    counter: NDArray[np.bool_],  # by metric
-    modulus: NDArray[np.float64],  # by metric: 2**width, 0 where the counter does not wrap
-    refresh_ns: NDArray[np.int64],  # by metric
-    raw: NDArray[np.float64],
-    raw_ns: NDArray[np.int64],
-    value: NDArray[np.float64],
-    value_ns: NDArray[np.int64],
-    valued_ns: NDArray[np.int64],
-    span_s: NDArray[np.float64],
-    status: NDArray[np.uint8],
-    moved_ns: NDArray[np.int64],
-    highest: NDArray[np.float64],
-    streak: NDArray[np.int32],
-    out: NDArray[np.float64],  # the value of each sample, NaN where it gave none
+    samples: Samples,
+    rules: CounterRules,
+    state: RateColumns,
+    out: NDArray[np.float64],
     out_status: NDArray[np.uint8],
 ) -> None:
-    """Samples in canonical order to values, updating the state of their series in place."""
+    """Samples to values, updating the state of their series in place.
+
+    out: the value of each sample, NaN where it gave none. out_status: ``Status`` of each sample.
+    """
+    starts, collected_ns, sids, times_ns, values = samples
+    metric_of, counter, modulus, refresh_ns = rules
+    raw, raw_ns, value, value_ns, valued_ns, span_s, status, moved_ns, highest, streak = state
     for batch in range(collected_ns.size):
         for i in range(starts[batch], starts[batch + 1]):
             s, now, x = sids[i], times_ns[i], values[i]
@@ -114,7 +143,7 @@ def to_values(
                 value[s], value_ns[s], valued_ns[s], span_s[s] = y, now, collected_ns[batch], span
 
 
-def moved(raw: NDArray[np.float64], sids: NDArray[np.int64], values: NDArray[np.float64]) -> NDArray[np.bool_]:
+def has_moved(raw: NDArray[np.float64], sids: NDArray[np.int64], values: NDArray[np.float64]) -> NDArray[np.bool_]:
     """Which samples differ from the newest one of their series; a first sample does."""
     return np.asarray(raw[sids] != values)
 

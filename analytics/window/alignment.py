@@ -14,7 +14,7 @@ from telemetry.samples import SampleBatch
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
+class AlignedRecord:
     """What one record holds, and the offset that follows it. batch None: nothing that could be read."""
 
     partition: TopicPartition
@@ -26,19 +26,19 @@ class Alignment:
     """samples_max: samples held at most; beyond that the oldest batches go on without waiting."""
 
     def __init__(self, samples_max: int = 4_000_000) -> None:
-        self._held: dict[TopicPartition, deque[tuple[int, Placed]]] = {}
+        self._held: dict[TopicPartition, deque[tuple[int, AlignedRecord]]] = {}
         self._newest: dict[TopicPartition, int] = {}
         self._samples_max, self.samples = samples_max, 0
 
-    def put(self, placed: Placed) -> None:
-        queue = self._held.setdefault(placed.partition, deque())
-        known = self._newest.get(placed.partition, 0)
-        at_ns = known if placed.batch is None else placed.batch.collection.collected_ns
-        self._newest[placed.partition] = max(known, at_ns)
-        self.samples += len(placed.batch) if placed.batch is not None else 0
-        queue.append((at_ns, placed))
+    def add(self, record: AlignedRecord) -> None:
+        queue = self._held.setdefault(record.partition, deque())
+        known = self._newest.get(record.partition, 0)
+        at_ns = known if record.batch is None else record.batch.collection.collected_ns
+        self._newest[record.partition] = max(known, at_ns)
+        self.samples += len(record.batch) if record.batch is not None else 0
+        queue.append((at_ns, record))
 
-    def take(self, behind: Collection[TopicPartition]) -> list[Placed]:
+    def pop_ready(self, behind: Collection[TopicPartition]) -> list[AlignedRecord]:
         """What may go on now, oldest first; records of one partition keep their order.
 
         behind: partitions of which more waits on the bus.
@@ -49,9 +49,9 @@ class Alignment:
         taken = []
         while heads and (limit_ns is None or heads[0][0] <= limit_ns or self.samples > self._samples_max):
             _, partition = heapq.heappop(heads)
-            _, placed = self._held[partition].popleft()
-            self.samples -= len(placed.batch) if placed.batch is not None else 0
-            taken.append(placed)
+            _, record = self._held[partition].popleft()
+            self.samples -= len(record.batch) if record.batch is not None else 0
+            taken.append(record)
             if self._held[partition]:
                 heapq.heappush(heads, (self._held[partition][0][0], partition))
         return taken

@@ -1,19 +1,19 @@
 """Batches as JSON and arrays, for the snapshot: each table once, the samples of all batches one behind the other."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from analytics.state import string_table
+from analytics.snapshot import string_table
+from analytics.snapshot.stateful import State
 from telemetry.samples import Collection, Down, SampleBatch
 from telemetry.series import SeriesTable
 
 
-def pack_batches(batches: Sequence[SampleBatch]) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """JSON part and arrays."""
+def pack_batches(batches: Sequence[SampleBatch]) -> State:
     tables: dict[SeriesTable, int] = {}
     rows = []
     for batch in batches:
@@ -27,11 +27,12 @@ def pack_batches(batches: Sequence[SampleBatch]) -> tuple[dict[str, Any], dict[s
         "series": np.concatenate([np.zeros(0, np.uint32), *(batch.series for batch in batches)]),
         "values": np.concatenate([np.zeros(0), *(batch.values for batch in batches)]),
     }
-    return head, arrays
+    return State(head, arrays)
 
 
-def unpack_batches(head: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Iterator[SampleBatch]:
+def unpack_batches(state: State) -> Iterator[SampleBatch]:
     """The batches again, in order."""
+    head, arrays = state
     keys = iter(string_table.unpack(arrays["keys"]))
     tables = [SeriesTable(target, device, tuple(islice(keys, size))) for target, device, size in head["tables"]]
     start = 0

@@ -4,15 +4,14 @@ A batch belongs to the tick of its collection time (the collector's clock), so a
 nobody else. The watermark is the newest collection time; a tick waits ``holdback`` behind it for late batches.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
 
 import orjson
-from numpy.typing import NDArray
 
 from analytics.config import EngineConfig
+from analytics.snapshot.stateful import State
 from analytics.window.open_batches import pack_batches, unpack_batches
 from telemetry.samples import SampleBatch
 
@@ -33,7 +32,7 @@ class DropReason(StrEnum):
 
 
 @dataclass
-class Counts:
+class SampleCounts:
     """samples_in = processed + deduplicated + sum(dropped) + held."""
 
     samples_in: int = 0
@@ -48,12 +47,12 @@ class Counts:
             self.dropped[reason.value] = self.dropped.get(reason.value, 0) + samples
 
 
-class Intake:
+class TickWindow:
     """Holds batches until their tick closes."""
 
     def __init__(self, config: EngineConfig) -> None:
         self._tick_ns, self._holdback_ns = config.tick_ns, config.holdback_ns
-        self.counts = Counts()
+        self.counts = SampleCounts()
         self.watermark_ns = 0
         self._held: dict[int, list[SampleBatch]] = {}
         self._names: dict[int, set[tuple[str, int, int]]] = {}
@@ -61,7 +60,7 @@ class Intake:
         self._next_tick: int | None = None  # the first one that is open; None before the first batch
         self._last_busy: int | None = None
 
-    def put(self, batch: SampleBatch) -> None:
+    def add(self, batch: SampleBatch) -> None:
         self.counts.samples_in += len(batch)
         collection = batch.collection
         tick = collection.collected_ns // self._tick_ns
@@ -83,7 +82,7 @@ class Intake:
     def _first_open(self) -> int:
         return (self.watermark_ns - self._holdback_ns) // self._tick_ns
 
-    def closed(self) -> Iterable[tuple[int, list[SampleBatch]]]:
+    def pop_closed(self) -> Iterable[tuple[int, list[SampleBatch]]]:
         """The ticks that are complete now, oldest first: (end in event time, batches in canonical order).
 
         Empty ticks come too, as time passes for what is silent; of a long silence only the first few.
@@ -120,23 +119,23 @@ class Intake:
                 self._names_json[tick] = known
         return known
 
-    def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """JSON part and arrays."""
+    def state(self) -> State:
         counts = {**vars(self.counts), "dropped": dict(self.counts.dropped)}
         marks = {"watermark_ns": self.watermark_ns, "next_tick": self._next_tick, "last_busy": self._last_busy}
         names = {str(tick): self._names_of(tick) for tick in sorted(self._names)}
         held = [batch for _, batches in sorted(self._held.items()) for batch in sorted(batches, key=_canonical)]
         held_head, arrays = pack_batches(held)
-        return {**marks, "names": names, "counts": counts, "held": held_head}, arrays
+        return State({**marks, "names": names, "counts": counts, "held": held_head}, arrays)
 
-    def restore(self, head: dict[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
+    def restore(self, state: State) -> None:
+        head = state.head
         self.watermark_ns = head["watermark_ns"]
         self._next_tick, self._last_busy = head["next_tick"], head["last_busy"]
         self._names = {int(tick): {(t, e, s) for t, e, s in names} for tick, names in head["names"].items()}
         self._names_json = {}
-        self.counts = Counts(**head["counts"])
+        self.counts = SampleCounts(**head["counts"])
         self._held = {}
-        for batch in unpack_batches(head["held"], arrays):
+        for batch in unpack_batches(State(head["held"], state.arrays)):
             self._held.setdefault(batch.collection.collected_ns // self._tick_ns, []).append(batch)
 
 

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,13 +19,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analytics.models.scoring import kernel
-from analytics.models.scoring.detector import Detector, Scores
+from analytics.models.scoring.scorer import Scores, SeriesScorer
+from analytics.snapshot.stateful import State
 
 _STATE = "state."
 
 
 def in_python(
-    state: dict[str, NDArray[Any]], times_ns: NDArray[np.int64], values: NDArray[np.float64]
+    state: Mapping[str, NDArray[Any]], times_ns: NDArray[np.int64], values: NDArray[np.float64]
 ) -> tuple[dict[str, NDArray[Any]], float]:
     """The columns of the scores, each [rounds, series], and CPU seconds, of a process without numba."""
     with tempfile.TemporaryDirectory() as folder:
@@ -38,7 +40,7 @@ def in_python(
     return columns, float(columns.pop("cpu_s"))
 
 
-def scored(detector: Detector, times_ns: NDArray[np.int64], values: NDArray[np.float64]) -> dict[str, NDArray[Any]]:
+def scored(detector: SeriesScorer, times_ns: NDArray[np.int64], values: NDArray[np.float64]) -> dict[str, NDArray[Any]]:
     """The columns of the scores, each [rounds, series]."""
     series = np.arange(values.shape[1])
     rounds = [detector.score(at, given, series, bands=False) for at, given in zip(times_ns, values, strict=True)]
@@ -53,8 +55,8 @@ def _main(given: str, found: str) -> None:
     with np.load(given) as arrays:
         state = {name.removeprefix(_STATE): array for name, array in arrays.items() if name.startswith(_STATE)}
         times_ns, values = arrays["times_ns"], arrays["values"]
-    detector = Detector()
-    detector.restore(state)
+    detector = SeriesScorer()
+    detector.restore(State(None, state))
     began = time.process_time()
     with np.errstate(all="ignore"):
         columns = scored(detector, times_ns, values)

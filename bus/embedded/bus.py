@@ -9,14 +9,15 @@ from typing import TypeVar
 from bus.base import Consumer, Message, Offsets, Record, TopicPartition
 from bus.config import EmbeddedConfig
 from bus.embedded.log_reader import FetchResult, LogReader
-from bus.embedded.threads import Pending, ReaderThread, WriterThread
+from bus.embedded.threads import PendingPublish, ReaderThread, WriterThread
 from bus.limits import bytes_of
 from bus.metrics import CONSUMED, GAPS, PUBLISH_FAILURES, PUBLISHED, PUBLISHED_BYTES
 from common.errors import ConfigError, Unavailable
+from common.retry import retry
 from telemetry.topics import Topic
 
 T = TypeVar("T")
-_STOP_S = 4.0
+_STOP_S, _RETRY_S = 4.0, 0.1
 _READ_BYTES = 4 * 1024 * 1024
 
 
@@ -25,13 +26,13 @@ class EmbeddedBus:
 
     def __init__(self, config: EmbeddedConfig) -> None:
         self._config = config
-        self._writer = WriterThread(config, self._settle_soon, self._nudge)
-        self._reader = ReaderThread(config, self._writer.opened, self._changed_soon)
+        self._writer = WriterThread(config, self._publishes_completed, self._poll_for_waiting)
+        self._reader = ReaderThread(config, self._writer.opened, self._commits_found)
         self._loop: asyncio.AbstractEventLoop | None = None
         self._queued_bytes = 0
         self._room = asyncio.Event()
         self._totals: dict[str, int] = {}
-        self._changed = asyncio.Event()
+        self._grown = asyncio.Event()
         self._waiting = 0
         self._stopped = False
 
@@ -56,7 +57,7 @@ class EmbeddedBus:
     def problem(self) -> str | None:
         if self._loop is None or self._stopped:
             return "not running"
-        return self._writer.trouble
+        return self._writer.problem
 
     async def publish(self, topic: Topic, messages: Sequence[Message]) -> None:
         size = bytes_of(messages)
@@ -65,72 +66,76 @@ class EmbeddedBus:
         if self._stopped:
             raise Unavailable("the bus has been stopped")
         try:
-            await self._publish(Pending(topic, messages, size, asyncio.get_running_loop().create_future()))
+            await self._publish(PendingPublish(topic, messages, size, asyncio.get_running_loop().create_future()))
         except (Unavailable, ConfigError) as error:
             PUBLISH_FAILURES.labels(topic.name, type(error).__name__.lower()).inc()
             raise
         PUBLISHED.labels(topic.name).inc(len(messages))
         PUBLISHED_BYTES.labels(topic.name).inc(size)
 
-    async def _publish(self, pending: Pending) -> None:
+    async def _publish(self, publish: PendingPublish) -> None:
         try:
             async with asyncio.timeout(self._config.publish_deadline_s):
-                while self._queued_bytes and self._queued_bytes + pending.size > self._config.queue_bytes_max:
+                while self._queued_bytes and self._queued_bytes + publish.size > self._config.queue_bytes_max:
                     self._room.clear()
                     await self._room.wait()
-                self._queued_bytes += pending.size
-                self._writer.submit(pending)
-                await pending.done
+                self._queued_bytes += publish.size
+                self._writer.submit(publish)
+                await publish.done
         except TimeoutError as error:
-            why = self.problem() or "the disk is slow"
-            raise Unavailable(f"not durable after {self._config.publish_deadline_s:g} s: {why}") from error
+            reason = self.problem() or "the disk is slow"
+            raise Unavailable(f"not durable after {self._config.publish_deadline_s:g} s: {reason}") from error
         finally:
-            pending.given_up = True
+            publish.abandoned = True
 
     async def offsets_since(self, topics: Sequence[Topic], since_ns: int) -> Offsets:
         names = [topic.name for topic in topics]
-        deadline = time.monotonic() + self._config.publish_deadline_s
-        why = "the disk is slow"
-        while (remaining := deadline - time.monotonic()) > 0:
-            reading = self.read(lambda log: log.offsets_since(names, since_ns))
-            await asyncio.wait({reading}, timeout=remaining)
-            if reading.done() and reading.exception() is None:
-                empty = {(topic.name, partition): 0 for topic in topics for partition in range(topic.partitions)}
-                return {**empty, **reading.result()}
-            why = str(reading.exception()) if reading.done() else why
-            await asyncio.sleep(0.1)
-        raise Unavailable(f"no offsets after {self._config.publish_deadline_s:g} s: {why}")
+        failures: deque[Exception] = deque([Unavailable("the disk is slow")], maxlen=1)
+        try:
+            async with asyncio.timeout(self._config.publish_deadline_s):
+                found = await retry(
+                    lambda: self.read(lambda log: log.offsets_since(names, since_ns)),
+                    on=Unavailable,
+                    first_s=_RETRY_S,
+                    most_s=_RETRY_S,
+                    failed=failures.append,
+                )
+        except TimeoutError as error:
+            raise Unavailable(f"no offsets after {self._config.publish_deadline_s:g} s: {failures[0]}") from error
+        empty = {(topic.name, partition): 0 for topic in topics for partition in range(topic.partitions)}
+        return {**empty, **found}
 
     def consume(self, topics: Sequence[Topic], start: Offsets) -> Consumer:
         return _EmbeddedConsumer(self, topics, start)
 
-    def _settle_soon(self, group: Sequence[Pending], error: Exception | None) -> None:
-        self._from_thread(self._settle, group, error)
+    def _publishes_completed(self, group: Sequence[PendingPublish], error: Exception | None) -> None:
+        self._call_in_loop(self._complete, group, error)
 
-    def _settle(self, group: Sequence[Pending], error: Exception | None) -> None:
-        for pending in group:
-            self._queued_bytes -= pending.size
-            if pending.done.done():
+    def _complete(self, group: Sequence[PendingPublish], error: Exception | None) -> None:
+        for publish in group:
+            self._queued_bytes -= publish.size
+            if publish.done.done():
                 continue
             if error is None:
-                pending.done.set_result(None)
+                publish.done.set_result(None)
             else:
-                pending.done.set_exception(type(error)(*error.args))
+                publish.done.set_exception(type(error)(*error.args))
         self._room.set()
 
-    def _nudge(self) -> None:
+    def _poll_for_waiting(self) -> None:
         if self._reader.watched:
-            self._reader.nudge()
+            self._reader.poll_now()
 
-    def _changed_soon(self, totals: dict[str, int]) -> None:
-        self._from_thread(self._change, totals)
+    def _commits_found(self, totals: dict[str, int]) -> None:
+        self._call_in_loop(self._set_totals, totals)
 
-    def _change(self, totals: dict[str, int]) -> None:
+    def _set_totals(self, totals: dict[str, int]) -> None:
         self._totals = totals
-        self._changed.set()
-        self._changed = asyncio.Event()
+        self._grown.set()
+        self._grown = asyncio.Event()
 
-    def _from_thread(self, act: Callable[..., None], *arguments: object) -> None:
+    def _call_in_loop(self, act: Callable[..., None], *arguments: object) -> None:
+        """From a thread."""
         assert self._loop is not None
         try:
             self._loop.call_soon_threadsafe(act, *arguments)
@@ -141,7 +146,7 @@ class EmbeddedBus:
         """Runs it in the reader thread."""
         future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
 
-        def settle(result: T, error: Exception | None) -> None:
+        def complete(result: T, error: Exception | None) -> None:
             if future.done():
                 return
             if error is None:
@@ -149,20 +154,20 @@ class EmbeddedBus:
             else:
                 future.set_exception(error)
 
-        self._reader.submit(job, lambda result, error: self._from_thread(settle, result, error))
+        self._reader.submit(job, lambda result, error: self._call_in_loop(complete, result, error))
         return future
 
     async def wait_beyond(self, totals: dict[str, int], wait_s: float) -> None:
-        """Returns when a topic has more than ``totals`` say, or after ``wait_s``."""
+        """Returns when a topic has grown beyond ``totals``, or after ``wait_s``."""
         deadline = time.monotonic() + wait_s
         self._waiting += 1
         if not self._reader.watched:
             self._reader.watched = True
-            self._reader.nudge()
+            self._reader.poll_now()
         try:
             while all(self._totals.get(topic, 0) <= total for topic, total in totals.items()):
                 async with asyncio.timeout(deadline - time.monotonic()):
-                    await self._changed.wait()
+                    await self._grown.wait()
         except TimeoutError:
             return
         finally:
@@ -173,29 +178,28 @@ class EmbeddedBus:
 class _EmbeddedConsumer:
     def __init__(self, bus: EmbeddedBus, topics: Sequence[Topic], start: Offsets) -> None:
         self._bus, self._topics = bus, [topic.name for topic in topics]
-        self._places = {(topic.name, partition) for topic in topics for partition in range(topic.partitions)}
+        self._partitions = {(topic.name, partition) for topic in topics for partition in range(topic.partitions)}
         self._positions = dict(start)
         self._buffer: deque[Record] = deque()
         self._reading: asyncio.Future[FetchResult] | None = None
-        self._totals = dict.fromkeys(topics, 0)
         self._turn = 0
         self._stopped = False
 
     async def poll(self, *, records_max: int = 1000, wait_s: float = 0.5) -> list[Record]:
         deadline = time.monotonic() + wait_s
         while not self._buffer and not self._stopped:
-            passage = await self._read(records_max, max(0.0, deadline - time.monotonic()) + 0.5)
-            if passage is not None and passage.gap is not None:
-                GAPS.labels(passage.gap.topic).inc()
-                raise passage.gap
+            result = await self._read(records_max, max(0.0, deadline - time.monotonic()) + 0.5)
+            if result is not None and result.gap is not None:
+                GAPS.labels(result.gap.topic).inc()
+                raise result.gap
             remaining = deadline - time.monotonic()
             if self._buffer or remaining <= 0:
                 break
-            if passage is None:
+            if result is None:
                 await asyncio.sleep(min(remaining, 0.1))
             else:
-                await self._bus.wait_beyond(passage.totals, remaining)
-        return self._take(records_max)
+                await self._bus.wait_beyond(result.totals, remaining)
+        return self._pop(records_max)
 
     async def _read(self, records_min: int, wait_s: float) -> FetchResult | None:
         """None when the file could not be read in time; a read that is late is awaited by the next poll."""
@@ -210,17 +214,17 @@ class _EmbeddedConsumer:
         reading, self._reading = self._reading, None
         if reading.exception() is not None:
             return None
-        passage = reading.result()
-        self._buffer.extend(passage.records)
-        self._positions = passage.positions
+        result = reading.result()
+        self._buffer.extend(result.records)
+        self._positions = result.positions
         self._turn += 1
-        return passage
+        return result
 
-    def _take(self, records_max: int) -> list[Record]:
-        taken = [self._buffer.popleft() for _ in range(min(records_max, len(self._buffer)))]
-        for topic, n in Counter(record.topic for record in taken).items():
+    def _pop(self, records_max: int) -> list[Record]:
+        records = [self._buffer.popleft() for _ in range(min(records_max, len(self._buffer)))]
+        for topic, n in Counter(record.topic for record in records).items():
             CONSUMED.labels(topic).inc(n)
-        return taken
+        return records
 
     async def at_end(self) -> bool:
         return not await self.behind()
@@ -229,9 +233,9 @@ class _EmbeddedConsumer:
         reading = self._bus.read(LogReader.ends)
         await asyncio.wait({reading}, timeout=1)
         if not reading.done() or reading.exception() is not None:
-            return self._places
+            return self._partitions
         ends = reading.result()
-        unread = {place for place in self._places if self._positions.get(place, 0) < ends.get(place, 0)}
+        unread = {each for each in self._partitions if self._positions.get(each, 0) < ends.get(each, 0)}
         return unread | {(record.topic, record.partition) for record in self._buffer}
 
     async def stop(self) -> None:

@@ -6,7 +6,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from bus.base import Gap, Offsets, Record
+from bus.base import Gap, Offsets, Record, TopicPartition
 from bus.embedded.packing import Corrupt, unpack
 
 _LogRow = tuple[int, str, int, int, int]
@@ -14,7 +14,7 @@ _LogRow = tuple[int, str, int, int, int]
 
 @dataclass(slots=True)
 class FetchResult:
-    """What one read brought.
+    """What one read found.
 
     positions: the next offsets after it.
     totals: by topic the sum of the offsets to come; it grows with every record.
@@ -29,7 +29,7 @@ class FetchResult:
 
 
 class LogReader:
-    """The reading side of one file. Every method raises sqlite3.Error when the disk does not do its part."""
+    """The reading side of one file. Every method raises sqlite3.Error when the file cannot be read."""
 
     def __init__(self, path: Path) -> None:
         self._db = sqlite3.connect(path, isolation_level=None, timeout=1)
@@ -57,7 +57,7 @@ class LogReader:
         return {(topic, partition): self._since(log, start, since_ns) for log, topic, partition, start, _ in logs}
 
     def _since(self, log: int, start: int, since_ns: int) -> int:
-        # From the end: rows are in the order of their times, and who asks wants a recent moment.
+        # From the end: rows are in the order of their times, and a recent moment is asked for.
         query = f"SELECT last FROM log_{log} WHERE appended_ns < ? ORDER BY first DESC LIMIT 1"
         row = self._db.execute(query, (since_ns,)).fetchone()
         return max(start, row[0] + 1) if row else start
@@ -67,33 +67,33 @@ class LogReader:
 
         turn: the partition to begin with, so that a busy one does not starve the others.
         """
-        passage = FetchResult(positions=dict(at), totals=dict.fromkeys(topics, 0))
+        result = FetchResult(positions=dict(at), totals=dict.fromkeys(topics, 0))
         self._db.execute("BEGIN")  # one view of offsets and rows
         try:
             marks = ",".join("?" * len(topics))
             logs = self._db.execute(f"{_LOGS} WHERE topic IN ({marks}) ORDER BY id", tuple(topics)).fetchall()
             for log in logs:
-                passage.totals[log[1]] += log[4]
+                result.totals[log[1]] += log[4]
             begin = turn % len(logs) if logs else 0
             for log in logs[begin:] + logs[:begin]:
-                if len(passage.records) >= records_min or passage.bytes >= bytes_max or passage.gap:
+                if len(result.records) >= records_min or result.bytes >= bytes_max or result.gap:
                     break
-                self._read_log(log, passage, records_min, bytes_max)
+                self._read_log(log, result, records_min, bytes_max)
         finally:
             self._db.execute("COMMIT")
-        return passage
+        return result
 
-    def _read_log(self, log: _LogRow, passage: FetchResult, records_min: int, bytes_max: int) -> None:
+    def _read_log(self, log: _LogRow, result: FetchResult, records_min: int, bytes_max: int) -> None:
         log_id, topic, partition, start, end = log
-        place = (topic, partition)
-        position = passage.positions.setdefault(place, start)
-        if position > end:  # the file was replaced by a younger one: what it has is new to the reader
-            passage.gap = Gap(topic, partition, end, position - 1)
-            passage.positions[place] = start
+        tp = (topic, partition)
+        position = result.positions.setdefault(tp, start)
+        if position > end:  # the file was replaced by a newer one: what it has is new to the reader
+            result.gap = Gap(topic, partition, end, position - 1)
+            result.positions[tp] = start
             return
         if position < start:
-            passage.gap = Gap(topic, partition, position, start - 1)
-            passage.positions[place] = start
+            result.gap = Gap(topic, partition, position, start - 1)
+            result.positions[tp] = start
             return
         if position == end:
             return
@@ -103,32 +103,32 @@ class LogReader:
             (position,),
         )
         for first, last, appended_ns, blob in rows:
-            if len(passage.records) >= records_min or passage.bytes >= bytes_max:
+            if len(result.records) >= records_min or result.bytes >= bytes_max:
                 break
             if last < position:
                 continue
-            if not _unpack_row(passage, place, max(first, position), first, last, appended_ns, blob):
+            if not _unpack_row(result, tp, max(first, position), first, last, appended_ns, blob):
                 return
-            passage.bytes += len(blob)
-            position = passage.positions[place] = last + 1
+            result.bytes += len(blob)
+            position = result.positions[tp] = last + 1
         else:
-            passage.positions[place] = end  # also over records that compaction has taken
+            result.positions[tp] = end  # also over records that compaction has deleted
 
 
 def _unpack_row(
-    passage: FetchResult, place: tuple[str, int], begin: int, first: int, last: int, appended_ns: int, blob: bytes
+    result: FetchResult, tp: TopicPartition, begin: int, first: int, last: int, appended_ns: int, blob: bytes
 ) -> bool:
     """False when the row is damaged: what came before it is delivered first, the gap by the next read."""
-    topic, partition = place
+    topic, partition = tp
     try:
         offset = begin
         for key, value, headers in unpack(blob, begin - first):
-            passage.records.append(Record(topic, partition, offset, appended_ns, key, value, headers))
+            result.records.append(Record(topic, partition, offset, appended_ns, key, value, headers))
             offset += 1
     except Corrupt:
-        if not passage.records:
-            passage.gap = Gap(topic, partition, begin, last)
-            passage.positions[place] = last + 1
+        if not result.records:
+            result.gap = Gap(topic, partition, begin, last)
+            result.positions[tp] = last + 1
         return False
     return True
 

@@ -30,13 +30,14 @@ CREATE TABLE IF NOT EXISTS logs (
     newest_ns INTEGER NOT NULL DEFAULT 0,
     UNIQUE (topic, partition)
 );
+-- when retention and compaction ran last; its name is that of the first version's files
 CREATE TABLE IF NOT EXISTS upkeep (only INTEGER PRIMARY KEY CHECK (only = 1), at_ns INTEGER NOT NULL);
 INSERT OR IGNORE INTO upkeep VALUES (1, 0);
 """
 
 
 class LogWriter:
-    """The writing side of one file. Every method raises sqlite3.Error when the disk does not do its part."""
+    """The writing side of one file. Every method raises sqlite3.Error when the file cannot be written."""
 
     def __init__(self, path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -6,6 +6,8 @@ Each function does one step over one connection and says whether there is more t
 import sqlite3
 from dataclasses import dataclass
 
+from common.units import NS_PER_S, to_ns
+
 _ROWS = 200  # rows of up to 256 KiB: a step deletes at most some 50 MiB
 
 
@@ -17,11 +19,16 @@ class _Log:
 
 
 def claim(db: sqlite3.Connection, now_ns: int, interval_ns: int) -> bool:
-    """Whether it is this process's turn: one upkeep an interval for all processes on the file. Always writes."""
+    """Whether it is this process's turn: one run an interval for all processes on the file. Always writes."""
     (last,) = db.execute("SELECT at_ns FROM upkeep").fetchone()
     due = not last <= now_ns < last + interval_ns  # also when the clock was set back
     db.execute("UPDATE upkeep SET at_ns = ?", (now_ns if due else last,))
     return due
+
+
+def release(db: sqlite3.Connection) -> None:
+    """Gives the turn back before the interval is over: there is more to do."""
+    db.execute("UPDATE upkeep SET at_ns = 0")
 
 
 def expire(db: sqlite3.Connection, now_ns: int) -> bool:
@@ -29,7 +36,7 @@ def expire(db: sqlite3.Connection, now_ns: int) -> bool:
     more = False
     for log in _logs(db):
         if not log.compacted:
-            more |= _expire_log(db, log.id, now_ns - log.retention_s * 10**9)
+            more |= _expire_log(db, log.id, now_ns - log.retention_s * NS_PER_S)
     return more
 
 
@@ -45,7 +52,7 @@ def trim(db: sqlite3.Connection, bytes_max: int) -> bool:
     if oldest is None:
         return False
     rows = db.execute(f"SELECT last FROM log_{oldest[1]} ORDER BY first LIMIT 8").fetchall()
-    _drop_through(db, oldest[1], rows[-1][0])
+    _delete_through(db, oldest[1], rows[-1][0])
     return True
 
 
@@ -57,12 +64,12 @@ def compact(db: sqlite3.Connection, now_ns: int, *, tombstone_s: float) -> None:
             newest = f"SELECT max(first) FROM {table} GROUP BY key"
             db.execute(
                 f"DELETE FROM {table} WHERE appended_ns < ? AND first NOT IN ({newest})",
-                (now_ns - log.retention_s * 10**9,),
+                (now_ns - log.retention_s * NS_PER_S,),
             )
             # Bytes 13 to 16 of a packed record are the length of its value: -1 is a tombstone.
             db.execute(
                 f"DELETE FROM {table} WHERE appended_ns < ? AND substr(records, 13, 4) = x'ffffffff'",
-                (now_ns - int(tombstone_s * 1e9),),
+                (now_ns - to_ns(tombstone_s),),
             )
 
 
@@ -75,11 +82,11 @@ def _expire_log(db: sqlite3.Connection, log: int, before_ns: int) -> bool:
     rows = db.execute(f"SELECT last, appended_ns FROM log_{log} ORDER BY first LIMIT {_ROWS}").fetchall()
     expired = [last for last, appended_ns in rows if appended_ns < before_ns]
     if expired:
-        _drop_through(db, log, expired[-1])
+        _delete_through(db, log, expired[-1])
     return len(expired) == _ROWS
 
 
-def _drop_through(db: sqlite3.Connection, log: int, last: int) -> None:
+def _delete_through(db: sqlite3.Connection, log: int, last: int) -> None:
     db.execute("BEGIN IMMEDIATE")
     try:
         db.execute(f"DELETE FROM log_{log} WHERE first <= ?", (last,))

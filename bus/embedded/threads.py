@@ -17,8 +17,9 @@ from bus.config import EmbeddedConfig
 from bus.embedded import retention
 from bus.embedded.log_reader import LogReader
 from bus.embedded.log_writer import LogWriter
-from bus.metrics import COMMIT_SECONDS, UPKEEP_FAILURES
+from bus.metrics import COMMIT_SECONDS, RETENTION_FAILURES
 from common.errors import ConfigError, Unavailable
+from common.units import to_ns
 from telemetry.topics import Topic
 
 _REOPEN_S = 1.0
@@ -26,14 +27,14 @@ _GROUP_PUBLISHES = 10_000
 
 
 @dataclass(slots=True, eq=False)
-class Pending:
-    """One publish on its way to the disk. given_up: the caller has gone, so do not write it any more."""
+class PendingPublish:
+    """One publish on its way to the disk. abandoned: its caller does not wait any more, so it must not be written."""
 
     topic: Topic
     messages: Sequence[Message]
     size: int
     done: "asyncio.Future[None]"
-    given_up: bool = False
+    abandoned: bool = False
 
 
 class WriterThread:
@@ -41,27 +42,28 @@ class WriterThread:
 
     An idle bus commits at once. After a commit the next one waits out the interval, so that many publishers share an
     fsync: a transaction costs as much as twenty records.
+    completed: called with the publishes of a transaction, and the error that failed them. committed: called after it.
     """
 
     def __init__(
         self,
         config: EmbeddedConfig,
-        settle: Callable[[Sequence[Pending], Exception | None], None],
+        completed: Callable[[Sequence[PendingPublish], Exception | None], None],
         committed: Callable[[], None],
     ) -> None:
-        self._config, self._settle, self._committed = config, settle, committed
+        self._config, self._completed, self._committed = config, completed, committed
         self._wake = threading.Condition()
-        self._queue: deque[Pending] = deque()
+        self._queue: deque[PendingPublish] = deque()
         self._stopping = False
         self._writer: LogWriter | None = None
-        self._upkeep_at = 0.0
+        self._retention_due = 0.0
         self.opened = threading.Event()
-        self.trouble: str | None = None
+        self.problem: str | None = None
         self.thread = threading.Thread(target=self._run, name="bus-writer", daemon=True)
 
-    def submit(self, pending: Pending) -> None:
+    def submit(self, publish: PendingPublish) -> None:
         with self._wake:
-            self._queue.append(pending)
+            self._queue.append(publish)
             self._wake.notify()
 
     def finish(self) -> None:
@@ -72,22 +74,22 @@ class WriterThread:
 
     def _run(self) -> None:
         while True:
-            group = self._take()
+            group = self._next_group()
             began = time.monotonic()
             if group:
                 self._commit(group)
             elif self._stopping:
                 break
-            if time.monotonic() >= self._upkeep_at:
-                self._upkeep()
+            if time.monotonic() >= self._retention_due:
+                self._retain()
             if group:
                 self._pause(began + self._config.commit_interval_ms / 1000)
         self._close()
 
-    def _take(self) -> list[Pending]:
+    def _next_group(self) -> list[PendingPublish]:
         with self._wake:
             self._wake.wait_for(
-                lambda: self._queue or self._stopping, timeout=max(0.0, self._upkeep_at - time.monotonic())
+                lambda: self._queue or self._stopping, timeout=max(0.0, self._retention_due - time.monotonic())
             )
             count = min(len(self._queue), _GROUP_PUBLISHES)
             return [self._queue.popleft() for _ in range(count)]
@@ -96,34 +98,35 @@ class WriterThread:
         with self._wake:
             self._wake.wait_for(lambda: self._stopping, timeout=max(0.0, until - time.monotonic()))
 
-    def _commit(self, group: list[Pending]) -> None:
-        wanted = [(pending.topic, pending.messages) for pending in group if not pending.given_up]
-        error = self._guarded(lambda writer: writer.append(wanted, time.time_ns()))
+    def _commit(self, group: list[PendingPublish]) -> None:
+        wanted = [(publish.topic, publish.messages) for publish in group if not publish.abandoned]
+        error = self._with_file(lambda writer: writer.append(wanted, time.time_ns()))
         if isinstance(error, ConfigError) and len(group) > 1:
-            for pending in group:  # one wrong topic must not fail the others
-                self._commit([pending])
+            for publish in group:  # one wrong topic must not fail the others
+                self._commit([publish])
             return
         if error is None:
             self._committed()
-        self._settle(group, error)
+        self._completed(group, error)
 
-    def _upkeep(self) -> None:
-        self._upkeep_at = time.monotonic() + (self._config.upkeep_interval_s if self.trouble is None else _REOPEN_S)
-        if self._guarded(self._keep_up) is not None:
-            UPKEEP_FAILURES.inc()
+    def _retain(self) -> None:
+        interval_s = self._config.retention_interval_s if self.problem is None else _REOPEN_S
+        self._retention_due = time.monotonic() + interval_s
+        if self._with_file(self._retention_step) is not None:
+            RETENTION_FAILURES.inc()
 
-    def _keep_up(self, writer: LogWriter) -> None:
+    def _retention_step(self, writer: LogWriter) -> None:
         db, config, now_ns = writer.connection, self._config, time.time_ns()
-        if not retention.claim(db, now_ns, int(config.upkeep_interval_s * 1e9)):
+        if not retention.claim(db, now_ns, to_ns(config.retention_interval_s)):
             return
         retention.compact(db, now_ns, tombstone_s=config.tombstone_s)
-        # One step of each a round, and a round at once while there is more: publishes go in between.
+        # One step of each a round, and a round at once while there is more: publishes are committed in between.
         if retention.expire(db, now_ns) | retention.trim(db, config.log_bytes_max):
-            self._upkeep_at = 0.0
-            db.execute("UPDATE upkeep SET at_ns = 0")
+            self._retention_due = 0.0
+            retention.release(db)
 
-    def _guarded(self, act: Callable[[LogWriter], None]) -> Exception | None:
-        """Runs it on the open file; None, or why it failed. After an error of the disk the file is opened anew."""
+    def _with_file(self, act: Callable[[LogWriter], None]) -> Exception | None:
+        """Runs it on the open file; None, or why it failed. After an error of the disk the file is opened again."""
         try:
             if self._writer is None:
                 self._writer = LogWriter(self._config.path)
@@ -131,13 +134,13 @@ class WriterThread:
             with COMMIT_SECONDS.time():
                 act(self._writer)
         except (sqlite3.Error, OSError) as error:
-            self.trouble = f"{self._config.path}: {error}"
-            self._upkeep_at = time.monotonic() + _REOPEN_S
+            self.problem = f"{self._config.path}: {error}"
+            self._retention_due = time.monotonic() + _REOPEN_S
             self._close()
-            return Unavailable(self.trouble)
+            return Unavailable(self.problem)
         except ConfigError as error:
             return error
-        self.trouble = None
+        self.problem = None
         return None
 
     def _close(self) -> None:
@@ -147,29 +150,32 @@ class WriterThread:
 
 
 class ReaderThread:
-    """Runs reads, and looks for new commits while somebody waits for them."""
+    """Runs reads, and looks for new commits while a consumer waits for them (``watched``).
+
+    committed: called with the totals of all topics when they have grown.
+    """
 
     def __init__(
-        self, config: EmbeddedConfig, opened: threading.Event, changed: Callable[[dict[str, int]], None]
+        self, config: EmbeddedConfig, opened: threading.Event, committed: Callable[[dict[str, int]], None]
     ) -> None:
-        self._config, self._opened, self._changed = config, opened, changed
+        self._config, self._opened, self._committed = config, opened, committed
         self._wake = threading.Condition()
         self._jobs: deque[tuple[Callable[[LogReader], Any], Callable[[Any, Exception | None], None]]] = deque()
-        self._stopping = self._nudged = False
+        self._stopping = self._poll_at_once = False
         self._reader: LogReader | None = None
         self._version = -1
         self.watched = False
         self.thread = threading.Thread(target=self._run, name="bus-reader", daemon=True)
 
-    def submit(self, job: Callable[[LogReader], Any], settle: Callable[[Any, Exception | None], None]) -> None:
+    def submit(self, job: Callable[[LogReader], Any], completed: Callable[[Any, Exception | None], None]) -> None:
         with self._wake:
-            self._jobs.append((job, settle))
+            self._jobs.append((job, completed))
             self._wake.notify()
 
-    def nudge(self) -> None:
-        """Look now: this process has just committed, or somebody has just begun to wait."""
+    def poll_now(self) -> None:
+        """Looks for commits at once: this process has just made one, or a consumer has just begun to wait."""
         with self._wake:
-            self._nudged = True
+            self._poll_at_once = True
             self._wake.notify()
 
     def finish(self) -> None:
@@ -181,43 +187,43 @@ class ReaderThread:
         while not self._stopping:
             with self._wake:
                 self._wake.wait_for(
-                    lambda: self._jobs or self._stopping or self._nudged,
+                    lambda: self._jobs or self._stopping or self._poll_at_once,
                     timeout=self._config.poll_interval_ms / 1000 if self.watched else None,
                 )
-                jobs, self._nudged = list(self._jobs), False
+                jobs, self._poll_at_once = list(self._jobs), False
                 self._jobs.clear()
-            if self._look():
-                for job, settle in jobs:
-                    self._answer(job, settle)
-            else:
-                for _, settle in jobs:
-                    settle(None, Unavailable(f"{self._config.path}: cannot be read"))
+            reader = self._open_reader()
+            for job, completed in jobs:
+                if reader is None:
+                    completed(None, Unavailable(f"{self._config.path}: cannot be read"))
+                else:
+                    self._run_job(reader, job, completed)
         self._close()
 
-    def _look(self) -> bool:
-        """Tells the bus of new records; False when the file cannot be read."""
+    def _open_reader(self) -> LogReader | None:
+        """Also reports new commits; None when the file cannot be read."""
         try:
             if self._reader is None:
                 if not self._opened.wait(0.5):
-                    return False
+                    return None
                 self._reader = LogReader(self._config.path)
             version = self._reader.version()
             if version != self._version and self.watched:
                 self._version = version
-                self._changed(self._reader.totals())
+                self._committed(self._reader.totals())
         except sqlite3.Error:
             self._close()
-            return False
-        return True
+        return self._reader
 
-    def _answer(self, job: Callable[[LogReader], Any], settle: Callable[[Any, Exception | None], None]) -> None:
-        assert self._reader is not None
+    def _run_job(
+        self, reader: LogReader, job: Callable[[LogReader], Any], completed: Callable[[Any, Exception | None], None]
+    ) -> None:
         try:
-            result = job(self._reader)
+            result = job(reader)
         except sqlite3.Error as error:
-            settle(None, Unavailable(f"{self._config.path}: {error}"))
+            completed(None, Unavailable(f"{self._config.path}: {error}"))
         else:
-            settle(result, None)
+            completed(result, None)
 
     def _close(self) -> None:
         if self._reader is not None:

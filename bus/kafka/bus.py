@@ -7,7 +7,7 @@ import structlog
 
 from bus.base import Consumer, Message, Offsets
 from bus.config import KafkaConfig
-from bus.kafka.client import let_go
+from bus.kafka.client import close_with_timeout
 from bus.kafka.consumer import KafkaConsumer
 from bus.kafka.offsets import offsets_since
 from bus.kafka.producer import Producer
@@ -17,7 +17,7 @@ from common.errors import BadInput, ConfigError, Unauthorized, Unavailable
 from telemetry.topics import Topic
 
 _FLUSH_S, _STOP_S = 2.0, 4.5
-log = structlog.get_logger()
+log = structlog.get_logger(__name__)
 
 
 class KafkaBus:
@@ -43,13 +43,13 @@ class KafkaBus:
             return
         self._stopped = True
         stops = [consumer.stop() for consumer in self._consumers]
-        await let_go(self._producer.stop(_FLUSH_S), *stops, seconds=_STOP_S)
+        await close_with_timeout(self._producer.stop(_FLUSH_S), *stops, seconds=_STOP_S)
 
     def problem(self) -> str | None:
         if not self._running or self._stopped:
             return "not running"
-        troubles = (consumer.trouble for consumer in self._consumers if not consumer.stopped)
-        return self._producer.trouble or next((trouble for trouble in troubles if trouble), None)
+        problems = (consumer.problem for consumer in self._consumers if not consumer.stopped)
+        return self._producer.connection.problem or next((problem for problem in problems if problem), None)
 
     async def publish(self, topic: Topic, messages: Sequence[Message]) -> None:
         size = bytes_of(messages)
@@ -76,9 +76,9 @@ class KafkaBus:
                 queued = True
                 await self._producer.submit(topic, messages).done
         except TimeoutError as error:
-            why = self.problem() or "the broker is slow"
-            kind = Unauthorized if self._producer.refused else Unavailable
-            raise kind(f"not durable after {self._config.publish_deadline_s:g} s: {why}") from error
+            reason = self.problem() or "the broker is slow"
+            kind = Unauthorized if self._producer.connection.refused else Unavailable
+            raise kind(f"not durable after {self._config.publish_deadline_s:g} s: {reason}") from error
         finally:
             if queued:
                 self._queued_bytes -= size

@@ -1,10 +1,9 @@
-"""What every client of ours needs: how to connect, how to wait, and how to let go of a client that hangs."""
+"""What every aiokafka client of ours needs: how to connect, how to wait, and how to close one that hangs."""
 
 import asyncio
 import logging
-import random
 import ssl
-from collections.abc import Coroutine, Iterator
+from collections.abc import Coroutine
 from typing import Any, TypeVar
 
 from aiokafka.conn import AIOKafkaConnection
@@ -18,9 +17,12 @@ from aiokafka.errors import (
 
 from bus.config import KafkaConfig
 from common.errors import ConfigError, Unauthorized, Unavailable
+from common.secrets import read_secret_text
+from common.tls import client_context
 
 T = TypeVar("T")
-_WAIT_FIRST_S, _WAIT_MAX_S = 0.1, 5.0
+# short enough that a broker which appears is found within 10 s
+CONNECT_FIRST_S, CONNECT_MOST_S = 0.1, 5.0
 _REFUSALS = (
     AuthenticationFailedError,
     IllegalSaslStateError,
@@ -28,7 +30,7 @@ _REFUSALS = (
     UnsupportedSaslMechanismError,
 )
 
-# aiokafka writes an ERROR line with every refused connection; the bus reports its health itself.
+# aiokafka writes an ERROR line with every refused connection; the bus reports its problems itself.
 logging.getLogger("aiokafka").setLevel(logging.CRITICAL)
 
 
@@ -55,7 +57,7 @@ async def start_client(config: KafkaConfig, start: Coroutine[Any, Any, object]) 
     """Starts an aiokafka client within ``attempt_deadline_s``. Unauthorized when a broker refuses our credentials."""
     try:
         await within(config.attempt_deadline_s, start)
-    except KafkaConnectionError as error:  # which is all that the clients say of a refusal
+    except KafkaConnectionError as error:  # which is all that clients report of a refusal
         refusal = await _refusal(config) if config.security.startswith("sasl") else None
         if refusal is not None:
             raise Unauthorized(refusal) from error
@@ -63,7 +65,7 @@ async def start_client(config: KafkaConfig, start: Coroutine[Any, Any, object]) 
 
 
 async def _refusal(config: KafkaConfig) -> str | None:
-    """What the first broker says that refuses our credentials; None when none does."""
+    """The words of the first broker that refuses our credentials; None when none does."""
     settings = connection_settings(config)
     del settings["bootstrap_servers"], settings["metadata_max_age_ms"]
     for address in config.bootstrap:
@@ -72,9 +74,9 @@ async def _refusal(config: KafkaConfig) -> str | None:
         try:
             await within(config.attempt_deadline_s, connection.connect())
         except _REFUSALS as error:
-            said = f"authentication of user {config.username!r} by {config.sasl_mechanism} failed: {error}"
-            return f"{said}; check sasl_mechanism, username and password"
-        except Exception:  # not about credentials: the client has told it already
+            refusal = f"authentication of user {config.username!r} by {config.sasl_mechanism} failed: {error}"
+            return f"{refusal}; check sasl_mechanism, username and password"
+        except Exception:  # not about credentials: the client has raised it already
             continue
         finally:
             connection.close()
@@ -83,30 +85,18 @@ async def _refusal(config: KafkaConfig) -> str | None:
 
 def _ssl_context(config: KafkaConfig) -> ssl.SSLContext:
     try:
-        context = ssl.create_default_context(cafile=config.ca_file)  # checks the name in the certificate
-        if config.cert_file is not None:
-            context.load_cert_chain(config.cert_file, config.key_file)
-    except OSError as error:
-        raise ConfigError(f"bus.kafka: cannot use ca_file, cert_file or key_file: {error}") from error
-    context.minimum_version = ssl.TLSVersion.TLSv1_2
-    return context
+        return client_context(config.tls)
+    except ConfigError as error:
+        raise ConfigError(f"bus.kafka: {error}") from error
 
 
 def _password(config: KafkaConfig) -> str:
     if config.password_file is None:
         return config.password.get_secret_value() if config.password else ""
     try:
-        return config.password_file.read_text().strip()
-    except OSError as error:
+        return read_secret_text(config.password_file)
+    except Unavailable as error:
         raise ConfigError(f"bus.kafka.password_file: {error}") from error
-
-
-def waits() -> Iterator[float]:
-    """Growing, jittered seconds between attempts, for ever; short enough that a broker is found within 10 s."""
-    wait_s = _WAIT_FIRST_S
-    while True:
-        yield wait_s * random.uniform(0.5, 1.0)
-        wait_s = min(_WAIT_MAX_S, wait_s * 2)
 
 
 async def within(seconds: float, work: Coroutine[Any, Any, T]) -> T:
@@ -121,33 +111,33 @@ async def within(seconds: float, work: Coroutine[Any, Any, T]) -> T:
     finally:
         if not task.done():
             task.cancel()
-            task.add_done_callback(_look_away)
+            task.add_done_callback(_ignore_error)
     if not task.done():
         raise Unavailable(f"the broker did not answer within {seconds:g} s")
     return task.result()
 
 
-async def let_go(*works: Coroutine[Any, Any, object], seconds: float) -> None:
-    """Runs all of them for up to ``seconds``; what they raise is of no interest."""
-    tasks = [asyncio.ensure_future(work) for work in works]
+async def close_with_timeout(*closings: Coroutine[Any, Any, object], seconds: float) -> None:
+    """Runs all of them for up to ``seconds``; what they raise is ignored."""
+    tasks = [asyncio.ensure_future(closing) for closing in closings]
     for task in tasks:
-        task.add_done_callback(_look_away)
+        task.add_done_callback(_ignore_error)
     _, late = await asyncio.wait(tasks, timeout=seconds)
     for task in late:
         task.cancel()
 
 
-class Closing:
-    """Clients that are being closed while nobody has time to wait for them."""
+class BackgroundClosings:
+    """Clients that are being closed while others go on."""
 
     def __init__(self) -> None:
         self._tasks: set[asyncio.Future[Any]] = set()
 
-    def soon(self, work: Coroutine[Any, Any, object]) -> None:
+    def add(self, work: Coroutine[Any, Any, object]) -> None:
         task = asyncio.ensure_future(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
-        task.add_done_callback(_look_away)
+        task.add_done_callback(_ignore_error)
 
     async def wait(self, seconds: float) -> None:
         if self._tasks:
@@ -156,11 +146,11 @@ class Closing:
 
 async def discard_consumer(client: Any) -> None:
     """Closes an aiokafka consumer in a bounded time."""
-    await let_go(client.stop(), seconds=0.5)
-    await let_go(client._client.close(), seconds=0.5)  # when stop() hung before it came to this
+    await close_with_timeout(client.stop(), seconds=0.5)
+    await close_with_timeout(client._client.close(), seconds=0.5)  # when stop() hung before it came to this
 
 
-def _look_away(task: "asyncio.Future[Any]") -> None:
+def _ignore_error(task: "asyncio.Future[Any]") -> None:
     """Fetches the exception of a task that nobody awaits, which asyncio would print otherwise."""
     if not task.cancelled():
         task.exception()

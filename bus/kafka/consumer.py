@@ -1,8 +1,8 @@
 """Reading from Kafka by manual assignment: no group, no commits, the position is the reader's own.
 
-A task of the consumer connects, watches for progress, and builds the client anew when reading stands still while
-records wait (aiokafka can be stuck for ever after a broker restart), or when the brokers do not answer, which
-also looks their addresses up again.
+A task of the consumer connects, watches for progress, and rebuilds the client when nothing is read while records wait
+(aiokafka can be stuck for ever after a broker restart), or when the brokers do not answer, which also resolves their
+names again.
 """
 
 import asyncio
@@ -15,86 +15,96 @@ from aiokafka.errors import OffsetOutOfRangeError
 
 from bus.base import Gap, Offsets, Record
 from bus.config import KafkaConfig
-from bus.kafka.client import Closing, connection_settings, discard_consumer, start_client, waits, within
+from bus.kafka.client import (
+    CONNECT_FIRST_S,
+    CONNECT_MOST_S,
+    BackgroundClosings,
+    connection_settings,
+    discard_consumer,
+    start_client,
+    within,
+)
 from bus.kafka.topics import RECORD_BYTES_MAX, ensure_topics, wrong_partitions
-from bus.metrics import CONSUMED, GAPS, REBUILDS
+from bus.metrics import CONNECT_RETRIES, CONSUMED, GAPS, REBUILDS
 from common.errors import ConfigError
+from common.retry import retry
+from common.units import NS_PER_MS
 from telemetry.topics import Topic
 
 _ANSWER_S = 0.9
-log = structlog.get_logger()
+log = structlog.get_logger(__name__)
 
 
 class KafkaConsumer:
-    """``Consumer`` over one aiokafka consumer at a time. trouble: why it cannot read now, or None."""
+    """``Consumer`` over one aiokafka consumer at a time. problem: why it cannot read now, or None."""
 
     def __init__(self, config: KafkaConfig, topics: list[Topic], start: Offsets) -> None:
         self._config, self._topics = config, topics
         self._positions = dict(start)
-        self._places = [TopicPartition(t.name, partition) for t in topics for partition in range(t.partitions)]
+        self._partitions = [TopicPartition(t.name, partition) for t in topics for partition in range(t.partitions)]
         self._client: Any = None
         self._connected = asyncio.Event()
-        self._wrong: ConfigError | None = None
-        self._hungry_since: float | None = None  # polls bring nothing since then
+        self._config_error: ConfigError | None = None
+        self._empty_since: float | None = None  # polls have been empty since then
         self._answered_at = time.monotonic()
         self._task: asyncio.Task[None] | None = None
-        self._closing = Closing()
-        self.trouble: str | None = "not connected yet"
+        self._closing = BackgroundClosings()
+        self.problem: str | None = "not connected yet"
         self.stopped = False
 
     async def poll(self, *, records_max: int = 1000, wait_s: float = 0.5) -> list[Record]:
         deadline = time.monotonic() + wait_s
         client = await self._connection(wait_s)
-        if self._wrong is not None:
-            raise self._wrong
+        if self._config_error is not None:
+            raise self._config_error
         if client is None:
             return []
-        self._hungry_since = self._hungry_since or time.monotonic()
+        self._empty_since = self._empty_since or time.monotonic()
         wait_ms = max(0, int((deadline - time.monotonic()) * 1000))
         try:
             async with asyncio.timeout(deadline - time.monotonic() + _ANSWER_S):
                 found = await client.getmany(timeout_ms=wait_ms, max_records=records_max)
         except OffsetOutOfRangeError as error:
-            await self._step_over(client, next(iter(error.args[0])))
+            await self._skip_gap(client, next(iter(error.args[0])))
             return []
         except Exception as error:  # whatever the client raises, a new one is the remedy
-            self._drop(client, type(error).__name__)
+            self._rebuild(client, type(error).__name__)
             return []
         return self._records(found)
 
     def _records(self, found: dict[TopicPartition, list[Any]]) -> list[Record]:
         records = []
-        for place, messages in found.items():
-            topic, partition = place
+        for tp, messages in found.items():
+            topic, partition = tp
             for message in messages:
                 headers = dict(message.headers) if message.headers else {}
-                appended_ns = message.timestamp * 1_000_000
+                appended_ns = message.timestamp * NS_PER_MS
                 key = message.key or b""
                 records.append(Record(topic, partition, message.offset, appended_ns, key, message.value, headers))
             self._positions[topic, partition] = messages[-1].offset + 1
             CONSUMED.labels(topic).inc(len(messages))
         if records:
-            self._hungry_since = None
+            self._empty_since = None
         return records
 
-    async def _step_over(self, client: Any, place: TopicPartition) -> None:
+    async def _skip_gap(self, client: Any, tp: TopicPartition) -> None:
         """Raises Gap and reads on behind it; reconnects when the broker does not say where that is."""
         try:
-            begin, end = await within(_ANSWER_S, _bounds(client, place))
+            begin, end = await within(_ANSWER_S, _bounds(client, tp))
         except Exception as error:
-            self._drop(client, type(error).__name__)
+            self._rebuild(client, type(error).__name__)
             return
-        position = self._positions.get((place.topic, place.partition), 0)
-        client.seek(place, begin)
-        self._positions[place.topic, place.partition] = begin
-        raise _gap(place, position, begin, end)
+        position = self._positions.get((tp.topic, tp.partition), 0)
+        client.seek(tp, begin)
+        self._positions[tp.topic, tp.partition] = begin
+        raise _gap(tp, position, begin, end)
 
     async def at_end(self) -> bool:
         client = await self._connection(1)
         if client is None:
             return False
         try:
-            ends = await within(1, client.end_offsets(self._places))
+            ends = await within(1, client.end_offsets(self._partitions))
             return not await self._behind(client, ends)
         except Exception:  # not known is not at the end
             return False
@@ -102,12 +112,12 @@ class KafkaConsumer:
     async def behind(self) -> set[TopicPartition]:
         client = await self._connection(1)
         try:
-            # What the broker said with the newest records of each partition, or with their absence.
-            ends = {place: client.highwater(place) for place in self._places} if client else {}
-            places = [place for place, end in ends.items() if end is None or await self._behind(client, {place: end})]
-        except Exception:  # the client has just been dropped: nothing is known
-            places = self._places
-        return {(place.topic, place.partition) for place in (places if client else self._places)}
+            # What the broker reported with the newest records of each partition, or with their absence.
+            ends = {tp: client.highwater(tp) for tp in self._partitions} if client else {}
+            partitions = [tp for tp, end in ends.items() if end is None or await self._behind(client, {tp: end})]
+        except Exception:  # the client is just being rebuilt: nothing is known
+            partitions = self._partitions
+        return {(tp.topic, tp.partition) for tp in (partitions if client else self._partitions)}
 
     async def stop(self) -> None:
         self.stopped = True
@@ -124,7 +134,7 @@ class KafkaConsumer:
         """The client, or None when there is none within ``wait_s``."""
         if self._task is None and not self.stopped:
             self._task = asyncio.ensure_future(self._keep_connected())
-        if self._client is None and wait_s > 0 and not self.stopped and self._wrong is None:
+        if self._client is None and wait_s > 0 and not self.stopped and self._config_error is None:
             try:
                 async with asyncio.timeout(wait_s):
                     await self._connected.wait()
@@ -133,22 +143,28 @@ class KafkaConsumer:
         return self._client
 
     async def _keep_connected(self) -> None:
-        attempts = waits()
         while True:
             try:
-                self._client = await self._connect()
+                self._client = await retry(
+                    self._connect,
+                    on=Exception,  # whatever a client raises, the bus goes on trying
+                    unless=ConfigError,
+                    first_s=CONNECT_FIRST_S,
+                    most_s=CONNECT_MOST_S,
+                    failed=self._not_connected,
+                )
             except ConfigError as error:
-                self._wrong, self.trouble = error, str(error)
+                self._config_error, self.problem = error, str(error)
                 self._connected.set()
                 return
-            except Exception as error:  # whatever a client raises, the bus goes on trying
-                self.trouble = f"{', '.join(self._config.bootstrap)}: {error}"
-                await asyncio.sleep(next(attempts))
-                continue
-            attempts, self.trouble = waits(), None
-            self._answered_at, self._hungry_since = time.monotonic(), None
+            self.problem = None
+            self._answered_at, self._empty_since = time.monotonic(), None
             self._connected.set()
             await self._watch(self._client)
+
+    def _not_connected(self, error: Exception) -> None:
+        CONNECT_RETRIES.labels("consumer").inc()
+        self.problem = f"{', '.join(self._config.bootstrap)}: {error}"
 
     async def _connect(self) -> Any:
         await ensure_topics(self._config, self._topics)
@@ -162,68 +178,68 @@ class KafkaConsumer:
         )
         try:
             await start_client(self._config, client.start())
-            client.assign(self._places)
-            unknown = [place for place in self._places if (place.topic, place.partition) not in self._positions]
+            client.assign(self._partitions)
+            unknown = [tp for tp in self._partitions if (tp.topic, tp.partition) not in self._positions]
             begins = await within(self._config.attempt_deadline_s, client.beginning_offsets(unknown)) if unknown else {}
-            for place in self._places:
-                position = self._positions.setdefault((place.topic, place.partition), begins.get(place, 0))
-                client.seek(place, position)
+            for tp in self._partitions:
+                position = self._positions.setdefault((tp.topic, tp.partition), begins.get(tp, 0))
+                client.seek(tp, position)
         except BaseException:
             await asyncio.shield(discard_consumer(client))
             raise
         return client
 
     async def _watch(self, client: Any) -> None:
-        """Returns when the client has been dropped."""
+        """Returns when the client is no longer in use."""
         while self._client is client:
             await asyncio.sleep(self._config.stall_s / 10)
-            reason = await self._ailment(client)
+            reason = await self._stall_reason(client)
             if reason is not None:
-                self._drop(client, reason)
+                self._rebuild(client, reason)
 
-    async def _ailment(self, client: Any) -> str | None:
+    async def _stall_reason(self, client: Any) -> str | None:
         """Why the client is not worth keeping, or None. A topic that was changed makes the next poll raise."""
         for topic in self._topics:
             partitions = client.partitions_for_topic(topic.name)
             if partitions is None:
                 return "topic_gone"
             if len(partitions) != topic.partitions:
-                self._wrong = wrong_partitions(topic, len(partitions))
-                self.trouble = str(self._wrong)
+                self._config_error = wrong_partitions(topic, len(partitions))
+                self.problem = str(self._config_error)
         try:
-            ends = await within(self._config.stall_s / 6, client.end_offsets(self._places))
+            ends = await within(self._config.stall_s / 6, client.end_offsets(self._partitions))
             behind = await self._behind(client, ends)
         except Exception as error:
-            self.trouble = f"{', '.join(self._config.bootstrap)}: {error!r}"
+            self.problem = f"{', '.join(self._config.bootstrap)}: {error!r}"
             return "no_answer" if time.monotonic() - self._answered_at > self._config.stall_s else None
         self._answered_at = time.monotonic()
-        self.trouble = str(self._wrong) if self._wrong else None
+        self.problem = str(self._config_error) if self._config_error else None
         if not behind:
-            self._hungry_since = None
-        hungry_since = self._hungry_since or self._answered_at  # a reader that does not ask is not stuck
-        return "stalled" if self._answered_at - hungry_since > self._config.stall_s else None
+            self._empty_since = None
+        empty_since = self._empty_since or self._answered_at  # a reader that does not poll is not stuck
+        return "stalled" if self._answered_at - empty_since > self._config.stall_s else None
 
     async def _behind(self, client: Any, ends: dict[TopicPartition, int]) -> bool:
-        """Whether there are records to read. The client knows better than the last record: compaction leaves holes."""
-        return any([await within(1, client.position(place)) < end for place, end in ends.items()])
+        """Whether there are records to read. The client's position counts: compaction leaves holes."""
+        return any([await within(1, client.position(tp)) < end for tp, end in ends.items()])
 
-    def _drop(self, client: Any, reason: str) -> None:
+    def _rebuild(self, client: Any, reason: str) -> None:
         if client is self._client and not self.stopped:
             REBUILDS.labels("consumer", reason).inc()
             log.warning("bus consumer rebuilt", reason=reason)
             self._client = None
             self._connected.clear()
-            self.trouble = f"the consumer is being rebuilt: {reason}"
-            self._closing.soon(discard_consumer(client))
+            self.problem = f"the consumer is being rebuilt: {reason}"
+            self._closing.add(discard_consumer(client))
 
 
-async def _bounds(client: Any, place: TopicPartition) -> tuple[int, int]:
-    begins, ends = await client.beginning_offsets([place]), await client.end_offsets([place])
-    return begins[place], ends[place]
+async def _bounds(client: Any, tp: TopicPartition) -> tuple[int, int]:
+    begins, ends = await client.beginning_offsets([tp]), await client.end_offsets([tp])
+    return begins[tp], ends[tp]
 
 
-def _gap(place: TopicPartition, position: int, begin: int, end: int) -> Gap:
+def _gap(tp: TopicPartition, position: int, begin: int, end: int) -> Gap:
     """position is outside begin..end: retention has passed it, or the log was cut or replaced by a shorter one."""
     first, last = (position, begin - 1) if position < begin else (end, position - 1)
-    GAPS.labels(place.topic).inc()
-    return Gap(place.topic, place.partition, first, last)
+    GAPS.labels(tp.topic).inc()
+    return Gap(tp.topic, tp.partition, first, last)

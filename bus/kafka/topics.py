@@ -7,7 +7,7 @@ from aiokafka.errors import KafkaError, NoError, TopicAlreadyExistsError, for_co
 
 from bus.base import MESSAGE_BYTES_MAX
 from bus.config import KafkaConfig
-from bus.kafka.client import connection_settings, let_go, start_client, within
+from bus.kafka.client import close_with_timeout, connection_settings, start_client, within
 from bus.limits import HEADERS_BYTES_MAX
 from common.errors import ConfigError, Unavailable
 from telemetry.topics import Topic
@@ -24,7 +24,7 @@ async def ensure_topics(config: KafkaConfig, topics: list[Topic]) -> None:
     except (KafkaError, OSError, AttributeError) as error:  # AttributeError: aiokafka, while no controller is known
         raise Unavailable(f"topics cannot be made: {error!r}") from error
     finally:
-        await let_go(admin.close(), seconds=1)
+        await close_with_timeout(admin.close(), seconds=1)
 
 
 async def _ensure(config: KafkaConfig, topics: list[Topic], admin: Any) -> None:
@@ -36,9 +36,9 @@ async def _ensure(config: KafkaConfig, topics: list[Topic], admin: Any) -> None:
         replicas = config.replication or min(3, brokers)
         wanted = [NewTopic(t.name, t.partitions, replicas, topic_configs=_settings(t, config)) for t in missing]
         response = await admin.create_topics(wanted)
-        for name, code, *why in response.topic_errors:
+        for name, code, *detail in response.topic_errors:
             if for_code(code) not in (NoError, TopicAlreadyExistsError):
-                raise Unavailable(f"topic {name} cannot be made: {for_code(code).__name__} {why}")
+                raise Unavailable(f"topic {name} cannot be made: {for_code(code).__name__} {detail}")
     for topic in topics:
         if found.get(topic.name, topic.partitions) != topic.partitions:
             raise wrong_partitions(topic, found[topic.name])

@@ -1,7 +1,7 @@
 """Writes the settings that docker-compose.yml mounts: ``python deploy/compose/write_settings.py``.
 
-What is collected comes from the simulator's own words, so that it fits the cluster that the service "simulator" serves;
-the rest is what differs between containers and one machine.
+The collection jobs are the simulator's own settings, so that they fit the cluster that the service "simulator" serves;
+the rest differs between containers and one machine.
 """
 
 from pathlib import Path

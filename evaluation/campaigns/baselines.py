@@ -14,6 +14,7 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
 from common.errors import ConfigError
+from common.units import NS_PER_S
 from evaluation.baselines import learned
 from evaluation.baselines.statistical import distances
 from evaluation.campaigns.pages import (
@@ -32,7 +33,7 @@ from evaluation.campaigns.plan import INTERVAL_S, Plan, faulty, healthy
 from evaluation.campaigns.recording import Recorder, Recording
 from evaluation.campaigns.run import REPORT, TUNE
 from evaluation.campaigns.run_plan import CampaignRun, run_plan
-from evaluation.campaigns.truth import NS, impacts
+from evaluation.campaigns.truth import impacts
 from evaluation.scores import methods
 from evaluation.scores.methods import OURS, Method
 from evaluation.series.labelled import Series
@@ -107,7 +108,7 @@ def recorded(plan: Plan, healthy_s: float = HEALTHY_FIRST_S) -> tuple[CampaignRu
 def _run_methods(plan: Plan, names: Sequence[str]) -> CampaignAlerts:
     found, recording = recorded(plan)
     causes = impacts(found.truths, found.topology)
-    counts_ns = found.start_ns + int(HEALTHY_FIRST_S * NS)
+    counts_ns = found.start_ns + int(HEALTHY_FIRST_S * NS_PER_S)
     return CampaignAlerts(
         labels(found, causes, recording, counts_ns),
         incidents(found, causes),

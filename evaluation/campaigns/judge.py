@@ -5,9 +5,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from common.units import NS_PER_S
 from evaluation.campaigns.plan import INTERVAL_S
 from evaluation.campaigns.run_plan import CampaignRun, muted
-from evaluation.campaigns.truth import NS, FaultImpact, impacts
+from evaluation.campaigns.truth import FaultImpact, impacts
 from telemetry.incidents import Incident
 
 
@@ -61,7 +62,7 @@ def judge(run: CampaignRun) -> CampaignResult:
     causes = impacts(run.truths, run.topology)
     result = _incidents(run, causes)
     for finding in run.findings.values():
-        delays = {at: (finding.observed_ns - c.truth.start_ns) / NS / INTERVAL_S for at, c in enumerate(causes)}
+        delays = {at: (finding.observed_ns - c.truth.start_ns) / NS_PER_S / INTERVAL_S for at, c in enumerate(causes)}
         explained_by = [at for at, cause in enumerate(causes) if cause.explains(finding)]
         (result.true if explained_by else result.false)[finding.detector] += 1
         if not explained_by:
@@ -97,9 +98,9 @@ def _incidents(run: CampaignRun, causes: list[FaultImpact]) -> CampaignResult:
             fault.kind_right |= newest.kind is causes[at].truth.expected
             fault.right_first |= causes[at].named_by(first.kind, first.root)
             begun_ns = causes[at].truth.start_ns
-            fault.delay = _earlier(fault.delay, (first.fired_ns - begun_ns) / NS / INTERVAL_S)
+            fault.delay = _earlier(fault.delay, (first.fired_ns - begun_ns) / NS_PER_S / INTERVAL_S)
             if key in run.costs_ns:
-                fault.cost_delay = _earlier(fault.cost_delay, (run.costs_ns[key] - begun_ns) / NS / INTERVAL_S)
+                fault.cost_delay = _earlier(fault.cost_delay, (run.costs_ns[key] - begun_ns) / NS_PER_S / INTERVAL_S)
     return result
 
 
@@ -116,7 +117,7 @@ def _fault_result(cause: FaultImpact, among: list[FaultImpact], start_ns: int) -
     truth = cause.truth
     others = (other.truth for other in among if other is not cause)
     paired = any(other.start_ns < truth.end_ns and truth.start_ns < other.end_ns for other in others)
-    return FaultResult(truth.fault, (truth.start_ns - start_ns) / NS, paired, cause.visible)
+    return FaultResult(truth.fault, (truth.start_ns - start_ns) / NS_PER_S, paired, cause.visible)
 
 
 def by_fault(results: list[CampaignResult]) -> dict[str, list[FaultResult]]:

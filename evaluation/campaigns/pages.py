@@ -12,14 +12,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from common.units import NS_PER_S
 from evaluation.campaigns.plan import INTERVAL_S
 from evaluation.campaigns.recording import Ints, Recording
 from evaluation.campaigns.run_plan import CampaignRun
-from evaluation.campaigns.truth import EARLY_NS, LATE_NS, NS, FaultImpact
+from evaluation.campaigns.truth import EARLY_NS, LATE_NS, FaultImpact
 from evaluation.series.signals import Floats
 from telemetry.findings import FindingKind
 
-GAP_NS = 120 * NS  # a cluster recovers for 170 s at least: a longer gap would merge the pages of two faults
+GAP_NS = 120 * NS_PER_S  # a cluster recovers for 170 s at least: a longer gap would merge the pages of two faults
 
 Bools = NDArray[np.bool_]
 
@@ -86,7 +87,7 @@ def labels(run: CampaignRun, causes: Sequence[FaultImpact], recording: Recording
         named=np.array(named, np.bool_).reshape(shape),
         devices=np.array([numbers[device] for device in recording.devices], np.int64),
         all_series=run.series,
-        days=run.plan.lasts_s / 86400.0 - (counts_ns - run.start_ns) / NS / 86400.0,
+        days=run.plan.lasts_s / 86400.0 - (counts_ns - run.start_ns) / NS_PER_S / 86400.0,
         healthy=run.plan.healthy,
     )
 
@@ -180,7 +181,7 @@ def _delays(of: Labels, pages: Pages) -> list[float]:
     """Intervals from the begin of each fault to its first page."""
     found = np.flatnonzero(of.visible & np.any(pages.belongs, axis=1)).tolist()
     first_ns = [int(pages.sent_ns[pages.belongs[at]].min()) for at in found]
-    return [(ns - int(of.begins_ns[at])) / NS / INTERVAL_S for at, ns in zip(found, first_ns, strict=True)]
+    return [(ns - int(of.begins_ns[at])) / NS_PER_S / INTERVAL_S for at, ns in zip(found, first_ns, strict=True)]
 
 
 def _count(which: Bools) -> int:

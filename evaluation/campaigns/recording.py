@@ -1,7 +1,6 @@
 """The telemetry of a campaign as plain series: the input of methods that score one series at a time."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,8 +9,8 @@ from analytics.config import EngineConfig
 from analytics.state import rates
 from analytics.state.columns import Columns
 from analytics.state.registry import Registry
-from analytics.window.tick import pack
-from analytics.window.watermark import Counts
+from analytics.state.tick import pack
+from analytics.window.watermark import SampleCounts
 from evaluation.series.signals import Floats
 from telemetry.objects import ObjectRef
 from telemetry.samples import SampleBatch
@@ -43,14 +42,16 @@ class Recorder:
         self._parts: list[tuple[Ints, Ints, Floats]] = []
 
     def add(self, batches: list[SampleBatch]) -> None:
-        tick, rules = pack(batches, self._registry, Counts()), self._registry.rules
+        tick, rules = pack(batches, self._registry, SampleCounts()), self._registry.rules
         self._rates.grow(len(self._registry))
         values, status = np.empty(len(tick)), np.empty(len(tick), np.uint8)
-        samples = tick.starts, tick.collected_ns, tick.sids, tick.times_ns, tick.values
-        known = self._registry.columns["metric"], rules.counter, rules.modulus, rules.refresh_ns
-        state = (self._rates[name] for name in rates.LAYOUT)  # in the order of its arguments
-        columns: list[NDArray[Any]] = [*samples, *known, *state, values, status]
-        rates.to_values(*columns)
+        rates.to_values(
+            rates.Samples(tick.starts, tick.collected_ns, tick.sids, tick.times_ns, tick.values),
+            rates.CounterRules(self._registry.columns["metric"], rules.counter, rules.modulus, rules.refresh_ns),
+            rates.RateColumns(*(self._rates[name] for name in rates.LAYOUT)),
+            values,
+            status,
+        )
         is_value = status == rates.VALUE
         self._parts.append((tick.sids[is_value], tick.times_ns[is_value], values[is_value]))
 

@@ -63,9 +63,9 @@ def run_plan(plan: Plan, on_batches: Callable[[list[SampleBatch]], None] = lambd
     run, losses = CampaignRun(plan), _Losses(plan.seed)
     engine.correlator = _RecordingCorrelator(plan, run.inputs)
     for tick in campaign(plan.config, plan.faults, plan.lasts_s, parts=PARTS):
-        engine.learn(tick.facts)
+        engine.add_facts(tick.facts)
         for change in tick.changes:
-            engine.note(change)
+            engine.add_change(change)
         arrived = list(losses.arrived(tick.batches))
         on_batches(arrived)
         for batch in arrived:
@@ -76,7 +76,7 @@ def run_plan(plan: Plan, on_batches: Callable[[list[SampleBatch]], None] = lambd
             else:
                 run.add(output)
         run.truths, run.start_ns = list(tick.cluster.truth), tick.cluster.start_ns
-    run.series, run.topology = len(engine.registry), engine.topology
+    run.series, run.topology = len(engine.registry), engine.cluster.topology
     return run
 
 

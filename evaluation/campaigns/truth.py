@@ -10,6 +10,7 @@ from functools import cached_property
 
 from analytics.correlate.causes.cause import CHECKPOINTS, CONGESTED
 from analytics.correlate.graph import Graph, physical
+from common.units import NS_PER_S
 from evaluation.campaigns.plan import INTERVAL_S
 from simulator.faults.truth import Truth
 from telemetry.findings import Finding, FindingKind
@@ -17,8 +18,7 @@ from telemetry.incidents import IncidentKind
 from telemetry.objects import ObjectKind, ObjectRef, device
 from telemetry.topology import Job, Topology, TopologyFact
 
-NS = 1_000_000_000
-EARLY_NS = int(INTERVAL_S * NS)  # rates are averages over the interval in which the fault begins
+EARLY_NS = int(INTERVAL_S * NS_PER_S)  # rates are averages over the interval in which the fault begins
 LATE_NS = 6 * EARLY_NS  # devices boot, queues and averages settle
 SPREADING = CONGESTED | {FindingKind.DEVIATION}
 OF_JOBS = frozenset({FindingKind.JOB_STALLED, FindingKind.JOB_SLOWED}) | CHECKPOINTS
@@ -31,7 +31,7 @@ STORAGE = frozenset({"slow-storage-target", "late-checkpoint"})
 ONE_GPU = frozenset({"gpu-thermal-throttle", "straggler-gpu", "hung-gpu", "gpu-memory-wears"})
 # Not visible unless a job runs on the host for JOB_NS_MIN.
 NEEDS_JOB = (ONE_GPU | {"slow-receiver", "late-checkpoint"}) - {"gpu-memory-wears"}
-JOB_NS_MIN = 30 * NS
+JOB_NS_MIN = 30 * NS_PER_S
 
 
 @dataclass(frozen=True)

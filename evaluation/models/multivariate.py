@@ -16,13 +16,13 @@ from rich.console import Console
 from rich.table import Table
 
 from analytics.config import EngineConfig
-from analytics.detectors.lifecycle import FindingsBook
+from analytics.detectors.lifecycle import FindingTracker
+from analytics.detectors.multivariate.measures import KINDS
+from analytics.detectors.multivariate.stage import Multivariate
 from analytics.engine import Engine
 from analytics.models.multivariate.config import MultivariateConfig
-from analytics.models.multivariate.measures import KINDS
 from analytics.models.multivariate.model import Method
-from analytics.models.multivariate.stage import Multivariate
-from analytics.state.view import View
+from analytics.state.view import TickView
 from simulator.config import SimulatorConfig
 from simulator.direct import campaign
 from simulator.faults.schedule import ScheduledFault
@@ -67,12 +67,12 @@ class BothMethods(Multivariate):
 
     def __init__(self, runs: Sequence[CampaignRun], interval_ns: int) -> None:
         super().__init__(MultivariateConfig(), interval_ns)
-        self._parts = [(of, Multivariate(_config(of.method), interval_ns), FindingsBook()) for of in runs]
+        self._methods = [(of, Multivariate(_config(of.method), interval_ns), FindingTracker()) for of in runs]
 
-    def step(self, view: View, book: FindingsBook, findings: Sequence[Finding]) -> list[Finding]:
-        for of, part, own_book in self._parts:
-            of.findings += [*findings, *part.step(view, own_book, findings)]
-            of.devices = {watch.device.name: watch.devices for watch in part.watches}
+    def update(self, view: TickView, tracker: FindingTracker, findings: Sequence[Finding]) -> list[Finding]:
+        for of, part, own_tracker in self._methods:
+            of.findings += [*findings, *part.update(view, own_tracker, findings)]
+            of.devices = {model.device.name: model.devices for model in part.models}
         return []
 
 
@@ -86,9 +86,9 @@ def run_campaign(seed: int, faulty: bool) -> list[CampaignRun]:
     engine = Engine(EngineConfig())
     engine.multivariate = BothMethods(runs, engine.config.interval_ns)
     for tick in campaign(SimulatorConfig(hosts=4, seed=seed, step_ms=20), schedule, _SECONDS):
-        engine.learn(tick.facts)
+        engine.add_facts(tick.facts)
         for change in tick.changes:
-            engine.note(change)
+            engine.add_change(change)
         for batch in tick.batches:
             engine.observe(batch)
         engine.advance()

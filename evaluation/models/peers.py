@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
 
-from analytics.models.peers.compare import WIDTH, compare
+from analytics.models.peers.compare import WIDTH, Learning, PeerGroups, PeerValues, compare
 from analytics.models.peers.rules import HIGH, SLOWING, SUPPORTING, Rule, limits_of
 from evaluation.series.signals import Floats
 
@@ -65,10 +65,8 @@ class PeerGroup:
         score, normal = np.empty(rows.size), np.empty(rows.size)
         new, tags, logs = np.ones(rows.size, bool), np.full(rows.size, 7), np.log(values[rows])
         starts, rules = np.array([0, rows.size]), np.zeros(rows.size, np.int64)
-        compare(
-            starts, rules, self._limits, tags, self._hosts[rows], logs, new, rows, self.state,
-            _ALPHA, _FOLLOW, score, normal,
-        )  # fmt: skip
+        groups = PeerGroups(starts, rules, self._limits, tags, self._hosts[rows])
+        compare(groups, PeerValues(logs, new, rows), self.state, Learning(_ALPHA, _FOLLOW), score, normal)
         flagged = np.zeros(present.size, bool)
         flagged[rows] = score >= 1.0
         return flagged

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from analytics.models.scoring import kernel
-from analytics.models.scoring.detector import Detector
+from analytics.models.scoring.scorer import SeriesScorer
 from evaluation.scores.figures import Figures, figures, outcome, prepared
 from evaluation.series.labelled import Series
 
@@ -28,7 +28,7 @@ class Without:
     missed: dict[str, int]
 
 
-class _Muted(Detector):
+class _Muted(SeriesScorer):
     def __init__(self, muted: int) -> None:
         super().__init__()
         self._muted = muted

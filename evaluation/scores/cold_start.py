@@ -12,7 +12,7 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from analytics.models.scoring.detector import Detector
+from analytics.models.scoring.scorer import SeriesScorer
 from evaluation.series.signals import Floats
 
 SEEDS = (101, 102, 103)
@@ -63,7 +63,7 @@ def measure(noise: Noise, seed: int, with_kind: bool) -> Found:
     has_event = np.arange(_NEW) % 2 == 0
     inside = has_event & (since >= 0) & (since < _EVENT)
     height = sigma * rng.uniform(4, 10, _NEW) * rng.choice([-1, 1], _NEW)
-    detector = Detector()
+    detector = SeriesScorer()
     for first, rows, sids in (
         (0, old, np.arange(_OLD)),
         (_OLD_VALUES, new + inside * height, _OLD + np.arange(_NEW)),

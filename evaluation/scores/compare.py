@@ -8,7 +8,7 @@ from multiprocessing import get_context
 
 import numpy as np
 
-from analytics.models.scoring.detector import REASONS, Detector
+from analytics.models.scoring.scorer import REASONS, SeriesScorer
 from evaluation.scores.figures import (
     Figures,
     Outcome,
@@ -99,7 +99,7 @@ def by_reason(series: Iterable[Series]) -> dict[str, tuple[int, int]]:
     counts = {reason: [0, 0] for reason in REASONS if reason}
     for each in series:
         part = prepared(each)
-        found = Detector().score(each.times_ns, each.values)
+        found = SeriesScorer().score(each.times_ns, each.values)
         for window, delay in zip(part.windows, outcome(part, found.alert).delays, strict=True):
             if delay is not None:
                 counts[REASONS[found.reason[window.start + delay]]][0] += 1

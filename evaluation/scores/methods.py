@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from analytics.models.scoring.detector import Detector
+from analytics.models.scoring.scorer import SeriesScorer
 from evaluation.baselines import change_points, decomposed, learned, neighbours, random_cut_forest, statistical, tails
 from evaluation.series.labelled import Series
 from evaluation.series.signals import Floats
@@ -13,7 +13,7 @@ OURS = "fabricscope"
 
 def fabricscope(series: Series) -> Floats:
     """The product's own score; it alerts at 1.0."""
-    return Detector().score(series.times_ns, series.values).score
+    return SeriesScorer().score(series.times_ns, series.values).score
 
 
 BASELINES: dict[str, Method] = {

@@ -2,33 +2,19 @@
 
 import re
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+
+from common.renamed import accept_renamed
+from common.secrets import BasicAuth
+from common.tls import TlsConfig
 
 _LABEL = r"^[a-zA-Z_][a-zA-Z0-9_]*$"
 # the protocol owns these; a user's value would break it or leak past the secret files
 _OWN_HEADERS = frozenset(
     {"authorization", "content-encoding", "content-type", "content-length", "host", "x-prometheus-remote-write-version"}
 )
-
-
-class BasicAuth(BaseModel):
-    """User name and the file with the password."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-    username: str = Field(description="User name.")
-    password_file: Path = Field(description="File with the password, read again for each request.")
-
-
-class TlsConfig(BaseModel):
-    """Certificates, all as files in PEM."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-    ca_file: Path | None = Field(default=None, description="Certificates to trust instead of the system's.")
-    cert_file: Path | None = Field(default=None, description="Our own certificate.")
-    key_file: Path | None = Field(default=None, description="Key of our own certificate.")
-    insecure_skip_verify: bool = Field(default=False, description="Accept any certificate. Said in the log at start.")
 
 
 class RemoteWriteConfig(BaseModel):
@@ -50,10 +36,15 @@ class RemoteWriteConfig(BaseModel):
     retry_most_s: float = Field(default=30.0, gt=0, le=300, description="Longest own wait between two attempts.")
     out_of_order: Literal["drop", "send"] = Field(
         default="drop",
-        description="What becomes of samples older than the series' newest: `send` needs a receiver that takes them.",
+        description="What becomes of samples older than the series' newest: `send` needs a receiver that accepts them.",
     )
-    facts_interval_s: float = Field(default=15.0, gt=0, le=120, description="How often findings and incidents repeat.")
-    facts_max: int = Field(default=50_000, ge=1, description="Findings and incidents followed at a time.")
+    state_interval_s: float = Field(default=15.0, gt=0, le=120, description="How often findings and incidents repeat.")
+    states_max: int = Field(default=50_000, ge=1, description="Findings and incidents followed at a time.")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _accept_renamed(cls, settings: Any) -> Any:
+        return accept_renamed(settings, {"facts_interval_s": "state_interval_s", "facts_max": "states_max"})
 
     @field_validator("external_labels")
     @classmethod

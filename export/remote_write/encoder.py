@@ -1,4 +1,4 @@
-"""Rows to the protobuf of a WriteRequest, compiled: label bytes are copied, numbers written in place.
+"""Blocks of samples to the protobuf of a WriteRequest, compiled: label bytes are copied, numbers written in place.
 
 Message layout, from the remote-write 1.0 specification: WriteRequest{1: TimeSeries…}, TimeSeries{1: Label…,
 2: Sample…}, Label{1: name, 2: value}, Sample{1: double value, 2: int64 timestamp in milliseconds}.
@@ -6,28 +6,29 @@ Message layout, from the remote-write 1.0 specification: WriteRequest{1: TimeSer
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import cramjam
 import numpy as np
 from numpy.typing import NDArray
 
 from common.jit import compiled
-from export.remote_write.series import Prefixes
+from export.remote_write.labels import EncodedLabels
 
 STALE_BITS = np.uint64(0x7FF0000000000002)  # the one NaN that means "ended"; its bits must arrive unchanged
-_SERIES_ROOM = 1 + 5  # tag and length of a TimeSeries
-_SAMPLE_ROOM = 2 + 1 + 8 + 1 + 10  # tag, length, tag, double, tag, longest varint
+_SERIES_BYTES = 1 + 5  # tag and length of a TimeSeries
+_SAMPLE_BYTES = 2 + 1 + 8 + 1 + 10  # tag, length, tag, double, tag, longest varint
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
-    """Samples of the series of one ``Prefixes``, as columns of equal length; the samples of one series stand together.
+class SampleBlock:
+    """Samples of some series, as columns of equal length; the samples of one series stand together.
 
-    series: int64[n], row in ``prefixes``. times_ms: int64[n], ascending within a series. bits: uint64[n], the doubles.
-    synthetic: made here (``up``, ends of series, facts) and therefore not in the ledger of samples.
+    series: int64[n], number in ``labels``. times_ms: int64[n], ascending within a series. bits: uint64[n], the doubles.
+    synthetic: made here (``up``, ends of series, states) and therefore not in the ledger of samples.
     """
 
-    prefixes: Prefixes
+    labels: EncodedLabels
     series: NDArray[np.int64]
     times_ms: NDArray[np.int64]
     bits: NDArray[np.uint64]
@@ -36,28 +37,42 @@ class Rows:
     def __len__(self) -> int:
         return self.series.size
 
-    def part(self, begin: int, end: int) -> "Rows":
-        """Rows ``begin`` to ``end``, without copying."""
-        return Rows(
-            self.prefixes, self.series[begin:end], self.times_ms[begin:end], self.bits[begin:end], self.synthetic
+    def part(self, begin: int, end: int) -> "SampleBlock":
+        """Samples ``begin`` to ``end``, without copying."""
+        return SampleBlock(
+            self.labels, self.series[begin:end], self.times_ms[begin:end], self.bits[begin:end], self.synthetic
         )
 
 
-def encode_request(blocks: Sequence[Rows]) -> bytes:
+class _Labels(NamedTuple):
+    """As ``EncodedLabels``, for compiled code."""
+
+    blob: NDArray[np.uint8]
+    starts: NDArray[np.int64]
+
+
+class _Samples(NamedTuple):
+    """As the columns of a ``SampleBlock``, for compiled code."""
+
+    series: NDArray[np.int64]
+    times_ms: NDArray[np.int64]
+    bits: NDArray[np.uint64]
+
+
+def encode_request(blocks: Sequence[SampleBlock]) -> bytes:
     """The body of one request: a WriteRequest in snappy's raw format."""
-    rooms = [_room(rows) for rows in blocks]
-    out = np.empty(sum(rooms), dtype=np.uint8)
+    out = np.empty(sum(map(_bytes_max, blocks)), dtype=np.uint8)
     used = 0
-    for rows in blocks:
-        prefixes = rows.prefixes
-        used = _write(prefixes.blob, prefixes.starts, rows.series, rows.times_ms, rows.bits, out, used)
+    for block in blocks:
+        labels = _Labels(block.labels.blob, block.labels.starts)
+        used = _write(labels, _Samples(block.series, block.times_ms, block.bits), out, used)
     return bytes(cramjam.snappy.compress_raw(out[:used].data))
 
 
-def _room(rows: Rows) -> int:
-    starts = rows.prefixes.starts
-    labels = int((starts[rows.series + 1] - starts[rows.series]).sum())
-    return labels + len(rows) * (_SERIES_ROOM + _SAMPLE_ROOM)
+def _bytes_max(block: SampleBlock) -> int:
+    starts = block.labels.starts
+    labels = int((starts[block.series + 1] - starts[block.series]).sum())
+    return labels + len(block) * (_SERIES_BYTES + _SAMPLE_BYTES)
 
 
 @compiled
@@ -92,16 +107,10 @@ def _put_sample(out: NDArray[np.uint8], at: int, bits: np.uint64, time_ms: np.in
 
 
 @compiled
-def _write(
-    blob: NDArray[np.uint8],
-    starts: NDArray[np.int64],
-    series: NDArray[np.int64],
-    times_ms: NDArray[np.int64],
-    bits: NDArray[np.uint64],
-    out: NDArray[np.uint8],
-    at: int,
-) -> int:
-    """Writes from ``at``; returns where it ended. ``out`` has room by ``_room``."""
+def _write(labels: _Labels, samples: _Samples, out: NDArray[np.uint8], at: int) -> int:
+    """Writes from ``at``; returns where it ended. ``out`` has at least ``_bytes_max`` bytes from there."""
+    blob, starts = labels.blob, labels.starts
+    series, times_ms, bits = samples.series, samples.times_ms, samples.bits
     begin = 0
     while begin < series.size:
         row = series[begin]

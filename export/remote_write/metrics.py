@@ -11,28 +11,32 @@ class DropReason(StrEnum):
     LATE = "late"  # older than what the receiver has of the series
     BAD_SERIES = "bad_series"  # its labels cannot be written
     TARGET_DOWN = "target_down"  # it came with a collection that failed
-    REJECTED = "rejected"  # the receiver will never take it
+    REJECTED = "rejected"  # the receiver will never accept it
 
 
-class SkipReason(StrEnum):
-    """Why a record was not used."""
+class CorruptReason(StrEnum):
+    """Why a record could not be read."""
 
     CHECKSUM = "checksum"
     SCHEMA = "schema"
     TOO_LARGE = "too_large"
-    TOO_MANY = "too_many"
     OTHER = "other"
 
 
-SAMPLES = Counter("fabricscope_remote_write_samples_total", "Samples read from the bus.")
-SENT = Counter("fabricscope_remote_write_samples_sent_total", "Samples that the receiver took.")
-REPEATED = Counter("fabricscope_remote_write_samples_repeated_total", "Samples that had been sent already.")
-DROPPED = Counter("fabricscope_remote_write_samples_dropped_total", "Samples not exported, by reason.", ["reason"])
-SKIPPED = Counter("fabricscope_remote_write_records_skipped_total", "Records not used, by reason.", ["reason"])
-HELD = Gauge("fabricscope_remote_write_samples_held", "Samples read and not yet taken by the receiver.")
-SYNTHETIC = Counter("fabricscope_remote_write_synthetic_total", "Samples made here: up, ends of series, facts.")
-REQUESTS = Counter("fabricscope_remote_write_requests_total", "Requests by outcome.", ["outcome"])
-BYTES = Counter("fabricscope_remote_write_bytes_total", "Bytes of request bodies that were taken.")
-SECONDS = Histogram("fabricscope_remote_write_request_seconds", "Time of a request.")
-LAG = Gauge("fabricscope_remote_write_lag_seconds", "Age of the newest collection that the receiver took.")
-GAPS = Counter("fabricscope_remote_write_gaps_total", "Times that retention on the bus had passed our position.")
+TOO_MANY = "too_many"  # a finding or incident beyond ``states_max``
+
+RECEIVED = Counter("fabricscope_export_samples_received_total", "Samples read from the bus.")
+PROCESSED = Counter("fabricscope_export_samples_processed_total", "Samples that the receiver accepted.")
+DEDUPLICATED = Counter("fabricscope_export_samples_deduplicated_total", "Samples that had been sent already.")
+DROPPED = Counter("fabricscope_export_samples_dropped_total", "Samples that were not exported.", ["reason"])
+QUEUED = Gauge("fabricscope_export_samples_queued", "Samples read and not yet accepted by the receiver.")
+CORRUPT = Counter("fabricscope_export_records_corrupt_total", "Records that could not be read.", ["topic", "reason"])
+RECORDS_DROPPED = Counter("fabricscope_export_records_dropped_total", "Records that were not used.", ["reason"])
+GAPS = Counter("fabricscope_export_gaps_total", "Times that retention on the bus had passed our position.")
+SYNTHETIC = Counter(
+    "fabricscope_export_synthetic_samples_total", "Samples made here and accepted: up, ends of series, states."
+)
+REQUESTS = Counter("fabricscope_export_requests_total", "Requests: accepted, rejected, retried.", ["outcome"])
+BYTES = Counter("fabricscope_export_accepted_bytes_total", "Bytes of request bodies that were accepted.")
+SECONDS = Histogram("fabricscope_export_request_seconds", "Time of a request.")
+LAG = Gauge("fabricscope_export_lag_seconds", "Age of the newest collection that the receiver accepted.")

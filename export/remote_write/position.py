@@ -1,4 +1,4 @@
-"""How far the bus was exported, and the facts that are shown: one small SQLite file. Blocking."""
+"""How far the bus was exported, and the findings and incidents that are shown: one small SQLite file. Blocking."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -8,6 +8,7 @@ from bus.base import Offsets
 from common.sqlite import Durability, LockedDatabase
 
 SCHEMA_VERSION = 1
+# the table's name is that of the first version's files
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS facts (key TEXT PRIMARY KEY, fact BLOB);
 """
@@ -23,7 +24,7 @@ class Position:
             "remote_write.folder",
             schema=offsets_table.SCHEMA + _SCHEMA,
             version=SCHEMA_VERSION,
-            # after a power cut some seconds are sent twice, which the receiver knows; no fsync for each request
+            # after a power cut some seconds are sent twice, which receivers drop; no fsync for each request
             durability=Durability.NO_FSYNC,
         )
 
@@ -36,15 +37,15 @@ class Position:
         self._database.close()
 
     def load(self) -> tuple[Offsets, list[bytes]]:
-        """Where to go on, and the facts that were shown, as they were on the bus."""
+        """Where to go on, and the findings and incidents that were shown, as they were on the bus."""
         shown = self._database.connection.execute("SELECT fact FROM facts ORDER BY key")
-        return offsets_table.read_offsets(self._database.connection), [fact for (fact,) in shown]
+        return offsets_table.read_offsets(self._database.connection), [record for (record,) in shown]
 
-    def save(self, offsets: Offsets, facts: Mapping[str, bytes | None]) -> None:
-        """facts: those that changed; None for one that is over."""
+    def save(self, offsets: Offsets, states: Mapping[str, bytes | None]) -> None:
+        """states: records that changed, by key; None for one that is over."""
         with self._database.connection as database:
             offsets_table.write_offsets(self._database.connection, offsets)
-            over = [(key,) for key, fact in facts.items() if fact is None]
+            over = [(key,) for key, record in states.items() if record is None]
             database.executemany("DELETE FROM facts WHERE key = ?", over)
-            kept = [(key, fact) for key, fact in facts.items() if fact is not None]
+            kept = [(key, record) for key, record in states.items() if record is not None]
             database.executemany("INSERT OR REPLACE INTO facts VALUES (?, ?)", kept)

@@ -15,23 +15,23 @@ from bus.deadletter import dead_letter
 from bus.reporting import publish_report
 from common.errors import BadInput, Unavailable
 from common.tasks import cancel, first_failure
+from common.threads import OneThread
+from common.units import NS_PER_MS, NS_PER_S
 from export.remote_write import metrics
+from export.remote_write.client import RemoteWriteClient
 from export.remote_write.config import RemoteWriteConfig
-from export.remote_write.encoder import Rows
-from export.remote_write.intake import Intake, Reader
-from export.remote_write.metrics import DropReason, SkipReason
+from export.remote_write.converter import Converted, RecordConverter
+from export.remote_write.encoder import SampleBlock
+from export.remote_write.metrics import TOO_MANY, CorruptReason, DropReason
 from export.remote_write.position import Position
 from export.remote_write.requests import count
-from export.remote_write.shipping import Shipping
-from export.remote_write.transport import Transport
+from export.remote_write.sender import SampleSender
 from telemetry import topics
 from telemetry.ledger import StageReport
 
 RECORDS_PER_POLL = 64
 REPORT_S = 5.0
-_NS_PER_MS = 1_000_000
-_NS_PER_S = 1_000_000_000
-log = structlog.get_logger("remote_write")
+log = structlog.get_logger(__name__)
 
 
 class RemoteWriteService:
@@ -44,27 +44,29 @@ class RemoteWriteService:
         self._config = config
         self._bus = bus
         self._clock = clock
-        self._transport = Transport(config)
-        self._shipping = Shipping(config, self._transport)
+        self._client = RemoteWriteClient(config)
+        self._sender = SampleSender(config, self._client)
         self._position = Position(config.folder, config.name)
-        self._reader = Reader(config)
+        self._converter = RecordConverter(config)
+        self._disk: OneThread | None = None
         self._consumer: Consumer | None = None
         self._offsets: Offsets = {}
         self._saved: Offsets = {}
         self._tasks: list[asyncio.Task[None]] = []
         self._problem: str | None = None
-        self._facts_due_s = 0.0
+        self._states_due_s = 0.0
         self._started_ns = 0
-        self._samples = self._repeated = 0
+        self._samples = self._duplicates = 0
         self._dropped = dict.fromkeys(DropReason, 0)
 
     async def start(self) -> None:
         """ConfigError when the folder or the certificates are not usable; a receiver may come later."""
         self._started_ns = self._clock()
-        await asyncio.to_thread(self._position.open)
-        self._offsets, saved = await asyncio.to_thread(self._position.load)
-        self._reader.facts.restore(saved)
-        await self._transport.start()
+        self._disk = OneThread("export-position")
+        await self._disk(self._position.open)
+        self._offsets, saved = await self._disk(self._position.load)
+        self._converter.states.restore(saved)
+        await self._client.start()
         if self._config.tls.insecure_skip_verify:
             log.warning("certificates are not checked", receiver=self._config.name)
         self._consumer = self._bus.consume([topics.SAMPLES, topics.FINDINGS, topics.INCIDENTS], self._offsets)
@@ -75,22 +77,25 @@ class RemoteWriteService:
         await first_failure(self._tasks)
 
     async def stop(self) -> None:
-        """What was not taken yet is still on the bus."""
+        """What was not accepted yet is still on the bus."""
         tasks, self._tasks = self._tasks, []
         await cancel(tasks)
         if self._consumer is not None:
             await self._consumer.stop()
             self._consumer = None
-        await self._transport.stop()
-        await asyncio.to_thread(self._position.close)
+        await self._client.stop()
+        if self._disk is not None:
+            await self._disk(self._position.close)
+            self._disk.stop()
+            self._disk = None
 
     def problem(self) -> str | None:
         """None, or what is wrong, in words."""
-        return self._problem or self._shipping.problem
+        return self._problem or self._sender.problem
 
     def report(self) -> StageReport:
         """Samples read from the bus and what became of them; findings and incidents are not counted."""
-        total = self._shipping.total
+        total = self._sender.total
         dropped = {reason.value: number for reason, number in self._dropped.items()}
         dropped[DropReason.REJECTED] = total.rejected
         return StageReport(
@@ -99,31 +104,31 @@ class RemoteWriteService:
             epoch_ns=self._started_ns,
             at_ns=self._clock(),
             samples_in=self._samples,
-            samples_out=total.sent,
-            deduplicated=self._repeated,
+            samples_out=total.accepted,
+            deduplicated=self._duplicates,
             held=self._held(),
             dropped=dropped,
         )
 
     def _held(self) -> int:
-        total = self._shipping.total
-        gone = total.sent + total.rejected + self._repeated + sum(self._dropped.values())
+        total = self._sender.total
+        gone = total.accepted + total.rejected + self._duplicates + sum(self._dropped.values())
         return self._samples - gone
 
     async def _export(self, consumer: Consumer) -> None:
         while True:
-            blocks, newest_ns = await self._gather(consumer)
-            blocks += self._facts()
+            blocks, newest_ns = await self._collect(consumer)
+            blocks += self._state_blocks()
             if blocks:
-                await self._shipping.ship(blocks)
+                await self._sender.send(blocks)
             if newest_ns:
-                metrics.LAG.set((self._clock() - newest_ns) / _NS_PER_S)
-            metrics.HELD.set(self._held())
+                metrics.LAG.set((self._clock() - newest_ns) / NS_PER_S)
+            metrics.QUEUED.set(self._held())
             await self._save()
 
-    async def _gather(self, consumer: Consumer) -> tuple[list[Rows], int]:
+    async def _collect(self, consumer: Consumer) -> tuple[list[SampleBlock], int]:
         """Reads until a request is full or ``batch_wait_s`` have passed."""
-        blocks: list[Rows] = []
+        blocks: list[SampleBlock] = []
         newest_ns = samples = 0
         deadline_s = time.monotonic() + self._config.batch_wait_s
         while samples < self._config.max_samples_per_send and (left_s := deadline_s - time.monotonic()) > 0:
@@ -131,57 +136,67 @@ class RemoteWriteService:
                 records = await consumer.poll(records_max=RECORDS_PER_POLL, wait_s=min(left_s, 0.5))
             except Gap as gap:
                 metrics.GAPS.inc()
-                log.error("samples are lost: the receiver was away for longer than the bus keeps", problem=str(gap))
+                log.error(
+                    "samples lost: the receiver was away for longer than the bus keeps them",
+                    topic=gap.topic,
+                    partition=gap.partition,
+                    first=gap.first,
+                    last=gap.last,
+                )
                 continue
             if not records:
                 continue
-            intake = await asyncio.to_thread(self._reader.read, records)
-            self._count(intake)
-            for record, error in intake.bad:
-                await self._dead_letter(record, error)
+            converted = await asyncio.to_thread(self._converter.convert, records)
+            self._count(converted)
+            for record, error in converted.unused:
+                await self._put_aside(record, error)
             self._offsets |= {(each.topic, each.partition): each.offset + 1 for each in records}
-            blocks += intake.blocks
-            samples += count(intake.blocks)
-            newest_ns = max(newest_ns, intake.newest_ns)
+            blocks += converted.blocks
+            samples += count(converted.blocks)
+            newest_ns = max(newest_ns, converted.newest_ns)
         return blocks, newest_ns
 
-    def _facts(self) -> Sequence[Rows]:
+    def _state_blocks(self) -> Sequence[SampleBlock]:
         now_s = time.monotonic()
-        if not self._reader.facts.changed and now_s < self._facts_due_s:
+        if not self._converter.states.changed and now_s < self._states_due_s:
             return ()
-        self._facts_due_s = now_s + self._config.facts_interval_s
-        return self._reader.facts.rows(self._clock() // _NS_PER_MS)
+        self._states_due_s = now_s + self._config.state_interval_s
+        return self._converter.states.blocks(self._clock() // NS_PER_MS)
 
     async def _save(self) -> None:
-        facts = self._reader.facts
-        if self._offsets == self._saved and not facts.unsaved:
+        assert self._disk is not None, "start the service first"
+        states = self._converter.states
+        if self._offsets == self._saved and not states.unsaved:
             return
         try:
-            await asyncio.to_thread(self._position.save, self._offsets, dict(facts.unsaved))
+            await self._disk(self._position.save, self._offsets, dict(states.unsaved))
         except sqlite3.Error as error:
-            # going on is right: after a crash more is repeated, and a receiver knows repetitions
+            # going on is right: after a crash more is repeated, and receivers drop repetitions
             self._problem = f"position: {error}"
-            log.error("position is not saved", problem=self._problem)
+            log.error("position cannot be saved", error=str(error))
         else:
-            facts.unsaved.clear()
+            states.unsaved.clear()
             self._saved = dict(self._offsets)
             self._problem = None
 
-    async def _dead_letter(self, record: Record, error: BadInput) -> None:
-        known = error.reason in set(SkipReason)
-        metrics.SKIPPED.labels(error.reason if known else SkipReason.OTHER).inc()
-        log.warning("bad record", topic=record.topic, partition=record.partition, offset=record.offset, why=str(error))
-        if error.reason == SkipReason.TOO_MANY:
+    async def _put_aside(self, record: Record, error: BadInput) -> None:
+        source = {"topic": record.topic, "partition": record.partition, "offset": record.offset}
+        if error.reason == TOO_MANY:
+            metrics.RECORDS_DROPPED.labels(TOO_MANY).inc()
+            log.warning("record dropped", **source, reason=error.reason, error=str(error))
             return
+        known = error.reason in set(CorruptReason)
+        metrics.CORRUPT.labels(record.topic, error.reason if known else CorruptReason.OTHER).inc()
+        log.warning("corrupt record", **source, reason=error.reason, error=str(error))
         with contextlib.suppress(Unavailable, BadInput):
             await dead_letter(self._bus, record, error)
 
-    def _count(self, intake: Intake) -> None:
-        self._samples += intake.samples
-        self._repeated += intake.repeated
-        metrics.SAMPLES.inc(intake.samples)
-        metrics.REPEATED.inc(intake.repeated)
-        for reason, number in intake.dropped.items():
+    def _count(self, converted: Converted) -> None:
+        self._samples += converted.samples
+        self._duplicates += converted.duplicates
+        metrics.RECEIVED.inc(converted.samples)
+        metrics.DEDUPLICATED.inc(converted.duplicates)
+        for reason, number in converted.dropped.items():
             self._dropped[reason] += number
             metrics.DROPPED.labels(reason).inc(number)
 

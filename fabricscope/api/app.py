@@ -13,11 +13,13 @@ from starlette.exceptions import HTTPException
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 
 from bus.base import MESSAGE_BYTES_MAX, Bus
-from common.errors import ConfigError
+from common.errors import ConfigError, Unavailable
+from common.secrets import read_secret_text
 from dashboards.noc import STATIC
 from fabricscope.api import changes, health, incidents, starvation, stream, targets, trends
 from fabricscope.api.config import ApiConfig
-from fabricscope.api.problem import Problem, described, may_answer
+from fabricscope.api.metrics import REQUESTS
+from fabricscope.api.problem import Problem, describe_error, may_answer
 from fabricscope.api.read_model import ReadModel
 from fabricscope.version import VERSION
 
@@ -72,7 +74,14 @@ def _guard(app: FastAPI, config: ApiConfig) -> None:
         else:
             response = await handle(request)
         response.headers.update(_HEADERS)
+        _count(request, response.status_code)
         return response
+
+
+def _count(request: Request, status: int) -> None:
+    """By route as declared, so that nothing that a client chooses becomes a label; all that has none is ``other``."""
+    route = getattr(request.scope.get("route"), "path", "other")
+    REQUESTS.labels(request.method if request.method in ("GET", "POST") else "other", route, status).inc()
 
 
 def _refused(request: Request) -> JSONResponse | None:
@@ -92,12 +101,9 @@ def _token(file: Path | None) -> str | None:
     if file is None:
         return None
     try:
-        token = file.read_text().strip()
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"api.bearer_token_file: {error}") from error
-    if not token:
-        raise ConfigError(f"api.bearer_token_file: {file} is empty, expected a token")
-    return token
+        return read_secret_text(file)
+    except Unavailable as error:
+        raise ConfigError(f"api.bearer_token_file: {error}, expected a token") from error
 
 
 async def _http_error(_: Request, problem: Exception) -> Response:
@@ -107,4 +113,4 @@ async def _http_error(_: Request, problem: Exception) -> Response:
 
 async def _invalid(_: Request, problem: Exception) -> Response:
     assert isinstance(problem, RequestValidationError)
-    return error(422, described(problem.errors()[0]))
+    return error(422, describe_error(problem.errors()[0]))

@@ -12,13 +12,13 @@ class ApiConfig(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     host: str = Field("127.0.0.1", description="Address to listen on.")
-    port: int = Field(9099, ge=0, le=65535, description="Port to listen on; 0 takes a free one.")
+    port: int = Field(9099, ge=0, le=65535, description="Port to listen on; 0 picks a free one.")
     allowed_hosts: tuple[str, ...] = Field(
         ("127.0.0.1", "localhost", "[::1]"), description="Host headers that are answered; others get a 400."
     )
     tls_cert_file: Path | None = Field(None, description="Certificate chain, PEM.")
     tls_key_file: Path | None = Field(None, description="Private key, PEM.")
-    bearer_token_file: Path | None = Field(None, description="File with the token that every request must bear.")
+    bearer_token_file: Path | None = Field(None, description="File with the token that every request must carry.")
     trusted_network: bool = Field(
         False,
         description="Listen beyond loopback without TLS and token: the network around is trusted (a compose network).",
@@ -31,7 +31,7 @@ class ApiConfig(BaseModel):
     @model_validator(mode="after")
     def _closed_by_default(self) -> "ApiConfig":
         if (self.tls_cert_file is None) != (self.tls_key_file is None):
-            raise ValueError("tls_cert_file and tls_key_file go together")
+            raise ValueError("tls_cert_file and tls_key_file belong together")
         secured = self.tls_cert_file is not None and self.bearer_token_file is not None
         if not (is_loopback(self.host) or secured or self.trusted_network):
             raise ValueError(

@@ -11,12 +11,13 @@ router = APIRouter(tags=["health"])
 
 
 @router.get("/-/healthy", response_class=PlainTextResponse)
-async def healthy() -> str:
+async def get_liveness() -> str:
+    """200 while the process runs."""
     return "Fabricscope is healthy.\n"
 
 
 @router.get("/-/ready", response_class=PlainTextResponse, responses=may_answer(503))
-async def ready(request: Request) -> str:
+async def get_readiness(request: Request) -> str:
     """503 with the reason while the bus cannot be read."""
     reason = request.app.state.bus.problem()
     if reason is not None:

@@ -18,7 +18,7 @@ class _Kept:
 
 
 class History:
-    """The records of the last ``span_ns`` of each device, at most ``bytes_max`` of them together."""
+    """The records of the last ``span_ns`` of each device, at most ``bytes_max`` in all."""
 
     def __init__(self, span_ns: int, bytes_max: int) -> None:
         self._span_ns = span_ns
@@ -37,7 +37,7 @@ class History:
         while kept and kept[0].collected_ns < oldest_ns:
             self._bytes -= len(kept.popleft().value)
         while self._bytes > self._bytes_max:
-            self._drop_from_the_quietest()
+            self._drop_oldest_of_longest_silent()
 
     def series(self, device: str, keys: set[str]) -> dict[str, tuple[NDArray[np.int64], NDArray[np.float64]]]:
         """Times (ns) and values of each series of a device, in time order; a series without samples is missing."""
@@ -50,7 +50,7 @@ class History:
                     pieces.setdefault(key, []).append((batch.times_ns[mine], batch.values[mine]))
         return {key: _in_time_order(parts) for key, parts in pieces.items()}
 
-    def _drop_from_the_quietest(self) -> None:
+    def _drop_oldest_of_longest_silent(self) -> None:
         device, kept = next(iter(self._devices.items()))
         if kept:
             self._bytes -= len(kept.popleft().value)

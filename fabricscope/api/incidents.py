@@ -20,7 +20,7 @@ router = APIRouter(prefix="/api/v1", tags=["incidents"], responses=may_answer(42
 
 
 def read_model(request: Request) -> ReadModel:
-    """The one of the application, for FastAPI to hand to an endpoint."""
+    """The application's read model, as FastAPI passes it to an endpoint."""
     model = request.app.state.model
     assert isinstance(model, ReadModel)
     return model
@@ -41,28 +41,29 @@ class EvidencePlot:
 
 
 @router.get("/incidents")
-async def incidents(model: Model, state: IncidentState | None = None) -> list[Incident]:
-    """Worst first."""
+async def list_incidents(model: Model, state: IncidentState | None = None) -> list[Incident]:
+    """All incidents, worst first."""
     return [incident for incident in model.worst_first() if state in (None, incident.state)]
 
 
 @router.get("/incidents/{incident_id}", responses=may_answer(404))
-async def incident(model: Model, incident_id: str) -> Incident:
+async def get_incident(model: Model, incident_id: str) -> Incident:
+    """One incident, in its newest version."""
     return _incident(model, incident_id)
 
 
 @router.get("/incidents/{incident_id}/plots", responses=may_answer(404))
-async def plots(model: Model, incident_id: str) -> list[EvidencePlot]:
+async def list_evidence_plots(model: Model, incident_id: str) -> list[EvidencePlot]:
     """The evidence of an incident as lines, as far back as recent telemetry is kept."""
     evidence = _incident(model, incident_id).evidence
     return await asyncio.to_thread(lambda: [plot for one in evidence if (plot := _plot(model, one)) is not None])
 
 
 @router.get("/findings")
-async def findings(
+async def list_findings(
     model: Model, state: FindingState | None = None, limit: Annotated[int, Query(ge=1, le=10_000)] = 1000
 ) -> list[Finding]:
-    """Newest first."""
+    """All findings, newest first."""
     chosen = [finding for finding in model.findings.values() if state in (None, finding.state)]
     return sorted(chosen, key=lambda finding: (-finding.observed_ns, finding.id))[:limit]
 

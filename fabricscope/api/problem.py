@@ -1,4 +1,4 @@
-"""The one form of errors, and how it stands in the API's description."""
+"""The one form of errors, and its place in the OpenAPI description."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ class Problem:
     error: str
 
 
-def described(problem: Mapping[str, Any]) -> str:
+def describe_error(problem: Mapping[str, Any]) -> str:
     """One error of Pydantic: where it is, and what was expected."""
     return f"{'.'.join(map(str, problem['loc']))}: {problem['msg'].removeprefix('Value error, ')}"
 

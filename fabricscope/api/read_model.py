@@ -1,4 +1,4 @@
-"""What the API knows: the newest of each thing that the stages published."""
+"""The API's state: the newest version of each record that the stages published."""
 
 import asyncio
 from collections.abc import Callable
@@ -8,6 +8,7 @@ from typing import TypeVar
 from bus.base import Record
 from common.errors import BadInput
 from fabricscope.api.history import History
+from fabricscope.api.metrics import CORRUPT, RECEIVED
 from telemetry import topics
 from telemetry.changes import Change
 from telemetry.codec.batch import BatchDecoder
@@ -43,7 +44,7 @@ class TargetStatus:
 
 
 class ReadModel:
-    """Applies records of the bus; ``version`` grows and ``changed`` is notified when people would see a difference."""
+    """Applies records of the bus; ``version`` grows and ``changed`` is notified when the NOC page would change."""
 
     TOPICS = (
         *(topics.INCIDENTS, topics.FINDINGS, topics.TOPOLOGY, topics.LEDGER),
@@ -61,25 +62,25 @@ class ReadModel:
         self.changes: dict[str, Change] = {}
         self.history = history
         self.newest_ns = 0
-        self.unreadable = 0
         self.version = 0
         self.changed = asyncio.Condition()
         self._decoder = BatchDecoder()
 
     def apply(self, records: list[Record]) -> None:
-        """Takes records of ``TOPICS``; one that cannot be read is counted and passed over."""
+        """Applies records of ``TOPICS``; one that cannot be decoded is counted and skipped."""
         facts: list[TopologyFact] = []
         for record in records:
+            RECEIVED.labels(record.topic).inc()
             try:
                 self._apply_one(record, facts)
-            except BadInput:  # its stage has already sent it to the dead letters
-                self.unreadable += 1
+            except BadInput as error:  # its stage has already sent it to the dead letters
+                CORRUPT.labels(record.topic, error.reason).inc()
         if facts:
             self.topology = self.topology.with_facts(facts)
         self.version += bool(records)
 
     def worst_first(self) -> list[Incident]:
-        """Open before resolved, critical before warning, dearest first, newest first."""
+        """Open before resolved, critical before warning, most expensive first, newest first."""
         return sorted(
             self.incidents.values(),
             key=lambda i: (_STATE_ORDER[i.state], _SEVERITY_ORDER[i.severity], -i.gpu_seconds, -i.onset_ns, i.id),
@@ -87,17 +88,17 @@ class ReadModel:
 
     def _apply_one(self, record: Record, facts: list[TopologyFact]) -> None:
         if record.topic == topics.SAMPLES.name:
-            self._see(record)
+            self._apply_batch(record)
         elif record.value is None:
             self.incidents.pop(record.key.decode(), None)
         elif record.topic == topics.INCIDENTS.name:
             incident = decode_record(record.value, Incident)
             self.incidents[incident.id] = incident
-            _forget(self.incidents, INCIDENTS_MAX, lambda i: i.state is IncidentState.RESOLVED)
+            _make_room(self.incidents, INCIDENTS_MAX, lambda i: i.state is IncidentState.RESOLVED)
         elif record.topic == topics.FINDINGS.name:
             finding = decode_record(record.value, Finding)
             self.findings[finding.id] = finding
-            _forget(self.findings, FINDINGS_MAX, lambda f: f.state is FindingState.CLEARED)
+            _make_room(self.findings, FINDINGS_MAX, lambda f: f.state is FindingState.CLEARED)
         elif record.topic == topics.TOPOLOGY.name:
             facts.append(decode_record(record.value, TopologyFact))
         elif record.topic == topics.LEDGER.name:
@@ -113,9 +114,9 @@ class ReadModel:
             change = decode_record(record.value, Change)
             self.changes[change.id] = change
             # Starts and ends of jobs are many, and must not push out what is planned.
-            _forget(self.changes, CHANGES_MAX, lambda c: max(c.starts_ns, c.ends_ns) <= self.newest_ns)
+            _make_room(self.changes, CHANGES_MAX, lambda c: max(c.starts_ns, c.ends_ns) <= self.newest_ns)
 
-    def _see(self, record: Record) -> None:
+    def _apply_batch(self, record: Record) -> None:
         assert record.value is not None
         batch = self._decoder.decode(record.value, record.headers)
         self.history.add(batch, record.value, record.headers)
@@ -139,7 +140,7 @@ def _status(batch: SampleBatch, known: TargetStatus | None) -> TargetStatus:
     )
 
 
-def _forget(things: dict[str, V], at_most: int, is_over: Callable[[V], bool]) -> None:
-    """Makes room: the oldest that is over goes first, else the oldest."""
-    if len(things) > at_most:
-        del things[next((key for key, thing in things.items() if is_over(thing)), next(iter(things)))]
+def _make_room(kept: dict[str, V], at_most: int, is_over: Callable[[V], bool]) -> None:
+    """Removes the oldest that is over, else the oldest, when there are more than ``at_most``."""
+    if len(kept) > at_most:
+        del kept[next((key for key, one in kept.items() if is_over(one)), next(iter(kept)))]

@@ -10,13 +10,13 @@ import uvicorn
 from bus.base import Bus, Gap
 from common.errors import ConfigError
 from common.tasks import first_failure
+from common.units import to_ns
 from fabricscope.api.app import create_app
 from fabricscope.api.config import ApiConfig
 from fabricscope.api.history import History
+from fabricscope.api.metrics import GAPS
 from fabricscope.api.read_model import ReadModel
 from telemetry import topics
-
-NS = 1_000_000_000
 
 
 class ApiService:
@@ -26,7 +26,7 @@ class ApiService:
         self._config = config
         self._bus = bus
         self._clock = clock
-        self._model = ReadModel(History(int(config.history_s * NS), config.history_bytes_max))
+        self._model = ReadModel(History(to_ns(config.history_s), config.history_bytes_max))
         self._server: uvicorn.Server | None = None
         self._tasks: list[asyncio.Task[None]] = []
         self.url = ""
@@ -36,7 +36,7 @@ class ApiService:
         config = self._config
         self._server = uvicorn.Server(self._settings())
         self._server.install_signal_handlers = lambda: None  # type: ignore[attr-defined]  # the program owns them
-        self._tasks = [asyncio.create_task(self._follow()), asyncio.create_task(self._serve())]
+        self._tasks = [asyncio.create_task(self._consume()), asyncio.create_task(self._serve())]
         while not self._server.started and not self._tasks[1].done():  # noqa: ASYNC110  # uvicorn has no event for it
             await asyncio.sleep(0.01)
         if self._tasks[1].done():
@@ -84,15 +84,16 @@ class ApiService:
         except SystemExit as error:  # uvicorn would end the whole program when it cannot listen
             raise ConfigError(f"api.host, api.port: {error.__context__}") from error
 
-    async def _follow(self) -> None:
-        since_ns = time.time_ns() - int(self._config.history_s * NS)
+    async def _consume(self) -> None:
+        since_ns = time.time_ns() - to_ns(self._config.history_s)
         start = await self._bus.offsets_since([topics.SAMPLES], since_ns)
         reader = self._bus.consume(ReadModel.TOPICS, start)
         try:
             while True:
                 try:
                     records = await reader.poll(wait_s=0.5)
-                except Gap:  # the newest of each thing is what counts here
+                except Gap:  # only the newest version of each record counts
+                    GAPS.inc()
                     continue
                 if records:
                     await asyncio.to_thread(self._model.apply, records)

@@ -1,4 +1,4 @@
-"""What GPUs of running jobs waited for: the starvation ledger, added up."""
+"""What GPUs of running jobs waited for: sums over the starvation ledger."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ class By(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Lost:
-    """GPU time of one job, host or GPU. name: '' for jobs that are too old to be told apart, and for the cluster.
+    """GPU time of one job, host or GPU. name: '' for jobs that are too old to be distinguished, and for the cluster.
 
     watched_s: GPU-seconds of running jobs that samples cover. lost_s: those without work, the sum of ``causes_s``.
     """
@@ -36,15 +36,15 @@ class Lost:
 
 
 @router.get("/starvation")
-async def starvation(
+async def sum_starvation(
     model: Model, by: By = By.JOB, job: str | None = None, limit: Annotated[int, Query(ge=1, le=100_000)] = 1000
 ) -> list[Lost]:
-    """Lost GPU time by cause, dearest first. job: of this one alone."""
+    """Lost GPU time by cause, largest loss first. job: of this one alone."""
     rows = [(one, loss) for one in model.losses.values() for loss in one.gpus if job in (None, loss.job_id)]
     groups: dict[str, list[tuple[HostLosses, GpuLoss]]] = {}
     for one, loss in rows:
         groups.setdefault(_name(by, one.device, loss), []).append((one, loss))
-    found = [_added_up(name, members) for name, members in groups.items()]
+    found = [_sum_losses(name, members) for name, members in groups.items()]
     return sorted(found, key=lambda lost: (-lost.lost_s, lost.name))[:limit]
 
 
@@ -52,7 +52,7 @@ def _name(by: By, device: str, loss: GpuLoss) -> str:
     return {By.CLUSTER: "", By.JOB: loss.job_id, By.HOST: device, By.GPU: f"{device}/{loss.gpu}"}[by]
 
 
-def _added_up(name: str, members: Iterable[tuple[HostLosses, GpuLoss]]) -> Lost:
+def _sum_losses(name: str, members: Iterable[tuple[HostLosses, GpuLoss]]) -> Lost:
     members = list(members)
     causes = {cause: round(sum(_seconds(members, cause)), 3) for cause in WaitCause}
     causes = {cause: seconds for cause, seconds in causes.items() if seconds}

@@ -1,4 +1,4 @@
-"""The NOC page's live feed: one server-sent event with the whole picture whenever it changes."""
+"""The NOC page's live feed: one server-sent event with its whole content whenever that changes."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -18,23 +18,23 @@ PERIOD_S = 1.0
 
 
 @router.get("/stream")
-async def stream(model: Model) -> EventSourceResponse:
-    """Events named ``picture``; ``id`` grows. A client that reconnects gets the newest picture at once."""
-    return EventSourceResponse(_pictures(model), ping=15)
+async def stream_noc_content(model: Model) -> EventSourceResponse:
+    """Events named ``picture``: the content of the NOC page, at once and after each change. ``id`` grows."""
+    return EventSourceResponse(_events(model), ping=15)
 
 
-async def _pictures(model: ReadModel) -> AsyncIterator[ServerSentEvent]:
+async def _events(model: ReadModel) -> AsyncIterator[ServerSentEvent]:
     while True:
         seen = model.version
-        yield ServerSentEvent(orjson.dumps(picture(model)).decode(), event="picture", id=str(seen))
-        await asyncio.sleep(PERIOD_S)  # a wall is read by people: one picture a second is enough
+        yield ServerSentEvent(orjson.dumps(noc_content(model)).decode(), event="picture", id=str(seen))
+        await asyncio.sleep(PERIOD_S)  # people read it: once a second is enough
         async with model.changed:
             while model.version == seen:
                 await model.changed.wait()
 
 
-def picture(model: ReadModel) -> dict[str, object]:
-    """What the wall shows: incidents worst first, the age of the data, and how much of the cluster answers."""
+def noc_content(model: ReadModel) -> dict[str, object]:
+    """Incidents worst first, the time of the newest sample, and how many targets are up."""
     up = sum(status.up for status in model.targets.values())
     return {
         "incidents": model.worst_first()[:INCIDENTS_SHOWN],

@@ -13,21 +13,21 @@ _SERIES = "series_"  # begins the names of the counts in an analytics report
 
 
 @router.get("/targets")
-async def targets(model: Model) -> list[TargetStatus]:
-    """Down first, then by name."""
+async def list_targets(model: Model) -> list[TargetStatus]:
+    """The newest collection of each target: down first, then by name."""
     return sorted(model.targets.values(), key=lambda status: (status.up, status.target))
 
 
 @router.get("/topology")
-async def topology(model: Model) -> list[Entity]:
+async def list_topology(model: Model) -> list[Entity]:
     """All present devices, links, GPUs, storage targets, mounts and jobs, sorted by key."""
     present = ((key, fact.entity) for key, fact in model.topology.facts.items() if not fact.gone)
     return [entity for _, entity in sorted(present, key=lambda pair: pair[0])]
 
 
 @router.get("/ledger")
-async def ledger(model: Model) -> list[dict[str, Any]]:
-    """What each stage took in, gave out and dropped; ``balance`` is 0 when every sample is accounted for."""
+async def list_stage_reports(model: Model) -> list[dict[str, Any]]:
+    """Samples in, out and dropped of each stage; ``balance`` is 0 when every sample is accounted for."""
     return [
         {
             "stage": report.stage,
@@ -47,7 +47,7 @@ async def ledger(model: Model) -> list[dict[str, Any]]:
 
 
 @router.get("/trust")
-async def trust(model: Model) -> list[dict[str, Any]]:
+async def count_series_states(model: Model) -> list[dict[str, Any]]:
     """Of each analytics process, how many series are fresh, stale, frozen, reset, unsupported, or zero by a fault."""
     return [
         {

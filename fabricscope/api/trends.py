@@ -1,4 +1,4 @@
-"""What will reach its limit, and when."""
+"""Forecasts: what will reach its limit, and when."""
 
 from typing import Annotated
 
@@ -13,7 +13,7 @@ router = APIRouter(prefix="/api/v1", tags=["cluster"], responses=may_answer(422)
 
 
 @router.get("/trends")
-async def trends(
+async def list_forecasts(
     model: Model, kind: FindingKind | None = None, limit: Annotated[int, Query(ge=1, le=100_000)] = 1000
 ) -> list[Forecast]:
     """All forecasts whose direction is proved, soonest first. kind: ``capacity`` or ``wear`` alone."""

@@ -1,1 +1,1 @@
-"""The commands of ``fabricscope``."""
+"""What each command does, loaded when it runs; ``arguments`` declares what it accepts."""

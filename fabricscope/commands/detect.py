@@ -1,54 +1,21 @@
-"""``fabricscope detect``: the scores of live telemetry for series in files."""
+"""Files of series into files of scores."""
 
 import sys
 from pathlib import Path
-from typing import Annotated
 
-import typer
-
+from analytics.offline.columns import Choice
+from analytics.offline.writing import PARQUET, ScoredFiles, write, write_csv
 from common.errors import BadInput
-from fabricscope.commands.options import By, OneSeries, TimeColumn, TimeFormat, chosen_labels
 from fabricscope.commands.progress import progress
 
-ALERTED = 3
-_CSV = (".csv", ".tsv", ".txt")
+_SUFFIXES = (*PARQUET, ".csv", ".tsv", ".txt")
 
 
-def register(app: typer.Typer) -> None:
-    app.command("detect")(run)
-
-
-def run(
-    files: Annotated[list[str], typer.Argument(metavar="FILE", help="CSV or Parquet; - is standard input.")],
-    output: Annotated[
-        str, typer.Option("--output", "-o", metavar="FILE", help=".csv or .parquet; a folder takes a file for each.")
-    ] = "",
-    time: TimeColumn = "",
-    value: Annotated[
-        list[str] | None, typer.Option("--value", metavar="COLUMN", help="Column to score; may come again.")
-    ] = None,
-    by: By = None,
-    wide: Annotated[bool, typer.Option("--wide", help="Score each numeric column.")] = False,
-    one_series: OneSeries = False,
-    time_format: TimeFormat = None,
-    fail_on_alert: Annotated[bool, typer.Option("--fail-on-alert", help="Exit status 3 when a row alerts.")] = False,
-) -> None:
-    """Score each row of a series by what came before it.
-
-    The rows come back with score, alert, expected, lower, upper and reason; a score of 1 is the alert level.
-    Columns are found by their names and contents.
-    """
-    # Loaded here: it takes a second that no other command should wait for.
-    from analytics.offline.columns import Choice
-    from analytics.offline.files import ScoredFiles
-    from analytics.offline.writing import PARQUET, write, write_csv
-
-    if wide and value:
-        raise typer.BadParameter("--wide scores each numeric column, and --value some: expected one of them")
-    choice = Choice(time, tuple(value or ()), chosen_labels(by, one_series), wide, time_format)
-    targets = _targets(files, output, (*PARQUET, *_CSV))
-    with progress(shown=bool(output) or not sys.stdout.isatty()) as (tell, show):
-        scored = ScoredFiles(choice, tell, show)
+def score_files(files: list[str], output: str, choice: Choice) -> bool:
+    """Writes the scored rows of ``files`` to a file, a folder, or ('') standard output; whether a row alerts."""
+    targets = _targets(files, output)
+    with progress(shown=bool(output) or not sys.stdout.isatty()) as (print_line, show_share):
+        scored = ScoredFiles(choice, print_line, show_share)
         for target, sources in targets.items():
             write(scored.pieces(sources, as_text=target.suffix not in PARQUET), target)
         if not output:
@@ -58,23 +25,22 @@ def run(
                 raise
             except OSError as error:
                 raise BadInput(f"standard output: {error.strerror}") from error
-    if fail_on_alert and scored.alerts:
-        raise typer.Exit(ALERTED)
+    return bool(scored.alerts)
 
 
-def _targets(files: list[str], output: str, suffixes: tuple[str, ...]) -> dict[Path, list[str]]:
+def _targets(files: list[str], output: str) -> dict[Path, list[str]]:
     """The files to write, each with those it is made of; none for standard output."""
     if not output:
         return {}
     if not output.endswith("/") and not Path(output).is_dir():
-        if Path(output).suffix not in suffixes:
-            raise BadInput(f"{output}: expected a name that ends in one of {', '.join(suffixes)}, or a folder")
+        if Path(output).suffix not in _SUFFIXES:
+            raise BadInput(f"{output}: expected a name that ends in one of {', '.join(_SUFFIXES)}, or a folder")
         return {Path(output): files}
     Path(output).mkdir(parents=True, exist_ok=True)
     targets: dict[Path, list[str]] = {}
     for file in files:
         name = "standard-input.csv" if file == "-" else Path(file).name.removesuffix(".gz")
-        target = Path(output, name if Path(name).suffix in suffixes else f"{name}.csv")
+        target = Path(output, name if Path(name).suffix in _SUFFIXES else f"{name}.csv")
         if target in targets:
             raise BadInput(f"{file} and {targets[target][0]} would both be {target}: expected names that differ")
         targets[target] = [file]

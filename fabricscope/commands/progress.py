@@ -1,4 +1,4 @@
-"""How far a command is, on standard error: a bar while it takes long, and lines about what it did."""
+"""Progress of a command on standard error: a bar after a while, and lines about what it did."""
 
 import sys
 import time
@@ -13,7 +13,7 @@ _LONG_S = 2.0
 
 @contextmanager
 def progress(shown: bool) -> Iterator[tuple[Callable[[str], None], Callable[[float], None]]]:
-    """Functions that print a line, and that show which share is done. The bar comes after two seconds, on terminals."""
+    """Functions that print a line, and that show the share done. The bar appears after two seconds, on terminals."""
     console = Console(stderr=True, soft_wrap=True, highlight=False)
     bar = Progress(BarColumn(), TaskProgressColumn(), TimeRemainingColumn(), console=console, transient=True)
     task = bar.add_task("", total=1.0)

@@ -1,68 +1,48 @@
-"""``fabricscope replay``: what would we have said?"""
+"""A replay with its progress on standard error, and what it found on standard output."""
 
 import json
 from dataclasses import asdict
 from datetime import UTC, datetime
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
 
-import typer
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
 
 from analytics.config import EngineConfig
-from fabricscope.commands.options import ConfigFile
-from fabricscope.replay import replay
+from fabricscope.replay import ReplayTotals, replay
 from fabricscope.settings import load_settings
 from fabricscope.terminal import incident_panel
-from recordings.format import Manifest, read_manifest
+from recordings.manifest import Manifest, read_manifest
 from telemetry.codec.records import decode_record
 from telemetry.incidents import Incident
 
 
-class Output(StrEnum):
-    TEXT = "text"
-    JSON = "json"
-
-
-def register(app: typer.Typer) -> None:
-    app.command("replay")(run)
-
-
-def run(
-    recording: Annotated[Path, typer.Argument(help="Folder of the recording.")],
-    out: Annotated[Path, typer.Option(help="Folder for findings.jsonl and incidents.jsonl.")] = Path("data/replay"),
-    speed: Annotated[
-        float | None, typer.Option(min=0.001, help="Event seconds per second; default: as fast as it goes.")
-    ] = None,
-    config_file: ConfigFile = None,
-    output: Annotated[Output, typer.Option(help="What is printed at the end.")] = Output.TEXT,
-) -> None:
-    """Run a recording through detection and correlation again. It never pages: its results are files.
-
-    The analytics settings are those of the recording; with --config.file, those of the file (what if?).
-    """
+def replay_with_progress(recording: Path, out: Path, speed: float | None, config_file: Path | None) -> ReplayTotals:
+    """See ``replay``; without a settings file the engine has those of the recording."""
     manifest = read_manifest(recording)
     config = load_settings(config_file).analytics.engine if config_file else EngineConfig(**manifest.analytics)
     with _progress(manifest) as progress:
         task = progress.add_task("replaying", total=max(1, sum(part.samples for part in manifest.slices)), at="")
-        done = replay(
+        return replay(
             recording,
             out,
             config,
             speed=speed,
             progress=lambda so_far: progress.update(task, completed=so_far.samples, at=_clock(so_far.at_ns)),
         )
-    if output is Output.JSON:
-        print(json.dumps(asdict(done)))
-        return
+
+
+def print_json(totals: ReplayTotals) -> None:
+    print(json.dumps(asdict(totals)))
+
+
+def print_incidents(out: Path, totals: ReplayTotals) -> None:
+    """The last version of each incident, and the totals."""
     console = Console()
     for incident in _last_versions(out / "incidents.jsonl"):
         console.print(incident_panel(incident))
-    console.print(
-        f"{done.samples:,} samples, {done.findings:,} finding versions, {done.incidents:,} incident versions: {out}"
-    )
+    counted = f"{totals.findings:,} finding versions, {totals.incidents:,} incident versions"
+    console.print(f"{totals.samples:,} samples, {counted}: {out}")
 
 
 def _progress(manifest: Manifest) -> Progress:

@@ -1,70 +1,32 @@
-"""``fabricscope simulate``: a fabric to practise on, behind the real protocols."""
+"""A simulated cluster, served until somebody ends it."""
 
 import asyncio
 import contextlib
-import signal
 from pathlib import Path
-from typing import Annotated
+from typing import Any
 
-import typer
 from pydantic import ValidationError
 from rich.console import Console
 
-from common.durations import seconds
 from common.errors import ConfigError
-from fabricscope.supervisor import parent_is_gone
-from simulator.config import SimulatorConfig
-from simulator.faults import FAULTS
+from fabricscope.stopping import parent_is_gone, stop_on_signals
 from simulator.servers.config import ServeConfig
 from simulator.servers.service import SimulatorService
 
-_FAULT_HELP = (
-    f"NAME@AT[+LENGTH][:TARGET], like slow-receiver@30s+60s:node3/mlx5_2; may be repeated. Names: {', '.join(FAULTS)}."
-)
 
-
-def register(app: typer.Typer) -> None:
-    app.command("simulate")(run)
-
-
-def run(
-    hosts: Annotated[int, typer.Option(min=2, max=1024, help="GPU hosts, 8 GPUs each.")] = 8,
-    fault: Annotated[list[str] | None, typer.Option(help=_FAULT_HELP)] = None,
-    schedule: Annotated[
-        Path | None, typer.Option(help="Faults, as a YAML list of {fault, at_s, lasts_s, target}.")
-    ] = None,
-    interval: Annotated[str, typer.Option(help="How often it will be collected from, in simulated time.")] = "10s",
-    speed: Annotated[float, typer.Option(min=0.01, max=100, help="Simulated seconds per second.")] = 1.0,
-    seed: Annotated[int, typer.Option(min=0, help="Fixes names, noise and random targets.")] = 1,
-    address_offset: Annotated[
-        int, typer.Option(min=0, max=250, help="Moves all addresses, for a second simulator.")
-    ] = 0,
-    config_out: Annotated[
-        Path | None, typer.Option("--config.out", help="Write settings that collect from it.")
-    ] = None,
-    truth: Annotated[Path | None, typer.Option(help="Write what is broken, from when to when, as JSON lines.")] = None,
-) -> None:
-    """Serve a simulated cluster over gNMI, exporter pages and Slurm's JSON, on loopback addresses, until Ctrl-C."""
+def serve_config(**given: Any) -> ServeConfig:
+    """ConfigError for what the simulator cannot serve."""
     try:
-        config = ServeConfig(
-            cluster=SimulatorConfig(hosts=hosts, seed=seed, interval_s=seconds(interval)),
-            speed=speed,
-            address_offset=address_offset,
-            faults=tuple(fault or ()),
-            schedule_file=schedule,
-            truth_file=truth,
-        )
+        return ServeConfig.model_validate(given)
     except (ValidationError, ValueError) as error:
         raise ConfigError(str(error)) from error
-    asyncio.run(_serve(config, config_out))
 
 
-async def _serve(config: ServeConfig, config_out: Path | None) -> None:
+async def serve_cluster(config: ServeConfig, config_out: Path | None) -> None:
+    """Until Ctrl-C, SIGTERM, or the death of the process that supervises this one."""
     console = Console()
     service = SimulatorService(config)
-    stopping = asyncio.Event()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        asyncio.get_running_loop().add_signal_handler(number, stopping.set)
+    stopping = stop_on_signals()
     await service.start()
     try:
         if config_out is not None:

@@ -36,17 +36,6 @@ class Url:
         path = quote(path, safe="/?&=%:;,@+~!$'()*")
         return cls(scheme, parts.hostname or "", parts.port or _PORTS[scheme], f"{path}?{query}" if query else path)
 
-    @classmethod
-    def parse(cls, text: str) -> "Url":
-        parts = urlsplit(text)
-        path = parts.path or "/"
-        return cls(
-            parts.scheme,
-            parts.hostname or "",
-            parts.port or _PORTS[parts.scheme],
-            f"{path}?{parts.query}" if parts.query else path,
-        )
-
     @property
     def authority(self) -> str:
         host = f"[{self.host}]" if ":" in self.host else self.host

@@ -99,7 +99,7 @@ def _gnmi(
         "job_name": f"gnmi-{flavour}",
         "source": "sonic" if flavour is Flavour.SONIC else "arista",
         "interval_s": interval_s,
-        "tls": {"skip_verify": True} if config.gnmi_tls else {"insecure": True},
+        "tls": {"insecure_skip_verify": True} if config.gnmi_tls else {"insecure": True},
         "targets": [
             {"address": endpoint.address, "device": endpoint.device}
             for endpoint in endpoints

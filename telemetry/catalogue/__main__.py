@@ -8,7 +8,7 @@ def page() -> str:
     lines = [
         "# Metrics",
         "",
-        "Written by `make metrics` from `telemetry/catalogue/`. Labels that name a thing come from the settings.",
+        "Written by `make pages` from `telemetry/catalogue/`. Labels that name a thing come from the settings.",
         "",
         "| metric | kind | unit | labels | what it is | called elsewhere |",
         "|---|---|---|---|---|---|",

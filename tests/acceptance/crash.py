@@ -19,7 +19,7 @@ from rich.table import Table
 
 from bus.open import open_bus
 from fabricscope.settings import load_settings
-from recordings.format import read_manifest
+from recordings.manifest import read_manifest
 from telemetry import topics
 from telemetry.codec.batch import BatchDecoder
 from tests.acceptance.lab import Engine, Lab, engines_named, lab_folder

@@ -105,12 +105,12 @@ class Lab:
             str(seed),
             "--address-offset",
             str(address_offset),
-            "--config.out",
+            "--config-out",
             str(self._cluster_file),
         ]
         self.simulator = Program("simulator", cluster, folder)
         names = (*STAGES, *FURTHER_STAGES) if everything else STAGES
-        self.stages = {name: Program(name, [name, "--config.file", str(self.settings_file)], folder) for name in names}
+        self.stages = {name: Program(name, [name, "--config", str(self.settings_file)], folder) for name in names}
 
     def __enter__(self) -> "Lab":
         try:
@@ -204,7 +204,7 @@ class Lab:
         settings["global"] |= {
             "cluster": "lab",
             "data_dir": str(self.folder / "data"),
-            "metrics_ports": dict.fromkeys(("ingest", "analytics", "alerts", "export"), 0),
+            "metrics_ports": dict.fromkeys(("ingest", "analytics", "alerts", "export", "recorder"), 0),
         }
         if self.kafka is not None:
             settings["bus"] = {"kind": "kafka", "kafka": {"bootstrap": [self.kafka.address]}}

@@ -45,7 +45,7 @@ def _notified(webhook: WebhookServer) -> dict[str, Notified]:
 
     Receivers drop a notification with a key that they have seen; Alertmanager's own have no key.
     """
-    keyed = enumerate(list(webhook.taken))
+    keyed = enumerate(list(webhook.accepted))
     bodies = {request.headers.get("x-fabricscope-key", number): request.body for number, request in keyed}
     found: dict[str, Notified] = {}
     for body in map(json.loads, bodies.values()):

@@ -80,9 +80,9 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     prometheus = Prometheus(folder / "prometheus", config=yaml.safe_dump({"scrape_configs": [scrape]}))
     cluster = ["simulate", "--interval", f"{INTERVAL_S}s", "--address-offset", str(ADDRESS_OFFSET)]
     cluster += [part for fault in FAULTS for part in ("--fault", fault)]
-    simulator = Program("simulator", [*cluster, "--config.out", str(folder / "cluster.yaml")], folder)
+    simulator = Program("simulator", [*cluster, "--config-out", str(folder / "cluster.yaml")], folder)
     settings = folder / "fabricscope.yaml"
-    stages = [Program(name, [name, "--config.file", str(settings)], folder) for name in STAGES]
+    stages = [Program(name, [name, "--config", str(settings)], folder) for name in STAGES]
     found = Running(prometheus, [simulator], api_port)
     sick_gpu = _serve_sick_gpu()
     for compiled in (pages, gnmi, analytics):  # before the cluster starts: a port must be seen up before it goes down
@@ -106,8 +106,8 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
 
 def _write_settings(folder: Path, settings: Path, write_url: str, api_port: int, page_port: int) -> None:
     document = yaml.safe_load((folder / "cluster.yaml").read_text())
-    document["global"]["metrics_ports"] = dict.fromkeys(("ingest", "analytics", "alerts", "export"), 0)
-    document["remote_write"] = [{"url": write_url, "facts_interval_s": 2}]
+    document["global"]["metrics_ports"] = dict.fromkeys(("ingest", "analytics", "alerts", "export", "recorder"), 0)
+    document["remote_write"] = [{"url": write_url, "state_interval_s": 2}]
     document["api"] = {"port": api_port}
     targets = {_local(page_port): "node98", _local(free_port()): "node99"}
     extra = [{"targets": [address], "labels": {"device": device}} for address, device in targets.items()]

@@ -20,7 +20,7 @@ from bus.embedded.bus import EmbeddedBus
 from common.errors import ConfigError
 from fabricscope.replay import replay
 from recordings.config import RecordingConfig
-from recordings.format import Manifest, read_manifest
+from recordings.manifest import Manifest, read_manifest
 from recordings.service import RecorderService
 from simulator.config import SimulatorConfig
 from simulator.direct import CampaignTick, campaign

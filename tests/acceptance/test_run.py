@@ -92,7 +92,7 @@ def test_from_start_to_the_first_incident_and_to_a_clean_stop(demo):
     assert rows["Root"] == truth["root"]
     assert "fabric_port_pfc_pause" in rows["Evidence"]
     assert "1 link, 1 job; " in rows["Blast radius"]
-    assert rows["Do first"]
+    assert rows["First action"]
     (incident,) = demo.incidents()
     assert "{kind}:{name}".format(**incident["root"]) == truth["root"]
 

@@ -12,7 +12,7 @@ import pytest
 
 from ingest.collectors.base import Emission
 from ingest.collectors.gnmi.collector import GnmiCollector
-from ingest.collectors.gnmi.config import Config, PathConfig, SubscriptionConfig, TargetConfig, TlsConfig
+from ingest.collectors.gnmi.config import Config, GnmiTlsConfig, PathConfig, SubscriptionConfig, TargetConfig
 from ingest.collectors.gnmi.paths.paths import parse_path
 from ingest.ledger import Ledger
 from telemetry.gnmi import gnmi_pb2, gnmi_pb2_grpc
@@ -79,7 +79,7 @@ def job(address: str, **changes: Any) -> Config:
         "interval_s": 0.2,
         "targets": (TargetConfig(address=address, device="leaf1"),),
         "subscriptions": (SubscriptionConfig(paths=paths),),
-        "tls": TlsConfig(insecure=True),
+        "tls": GnmiTlsConfig(insecure=True),
         "connect_timeout_s": 2.0,
         "backoff_max_s": 0.2,
     }

@@ -26,7 +26,7 @@ from tests.waiting import until
 @pytest.fixture(params=["embedded", "kafka"])
 def config(request: pytest.FixtureRequest, tmp_path: Path) -> BusConfig:
     if request.param == "embedded":
-        embedded = EmbeddedConfig(path=tmp_path / "bus.sqlite", upkeep_interval_s=0.1)
+        embedded = EmbeddedConfig(path=tmp_path / "bus.sqlite", retention_interval_s=0.1)
         return BusConfig(embedded=embedded)
     broker = request.getfixturevalue("kafka")
     return BusConfig(kind="kafka", kafka=KafkaConfig(bootstrap=(broker.address,)))

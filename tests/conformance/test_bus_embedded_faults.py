@@ -169,7 +169,7 @@ async def test_a_full_queue_makes_publishers_wait(tmp_path: Path) -> None:
 
 async def test_the_file_stays_within_its_bytes(tmp_path: Path) -> None:
     path, topic = tmp_path / "bus.sqlite", fresh_topic()
-    async with running(at(path, log_bytes_max=3_000_000, upkeep_interval_s=0.05)) as bus:
+    async with running(at(path, log_bytes_max=3_000_000, retention_interval_s=0.05)) as bus:
         for _ in range(100):
             await bus.publish(topic, [Message(b"k", bytes(100_000))])
         await until(lambda: held(path) < 3_000_000)
@@ -182,7 +182,7 @@ async def test_the_file_stays_within_its_bytes(tmp_path: Path) -> None:
 
 async def test_compaction_takes_what_is_superseded_and_old_tombstones(tmp_path: Path) -> None:
     path, topic = tmp_path / "bus.sqlite", fresh_topic(compacted=True, retention_s=0)
-    quick = at(path, upkeep_interval_s=0.05, tombstone_s=0)
+    quick = at(path, retention_interval_s=0.05, tombstone_s=0)
     async with running(quick) as bus:
         for i in range(20):
             await bus.publish(topic, [Message(b"a", str(i).encode()), Message(b"b", b"1")])
@@ -198,7 +198,7 @@ async def test_compaction_takes_what_is_superseded_and_old_tombstones(tmp_path: 
 
 async def test_offsets_go_on_after_everything_has_expired(tmp_path: Path) -> None:
     path, topic = tmp_path / "bus.sqlite", fresh_topic(retention_s=0)
-    async with running(at(path, upkeep_interval_s=0.05)) as bus:
+    async with running(at(path, retention_interval_s=0.05)) as bus:
         await bus.publish(topic, numbered(5))
         await until(lambda: rows(path) == 0)
     async with running(at(path)) as bus:

@@ -1,4 +1,4 @@
-"""The Kafka engine and a broker that wants TLS and a password: who is let in, and what the others are told."""
+"""The Kafka engine and a broker that wants TLS and a password: who is let in, and what the others are answered."""
 
 import tempfile
 from collections.abc import Iterator
@@ -54,12 +54,12 @@ async def test_the_right_password_opens_it(broker: KafkaServer, mechanism: str) 
     ],
     ids=["password", "SCRAM password", "user", "mechanism"],
 )
-async def test_wrong_credentials_are_told_from_a_broker_that_is_away(
+async def test_wrong_credentials_differ_from_a_broker_that_is_away(
     broker: KafkaServer, changes: dict[str, Any]
 ) -> None:
-    said = f"{broker.address}: authentication of user .* failed: .*; check sasl_mechanism, username and password"
+    words = f"{broker.address}: authentication of user .* failed: .*; check sasl_mechanism, username and password"
     async with running(signed_in(broker, **changes)) as bus:
-        with pytest.raises(Unauthorized, match=said) as refusal:
+        with pytest.raises(Unauthorized, match=words) as refusal:
             await bus.publish(fresh_topic(), numbered(1))
         assert "authentication" in (bus.problem() or "")
         assert "canary" not in f"{refusal.value} {bus.problem()}"
@@ -71,7 +71,7 @@ async def test_a_reader_with_a_wrong_password_says_so(broker: KafkaServer) -> No
     async with running(signed_in(broker, password=WRONG)) as bus:
         reader = bus.consume([fresh_topic()], {})
         assert await reader.poll(wait_s=0.1) == []
-        await until(lambda: "authentication" in (getattr(reader, "trouble", None) or ""))
+        await until(lambda: "authentication" in (getattr(reader, "problem", None) or ""))
 
 
 @pytest.mark.parametrize(
@@ -87,7 +87,7 @@ async def test_a_broker_that_is_not_spoken_to_is_unavailable(broker: KafkaServer
         assert "canary" not in f"{failure.value} {bus.problem()}"
 
 
-async def test_a_password_that_is_mended_is_read_again(broker: KafkaServer, tmp_path: Any) -> None:
+async def test_a_password_that_is_fixed_is_read_again(broker: KafkaServer, tmp_path: Any) -> None:
     file = tmp_path / "password"
     file.write_text(WRONG)
     topic = fresh_topic()

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ingest.collectors.gnmi.channel import keepalive_after
-from ingest.collectors.gnmi.config import Mode, PathConfig, Source, SubscriptionConfig, TargetConfig, TlsConfig
+from ingest.collectors.gnmi.config import GnmiTlsConfig, Mode, PathConfig, Source, SubscriptionConfig, TargetConfig
 from ingest.collectors.gnmi.paths.paths import parse_path
 from telemetry.gnmi import gnmi_pb2
 from telemetry.samples import Down
@@ -22,7 +22,7 @@ async def test_a_connection_that_went_dead_is_found_without_any_promise_of_updat
 ) -> None:
     """on_change without heartbeat: only keepalive tells a quiet device from one whose packets vanish."""
     device = fake_device([response(("in-octets", 42))])
-    tls = TlsConfig(ca_file=certificates.authority, server_name="switch.example")
+    tls = GnmiTlsConfig(ca_file=certificates.authority, server_name="switch.example")
     on_change = SubscriptionConfig(paths=(PathConfig(path="/interfaces", mode=Mode.ON_CHANGE),))
     config = job(device.address, tls=tls, subscriptions=(on_change,), keepalive_s=1.0)
     async with collecting(config) as (emitted, _):
@@ -42,7 +42,7 @@ async def test_a_device_that_minds_the_pings_is_asked_again_and_pinged_less(
     fake_device: DeviceStarter, certificates: Certificates
 ) -> None:
     device = fake_device([response(("in-octets", 42))])
-    tls = TlsConfig(ca_file=certificates.authority, server_name="switch.example")
+    tls = GnmiTlsConfig(ca_file=certificates.authority, server_name="switch.example")
     on_change = SubscriptionConfig(paths=(PathConfig(path="/interfaces", mode=Mode.ON_CHANGE),))
     config = job(device.address, tls=tls, subscriptions=(on_change,), keepalive_s=1.0)
     async with collecting(config) as (emitted, _):
@@ -65,7 +65,7 @@ async def test_openconfigs_own_fake_device_is_read(fake_device: DeviceStarter, c
     body = b'{"openconfig-interfaces:oper-status": "UP", "counters": {"in-errors": "5"}}'
     state.update.update.add(path=parse_path("/")).val.json_ietf_val = body
     device = fake_device([response(("in-octets", 42), ("out-octets", 43), at_ns=now_ns), state, lldp])
-    tls = TlsConfig(ca_file=certificates.authority, server_name="switch.example")
+    tls = GnmiTlsConfig(ca_file=certificates.authority, server_name="switch.example")
     slow = SubscriptionConfig(paths=(PathConfig(path="/", interval_s=60),))
     async with collecting(job(device.address, tls=tls, subscriptions=(slow,))) as (emitted, _):
         await emitted.until(lambda: len(emitted.values()) == 4 and emitted.facts)
@@ -90,7 +90,7 @@ async def test_openconfigs_fake_device_streams_values_in_old_paths(
         "uint_value { value: 10 range { minimum: 0 maximum: 1000 delta_min: 10 delta_max: 10 } } }\n"
     )
     device = fake_device(config=f"enable_delay: true\n{value}", client_certificate=True)
-    tls = TlsConfig(
+    tls = GnmiTlsConfig(
         ca_file=certificates.authority,
         server_name="switch.example",
         cert_file=certificates.certificate("client"),

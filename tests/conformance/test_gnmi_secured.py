@@ -6,7 +6,7 @@ from typing import Any
 import grpc
 import pytest
 
-from ingest.collectors.gnmi.config import TlsConfig
+from ingest.collectors.gnmi.config import GnmiTlsConfig
 from telemetry.samples import Down
 from tests.conformance.gnmi_peer import Requests, Responses, collecting, job, serving, steady
 from tests.servers.certificates import Certificates
@@ -17,7 +17,7 @@ async def test_tls_is_verified_by_name(certificates: Certificates, client_certif
     own: dict[str, Path] = {}
     if client_certificate:
         own = {"cert_file": certificates.certificate("client"), "key_file": certificates.key("client")}
-    tls = TlsConfig(ca_file=certificates.authority, server_name="switch.example", **own)
+    tls = GnmiTlsConfig(ca_file=certificates.authority, server_name="switch.example", **own)
     server = serving(steady, certificates, client_certificate=client_certificate)
     async with server as address, collecting(job(address, tls=tls)) as (emitted, _):
         await emitted.until(lambda: any(map(len, emitted.batches)))
@@ -26,10 +26,12 @@ async def test_tls_is_verified_by_name(certificates: Certificates, client_certif
 
 @pytest.mark.parametrize(
     "tls",
-    [TlsConfig(), TlsConfig(server_name="another.example")],
+    [GnmiTlsConfig(), GnmiTlsConfig(server_name="another.example")],
     ids=["unknown authority", "another name"],
 )
-async def test_a_server_that_cannot_prove_its_name_is_not_talked_to(certificates: Certificates, tls: TlsConfig) -> None:
+async def test_a_server_that_cannot_prove_its_name_is_not_talked_to(
+    certificates: Certificates, tls: GnmiTlsConfig
+) -> None:
     tls = tls.model_copy(update={"ca_file": certificates.authority if tls.server_name else None})
     async with serving(steady, certificates) as address, collecting(job(address, tls=tls)) as (emitted, _):
         await emitted.until(lambda: Down.TLS in emitted.downs)
@@ -37,7 +39,7 @@ async def test_a_server_that_cannot_prove_its_name_is_not_talked_to(certificates
 
 
 async def test_skip_verify_takes_any_certificate(certificates: Certificates) -> None:
-    config_tls = TlsConfig(skip_verify=True)
+    config_tls = GnmiTlsConfig(insecure_skip_verify=True)
     async with serving(steady, certificates) as address, collecting(job(address, tls=config_tls)) as (emitted, _):
         await emitted.until(lambda: any(map(len, emitted.batches)))
 
@@ -55,7 +57,7 @@ async def test_credentials_go_as_metadata(certificates: Certificates, tmp_path: 
     (tmp_path / "user").write_text("fabricscope\n")
     (tmp_path / "password").write_text("wrong\n")
     changes = {
-        "tls": TlsConfig(ca_file=certificates.authority, server_name="switch.example"),
+        "tls": GnmiTlsConfig(ca_file=certificates.authority, server_name="switch.example"),
         "username_file": tmp_path / "user",
         "password_file": tmp_path / "password",
     }

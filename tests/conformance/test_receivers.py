@@ -8,13 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from alerts.labels import labels_of
+from alerts.config import ReceiverConfig
 from alerts.notification import Action, Notification
 from alerts.receivers.alertmanager.config import AlertmanagerConfig
-from alerts.receivers.base import Later, Receiver, Rejected
-from alerts.receivers.build import ReceiverConfig, build_receiver
+from alerts.receivers.base import Receiver, Rejected
+from alerts.receivers.build import build_receiver
 from alerts.receivers.webhook.config import WebhookConfig
-from alerts.receivers.webhook.render import signature
+from alerts.rendering.labels import labels_of
+from alerts.rendering.webhook import signature
+from common.errors import Unavailable
 from telemetry.incidents import Incident, IncidentState, Severity
 from tests.servers.alertmanager import Alertmanager
 from tests.servers.webhook import HANG, RESET, Answer, WebhookServer
@@ -31,7 +33,7 @@ def version(**changes: object) -> Incident:
     return replace(incident(), **(times | changes))  # type: ignore[arg-type]
 
 
-def told(action: Action = Action.FIRE, sequence: int = 1, **changes: object) -> Notification:
+def notification(action: Action = Action.FIRE, sequence: int = 1, **changes: object) -> Notification:
     this = version(**changes)
     return Notification(this, action, sequence, NOW, labels_of(this, "pod1"), {})
 
@@ -53,45 +55,45 @@ async def make(request, webhook_server):
         await receiver.stop()
 
 
-async def test_what_was_taken_arrived_once(make, webhook_server):
+async def test_what_was_accepted_arrived_once(make, webhook_server):
     receiver = await make()
-    await receiver.notify(told(), NOW)
-    assert len(webhook_server.taken) == 1
-    assert b"inc-1" in webhook_server.taken[0].body
+    await receiver.notify(notification(), NOW)
+    assert len(webhook_server.accepted) == 1
+    assert b"inc-1" in webhook_server.accepted[0].body
 
 
 @pytest.mark.parametrize("answer", LATER, ids=lambda answer: str(answer.status))
-async def test_trouble_that_passes_is_later(make, webhook_server, answer):
+async def test_trouble_that_passes_is_unavailable(make, webhook_server, answer):
     webhook_server.script.append(answer)
     receiver = await make()
-    with pytest.raises(Later) as error:
-        await receiver.notify(told(), NOW)
+    with pytest.raises(Unavailable) as error:
+        await receiver.notify(notification(), NOW)
     assert error.value.after_s is None
-    await receiver.notify(told(), NOW)
+    await receiver.notify(notification(), NOW)
 
 
 @pytest.mark.parametrize("answer", REJECTED, ids=lambda answer: str(answer.status))
 async def test_trouble_that_stays_is_rejected(make, webhook_server, answer):
     webhook_server.script.append(answer)
     with pytest.raises(Rejected):
-        await (await make()).notify(told(), NOW)
+        await (await make()).notify(notification(), NOW)
     assert len(webhook_server.requests) == 1, "no redirect is followed"
 
 
 @pytest.mark.parametrize(("header", "wait_s"), [("7", 7.0), ("86400", 300.0), ("-3", 0.0), ("soon", None)])
 async def test_retry_after_is_honoured_up_to_five_minutes(make, webhook_server, header, wait_s):
     webhook_server.script.append(Answer(429, (("Retry-After", header),)))
-    with pytest.raises(Later) as error:
-        await (await make()).notify(told(), NOW)
+    with pytest.raises(Unavailable) as error:
+        await (await make()).notify(notification(), NOW)
     assert error.value.after_s == wait_s
 
 
-async def test_a_service_that_hangs_or_is_not_there_is_later(make, webhook_server):
+async def test_a_service_that_hangs_or_is_not_there_is_unavailable(make, webhook_server):
     webhook_server.script.append(HANG)
-    with pytest.raises(Later, match="no answer within"):
-        await (await make(timeout_s=0.2)).notify(told(), NOW)
-    with pytest.raises(Later):
-        await (await make(url="http://127.0.0.1:1/")).notify(told(), NOW)
+    with pytest.raises(Unavailable, match="no answer within"):
+        await (await make(timeout_s=0.2)).notify(notification(), NOW)
+    with pytest.raises(Unavailable):
+        await (await make(url="http://127.0.0.1:1/")).notify(notification(), NOW)
 
 
 async def test_errors_name_the_receiver_and_no_secret(make, webhook_server, tmp_path):
@@ -100,21 +102,21 @@ async def test_errors_name_the_receiver_and_no_secret(make, webhook_server, tmp_
     receiver = await make(bearer_token_file=token, name="night-shift")
     for answer in (Answer(500), Answer(400), RESET, Answer(418, body=b"\x1b[31mno\r\n")):
         webhook_server.script.append(answer)
-        with pytest.raises((Later, Rejected)) as error:
-            await receiver.notify(told(), NOW)
+        with pytest.raises((Unavailable, Rejected)) as error:
+            await receiver.notify(notification(), NOW)
         assert "night-shift" in str(error.value)
         assert "canary" not in str(error.value)
         assert not set("\x1b\r\n") & set(str(error.value))
     assert webhook_server.requests[0].headers["authorization"] == "Bearer canary-in-token"
 
 
-async def test_a_secret_file_that_is_missing_or_empty_is_later(make, tmp_path):
+async def test_a_secret_file_that_is_missing_or_empty_is_unavailable(make, tmp_path):
     receiver = await make(bearer_token_file=tmp_path / "token")
-    with pytest.raises(Later, match="secret file"):
-        await receiver.notify(told(), NOW)
+    with pytest.raises(Unavailable, match="secret file"):
+        await receiver.notify(notification(), NOW)
     (tmp_path / "token").write_text("\n")
-    with pytest.raises(Later, match="is empty"):
-        await receiver.notify(told(), NOW)
+    with pytest.raises(Unavailable, match="is empty"):
+        await receiver.notify(notification(), NOW)
 
 
 @pytest.mark.parametrize("config", CONFIGS.values(), ids=CONFIGS)
@@ -139,8 +141,8 @@ async def to_alertmanager(alertmanager: Alertmanager):
 
 async def test_alertmanager_shows_one_alert_an_incident_however_often_it_is_sent(to_alertmanager, alertmanager):
     for _ in range(3):
-        await to_alertmanager.notify(told(), time.time_ns())
-    await to_alertmanager.refresh([told(), told(id="inc-2")], time.time_ns())
+        await to_alertmanager.notify(notification(), time.time_ns())
+    await to_alertmanager.refresh([notification(), notification(id="inc-2")], time.time_ns())
     shown = {alert["labels"]["incident_id"]: alert for alert in alertmanager.alerts()}
     assert sorted(shown) == ["inc-1", "inc-2"]
     assert len(alertmanager.alerts()) == 2
@@ -160,22 +162,22 @@ async def test_alertmanager_shows_one_alert_an_incident_however_often_it_is_sent
 async def test_alertmanager_replaces_the_alert_when_it_gets_worse_and_drops_it_when_resolved(
     to_alertmanager, alertmanager
 ):
-    first = told()
+    first = notification()
     await to_alertmanager.notify(first, time.time_ns())
-    worse = replace(told(Action.UPDATE, 2, severity=Severity.CRITICAL), replaces=first.labels)
+    worse = replace(notification(Action.UPDATE, 2, severity=Severity.CRITICAL), replaces=first.labels)
     await to_alertmanager.notify(worse, time.time_ns())
     assert [alert["labels"]["severity"] for alert in alertmanager.alerts()] == ["critical"]
     over = version(severity=Severity.CRITICAL, state=IncidentState.RESOLVED, resolved_ns=NOW)
     resolve = Notification(over, Action.RESOLVE, 3, NOW, worse.labels, {})
     await to_alertmanager.notify(resolve, time.time_ns())
     assert alertmanager.alerts() == []
-    again = replace(told(sequence=4, severity=Severity.CRITICAL))
+    again = replace(notification(sequence=4, severity=Severity.CRITICAL))
     await to_alertmanager.notify(again, time.time_ns())
     assert len(alertmanager.alerts()) == 1
 
 
 async def test_alertmanager_keeps_it_longer_than_its_own_five_minutes(to_alertmanager, alertmanager):
-    await to_alertmanager.notify(told(), time.time_ns())
+    await to_alertmanager.notify(notification(), time.time_ns())
     left_s = time.mktime(time.strptime(alertmanager.alerts()[0]["endsAt"][:19], "%Y-%m-%dT%H:%M:%S"))
     assert left_s - time.mktime(time.gmtime()) > 800
 
@@ -186,24 +188,24 @@ async def test_alertmanager_itself_notifies_once_and_then_of_the_end(tmp_path: P
     receiver = build_receiver(AlertmanagerConfig(url=server.url), "")
     await receiver.start()
     try:
-        await receiver.notify(told(), time.time_ns())
-        _until(lambda: len(webhook_server.taken) == 1)
-        await receiver.refresh([told()], time.time_ns())
+        await receiver.notify(notification(), time.time_ns())
+        _until(lambda: len(webhook_server.accepted) == 1)
+        await receiver.refresh([notification()], time.time_ns())
         over = version(state=IncidentState.RESOLVED, resolved_ns=NOW)
-        await receiver.notify(Notification(over, Action.RESOLVE, 2, NOW, told().labels, {}), time.time_ns())
-        _until(lambda: len(webhook_server.taken) == 2)
+        await receiver.notify(Notification(over, Action.RESOLVE, 2, NOW, notification().labels, {}), time.time_ns())
+        _until(lambda: len(webhook_server.accepted) == 2)
     finally:
         await receiver.stop()
         server.kill()
-    assert [json.loads(each.body)["status"] for each in webhook_server.taken] == ["firing", "resolved"]
+    assert [json.loads(each.body)["status"] for each in webhook_server.accepted] == ["firing", "resolved"]
 
 
-async def test_a_login_page_in_front_of_alertmanager_is_later(webhook_server):
+async def test_a_login_page_in_front_of_alertmanager_is_unavailable(webhook_server):
     receiver = build_receiver(AlertmanagerConfig(url=webhook_server.base_url), "")
     await receiver.start()
     webhook_server.script.append(Answer(200, body=b"<html>log in"))
-    with pytest.raises(Later, match="not an Alertmanager"):
-        await receiver.notify(told(), NOW)
+    with pytest.raises(Unavailable, match="not an Alertmanager"):
+        await receiver.notify(notification(), NOW)
     await receiver.stop()
 
 
@@ -212,11 +214,11 @@ async def test_the_webhook_is_signed_and_carries_the_key_of_the_notification(web
     secret.write_bytes(b"s3cret\n")
     receiver = build_receiver(WebhookConfig(url=webhook_server.url, secret_file=secret), "http://me")
     await receiver.start()
-    await receiver.notify(told(), NOW)
+    await receiver.notify(notification(), NOW)
     secret.write_bytes(b"rotated")
-    await receiver.notify(told(), NOW + S)
+    await receiver.notify(notification(), NOW + S)
     await receiver.stop()
-    first, repeated = webhook_server.taken
+    first, repeated = webhook_server.accepted
     assert first.path == "/hook?token=canary-in-address"
     assert first.headers["x-fabricscope-key"] == repeated.headers["x-fabricscope-key"] == "inc-1:1"
     for request, key in ((first, b"s3cret"), (repeated, b"rotated")):

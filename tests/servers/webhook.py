@@ -1,4 +1,4 @@
-"""A local HTTP server that takes webhooks and misbehaves as a script says."""
+"""A local HTTP server that accepts webhooks and misbehaves as a script says."""
 
 import socket
 import struct
@@ -37,13 +37,13 @@ class WebhookServer:
     """Listens on a free port of the loopback from ``start`` to ``stop``.
 
     script: answers to come, first to last; 200 when it is empty. requests: all that came, misbehaviour or not.
-    taken: those that were answered with 2xx.
+    accepted: those that were answered with 2xx.
     """
 
     def __init__(self) -> None:
         self.script: deque[Answer] = deque()
         self.requests: list[Request] = []
-        self.taken: list[Request] = []
+        self.accepted: list[Request] = []
         self._stopping = threading.Event()
         self._server = _Server(("127.0.0.1", 0), _Handler)
         self._server.owner = self
@@ -69,7 +69,7 @@ class WebhookServer:
         self.requests.append(request)
         answer = self.script.popleft() if self.script else Answer()
         if 200 <= answer.status < 300:
-            self.taken.append(request)
+            self.accepted.append(request)
         if answer is HANG:
             self._stopping.wait(30)
         return answer
@@ -107,7 +107,7 @@ class _Handler(BaseHTTPRequestHandler):
 
 @pytest.fixture
 def webhook_server() -> Iterator[WebhookServer]:
-    """A server that takes everything until its script says otherwise."""
+    """A server that accepts everything until its script says otherwise."""
     server = WebhookServer()
     server.start()
     yield server

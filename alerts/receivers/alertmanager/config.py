@@ -4,7 +4,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from alerts.receivers.http import HttpConfig
+from alerts.receivers.config import HttpConfig
 
 
 class AlertmanagerConfig(HttpConfig):

@@ -6,12 +6,12 @@ import orjson
 
 from alerts.notification import Notification
 from alerts.receivers.alertmanager.config import AlertmanagerConfig
-from alerts.receivers.alertmanager.render import alerts_of
-from alerts.receivers.base import Later
 from alerts.receivers.http import HttpReceiver
+from alerts.rendering.alertmanager import alerts_of
+from common.errors import Unavailable
+from common.units import to_ns
 
 ALERTS_PER_REQUEST = 64
-_NS_PER_S = 1_000_000_000
 
 
 class AlertmanagerReceiver(HttpReceiver):
@@ -26,16 +26,16 @@ class AlertmanagerReceiver(HttpReceiver):
         return self._config.resend_s
 
     async def notify(self, notification: Notification, now_ns: int) -> None:
-        await self._post([notification], now_ns)
+        await self._send([notification], now_ns)
 
     async def refresh(self, notifications: Sequence[Notification], now_ns: int) -> None:
         for begin in range(0, len(notifications), ALERTS_PER_REQUEST):
-            await self._post(notifications[begin : begin + ALERTS_PER_REQUEST], now_ns)
+            await self._send(notifications[begin : begin + ALERTS_PER_REQUEST], now_ns)
 
-    async def _post(self, notifications: Sequence[Notification], now_ns: int) -> None:
-        hold_ns = int(self._config.hold_s * _NS_PER_S)
+    async def _send(self, notifications: Sequence[Notification], now_ns: int) -> None:
+        hold_ns = to_ns(self._config.hold_s)
         alerts = [alert for each in notifications for alert in alerts_of(each, now_ns, hold_ns, self._external_url)]
-        said = await self._http.post("/api/v2/alerts", orjson.dumps(alerts), {})
-        # Alertmanager answers 200 without a body; a page of HTML is some proxy's login
-        if said.lstrip()[:1] == "<":
-            raise Later(f"{self.name}: something that is not an Alertmanager answered")
+        answer = await self._post("/api/v2/alerts", orjson.dumps(alerts), {})
+        # Alertmanager answers 200 without a body; HTML is some proxy's login
+        if answer.body.lstrip()[:1] == b"<":
+            raise Unavailable(f"{self.name}: something that is not an Alertmanager answered")

@@ -5,11 +5,11 @@ from typing import Literal
 
 from pydantic import Field
 
-from alerts.receivers.http import HttpConfig
+from alerts.receivers.config import HttpConfig
 
 
 class WebhookConfig(HttpConfig):
-    """Any service that takes the body of Alertmanager's webhooks, version 4."""
+    """Any service that accepts the body of Alertmanager's webhooks, version 4."""
 
     type: Literal["webhook"] = "webhook"
     name: str = Field(default="webhook", pattern=r"^[a-zA-Z0-9_-]{1,64}$", description="Name within the settings.")

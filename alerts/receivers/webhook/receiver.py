@@ -3,14 +3,15 @@
 from collections.abc import Sequence
 
 from alerts.notification import Notification
-from alerts.receivers.http import HttpReceiver, read_secret
+from alerts.receivers.http import HttpReceiver
 from alerts.receivers.webhook.config import WebhookConfig
-from alerts.receivers.webhook.render import body_of, signature
+from alerts.rendering.webhook import body_of, signature
+from common.secrets import read_secret
+from common.units import NS_PER_S
 
 KEY_HEADER = "X-Fabricscope-Key"
 TIMESTAMP_HEADER = "X-Fabricscope-Timestamp"
 SIGNATURE_HEADER = "X-Fabricscope-Signature"
-_NS_PER_S = 1_000_000_000
 
 
 class WebhookReceiver(HttpReceiver):
@@ -26,12 +27,13 @@ class WebhookReceiver(HttpReceiver):
 
     async def notify(self, notification: Notification, now_ns: int) -> None:
         body = body_of(notification, self.name, self._external_url)
-        now_s = now_ns // _NS_PER_S
+        now_s = now_ns // NS_PER_S
         headers = {KEY_HEADER: notification.key, TIMESTAMP_HEADER: str(now_s)}
         if self._config.secret_file is not None:
-            secret = read_secret(self.name, self._config.secret_file)
+            with self._errors_named():
+                secret = read_secret(self._config.secret_file)
             headers[SIGNATURE_HEADER] = signature(secret, now_s, body)
-        await self._http.post("", body, headers)
+        await self._post("", body, headers)
 
     async def refresh(self, notifications: Sequence[Notification], now_ns: int) -> None:
-        """A webhook keeps what it was told."""
+        """A webhook remembers what it was sent."""

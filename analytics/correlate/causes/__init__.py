@@ -17,9 +17,9 @@ from analytics.correlate.causes import (
     trends,
 )
 from analytics.correlate.causes.cause import Cause
-from analytics.correlate.evidence import View
+from analytics.correlate.view import CorrelationView
 
-FAMILIES: tuple[Callable[[View], Iterable[Cause]], ...] = (
+FAMILIES: tuple[Callable[[CorrelationView], Iterable[Cause]], ...] = (
     planned.propose,
     rack.propose,
     devices.propose,

@@ -1,28 +1,11 @@
-"""A cause that the evidence allows, and how much each kind of cause and symptom counts."""
+"""A cause that the evidence allows, what it reaches, and how much a finding counts for it."""
 
 from dataclasses import dataclass
-from enum import IntEnum, StrEnum
 
 from telemetry.findings import Finding, FindingKind
 from telemetry.incidents import IncidentKind
+from telemetry.kinds import FindingGroup, HoldPolicy, Tier, finding_kinds, incident_kinds, kinds_in
 from telemetry.objects import ObjectRef
-
-
-class Tier(IntEnum):
-    """Causes of a lower tier explain first; a higher tier sees only what they leave."""
-
-    HARD = 0
-    BEHIND = 1  # may be clients that wait behind a hard cause: storage and a link that loses packets
-    SOFT = 2  # may be a consequence of any hard cause: a straggler, an incast without pauses, silence
-    LEFT = 3  # symptoms that nothing explained
-
-
-class Patience(StrEnum):
-    """How long a cause waits before it fires, because it may turn out to be a part of a larger one."""
-
-    NONE = "none"  # its detectors have waited for a second sample, and it explains itself
-    TICK = "tick"
-    INTERVAL = "interval"  # until every device has been read once
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,9 +21,9 @@ class Cause:
     root: ObjectRef
     primary: frozenset[str]
     reason: str
+    tier: Tier
+    hold: HoldPolicy
     factor: float = 1.0
-    tier: Tier = Tier.HARD
-    patience: Patience = Patience.TICK
     devices: frozenset[str] = frozenset()
     change: str = ""
 
@@ -49,52 +32,46 @@ class Cause:
         return self.kind, self.root
 
 
-# How likely a cause is, given equal evidence: the one that explains with a single event what would need several.
-PRIOR = {
-    IncidentKind.DEVICE_REBOOTED: 1.1,
-    IncidentKind.RACK_POWER: 1.3,
-    IncidentKind.DEVICE_DOWN: 1.2,
-    IncidentKind.PAUSE_LOOP: 1.2,
-    IncidentKind.SLOW_RECEIVER: 1.1,
-    IncidentKind.LINK_FLAPPING: 1.05,
-    IncidentKind.LINK_DOWN: 1.0,
-    IncidentKind.LINK_DEGRADED: 0.95,
-    IncidentKind.GPU_FAULT: 1.0,
-    IncidentKind.SLOW_STORAGE: 1.0,
-    IncidentKind.INCAST: 0.9,
-    IncidentKind.STRAGGLER: 0.8,
-    IncidentKind.ENVIRONMENT: 1.05,
-    IncidentKind.BGP_DOWN: 0.9,
-    IncidentKind.LATE_CHECKPOINT: 0.8,
-    IncidentKind.CAPACITY: 0.5,
-    IncidentKind.WEAR: 0.5,
-    IncidentKind.CONGESTION: 0.4,
-    IncidentKind.TELEMETRY_LOST: 0.3,
-    IncidentKind.UNEXPLAINED: 0.2,
-}
+def cause_of(
+    kind: IncidentKind,
+    root: ObjectRef,
+    primary: frozenset[str],
+    reason: str,
+    *,
+    tier: Tier | None = None,
+    hold: HoldPolicy | None = None,
+    factor: float = 1.0,
+    devices: frozenset[str] = frozenset(),
+    change: str = "",
+) -> Cause:
+    """A cause with the tier and hold of its kind, unless it says others."""
+    row = incident_kinds()[kind]
+    tier, hold = row.tier if tier is None else tier, row.hold if hold is None else hold
+    return Cause(kind, root, primary, reason, tier, hold, factor, devices, change)
 
-PAUSES = frozenset({FindingKind.PFC_PAUSE_RECEIVED, FindingKind.PFC_PAUSE_SENT, FindingKind.PAUSE_STORM})
-QUEUES = frozenset({FindingKind.ECN_MARKING, FindingKind.QUEUE_CONGESTED, FindingKind.LOSSLESS_DROPS})
-# What tells of congestion, at a port or of a whole switch.
-CONGESTED = PAUSES | QUEUES | {FindingKind.PFC_WITHOUT_ECN, FindingKind.ECMP_IMBALANCE}
-STORAGE = frozenset({FindingKind.STORAGE_SLOW, FindingKind.METADATA_STORM})
-ENVIRONMENT = frozenset({FindingKind.OVERHEATED, FindingKind.PART_FAILED})
-SILENCE = frozenset({FindingKind.TARGET_SILENT, FindingKind.TARGET_FROZEN})
-LINK = frozenset(
-    {FindingKind.LINK_DOWN, FindingKind.LINK_FLAPPING, FindingKind.LINK_ERRORS, FindingKind.LINK_SLOW},
-)
-GPU_FAULTS = frozenset(
-    {FindingKind.GPU_THROTTLED, FindingKind.GPU_XID, FindingKind.GPU_LOST, FindingKind.GPU_HUNG}
-    | {FindingKind.GPU_ECC, FindingKind.GPU_ROW_REMAP, FindingKind.GPU_NVLINK_ERRORS, FindingKind.GPU_PCIE}
-)
-CHECKPOINTS = frozenset({FindingKind.CHECKPOINT_LATE, FindingKind.CHECKPOINT_OVERDUE, FindingKind.CHECKPOINT_COLLIDING})
-# Findings that tell that something is wrong, not what: any cause may explain them.
-SYMPTOMS = (
-    frozenset({FindingKind.JOB_STALLED, FindingKind.JOB_SLOWED})
-    | CHECKPOINTS
-    | {FindingKind.STRAGGLER, FindingKind.DEVIATION, FindingKind.BGP_SESSION, FindingKind.STORAGE_SLOW}
-    | CONGESTED
-)
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """own: the root, its ends and parts. devices: its neighbourhood. certain: jobs that cannot go on without the root.
+    possible: jobs that may be slowed by it; only their own symptoms show whether they are."""
+
+    own: frozenset[ObjectRef]
+    devices: frozenset[str]
+    certain: frozenset[str]
+    possible: frozenset[str]
+
+
+PAUSES = kinds_in(FindingGroup.PAUSE)
+QUEUES = kinds_in(FindingGroup.QUEUE)
+CONGESTED = PAUSES | QUEUES | kinds_in(FindingGroup.CONGESTION)  # at a port, or of a whole switch
+STORAGE = kinds_in(FindingGroup.STORAGE)
+ENVIRONMENT = kinds_in(FindingGroup.ENVIRONMENT)
+SILENCE = kinds_in(FindingGroup.SILENCE)
+LINK = kinds_in(FindingGroup.LINK)
+GPU_FAULTS = kinds_in(FindingGroup.GPU)
+CHECKPOINTS = kinds_in(FindingGroup.CHECKPOINT)
+AWAY = LINK | SILENCE | {FindingKind.DEVICE_REBOOTED, FindingKind.GPU_LOST}  # what a device that goes or comes leaves
+SYMPTOMS = frozenset(kind for kind, row in finding_kinds().items() if row.symptom)
 
 
 def weight(finding: Finding) -> float:

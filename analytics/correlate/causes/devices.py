@@ -7,14 +7,13 @@ from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from analytics.correlate.causes.cause import LINK, SILENCE, Cause
+from analytics.correlate.causes.cause import AWAY, LINK, SILENCE, Cause, cause_of
 from analytics.correlate.config import NS_PER_S
-from analytics.correlate.evidence import View
+from analytics.correlate.view import CorrelationView
 from telemetry.findings import Finding, FindingKind
 from telemetry.incidents import IncidentKind
 from telemetry.objects import ObjectKind, ObjectRef, device
 
-OWN = LINK | SILENCE | {FindingKind.DEVICE_REBOOTED, FindingKind.GPU_LOST}
 ALIVE_FACTOR = 0.5  # a device that still speaks rather lost its neighbours than its own life
 
 
@@ -31,7 +30,7 @@ class Death:
     onset_ns: int
 
 
-def deaths(view: View) -> list[Death]:
+def deaths(view: CorrelationView) -> list[Death]:
     """Devices that seem dead, by name."""
     down = _down_links(view)
     silent = {finding.object.device for finding in view.of(FindingKind.TARGET_SILENT)} - {""}
@@ -39,14 +38,14 @@ def deaths(view: View) -> list[Death]:
     return [death for name in suspects if (death := _death(view, name, down, name in silent))]
 
 
-def _down_links(view: View) -> dict[ObjectRef, list[Finding]]:
+def _down_links(view: CorrelationView) -> dict[ObjectRef, list[Finding]]:
     links: defaultdict[ObjectRef, list[Finding]] = defaultdict(list)
     for finding in view.of(FindingKind.LINK_DOWN):
         links[view.graph.link_of.get(finding.object, finding.object)].append(finding)
     return links
 
 
-def _death(view: View, name: str, down: dict[ObjectRef, list[Finding]], silent: bool) -> Death | None:
+def _death(view: CorrelationView, name: str, down: dict[ObjectRef, list[Finding]], silent: bool) -> Death | None:
     links = view.graph.links(name)
     broken = [link for link in links if link in down]
     most = len(broken) >= 2 and len(broken) > view.config.links_down_share * len(links)
@@ -56,16 +55,16 @@ def _death(view: View, name: str, down: dict[ObjectRef, list[Finding]], silent: 
     about_links = [finding for link in broken for finding in down[link]]
     onset = min(finding.onset_ns for finding in about_links)
     alive = not silent and any(finding.observed_ns >= onset for finding in own if finding.kind not in SILENCE)
-    also = {finding.id for finding in own if finding.kind in OWN}
+    also = {finding.id for finding in own if finding.kind in AWAY}
     findings = frozenset({finding.id for finding in about_links} | also)
     return Death(name, len(broken), len(links), silent, alive, findings, onset)
 
 
-def propose(view: View) -> Iterable[Cause]:
+def propose(view: CorrelationView) -> Iterable[Cause]:
     """Devices that are down, as most of their links say, and devices that came back."""
     for death in deaths(view):
         speech = "it still answers" if death.alive else "it is silent" if death.silent else "it says nothing of it"
-        yield Cause(
+        yield cause_of(
             IncidentKind.DEVICE_DOWN,
             device(death.device),
             death.findings,
@@ -77,32 +76,32 @@ def propose(view: View) -> Iterable[Cause]:
             yield _reboot(view, finding)
 
 
-def _only_rebooted(view: View, finding: Finding) -> bool:
+def _only_rebooted(view: CorrelationView, finding: Finding) -> bool:
     """Whether a device that was told to be down is back so soon that it only started anew."""
-    down_ns = view.fires_since(IncidentKind.DEVICE_DOWN, device(finding.object.device))
+    down_ns = view.firing_since(IncidentKind.DEVICE_DOWN, device(finding.object.device))
     return down_ns is not None and finding.onset_ns - down_ns <= view.config.reboot_s * NS_PER_S
 
 
-def _returns(view: View, name: str) -> bool:
+def _returns(view: CorrelationView, name: str) -> bool:
     """Whether the device comes back under an incident that told of its death, or of a GPU that a reboot repairs."""
     known = view.graph.devices.get(name)
     rack = ObjectRef(ObjectKind.RACK, known.rack if known else "")
     return (
-        view.settled(IncidentKind.DEVICE_DOWN, [device(name)])
-        or view.settled(IncidentKind.RACK_POWER, [rack])
-        or view.settled(IncidentKind.GPU_FAULT, view.graph.gpus_of(name))
+        view.is_firing(IncidentKind.DEVICE_DOWN, [device(name)])
+        or view.is_firing(IncidentKind.RACK_POWER, [rack])
+        or view.is_firing(IncidentKind.GPU_FAULT, view.graph.gpus_of(name))
     )
 
 
-def _reboot(view: View, finding: Finding) -> Cause:
+def _reboot(view: CorrelationView, finding: Finding) -> Cause:
     name = finding.object.device
     ports = sorted({port for link in view.graph.links(name) for port in view.graph.ports(link)})
     about = [other for port in ports for other in view.about(port) if other.kind in LINK]
-    own = [other for other in view.on_device(name) if other.kind in OWN]
+    own = [other for other in view.on_device(name) if other.kind in AWAY]
     near = {
         other.id for other in (*about, *own) if abs(other.onset_ns - finding.onset_ns) <= view.config.change_window_ns
     }
-    return Cause(
+    return cause_of(
         IncidentKind.DEVICE_REBOOTED,
         device(name),
         frozenset({finding.id} | near),

@@ -2,19 +2,15 @@
 
 from collections.abc import Iterable
 
-from analytics.correlate.causes.cause import ENVIRONMENT, Cause, Patience
-from analytics.correlate.evidence import View
+from analytics.correlate.causes.cause import ENVIRONMENT, Cause, cause_of
+from analytics.correlate.view import CorrelationView
 from telemetry.findings import FindingKind
 from telemetry.incidents import IncidentKind
+from telemetry.kinds import finding_kinds
 from telemetry.objects import ObjectKind, ObjectRef
 
-WORDS = {
-    FindingKind.OVERHEATED: "gets warmer than its power explains",
-    FindingKind.PART_FAILED: "lost a power supply, a fan or a sensor",
-}
 
-
-def propose(view: View) -> Iterable[Cause]:
+def propose(view: CorrelationView) -> Iterable[Cause]:
     """One cause a rack or device, with the GPUs of it that throttle; a warm rack explains its warm devices."""
     found = view.of(*sorted(ENVIRONMENT))
     warm = {finding.object.name for finding in found if finding.object.kind is ObjectKind.RACK}
@@ -24,19 +20,18 @@ def propose(view: View) -> Iterable[Cause]:
         rack = _rack(view, finding.object)
         root = ObjectRef(ObjectKind.RACK, rack) if rack in warm else finding.object
         roots.setdefault(root, []).append(finding.id)
-        reasons.setdefault(root, set()).add(WORDS[finding.kind])
+        reasons.setdefault(root, set()).add(finding_kinds()[finding.kind].cause)
     for root in sorted(roots):
         hosts = view.graph.rack(root.name) if root.kind is ObjectKind.RACK else [root.device]
         throttled = [f.id for f in view.of(FindingKind.GPU_THROTTLED) if f.object.device in hosts]
-        yield Cause(
+        yield cause_of(
             IncidentKind.ENVIRONMENT,
             root,
             frozenset((*roots[root], *throttled)),
             f"{root.name} {' and '.join(sorted(reasons[root]))}",
-            patience=Patience.INTERVAL,
         )
 
 
-def _rack(view: View, ref: ObjectRef) -> str:
+def _rack(view: CorrelationView, ref: ObjectRef) -> str:
     known = view.graph.devices.get(ref.device)
     return ref.name if ref.kind is ObjectKind.RACK else known.rack if known else ""

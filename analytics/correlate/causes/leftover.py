@@ -6,31 +6,32 @@ from collections.abc import Iterable, Sequence
 
 import rustworkx as rx
 
-from analytics.correlate.causes.cause import CONGESTED, Cause, Patience, Tier
-from analytics.correlate.evidence import View
-from telemetry.findings import Finding, FindingKind
+from analytics.correlate.causes.cause import CONGESTED, Cause, cause_of
+from analytics.correlate.view import CorrelationView
+from telemetry.findings import Finding
 from telemetry.incidents import IncidentKind
+from telemetry.kinds import finding_kinds
 from telemetry.objects import ObjectRef
 
-FAINT = frozenset({FindingKind.DEVIATION, FindingKind.ECN_MARKING})  # too common to be an incident one by one
+FAINT = frozenset(kind for kind, row in finding_kinds().items() if row.faint)
 _SUPPORTS_ONLY = 0.25  # confidence below which findings open no incident, however many they are
 
 
-def propose(view: View, left: Sequence[Finding], ripe: frozenset[str]) -> Iterable[Cause]:
-    """Causes for the findings in ``left``; only those in ``ripe`` may open one."""
+def propose(view: CorrelationView, left: Sequence[Finding], past_hold: frozenset[str]) -> Iterable[Cause]:
+    """Causes for the findings in ``left``; only those in ``past_hold`` may open one."""
     left = [finding for finding in left if not started(view, finding)]
     congested = [finding for finding in left if finding.kind in CONGESTED]
     for group in _neighbourhoods(view, congested):
-        yield from _cause(view, IncidentKind.CONGESTION, group, ripe)
+        yield from _cause(view, IncidentKind.CONGESTION, group, past_hold)
     owners: defaultdict[str, list[Finding]] = defaultdict(list)
     for finding in left:
         if finding.kind not in CONGESTED:
             owners[_owner(view, finding)].append(finding)
     for name in sorted(owners):
-        yield from _cause(view, IncidentKind.UNEXPLAINED, owners[name], ripe)
+        yield from _cause(view, IncidentKind.UNEXPLAINED, owners[name], past_hold)
 
 
-def started(view: View, finding: Finding) -> bool:
+def started(view: CorrelationView, finding: Finding) -> bool:
     """Whether a faint symptom began with the start or end of a job, which changes what is normal."""
     if finding.kind not in FAINT:
         return False
@@ -42,7 +43,7 @@ def started(view: View, finding: Finding) -> bool:
     return bool(recent & mine) or (bool(recent) and (on_fabric or not mine))
 
 
-def _neighbourhoods(view: View, findings: Sequence[Finding]) -> list[list[Finding]]:
+def _neighbourhoods(view: CorrelationView, findings: Sequence[Finding]) -> list[list[Finding]]:
     """Findings grouped by devices that are neighbours of each other, by first onset."""
     devices: defaultdict[str, list[Finding]] = defaultdict(list)
     for finding in findings:
@@ -57,7 +58,7 @@ def _neighbourhoods(view: View, findings: Sequence[Finding]) -> list[list[Findin
     return sorted((_by_onset(group) for group in groups), key=lambda group: (group[0].onset_ns, group[0].id))
 
 
-def _owner(view: View, finding: Finding) -> str:
+def _owner(view: CorrelationView, finding: Finding) -> str:
     mine = view.jobs.of(finding.object)
     return f"job:{mine[0]}" if mine else finding.object.device or str(finding.object)
 
@@ -66,21 +67,21 @@ def _by_onset(findings: Iterable[Finding]) -> list[Finding]:
     return sorted(findings, key=lambda finding: (finding.onset_ns, finding.id))
 
 
-def _cause(view: View, kind: IncidentKind, group: list[Finding], ripe: frozenset[str]) -> Iterable[Cause]:
-    open_already = view.settled(kind, {finding.object for finding in group})
+def _cause(
+    view: CorrelationView, kind: IncidentKind, group: list[Finding], past_hold: frozenset[str]
+) -> Iterable[Cause]:
+    open_already = view.is_firing(kind, {finding.object for finding in group})
     faint = all(finding.kind in FAINT for finding in group)
-    waited = [finding for finding in group if finding.id in ripe and finding.confidence >= _SUPPORTS_ONLY]
+    waited = [finding for finding in group if finding.id in past_hold and finding.confidence >= _SUPPORTS_ONLY]
     if not open_already and (not waited or (faint and len(waited) < view.config.deviations_min)):
         return
     group = _by_onset(group)
     ranked: list[ObjectRef] = [finding.object for finding in group]
     if kind is IncidentKind.CONGESTION:
         ranked = [finding.object for finding in sorted(group, key=lambda f: (-f.score, f.onset_ns, f.object))]
-    yield Cause(
+    yield cause_of(
         kind,
         view.root(kind, ranked),
         frozenset(finding.id for finding in group),
         f"{len(group)} findings that no known cause explains",
-        tier=Tier.LEFT,
-        patience=Patience.NONE,
     )

@@ -1,34 +1,35 @@
-"""One link: down, flapping or degraded. What both of its ends say is about one thing."""
+"""One link: down, flapping or degraded. Findings about both of its ends are about one thing."""
 
 from collections import defaultdict
 from collections.abc import Iterable
 
-from analytics.correlate.causes.cause import LINK, Cause, Patience
-from analytics.correlate.evidence import View
+from analytics.correlate.causes.cause import LINK, Cause, cause_of
+from analytics.correlate.view import CorrelationView
 from telemetry.findings import Finding, FindingKind
 from telemetry.incidents import IncidentKind
+from telemetry.kinds import HoldPolicy
 from telemetry.objects import ObjectRef
 
 SURELY_FLAPS = 2.0  # times the limit of carrier changes: more than one outage and one repair
 
 
-def propose(view: View) -> Iterable[Cause]:
-    """One cause a link, from what either end of it says."""
+def propose(view: CorrelationView) -> Iterable[Cause]:
+    """One cause a link, from findings about either end."""
     links: defaultdict[ObjectRef, list[Finding]] = defaultdict(list)
     for finding in view.of(*sorted(LINK)):
         links[view.graph.link_of.get(finding.object, finding.object)].append(finding)
     for link in sorted(links):
         found = links[link]
-        kind, what = _kind(found, degraded=view.settled(IncidentKind.LINK_DEGRADED, [link]))
+        kind, what = _kind(found, degraded=view.is_firing(IncidentKind.LINK_DEGRADED, [link]))
         ends = len({finding.object for finding in found})
         reason = f"{what} at {'both ends' if ends > 1 else 'one end'} of {link.name}"
         one_sided = kind is IncidentKind.LINK_DOWN and ends < 2  # then the other end may be dead
-        patience = Patience.INTERVAL if one_sided else Patience.TICK
-        yield Cause(kind, link, frozenset(finding.id for finding in found), reason, patience=patience)
+        hold = HoldPolicy.INTERVAL if one_sided else None
+        yield cause_of(kind, link, frozenset(finding.id for finding in found), reason, hold=hold)
 
 
 def _kind(found: list[Finding], *, degraded: bool) -> tuple[IncidentKind, str]:
-    """degraded: it was told to be so, and whoever repairs it takes it down and up again: that is no flapping yet."""
+    """degraded: an incident says so already, and a repair takes the link down and up: that is no flapping yet."""
     kinds = {finding.kind for finding in found}
     flaps = max((finding.score for finding in found if finding.kind is FindingKind.LINK_FLAPPING), default=0.0)
     if degraded and flaps < SURELY_FLAPS and FindingKind.LINK_DOWN not in kinds:

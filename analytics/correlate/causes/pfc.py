@@ -3,15 +3,16 @@
 from collections import defaultdict
 from collections.abc import Iterable
 
-from analytics.correlate.causes.cause import QUEUES, STORAGE, Cause, Patience, Tier
-from analytics.correlate.evidence import View
+from analytics.correlate.causes.cause import QUEUES, STORAGE, Cause, cause_of
 from analytics.correlate.pauses import End, Origin
+from analytics.correlate.view import CorrelationView
 from telemetry.findings import Finding, FindingKind
 from telemetry.incidents import IncidentKind
+from telemetry.kinds import Tier
 from telemetry.objects import ObjectRef
 
 
-def propose(view: View) -> Iterable[Cause]:
+def propose(view: CorrelationView) -> Iterable[Cause]:
     """Where the pauses begin: at a host, at a congested port of a switch, or nowhere in a loop."""
     at_switch: defaultdict[str, list[Origin]] = defaultdict(list)
     at_edge: defaultdict[ObjectRef, list[Origin]] = defaultdict(list)
@@ -35,7 +36,7 @@ def propose(view: View) -> Iterable[Cause]:
 def _slow_receiver(port: ObjectRef, found: list[Origin]) -> Cause:
     devices = frozenset[str]().union(*(origin.devices for origin in found))
     host = found[0].device
-    return Cause(
+    return cause_of(
         IncidentKind.SLOW_RECEIVER,
         port,
         _findings(found),
@@ -44,13 +45,13 @@ def _slow_receiver(port: ObjectRef, found: list[Origin]) -> Cause:
     )
 
 
-def _served(view: View, server: str) -> list[Finding]:
+def _served(view: CorrelationView, server: str) -> list[Finding]:
     """Findings about the storage targets of a server: a slow one explains why its server does not take its traffic."""
     return [finding for finding in view.of(*sorted(STORAGE)) if view.server(finding.object) == server]
 
 
 def _loop(origin: Origin) -> Cause:
-    return Cause(
+    return cause_of(
         IncidentKind.PAUSE_LOOP,
         origin.port,
         origin.findings,
@@ -59,7 +60,7 @@ def _loop(origin: Origin) -> Cause:
     )
 
 
-def _incast(view: View, switch: str, found: list[Origin]) -> Iterable[Cause]:
+def _incast(view: CorrelationView, switch: str, found: list[Origin]) -> Iterable[Cause]:
     """An egress port towards a host that congests while nothing pauses it.
 
     Hard with pauses that end at its switch; without pauses it takes two kinds of evidence on the port itself.
@@ -74,14 +75,13 @@ def _incast(view: View, switch: str, found: list[Origin]) -> Iterable[Cause]:
         return
     ranked = sorted(backed, key=lambda port: (-_congestion(backed[port]), port))
     root = view.root(IncidentKind.INCAST, ranked)
-    yield Cause(
+    yield cause_of(
         IncidentKind.INCAST,
         root,
         _findings(found) | {finding.id for finding in backed[root]},
         f"the queue towards {view.graph.peers[root].device if root in view.graph.peers else root.name} is congested, "
         + (f"{switch} pauses its senders and is not paused itself" if found else "and nothing pauses it"),
         tier=Tier.HARD if found else Tier.SOFT,
-        patience=Patience.NONE,
         devices=frozenset[str]({switch}).union(*(origin.devices for origin in found)),
     )
 

@@ -2,18 +2,17 @@
 
 from collections.abc import Iterable
 
-from analytics.correlate.causes.cause import LINK, SILENCE, Cause
-from analytics.correlate.evidence import PLANNED, View
+from analytics.correlate.causes.cause import AWAY, Cause, cause_of
+from analytics.correlate.view import PLANNED, CorrelationView
 from telemetry.changes import Change
-from telemetry.findings import Finding, FindingKind
+from telemetry.findings import Finding
 from telemetry.incidents import IncidentKind
 from telemetry.objects import ObjectKind, ObjectRef, device
 
-AWAY = LINK | SILENCE | {FindingKind.DEVICE_REBOOTED, FindingKind.GPU_LOST}
 FACTOR = 2.0  # a record of what was done beats any inference
 
 
-def propose(view: View) -> Iterable[Cause]:
+def propose(view: CorrelationView) -> Iterable[Cause]:
     """Changes that were announced, each with what began under it at its objects."""
     for change in view.changes:
         if change.kind not in PLANNED:
@@ -23,7 +22,7 @@ def propose(view: View) -> Iterable[Cause]:
             continue
         ranked = [device(name) for name in sorted(_devices(view, change))]
         first = sorted(ranked, key=lambda ref: (_onset(found, ref.name), ref))
-        yield Cause(
+        yield cause_of(
             IncidentKind.DEVICE_REBOOTED,
             view.root(IncidentKind.DEVICE_REBOOTED, first),
             frozenset(finding.id for finding in found),
@@ -34,14 +33,14 @@ def propose(view: View) -> Iterable[Cause]:
         )
 
 
-def _devices(view: View, change: Change) -> set[str]:
+def _devices(view: CorrelationView, change: Change) -> set[str]:
     """Devices that the change takes away; a change of a port or GPU takes none."""
     names = {ref.name for ref in change.objects if ref.kind is ObjectKind.DEVICE}
     racks = [ref.name for ref in change.objects if ref.kind is ObjectKind.RACK]
     return names | {name for rack in racks for name in view.graph.rack(rack)}
 
 
-def _about(view: View, change: Change) -> list[Finding]:
+def _about(view: CorrelationView, change: Change) -> list[Finding]:
     names = sorted(_devices(view, change))
     ports: set[ObjectRef] = {port for n in names for link in view.graph.links(n) for port in view.graph.ports(link)}
     near = [finding for port in sorted(ports) for finding in view.about(port)]

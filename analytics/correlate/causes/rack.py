@@ -6,9 +6,9 @@ down, so a silent device counts only where no living neighbour could tell, or on
 
 from collections.abc import Iterable
 
-from analytics.correlate.causes.cause import Cause
+from analytics.correlate.causes.cause import Cause, cause_of
 from analytics.correlate.causes.devices import deaths
-from analytics.correlate.evidence import View
+from analytics.correlate.view import CorrelationView
 from telemetry.findings import FindingKind
 from telemetry.incidents import IncidentKind
 from telemetry.objects import ObjectKind, ObjectRef
@@ -17,7 +17,7 @@ SURE = 0.9  # less is the silence of one exporter of a device that answers other
 DEVICES_MIN = 3  # fewer devices in a rack tell nothing about the rack
 
 
-def propose(view: View) -> Iterable[Cause]:
+def propose(view: CorrelationView) -> Iterable[Cause]:
     """Racks whose devices went together: each silent with all its neighbours, or dead as its links say."""
     silent = {
         finding.object.device: finding
@@ -37,7 +37,7 @@ def propose(view: View) -> Iterable[Cause]:
         yield from _rack(view, rack, gone)
 
 
-def _rack(view: View, rack: str, gone: dict[str, tuple[frozenset[str], int]]) -> Iterable[Cause]:
+def _rack(view: CorrelationView, rack: str, gone: dict[str, tuple[frozenset[str], int]]) -> Iterable[Cause]:
     members = view.graph.rack(rack)
     dead = [name for name in members if name in gone]
     if len(dead) < DEVICES_MIN or len(dead) < view.config.rack_share * len(members):
@@ -45,7 +45,7 @@ def _rack(view: View, rack: str, gone: dict[str, tuple[frozenset[str], int]]) ->
     onsets = [gone[name][1] for name in dead]
     if max(onsets) - min(onsets) > view.config.onset_slack_ns:
         return
-    yield Cause(
+    yield cause_of(
         IncidentKind.RACK_POWER,
         ObjectRef(ObjectKind.RACK, rack),
         frozenset[str]().union(*(gone[name][0] for name in dead)),

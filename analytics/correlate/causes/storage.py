@@ -3,10 +3,11 @@
 from collections import defaultdict
 from collections.abc import Iterable
 
-from analytics.correlate.causes.cause import STORAGE, Cause, Patience, Tier
-from analytics.correlate.evidence import View
+from analytics.correlate.causes.cause import STORAGE, Cause, cause_of
+from analytics.correlate.view import CorrelationView
 from telemetry.findings import Finding
 from telemetry.incidents import IncidentKind
+from telemetry.kinds import HoldPolicy, Tier
 from telemetry.objects import ObjectRef
 
 SURE_CONFIDENCE = 0.6  # less may be clients that wait behind a link that loses packets
@@ -15,7 +16,7 @@ _THROUGHPUT = "storage_throughput"
 DRAGGED_SHARE = 0.5  # a target with less than this share of the worst score only waits for the worst
 
 
-def propose(view: View) -> Iterable[Cause]:
+def propose(view: CorrelationView) -> Iterable[Cause]:
     """The slowest targets of each file system, by server; what they only drag along is not blamed."""
     filesystems: defaultdict[str, list[Finding]] = defaultdict(list)
     for finding in view.of(*sorted(STORAGE)):
@@ -24,7 +25,7 @@ def propose(view: View) -> Iterable[Cause]:
         yield from _filesystem(view, filesystems[filesystem])
 
 
-def _filesystem(view: View, found: list[Finding]) -> Iterable[Cause]:
+def _filesystem(view: CorrelationView, found: list[Finding]) -> Iterable[Cause]:
     # Files are striped: who waits for one target asks little of the others. So throughput that collapses names a target
     # only where none is slower than its siblings.
     telling = [finding for finding in found if finding.detector != _THROUGHPUT] or found
@@ -47,22 +48,22 @@ def _filesystem(view: View, found: list[Finding]) -> Iterable[Cause]:
         yield _cause(view, name, servers[name], dragged if position == 0 else [])
 
 
-def _cause(view: View, server: str, found: list[Finding], dragged: list[Finding]) -> Cause:
+def _cause(view: CorrelationView, server: str, found: list[Finding], dragged: list[Finding]) -> Cause:
     ranked = [finding.object for finding in sorted(found, key=lambda f: (-f.score, f.onset_ns, f.object))]
     root = view.root(IncidentKind.SLOW_STORAGE, ranked + _siblings(view, found))
     paused = frozenset[str]().union(*(origin.findings for origin in view.origins if origin.device == server))
     also = f", with {len(ranked) - 1} more targets of {server}" if len(set(ranked)) > 1 else ""
-    return Cause(
+    return cause_of(
         IncidentKind.SLOW_STORAGE,
         root,
         frozenset({finding.id for finding in (*found, *dragged)}) | paused,
         f"{root.name} answers slowly{also}",
-        tier=Tier.HARD if max(finding.confidence for finding in found) >= SURE_CONFIDENCE else Tier.BEHIND,
-        patience=Patience.NONE if max(finding.score for finding in found) >= SURE_SCORE else Patience.INTERVAL,
+        tier=Tier.HARD if max(finding.confidence for finding in found) >= SURE_CONFIDENCE else Tier.DEPENDENT,
+        hold=HoldPolicy.NONE if max(finding.score for finding in found) >= SURE_SCORE else HoldPolicy.INTERVAL,
     )
 
 
-def _siblings(view: View, found: list[Finding]) -> list[ObjectRef]:
+def _siblings(view: CorrelationView, found: list[Finding]) -> list[ObjectRef]:
     """Targets for which those whose throughput has collapsed may wait: an incident may name one of them already."""
     if any(finding.detector != _THROUGHPUT for finding in found):
         return []

@@ -2,25 +2,23 @@
 
 from collections.abc import Iterable
 
-from analytics.correlate.causes.cause import SILENCE, Cause, Patience, Tier
-from analytics.correlate.evidence import View
+from analytics.correlate.causes.cause import SILENCE, Cause, cause_of
+from analytics.correlate.view import CorrelationView
 from telemetry.incidents import IncidentKind
 from telemetry.objects import ObjectRef, device
 
 
-def propose(view: View) -> Iterable[Cause]:
+def propose(view: CorrelationView) -> Iterable[Cause]:
     """Devices of which nothing is heard; when they are many at once, one cause for all."""
     found = view.of(*sorted(SILENCE))
     names = {finding.object.device for finding in found} - {""}
     if len(names) >= 3 and len(names) > view.config.silent_share * len(view.graph.devices):
         ranked = [device(name) for name in sorted(names)]
-        yield Cause(
+        yield cause_of(
             IncidentKind.TELEMETRY_LOST,
             view.root(IncidentKind.TELEMETRY_LOST, ranked),
             frozenset(finding.id for finding in found),
             f"{len(names)} of {len(view.graph.devices)} devices at once: suspect what collects them",
-            tier=Tier.SOFT,
-            patience=Patience.INTERVAL,
         )
         return
     roots: dict[ObjectRef, list[str]] = {}
@@ -28,11 +26,9 @@ def propose(view: View) -> Iterable[Cause]:
         root = device(finding.object.device) if finding.object.device else finding.object
         roots.setdefault(root, []).append(finding.id)
     for root, ids in sorted(roots.items()):
-        yield Cause(
+        yield cause_of(
             IncidentKind.TELEMETRY_LOST,
             root,
             frozenset(ids),
             f"{root.name} sends nothing new and its neighbours see nothing wrong",
-            tier=Tier.SOFT,
-            patience=Patience.INTERVAL,
         )

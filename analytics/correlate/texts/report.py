@@ -6,13 +6,14 @@ from collections.abc import Sequence
 import orjson
 
 from analytics.correlate import cost
-from analytics.correlate.causes.cause import PRIOR, Cause, weight
+from analytics.correlate.causes.cause import Cause, weight
 from analytics.correlate.cover import Claim, gain
-from analytics.correlate.evidence import View
 from analytics.correlate.texts import phrases
 from analytics.correlate.tracks import Track
+from analytics.correlate.view import CorrelationView
 from telemetry.findings import Evidence, Finding
 from telemetry.incidents import BlastRadius, Hypothesis, Incident, TimelineEntry
+from telemetry.kinds import incident_kinds
 from telemetry.objects import ObjectRef
 
 ALTERNATIVES_MAX = 3
@@ -20,30 +21,30 @@ EVIDENCE_MAX = 5
 GPU_SECONDS_STEP = 1.05  # publish again when the cost has grown by 5 %
 
 
-def learn(view: View, track: Track, claim: Claim, rivals: Sequence[Cause], now_ns: int) -> None:
-    """Take over what this tick's findings say about a track: evidence, order of onsets, cost, alternatives."""
+def update(view: CorrelationView, track: Track, claim: Claim, rivals: Sequence[Cause], now_ns: int) -> None:
+    """Updates a track from this tick's findings: evidence, order of onsets, cost, alternatives."""
     members = [view.by_id[found] for found in sorted(claim.findings)]
     primary = [view.by_id[found] for found in sorted(claim.primary)]
     for finding in sorted(members, key=lambda finding: (finding.onset_ns, finding.id)):
         _join(view, track, finding)
-    told = [finding for finding in members if finding.kind in cost.MEASURED]
-    track.measured.update(job_id for finding in told for job_id in view.jobs.of(finding.object))
+    measured = [finding for finding in members if finding.kind in cost.MEASURED]
+    track.measured.update(job_id for finding in measured for job_id in view.jobs.of(finding.object))
     waiting = cost.waits(view, members, track.measured)
     track.gpu_seconds += cost.gpu_seconds(view, track, waiting, now_ns)
     track.accounted_ns = now_ns
-    track.felt |= {job_id: wait.share for job_id, wait in waiting.items()}
-    track.paid_ns |= dict.fromkeys(waiting, now_ns)
+    track.job_impact |= {job_id: wait.share for job_id, wait in waiting.items()}
+    track.cost_until_ns |= dict.fromkeys(waiting, now_ns)
     if primary:
         track.evidence = _evidence(track.cause.root, primary)
         track.order_known = _order_known(view, claim, members)
         track.alternatives = _alternatives(view, claim, rivals)
         track.confidence = _confidence(track, primary)
     planned = bool(track.cause.change) or view.planned(view.surroundings(track.cause.root), track.onset_ns) is not None
-    gpus = cost.gpus_lost(view, track.felt)
+    gpus = cost.gpus_lost(view, track.job_impact)
     track.severity = cost.severity(track.cause.kind, track.severity, gpus, track.gpu_seconds, planned, view.config)
 
 
-def _join(view: View, track: Track, finding: Finding) -> None:
+def _join(view: CorrelationView, track: Track, finding: Finding) -> None:
     if finding.id in track.members or len(track.members) >= view.config.findings_max:
         return
     track.members[finding.id] = finding.onset_ns
@@ -61,14 +62,14 @@ def _evidence(root: ObjectRef, primary: Sequence[Finding]) -> tuple[Evidence, ..
     return tuple(dict.fromkeys(found))[:EVIDENCE_MAX]
 
 
-def _order_known(view: View, claim: Claim, members: Sequence[Finding]) -> bool:
+def _order_known(view: CorrelationView, claim: Claim, members: Sequence[Finding]) -> bool:
     """Whether the first symptom is the root's, and more than a sampling interval before any other object's."""
     own = [finding.onset_ns for finding in members if finding.object in claim.reach.own]
     others = [finding.onset_ns for finding in members if finding.object not in claim.reach.own]
     return not own or not others or abs(min(others) - min(own)) > view.config.interval_ns
 
 
-def _alternatives(view: View, claim: Claim, rivals: Sequence[Cause]) -> tuple[Hypothesis, ...]:
+def _alternatives(view: CorrelationView, claim: Claim, rivals: Sequence[Cause]) -> tuple[Hypothesis, ...]:
     """Causes that were not chosen but explain some of the same findings, by how much of them."""
     total = claim.gain + sum(gain(view, rival, claim.findings) for rival in rivals)
     ranked = sorted((-gain(view, rival, claim.findings), rival.key, rival.reason) for rival in rivals)
@@ -83,21 +84,21 @@ def _confidence(track: Track, primary: Sequence[Finding]) -> float:
     """Confidence of the evidence, less what the best alternative takes, and less where the order is not known."""
     sure = sum(weight(finding) * finding.confidence for finding in primary) / sum(map(weight, primary))
     rival = track.alternatives[0].confidence if track.alternatives else 0.0
-    likely = min(1.0, 0.4 + 0.6 * PRIOR[track.cause.kind])
+    likely = min(1.0, 0.4 + 0.6 * incident_kinds()[track.cause.kind].prior)
     known = 1.0 if track.order_known else 0.9
     return round(max(0.05, min(0.99, sure * likely * known * (1.0 - rival / 2))), 2)
 
 
-def incident(view: View, track: Track, blast: BlastRadius, gaps: tuple[str, ...], now_ns: int) -> Incident:
-    """The incident as it is told at ``now_ns``. gaps: what was not seen, in words."""
-    texts = phrases.words()[track.cause.kind]
+def incident(view: CorrelationView, track: Track, blast: BlastRadius, gaps: tuple[str, ...], now_ns: int) -> Incident:
+    """The incident as it is published at ``now_ns``. gaps: what was not seen, in words."""
+    kind = incident_kinds()[track.cause.kind]
     return Incident(
         id=track.id,
         kind=track.cause.kind,
         root=track.cause.root,
         state=track.life.state,
         severity=track.severity,
-        title=phrases.title(view, track.cause, track.severity, blast, track.felt),
+        title=phrases.title(view, track.cause, track.severity, blast, track.job_impact),
         onset_ns=min(track.onset_ns, *track.members.values()),
         opened_ns=track.life.opened_ns,
         updated_ns=now_ns,
@@ -113,12 +114,12 @@ def incident(view: View, track: Track, blast: BlastRadius, gaps: tuple[str, ...]
         findings=tuple(sorted(track.members)),
         timeline=_timeline(view, track),
         gaps=gaps,
-        action=phrases.fill(texts.action, track.cause.root),
-        runbook=phrases.fill(texts.runbook, track.cause.root),
+        action=phrases.fill(kind.action, track.cause.root),
+        runbook=phrases.fill(kind.runbook, track.cause.root),
     )
 
 
-def _timeline(view: View, track: Track) -> tuple[TimelineEntry, ...]:
+def _timeline(view: CorrelationView, track: Track) -> tuple[TimelineEntry, ...]:
     """Symptoms, decisions, and the changes of the surroundings that came just before."""
     changes = [
         TimelineEntry(
@@ -131,16 +132,29 @@ def _timeline(view: View, track: Track) -> tuple[TimelineEntry, ...]:
     return tuple(entries)
 
 
-def news(track: Track, told: Incident) -> bool:
+def is_news(track: Track, incident: Incident) -> bool:
     """Whether an incident differs from what was published last, beyond its clock, cost and scores; remembers it."""
     steady = orjson.dumps(
         (
-            *(told.kind, told.root, told.state, told.severity, told.title, told.blast, told.findings, told.gaps),
-            *(told.order_known, [(other.kind, other.root) for other in told.alternatives], len(told.timeline)),
+            *(
+                incident.kind,
+                incident.root,
+                incident.state,
+                incident.severity,
+                incident.title,
+                incident.blast,
+                incident.findings,
+                incident.gaps,
+            ),
+            *(
+                incident.order_known,
+                [(other.kind, other.root) for other in incident.alternatives],
+                len(incident.timeline),
+            ),
         )
     )
     digest = hashlib.sha256(steady).hexdigest()
-    if digest == track.said and told.gpu_seconds < track.said_gpu_seconds * GPU_SECONDS_STEP + 1:
+    if digest == track.published_digest and incident.gpu_seconds < track.published_gpu_seconds * GPU_SECONDS_STEP + 1:
         return False
-    track.said, track.said_gpu_seconds = digest, told.gpu_seconds
+    track.published_digest, track.published_gpu_seconds = digest, incident.gpu_seconds
     return True

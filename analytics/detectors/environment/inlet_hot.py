@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analytics.detectors.spec import Verdicts, verdicts_of
-from analytics.state.view import View
+from analytics.detectors.spec import Detector, Verdicts, verdicts_of
+from analytics.state.memory import Memory
+from analytics.state.view import TickView
 from telemetry.findings import FindingKind
 
 # ASHRAE TC 9.9, Thermal Guidelines for Data Processing Environments (2021): 18 to 27 C is recommended, class A2 allows
@@ -21,18 +22,17 @@ def of_inlet(labels: Mapping[str, str]) -> bool:
     return _INLET.search(labels.get("sensor", "")) is not None
 
 
-@dataclass(frozen=True)
-class InletHot:
+@dataclass(frozen=True, kw_only=True)
+class InletHot(Detector):
     """Judges sensors that are named for the inlet."""
 
     name: str = "inlet_hot"
     kind: FindingKind = FindingKind.OVERHEATED
     metrics: tuple[str, ...] = ("node_temperature_celsius", "fabric_device_temperature_celsius")
     persist: int = 3
-    sure: float = np.inf
     clear_intervals: float = 6.0
 
-    def judge(self, view: View) -> list[Verdicts]:
+    def judge(self, view: TickView, memory: Memory) -> list[Verdicts]:
         air = view.joined([view.column(metric, of_inlet) for metric in self.metrics])
         rise = np.nan_to_num((air.values - air.level) / _RISE_KELVIN)
         score = np.fmax(air.values / _ALLOWED_C, np.minimum(rise, air.values / _RECOMMENDED_C))

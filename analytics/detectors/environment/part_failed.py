@@ -1,30 +1,29 @@
 """Power and cooling parts: a power supply, fan or sensor of a host or switch says that it is not well any more."""
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
 
-from analytics.detectors.spec import Verdicts, verdicts_of
+from analytics.detectors.spec import Detector, Verdicts, verdicts_of
+from analytics.state.memory import Memory
 from analytics.state.rates import NEVER
-from analytics.state.view import View
+from analytics.state.view import TickView
 from telemetry.findings import FindingKind
 
 _FAILED, _WARNING = 2.0, 1.0  # IPMI 2.0 tells non-critical from critical; SONiC only good from bad
 
 
-@dataclass(frozen=True)
-class PartFailed:
+@dataclass(frozen=True, kw_only=True)
+class PartFailed(Detector):
     """What was bad when first seen is how the site runs it (an empty bay, a second feed that is not cabled)."""
 
     name: str = "part_failed"
     kind: FindingKind = FindingKind.PART_FAILED
     metrics: tuple[str, ...] = ("fabric_device_part_ok", "node_sensor_severity")
     persist: int = 2
-    sure: float = math.inf
     clear_intervals: float = 1.0
 
-    def judge(self, view: View) -> list[Verdicts]:
+    def judge(self, view: TickView, memory: Memory) -> list[Verdicts]:
         switches, hosts = (view.column(metric) for metric in self.metrics)
         bad = np.concatenate(
             [np.where(switches.values < 1.0, _FAILED, 0.0), np.minimum(hosts.values / _WARNING, _FAILED)]

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from analytics.detectors.environment.racks import rack_of
-from analytics.detectors.spec import Evidence, Verdicts
+from analytics.detectors.spec import Detector, EvidenceColumns, Scope, Verdicts
 from analytics.models import baseline, thermal
 from analytics.models.group_medians import group_medians
-from analytics.state.view import Column, View
+from analytics.state.memory import Memory, MemoryColumn
+from analytics.state.view import Column, TickView
 from telemetry.findings import FindingKind
 from telemetry.objects import ObjectKind
 from telemetry.series import series_key
@@ -23,28 +23,31 @@ _SLOWER = 8.0
 _GPUS_MIN, _HOSTS_MIN = 8, 2  # fewer are the matter of one host
 # Lines that were learned while the room still warmed up are too low for half an hour, in every rack.
 _SETTLED_VALUES = 180
+Floats = NDArray[np.float64]
 _METRICS = ("gpu_temperature_celsius", "gpu_energy_joules_total", "gpu_power_watts")
 
 
-@dataclass(frozen=True)
-class RackHot:
-    """Judges the middle of the rack's GPUs, each against its own normal temperature at that power."""
+@dataclass(frozen=True, kw_only=True)
+class RackHot(Detector):
+    """Judges the median of the rack's GPUs, each against its own normal temperature at that power."""
 
     name: str = "rack_hot"
     kind: FindingKind = FindingKind.OVERHEATED
     metrics: tuple[str, ...] = _METRICS
+    scope: Scope = Scope.CLUSTER
     persist: int = 3
-    sure: float = 2.0
+    fire_immediately_score: float = 2.0
     clear_intervals: float = 6.0
+    memory: tuple[MemoryColumn, ...] = (MemoryColumn("line", thermal.WIDTH),)
 
-    def judge(self, view: View) -> list[Verdicts]:
-        racks_of = view.of_places(rack_of)
+    def judge(self, view: TickView, memory: Memory) -> list[Verdicts]:
+        racks_of = view.topology_index.rack
         heat = view.column(_METRICS[0])
         watts = _watts(view, heat)
         rows = heat.fresh & ~np.isnan(watts) & (racks_of[heat.objects] >= 0)
         heat, watts = heat.only(rows), watts[rows]
         racks = racks_of[heat.objects]
-        above = _above(view, heat, watts, racks)
+        above = _above(view, memory, heat, watts, racks)
         counts = view.series["baseline"][heat.sids, baseline.COUNT]
         present, first, size = np.unique(racks, return_index=True, return_counts=True)
         hosts = np.unique(np.stack([racks, heat.targets]), axis=1)[0]
@@ -53,19 +56,19 @@ class RackHot:
         warm = group_medians(heat.targets.astype(np.int64), above) >= _KELVIN_MAX / 2
         enough &= 2 * np.bincount(np.searchsorted(present, racks), warm, present.size) > size
         score = np.where(enough, np.maximum(rise, 0.0) / _KELVIN_MAX, 0.0)
-        names = [view.registry.objects.names[number].partition(":")[2] for number in present.tolist()]
+        names = [view.index.objects.names[number].partition(":")[2] for number in present.tolist()]
 
         def key(row: int) -> str:
             return f"median({series_key(_METRICS[0], {str(ObjectKind.RACK): names[row]})})"
 
         values = group_medians(racks, heat.values)[first]
-        evidence = Evidence(np.full(present.size, -1), values, values - rise, "celsius", key)
+        evidence = EvidenceColumns(np.full(present.size, -1), values, values - rise, "celsius", key)
         newest_ns = np.zeros(present.size, np.int64)
         np.maximum.at(newest_ns, np.searchsorted(present, racks), heat.times_ns)
         return [Verdicts(present, newest_ns, score >= 1.0, score, (evidence,), 0.7)]
 
 
-def _watts(view: View, heat: Column) -> NDArray[np.float64]:
+def _watts(view: TickView, heat: Column) -> NDArray[np.float64]:
     """What each GPU drew in the last interval; at the last moment where it counts no energy; NaN: nothing is known."""
     watts = np.full(len(heat), np.nan)
     for metric in _METRICS[1:]:
@@ -74,16 +77,17 @@ def _watts(view: View, heat: Column) -> NDArray[np.float64]:
     return watts
 
 
-def _above(view: View, heat: Column, watts: NDArray[np.float64], racks: NDArray[np.int64]) -> NDArray[np.float64]:
+def _above(view: TickView, memory: Memory, heat: Column, watts: Floats, racks: NDArray[np.int64]) -> Floats:
     """Kelvin above normal of each GPU; learns from what is new."""
-    model, at_s = view.series["memory"][heat.sids], heat.times_ns / 1e9
-    new = at_s > model[:, thermal.SEEN_S]
-    above = thermal.kelvin_above(model, heat.values, watts)
+    rows, at_s = memory.rows(heat.sids), heat.times_ns / 1e9
+    line = memory["line"][rows]
+    new = at_s > line[:, thermal.SEEN_S]
+    above = thermal.kelvin_above(line, heat.values, watts)
     slower = np.where(group_medians(racks, above) > _LEARNED_KELVIN, 1.0 / _SLOWER, 1.0)
     weight = view.config.baseline.alpha * slower
-    later = model[new]
+    later = line[new]
     thermal.learn(later, heat.values[new], watts[new], at_s[new], weight[new])
-    view.series["memory"][heat.sids[new]] = later
+    memory["line"][rows[new]] = later
     return above
 
 

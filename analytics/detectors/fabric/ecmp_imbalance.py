@@ -3,12 +3,11 @@
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from analytics.detectors.fabric.uplinks import leaf_of
-from analytics.detectors.spec import Evidence, Verdicts
-from analytics.models import baseline
-from analytics.state.view import Column, View
+from analytics.detectors.levels import LEVEL, learned_level
+from analytics.detectors.spec import Detector, EvidenceColumns, Verdicts
+from analytics.state.memory import Memory, MemoryColumn
+from analytics.state.view import TickView
 from telemetry.findings import FindingKind
 from telemetry.series import series_key
 
@@ -19,8 +18,8 @@ _LOAD_MIN = 0.1  # of the links' speed: below that nobody waits
 _UPLINKS_MIN = 2
 
 
-@dataclass(frozen=True)
-class EcmpImbalance:
+@dataclass(frozen=True, kw_only=True)
+class EcmpImbalance(Detector):
     """Judges the uplinks of each leaf that are up; those that are down are another finding's matter."""
 
     bits_per_second: float
@@ -28,15 +27,15 @@ class EcmpImbalance:
     kind: FindingKind = FindingKind.ECMP_IMBALANCE
     metrics: tuple[str, ...] = ("fabric_port_transmit_bytes_total", "fabric_port_up")
     persist: int = 3
-    sure: float = 5.0
-    clear_intervals: float = 3.0
+    fire_immediately_score: float = 5.0
+    memory: tuple[MemoryColumn, ...] = LEVEL
 
-    def judge(self, view: View) -> list[Verdicts]:
-        leaves_of = view.of_places(leaf_of)
+    def judge(self, view: TickView, memory: Memory) -> list[Verdicts]:
+        leaves_of = view.topology_index.uplink_leaf
         sent, up = view.column(self.metrics[0]), view.column(self.metrics[1])
         down = np.isin(sent.objects, up.objects[up.values == 0])
         sent = sent.only(sent.fresh & (leaves_of[sent.objects] >= 0) & ~down)
-        rated = view.places.rated[sent.objects]
+        rated = view.topology_index.speed_rating[sent.objects]
         load = 8 * sent.values / np.where(rated > 0, rated, self.bits_per_second)
         leaves, first, at, size = np.unique(
             leaves_of[sent.objects], return_index=True, return_inverse=True, return_counts=True
@@ -45,24 +44,15 @@ class EcmpImbalance:
         spread = np.sqrt(np.bincount(at, (load - mean[at]) ** 2, leaves.size) / size)
         judged = (mean >= _LOAD_MIN) & (size >= _UPLINKS_MIN)
         variation = np.where(judged, spread / np.fmax(mean, 1e-9), 0.0)
-        usual = _usual(view, sent.only(first), np.where(judged, variation, np.nan))
+        # Learned in the memory of each leaf's first uplink.
+        usual = learned_level(view, memory, sent.only(first), np.where(judged, variation, np.nan))
         score = np.nan_to_num(variation / np.maximum(_VARIATION_MAX, _TIMES_OWN * usual))
-        names = [view.registry.objects.names[leaf].partition(":")[2] for leaf in leaves.tolist()]
+        names = [view.index.objects.names[leaf].partition(":")[2] for leaf in leaves.tolist()]
 
         def key(row: int) -> str:
             return series_key("uplink_load_variation", {"device": names[row]})
 
-        evidence = Evidence(np.full(leaves.size, -1), variation, usual, "ratio", key)
+        evidence = EvidenceColumns(np.full(leaves.size, -1), variation, usual, "ratio", key)
         newest_ns = np.zeros(leaves.size, np.int64)
         np.maximum.at(newest_ns, at, sent.times_ns)
         return [Verdicts(leaves, newest_ns, score >= 1.0, score, (evidence,), 0.7)]
-
-
-def _usual(view: View, first: Column, variation: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Learns the variation of each leaf, in the memory of its first uplink; the level before that, NaN until known."""
-    memory = view.series["memory"]
-    model = memory[first.sids]
-    level = np.where(model[:, baseline.COUNT] >= baseline.WARMUP, model[:, baseline.LEVEL], np.nan)
-    new = view.series["valued_ns"][first.sids] >= view.end_ns - view.config.tick_ns
-    view.learn(first.sids, np.where(new, variation, np.nan), memory, np.empty(len(first)), np.empty(len(memory)))
-    return level

@@ -5,9 +5,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from analytics.detectors.spec import Verdicts, verdicts_of
-from analytics.state.registry import Registry
-from analytics.state.view import View, lookup
+from analytics.detectors.spec import Detector, Verdicts, verdicts_of
+from analytics.state.lookup import lookup
+from analytics.state.memory import Memory
+from analytics.state.series_index import SeriesIndex
+from analytics.state.view import TickView
 from telemetry.findings import FindingKind
 
 # Vendors count marks differently (some include packets that arrived marked), so the own baseline decides, and the
@@ -17,20 +19,19 @@ _SIGMAS = 8.0
 _MARKS_PER_SECOND_MIN = 100.0
 
 
-@dataclass(frozen=True)
-class EcnMarking:
+@dataclass(frozen=True, kw_only=True)
+class EcnMarking(Detector):
     """Judges marks per second against the queue's own baseline, and against the packets that it sent."""
 
     name: str = "ecn_marking"
     kind: FindingKind = FindingKind.ECN_MARKING
     metrics: tuple[str, ...] = ("fabric_queue_ecn_marked_packets_total", "fabric_queue_transmit_packets_total")
     persist: int = 2
-    sure: float = 3.0
-    clear_intervals: float = 3.0
+    fire_immediately_score: float = 3.0
 
-    def judge(self, view: View) -> list[Verdicts]:
+    def judge(self, view: TickView, memory: Memory) -> list[Verdicts]:
         marks, packets = view.column(self.metrics[0]), view.column(self.metrics[1])
-        sent = np.append(packets.values, np.nan)[view.of_series(_sent_by)]
+        sent = np.append(packets.values, np.nan)[view.data.per_series(_sent_by)]
         with np.errstate(divide="ignore", invalid="ignore"):
             share = np.where(sent > 0, marks.values / sent, np.nan)
         by_share = np.where(np.isnan(share), np.inf, share / _SHARE_MIN)
@@ -39,13 +40,13 @@ class EcnMarking:
         return [verdicts_of(marks, score, confidence=0.6)]
 
 
-def _sent_by(registry: Registry) -> NDArray[np.int64]:
+def _sent_by(index: SeriesIndex) -> NDArray[np.int64]:
     """int64[k]: for each counter of marks the row of the packets of the same queue, -1 where they are not counted."""
-    marks, packets = (_queues(registry, metric) for metric in EcnMarking.metrics)
+    marks, packets = (_queues(index, metric) for metric in EcnMarking.metrics)
     return lookup(packets, marks)
 
 
-def _queues(registry: Registry, metric: str) -> NDArray[np.int64]:
+def _queues(index: SeriesIndex, metric: str) -> NDArray[np.int64]:
     """Object and labels of each series as one number: the same for the two counters of one queue."""
-    sids = registry.select(metric)
-    return np.asarray(registry.columns["object"][sids] * len(registry.variants) + registry.columns["variant"][sids])
+    sids = index.select(metric)
+    return np.asarray(index.columns["object"][sids] * len(index.variants) + index.columns["variant"][sids])

@@ -9,10 +9,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from analytics.detectors.fabric.link_errors import PRE_FEC_BER_MAX, before_fec
-from analytics.detectors.spec import Verdicts, verdicts_of
-from analytics.state.view import Column, View
+from analytics.detectors.fabric.link_errors import PRE_FEC_BER_MAX
+from analytics.detectors.spec import Detector, Verdicts, verdicts_of
+from analytics.state.memory import Memory
+from analytics.state.view import Column, TickView
 from telemetry.findings import FindingKind
+from telemetry.selectors import before_fec
 
 _CODEWORD_BITS = 5440
 _LINE_RATE = 1.0625  # of the data rate: 64b/66b becomes 256b/257b and parity
@@ -21,8 +23,8 @@ _CODEWORDS_MAX = 0.999  # where each one is corrected the ratio is beyond what t
 _TIMES_OWN, _ON_ITS_WAY = 10.0, PRE_FEC_BER_MAX / 10
 
 
-@dataclass(frozen=True)
-class FecBudget:
+@dataclass(frozen=True, kw_only=True)
+class FecBudget(Detector):
     """Judges the budget that is used up, and a steep rise towards it. bits_per_second: where no speed is known."""
 
     bits_per_second: float
@@ -35,10 +37,10 @@ class FecBudget:
         "fabric_port_bit_error_ratio",
     )
     persist: int = 2
-    sure: float = 30.0
+    fire_immediately_score: float = 30.0
     clear_intervals: float = 6.0
 
-    def judge(self, view: View) -> list[Verdicts]:
+    def judge(self, view: TickView, memory: Memory) -> list[Verdicts]:
         bits, symbols, codewords = (view.column(metric) for metric in self.metrics[:3])
         ratio = view.column(self.metrics[3], before_fec)
         counted = view.joined([bits, symbols])
@@ -56,7 +58,7 @@ class FecBudget:
         score = np.fmax(now / PRE_FEC_BER_MAX, np.minimum(rise, now / _ON_ITS_WAY))
         return [verdicts_of(told, score, values=now, normals=usual, unit="ratio", confidence=0.8)]
 
-    def _line_rate(self, view: View, column: Column) -> NDArray[np.float64]:
+    def _line_rate(self, view: TickView, column: Column) -> NDArray[np.float64]:
         known = view.column("fabric_port_speed_bits_per_second").about(column.objects)
         return _LINE_RATE * np.where(known > 0, known, self.bits_per_second)
 

@@ -1,34 +1,32 @@
 """Link down: a port that carried traffic, or that has a cable by the topology, is down."""
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
 
-from analytics.detectors.spec import Verdicts, verdicts_of
-from analytics.state.view import View
+from analytics.detectors.spec import Detector, Verdicts, verdicts_of
+from analytics.state.memory import Memory
+from analytics.state.view import TickView
 from telemetry.findings import FindingKind
 
 _UP = {"fabric_port_up": 1.0, "nic_up": 1.0, "ib_port_physical_state": 5.0}  # 5: link up (IBTA PortPhysicalState)
 
 
-@dataclass(frozen=True)
-class LinkDown:
+@dataclass(frozen=True, kw_only=True)
+class LinkDown(Detector):
     """Ports that were never up and have no cable (spares) are not judged."""
 
     name: str = "link_down"
     kind: FindingKind = FindingKind.LINK_DOWN
     metrics: tuple[str, ...] = tuple(_UP)
-    persist: int = 1
-    sure: float = math.inf
     clear_intervals: float = 1.0
 
-    def judge(self, view: View) -> list[Verdicts]:
+    def judge(self, view: TickView, memory: Memory) -> list[Verdicts]:
         return [self._judge(view, metric, up) for metric, up in _UP.items()]
 
-    def _judge(self, view: View, metric: str, up: float) -> Verdicts:
+    def _judge(self, view: TickView, metric: str, up: float) -> Verdicts:
         column = view.column(metric)
         down = column.fresh & (column.values < up)
         was_up = view.series["highest"][column.sids] >= up
-        score = np.where(down & (was_up | view.places.cabled[column.objects]), 1.0, 0.0)
+        score = np.where(down & (was_up | view.topology_index.has_link[column.objects]), 1.0, 0.0)
         return verdicts_of(column, score, normals=np.full(len(column), up), confidence=1.0)

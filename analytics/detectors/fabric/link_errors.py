@@ -1,13 +1,14 @@
 """Link errors: bits that FEC could not repair, or nearly could not; frames with a wrong check sequence."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
-from analytics.detectors.spec import Verdicts, verdicts_of
-from analytics.state.view import View
+from analytics.detectors.spec import Detector, Verdicts, verdicts_of
+from analytics.state.memory import Memory
+from analytics.state.view import TickView
 from telemetry.findings import FindingKind
+from telemetry.selectors import before_fec
 
 # RS(544,514) "KP4" FEC (IEEE 802.3 clauses 91 and 119) holds a post-FEC bit error ratio of 1e-15 up to 2.4e-4 before
 # it. A decade below that a link that is getting worse still has time to be drained.
@@ -19,10 +20,6 @@ ERRORS_PER_SECOND_MAX = 0.1
 SYMBOL_ERRORS_PER_SECOND_MAX = 1.0
 
 
-def before_fec(labels: Mapping[str, str]) -> bool:
-    return labels.get("stage") == "pre_fec"
-
-
 _LIMITS = {
     "fabric_port_fec_uncorrectable_codewords_total": ERRORS_PER_SECOND_MAX,
     "fabric_port_fcs_errors_total": ERRORS_PER_SECOND_MAX,
@@ -31,18 +28,18 @@ _LIMITS = {
 }
 
 
-@dataclass(frozen=True)
-class LinkErrors:
+@dataclass(frozen=True, kw_only=True)
+class LinkErrors(Detector):
     """Judges the worst of a port's error rates, each against its own limit."""
 
     name: str = "link_errors"
     kind: FindingKind = FindingKind.LINK_ERRORS
     metrics: tuple[str, ...] = (*_LIMITS, "fabric_port_bit_error_ratio")
     persist: int = 2
-    sure: float = 30.0
+    fire_immediately_score: float = 30.0
     clear_intervals: float = 6.0
 
-    def judge(self, view: View) -> list[Verdicts]:
+    def judge(self, view: TickView, memory: Memory) -> list[Verdicts]:
         columns = [view.column(metric) for metric in _LIMITS]
         scores = [column.values / limit for column, limit in zip(columns, _LIMITS.values(), strict=True)]
         ratio = view.column("fabric_port_bit_error_ratio", before_fec)

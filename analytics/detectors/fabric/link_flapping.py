@@ -1,13 +1,13 @@
 """Link flap: the carrier came and went several times within a few minutes."""
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
 
-from analytics.detectors.counters import recent_growth
-from analytics.detectors.spec import Verdicts, verdicts_of
-from analytics.state.view import Column, View
+from analytics.detectors.counters import RECENT_GROWTH, recent_growth
+from analytics.detectors.spec import Detector, Verdicts, verdicts_of
+from analytics.state.memory import Memory, MemoryColumn
+from analytics.state.view import Column, TickView
 from telemetry.findings import FindingKind
 
 _WINDOW_S = 120.0
@@ -16,20 +16,19 @@ _CHANGES_MAX = 2.5
 _RECENT_MAX = 4 * _CHANGES_MAX  # however long it flapped, it is over three minutes after the last change
 
 
-@dataclass(frozen=True)
-class LinkFlapping:
+@dataclass(frozen=True, kw_only=True)
+class LinkFlapping(Detector):
     """Counts carrier changes, fading with a time constant of two minutes."""
 
     name: str = "link_flapping"
     kind: FindingKind = FindingKind.LINK_FLAPPING
     metrics: tuple[str, ...] = ("fabric_port_flaps_total", "nic_flaps_total")
-    persist: int = 1
-    sure: float = math.inf
     clear_intervals: float = 6.0
+    memory: tuple[MemoryColumn, ...] = RECENT_GROWTH
 
-    def judge(self, view: View) -> list[Verdicts]:
-        return [self._judge(view, view.column(metric)) for metric in self.metrics]
+    def judge(self, view: TickView, memory: Memory) -> list[Verdicts]:
+        return [self._judge(view, memory, view.column(metric)) for metric in self.metrics]
 
-    def _judge(self, view: View, column: Column) -> Verdicts:
-        recent = recent_growth(view, column, _WINDOW_S, _RECENT_MAX)
+    def _judge(self, view: TickView, memory: Memory, column: Column) -> Verdicts:
+        recent = recent_growth(view, memory, column, _WINDOW_S, _RECENT_MAX)
         return verdicts_of(column, recent / _CHANGES_MAX, values=recent, normals=np.zeros(len(column)), unit="changes")

@@ -1,19 +1,19 @@
 """Speed downgrade: a link that runs below its rating, or below the speed that it has had."""
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
 
-from analytics.detectors.spec import Verdicts, verdicts_of
-from analytics.state.view import Column, View
+from analytics.detectors.spec import Detector, Verdicts, verdicts_of
+from analytics.state.memory import Memory
+from analytics.state.view import Column, TickView
 from telemetry.findings import FindingKind
 
 _SHARE_MIN = 0.99  # sources round: 400 Gb/s may be reported as 399.6e9
 
 
-@dataclass(frozen=True)
-class LinkSlow:
+@dataclass(frozen=True, kw_only=True)
+class LinkSlow(Detector):
     """Ports that are down report no speed or 0 and are not judged here."""
 
     name: str = "link_slow"
@@ -23,15 +23,13 @@ class LinkSlow:
         "nic_speed_bits_per_second",
         "ib_port_rate_bits_per_second",
     )
-    persist: int = 1
-    sure: float = math.inf
     clear_intervals: float = 1.0
 
-    def judge(self, view: View) -> list[Verdicts]:
+    def judge(self, view: TickView, memory: Memory) -> list[Verdicts]:
         return [self._judge(view, view.column(metric)) for metric in self.metrics]
 
-    def _judge(self, view: View, column: Column) -> Verdicts:
-        rated = view.places.rated[column.objects]
+    def _judge(self, view: TickView, column: Column) -> Verdicts:
+        rated = view.topology_index.speed_rating[column.objects]
         rated = np.where(rated > 0, rated, view.series["highest"][column.sids])
         with np.errstate(divide="ignore", invalid="ignore"):
             score = np.where(column.values > 0, _SHARE_MIN * rated / column.values, 0.0)

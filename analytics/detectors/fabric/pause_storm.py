@@ -11,11 +11,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from analytics.detectors.counters import recent_growth
-from analytics.detectors.fabric.pfc_pause import received
-from analytics.detectors.spec import Verdicts, verdicts_of
-from analytics.state.view import Column, View
+from analytics.detectors.counters import RECENT_GROWTH, recent_growth
+from analytics.detectors.spec import Detector, Verdicts, verdicts_of
+from analytics.state.memory import Memory, MemoryColumn
+from analytics.state.view import Column, TickView
 from telemetry.findings import FindingKind
+from telemetry.selectors import received
 
 _PAUSED_SHARE = 0.99
 _BYTES_PER_SECOND_MAX = 1e6  # what slips through between two pauses; a queue at work sends a thousand times that
@@ -28,8 +29,8 @@ def stuck(labels: Mapping[str, str]) -> bool:
     return labels.get("level", "error") == "error"
 
 
-@dataclass(frozen=True)
-class PauseStorm:
+@dataclass(frozen=True, kw_only=True)
+class PauseStorm(Detector):
     """Judges pause time where it is counted, and what the watchdogs of switches and NICs count everywhere."""
 
     name: str = "pause_storm"
@@ -40,23 +41,22 @@ class PauseStorm:
         "fabric_pfc_watchdog_storms_total",
         "nic_pause_storms_total",
     )
-    persist: int = 1
-    sure: float = 1.0
-    clear_intervals: float = 3.0
+    fire_immediately_score: float = 1.0
+    memory: tuple[MemoryColumn, ...] = RECENT_GROWTH
 
-    def judge(self, view: View) -> list[Verdicts]:
+    def judge(self, view: TickView, memory: Memory) -> list[Verdicts]:
         paused = view.column(self.metrics[0], received)
         paused = paused.only(paused.values >= _PAUSED_SHARE)
         silent = _sends_nothing(view, paused, view.column(self.metrics[1]))
         watched = view.joined([view.column(metric, stuck) for metric in self.metrics[2:]])
-        storms = recent_growth(view, watched, _WINDOW_S, _RECENT_MAX)
+        storms = recent_growth(view, memory, watched, _WINDOW_S, _RECENT_MAX)
         told = np.where(storms >= _FORGOTTEN, np.maximum(storms, 1.0), 0.0)
         return [
             verdicts_of(view.joined([paused, watched]), np.concatenate([np.where(silent, _SCORE, 0.0), told])),
         ]
 
 
-def _sends_nothing(view: View, paused: Column, sent: Column) -> NDArray[np.bool_]:
+def _sends_nothing(view: TickView, paused: Column, sent: Column) -> NDArray[np.bool_]:
     """Whether the queue of each paused priority sends next to nothing; false where it does not tell."""
     wanted = {(number, _class(view, sid)) for number, sid in zip(paused.objects, paused.sids, strict=True)}
     sent = sent.only(np.isin(sent.objects, paused.objects) & sent.fresh)
@@ -69,7 +69,7 @@ def _sends_nothing(view: View, paused: Column, sent: Column) -> NDArray[np.bool_
     return np.array([rates.get(place, np.inf) <= _BYTES_PER_SECOND_MAX for place in places], bool)
 
 
-def _class(view: View, sid: int) -> str:
+def _class(view: TickView, sid: int) -> str:
     """The priority of a pause is the number of the queue that it stops."""
-    labels = view.registry.labels(int(sid))
+    labels = view.index.labels(int(sid))
     return labels.get("priority") or labels.get("queue", "")

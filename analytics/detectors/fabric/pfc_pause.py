@@ -1,15 +1,15 @@
 """PFC pause: a port that is paused by its peer, or pauses it, for more of the time than a healthy fabric does."""
 
-import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from analytics.detectors.spec import Verdicts, verdicts_of
-from analytics.state.view import Column, View
+from analytics.detectors.spec import Detector, Verdicts, verdicts_of
+from analytics.state.memory import Memory
+from analytics.state.view import Column, TickView
 from telemetry.findings import FindingKind
+from telemetry.selectors import received, sent
 
 # IEEE 802.1Qbb: a pause frame stops a priority for up to 65535 quanta of 512 bit times. A port that keeps its peer
 # paused renews the frame about twice in that time.
@@ -21,39 +21,23 @@ _SOURCES = (
 )
 
 
-def received(labels: Mapping[str, str]) -> bool:
-    return labels.get("direction") == "rx"
-
-
-def sent(labels: Mapping[str, str]) -> bool:
-    return labels.get("direction") == "tx"
-
-
-@dataclass(frozen=True)
-class PfcPause:
+@dataclass(frozen=True, kw_only=True)
+class PfcPause(Detector):
     """Judges the share of time of the worst priority; where only frames are counted, the share they can stand for.
 
-    ratio_max: share of time from which on it is a finding. bits_per_second: of a link that does not tell its speed.
+    ratio_max: share of time from which on it is a finding. bits_per_second: of a link that reports no speed.
     """
 
-    kind: FindingKind
     ratio_max: float
     bits_per_second: float
     metrics: tuple[str, ...] = tuple(metric for source in _SOURCES for metric in source)
-    persist: int = 1
-    sure: float = math.inf
-    clear_intervals: float = 3.0
 
-    @property
-    def name(self) -> str:
-        return str(self.kind)
-
-    def judge(self, view: View) -> list[Verdicts]:
-        accept = received if self.kind is FindingKind.PFC_PAUSE_RECEIVED else sent
+    def judge(self, view: TickView, memory: Memory) -> list[Verdicts]:
+        selector = received if self.kind is FindingKind.PFC_PAUSE_RECEIVED else sent
         verdicts = []
         for seconds_name, frames_name, speed_name in _SOURCES:
-            seconds, frames = view.column(seconds_name, accept), view.column(frames_name, accept).moving()
-            timed = np.zeros(len(view.registry.objects), bool)
+            seconds, frames = view.column(seconds_name, selector), view.column(frames_name, selector).moving()
+            timed = np.zeros(len(view.index.objects), bool)
             timed[seconds.objects[seconds.fresh]] = True
             frames = frames.only(~timed[frames.objects])
             paused = self._paused_by_frames(frames, view.column(speed_name))
@@ -65,3 +49,11 @@ class PfcPause:
         known = speeds.about(frames.objects)
         bits_per_second = np.where(known > 0, known, self.bits_per_second)
         return np.minimum(1.0, frames.values * PAUSE_BITS_PER_FRAME / bits_per_second)
+
+
+def pfc_pauses(ratio_max: float, bits_per_second: float) -> tuple[PfcPause, ...]:
+    """Of ports that are paused, and of ports that pause; see ``PfcPause``."""
+    kinds = (FindingKind.PFC_PAUSE_RECEIVED, FindingKind.PFC_PAUSE_SENT)
+    return tuple(
+        PfcPause(name=str(kind), kind=kind, ratio_max=ratio_max, bits_per_second=bits_per_second) for kind in kinds
+    )

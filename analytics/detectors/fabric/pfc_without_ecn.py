@@ -9,10 +9,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from analytics.detectors.fabric.pfc_pause import sent
-from analytics.detectors.spec import Evidence, Verdicts
-from analytics.state.view import Column, View
+from analytics.detectors.spec import Detector, EvidenceColumns, Verdicts
+from analytics.state.memory import Memory
+from analytics.state.view import Column, TickView
 from telemetry.findings import FindingKind
+from telemetry.selectors import sent
 from telemetry.series import series_key
 
 _FRAMES_PER_SECOND_MIN = 1000.0  # a hundredth of the time of one 400 Gb/s port; less is a start of many flows at once
@@ -21,19 +22,17 @@ _FRAMES_PER_SECOND_MIN = 1000.0  # a hundredth of the time of one 400 Gb/s port;
 _MARKS_PER_FRAME_MIN = 0.01
 
 
-@dataclass(frozen=True)
-class PfcWithoutEcn:
+@dataclass(frozen=True, kw_only=True)
+class PfcWithoutEcn(Detector):
     """Judges each switch that counts both; one that does not tell its marks is left alone."""
 
     name: str = "pfc_without_ecn"
     kind: FindingKind = FindingKind.PFC_WITHOUT_ECN
     metrics: tuple[str, ...] = ("fabric_port_pfc_pause_frames_total", "fabric_queue_ecn_marked_packets_total")
     persist: int = 3
-    sure: float = np.inf
-    clear_intervals: float = 3.0
 
-    def judge(self, view: View) -> list[Verdicts]:
-        devices = view.registry.device_numbers()
+    def judge(self, view: TickView, memory: Memory) -> list[Verdicts]:
+        devices = view.index.device_objects
         frames, marks = view.column(self.metrics[0], sent), view.column(self.metrics[1])
         frames, marks = frames.only(frames.fresh), marks.only(marks.fresh)
         counting = np.intersect1d(devices[frames.targets], devices[marks.targets])
@@ -41,12 +40,12 @@ class PfcWithoutEcn:
         enough = paused >= _FRAMES_PER_SECOND_MIN
         share = marked / np.fmax(paused, 1.0)
         score = np.where(enough, np.minimum(_MARKS_PER_FRAME_MIN / np.fmax(share, 1e-3), 10.0), 0.0)
-        names = [view.registry.objects.names[number].partition(":")[2] for number in counting.tolist()]
+        names = [view.index.objects.names[number].partition(":")[2] for number in counting.tolist()]
 
         def key(row: int) -> str:
             return series_key("ecn_marks_per_pause_frame", {"device": names[row]})
 
-        evidence = Evidence(np.full(counting.size, -1), share, np.full(counting.size, np.nan), "packets", key)
+        evidence = EvidenceColumns(np.full(counting.size, -1), share, np.full(counting.size, np.nan), "packets", key)
         newest_ns = np.zeros(counting.size, np.int64)
         known = np.isin(devices[frames.targets], counting)
         np.maximum.at(newest_ns, np.searchsorted(counting, devices[frames.targets][known]), frames.times_ns[known])

@@ -3,8 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from analytics.detectors.spec import Verdicts, verdicts_of
-from analytics.state.view import View
+from analytics.detectors.spec import Detector, Verdicts, verdicts_of
+from analytics.state.memory import Memory
+from analytics.state.view import TickView
 from telemetry.findings import FindingKind
 
 _NEAR = 0.8  # of the pause threshold: above it one burst of a round-trip time suffices to cross it
@@ -15,8 +16,8 @@ def cleared_by_itself(labels: Mapping[str, str]) -> bool:
     return labels.get("reset", "interval") in ("read", "interval")
 
 
-@dataclass(frozen=True)
-class QueueCongested:
+@dataclass(frozen=True, kw_only=True)
+class QueueCongested(Detector):
     """Judges occupancy and its peaks against ``threshold_bytes``, the buffer use at which the switch pauses."""
 
     threshold_bytes: float
@@ -24,10 +25,9 @@ class QueueCongested:
     kind: FindingKind = FindingKind.QUEUE_CONGESTED
     metrics: tuple[str, ...] = ("fabric_queue_occupancy_peak_bytes", "fabric_queue_occupancy_bytes")
     persist: int = 2
-    sure: float = 3.0
-    clear_intervals: float = 3.0
+    fire_immediately_score: float = 3.0
 
-    def judge(self, view: View) -> list[Verdicts]:
+    def judge(self, view: TickView, memory: Memory) -> list[Verdicts]:
         peaks = view.column(self.metrics[0], cleared_by_itself)
         column = peaks if peaks.fresh.any() else view.column(self.metrics[1])
         return [verdicts_of(column, column.values / (_NEAR * self.threshold_bytes), confidence=0.7)]

@@ -1,32 +1,26 @@
 """Deviation from the own past, for metrics that support other evidence; by itself it proves little."""
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
-from analytics.detectors.spec import Verdicts, verdicts_of
-from analytics.state.view import View
+from analytics.detectors.spec import Detector, Verdicts, verdicts_of
+from analytics.state.memory import Memory
+from analytics.state.view import TickView
 from telemetry.findings import FindingKind
 
 
-@dataclass(frozen=True)
-class Deviation:
+@dataclass(frozen=True, kw_only=True)
+class Deviation(Detector):
     """Judges both the anomaly score of the series and an absolute least value, by metric."""
 
     least: Mapping[str, float]
     name: str = "deviation"
     kind: FindingKind = FindingKind.DEVIATION
     persist: int = 2
-    sure: float = math.inf
-    clear_intervals: float = 3.0
 
-    @property
-    def metrics(self) -> tuple[str, ...]:
-        return tuple(self.least)
-
-    def judge(self, view: View) -> list[Verdicts]:
+    def judge(self, view: TickView, memory: Memory) -> list[Verdicts]:
         if not self.least:
             return []
         columns = [view.column(metric) for metric in self.least]

@@ -5,9 +5,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analytics.detectors.counters import recent_growth
-from analytics.detectors.spec import Verdicts, verdicts_of
-from analytics.state.view import View
+from analytics.detectors.counters import RECENT_GROWTH, recent_growth
+from analytics.detectors.spec import Detector, Verdicts, verdicts_of
+from analytics.state.memory import Memory, MemoryColumn
+from analytics.state.view import TickView
 from telemetry.findings import FindingKind
 
 # NVIDIA DCGM, dcgm_gpu_hardware_limits.h: a rate of 10 single-bit errors; a few an hour are cosmic rays.
@@ -25,20 +26,19 @@ def uncorrectable(labels: Mapping[str, str]) -> bool:
     return labels.get("severity") == "uncorrectable" and labels.get("persistence") == "volatile"
 
 
-@dataclass(frozen=True)
-class GpuEcc:
+@dataclass(frozen=True, kw_only=True)
+class GpuEcc(Detector):
     """Judges what is new: errors from before a GPU was first seen are history."""
 
     name: str = "gpu_ecc"
     kind: FindingKind = FindingKind.GPU_ECC
     metrics: tuple[str, ...] = ("gpu_ecc_errors_total",)
-    persist: int = 1
-    sure: float = _SURE
-    clear_intervals: float = 3.0
+    fire_immediately_score: float = _SURE
+    memory: tuple[MemoryColumn, ...] = RECENT_GROWTH
 
-    def judge(self, view: View) -> list[Verdicts]:
+    def judge(self, view: TickView, memory: Memory) -> list[Verdicts]:
         single, double = (view.column(self.metrics[0], accept) for accept in (correctable, uncorrectable))
-        few = recent_growth(view, single, _WINDOW_S, _RECENT_MAX)
+        few = recent_growth(view, memory, single, _WINDOW_S, _RECENT_MAX)
         lost, moved_ns = view.series["raw"][double.sids], view.series["moved_ns"][double.sids]
         recently = (lost > 0) & (moved_ns >= view.end_ns - _RECENT_NS)
         errors = view.joined([single, double])

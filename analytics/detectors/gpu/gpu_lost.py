@@ -1,31 +1,30 @@
 """GPU lost: its series vanished while the exporter of its host still answers (fallen off the bus)."""
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
 
-from analytics.detectors.spec import Evidence, Verdicts
-from analytics.state.view import View, worst_of_each
+from analytics.detectors.spec import Detector, EvidenceColumns, Verdicts
+from analytics.state.lookup import worst_of_each
+from analytics.state.memory import Memory
+from analytics.state.view import TickView
 from telemetry.findings import FindingKind
 
 _MISSED_INTERVALS = 1.5
 
 
-@dataclass(frozen=True)
-class GpuLost:
+@dataclass(frozen=True, kw_only=True)
+class GpuLost(Detector):
     """Judges when a GPU was last in a page, against the newest page of that exporter."""
 
     name: str = "gpu_lost"
     kind: FindingKind = FindingKind.GPU_LOST
     metrics: tuple[str, ...] = ("gpu_power_watts", "gpu_temperature_celsius")
-    persist: int = 1
-    sure: float = math.inf
     clear_intervals: float = 1.0
 
-    def judge(self, view: View) -> list[Verdicts]:
+    def judge(self, view: TickView, memory: Memory) -> list[Verdicts]:
         column = view.joined([view.column(metric) for metric in self.metrics])
-        seen_ns = view.registry.columns["seen_ns"][column.sids]
+        seen_ns = view.index.columns["seen_ns"][column.sids]
         rows = worst_of_each(column.objects, seen_ns.astype(np.float64))  # the series that was seen last
         column, seen_ns = column.only(rows), seen_ns[rows]
         answered_ns = view.targets["seen_ns"][column.targets]
@@ -34,5 +33,5 @@ class GpuLost:
         column, score, answered_ns = column.only(answers), missed[answers], answered_ns[answers]
         onsets_ns = seen_ns[answers] + view.config.interval_ns  # the first page without it
         gone_s = score * _MISSED_INTERVALS * view.config.interval_s
-        evidence = Evidence(column.sids, gone_s, np.zeros(len(column)), unit="seconds without a sample")
+        evidence = EvidenceColumns(column.sids, gone_s, np.zeros(len(column)), unit="seconds without a sample")
         return [Verdicts(column.objects, answered_ns, score >= 1.0, score, (evidence,), 0.95, onsets_ns)]

@@ -5,9 +5,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analytics.detectors.counters import recent_growth
-from analytics.detectors.spec import Verdicts, verdicts_of
-from analytics.state.view import View
+from analytics.detectors.counters import RECENT_GROWTH, recent_growth
+from analytics.detectors.spec import Detector, Verdicts, verdicts_of
+from analytics.state.memory import Memory, MemoryColumn
+from analytics.state.view import TickView
 from telemetry.findings import FindingKind
 
 # NVIDIA DCGM, dcgm_gpu_hardware_limits.h and its health watch: check sequence errors matter from 100 a second on, one
@@ -27,20 +28,19 @@ def grave(labels: Mapping[str, str]) -> bool:
     return labels.get("kind") in _GRAVE
 
 
-@dataclass(frozen=True)
-class GpuNvlinkErrors:
+@dataclass(frozen=True, kw_only=True)
+class GpuNvlinkErrors(Detector):
     """Judges the worst kind of error of each GPU."""
 
     name: str = "gpu_nvlink_errors"
     kind: FindingKind = FindingKind.GPU_NVLINK_ERRORS
     metrics: tuple[str, ...] = ("gpu_nvlink_errors_total",)
-    persist: int = 1
-    sure: float = 3.0
-    clear_intervals: float = 3.0
+    fire_immediately_score: float = 3.0
+    memory: tuple[MemoryColumn, ...] = RECENT_GROWTH
 
-    def judge(self, view: View) -> list[Verdicts]:
+    def judge(self, view: TickView, memory: Memory) -> list[Verdicts]:
         crc, worse = (view.column(self.metrics[0], accept) for accept in (repeated, grave))
-        recent = recent_growth(view, worse, _WINDOW_S, _GRAVE_RECENT_MAX)
+        recent = recent_growth(view, memory, worse, _WINDOW_S, _GRAVE_RECENT_MAX)
         by_count = np.where(recent >= _FORGOTTEN, np.maximum(recent / _GRAVE_MAX, 1.0), 0.0)
         errors = view.joined([crc, worse])
         score = np.concatenate([crc.values / _CRC_PER_SECOND_MAX, by_count])

@@ -4,8 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analytics.detectors.spec import Verdicts, verdicts_of
-from analytics.state.view import View
+from analytics.detectors.spec import Detector, Verdicts, verdicts_of
+from analytics.state.memory import Memory
+from analytics.state.view import TickView
 from telemetry.findings import FindingKind
 
 # Lanes do not change with power saving, unlike the generation: fewer than ever before is a fault of slot or board.
@@ -14,18 +15,17 @@ _WIDTH_SHARE_MIN = 0.99
 _REPLAYS_PER_SECOND_MAX = 8 / 60
 
 
-@dataclass(frozen=True)
-class GpuPcie:
+@dataclass(frozen=True, kw_only=True)
+class GpuPcie(Detector):
     """Judges lanes against the most that the GPU has had, and replays against NVIDIA's own limit."""
 
     name: str = "gpu_pcie"
     kind: FindingKind = FindingKind.GPU_PCIE
     metrics: tuple[str, ...] = ("gpu_pcie_lanes", "gpu_pcie_replays_total")
     persist: int = 2
-    sure: float = 10.0
-    clear_intervals: float = 3.0
+    fire_immediately_score: float = 10.0
 
-    def judge(self, view: View) -> list[Verdicts]:
+    def judge(self, view: TickView, memory: Memory) -> list[Verdicts]:
         lanes, replays = (view.column(metric) for metric in self.metrics)
         most = view.series["highest"][lanes.sids]
         with np.errstate(divide="ignore", invalid="ignore"):

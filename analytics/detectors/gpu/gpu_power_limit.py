@@ -7,26 +7,27 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analytics.detectors.spec import Verdicts, verdicts_of
-from analytics.state.view import View
+from analytics.detectors.spec import Detector, Scope, Verdicts, verdicts_of
+from analytics.state.memory import Memory
+from analytics.state.view import TickView
 from telemetry.findings import FindingKind
 
 _SHARE_MIN = 0.95  # of the highest limit that this GPU has had: less than that costs clocks
 _GPUS_MIN = 4  # from so many on, what most of them did is how the site wants them to run
 
 
-@dataclass(frozen=True)
-class GpuPowerLimit:
+@dataclass(frozen=True, kw_only=True)
+class GpuPowerLimit(Detector):
     """Judges the limit that is enforced now."""
 
     name: str = "gpu_power_limit"
     kind: FindingKind = FindingKind.GPU_THROTTLED
     metrics: tuple[str, ...] = ("gpu_power_limit_watts",)
+    scope: Scope = Scope.CLUSTER
     persist: int = 2
-    sure: float = 2.0
-    clear_intervals: float = 3.0
+    fire_immediately_score: float = 2.0
 
-    def judge(self, view: View) -> list[Verdicts]:
+    def judge(self, view: TickView, memory: Memory) -> list[Verdicts]:
         limit = view.column(self.metrics[0])
         limit = limit.only(limit.fresh & (limit.values > 0))
         most = view.series["highest"][limit.sids]

@@ -4,8 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analytics.detectors.spec import Verdicts, verdicts_of
-from analytics.state.view import View
+from analytics.detectors.spec import Detector, Verdicts, verdicts_of
+from analytics.state.memory import Memory
+from analytics.state.view import TickView
 from telemetry.findings import FindingKind
 
 # NVIDIA, "GPU Memory Error Management" (A100 and later): a failed remapping is a reason to return the board; a pending
@@ -15,18 +16,17 @@ _REMAPPED = 1.5  # a new row: it worked, and tells of memory that gets worse
 _RECENT_NS = 900 * 10**9
 
 
-@dataclass(frozen=True)
-class GpuRowRemap:
+@dataclass(frozen=True, kw_only=True)
+class GpuRowRemap(Detector):
     """States hold for as long as they are told; a count matters when it grows, not by what it was at first sight."""
 
     name: str = "gpu_row_remap"
     kind: FindingKind = FindingKind.GPU_ROW_REMAP
     metrics: tuple[str, ...] = (*_SCORES, "gpu_remapped_rows_total")
-    persist: int = 1
-    sure: float = 1.0
+    fire_immediately_score: float = 1.0
     clear_intervals: float = 1.0
 
-    def judge(self, view: View) -> list[Verdicts]:
+    def judge(self, view: TickView, memory: Memory) -> list[Verdicts]:
         states = [view.column(metric) for metric in _SCORES]
         rows = view.column(self.metrics[-1])
         count, moved_ns = view.series["raw"][rows.sids], view.series["moved_ns"][rows.sids]

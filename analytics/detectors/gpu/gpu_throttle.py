@@ -5,8 +5,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analytics.detectors.spec import Verdicts, verdicts_of
-from analytics.state.view import View
+from analytics.detectors.spec import Detector, Verdicts, verdicts_of
+from analytics.state.memory import Memory
+from analytics.state.view import TickView
 from telemetry.findings import FindingKind
 
 _REASONS = frozenset({"thermal", "sw_thermal", "hw_thermal", "hw_slowdown", "hw_power_brake", "reliability"})
@@ -17,18 +18,17 @@ def held_down(labels: Mapping[str, str]) -> bool:
     return labels.get("reason") in _REASONS
 
 
-@dataclass(frozen=True)
-class GpuThrottle:
+@dataclass(frozen=True, kw_only=True)
+class GpuThrottle(Detector):
     """Judges throttled time, and the momentary reason flags where no time is counted."""
 
     name: str = "gpu_throttle"
     kind: FindingKind = FindingKind.GPU_THROTTLED
     metrics: tuple[str, ...] = ("gpu_throttle_seconds_total", "gpu_throttle_active")
     persist: int = 2
-    sure: float = 5.0
-    clear_intervals: float = 3.0
+    fire_immediately_score: float = 5.0
 
-    def judge(self, view: View) -> list[Verdicts]:
+    def judge(self, view: TickView, memory: Memory) -> list[Verdicts]:
         columns = [view.column(metric, held_down) for metric in self.metrics]
         score = np.concatenate([columns[0].values / _SHARE_MAX, columns[1].values])
         return [verdicts_of(view.joined(columns), score)]

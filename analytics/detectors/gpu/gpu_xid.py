@@ -1,13 +1,13 @@
 """XID: the NVIDIA driver reported an error of a GPU."""
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from analytics.detectors.spec import Verdicts, verdicts_of
-from analytics.state.view import View
+from analytics.detectors.spec import Detector, Verdicts, verdicts_of
+from analytics.state.memory import Memory
+from analytics.state.view import TickView
 from telemetry.findings import FindingKind
 
 # NVIDIA, "XID Errors" (deploy docs, r555 and later): the class decides how sure one is that the GPU itself is at fault.
@@ -25,18 +25,16 @@ def classify(code: int) -> str:
     return "hardware" if code in _HARDWARE else "application" if code in _APPLICATION else "other"
 
 
-@dataclass(frozen=True)
-class GpuXid:
+@dataclass(frozen=True, kw_only=True)
+class GpuXid(Detector):
     """A change of the last code is an event; a code that was there when first seen is history."""
 
     name: str = "gpu_xid"
     kind: FindingKind = FindingKind.GPU_XID
     metrics: tuple[str, ...] = ("gpu_xid_last",)
-    persist: int = 1
-    sure: float = math.inf
     clear_intervals: float = 1.0
 
-    def judge(self, view: View) -> list[Verdicts]:
+    def judge(self, view: TickView, memory: Memory) -> list[Verdicts]:
         column = view.column(self.metrics[0])
         changed_ns = view.series["moved_ns"][column.sids]
         recent = (column.values > 0) & (changed_ns >= view.end_ns - _RECENT_NS)

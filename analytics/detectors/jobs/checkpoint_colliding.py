@@ -6,9 +6,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from analytics.detectors.jobs.checkpoint_late import of_jobs
-from analytics.detectors.spec import Verdicts
-from analytics.jobs.activity import JobWork
-from analytics.state.view import View
+from analytics.detectors.spec import Detector, Scope, Verdicts
+from analytics.models.jobs.job_work import JobWork
+from analytics.state.memory import Memory
+from analytics.state.view import TickView
 from telemetry.findings import FindingKind
 from telemetry.topology import Mount
 
@@ -16,19 +17,19 @@ _SLOWED_TIMES = 1.5  # as long as alone, and one interval more: pauses are only 
 _MARGIN_INTERVALS = 1.0
 
 
-@dataclass(frozen=True)
-class CheckpointColliding:
-    """Judges each job that is writing a checkpoint; runs after ``checkpoint_late``, which learns."""
+@dataclass(frozen=True, kw_only=True)
+class CheckpointColliding(Detector):
+    """Judges each job that is writing a checkpoint."""
 
     name: str = "checkpoint_colliding"
     kind: FindingKind = FindingKind.CHECKPOINT_COLLIDING
     metrics: tuple[str, ...] = ("gpu_utilization_ratio", "storage_written_bytes_total")
-    persist: int = 1
-    sure: float = 1.0
+    scope: Scope = Scope.CLUSTER
+    fire_immediately_score: float = 1.0
     clear_intervals: float = 0.0
 
-    def judge(self, view: View) -> list[Verdicts]:
-        judged = [(name, work) for name, work in sorted(view.work.jobs.items()) if work.checkpoints.length_ns]
+    def judge(self, view: TickView, memory: Memory) -> list[Verdicts]:
+        judged = [(name, work) for name, work in sorted(view.derived.jobs.items()) if work.checkpoints.length_ns]
         interval_ns = view.config.interval_ns
         lasts = np.array([work.checkpoints.lasts_ns(interval_ns) for _, work in judged], np.float64)
         usual = np.array([work.checkpoints.length_ns for _, work in judged], np.float64)
@@ -39,13 +40,13 @@ class CheckpointColliding:
 
 
 def _in_company(
-    view: View, judged: list[tuple[str, JobWork]], slowed: np.ndarray[tuple[int], np.dtype[np.bool_]]
+    view: TickView, judged: list[tuple[str, JobWork]], slowed: np.ndarray[tuple[int], np.dtype[np.bool_]]
 ) -> list[bool]:
     """Which slowed jobs share a file system with another slowed one."""
     names = [name for (name, _), slow in zip(judged, slowed.tolist(), strict=True) if slow]
     if len(names) < 2:
         return [False] * len(judged)
-    jobs = {job.job_id: set(job.nodes) for job in view.places.jobs if job.job_id in names}
+    jobs = {job.job_id: set(job.nodes) for job in view.topology_index.jobs if job.job_id in names}
     users: defaultdict[str, set[str]] = defaultdict(set)
     for mount in view.topology.entities(Mount):
         users[mount.filesystem].update(name for name, nodes in jobs.items() if mount.device in nodes)

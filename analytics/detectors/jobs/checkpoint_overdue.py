@@ -5,26 +5,27 @@ from dataclasses import dataclass
 import numpy as np
 
 from analytics.detectors.jobs.checkpoint_late import MARGIN_INTERVALS, of_jobs
-from analytics.detectors.spec import Verdicts
-from analytics.state.view import View
+from analytics.detectors.spec import Detector, Scope, Verdicts
+from analytics.state.memory import Memory
+from analytics.state.view import TickView
 from telemetry.findings import FindingKind
 
 _PERIODS = 2.0  # one may be skipped, or be too short for the sampling to see; two in a row are not
 
 
-@dataclass(frozen=True)
-class CheckpointOverdue:
-    """Judges each job whose checkpoints have come at a regular period; runs after ``checkpoint_late``, which learns."""
+@dataclass(frozen=True, kw_only=True)
+class CheckpointOverdue(Detector):
+    """Judges each job whose checkpoints have come at a regular period."""
 
     name: str = "checkpoint_overdue"
     kind: FindingKind = FindingKind.CHECKPOINT_OVERDUE
     metrics: tuple[str, ...] = ("gpu_utilization_ratio", "storage_written_bytes_total")
-    persist: int = 1
-    sure: float = 1.0
+    scope: Scope = Scope.CLUSTER
+    fire_immediately_score: float = 1.0
     clear_intervals: float = 0.0
 
-    def judge(self, view: View) -> list[Verdicts]:
-        judged = [(name, work) for name, work in sorted(view.work.jobs.items()) if work.checkpoints.period_ns]
+    def judge(self, view: TickView, memory: Memory) -> list[Verdicts]:
+        judged = [(name, work) for name, work in sorted(view.derived.jobs.items()) if work.checkpoints.period_ns]
         period = np.array([work.checkpoints.period_ns for _, work in judged], np.float64)
         began_ns = np.array([work.checkpoints.began_ns[-1] for _, work in judged], np.int64)
         # A checkpoint that is being written has come, however long it takes.

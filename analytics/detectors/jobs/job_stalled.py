@@ -1,12 +1,12 @@
 """Job stalled: none of a job's GPUs computes, for longer than a checkpoint takes."""
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
 
-from analytics.detectors.spec import Evidence, Verdicts
-from analytics.state.view import View
+from analytics.detectors.spec import Detector, EvidenceColumns, Scope, Verdicts
+from analytics.state.memory import Memory
+from analytics.state.view import TickView
 from telemetry import objects
 from telemetry.findings import FindingKind
 from telemetry.series import series_key
@@ -18,34 +18,34 @@ _SAMPLES_MIN = 2
 _STEP_NS, _STEPS = 12 * 10**9, 10
 
 
-@dataclass(frozen=True)
-class JobStalled:
+@dataclass(frozen=True, kw_only=True)
+class JobStalled(Detector):
     """Judges the busiest GPU of each job, whose tensor cores are the ones that must not rest."""
 
     name: str = "job_stalled"
     kind: FindingKind = FindingKind.JOB_STALLED
     metrics: tuple[str, ...] = ("gpu_tensor_active_ratio",)
+    scope: Scope = Scope.CLUSTER
     persist: int = _STEPS
-    sure: float = math.inf
     clear_intervals: float = 1.0
 
-    def judge(self, view: View) -> list[Verdicts]:
+    def judge(self, view: TickView, memory: Memory) -> list[Verdicts]:
         active = view.column(self.metrics[0])
-        active = active.only(active.fresh & (view.places.job[active.objects] >= 0))
-        job = view.places.job[active.objects]
+        active = active.only(active.fresh & (view.topology_index.job[active.objects] >= 0))
+        job = view.topology_index.job[active.objects]
         present, at, sizes = np.unique(job, return_inverse=True, return_counts=True)
         busiest = np.zeros(present.size)
         np.maximum.at(busiest, at, active.values)
         newest_ns = np.zeros(present.size, np.int64)
         np.maximum.at(newest_ns, at, active.times_ns)
         steps_ns = newest_ns // _STEP_NS * _STEP_NS
-        names = [view.places.jobs[position].job_id for position in present.tolist()]
-        numbers = [view.registry.object_number(objects.job(name)) for name in names]
+        names = [view.topology_index.jobs[position].job_id for position in present.tolist()]
+        numbers = [view.index.object_number(objects.job(name)) for name in names]
 
         def series(row: int) -> str:
             return f"max({series_key(self.metrics[0], {'job_id': names[row]})})"
 
         resting = (busiest < _ACTIVE_MIN) & (sizes >= _SAMPLES_MIN)
-        evidence = Evidence(np.full(present.size, -1), busiest, np.full(present.size, np.nan), "ratio", series)
+        evidence = EvidenceColumns(np.full(present.size, -1), busiest, np.full(present.size, np.nan), "ratio", series)
         score = np.where(resting, 1.0, 0.0)
         return [Verdicts(np.array(numbers, np.int64), steps_ns, resting, score, (evidence,), 0.7, newest_ns)]

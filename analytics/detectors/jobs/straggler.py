@@ -10,11 +10,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from analytics.detectors.spec import Evidence, Verdicts
-from analytics.jobs.working import working_jobs
+from analytics.detectors.spec import Detector, EvidenceColumns, Scope, Verdicts
 from analytics.models.group_medians import group_medians
 from analytics.models.peers.modes import kind_medians
-from analytics.state.view import Column, View, lookup
+from analytics.state.lookup import lookup
+from analytics.state.memory import Memory, MemoryColumn
+from analytics.state.view import Column, TickView
 from telemetry.findings import FindingKind
 
 _CLOCK_SHARE = 0.93  # of the job's middle: boost clocks of healthy GPUs of one model seldom differ by more
@@ -25,26 +26,26 @@ _ACTIVE_TIMES = 1.3  # as active as the job's middle
 _ACTIVE_SPREAD, _ACTIVE_APART = 0.01, 0.05  # experts and pipeline stages are compared with their own kind
 _PEERS_MIN = 3
 _SMOOTHING = 0.3  # weight of the newest activity: hosts are read at different moments of an iteration
-_SMOOTH, _SEEN_S, _SAMPLES = 0, 1, 2  # what it remembers of each activity series
 _SAMPLES_MIN = 5
 _UNSURE = 0.99  # of the score that needs no second look
 
 
-@dataclass(frozen=True)
-class Straggler:
+@dataclass(frozen=True, kw_only=True)
+class Straggler(Detector):
     """Judges each working GPU against the working GPUs of its job, robustly: one member cannot move the middle."""
 
     name: str = "straggler"
     kind: FindingKind = FindingKind.STRAGGLER
     metrics: tuple[str, ...] = ("gpu_sm_clock_hertz", "gpu_tensor_active_ratio", "gpu_utilization_ratio")
+    scope: Scope = Scope.CLUSTER
     persist: int = 2
-    sure: float = 3.0
-    clear_intervals: float = 3.0
+    fire_immediately_score: float = 3.0
+    memory: tuple[MemoryColumn, ...] = (MemoryColumn("smooth"), MemoryColumn("seen_s"), MemoryColumn("samples"))
 
-    def judge(self, view: View) -> list[Verdicts]:
+    def judge(self, view: TickView, memory: Memory) -> list[Verdicts]:
         clock, active = (view.column(metric) for metric in self.metrics[:2])
-        smooth = _smooth(view, active)
-        groups = view.once(working_jobs)[clock.objects]
+        smooth = _smooth(memory, active)
+        groups = view.derived.working_job[clock.objects]
         rows = np.flatnonzero(clock.fresh & (groups >= 0))
         clock, groups = clock.only(rows), groups[rows]
         at = lookup(active.objects, clock.objects)
@@ -62,17 +63,17 @@ class Straggler:
         # A job ends for all GPUs of a host at once, and clocks fall before utilisation, which is an average: what the
         # whole host shows has to be seen twice.
         alone = clock.values < _CLOCK_SHARE * group_medians(_hosts(view, clock), clock.values)
-        score = np.where(alone, score, np.minimum(score, _UNSURE * self.sure))
+        score = np.where(alone, score, np.minimum(score, _UNSURE * self.fire_immediately_score))
         evidence = (
-            Evidence(clock.sids, clock.values, middle_clock),
-            Evidence(active.sids[at] if len(active) else clock.sids, activity, middle_activity),
+            EvidenceColumns(clock.sids, clock.values, middle_clock),
+            EvidenceColumns(active.sids[at] if len(active) else clock.sids, activity, middle_activity),
         )
         return [Verdicts(clock.objects, clock.times_ns, score >= 1.0, score, evidence, 0.85)]
 
 
-def _hosts(view: View, clock: Column) -> NDArray[np.int64]:
+def _hosts(view: TickView, clock: Column) -> NDArray[np.int64]:
     """Number of each GPU's host."""
-    return view.registry.device_numbers()[clock.targets]
+    return view.index.device_objects[clock.targets]
 
 
 def _sizes(groups: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -80,14 +81,13 @@ def _sizes(groups: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.asarray(sizes[at] if groups.size else groups)
 
 
-def _smooth(view: View, active: Column) -> NDArray[np.float64]:
+def _smooth(memory: Memory, active: Column) -> NDArray[np.float64]:
     """Activity averaged over the last collections, NaN until there were enough."""
-    memory = view.series["memory"][active.sids]
-    seen_s = active.times_ns * 1e-9
-    new = active.fresh & (seen_s > memory[:, _SEEN_S])
-    weight = np.maximum(_SMOOTHING, 1.0 / (memory[:, _SAMPLES] + 1.0))
-    smooth = memory[:, _SMOOTH] + np.where(new, weight * (active.values - memory[:, _SMOOTH]), 0.0)
-    memory[:, _SMOOTH] = smooth
-    memory[new, _SEEN_S], memory[new, _SAMPLES] = seen_s[new], memory[new, _SAMPLES] + 1.0
-    view.series["memory"][active.sids] = memory
-    return np.where(memory[:, _SAMPLES] >= _SAMPLES_MIN, smooth, np.nan)
+    rows = memory.rows(active.sids)
+    smooth, seen_s, samples = memory["smooth"], memory["seen_s"], memory["samples"]
+    at_s = active.times_ns * 1e-9
+    new = active.fresh & (at_s > seen_s[rows])
+    weight = np.maximum(_SMOOTHING, 1.0 / (samples[rows] + 1.0))
+    smooth[rows] += np.where(new, weight * (active.values - smooth[rows]), 0.0)
+    seen_s[rows[new]], samples[rows[new]] = at_s[new], samples[rows[new]] + 1.0
+    return np.where(samples[rows] >= _SAMPLES_MIN, smooth[rows], np.nan)

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analytics.detectors.spec import Verdicts, verdicts_of
-from analytics.state.view import View
+from analytics.detectors.spec import Detector, Verdicts, verdicts_of
+from analytics.state.memory import Memory
+from analytics.state.view import TickView
 from telemetry.findings import FindingKind
 
 # Lustre's names (mdt.*.md_stats), which other file systems share.
@@ -24,18 +25,17 @@ def of_metadata(labels: Mapping[str, str]) -> bool:
     return labels.get("side") == "server" and labels.get("op") in _OPERATIONS
 
 
-@dataclass(frozen=True)
-class MetadataStorm:
+@dataclass(frozen=True, kw_only=True)
+class MetadataStorm(Detector):
     """Judges each kind of operation on each target: against its own normal, and against what hurts at all."""
 
     name: str = "metadata_storm"
     kind: FindingKind = FindingKind.METADATA_STORM
     metrics: tuple[str, ...] = ("storage_operations_total",)
     persist: int = 2
-    sure: float = 5.0
-    clear_intervals: float = 3.0
+    fire_immediately_score: float = 5.0
 
-    def judge(self, view: View) -> list[Verdicts]:
+    def judge(self, view: TickView, memory: Memory) -> list[Verdicts]:
         done = view.column(self.metrics[0], of_metadata)
         with np.errstate(divide="ignore", invalid="ignore"):
             by_own = np.where(done.level > 0, done.values / (_TIMES_OWN * done.level), done.score)

@@ -1,17 +1,19 @@
 """Slow storage target: operations take far longer than on its siblings or than they used to, or hardly any finish."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from analytics.detectors.spec import Evidence, Verdicts
-from analytics.models import baseline
+from analytics.detectors.levels import LEVEL, learned_level
+from analytics.detectors.spec import Detector, EvidenceColumns, Scope, Verdicts
 from analytics.models.group_medians import group_medians
-from analytics.state.registry import Registry
-from analytics.state.view import Column, View, worst_of_each
+from analytics.state.lookup import worst_of_each
+from analytics.state.memory import Memory, MemoryColumn
+from analytics.state.series_index import SeriesIndex
+from analytics.state.view import Column, TickView
 from telemetry.findings import FindingKind
+from telemetry.selectors import server_io
 
 _METRICS = ("storage_operation_duration_seconds_sum", "storage_operation_duration_seconds_count")
 _TIMES_SIBLINGS = 3.0
@@ -28,10 +30,6 @@ ONE_CLIENT, SURE, DOUBTFUL = 10.0, 0.85, 0.5
 _NEW_INTERVALS = 1.5  # a page that repeats itself is no witness of what its targets do now
 
 
-def of_server(labels: Mapping[str, str]) -> bool:
-    return labels.get("side") == "server" and labels.get("op") in ("read", "write")
-
-
 @dataclass(frozen=True)
 class _About:
     """Of each series of the sums. counts: row of its counts, -1 without. groups: number, below k, of its file system
@@ -44,26 +42,27 @@ class _About:
     shared: NDArray[np.bool_]
 
 
-@dataclass(frozen=True)
-class StorageSlow:
+@dataclass(frozen=True, kw_only=True)
+class StorageSlow(Detector):
     """Judges the mean time of operations since the last sample, reads and writes apart."""
 
     name: str = "storage_slow"
     kind: FindingKind = FindingKind.STORAGE_SLOW
     metrics: tuple[str, ...] = _METRICS
+    scope: Scope = Scope.CLUSTER
     persist: int = 2
-    sure: float = 2.5
-    clear_intervals: float = 3.0
+    fire_immediately_score: float = 2.5
+    memory: tuple[MemoryColumn, ...] = LEVEL
 
-    def judge(self, view: View) -> list[Verdicts]:
-        about = view.of_series(_about)
+    def judge(self, view: TickView, memory: Memory) -> list[Verdicts]:
+        about = view.data.per_series(_about)
         column, rate, usual_rate = self._operations(view, about)
         seconds = np.where(rate >= _OPERATIONS_PER_SECOND_MIN, column.values / np.fmax(rate, 1e-9), np.nan)
         groups = about.groups
         alone = _count(groups, ~np.isnan(seconds)) < _SIBLINGS_MIN  # siblings that rest show no times
         siblings = group_medians(groups, seconds)
         # Siblings teach what is normal: a slow target must not learn from itself while they rest.
-        own = _own_level(view, column, np.where(about.few, seconds, np.where(alone, np.nan, siblings)))
+        own = learned_level(view, memory, column, np.where(about.few, seconds, np.where(alone, np.nan, siblings)))
         normal = np.where(alone | np.isnan(siblings), _TIMES_OWN * own, _TIMES_SIBLINGS * siblings)
         slow = np.minimum(seconds / normal, seconds / _SECONDS_MIN)
         sibling_rate = group_medians(groups, rate)
@@ -76,15 +75,15 @@ class StorageSlow:
         worst, breached = column.only(rows), score[rows] >= 1.0
         sure = collapsed[rows] | ~about.shared[rows] | (worst.values > ONE_CLIENT)
         evidence = (
-            Evidence(worst.sids, seconds[rows], np.where(alone, own, siblings)[rows], "seconds an operation"),
-            Evidence(worst.sids, rate[rows], sibling_rate[rows], "operations/s"),
+            EvidenceColumns(worst.sids, seconds[rows], np.where(alone, own, siblings)[rows], "seconds an operation"),
+            EvidenceColumns(worst.sids, rate[rows], sibling_rate[rows], "operations/s"),
         )
         confidence = np.where(sure, SURE, DOUBTFUL)
         return [Verdicts(worst.objects, worst.times_ns, breached, score[rows], evidence, confidence)]
 
-    def _operations(self, view: View, about: _About) -> tuple[Column, NDArray[np.float64], NDArray[np.float64]]:
+    def _operations(self, view: TickView, about: _About) -> tuple[Column, NDArray[np.float64], NDArray[np.float64]]:
         """The sums' column, operations a second and their usual number; NaN where nothing fresh is known."""
-        sums, counts = (view.column(metric, of_server) for metric in self.metrics)
+        sums, counts = (view.column(metric, server_io) for metric in self.metrics)
         new = view.series["valued_ns"][sums.sids] >= view.end_ns - round(_NEW_INTERVALS * view.config.interval_ns)
         known = (about.counts >= 0) & sums.fresh & new
         nothing = np.full(len(sums), np.nan)
@@ -99,37 +98,37 @@ def _count(groups: NDArray[np.int64], flags: NDArray[np.bool_]) -> NDArray[np.in
     return np.asarray(np.bincount(groups[flags], minlength=groups.size)[groups])
 
 
-def _about(registry: Registry) -> _About:
-    sums, counts = (registry.select(metric, of_server) for metric in _METRICS)
-    groups = _groups(registry, sums)
+def _about(index: SeriesIndex) -> _About:
+    sums, counts = (index.select(metric, server_io) for metric in _METRICS)
+    groups = _groups(index, sums)
     few = _count(groups, np.ones(sums.size, bool)) < _SIBLINGS_MIN
-    names = registry.objects.names
-    shared = [names[number].startswith("storage_target:") for number in registry.columns["object"][sums].tolist()]
-    return _About(_counterparts(registry, sums, counts), groups, few, np.array(shared, bool))
+    names = index.objects.names
+    shared = [names[number].startswith("storage_target:") for number in index.columns["object"][sums].tolist()]
+    return _About(_counterparts(index, sums, counts), groups, few, np.array(shared, bool))
 
 
-def _counterparts(registry: Registry, sums: NDArray[np.int64], counts: NDArray[np.int64]) -> NDArray[np.int64]:
+def _counterparts(index: SeriesIndex, sums: NDArray[np.int64], counts: NDArray[np.int64]) -> NDArray[np.int64]:
     """Row in ``counts`` of the operation that each of the sums is of, -1 where there is none.
 
     By all labels: disks of a host are one object.
     """
-    rows = {operation: row for row, operation in enumerate(_operations_of(registry, counts))}
-    return np.array([rows.get(operation, -1) for operation in _operations_of(registry, sums)], np.int64)
+    rows = {operation: row for row, operation in enumerate(_operations_of(index, counts))}
+    return np.array([rows.get(operation, -1) for operation in _operations_of(index, sums)], np.int64)
 
 
-def _operations_of(registry: Registry, sids: NDArray[np.int64]) -> list[tuple[int, str]]:
+def _operations_of(index: SeriesIndex, sids: NDArray[np.int64]) -> list[tuple[int, str]]:
     """Target and labels of each series."""
-    targets = registry.columns["target"][sids].tolist()
-    return [(target, registry.keys[sid].partition("{")[2]) for target, sid in zip(targets, sids.tolist(), strict=True)]
+    targets = index.columns["target"][sids].tolist()
+    return [(target, index.keys[sid].partition("{")[2]) for target, sid in zip(targets, sids.tolist(), strict=True)]
 
 
-def _groups(registry: Registry, sids: NDArray[np.int64]) -> NDArray[np.int64]:
+def _groups(index: SeriesIndex, sids: NDArray[np.int64]) -> NDArray[np.int64]:
     """One number for all targets of a file system and operation."""
-    names, objects = registry.objects.names, registry.columns["object"][sids].tolist()
+    names, objects = index.objects.names, index.columns["object"][sids].tolist()
     systems = {number: names[number].partition(":")[2].partition("/")[0] for number in set(objects)}
     numbers = {name: number for number, name in enumerate(sorted(set(systems.values())))}
     own = np.array([numbers[systems[number]] for number in objects], np.int64)
-    _, groups = np.unique((own << 24) + registry.columns["variant"][sids], return_inverse=True)
+    _, groups = np.unique((own << 24) + index.columns["variant"][sids], return_inverse=True)
     return np.asarray(groups)
 
 
@@ -138,15 +137,3 @@ def _alone_at_rest(groups: NDArray[np.int64], rate: NDArray[np.float64]) -> NDAr
     known, busy = ~np.isnan(rate), rate >= _BUSY_OPERATIONS_PER_SECOND
     members = _count(groups, known)
     return np.asarray(known & ~busy & (members >= _SIBLINGS_MIN) & (_count(groups, busy) == members - 1))
-
-
-def _own_level(view: View, column: Column, seconds: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Learns the times of this tick's new samples; the level before that, NaN while it is not known."""
-    memory = view.series["memory"]
-    model = memory[column.sids]
-    level = np.where(model[:, baseline.COUNT] >= baseline.WARMUP, model[:, baseline.LEVEL], np.nan)
-    new = view.series["valued_ns"][column.sids] >= view.end_ns - view.config.tick_ns
-    ignored, scores = np.empty(len(column)), np.empty(len(memory))
-    values = np.where(new, seconds, np.nan)
-    view.learn(column.sids, values, memory, ignored, scores)
-    return level

@@ -1,16 +1,17 @@
 """Throughput collapse: clients wait for a storage target all the time, and it moves a small part of what it used to."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from analytics.detectors.spec import Evidence, Verdicts
+from analytics.detectors.levels import LEVEL, learned_level
+from analytics.detectors.spec import Detector, EvidenceColumns, Verdicts
 from analytics.detectors.storage.storage_slow import DOUBTFUL, ONE_CLIENT
-from analytics.models import baseline
-from analytics.state.view import Column, View
+from analytics.state.memory import Memory, MemoryColumn
+from analytics.state.view import Column, TickView
 from telemetry.findings import FindingKind
+from telemetry.selectors import server_traffic
 
 _BYTES = ("storage_read_bytes_total", "storage_written_bytes_total")
 _WAITING = ("storage_operation_duration_seconds_sum", "storage_queue_depth")
@@ -20,12 +21,8 @@ _WAITING_MIN = 1.0
 _SURE = 0.75
 
 
-def of_server(labels: Mapping[str, str]) -> bool:
-    return labels.get("side") == "server" and labels.get("op", "read") in ("read", "write")
-
-
-@dataclass(frozen=True)
-class StorageThroughput:
+@dataclass(frozen=True, kw_only=True)
+class StorageThroughput(Detector):
     """Judges reads and writes together, while there is somebody to serve; a target without work is left alone.
 
     ``storage_slow`` compares targets with each other; this one sees a whole file system that gets slow.
@@ -35,42 +32,31 @@ class StorageThroughput:
     kind: FindingKind = FindingKind.STORAGE_SLOW
     metrics: tuple[str, ...] = (*_BYTES, *_WAITING)
     persist: int = 2
-    sure: float = np.inf
-    clear_intervals: float = 3.0
+    memory: tuple[MemoryColumn, ...] = LEVEL
 
-    def judge(self, view: View) -> list[Verdicts]:
-        written = view.column(_BYTES[1], of_server)
+    def judge(self, view: TickView, memory: Memory) -> list[Verdicts]:
+        written = view.column(_BYTES[1], server_traffic)
         _, rows = np.unique(written.objects, return_index=True)  # disks of one host are one object
         targets = written.only(rows)
         moved = _sums(view, targets, _BYTES)
         waiting = _sums(view, targets, _WAITING)
         busy = waiting >= _WAITING_MIN
-        usual = _working_level(view, targets, np.where(busy, moved, np.nan))
+        usual = learned_level(view, memory, targets, np.where(busy, moved, np.nan))
         with np.errstate(divide="ignore", invalid="ignore"):
             score = np.where(busy, np.minimum(_COLLAPSED_SHARE * usual / np.fmax(moved, 1.0), 10.0), 0.0)
         known = np.flatnonzero(targets.fresh & ~np.isnan(score) & ~np.isnan(moved))
         shown, score = targets.only(known), score[known]
         evidence = (
-            Evidence(shown.sids, moved[known], usual[known], "bytes/s"),
-            Evidence(shown.sids, waiting[known], np.full(known.size, np.nan), "operations in progress"),
+            EvidenceColumns(shown.sids, moved[known], usual[known], "bytes/s"),
+            EvidenceColumns(shown.sids, waiting[known], np.full(known.size, np.nan), "operations in progress"),
         )
         confidence = np.where(waiting[known] > ONE_CLIENT, _SURE, DOUBTFUL)
         return [Verdicts(shown.objects, shown.times_ns, score >= 1.0, score, evidence, confidence)]
 
 
-def _sums(view: View, targets: Column, metrics: tuple[str, ...]) -> NDArray[np.float64]:
+def _sums(view: TickView, targets: Column, metrics: tuple[str, ...]) -> NDArray[np.float64]:
     """Of all fresh series of each target."""
-    column = view.joined([view.column(metric, of_server) for metric in metrics])
+    column = view.joined([view.column(metric, server_traffic) for metric in metrics])
     column = column.only(column.fresh & np.isin(column.objects, targets.objects))
     at = np.searchsorted(targets.objects, column.objects)
     return np.bincount(at, column.values, len(targets)).astype(np.float64)
-
-
-def _working_level(view: View, targets: Column, moved: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Learns what each target moves while it works; the level before that, NaN while it is not known."""
-    memory = view.series["memory"]
-    model = memory[targets.sids]
-    level = np.where(model[:, baseline.COUNT] >= baseline.WARMUP, model[:, baseline.LEVEL], np.nan)
-    new = view.series["valued_ns"][targets.sids] >= view.end_ns - view.config.tick_ns
-    view.learn(targets.sids, np.where(new, moved, np.nan), memory, np.empty(len(targets)), np.empty(len(memory)))
-    return level

@@ -4,17 +4,17 @@ Where the others keep theirs, absence is no gap in the telemetry but news of the
 is ``gpu_lost``.
 """
 
-import math
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from analytics.detectors.spec import Evidence, Verdicts
+from analytics.detectors.spec import Detector, EvidenceColumns, Verdicts
+from analytics.state.memory import Memory
 from analytics.state.rates import NEVER
-from analytics.state.registry import Registry
-from analytics.state.view import View
+from analytics.state.series_index import SeriesIndex
+from analytics.state.view import TickView
 from telemetry.findings import FindingKind
 from telemetry.objects import ObjectKind
 
@@ -24,19 +24,16 @@ _SERIES_MIN = 3  # that vanish together; a single one may be an exporter's whim
 _SHARE_MAX = 1 / 3  # of a page's series, or of a metric's: more of either is the exporter and not the object
 
 
-@dataclass(frozen=True)
-class SeriesVanished:
+@dataclass(frozen=True, kw_only=True)
+class SeriesVanished(Detector):
     """Judges when each series was last in a page, against the newest page of its target."""
 
     name: str = "series_vanished"
     kind: FindingKind = FindingKind.DEVIATION
-    metrics: tuple[str, ...] = ()
-    persist: int = 1
-    sure: float = math.inf
     clear_intervals: float = 1.0
 
-    def judge(self, view: View) -> list[Verdicts]:
-        parts, columns = view.of_series(_parts), view.registry.columns
+    def judge(self, view: TickView, memory: Memory) -> list[Verdicts]:
+        parts, columns = view.data.per_series(_parts), view.index.columns
         targets, answered_ns, answers = parts.targets, view.targets["seen_ns"], _answers(view)
         seen_ns = columns["seen_ns"][parts.sids]
         due_ns = np.where(answers, answered_ns - round(_MISSED_INTERVALS * view.config.interval_ns), NEVER)
@@ -53,12 +50,12 @@ class SeriesVanished:
         rows, score = rows[judged], vanished[judged] / _SERIES_MIN
         sids, times_ns = parts.sids[rows], answered_ns[targets[rows]]
         gone_s = (times_ns - seen_ns[rows]) * 1e-9
-        evidence = Evidence(sids, gone_s, np.zeros(rows.size), unit="seconds without a sample")
+        evidence = EvidenceColumns(sids, gone_s, np.zeros(rows.size), unit="seconds without a sample")
         onsets_ns = seen_ns[rows] + view.config.interval_ns  # the first page without it
         return [Verdicts(columns["object"][sids], times_ns, score >= 1.0, score, (evidence,), 0.6, onsets_ns)]
 
 
-def _answers(view: View) -> NDArray[np.bool_]:
+def _answers(view: TickView) -> NDArray[np.bool_]:
     """Targets with a new page that is not a repetition of an old one."""
     recent = view.targets["seen_ns"] >= view.end_ns - 2 * view.config.interval_ns
     return np.asarray(recent & ~view.targets["frozen"])
@@ -84,11 +81,11 @@ class _Parts:
     gpu: NDArray[np.bool_]
 
 
-def _parts(registry: Registry) -> _Parts:
-    kinds = [name.partition(":")[0] for name in registry.objects.names]
+def _parts(index: SeriesIndex) -> _Parts:
+    kinds = [name.partition(":")[0] for name in index.objects.names]
     lasting = np.array([kind in _KINDS for kind in kinds], bool)
-    objects = registry.columns["object"]
+    objects = index.columns["object"]
     sids = np.flatnonzero(lasting[objects]) if kinds else np.zeros(0, np.int64)
     numbers, first, part = np.unique(objects[sids], return_index=True, return_inverse=True)
     gpu = np.array([kinds[number] == ObjectKind.GPU for number in numbers.tolist()], bool)
-    return _Parts(sids, registry.columns["target"][sids].astype(np.int64), part, first, gpu)
+    return _Parts(sids, index.columns["target"][sids].astype(np.int64), part, first, gpu)

@@ -1,14 +1,15 @@
 """Target silent: nothing was heard of a device's telemetry for two and a half intervals, or it refuses to answer."""
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from analytics.detectors.spec import Evidence, Verdicts
+from analytics.detectors.spec import Detector, EvidenceColumns, Verdicts
+from analytics.state.lookup import worst_of_each
+from analytics.state.memory import Memory
 from analytics.state.quality import STALE_INTERVALS
-from analytics.state.view import View, worst_of_each
+from analytics.state.view import TickView
 from telemetry.findings import FindingKind
 from telemetry.series import series_key
 
@@ -16,19 +17,16 @@ _FAILED_MAX = 2  # collections in a row: one may be a lost packet
 _PARTLY = 0.5  # confidence when another target of the same device still answers: it is not the device
 
 
-@dataclass(frozen=True)
-class TargetSilent:
+@dataclass(frozen=True, kw_only=True)
+class TargetSilent(Detector):
     """Judges targets; a device with several is judged by the worst, and surely only when all are silent."""
 
     name: str = "target_silent"
     kind: FindingKind = FindingKind.TARGET_SILENT
-    metrics: tuple[str, ...] = ()
-    persist: int = 1
-    sure: float = math.inf
     clear_intervals: float = 0.0
 
-    def judge(self, view: View) -> list[Verdicts]:
-        score, devices = _score(view), view.registry.device_numbers()
+    def judge(self, view: TickView, memory: Memory) -> list[Verdicts]:
+        score, devices = _score(view), view.index.device_objects
         rows = worst_of_each(devices, score)
         objects = devices[rows]  # ascending, each once
         at = np.searchsorted(objects, devices)
@@ -37,22 +35,22 @@ class TargetSilent:
 
         def up(row: int) -> str:
             target = int(rows[row])
-            labels = {"device": view.registry.devices[target], "target": view.registry.targets.names[target]}
+            labels = {"device": view.index.devices[target], "target": view.index.targets.names[target]}
             return series_key("up", labels)
 
         answers = np.where(score[rows] >= 1.0, 0.0, 1.0)
-        evidence = Evidence(np.full(rows.size, -1), answers, np.ones(rows.size), "state", up)
+        evidence = EvidenceColumns(np.full(rows.size, -1), answers, np.ones(rows.size), "state", up)
         times_ns = np.where(score >= 1.0, view.end_ns, view.targets["seen_ns"])[rows]
         breached = score[rows] >= 1.0
         return [Verdicts(objects, times_ns, breached, score[rows], (evidence,), sure, _onsets_ns(view)[rows])]
 
 
-def _score(view: View) -> NDArray[np.float64]:
+def _score(view: TickView) -> NDArray[np.float64]:
     quiet = (view.end_ns - view.targets["quiet_ns"]) / (STALE_INTERVALS * view.config.interval_ns)
     return np.asarray(np.maximum(quiet, view.targets["down_count"] / _FAILED_MAX))
 
 
-def _onsets_ns(view: View) -> NDArray[np.int64]:
+def _onsets_ns(view: TickView) -> NDArray[np.int64]:
     """The first collection that failed or did not come."""
     due_ns = view.targets["quiet_ns"] + view.config.interval_ns
     return np.where(view.targets["down_count"] > 0, view.targets["down_ns"], due_ns)

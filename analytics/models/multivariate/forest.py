@@ -4,7 +4,7 @@ Liu, Ting and Zhou, Isolation Forest, ICDM 2008: what few random cuts suffice to
 """
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,8 +46,8 @@ class Forest:
         """float64[k], 0..1, larger is stranger: scikit-learn's ``-score_samples``."""
         scores = np.empty(len(vectors))
         narrow = vectors.astype(np.float32)  # scikit-learn's trees compare such numbers
-        nodes = (self.roots, self.feature, self.threshold, self.child, self.length)
-        _score(narrow, *nodes, self.depth[0], self.normal[0], scores)
+        nodes = _Nodes(self.roots, self.feature, self.threshold, self.child, self.length)
+        _score(narrow, nodes, self.depth[0], self.normal[0], scores)
         return scores
 
     def contributions(self, vectors: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -99,19 +99,20 @@ def _expected_cuts(rows: NDArray[np.int64]) -> NDArray[np.float64]:
     return np.where(rows > 2, cuts, np.where(rows == 2, 1.0, 0.0))
 
 
+class _Nodes(NamedTuple):
+    """As in ``Forest``."""
+
+    roots: NDArray[np.uint32]
+    feature: NDArray[np.uint32]
+    threshold: NDArray[np.float64]
+    child: NDArray[np.uint32]
+    length: NDArray[np.float64]
+
+
 @compiled
-def _score(
-    vectors: NDArray[np.float32],
-    roots: NDArray[np.uint32],
-    feature: NDArray[np.uint32],
-    threshold: NDArray[np.float64],
-    child: NDArray[np.uint32],
-    length: NDArray[np.float64],
-    depth: int,
-    normal: float,
-    scores: NDArray[np.float64],
-) -> None:
+def _score(vectors: NDArray[np.float32], nodes: _Nodes, depth: int, normal: float, scores: NDArray[np.float64]) -> None:
     """Without a branch that depends on the values: a wrong guess would cost more than the steps past a leaf."""
+    roots, feature, threshold, child, length = nodes
     for first in range(0, scores.size, _BLOCK):
         last = min(first + _BLOCK, scores.size)
         scores[first:last] = 0.0

@@ -1,5 +1,7 @@
 """Each device's own normal for every input, in one compiled pass: how far it is from it, smoothed."""
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -12,25 +14,31 @@ _FAR = 10.0  # standard deviations beyond which it does not matter how far
 _SMOOTHING = 0.25  # weight of the newest vector: a fault stays, noise does not
 
 
+class OwnLevels(NamedTuple):
+    """float64[n, F] each: level, mean absolute deviation from it, how many values were learned, smoothed distance."""
+
+    level: NDArray[np.float64]
+    spread: NDArray[np.float64]
+    learned: NDArray[np.float64]
+    smooth: NDArray[np.float64]
+
+
 @compiled
 def relate(
     rows: NDArray[np.int64],
     inputs: NDArray[np.float64],
     floors: NDArray[np.float64],
     alpha: float,
-    level: NDArray[np.float64],
-    spread: NDArray[np.float64],
-    count: NDArray[np.float64],
-    smooth: NDArray[np.float64],
+    state: OwnLevels,
     vectors: NDArray[np.float64],
 ) -> None:
     """Fills ``vectors`` with each input's distance from the device's own level, then learns the input.
 
     rows: int64[k], rows of the state; inputs: float64[k, F], NaN where unknown: passed over, neutral in the vector.
     floors: float64[F], smallest standard deviation believed. alpha: weight of a new value in the level.
-    level, spread, smooth: float64[n, F]; count: float64[n, F], values learned. vectors: float64[k, F] out, in
-    standard deviations.
+    vectors: float64[k, F] out, in standard deviations.
     """
+    level, spread, count, smooth = state
     for i in range(rows.size):
         row = rows[i]
         for f in range(floors.size):

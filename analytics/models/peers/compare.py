@@ -1,7 +1,7 @@
 """The peer comparison: who is unlike the others of its group, for how long, and by how much.
 
 Each member has a usual place in its group, learned slowly. What counts is how far it has left that place, against the
-middle of its own kind at the same moment, so a group that changes together has no odd member. The distances add up over
+median of its own kind at the same moment, so a group that changes together has no odd member. The distances add up over
 samples (CUSUM) in units of the noise that is left, however far apart the members always were, so that a small effect is
 found later than a large one and no single sample names anybody.
 
@@ -10,11 +10,12 @@ alarms.
 """
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from analytics.models.peers.modes import boundary, spread
+from analytics.models.peers.modes import boundary, mad_scale
 from analytics.models.peers.rules import BUSY, FLOOR, LEAST, LIMIT, WHOLE, WORSE
 from common.jit import compiled
 
@@ -45,31 +46,61 @@ _LIMIT_FEW = 500.0  # … by the size squared more: the spread of 4, 8, 16 is es
 _LIMIT_SAMPLES = 2  # in a row
 
 
+class PeerGroups(NamedTuple):
+    """n members, sorted by rule, group and host.
+
+    starts: int64[groups + 1], first row of each group. rules: int64[n], row of ``limits``, see ``rules.limits_of``.
+    tags, hosts: int64[n], of each one's group and host, numbers below 2**24.
+    """
+
+    starts: NDArray[np.int64]
+    rules: NDArray[np.int64]
+    limits: NDArray[np.float64]
+    tags: NDArray[np.int64]
+    hosts: NDArray[np.int64]
+
+
+class PeerValues(NamedTuple):
+    """values: float64[n], turned so that more is worse. new: bool[n], rows that bring a sample.
+    rows: int64[n], rows of the state.
+    """
+
+    values: NDArray[np.float64]
+    new: NDArray[np.bool_]
+    rows: NDArray[np.int64]
+
+
+class Learning(NamedTuple):
+    """alpha: weight of a new sample in what is usual. follow: samples after which a new place is the usual one."""
+
+    alpha: float
+    follow: int
+
+
+class Bounds(NamedTuple):
+    """most: difference that is unlike its peers even where it was always so. alarm: sum at which a member is named."""
+
+    most: float
+    alarm: float
+
+
 @compiled
 def compare(
-    starts: NDArray[np.int64],
-    rules: NDArray[np.int64],
-    limits: NDArray[np.float64],
-    groups: NDArray[np.int64],
-    hosts: NDArray[np.int64],
-    values: NDArray[np.float64],
-    new: NDArray[np.bool_],
-    sids: NDArray[np.int64],
+    grouped: PeerGroups,
+    given: PeerValues,
     state: NDArray[np.float32],
-    alpha: float,
-    follow: int,
+    learning: Learning,
     score: NDArray[np.float64],
     normal: NDArray[np.float64],
 ) -> None:
-    """Judges and learns n rows, sorted by rule, group and host.
+    """Judges and learns the members of all groups.
 
-    starts: int64[groups + 1], first row of each group. rules: int64[n], row of ``limits``, see ``rules.limits_of``.
-    groups, hosts: int64[n], numbers below 2**24. values: float64[n], turned so that more is worse.
-    new: bool[n], rows that bring a sample; the others are witnesses.
-    sids: int64[n], rows of ``state``: float32[series, 9], all zero for a new series. alpha: weight of a new sample in
-    what is usual. follow: samples after which a new place is the usual one.
+    state: float32[rows, 9], all zero for a new series.
     score: float64[n] out, 1.0 = named, NaN in groups that rest. normal: float64[n] out, the value that it should have.
     """
+    starts, rules, limits, groups, hosts = grouped
+    values, new, state_rows = given
+    alpha, follow = learning
     for g in range(starts.size - 1):
         start, end = starts[g], starts[g + 1]
         rule, y = limits[rules[start]], values[start:end]
@@ -81,7 +112,7 @@ def compare(
             continue
         if n < MEMBERS_MIN:
             continue
-        rows, at_host = sids[start:end], hosts[start:end]
+        rows, at_host = state_rows[start:end], hosts[start:end]
         _renew(state, rows, groups[start])
         members = state[rows]
         seen, known = members[:, COUNT] > 0.0, members[:, COUNT] >= WARMUP
@@ -101,11 +132,11 @@ def compare(
             noise = max(noise, _SIGMA_PER_DEVIATION * members[known, NOISE].mean())
             noise = max(noise, members[known, WANDER].mean() ** 0.25)
         # Many odd ones on one side pull the middle towards them, and seem to be noise: both are taken without them.
-        near = np.abs(rest) <= _CLIP * max(noise, _DOUBT * spread(rest[rest <= 0.0]))
+        near = np.abs(rest) <= _CLIP * max(noise, _DOUBT * mad_scale(rest[rest <= 0.0]))
         rest -= _by_kind(rest, upper, near)
-        noise = max(noise, _DOUBT * spread(rest[near]))
+        noise = max(noise, _DOUBT * mad_scale(rest[near]))
         place = _by_kind(usual, upper, everyone)  # the middle of each member's kind
-        most = max(rule[LIMIT], (_LIMIT_SPREADS + _LIMIT_FEW / (n * n)) * max(floor, spread(usual - place)))
+        most = max(rule[LIMIT], (_LIMIT_SPREADS + _LIMIT_FEW / (n * n)) * max(floor, mad_scale(usual - place)))
         alarm = math.log(2.0 * _SLACK * _SLACK * _QUIET_SAMPLES * n) / (2.0 * _SLACK) - _OVERSHOOT
         sudden = rest > (_SLACK + _HOST_SHARE * alarm) * noise
         common = _by_host(rest, at_host) if sudden.any() else np.zeros(n)
@@ -126,14 +157,14 @@ def compare(
             if row[RUN] >= _LIMIT_SAMPLES and odd > score[start + i]:
                 score[start + i], normal[start + i] = odd, y[i] - rest[i] - offset
             if new[start + i]:
-                _learn(row, at[i], place[i], rest[i], own, most, alpha, alarm)
+                _learn(row, at[i], place[i], rest[i], own, alpha, Bounds(most, alarm))
                 if row[SUM] >= alarm and row[RUN] >= follow:
                     row[COUNT] = row[SUM] = row[RUN] = row[DRIFT] = 0.0
 
 
 @compiled
 def _renew(state: NDArray[np.float32], rows: NDArray[np.int64], group: int) -> None:
-    """A member that comes from another group starts anew; one that was away only goes on."""
+    """A member that comes from another group starts again from zero; one that was away only goes on."""
     for row in rows:
         if state[row, GROUP] != group:
             state[row, :] = 0.0
@@ -142,9 +173,10 @@ def _renew(state: NDArray[np.float32], rows: NDArray[np.int64], group: int) -> N
 
 @compiled
 def _learn(
-    row: NDArray[np.float32], at: float, place: float, rest: float, own: float, most: float, alpha: float, alarm: float
+    row: NDArray[np.float32], at: float, place: float, rest: float, own: float, alpha: float, bounds: Bounds
 ) -> None:
-    """One more sample of a member. at: its distance from the group's middle. rest: what nothing explains of it."""
+    """One more sample of a member. at: its distance from the group's median. rest: what nothing explains of it."""
+    most, alarm = bounds
     row[COUNT] = min(row[COUNT] + 1.0, 1e6)
     weight = max(alpha, 1.0 / row[COUNT])
     if row[COUNT] <= WARMUP:

@@ -13,13 +13,13 @@ _GAP_SHARE = 0.3  # of the distance lies empty between the modes, a tenth of eac
 
 
 @compiled
-def middle(ranked: NDArray[np.float64]) -> float:
+def median_of_sorted(ranked: NDArray[np.float64]) -> float:
     """The median of sorted values."""
     return float(ranked[(ranked.size - 1) // 2] + ranked[ranked.size // 2]) / 2.0
 
 
 @compiled
-def spread(values: NDArray[np.float64]) -> float:
+def mad_scale(values: NDArray[np.float64]) -> float:
     """The standard deviation of a bell around 0 with this median absolute deviation. Source: Hampel (1974)."""
     return float(1.4826 * np.median(np.abs(values)))
 
@@ -53,8 +53,8 @@ def boundary(values: NDArray[np.float64], floor: float, apart_min: float) -> flo
     if min(at, n - at) < max(_MEMBERS_MIN, _SHARE_MIN * n):
         return np.inf
     low, high = ranked[:at], ranked[at:]
-    a, b = middle(low), middle(high)
-    wide = max(floor, spread(low - a), spread(high - b))
+    a, b = median_of_sorted(low), median_of_sorted(high)
+    wide = max(floor, mad_scale(low - a), mad_scale(high - b))
     gap = ranked[at + high.size // 10] - ranked[at - 1 - low.size // 10]
     if b - a < max(apart_min, _APART * wide) or gap < _GAP_SHARE * (b - a):
         return np.inf

@@ -1,18 +1,16 @@
 """Which metrics members are compared by, within which group, and from which difference on it matters."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from telemetry.selectors import Selector, on_server
+
 FLOOR, LEAST, LIMIT, BUSY, WORSE, WHOLE = range(6)  # columns of ``limits_of``
 HIGH, LOW = 1.0, -1.0
-
-
-def of_server(labels: Mapping[str, str]) -> bool:
-    return labels.get("side") == "server"
 
 
 @dataclass(frozen=True)
@@ -23,7 +21,7 @@ class Rule:
     worse: which side is odd. least: with a number, values are compared by their ratio and smaller ones count as this
     much; None compares differences. floor, effect, limit: least standard deviation, least difference that matters, and
     the difference that is odd even where it was always so; as a ratio's logarithm or in the metric's unit.
-    busy: the middle of the group below which it rests and nobody is compared. whole: whether all members of a host may
+    busy: the median of the group below which it rests and nobody is compared. whole: whether all members of a host may
     be odd. Hosts are read at different moments of an iteration, so what follows it is compared within the host.
     """
 
@@ -35,7 +33,7 @@ class Rule:
     effect: float
     limit: float = math.inf
     busy: float = -math.inf
-    accept: Callable[[Mapping[str, str]], bool] | None = None
+    selector: Selector | None = None
     whole: bool = True
 
 
@@ -63,8 +61,8 @@ SUPPORTING = (
     Rule("fabric_port_errors_total", "leaf", HIGH, 0.1, 0.5, _EVENTS),
     Rule("fabric_transceiver_temperature_celsius", "leaf", HIGH, None, 1.5, 10.0),
     Rule("fabric_device_temperature_celsius", "role", HIGH, None, 1.5, 10.0),
-    Rule("storage_read_bytes_total", "filesystem", LOW, 1e6, 0.1, 0.7, busy=1e8, accept=of_server),
-    Rule("storage_written_bytes_total", "filesystem", LOW, 1e6, 0.1, 0.7, busy=1e8, accept=of_server),
+    Rule("storage_read_bytes_total", "filesystem", LOW, 1e6, 0.1, 0.7, busy=1e8, selector=on_server),
+    Rule("storage_written_bytes_total", "filesystem", LOW, 1e6, 0.1, 0.7, busy=1e8, selector=on_server),
 )
 
 

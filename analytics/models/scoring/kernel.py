@@ -1,5 +1,7 @@
 """The one pass over rows: score each against the state as it was before, then learn it."""
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -26,6 +28,7 @@ from analytics.models.scoring.layout import (
     SEEN,
     THRESHOLD,
     TIME,
+    LearningPace,
 )
 from analytics.models.scoring.level import SIGMA_PER_SPREAD
 from analytics.models.scoring.phase import FLOOR_SHARE
@@ -124,33 +127,40 @@ def band(core: NDArray[np.float64], tails: NDArray[np.float32], now: NDArray[np.
     return middle, least, middle + sigma * tail.limit(tails, LEVEL_UP, ALERT_NATS)
 
 
+class Rows(NamedTuple):
+    """What is scored, n rows. kinds: int64[n], rows of ``pools``, or empty when series have nothing in common."""
+
+    sids: NDArray[np.int64]
+    times_ns: NDArray[np.int64]
+    values: NDArray[np.float64]
+    kinds: NDArray[np.int64]
+
+
+class SeriesArrays(NamedTuple):
+    """The state of all series as in ``layout``, zero for a new one; pools: of all kinds, see ``pooled``."""
+
+    cores: NDArray[np.float64]
+    tails: NDArray[np.float32]
+    seasons: NDArray[np.int16]
+    pools: NDArray[np.float64]
+
+
+class ScoreColumns(NamedTuple):
+    """Outputs as in ``Scores``."""
+
+    score: NDArray[np.float64]
+    expected: NDArray[np.float64]
+    lower: NDArray[np.float64]
+    upper: NDArray[np.float64]
+    reason: NDArray[np.uint8]
+
+
 @compiled
-def score_rows(
-    sids: NDArray[np.int64],
-    times_ns: NDArray[np.int64],
-    values: NDArray[np.float64],
-    cores: NDArray[np.float64],
-    tail_rows: NDArray[np.float32],
-    season_rows: NDArray[np.int16],
-    kinds: NDArray[np.int64],
-    pools: NDArray[np.float64],
-    alpha: float,
-    warmup: float,
-    follow: float,
-    muted: int,
-    bands: bool,
-    score: NDArray[np.float64],
-    expected: NDArray[np.float64],
-    lower: NDArray[np.float64],
-    upper: NDArray[np.float64],
-    reason: NDArray[np.uint8],
-) -> None:
-    """sids: int64[n], rows of the state; state as in ``layout``, zero for a new series. muted: sum of ``MUTE_`` bits.
-
-    kinds: int64[n], rows of ``pools`` (see ``pooled``), or empty when series have nothing in common.
-
-    bands: whether expected, lower and upper are wanted. Outputs as in ``Scores``.
-    """
+def score_rows(rows: Rows, state: SeriesArrays, pace: LearningPace, muted: int, bands: bool, out: ScoreColumns) -> None:
+    """muted: sum of ``MUTE_`` bits. bands: whether expected, lower and upper are wanted."""
+    sids, times_ns, values, kinds = rows
+    cores, tail_rows, season_rows, pools = state
+    score, expected, lower, upper, reason = out
     statistics, now = np.zeros(EXPERTS), np.zeros(moment.NOW_WIDTH)
     for i in range(sids.size):
         if i + _AHEAD < sids.size:
@@ -171,8 +181,8 @@ def score_rows(
             now[moment.KNOWN] = now[moment.IS_PROVED] = 0.0
         moment.look_back(core, season, x, time_s, now)
         moment.measure(core, x, now, statistics)
-        ready = core[COUNT] >= warmup
-        if core[COUNT] == warmup and kinds.size:
+        ready = core[COUNT] >= pace.warmup
+        if core[COUNT] == pace.warmup and kinds.size:
             pooled.begin_tails(pools[kinds[i]], tails)
         if ready:
             score[i], reason[i] = judge(core, tails, statistics, x, now[moment.IS_PROVED] > 0.5, muted)
@@ -183,7 +193,7 @@ def score_rows(
         if time_s <= core[TIME]:
             continue
         if ready:
-            learning.learn_tails(core, tails, statistics, warmup, follow, score[i])
+            learning.learn_tails(core, tails, statistics, pace, score[i])
             if kinds.size and core[COUNT] >= pooled.OLD and core[COUNT] % pooled.EVERY == 0.0:
                 pooled.teach(pools[kinds[i]], tails)
-        learning.learn(core, tails, season, x, time_s, now, alpha, warmup, follow)
+        learning.learn(core, tails, season, x, time_s, now, pace)

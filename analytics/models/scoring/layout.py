@@ -1,4 +1,17 @@
-"""Where what is in the state of a series, and how many bytes it takes."""
+"""Where what is in the state of a series, how many bytes it takes, and how fast it learns."""
+
+from typing import NamedTuple
+
+
+class LearningPace(NamedTuple):
+    """alpha: weight of the newest value in levels and spreads. warmup: values before the first score.
+    follow: anomalous values in a row until they are the new normal.
+    """
+
+    alpha: float
+    warmup: float
+    follow: float
+
 
 # float64: one robust level of the values (``X``) and one of what a proved season leaves of them (``Y``), same columns.
 LEVEL, SPREAD, COUNT, AWAY, RECENT, FAST, FAST_SPREAD = range(7)

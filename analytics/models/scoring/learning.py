@@ -43,6 +43,7 @@ from analytics.models.scoring.layout import (
     UNKNOWN,
     WEEK_ERROR,
     WEEK_FROM,
+    LearningPace,
     X,
     Y,
 )
@@ -112,19 +113,18 @@ def learn_tails(
     core: NDArray[np.float64],
     tails: NDArray[np.float32],
     statistics: NDArray[np.float64],
-    warmup: float,
-    follow: float,
+    learning: LearningPace,
     score: float,
 ) -> None:
     """An event teaches its first values; more of the same would only make it normal, until it lasts for ``follow``."""
     core[STREAK] = core[STREAK] + 1.0 if score >= _UNUSUAL else 0.0
     lessons, doubt = (_LESSONS, _DOUBT) if score >= 1.0 else (_MORE_LESSONS, _LESS_DOUBT)
-    weight = doubt if lessons < core[STREAK] < follow else 1.0
+    weight = doubt if lessons < core[STREAK] < learning.follow else 1.0
     if core[PHASE_SEEN] == 1.0:
         begin_tail(tails, PHASE_UP)
         begin_tail(tails, PHASE_DOWN)
     experts = EXPERTS if core[PHASE_LAG] > 0.0 else PHASE_UP
-    pace = tail.pace(core[COUNT] - warmup)
+    pace = tail.pace(core[COUNT] - learning.warmup)
     if not tail.any_beyond(tails, statistics, experts):
         tail.lower(tails, pace * weight, experts)
     else:
@@ -172,9 +172,7 @@ def learn_season(
     season: NDArray[np.int16],
     x: float,
     now: NDArray[np.float64],
-    alpha: float,
-    warmup: float,
-    follow: float,
+    pace: LearningPace,
 ) -> None:
     """The profiles of day and week, and what they leave; whether that is little enough for them to be believed."""
     share, days, off = core[INTERVAL] / core[BIN_S], now[DAYS], x - core[ANCHOR]
@@ -190,8 +188,8 @@ def learn_season(
         if core[Y + COUNT] > _REST_MIN:
             bounded = min(abs(now[REST] - core[Y + LEVEL]), 3.0 * max(now[REST_SPREAD], REST_FLOOR * floor))
             seasons.learn_spread(core, season, int(now[SPREAD_HOUR]), bounded, core[Y + SPREAD], days - 1.0, hours)
-        levels.learn_fast(core, Y, now[REST], floor, alpha)
-        levels.learn_level(core, Y, now[REST], now[Z_Y], floor, alpha, warmup, follow)
+        levels.learn_fast(core, Y, now[REST], floor, pace.alpha)
+        levels.learn_level(core, Y, now[REST], now[Z_Y], floor, pace)
         if days >= _PROVED_DAYS:
             prove(core, tails)
     places = (int(now[FIRST]), int(now[SECOND]), now[PART])
@@ -229,20 +227,18 @@ def learn(
     x: float,
     time_s: float,
     now: NDArray[np.float64],
-    alpha: float,
-    warmup: float,
-    follow: float,
+    pace: LearningPace,
 ) -> None:
     """Everything but the tails."""
     count = core[COUNT]
-    levels.learn_step(core, x, now[FLOOR], alpha)
-    learn_moment(core, x, time_s, now, alpha)
-    if count == warmup:
+    levels.learn_step(core, x, now[FLOOR], pace.alpha)
+    learn_moment(core, x, time_s, now, pace.alpha)
+    if count == pace.warmup:
         core[BIN_S], core[BORN] = seasons.bin_seconds(core[INTERVAL]), time_s
         core[QUANTUM] = max(core[SPREAD], now[FLOOR]) / _QUANTA
     elif core[BIN_S] > 0.0:
-        learn_season(core, tails, season, x, now, alpha, warmup, follow)
-    if count >= warmup and core[PROVED] < 0.5:
-        phases.learn(core, season, x, time_s, 0.5 * (now[LEAST] + now[MOST]), now[Z_PHASE], core[STREAK], now[FLOOR])
-    levels.learn_fast(core, X, x, now[FLOOR], alpha)
-    levels.learn_level(core, X, x, now[Z_X], now[FLOOR], alpha, warmup, follow)
+        learn_season(core, tails, season, x, now, pace)
+    if count >= pace.warmup and core[PROVED] < 0.5:
+        phases.learn(core, season, x, time_s, 0.5 * (now[LEAST] + now[MOST]), now[Z_PHASE], now[FLOOR])
+    levels.learn_fast(core, X, x, now[FLOOR], pace.alpha)
+    levels.learn_level(core, X, x, now[Z_X], now[FLOOR], pace)

@@ -19,6 +19,7 @@ from analytics.models.scoring.layout import (
     RECENT,
     SPREAD,
     STEP_SPREAD,
+    LearningPace,
     X,
 )
 from common.jit import compiled_unchecked as compiled
@@ -46,13 +47,12 @@ def distance(error: float, spread: float, floor: float) -> float:
 
 
 @compiled
-def learn_level(
-    row: NDArray[np.float64], at: int, x: float, z: float, floor: float, alpha: float, warmup: float, follow: float
-) -> None:
+def learn_level(row: NDArray[np.float64], at: int, x: float, z: float, floor: float, pace: LearningPace) -> None:
     """Learns one value whose distance was ``z``; after ``follow`` anomalous ones in a row they are the new normal.
 
     at: where in the row the seven columns begin.
     """
+    alpha, warmup, follow = pace
     error, count = x - row[at + LEVEL], row[at + COUNT]
     row[at + COUNT] = count + 1.0
     spread = max(row[at + SPREAD], floor)

@@ -1,30 +1,28 @@
 """Which series of a cluster have a calibrated anomaly score, and their state: the same scoring as for files.
 
-Every series has a level and a spread (``statistics.baseline``). All of the scoring takes fifty times their memory, so
+Every series has a level and a spread (``models/baseline.py``). All of the scoring takes fifty times their memory, so
 live it is kept for the metrics that ``DetectionConfig.scored`` names.
 """
-
-from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from analytics.config import EngineConfig
-from analytics.models.scoring.detector import Detector
+from analytics.models.scoring.scorer import SeriesScorer
+from analytics.snapshot.stateful import State
 
 NO_SLOT = -1
 
 
-class Scored:
+class LiveScores:
     """Numbers the series that are scored, in order of first sight, and scores them."""
 
     def __init__(self, config: EngineConfig) -> None:
         pace = config.baseline
-        self._detector = Detector(memory=round(1.0 / pace.alpha), warmup=pace.warmup, follow=pace.follow)
+        self._scorer = SeriesScorer(memory=round(1.0 / pace.alpha), warmup=pace.warmup, follow=pace.follow)
         self._used = 0
 
-    def take(
+    def update(
         self,
         sids: NDArray[np.int64],
         times_ns: NDArray[np.int64],
@@ -33,9 +31,9 @@ class Scored:
         slots: NDArray[np.int32],
         anomaly: NDArray[np.float64],
     ) -> None:
-        """Scores and learns one row each; NaN values are passed over.
+        """Scores and learns one row each; NaN values are skipped.
 
-        kinds: int32[series], what each measures: young series are calibrated by old ones of their kind.
+        kinds: int32[series], what each measures: new series are calibrated by old ones of their kind.
         slots: int32[series], in and out: the place of each series here, ``NO_SLOT`` for none.
         anomaly: float64[series], out: the newest score of each series.
         """
@@ -45,18 +43,18 @@ class Scored:
         slots[new] = np.arange(self._used, self._used + new.size)
         self._used += new.size
         columns = (slots[sids].astype(np.int64), kinds[sids].astype(np.int64))
-        anomaly[sids] = self._detector.score(times_ns, values, *columns, bands=False).score
+        anomaly[sids] = self._scorer.score(times_ns, values, *columns, bands=False).score
 
     def keep(self, slots: NDArray[np.int32]) -> None:
         """Forgets all others, and renumbers these in place, in their order."""
         scored = slots != NO_SLOT
-        self._detector.keep(slots[scored].astype(np.int64))
+        self._scorer.keep(slots[scored].astype(np.int64))
         self._used = int(np.count_nonzero(scored))
         slots[scored] = np.arange(self._used)
 
-    def state(self) -> dict[str, NDArray[Any]]:
-        return self._detector.state()
+    def state(self) -> State:
+        return self._scorer.state()
 
-    def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
-        self._detector.restore(state)
-        self._used = len(state["core"])
+    def restore(self, state: State) -> None:
+        self._scorer.restore(state)
+        self._used = len(state.arrays["core"])

@@ -61,7 +61,7 @@ from common.jit import compiled_unchecked as compiled
     NEXT_DRIFT,
     NEXT_SLOW,
     NEXT_BUSY,
-    LEAST,  # that a period foretells, and the greatest; how far off the value is
+    LEAST,  # that a period predicts, and the greatest; how far off the value is
     MOST,
     Z_PHASE,
 ) = range(21)
@@ -74,7 +74,7 @@ _BUSY_RATE, _BUSY_SIGMA = 0.1, 0.18
 _DRIFT_RATE, _DRIFT_SIGMA = 1.0 / 6.0, 0.30
 _SLOW_RATE, _SLOW_SIGMA = 1.0 / 24.0, 0.146
 _BORNE_OUT = 2.0
-_STEP_BETTER = 0.95  # a walk is foretold by its last value, noise by the mean of a few
+_STEP_BETTER = 0.95  # a walk is predicted by its last value, noise by the mean of a few
 _STEP_WALK = 0.3
 _STEP_MAX = 6.0
 _FLOOR_SHARE, _FLOOR_LEAST = 1e-3, 1e-30

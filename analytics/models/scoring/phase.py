@@ -2,7 +2,7 @@
 
 The last values are kept in slots of equal time. A period is sought among them by the mean absolute difference of
 values that lie a lag apart, against the mean of that over all lags up to there (YIN, de Cheveigné and Kawahara 2002),
-one lag with each new slot. What is found must then foretell clearly better than a wrong lag does, on new values.
+one lag with each new slot. What is found must then predict clearly better than a wrong lag does, on new values.
 """
 
 import numpy as np
@@ -31,6 +31,7 @@ from analytics.models.scoring.layout import (
     PHASE_WRONG,
     SLOTS,
     SPREAD,
+    STREAK,
 )
 from analytics.models.scoring.level import distance
 from common.jit import compiled_unchecked as compiled
@@ -103,9 +104,9 @@ def seek_wider(core: NDArray[np.float64], x: float, time_s: float, floor: float)
 def compare(
     core: NDArray[np.float64], season: NDArray[np.int16], x: float, time_s: float, floor: float
 ) -> tuple[float, float, float]:
-    """Least and greatest value that a period foretells, and how many standard deviations this one is off.
+    """Least and greatest value that a period predicts, and how many standard deviations this one is off.
 
-    NaN and 0 where it foretells none.
+    NaN and 0 where it predicts none.
     """
     if core[PHASE_LAG] == 0.0 or core[PHASE_SEEN] < _TRIAL_MIN / 2.0:
         return np.nan, np.nan, 0.0
@@ -144,12 +145,11 @@ def learn(
     season: NDArray[np.int16],
     x: float,
     time_s: float,
-    foretold: float,
+    forecast: float,
     z: float,
-    event: float,
     floor: float,
 ) -> None:
-    """foretold, z: as of ``compare``. event: unusual values in a row."""
+    """forecast, z: as of ``compare``."""
     slot = np.floor(time_s / core[PHASE_WIDTH]) if core[PHASE_WIDTH] > 0.0 else 0.0
     if core[PHASE_WIDTH] <= 0.0 or slot - core[PHASE_SLOT] >= SLOTS:
         restart(core, x, time_s, 1.0, floor)
@@ -159,8 +159,8 @@ def learn(
         seek_wider(core, x, time_s, floor)
         slot = np.floor(time_s / core[PHASE_WIDTH])
     kept = x
-    if core[PHASE_PROVED] > 0.5 and abs(z) > _HELD and event < core[PHASE_LAG] * core[PHASE_EVERY]:
-        kept = foretold
+    if core[PHASE_PROVED] > 0.5 and abs(z) > _HELD and core[STREAK] < core[PHASE_LAG] * core[PHASE_EVERY]:
+        kept = forecast
     quanta = (kept - core[PHASE_ANCHOR]) / core[PHASE_UNIT]
     if abs(quanta) > _QUANTUM_MAX:
         restart(core, x, time_s, core[PHASE_EVERY], floor)
@@ -177,7 +177,7 @@ def learn(
 
 @compiled
 def judge(core: NDArray[np.float64], season: NDArray[np.int16], slot: int, x: float) -> bool:
-    """Whether the lag foretells better than a wrong one, or may yet do so."""
+    """Whether the lag predicts better than a wrong one, or may yet do so."""
     lag = int(core[PHASE_LAG])
     rate = max(1.0 / (core[PHASE_SEEN] + 1.0), 1.0 / (3.0 * lag * core[PHASE_EVERY] + _TRIAL_MIN))
     core[PHASE_SEEN] += 1.0

@@ -4,22 +4,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from analytics.state.view import Accept
 from telemetry.findings import FindingKind
+from telemetry.selectors import Selector, received, sent
 
 _LOCAL = frozenset({"ext4", "xfs", "btrfs"})
 
 
-def sent(labels: Mapping[str, str]) -> bool:
-    return labels.get("direction") == "tx"
-
-
-def received(labels: Mapping[str, str]) -> bool:
-    return labels.get("direction") == "rx"
-
-
 def own_room(labels: Mapping[str, str]) -> bool:
-    """File systems where they are stored: each of a thousand clients would tell the same of a shared one."""
+    """File systems where they are stored: each of a thousand clients reports the same of a shared one."""
     return labels.get("side") == "server" or labels.get("system") in _LOCAL
 
 
@@ -36,7 +28,7 @@ class Limited:
     metric: str
     limit: float
     unit: str
-    accept: Accept | None = None
+    selector: Selector | None = None
     share_of: str = ""
     scale: float = 1.0
     of_first: bool = False
@@ -61,7 +53,7 @@ LIMITS = (
         "storage_capacity_bytes",
         daily=True,
     ),
-    # Modules tell their own alarm limits nowhere in the catalogue: least average power of a lane of 400GBASE-FR4
+    # The catalogue has no alarm limits of modules: least average power of a lane of 400GBASE-FR4
     # (IEEE 802.3cu clause 151); of the common short and long ones it is the lowest but for multimode.
     Limited(FindingKind.WEAR, "fabric_port_optical_power_dbm", -7.3, "dBm", received, worst="smallest", daily=True),
     Limited(FindingKind.WEAR, "fabric_port_optical_power_dbm", -3.3, "dBm", sent, worst="smallest", daily=True),

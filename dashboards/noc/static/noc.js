@@ -1,4 +1,4 @@
-// The NOC page: one picture a second from the API, drawn with plain DOM calls. Nothing of the telemetry is ever parsed as HTML.
+// The NOC page: its content once a second from the API, drawn with plain DOM calls. No telemetry is ever parsed as HTML.
 import { drawPlots } from "./plots.js";
 
 const SHAPES = { critical: "▲ CRITICAL", warning: "◆ WARNING", info: "● INFO" };
@@ -6,27 +6,27 @@ const DATA_AGE_MAX_S = 60;
 const LISTED_MAX = 10;
 const byId = (id) => document.getElementById(id);
 
-let picture = null;
+let content = null;
 let chosen = null; // the incident that a person clicked; null follows the worst one
 let plotted = "";
 
 const feed = new EventSource("/api/v1/stream");
 feed.addEventListener("picture", (event) => {
-  picture = JSON.parse(event.data);
+  content = JSON.parse(event.data);
   draw();
 });
-feed.onerror = () => say("No connection to Fabricscope. Reconnecting…", "bad");
+feed.onerror = () => showVerdict("No connection to Fabricscope. Reconnecting…", "bad");
 setInterval(tick, 1000);
 tick();
 
 function draw() {
-  const open = picture.incidents.filter((incident) => incident.state !== "resolved");
-  const listed = [...open, ...picture.incidents.filter((incident) => incident.state === "resolved")].slice(0, LISTED_MAX);
-  const shown = picture.incidents.find((incident) => incident.id === chosen) ?? listed[0] ?? null;
+  const open = content.incidents.filter((incident) => incident.state !== "resolved");
+  const listed = [...open, ...content.incidents.filter((incident) => incident.state === "resolved")].slice(0, LISTED_MAX);
+  const shown = content.incidents.find((incident) => incident.id === chosen) ?? listed[0] ?? null;
   const worst = open.filter((incident) => incident.state === "firing").length;
-  say(open.length ? `${worst} firing, ${open.length - worst} pending` : "All quiet", open.length ? "bad" : "good");
-  byId("targets").textContent = `${picture.targets.up} / ${picture.targets.all}`;
-  for (const name of ["switches", "gpus", "jobs"]) byId(name).textContent = picture.cluster[name];
+  showVerdict(open.length ? `${worst} firing, ${open.length - worst} pending` : "All quiet", open.length ? "bad" : "good");
+  byId("targets").textContent = `${content.targets.up} / ${content.targets.all}`;
+  for (const name of ["switches", "gpus", "jobs"]) byId(name).textContent = content.cluster[name];
   byId("quiet").hidden = listed.length > 0;
   byId("incidents").replaceChildren(...listed.map((incident) => listItem(incident, incident === shown)));
   byId("detail").hidden = shown === null;
@@ -57,13 +57,13 @@ function drawDetail(incident) {
   byId("since").textContent =
     `${incident.state} since ${clock(incident.onset_ns)} UTC · first symptom: ${incident.first_symptom}` +
     ` · confidence ${Math.round(incident.confidence * 100)} %` +
-    (incident.order_known ? "" : " · the sampling period is too long to know what came first");
+    (incident.order_known ? "" : " · the sampling interval is too long to know what came first");
   const { links, nodes, gpus, jobs } = incident.blast;
   list("blast", [count(gpus, "GPU"), count(nodes, "node"), count(links, "link"), count(jobs, "job"), lost(incident.gpu_seconds)]);
   byId("evidence").replaceChildren(...incident.evidence.slice(0, 4).map(evidenceItem));
   byId("action").textContent = incident.action;
   list("alternatives", incident.alternatives.length
-    ? incident.alternatives.slice(0, 2).map((other) => `${words(other.kind)} at ${other.root.name} (${Math.round(other.confidence * 100)} %): ${other.reason}`)
+    ? incident.alternatives.slice(0, 2).map((other) => `${readable(other.kind)} at ${other.root.name} (${Math.round(other.confidence * 100)} %): ${other.reason}`)
     : ["none that the evidence allows"]);
   list("timeline", incident.timeline.slice(0, 8).map((entry) => `${clock(entry.at_ns)} ${entry.object.name}: ${entry.text}`));
   byId("gaps").textContent = incident.gaps.join(" · ");
@@ -76,20 +76,20 @@ function drawDetail(incident) {
 
 function evidenceItem(evidence) {
   const item = document.createElement("li");
-  const normal = evidence.normal === null ? "no normal learned yet" : `normal ${quantity(evidence.normal)}`;
+  const normal = evidence.normal === null ? "no baseline yet" : `normal ${quantity(evidence.normal)}`;
   item.append(element("b", `${quantity(evidence.value)} ${evidence.unit}`), element("span", ` (${normal}) `), element("span", evidence.series, "small"));
   return item;
 }
 
 function tick() {
   byId("clock").textContent = new Date().toISOString().slice(11, 19);
-  if (!picture) return;
-  const age_s = picture.newest_ns ? Math.max(0, Math.round(Date.now() / 1000 - picture.newest_ns / 1e9)) : null;
+  if (!content) return;
+  const age_s = content.newest_ns ? Math.max(0, Math.round(Date.now() / 1000 - content.newest_ns / 1e9)) : null;
   byId("age").textContent = age_s === null ? "no data" : `${age_s} s`;
   byId("age").className = age_s === null || age_s > DATA_AGE_MAX_S ? "stale" : "";
 }
 
-function say(text, mood) {
+function showVerdict(text, mood) {
   byId("verdict").textContent = text;
   byId("verdict").className = mood;
 }
@@ -105,8 +105,8 @@ function element(tag, text, className = "") {
   return node;
 }
 
-const count = (things, noun) => `${things.length} ${noun}${things.length === 1 ? "" : "s"}`;
-const words = (kind) => kind.replaceAll("_", " ");
+const count = (objects, noun) => `${objects.length} ${noun}${objects.length === 1 ? "" : "s"}`;
+const readable = (kind) => kind.replaceAll("_", " ");
 const clock = (ns) => new Date(ns / 1e6).toISOString().slice(11, 19);
 const quantity = (value) => Number(value.toPrecision(3)).toLocaleString("en", { notation: "compact", maximumSignificantDigits: 3 });
 const lost = (seconds) => `${(seconds / 3600).toFixed(seconds < 36000 ? 2 : 0)} GPU-hours lost`;

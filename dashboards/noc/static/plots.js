@@ -1,12 +1,12 @@
-// Evidence over time: one small line chart a series, with the learned normal as a dashed line.
-const COLUMNS_MAX = 3;
+// Evidence over time: one small line chart per series, with its normal value as a dashed line.
+const PLOTS_MAX = 3;
 
-export async function drawPlots(place, incident) {
+export async function drawPlots(container, incident) {
   const answer = await fetch(`/api/v1/incidents/${encodeURIComponent(incident.id)}/plots`);
   if (!answer.ok) return;
-  const plots = (await answer.json()).filter((plot) => plot.times.length > 1).slice(0, COLUMNS_MAX);
-  place.replaceChildren(...plots.map(frame));
-  for (const [index, node] of [...place.children].entries()) draw(node, plots[index], incident);
+  const plots = (await answer.json()).filter((plot) => plot.times.length > 1).slice(0, PLOTS_MAX);
+  container.replaceChildren(...plots.map(frame));
+  for (const [index, node] of [...container.children].entries()) draw(node, plots[index], incident);
 }
 
 function frame(plot) {

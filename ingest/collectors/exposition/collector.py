@@ -1,18 +1,19 @@
 """One target over HTTP: fetch the page, read it, count it."""
 
 import asyncio
-import base64
 import logging
 import ssl
 from collections.abc import Mapping
 from concurrent.futures import Executor
-from functools import lru_cache, partial
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 
-from common.errors import BadInput, ConfigError
-from ingest.collectors.exposition.config import ScrapeConfig, TlsConfig
+from common.errors import BadInput, ConfigError, Unavailable
+from common.secrets import read_secret_text
+from common.tls import TlsConfig, client_context
+from ingest.collectors.exposition.config import ScrapeConfig
 from ingest.collectors.exposition.mapping import Mapper
 from ingest.collectors.exposition.page import PageReader, Reading
 from ingest.discovery import Target
@@ -23,7 +24,6 @@ from telemetry.series import SeriesTable
 
 _log = logging.getLogger(__name__)
 _ACCEPT = "text/plain;version=0.0.4;q=1,application/openmetrics-text;version=1.0.0;q=0.5,*/*;q=0.1"
-_SECRET_BYTES_MAX = 64 * 1024
 _NOT_PAGES = ("text/html", "application/json", "application/xml")
 
 
@@ -48,7 +48,7 @@ class ExpositionCollector:
         self._client = HttpClient(
             target.url,
             headers=self._headers,
-            tls=lambda: tls_context(job.tls_config),
+            tls=lambda: _tls_context(job.tls_config),
             server_name=job.tls_config.server_name,
             connect_timeout_s=job.connect_timeout,
             raw_bytes_max=job.body_bytes_max,
@@ -133,11 +133,14 @@ class ExpositionCollector:
         headers = {"User-Agent": "Fabricscope", "Accept": _ACCEPT}
         headers["Accept-Encoding"] = "gzip" if job.enable_compression else "identity"
         headers["X-Prometheus-Scrape-Timeout-Seconds"] = f"{job.timeout_s:g}"
-        if job.basic_auth is not None:
-            pair = f"{job.basic_auth.username}:{_secret(job.basic_auth.password_file)}"
-            headers["Authorization"] = "Basic " + base64.b64encode(pair.encode()).decode()
-        elif job.authorization is not None:
-            headers["Authorization"] = f"{job.authorization.type} {_secret(job.authorization.credentials_file)}"
+        try:
+            if job.basic_auth is not None:
+                headers["Authorization"] = job.basic_auth.authorization()
+            elif job.authorization is not None:
+                credentials = read_secret_text(job.authorization.credentials_file)
+                headers["Authorization"] = f"{job.authorization.type} {credentials}"
+        except Unavailable as error:
+            raise FetchFailed(Down.AUTH, str(error)) from None
         return headers
 
 
@@ -148,31 +151,11 @@ def down_batch(table: SeriesTable, collection: Collection) -> SampleBatch:
     )
 
 
-def _secret(path: Path) -> str:
+def _tls_context(config: TlsConfig) -> ssl.SSLContext:
     try:
-        with path.open("rb") as file:
-            return file.read(_SECRET_BYTES_MAX).decode().strip()
-    except (OSError, UnicodeDecodeError) as error:
-        raise FetchFailed(Down.AUTH, f"{path}: {type(error).__name__}") from None
-
-
-def tls_context(config: TlsConfig) -> ssl.SSLContext:
-    """The context for a new connection, made again when one of its files has changed."""
-    files = (config.ca_file, config.cert_file, config.key_file)
-    try:
-        return _context(config, tuple(file.stat().st_mtime_ns for file in files if file is not None))
-    except (OSError, ssl.SSLError) as error:
+        return client_context(config)
+    except ConfigError as error:
         raise FetchFailed(Down.TLS, f"tls_config: {error}") from None
-
-
-@lru_cache(maxsize=64)
-def _context(config: TlsConfig, changed_ns: tuple[int, ...]) -> ssl.SSLContext:
-    context = ssl.create_default_context(cafile=str(config.ca_file) if config.ca_file else None)
-    if config.insecure_skip_verify:
-        context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
-    if config.cert_file is not None:
-        context.load_cert_chain(config.cert_file, config.key_file)
-    return context
 
 
 def check_files(job: ScrapeConfig) -> None:

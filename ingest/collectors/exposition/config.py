@@ -5,7 +5,9 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
-from common.durations import Seconds
+from common.secrets import BasicAuth
+from common.tls import TlsConfig
+from common.units import Seconds
 from ingest.relabel import RelabelConfig
 from telemetry.catalogue import Metric, Origin, Source, metrics, origins_of, sources
 
@@ -27,19 +29,6 @@ class FileSdConfig(_Frozen):
 class HttpSdConfig(_Frozen):
     url: str = Field(description="Answers with a JSON list of targets.", pattern=r"^https?://")
     refresh_interval: Seconds = Field(default=60.0, description="How often it is asked.")
-
-
-class TlsConfig(_Frozen):
-    ca_file: Path | None = Field(default=None, description="Authorities to trust instead of the system's.")
-    cert_file: Path | None = Field(default=None, description="Client certificate.")
-    key_file: Path | None = Field(default=None, description="Its key.")
-    server_name: str | None = Field(default=None, description="Name that the server's certificate must carry.")
-    insecure_skip_verify: bool = Field(default=False, description="Trust any certificate.")
-
-
-class BasicAuth(_Frozen):
-    username: str
-    password_file: Path
 
 
 class Authorization(_Frozen):

@@ -3,9 +3,11 @@
 import asyncio
 import socket
 import ssl
-from pathlib import Path
 
-from ingest.collectors.gnmi.config import Config, TargetConfig, TlsConfig
+from common.errors import ConfigError, Unavailable
+from common.secrets import read_secret_text
+from common.tls import TlsConfig, client_context
+from ingest.collectors.gnmi.config import Config, TargetConfig
 from ingest.transport.grpc_messages import CallEnded
 from ingest.transport.http2 import Call, CallSettings
 from telemetry.samples import Down
@@ -48,11 +50,14 @@ async def subscribe(config: Config, target: TargetConfig, request: bytes, keepal
 
 
 def metadata_of(config: Config) -> Metadata:
-    """Credentials as gNMI agents expect them; read anew at each connection, so that they can rotate."""
+    """Credentials as gNMI agents expect them; read again at each connection, so that they can rotate."""
     if config.username_file is None or config.password_file is None:
         return ()
-    user, password = _read(config.username_file), _read(config.password_file)
-    return (("username", user.decode().strip()), ("password", password.decode().strip()))
+    try:
+        user, password = read_secret_text(config.username_file), read_secret_text(config.password_file)
+    except Unavailable as error:
+        raise CallEnded(Down.AUTH, str(error)) from error
+    return (("username", user), ("password", password))
 
 
 def keepalive_after(words: str, keepalive_s: float) -> float:
@@ -83,22 +88,7 @@ _DOWN = {
 
 def _trust(tls: TlsConfig) -> ssl.SSLContext:
     try:
-        context = ssl.create_default_context(cafile=tls.ca_file)
-        if tls.cert_file is not None:
-            context.load_cert_chain(tls.cert_file, tls.key_file)
-    except OSError as error:
-        files = ", ".join(str(file) for file in (tls.ca_file, tls.cert_file, tls.key_file) if file is not None)
-        raise CallEnded(Down.TLS, f"{files}: {error.strerror or error}") from error
-    context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN  # a switch's own certificate may be what is trusted
-    if tls.skip_verify:
-        context.check_hostname = False
-        context.verify_mode = ssl.CERT_NONE
-    context.set_alpn_protocols(["h2"])
-    return context
-
-
-def _read(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        raise CallEnded(Down.AUTH, f"{path}: {error.strerror}") from error
+        # a switch's own certificate may be what is trusted
+        return client_context(tls, alpn=("h2",), partial_chain=True)
+    except ConfigError as error:
+        raise CallEnded(Down.TLS, str(error)) from error

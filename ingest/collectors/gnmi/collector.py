@@ -91,7 +91,7 @@ class GnmiCollector:
 
     def _warn(self) -> None:
         tls = self._config.tls_of(self._target)
-        for kind, is_on in (("insecure", tls.insecure), ("skip_verify", tls.skip_verify)):
+        for kind, is_on in (("insecure", tls.insecure), ("insecure_skip_verify", tls.insecure_skip_verify)):
             if is_on:
                 metrics.UNSAFE.labels(self._config.job_name, kind).inc()
                 log.warning("gnmi target without protection", target=self._target.address, kind=kind)

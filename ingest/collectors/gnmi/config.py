@@ -2,8 +2,12 @@
 
 from enum import StrEnum
 from pathlib import Path
+from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from common.renamed import accept_renamed
+from common.tls import TlsConfig
 
 
 class Source(StrEnum):
@@ -48,22 +52,19 @@ class SubscriptionConfig(BaseModel):
     names: bool = Field(False, description="Tells port names that the others need: they start once it has synced.")
 
 
-class TlsConfig(BaseModel):
-    """Transport security. The default verifies the server against the system's authorities."""
+class GnmiTlsConfig(TlsConfig):
+    """Transport security of a device, which may have none at all."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
     insecure: bool = Field(False, description="No TLS at all. Warned about, and no credentials are sent.")
-    skip_verify: bool = Field(False, description="Trust whatever certificate the server shows. Warned about.")
-    ca_file: Path | None = None
-    cert_file: Path | None = Field(None, description="Client certificate (mutual TLS); needs key_file.")
-    key_file: Path | None = None
-    server_name: str = Field("", description="The name in the server's certificate, where it is not the address.")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _accept_renamed(cls, settings: Any) -> Any:
+        return accept_renamed(settings, {"skip_verify": "insecure_skip_verify"})
 
     @model_validator(mode="after")
-    def _consistent(self) -> "TlsConfig":
-        if (self.cert_file is None) != (self.key_file is None):
-            raise ValueError("cert_file and key_file belong together")
-        if self.insecure and (self.skip_verify or self.ca_file or self.cert_file or self.server_name):
+    def _says_one_thing(self) -> Self:
+        if self.insecure and (self.insecure_skip_verify or self.files or self.server_name):
             raise ValueError("insecure means no TLS: the other TLS keys have no effect, remove them")
         return self
 
@@ -74,7 +75,7 @@ class TargetConfig(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
     address: str = Field(pattern=r"^(\[[0-9a-fA-F:]+\]|[^:\s]+):\d{1,5}$", description="host:port or [IPv6]:port")
     device: str = Field(min_length=1, description="The label device of all its series.")
-    tls: TlsConfig | None = Field(None, description="In place of the job's.")
+    tls: GnmiTlsConfig | None = Field(None, description="In place of the job's.")
 
 
 class LimitsConfig(BaseModel):
@@ -101,7 +102,7 @@ class Config(BaseModel):
     targets: tuple[TargetConfig, ...] = ()
     interval_s: float = Field(10.0, gt=0)
     subscriptions: tuple[SubscriptionConfig, ...] = Field((), description="In place of the source's default set.")
-    tls: TlsConfig = TlsConfig()
+    tls: GnmiTlsConfig = GnmiTlsConfig()
     username_file: Path | None = None
     password_file: Path | None = None
     connect_timeout_s: float = Field(10.0, gt=0)
@@ -124,5 +125,5 @@ class Config(BaseModel):
             raise ValueError("two targets have the same address")
         return self
 
-    def tls_of(self, target: TargetConfig) -> TlsConfig:
+    def tls_of(self, target: TargetConfig) -> GnmiTlsConfig:
         return target.tls or self.tls

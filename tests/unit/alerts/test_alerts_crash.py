@@ -1,4 +1,4 @@
-"""kill -9 of the stage, at random points and at the worst one: every incident is told, and visibly once."""
+"""kill -9 of the stage, at random points and at the worst one: every incident is delivered, and visibly once."""
 
 import asyncio
 import json
@@ -79,13 +79,13 @@ def over(incident_id: str) -> Incident:
 def visible(server: WebhookServer) -> dict[str, str]:
     """What the receiver shows after it dropped repetitions by their key; a key never changes its meaning."""
     shown: dict[str, str] = {}
-    for request in server.taken:
+    for request in server.accepted:
         key, status = request.headers["x-fabricscope-key"], json.loads(request.body)["status"]
         assert shown.setdefault(key, status) == status
     return shown
 
 
-async def test_killed_at_random_points_it_tells_everything_and_visibly_once(stage, bus, alertmanager, webhook_server):
+async def test_killed_at_random_points_it_delivers_everything_visibly_once(stage, bus, alertmanager, webhook_server):
     chance = random.Random(SEED)
     stage.configure(AlertmanagerConfig(url=alertmanager.url), WebhookConfig(url=webhook_server.url))
     for number in range(KILLS):
@@ -141,10 +141,10 @@ async def test_killed_between_effect_and_record_it_repeats_under_the_same_key(st
     await publish_incidents(bus, firing("inc"))
     for attempt in range(1, 4):
         await asyncio.to_thread(stage.start)
-        await until(lambda attempt=attempt: len(server.taken) == attempt)  # type: ignore[misc]
+        await until(lambda attempt=attempt: len(server.accepted) == attempt)  # type: ignore[misc]
         if attempt < 3:
             await until(lambda: stage.process is None)
     await publish_incidents(bus, over("inc"))
     await until(lambda: len(visible(server)) == 2)
     server.stop()
-    assert [each.headers["x-fabricscope-key"] for each in server.taken] == ["inc:1"] * 3 + ["inc:2"]
+    assert [each.headers["x-fabricscope-key"] for each in server.accepted] == ["inc:1"] * 3 + ["inc:2"]

@@ -51,8 +51,8 @@ def hook(server: WebhookServer, **settings: object) -> WebhookConfig:
     return WebhookConfig(url=server.url, **settings)
 
 
-def told(server: WebhookServer) -> list[tuple[str, str]]:
-    return [(each.headers["x-fabricscope-key"], json.loads(each.body)["status"]) for each in server.taken]
+def sent(server: WebhookServer) -> list[tuple[str, str]]:
+    return [(each.headers["x-fabricscope-key"], json.loads(each.body)["status"]) for each in server.accepted]
 
 
 def test_a_replay_can_never_page(tmp_path):
@@ -66,25 +66,25 @@ async def test_from_the_bus_to_a_real_alertmanager_and_a_webhook_and_back_to_qui
 ):
     service = await run(AlertmanagerConfig(url=alertmanager.url), hook(webhook_server))
     await publish_incidents(bus, version(0, state=IncidentState.PENDING), version(1))
-    await until(lambda: len(alertmanager.alerts()) == 1 and told(webhook_server) == [("inc-1:1", "firing")])
+    await until(lambda: len(alertmanager.alerts()) == 1 and sent(webhook_server) == [("inc-1:1", "firing")])
     await publish_incidents(bus, version(2, gpu_seconds=9e9), over(3))
-    await until(lambda: alertmanager.alerts() == [] and len(webhook_server.taken) == 2)
-    assert told(webhook_server)[1] == ("inc-1:2", "resolved")
+    await until(lambda: alertmanager.alerts() == [] and len(webhook_server.accepted) == 2)
+    assert sent(webhook_server)[1] == ("inc-1:2", "resolved")
     await until(lambda: service.report().samples_in == 4)
     assert service.report().balance == 0
     assert service.problem() is None
 
 
-async def test_a_restart_tells_nothing_again_and_the_end_still_comes(run, bus, webhook_server):
+async def test_a_restart_sends_nothing_again_and_the_end_still_comes(run, bus, webhook_server):
     await run(hook(webhook_server))
     await publish_incidents(bus, version(0))
-    await until(lambda: len(webhook_server.taken) == 1)
+    await until(lambda: len(webhook_server.accepted) == 1)
     await (await run(hook(webhook_server))).stop()
     await publish_incidents(bus, version(1), over(2))
     await run(hook(webhook_server))
-    # A stop between the effect and its record tells again with the same key, and receivers drop that.
-    await until(lambda: len(set(told(webhook_server))) == 2)
-    assert list(dict.fromkeys(told(webhook_server))) == [("inc-1:1", "firing"), ("inc-1:2", "resolved")]
+    # A stop between the effect and its record sends again with the same key, and receivers drop that.
+    await until(lambda: len(set(sent(webhook_server))) == 2)
+    assert list(dict.fromkeys(sent(webhook_server))) == [("inc-1:1", "firing"), ("inc-1:2", "resolved")]
 
 
 async def test_alertmanager_gets_open_alerts_again_after_it_forgot_them(run, bus, alertmanager):
@@ -104,13 +104,25 @@ async def test_trouble_that_passes_is_outlived_in_order_and_under_the_same_key(r
     await publish_incidents(bus, version(0))
     await until(lambda: service.problem() is not None)
     await publish_incidents(bus, over(1))
-    await until(lambda: len(webhook_server.taken) == 2)
-    assert told(webhook_server) == [("inc-1:1", "firing"), ("inc-1:2", "resolved")]
+    await until(lambda: len(webhook_server.accepted) == 2)
+    assert sent(webhook_server) == [("inc-1:1", "firing"), ("inc-1:2", "resolved")]
     assert [each.headers["x-fabricscope-key"] for each in webhook_server.requests] == ["inc-1:1"] * 5 + ["inc-1:2"]
     await until(lambda: service.problem() is None)
 
 
-async def test_what_one_receiver_refuses_the_fallback_hears_with_its_end(run, bus, webhook_server):
+async def test_what_is_not_durable_is_not_sent_and_tried_until_it_is(run, bus, webhook_server):
+    service = await run(hook(webhook_server))
+    limit = service._outbox._db.execute
+    await asyncio.to_thread(limit, "PRAGMA max_page_count = 1")  # SQLite takes the present size: a full disk
+    await publish_incidents(bus, version(0, action="x" * 100_000))
+    await until(lambda: service.problem() == "outbox: database or disk is full")
+    assert webhook_server.requests == []
+    await asyncio.to_thread(limit, "PRAGMA max_page_count = 100000")
+    await until(lambda: sent(webhook_server) == [("inc-1:1", "firing")])
+    assert service.problem() is None
+
+
+async def test_what_one_receiver_rejects_the_fallback_gets_with_its_end(run, bus, webhook_server):
     second = WebhookServer()
     second.start()
     webhook_server.script.append(Answer(404))
@@ -118,20 +130,20 @@ async def test_what_one_receiver_refuses_the_fallback_hears_with_its_end(run, bu
         hook(webhook_server, name="first"), hook(second, name="second"), fallback="second", pages_max=100
     )
     await publish_incidents(bus, version(0))
-    await until(lambda: told(second) == [("inc-1:1", "firing")])
+    await until(lambda: sent(second) == [("inc-1:1", "firing")])
     assert "answered 404" in str(service.problem())
     await publish_incidents(bus, over(1))
-    await until(lambda: len(second.taken) == 2)
-    assert told(second)[1] == ("inc-1:2", "resolved")
-    assert webhook_server.taken == [], "who never heard of it is not told that it is over"
+    await until(lambda: len(second.accepted) == 2)
+    assert sent(second)[1] == ("inc-1:2", "resolved")
+    assert webhook_server.accepted == [], "who was never notified of it gets no resolve"
     second.stop()
 
 
-async def test_a_delivery_that_nobody_can_take_does_not_hold_up_the_others(run, bus, webhook_server):
+async def test_a_delivery_that_nobody_accepts_does_not_hold_up_the_others(run, bus, webhook_server):
     webhook_server.script.append(Answer(500))
     await run(hook(webhook_server), retry_first_s=0.01)
     await publish_incidents(bus, version(0), version(0, id="inc-2"))
-    await until(lambda: len(webhook_server.taken) == 2)
+    await until(lambda: len(webhook_server.accepted) == 2)
 
 
 async def test_deliveries_to_a_receiver_that_left_go_to_the_fallback(run, bus, webhook_server):
@@ -141,7 +153,7 @@ async def test_deliveries_to_a_receiver_that_left_go_to_the_fallback(run, bus, w
     service = await run(gone)
     await until(lambda: service.problem() is not None)
     await run(hook(webhook_server, name="here"), fallback="here")
-    await until(lambda: told(webhook_server) == [("inc-1:1", "firing")])
+    await until(lambda: sent(webhook_server) == [("inc-1:1", "firing")])
 
 
 async def test_a_silence_added_while_running_holds_the_page(run, bus, webhook_server):
@@ -155,14 +167,14 @@ async def test_a_silence_added_while_running_holds_the_page(run, bus, webhook_se
     await until(lambda: service.report().samples_in == 1)
     assert webhook_server.requests == []
     service.silences.expire("s")
-    await until(lambda: len(webhook_server.taken) == 1)
+    await until(lambda: len(webhook_server.accepted) == 1)
 
 
 async def test_a_bad_record_is_dead_lettered_and_the_rest_goes_on(run, bus, webhook_server):
     service = await run(hook(webhook_server))
     await bus.publish(topics.INCIDENTS, [Message(b"x", b'{"id": 3}'), Message(b"y", None)])
     await publish_incidents(bus, version(0))
-    await until(lambda: len(webhook_server.taken) == 1)
+    await until(lambda: len(webhook_server.accepted) == 1)
     assert service.report().dropped["bad_record"] == 1
     assert service.report().balance == 0
     letters = bus.consume([topics.DEADLETTER], {})
@@ -200,9 +212,8 @@ def test_settings_that_cannot_work_are_refused():
         AlertingConfig(receivers=(am,), fallback="spare")
     with pytest.raises(ValidationError, match="either url or url_file"):
         WebhookConfig()
-    assert AlertingConfig(receivers=(am, WebhookConfig(name="b", url="http://b")), fallback="b").rules().everyone == (
-        "am",
-    )
+    both = AlertingConfig(receivers=(am, WebhookConfig(name="b", url="http://b")), fallback="b")
+    assert both.rules().default_receivers == ("am",)
 
 
 def test_settings_read_from_yaml_shapes():
@@ -219,9 +230,9 @@ async def test_severity_routes_to_more_people_when_it_gets_worse(run, bus, webho
         hook(webhook_server, name="day"), hook(second, name="night"), routes=(critical, Route(receivers=("day",)))
     )
     await publish_incidents(bus, version(0))
-    await until(lambda: len(webhook_server.taken) == 1)
+    await until(lambda: len(webhook_server.accepted) == 1)
     await publish_incidents(bus, version(1, severity=Severity.CRITICAL))
-    await until(lambda: told(second) == [("inc-1:2", "firing")])
+    await until(lambda: sent(second) == [("inc-1:2", "firing")])
     await publish_incidents(bus, over(2))
-    await until(lambda: len(second.taken) == 2 and len(webhook_server.taken) == 3)
+    await until(lambda: len(second.accepted) == 2 and len(webhook_server.accepted) == 3)
     second.stop()

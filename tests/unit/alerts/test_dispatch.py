@@ -1,7 +1,7 @@
 from dataclasses import replace
 
 from alerts.config import AlertingConfig
-from alerts.dispatch import Dispatch, Dispatcher, Rules
+from alerts.dispatch import Dispatcher, Plan, Rules
 from alerts.matcher import Matcher
 from alerts.notification import Action
 from alerts.receivers.alertmanager.config import AlertmanagerConfig
@@ -21,14 +21,14 @@ CONFIG = AlertingConfig(
 RULES = CONFIG.rules()
 
 
-def told(dispatch: Dispatch) -> list[tuple[str, str, Action]]:
-    return [(receiver, each.key, each.action) for receiver, each in dispatch.tell]
+def sent(plan: Plan) -> list[tuple[str, str, Action]]:
+    return [(receiver, each.key, each.action) for receiver, each in plan.notifications]
 
 
-def weigh(dispatcher: Dispatcher, *versions: Incident, at_s: float, silences: tuple[Silence, ...] = ()) -> Dispatch:
-    dispatch = dispatcher.weigh(versions, silences, T0 + int(at_s * S))
-    dispatcher.accept(dispatch)
-    return dispatch
+def planned(dispatcher: Dispatcher, *versions: Incident, at_s: float, silences: tuple[Silence, ...] = ()) -> Plan:
+    plan = dispatcher.plan(versions, silences, T0 + int(at_s * S))
+    dispatcher.accept(plan)
+    return plan
 
 
 def silence(start_s: float, end_s: float) -> Silence:
@@ -38,18 +38,18 @@ def silence(start_s: float, end_s: float) -> Silence:
 
 def test_nothing_is_known_before_it_was_accepted():
     dispatcher = Dispatcher(RULES, {})
-    assert told(dispatcher.weigh([incident()], (), T0)) == told(dispatcher.weigh([incident()], (), T0)) != []
+    assert sent(dispatcher.plan([incident()], (), T0)) == sent(dispatcher.plan([incident()], (), T0)) != []
 
 
-def test_routes_decide_and_all_who_were_told_hear_of_the_end():
+def test_routes_decide_and_all_who_were_notified_get_the_end():
     dispatcher = Dispatcher(RULES, {})
-    assert told(weigh(dispatcher, incident(), at_s=10)) == [("am", "inc-1:1", Action.FIRE)]
+    assert sent(planned(dispatcher, incident(), at_s=10)) == [("am", "inc-1:1", Action.FIRE)]
     worse = incident(severity=Severity.CRITICAL, at_s=20)
-    assert told(weigh(dispatcher, worse, at_s=20)) == [
+    assert sent(planned(dispatcher, worse, at_s=20)) == [
         ("am", "inc-1:2", Action.UPDATE),
         ("hook", "inc-1:2", Action.UPDATE),
     ]
-    assert told(weigh(dispatcher, resolved(30), at_s=30)) == [
+    assert sent(planned(dispatcher, resolved(30), at_s=30)) == [
         ("am", "inc-1:3", Action.RESOLVE),
         ("hook", "inc-1:3", Action.RESOLVE),
     ]
@@ -57,35 +57,35 @@ def test_routes_decide_and_all_who_were_told_hear_of_the_end():
 
 def test_versions_that_are_not_newer_change_nothing():
     dispatcher = Dispatcher(RULES, {})
-    weigh(dispatcher, incident(at_s=10), at_s=10)
-    weigh(dispatcher, resolved(30), at_s=30)
-    dispatch = weigh(dispatcher, incident(at_s=10), resolved(30), at_s=4000)
-    assert dispatch.stale == 2
-    assert dispatch.tell == []
+    planned(dispatcher, incident(at_s=10), at_s=10)
+    planned(dispatcher, resolved(30), at_s=30)
+    plan = planned(dispatcher, incident(at_s=10), resolved(30), at_s=4000)
+    assert plan.duplicates == 2
+    assert plan.notifications == []
 
 
-def test_fired_and_resolved_between_two_rounds_is_not_told():
-    assert told(weigh(Dispatcher(RULES, {}), incident(at_s=10), resolved(11), at_s=12)) == []
+def test_fired_and_resolved_between_two_rounds_is_not_sent():
+    assert sent(planned(Dispatcher(RULES, {}), incident(at_s=10), resolved(11), at_s=12)) == []
 
 
-def test_after_a_restart_nothing_is_told_again_and_what_became_true_meanwhile_is():
+def test_after_a_restart_nothing_is_sent_again_and_what_became_true_meanwhile_is():
     before = Dispatcher(RULES, {})
-    weigh(before, incident(), at_s=10)
+    planned(before, incident(), at_s=10)
     after = Dispatcher(RULES, before.tracked)
     fresh = incident(id="inc-2", at_s=100)
-    assert told(weigh(after, incident(), fresh, at_s=120)) == [("am", "inc-2:1", Action.FIRE)]
+    assert sent(planned(after, incident(), fresh, at_s=120)) == [("am", "inc-2:1", Action.FIRE)]
 
 
 def test_a_silence_holds_the_page_until_it_ends():
     dispatcher = Dispatcher(RULES, {})
-    assert told(weigh(dispatcher, incident(), at_s=10, silences=(silence(0, 60),))) == []
-    assert told(weigh(dispatcher, at_s=60, silences=(silence(0, 60),))) == [("am", "inc-1:1", Action.FIRE)]
+    assert sent(planned(dispatcher, incident(), at_s=10, silences=(silence(0, 60),))) == []
+    assert sent(planned(dispatcher, at_s=60, silences=(silence(0, 60),))) == [("am", "inc-1:1", Action.FIRE)]
 
 
 def test_a_silence_does_not_swallow_the_end_of_an_open_page():
     dispatcher = Dispatcher(RULES, {})
-    weigh(dispatcher, incident(), at_s=10)
-    assert told(weigh(dispatcher, resolved(20), at_s=20, silences=(silence(15, 60),))) == [
+    planned(dispatcher, incident(), at_s=10)
+    assert sent(planned(dispatcher, resolved(20), at_s=20, silences=(silence(15, 60),))) == [
         ("am", "inc-1:2", Action.RESOLVE)
     ]
 
@@ -94,19 +94,19 @@ def test_a_storm_is_paged_worst_first_within_the_budget_and_the_rest_later():
     rules = replace(RULES, pages_max=2, pages_window_ns=600 * S)
     dispatcher = Dispatcher(rules, {})
     storm = [incident(id=f"inc-{n}", severity=Severity.CRITICAL if n == 7 else Severity.WARNING) for n in range(10)]
-    first = weigh(dispatcher, *storm, at_s=10)
+    first = planned(dispatcher, *storm, at_s=10)
     assert first.held == 8
-    assert [each.key for receiver, each in first.tell if receiver == "am"] == ["inc-7:1", "inc-0:1"]
-    assert first.tell[0][1].held == 8
-    assert weigh(dispatcher, at_s=300).tell == []
-    assert [each.key for _, each in weigh(dispatcher, at_s=611).tell] == ["inc-1:1", "inc-2:1"]
+    assert [each.key for receiver, each in first.notifications if receiver == "am"] == ["inc-7:1", "inc-0:1"]
+    assert first.notifications[0][1].held == 8
+    assert planned(dispatcher, at_s=300).notifications == []
+    assert [each.key for _, each in planned(dispatcher, at_s=611).notifications] == ["inc-1:1", "inc-2:1"]
 
 
 def test_incidents_are_bounded_and_resolved_ones_forgotten():
     rules: Rules = replace(RULES, incidents_max=1)
     dispatcher = Dispatcher(rules, {})
-    weigh(dispatcher, incident(), at_s=10)
-    assert weigh(dispatcher, incident(id="inc-2"), at_s=11).untracked == 1
-    weigh(dispatcher, resolved(20), at_s=20)
-    weigh(dispatcher, at_s=20 + CONFIG.remember_s + 1)
+    planned(dispatcher, incident(), at_s=10)
+    assert planned(dispatcher, incident(id="inc-2"), at_s=11).untracked == 1
+    planned(dispatcher, resolved(20), at_s=20)
+    planned(dispatcher, at_s=20 + CONFIG.remember_s + 1)
     assert dispatcher.tracked == {}

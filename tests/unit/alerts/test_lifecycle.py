@@ -3,7 +3,7 @@ import itertools
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from alerts.lifecycle import Policy, Told, decide, tell
+from alerts.lifecycle import NotifiedState, Policy, decide, notify
 from alerts.notification import Action, Notification
 from telemetry import objects
 from telemetry.incidents import Incident, IncidentState, Severity
@@ -13,81 +13,83 @@ QUIET = Policy(quiet_ns=1800 * S, update_quiet_ns=300 * S)
 LABELS = {"incident_id": "inc-1"}
 
 
-def told_of(version: Incident, at_s: float = 10, after: Told | None = None) -> Told:
+def notified_of(version: Incident, at_s: float = 10, after: NotifiedState | None = None) -> NotifiedState:
     action = decide(after, version, T0 + int(at_s * S), QUIET)
     assert action is not None
-    return tell(after, version, action, T0 + int(at_s * S), LABELS, ("am",))[0]
+    return notify(after, version, action, T0 + int(at_s * S), LABELS, ("am",))[0]
 
 
-def news(told: Told | None, version: Incident, at_s: float) -> Action | None:
-    return decide(told, version, T0 + int(at_s * S), QUIET)
+def news(notified: NotifiedState | None, version: Incident, at_s: float) -> Action | None:
+    return decide(notified, version, T0 + int(at_s * S), QUIET)
 
 
-def test_a_firing_incident_is_told_once():
+def test_a_firing_incident_is_sent_once():
     assert news(None, incident(), 10) is Action.FIRE
-    assert news(told_of(incident()), incident(at_s=20, gpu_seconds=9000), 20) is None
+    assert news(notified_of(incident()), incident(at_s=20, gpu_seconds=9000), 20) is None
 
 
-def test_pending_and_info_are_not_told():
+def test_pending_and_info_are_not_sent():
     assert news(None, incident(state=IncidentState.PENDING), 10) is None
     assert news(None, incident(severity=Severity.INFO), 10) is None
 
 
-def test_what_was_never_told_is_never_resolved():
+def test_what_was_never_sent_is_never_resolved():
     assert news(None, resolved(60), 60) is None
 
 
 def test_a_page_is_resolved_once_and_also_when_the_incident_became_harmless():
-    told = told_of(incident())
-    assert news(told, resolved(60, severity=Severity.INFO), 60) is Action.RESOLVE
-    assert news(told_of(resolved(60), 60, told), resolved(61), 61) is None
+    notified = notified_of(incident())
+    assert news(notified, resolved(60, severity=Severity.INFO), 60) is Action.RESOLVE
+    assert news(notified_of(resolved(60), 60, notified), resolved(61), 61) is None
 
 
 def test_only_evidence_resolves_so_pending_again_leaves_the_page_open():
-    assert news(told_of(incident()), incident(state=IncidentState.PENDING, at_s=60), 60) is None
+    assert news(notified_of(incident()), incident(state=IncidentState.PENDING, at_s=60), 60) is None
 
 
-def test_worse_is_told_at_once_and_milder_is_not():
-    told = told_of(incident())
-    assert news(told, incident(severity=Severity.CRITICAL), 11) is Action.UPDATE
-    assert news(told_of(incident(severity=Severity.CRITICAL)), incident(), 4000) is None
+def test_worse_is_sent_at_once_and_milder_is_not():
+    notified = notified_of(incident())
+    assert news(notified, incident(severity=Severity.CRITICAL), 11) is Action.UPDATE
+    assert news(notified_of(incident(severity=Severity.CRITICAL)), incident(), 4000) is None
 
 
-def test_another_root_is_told_but_not_at_every_change_of_mind():
-    told = told_of(incident())
+def test_another_root_is_sent_but_not_at_every_change_of_mind():
+    notified = notified_of(incident())
     moved = incident(root=objects.port("leaf2", "Ethernet0"))
-    assert news(told, moved, 10 + 299) is None
-    assert news(told, moved, 10 + 300) is Action.UPDATE
+    assert news(notified, moved, 10 + 299) is None
+    assert news(notified, moved, 10 + 300) is Action.UPDATE
 
 
 def test_a_flapping_incident_pages_once_in_the_quiet_time():
-    told = told_of(resolved(60), 60, told_of(incident()))
-    assert news(told, incident(at_s=70), 70) is None
-    assert news(told, incident(at_s=70), 10 + 1799) is None
-    assert news(told, incident(at_s=70), 10 + 1800) is Action.FIRE
+    notified = notified_of(resolved(60), 60, notified_of(incident()))
+    assert news(notified, incident(at_s=70), 70) is None
+    assert news(notified, incident(at_s=70), 10 + 1799) is None
+    assert news(notified, incident(at_s=70), 10 + 1800) is Action.FIRE
 
 
 def test_a_flap_that_comes_back_worse_pages_at_once_but_only_once():
-    told = told_of(resolved(60), 60, told_of(incident()))
+    notified = notified_of(resolved(60), 60, notified_of(incident()))
     worse = incident(severity=Severity.CRITICAL, at_s=70)
-    assert news(told, worse, 70) is Action.FIRE
-    again = told_of(resolved(80), 80, told_of(worse, 70, told))
+    assert news(notified, worse, 70) is Action.FIRE
+    again = notified_of(resolved(80), 80, notified_of(worse, 70, notified))
     assert news(again, incident(severity=Severity.CRITICAL, at_s=90), 90) is None
 
 
 def test_the_resolve_carries_the_labels_of_the_page():
-    told = told_of(incident())
-    _, notification = tell(told, resolved(60), Action.RESOLVE, T0 + 60 * S, {"other": "labels"}, ())
+    notified = notified_of(incident())
+    _, notification = notify(notified, resolved(60), Action.RESOLVE, T0 + 60 * S, {"other": "labels"}, ())
     assert notification.labels == LABELS
     assert notification.key == "inc-1:2"
 
 
 def test_an_update_replaces_the_alert_whose_labels_changed():
-    told = told_of(incident())
-    after, notification = tell(told, incident(), Action.UPDATE, T0 + 400 * S, {"severity": "critical"}, ("webhook",))
+    notified = notified_of(incident())
+    after, notification = notify(
+        notified, incident(), Action.UPDATE, T0 + 400 * S, {"severity": "critical"}, ("webhook",)
+    )
     assert notification.replaces == LABELS
-    assert after.receivers == ("am", "webhook"), "the one told first must hear of the end too"
-    assert after.paged_ns == told.paged_ns
+    assert after.receivers == ("am", "webhook"), "the one notified first must get the end too"
+    assert after.paged_ns == notified.paged_ns
 
 
 STATES = st.sampled_from([IncidentState.PENDING, IncidentState.FIRING, IncidentState.RESOLVED])
@@ -97,13 +99,13 @@ HISTORY = st.lists(st.tuples(st.integers(1, 900), STATES, st.sampled_from(list(S
 @settings(deadline=None)
 @given(HISTORY)
 def test_whatever_happens_every_page_is_followed_by_one_resolve_and_pages_are_rare(history):
-    told: Told | None = None
+    notified: NotifiedState | None = None
     now_ns, sent = T0, list[Notification]()
     for seconds, state, severity in history:
         now_ns += seconds * S
         version = incident(state=state, severity=severity, updated_ns=now_ns, resolved_ns=now_ns)
-        if action := decide(told, version, now_ns, QUIET):
-            told, notification = tell(told, version, action, now_ns, LABELS, ())
+        if action := decide(notified, version, now_ns, QUIET):
+            notified, notification = notify(notified, version, action, now_ns, LABELS, ())
             sent.append(notification)
     opened = False
     for each in sent:

@@ -13,7 +13,7 @@ MARK = Mark({("fabricscope.samples.v1", 0): 17}, 123)
 def restarted(engine: Engine, new: Engine) -> Engine:
     """``new``, gone on from a snapshot of the other."""
     with TemporaryDirectory() as folder:
-        path = Path(folder, "analytics.snapshot.snapshot")
+        path = Path(folder, "analytics.snapshot")
         snapshot.save(path, engine, MARK)
         assert snapshot.load(path, new) == MARK
     return new
@@ -22,6 +22,6 @@ def restarted(engine: Engine, new: Engine) -> Engine:
 def saved(engine: Engine) -> bytes:
     """Its snapshot."""
     with TemporaryDirectory() as folder:
-        path = Path(folder, "analytics.snapshot.snapshot")
+        path = Path(folder, "analytics.snapshot")
         snapshot.save(path, engine, MARK)
         return path.read_bytes()

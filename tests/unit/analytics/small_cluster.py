@@ -45,7 +45,7 @@ def run(engine: Engine, batches: Iterable[SampleBatch]) -> list[Output]:
     for each in batches:
         engine.observe(each)
         outputs.extend(engine.advance())
-    assert not engine.failures
+    assert not engine.detectors.failures
     return outputs
 
 

@@ -23,9 +23,9 @@ def told(outputs: Sequence[Output]) -> list[bytes]:
 
 def prepared() -> Engine:
     engine: Engine = new_engine()
-    engine.learn(FACTS)
+    engine.add_facts(FACTS)
     for change in CHANGES:
-        engine.note(change)
+        engine.add_change(change)
     return engine
 
 
@@ -114,7 +114,7 @@ def test_a_repetition_within_the_refresh_period_of_its_source_is_no_rate(metric:
     engine, seen = Engine(CONFIG.model_copy(update={"interval_s": 2.0})), set[float]()
     for seq in range(40):
         run(engine, [batch(leaf, seq, [1000.0 * (seq // 5), float(seq % 2)], at_s=2 * seq)])
-        value, valued_ns = engine.series["value"][:1], engine.series["valued_ns"][:1]
+        value, valued_ns = engine.series.columns["value"][:1], engine.series.columns["valued_ns"][:1]
         if value.size and value[0] == value[0]:
             seen.add(float(value[0]))
             assert valued_ns[0] >= START_NS + 2 * seq * NS - 5 * NS  # held, so never stale

@@ -1,13 +1,15 @@
 """Whatever a device reports of any metric, the engine goes on and says nothing that is no number."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
 
-from analytics.detectors.spec import Verdicts
+from analytics.detectors.detector_set import DetectorSet
+from analytics.detectors.spec import Detector, Verdicts
 from analytics.engine import Engine, Output
-from analytics.state.view import View
+from analytics.state.memory import Memory
+from analytics.state.view import TickView
 from telemetry import catalogue
 from telemetry.findings import Finding, FindingKind
 from telemetry.samples import SampleBatch
@@ -64,23 +66,26 @@ def hostile(seed: int) -> list[SampleBatch]:
             share = 0.0 if number % 10 < 5 else 0.3
             values = np.where(rng.random(len(table)) < share, rng.choice(VALUES, len(table)), ordinary)
             whole = batch(table, number, list(values), at_s=10 * number + place)
-            told = np.flatnonzero(rng.random(len(table)) < 0.9)
-            found.append(replace(whole, times_ns=whole.times_ns[told], series=whole.series[told], values=values[told]))
+            present = np.flatnonzero(rng.random(len(table)) < 0.9)
+            found.append(
+                replace(whole, times_ns=whole.times_ns[present], series=whole.series[present], values=values[present])
+            )
     return found
 
 
-class Broken:
-    name, kind, metrics = "broken", FindingKind.DEVIATION, ()
-    persist, sure, clear_intervals = 1, 1.0, 1.0
+@dataclass(frozen=True, kw_only=True)
+class Broken(Detector):
+    name: str = "broken"
+    kind: FindingKind = FindingKind.DEVIATION
 
-    def judge(self, view: View) -> list[Verdicts]:
+    def judge(self, view: TickView, memory: Memory) -> list[Verdicts]:
         raise ZeroDivisionError("as a bug would")
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_the_engine_survives_any_values_of_any_metric(seed: int) -> None:
     engine = new_engine()
-    engine.learn(FACTS)
+    engine.add_facts(FACTS)
     with np.errstate(over="ignore"):
         outputs = run(engine, hostile(seed))
     findings = [output for output in outputs if isinstance(output, Finding)]
@@ -89,8 +94,8 @@ def test_the_engine_survives_any_values_of_any_metric(seed: int) -> None:
     assert np.isfinite(np.concatenate(numbers)).all()
 
 
-def _told(engine: Engine) -> list[Output]:
-    engine.learn(FACTS)
+def _outputs(engine: Engine) -> list[Output]:
+    engine.add_facts(FACTS)
     for each in batches():
         engine.observe(each)
     return engine.advance()
@@ -98,15 +103,15 @@ def _told(engine: Engine) -> list[Output]:
 
 def test_a_detector_that_fails_does_not_silence_the_others() -> None:
     whole, hurt = new_engine(), new_engine()
-    hurt.detectors = (Broken(), *hurt.detectors)
-    assert _told(hurt) == _told(whole)
-    assert {name for name, _ in hurt.failures} == {"broken"}
+    hurt.detectors = DetectorSet((Broken(), *hurt.detectors.detectors))
+    assert _outputs(hurt) == _outputs(whole)
+    assert {name for name, _ in hurt.detectors.failures} == {"broken"}
 
 
 @pytest.mark.parametrize("value", VALUES)
 def test_the_engine_survives_one_value_for_ever(value: float) -> None:
     engine = new_engine()
-    engine.learn(FACTS)
+    engine.add_facts(FACTS)
     run(engine, [batch(t, n, [value] * len(t), at_s=10 * n + p) for n in range(ROUNDS) for p, t in enumerate(TABLES)])
     counts = engine.counts
     assert counts.samples_in == ROUNDS * sum(map(len, TABLES))

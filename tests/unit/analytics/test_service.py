@@ -77,9 +77,9 @@ SAMPLES = sum(map(len, BATCHES))
 
 def expected() -> tuple[list[bytes], list[bytes]]:
     engine = new_engine()
-    engine.learn(FACTS)
+    engine.add_facts(FACTS)
     for change in CHANGES:
-        engine.note(change)
+        engine.add_change(change)
     outputs = run(engine, BATCHES)
     findings = [encode_record(output) for output in outputs if isinstance(output, Finding)]
     return findings, [encode_record(output) for output in outputs if isinstance(output, Incident)]
@@ -153,7 +153,7 @@ async def test_drops_survive_a_restart_and_reach_the_ledger(bus: Bus, tmp_path: 
 
 async def test_a_damaged_snapshot_starts_the_state_anew(bus: Bus, tmp_path: Path) -> None:
     (tmp_path / "state").mkdir()
-    (tmp_path / "state" / "analytics.snapshot.snapshot").write_bytes(b"FSS2 and then nothing good")
+    (tmp_path / "state" / "analytics.snapshot").write_bytes(b"FSS2 and then nothing good")
     await publish_batches(bus, *BATCHES[:20])
     async with running_service(tmp_path, bus):
         await until(all_seen(bus, sum(map(len, BATCHES[:20]))))

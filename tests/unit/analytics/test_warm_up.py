@@ -14,7 +14,7 @@ from tests.unit.analytics import busy_cluster, test_hostile_values
 from tests.unit.analytics.small_cluster import run
 for batches in (busy_cluster.batches(), test_hostile_values.hostile(1)):
     engine = busy_cluster.new_engine()
-    engine.learn(busy_cluster.FACTS)
+    engine.add_facts(busy_cluster.FACTS)
     run(engine, batches)
 print(sorted(compiled("analytics") - before))
 """

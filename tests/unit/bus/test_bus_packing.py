@@ -1,13 +1,13 @@
-"""Records as blobs, and keys as partitions."""
+"""Records as blobs."""
+
+import zlib
 
 import pytest
-from aiokafka.partitioner import DefaultPartitioner
 from hypothesis import given
 from hypothesis import strategies as st
 
 from bus.base import Message
 from bus.embedded.packing import Corrupt, pack, unpack
-from bus.partitions import partition_of
 
 messages = st.lists(
     st.builds(
@@ -38,6 +38,29 @@ def test_any_flipped_bit_or_cut_is_noticed(packed: list[Message], data: st.DataO
         list(unpack(blob[: at // 8]))
 
 
-@given(st.binary(max_size=40), st.integers(1, 64))
-def test_a_key_goes_where_every_kafka_client_puts_it(key: bytes, n: int) -> None:
-    assert partition_of(key, n) == DefaultPartitioner()(key, list(range(n)), [])
+@pytest.mark.parametrize(
+    ("packed", "body"),
+    [
+        ([], "00000000"),
+        ([Message(b"k", b"ab")], "01000000 01000000 02000000 00000000" + b"kab".hex()),
+        ([Message(b"", b"")], "01000000 00000000 00000000 00000000"),
+        ([Message(b"key", None)], "01000000 03000000 ffffffff 00000000" + b"key".hex()),
+        (
+            [Message(b"k", b"v", {"é": b"xyz"})],
+            "01000000 01000000 01000000 0b000000" + b"kv".hex() + "0200 03000000" + "é".encode().hex() + b"xyz".hex(),
+        ),
+        (
+            [Message(b"a", b"1"), Message(b"b", None)],
+            "02000000 01000000 01000000 00000000 01000000 ffffffff 00000000" + b"a1b".hex(),
+        ),
+    ],
+    ids=["nothing", "a record", "empty key and value", "a tombstone", "a header", "two records"],
+)
+def test_the_layout_on_disk_is_that_of_files_that_exist(packed: list[Message], body: str) -> None:
+    content = bytes.fromhex(body)
+    assert pack(packed) == zlib.crc32(content).to_bytes(4, "little") + content
+
+
+def test_compaction_knows_a_tombstone_by_its_place_in_the_blob() -> None:
+    assert pack([Message(b"any key", None, {"why": b"gone"})])[12:16] == b"\xff\xff\xff\xff"
+    assert pack([Message(b"any key", b"")])[12:16] == bytes(4)

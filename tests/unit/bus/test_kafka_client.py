@@ -2,19 +2,11 @@
 
 import asyncio
 import time
-from itertools import islice
 
 import pytest
 
-from bus.kafka.client import let_go, waits, within
+from bus.kafka.client import close_with_timeout, within
 from common.errors import Unavailable
-
-
-def test_waits_grow_with_jitter_and_stay_short_enough_to_find_a_broker_within_ten_seconds() -> None:
-    first = list(islice(waits(), 12))
-    assert first[0] <= 0.1
-    assert all(2.5 <= wait_s <= 5 for wait_s in first[7:])
-    assert len({round(wait_s, 6) for wait_s in first[7:]}) > 1
 
 
 async def deaf(started: float = 0) -> None:
@@ -37,9 +29,9 @@ async def test_within_leaves_a_task_behind_that_cannot_be_cancelled() -> None:
         await within(0.01, deaf(time.monotonic()))
 
 
-async def test_let_go_returns_whatever_the_tasks_do() -> None:
+async def test_closing_returns_whatever_the_tasks_do() -> None:
     async with asyncio.timeout(0.9):
-        await let_go(deaf(time.monotonic()), failing(), seconds=0.01)
+        await close_with_timeout(deaf(time.monotonic()), failing(), seconds=0.01)
 
 
 async def failing() -> None:

@@ -1,4 +1,4 @@
-"""What is compiled is kept on disk, and made anew when anything that was compiled into it has changed."""
+"""What is compiled is kept on disk, and recompiled when anything that was compiled into it has changed."""
 
 import subprocess
 import sys

@@ -3,7 +3,6 @@
 import json
 import re
 import subprocess
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -56,7 +55,7 @@ def without_macros(expr: str) -> str:
 
 
 @pytest.mark.parametrize("uid", BOARDS)
-def test_board_is_what_grafanas_types_say(uid):
+def test_a_board_fits_grafanas_types(uid):
     board = json.loads(json.dumps(BOARDS[uid]))
     for annotation in board["annotations"]["list"]:
         for key in ANNOTATION_KEYS_OF_PROMETHEUS:
@@ -67,7 +66,7 @@ def test_board_is_what_grafanas_types_say(uid):
 @pytest.mark.parametrize(
     ("uid", "panel"), [(uid, panel["id"]) for uid, board in BOARDS.items() for panel in board["panels"]]
 )
-def test_panel_is_what_its_plugins_types_say(uid, panel):
+def test_a_panel_fits_the_types_of_its_plugin(uid, panel):
     document = next(one for one in BOARDS[uid]["panels"] if one["id"] == panel)
     kind = document["type"].replace("-", "")
     assert wrong(document["options"], f"{kind}-options") == []
@@ -84,42 +83,6 @@ def test_the_schema_finds_a_wrong_type():
 
 def test_boards_keep_every_rule():
     assert complain(list(BOARDS.values())) == []
-
-
-def ask(expr: str) -> Callable[[dict[str, Any]], None]:
-    """Makes a board ask for ``expr``."""
-    return lambda board: board["panels"][0]["targets"][0].update(expr=expr)
-
-
-@pytest.mark.parametrize(
-    ("change", "complaint"),
-    [
-        (lambda board: board["panels"][1].update(id=board["panels"][0]["id"]), "panel ids are not unique"),
-        (lambda board: board["panels"][1]["gridPos"].update(board["panels"][0]["gridPos"]), "overlap"),
-        (lambda board: board["panels"][0]["gridPos"].update(w=25), "wider than 24"),
-        (lambda board: board["panels"][0].update(description=""), "title, description and unit"),
-        (ask("sum(no_such_metric)"), "no_such_metric is not in"),
-        (ask("rate(up[5m])"), "without $__rate_interval"),
-        (ask('up{a="$nowhere"}'), "variable $nowhere"),
-        (ask("rate(gpu_power_watts[$__rate_interval])"), "rate() of gpu_power_watts, which is no counter"),
-        (ask("increase(up[1h])"), "increase() of up, which is no counter"),
-        (
-            ask('sum by (device) (max(fabric_queue_occupancy_peak_bytes{port="a"}))'),
-            "sum() of fabric_queue_occupancy_peak",
-        ),
-        (ask("rate(fabric_queue_occupancy_peak_bytes[$__rate_interval])"), "peak_bytes, which is a peak"),
-        (lambda board: board["templating"]["list"][1].update(refresh=1), "reload with the time range"),
-    ],
-)
-def test_lint_finds(change, complaint):
-    board = json.loads(json.dumps(BOARDS["fabricscope-noc"]))
-    change(board)
-    assert any(complaint in found for found in complain([board]))
-
-
-def test_two_boards_with_one_uid_are_refused():
-    board = BOARDS["fabricscope-noc"]
-    assert any("two boards with this uid" in found for found in complain([board, board]))
 
 
 def test_prometheus_accepts_every_expression(tmp_path):
@@ -146,7 +109,7 @@ def test_first_panels_are_freshness_and_completeness():
     for board in BOARDS.values():
         titles = [panel["title"] for panel in board["panels"][:2]]
         assert "Age of the newest sample" in titles[0]
-        assert "Targets that answer" in titles[1]
+        assert "Targets up" in titles[1]
 
 
 def test_the_wall_fits_without_scroll():

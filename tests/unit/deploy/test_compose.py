@@ -111,10 +111,12 @@ def test_the_servers_own_tools_accept_their_files(command):
 
 def test_prometheus_scrapes_every_stage_that_has_metrics():
     document = yaml.safe_load((ROOT / "deploy" / "prometheus" / "prometheus.yml").read_text())
-    targets = document["scrape_configs"][0]["static_configs"][0]["targets"]
+    job = document["scrape_configs"][0]
+    resolved = {f"{name}:{found['port']}" for found in job["dns_sd_configs"] for name in found["names"]}
     settings = load_settings(SETTINGS)
     ports = {**settings.general.metrics_ports.model_dump(), "api": settings.api.port}
-    assert set(targets) == {f"{stage}:{port}" for stage, port in ports.items()}
+    assert {*job["static_configs"][0]["targets"], *resolved} == {f"{stage}:{port}" for stage, port in ports.items()}
+    assert {name.partition(":")[0] for name in resolved} == {name for name in OURS if "profiles" in OURS[name]}
     assert settings.general.metrics_host == settings.api.host == "0.0.0.0"
     assert "api" in settings.api.allowed_hosts, "Prometheus asks for it by this name"
 

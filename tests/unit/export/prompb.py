@@ -52,3 +52,8 @@ def flat(body: bytes) -> list[tuple[str, float, int]]:
         text = metric + "".join(f" {name}={value}" for name, value in names.items())
         rows += [(text, value, time_ms) for value, time_ms in samples]
     return rows
+
+
+def raw(body: bytes) -> bytes:
+    """The body before compression."""
+    return bytes(cramjam.snappy.decompress_raw(body))

@@ -10,9 +10,10 @@ from pydantic import ValidationError
 from bus.base import Message
 from bus.deadletter import REASON
 from common.errors import ConfigError
-from export.remote_write.config import BasicAuth, RemoteWriteConfig
-from export.remote_write.encoder import Rows, encode_request
-from export.remote_write.series import encode_labels, prefixes_of
+from common.secrets import BasicAuth
+from export.remote_write.config import RemoteWriteConfig
+from export.remote_write.encoder import SampleBlock, encode_request
+from export.remote_write.labels import encode_labels, join
 from export.remote_write.service import RemoteWriteService
 from telemetry import topics
 from telemetry.codec.batch import encode_batch
@@ -23,7 +24,7 @@ from tests.servers.prometheus import Prometheus
 from tests.servers.webhook import HANG, RESET, Answer, Request, WebhookServer
 from tests.unit.export.batch_factory import S, batch, table
 from tests.unit.export.prompb import flat
-from tests.unit.export.test_fact_series import finding, incident
+from tests.unit.export.test_state_series import finding, incident
 from tests.unit.traffic import first_report, publish_batches
 from tests.waiting import until
 
@@ -51,7 +52,7 @@ def now_s() -> int:
 
 
 def values(server: Prometheus, query: str, at_s: float | None = None) -> dict[str, float]:
-    """By GPU, or by what tells the series apart."""
+    """By GPU, or by what distinguishes the series."""
     found = server.query(query, at_s)
     return {each["metric"].get("gpu", each["metric"].get("target", "")): float(each["value"][1]) for each in found}
 
@@ -117,7 +118,7 @@ async def test_one_bad_series_costs_itself_at_a_real_prometheus(run, bus, promet
     start_s = now_s() - 100
     ahead = encode_labels("gpu_power_watts", {"device": "node1", "gpu": "GPU-321"}, {})
     bits = np.array([1.0]).view(np.uint64)
-    later = Rows(prefixes_of([ahead]), np.array([0]), np.array([(start_s + 50) * 1000]), bits)
+    later = SampleBlock(join([ahead]), np.array([0]), np.array([(start_s + 50) * 1000]), bits)
     push(prometheus, encode_request([later]))
     service = await run(prometheus.write_url)
     await publish_batches(bus, batch(start_s * S, of=table(500)))
@@ -173,7 +174,7 @@ async def test_bad_series_anywhere_are_isolated_and_order_is_kept(run, bus, pick
     assert all(each == sorted(each) for each in times.values())
 
 
-async def test_a_collection_of_which_nothing_is_welcome_is_not_taken_apart_to_the_last_sample(run, bus, picky):
+async def test_a_collection_of_which_nothing_is_accepted_is_not_divided_to_the_last_sample(run, bus, picky):
     server = picky(*range(1000))
     service = await run(server.base_url)
     await publish_batches(bus, batch(now_s() * S, of=table(1000)))
@@ -211,7 +212,7 @@ async def test_a_slow_receiver_slows_the_reader_stop_is_quick_and_the_next_start
 
 
 async def test_findings_and_incidents_are_series_that_end(run, bus, prometheus):
-    await run(prometheus.write_url, facts_interval_s=0.2)
+    await run(prometheus.write_url, state_interval_s=0.2)
     await bus.publish(topics.FINDINGS, [Message(b"f1", encode_record(finding()))])
     await bus.publish(topics.INCIDENTS, [Message(b"i1", encode_record(incident()))])
     await until(lambda: len(prometheus.query('fabricscope_incident{state="firing",incident_id="i1"} == 1')) == 1)

@@ -86,7 +86,7 @@ def test_make_targets_exist(page: Path) -> None:
     assert set(re.findall(r"(?:^|`)make ([a-z]+)", commands_in(page), re.MULTILINE)) <= targets
 
 
-@pytest.mark.parametrize("page", DOCUMENTS, ids=name_of)
+@pytest.mark.parametrize("page", [page for page in DOCUMENTS if page.name != "CHANGELOG.md"], ids=name_of)
 def test_commands_exist(page: Path) -> None:
     program = get_command(app)
     known = set(program.commands)  # type: ignore[attr-defined]  # a group, as it has several commands

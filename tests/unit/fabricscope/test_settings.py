@@ -6,7 +6,8 @@ import pytest
 import yaml
 
 from common.errors import ConfigError
-from common.yaml_positions import load_marked
+from common.yaml_positions import load_with_positions
+from fabricscope.commands.print_config import settings_text
 from fabricscope.settings import load_settings
 
 GOOD = """\
@@ -34,7 +35,7 @@ def write(folder: Path, text: str) -> Path:
     return path
 
 
-def test_what_is_said_once_reaches_every_section(tmp_path):
+def test_global_values_are_defaults_of_every_section(tmp_path):
     settings = load_settings(write(tmp_path, GOOD))
     data = Path("/var/lib/fabricscope")
     assert settings.bus.embedded.path == data / "bus.sqlite"
@@ -80,7 +81,7 @@ def test_no_file_is_all_defaults():
         ),
         ("api: [\n", "fabricscope.yaml:2:1:"),
         ("api: &a {port: 1}\nbus: *a\n", "fabricscope.yaml:2:6: aliases are not accepted"),
-        ("api: {port: 1}\napi: {port: 2}\n", "fabricscope.yaml:2:1: api stands here for the second time"),
+        ("api: {port: 1}\napi: {port: 2}\n", "fabricscope.yaml:2:1: api is defined twice"),
         ("- a\n", "fabricscope.yaml:1:1: expected keys with values"),
         ("bus: 5\n", "bus: expected keys with values, found 5"),
     ],
@@ -100,7 +101,7 @@ def test_an_error_in_the_environment_names_the_variable(tmp_path, monkeypatch):
 @pytest.mark.parametrize("text", ["a: " + "[" * 60 + "]" * 60, "a: '" + "x" * 1_100_000 + "'"])
 def test_too_deep_or_too_large_is_refused(tmp_path, text):
     with pytest.raises(ConfigError):
-        load_marked(write(tmp_path, text))
+        load_with_positions(write(tmp_path, text))
 
 
 def test_a_missing_file_is_a_clear_error(tmp_path):
@@ -108,11 +109,8 @@ def test_a_missing_file_is_a_clear_error(tmp_path):
         load_settings(tmp_path / "nowhere.yaml")
 
 
-def test_the_printed_sample_is_a_valid_file(tmp_path, capsys):
-    from fabricscope.commands.config import print_config
-
-    print_config()
-    printed = capsys.readouterr().out
+def test_the_printed_sample_is_a_valid_file(tmp_path):
+    printed = settings_text()
     assert "# Address to listen on." in printed
     assert yaml.safe_load(printed)["api"]["port"] == 9099
     load_settings(write(tmp_path, printed))

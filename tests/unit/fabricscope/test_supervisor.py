@@ -10,13 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from fabricscope.supervisor import SUPERVISED, Child
+from fabricscope.stopping import SUPERVISED
+from fabricscope.supervisor import Child, restart_wait_s
 
 DEADLINE_S = 60
 PARENT = """
 import asyncio, sys
 from pathlib import Path
-from fabricscope.supervisor import Child
+from fabricscope.supervisor import Child, restart_wait_s
 
 async def main():
     await Child("api", sys.argv[2:], Path(sys.argv[1])).start()
@@ -30,7 +31,7 @@ asyncio.run(main())
 def arguments(tmp_path: Path) -> list[str]:
     settings = tmp_path / "fabricscope.yaml"
     settings.write_text(f"global: {{data_dir: {tmp_path / 'data'}}}\napi: {{port: 0}}\n")
-    return ["api", "--config.file", str(settings)]
+    return ["api", "--config", str(settings)]
 
 
 @pytest.fixture
@@ -47,7 +48,7 @@ async def until(done: Callable[[], object], what: str) -> None:
         raise AssertionError(f"waited {DEADLINE_S} s: {what}") from None
 
 
-def said(log: Path, words: str) -> int:
+def count_in(log: Path, words: str) -> int:
     return log.read_text().count(words) if log.exists() else 0
 
 
@@ -68,16 +69,23 @@ def children_of(pid: int) -> list[int]:
     return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
 
 
+@pytest.mark.parametrize(
+    ("failures", "chance", "wait_s"), [(1, 0, 0.5), (1, 1, 0.25), (2, 0, 1.0), (4, 0, 4.0), (7, 0, 30.0), (99, 1, 15.0)]
+)
+def test_a_child_that_keeps_dying_is_started_less_and_less_often(failures, chance, wait_s):
+    assert restart_wait_s(failures, chance) == wait_s
+
+
 async def test_a_child_that_dies_is_started_again_until_it_is_stopped(arguments, log):
     child = Child("api", arguments, log)
     await child.stop()  # before it was started: nothing happens
     await child.start()
     try:
-        await until(lambda: said(log, "stage runs") == 1, "the child to run")
+        await until(lambda: count_in(log, "stage runs") == 1, "the child to run")
         first = child.pid
         assert first is not None
         os.kill(first, signal.SIGKILL)
-        await until(lambda: said(log, "stage runs") == 2, "it to run again")
+        await until(lambda: count_in(log, "stage runs") == 2, "it to run again")
         second = child.pid
         assert second is not None
         assert second != first
@@ -86,17 +94,17 @@ async def test_a_child_that_dies_is_started_again_until_it_is_stopped(arguments,
         await child.stop()
     assert child.pid is None
     assert not runs(second)
-    assert said(log, "stage stopped") == 1, "SIGTERM let it stop in order"
+    assert count_in(log, "stage stopped") == 1, "SIGTERM let it stop in order"
     await child.stop()
 
 
 async def test_children_end_when_their_parent_is_killed(arguments, log):
     parent = start_parent(log, arguments)
     try:
-        await until(lambda: said(log, "stage runs"), "the child to run")
+        await until(lambda: count_in(log, "stage runs"), "the child to run")
         (child,) = children_of(parent.pid)
     finally:
         parent.kill()
         parent.wait()
     await until(lambda: not runs(child), "the orphan to end")
-    assert said(log, "stage stopped") == 1
+    assert count_in(log, "stage stopped") == 1

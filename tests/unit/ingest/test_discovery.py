@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from common.durations import seconds
 from common.errors import BadInput
+from common.units import seconds
 from ingest.collectors.exposition.config import ScrapeConfig
 from ingest.config import IngestConfig
 from ingest.discovery import Discovery, TargetGroup, resolve

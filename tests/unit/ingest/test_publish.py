@@ -8,8 +8,9 @@ import pytest
 
 from bus.base import Message
 from common.errors import Unavailable
+from ingest.config import PublishConfig
 from ingest.ledger import DropReason, Ledger
-from ingest.publish import PublishConfig, Publisher
+from ingest.publish import Publisher
 from telemetry import objects, topics
 from telemetry.changes import Change, ChangeKind
 from telemetry.codec.batch import BatchDecoder

@@ -8,7 +8,8 @@ import pytest
 
 from ingest.collectors.base import Emission
 from ingest.collectors.exposition.collector import down_batch
-from ingest.scheduler import SLOT_S, Scheduler, SchedulerConfig, phase
+from ingest.config import SchedulerConfig
+from ingest.scheduler import SLOT_S, Scheduler, phase
 from telemetry.samples import Collection, Down, SampleBatch
 from telemetry.series import SeriesTable
 from telemetry.topology import TopologyFact

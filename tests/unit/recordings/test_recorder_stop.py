@@ -8,7 +8,7 @@ import pytest
 from bus.config import EmbeddedConfig
 from bus.embedded.bus import EmbeddedBus
 from recordings.config import RecordingConfig
-from recordings.format import Manifest, read_manifest
+from recordings.manifest import Manifest, read_manifest
 from recordings.service import RecorderService
 from recordings.writer import RecordingWriter
 

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from analytics.correlate.correlator import Correlator
 from analytics.correlate.tracks import incident_id
+from analytics.snapshot.stateful import State
 from common.errors import BadInput
 from telemetry.codec.records import encode_record
 from telemetry.findings import Finding, FindingState
@@ -73,7 +74,7 @@ def test_order_within_a_tick_does_not_matter(
         shuffled = list(changed)
         shuffle.shuffle(shuffled)
         assert told(one, changed) == told(other, shuffled)
-    assert orjson.dumps(one.correlator.state()) == orjson.dumps(other.correlator.state())
+    assert orjson.dumps(one.correlator.state().head) == orjson.dumps(other.correlator.state().head)
 
 
 @settings(max_examples=15, deadline=None)
@@ -82,10 +83,10 @@ def test_restored_at_any_tick_it_continues_seamlessly(cluster: Fabric, start: ty
     whole, parted = start(cluster), start(cluster)
     for tick, changed in enumerate(story(cluster, seed)):
         if tick == at:
-            snapshot = orjson.loads(orjson.dumps(parted.correlator.state()))
+            snapshot = orjson.loads(orjson.dumps(parted.correlator.state().head))
             parted.correlator = Correlator()
-            parted.correlator.restore(snapshot)
-            assert parted.correlator.state() == snapshot
+            parted.correlator.restore(State(snapshot, {}))
+            assert parted.correlator.state().head == snapshot
         assert told(whole, changed) == told(parted, changed)
     for _ in range(20):
         assert told(whole, []) == told(parted, [])
@@ -98,7 +99,9 @@ def test_a_finding_belongs_to_at_most_one_open_incident(cluster: Fabric, start: 
     for changed in story(cluster, seed):
         run.tick(*changed)
         owned = [
-            found for track in run.correlator.state()["tracks"] for found in (*track["primary"], *track["symptoms"])
+            found
+            for track in run.correlator.state().head["tracks"]
+            for found in (*track["primary"], *track["symptoms"])
         ]
         assert len(owned) == len(set(owned))
 
@@ -108,7 +111,7 @@ def test_a_finding_belongs_to_at_most_one_open_incident(cluster: Fabric, start: 
 )
 def test_snapshot_of_another_version_or_shape_is_refused(broken: dict[str, Any]) -> None:
     with pytest.raises(BadInput, match="snapshot"):
-        Correlator().restore(broken)
+        Correlator().restore(State(broken, {}))
 
 
 def test_id_of_an_open_incident_is_not_given_twice() -> None:

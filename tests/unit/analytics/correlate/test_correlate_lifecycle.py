@@ -49,7 +49,7 @@ def test_resolves_once_cleared_for_the_keep_firing_time(cluster: Fabric, run: Ru
     run.tick()
     assert run.only.state is RESOLVED
     assert run.only.resolved_ns == run.now_ns
-    assert run.correlator.state()["tracks"] == []
+    assert run.correlator.state().head["tracks"] == []
 
 
 def test_flapping_finding_is_one_incident_without_gaps(cluster: Fabric, run: Run) -> None:
@@ -96,9 +96,9 @@ def test_late_and_repeated_versions_of_a_finding_change_nothing(cluster: Fabric,
     down = replace(cluster.find(K.LINK_DOWN, cluster.uplink(1, 1)), observed_ns=run.now_ns + 9)
     run.tick(down)
     run.tick(ticks=3)
-    before = run.correlator.state()["findings"]
+    before = run.correlator.state().head["findings"]
     run.tick(replace(down, observed_ns=down.observed_ns - 1, state=FindingState.CLEARED), down, down)
-    assert run.correlator.state()["findings"] == before
+    assert run.correlator.state().head["findings"] == before
 
 
 def test_spine_and_its_first_link_are_merged_when_both_already_fire(cluster: Fabric, run: Run) -> None:

@@ -27,7 +27,7 @@ def test_pauses_of_other_priorities_are_another_story(cluster: Fabric, run: Run)
     )
     incident = run.tick()[0]
     assert incident.evidence[0].series.count('priority="3"') == 1
-    assert run.correlator.state()["tracks"][0]["primary"] == [f"pfc_pause_received@port:{cluster.facing(1, 1)}"]
+    assert run.correlator.state().head["tracks"][0]["primary"] == [f"pfc_pause_received@port:{cluster.facing(1, 1)}"]
 
 
 def test_pauses_without_an_origin_become_congestion(cluster: Fabric, run: Run) -> None:

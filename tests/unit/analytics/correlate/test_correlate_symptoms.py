@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
+from analytics.detectors.multivariate.verdicts import CONFIDENCE
 from analytics.detectors.storage.storage_slow import DOUBTFUL
-from analytics.models.multivariate.verdicts import CONFIDENCE
 from telemetry.changes import Change, ChangeKind
 from telemetry.findings import FindingKind as K
 from telemetry.incidents import IncidentKind as I

@@ -46,9 +46,9 @@ def story() -> Story:
     ]
     engine, told = build_engine(EngineConfig(interval_s=INTERVAL_S)), Story()
     for tick in campaign(config, faults, WARM_S + len(FAULTS) * EVERY_S):
-        engine.learn(tick.facts)
+        engine.add_facts(tick.facts)
         for change in tick.changes:
-            engine.note(change)
+            engine.add_change(change)
         for batch in tick.batches:
             engine.observe(batch)
         for output in engine.advance():

@@ -28,7 +28,7 @@ TABLES = {
 def overheated(celsius: float, watts: float, hosts: tuple[str, ...] = HOSTS[:2]) -> set[str]:
     """What is too warm once the GPUs of these hosts have gone from 62 C and 500 W to this."""
     engine = Engine(CONFIG)
-    engine.learn(TopologyFact(Device(host, Role.HOST, rack=RACKS[host]), START_NS - 1, "test") for host in HOSTS)
+    engine.add_facts(TopologyFact(Device(host, Role.HOST, rack=RACKS[host]), START_NS - 1, "test") for host in HOSTS)
     batches = []
     for seq in range(USUAL_ROUNDS + ROUNDS):
         for host in HOSTS:

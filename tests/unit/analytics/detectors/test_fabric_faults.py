@@ -60,7 +60,7 @@ def uneven(*loads: float, up: tuple[float, ...] = (1, 1, 1, 1), usual: tuple[flo
     entities: list[Entity] = [Device("leaf1", Role.LEAF)]
     for s in range(SPINES):
         entities += [Device(f"spine{s}", Role.SPINE), Link("leaf1", f"Ethernet{s}", f"spine{s}", "Ethernet0", SPEED)]
-    engine.learn(TopologyFact(entity, START_NS - 1, "test") for entity in entities)
+    engine.add_facts(TopologyFact(entity, START_NS - 1, "test") for entity in entities)
     ports = [f"Ethernet{s}" for s in range(SPINES)]
     keys = [port_key(metric, p) for metric in ("fabric_port_transmit_bytes_total", "fabric_port_up") for p in ports]
     of, sent, batches = table("leaf1", keys), [0.0] * SPINES, []

@@ -32,7 +32,7 @@ def hung(usual: tuple[float, ...], but: Does, *, rounds: int = 12) -> list[Findi
     """Findings after twenty rounds of work and then ``rounds`` of this."""
     engine = Engine(CONFIG)
     entities = [Gpu(host, f"GPU-{g}", g) for host in HOSTS for g in range(GPUS)] + [Job("4711", HOSTS)]
-    engine.learn(TopologyFact(entity, START_NS - 1, "test") for entity in entities)
+    engine.add_facts(TopologyFact(entity, START_NS - 1, "test") for entity in entities)
     batches = [page for seq in range(20) for page in pages(seq, WORKS, {})]
     batches += [page for seq in range(20, 20 + rounds) for page in pages(seq, usual, but)]
     outputs = run(engine, [*batches, *clockwork(0, range(20 + rounds, 22 + rounds))])

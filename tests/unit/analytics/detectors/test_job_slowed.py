@@ -32,7 +32,7 @@ def told(
 ) -> list[Finding]:
     """What is said about the job; only ``hosts`` of its hosts answer from the fault on."""
     engine = Engine(EngineConfig(interval_s=interval_s))
-    engine.learn(facts())
+    engine.add_facts(facts())
     rng = np.random.default_rng(1)
     found: list[Finding] = []
     for seq in range(LASTS_S // interval_s):

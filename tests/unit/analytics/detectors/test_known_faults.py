@@ -33,9 +33,9 @@ class Story:
 def outputs(config: SimulatorConfig, faults: list[ScheduledFault], story: Story) -> Iterator[Output]:
     engine = build_engine(EngineConfig(interval_s=INTERVAL_S))
     for tick in campaign(config, faults, WARM_S + len(faults) * EVERY_S):
-        engine.learn(tick.facts)
+        engine.add_facts(tick.facts)
         for change in tick.changes:
-            engine.note(change)
+            engine.add_change(change)
         for batch in tick.batches:
             engine.observe(batch)
         story.truths = list(tick.cluster.truth)

@@ -22,7 +22,7 @@ TABLES = {
 def engine_with_a_job() -> Engine:
     engine = Engine(CONFIG)
     entities = [Gpu(host, f"GPU-{g}", g) for host in HOSTS for g in range(GPUS)] + [Job("4711", HOSTS)]
-    engine.learn(TopologyFact(entity, START_NS - 1, "test") for entity in entities)
+    engine.add_facts(TopologyFact(entity, START_NS - 1, "test") for entity in entities)
     return engine
 
 
@@ -72,7 +72,7 @@ def test_clocks_that_always_differ_name_nobody_but_a_gpu_that_is_far_below() -> 
     tables = {host: table(host, keys[host], "dcgm") for host in hosts}
     entities = [Gpu(host, f"GPU-{g}", g) for host in hosts for g in range(8)] + [Job("4711", tuple(hosts))]
     engine = Engine(CONFIG)
-    engine.learn(TopologyFact(entity, START_NS - 1, "test") for entity in entities)
+    engine.add_facts(TopologyFact(entity, START_NS - 1, "test") for entity in entities)
     clocks = FULL_HZ * np.clip(1.0 + 0.03 * rng.normal(size=(40, 8)), 0.9, 1.1)
     clocks[7, 3] = 0.75 * FULL_HZ
     outputs = run(

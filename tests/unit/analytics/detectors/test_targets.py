@@ -64,7 +64,7 @@ def test_a_target_that_repeats_itself_is_frozen_and_gives_no_false_zero() -> Non
     engine = Engine(CONFIG)
     found = of_kind(run(engine, interleaved(moving, still, clockwork(1, range(26)))), FindingKind.TARGET_FROZEN)
     assert {str(finding.object) for finding in found} == {"device:leaf1"}
-    assert engine.series["value"][1:9].min() == 1e8  # the last true rate, not 0
+    assert engine.series.columns["value"][1:9].min() == 1e8  # the last true rate, not 0
 
 
 def test_a_target_that_rests_now_and_then_is_not_frozen() -> None:

@@ -48,7 +48,7 @@ def told(
     its time that a job spends waiting while it writes.
     """
     engine, rng = Engine(CONFIG), np.random.default_rng(1)
-    engine.learn(facts(apart))
+    engine.add_facts(facts(apart))
     found: list[Finding] = []
     written = 0.0
     target = {"device": "oss0", "system": "lustre", "fs": "scratch", "target": "OST0000", "side": "server"}

@@ -7,7 +7,8 @@ import pytest
 from numpy.typing import NDArray
 
 from analytics.models import baseline
-from analytics.models.baseline import COUNT, LEVEL, SPREAD, WARMUP, WIDTH
+from analytics.models.baseline import COUNT, LEVEL, SPREAD, WIDTH
+from analytics.models.pace import WARMUP, Pace
 
 RNG = np.random.default_rng(7)
 
@@ -21,7 +22,7 @@ def learn(
     state = np.zeros((1, WIDTH)) if state is None else state
     values = np.asarray(given, np.float64)
     score, newest = np.empty(values.size), np.full(1, np.nan)
-    baseline.score_and_learn(np.zeros(values.size, np.int64), values, state, alpha, WARMUP, follow, score, newest)
+    baseline.score_and_learn(np.zeros(values.size, np.int64), values, state, Pace(alpha, WARMUP, follow), score, newest)
     return score, state
 
 
@@ -77,5 +78,5 @@ def test_many_series_are_independent() -> None:
     state = np.zeros((3, WIDTH))
     sids = np.tile(np.array([2, 0, 1]), 30)
     values = np.tile(np.array([20.0, 0.0, 10.0]), 30)
-    baseline.score_and_learn(sids, values, state, 0.1, WARMUP, 20, np.empty(90), np.empty(3))
+    baseline.score_and_learn(sids, values, state, Pace(0.1, WARMUP, 20), np.empty(90), np.empty(3))
     assert state[:, LEVEL].tolist() == [0.0, 10.0, 20.0]

@@ -57,7 +57,7 @@ def cluster() -> Engine:
         *(Link(host, f"mlx5_{g}", "leaf1", f"Ethernet{host[4:]}{g}") for host in HOSTS for g in range(GPUS)),
         Job("4711", HOSTS),
     ]
-    engine.learn(TopologyFact(entity, START_NS - 1, "test") for entity in entities)
+    engine.add_facts(TopologyFact(entity, START_NS - 1, "test") for entity in entities)
     return engine
 
 

@@ -3,7 +3,7 @@
 import polars as pl
 import pytest
 
-from analytics.offline.numbers import number_format, to_numbers
+from analytics.offline.numbers import NumberFormat, number_format, to_numbers
 
 
 @pytest.mark.parametrize(
@@ -36,3 +36,66 @@ def test_numbers(separator, texts, numbers):
 )
 def test_no_numbers(texts):
     assert number_format(pl.Series(texts), ",") is None
+
+
+@pytest.mark.parametrize(
+    ("separator", "texts", "form"),
+    [
+        (",", ["1.5", "2"], NumberFormat()),
+        (",", ["1,234"], NumberFormat(".", ",")),
+        (",", ["1,23"], NumberFormat(",", ".")),  # no group of thousands: a fraction in quotes
+        (";", ["1,234"], NumberFormat(",", ".")),  # commas do not part columns: one that is there is a decimal comma
+        (";", ["1.234,5"], NumberFormat(",", ".")),
+        (";", ["1,234.5"], NumberFormat(".", ",")),
+        (";", ["1 234.5"], NumberFormat(".", " ")),
+        (";", ["1'234,5"], NumberFormat(",", "'")),
+        (",", ["61.20 W", "5 W"], NumberFormat(unit="W")),
+        (";", ["61,20 W", "5 W"], NumberFormat(",", ".", "W")),
+        (",", ["True", "FALSE"], NumberFormat(flags=True)),
+        (",", ["1", "2", "x"], NumberFormat()),  # two of three are numbers
+        (",", ["1", "x"], NumberFormat()),
+        (",", ["1", "x", "y"], None),
+        (",", ["-", "?", "N/A"], None),
+    ],
+)
+def test_the_format_that_is_found(separator, texts, form):
+    assert number_format(pl.Series(texts), separator) == form
+
+
+@pytest.mark.parametrize(
+    ("form", "text", "number"),
+    [
+        (NumberFormat(), "1e-3", 0.001),
+        (NumberFormat(), " -7. ", -7.0),
+        (NumberFormat(), "1,5", None),
+        (NumberFormat(), "inf", None),
+        (NumberFormat(), "0x1f", None),
+        (NumberFormat(","), "1,5", 1.5),
+        (NumberFormat(","), "-,5", -0.5),
+        (NumberFormat(".", ","), "1,234,567.5", 1_234_567.5),
+        (NumberFormat(".", ","), "-1,234", -1234.0),
+        (NumberFormat(".", ","), "1,5", None),  # not fifteen
+        (NumberFormat(".", ","), "12,34,567", None),
+        (NumberFormat(",", "."), "1.234,5", 1234.5),
+        (NumberFormat(unit="%"), "45 %", 45.0),
+        (NumberFormat(unit="%"), "45", 45.0),
+        (NumberFormat(unit="%"), "45 W", None),
+        (NumberFormat(flags=True), "True", 1.0),
+    ],
+)
+def test_a_number_of_a_known_format(form, text, number):
+    assert to_numbers(pl.Series([text]), form).fill_nan(None).to_list() == [number]
+
+
+@pytest.mark.parametrize(
+    ("column", "numbers"),
+    [
+        (pl.Series([1, None]), [1.0, None]),
+        (pl.Series([1.5, float("inf"), float("nan")]), [1.5, None, None]),
+        (pl.Series([True, False]), [1.0, 0.0]),
+        (pl.Series(["7", "x"], dtype=pl.Categorical), [7.0, None]),
+        (pl.Series([], dtype=pl.String), []),
+    ],
+)
+def test_columns_of_other_types(column, numbers):
+    assert to_numbers(column).fill_nan(None).to_list() == numbers

@@ -5,10 +5,8 @@ import polars as pl
 import pytest
 
 from analytics.offline.columns import Choice
-from analytics.offline.decimate import broken_at_gaps, line, per_pixel
-from analytics.offline.episodes import episodes
-from analytics.offline.picture import draw
-from analytics.offline.window import Window, moment, series_window
+from analytics.offline.explain import Window, episodes, moment, series_window
+from analytics.offline.picture import broken_at_gaps, draw, line, per_pixel
 from common.errors import BadInput
 
 SECOND = 10**9

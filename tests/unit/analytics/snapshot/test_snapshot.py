@@ -23,14 +23,14 @@ from tests.unit.analytics.restart import MARK, restarted, saved
 from tests.unit.analytics.small_cluster import CONFIG
 
 BATCHES = batches()
-REFUSED = ("fabricscope_analytics_snapshots_total", {"result": "refused"})
+REFUSED = ("fabricscope_analytics_snapshots_total", {"outcome": "refused"})
 
 
 def begun() -> Engine:
     engine: Engine = new_engine()
-    engine.learn(FACTS)
+    engine.add_facts(FACTS)
     for change in CHANGES:
-        engine.note(change)
+        engine.add_change(change)
     return engine
 
 
@@ -54,8 +54,8 @@ def test_a_restored_engine_continues_bit_by_bit(cut: int) -> None:
     second = restarted(first, new_engine())
     assert before + told(second, slice(cut, None)) == REFERENCE
     assert second.counts == WHOLE.counts
-    for name, array in WHOLE.series.state().items():
-        assert np.array_equal(array, second.series[name], equal_nan=array.dtype.kind == "f"), name
+    for name, array in WHOLE.series.columns.state().arrays.items():
+        assert np.array_equal(array, second.series.columns[name], equal_nan=array.dtype.kind == "f"), name
 
 
 @settings(max_examples=8, deadline=None)
@@ -89,14 +89,14 @@ def empty(content: bytes) -> bytes:
 
 
 @pytest.mark.parametrize("damaged", [truncated, flipped, of_before, empty])
-def test_a_worker_that_finds_a_damaged_snapshot_says_so_and_starts_anew(
+def test_a_worker_that_finds_a_damaged_snapshot_logs_it_and_starts_from_nothing(
     tmp_path: Path, damaged: Callable[[bytes], bytes]
 ) -> None:
     worker = Worker(AnalyticsConfig(engine=CONFIG, state_dir=tmp_path), topics.TOPOLOGY)
     worker.path.write_bytes(damaged(saved(worker.engine)))
     refused = REGISTRY.get_sample_value(*REFUSED) or 0.0
     with capture_logs() as logged:
-        assert worker.load(5) == "snapshot not used"
+        assert worker.load(5) == "snapshot refused"
     assert REGISTRY.get_sample_value(*REFUSED) == refused + 1
     assert [entry["log_level"] for entry in logged] == ["warning"]
     assert "bytes" in logged[0]["error"]

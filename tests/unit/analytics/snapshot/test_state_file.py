@@ -17,8 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from analytics.snapshot import state_file
-from analytics.state import string_table
+from analytics.snapshot import state_file, string_table
 from common.errors import BadInput
 
 HEAD = {"version": 1, "of": ["a", "b"]}

@@ -29,18 +29,12 @@ def fast(
     times = np.array([t for _, t, _ in samples], np.int64)
     values = np.array([v for _, _, v in samples], np.float64)
     out, status = np.empty(n), np.empty(n, np.uint8)
-    columns = [state[name] for name in rates.LAYOUT]
     rates.to_values(
-        np.array([0, n]),
-        np.array([0]),
-        sids,
-        times,
-        values,
-        np.zeros(series, np.int32),
-        np.array([counter]),
-        np.array([modulus]),
-        np.array([refresh_ns]),
-        *columns,  # type: ignore[call-arg]  # as many as LAYOUT has
+        rates.Samples(np.array([0, n]), np.array([0]), sids, times, values),
+        rates.CounterRules(
+            np.zeros(series, np.int32), np.array([counter]), np.array([modulus]), np.array([refresh_ns])
+        ),
+        rates.RateColumns(*(state[name] for name in rates.LAYOUT)),
         out,
         status,
     )

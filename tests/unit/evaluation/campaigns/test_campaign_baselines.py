@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from common.errors import ConfigError
+from common.units import NS_PER_S as NS
 from evaluation.baselines import learned, statistical
 from evaluation.campaigns import baselines
 from evaluation.campaigns.baselines import CampaignAlerts, alerts, best, later, left_discord, recorded, robust_z
@@ -13,7 +14,7 @@ from evaluation.campaigns.pages import GAP_NS, Alerts, Labels, Pages, false_even
 from evaluation.campaigns.plan import INTERVAL_S, Plan, faulty, healthy
 from evaluation.campaigns.recording import Recorder, Recording
 from evaluation.campaigns.run_plan import CampaignRun, run_plan
-from evaluation.campaigns.truth import LATE_NS, NS, FaultImpact, impacts
+from evaluation.campaigns.truth import LATE_NS, FaultImpact, impacts
 from evaluation.series.labelled import Series
 from simulator.config import JobMix, SimulatorConfig
 from simulator.faults import FAULTS

@@ -4,11 +4,12 @@ from dataclasses import replace
 
 import pytest
 
+from common.units import NS_PER_S as NS
 from evaluation.campaigns.judge import judge
 from evaluation.campaigns.plan import INTERVAL_S, Plan, faulty, healthy
 from evaluation.campaigns.rows import rows
 from evaluation.campaigns.run_plan import CampaignRun
-from evaluation.campaigns.truth import LATE_NS, NS, FaultImpact, impacts
+from evaluation.campaigns.truth import LATE_NS, FaultImpact, impacts
 from simulator.config import SimulatorConfig
 from simulator.faults import FAULTS
 from simulator.faults.schedule import ScheduledFault

@@ -6,7 +6,7 @@ import random
 import pytest
 
 from ingest.collectors.gnmi.channel import subscribe
-from ingest.collectors.gnmi.config import Config, TargetConfig, TlsConfig
+from ingest.collectors.gnmi.config import Config, GnmiTlsConfig, TargetConfig
 from ingest.transport.grpc_messages import CallEnded, Inbox
 from telemetry.samples import Down
 
@@ -64,7 +64,7 @@ async def test_peers_that_do_not_stream_are_told_apart(answer: bytes, down: Down
 
     async with await asyncio.start_server(serve, "127.0.0.1", 0) as server:
         target = TargetConfig(address=f"127.0.0.1:{server.sockets[0].getsockname()[1]}", device="leaf1")
-        config = Config(targets=(target,), tls=TlsConfig(insecure=True))
+        config = Config(targets=(target,), tls=GnmiTlsConfig(insecure=True))
         call = await subscribe(config, target, b"", 30.0)
         with pytest.raises(CallEnded, match=words) as ended:
             await call.read()

@@ -59,11 +59,11 @@ def story(fault: str, restarts: bool = False, target: str = "", checkpoint_perio
     losses: dict[str, HostLosses] = {}
     for number, tick in enumerate(campaign(config, faults, ENDS_S)):
         cluster = tick.cluster
-        engine.learn(tick.facts)
+        engine.add_facts(tick.facts)
         for batch in tick.batches:
             engine.observe(batch)
         engine.advance()
-        losses |= {told.device: told for told in engine.starvation.due()}
+        losses |= {told.device: told for told in engine.starvation.pop_due()}
         if restarts and number % 4 == 3:
             engine = restarted(engine, _engine())
     assert cluster is not None

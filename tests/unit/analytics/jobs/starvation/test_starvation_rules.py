@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from analytics.engine import Engine
-from analytics.jobs.starvation import rules
-from analytics.jobs.starvation.evidence import Evidence
+from analytics.starvation import rules
+from analytics.starvation.evidence import WaitEvidence
 from telemetry.series import series_key
 from telemetry.starvation import GpuLoss, WaitCause
 from telemetry.topology import Entity, Job, Mount, TopologyFact
@@ -16,7 +16,7 @@ from tests.unit.analytics.small_cluster import CONFIG, INTERVAL_S, START_NS, bat
 
 JOB = Job("7", ("node1", "node2"))
 ROUNDS, FAULT = 40, 20
-NOTHING = Evidence(*[frozenset()] * 9)
+NOTHING = WaitEvidence(*[frozenset()] * 9)
 TWO_HOSTS = (("node1", "GPU-0", "7"), ("node2", "GPU-0", "7"))
 ONE_JOB = np.zeros(2, np.int64)
 
@@ -30,7 +30,7 @@ def _entities(job: Job) -> list[Entity]:
 def lost(values: Values, job: Job = JOB) -> dict[str, GpuLoss]:
     """What the GPU of each host lost."""
     engine, pressure = Engine(CONFIG), dict.fromkeys(JOB.nodes, 0.0)
-    engine.learn(TopologyFact(entity, START_NS, "test") for entity in _entities(job))
+    engine.add_facts(TopologyFact(entity, START_NS, "test") for entity in _entities(job))
     told: dict[str, GpuLoss] = {}
     for number in range(ROUNDS):
         for host in JOB.nodes:
@@ -44,7 +44,7 @@ def lost(values: Values, job: Job = JOB) -> dict[str, GpuLoss]:
                 engine,
                 [batch(table(host, [series_key("node_pressure_seconds_total", wait)]), number, [pressure[host]])],
             )
-        told |= {one.device: one.gpus[0] for one in engine.starvation.due()}
+        told |= {one.device: one.gpus[0] for one in engine.starvation.pop_due()}
     return told
 
 
@@ -80,9 +80,9 @@ def test_older_jobs_are_added_up() -> None:
         job = Job(str(number // 10), ("node1",))
         before = Job(str(number // 10 - 1), ("node1",))
         at_ns = START_NS + (number * INTERVAL_S - INTERVAL_S // 2) * 10**9
-        engine.learn([TopologyFact(before, at_ns, "test", gone=True), TopologyFact(job, at_ns, "test")])
+        engine.add_facts([TopologyFact(before, at_ns, "test", gone=True), TopologyFact(job, at_ns, "test")])
         run(engine, [batch(busy, number, [0.5 + 1e-3 * (number % 7)])])
-        told |= {one.device: one.gpus for one in engine.starvation.due()}
+        told |= {one.device: one.gpus for one in engine.starvation.pop_due()}
     assert {gpu.job_id for gpu in told["node1"]} == {"", "3", "4", "5"}
     assert sum(gpu.watched_s for gpu in told["node1"]) == pytest.approx(60 * INTERVAL_S, rel=0.2)
 
@@ -109,7 +109,7 @@ def test_older_jobs_are_added_up() -> None:
         (replace(NOTHING, reading=frozenset({"node1"})), WaitCause.STORAGE, WaitCause.UNKNOWN),
     ],
 )
-def test_the_first_rule_that_holds_names_the_cause(found: Evidence, idle: WaitCause, spin: WaitCause) -> None:
+def test_the_first_rule_that_holds_names_the_cause(found: WaitEvidence, idle: WaitCause, spin: WaitCause) -> None:
     causes = rules.CAUSES
     assert causes[rules.idle_causes(found, TWO_HOSTS, ONE_JOB)[0]] is idle
     assert causes[rules.spin_causes(found, TWO_HOSTS, ONE_JOB, np.zeros(2))[0]] is spin

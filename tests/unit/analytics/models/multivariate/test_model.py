@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from analytics.models.multivariate.history import ROWS_MAX, History
+from analytics.detectors.multivariate.history import ROWS_MAX, History
 from analytics.models.multivariate.model import Method, Model, train
+from analytics.snapshot.stateful import State
 from common.errors import BadInput
 
 METHODS: tuple[Method, ...] = ("ellipse", "forest")
@@ -19,7 +20,7 @@ def healthy() -> NDArray[np.float32]:
 @both
 def test_a_restored_model_scores_the_same_bytes(method: Method) -> None:
     model = train(method, healthy(), 17)
-    restored = Model.restored(*model.state())
+    restored = Model.restored(model.state())
     vectors = np.random.default_rng(2).normal(size=(100, 5))
     assert restored.trained_ns == 17
     assert restored.score(vectors).tobytes() == model.score(vectors).tobytes()
@@ -35,16 +36,16 @@ def test_arrays_hold_numbers_and_no_objects(method: Method) -> None:
 def test_a_changed_array_is_noticed(method: Method) -> None:
     head, arrays = train(method, healthy(), 0).state()
     name = sorted(arrays)[0]
-    arrays[name] = arrays[name].copy()
-    arrays[name].flat[0] += 1
+    changed = {**arrays, name: arrays[name].copy()}
+    changed[name].flat[0] += 1
     with pytest.raises(BadInput, match="checksum"):
-        Model.restored(head, arrays)
+        Model.restored(State(head, changed))
 
 
 def test_a_model_of_another_version_is_refused() -> None:
     head, arrays = train("ellipse", healthy(), 0).state()
     with pytest.raises(BadInput, match="version"):
-        Model.restored({**head, "version": 99}, arrays)
+        Model.restored(State({**head, "version": 99}, arrays))
 
 
 @both
@@ -69,7 +70,7 @@ def test_restored_history_goes_on_as_the_one_it_was() -> None:
     first, second = History(2), History(2)
     vectors = np.random.default_rng(1).normal(size=(ROWS_MAX + 10, 2))
     first.add(vectors, 3)
-    second.restore(*first.state())
+    second.restore(first.state())
     for history in (first, second):
         history.add(vectors[:5], 9)
     assert first.vectors().tobytes() == second.vectors().tobytes()

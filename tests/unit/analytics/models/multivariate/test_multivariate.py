@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from analytics.detectors.multivariate.training import ROWS_MIN
 from analytics.engine import Engine
-from analytics.models.multivariate.training import ROWS_MIN
 from telemetry import objects
 from telemetry.findings import FindingKind
 from tests.unit.analytics.models.multivariate.cluster import (
@@ -61,8 +61,8 @@ def test_that_moment_is_during_training() -> None:
     engine = Engine(config())
     play(engine, BATCHES[:DURING_TRAINING])
     head, arrays = engine.multivariate.state()
-    assert head["gpu"]["training"]["begun_ns"]
-    assert len(arrays["gpu.training"]) >= ROWS_MIN
+    assert head["models"]["gpu"]["parts"]["training"]["begun_ns"]
+    assert len(arrays["gpu/training/vectors"]) >= ROWS_MIN
 
 
 def test_the_state_of_a_restarted_engine_packs_to_the_same_bytes() -> None:
@@ -75,43 +75,43 @@ def test_the_snapshot_holds_the_model_as_numbers() -> None:
     engine = Engine(config(method="forest"))
     play(engine, BATCHES)
     head, arrays = engine.multivariate.state()
-    assert head["gpu"]["training"]["model"]["method"] == "forest"
+    assert head["models"]["gpu"]["parts"]["training"]["model"]["method"] == "forest"
     assert {array.dtype.kind for array in arrays.values()} <= {"f", "i", "u"}
 
 
 def test_no_model_before_there_is_enough_healthy_history() -> None:
     engine = Engine(config())
-    (watch,) = engine.multivariate.watches
+    (model,) = engine.multivariate.models
     for each in BATCHES:
-        had = watch.history.size
+        had = model.history.size
         engine.observe(each)
         engine.advance()
-        if watch.training.model is None and engine.intake.watermark_ns < START_NS + 600 * SECOND:
-            assert not watch.training.state()[0]["begun_ns"]
-    assert watch.training.model is not None
-    assert watch.training.model.rows >= ROWS_MIN
+        if model.training.model is None and engine.window.watermark_ns < START_NS + 600 * SECOND:
+            assert not model.training.state()[0]["begun_ns"]
+    assert model.training.model is not None
+    assert model.training.model.rows >= ROWS_MIN
     assert had >= ROWS_MIN
 
 
 def test_never_a_model_when_the_history_is_too_short() -> None:
     engine = Engine(config(learn_s=ROUNDS * INTERVAL_S * 2.0))
     play(engine, BATCHES)
-    assert engine.multivariate.watches[0].training.model is None
+    assert engine.multivariate.models[0].training.model is None
 
 
 def test_a_device_that_another_detector_has_found_teaches_nothing_and_neither_do_its_peers() -> None:
     engine = Engine(config())
     play(engine, BATCHES[:200])
-    (watch,) = engine.multivariate.watches
-    engine.multivariate.troubled["f1"] = "device:node1"
-    before = watch.history.size
+    (model,) = engine.multivariate.models
+    engine.multivariate._unhealthy["f1"] = "device:node1"
+    before = model.history.size
     play(engine, BATCHES[200:212])
-    of_one_host = watch.history.size - before
+    of_one_host = model.history.size - before
     assert 0 < of_one_host <= 8 * 3
-    assert np.isfinite(watch.history.vectors()).all()
+    assert np.isfinite(model.history.vectors()).all()
 
 
 def test_switched_off_it_keeps_nothing() -> None:
     engine = Engine(config(kinds=()))
     play(engine, BATCHES[:20])
-    assert engine.multivariate.state() == ({"troubled": {}}, {})
+    assert engine.multivariate.state() == ({"unhealthy": {}, "models": {}}, {})

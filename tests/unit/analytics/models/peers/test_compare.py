@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from analytics.models.peers.compare import WARMUP, WIDTH, compare
+from analytics.models.peers.compare import WARMUP, WIDTH, Learning, PeerGroups, PeerValues, compare
 from analytics.models.peers.rules import HIGH, Rule, limits_of
 
 LEARNING = 40
@@ -42,10 +42,8 @@ class Group:
         starts, tags = np.array([0, rows.size]), np.full(rows.size, tag)
         new, hosts, logs = np.ones(rows.size, bool), rows // 8, np.log(values[rows])
         rule = Rule("", "job", HIGH, None, self.floor, EFFECT_MIN, self.limit, self.busy, whole=self.whole)
-        compare(
-            starts, np.zeros_like(rows), limits_of([rule]), tags, hosts, logs, new, rows, self.state,
-            ALPHA, FOLLOW, score, normal,
-        )  # fmt: skip
+        groups = PeerGroups(starts, np.zeros_like(rows), limits_of([rule]), tags, hosts)
+        compare(groups, PeerValues(logs, new, rows), self.state, Learning(ALPHA, FOLLOW), score, normal)
         self.resting = bool(np.isnan(score).any())
         return set(rows[score >= 1.0].tolist())
 

@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from analytics.models.scoring.detector import REASONS, Detector, Scores
 from analytics.models.scoring.layout import STATE_BYTES
+from analytics.models.scoring.scorer import REASONS, Scores, SeriesScorer
 from common.errors import BadInput
 
 START_NS = 1_700_000_000 * 10**9
@@ -35,51 +35,51 @@ def same(left: Scores, right: Scores, rows: slice) -> None:
 @pytest.mark.parametrize("cut", [1, 29, 31, 700, 1999])
 def test_what_comes_later_changes_no_score(cut: int) -> None:
     values = traffic(2000)
-    whole = Detector().score(times(2000), values)
-    same(whole, Detector().score(times(cut), values[:cut]), slice(0, cut))
+    whole = SeriesScorer().score(times(2000), values)
+    same(whole, SeriesScorer().score(times(cut), values[:cut]), slice(0, cut))
 
 
 @settings(max_examples=25, deadline=None)
 @given(st.lists(st.integers(0, 600), max_size=6))
 def test_portions_do_not_matter(cuts: list[int]) -> None:
-    values, detector = traffic(600), Detector()
+    values, detector = traffic(600), SeriesScorer()
     parts = np.split(np.arange(600), sorted(cuts))
     scores = [detector.score(times(600)[part], values[part]).score for part in parts]
-    assert np.array_equal(np.concatenate(scores), Detector().score(times(600), values).score)
+    assert np.array_equal(np.concatenate(scores), SeriesScorer().score(times(600), values).score)
 
 
 def test_series_side_by_side_score_as_if_alone() -> None:
     both = np.repeat(times(900), 2)
     rows = np.tile(np.array([4, 1]), 900)
-    mixed = Detector().score(both, np.column_stack([traffic(900, 1), traffic(900, 2)]).ravel(), rows)
-    same(mixed, Detector().score(times(900), traffic(900, 1)), slice(0, None, 2))
-    same(mixed, Detector().score(times(900), traffic(900, 2)), slice(1, None, 2))
+    mixed = SeriesScorer().score(both, np.column_stack([traffic(900, 1), traffic(900, 2)]).ravel(), rows)
+    same(mixed, SeriesScorer().score(times(900), traffic(900, 1)), slice(0, None, 2))
+    same(mixed, SeriesScorer().score(times(900), traffic(900, 2)), slice(1, None, 2))
 
 
 def test_a_restored_detector_goes_on_where_the_other_ended() -> None:
-    values, first, second = traffic(1200), Detector(), Detector()
-    whole = Detector().score(times(1200), values)
+    values, first, second = traffic(1200), SeriesScorer(), SeriesScorer()
+    whole = SeriesScorer().score(times(1200), values)
     first.score(times(1200)[:800], values[:800])
     second.restore(first.state())
     same(whole, second.score(times(1200)[800:], values[800:]), slice(800, 1200))
 
 
 def test_forgotten_series_leave_the_others_as_they_were() -> None:
-    detector, values = Detector(), traffic(900)
+    detector, values = SeriesScorer(), traffic(900)
     for number in range(3):
         detector.score(times(800), values[:800] + number, np.full(800, number))
     detector.keep(np.array([2]))
-    alone = Detector().score(times(900), values + 2)
+    alone = SeriesScorer().score(times(900), values + 2)
     same(alone, detector.score(times(900)[800:], values[800:] + 2), slice(800, 900))
 
 
 def test_old_rows_are_scored_and_not_learned() -> None:
-    detector, values = Detector(), traffic(500)[:240]
+    detector, values = SeriesScorer(), traffic(500)[:240]
     detector.score(times(240), values)
-    before = {name: array.copy() for name, array in detector.state().items()}
+    before = {name: array.copy() for name, array in detector.state().arrays.items()}
     late = detector.score(times(240)[100:101], np.array([1000.0]))
     assert late.alert.all()
-    assert all(np.array_equal(before[name], array, equal_nan=True) for name, array in detector.state().items())
+    assert all(np.array_equal(before[name], array, equal_nan=True) for name, array in detector.state().arrays.items())
 
 
 @settings(max_examples=40, deadline=None)
@@ -90,7 +90,7 @@ def test_old_rows_are_scored_and_not_learned() -> None:
 )
 def test_no_value_makes_a_score_that_is_no_number(values: list[float]) -> None:
     array = np.array(values * 4, np.float64)
-    found = Detector().score(times(array.size, 3600), array)
+    found = SeriesScorer().score(times(array.size, 3600), array)
     assert np.isfinite(found.score).all()
     assert (found.score >= 0).all()
     assert np.array_equal(found.alert, found.score >= 1.0)
@@ -101,25 +101,25 @@ def test_missing_values_score_nothing_and_change_nothing() -> None:
     values = traffic(600)
     gaps = np.where(np.arange(600) % 7 == 3, np.nan, values)
     known = ~np.isnan(gaps)
-    found = Detector().score(times(600), gaps)
+    found = SeriesScorer().score(times(600), gaps)
     assert not found.score[~known].any()
-    same(found, Detector().score(times(600)[known], values[known]), known)  # type: ignore[arg-type]
+    same(found, SeriesScorer().score(times(600)[known], values[known]), known)  # type: ignore[arg-type]
 
 
 def test_a_short_history_says_so() -> None:
-    found = Detector(warmup=30).score(times(30), np.arange(30.0))
+    found = SeriesScorer(warmup=30).score(times(30), np.arange(30.0))
     assert not found.score.any()
     assert {REASONS[reason] for reason in found.reason} == {"not enough history"}
 
 
 def test_columns_of_unequal_length_are_refused() -> None:
     with pytest.raises(BadInput):
-        Detector().score(times(3), np.zeros(4))
+        SeriesScorer().score(times(3), np.zeros(4))
     with pytest.raises(BadInput):
-        Detector().score(times(3), np.zeros(3), np.array([0, -1, 0]))
+        SeriesScorer().score(times(3), np.zeros(3), np.array([0, -1, 0]))
 
 
 def test_a_series_takes_at_most_two_kibibytes() -> None:
-    detector = Detector()
+    detector = SeriesScorer()
     detector.score(times(1), np.zeros(1))
-    assert sum(array.nbytes for array in detector.state().values()) == STATE_BYTES <= 2048
+    assert sum(array.nbytes for array in detector.state().arrays.values()) == STATE_BYTES <= 2048

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from analytics.models.scoring.detector import REASONS, Detector, Scores
 from analytics.models.scoring.layout import PHASE_PROVED, PROVED
+from analytics.models.scoring.scorer import REASONS, Scores, SeriesScorer
 
 START_NS = 1_700_000_000 * 10**9
 Floats = NDArray[np.float64]
@@ -15,7 +15,7 @@ Floats = NDArray[np.float64]
 
 def scored(values: Floats, step_s: int = 300) -> Scores:
     n = values.size
-    return Detector().score(START_NS + np.arange(n, dtype=np.int64) * step_s * 10**9, values.astype(np.float64))
+    return SeriesScorer().score(START_NS + np.arange(n, dtype=np.int64) * step_s * 10**9, values.astype(np.float64))
 
 
 def events(alerts: NDArray[np.bool_], apart: int = 12) -> int:
@@ -124,9 +124,9 @@ def test_a_day_is_proved_and_what_breaks_it_is_noticed(step_s: int, n: int) -> N
 
 @pytest.mark.parametrize("seed", range(6))
 def test_noise_proves_no_season(seed: int) -> None:
-    detector = Detector()
+    detector = SeriesScorer()
     detector.score(START_NS + np.arange(3000, dtype=np.int64) * 300 * 10**9, normal(3000, seed))
-    assert detector.state()["core"][0, PROVED] == 0.0
+    assert detector.state().arrays["core"][0, PROVED] == 0.0
 
 
 @pytest.mark.parametrize(("period", "worked"), [(50, 35), (130, 90)])
@@ -145,9 +145,9 @@ def test_a_period_of_its_own_is_found_and_a_missed_turn_noticed(period: int, wor
 @pytest.mark.parametrize("name", ["a walk", "memory", "normal"])
 def test_where_there_is_no_period_none_is_believed(name: str) -> None:
     for seed in range(6):
-        detector, values = Detector(), NOISES[name](np.random.default_rng(seed), 5000)
+        detector, values = SeriesScorer(), NOISES[name](np.random.default_rng(seed), 5000)
         detector.score(START_NS + np.arange(5000, dtype=np.int64) * 60 * 10**9, values)
-        assert detector.state()["core"][0, PHASE_PROVED] == 0.0
+        assert detector.state().arrays["core"][0, PHASE_PROVED] == 0.0
 
 
 def test_the_way_back_from_an_event_is_no_second_event() -> None:

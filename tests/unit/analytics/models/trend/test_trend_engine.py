@@ -84,7 +84,7 @@ def _keep(engine: Engine, told: Told) -> None:
             told.findings.append(output)
         else:
             told.incidents[output.id] = output
-    told.trends |= {one.device: one for one in engine.trends.due()}
+    told.trends |= {one.device: one for one in engine.trends.pop_due()}
 
 
 @pytest.fixture(scope="module")

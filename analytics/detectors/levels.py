@@ -1,0 +1,23 @@
+"""The level of a quantity that a detector works out itself, learned for each series in the detector's memory."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analytics.models import baseline
+from analytics.state.memory import Memory, MemoryColumn
+from analytics.state.view import Column, TickView
+
+LEVEL = (MemoryColumn("baseline", baseline.WIDTH),)
+
+
+def learned_level(view: TickView, memory: Memory, column: Column, values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Learns this tick's values; float64[k], the level before that, NaN while it is not known.
+
+    memory: with the columns ``LEVEL``. values: float64[k], of each series of the column; NaN teaches nothing.
+    """
+    rows = memory.rows(column.sids)
+    model = memory["baseline"]
+    level = baseline.levels(model[rows])
+    new = np.where(column.new, values, np.nan)
+    baseline.score_and_learn(rows, new, model, view.config.baseline, np.empty(rows.size), np.empty(len(memory)))
+    return level

@@ -1,1 +1,0 @@
-"""What running jobs do: activity, checkpoints, lost GPU time."""

@@ -1,0 +1,1 @@
+"""What jobs do, seen one at a time: their pace, their checkpoints."""

@@ -1,0 +1,24 @@
+"""The topics that one analytics worker reads and writes."""
+
+from typing import NamedTuple
+
+from telemetry import topics
+from telemetry.topics import Topic
+
+
+class StageTopics(NamedTuple):
+    """The first three are read, the others written."""
+
+    samples: Topic = topics.SAMPLES
+    topology: Topic = topics.TOPOLOGY
+    changes: Topic = topics.CHANGES
+    findings: Topic = topics.FINDINGS
+    incidents: Topic = topics.INCIDENTS
+    starvation: Topic = topics.STARVATION
+    trends: Topic = topics.TRENDS
+    ledger: Topic = topics.LEDGER
+    deadletter: Topic = topics.DEADLETTER
+
+    def in_namespace(self, namespace: str) -> "StageTopics":
+        """Those of a replay, beside the live ones."""
+        return StageTopics(*(topics.in_namespace(topic, namespace) for topic in self))

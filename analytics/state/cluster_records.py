@@ -1,0 +1,60 @@
+"""What is known of the cluster besides its series: topology, and what was done to it, each from its own time on."""
+
+from collections.abc import Iterable
+
+from pydantic import TypeAdapter
+
+from analytics.snapshot.stateful import State
+from telemetry.changes import Change
+from telemetry.topology import Topology, TopologyFact
+
+_CHANGES_KEPT_NS = 24 * 3600 * 10**9
+_facts = TypeAdapter(list[TopologyFact])
+_changes = TypeAdapter(list[Change])
+
+
+class ClusterRecords:
+    """topology, changes: as of the newest tick. What is of a later time waits."""
+
+    def __init__(self) -> None:
+        self.topology = Topology()
+        self.changes: tuple[Change, ...] = ()
+        self._waiting_facts: list[TopologyFact] = []
+        self._waiting_changes: list[Change] = []
+
+    def add_facts(self, facts: Iterable[TopologyFact]) -> None:
+        """They hold from the tick in which they were observed."""
+        self._waiting_facts.extend(facts)
+
+    def add_change(self, change: Change) -> None:
+        """It counts from the tick in which it starts."""
+        self._waiting_changes.append(change)
+
+    def update(self, end_ns: int) -> None:
+        """Everything up to the end of a tick."""
+        due = [fact for fact in self._waiting_facts if fact.observed_ns < end_ns]
+        if due:
+            self._waiting_facts = [fact for fact in self._waiting_facts if fact.observed_ns >= end_ns]
+            self.topology = self.topology.with_facts(sorted(due, key=lambda f: (f.observed_ns, f.entity.key, f.source)))
+        begun = [change for change in self._waiting_changes if change.starts_ns < end_ns]
+        if begun:
+            self._waiting_changes = [change for change in self._waiting_changes if change.starts_ns >= end_ns]
+            known = {change.id: change for change in (*self.changes, *begun)}
+            recent = (c for c in known.values() if max(c.starts_ns, c.ends_ns) >= end_ns - _CHANGES_KEPT_NS)
+            self.changes = tuple(sorted(recent, key=lambda change: (change.starts_ns, change.id)))
+
+    def state(self) -> State:
+        head = {
+            "topology": [fact for _, fact in sorted(self.topology.facts.items())],
+            "changes": self.changes,
+            "waiting_facts": self._waiting_facts,
+            "waiting_changes": self._waiting_changes,
+        }
+        return State(head, {})
+
+    def restore(self, state: State) -> None:
+        head = state.head
+        self.topology = Topology().with_facts(_facts.validate_python(head["topology"]))
+        self.changes = tuple(_changes.validate_python(head["changes"]))
+        self._waiting_facts = _facts.validate_python(head["waiting_facts"])
+        self._waiting_changes = _changes.validate_python(head["waiting_changes"])

@@ -1,0 +1,71 @@
+"""What one part remembers of the series that it follows: a named block with a row for each of them."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analytics.snapshot.stateful import State
+from analytics.state.columns import Columns
+from analytics.state.lookup import lookup
+
+
+class MemoryColumn(NamedTuple):
+    """Zero for a series that is new. width: values a row; 1 makes a plain vector."""
+
+    name: str
+    width: int = 1
+    dtype: str = "f8"
+
+
+class Memory:
+    """Columns with a row for each series that was asked for, and no room for the others.
+
+    ``memory[name]`` may be written; it stays valid until rows are added.
+    """
+
+    def __init__(self, columns: Sequence[MemoryColumn]) -> None:
+        self._layout = {column.name: (column.dtype, 0.0, column.width) for column in columns}
+        self._columns = Columns({"sid": ("i8", -1, 1), **self._layout})
+        self._newest: tuple[NDArray[np.int64], NDArray[np.int64]] | None = None
+
+    def __len__(self) -> int:
+        return self._columns.size
+
+    def __getitem__(self, name: str) -> NDArray[Any]:
+        return self._columns[name]
+
+    def rows(self, sids: NDArray[np.int64]) -> NDArray[np.int64]:
+        """int64[k]: the row of each of these series, each of them once; new ones get one."""
+        if self._newest is not None and self._newest[0] is sids:  # most ask for the same series in every tick
+            return self._newest[1]
+        rows = lookup(self._columns["sid"], sids)
+        new = np.flatnonzero(rows < 0)
+        if new.size:
+            rows[new] = self._columns.size + np.arange(new.size)
+            self._columns.grow(self._columns.size + new.size)
+            self._columns["sid"][rows[new]] = sids[new]
+        self._newest = (sids, rows)
+        return rows
+
+    def draft(self) -> "Memory":
+        """A copy to write to; whoever owns the block keeps it or throws it away."""
+        copied = Memory(())
+        copied._layout, copied._newest = self._layout, self._newest
+        copied._columns = self._columns.copy()
+        return copied
+
+    def keep(self, sids: NDArray[np.int64]) -> None:
+        """Only these series, which have been renumbered in the order given."""
+        numbers = lookup(sids, self._columns["sid"])
+        self._columns.keep(np.flatnonzero(numbers >= 0))
+        self._columns["sid"][:] = numbers[numbers >= 0]
+        self._newest = None
+
+    def state(self) -> State:
+        return self._columns.state()
+
+    def restore(self, state: State) -> None:
+        self._columns.restore(state)
+        self._newest = None

@@ -1,0 +1,81 @@
+"""Everything that is known at the end of one tick, to be read."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeVar, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analytics.config import EngineConfig
+from analytics.state.columns import ReadOnlyColumns, read_only
+from analytics.state.series_index import SeriesIndex
+from analytics.state.topology_index import TopologyIndex
+from telemetry.changes import Change
+from telemetry.selectors import Selector
+from telemetry.topology import Topology
+
+T = TypeVar("T")
+
+
+class SelectionCache:
+    """What only depends on which series there are, remembered until they change; and on that and the topology."""
+
+    def __init__(self, index: SeriesIndex) -> None:
+        self._index, self._version = index, -1
+        self._topology_index: TopologyIndex | None = None
+        self._by_series: dict[Any, Any] = {}
+        self._by_topology: dict[Any, Any] = {}
+
+    def sids(self, metric: str, selector: Selector | None) -> NDArray[np.int64]:
+        """The series of a metric, see ``SeriesIndex.select``; the same object until the series change."""
+        return self.per_series((metric, selector), lambda index: read_only(index.select(metric, selector)))
+
+    def per_series(self, name: object, work: Callable[[SeriesIndex], T]) -> T:
+        """What ``work`` makes of the index, remembered by ``name``."""
+        self._expire(self._topology_index)
+        if name not in self._by_series:
+            self._by_series[name] = work(self._index)
+        return cast(T, self._by_series[name])
+
+    def per_topology(self, name: object, topology_index: TopologyIndex, work: Callable[[], T]) -> T:
+        """What ``work`` makes of the series and the topology, remembered by ``name``."""
+        self._expire(topology_index)
+        if name not in self._by_topology:
+            self._by_topology[name] = work()
+        return cast(T, self._by_topology[name])
+
+    def _expire(self, topology_index: TopologyIndex | None) -> None:
+        if self._version != self._index.version:
+            self._version = self._index.version
+            self._by_series.clear()
+            self._by_topology.clear()
+        if topology_index is not self._topology_index:
+            self._topology_index = topology_index
+            self._by_topology.clear()
+
+
+@dataclass(frozen=True)
+class TickData:
+    """end_ns: of the tick, in event time; nothing in it depends on the wall clock.
+
+    series, targets: columns of ``series_state`` and ``target_state``. changes: those that may still matter.
+    """
+
+    end_ns: int
+    config: EngineConfig
+    index: SeriesIndex
+    series: ReadOnlyColumns
+    targets: ReadOnlyColumns
+    topology: Topology
+    topology_index: TopologyIndex
+    changes: tuple[Change, ...]
+    selections: SelectionCache
+
+    def sids(self, metric: str, selector: Selector | None = None) -> NDArray[np.int64]:
+        """int64[k], ascending: the series of a metric that a named function selects."""
+        return self.selections.sids(metric, selector)
+
+    def per_series(self, work: Callable[[SeriesIndex], T]) -> T:
+        """What ``work``, a named function, makes of the series; worked out again when these change."""
+        return self.selections.per_series(work, work)

@@ -1,0 +1,174 @@
+"""HTTP requests to one peer: a total deadline, bounded answers, no redirects, and no address or secret in a message.
+
+Sources are scraped by a reader of their own (``ingest/transport``), which costs a third of the CPU.
+"""
+
+import asyncio
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from types import TracebackType
+from typing import Self
+
+import aiohttp
+
+from common.errors import ConfigError, Unavailable
+from common.retry import retry_after_s
+from common.tls import TlsConfig, client_context
+
+RETRY_AFTER_S_MAX = 300.0
+EXPLANATION_BYTES_MAX = 4096
+_CHUNK_BYTES = 64 * 1024
+# 408 and 425 ask for a repetition by their own definition
+_BUSY = frozenset({408, 425, 429})
+
+
+class FailureReason(StrEnum):
+    """Why there is no answer."""
+
+    TIMEOUT = "timeout"
+    DNS = "dns"
+    TLS = "tls"
+    REFUSED = "refused"
+    TRUNCATED = "truncated"
+    TOO_LARGE = "too_large"
+    CLOSED = "closed"
+
+
+class NoAnswer(Unavailable):
+    """The peer did not answer. detail: what happened, in the library's words, which may show the address."""
+
+    def __init__(self, message: str, reason: FailureReason, detail: str = "") -> None:
+        super().__init__(message)
+        self.reason, self.detail = reason, detail or message
+
+
+@dataclass(frozen=True, slots=True)
+class HttpAnswer:
+    """What came back. body: as much of it as was asked for. retry_after: the header, None without one."""
+
+    status: int
+    body: bytes
+    retry_after: str | None = None
+
+    @property
+    def accepted(self) -> bool:
+        return 200 <= self.status < 300
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether the same request may succeed later."""
+        return self.status in _BUSY or self.status >= 500
+
+    @property
+    def after_s(self) -> float | None:
+        """How long the peer asked us to wait, at most ``RETRY_AFTER_S_MAX``; None when it did not say."""
+        return retry_after_s(self.retry_after, time.time(), most_s=RETRY_AFTER_S_MAX)
+
+    def explanation(self, chars_max: int) -> str:
+        """The beginning of the body as one harmless line, for a message.
+
+        >>> HttpAnswer(400, b"no\\x1b[31m\\r\\nway").explanation(7)
+        'no [31m'
+        """
+        text = self.body.decode("utf-8", "replace")[:chars_max]
+        return "".join(c if c.isprintable() else " " for c in text).strip()
+
+
+class HttpClient:
+    """Requests over connections that are kept from ``start`` to ``stop``; proxies of the environment are ignored.
+
+    timeout_s: deadline of one request, all of it. connections_max: at a time; further requests wait, within theirs.
+    """
+
+    def __init__(self, *, timeout_s: float, tls: TlsConfig | None = None, connections_max: int = 1) -> None:
+        self._timeout_s, self._tls, self._connections_max = timeout_s, tls or TlsConfig(), connections_max
+        self._session: aiohttp.ClientSession | None = None
+
+    async def start(self) -> None:
+        """ConfigError when a certificate is not usable."""
+        self._session = aiohttp.ClientSession(
+            timeout=aiohttp.ClientTimeout(total=self._timeout_s),
+            connector=aiohttp.TCPConnector(limit=self._connections_max, ssl=client_context(self._tls)),
+            headers={"User-Agent": "fabricscope"},
+            trust_env=False,
+        )
+
+    async def stop(self) -> None:
+        """Idempotent, safe before ``start``."""
+        if self._session is not None:
+            await self._session.close()
+            self._session = None
+
+    async def __aenter__(self) -> Self:
+        await self.start()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.stop()
+
+    async def post(self, url: str, body: bytes, headers: Mapping[str, str]) -> HttpAnswer:
+        """The answer with the beginning of its body, at most ``EXPLANATION_BYTES_MAX``.
+
+        Raises NoAnswer, and ConfigError when the address or a header is not usable.
+        """
+        return await self._request("POST", url, body, headers, body_bytes_max=None)
+
+    async def get(self, url: str, headers: Mapping[str, str], *, body_bytes_max: int) -> HttpAnswer:
+        """The answer with its whole body; a larger one is NoAnswer. Raises as ``post``."""
+        return await self._request("GET", url, None, headers, body_bytes_max=body_bytes_max)
+
+    async def _request(
+        self, method: str, url: str, body: bytes | None, headers: Mapping[str, str], *, body_bytes_max: int | None
+    ) -> HttpAnswer:
+        assert self._session is not None, "start it first"
+        try:
+            async with self._session.request(
+                method,
+                url,
+                data=body,
+                headers=headers,
+                allow_redirects=False,
+                server_hostname=self._tls.server_name or None,
+            ) as answer:
+                if body_bytes_max is None:
+                    content = await answer.content.read(EXPLANATION_BYTES_MAX)
+                else:
+                    content = await _whole(answer, body_bytes_max)
+                return HttpAnswer(answer.status, content, answer.headers.get("Retry-After"))
+        except TimeoutError as error:
+            raise NoAnswer(f"no answer within {self._timeout_s:g} s", FailureReason.TIMEOUT) from error
+        except aiohttp.ClientSSLError as error:  # one for a certificate is a ValueError too
+            raise NoAnswer(type(error).__name__, FailureReason.TLS, str(error)) from error
+        except (aiohttp.InvalidURL, ValueError) as error:
+            raise ConfigError("the address or a header is not usable") from error
+        except (aiohttp.ClientError, OSError, asyncio.IncompleteReadError) as error:
+            # the class says what happened; the text may hold the address
+            raise NoAnswer(type(error).__name__, _reason(error), str(error)) from error
+
+
+async def _whole(answer: aiohttp.ClientResponse, bytes_max: int) -> bytes:
+    body = bytearray()
+    async for chunk in answer.content.iter_chunked(_CHUNK_BYTES):
+        body += chunk
+        if len(body) > bytes_max:
+            raise NoAnswer(f"body of more than {bytes_max} bytes", FailureReason.TOO_LARGE)
+    return bytes(body)
+
+
+def _reason(error: Exception) -> FailureReason:
+    for kind, reason in _REASONS.items():
+        if isinstance(error, kind):
+            return reason
+    return FailureReason.CLOSED
+
+
+# in order: a name that is not found is a connector error too
+_REASONS: dict[type[Exception], FailureReason] = {
+    aiohttp.ClientConnectorDNSError: FailureReason.DNS,
+    aiohttp.ClientConnectorError: FailureReason.REFUSED,
+    aiohttp.ClientPayloadError: FailureReason.TRUNCATED,
+}

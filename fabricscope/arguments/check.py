@@ -1,0 +1,36 @@
+"""``fabricscope check``: are the settings right, and do the boards keep their rules?"""
+
+from pathlib import Path
+
+import typer
+
+
+def register(app: typer.Typer) -> None:
+    group = typer.Typer(help="Check settings and boards before they are used.", no_args_is_help=True)
+    group.command("config")(check_config)
+    group.command("dashboards")(check_dashboards)
+    app.add_typer(group, name="check")
+
+
+def check_config(file: Path) -> None:
+    """Read the settings and print what was found; file:line:column and exit status 1 when something is wrong."""
+    from fabricscope.settings import load_settings
+
+    settings = load_settings(file)
+    print(f"{file}: valid")
+    for line in settings.summary():
+        print(f"  {line}")
+
+
+def check_dashboards() -> None:
+    """Check all boards against their rules and the metric catalogue; each complaint is a line and exit status 1."""
+    from dashboards.boards import ALL
+    from dashboards.lint import complain
+    from dashboards.render import render_board
+
+    complaints = complain([render_board(board) for board in ALL])
+    for complaint in complaints:
+        print(complaint)
+    if complaints:
+        raise typer.Exit(1)
+    print(f"{len(ALL)} boards, {sum(len(board.panels) for board in ALL)} panels: valid")

@@ -1,0 +1,173 @@
+"""What every kind of finding and incident means: one table each, as data, checked when it is loaded.
+
+All stages read the same tables: correlation what explains what, paging whose matter an incident is, people the texts.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from enum import IntEnum, StrEnum
+from functools import cache
+from importlib.resources import files
+from typing import Any, Literal
+
+import yaml
+from pydantic import ConfigDict, TypeAdapter
+
+from telemetry.findings import FindingKind
+from telemetry.incidents import IncidentKind, Severity
+from telemetry.objects import ObjectKind
+
+_STRICT = ConfigDict(extra="forbid")
+
+
+class FindingGroup(StrEnum):
+    """Kinds of findings that causes ask for together."""
+
+    PAUSE = "pause"
+    QUEUE = "queue"
+    CONGESTION = "congestion"
+    LINK = "link"
+    ROUTING = "routing"
+    ENVIRONMENT = "environment"
+    SILENCE = "silence"
+    REBOOT = "reboot"
+    GPU = "gpu"
+    STRAGGLER = "straggler"
+    JOB = "job"
+    STORAGE = "storage"
+    CHECKPOINT = "checkpoint"
+    TREND = "trend"
+    DEVIATION = "deviation"
+
+
+class Domain(StrEnum):
+    """Whose matter an incident is."""
+
+    FABRIC = "fabric"
+    DEVICE = "device"
+    POWER = "power"
+    GPU = "gpu"
+    STORAGE = "storage"
+    CAPACITY = "capacity"
+    TELEMETRY = "telemetry"
+    UNKNOWN = "unknown"
+
+
+class Tier(IntEnum):
+    """Causes of a lower tier explain first; a higher tier sees only what they leave."""
+
+    HARD = 0
+    DEPENDENT = 1  # may be clients that wait behind a hard cause: storage and a link that loses packets
+    SOFT = 2  # may be a consequence of any hard cause: a straggler, an incast without pauses, silence
+    RESIDUAL = 3  # symptoms that nothing explained
+
+
+class HoldPolicy(StrEnum):
+    """How long a cause waits before it fires, because it may turn out to be a part of a larger one."""
+
+    NONE = "none"  # its detectors have waited for a second sample, and it explains itself
+    TICK = "tick"
+    INTERVAL = "interval"  # until every device has been read once
+
+
+class Explains(StrEnum):
+    """Which symptoms a cause may explain."""
+
+    ALL = "all"  # all within its reach
+    OWN = "own"  # about its root alone: it is too vague for more
+    NOTHING = "nothing"  # a change of days is no reason for what begins now
+
+
+class HoldsWrites(StrEnum):
+    """Whether a cause holds up a checkpoint that is being written. It is written while no kernel runs."""
+
+    ALWAYS = "always"
+    CERTAIN = "certain"  # only for jobs that cannot go on without the root: routing goes round it for the others
+    NEVER = "never"
+
+
+@dataclass(frozen=True, slots=True)
+class DetectorMeaning:
+    """What a detector looks for, and when it breaches."""
+
+    __pydantic_config__ = _STRICT
+
+    finds: str
+    limit: str
+
+
+@dataclass(frozen=True, slots=True)
+class FindingMeaning:
+    """A row of ``findings.yaml``, where each field is explained."""
+
+    __pydantic_config__ = _STRICT
+
+    objects: tuple[ObjectKind, ...]
+    group: FindingGroup
+    meaning: str
+    text: str
+    detectors: Mapping[str, DetectorMeaning]
+    cause: str = ""
+    symptom: bool = False
+    faint: bool = False
+    waiting: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class IncidentMeaning:
+    """A row of ``incidents.yaml``, where each field is explained."""
+
+    __pydantic_config__ = _STRICT
+
+    meaning: str
+    root: str
+    domain: Domain
+    severity_floor: Severity
+    prior: float
+    tier: Tier
+    hold: HoldPolicy
+    evidence: frozenset[FindingKind]
+    returning: frozenset[FindingKind]
+    explains: Explains
+    phrase: str
+    action: str
+    runbook: str
+    disturbs_fabric: bool = False
+    loses_packets: bool = False
+    holds_writes: HoldsWrites = HoldsWrites.ALWAYS
+    takes_away: frozenset[Literal["gpus", "device"]] = frozenset()
+
+
+@cache
+def finding_kinds() -> Mapping[FindingKind, FindingMeaning]:
+    """The whole table of findings."""
+    return TypeAdapter(dict[FindingKind, FindingMeaning]).validate_python(_read("findings.yaml"))
+
+
+@cache
+def incident_kinds() -> Mapping[IncidentKind, IncidentMeaning]:
+    """The whole table of incidents."""
+    rows = _read("incidents.yaml")
+    for row in rows.values():
+        row["tier"] = Tier[row["tier"].upper()]
+        row["evidence"], row["returning"] = _kinds(row["evidence"]), _kinds(row["returning"])
+    return TypeAdapter(dict[IncidentKind, IncidentMeaning]).validate_python(rows)
+
+
+def kinds_in(*groups: FindingGroup) -> frozenset[FindingKind]:
+    """All kinds of findings of these groups."""
+    return frozenset(kind for kind, row in finding_kinds().items() if row.group in groups)
+
+
+def _kinds(names: Iterable[str]) -> frozenset[FindingKind]:
+    """Kinds by their names, or by the names of their groups."""
+    found: set[FindingKind] = set()
+    for name in names:
+        found |= {FindingKind(name)} if name in set(FindingKind) else kinds_in(FindingGroup(name))
+    return frozenset(found)
+
+
+def _read(name: str) -> dict[str, Any]:
+    text = files("telemetry.kinds").joinpath(name).read_bytes()
+    table: dict[str, Any] = yaml.load(text, Loader=yaml.CSafeLoader)
+    return table

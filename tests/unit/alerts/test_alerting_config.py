@@ -1,0 +1,77 @@
+"""Settings of the stage, and the rules that they become."""
+
+import subprocess
+import sys
+
+import pytest
+from pydantic import ValidationError
+
+from alerts.config import AlertingConfig
+from alerts.lifecycle import Policy
+from alerts.receivers.webhook.config import WebhookConfig
+
+S = 1_000_000_000
+
+
+def hook(name: str) -> WebhookConfig:
+    return WebhookConfig(name=name, url="http://a")
+
+
+def test_the_rules_are_the_settings_in_nanoseconds():
+    rules = AlertingConfig(
+        cluster="pod1",
+        receivers=(hook("b"), hook("a")),
+        quiet_s=0.1,
+        update_quiet_s=2,
+        pages_max=3,
+        pages_window_s=4,
+        remember_s=60.5,
+        incidents_max=6,
+    ).rules()
+    assert (rules.cluster, rules.receivers, rules.default_receivers) == ("pod1", frozenset("ab"), ("a", "b"))
+    assert rules.policy == Policy(quiet_ns=S // 10, update_quiet_ns=2 * S)
+    assert (rules.pages_max, rules.pages_window_ns, rules.incidents_max) == (3, 4 * S, 6)
+    assert rules.remember_ns == 60_500_000_000
+
+
+@pytest.mark.parametrize(
+    ("names", "fallback", "default"),
+    [(("a", "b"), "", ("a", "b")), (("a", "b"), "b", ("a",)), (("b",), "b", ("b",)), ((), "", ())],
+)
+def test_a_fallback_stands_by_unless_it_is_all_there_is(names, fallback, default):
+    config = AlertingConfig(receivers=tuple(map(hook, names)), fallback=fallback)
+    assert config.rules().default_receivers == default
+
+
+@pytest.mark.parametrize(
+    ("settings", "where"),
+    [
+        ({"pages_max": 0}, "pages_max"),
+        ({"retry_first_s": 0}, "retry_first_s"),
+        ({"retry_most_s": 3601}, "retry_most_s"),
+        ({"remember_s": 59}, "remember_s"),
+        ({"external_url": "me"}, "external_url"),
+        ({"receivers": [{"type": "pigeon"}]}, "receivers.0"),
+        ({"receivers": [{"type": "webhook", "url": "ftp://a"}]}, "receivers.0.webhook.url"),
+        ({"receivers": [{"type": "webhook", "url": "http://a", "name": "two words"}]}, "receivers.0.webhook.name"),
+        (
+            {"receivers": [{"type": "alertmanager", "url": "http://a", "hold_s": 299}]},
+            "receivers.0.alertmanager.hold_s",
+        ),
+        ({"quiet": 1}, "quiet"),
+    ],
+)
+def test_what_cannot_work_is_refused_by_its_key(settings, where):
+    with pytest.raises(ValidationError) as refusal:
+        AlertingConfig.model_validate(settings)
+    (error,) = refusal.value.errors()
+    assert ".".join(map(str, error["loc"])) == where
+
+
+def test_an_address_is_never_shown():
+    assert "canary" not in repr(WebhookConfig(url="http://a/canary"))
+
+
+def test_settings_load_nothing_that_sends():
+    code = "import sys, alerts.config; assert not {'aiohttp', 'stamina', 'numba'} & sys.modules.keys()"
+    subprocess.run([sys.executable, "-c", code], check=True)

@@ -1,0 +1,200 @@
+"""Small files with peculiarities: what comes out of each, and the error of those that cannot be read."""
+
+import csv
+import gzip
+import io
+from pathlib import Path
+
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from analytics.offline.columns import Choice
+from analytics.offline.writing import ScoredFiles, write, write_csv
+from common.errors import BadInput
+
+
+def detect(path: Path, *others: Path, choice: Choice | None = None, notes: list[str] | None = None) -> str:
+    """What the command writes to standard output. notes: receives what it writes to standard error."""
+    written = io.BytesIO()
+    note = (lambda line: None) if notes is None else notes.append
+    files = ScoredFiles(choice or Choice(), note, lambda share: None)
+    write_csv(files.pieces([str(path), *map(str, others)], as_text=True), written)
+    return written.getvalue().decode()
+
+
+def rows_of(text: str, delimiter: str = ",") -> list[list[str]]:
+    return list(csv.reader(io.StringIO(text), delimiter=delimiter))
+
+
+@pytest.fixture
+def file(tmp_path):
+    def write(content: str | bytes, name: str = "f.csv") -> Path:
+        path: Path = tmp_path / name
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        return path
+
+    return write
+
+
+SCORED = ["score", "alert", "expected", "lower", "upper", "reason"]
+
+
+@pytest.mark.parametrize(
+    ("content", "delimiter"),
+    [
+        ("time,value\n2024-01-01,1\n2024-01-02,2", ","),
+        ("\ufefftime,value\n2024-01-01,1\n", ","),
+        ("Zeit;Wert;Ort\n01.02.2024 10:00;1,5;'a,b'\n02.02.2024 10:00;2,5;c d\n", ";"),
+        ("ts\tvalue\thost\n1700000000000\t1\ta\n1700000001000\t2\tb\n", "\t"),
+        ("time,value,host\n2024-01-01T00:00:00Z,1, x \n2024-01-01T00:00:01.5Z,1,ü\n", ","),
+        ("date,y\n20240101,1\n20240102,5\n", ","),
+        ("timestamp,0,1\n1700000000,1,5\n1700000001,2,6\n", ","),
+        ('time,value,note\n2024-01-01,1,"a\nb"\n2024-01-02,1,"say ""x"""\n', ","),
+        ("time,value\n2024-01-02,1\n2024-01-02,1\n2024-01-01,1\n", ","),
+        ("time,value,value_2,score\n2024-01-01,1.50,01,7\n", ","),
+    ],
+)
+def test_rows_come_back_as_they_are(file, content, delimiter):
+    back = rows_of(detect(file(content)), delimiter)
+    given = rows_of(content.removeprefix("\ufeff"), delimiter)
+    assert [row[: len(given[0])] for row in back] == given
+    assert {len(row) for row in back} == {len(given[0]) + len(SCORED)}
+
+
+def test_lines_end_and_empty_lines(file):
+    out = rows_of(detect(file("time,value\r\n2024-01-01,1\r\n\r\n2024-01-02,2\r\n\r\n")))
+    assert [row[:2] for row in out] == [["time", "value"], ["2024-01-01", "1"], ["2024-01-02", "2"]]
+
+
+def test_a_file_without_a_header_gets_one(file):
+    out = rows_of(detect(file("node1,1700000000,1.5\nnode2,1700000000,2.5\n")))
+    assert out[0] == ["column_1", "column_2", "column_3", *SCORED]
+    assert len(out) == 3
+
+
+@pytest.mark.parametrize("gap", ["", "NaN", "null", "n/a", "broken", "inf", "-"])
+def test_what_is_no_number_is_missing(file, gap):
+    out = rows_of(detect(file(f"time,value\n2024-01-01,1\n2024-01-02,{gap}\n")))
+    assert out[2] == ["2024-01-02", gap, "0.0", "0", "", "", "", "missing"]
+
+
+def test_parquet_of_texts_stays_so(tmp_path):
+    given, back = tmp_path / "f.parquet", tmp_path / "g.parquet"
+    frame = pl.DataFrame({"time": ["2024-01-01", "2024-01-02"], "value": ["1.50", "2"]})
+    frame.write_parquet(given)
+    write(ScoredFiles(Choice(), lambda line: None, lambda share: None).pieces([str(given)], as_text=False), back)
+    assert pl.read_parquet(back).select(frame.columns).equals(frame)
+
+
+def test_a_row_of_parquet_without_a_value_is_a_row(tmp_path):
+    path = tmp_path / "f.parquet"
+    pl.DataFrame({"value": [1.0, None, 3.0]}).write_parquet(path)
+    assert [row[-1] for row in rows_of(detect(path))[1:]] == ["not enough history", "missing", "not enough history"]
+
+
+def test_late_rows_are_counted(file):
+    notes: list[str] = []
+    detect(file("time,value\n2024-01-03,1\n2024-01-02,1\n2024-01-01,1\n"), notes=notes)
+    assert "2 of them are not newer than others before, and taught nothing: sort them, or name" in notes[-1]
+
+
+def test_lines_before_the_header_are_passed_over(file):
+    influx = "#group,false\n#datatype,string\n,result,_time,_value,host\n,r,2024-01-01T00:00:00Z,1.5,h1\n"
+    assert rows_of(detect(file(influx)))[0] == ["", "result", "_time", "_value", "host", *SCORED]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("", "empty: expected rows of a time and a value"),
+        ("time,value\n", "no rows after the header"),
+        ('time,value,disk\n1,5,b\n2,5,3.5" disk\n', "line 3 has a quote inside a cell"),
+        ("value\n0,5\n", "line 2 has 2 columns: expected 1"),
+        ("time,value\r2024-01-01,1\r", "lines end in CR alone"),
+        ('{"time": 1, "value": 2}\n', "looks like JSON: expected CSV or Parquet"),
+        (b"PK\x03\x04\x14\x00\x00", "is not of text: expected CSV or Parquet"),
+        (gzip.compress(b"time,value\n" * 99)[:-9], "a gzip file that ends too soon"),
+        ("time,value\n2024-01-01,1\nhello,2\n", "line 3 has the time 'hello': expected %Y-%m-%d"),
+        ("time,value\n2024-01-01,1\n\n2024-01-02,1\n,2\n", "line 5 has no time: expected %Y-%m-%d"),
+        ("time,value\n2024-01-01,1\n2024-01-02,1,5\n", "line 3 has 3 columns: expected 2"),
+        ('time,"va\nlue"\n2024-01-01,"1\n"\n\nhello,2\n', "line 6 has the time 'hello'"),
+        ('time,"va\nlue"\n2024-01-01,"1\n"\n\n2024-01-02,2,5\n', "line 6 has 3 columns"),
+        ("time,host\n2024-01-01,a\n", "no column of numbers among 'time', 'host'"),
+        ("time,b\nx,1\n", "'time' holds 'x': expected times"),
+        ("time,value\n03/04/2024,1\n03/04/2024,1\n", "is 03/04/2024 of the form"),
+        (b"\xff\xfet\x00i", "damaged UTF-16"),
+        (b"PAR1 and not more", "a damaged Parquet file"),
+    ],
+)
+def test_what_cannot_be_read_is_named(file, content, message):
+    path = file(content)
+    with pytest.raises(BadInput) as error:
+        detect(path)
+    assert str(error.value).startswith(f"{path}: ")
+    assert message in str(error.value)
+
+
+def test_a_column_that_is_not_there(file):
+    with pytest.raises(BadInput, match="no column 'cpu': there are 'time', 'value'"):
+        detect(file("time,value\n2024-01-01,1\n"), choice=Choice(values=("cpu",)))
+
+
+def test_a_time_format_finds_its_column(file):
+    path = file("Ort,Zeit,Wert\na,03/04/2024 10:00,1\na,03/04/2024 10:01,2\n")
+    assert len(rows_of(detect(path, choice=Choice(pattern="%d/%m/%Y %H:%M")))) == 3
+    with pytest.raises(BadInput, match="no column of times among"):
+        detect(path, choice=Choice(pattern="%Y-%m-%d"))
+    with pytest.raises(BadInput, match="'Zeit' holds '03/04/2024 10:00': expected %Y"):
+        detect(path, choice=Choice(time="Zeit", pattern="%Y-%m-%d"))
+
+
+def test_which_columns_are_scored(file):
+    path = file("time,cpu,mem,host\n" + "".join(f"2024-01-{day:02},{day % 3},{-day},a\n" for day in range(1, 9)))
+    notes: list[str] = []
+    assert rows_of(detect(path, notes=notes))[0][4:] == SCORED
+    assert "scored 'cpu'; others are numeric too: 'mem'" in notes[0]
+    wide = rows_of(detect(path, choice=Choice(wide=True)))[0]
+    assert wide[4:] == [f"{column}_{name}" for column in ("cpu", "mem") for name in SCORED]
+
+
+def test_several_files_have_a_column_that_says_which(file):
+    one, two = file("time,value\n2024-01-01,1\n", "one.csv"), file("time,value\n2024-01-02,1\n", "two.csv")
+    assert [row[:2] for row in rows_of(detect(one, two))] == [
+        ["file", "time"],
+        [str(one), "2024-01-01"],
+        [str(two), "2024-01-02"],
+    ]
+    with pytest.raises(BadInput, match=r"expected the same, or --output FOLDER/"):
+        detect(one, file("time,value,host\n2024-01-01,1,a\n", "three.csv"))
+
+
+def test_parquet_and_its_types(tmp_path):
+    times = pl.Series("at", ["2024-01-01", "2024-01-02"] * 2).str.to_datetime(time_unit="ms", time_zone="Europe/Paris")
+    frame = pl.DataFrame({"at": times, "gpu": ["a", "a", "b", "b"], "watts": [1, None] * 2, "flag": [True, False] * 2})
+    frame = frame.with_columns(pl.col("gpu").cast(pl.Categorical))
+    path = tmp_path / "f.parquet"
+    frame.write_parquet(path)
+    notes: list[str] = []
+    out = rows_of(detect(path, notes=notes))
+    assert [row[-1] for row in out[1:]] == ["not enough history", "missing"] * 2
+    assert "2 series by gpu" in notes[-1]
+
+
+CELLS = st.text(st.characters(codec="utf-8", exclude_characters="\r\n\x00", exclude_categories=["Cs"]), max_size=8)
+
+
+@given(
+    st.lists(st.tuples(CELLS, st.one_of(st.floats().map(repr), CELLS)), min_size=1, max_size=30),
+    st.sampled_from([",", ";", "\t"]),
+)
+@settings(max_examples=30, deadline=None)
+def test_any_text_comes_back(tmp_path_factory, cells, delimiter):
+    path = tmp_path_factory.mktemp("any") / "f.csv"
+    rows = [[f"2024-01-01T00:00:{place:02}", value, text] for place, (text, value) in enumerate(cells)]
+    with path.open("w", newline="") as file:
+        csv.writer(file, delimiter=delimiter, quoting=csv.QUOTE_ALL).writerows([["time", "value", "text"], *rows])
+    out = rows_of(detect(path, choice=Choice(values=("value",))), delimiter)
+    assert [row[:3] for row in out[1:]] == rows
+    assert all(float(row[3].replace(",", ".")) >= 0.0 for row in out[1:])

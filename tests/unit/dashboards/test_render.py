@@ -1,0 +1,208 @@
+"""Our panels as Grafana's JSON: placement, normalisation, and what grafanalib alone would get wrong."""
+
+from typing import Any
+
+import pytest
+
+from dashboards.model import BAD, GOOD, NEUTRAL, WARN, Board, Panel, Query, Show, Step, Variable
+from dashboards.normalise import normalise
+from dashboards.panels import lines, rising, stat, states, table
+from dashboards.queries import pause_ratio, rate, summed_rate, worst
+from dashboards.render import place, render_board
+
+UP = Query("up", "{{device}}")
+
+
+def sized(*sizes: tuple[int, int]) -> tuple[Panel, ...]:
+    return tuple(lines(n, "t", "s", "d", UP, width=w, height=h) for n, (w, h) in enumerate(sizes))
+
+
+@pytest.mark.parametrize(
+    ("sizes", "corners"),
+    [
+        ([], []),
+        ([(12, 8), (12, 8)], [(0, 0), (12, 0)]),
+        ([(12, 8), (13, 8)], [(0, 0), (0, 8)]),  # no room beside the first
+        ([(8, 4), (8, 10), (8, 6), (24, 8)], [(0, 0), (8, 0), (16, 0), (0, 10)]),  # below the highest of its row
+        ([(24, 1), (24, 2), (24, 3)], [(0, 0), (0, 1), (0, 3)]),
+    ],
+)
+def test_panels_are_placed_row_by_row(sizes, corners):
+    assert [(at.x, at.y) for at in place(sized(*sizes))] == corners
+
+
+def test_places_keep_the_size_of_the_panel():
+    (at,) = place(sized((7, 5)))
+    assert (at.w, at.h) == (7, 5)
+
+
+@pytest.mark.parametrize(
+    ("panel", "show", "unit", "queries"),
+    [
+        (lines(1, "t", "W", "d", UP, UP), Show.LINES, "W", (UP, UP)),
+        (stat(1, "t", "s", "d", UP), Show.STAT, "s", (UP,)),
+        (table(1, "t", "none", "d", "up"), Show.TABLE, "none", (Query("up"),)),
+        (states(1, "t", "d", UP), Show.STATES, "none", (UP,)),
+    ],
+)
+def test_panel_builders(panel, show, unit, queries):
+    assert (panel.id, panel.title, panel.description) == (1, "t", "d")
+    assert (panel.show, panel.unit, panel.queries) == (show, unit, queries)
+    assert (panel.width, panel.height, panel.steps) == (12, 8, NEUTRAL)
+
+
+def test_rising_values_turn_from_good_to_bad():
+    assert rising(bad=1) == (Step(None, GOOD), Step(1, BAD))
+    assert rising(warn=0.5, bad=1) == (Step(None, GOOD), Step(0.5, WARN), Step(1, BAD))
+
+
+@pytest.mark.parametrize(
+    ("expr", "written"),
+    [
+        (rate("a_total", 'x="1"'), 'rate(a_total{x="1"}[$__rate_interval])'),
+        (rate("a_total", 'x="1"', side="server"), 'rate(a_total{x="1",side="server"}[$__rate_interval])'),
+        (summed_rate("device", "a_total", 'x="1"'), 'sum by (device) (rate(a_total{x="1"}[$__rate_interval]))'),
+        (worst("a"), "topk(10, a > 0)"),
+        (worst("a", 3), "topk(3, a > 0)"),
+        (
+            pause_ratio("rx", 'x="1"'),
+            'max by (device, port) (rate(fabric_port_pfc_pause_seconds_total{x="1",direction="rx"}[$__rate_interval]))',
+        ),
+    ],
+)
+def test_queries(expr, written):
+    assert expr == written
+
+
+def rendered(panel: Panel) -> dict[str, Any]:
+    board = render_board(
+        Board("b", "Board", "", (), (Variable("cluster", "Cluster", "label_values(up, cluster)"),), (panel,))
+    )
+    (found,) = board["panels"]
+    return dict(found)
+
+
+def defaults(panel: Panel) -> dict[str, Any]:
+    return dict(rendered(panel)["fieldConfig"]["defaults"])
+
+
+@pytest.mark.parametrize(
+    ("panel", "instant", "form"),
+    [
+        (lines(1, "t", "s", "d", UP), False, "time_series"),
+        (states(1, "t", "d", UP), False, "time_series"),
+        (stat(1, "t", "s", "d", UP), True, "time_series"),
+        (table(1, "t", "s", "d", "up"), True, "table"),
+    ],
+)
+def test_tables_and_stats_ask_for_the_newest_value_only(panel, instant, form):
+    (target,) = rendered(panel)["targets"]
+    assert (target["instant"], target["format"], target["refId"]) == (instant, form, "A")
+
+
+def test_a_limit_is_one_more_query_drawn_dashed():
+    panel = rendered(lines(1, "t", "s", "d", UP, limit=Query("max(up)", "limit")))
+    assert [target["refId"] for target in panel["targets"]] == ["A", "B"]
+    (override,) = panel["fieldConfig"]["overrides"]
+    assert override["matcher"] == {"id": "byName", "options": "limit"}
+    assert override["properties"][0]["value"]["fill"] == "dash"
+
+
+def test_the_first_threshold_keeps_its_null():
+    """Null is minus infinity there; elsewhere nulls are left out."""
+    steps = defaults(lines(1, "t", "s", "d", UP, steps=rising(bad=1)))["thresholds"]
+    assert steps == {"mode": "absolute", "steps": [{"value": None, "color": GOOD}, {"value": 1, "color": BAD}]}
+
+
+def test_bounds_and_decimals_are_set_only_when_asked_for():
+    assert not {"min", "max", "decimals"} & defaults(lines(1, "t", "s", "d", UP)).keys()
+    found = defaults(lines(1, "t", "s", "d", UP, maximum=1.0, decimals=0))
+    assert (found["min"], found["max"], found["decimals"]) == (0, 1.0, 0)
+
+
+@pytest.mark.parametrize(
+    ("drill_down", "variables"),
+    [
+        (("fabricscope-gpu", ()), ""),
+        (("fabricscope-gpu", ("host",)), "&var-host=${__field.labels.device}"),  # the label is not called host
+        (("fabricscope-fabric", ("device",)), "&var-device=${__field.labels.device}"),
+    ],
+)
+def test_a_drill_down_keeps_time_range_and_cluster(drill_down, variables):
+    (link,) = defaults(lines(1, "t", "s", "d", UP, drill_down=drill_down))["links"]
+    shared = "?${__url_time_range}&${datasource:queryparam}&${cluster:queryparam}"
+    assert link["url"] == f"/d/{drill_down[0]}{shared}{variables}"
+    assert link["targetBlank"] is False
+
+
+def test_states_have_texts_and_colours():
+    (mapping,) = defaults(states(1, "t", "d", UP, states={0: ("down", BAD), 1: ("up", GOOD)}))["mappings"]
+    assert mapping["options"] == {
+        "0": {"text": "down", "color": BAD, "index": 0},
+        "1": {"text": "up", "color": GOOD, "index": 1},
+    }
+
+
+def test_a_table_shows_its_columns_in_order_and_hides_the_rest():
+    shown, order = rendered(table(1, "t", "s", "d", "up", columns={"device": "Host", "Value": "Up"}))["transformations"]
+    assert shown["options"]["include"]["names"] == ["device", "Value"]
+    assert order["options"]["indexByName"] == {"device": 0, "Value": 1}
+    assert order["options"]["renameByName"] == {"device": "Host", "Value": "Up"}
+
+
+class Json:
+    """As grafanalib's objects: their JSON on request."""
+
+    def __init__(self, value: object) -> None:
+        self._value = value
+
+    def to_json_data(self) -> object:
+        return self._value
+
+
+def grafanalibs(**values: object) -> dict[str, Any]:
+    variable = {"name": "cluster", "type": "query", "query": "label_values(up, cluster)", "useTags": False}
+    return {
+        "panels": [],
+        "templating": {"list": [variable]},
+        "timepicker": {"time_options": [], "hidden": False},
+        **values,
+    }
+
+
+@pytest.mark.parametrize(
+    ("key", "given", "kept"),
+    [
+        ("title", "t", "t"),
+        ("refresh", Json("5s"), "5s"),
+        ("tags", ("a", "b"), ["a", "b"]),
+        ("time", Json({"from": "now-1h", "to": Json("now")}), {"from": "now-1h", "to": "now"}),
+        ("links", [Json({"url": "/", "icon": None})], [{"url": "/"}]),
+        ("custom", {"value": None, "color": "red"}, {"value": None, "color": "red"}),
+        ("custom", {"value": None, "other": "red"}, {"other": "red"}),
+    ],
+)
+def test_normalised_values_are_plain_and_without_nulls(key, given, kept):
+    assert normalise(grafanalibs(**{key: given}))[key] == kept
+
+
+@pytest.mark.parametrize("dead", ["rows", "hideControls", "style", "__inputs", "gnetId", "timePicker"])
+def test_keys_of_grafanas_past_are_gone(dead):
+    assert dead not in normalise(grafanalibs(**{dead: 1}))
+
+
+def test_panels_targets_and_variables_lose_their_dead_keys_too():
+    panel = {"id": 1, "thresholds": "1,2", "span": 4, "targets": [{"expr": "up", "metric": "", "step": 10}]}
+    found = normalise(grafanalibs(panels=[panel]))
+    assert found["panels"] == [{"id": 1, "targets": [{"expr": "up"}]}]
+    assert found["timepicker"] == {"hidden": False}
+    (variable,) = found["templating"]["list"]
+    assert "useTags" not in variable
+    assert variable["query"] == {"query": "label_values(up, cluster)", "refId": "variable-cluster"}
+    assert variable["current"]["value"] == ["$__all"]
+
+
+def test_the_document_of_grafanalib_is_not_changed():
+    given = grafanalibs(panels=[{"id": 1, "targets": [], "span": 4}])
+    normalise(given)
+    assert given == grafanalibs(panels=[{"id": 1, "targets": [], "span": 4}])

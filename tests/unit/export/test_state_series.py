@@ -1,0 +1,112 @@
+import math
+
+import pytest
+
+from common.errors import BadInput
+from export.remote_write.encoder import encode_request
+from export.remote_write.state_series import StateSeries
+from telemetry import objects
+from telemetry.findings import Finding, FindingKind, FindingState
+from telemetry.incidents import BlastRadius, Incident, IncidentKind, IncidentState, Severity
+from tests.unit.export.prompb import flat
+
+PORT = objects.port("leaf1", "Ethernet4")
+
+
+def finding(state: FindingState = FindingState.ACTIVE, finding_id: str = "f1") -> Finding:
+    return Finding(finding_id, FindingKind.LINK_DOWN, PORT, "link", state, 0, 1, 1.0, 1.0, ())
+
+
+def incident(state: IncidentState = IncidentState.FIRING, severity: Severity = Severity.WARNING) -> Incident:
+    return Incident(
+        id="i1", kind=IncidentKind.LINK_DOWN, root=PORT, state=state, severity=severity, title="", onset_ns=0,
+        opened_ns=0, updated_ns=0, fired_ns=0, resolved_ns=0, confidence=1.0, order_known=True, first_symptom="",
+        evidence=(), alternatives=(), blast=BlastRadius(), gpu_seconds=42.0, findings=(), timeline=(), gaps=(),
+        action="", runbook="",
+    )  # fmt: skip
+
+
+def shown(states: StateSeries, now_ms: int) -> dict[str, float | None]:
+    blocks = states.blocks(now_ms)
+    rows = flat(encode_request(blocks)) if blocks else []
+    assert all(time_ms >= now_ms for _, _, time_ms in rows)
+    return {name: None if math.isnan(value) else value for name, value, _ in rows}
+
+
+FINDING = "fabricscope_finding_active detector=link device=leaf1 kind=link_down object=port:leaf1/Ethernet4"
+LABELS = "incident_id=i1 kind=link_down root=port:leaf1/Ethernet4 severity={} state={}"
+FIRING = "fabricscope_incident " + LABELS.format("warning", "firing")
+COST = "fabricscope_incident_gpu_seconds_total " + LABELS.format("warning", "firing")
+
+
+def test_an_active_finding_is_repeated_until_it_is_cleared_and_then_ends():
+    states = StateSeries({}, 10)
+    states.update_finding(finding())
+    assert shown(states, 1) == {FINDING: 1.0}
+    assert shown(states, 2) == {FINDING: 1.0}
+    states.update_finding(finding(FindingState.CLEARED))
+    assert states.changed
+    assert shown(states, 3) == {FINDING: None}
+    assert shown(states, 4) == {}
+
+
+def test_two_findings_of_one_object_are_one_series_until_both_are_over():
+    states = StateSeries({}, 10)
+    states.update_finding(finding())
+    states.update_finding(finding(finding_id="f2"))
+    states.update_finding(finding(FindingState.CLEARED))
+    assert shown(states, 1) == {FINDING: 1.0}
+
+
+def test_an_incident_that_gets_worse_ends_one_series_and_begins_another():
+    states = StateSeries({}, 10)
+    states.update_incident(incident())
+    assert shown(states, 1) == {FIRING: 1.0, COST: 42.0}
+    states.update_incident(incident(severity=Severity.CRITICAL))
+    after = shown(states, 2)
+    assert (after[FIRING], after[COST]) == (None, None)
+    assert after["fabricscope_incident " + LABELS.format("critical", "firing")] == 1.0
+
+
+def test_a_resolved_incident_shows_once_and_ends():
+    states = StateSeries({}, 10)
+    states.update_incident(incident())
+    shown(states, 1)
+    states.update_incident(incident(IncidentState.RESOLVED))
+    resolved = "fabricscope_incident " + LABELS.format("warning", "resolved")
+    assert shown(states, 2)[resolved] == 1.0
+    assert shown(states, 3)[resolved] is None
+    assert shown(states, 4) == {}
+
+
+def test_an_old_resolved_incident_shows_nothing():
+    states = StateSeries({}, 10)
+    states.update_incident(incident(IncidentState.RESOLVED))
+    assert shown(states, 1) == {}
+
+
+def test_after_a_restart_what_was_shown_ends_when_it_is_over():
+    before = StateSeries({}, 10)
+    before.update_incident(incident())
+    before.update_finding(finding())
+    after = StateSeries({}, 10)
+    after.restore([value for value in before.unsaved.values() if value is not None])
+    assert after.unsaved == {}
+    after.update_finding(finding(FindingState.CLEARED))
+    assert shown(after, 1) == {FIRING: 1.0, COST: 42.0, FINDING: None}
+    assert after.unsaved == {"finding/f1": None}
+
+
+def test_times_never_go_back_when_the_clock_does():
+    states = StateSeries({}, 10)
+    states.update_finding(finding())
+    times = [states.blocks(now_ms)[0].times_ms[0] for now_ms in (100, 50, 50)]
+    assert times == [100, 101, 102]
+
+
+def test_the_number_is_bounded():
+    states = StateSeries({}, 1)
+    states.update_finding(finding())
+    with pytest.raises(BadInput, match="at most 1") as error:
+        states.update_finding(finding(finding_id="f2"))
+    assert error.value.reason == "too_many"

@@ -1,0 +1,233 @@
+"""The HTTP API over a real bus, asked by a real client."""
+
+import asyncio
+import json
+from typing import Any
+
+import aiohttp
+import pytest
+from prometheus_client import REGISTRY
+from pydantic import ValidationError
+
+from bus.base import Message
+from fabricscope.api.config import ApiConfig
+from fabricscope.api.service import ApiService
+from telemetry import topics
+from telemetry.codec.records import encode_record
+from telemetry.findings import FindingKind, FindingState
+from telemetry.incidents import IncidentState
+from telemetry.ledger import StageReport
+from telemetry.objects import ObjectKind, ObjectRef
+from telemetry.starvation import GpuLoss, HostLosses
+from telemetry.trends import DeviceTrends, Forecast
+from tests.unit.fabricscope.api.traffic import PAUSE, eventually, finding, get, incident, publish_cluster
+from tests.unit.traffic import publish_incidents
+
+
+async def test_incidents_come_worst_first(api, bus):
+    await publish_incidents(bus, incident("cheap", gpu_seconds=1.0))
+    await publish_incidents(bus, incident("expensive", gpu_seconds=9e9))
+    await publish_incidents(bus, incident("over", IncidentState.RESOLVED, gpu_seconds=9e12))
+    found = await eventually(api.url, "/api/v1/incidents", lambda body: len(body) == 3)
+    assert [one["id"] for one in found] == ["expensive", "cheap", "over"]
+    _, firing = await get(api.url, "/api/v1/incidents?state=firing")
+    assert [one["id"] for one in firing] == ["expensive", "cheap"]
+    _, one = await get(api.url, "/api/v1/incidents/expensive")
+    assert one["root"] == {"kind": "port", "name": "leaf1/Ethernet4"}
+
+
+async def test_evidence_is_drawn_as_a_rate(api, bus):
+    await publish_cluster(bus)
+    await publish_incidents(bus, incident())
+    await eventually(api.url, "/api/v1/incidents", len)
+    await eventually(api.url, "/api/v1/targets", len)
+    _, plots = await get(api.url, "/api/v1/incidents/i1/plots")
+    assert [plot["series"] for plot in plots] == [PAUSE]
+    assert len(plots[0]["times"]) == 29
+    assert plots[0]["values"] == pytest.approx([0.6] * 29)
+
+
+async def test_targets_topology_and_ledger(api, bus):
+    await publish_cluster(bus)
+    targets = await eventually(api.url, "/api/v1/targets", len)
+    assert targets[0]["target"] == "gnmi/leaf1"
+    assert targets[0]["up"] is True
+    topology = await eventually(api.url, "/api/v1/topology", len)
+    assert topology[0]["name"] == "leaf1"
+    assert (await get(api.url, "/api/v1/ledger"))[0] == 200
+
+
+async def test_findings_are_listed_and_chosen_by_state(api, bus):
+    for one in (finding("f1", FindingState.ACTIVE), finding("f2", FindingState.CLEARED)):
+        await bus.publish(topics.FINDINGS, [Message(one.id.encode(), encode_record(one))])
+    listed = await eventually(api.url, "/api/v1/findings", lambda body: len(body) == 2)
+    assert {one["id"] for one in listed} == {"f1", "f2"}
+    for state, identity in (("active", "f1"), ("cleared", "f2")):
+        _, (one,) = await get(api.url, f"/api/v1/findings?state={state}")
+        assert one["id"] == identity
+        assert one["object"] == {"kind": "port", "name": "leaf1/Ethernet4"}
+        assert one["evidence"] == [{"series": PAUSE, "value": 0.61, "normal": 0.0, "unit": "ratio"}]
+    assert len((await get(api.url, "/api/v1/findings?limit=1"))[1]) == 1
+
+
+async def test_the_ledger_shows_the_newest_report_and_what_is_missing(api, bus):
+    dropped = {"stale": 3}
+    old = StageReport("ingest", "a-1", epoch_ns=1, at_ns=2, samples_in=10, samples_out=10)
+    new = StageReport("ingest", "a-1", 1, 3, 100, 80, deduplicated=5, held=10, dropped=dropped, details={"targets": 7})
+    for one in (old, new):
+        await bus.publish(topics.LEDGER, [Message(b"ingest/a-1", encode_record(one))])
+    (shown,) = await eventually(api.url, "/api/v1/ledger", lambda body: body and body[0]["at_ns"] == 3)
+    assert shown["balance"] == 100 - 80 - 5 - 10 - 3
+    assert shown["dropped"] == dropped
+    assert shown["details"] == {"targets": 7}
+
+
+async def test_lost_gpu_time_is_added_up_by_job_host_and_gpu(api, bus):
+    lost = {"storage": 20.0, "peer": 5.0}
+    node1 = HostLosses("node1", 9, (GpuLoss("GPU-0", "7", 1, 100.0, lost), GpuLoss("GPU-0", "8", 5, 50.0)))
+    node2 = HostLosses("node2", 9, (GpuLoss("GPU-0", "7", 1, 100.0, {"peer": 40.0}),))
+    for one in (node1, node2):
+        await bus.publish(topics.STARVATION, [Message(one.device.encode(), encode_record(one))])
+    jobs = await eventually(api.url, "/api/v1/starvation", lambda body: body and body[0]["gpus"] == 2)
+    causes = {"storage": 20.0, "peer": 45.0}
+    assert jobs[0] == {"name": "7", "gpus": 2, "watched_s": 200.0, "lost_s": 65.0, "causes_s": causes}
+    assert [job["name"] for job in jobs] == ["7", "8"]
+    _, hosts = await get(api.url, "/api/v1/starvation?by=host&job=7")
+    assert [(host["name"], host["lost_s"]) for host in hosts] == [("node2", 40.0), ("node1", 25.0)]
+    _, (gpu,) = await get(api.url, "/api/v1/starvation?by=gpu&limit=1")
+    assert gpu["name"] == "node2/GPU-0"
+    _, (cluster,) = await get(api.url, "/api/v1/starvation?by=cluster")
+    assert cluster["lost_s"] == 65.0
+
+
+async def test_forecasts_are_listed_soonest_first(api, bus):
+    port, target = (
+        ObjectRef(ObjectKind.PORT, "leaf1/Ethernet0"),
+        ObjectRef(ObjectKind.STORAGE_TARGET, "scratch/OST0000"),
+    )
+    light = Forecast("light", FindingKind.WEAR, port, "dBm", -3.0, -7.3, -0.4, 10.75, 9.1, None, 7.0)
+    room = Forecast("room", FindingKind.CAPACITY, target, "ratio left", 0.3, 0.05, -0.05, 5.0, 4.8, 5.2, 7.0)
+    for device, forecast in (("leaf1", light), ("oss1", room)):
+        one = DeviceTrends(device, 9, (forecast,))
+        await bus.publish(topics.TRENDS, [Message(one.id.encode(), encode_record(one))])
+    listed = await eventually(api.url, "/api/v1/trends", lambda body: len(body) == 2)
+    assert [one["series"] for one in listed] == ["room", "light"]
+    assert listed[1]["days_high"] is None
+    _, (worn,) = await get(api.url, "/api/v1/trends?kind=wear")
+    assert worn["object"] == {"kind": "port", "name": "leaf1/Ethernet0"}
+
+
+@pytest.mark.parametrize(
+    ("path", "status", "kind"),
+    [
+        ("/api/v1/incidents/none", 404, "not_found"),
+        ("/api/v1/nowhere", 404, "not_found"),
+        ("/api/v1/incidents?state=angry", 422, "bad_data"),
+        ("/api/v1/findings?limit=0", 422, "bad_data"),
+    ],
+)
+async def test_errors_have_one_form(api, path, status, kind):
+    found, body = await get(api.url, path)
+    assert found == status
+    assert body["status"] == "error"
+    assert body["errorType"] == kind
+    assert body["error"]
+
+
+async def test_health_metrics_and_page(api):
+    assert (await get(api.url, "/-/healthy"))[0] == 200
+    assert (await get(api.url, "/-/ready"))[0] == 200
+    assert "process_cpu_seconds_total" in (await get(api.url, "/metrics"))[1]
+    status, page = await get(api.url, "/")
+    assert status == 200
+    assert "Fabricscope" in page
+
+
+def counted(name: str, **labels: str) -> float:
+    return REGISTRY.get_sample_value(f"fabricscope_api_{name}_total", labels) or 0.0
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "labels"),
+    [
+        ("GET", "/api/v1/incidents/none", ("GET", "/api/v1/incidents/{incident_id}", "404")),
+        ("GET", "/metrics", ("GET", "/metrics", "200")),
+        ("GET", "/hostile/path", ("GET", "other", "404")),
+        ("BREW", "/pot", ("other", "other", "405")),
+    ],
+)
+async def test_requests_are_counted_and_nothing_that_a_client_chooses_becomes_a_label(api, method, path, labels):
+    sample = dict(zip(("method", "route", "status"), labels, strict=True))
+    before = counted("requests", **sample)
+    async with aiohttp.ClientSession() as session, session.request(method, api.url + path) as answer:
+        assert str(answer.status) == labels[2]
+    assert counted("requests", **sample) == before + 1
+
+
+async def test_records_are_counted_and_a_corrupt_one_spoils_nothing(api, bus):
+    topic = topics.FINDINGS.name
+    consumed, corrupt = (
+        counted("records_received", topic=topic),
+        counted("records_corrupt", topic=topic, reason="schema"),
+    )
+    good = encode_record(finding("f1", FindingState.ACTIVE))
+    await bus.publish(topics.FINDINGS, [Message(b"f0", b"{"), Message(b"f1", good)])
+    await eventually(api.url, "/api/v1/findings", lambda body: len(body) == 1)
+    assert counted("records_received", topic=topic) == consumed + 2
+    assert counted("records_corrupt", topic=topic, reason="schema") == corrupt + 1
+
+
+async def test_not_ready_while_the_bus_is_away(api, bus):
+    await bus.stop()
+    status, body = await get(api.url, "/-/ready")
+    assert status == 503
+    assert "bus" in body["error"]
+
+
+async def test_headers_keep_a_browser_safe(api):
+    async with aiohttp.ClientSession() as session, session.get(api.url) as answer:
+        assert answer.headers["Content-Security-Policy"].startswith("default-src 'self'")
+        assert answer.headers["X-Content-Type-Options"] == "nosniff"
+
+
+async def test_another_host_name_is_refused(api):
+    status, _ = await get(api.url, "/api/v1/incidents", headers={"Host": "rebound.example"})
+    assert status == 400
+
+
+async def test_a_token_is_asked_for(bus, tmp_path):
+    token = tmp_path / "token"
+    token.write_text("s3cret\n")
+    service = ApiService(ApiConfig(port=0, bearer_token_file=token), bus)
+    await service.start()
+    try:
+        assert (await get(service.url, "/api/v1/incidents"))[0] == 401
+        assert (await get(service.url, "/api/v1/incidents", headers={"Authorization": "Bearer wrong"}))[0] == 401
+        assert (await get(service.url, "/api/v1/incidents", headers={"Authorization": "Bearer s3cret"}))[0] == 200
+    finally:
+        await service.stop()
+
+
+def test_beyond_loopback_needs_tls_and_a_token():
+    with pytest.raises(ValidationError, match="reachable from elsewhere"):
+        ApiConfig(host="0.0.0.0")
+    assert ApiConfig(host="0.0.0.0", trusted_network=True).host == "0.0.0.0"
+
+
+async def test_the_stream_sends_the_picture_and_again_when_it_changes(api, bus):
+    async with aiohttp.ClientSession() as session, session.get(api.url + "/api/v1/stream") as answer:
+        first = await next_picture(answer)
+        assert first["incidents"] == []
+        await publish_incidents(bus, incident())
+        async with asyncio.timeout(10):
+            while not first["incidents"]:
+                first = await next_picture(answer)
+        assert first["incidents"][0]["id"] == "i1"
+
+
+async def next_picture(answer: aiohttp.ClientResponse) -> dict[str, Any]:
+    async for line in answer.content:
+        if line.startswith(b"data: "):
+            picture: dict[str, Any] = json.loads(line[6:])
+            return picture
+    raise AssertionError("the stream ended")

@@ -1,0 +1,72 @@
+"""Evidence as lines: counters as rates, gauges as they are, and what has no line."""
+
+import numpy as np
+import pytest
+
+from fabricscope.api.history import History
+from fabricscope.api.incidents import _plot
+from fabricscope.api.problem import describe_error, may_answer
+from fabricscope.api.read_model import ReadModel
+from telemetry.codec.batch import encode_batch
+from telemetry.findings import Evidence
+from telemetry.samples import Collection, SampleBatch
+from telemetry.series import SeriesTable, series_key
+
+NS = 1_000_000_000
+COUNTER = series_key("fabric_port_errors_total", {"device": "leaf1", "port": "Ethernet0"})
+GAUGE = series_key("gpu_power_watts", {"device": "leaf1", "gpu": "GPU-0"})
+UNKNOWN = series_key("of_the_user", {"device": "leaf1"})
+
+
+def model_with(key: str, *points: tuple[int, float]) -> ReadModel:
+    model = ReadModel(History(900 * NS, 10**6))
+    table = SeriesTable("t", "leaf1", (key,))
+    for second, value in points:
+        row = np.zeros(1, dtype=np.uint32)
+        batch = SampleBatch(
+            table, Collection(1, second, second * NS, 0.1), np.array([second * NS]), row, np.array([value])
+        )
+        encoded, headers = encode_batch(batch)
+        model.history.add(batch, encoded, dict(headers))
+    return model
+
+
+@pytest.mark.parametrize(
+    ("key", "points", "times", "values"),
+    [
+        (GAUGE, [(10, 5.0), (20, 7.0)], [10.0, 20.0], [5.0, 7.0]),
+        (UNKNOWN, [(10, 5.0)], [10.0], [5.0]),
+        (COUNTER, [(10, 0.0), (20, 50.0), (40, 50.0)], [20.0, 40.0], [5.0, 0.0]),
+        (COUNTER, [(10, 100.0), (20, 3.0), (30, 13.0)], [20.0, 30.0], [None, 1.0]),  # a reset is a hole, no rate
+        (COUNTER, [(10, 100.0)], [10.0], [100.0]),  # one sample has no rate
+        (GAUGE, [(10, float("inf")), (20, 1.0)], [10.0, 20.0], [None, 1.0]),  # JSON has no infinity
+    ],
+)
+def test_a_line_of_one_series(key, points, times, values):
+    plot = _plot(model_with(key, *points), Evidence(key, 1.0, 0.5, "W"))
+    assert plot is not None
+    assert (plot.series, plot.unit, plot.normal) == (key, "W", 0.5)
+    assert (plot.times, plot.values) == (times, values)
+
+
+@pytest.mark.parametrize("series", ["spread of 8 GPUs", GAUGE.replace("leaf1", "leaf2"), UNKNOWN])
+def test_evidence_without_a_series_of_its_own_has_no_line(series):
+    assert _plot(model_with(GAUGE, (10, 1.0)), Evidence(series, 1.0, None, "")) is None
+
+
+@pytest.mark.parametrize(
+    ("problem", "text"),
+    [
+        (
+            {"loc": ("body", "objects", 0), "msg": "Value error, expected kind:name"},
+            "body.objects.0: expected kind:name",
+        ),
+        ({"loc": ("query", "limit"), "msg": "Input should be an integer"}, "query.limit: Input should be an integer"),
+    ],
+)
+def test_an_error_says_where_and_what(problem, text):
+    assert describe_error(problem) == text
+
+
+def test_answers_of_a_route_are_described_by_their_status():
+    assert set(may_answer(404, 422)) == {404, 422}

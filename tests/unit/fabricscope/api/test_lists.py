@@ -1,0 +1,184 @@
+"""What the API lists, sums and streams, from a read model that is filled by hand."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from typing import Any
+
+import orjson
+import pytest
+
+from bus.base import Record
+from fabricscope.api.history import History
+from fabricscope.api.read_model import ReadModel, TargetStatus
+from fabricscope.api.starvation import By, sum_starvation
+from fabricscope.api.stream import INCIDENTS_SHOWN, _events, noc_content
+from fabricscope.api.targets import count_series_states, list_stage_reports, list_targets, list_topology
+from fabricscope.api.trends import list_forecasts
+from telemetry import topics
+from telemetry.codec.records import encode_record
+from telemetry.findings import FindingKind
+from telemetry.incidents import IncidentState
+from telemetry.ledger import StageReport
+from telemetry.objects import ObjectKind, ObjectRef
+from telemetry.starvation import GpuLoss, HostLosses
+from telemetry.topology import Device, Entity, Gpu, Job, Role, Topology, TopologyFact
+from telemetry.trends import DeviceTrends, Forecast
+from tests.unit.fabricscope.api.traffic import incident
+
+
+@pytest.fixture
+def model() -> ReadModel:
+    return ReadModel(History(1, 1))
+
+
+LOSSES = (
+    HostLosses(
+        "node1",
+        9,
+        (
+            GpuLoss("GPU-0", "7", 1, 100.0, {"storage": 20.0, "peer": 5.0}),
+            GpuLoss("GPU-1", "7", 1, 100.0, {"storage": 10.0}),
+            GpuLoss("GPU-0", "8", 5, 50.0),
+        ),
+    ),
+    HostLosses(
+        "node2", 9, (GpuLoss("GPU-0", "7", 1, 100.0, {"peer": 40.0}), GpuLoss("GPU-0", "", 1, 10.0, {"hung": 1.5}))
+    ),
+)
+
+
+@pytest.mark.parametrize(
+    ("by", "job", "expected"),
+    [
+        (By.CLUSTER, None, [("", 3, 360.0, 76.5, {"storage": 30.0, "peer": 45.0, "hung": 1.5})]),
+        (
+            By.JOB,
+            None,
+            [
+                ("7", 3, 300.0, 75.0, {"storage": 30.0, "peer": 45.0}),
+                ("", 1, 10.0, 1.5, {"hung": 1.5}),
+                ("8", 1, 50.0, 0.0, {}),
+            ],
+        ),
+        (
+            By.HOST,
+            "7",
+            [("node2", 1, 100.0, 40.0, {"peer": 40.0}), ("node1", 2, 200.0, 35.0, {"storage": 30.0, "peer": 5.0})],
+        ),
+        (By.GPU, "8", [("node1/GPU-0", 1, 50.0, 0.0, {})]),
+        (By.JOB, "9", []),
+    ],
+)
+async def test_lost_gpu_time_is_summed(model, by, job, expected):
+    model.losses = {one.device: one for one in LOSSES}
+    found = await sum_starvation(model, by, job)
+    assert [(one.name, one.gpus, one.watched_s, one.lost_s, one.causes_s) for one in found] == expected
+
+
+async def test_of_many_sums_the_largest_are_listed(model):
+    model.losses = {one.device: one for one in LOSSES}
+    assert [one.name for one in await sum_starvation(model, By.GPU, None, limit=2)] == ["node2/GPU-0", "node1/GPU-0"]
+
+
+def target(name: str, up: bool = True) -> TargetStatus:
+    return TargetStatus(name, "node1", up, None if up else "timeout", 1, 0.1, 100)
+
+
+async def test_targets_that_are_down_are_listed_first(model):
+    model.targets = {name: target(name, up) for name, up in (("b", True), ("d", False), ("a", True), ("c", False))}
+    assert [one.target for one in await list_targets(model)] == ["c", "d", "a", "b"]
+
+
+async def test_only_what_is_present_is_listed_by_key(model):
+    present = [Device("leaf2", Role.LEAF), Device("leaf1", Role.LEAF)]
+    gone = TopologyFact(Device("leaf0", Role.LEAF), 3, "inventory", gone=True)
+    model.topology = Topology().with_facts([*(TopologyFact(one, 1, "inventory") for one in present), gone])
+    assert await list_topology(model) == sorted(present, key=lambda one: one.key)
+
+
+REPORT = StageReport("analytics", "a", 1, 2, 100, 80, 5, 10, {"stale": 3}, {"series": 4.0, "series_fresh": 3.0})
+
+
+async def test_a_stage_report_has_its_balance(model):
+    model.stages = {("ingest", "b"): replace(REPORT, stage="ingest", instance="b"), ("analytics", "a"): REPORT}
+    first, second = await list_stage_reports(model)
+    assert (first["stage"], second["stage"]) == ("analytics", "ingest")
+    assert first == {
+        "stage": "analytics",
+        "instance": "a",
+        "epoch_ns": 1,
+        "at_ns": 2,
+        "samples_in": 100,
+        "samples_out": 80,
+        "deduplicated": 5,
+        "held": 10,
+        "dropped": {"stale": 3},
+        "balance": 2,
+        "details": {"series": 4.0, "series_fresh": 3.0},
+    }
+
+
+async def test_states_of_series_are_those_of_analytics_alone(model):
+    model.stages = {("ingest", "b"): replace(REPORT, stage="ingest"), ("analytics", "a"): REPORT}
+    assert await count_series_states(model) == [{"instance": "a", "at_ns": 2, "series": {"fresh": 3}}]
+
+
+def forecast(series: str, days: float, kind: FindingKind = FindingKind.WEAR) -> Forecast:
+    root = ObjectRef(ObjectKind.PORT, "leaf1/Ethernet0")
+    return Forecast(series, kind, root, "dBm", -3.0, -7.3, -0.4, days, days, None, 7.0)
+
+
+@pytest.mark.parametrize(
+    ("kind", "limit", "names"),
+    [
+        (None, 10, ["soon", "tie-a", "tie-b", "late"]),
+        (None, 2, ["soon", "tie-a"]),
+        (FindingKind.CAPACITY, 10, ["tie-a", "late"]),
+        (FindingKind.DEVIATION, 10, []),
+    ],
+)
+async def test_forecasts_come_soonest_first(model, kind, limit, names):
+    capacity = FindingKind.CAPACITY
+    model.trends = {
+        "leaf1": DeviceTrends("leaf1", 1, (forecast("late", 9.0, capacity), forecast("tie-b", 5.0))),
+        "leaf2": DeviceTrends("leaf2", 1, (forecast("soon", 1.0), forecast("tie-a", 5.0, capacity))),
+    }
+    assert [one.series for one in await list_forecasts(model, kind, limit)] == names
+
+
+def test_the_content_of_the_page_counts_what_is_there(model):
+    entities: list[Entity] = [
+        *(Device(f"leaf{n}", Role.LEAF) for n in range(2)),
+        *(Device("spine1", Role.SPINE), Device("node1", Role.HOST)),
+        *(Gpu("node1", f"GPU-{n}", n) for n in range(3)),
+        Job("7", ("node1",), "train"),
+    ]
+    model.topology = Topology().with_facts([TopologyFact(one, 1, "inventory") for one in entities])
+    model.targets = {name: target(name, up) for name, up in (("a", True), ("b", False))}
+    model.newest_ns = 5
+    model.incidents = {f"i{n}": incident(f"i{n}") for n in range(INCIDENTS_SHOWN + 1)}
+    content = noc_content(model)
+    assert content["cluster"] == {"switches": 3, "gpus": 3, "jobs": 1}
+    assert (content["targets"], content["newest_ns"], content["samples"]) == ({"up": 1, "all": 2}, 5, 200)
+    assert content["incidents"] == model.worst_first()[:INCIDENTS_SHOWN]
+
+
+async def next_data(events: AsyncIterator[Any]) -> tuple[str, dict[str, Any]]:
+    event = await asyncio.wait_for(anext(events), 10)
+    return event.id, orjson.loads(event.data)
+
+
+async def test_the_stream_waits_for_a_change_and_skips_versions_nobody_saw(model, monkeypatch):
+    monkeypatch.setattr("fabricscope.api.stream.PERIOD_S", 0.0)
+    events = aiter(_events(model))
+    assert (await next_data(events))[0] == "0"
+    waiting = asyncio.create_task(next_data(events))
+    for number in range(3):
+        one = incident(f"i{number}", IncidentState.FIRING)
+        model.apply([Record(topics.INCIDENTS.name, 0, number, 0, b"", encode_record(one), {})])
+    assert not waiting.done()
+    async with model.changed:
+        model.changed.notify_all()
+    identity, content = await waiting
+    assert (identity, len(content["incidents"])) == ("3", 3)

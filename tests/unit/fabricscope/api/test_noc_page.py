@@ -1,0 +1,113 @@
+"""The NOC page in a real browser: what it shows, that it speaks to nobody else, and that it fits the wall."""
+
+import pytest
+from playwright.async_api import Browser, Page, expect
+
+from fabricscope.api.config import ApiConfig
+from fabricscope.api.service import ApiService
+from telemetry.incidents import IncidentState
+from tests.unit.fabricscope.api.traffic import HOSTILE, incident, publish_cluster
+from tests.unit.traffic import publish_incidents
+
+MINIMUM_CONTRAST = 4.5  # WCAG 2.2 AA
+
+# The contrast ratio of every text on the page with its background, by the definition of WCAG 2.2.
+CONTRASTS = """() => {
+  const linear = (x) => (x /= 255) <= 0.04045 ? x / 12.92 : ((x + 0.055) / 1.055) ** 2.4;
+  const light = (c) => 0.2126 * linear(c[0]) + 0.7152 * linear(c[1]) + 0.0722 * linear(c[2]);
+  const rgb = (text) => text.match(/[\\d.]+/g).map(Number);
+  const ground = (node) => {
+    for (let at = node; at; at = at.parentElement) {
+      const colour = rgb(getComputedStyle(at).backgroundColor);
+      if (colour.length === 3 || colour[3] > 0) return colour;
+    }
+    return [255, 255, 255];
+  };
+  const texts = [...document.querySelectorAll("h1,h2,h3,p,dt,dd,li,span,b")];
+  return texts.filter((node) => node.innerText && node.offsetParent).map((node) => {
+    const [dark, bright] = [light(rgb(getComputedStyle(node).color)), light(ground(node))].sort((a, b) => a - b);
+    return [(bright + 0.05) / (dark + 0.05), node.innerText.slice(0, 30)];
+  });
+}"""
+
+
+async def open_page(browser: Browser, url: str, width: int = 1920, height: int = 1080) -> tuple[Page, list[str]]:
+    """The page and what went wrong on it: console errors, failed and external requests."""
+    page = await browser.new_page(viewport={"width": width, "height": height})
+    problems: list[str] = []
+    page.on("console", lambda message: problems.append(message.text) if message.type == "error" else None)
+    page.on("pageerror", lambda error: problems.append(str(error)))
+    page.on("request", lambda request: None if request.url.startswith(url) else problems.append(request.url))
+    await page.goto(url)
+    return page, problems
+
+
+async def test_shows_the_incident_with_its_evidence(api, bus, browser):
+    await publish_cluster(bus)
+    await publish_incidents(bus, incident())
+    page, problems = await open_page(browser, api.url)
+    await expect(page.locator("#detail-title")).to_have_text(
+        "[CRIT] pod1: PFC storm from leaf1/Ethernet4 — 64 GPUs, 1 job stalled"
+    )
+    await expect(page.locator("#verdict")).to_have_text("1 firing, 0 pending")
+    await expect(page.locator("#action")).to_have_text("Drain node1 and look at its PCIe link.")
+    await expect(page.locator("#plots canvas")).to_have_count(1)
+    await expect(page.locator("#age")).to_contain_text(" s")
+    assert problems == []
+
+
+async def test_a_hostile_label_is_text(api, bus, browser):
+    await publish_incidents(bus, incident())
+    page, problems = await open_page(browser, api.url)
+    await expect(page.locator("#evidence")).to_contain_text(HOSTILE)
+    assert await page.locator("#evidence img").count() == 0
+    assert problems == []
+
+
+async def test_without_incidents_all_is_quiet(api, browser):
+    page, problems = await open_page(browser, api.url)
+    await expect(page.locator("#quiet")).to_be_visible()
+    await expect(page.locator("#verdict")).to_have_text("All quiet")
+    assert problems == []
+
+
+@pytest.mark.parametrize(("width", "height"), [(1920, 1080), (3840, 2160)])
+async def test_fits_the_wall_and_is_readable(api, bus, browser, width, height):
+    await publish_cluster(bus)
+    for number in range(12):
+        await publish_incidents(bus, incident(f"i{number}", IncidentState.FIRING if number else IncidentState.RESOLVED))
+    page, _ = await open_page(browser, api.url, width, height)
+    await expect(page.locator("#incidents li")).to_have_count(10)
+    overflow = await page.evaluate("document.documentElement.scrollHeight - innerHeight")
+    assert overflow <= 0
+    last = await page.locator("#incidents li").last.bounding_box()
+    assert last is not None
+    assert last["y"] + last["height"] <= height
+    poor = [pair for pair in await page.evaluate(CONTRASTS) if pair[0] < MINIMUM_CONTRAST]
+    assert poor == []
+
+
+async def test_the_keyboard_chooses_an_incident(api, bus, browser):
+    await publish_incidents(bus, incident("first", gpu_seconds=100.0))
+    await publish_incidents(bus, incident("second", gpu_seconds=1.0))
+    page, _ = await open_page(browser, api.url)
+    await expect(page.locator("#incidents li")).to_have_count(2)
+    await page.keyboard.press("Tab")
+    await page.keyboard.press("Tab")
+    await page.keyboard.press("Enter")
+    await expect(page.locator("#incidents li").nth(1).locator("button")).to_have_attribute("aria-current", "true")
+
+
+async def test_reconnects_after_a_restart(api, bus, browser):
+    page, _ = await open_page(browser, api.url)
+    await expect(page.locator("#verdict")).to_have_text("All quiet")
+    port = int(api.url.rpartition(":")[2])
+    await api.stop()
+    await expect(page.locator("#verdict")).to_contain_text("Reconnecting")
+    again = ApiService(ApiConfig(port=port), bus)
+    await again.start()
+    try:
+        await publish_incidents(bus, incident())
+        await expect(page.locator("#verdict")).to_have_text("1 firing, 0 pending", timeout=20_000)
+    finally:
+        await again.stop()

@@ -1,0 +1,178 @@
+"""The API's state, record by record."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from bus.base import Record
+from fabricscope.api import read_model
+from fabricscope.api.history import History
+from fabricscope.api.read_model import ReadModel
+from telemetry import topics
+from telemetry.changes import Change, ChangeKind
+from telemetry.codec.batch import encode_batch
+from telemetry.codec.records import RecordValue, encode_record
+from telemetry.findings import FindingState
+from telemetry.incidents import IncidentState, Severity
+from telemetry.ledger import StageReport
+from telemetry.objects import device
+from telemetry.samples import Collection, Down, SampleBatch
+from telemetry.series import SeriesTable, series_key
+from telemetry.starvation import HostLosses
+from telemetry.topology import Device, Role, TopologyFact
+from telemetry.trends import DeviceTrends
+from tests.unit.fabricscope.api.traffic import finding, incident
+
+NS = 1_000_000_000
+UP = series_key("fabric_port_up", {"device": "leaf1", "port": "Ethernet0"})
+
+
+def record(topic: topics.Topic, value: RecordValue | None, key: bytes = b"", raw: bytes | None = None) -> Record:
+    return Record(topic.name, 0, 0, 0, key, raw if value is None else encode_record(value), {})
+
+
+def batch(seq: int, *, down: Down | None = None, target: str = "gnmi/leaf1") -> Record:
+    """A collection at ``seq`` seconds."""
+    n = 0 if down else 1
+    made = SampleBatch(
+        SeriesTable(target, "leaf1", (UP,)),
+        Collection(1, seq, seq * NS, 0.01, down),
+        np.full(n, seq * NS, dtype=np.int64),
+        np.arange(n, dtype=np.uint32),
+        np.ones(n),
+    )
+    value, headers = encode_batch(made)
+    return Record(topics.SAMPLES.name, 0, 0, 0, b"leaf1", value, dict(headers))
+
+
+@pytest.fixture
+def model() -> ReadModel:
+    return ReadModel(History(900 * NS, 10**6))
+
+
+@pytest.mark.parametrize(
+    ("topic", "old", "new", "kept"),
+    [
+        (topics.INCIDENTS, incident("i1"), incident("i1", IncidentState.RESOLVED), lambda m: m.incidents["i1"]),
+        (
+            topics.FINDINGS,
+            finding("f1", FindingState.ACTIVE),
+            finding("f1", FindingState.CLEARED),
+            lambda m: m.findings["f1"],
+        ),
+        (
+            topics.LEDGER,
+            StageReport("ingest", "a", 1, 1),
+            StageReport("ingest", "a", 1, 2),
+            lambda m: m.stages["ingest", "a"],
+        ),
+        (topics.STARVATION, HostLosses("node1", 1, ()), HostLosses("node1", 2, ()), lambda m: m.losses["node1"]),
+        (topics.TRENDS, DeviceTrends("leaf1", 1, ()), DeviceTrends("leaf1", 2, ()), lambda m: m.trends["leaf1"]),
+        (
+            topics.CHANGES,
+            Change("c1", ChangeKind.DRAIN, (device("node1"),), 1),
+            Change("c1", ChangeKind.DRAIN, (device("node1"),), 1, 9),
+            lambda m: m.changes["c1"],
+        ),
+        (
+            topics.TOPOLOGY,
+            TopologyFact(Device("leaf1", Role.LEAF), 1, "inventory"),
+            TopologyFact(Device("leaf1", Role.SPINE), 2, "inventory"),
+            lambda m: m.topology.facts[Device("leaf1", Role.SPINE).key],
+        ),
+    ],
+    ids=lambda value: value.name if isinstance(value, topics.Topic) else "",
+)
+def test_the_newest_version_of_a_record_is_kept(model, topic, old, new, kept):
+    model.apply([record(topic, old), record(topic, new)])
+    assert kept(model) == new
+
+
+def test_a_tombstone_removes_its_incident(model):
+    model.apply([record(topics.INCIDENTS, incident("i1")), record(topics.INCIDENTS, incident("i2"))])
+    model.apply([record(topics.INCIDENTS, None, b"i1")])
+    assert set(model.incidents) == {"i2"}
+    model.apply([record(topics.INCIDENTS, None, b"never seen")])
+    assert set(model.incidents) == {"i2"}
+
+
+def test_a_corrupt_record_is_skipped_and_the_others_are_applied(model):
+    corrupt = record(topics.INCIDENTS, None, raw=b"{}")
+    model.apply([corrupt, record(topics.INCIDENTS, incident("i1")), replace(batch(1), value=b"FSB9")])
+    assert set(model.incidents) == {"i1"}
+    assert model.targets == {}
+
+
+def test_the_version_grows_with_records_and_not_without(model):
+    model.apply([])
+    assert model.version == 0
+    model.apply([batch(1), batch(2)])
+    assert model.version == 1
+
+
+def test_a_target_is_as_its_newest_collection_says(model):
+    model.apply([batch(2), batch(1, down=Down.TIMEOUT)])  # the second is late
+    status = model.targets["gnmi/leaf1"]
+    assert (status.up, status.reason, status.collected_ns, status.series) == (True, None, 2 * NS, 1)
+    assert model.newest_ns == 2 * NS
+
+
+def test_a_target_that_is_down_keeps_the_series_that_it_had(model):
+    model.apply([batch(1), batch(2, down=Down.TIMEOUT), batch(1, down=Down.REFUSED, target="gnmi/leaf2")])
+    silent, never_seen_up = model.targets["gnmi/leaf1"], model.targets["gnmi/leaf2"]
+    assert (silent.up, silent.reason, silent.series) == (False, "timeout", 1)
+    assert (never_seen_up.up, never_seen_up.series) == (False, 1)  # its table is in the batch
+
+
+WORST_FIRST: list[dict[str, Any]] = [
+    {"id": "critical", "severity": Severity.CRITICAL, "gpu_seconds": 1.0},
+    {"id": "warning-cost", "severity": Severity.WARNING, "gpu_seconds": 9.0},
+    {"id": "warning-new", "severity": Severity.WARNING, "gpu_seconds": 1.0, "onset_ns": 5},
+    {"id": "warning-old-a", "severity": Severity.WARNING, "gpu_seconds": 1.0, "onset_ns": 4},
+    {"id": "warning-old-b", "severity": Severity.WARNING, "gpu_seconds": 1.0, "onset_ns": 4},
+    {"id": "info", "severity": Severity.INFO, "gpu_seconds": 99.0},
+    {"id": "pending", "severity": Severity.CRITICAL, "gpu_seconds": 99.0, "state": IncidentState.PENDING},
+    {"id": "resolved", "severity": Severity.CRITICAL, "gpu_seconds": 999.0, "state": IncidentState.RESOLVED},
+]
+
+
+def test_incidents_are_ordered_by_state_severity_cost_onset_and_id(model):
+    for values in reversed(WORST_FIRST):
+        model.apply([record(topics.INCIDENTS, replace(incident(), **values))])
+    assert [one.id for one in model.worst_first()] == [values["id"] for values in WORST_FIRST]
+
+
+@pytest.mark.parametrize(
+    ("limit", "topic", "made", "kept"),
+    [
+        (
+            "INCIDENTS_MAX",
+            topics.INCIDENTS,
+            [incident("open"), incident("over", IncidentState.RESOLVED), incident("new"), incident("newer")],
+            {"open", "new", "newer"},
+        ),
+        (
+            "FINDINGS_MAX",
+            topics.FINDINGS,
+            [
+                finding("old", FindingState.ACTIVE),
+                finding("cleared", FindingState.CLEARED),
+                *(finding(name, FindingState.ACTIVE) for name in ("new", "newer")),
+            ],
+            {"old", "new", "newer"},
+        ),
+        (
+            "INCIDENTS_MAX",
+            topics.INCIDENTS,
+            [incident(name) for name in ("1", "2", "3", "4")],  # none is over: the oldest goes
+            {"2", "3", "4"},
+        ),
+    ],
+)
+def test_what_is_over_makes_room_first(model, monkeypatch, limit, topic, made, kept):
+    monkeypatch.setattr(read_model, limit, 3)
+    model.apply([record(topic, one) for one in made])
+    held: dict[str, Any] = model.incidents if topic is topics.INCIDENTS else model.findings
+    assert set(held) == kept

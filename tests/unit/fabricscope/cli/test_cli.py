@@ -1,0 +1,121 @@
+"""The command line as people type it."""
+
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from typer.main import get_command
+from typer.testing import CliRunner
+
+from dashboards.boards import ALL
+from fabricscope.arguments import simulate, stage
+from fabricscope.cli import app
+from fabricscope.settings import load_settings
+from fabricscope.stages import Stage
+from simulator.faults import FAULTS
+
+
+def fabricscope(*arguments: str, folder: Path | None = None) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "fabricscope", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False, cwd=folder)
+
+
+def parameters() -> Iterator[tuple[str, list[str], str]]:
+    """Each option of each command: command, its spellings, its help."""
+    groups = [("", get_command(app))]
+    while groups:
+        path, command = groups.pop()
+        groups += [(f"{path} {name}".strip(), inner) for name, inner in getattr(command, "commands", {}).items()]
+        for parameter in command.params:
+            if parameter.param_type_name == "option":
+                yield path, [*parameter.opts, *parameter.secondary_opts], getattr(parameter, "help", None) or ""
+
+
+def test_version():
+    assert fabricscope("version").stdout.startswith("fabricscope 0.")
+
+
+def test_help_lists_every_command():
+    listed = CliRunner().invoke(app, ["--help"], env={"COLUMNS": "200"}).output
+    commands = ("run", "change", "record", "replay", "simulate", "collect", "detect", "explain", "check", "config")
+    for command in (*Stage, *commands):
+        assert re.search(rf"^│ {command} ", listed, re.MULTILINE), command
+
+
+def test_all_options_are_of_one_style():
+    found = list(parameters())
+    assert len(found) > 30
+    for command, spellings, _ in found:
+        for spelling in spellings:
+            assert re.fullmatch(r"--[a-z]+(-[a-z]+)*|-[a-z]", spelling), f"{command} {spelling}"
+
+
+def test_every_option_of_ours_has_a_help():
+    typers_own = {"--help", "--install-completion", "--show-completion"}
+    assert [(command, names) for command, names, text in parameters() if not text and not typers_own & {*names}] == []
+
+
+def test_names_that_the_arguments_repeat_are_the_real_ones():
+    assert set(stage.HELP) == {one.value for one in Stage}
+    assert tuple(FAULTS) == simulate.FAULTS
+
+
+def test_check_config_prints_a_summary(tmp_path):
+    path = tmp_path / "a.yaml"
+    path.write_text("global: {cluster: pod7}\n")
+    answer = fabricscope("check", "config", str(path))
+    assert answer.returncode == 0
+    assert "cluster pod7" in answer.stdout
+
+
+@pytest.mark.parametrize("command", [("check", "config"), ("ingest", "--config"), ("ingest", "-c")])
+def test_a_wrong_config_is_one_plain_line(tmp_path, command):
+    path = tmp_path / "a.yaml"
+    path.write_text("api:\n  prot: 1\n")
+    answer = fabricscope(*command, str(path))
+    assert answer.returncode == 1
+    assert answer.stderr.strip() == f"fabricscope: {path}:2:3: api.prot: unknown key"
+
+
+def test_an_old_spelling_still_works_and_hints_at_the_new_one(tmp_path):
+    answer = fabricscope("--log.level=warn", "ingest", "--config.file", str(tmp_path / "none.yaml"))
+    assert answer.returncode == 1
+    *hints, error = answer.stderr.splitlines()
+    assert [re.sub("; .*", "", hint) for hint in hints] == [
+        "fabricscope: --log.level is now --log-level",
+        "fabricscope: --config.file is now --config",
+    ]
+    assert error.startswith(f"fabricscope: {tmp_path}/none.yaml: cannot be read")
+
+
+def test_replay_of_what_is_no_recording(tmp_path):
+    answer = fabricscope("replay", str(tmp_path))
+    assert answer.returncode == 1
+    assert "not a recording" in answer.stderr
+    assert "Traceback" not in answer.stderr
+
+
+def test_the_demo_does_not_empty_a_folder_of_others(tmp_path):
+    (tmp_path / "thesis.tex").write_text("years of work")
+    answer = fabricscope("run", "--data-dir", str(tmp_path))
+    assert answer.returncode == 1
+    assert (tmp_path / "thesis.tex").exists()
+
+
+def test_printed_settings_are_the_defaults(tmp_path):
+    printed = fabricscope("config", "print")
+    assert printed.returncode == 0
+    path = tmp_path / "printed.yaml"
+    path.write_text(printed.stdout)
+    assert load_settings(path) == load_settings(None)
+    assert "# Port to listen on; 0 picks a free one.\n  port: 9099\n" in printed.stdout
+
+
+def test_the_boards_keep_their_rules():
+    answer = fabricscope("check", "dashboards")
+    assert answer.returncode == 0
+    assert answer.stdout.startswith(f"{len(ALL)} boards, ")
+    assert answer.stdout.endswith("panels: valid\n")

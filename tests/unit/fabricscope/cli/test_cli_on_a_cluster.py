@@ -1,0 +1,118 @@
+"""The commands that need telemetry, as people type them, on a small simulated cluster."""
+
+import json
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+import yaml
+
+from fabricscope.settings import load_settings
+
+ADDRESS_OFFSET = 43
+START_S_MAX = 60
+COLLECT_S = (4, 10, 30, 90)
+
+
+@dataclass(frozen=True)
+class SimulatedCluster:
+    """A simulator that runs, and an ingest stage that collects from it. recording: made by ``record``."""
+
+    settings: Path
+    recording: Path
+    recorder: subprocess.CompletedProcess[str]
+
+
+def fabricscope(*arguments: object) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "fabricscope", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+
+
+def start(log: Path, *arguments: object) -> subprocess.Popen[bytes]:
+    with log.open("wb") as output:
+        command = [sys.executable, "-m", "fabricscope", *map(str, arguments)]
+        return subprocess.Popen(command, stdout=output, stderr=output)
+
+
+def wait_for(path: Path, words: str) -> None:
+    deadline = time.monotonic() + START_S_MAX
+    while not (path.exists() and words in path.read_text()):
+        assert time.monotonic() < deadline, f"waited {START_S_MAX} s for {words!r} in {path}"
+        time.sleep(0.05)
+
+
+def collect_until(words: str, status: int, *arguments: object) -> str:
+    """What ``collect`` prints once it exits with this status and these words: a busy machine needs longer for that."""
+    for seconds in COLLECT_S:
+        answer = fabricscope("collect", *arguments, "--for", f"{seconds}s")
+        if words in answer.stdout and answer.returncode == status:
+            return answer.stdout
+    pytest.fail(f"no {words!r} with status {status} in {COLLECT_S[-1]} s: {answer.stdout}{answer.stderr}")
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SimulatedCluster]:
+    folder = tmp_path_factory.mktemp("cluster")
+    settings, recording, log = folder / "fabricscope.yaml", folder / "recording", folder / "ingest.log"
+    options = ("--hosts", 2, "--interval", "1s", "--address-offset", ADDRESS_OFFSET, "--config-out", settings)
+    running = [start(folder / "simulate.log", "simulate", *options)]
+    try:
+        wait_for(settings, "inventory")
+        document = yaml.safe_load(settings.read_text())
+        document["global"]["metrics_ports"] = {"ingest": 0}
+        settings.write_text(yaml.safe_dump(document))
+        running.append(start(log, "ingest", "--config", settings))
+        wait_for(log, "stage runs")
+        recorder = fabricscope("record", recording, "--config", settings, "--last", "1m", "--for", "6s")
+        yield SimulatedCluster(settings, recording, recorder)
+    finally:
+        for process in running:
+            process.terminate()
+        for process in running:
+            process.wait(30)
+
+
+@pytest.fixture(scope="module")
+def recorded(cluster: SimulatedCluster) -> int:
+    """Samples in the recording, as ``record`` printed them."""
+    assert cluster.recorder.returncode == 0, cluster.recorder.stderr
+    printed = re.search(r"^([\d,]+) samples recorded$", cluster.recorder.stderr, re.MULTILINE)
+    assert printed, cluster.recorder.stderr
+    return int(printed[1].replace(",", ""))
+
+
+def test_record_writes_as_many_samples_as_it_prints(cluster, recorded):
+    manifest = json.loads((cluster.recording / "manifest.json").read_text())
+    assert manifest["cluster"] == "simulated"
+    assert recorded == sum(part["samples"] for part in manifest["slices"]) > 1000
+
+
+def test_replay_reads_all_of_it(cluster, recorded, tmp_path):
+    answer = fabricscope("replay", cluster.recording, "--out", tmp_path, "--output", "json")
+    assert answer.returncode == 0, answer.stderr
+    assert json.loads(answer.stdout)["samples"] == recorded
+    assert (tmp_path / "findings.jsonl").exists()
+    answer = fabricscope("replay", cluster.recording, "--out", tmp_path)
+    assert answer.returncode == 0
+    assert f"{recorded:,} samples" in " ".join(answer.stdout.split())
+
+
+def test_collect_shows_every_target(cluster):
+    settings = load_settings(cluster.settings).ingest
+    scraped = [target for job in settings.scrape_configs for group in job.static_configs for target in group.targets]
+    switches = [target for job in settings.gnmi_configs for target in job.targets]
+    collect_until(f"{len(scraped) + len(switches)} targets", 0, "--config", cluster.settings, "--samples", 0)
+
+
+def test_collect_fails_when_a_target_is_down(cluster, tmp_path):
+    document = yaml.safe_load(cluster.settings.read_text())
+    dead = {"targets": ["127.0.0.1:1"], "labels": {"device": "node9"}}
+    document["scrape_configs"] = [{**document["scrape_configs"][0], "static_configs": [dead]}]
+    path = tmp_path / "dead.yaml"
+    path.write_text(yaml.safe_dump({key: document[key] for key in ("global", "scrape_configs")}))
+    assert "no: " in collect_until("node9", 1, "--config", path)

@@ -1,0 +1,212 @@
+"""Small parts of the program: clocks, stages, what ends a process, and the demo's folder."""
+
+import asyncio
+import os
+import signal
+import time
+from pathlib import Path
+
+import pytest
+import yaml
+
+from bus.base import Bus
+from common.errors import ConfigError
+from fabricscope import demo
+from fabricscope.api.config import ApiConfig, is_loopback
+from fabricscope.api.service import ApiService
+from fabricscope.clock import SimulatedTime, event_clock
+from fabricscope.demo import beside_another
+from fabricscope.settings import Settings, load_settings
+from fabricscope.stages import CompositeService, Stage, build, new_manifest
+from fabricscope.stopping import SUPERVISED, parent_is_gone, stop_on_signals
+from fabricscope.version import VERSION
+
+NS = 1_000_000_000
+
+
+@pytest.mark.parametrize(("speed", "passed_s", "event_s"), [(1.0, 5, 105.0), (10.0, 5, 150.0), (0.5, 4, 102.0)])
+def test_simulated_time_passes_at_its_own_speed(monkeypatch, speed, passed_s, event_s):
+    monkeypatch.setattr(time, "time_ns", lambda: (1000 + passed_s) * NS)
+    clock = event_clock(SimulatedTime(wall_ns=1000 * NS, event_ns=100 * NS, speed=speed))
+    assert clock() == int(event_s * NS)
+
+
+def test_without_a_simulation_event_time_is_the_wall_clock():
+    assert event_clock(None) is time.time_ns
+
+
+class Recorded:
+    """A service that notes what is done to it."""
+
+    def __init__(self, name: str, log: list[str], error: Exception | None = None) -> None:
+        self._name, self._log, self._error = name, log, error
+
+    async def start(self) -> None:
+        self._log.append(f"start {self._name}")
+
+    async def wait(self) -> None:
+        if self._error:
+            raise self._error
+        await asyncio.Event().wait()
+
+    async def stop(self) -> None:
+        self._log.append(f"stop {self._name}")
+
+
+async def test_several_services_start_in_order_and_all_stop():
+    log: list[str] = []
+    both = CompositeService([Recorded("a", log), Recorded("b", log)])
+    await both.start()
+    await both.stop()
+    assert log[:2] == ["start a", "start b"]
+    assert sorted(log[2:]) == ["stop a", "stop b"]
+
+
+async def test_the_failure_of_one_service_is_that_of_all():
+    both = CompositeService([Recorded("a", []), Recorded("b", [], ValueError("broken"))])
+    with pytest.raises(ValueError, match="broken"):
+        await both.wait()
+
+
+async def test_a_stage_is_built_from_its_section(bus: Bus):
+    assert isinstance(build(Stage.API, Settings(), bus), ApiService)
+    assert isinstance(build(Stage.EXPORT, Settings(), bus), CompositeService)
+    with pytest.raises(ConfigError, match="recording: the recorder needs its path"):
+        build(Stage.RECORDER, Settings(), bus)
+
+
+def test_a_new_manifest_holds_what_a_replay_needs():
+    settings = Settings.model_validate({"global": {"cluster": "pod1"}, "analytics": {"engine": {"interval_s": 5}}})
+    manifest = new_manifest(settings, {("fabricscope.samples.v1", 3): 70})
+    assert (manifest.cluster, manifest.program, manifest.analytics["interval_s"]) == ("pod1", VERSION, 5.0)
+    assert manifest.offsets == {"fabricscope.samples.v1/3": 70}
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+async def test_a_signal_asks_to_stop(number):
+    stopping = stop_on_signals()
+    try:
+        assert not stopping.is_set()
+        os.kill(os.getpid(), number)
+        await asyncio.wait_for(stopping.wait(), 10)
+    finally:
+        for each in (signal.SIGTERM, signal.SIGINT):
+            asyncio.get_running_loop().remove_signal_handler(each)
+
+
+async def test_without_a_supervisor_no_parent_is_missed(monkeypatch):
+    monkeypatch.delenv(SUPERVISED, raising=False)
+    with pytest.raises(TimeoutError):
+        await asyncio.wait_for(parent_is_gone(), 0.01)
+
+
+async def test_the_parent_is_gone_when_another_has_taken_its_place(monkeypatch):
+    monkeypatch.setenv(SUPERVISED, "1")
+    parents = iter([4711, 1])
+    monkeypatch.setattr(os, "getppid", lambda: next(parents))
+    await asyncio.wait_for(parent_is_gone(), 10)
+
+
+@pytest.mark.parametrize(
+    ("host", "loopback"),
+    [
+        *(("127.0.0.1", True), ("127.8.8.8", True), ("::1", True), ("localhost", True)),
+        *(("0.0.0.0", False), ("::", False), ("10.0.0.1", False), ("node1", False), ("localhost.evil.example", False)),
+    ],
+)
+def test_what_is_loopback(host, loopback):
+    assert is_loopback(host) is loopback
+
+
+SECURED = {"tls_cert_file": "c", "tls_key_file": "k", "bearer_token_file": "t"}
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"host": "0.0.0.0"}, "reachable from elsewhere"),
+        ({"host": "0.0.0.0", "tls_cert_file": "c", "tls_key_file": "k"}, "reachable from elsewhere"),
+        ({"host": "0.0.0.0", "bearer_token_file": "t"}, "reachable from elsewhere"),
+        ({"tls_cert_file": "c"}, "belong together"),
+        ({"tls_key_file": "k"}, "belong together"),
+        ({"port": 65536}, "less than or equal to 65535"),
+    ],
+)
+def test_an_api_that_would_be_open_is_refused(values, message):
+    with pytest.raises(ValueError, match=message):
+        ApiConfig.model_validate(values)
+
+
+@pytest.mark.parametrize(
+    "values", [{}, {"host": "::1"}, {"host": "0.0.0.0", **SECURED}, {"host": "::", "trusted_network": True}]
+)
+def test_an_api_that_is_closed_or_meant_to_be_open_is_accepted(values):
+    ApiConfig.model_validate(values)
+
+
+@pytest.mark.parametrize("marker", ["demo", "practice"])
+def test_a_folder_of_an_earlier_demo_is_emptied(tmp_path, marker):
+    (tmp_path / marker).touch()
+    (tmp_path / "bus.sqlite").write_text("old")
+    demo._empty(tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["demo"]
+
+
+@pytest.mark.parametrize("exists", [True, False])
+def test_an_empty_or_missing_folder_becomes_a_demos(tmp_path, exists):
+    folder = tmp_path / "deep" / "demo"
+    if exists:
+        folder.mkdir(parents=True)
+    demo._empty(folder)
+    assert [path.name for path in folder.iterdir()] == ["demo"]
+
+
+def test_a_second_demo_listens_on_its_own_port_alone():
+    first = {"global": {"cluster": "simulated", "data_dir": "/d"}, "api": {"port": 9099}, "gnmi_configs": []}
+    second = beside_another(first, 9100)
+    settings = Settings.model_validate(second)
+    assert (settings.api.port, settings.general.cluster) == (9100, "simulated")
+    assert set(settings.general.metrics_ports.model_dump().values()) == {0}
+    assert first["api"] == {"port": 9099}
+
+
+async def test_a_simulator_that_does_not_start_is_reported_with_its_log(tmp_path: Path, monkeypatch):
+    started: list[str] = []
+
+    class Dead:
+        def __init__(self, name: str, arguments: list[str], log_path: Path) -> None:
+            self.log_path = log_path
+
+        async def start(self) -> None:
+            started.append("start")
+
+        async def stop(self) -> None:
+            started.append("stop")
+
+    monkeypatch.setattr(demo, "Child", Dead)
+    monkeypatch.setattr(demo, "SIMULATOR_START_S", 0.01)
+    with pytest.raises(Exception, match=r"the simulator did not start in 0 s: see .*simulate\.log"):
+        await demo.run_demo("link-down@1s", tmp_path / "demo")
+    assert started == ["start", "stop"]
+
+
+async def test_a_demo_beside_another_rewrites_the_settings_of_its_simulator(tmp_path: Path, monkeypatch):
+    class Simulator:
+        def __init__(self, name: str, arguments: list[str], log_path: Path) -> None:
+            self.log_path = log_path
+            self._config = Path(arguments[arguments.index("--config-out") + 1])
+
+        async def start(self) -> None:
+            self._config.write_text(yaml.safe_dump({"global": {"cluster": "simulated"}, "api": {"port": 9099}}))
+
+    ran: list[int] = []
+
+    async def run_all_in_one(config_file: Path, running: list[Simulator]) -> None:
+        ran.append(load_settings(config_file).api.port)
+        assert len(running) == 1
+
+    monkeypatch.setattr(demo, "Child", Simulator)
+    monkeypatch.setattr(demo, "run_all_in_one", run_all_in_one)
+    await demo.run_demo("link-down@1s", tmp_path / "one")
+    await demo.run_demo("link-down@1s", tmp_path / "two", port=9100)
+    assert ran == [9099, 9100]

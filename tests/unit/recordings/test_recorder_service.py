@@ -1,0 +1,76 @@
+"""The recorder on a real bus: what it writes, what it skips, and where it continues."""
+
+from pathlib import Path
+
+import pytest
+from prometheus_client import REGISTRY
+
+from bus.base import Bus, Message
+from common.errors import BadInput
+from recordings.config import RecordingConfig
+from recordings.manifest import Manifest, read_manifest
+from recordings.reader import read_batches, read_topology_and_changes
+from recordings.service import TOPICS, RecorderService
+from telemetry import topics
+from telemetry.codec.records import encode_record
+from tests.unit.recordings.small_recording import CHANGE, LEAF, batch
+from tests.unit.traffic import publish_batches
+from tests.waiting import until
+
+
+def counted(name: str, **labels: str) -> float:
+    return REGISTRY.get_sample_value(f"fabricscope_recorder_{name}_total", labels) or 0.0
+
+
+def consumed() -> float:
+    return sum(counted("records_received", topic=topic.name) for topic in TOPICS)
+
+
+async def record(bus: Bus, folder: Path, records: int) -> RecorderService:
+    """Records until so many records more are consumed, and stops."""
+    before = consumed()
+    recorder = RecorderService(RecordingConfig(path=folder), bus, Manifest(cluster="pod1"))
+    await recorder.start()
+    await until(lambda: consumed() >= before + records)
+    await recorder.stop()
+    return recorder
+
+
+async def test_samples_topology_and_changes_are_recorded(bus, tmp_path):
+    await bus.publish(topics.TOPOLOGY, [Message(LEAF.entity.key.encode(), encode_record(LEAF))])
+    await bus.publish(topics.CHANGES, [Message(b"c1", encode_record(CHANGE))])
+    await publish_batches(bus, batch(0), batch(1))
+    before = counted("samples_recorded")
+    recorder = await record(bus, tmp_path / "recording", 4)
+    assert recorder.samples_recorded == 6
+    assert counted("samples_recorded") == before + 6
+    assert [one.collection.seq for one in read_batches(tmp_path / "recording")] == [0, 1]
+    assert set(read_topology_and_changes(tmp_path / "recording")) == {LEAF, CHANGE}
+
+
+async def test_a_corrupt_record_is_counted_and_skipped(bus, tmp_path):
+    before = counted("records_corrupt", topic=topics.SAMPLES.name, reason="schema")
+    await bus.publish(topics.SAMPLES, [Message(b"leaf1", b"not a batch")])
+    await publish_batches(bus, batch(0))
+    recorder = await record(bus, tmp_path / "recording", 2)
+    assert recorder.samples_recorded == 3
+    assert counted("records_corrupt", topic=topics.SAMPLES.name, reason="schema") == before + 1
+
+
+async def test_it_continues_where_it_stopped(bus, tmp_path):
+    await publish_batches(bus, batch(0))
+    await record(bus, tmp_path / "recording", 1)
+    await publish_batches(bus, batch(1))
+    await record(bus, tmp_path / "recording", 1)
+    manifest = read_manifest(tmp_path / "recording")
+    assert (manifest.cluster, len(manifest.slices)) == ("pod1", 2)
+    assert [one.collection.seq for one in read_batches(tmp_path / "recording")] == [0, 1]
+
+
+async def test_a_folder_with_a_manifest_that_cannot_be_read_is_left_alone(bus, tmp_path):
+    (tmp_path / "manifest.json").write_text('{"version": 99}')
+    recorder = RecorderService(RecordingConfig(path=tmp_path), bus, Manifest())
+    with pytest.raises(BadInput, match="version 99"):
+        await recorder.start()
+    await recorder.stop()
+    assert (tmp_path / "manifest.json").read_text() == '{"version": 99}'

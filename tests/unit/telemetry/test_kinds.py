@@ -1,0 +1,134 @@
+"""The tables of kinds: complete, consistent, and the only place where a kind gets its meaning."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from analytics.config import DetectionConfig
+from analytics.detectors import detectors
+from analytics.detectors.multivariate.measures import KINDS
+from telemetry.findings import FindingKind
+from telemetry.incidents import IncidentKind, Severity
+from telemetry.kinds import (
+    Domain,
+    Explains,
+    FindingGroup,
+    HoldPolicy,
+    HoldsWrites,
+    Tier,
+    finding_kinds,
+    incident_kinds,
+    kinds_in,
+)
+from telemetry.kinds.__main__ import page
+
+each_finding = pytest.mark.parametrize("kind", FindingKind)
+each_incident = pytest.mark.parametrize("kind", IncidentKind)
+
+
+def test_every_kind_has_a_row_and_no_row_is_of_something_else() -> None:
+    assert list(finding_kinds()) == list(FindingKind)
+    assert list(incident_kinds()) == list(IncidentKind)
+
+
+def test_every_group_has_kinds_and_every_kind_one_group() -> None:
+    assert all(kinds_in(group) for group in FindingGroup)
+    assert sum(len(kinds_in(group)) for group in FindingGroup) == len(FindingKind)
+
+
+@each_finding
+def test_the_texts_of_a_finding_fit_into_a_sentence(kind: FindingKind) -> None:
+    row = finding_kinds()[kind]
+    for text in (row.meaning, row.text, row.cause):
+        assert text == text.strip().rstrip(".")
+    assert row.meaning
+    assert row.text
+
+
+@each_finding
+def test_the_detectors_of_a_finding_are_those_that_publish_it(kind: FindingKind) -> None:
+    publish = {detector.name for detector in detectors(DetectionConfig()) if detector.kind is kind}
+    publish |= {f"multivariate_{name}" for name in KINDS} if kind is FindingKind.DEVIATION else set()
+    assert set(finding_kinds()[kind].detectors) == publish
+    assert publish, "a kind that nothing publishes"
+
+
+@each_incident
+def test_an_incident_has_texts_with_known_slots_only(kind: IncidentKind) -> None:
+    row = incident_kinds()[kind]
+    for text in (row.phrase, row.action, row.runbook, row.meaning, row.root):
+        assert text.strip()
+        assert set(re.findall(r"\{(\w+)\}", text)) <= {"root", "device"}
+    assert "{root}" in row.phrase
+    assert row.runbook.startswith("1. ")
+
+
+@each_incident
+def test_its_numbers_are_in_range_and_its_findings_are_its_own(kind: IncidentKind) -> None:
+    row = incident_kinds()[kind]
+    assert 0.0 < row.prior <= 2.0
+    assert row.returning <= row.evidence | kinds_in(FindingGroup.QUEUE)
+    if row.tier is Tier.RESIDUAL:
+        assert row.explains is Explains.OWN
+        assert not row.returning
+    if row.explains is Explains.NOTHING:
+        assert not row.disturbs_fabric
+        assert not row.loses_packets
+
+
+def test_every_finding_that_is_no_plain_symptom_feeds_an_incident() -> None:
+    fed = frozenset[FindingKind]().union(*(row.evidence for row in incident_kinds().values()))
+    symptoms = {kind for kind, row in finding_kinds().items() if row.symptom}
+    assert set(FindingKind) - symptoms <= fed
+
+
+@pytest.mark.parametrize(
+    ("kind", "domain", "floor"),
+    [
+        (IncidentKind.SLOW_RECEIVER, Domain.FABRIC, Severity.WARNING),
+        (IncidentKind.PAUSE_LOOP, Domain.FABRIC, Severity.CRITICAL),
+        (IncidentKind.RACK_POWER, Domain.POWER, Severity.CRITICAL),
+        (IncidentKind.GPU_FAULT, Domain.GPU, Severity.WARNING),
+        (IncidentKind.WEAR, Domain.CAPACITY, Severity.INFO),
+        (IncidentKind.TELEMETRY_LOST, Domain.TELEMETRY, Severity.INFO),
+        (IncidentKind.UNEXPLAINED, Domain.UNKNOWN, Severity.INFO),
+    ],
+)
+def test_a_kind_goes_to_its_team_with_its_floor(kind: IncidentKind, domain: Domain, floor: Severity) -> None:
+    assert (incident_kinds()[kind].domain, incident_kinds()[kind].severity_floor) == (domain, floor)
+
+
+def test_only_what_nothing_explains_has_no_team() -> None:
+    unknown = {kind for kind, row in incident_kinds().items() if row.domain is Domain.UNKNOWN}
+    assert unknown == {IncidentKind.UNEXPLAINED}
+
+
+@pytest.mark.parametrize(
+    ("kind", "holds"),
+    [
+        (IncidentKind.SLOW_STORAGE, HoldsWrites.ALWAYS),
+        (IncidentKind.LINK_DOWN, HoldsWrites.CERTAIN),  # routing goes round it
+        (IncidentKind.STRAGGLER, HoldsWrites.NEVER),  # no kernel runs while a checkpoint is written
+    ],
+)
+def test_a_checkpoint_is_held_up_only_by_what_its_writes_need(kind: IncidentKind, holds: HoldsWrites) -> None:
+    assert incident_kinds()[kind].holds_writes is holds
+
+
+def test_a_cause_that_may_be_part_of_a_larger_one_waits_longer_than_one_that_explains_itself() -> None:
+    assert incident_kinds()[IncidentKind.GPU_FAULT].hold is HoldPolicy.NONE
+    assert incident_kinds()[IncidentKind.LINK_DOWN].hold is HoldPolicy.TICK
+    assert incident_kinds()[IncidentKind.LATE_CHECKPOINT].hold is HoldPolicy.INTERVAL
+
+
+def test_the_page_is_up_to_date() -> None:
+    assert Path("docs/kinds.md").read_text() == page(), "run: make pages"
+
+
+def test_severities_have_an_order() -> None:
+    assert sorted(Severity, key=lambda severity: severity.rank) == [
+        Severity.INFO,
+        Severity.WARNING,
+        Severity.CRITICAL,
+    ]
