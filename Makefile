@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 PEERS := build/.peers
 
-.PHONY: run test check accept crash bench eval boards pages format lock clean peers
+.PHONY: run test check accept crash bench eval boards docs format lock clean peers
 .DEFAULT_GOAL := run
 # Packages come before the virtual environment that needs one of them.
 .NOTPARALLEL:
@@ -58,8 +58,8 @@ format: $(READY)
 boards: $(READY)
 	$(BIN)/python -m dashboards.build deploy/grafana/dashboards
 
-# Pages of docs/ that are generated; the tests compare them.
-pages: $(READY)
+# What of docs/ is generated; the tests compare them.
+docs: $(READY)
 	$(BIN)/python -m telemetry.catalogue > docs/metrics.md
 	$(BIN)/python -m telemetry.kinds > docs/kinds.md
 	$(BIN)/python -m fabricscope.own_metrics > docs/own-metrics.md

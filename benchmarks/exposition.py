@@ -14,9 +14,9 @@ from benchmarks.loads.pages import changed, pages
 from benchmarks.rows import Row, print_rows, row
 from ingest.collectors.exposition.collector import ExpositionCollector
 from ingest.collectors.exposition.config import ScrapeConfig
-from ingest.collectors.exposition.mapping import Mapper
-from ingest.collectors.exposition.page import PageReader
-from ingest.discovery import TargetGroup, resolve
+from ingest.collectors.exposition.decode.body import BodyReader
+from ingest.collectors.exposition.decode.mapping import Mapper
+from ingest.collectors.exposition.discovery import TargetGroup, resolve
 from ingest.ledger import Ledger
 from telemetry.catalogue import origins_of, sources
 from telemetry.codec.batch import encode_batch
@@ -118,10 +118,10 @@ def _serve(page: bytes, compressed: bool, port: "Queue[int]") -> None:
     asyncio.run(main())
 
 
-def reader_of(source: str, **options: bool) -> PageReader:
+def reader_of(source: str, **options: bool) -> BodyReader:
     found = sources()[source]
     mapper = Mapper(found, {"device": "node1"}, origins_of(source))
-    return PageReader("bench/a:1", "node1", mapper, sentinels=found.sentinels, **options)
+    return BodyReader("bench/a:1", "node1", mapper, sentinels=found.sentinels, **options)
 
 
 def _per_s(work: Callable[[], object], amount: int) -> float:

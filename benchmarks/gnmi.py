@@ -17,12 +17,12 @@ from typing import Any
 import grpc
 
 from benchmarks.rows import Row, print_rows, row
-from ingest.collectors.base import Emission
+from ingest.collectors.base import CollectorOutput
 from ingest.collectors.gnmi.collector import GnmiCollector
 from ingest.collectors.gnmi.config import Config, GnmiTlsConfig, LimitsConfig, Source, TargetConfig
 from ingest.collectors.gnmi.decode.decoder import Decoder
+from ingest.collectors.gnmi.paths.elements import parse_path
 from ingest.collectors.gnmi.paths.naming import Naming
-from ingest.collectors.gnmi.paths.paths import parse_path
 from ingest.ledger import Ledger
 from telemetry.gnmi import gnmi_pb2
 from telemetry.samples import SampleBatch
@@ -156,9 +156,9 @@ async def _collected_per_s(size: int) -> float:
         config = Config(targets=(target,), source=Source.ARISTA, tls=GnmiTlsConfig(insecure=True), limits=limits)
         updates = 0
 
-        def count(emission: Emission) -> None:
+        def count(output: CollectorOutput) -> None:
             nonlocal updates
-            updates += len(emission) if isinstance(emission, SampleBatch) else 0
+            updates += len(output) if isinstance(output, SampleBatch) else 0
 
         task = asyncio.create_task(GnmiCollector(config, target, Ledger(0), clock=lambda: _NOW).run(count))
         await asyncio.sleep(2.0)  # compiled, connected, all paths known

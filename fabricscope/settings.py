@@ -16,11 +16,11 @@ from common.yaml_positions import Positions, load_with_positions, locate
 from export.remote_write.config import RemoteWriteConfig
 from fabricscope.api.config import ApiConfig
 from fabricscope.clock import SimulatedTime
-from ingest.config import IngestConfig
+from ingest.config import CollectorSections, IngestConfig
 from recordings.config import RecordingConfig
 
 ENVIRONMENT_PREFIX = "FABRICSCOPE__"
-OF_INGEST = ("scrape_configs", "gnmi_configs", "job_sources", "inventory")
+OF_INGEST = tuple(CollectorSections.model_fields)
 """Sections at the top level of the file, as in Prometheus', that belong to the ingest stage."""
 
 

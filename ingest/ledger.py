@@ -1,39 +1,39 @@
-"""What this stage received, handed on and dropped: every sample is accounted for, with a reason of a closed set."""
+"""What this stage received, published and dropped: every sample is accounted for, with a reason of a closed set."""
 
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from ingest.metrics import DROPPED, PUBLISHED, SAMPLES
+from ingest.metrics import SAMPLES_DROPPED, SAMPLES_PUBLISHED, SAMPLES_RECEIVED
 from telemetry.ledger import StageReport
 
 STAGE = "ingest"
 
 
 class DropReason(StrEnum):
-    """Why a sample did not reach the bus."""
+    """Why a sample, fact or change did not reach the bus."""
 
     NO_VALUE = "no_value"  # NaN, "N/A", or a vendor's word for "not supported" in a numeric field
     OUT_OF_BOUNDS = "out_of_bounds"  # a value that the catalogue excludes
     EVENT_TIME = "event_time"  # earlier than 1 h ago or more than 5 min ahead
-    DUPLICATE = "duplicate"  # a series twice on one page
+    DUPLICATE = "duplicate"  # a series that one body holds twice
     BAD_FORMAT = "bad_format"  # one value of a message that is well formed otherwise
     QUOTA = "quota"  # beyond what one target may send
-    SPOOL_FULL = "spool_full"  # the bus was away for too long
+    SPOOL_FULL = "spool_full"  # the bus was unavailable for too long
     TOO_LARGE = "too_large"  # a batch above the bus's limit for one message
 
 
 @dataclass
 class Ledger:
     """Counts of one ingest process since ``epoch_ns``. Every sample that a collector saw in a series that the catalogue
-    knows is ``received``; it then is published, dropped or held."""
+    knows is ``received``; it then is published, dropped or still queued."""
 
     epoch_ns: int
     samples_in: int = 0
     samples_out: int = 0
     drops: Counter[DropReason] = field(default_factory=Counter)
-    _told: tuple[int, int, Counter[DropReason]] = field(default=(0, 0, Counter()), repr=False)
+    _exported: tuple[int, int, Counter[DropReason]] = field(default=(0, 0, Counter()), repr=False)
 
     def received(self, n: int) -> None:
         self.samples_in += n
@@ -42,19 +42,19 @@ class Ledger:
         self.samples_out += n
 
     def dropped(self, reason: DropReason, n: int) -> None:
-        """Also counts what was dropped: call ``received`` for it as well, once, where it came in."""
+        """Counts the end of samples that ``received`` has counted before."""
         if n:
             self.drops[reason] += n
 
-    def tell_metrics(self) -> None:
+    def update_metrics(self) -> None:
         """Brings the process's metrics up to date; called every few seconds, not for every collection."""
-        told, self._told = self._told, (self.samples_in, self.samples_out, self.drops.copy())
-        SAMPLES.inc(self.samples_in - told[0])
-        PUBLISHED.inc(self.samples_out - told[1])
-        for reason, n in (self.drops - told[2]).items():
-            DROPPED.labels(reason=reason).inc(n)
+        before, self._exported = self._exported, (self.samples_in, self.samples_out, self.drops.copy())
+        SAMPLES_RECEIVED.inc(self.samples_in - before[0])
+        SAMPLES_PUBLISHED.inc(self.samples_out - before[1])
+        for reason, n in (self.drops - before[2]).items():
+            SAMPLES_DROPPED.labels(reason=reason).inc(n)
 
-    def report(self, instance: str, at_ns: int, held: int, details: Mapping[str, float]) -> StageReport:
+    def report(self, instance: str, at_ns: int, queued: int, details: Mapping[str, float]) -> StageReport:
         return StageReport(
             STAGE,
             instance,
@@ -62,7 +62,7 @@ class Ledger:
             at_ns,
             samples_in=self.samples_in,
             samples_out=self.samples_out,
-            held=held,
+            held=queued,
             dropped={reason.value: n for reason, n in sorted(self.drops.items())},
             details=details,
         )

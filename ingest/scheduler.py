@@ -1,29 +1,29 @@
-"""When each target is collected: spread over its interval, never twice at once, and never waiting for a dead one."""
+"""When each target is collected: spread over its interval, without overlap, and independent of dead targets."""
 
 import asyncio
 import hashlib
-import logging
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 
+import structlog
 from prometheus_client import Counter
 
 from ingest.collectors.base import Clock, Emit, PollCollector
 from ingest.config import SchedulerConfig
-from ingest.metrics import COLLECTIONS, OVERRUNS
+from ingest.metrics import COLLECTIONS, COLLECTIONS_SKIPPED
 from telemetry.samples import SampleBatch
 
-_log = logging.getLogger(__name__)
+log = structlog.get_logger("ingest")
 _STOP_S = 2.0
 SLOT_S = 0.05
-"""Targets start in groups this far apart, so that one wake-up, one look at the sockets and one commit on the bus serve
-a whole group. An interval below it is as long as it."""
+"""Targets start in groups this far apart, so that one wake-up, one poll of the sockets and one commit on the bus serve
+a whole group. A shorter interval is rounded up to it."""
 
 
-def phase(name: str) -> float:
-    """Where in its interval a target is collected, 0 <= phase < 1: the same in every process and after a restart."""
+def offset(name: str) -> float:
+    """Where in its interval a target is collected, 0 <= offset < 1: the same in every process and after a restart."""
     return int.from_bytes(hashlib.blake2b(name.encode(), digest_size=7).digest(), "big") / 2**56
 
 
@@ -35,20 +35,21 @@ def _outcome(name: str) -> Counter:
 
 @dataclass(slots=True)
 class _Entry:
-    """due: loop time of the next collection. slot: the first that does not begin before; there it starts."""
+    """due: loop time of the next collection. slot: the first slot that does not begin before ``due``."""
 
     collector: PollCollector
     due: float
     slot: int = 0
     task: asyncio.Task[None] | None = None
-    trusted: bool = False
+    healthy: bool = False
 
 
 class Scheduler:
-    """Polls collectors and hands on what they bring.
+    """Polls collectors and emits their output.
 
-    A target that answered last time starts when it is due. All others share ``doubtful_max`` places, so that any
-    number of dead ones neither delays the living nor runs out of sockets.
+    A target is healthy when its last collection succeeded: it starts when it is due. All others share
+    ``unhealthy_max`` places, so that any number of dead targets neither delays the healthy ones nor runs out of
+    sockets.
     """
 
     def __init__(self, config: SchedulerConfig, emit: Emit, clock: Clock) -> None:
@@ -56,7 +57,7 @@ class Scheduler:
         self._entries: dict[str, _Entry] = {}
         self._slots: dict[int, dict[str, _Entry]] = {}
         self._closing: set[asyncio.Task[None]] = set()
-        self._doubtful = asyncio.Semaphore(config.doubtful_max)
+        self._unhealthy = asyncio.Semaphore(config.unhealthy_max)
 
     @property
     def names(self) -> set[str]:
@@ -64,21 +65,21 @@ class Scheduler:
 
     @property
     def targets_up(self) -> int:
-        """Targets whose last collection brought something."""
-        return sum(entry.trusted for entry in self._entries.values())
+        """Targets whose last collection succeeded."""
+        return sum(entry.healthy for entry in self._entries.values())
 
     def add(self, collector: PollCollector) -> None:
-        """Collects it from its next place in the interval on. The name must be new."""
+        """Collects it every interval, first at its offset in the current one. The name must be new."""
         assert collector.name not in self._entries
         now = asyncio.get_running_loop().time()
         interval = collector.interval_s
-        due = now + (phase(collector.name) * interval - now) % interval
+        due = now + (offset(collector.name) * interval - now) % interval
         entry = _Entry(collector, due)
         self._entries[collector.name] = entry
         self._arm(entry)
 
     def remove(self, names: Iterable[str]) -> None:
-        """Ends these targets; a collection that runs is cancelled."""
+        """Removes these targets; a running collection is cancelled."""
         for name in names:
             entry = self._entries.pop(name)
             del self._slots[entry.slot][name]
@@ -109,29 +110,29 @@ class Scheduler:
             if entry.task is None:
                 entry.task = loop.create_task(self._collect(entry))
             else:
-                OVERRUNS.inc()
+                COLLECTIONS_SKIPPED.inc()
             interval = entry.collector.interval_s
             entry.due += interval * max(1, -(-(now - entry.due) // interval))
             self._arm(entry)
 
     async def _collect(self, entry: _Entry) -> None:
         try:
-            if entry.trusted:
+            if entry.healthy:
                 await self._collect_now(entry)
             else:
-                async with self._doubtful:
+                async with self._unhealthy:
                     await self._collect_now(entry)
         except Exception:
             # Our own bug in one collector must not end the others.
-            entry.trusted = False
+            entry.healthy = False
             _outcome("failed").inc()
-            _log.exception("collector of %s failed", entry.collector.name)
+            log.exception("collector failed", target=entry.collector.name)
         finally:
             entry.task = None
 
     async def _collect_now(self, entry: _Entry) -> None:
-        emission = await entry.collector.collect(self._clock())
-        down = emission.collection.down if isinstance(emission, SampleBatch) else None
-        entry.trusted = down is None
+        output = await entry.collector.collect(self._clock())
+        down = output.collection.down if isinstance(output, SampleBatch) else None
+        entry.healthy = down is None
         _outcome(down or "up").inc()
-        self._emit(emission)
+        self._emit(output)

@@ -1,32 +1,28 @@
-"""The ingest stage: composes collectors, scheduler and publisher, and reports what it did."""
+"""The ingest stage: runs collectors, scheduler and publisher, and reports what they did."""
 
 import asyncio
-import logging
 import resource
 import time
-from collections.abc import Coroutine, Iterable
+from collections.abc import Coroutine
 from concurrent.futures import ThreadPoolExecutor
+
+import structlog
 
 from bus.reporting import publish_report
 from common.tasks import first_failure
-from ingest.collectors.base import Clock, PollCollector, StreamCollector
-from ingest.collectors.exposition.collector import ExpositionCollector, check_files
-from ingest.collectors.exposition.config import ScrapeConfig
-from ingest.collectors.exposition.page import warm_up
-from ingest.collectors.gnmi.collector import collectors_of as gnmi_collectors
-from ingest.collectors.inventory.collector import InventoryCollector
-from ingest.collectors.slurm.collector import SlurmCollector
+from ingest.collectors.base import Clock, CollectorContext, Collectors, DiscoveryJob, StreamCollector
 from ingest.config import IngestConfig
-from ingest.discovery import Discovery, Target
 from ingest.ledger import Ledger
 from ingest.metrics import TARGETS
-from ingest.publish import Publisher, Publishes
+from ingest.publish import Publisher, PublishingBus
+from ingest.registry import build_collectors
 from ingest.scheduler import Scheduler
 from telemetry.ledger import StageReport
 
-_log = logging.getLogger(__name__)
+log = structlog.get_logger("ingest")
 _RESTART_S = 5.0
 _STOP_S = 2.0
+_WORKERS = 2
 
 
 class IngestService:
@@ -35,7 +31,7 @@ class IngestService:
     bus: started and stopped by the caller. clock: event time of what carries none, nanoseconds.
     """
 
-    def __init__(self, config: IngestConfig, bus: Publishes, clock: Clock = time.time_ns) -> None:
+    def __init__(self, config: IngestConfig, bus: PublishingBus, clock: Clock = time.time_ns) -> None:
         self._config, self._bus, self._clock = config, bus, clock
         self._ledger = Ledger(clock())
         self._publisher = Publisher(config.publish, bus, self._ledger)
@@ -45,27 +41,18 @@ class IngestService:
 
     async def start(self) -> None:
         """ConfigError when a file that the configuration names is missing or wrong."""
-        for job in self._config.scrape_configs:
-            check_files(job)
-        inventory = InventoryCollector(self._config.inventory) if self._config.inventory else None
-        if inventory is not None:
-            inventory.load()
-        streamers = list(self._streamers())
+        self._workers = ThreadPoolExecutor(_WORKERS, "decode")
+        context = CollectorContext(self._ledger, self._clock, self._workers)
+        sections = build_collectors(self._config, context)
         _raise_file_limit()
-        self._workers = ThreadPoolExecutor(2, "pages")
-        await asyncio.get_running_loop().run_in_executor(self._workers, warm_up)
-        self._scheduler = Scheduler(self._config.scheduler, self._publisher.emit, self._clock)
+        self._scheduler = Scheduler(self._config.scheduler, self._publisher.enqueue, self._clock)
         await self._publisher.start()
-        for job in self._config.scrape_configs:
-            self._spawn(self._follow(Discovery(job), job, self._scheduler, self._workers))
-        for poller in self._pollers(inventory):
-            self._scheduler.add(poller)
-        for streamer in streamers:
-            self._spawn(self._stream(streamer))
+        for collectors in sections:
+            self._run(collectors, self._scheduler)
         self._spawn(self._report_always())
 
     async def wait(self) -> None:
-        """For ever, or until the work ends by itself: then its error is raised."""
+        """For ever, or until the work fails: then its error is raised."""
         await first_failure([*self._tasks, *self._publisher.tasks])
 
     async def stop(self) -> None:
@@ -90,45 +77,38 @@ class IngestService:
             "targets": float(len(scheduler.names) if scheduler else 0),
             "targets_up": float(scheduler.targets_up if scheduler else 0),
         }
-        return self._ledger.report(self._config.instance, self._clock(), self._publisher.held, details)
+        return self._ledger.report(self._config.instance, self._clock(), self._publisher.queued, details)
 
-    def _pollers(self, inventory: InventoryCollector | None) -> Iterable[PollCollector]:
-        """All polled collectors other than pages: a new kind is added here."""
-        yield from (SlurmCollector(source) for source in self._config.job_sources)
-        if inventory is not None:
-            yield inventory
-
-    def _streamers(self) -> Iterable[StreamCollector]:
-        """All collectors whose targets send by themselves: a new kind is added here."""
-        yield from gnmi_collectors(self._config.gnmi_configs, self._ledger, self._clock)
+    def _run(self, collectors: Collectors, scheduler: Scheduler) -> None:
+        for poller in collectors.polled:
+            scheduler.add(poller)
+        for job in collectors.discovering:
+            self._spawn(self._follow(job, scheduler))
+        for streamer in collectors.streaming:
+            self._spawn(self._stream(streamer))
 
     def _spawn(self, work: Coroutine[None, None, None]) -> None:
         self._tasks.append(asyncio.get_running_loop().create_task(work))
 
-    async def _follow(
-        self, discovery: Discovery, job: ScrapeConfig, scheduler: Scheduler, workers: ThreadPoolExecutor
-    ) -> None:
-        """Keeps the scheduler's targets of one job equal to what discovery finds."""
-        known: dict[str, Target] = {}
+    async def _follow(self, job: DiscoveryJob, scheduler: Scheduler) -> None:
+        """Keeps the scheduler's targets of one job equal to those that discovery finds."""
         while True:
-            found = {target.name: target for target in await discovery.refresh()}
-            scheduler.remove([name for name, target in known.items() if found.get(name) != target])
-            for name, target in found.items():
-                if known.get(name) != target:
-                    scheduler.add(ExpositionCollector(job, target, self._ledger, self._clock(), workers))
-            known = found
+            changes = await job.refresh()
+            scheduler.remove(changes.removed)
+            for collector in changes.added:
+                scheduler.add(collector)
             TARGETS.set(len(scheduler.names))
-            if discovery.refresh_s is None:
+            if job.refresh_s is None:
                 return
-            await asyncio.sleep(discovery.refresh_s)
+            await asyncio.sleep(job.refresh_s)
 
     async def _stream(self, collector: StreamCollector) -> None:
-        """A stream ends only by our own bug: start it again, after a wait."""
+        """A stream ends only by our own bug: it is started again after a wait."""
         while True:
             try:
-                await collector.run(self._publisher.emit)
+                await collector.run(self._publisher.enqueue)
             except Exception:
-                _log.exception("stream %s failed", collector.name)
+                log.exception("stream failed and will restart", target=collector.name)
             await asyncio.sleep(_RESTART_S)
 
     async def _report_always(self) -> None:
@@ -137,12 +117,12 @@ class IngestService:
             await self._publish_report()
 
     async def _publish_report(self) -> None:
-        self._ledger.tell_metrics()
+        self._ledger.update_metrics()
         await publish_report(self._bus.publish, self.report())
 
 
 def _raise_file_limit() -> None:
-    """Each target keeps a connection open: take what the system allows."""
+    """Each target keeps a connection open: raise the limit to what the system allows."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft != hard:
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))

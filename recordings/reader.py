@@ -12,7 +12,7 @@ from recordings.format import RecordedBatch, read_table
 from recordings.manifest import Slice, read_manifest
 from telemetry.changes import Change
 from telemetry.codec.records import decode_record
-from telemetry.samples import Collection, Down, SampleBatch
+from telemetry.samples import Collection, DownReason, SampleBatch
 from telemetry.series import SeriesTable
 from telemetry.topology import TopologyFact
 
@@ -65,7 +65,7 @@ def _read_slice(recording: Path, part: Slice) -> Iterator[RecordedBatch]:
     at = 0
     for row in frames["batches.parquet"].iter_rows():
         partition, appended_ns, digest, epoch_ns, seq, collected_ns, duration_s, down, rows = row
-        collection = Collection(epoch_ns, seq, collected_ns, duration_s, Down(down) if down else None)
+        collection = Collection(epoch_ns, seq, collected_ns, duration_s, DownReason(down) if down else None)
         end = at + rows
         batch = SampleBatch(tables[digest], collection, times[at:end], series[at:end], values[at:end])
         yield RecordedBatch(partition, appended_ns, batch)

@@ -17,7 +17,7 @@ from simulator.layout import Endpoint, Exporter, Flavour, Layout, topology_facts
 from simulator.machine import NS
 from telemetry import catalogue
 from telemetry.changes import Change
-from telemetry.samples import Collection, Down, SampleBatch
+from telemetry.samples import Collection, DownReason, SampleBatch
 from telemetry.series import SeriesTable, series_key
 from telemetry.topology import TopologyFact
 
@@ -69,13 +69,15 @@ class DirectCollector:
         on = readings.devices.reachable[self._cluster.layout.device_index[endpoint.device]]
         now_ns = readings.now_ns
         if not on:
-            return without_samples(SeriesTable(target, endpoint.device, ()), self._collection(now_ns, Down.TIMEOUT))
+            return without_samples(
+                SeriesTable(target, endpoint.device, ()), self._collection(now_ns, DownReason.TIMEOUT)
+            )
         if not readings.frozen[i] or i not in self._last:
             self._last[i] = self._read(i, endpoint, target, matrices, readings)
         table, values = self._last[i]
         n = values.size
         if n == 0:  # every GPU is gone: an empty page
-            return without_samples(table, self._collection(now_ns, Down.NOT_EXPOSITION))
+            return without_samples(table, self._collection(now_ns, DownReason.NOT_EXPOSITION))
         times = np.full(n, now_ns, dtype=np.int64)
         return SampleBatch(table, self._collection(now_ns), times, np.arange(n, dtype=np.uint32), values)
 
@@ -96,7 +98,7 @@ class DirectCollector:
         ]
         return table, np.concatenate(blocks)
 
-    def _collection(self, now_ns: int, down: Down | None = None) -> Collection:
+    def _collection(self, now_ns: int, down: DownReason | None = None) -> Collection:
         return Collection(self._cluster.start_ns, self._seq, now_ns, DURATION_S, down)
 
 

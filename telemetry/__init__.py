@@ -1,1 +1,1 @@
-"""The language that all stages speak: types, metric catalogue, topics, codec and bus. Imports nothing else of ours."""
+"""What all stages share: types, the metric catalogue, topics and the codec. Imports ``common`` alone of ours."""

@@ -1,4 +1,4 @@
-"""Changes: anything that a human or a robot did to the cluster, because a change just before explains a lot."""
+"""Changes: what people and automation did to the cluster. A change often explains what follows it."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -18,7 +18,7 @@ class ChangeKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One change of ``objects``; ends_ns is 0 for one that happens at a moment. Times are event times."""
+    """One change of ``objects``; ends_ns is 0 for one without duration. Times are event times."""
 
     id: str
     kind: ChangeKind

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 class StageReport:
     """What one stage process counted since it started (``epoch_ns``), as of ``at_ns``.
 
-    samples_in = samples_out + sum(dropped) + deduplicated + held, where ``held`` are in its queues right now.
-    details: other figures for people (targets up, lag, …), each a number.
+    samples_in = samples_out + sum(dropped) + deduplicated + held, where ``held`` are queued now.
+    details: other figures (targets up, lag, …), each a number.
     """
 
     stage: str

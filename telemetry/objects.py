@@ -1,4 +1,4 @@
-"""What findings and incidents are about: one thing of the cluster, as kind and name."""
+"""The objects of the cluster that findings and incidents are about, as kind and name."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -7,7 +7,7 @@ from common.errors import BadInput
 
 
 class ObjectKind(StrEnum):
-    """Kinds of things, with the form of their names."""
+    """Kinds of objects, with the form of their names."""
 
     DEVICE = "device"  # switch or host: "leaf1"
     PORT = "port"  # "leaf1/Ethernet4"; a NIC is a port of its host: "node3/mlx5_0"
@@ -17,12 +17,12 @@ class ObjectKind(StrEnum):
     FILESYSTEM = "filesystem"  # "scratch"
     JOB = "job"  # "4711"
     RACK = "rack"  # "r12"
-    TARGET = "target"  # one thing that is collected from: "dcgm/127.0.0.1:9400"
+    TARGET = "target"  # an endpoint of telemetry: "dcgm/127.0.0.1:9400"
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class ObjectRef:
-    """One thing of the cluster; sorts by kind and name."""
+    """One object of the cluster; sorts by kind and name."""
 
     kind: ObjectKind
     name: str

@@ -1,4 +1,4 @@
-"""SampleBatch: what one target reported in one collection, as columns."""
+"""SampleBatch: the samples of one target and one collection, as columns."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -11,8 +11,8 @@ from common.errors import BadInput
 from telemetry.series import SeriesTable
 
 
-class Down(StrEnum):
-    """Why a collection brought nothing: the closed set behind ``up`` = 0."""
+class DownReason(StrEnum):
+    """Why a collection has no samples: the closed set behind ``up`` = 0."""
 
     REFUSED = "refused"
     DNS = "dns"
@@ -28,27 +28,27 @@ class Down(StrEnum):
     TOO_MANY_SERIES = "too_many_series"
     BAD_ENCODING = "bad_encoding"
     BAD_FORMAT = "bad_format"
-    NO_SAMPLES = "no_samples"  # it answered, with nothing that the catalogue knows
+    NO_SAMPLES = "no_samples"  # it answered with no metric of the catalogue
     SILENT = "silent"
     CLOSED = "closed"
 
 
 @dataclass(frozen=True, slots=True)
 class Collection:
-    """How one collection went.
+    """Identity, time and outcome of one collection.
 
-    epoch_ns:     when the collector of this target started; with ``seq`` it names the collection once and for ever.
-    seq:          0, 1, 2, … within the epoch; a hole is a loss, a repetition a duplicate delivery.
+    epoch_ns:     when the collector of this target started; with ``seq`` it identifies the collection for ever.
+    seq:          0, 1, 2, … within the epoch; a gap is a loss, a repetition a duplicate delivery.
     collected_ns: event time of the collection (its start), nanoseconds since the Unix epoch.
     duration_s:   how long it took.
-    down:         None when the target answered, else why not.
+    down:         None when the target answered, else the reason.
     """
 
     epoch_ns: int
     seq: int
     collected_ns: int
     duration_s: float
-    down: Down | None = None
+    down: DownReason | None = None
 
     @property
     def up(self) -> bool:
@@ -57,9 +57,9 @@ class Collection:
 
 @lru_cache(maxsize=1024)
 def all_rows(size: int) -> NDArray[np.uint32]:
-    """0, 1, …, size - 1: the rows of a batch in which no series is absent, as an array that may not be written.
+    """0, 1, …, size - 1: the rows of a batch in which no series is absent, as a read-only array.
 
-    Most batches share it: who finds this very object in a batch need not look at its numbers.
+    Most batches share it, so an identity test (``is``) replaces a comparison of its numbers.
     """
     rows = np.arange(size, dtype=np.uint32)
     rows.setflags(write=False)
@@ -68,13 +68,13 @@ def all_rows(size: int) -> NDArray[np.uint32]:
 
 @dataclass(frozen=True, slots=True)
 class SampleBatch:
-    """What one target reported in one collection, as columns of equal length n (0 only when the target is down).
+    """The samples of one target and one collection, as columns of equal length n (0 only when the target is down).
 
     times_ns: int64[n], event time in nanoseconds since the Unix epoch.
     series:   uint32[n], row in ``table``.
     values:   float64[n], finite or infinite, in the unit that ends the metric's name (``_bytes``, ``_celsius``);
               a missing value is an absent row, never 0 or NaN.
-    Raises BadInput when a promise above is broken, so that no later stage checks again.
+    Raises BadInput when one of these conditions does not hold, so that no later stage checks again.
     """
 
     table: SeriesTable
@@ -94,7 +94,7 @@ class SampleBatch:
         last = n - 1 if self.series is all_rows(n) else int(np.maximum.reduce(self.series))
         if last >= len(self.table):
             raise BadInput(f"{self.table.target}: series row {last} of a table of {len(self.table)}")
-        if np.isnan(np.maximum.reduce(self.values)):  # a NaN wins
+        if np.isnan(np.maximum.reduce(self.values)):  # the maximum of a NaN is NaN
             raise BadInput(f"{self.table.target}: NaN is not a sample")
 
     def __len__(self) -> int:

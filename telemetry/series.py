@@ -14,7 +14,7 @@ _UNESCAPE = re.compile(r"\\(.)")
 
 
 def series_key(metric: str, labels: Mapping[str, str]) -> str:
-    """The one spelling of a series.
+    """The canonical spelling of a series.
 
     >>> series_key("gpu_power_watts", {"gpu": "GPU-1", "device": "node1"})
     'gpu_power_watts{device="node1",gpu="GPU-1"}'
@@ -44,11 +44,11 @@ def parse_series_key(key: str) -> tuple[str, dict[str, str]]:
 
 @dataclass(frozen=True, eq=False)
 class SeriesTable:
-    """The series that one target reports, in a fixed order; row numbers are what samples refer to.
+    """The series that one target reports, in a fixed order; samples refer to their row numbers.
 
     target: the target's name in the configuration (``job/address``), unique in the cluster.
     device: the switch or host that the target speaks for; the key of its records on the bus.
-    keys:   one ``series_key`` a row, without repetition (not checked here: the collectors build them from dicts).
+    keys:   one ``series_key`` a row, without repetition (not checked here: collectors build them from dicts).
     Two tables are equal when their digests are.
     """
 
@@ -58,7 +58,7 @@ class SeriesTable:
 
     @cached_property
     def digest(self) -> bytes:
-        """16 bytes that name this content."""
+        """16 bytes that identify this content."""
         content = "\n".join((self.target, self.device, *self.keys))
         return hashlib.blake2b(content.encode(), digest_size=16).digest()
 

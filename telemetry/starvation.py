@@ -1,4 +1,4 @@
-"""The starvation ledger: GPU time of running jobs that brought no work, each second with one cause."""
+"""The starvation ledger: GPU time that running jobs lost, each second with one cause."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -8,13 +8,13 @@ from enum import StrEnum
 class WaitCause(StrEnum):
     """What a GPU waited for. The order is that of the ledger's columns."""
 
-    STORAGE = "storage"  # reads that are slow, or still under way
-    DATA_LOADER = "data_loader"  # processes on its own host that feed it and got no CPU
+    STORAGE = "storage"  # slow or unfinished reads
+    DATA_LOADER = "data_loader"  # its input processes on the same host got no CPU
     CHECKPOINT = "checkpoint"  # the job writes its state
-    FABRIC = "fabric"  # pauses, marks, or a link that is bad on the way of a collective
+    FABRIC = "fabric"  # pauses, ECN marks, or a bad link on the path of a collective
     PEER = "peer"  # another GPU of the job is late
-    THROTTLE = "throttle"  # its own clock is held down
-    HUNG = "hung"  # the whole job stands, and nothing else explains it
+    THROTTLE = "throttle"  # its own clock is throttled
+    HUNG = "hung"  # the whole job makes no progress, and nothing else explains it
     UNKNOWN = "unknown"
 
 
@@ -22,7 +22,7 @@ class WaitCause(StrEnum):
 class GpuLoss:
     """One GPU in one job. job_id '' is the sum of older jobs.
 
-    since_ns: first sample. watched_s: time that samples cover. lost_s: seconds by ``WaitCause``, without those that
+    since_ns: first sample. watched_s: time covered by samples. lost_s: seconds by ``WaitCause``, without those that
     are 0; their sum is the time lost, and no second has two causes.
     """
 
@@ -35,7 +35,7 @@ class GpuLoss:
 
 @dataclass(frozen=True, slots=True)
 class HostLosses:
-    """All that the GPUs of one host lost, as of ``at_ns``; replaces what was said before of this host."""
+    """The losses of all GPUs of one host, as of ``at_ns``; replaces the host's earlier record."""
 
     device: str
     at_ns: int

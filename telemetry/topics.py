@@ -15,7 +15,7 @@ class Topic:
 
 
 SAMPLES = Topic("fabricscope.samples.v1", partitions=4)  # key = device
-# As long as samples: who reads them again must know the cluster as it was then.
+# As long as samples: a consumer that reads them again needs the topology of that time.
 TOPOLOGY = Topic("fabricscope.topology.v1", compacted=True)
 CHANGES = Topic("fabricscope.changes.v1", retention_s=7 * 24 * 3600)
 FINDINGS = Topic("fabricscope.findings.v1", retention_s=7 * 24 * 3600)

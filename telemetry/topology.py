@@ -1,7 +1,7 @@
-"""What is connected to what: versioned facts, and the cluster that they describe.
+"""The topology: versioned facts, and the cluster that they describe.
 
-A fact is one row about one thing (a device, a link, a GPU, a mount, a job). Its key names it, the newest fact of a key
-holds, a fact with ``gone`` ends it. On the bus the topic is compacted by key.
+A fact describes one entity (a device, a link, a GPU, a mount, a job). Its key identifies the entity; the newest fact of
+a key is valid, and a fact with ``gone`` ends it. On the bus the topic is compacted by key.
 """
 
 from collections.abc import Iterable, Mapping
@@ -33,7 +33,7 @@ class Device:
 
     @property
     def key(self) -> str:
-        """Names the entity among all kinds of them, and its record on the bus."""
+        """Identifies the entity among those of all kinds, and its record on the bus."""
         return f"device/{self.name}"
 
 
@@ -41,7 +41,7 @@ class Device:
 class Link:
     """A cable between two ports, in sorted order: ``a_device`` + ``a_port`` < ``b_device`` + ``b_port``.
 
-    bits_per_second: its rated speed; 0 where nothing says.
+    bits_per_second: its rated speed, 0 where unknown.
     """
 
     a_device: str
@@ -137,9 +137,9 @@ T = TypeVar("T", Device, Link, Gpu, StorageTarget, Mount, Job)
 
 @dataclass(frozen=True, slots=True)
 class TopologyFact:
-    """One observation of an entity, or of its end.
+    """One observation of an entity, or of its end (``gone``).
 
-    source: who said so (``inventory``, ``lldp/leaf1``, ``slurm``); observed_ns: event time.
+    source: where it was observed (``inventory``, ``lldp/leaf1``, ``slurm``); observed_ns: event time.
     """
 
     entity: Entity
@@ -152,13 +152,13 @@ class TopologyFact:
 class Topology:
     """The cluster as known at one moment. Immutable; ``with_facts`` gives the next one.
 
-    Of two facts about one key the later ``observed_ns`` holds, whatever the order in which they arrive.
+    Of two facts with one key the one with the later ``observed_ns`` is valid, whatever the order of their arrival.
     """
 
     facts: Mapping[str, TopologyFact] = dataclass_field(default_factory=dict)
 
     def with_facts(self, facts: Iterable[TopologyFact]) -> "Topology":
-        """The newest fact of each entity wins; between equally old ones the later in order."""
+        """The newest fact of each entity is kept; of equally old ones the last in order."""
         merged = dict(self.facts)
         for fact in facts:
             known = merged.get(fact.entity.key)

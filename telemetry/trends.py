@@ -1,4 +1,4 @@
-"""Forecasts: when what grows or wears out will reach its limit."""
+"""Forecasts: when a series that grows or wears out will reach its limit."""
 
 from dataclasses import dataclass
 
@@ -8,10 +8,10 @@ from telemetry.objects import ObjectRef
 
 @dataclass(frozen=True, slots=True)
 class Forecast:
-    """One series on its way to a limit. Only told while the direction is proved.
+    """One series that approaches a limit. Published only while the direction is significant.
 
     value: level now; limit: in the same unit; per_day: slope. days: to the limit as of the record's ``at_ns``, with the
-    bounds of its interval of 99 %; days_high None: it may also never come. history_days: what the slope rests on.
+    bounds of its interval of 99 %; days_high None: it may never be reached. history_days: the data behind the slope.
     """
 
     series: str
@@ -29,7 +29,7 @@ class Forecast:
 
 @dataclass(frozen=True, slots=True)
 class DeviceTrends:
-    """All forecasts about one device and its parts, soonest first, as of ``at_ns``; replaces what was said before."""
+    """All forecasts for one device and its parts, soonest first, as of ``at_ns``; replaces its earlier record."""
 
     device: str
     at_ns: int

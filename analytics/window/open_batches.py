@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from analytics.snapshot import string_table
 from analytics.snapshot.stateful import State
-from telemetry.samples import Collection, Down, SampleBatch
+from telemetry.samples import Collection, DownReason, SampleBatch
 from telemetry.series import SeriesTable
 
 
@@ -37,7 +37,7 @@ def unpack_batches(state: State) -> Iterator[SampleBatch]:
     tables = [SeriesTable(target, device, tuple(islice(keys, size))) for target, device, size in head["tables"]]
     start = 0
     for number, size, epoch_ns, seq, collected_ns, duration_s, down in head["batches"]:
-        collection = Collection(epoch_ns, seq, collected_ns, duration_s, Down(down) if down else None)
+        collection = Collection(epoch_ns, seq, collected_ns, duration_s, DownReason(down) if down else None)
         rows = slice(start, start + size)
         yield SampleBatch(
             tables[number], collection, arrays["times_ns"][rows], arrays["series"][rows], arrays["values"][rows]

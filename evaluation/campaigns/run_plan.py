@@ -15,7 +15,7 @@ from simulator.faults.truth import Truth
 from telemetry.changes import Change
 from telemetry.findings import Finding
 from telemetry.incidents import Incident
-from telemetry.samples import Down, SampleBatch
+from telemetry.samples import DownReason, SampleBatch
 from telemetry.topology import Topology
 
 
@@ -123,6 +123,6 @@ class _Losses:
                 continue
             hit.add(target)
             if draw < FAILED:
-                yield without_samples(batch.table, replace(batch.collection, down=Down.TIMEOUT))
+                yield without_samples(batch.table, replace(batch.collection, down=DownReason.TIMEOUT))
         self._exempt -= {batch.table.target for batch in batches}
         self._exempt |= hit

@@ -1,28 +1,34 @@
-"""What every collector is: something that is polled, or something that streams. ``ingest/service.py`` composes them."""
+"""What a collector is: it is polled, it streams, or it discovers targets that are polled.
+
+``ingest/registry.py`` builds them, ``ingest/service.py`` runs them.
+"""
 
 from collections.abc import Callable, Sequence
-from typing import Protocol
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
 
+from ingest.ledger import Ledger
 from telemetry.changes import Change
 from telemetry.samples import SampleBatch
 from telemetry.topology import TopologyFact
 
 Clock = Callable[[], int]
-"""Nanoseconds since the Unix epoch: where event time comes from when the source sends none."""
+"""Nanoseconds since the Unix epoch: the event time of what has none from its source."""
 
-News = TopologyFact | Change
-"""How the cluster is now, or what somebody did to it."""
+ClusterEvent = TopologyFact | Change
+"""The state of one part of the cluster, or a change that somebody made to it."""
 
-Emission = SampleBatch | Sequence[News]
-"""What a collector brings: the samples of one collection, or news of the cluster."""
+CollectorOutput = SampleBatch | Sequence[ClusterEvent]
+"""The samples of one collection, or events of the cluster."""
 
-Emit = Callable[[Emission], None]
-"""Takes an emission into the bounded queue before the bus. Never waits: when the queue is full the oldest batch goes,
+Emit = Callable[[CollectorOutput], None]
+"""Puts a collector's output into the bounded queue before the bus. Never waits: a full queue drops its oldest batch,
 counted in the ledger. The caller has counted the batch's samples as ``received`` in the ledger before."""
 
 
 class PollCollector(Protocol):
-    """One target that is asked for its state every interval."""
+    """One target that is collected every interval."""
 
     @property
     def name(self) -> str:
@@ -32,10 +38,10 @@ class PollCollector(Protocol):
     @property
     def interval_s(self) -> float: ...
 
-    async def collect(self, now_ns: int) -> Emission:
+    async def collect(self, now_ns: int) -> CollectorOutput:
         """One collection that began at ``now_ns``, within the collector's own deadline.
 
-        A target that fails gives a batch of no samples that says why (``Down``); errors are not raised for it.
+        A target that fails gives a batch without samples that holds the reason (``DownReason``); it raises no error.
         """
         ...
 
@@ -55,4 +61,40 @@ class StreamCollector(Protocol):
         ...
 
 
-Collector = PollCollector | StreamCollector
+class TargetChanges(NamedTuple):
+    """Since the last refresh. A target whose labels or address changed is removed and added."""
+
+    removed: Sequence[str]
+    added: Sequence[PollCollector]
+
+
+class DiscoveryJob(Protocol):
+    """Polled targets that come and go."""
+
+    @property
+    def refresh_s(self) -> float | None:
+        """How often to refresh; None when the targets never change."""
+        ...
+
+    async def refresh(self) -> TargetChanges: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Collectors:
+    """The collectors of one section of the settings."""
+
+    polled: Sequence[PollCollector] = ()
+    streaming: Sequence[StreamCollector] = ()
+    discovering: Sequence[DiscoveryJob] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class CollectorContext:
+    """What all collectors of a process share.
+
+    workers: threads for decoding; not the event loop's own, which resolve names and can all hang.
+    """
+
+    ledger: Ledger
+    clock: Clock
+    workers: Executor

@@ -1,4 +1,4 @@
-"""A small HTTP/1.1 client for pages: keep-alive, one request at a time, one deadline, hard limits, no redirects.
+"""A small HTTP/1.1 client for scrapes: keep-alive, one request at a time, one deadline, hard limits, no redirects.
 
 Why not aiohttp: a scrape through it costs three times the CPU; see docs/decisions.
 """
@@ -12,7 +12,7 @@ from typing import cast
 from urllib.parse import quote, urlencode, urlsplit
 
 from ingest.transport.http1_response import FetchFailed, Response, ResponseReader
-from telemetry.samples import Down
+from telemetry.samples import DownReason
 
 __all__ = ["FetchFailed", "HttpClient", "Response", "Url"]
 
@@ -21,7 +21,7 @@ _PORTS = {"http": 80, "https": 443}
 
 @dataclass(frozen=True, slots=True)
 class Url:
-    """Where a page is. path includes the query."""
+    """Where a target is scraped. path includes the query."""
 
     scheme: str
     host: str
@@ -45,8 +45,8 @@ class Url:
 class HttpClient:
     """Fetches one URL again and again over one connection.
 
-    headers: sent as they are; a callable is asked at each new connection (secrets from files).
-    tls:     gives the context for each new connection, so that renewed certificates take effect.
+    headers: sent as they are; a callable is called for each new connection (secrets from files).
+    tls:     makes the context for each new connection, so that renewed certificates take effect.
     """
 
     def __init__(
@@ -71,22 +71,22 @@ class HttpClient:
         connection = self._connection
         if connection is not None and connection.usable:
             try:
-                return await self._ask(connection, deadline)
+                return await self._get(connection, deadline)
             except FetchFailed as failure:
-                # A server may close an idle connection just as we ask: that says nothing about the target.
-                if not (failure.down is Down.CLOSED and connection.reused):
+                # A server may close an idle connection just as the request is sent: that is no failure of the target.
+                if not (failure.reason is DownReason.CLOSED and connection.reused):
                     raise
         connection = await self._connect(deadline)
-        return await self._ask(connection, deadline)
+        return await self._get(connection, deadline)
 
     async def stop(self) -> None:
         if self._connection is not None:
             self._connection.close()
             self._connection = None
 
-    async def _ask(self, connection: "_Connection", deadline: float) -> Response:
+    async def _get(self, connection: "_Connection", deadline: float) -> Response:
         try:
-            response = await connection.ask(self._request, deadline)
+            response = await connection.request(self._request, deadline)
         except FetchFailed:
             connection.close()
             self._connection = None
@@ -112,7 +112,7 @@ class HttpClient:
                     server_hostname=name,
                 )
         except (TimeoutError, OSError, UnicodeError) as error:
-            raise FetchFailed(_down_of(error), _words(error)) from None
+            raise FetchFailed(_reason(error), _message(error)) from None
         self._connection = connection
         return connection
 
@@ -120,10 +120,9 @@ class HttpClient:
         headers = self._headers() if callable(self._headers) else self._headers
         lines = [f"GET {self._url.path} HTTP/1.1", f"Host: {self._url.authority}"]
         lines += [f"{name}: {value}" for name, value in headers.items()]
-        text = "\r\n".join(lines)
-        if "\n" in text.replace("\r\n", ""):
-            raise FetchFailed(Down.AUTH, "a header holds a line feed")
-        return f"{text}\r\n\r\n".encode()
+        if any("\r" in line or "\n" in line for line in lines):
+            raise FetchFailed(DownReason.AUTH, "a header holds a line feed")
+        return ("\r\n".join(lines) + "\r\n\r\n").encode()
 
 
 class _Connection(asyncio.Protocol):
@@ -134,7 +133,7 @@ class _Connection(asyncio.Protocol):
         self._transport: asyncio.Transport | None = None
         self._waiter: asyncio.Future[Response] | None = None
         self._reader: ResponseReader | None = None
-        self._asked = 0
+        self._requests = 0
 
     @property
     def usable(self) -> bool:
@@ -142,20 +141,20 @@ class _Connection(asyncio.Protocol):
 
     @property
     def reused(self) -> bool:
-        return self._asked > 1
+        return self._requests > 1
 
     def close(self) -> None:
         if self._transport is not None:
             self._transport.abort()
             self._transport = None
 
-    async def ask(self, request: bytes, deadline: float) -> Response:
+    async def request(self, request: bytes, deadline: float) -> Response:
         assert self._transport is not None
         assert self._waiter is None, "one request at a time"
-        self._asked += 1
+        self._requests += 1
         self._waiter = self._loop.create_future()
         self._reader = ResponseReader(*self._limits)
-        timer = self._loop.call_at(deadline, self._fail, Down.TIMEOUT, "no whole answer in time")
+        timer = self._loop.call_at(deadline, self._fail, DownReason.TIMEOUT, "no whole response in time")
         self._transport.write(request)
         try:
             return await self._waiter
@@ -169,12 +168,12 @@ class _Connection(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         reader = self._reader
         if reader is None or self._waiter is None or self._waiter.done():
-            self.close()  # bytes that nobody asked for: the framing is lost
+            self.close()  # bytes without a request: the framing is lost
             return
         try:
             response = reader.feed(data)
         except FetchFailed as failure:
-            self._fail(failure.down, str(failure))
+            self._fail(failure.reason, str(failure))
             return
         if response is not None:
             if reader.closes:
@@ -186,32 +185,32 @@ class _Connection(asyncio.Protocol):
         if self._reader is None:
             return
         if error is not None:
-            self._fail(_down_of(error), _words(error))
+            self._fail(_reason(error), _message(error))
             return
         try:
             response = self._reader.finish()
         except FetchFailed as failure:
-            self._fail(failure.down, str(failure))
+            self._fail(failure.reason, str(failure))
             return
         if self._waiter is not None and not self._waiter.done():
             self._waiter.set_result(response)
 
-    def _fail(self, down: Down, message: str) -> None:
+    def _fail(self, reason: DownReason, message: str) -> None:
         if self._waiter is not None and not self._waiter.done():
-            self._waiter.set_exception(FetchFailed(down, message))
+            self._waiter.set_exception(FetchFailed(reason, message))
 
 
-def _down_of(error: BaseException) -> Down:
+def _reason(error: BaseException) -> DownReason:
     if isinstance(error, TimeoutError):
-        return Down.TIMEOUT
+        return DownReason.TIMEOUT
     if isinstance(error, socket.gaierror | UnicodeError):
-        return Down.DNS
+        return DownReason.DNS
     if isinstance(error, ssl.SSLError | ssl.CertificateError):
-        return Down.TLS
+        return DownReason.TLS
     if isinstance(error, ConnectionResetError | BrokenPipeError | ConnectionAbortedError):
-        return Down.RESET
-    return Down.REFUSED
+        return DownReason.RESET
+    return DownReason.REFUSED
 
 
-def _words(error: BaseException) -> str:
+def _message(error: BaseException) -> str:
     return str(error) or type(error).__name__

@@ -1,4 +1,4 @@
-"""One HTTP/1.1 response from bytes: framing, limits and at most one layer of compression; pure."""
+"""One HTTP/1.1 response from bytes: framing, limits and at most one layer of compression. Pure."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -6,21 +6,21 @@ from dataclasses import dataclass
 from isal import isal_zlib
 from isal.igzip_lib import IsalError
 
-from telemetry.samples import Down
+from telemetry.samples import DownReason
 
 HEAD_BYTES_MAX = 64 * 1024
 _CHUNK_LINE_MAX = 4096
 _GZIP = 16 + 15  # zlib's window bits for the gzip format
 _INTERIM_MAX = 8
-_MEMBERS_MAX = 16  # servers send one; each further one copies what is left
+_MEMBERS_MAX = 16  # servers send one; each further one copies the rest of the body
 
 
 class FetchFailed(Exception):
-    """Why there is no page; the message never holds a secret."""
+    """Why there is no body; the message never holds a secret."""
 
-    def __init__(self, down: Down, message: str) -> None:
+    def __init__(self, reason: DownReason, message: str) -> None:
         super().__init__(message)
-        self.down = down
+        self.reason = reason
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,8 @@ class ResponseReader:
     """Reads one response.
 
     raw_bytes_max: of the body as sent. decoded_bytes_max: of the body unpacked.
-    Raises FetchFailed as soon as the status, a limit or the framing says so.
+    closes: whether the connection cannot serve another request.
+    Raises FetchFailed as soon as the status, a limit or the framing requires it.
     """
 
     def __init__(self, raw_bytes_max: int, decoded_bytes_max: int) -> None:
@@ -69,8 +70,8 @@ class ResponseReader:
             self._framed = False
             return self._response(bytes(self._buffer))
         if not self._received:
-            raise FetchFailed(Down.CLOSED, "closed without an answer")
-        raise FetchFailed(Down.TRUNCATED, f"closed after {self._received} bytes of an answer")
+            raise FetchFailed(DownReason.CLOSED, "closed without a response")
+        raise FetchFailed(DownReason.TRUNCATED, f"closed after {self._received} bytes of a response")
 
     def _response(self, body: bytes) -> Response:
         if self._gzip:
@@ -78,7 +79,7 @@ class ResponseReader:
         return Response(self._content_type, body, self._framed)
 
     def _first(self, data: bytes) -> bytes | None:
-        """What came first: most often it is the whole answer, whose body is then copied once and not three times."""
+        """The first bytes: usually the whole response, whose body is then copied once instead of three times."""
         end = data.find(b"\r\n\r\n")
         if end >= 0 and self._read_head(data[:end]) and self._step == self._counted:
             if len(data) - end - 4 == self._length:
@@ -92,7 +93,7 @@ class ResponseReader:
         end = self._buffer.find(b"\r\n\r\n")
         if end < 0:
             if len(self._buffer) > HEAD_BYTES_MAX:
-                raise FetchFailed(Down.TOO_LARGE, f"header of more than {HEAD_BYTES_MAX} bytes")
+                raise FetchFailed(DownReason.TOO_LARGE, f"header of more than {HEAD_BYTES_MAX} bytes")
             return None
         head = bytes(self._buffer[:end])
         del self._buffer[: end + 4]
@@ -100,15 +101,15 @@ class ResponseReader:
         return self._step()
 
     def _read_head(self, head: bytes) -> bool:
-        """Decides how the body is read; False for an interim answer, behind which the real one follows."""
+        """Decides how the body is read; False for an interim response, which the final one follows."""
         status, *lines = head.decode("latin-1").split("\r\n")
         words = status.split(" ", 2)
         if not words[0].startswith("HTTP/1.") or len(words) < 2 or not words[1].isdigit():
-            raise FetchFailed(Down.NOT_EXPOSITION, "expected an HTTP/1 answer")
+            raise FetchFailed(DownReason.NOT_EXPOSITION, "expected an HTTP/1 response")
         if words[1].startswith("1"):
             self._interim += 1
             if self._interim > _INTERIM_MAX:
-                raise FetchFailed(Down.NOT_EXPOSITION, f"more than {_INTERIM_MAX} interim answers")
+                raise FetchFailed(DownReason.NOT_EXPOSITION, f"more than {_INTERIM_MAX} interim responses")
             return False
         headers = {name.strip().lower(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
         self._check_status(int(words[1]))
@@ -119,14 +120,14 @@ class ResponseReader:
     def _check_status(self, status: int) -> None:
         if status == 200:
             return
-        reasons = {401: Down.AUTH, 403: Down.AUTH, 407: Down.AUTH}
-        down = Down.REDIRECT if 300 <= status < 400 else reasons.get(status, Down.HTTP_STATUS)
-        raise FetchFailed(down, f"status {status}")
+        reasons = {401: DownReason.AUTH, 403: DownReason.AUTH, 407: DownReason.AUTH}
+        reason = DownReason.REDIRECT if 300 <= status < 400 else reasons.get(status, DownReason.HTTP_STATUS)
+        raise FetchFailed(reason, f"status {status}")
 
     def _frame(self, headers: dict[str, str]) -> None:
         encoding = headers.get("content-encoding", "").lower()
         if encoding not in ("", "identity", "gzip", "x-gzip"):
-            raise FetchFailed(Down.BAD_ENCODING, f"content encoding {encoding[:40]!r}: expected gzip or none")
+            raise FetchFailed(DownReason.BAD_ENCODING, f"content encoding {encoding[:40]!r}: expected gzip or none")
         self._gzip = encoding.endswith("gzip")
         self._content_type = headers.get("content-type", "").lower()
         transfer = headers.get("transfer-encoding", "").lower()
@@ -134,11 +135,11 @@ class ResponseReader:
         if transfer == "chunked":
             self._step = self._chunk
         elif transfer:
-            raise FetchFailed(Down.BAD_ENCODING, f"transfer encoding {transfer[:40]!r}: expected chunked or none")
+            raise FetchFailed(DownReason.BAD_ENCODING, f"transfer encoding {transfer[:40]!r}: expected chunked or none")
         elif length is None:
             self.closes, self._step = True, self._until_close
         elif not (length.isascii() and length.isdigit()):
-            raise FetchFailed(Down.BAD_FORMAT, "content length: expected a number")
+            raise FetchFailed(DownReason.BAD_FORMAT, "content length: expected a number")
         else:
             self._length = int(length[:20])
             if self._length > self._raw_bytes_max:
@@ -146,25 +147,25 @@ class ResponseReader:
             self._step = self._counted
 
     def _counted(self) -> bytes | None:
-        have = len(self._buffer)
-        if have < self._length:
+        received = len(self._buffer)
+        if received < self._length:
             return None
-        if have > self._length:
-            self.closes = True  # more than one answer to one request
+        if received > self._length:
+            self.closes = True  # more than one response to one request
         return bytes(memoryview(self._buffer)[: self._length])
 
     def _until_close(self) -> bytes | None:
         return None
 
     def _chunk(self) -> bytes | None:
-        """Takes whole chunks off the buffer; ``feed`` bounds how much comes."""
+        """Moves whole chunks from the buffer to the body; ``feed`` bounds how much comes."""
         buffer, at = self._buffer, 0
         try:
             while True:
                 line = buffer.find(b"\r\n", at, at + _CHUNK_LINE_MAX)
                 if line < 0:
                     if len(buffer) - at >= _CHUNK_LINE_MAX:
-                        raise FetchFailed(Down.BAD_FORMAT, "chunk: expected its size in a short line")
+                        raise FetchFailed(DownReason.BAD_FORMAT, "chunk: expected its size in a short line")
                     return None
                 size = _chunk_size(bytes(buffer[at:line]))
                 if size > self._raw_bytes_max:
@@ -175,14 +176,14 @@ class ResponseReader:
                 if len(buffer) < end + 2:
                     return None
                 if buffer[end : end + 2] != b"\r\n":
-                    raise FetchFailed(Down.BAD_FORMAT, "chunk: expected its end after its size")
+                    raise FetchFailed(DownReason.BAD_FORMAT, "chunk: expected its end after its size")
                 self._body += memoryview(buffer)[line + 2 : end]
                 at = end + 2
         finally:
             del buffer[:at]
 
     def _trailer(self, line: int) -> bytes | None:
-        """Behind the last chunk: header lines that nobody reads, and an empty one."""
+        """After the last chunk: header lines, which are ignored, and an empty line."""
         end = self._buffer.find(b"\r\n\r\n", line)
         if end < 0:
             return None
@@ -191,13 +192,13 @@ class ResponseReader:
         return bytes(self._body)
 
     def _too_large(self) -> FetchFailed:
-        return FetchFailed(Down.TOO_LARGE, f"body of more than {self._raw_bytes_max} bytes")
+        return FetchFailed(DownReason.TOO_LARGE, f"body of more than {self._raw_bytes_max} bytes")
 
 
 def _chunk_size(line: bytes) -> int:
     digits = line.partition(b";")[0].strip()
     if not digits or len(digits) > 8 or digits.strip(b"0123456789abcdefABCDEF"):
-        raise FetchFailed(Down.BAD_FORMAT, "chunk: expected its size in hexadecimal")
+        raise FetchFailed(DownReason.BAD_FORMAT, "chunk: expected its size in hexadecimal")
     return int(digits, 16)
 
 
@@ -208,16 +209,16 @@ def gunzip(data: bytes, bytes_max: int) -> bytes:
     try:
         while data:
             if len(pieces) == _MEMBERS_MAX:
-                raise FetchFailed(Down.BAD_ENCODING, f"gzip: more than {_MEMBERS_MAX} members")
+                raise FetchFailed(DownReason.BAD_ENCODING, f"gzip: more than {_MEMBERS_MAX} members")
             member = isal_zlib.decompressobj(_GZIP)
             piece = member.decompress(data, room + 1)
             room -= len(piece)
             if room < 0:
-                raise FetchFailed(Down.TOO_LARGE, f"more than {bytes_max} bytes unpacked")
+                raise FetchFailed(DownReason.TOO_LARGE, f"more than {bytes_max} bytes unpacked")
             if not member.eof:
-                raise FetchFailed(Down.TRUNCATED, "gzip body ends early")
+                raise FetchFailed(DownReason.TRUNCATED, "gzip body ends early")
             pieces.append(piece)
             data = member.unused_data.lstrip(b"\0")
     except IsalError as error:  # type: ignore[misc] # its stub hides the base class
-        raise FetchFailed(Down.BAD_ENCODING, f"gzip: {error}") from None
+        raise FetchFailed(DownReason.BAD_ENCODING, f"gzip: {error}") from None
     return pieces[0] if len(pieces) == 1 else b"".join(pieces)

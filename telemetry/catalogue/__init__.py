@@ -32,20 +32,20 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """What one source calls a metric.
+    """The name of a metric in one source.
 
     source: a source of ``sources.yaml``: dcgm, node_exporter, lustre, sonic, openconfig, arista, …
     name:   exposition: the sample's name; gNMI: the path, with labels in braces: ``COUNTERS/{port}/SAI_…``.
     scale:  canonical value = source's value x scale.
     labels: canonical label -> text with the source's labels in braces ("{device}/{port}"), or a constant.
-    where:  only samples with these values of the source's labels; ``|`` stands between alternatives.
+    where:  only samples with these values of the source's labels; ``|`` separates alternatives.
     states: texts to values, for a source that sends words.
     bit:    the value is a bit mask, and this bit of it the canonical value.
-    sum:    samples that become the same canonical series add up.
-    weight: a source's label whose number multiplies the value too (the upper end of a bucket).
+    sum:    samples that become one canonical series add up.
+    weight: a label of the source whose number also multiplies the value (the upper end of a bucket).
 
-    In ``name`` a label in braces stands for digits: ``node_ethtool_rx_prio{priority}_pause``. A label whose text is
-    empty is left out.
+    In ``name`` a label in braces matches digits: ``node_ethtool_rx_prio{priority}_pause``. A label with empty text is
+    left out.
     """
 
     __pydantic_config__ = ConfigDict(extra="forbid")
@@ -62,13 +62,13 @@ class Origin:
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """One canonical metric. labels: in the order that people read them; identity labels come first.
+    """One canonical metric. labels: in reading order; identity labels come first.
 
     width: bits of a counter, 64 unless it wraps earlier. minimum, maximum: values outside are no sample
     (sentinels, broken firmware); None is unbounded.
     saturates: bits of a counter that stays at its maximum instead of wrapping; that maximum is no sample. 0: none.
-    refresh_s: how long the slowest of the sources may repeat a value before it looks again; a repetition within it is
-    no fresh sample. 0 where that is not known for certain.
+    refresh_s: how long the slowest source may repeat a value before it reads the hardware again; a repetition within it
+    is no fresh sample. 0 where that is not certain.
     """
 
     __pydantic_config__ = ConfigDict(extra="forbid")
@@ -88,7 +88,7 @@ class Metric:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """How one source names what it talks about; ``sources.yaml`` explains the fields."""
+    """How one source names its objects; ``sources.yaml`` explains the fields."""
 
     __pydantic_config__ = ConfigDict(extra="forbid")
     name: str
@@ -108,7 +108,7 @@ def metrics() -> dict[str, Metric]:
             continue
         for name, entry in yaml.load(file.read_text(), yaml.CSafeLoader).items():
             if name in found:
-                raise ValueError(f"{file.name}: {name} stands in the catalogue twice")
+                raise ValueError(f"{file.name}: {name} is duplicated in the catalogue")
             found[name] = _metric.validate_python({"name": name, **entry})
     return found
 

@@ -1,16 +1,16 @@
-"""``python -m telemetry.catalogue``: the catalogue as a page for people, ``docs/metrics.md``."""
+"""``python -m telemetry.catalogue``: the catalogue as a document, ``docs/metrics.md``."""
 
 from telemetry.catalogue import Metric, metrics
 
 
-def page() -> str:
-    """Markdown: a table row a metric."""
+def document() -> str:
+    """Markdown: one table row for each metric."""
     lines = [
         "# Metrics",
         "",
-        "Written by `make pages` from `telemetry/catalogue/`. Labels that name a thing come from the settings.",
+        "Written by `make docs` from `telemetry/catalogue/`. Labels that identify an object come from the settings.",
         "",
-        "| metric | kind | unit | labels | what it is | called elsewhere |",
+        "| metric | kind | unit | labels | description | names in the sources |",
         "|---|---|---|---|---|---|",
     ]
     return "\n".join([*lines, *map(_row, metrics().values())]) + "\n"
@@ -24,4 +24,4 @@ def _row(metric: Metric) -> str:
 
 
 if __name__ == "__main__":
-    print(page(), end="")
+    print(document(), end="")

@@ -1,7 +1,7 @@
-"""Columns as an Arrow IPC stream, at the price of copying them.
+"""Columns as an Arrow IPC stream, for the cost of copying them.
 
-All batches of one shape (column names, types and row count) have the same bytes but for the columns themselves. polars
-writes each shape once; after that its bytes are a frame into which columns are put, and from which they are taken.
+All streams of one shape (column names, types and row count) have the same bytes but for the columns themselves. polars
+writes each shape once; its bytes are then a frame around columns that are copied in and out.
 """
 
 import io
@@ -21,9 +21,10 @@ Shape = tuple[tuple[str, str], ...]
 
 @dataclass(frozen=True, slots=True)
 class _Frame:
-    """pieces: what stands before each column, and behind the last. at: where each piece begins.
+    """The bytes of a shape around its columns, and where everything begins.
 
-    starts: where each column begins.
+    pieces: the bytes before each column, and after the last. at: offset of each piece. starts: offset of each column.
+    size: of the whole stream.
     """
 
     pieces: tuple[bytes, ...]
@@ -45,7 +46,7 @@ def write_columns(columns: Columns) -> bytes:
 
 
 def read_columns(data: bytes, shape: Shape, rows: int) -> Columns:
-    """The columns again. ValueError or a polars error when the stream does not hold them."""
+    """The columns of a stream. ValueError or a polars error when it does not hold them."""
     frame = _frame(shape, rows)
     if len(data) != frame.size or not all(map(data.startswith, frame.pieces, frame.at)):
         return _read_any(data, shape, rows)
@@ -55,7 +56,7 @@ def read_columns(data: bytes, shape: Shape, rows: int) -> Columns:
 
 
 def _read_any(data: bytes, shape: Shape, rows: int) -> Columns:
-    """What another version of polars wrote."""
+    """The columns of a stream that another version of polars wrote."""
     table = pl.read_ipc_stream(io.BytesIO(data))
     columns = {name: table[name].to_numpy() for name, _ in shape}
     if any(columns[name].dtype.str != code or columns[name].size != rows for name, code in shape):
@@ -65,19 +66,19 @@ def _read_any(data: bytes, shape: Shape, rows: int) -> Columns:
 
 @lru_cache(maxsize=16_384)
 def _frame(shape: Shape, rows: int) -> _Frame:
-    """The frame of a shape: written once with columns that are easy to find in it."""
-    marks = {
-        name: np.frombuffer(np.random.default_rng(place).bytes(rows * np.dtype(code).itemsize), dtype=code)
-        for place, (name, code) in enumerate(shape)
+    """The frame of a shape, from a stream of random columns, which are easy to find in it."""
+    samples = {
+        name: np.frombuffer(np.random.default_rng(seed).bytes(rows * np.dtype(code).itemsize), dtype=code)
+        for seed, (name, code) in enumerate(shape)
     }
     buffer = io.BytesIO()
-    pl.DataFrame(marks).write_ipc_stream(buffer, compression="uncompressed")
+    pl.DataFrame(samples).write_ipc_stream(buffer, compression="uncompressed")
     data, at = buffer.getvalue(), 0
     pieces, ends, starts = [], [0], []
-    for mark in marks.values():
-        start = data.index(mark.tobytes()[:64], at)  # enough to be unique, and a short search
+    for sample in samples.values():
+        start = data.index(sample.tobytes()[:64], at)  # enough to be unique, and a short search
         pieces.append(data[at:start])
         starts.append(start)
-        at = start + mark.nbytes
+        at = start + sample.nbytes
         ends.append(at)
     return _Frame((*pieces, data[at:]), tuple(ends), tuple(starts), len(data))

@@ -3,7 +3,7 @@
 Layout, little endian: ``FSB1`` | crc32 of all that follows | lengths (rows, head, samples, samples unpacked, table,
 table unpacked) | head (JSON) | samples (zstd of an Arrow IPC stream) | table (zstd of JSON, see ``_encode_table``).
 The samples' columns are ``value``, ``time_ns`` unless all times are the collection's, and ``series`` unless the rows
-are the table's in order, but for some that the head names as absent.
+are those of the table in order, except a few that the head lists as absent.
 Both blocks are compressed with the dictionary of this format, ``fsb1.dict``, which never changes.
 The digest of the table travels in the record's headers: a consumer that knows the table skips decoding it.
 """
@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from common.errors import BadInput
 from telemetry.codec.arrow_ipc import Shape, read_columns, write_columns
-from telemetry.samples import Collection, Down, SampleBatch, all_rows
+from telemetry.samples import Collection, DownReason, SampleBatch, all_rows
 from telemetry.series import SeriesTable
 
 DIGEST_HEADER = "table"
@@ -33,7 +33,7 @@ _PREFIX = struct.Struct("<4sI6I")
 _TIME, _SERIES, _VALUE = ("time_ns", "<i8"), ("series", "<u4"), ("value", "<f8")
 _TABLE_LEVEL = 5
 _STREAM_BYTES = 1192
-# A table is compressed once and sent thousands of times; above this size the best level takes seconds.
+# A table is compressed once and sent thousands of times; above this size the best level needs seconds.
 _BEST_LEVEL, _BEST_BYTES_MAX = 19, 64 * 1024
 
 
@@ -68,7 +68,7 @@ def encode_batch(batch: SampleBatch) -> tuple[bytes, dict[str, bytes]]:
 class BatchDecoder:
     """Decodes records of many targets and remembers their tables.
 
-    tables_max: tables kept; the least recently used one goes first. It costs a decode when it comes back.
+    tables_max: tables kept; the least recently used one is dropped first, and decoded again when it comes back.
     """
 
     def __init__(self, tables_max: int = 100_000) -> None:
@@ -92,14 +92,14 @@ class BatchDecoder:
             epoch_ns, seq, collected_ns, duration_s, down, timed, absent = orjson.loads(
                 value[_PREFIX.size : at_samples]
             )
-            collection = Collection(epoch_ns, seq, collected_ns, duration_s, Down(down) if down else None)
+            collection = Collection(epoch_ns, seq, collected_ns, duration_s, DownReason(down) if down else None)
             table = self._table(headers.get(DIGEST_HEADER), value[at_table : at_table + n_table], table_raw)
             raw = _decompress(self._samples, value[at_samples:at_table], samples_raw) if rows else b""
             return _batch(table, collection, raw, rows, timed, absent)
         except (
             ArithmeticError,
             LookupError,
-            OSError,  # how polars says that a stream ends too early
+            OSError,  # polars: the stream ends too early
             TypeError,
             ValueError,
             pl.exceptions.PolarsError,
@@ -118,7 +118,7 @@ class BatchDecoder:
 
 
 def _decompress(unpack: zstandard.ZstdDecompressor, block: bytes, raw: int) -> bytes:
-    """Exactly ``raw`` bytes: what the block claims is checked before room for it is made."""
+    """Exactly ``raw`` bytes; the size that the block declares is checked before memory is allocated for it."""
     if zstandard.frame_content_size(block) != raw:
         raise BadInput(f"block of {len(block)} bytes: expected {raw} bytes inside", "schema")
     return unpack.decompress(block)
@@ -135,7 +135,7 @@ def _batch(
 
 
 def _absent_rows(batch: SampleBatch) -> list[int] | None:
-    """The rows of the table that are missing, when the others come in order and few are; else None."""
+    """The absent rows of the table when they are few and the others are in order; else None."""
     n, size = len(batch), len(batch.table)
     if 4 * n < 3 * size or n > size or n == 0:
         return None
@@ -156,7 +156,7 @@ _contexts = threading.local()
 
 
 def _compressor() -> zstandard.ZstdCompressor:
-    """This thread's compressor: making one costs more than using it, and threads may not share one."""
+    """This thread's compressor: creating one costs more than using it, and threads may not share one."""
     if not hasattr(_contexts, "compressor"):
         _contexts.compressor = zstandard.ZstdCompressor(level=1, dict_data=_stream_dictionary())
     found: zstandard.ZstdCompressor = _contexts.compressor
@@ -165,7 +165,7 @@ def _compressor() -> zstandard.ZstdCompressor:
 
 @cache
 def _stream_dictionary() -> zstandard.ZstdCompressionDict:
-    """The end of the dictionary: what stands around the columns of an Arrow stream."""
+    """The end of the dictionary: the bytes around the columns of an Arrow stream."""
     data = files("telemetry.codec").joinpath("fsb1.dict").read_bytes()[-_STREAM_BYTES:]
     found = zstandard.ZstdCompressionDict(data, dict_type=zstandard.DICT_TYPE_RAWCONTENT)
     found.precompute_compress(level=1)
@@ -174,17 +174,17 @@ def _stream_dictionary() -> zstandard.ZstdCompressionDict:
 
 @cache
 def _dictionary() -> zstandard.ZstdCompressionDict:
-    """Names of metrics and labels as they stood when the format was made: they are half of a small table."""
+    """Names of metrics and labels at the time when the format was defined: they are half of a small table."""
     data = files("telemetry.codec").joinpath("fsb1.dict").read_bytes()
     return zstandard.ZstdCompressionDict(data, dict_type=zstandard.DICT_TYPE_RAWCONTENT)
 
 
 @lru_cache(maxsize=100_000)
 def _encode_table(table: SeriesTable) -> tuple[bytes, int]:
-    """Metrics once, each with its label sets as numbers, and label sets once: a third of compressed key strings.
+    """Each metric once, with its label sets as numbers, and each label set once: a third of compressed key strings.
 
-    Rows that go from one metric to another and back keep their order by ``order``: the row of each of these keys.
-    Both kinds of numbers are stored as steps from one to the next, nearly all alike: a sixth of a small record.
+    Where rows alternate between metrics, the row of each key is stored too. All numbers are stored as differences from
+    one to the next, which are nearly all equal: that saves a sixth of a small record.
     """
     metrics: dict[str, list[int]] = {}
     labels: dict[str, int] = {}
@@ -209,7 +209,7 @@ def _encode_table(table: SeriesTable) -> tuple[bytes, int]:
 
 
 def _steps(numbers: list[int]) -> list[int]:
-    """The first number, then the differences; ``accumulate`` is the way back."""
+    """The first number, then the differences; ``accumulate`` is the inverse."""
     return [number - before for before, number in zip([0, *numbers], numbers, strict=False)]
 
 

@@ -1,4 +1,4 @@
-"""Records other than samples on the wire: JSON, one schema a topic; fields of a newer version are ignored.
+"""Records other than samples on the wire: JSON, one schema for each topic; fields of a newer version are ignored.
 
 Fields keep the order of the dataclass, so that equal values give equal bytes.
 """

@@ -1,11 +1,11 @@
-"""``python -m telemetry.kinds``: all findings and incidents as a page for people, ``docs/kinds.md``."""
+"""``python -m telemetry.kinds``: all findings and incidents for people, ``docs/kinds.md``."""
 
 from collections.abc import Iterator
 
 from telemetry.kinds import finding_kinds, incident_kinds
 
 
-def page() -> str:
+def document() -> str:
     """Markdown: a table of findings with their detectors, and one of incidents."""
     return "\n".join([*_findings(), *_incidents()]) + "\n"
 
@@ -13,7 +13,7 @@ def page() -> str:
 def _findings() -> Iterator[str]:
     yield "# Kinds of findings and incidents"
     yield ""
-    yield "Written by `make pages` from `telemetry/kinds/`."
+    yield "Written by `make docs` from `telemetry/kinds/`."
     yield ""
     yield "## Findings, and the detectors that publish them"
     yield ""
@@ -41,4 +41,4 @@ def _incidents() -> Iterator[str]:
 
 
 if __name__ == "__main__":
-    print(page(), end="")
+    print(document(), end="")

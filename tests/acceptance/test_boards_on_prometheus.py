@@ -23,7 +23,7 @@ import yaml
 from analytics import warm_up as analytics
 from dashboards.boards import ALL
 from dashboards.render import render_board
-from ingest.collectors.exposition import page as pages
+from ingest.collectors.exposition.decode import body as pages
 from ingest.collectors.gnmi.decode import decoder as gnmi
 from tests.acceptance.lab import Program
 from tests.servers.process import free_port

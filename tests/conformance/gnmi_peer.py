@@ -1,4 +1,4 @@
-"""What the tests of the gNMI collector share: a job, what the collector emits, and a server that behaves as told."""
+"""What the tests of the gNMI collector share: a job, what the collector emits, and a server with a given behaviour."""
 
 import asyncio
 import time
@@ -10,13 +10,14 @@ import grpc
 import grpc.aio
 import pytest
 
-from ingest.collectors.base import Emission
+from common.units import NS_PER_S
+from ingest.collectors.base import CollectorOutput
 from ingest.collectors.gnmi.collector import GnmiCollector
 from ingest.collectors.gnmi.config import Config, GnmiTlsConfig, PathConfig, SubscriptionConfig, TargetConfig
-from ingest.collectors.gnmi.paths.paths import parse_path
+from ingest.collectors.gnmi.paths.elements import parse_path
 from ingest.ledger import Ledger
 from telemetry.gnmi import gnmi_pb2, gnmi_pb2_grpc
-from telemetry.samples import Down, SampleBatch
+from telemetry.samples import DownReason, SampleBatch
 from telemetry.topology import TopologyFact
 from tests.servers.certificates import Certificates
 
@@ -34,15 +35,15 @@ class Emitted:
         self.facts: list[TopologyFact] = []
         self._changed = asyncio.Event()
 
-    def __call__(self, emission: Emission) -> None:
-        if isinstance(emission, SampleBatch):
-            self.batches.append(emission)
+    def __call__(self, output: CollectorOutput) -> None:
+        if isinstance(output, SampleBatch):
+            self.batches.append(output)
         else:
-            self.facts += (one for one in emission if isinstance(one, TopologyFact))
+            self.facts += (one for one in output if isinstance(one, TopologyFact))
         self._changed.set()
 
     @property
-    def downs(self) -> list[Down]:
+    def downs(self) -> list[DownReason]:
         return [batch.collection.down for batch in self.batches if batch.collection.down is not None]
 
     def values(self) -> dict[str, list[float]]:
@@ -129,7 +130,7 @@ async def serving(
 async def steady(requests: Requests, context: Any) -> Responses:
     """A device that does what it was asked for."""
     request = await anext(requests)
-    interval_s = request.subscribe.subscription[0].sample_interval / 1e9
+    interval_s = request.subscribe.subscription[0].sample_interval / NS_PER_S
     yield SYNC
     for n in range(10_000):
         yield response(("in-octets", n))

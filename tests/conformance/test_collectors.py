@@ -12,16 +12,18 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from structlog.testing import capture_logs
 
+from common.units import NS_PER_S
 from ingest.collectors.exposition.collector import ExpositionCollector
 from ingest.collectors.exposition.config import ScrapeConfig
-from ingest.discovery import TargetGroup, resolve
+from ingest.collectors.exposition.discovery import TargetGroup, resolve
 from ingest.ledger import DropReason, Ledger
-from telemetry.samples import Down, SampleBatch
+from telemetry.samples import DownReason, SampleBatch
 from tests.samples import SAMPLES
 
-NOW_NS = 1_760_000_000 * 10**9
-PAGE = (SAMPLES / "dcgm" / "exposition" / "t4_rafay_driver580.prom").read_bytes().rstrip(b"\n") + b"\n"
+NOW_NS = 1_760_000_000 * NS_PER_S
+BODY = (SAMPLES / "dcgm" / "exposition" / "t4_rafay_driver580.prom").read_bytes().rstrip(b"\n") + b"\n"
 POWER = 'gpu_power_watts{device="node1",gpu="GPU-1"}'
 
 Answer = Callable[[asyncio.StreamWriter], Awaitable[None]]
@@ -31,7 +33,7 @@ class Server:
     """Answers each request as ``answer`` says; counts connections and keeps the last request."""
 
     def __init__(self) -> None:
-        self.answer: Answer = say(PAGE)
+        self.answer: Answer = respond(BODY)
         self.connections = 0
         self.request = b""
         self.address = ""
@@ -55,7 +57,7 @@ def raw(data: bytes, *, close: bool = False) -> Answer:
     return answer
 
 
-def say(body: bytes, *headers: str, status: str = "200 OK") -> Answer:
+def respond(body: bytes, *headers: str, status: str = "200 OK") -> Answer:
     lines = [f"HTTP/1.1 {status}", f"Content-Length: {len(body)}", *(headers or ("Content-Type: text/plain",))]
     return raw("\r\n".join(lines).encode() + b"\r\n\r\n" + body)
 
@@ -104,7 +106,7 @@ def values(batch: SampleBatch) -> dict[str, float]:
 # ---- what works
 
 
-async def test_a_page_becomes_canonical_samples_at_the_time_of_its_collection(
+async def test_a_body_becomes_canonical_samples_at_the_time_of_its_collection(
     collector: ExpositionCollector, ledger: Ledger
 ) -> None:
     batch = await collector.collect(NOW_NS)
@@ -127,14 +129,14 @@ async def test_the_connection_is_kept_and_the_sequence_counts(server: Server, co
 @pytest.mark.parametrize(
     "answer",
     [
-        chunked(PAGE, 1000),
-        chunked(PAGE, 3),
-        say(gzip.compress(PAGE), "Content-Encoding: gzip"),
-        say(gzip.compress(PAGE[:1000]) + gzip.compress(PAGE[1000:]), "Content-Encoding: gzip"),
-        chunked(gzip.compress(PAGE), 100, "content-encoding: GZIP"),
-        raw(b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(PAGE) + PAGE),
-        raw(b"HTTP/1.0 200 OK\r\n\r\n" + PAGE, close=True),
-        say(PAGE.rstrip(b"\n")),
+        chunked(BODY, 1000),
+        chunked(BODY, 3),
+        respond(gzip.compress(BODY), "Content-Encoding: gzip"),
+        respond(gzip.compress(BODY[:1000]) + gzip.compress(BODY[1000:]), "Content-Encoding: gzip"),
+        chunked(gzip.compress(BODY), 100, "content-encoding: GZIP"),
+        raw(b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(BODY) + BODY),
+        raw(b"HTTP/1.0 200 OK\r\n\r\n" + BODY, close=True),
+        respond(BODY.rstrip(b"\n")),
     ],
     ids=["chunked", "tiny chunks", "gzip", "gzip members", "chunked gzip", "continue", "until close", "no last feed"],
 )
@@ -149,7 +151,7 @@ async def test_an_idle_connection_that_the_server_closed_is_no_failure(
     server: Server, collector: ExpositionCollector
 ) -> None:
     async def answer_and_hang_up(writer: asyncio.StreamWriter) -> None:
-        await say(PAGE)(writer)
+        await respond(BODY)(writer)
         await writer.drain()
         writer.close()
 
@@ -158,17 +160,17 @@ async def test_an_idle_connection_that_the_server_closed_is_no_failure(
         assert (await collector.collect(NOW_NS)).collection.up
 
 
-async def test_a_counter_that_goes_back_passes_through(server: Server, collector: ExpositionCollector) -> None:
+async def test_a_counter_that_decreases_is_passed_on(server: Server, collector: ExpositionCollector) -> None:
     for energy in (5000, 20):
-        server.answer = say(b'DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION{UUID="GPU-1"} %d\n' % energy)
+        server.answer = respond(b'DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION{UUID="GPU-1"} %d\n' % energy)
         found = values(await collector.collect(NOW_NS))
         assert found == {'gpu_energy_joules_total{device="node1",gpu="GPU-1"}': energy / 1000}
 
 
-async def test_what_is_no_value_is_dropped_with_its_reason(
+async def test_values_that_are_no_sample_are_dropped_with_their_reason(
     server: Server, collector: ExpositionCollector, ledger: Ledger
 ) -> None:
-    server.answer = say(
+    server.answer = respond(
         b'DCGM_FI_DEV_POWER_USAGE{UUID="GPU-1"} 300\n'
         b'DCGM_FI_DEV_POWER_USAGE{UUID="GPU-1"} 400\n'
         b'DCGM_FI_DEV_POWER_USAGE{UUID="GPU-2"} NaN\n'
@@ -176,7 +178,7 @@ async def test_what_is_no_value_is_dropped_with_its_reason(
         b'DCGM_FI_DEV_POWER_USAGE{UUID="GPU-4"} 9223372036854775794\n'
         b'DCGM_FI_DEV_POWER_USAGE{UUID="GPU-5"} 300 1\n'
         b"DCGM_FI_DEV_POWER_USAGE 300\n"
-        b"of_nobodys_interest 1\n"
+        b"outside_the_catalogue 1\n"
     )
     assert {POWER: 300.0}.items() <= values(await collector.collect(NOW_NS)).items()
     assert ledger.drops[DropReason.DUPLICATE] == 1
@@ -185,10 +187,10 @@ async def test_what_is_no_value_is_dropped_with_its_reason(
     assert ledger.drops[DropReason.EVENT_TIME] >= 1
 
 
-async def test_every_real_page_is_collected(server: Server, ledger: Ledger) -> None:
+async def test_every_real_body_is_collected(server: Server, ledger: Ledger) -> None:
     for path in sorted(SAMPLES.rglob("*.prom")):
         source = "node_exporter" if "node_exporter" in path.parts else "lustre" if "lustre" in path.name else "dcgm"
-        server.answer = say(path.read_bytes())
+        server.answer = respond(path.read_bytes())
         collector = make(server.address, ledger, source=source)
         batch = await collector.collect(NOW_NS)
         await collector.stop()
@@ -196,9 +198,9 @@ async def test_every_real_page_is_collected(server: Server, ledger: Ledger) -> N
             "lustrefs_exporter_client.prom",
             "lustrefs_exporter_lnet.prom",
         )
-        expected = None if known else Down.NO_SAMPLES
+        expected = None if known else DownReason.NO_SAMPLES
         if path.name == "format_verbs.prom":
-            expected = Down.BAD_FORMAT  # Go's format verbs are left in it
+            expected = DownReason.BAD_FORMAT  # Go's format verbs are left in it
         assert batch.collection.down is expected, path.name
 
 
@@ -254,53 +256,53 @@ def bomb(bytes_inside: int) -> bytes:
 @pytest.mark.parametrize(
     ("answer", "down"),
     [
-        (say(b"<!DOCTYPE html><html>Log in</html>", "Content-Type: text/html"), Down.NOT_EXPOSITION),
-        (say(b"<html>as text</html>"), Down.NOT_EXPOSITION),
-        (say(b'{"error": "json"}', "Content-Type: application/json"), Down.NOT_EXPOSITION),
-        (raw(b"SSH-2.0-OpenSSH_9.2\r\n\r\n\r\n"), Down.NOT_EXPOSITION),
-        (raw(b"HTTP/1.1 100 Continue\r\n\r\n" * 50_000), Down.NOT_EXPOSITION),
-        (say(b'a{b="c} 1\n'), Down.BAD_FORMAT),
-        (say(b'a{b="' + b"x" * 1_000_000 + b'"} 1\n'), Down.TOO_LARGE),
-        (say(b'a{b="' + b'\\"' * 400_000 + b'"} 1\n'), Down.TOO_LARGE),
-        (say(b"".join(b"a%d 1\n" % i for i in range(50_001))), Down.TOO_MANY_SERIES),
-        (say(b"unknown_to_the_catalogue 1\n"), Down.NO_SAMPLES),
-        (say(b""), Down.NO_SAMPLES),
-        (say(PAGE, "Content-Type: application/openmetrics-text; version=1.0.0"), Down.TRUNCATED),
-        (raw(b"HTTP/1.1 200 OK\r\nContent-Length: 9999\r\n\r\n" + PAGE[:100], close=True), Down.TRUNCATED),
-        (raw(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n10\r\nabc", close=True), Down.TRUNCATED),
-        (raw(b"HTTP/1.0 200 OK\r\n\r\n" + PAGE[:-5], close=True), Down.TRUNCATED),
-        (say(gzip.compress(PAGE)[:-20], "Content-Encoding: gzip"), Down.TRUNCATED),
-        (say(PAGE, "Content-Encoding: gzip"), Down.BAD_ENCODING),
-        (say(gzip.compress(gzip.compress(PAGE)), "Content-Encoding: gzip, gzip"), Down.BAD_ENCODING),
-        (say(gzip.compress(gzip.compress(PAGE)), "Content-Encoding: gzip"), Down.NOT_EXPOSITION),
-        (say(PAGE, "Content-Encoding: br"), Down.BAD_ENCODING),
-        (say(gzip.compress(b"") * 100, "Content-Encoding: gzip"), Down.BAD_ENCODING),
-        (say(bomb(70 * 2**20), "Content-Encoding: gzip"), Down.TOO_LARGE),
-        (raw(b"HTTP/1.1 200 OK\r\nContent-Length: 99999999999\r\n\r\n"), Down.TOO_LARGE),
-        (raw(b"HTTP/1.1 200 OK\r\nContent-Length: " + b"9" * 5000 + b"\r\n\r\n"), Down.TOO_LARGE),
-        (raw(b"HTTP/1.1 200 OK\r\n" + b"X: y\r\n" * 20_000), Down.TOO_LARGE),
-        (raw(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nffffffff\r\n"), Down.TOO_LARGE),
-        (raw(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\n"), Down.BAD_FORMAT),
-        (raw(b"HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n"), Down.BAD_FORMAT),
-        (say(b"", "Location: http://169.254.169.254/latest", status="302 Found"), Down.REDIRECT),
-        (say(b"", status="401 Unauthorized"), Down.AUTH),
-        (say(b"", status="503 Service Unavailable"), Down.HTTP_STATUS),
-        (raw(b"", close=True), Down.CLOSED),
-        (endless, Down.TOO_LARGE),
-        (one_byte_at_a_time, Down.TIMEOUT),
-        (silence, Down.TIMEOUT),
-        (reset, Down.RESET),
+        (respond(b"<!DOCTYPE html><html>Log in</html>", "Content-Type: text/html"), DownReason.NOT_EXPOSITION),
+        (respond(b"<html>as text</html>"), DownReason.NOT_EXPOSITION),
+        (respond(b'{"error": "json"}', "Content-Type: application/json"), DownReason.NOT_EXPOSITION),
+        (raw(b"SSH-2.0-OpenSSH_9.2\r\n\r\n\r\n"), DownReason.NOT_EXPOSITION),
+        (raw(b"HTTP/1.1 100 Continue\r\n\r\n" * 50_000), DownReason.NOT_EXPOSITION),
+        (respond(b'a{b="c} 1\n'), DownReason.BAD_FORMAT),
+        (respond(b'a{b="' + b"x" * 1_000_000 + b'"} 1\n'), DownReason.TOO_LARGE),
+        (respond(b'a{b="' + b'\\"' * 400_000 + b'"} 1\n'), DownReason.TOO_LARGE),
+        (respond(b"".join(b"a%d 1\n" % i for i in range(50_001))), DownReason.TOO_MANY_SERIES),
+        (respond(b"unknown_to_the_catalogue 1\n"), DownReason.NO_SAMPLES),
+        (respond(b""), DownReason.NO_SAMPLES),
+        (respond(BODY, "Content-Type: application/openmetrics-text; version=1.0.0"), DownReason.TRUNCATED),
+        (raw(b"HTTP/1.1 200 OK\r\nContent-Length: 9999\r\n\r\n" + BODY[:100], close=True), DownReason.TRUNCATED),
+        (raw(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n10\r\nabc", close=True), DownReason.TRUNCATED),
+        (raw(b"HTTP/1.0 200 OK\r\n\r\n" + BODY[:-5], close=True), DownReason.TRUNCATED),
+        (respond(gzip.compress(BODY)[:-20], "Content-Encoding: gzip"), DownReason.TRUNCATED),
+        (respond(BODY, "Content-Encoding: gzip"), DownReason.BAD_ENCODING),
+        (respond(gzip.compress(gzip.compress(BODY)), "Content-Encoding: gzip, gzip"), DownReason.BAD_ENCODING),
+        (respond(gzip.compress(gzip.compress(BODY)), "Content-Encoding: gzip"), DownReason.NOT_EXPOSITION),
+        (respond(BODY, "Content-Encoding: br"), DownReason.BAD_ENCODING),
+        (respond(gzip.compress(b"") * 100, "Content-Encoding: gzip"), DownReason.BAD_ENCODING),
+        (respond(bomb(70 * 2**20), "Content-Encoding: gzip"), DownReason.TOO_LARGE),
+        (raw(b"HTTP/1.1 200 OK\r\nContent-Length: 99999999999\r\n\r\n"), DownReason.TOO_LARGE),
+        (raw(b"HTTP/1.1 200 OK\r\nContent-Length: " + b"9" * 5000 + b"\r\n\r\n"), DownReason.TOO_LARGE),
+        (raw(b"HTTP/1.1 200 OK\r\n" + b"X: y\r\n" * 20_000), DownReason.TOO_LARGE),
+        (raw(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nffffffff\r\n"), DownReason.TOO_LARGE),
+        (raw(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\n"), DownReason.BAD_FORMAT),
+        (raw(b"HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n"), DownReason.BAD_FORMAT),
+        (respond(b"", "Location: http://169.254.169.254/latest", status="302 Found"), DownReason.REDIRECT),
+        (respond(b"", status="401 Unauthorized"), DownReason.AUTH),
+        (respond(b"", status="503 Service Unavailable"), DownReason.HTTP_STATUS),
+        (raw(b"", close=True), DownReason.CLOSED),
+        (endless, DownReason.TOO_LARGE),
+        (one_byte_at_a_time, DownReason.TIMEOUT),
+        (silence, DownReason.TIMEOUT),
+        (reset, DownReason.RESET),
     ],
 )
-async def test_bad_answers_are_down_with_a_reason_and_the_next_good_one_is_up(
-    server: Server, ledger: Ledger, answer: Answer, down: Down
+async def test_bad_responses_are_down_with_a_reason_and_the_next_good_one_is_up(
+    server: Server, ledger: Ledger, answer: Answer, down: DownReason
 ) -> None:
     collector = make(server.address, ledger, body_bytes_max=2 * 2**20, backoff_intervals_max=1)
     server.answer = answer
     batch = await collector.collect(NOW_NS)
     assert (batch.collection.down, len(batch)) == (down, 0)
     assert ledger.samples_in == ledger.drops.total()
-    server.answer = say(PAGE)
+    server.answer = respond(BODY)
     batch = await collector.collect(NOW_NS)
     assert batch.collection.up
     assert batch.collection.seq == 1
@@ -320,28 +322,48 @@ async def test_the_deadline_is_one_for_the_whole_collection(server: Server, ledg
 
 async def test_a_refused_connection(ledger: Ledger) -> None:
     collector = make("127.0.0.1:1", ledger)
-    assert (await collector.collect(NOW_NS)).collection.down is Down.REFUSED
+    assert (await collector.collect(NOW_NS)).collection.down is DownReason.REFUSED
 
 
 async def test_a_name_that_does_not_exist(ledger: Ledger) -> None:
     collector = make("host.invalid:9100", ledger, scrape_timeout="5s", connect_timeout="5s")
-    assert (await collector.collect(NOW_NS)).collection.down in (Down.DNS, Down.TIMEOUT)
+    assert (await collector.collect(NOW_NS)).collection.down in (DownReason.DNS, DownReason.TIMEOUT)
 
 
 async def test_plain_text_where_tls_was_expected(server: Server, ledger: Ledger) -> None:
     collector = make(server.address, ledger, scheme="https", connect_timeout="200ms")
     server.answer = raw(b"", close=True)
-    assert (await collector.collect(NOW_NS)).collection.down in (Down.TLS, Down.RESET, Down.TIMEOUT, Down.CLOSED)
+    assert (await collector.collect(NOW_NS)).collection.down in (
+        DownReason.TLS,
+        DownReason.RESET,
+        DownReason.TIMEOUT,
+        DownReason.CLOSED,
+    )
 
 
-async def test_a_failing_target_is_asked_less_often_but_reported_each_time(server: Server, ledger: Ledger) -> None:
-    server.answer = say(b"", "Connection: close", status="500 Oops")
+async def test_a_failing_target_is_scraped_less_often_but_reported_each_time(server: Server, ledger: Ledger) -> None:
+    server.answer = respond(b"", "Connection: close", status="500 Oops")
     collector = make(server.address, ledger, backoff_intervals_max=4)
     batches = [await collector.collect(NOW_NS) for _ in range(11)]
-    assert {batch.collection.down for batch in batches} == {Down.HTTP_STATUS}
+    assert {batch.collection.down for batch in batches} == {DownReason.HTTP_STATUS}
     assert [batch.collection.seq for batch in batches] == list(range(11))
-    # asked at 0, 1, 3, 7 and then every fourth time
+    # scraped at 0, 1, 3, 7 and then every fourth time
     assert server.connections == 4
+
+
+async def test_changes_of_a_target_are_logged_and_not_each_collection(server: Server, ledger: Ledger) -> None:
+    collector = make(server.address, ledger, backoff_intervals_max=1)
+    with capture_logs() as logged:
+        for response in (respond(b"", status="503 Service Unavailable"), respond(BODY)):
+            server.answer = response
+            for _ in range(3):
+                await collector.collect(NOW_NS)
+    await collector.stop()
+    about = {"job": "gpu", "target": collector.name, "device": "node1", "log_level": "info"}
+    assert logged == [
+        {"event": "target is down", "reason": "http_status", "error": "status 503", **about},
+        {"event": "target is up", **about},
+    ]
 
 
 # ---- secrets
@@ -354,12 +376,12 @@ async def test_credentials_come_from_files_and_are_read_again(server: Server, le
     await collector.collect(NOW_NS)
     assert b"\r\nAuthorization: Bearer first\r\n" in server.request
     secret.write_text("second\n")
-    server.answer = say(b"", status="401 Unauthorized")
+    server.answer = respond(b"", status="401 Unauthorized")
     await collector.collect(NOW_NS)
     await collector.collect(NOW_NS)
     assert b"\r\nAuthorization: Bearer second\r\n" in server.request
     secret.unlink()
-    assert (await collector.collect(NOW_NS)).collection.down is Down.AUTH
+    assert (await collector.collect(NOW_NS)).collection.down is DownReason.AUTH
     await collector.stop()
 
 

@@ -8,19 +8,19 @@ from typing import Any
 
 from ingest.collectors.gnmi.channel import keepalive_after
 from ingest.collectors.gnmi.config import GnmiTlsConfig, Mode, PathConfig, Source, SubscriptionConfig, TargetConfig
-from ingest.collectors.gnmi.paths.paths import parse_path
+from ingest.collectors.gnmi.paths.elements import parse_path
 from telemetry.gnmi import gnmi_pb2
-from telemetry.samples import Down
+from telemetry.samples import DownReason
 from telemetry.topology import Link
 from tests.conformance.gnmi_peer import SYNC, Requests, Responses, collecting, job, response, serving
 from tests.servers.certificates import Certificates
 from tests.servers.gnmi import DeviceStarter
 
 
-async def test_a_connection_that_went_dead_is_found_without_any_promise_of_updates(
+async def test_a_dead_connection_is_noticed_even_where_no_updates_are_due(
     fake_device: DeviceStarter, certificates: Certificates
 ) -> None:
-    """on_change without heartbeat: only keepalive tells a quiet device from one whose packets vanish."""
+    """on_change without heartbeat: only keepalive distinguishes a quiet device from one whose packets vanish."""
     device = fake_device([response(("in-octets", 42))])
     tls = GnmiTlsConfig(ca_file=certificates.authority, server_name="switch.example")
     on_change = SubscriptionConfig(paths=(PathConfig(path="/interfaces", mode=Mode.ON_CHANGE),))
@@ -33,12 +33,12 @@ async def test_a_connection_that_went_dead_is_found_without_any_promise_of_updat
             await emitted.until(lambda: len(emitted.downs) > refused)
         finally:
             device.process.send_signal(signal.SIGCONT)
-        assert emitted.downs[refused] is Down.TIMEOUT
+        assert emitted.downs[refused] is DownReason.TIMEOUT
         before = sum(map(len, emitted.batches))
         await emitted.until(lambda: sum(map(len, emitted.batches)) > before)
 
 
-async def test_a_device_that_minds_the_pings_is_asked_again_and_pinged_less(
+async def test_a_device_that_refuses_pings_is_subscribed_again_and_pinged_less(
     fake_device: DeviceStarter, certificates: Certificates
 ) -> None:
     device = fake_device([response(("in-octets", 42))])
@@ -46,7 +46,7 @@ async def test_a_device_that_minds_the_pings_is_asked_again_and_pinged_less(
     on_change = SubscriptionConfig(paths=(PathConfig(path="/interfaces", mode=Mode.ON_CHANGE),))
     config = job(device.address, tls=tls, subscriptions=(on_change,), keepalive_s=1.0)
     async with collecting(config) as (emitted, _):
-        await emitted.until(lambda: Down.CLOSED in emitted.downs)
+        await emitted.until(lambda: DownReason.CLOSED in emitted.downs)
         await emitted.until(lambda: sum(map(len, emitted.batches)) == 2)
     assert keepalive_after("too_many_pings", 1.0) == 4.0
     assert keepalive_after("too_many_pings", 30.0) == 120.0

@@ -7,7 +7,7 @@ import grpc
 import pytest
 
 from ingest.collectors.gnmi.config import GnmiTlsConfig
-from telemetry.samples import Down
+from telemetry.samples import DownReason
 from tests.conformance.gnmi_peer import Requests, Responses, collecting, job, serving, steady
 from tests.servers.certificates import Certificates
 
@@ -29,16 +29,14 @@ async def test_tls_is_verified_by_name(certificates: Certificates, client_certif
     [GnmiTlsConfig(), GnmiTlsConfig(server_name="another.example")],
     ids=["unknown authority", "another name"],
 )
-async def test_a_server_that_cannot_prove_its_name_is_not_talked_to(
-    certificates: Certificates, tls: GnmiTlsConfig
-) -> None:
+async def test_a_server_that_cannot_prove_its_name_is_refused(certificates: Certificates, tls: GnmiTlsConfig) -> None:
     tls = tls.model_copy(update={"ca_file": certificates.authority if tls.server_name else None})
     async with serving(steady, certificates) as address, collecting(job(address, tls=tls)) as (emitted, _):
-        await emitted.until(lambda: Down.TLS in emitted.downs)
+        await emitted.until(lambda: DownReason.TLS in emitted.downs)
         assert not any(map(len, emitted.batches))
 
 
-async def test_skip_verify_takes_any_certificate(certificates: Certificates) -> None:
+async def test_skip_verify_accepts_any_certificate(certificates: Certificates) -> None:
     config_tls = GnmiTlsConfig(insecure_skip_verify=True)
     async with serving(steady, certificates) as address, collecting(job(address, tls=config_tls)) as (emitted, _):
         await emitted.until(lambda: any(map(len, emitted.batches)))
@@ -62,7 +60,7 @@ async def test_credentials_go_as_metadata(certificates: Certificates, tmp_path: 
         "password_file": tmp_path / "password",
     }
     async with serving(guarded, certificates) as address, collecting(job(address, **changes)) as (emitted, _):
-        await emitted.until(lambda: Down.AUTH in emitted.downs)
+        await emitted.until(lambda: DownReason.AUTH in emitted.downs)
         (tmp_path / "password").write_text("right\n")  # rotated: no restart
         await emitted.until(lambda: any(map(len, emitted.batches)))
         assert seen == {"username": "fabricscope", "password": "right"}

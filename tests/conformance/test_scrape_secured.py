@@ -6,9 +6,9 @@ import pytest
 
 from ingest.collectors.exposition.collector import ExpositionCollector
 from ingest.collectors.exposition.config import ScrapeConfig
-from ingest.discovery import TargetGroup, resolve
+from ingest.collectors.exposition.discovery import TargetGroup, resolve
 from ingest.ledger import Ledger
-from telemetry.samples import Down, SampleBatch
+from telemetry.samples import DownReason, SampleBatch
 from tests.servers.certificates import Certificates
 from tests.servers.node_exporter import TlsStarter
 
@@ -44,18 +44,18 @@ async def test_a_client_certificate_opens_an_exporter_that_asks_for_one(
     welcome = await scraped(address, ca_file=certificates.authority, cert_file=cert_file, key_file=key_file)
     assert welcome.collection.up
     refused = await scraped(address, ca_file=certificates.authority)
-    assert (refused.collection.down, len(refused)) == (Down.TLS, 0)
+    assert (refused.collection.down, len(refused)) == (DownReason.TLS, 0)
 
 
 async def test_an_exporter_that_cannot_prove_its_name_is_not_asked(
     tls_node_exporter: TlsStarter, certificates: Certificates
 ) -> None:
     address = tls_node_exporter()
-    assert (await scraped(address)).collection.down is Down.TLS, "an authority that is not known"
+    assert (await scraped(address)).collection.down is DownReason.TLS, "an authority that is not known"
     another = await scraped(address, ca_file=certificates.authority, server_name="another.example")
-    assert another.collection.down is Down.TLS
+    assert another.collection.down is DownReason.TLS
     assert (await scraped(address, insecure_skip_verify=True)).collection.up
 
 
 async def test_a_page_in_the_clear_is_not_to_be_had_from_it(tls_node_exporter: TlsStarter) -> None:
-    assert (await scraped(tls_node_exporter(), in_the_clear=True)).collection.down is Down.HTTP_STATUS
+    assert (await scraped(tls_node_exporter(), in_the_clear=True)).collection.down is DownReason.HTTP_STATUS

@@ -13,12 +13,12 @@ from pathlib import Path
 
 import pytest
 
-from ingest.collectors.base import Emission
+from ingest.collectors.base import CollectorOutput
 from ingest.collectors.exposition.collector import ExpositionCollector
 from ingest.collectors.exposition.config import ScrapeConfig
+from ingest.collectors.exposition.discovery import TargetGroup, resolve
 from ingest.collectors.gnmi.collector import GnmiCollector
 from ingest.collectors.gnmi.config import Config as GnmiConfig
-from ingest.discovery import TargetGroup, resolve
 from ingest.ledger import Ledger
 from simulator.cluster import SimulatedCluster
 from simulator.config import JobMix, SimulatorConfig
@@ -76,10 +76,10 @@ class Collected:
     def __init__(self) -> None:
         self.values: dict[str, float] = {}
 
-    def add(self, emission: Emission) -> None:
-        if isinstance(emission, SampleBatch):
-            keys = emission.table.keys
-            for row, value in zip(emission.series.tolist(), emission.values.tolist(), strict=True):
+    def add(self, output: CollectorOutput) -> None:
+        if isinstance(output, SampleBatch):
+            keys = output.table.keys
+            for row, value in zip(output.series.tolist(), output.values.tolist(), strict=True):
                 self.values[keys[row]] = value
 
 

@@ -1,7 +1,6 @@
-"""One target over HTTP: fetch the page, read it, count it."""
+"""One target over HTTP: fetch its body, decode it, count it."""
 
 import asyncio
-import logging
 import ssl
 from collections.abc import Mapping
 from concurrent.futures import Executor
@@ -9,36 +8,37 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
+import structlog
 
 from common.errors import BadInput, ConfigError, Unavailable
 from common.secrets import read_secret_text
 from common.tls import TlsConfig, client_context
 from ingest.collectors.exposition.config import ScrapeConfig
-from ingest.collectors.exposition.mapping import Mapper
-from ingest.collectors.exposition.page import PageReader, Reading
-from ingest.discovery import Target
+from ingest.collectors.exposition.decode.body import BodyReader, BodySamples
+from ingest.collectors.exposition.decode.mapping import Mapper
+from ingest.collectors.exposition.discovery import Target
 from ingest.ledger import Ledger
 from ingest.transport.http1 import FetchFailed, HttpClient, Response
-from telemetry.samples import Collection, Down, SampleBatch
+from telemetry.samples import Collection, DownReason, SampleBatch
 from telemetry.series import SeriesTable
 
-_log = logging.getLogger(__name__)
+log = structlog.get_logger("ingest")
 _ACCEPT = "text/plain;version=0.0.4;q=1,application/openmetrics-text;version=1.0.0;q=0.5,*/*;q=0.1"
-_NOT_PAGES = ("text/html", "application/json", "application/xml")
+_OTHER_TYPES = ("text/html", "application/json", "application/xml")
 
 
 class ExpositionCollector:
-    """Collects one target's page.
+    """Scrapes one target.
 
-    epoch_ns: when this collector was made; with its sequence numbers it names its collections.
-    workers:  threads that read pages whose layout is new; not the loop's own, which resolve names and can all hang.
+    epoch_ns: when this collector was created; with its sequence numbers it names its collections.
+    workers:  threads that read bodies of a new layout; not the loop's own, which resolve names and can all hang.
     """
 
     def __init__(self, job: ScrapeConfig, target: Target, ledger: Ledger, epoch_ns: int, workers: Executor) -> None:
         source = job.catalogue_source()
         self._job, self._target, self._ledger, self._epoch_ns = job, target, ledger, epoch_ns
         self._workers = workers
-        self._reader = PageReader(
+        self._reader = BodyReader(
             target.name,
             target.device,
             Mapper(source, dict(target.identity), job.origins()),
@@ -56,8 +56,8 @@ class ExpositionCollector:
         )
         self._table = SeriesTable(target.name, target.device, ())
         self._seq = 0
-        self._down: Down | None = None
-        self._failures = self._rests = 0
+        self._down: DownReason | None = None
+        self._failures = self._skips = 0
 
     @property
     def name(self) -> str:
@@ -68,61 +68,66 @@ class ExpositionCollector:
         return self._job.scrape_interval
 
     async def collect(self, now_ns: int) -> SampleBatch:
-        if self._rests and self._down is not None:
-            self._rests -= 1
+        if self._skips and self._down is not None:
+            self._skips -= 1
             return self._down_batch(self._down, now_ns, 0.0)
         loop = asyncio.get_running_loop()
         started = loop.time()
         try:
             response = await self._client.fetch(started + self._job.timeout_s)
-            reading = await self._read(response, now_ns)
+            found = await self._read(response, now_ns)
         except FetchFailed as failure:
-            return self._failed(failure.down, str(failure), now_ns, loop.time() - started)
+            return self._failed(failure.reason, str(failure), now_ns, loop.time() - started)
         except BadInput as error:
-            return self._failed(Down(error.reason), str(error), now_ns, loop.time() - started)
-        self._ledger.received(reading.received)
-        for reason, count in reading.dropped.items():
+            return self._failed(DownReason(error.reason), str(error), now_ns, loop.time() - started)
+        self._ledger.received(found.received)
+        for reason, count in found.dropped.items():
             self._ledger.dropped(reason, count)
-        if not reading.values.size:
-            return self._failed(Down.NO_SAMPLES, "no known series", now_ns, loop.time() - started)
-        self._note(None, "")
+        if not found.values.size:
+            return self._failed(DownReason.NO_SAMPLES, "no known series", now_ns, loop.time() - started)
+        self._set_down(None, "")
         self._failures = 0
-        self._table = reading.table
+        self._table = found.table
         collection = Collection(self._epoch_ns, self._next_seq(), now_ns, loop.time() - started)
-        return SampleBatch(reading.table, collection, reading.times_ns, reading.series, reading.values)
+        return SampleBatch(found.table, collection, found.times_ns, found.series, found.values)
 
     async def stop(self) -> None:
         await self._client.stop()
 
-    async def _read(self, response: Response, now_ns: int) -> Reading:
-        page = response.body
+    async def _read(self, response: Response, now_ns: int) -> BodySamples:
+        body = response.body
         openmetrics = response.content_type.startswith("application/openmetrics-text")
-        reading = self._reader.read_known(page, now_ns, openmetrics=openmetrics)
-        if reading is not None:
-            return reading
-        if response.content_type.startswith(_NOT_PAGES):
+        found = self._reader.read_known(body, now_ns, openmetrics=openmetrics)
+        if found is not None:
+            return found
+        if response.content_type.startswith(_OTHER_TYPES):
             raise BadInput(f"content type {response.content_type[:60]}", "not_exposition")
-        if not response.framed and not page.endswith(b"\n"):
+        if not response.framed and not body.endswith(b"\n"):
             raise BadInput("the connection closed in the middle of a line", "truncated")
-        # A layout that is not known costs milliseconds to seconds: not on the event loop.
-        read = partial(self._reader.read, page, now_ns, openmetrics=openmetrics)
+        # A new layout costs milliseconds to seconds: not on the event loop.
+        read = partial(self._reader.read, body, now_ns, openmetrics=openmetrics)
         return await asyncio.get_running_loop().run_in_executor(self._workers, read)
 
-    def _failed(self, down: Down, message: str, now_ns: int, duration_s: float) -> SampleBatch:
-        """Also decides how many collections repeat this outcome before the target is asked again."""
-        self._note(down, message)
+    def _failed(self, reason: DownReason, message: str, now_ns: int, duration_s: float) -> SampleBatch:
+        """Also decides how many collections repeat this outcome before the next request."""
+        self._set_down(reason, message)
         self._failures += 1
-        self._rests = min(2 ** min(self._failures - 1, 10), self._job.backoff_intervals_max) - 1
-        return self._down_batch(down, now_ns, duration_s)
+        self._skips = min(2 ** min(self._failures - 1, 10), self._job.backoff_intervals_max) - 1
+        return self._down_batch(reason, now_ns, duration_s)
 
-    def _down_batch(self, down: Down, now_ns: int, duration_s: float) -> SampleBatch:
-        return down_batch(self._table, Collection(self._epoch_ns, self._next_seq(), now_ns, duration_s, down))
+    def _down_batch(self, reason: DownReason, now_ns: int, duration_s: float) -> SampleBatch:
+        return down_batch(self._table, Collection(self._epoch_ns, self._next_seq(), now_ns, duration_s, reason))
 
-    def _note(self, down: Down | None, message: str) -> None:
+    def _set_down(self, down: DownReason | None, message: str) -> None:
         """Logs changes, not every collection."""
-        if down is not self._down:
-            self._down = down
-            _log.info("target %s is %s", self.name, f"down: {down}: {message}" if down else "up")
+        if down is self._down:
+            return
+        self._down = down
+        bound = log.bind(job=self._job.job_name, target=self.name, device=self._target.device)
+        if down is None:
+            bound.info("target is up")
+        else:
+            bound.info("target is down", reason=str(down), error=message)
 
     def _next_seq(self) -> int:
         self._seq += 1
@@ -140,12 +145,12 @@ class ExpositionCollector:
                 credentials = read_secret_text(job.authorization.credentials_file)
                 headers["Authorization"] = f"{job.authorization.type} {credentials}"
         except Unavailable as error:
-            raise FetchFailed(Down.AUTH, str(error)) from None
+            raise FetchFailed(DownReason.AUTH, str(error)) from None
         return headers
 
 
 def down_batch(table: SeriesTable, collection: Collection) -> SampleBatch:
-    """A collection that brought nothing."""
+    """A collection without samples."""
     return SampleBatch(
         table, collection, np.empty(0, dtype=np.int64), np.empty(0, dtype=np.uint32), np.empty(0, dtype=np.float64)
     )
@@ -155,7 +160,7 @@ def _tls_context(config: TlsConfig) -> ssl.SSLContext:
     try:
         return client_context(config)
     except ConfigError as error:
-        raise FetchFailed(Down.TLS, f"tls_config: {error}") from None
+        raise FetchFailed(DownReason.TLS, f"tls_config: {error}") from None
 
 
 def check_files(job: ScrapeConfig) -> None:

@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_valida
 from common.secrets import BasicAuth
 from common.tls import TlsConfig
 from common.units import Seconds
-from ingest.relabel import RelabelConfig
+from ingest.collectors.exposition.relabel import RelabelConfig
 from telemetry.catalogue import Metric, Origin, Source, metrics, origins_of, sources
 
 
@@ -17,18 +17,18 @@ class _Frozen(BaseModel):
 
 
 class StaticConfig(_Frozen):
-    targets: tuple[str, ...] = Field(description="host:port, one a target.")
-    labels: dict[str, str] = Field(default={}, description="`device` names the host; others go to every series.")
+    targets: tuple[str, ...] = Field(description="host:port of each target.")
+    labels: dict[str, str] = Field(default={}, description="`device` names the host; others are added to every series.")
 
 
 class FileSdConfig(_Frozen):
     files: tuple[str, ...] = Field(description="JSON or YAML files with targets; the last part may hold wildcards.")
-    refresh_interval: Seconds = Field(default=30.0, description="How often the files are looked at.")
+    refresh_interval: Seconds = Field(default=30.0, description="How often the files are read.")
 
 
 class HttpSdConfig(_Frozen):
     url: str = Field(description="Answers with a JSON list of targets.", pattern=r"^https?://")
-    refresh_interval: Seconds = Field(default=60.0, description="How often it is asked.")
+    refresh_interval: Seconds = Field(default=60.0, description="How often it is requested.")
 
 
 class Authorization(_Frozen):
@@ -37,14 +37,14 @@ class Authorization(_Frozen):
 
 
 class MappingEntry(_Frozen):
-    """What an exporter that the catalogue does not know calls a canonical metric."""
+    """The name and labels that an exporter outside the catalogue uses for a canonical metric."""
 
     metric: str = Field(description="Name in the catalogue.")
-    name: str = Field(description="Name on the page; {label} stands for digits.")
+    name: str = Field(description="Name in the scrape body; {label} stands for digits.")
     scale: float = 1.0
-    labels: dict[str, str] = Field(default={}, description="Canonical label to text with the page's labels in braces.")
-    where: dict[str, str] = Field(default={}, description="Only samples with these label values, | between them.")
-    sum: bool = Field(default=False, description="Samples that become one series add up.")
+    labels: dict[str, str] = Field(default={}, description="Canonical label to text with its own labels in braces.")
+    where: dict[str, str] = Field(default={}, description="Only samples with these label values, separated by |.")
+    sum: bool = Field(default=False, description="Add up samples that become one series.")
     bit: int | None = Field(default=None, ge=0, le=62, description="Bit of a mask.")
 
     @field_validator("metric")
@@ -60,7 +60,7 @@ class MappingEntry(_Frozen):
 
 
 class ScrapeConfig(_Frozen):
-    """One job: where its targets are, and what they speak."""
+    """One job: where its targets are, and which source's names they use."""
 
     job_name: str = Field(min_length=1)
     source: str = Field(
@@ -68,13 +68,11 @@ class ScrapeConfig(_Frozen):
     )
     scrape_interval: Seconds = 10.0
     scrape_timeout: Seconds | None = Field(default=None, description="At most the interval, which is the default.")
-    connect_timeout: Seconds = Field(
-        default=3.0, description="Of the scrape's time, at most so much for the connection."
-    )
+    connect_timeout: Seconds = Field(default=3.0, description="The part of scrape_timeout that connecting may take.")
     backoff_intervals_max: int = Field(
         default=4,
         ge=1,
-        description="A target that keeps failing is asked only every second, then every so many intervals.",
+        description="A target that keeps failing is scraped every second interval, then every so many.",
     )
     metrics_path: str = Field(default="/metrics", pattern=r"^/[^\s]*$")
     params: dict[str, tuple[str, ...]] = {}
@@ -88,9 +86,9 @@ class ScrapeConfig(_Frozen):
     basic_auth: BasicAuth | None = None
     authorization: Authorization | None = None
     mapping: tuple[MappingEntry, ...] = ()
-    body_bytes_max: int = Field(default=16 * 1024 * 1024, gt=0, description="Of one page as sent.")
-    decoded_bytes_max: int = Field(default=64 * 1024 * 1024, gt=0, description="Of one page unpacked.")
-    series_max: int = Field(default=50_000, gt=0, description="Of one page.")
+    body_bytes_max: int = Field(default=16 * 1024 * 1024, gt=0, description="Of one body as sent.")
+    decoded_bytes_max: int = Field(default=64 * 1024 * 1024, gt=0, description="Of one body unpacked.")
+    series_max: int = Field(default=50_000, gt=0, description="Of one body.")
 
     @model_validator(mode="after")
     def _fits(self) -> "ScrapeConfig":

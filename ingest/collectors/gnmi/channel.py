@@ -1,4 +1,4 @@
-"""The way to one target: transport security, credentials, keepalive, and what its errors mean."""
+"""The connection to one target: transport security, credentials, keepalive, and the reasons of its failures."""
 
 import asyncio
 import socket
@@ -10,18 +10,18 @@ from common.tls import TlsConfig, client_context
 from ingest.collectors.gnmi.config import Config, TargetConfig
 from ingest.transport.grpc_messages import CallEnded
 from ingest.transport.http2 import Call, CallSettings
-from telemetry.samples import Down
+from telemetry.samples import DownReason
 
 METHOD = "/gnmi.gNMI/Subscribe"
 Metadata = tuple[tuple[str, str], ...]
 
-_PING_ANSWER_S = 10.0
+_PING_TIMEOUT_S = 10.0
 # Servers in Go (most switches) by default end a quiet connection whose pings come faster than every five minutes.
 _KEEPALIVE_MAX_S, _KEEPALIVE_STEP = 600.0, 4.0
 
 
 async def subscribe(config: Config, target: TargetConfig, request: bytes, keepalive_s: float) -> Call:
-    """Calls Subscribe on a new connection of its own: a stalled one cannot hold up another subscription.
+    """Calls Subscribe on a new connection of its own, so that a stalled one cannot block another subscription.
 
     Raises CallEnded when the target cannot be reached or trusted, or a file of ours cannot be read.
     """
@@ -33,9 +33,9 @@ async def subscribe(config: Config, target: TargetConfig, request: bytes, keepal
         scheme="http" if tls.insecure else "https",
         metadata=metadata_of(config),
         message_bytes_max=config.limits.message_bytes_max,
-        rest_s=config.gather_quiet_s,
+        read_pause_s=config.gather_quiet_s,
         keepalive_s=keepalive_s,
-        answer_s=min(keepalive_s, _PING_ANSWER_S),
+        ping_timeout_s=min(keepalive_s, _PING_TIMEOUT_S),
     )
     context = None if tls.insecure else await asyncio.to_thread(_trust, tls)
     name = None if context is None else tls.server_name or host
@@ -45,44 +45,44 @@ async def subscribe(config: Config, target: TargetConfig, request: bytes, keepal
             connect = asyncio.get_running_loop().create_connection
             await connect(lambda: call, host, int(port), ssl=context, server_hostname=name)
     except OSError as error:
-        raise CallEnded(_down_of(error), str(error) or type(error).__name__) from error
+        raise CallEnded(_reason_of(error), str(error) or type(error).__name__) from error
     return call
 
 
 def metadata_of(config: Config) -> Metadata:
-    """Credentials as gNMI agents expect them; read again at each connection, so that they can rotate."""
+    """Credentials as gNMI agents expect them; read again for each connection, so that they can be rotated."""
     if config.username_file is None or config.password_file is None:
         return ()
     try:
         user, password = read_secret_text(config.username_file), read_secret_text(config.password_file)
     except Unavailable as error:
-        raise CallEnded(Down.AUTH, str(error)) from error
+        raise CallEnded(DownReason.AUTH, str(error)) from error
     return (("username", user), ("password", password))
 
 
-def keepalive_after(words: str, keepalive_s: float) -> float:
-    """Seconds between pings of the next connection, when the peer ended this one with these words.
+def keepalive_after(message: str, keepalive_s: float) -> float:
+    """Seconds between pings of the next connection, when the peer ended this one with this message.
 
-    >>> keepalive_after("goodbye: code 11 too_many_pings", 30.0), keepalive_after("reset", 30.0)
+    >>> keepalive_after("GOAWAY: code 11 too_many_pings", 30.0), keepalive_after("reset", 30.0)
     (120.0, 30.0)
     """
-    if "too_many_pings" not in words:
+    if "too_many_pings" not in message:
         return keepalive_s
     return max(keepalive_s, min(_KEEPALIVE_STEP * keepalive_s, _KEEPALIVE_MAX_S))
 
 
-def _down_of(error: OSError) -> Down:
-    for kind, down in _DOWN.items():
+def _reason_of(error: OSError) -> DownReason:
+    for kind, reason in _REASONS.items():
         if isinstance(error, kind):
-            return down
-    return Down.REFUSED  # no route, no network
+            return reason
+    return DownReason.REFUSED  # no route, no network
 
 
-_DOWN = {
-    ssl.SSLError: Down.TLS,
-    socket.gaierror: Down.DNS,
-    TimeoutError: Down.TIMEOUT,
-    ConnectionResetError: Down.RESET,
+_REASONS = {
+    ssl.SSLError: DownReason.TLS,
+    socket.gaierror: DownReason.DNS,
+    TimeoutError: DownReason.TIMEOUT,
+    ConnectionResetError: DownReason.RESET,
 }
 
 
@@ -91,4 +91,4 @@ def _trust(tls: TlsConfig) -> ssl.SSLContext:
         # a switch's own certificate may be what is trusted
         return client_context(tls, alpn=("h2",), partial_chain=True)
     except ConfigError as error:
-        raise CallEnded(Down.TLS, str(error)) from error
+        raise CallEnded(DownReason.TLS, str(error)) from error

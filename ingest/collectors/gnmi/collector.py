@@ -12,21 +12,21 @@ from ingest.collectors.gnmi import metrics
 from ingest.collectors.gnmi.config import Config, TargetConfig
 from ingest.collectors.gnmi.decode.decode_buffer import Decoded
 from ingest.collectors.gnmi.decode.decoder import Decoder, warm_up
+from ingest.collectors.gnmi.links import LinkTable
 from ingest.collectors.gnmi.paths.naming import Naming
 from ingest.collectors.gnmi.quota import Quota
 from ingest.collectors.gnmi.stream import Stream
 from ingest.collectors.gnmi.subscriptions import subscriptions_of
-from ingest.collectors.lldp.links import LinkBook
 from ingest.ledger import DropReason, Ledger
-from telemetry.samples import Collection, Down, SampleBatch
+from telemetry.samples import Collection, DownReason, SampleBatch
 from telemetry.series import SeriesTable, parse_series_key
 
-_THREAD_BYTES = 64 * 1024  # decoding more than this holds the event loop for milliseconds
+_THREAD_BYTES = 64 * 1024  # decoding more than this would block the event loop for milliseconds
 _BATCH_ROWS = 100_000  # about 1 MB on the bus, whose messages hold 4
-_NAMES_WAIT_S = 10.0
+_NAMES_TIMEOUT_S = 10.0
 _SPEED = "fabric_port_speed_bits_per_second{"
 
-log = structlog.get_logger(__name__)
+log = structlog.get_logger("ingest")
 
 
 class GnmiCollector:
@@ -40,11 +40,12 @@ class GnmiCollector:
         config: Config,
         target: TargetConfig,
         ledger: Ledger,
-        links: LinkBook | None = None,
+        links: LinkTable | None = None,
         clock: Clock = time.time_ns,
     ) -> None:
         self._config, self._target, self._ledger, self._clock = config, target, ledger, clock
-        self._links = links if links is not None else LinkBook()
+        self._log = log.bind(job=config.job_name, target=self.name, device=target.device)
+        self._links = links if links is not None else LinkTable()
         self._decoder = Decoder(
             self.name, target.device, Naming((config.source, "openconfig")), config.limits.series_max
         )
@@ -52,7 +53,7 @@ class GnmiCollector:
             Stream(config, target, subscription, self._deliver, self._stream_changed)
             for subscription in subscriptions_of(config)
         ]
-        self._names = [s for s, c in zip(self._streams, subscriptions_of(config), strict=True) if c.names]
+        self._name_streams = [s for s, c in zip(self._streams, subscriptions_of(config), strict=True) if c.names]
         self._bytes = Quota(config.limits.bytes_per_s)
         self._updates = Quota(config.limits.updates_per_s)
         self._pending: list[bytes] = []
@@ -73,7 +74,7 @@ class GnmiCollector:
         return self._config.interval_s
 
     @property
-    def down(self) -> Down | None:
+    def down(self) -> DownReason | None:
         """Why nothing is delivered now; None while something is, and before the first failure."""
         if any(stream.delivering for stream in self._streams):
             return None
@@ -86,31 +87,31 @@ class GnmiCollector:
         async with asyncio.TaskGroup() as tasks:
             for stream in self._streams:
                 tasks.create_task(self._run_stream(stream))
-            tasks.create_task(self._gather(emit))
-            tasks.create_task(self._report(emit))
+            tasks.create_task(self._decode_windows(emit))
+            tasks.create_task(self._emit_down(emit))
 
     def _warn(self) -> None:
         tls = self._config.tls_of(self._target)
         for kind, is_on in (("insecure", tls.insecure), ("insecure_skip_verify", tls.insecure_skip_verify)):
             if is_on:
-                metrics.UNSAFE.labels(self._config.job_name, kind).inc()
-                log.warning("gnmi target without protection", target=self._target.address, kind=kind)
+                metrics.INSECURE_TARGETS.labels(self._config.job_name, kind).inc()
+                self._log.warning("connection is not secure", kind=kind)
 
     async def _run_stream(self, stream: Stream) -> None:
-        """Port names first: what comes under a name that nobody explained cannot be placed."""
-        if self._names and stream not in self._names:
+        """Port names first: updates under an unknown port name are lost."""
+        if self._name_streams and stream not in self._name_streams:
             try:
-                async with asyncio.timeout(_NAMES_WAIT_S):
-                    await asyncio.gather(*(named.synced.wait() for named in self._names))
+                async with asyncio.timeout(_NAMES_TIMEOUT_S):
+                    await asyncio.gather(*(each.synced.wait() for each in self._name_streams))
             except TimeoutError:
-                log.warning("gnmi target tells no port names", target=self._target.address)
+                self._log.warning("target sends no port names")
         await stream.run()
 
     async def _deliver(self, messages: Sequence[bytes]) -> None:
-        """Takes them in, in their order, without those above the quota."""
+        """Queues them in their order, without those above the quota."""
         now_ns = self._clock()
         for message in messages:
-            if self._bytes.take(len(message), now_ns) < len(message):
+            if self._bytes.admit(len(message), now_ns) < len(message):
                 metrics.MESSAGES_DROPPED.labels(self._config.job_name, "quota").inc()
                 continue
             self._pending.append(message)
@@ -120,10 +121,11 @@ class GnmiCollector:
             self._room.clear()
             await self._room.wait()
 
-    async def _gather(self, emit: Emit) -> None:
-        """Updates that come together become one batch: a batch carries its whole series table.
+    async def _decode_windows(self, emit: Emit) -> None:
+        """Updates that come together become one batch, since each batch carries its whole series table.
 
-        A window that is small for this target waits as long as it may: subscriptions answer one after the other.
+        A window that is small for this target stays open for the whole ``gather_max_s``: subscriptions answer one
+        after the other.
         """
         usual = 0.0
         while True:
@@ -140,41 +142,41 @@ class GnmiCollector:
             self._pending, self._pending_bytes = [], 0
             self._arrived.clear()
             self._room.set()
-            metrics.MESSAGES.labels(self._config.job_name).inc(len(messages))
-            metrics.BYTES.labels(self._config.job_name).inc(size)
+            metrics.MESSAGES_RECEIVED.labels(self._config.job_name).inc(len(messages))
+            metrics.RECEIVED_BYTES.labels(self._config.job_name).inc(size)
             now_ns = self._clock()
             if size > _THREAD_BYTES:
                 decoded = await asyncio.to_thread(self._decoder.decode, messages, now_ns)
             else:
                 decoded = self._decoder.decode(messages, now_ns)
-            self._hand_on(decoded, began_ns, time.monotonic() - began_s, emit)
+            self._emit_decoded(decoded, began_ns, time.monotonic() - began_s, emit)
 
-    def _hand_on(self, decoded: Decoded, began_ns: int, duration_s: float, emit: Emit) -> None:
+    def _emit_decoded(self, decoded: Decoded, began_ns: int, duration_s: float, emit: Emit) -> None:
         self._count(decoded)
-        allowed = self._updates.take(decoded.values.size, began_ns)
+        allowed = self._updates.admit(decoded.values.size, began_ns)
         self._ledger.dropped(DropReason.QUOTA, decoded.values.size - allowed)
         for start in range(0, allowed, _BATCH_ROWS):
             part = slice(start, min(start + _BATCH_ROWS, allowed))
             collection = Collection(self._epoch_ns, self._next_seq(), began_ns, duration_s)
             columns = (decoded.times_ns[part], decoded.rows[part], decoded.values[part])
             emit(SampleBatch(decoded.table, collection, *columns))
-        self._tell_speeds(decoded)
-        facts = self._links.observe(self._target.device, decoded.observations)
+        self._update_speeds(decoded)
+        facts = self._links.update(self._target.device, decoded.metadata)
         if facts:
             emit(facts)
 
     def _count(self, decoded: Decoded) -> None:
         job = self._config.job_name
-        metrics.UPDATES.labels(job).inc(decoded.updates)
+        metrics.UPDATES_RECEIVED.labels(job).inc(decoded.updates)
         if decoded.malformed:
             metrics.MESSAGES_DROPPED.labels(job, "malformed").inc(decoded.malformed)
-        metrics.REFUSED.labels(self.name).set(self._decoder.refused)
+        metrics.PATHS_REFUSED.labels(self.name).set(self._decoder.refused)
         self._ledger.received(decoded.received)
         for reason, n in decoded.drops.items():
             self._ledger.dropped(reason, n)
 
-    def _tell_speeds(self, decoded: Decoded) -> None:
-        """The links' rated speeds are what their ports report."""
+    def _update_speeds(self, decoded: Decoded) -> None:
+        """Passes the speeds that ports report to the links."""
         if decoded.table is not self._speed_table:
             self._speed_table = decoded.table
             keys = decoded.table.keys
@@ -184,10 +186,10 @@ class GnmiCollector:
         if self._speed_ports:
             for i in np.flatnonzero(self._is_speed[decoded.rows]).tolist():
                 port = self._speed_ports[int(decoded.rows[i])]
-                self._links.rate(self._target.device, port, float(decoded.values[i]))
+                self._links.set_speed(self._target.device, port, float(decoded.values[i]))
 
-    async def _report(self, emit: Emit) -> None:
-        """A batch that says why, at once and then each interval, while nothing is delivered."""
+    async def _emit_down(self, emit: Emit) -> None:
+        """While nothing is delivered, emits a batch with the reason: at once, then each interval."""
         while True:
             try:
                 async with asyncio.timeout(self.interval_s):
@@ -212,6 +214,6 @@ class GnmiCollector:
 
 
 def collectors_of(configs: Sequence[Config], ledger: Ledger, clock: Clock = time.time_ns) -> list[GnmiCollector]:
-    """A collector for each target of all jobs. ConfigError for a path that is none."""
-    links = LinkBook()
+    """A collector for each target of all jobs. ConfigError for a malformed path."""
+    links = LinkTable()
     return [GnmiCollector(config, target, ledger, links, clock) for config in configs for target in config.targets]

@@ -1,4 +1,4 @@
-"""Configuration of gNMI targets: one entry of ``gnmi_configs`` is one job, a set of alike targets."""
+"""Configuration of gNMI targets: one entry of ``gnmi_configs`` is one job, a set of similar targets."""
 
 from enum import StrEnum
 from pathlib import Path
@@ -11,7 +11,7 @@ from common.tls import TlsConfig
 
 
 class Source(StrEnum):
-    """Whose paths a target speaks; all of them also speak OpenConfig's."""
+    """Whose paths a target uses; all of them also use OpenConfig's."""
 
     SONIC = "sonic"
     OPENCONFIG = "openconfig"
@@ -49,7 +49,7 @@ class SubscriptionConfig(BaseModel):
     target: str = Field("", description="prefix.target; on SONiC the database.")
     origin: str = Field("", description="prefix.origin, as eos_native.")
     encoding: Encoding = Encoding.PROTO
-    names: bool = Field(False, description="Tells port names that the others need: they start once it has synced.")
+    names: bool = Field(False, description="Sends port names that the others need: they start once it has synced.")
 
 
 class GnmiTlsConfig(TlsConfig):
@@ -79,7 +79,7 @@ class TargetConfig(BaseModel):
 
 
 class LimitsConfig(BaseModel):
-    """What one target may do to us. Everything above is dropped and counted."""
+    """What one target may send. Everything above is dropped and counted."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     message_bytes_max: int = Field(4 * 1024 * 1024, gt=0, le=64 * 1024 * 1024)
@@ -91,9 +91,9 @@ class LimitsConfig(BaseModel):
 class Config(BaseModel):
     """One job of gNMI targets.
 
-    A subscription that brings nothing for ``silence_intervals`` of its shortest interval is subscribed anew.
-    Updates are gathered until nothing came for ``gather_quiet_s``, at most for ``gather_max_s``, into one batch; what
-    is little for the target waits for the whole ``gather_max_s``.
+    A subscription without updates for ``silence_intervals`` of its shortest interval is subscribed again. Updates are
+    collected into one batch until none has come for ``gather_quiet_s``, at most for ``gather_max_s``; a batch that is
+    small for the target waits for the whole ``gather_max_s``.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")

@@ -4,12 +4,34 @@ from prometheus_client import Counter, Gauge
 
 _PREFIX = "fabricscope_ingest_gnmi_"
 
-MESSAGES = Counter(_PREFIX + "messages_total", "SubscribeResponses taken in, without those above the quota.", ["job"])
-BYTES = Counter(_PREFIX + "bytes_total", "Bytes of these SubscribeResponses.", ["job"])
-UPDATES = Counter(_PREFIX + "updates_total", "Updates decoded, those of unknown paths included.", ["job"])
-MESSAGES_DROPPED = Counter(_PREFIX + "messages_dropped_total", "Messages thrown away whole.", ["job", "reason"])
-SUBSCRIBED = Gauge(_PREFIX + "subscriptions_up", "Subscriptions that deliver.", ["job"])
-FAILURES = Counter(_PREFIX + "subscription_failures_total", "Subscriptions that ended, by reason.", ["job", "reason"])
-UNSYNCED = Counter(_PREFIX + "sync_missing_total", "Subscriptions that deliver and never sent sync_response.", ["job"])
-REFUSED = Gauge(_PREFIX + "paths_refused", "Paths and series of a target that found no room or no name.", ["target"])
-UNSAFE = Gauge(_PREFIX + "unsafe_targets", "Targets without TLS (insecure) or without verification.", ["job", "kind"])
+MESSAGES_RECEIVED = Counter(
+    _PREFIX + "messages_received_total", "SubscribeResponses received, without those above the quota.", ["job"]
+)
+RECEIVED_BYTES = Counter(_PREFIX + "received_bytes_total", "Bytes of the received SubscribeResponses.", ["job"])
+MESSAGES_DROPPED = Counter(
+    _PREFIX + "messages_dropped_total",
+    "SubscribeResponses dropped as a whole: malformed or above the quota.",
+    ["job", "reason"],
+)
+UPDATES_RECEIVED = Counter(
+    _PREFIX + "updates_received_total", "Updates decoded, those of paths outside the catalogue included.", ["job"]
+)
+SUBSCRIPTIONS_UP = Gauge(_PREFIX + "subscriptions_up", "Subscriptions that deliver updates.", ["job"])
+SUBSCRIPTION_FAILURES = Counter(
+    _PREFIX + "subscription_failures_total", "Subscriptions that ended, by reason.", ["job", "reason"]
+)
+SUBSCRIPTIONS_UNSYNCED = Counter(
+    _PREFIX + "subscriptions_unsynced_total",
+    "Subscriptions that deliver but never sent sync_response.",
+    ["job"],
+)
+PATHS_REFUSED = Gauge(
+    _PREFIX + "paths_refused",
+    "Paths and series above a target's limits, or of ports without a known name.",
+    ["target"],
+)
+INSECURE_TARGETS = Gauge(
+    _PREFIX + "insecure_targets",
+    "Targets without TLS or without verification, by the setting.",
+    ["job", "kind"],
+)

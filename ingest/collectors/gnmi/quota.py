@@ -1,20 +1,22 @@
-"""How much one target may send: a bucket that fills at the allowed rate and holds two seconds of it."""
+"""How much one target may send: a token bucket that holds two seconds of the allowed rate."""
+
+from common.units import NS_PER_S
 
 
 class Quota:
-    """per_s: the rate allowed. The first two seconds' worth may come at once: a first sync always does."""
+    """per_s: the rate allowed. Two seconds' worth may come at once: a first sync always does."""
 
     def __init__(self, per_s: float) -> None:
         self._per_s = per_s
-        self._room = 2 * per_s
+        self._tokens = 2 * per_s
         self._at_ns: int | None = None
 
-    def take(self, amount: int, now_ns: int) -> int:
-        """How many of ``amount`` are within the quota now; they are taken."""
+    def admit(self, amount: int, now_ns: int) -> int:
+        """How many of ``amount`` are within the quota now; they use it up."""
         if self._at_ns is not None:
-            passed_s = max(0, now_ns - self._at_ns) / 1e9
-            self._room = min(2 * self._per_s, self._room + passed_s * self._per_s)
+            passed_s = max(0, now_ns - self._at_ns) / NS_PER_S
+            self._tokens = min(2 * self._per_s, self._tokens + passed_s * self._per_s)
         self._at_ns = now_ns
-        allowed = min(amount, int(self._room))
-        self._room -= allowed
-        return allowed
+        admitted = min(amount, int(self._tokens))
+        self._tokens -= admitted
+        return admitted

@@ -1,4 +1,4 @@
-"""One Subscribe call, kept alive: it ends for many reasons and begins again."""
+"""One Subscribe call that is repeated whenever it ends."""
 
 import asyncio
 import random
@@ -8,6 +8,7 @@ from typing import NoReturn
 
 import structlog
 
+from common.retry import backoff_s
 from ingest.collectors.gnmi import metrics
 from ingest.collectors.gnmi.channel import keepalive_after, subscribe
 from ingest.collectors.gnmi.config import Config, SubscriptionConfig, TargetConfig
@@ -15,18 +16,20 @@ from ingest.collectors.gnmi.subscriptions import request_of, silence_s
 from ingest.transport.grpc_messages import CallEnded
 from ingest.transport.http2 import Call
 from telemetry.gnmi import gnmi_pb2
-from telemetry.samples import Down
+from telemetry.samples import DownReason
 
-# A response that is nothing but sync_response: true. Whatever else carries it is noticed when it is decoded.
+# The usual form: sync_response alone. One within another response does not count here.
 _SYNC = gnmi_pb2.SubscribeResponse(sync_response=True).SerializeToString()
 
-log = structlog.get_logger(__name__)
+_RETRY_FIRST_S = 0.5
+
+log = structlog.get_logger("ingest")
 
 
 class Stream:
     """Delivers the messages of one subscription until cancelled.
 
-    deliver: takes serialised SubscribeResponses; waits while the target's queue is full.
+    deliver: called with serialised SubscribeResponses; waits while the target's queue is full.
     changed: called when ``delivering`` or ``down`` changed.
     """
 
@@ -40,13 +43,15 @@ class Stream:
     ) -> None:
         self._config, self._target, self._subscription = config, target, subscription
         self._deliver, self._changed = deliver, changed
+        name = f"{config.job_name}/{target.address}"
+        self._log = log.bind(job=config.job_name, target=name, device=target.device)
         self._request = request_of(subscription, config.interval_s).SerializeToString()
         self._silence_s = silence_s(subscription, config.interval_s, config.silence_intervals)
-        self._verdict: Down | None = None
+        self._timed_out: DownReason | None = None
         self._last_s = 0.0
         self._keepalive_s = config.keepalive_s
         self.delivering = False
-        self.down: Down | None = None
+        self.down: DownReason | None = None
         self.synced = asyncio.Event()
 
     async def run(self) -> None:
@@ -58,35 +63,36 @@ class Stream:
     async def _subscribe_always(self) -> None:
         failures = 0
         while True:
-            reason, words = await self._attempt()
+            reason, message = await self._attempt()
             failures = 0 if self.delivering else failures + 1
             if self.delivering or reason is not self.down:  # once, not at each attempt
-                words = words[:200]
-                log.warning("gnmi subscription ended", target=self._target.address, reason=str(reason), words=words)
+                self._log.warning("subscription ended", reason=str(reason), error=message[:200])
             self._set(delivering=False, down=reason)
-            metrics.FAILURES.labels(self._config.job_name, reason).inc()
-            wait_s = min(self._config.backoff_max_s, 0.5 * 2.0 ** min(failures, 10))
-            await asyncio.sleep(wait_s * random.uniform(0.5, 1.0))
+            metrics.SUBSCRIPTION_FAILURES.labels(self._config.job_name, reason).inc()
+            most_s = self._config.backoff_max_s
+            await asyncio.sleep(backoff_s(failures + 1, first_s=_RETRY_FIRST_S, most_s=most_s, chance=random.random()))
 
-    async def _attempt(self) -> tuple[Down, str]:
-        """One call from its beginning to its end; why it ended, and the peer's words."""
-        self._verdict = None
+    async def _attempt(self) -> tuple[DownReason, str]:
+        """One call from its beginning to its end: the reason of the end, and the peer's message."""
+        self._timed_out = None
         try:
             call = await subscribe(self._config, self._target, self._request, self._keepalive_s)
         except CallEnded as ended:
-            return ended.down, ended.words
+            return ended.reason, ended.message
         try:
             return await self._read(call)
         except CallEnded as ended:
-            self._keepalive_s = keepalive_after(ended.words, self._keepalive_s)
-            return self._verdict or ended.down, "nothing came in time" if self._verdict else ended.words
+            self._keepalive_s = keepalive_after(ended.message, self._keepalive_s)
+            if self._timed_out is not None:
+                return self._timed_out, "nothing came in time"
+            return ended.reason, ended.message
         finally:
             call.cancel()
 
     async def _read(self, call: Call) -> NoReturn:
         """Until the call ends."""
         self._last_s = time.monotonic()
-        watchdog = asyncio.create_task(self._watch(call))
+        watchdog = asyncio.create_task(self._end_if_silent(call))
         try:
             while True:
                 messages = await call.read()
@@ -96,40 +102,40 @@ class Stream:
                 if not self.delivering:
                     self._set(delivering=True, down=None)
                 await self._deliver(messages)
-                self._last_s = time.monotonic()  # waiting for room is not the target's silence
+                self._last_s = time.monotonic()  # waiting for room is no silence of the target
         finally:
             watchdog.cancel()
 
-    async def _watch(self, call: Call) -> None:
-        """Ends the call when nothing comes for too long. A dead TCP connection looks alive for minutes."""
+    async def _end_if_silent(self, call: Call) -> None:
+        """Ends the call when nothing comes for too long. TCP needs minutes to notice a dead connection."""
         began_s, warned = time.monotonic(), False
         first_s = max(self._silence_s or 0.0, self._config.connect_timeout_s)
-        while self._verdict is None:
+        while self._timed_out is None:
             step_s = min(0.5, (self._silence_s or 2.0) / 10)
             due_s = time.monotonic() + step_s
             await asyncio.sleep(step_s)
             now_s = time.monotonic()
             late_s = now_s - due_s
-            if late_s > step_s:  # we were not running: nobody was heard
+            if late_s > step_s:  # this process did not run: the silence is ours
                 self._last_s, began_s = self._last_s + late_s, began_s + late_s
             age_s, quiet_s = now_s - began_s, now_s - self._last_s
             if not self.delivering:
-                if not call.settled and age_s > self._config.connect_timeout_s:
-                    self._verdict = Down.TIMEOUT
+                if not call.settings_received and age_s > self._config.connect_timeout_s:
+                    self._timed_out = DownReason.TIMEOUT
                 elif self._silence_s is not None and quiet_s > first_s:
-                    self._verdict = Down.SILENT
+                    self._timed_out = DownReason.SILENT
                 elif age_s > self._config.sync_timeout_s:
-                    self._verdict = Down.TIMEOUT
+                    self._timed_out = DownReason.TIMEOUT
             elif self._silence_s is not None and quiet_s > self._silence_s:
-                self._verdict = Down.SILENT
+                self._timed_out = DownReason.SILENT
             elif not warned and not self.synced.is_set() and age_s > self._config.sync_timeout_s:
-                warned = True  # its data are as good as any: going on beats an endless circle of reconnects
-                metrics.UNSYNCED.labels(self._config.job_name).inc()
-                log.warning("gnmi target never sent sync_response", target=self._target.address)
+                warned = True  # its updates are valid: using them is better than reconnecting for ever
+                metrics.SUBSCRIPTIONS_UNSYNCED.labels(self._config.job_name).inc()
+                self._log.warning("target never sent sync_response")
         call.cancel()
 
-    def _set(self, *, delivering: bool, down: Down | None) -> None:
+    def _set(self, *, delivering: bool, down: DownReason | None) -> None:
         if delivering != self.delivering:
-            metrics.SUBSCRIBED.labels(self._config.job_name).inc(1 if delivering else -1)
+            metrics.SUBSCRIPTIONS_UP.labels(self._config.job_name).inc(1 if delivering else -1)
         self.delivering, self.down = delivering, down
         self._changed()

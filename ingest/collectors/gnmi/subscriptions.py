@@ -1,12 +1,12 @@
-"""What is subscribed: the default sets by source, and the request that says it to the device."""
+"""The default subscriptions of each source, and the requests for them."""
 
 from collections.abc import Sequence
 
+from common.units import to_ns
 from ingest.collectors.gnmi.config import Config, Encoding, Mode, PathConfig, Source, SubscriptionConfig
-from ingest.collectors.gnmi.paths.paths import parse_path
+from ingest.collectors.gnmi.paths.elements import parse_path
 from telemetry.gnmi import gnmi_pb2
 
-NS_PER_S = 1_000_000_000
 _SLOW_S = 60.0  # optics, temperatures: the platforms refresh them once a minute
 
 _MODES = {
@@ -86,13 +86,13 @@ DEFAULTS: dict[Source, tuple[SubscriptionConfig, ...]] = {
 
 
 def subscriptions_of(config: Config) -> tuple[SubscriptionConfig, ...]:
-    """The job's own, or its source's default set; those that tell names come first."""
+    """The job's own, or its source's default set; those that send port names come first."""
     found = config.subscriptions or DEFAULTS[config.source]
     return tuple(sorted(found, key=lambda subscription: not subscription.names))
 
 
 def request_of(subscription: SubscriptionConfig, interval_s: float) -> gnmi_pb2.SubscribeRequest:
-    """The STREAM request. ConfigError for a path that is none."""
+    """The STREAM request. ConfigError for a malformed path."""
     request = gnmi_pb2.SubscribeRequest()
     wanted = request.subscribe
     wanted.mode = gnmi_pb2.SubscriptionList.STREAM
@@ -103,18 +103,18 @@ def request_of(subscription: SubscriptionConfig, interval_s: float) -> gnmi_pb2.
     for path in subscription.paths:
         entry = wanted.subscription.add(path=parse_path(path.path), mode=_MODES[path.mode])
         if path.mode is Mode.SAMPLE:
-            entry.sample_interval = int((path.interval_s or interval_s) * NS_PER_S)
+            entry.sample_interval = to_ns(path.interval_s or interval_s)
         if path.heartbeat_s is not None:
-            entry.heartbeat_interval = int(path.heartbeat_s * NS_PER_S)
+            entry.heartbeat_interval = to_ns(path.heartbeat_s)
     return request
 
 
 def silence_s(subscription: SubscriptionConfig, interval_s: float, intervals: float) -> float | None:
-    """How long a live device can say nothing; None where nothing is promised (on_change without heartbeat)."""
-    promised = [
+    """How long a live device may send nothing; None for any time (on_change without heartbeat)."""
+    periods = [
         path.heartbeat_s if path.mode is not Mode.SAMPLE else path.interval_s or interval_s
         for path in subscription.paths
         if path.mode is Mode.SAMPLE or path.heartbeat_s
     ]
-    shortest = min((seconds for seconds in promised if seconds), default=None)
+    shortest = min((seconds for seconds in periods if seconds), default=None)
     return None if shortest is None else shortest * intervals

@@ -1,1 +1,1 @@
-"""What only people know about the cluster, from a file."""
+"""Facts about the cluster that no device reports, from a file."""

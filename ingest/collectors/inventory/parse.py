@@ -1,4 +1,4 @@
-"""The inventory file's text to entities; errors say file, line and column. Pure."""
+"""From the inventory file's text to entities; errors name file, line and column. Pure."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -7,8 +7,8 @@ import yaml
 from pydantic import ValidationError
 
 from common.errors import BadInput, ConfigError
+from ingest.collectors.hostlist import expand
 from ingest.collectors.inventory.schema import Inventory
-from ingest.collectors.slurm.hostlist import expand
 from telemetry.topology import Device, Entity, Gpu, Job, Link, Mount, StorageTarget, TopologyFact
 
 Location = tuple[int | str, ...]
@@ -35,15 +35,15 @@ def parse_inventory(text: str, file: str) -> dict[str, Entity]:
     for place, found in _entities(inventory, file, root):
         for entity in found:
             if entity.key in entities:
-                raise ConfigError(f"{_where(file, root, place)}: {_dotted(place)}: {entity.key} stands here twice")
+                raise ConfigError(f"{_where(file, root, place)}: {_dotted(place)}: {entity.key} is duplicated")
             entities[entity.key] = entity
     return entities
 
 
-def changes(
+def facts_between(
     before: Mapping[str, Entity], after: Mapping[str, Entity], now_ns: int, source: str = "inventory"
 ) -> list[TopologyFact]:
-    """Facts that lead from one inventory to the next."""
+    """The facts that turn one inventory into the next."""
     facts = [TopologyFact(entity, now_ns, source) for key, entity in after.items() if before.get(key) != entity]
     facts += [TopologyFact(entity, now_ns, source, gone=True) for key, entity in before.items() if key not in after]
     return facts
@@ -82,7 +82,7 @@ def _link(one: str, other: str, speed: float) -> Link:
 
 
 def _where(file: str, root: yaml.Node | None, place: Location) -> str:
-    """``file:line:column`` of the deepest part of ``place`` that the file has; of the key where it has one."""
+    """``file:line:column`` of the deepest part of ``place`` in the file; of its key if it has one."""
     mark: Any = root.start_mark if root is not None else None
     node = root
     for step in place:

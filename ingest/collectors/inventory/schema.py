@@ -1,7 +1,6 @@
-"""The inventory file: what the devices cannot tell about themselves. See README.md for an example."""
+"""The inventory file: what the devices do not report about themselves. See README.md for an example."""
 
 import re
-from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
@@ -10,15 +9,6 @@ from telemetry.topology import Role
 
 _SPEED = re.compile(r"(\d+(?:\.\d+)?)\s*([MGT])(?:b/s|bps|bit/s)?", re.IGNORECASE)
 _SCALE = {"M": 1e6, "G": 1e9, "T": 1e12}
-
-
-class Config(BaseModel):
-    """Where the inventory file is, and how often it is looked at."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-    file: Path
-    interval_s: float = Field(10.0, gt=0)
-    file_bytes_max: int = Field(16 * 1024 * 1024, gt=0)
 
 
 def _text(value: Any) -> Any:

@@ -9,28 +9,28 @@ import numpy as np
 import structlog
 
 from common.errors import BadInput
-from ingest.collectors.base import Emission, News
+from ingest.collectors.base import ClusterEvent, CollectorOutput
 from ingest.collectors.slurm.config import Config
 from ingest.collectors.slurm.jobs import changes, facts, parse_jobs
-from telemetry.samples import Collection, Down, SampleBatch
+from telemetry.samples import Collection, DownReason, SampleBatch
 from telemetry.series import SeriesTable
 from telemetry.topology import Job
 
 _CHUNK = 64 * 1024
 
-log = structlog.get_logger(__name__)
+log = structlog.get_logger("ingest")
 
 
 class _Failed(Exception):
-    """A collection that brought nothing."""
+    """A collection without a job list."""
 
-    def __init__(self, reason: Down, words: str) -> None:
-        super().__init__(words)
+    def __init__(self, reason: DownReason, message: str) -> None:
+        super().__init__(message)
         self.reason = reason
 
 
 class SlurmCollector:
-    """What began, changed or ended since the collection before, as facts about jobs and as changes of the cluster."""
+    """Jobs that started, changed or ended since the last collection, as facts and as changes of the cluster."""
 
     def __init__(self, config: Config) -> None:
         self._config = config
@@ -46,8 +46,8 @@ class SlurmCollector:
     def interval_s(self) -> float:
         return self._config.interval_s
 
-    async def collect(self, now_ns: int) -> Emission:
-        """What is new, or a batch that says why there are none. A failure ends no job: nobody said so."""
+    async def collect(self, now_ns: int) -> CollectorOutput:
+        """The events since the last collection, or a batch with the reason of a failure, which ends no job."""
         began_s = time.monotonic()
         self._seq += 1
         try:
@@ -56,18 +56,18 @@ class SlurmCollector:
             found = await asyncio.to_thread(parse_jobs, body, gpu_jobs_only=self._config.gpu_jobs_only)
         except (_Failed, TimeoutError, BadInput) as error:
             reason = error.reason if isinstance(error, _Failed) else _reason(error)
-            log.warning("slurm did not answer", target=self.name, reason=str(reason), words=str(error)[:200])
+            log.warning("job list not collected", target=self.name, reason=str(reason), error=str(error)[:200])
             collection = Collection(self._epoch_ns, self._seq - 1, now_ns, time.monotonic() - began_s, reason)
             none = np.empty(0, np.int64), np.empty(0, np.uint32), np.empty(0, np.float64)
             return SampleBatch(self._table, collection, *none)
-        if found.odd:
-            log.warning("slurm lists entries that are no jobs", target=self.name, entries=found.odd)
-        news: list[News] = [*facts(self._jobs, found, now_ns, self.name), *changes(self._jobs, found, now_ns)]
+        if found.malformed:
+            log.warning("job list has malformed entries", target=self.name, entries=found.malformed)
+        events: list[ClusterEvent] = [*facts(self._jobs, found, now_ns, self.name), *changes(self._jobs, found, now_ns)]
         self._jobs = found.running
-        return news
+        return events
 
     async def stop(self) -> None:
-        """Nothing stays open between collections."""
+        """Nothing is open between collections."""
 
     async def _body(self) -> bytes:
         if self._config.command:
@@ -79,13 +79,13 @@ class SlurmCollector:
             with self._config.file.open("rb") as file:
                 body = file.read(self._config.body_bytes_max + 1)
         except OSError as error:
-            raise _Failed(Down.REFUSED, f"{self._config.file}: {error.strerror}") from error
-        self._bound(len(body))
+            raise _Failed(DownReason.REFUSED, f"{self._config.file}: {error.strerror}") from error
+        self._check_size(len(body))
         return body
 
-    def _bound(self, size: int) -> None:
+    def _check_size(self, size: int) -> None:
         if size > self._config.body_bytes_max:
-            raise _Failed(Down.TOO_LARGE, f"more than {self._config.body_bytes_max} bytes")
+            raise _Failed(DownReason.TOO_LARGE, f"more than {self._config.body_bytes_max} bytes")
 
     async def _run(self) -> bytes:
         program, *arguments = self._config.command
@@ -95,15 +95,15 @@ class SlurmCollector:
                 program, *arguments, stdin=asyncio.subprocess.DEVNULL, stdout=pipe, stderr=asyncio.subprocess.DEVNULL
             )
         except OSError as error:
-            raise _Failed(Down.REFUSED, f"{program}: {error.strerror}") from error
+            raise _Failed(DownReason.REFUSED, f"{program}: {error.strerror}") from error
         assert process.stdout is not None
         try:
             body = bytearray()
             while chunk := await process.stdout.read(_CHUNK):
                 body += chunk
-                self._bound(len(body))
+                self._check_size(len(body))
             if code := await process.wait():
-                raise _Failed(Down.CLOSED, f"{program} ended with {code}")
+                raise _Failed(DownReason.CLOSED, f"{program} exited with {code}")
         finally:
             if process.returncode is None:
                 process.kill()
@@ -115,29 +115,29 @@ class SlurmCollector:
         try:
             async with (
                 aiohttp.ClientSession(timeout=timeout) as session,
-                session.get(self._config.url, headers=self._headers(), allow_redirects=False) as answer,
+                session.get(self._config.url, headers=self._headers(), allow_redirects=False) as response,
             ):
-                if answer.status in (401, 403):
-                    raise _Failed(Down.AUTH, f"status {answer.status}")
-                if 300 <= answer.status < 400:
-                    raise _Failed(Down.REDIRECT, f"status {answer.status}")
-                if answer.status != 200:
-                    raise _Failed(Down.HTTP_STATUS, f"status {answer.status}")
+                if response.status in (401, 403):
+                    raise _Failed(DownReason.AUTH, f"status {response.status}")
+                if 300 <= response.status < 400:
+                    raise _Failed(DownReason.REDIRECT, f"status {response.status}")
+                if response.status != 200:
+                    raise _Failed(DownReason.HTTP_STATUS, f"status {response.status}")
                 body = bytearray()
-                async for chunk in answer.content.iter_chunked(_CHUNK):
+                async for chunk in response.content.iter_chunked(_CHUNK):
                     body += chunk
-                    self._bound(len(body))
+                    self._check_size(len(body))
                 return bytes(body)
         except aiohttp.ClientConnectorDNSError as error:
-            raise _Failed(Down.DNS, str(error)) from error
+            raise _Failed(DownReason.DNS, str(error)) from error
         except aiohttp.ClientSSLError as error:
-            raise _Failed(Down.TLS, str(error)) from error
+            raise _Failed(DownReason.TLS, str(error)) from error
         except aiohttp.ClientConnectorError as error:
-            raise _Failed(Down.REFUSED, str(error)) from error
+            raise _Failed(DownReason.REFUSED, str(error)) from error
         except aiohttp.ClientPayloadError as error:
-            raise _Failed(Down.TRUNCATED, str(error)) from error
+            raise _Failed(DownReason.TRUNCATED, str(error)) from error
         except aiohttp.ClientError as error:
-            raise _Failed(Down.CLOSED, str(error)) from error
+            raise _Failed(DownReason.CLOSED, str(error)) from error
 
     def _headers(self) -> dict[str, str]:
         headers = {"X-SLURM-USER-NAME": self._config.user} if self._config.user else {}
@@ -145,11 +145,11 @@ class SlurmCollector:
             try:
                 headers["X-SLURM-USER-TOKEN"] = self._config.token_file.read_text().strip()
             except OSError as error:
-                raise _Failed(Down.AUTH, f"{self._config.token_file}: {error.strerror}") from error
+                raise _Failed(DownReason.AUTH, f"{self._config.token_file}: {error.strerror}") from error
         return headers
 
 
-def _reason(error: Exception) -> Down:
+def _reason(error: Exception) -> DownReason:
     if isinstance(error, BadInput):
-        return Down.TOO_LARGE if error.reason == "too_large" else Down.BAD_FORMAT
-    return Down.TIMEOUT
+        return DownReason.TOO_LARGE if error.reason == "too_large" else DownReason.BAD_FORMAT
+    return DownReason.TIMEOUT

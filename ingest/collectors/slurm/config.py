@@ -1,4 +1,4 @@
-"""Configuration of a source of Slurm's jobs."""
+"""Configuration of a source of Slurm jobs."""
 
 from pathlib import Path
 
@@ -18,7 +18,11 @@ class Config(BaseModel):
     interval_s: float = Field(15.0, gt=0)
     timeout_s: float = Field(10.0, gt=0)
     body_bytes_max: int = Field(64 * 1024 * 1024, gt=0)
-    gpu_jobs_only: bool = Field(True, description="Leave out jobs that Slurm gave no GPU.")
+    gpu_jobs_only: bool = Field(True, description="Leave out jobs without a GPU.")
+
+    @property
+    def job_name(self) -> str:
+        return self.name
 
     @model_validator(mode="after")
     def _one_source(self) -> "Config":

@@ -1,4 +1,4 @@
-"""Slurm's job list as JSON, in the forms of its versions, to running jobs. Pure.
+"""From Slurm's job list as JSON, in the forms of its versions, to running jobs. Pure.
 
 Versions differ: a number may be ``{"set": true, "infinite": false, "number": 5}`` (since 22.05, more fields each
 release), a state may be a list (since 23.02), nodes may be text or an object.
@@ -12,28 +12,30 @@ from typing import Any
 import orjson
 
 from common.errors import BadInput
-from ingest.collectors.slurm.hostlist import expand, indices
+from common.units import NS_PER_S
+from ingest.collectors.hostlist import expand, indices
 from telemetry import objects
 from telemetry.changes import Change, ChangeKind
 from telemetry.topology import Job, TopologyFact
 
-NS_PER_S = 1_000_000_000
 _IDX = re.compile(r"\bgpu(?::[^(,]*)?\(IDX:([0-9,-]+)\)")
 
 
 @dataclass(frozen=True, slots=True)
 class JobList:
-    """running by job id; ended: ids that Slurm still shows though they do not run, with their end (nanoseconds, 0 where
-    it does not say); odd: entries that are no job.
+    """Jobs by id.
+
+    running: the jobs that run. ended: jobs that Slurm still lists after their end, with its time (nanoseconds, 0 where
+    unknown). malformed: entries that could not be read.
     """
 
     running: Mapping[str, Job]
     ended: Mapping[str, int]
-    odd: int
+    malformed: int
 
 
 def parse_jobs(body: bytes, *, gpu_jobs_only: bool = True) -> JobList:
-    """BadInput when the document is no job list. An entry that cannot be read is counted, the rest goes on."""
+    """BadInput when the document is no job list. An entry that cannot be read is counted, the others are used."""
     try:
         document = orjson.loads(body)
     except orjson.JSONDecodeError as error:
@@ -43,23 +45,23 @@ def parse_jobs(body: bytes, *, gpu_jobs_only: bool = True) -> JobList:
         raise BadInput("job list: expected an object with a list of jobs", "bad_format")
     running: dict[str, Job] = {}
     ended: dict[str, int] = {}
-    odd = 0
+    malformed = 0
     for entry in entries:
         try:
             job = _job(entry)
         except (BadInput, KeyError, TypeError, ValueError, AttributeError):
-            odd += 1
+            malformed += 1
             continue
-        if not _runs(entry):
+        if not _is_running(entry):
             if "PENDING" not in _states(entry):
                 ended[job.job_id] = _number(entry.get("end_time")) * NS_PER_S
-        elif job.nodes and not (gpu_jobs_only and _without_gpu(entry)):
+        elif job.nodes and not (gpu_jobs_only and _has_no_gpu(entry)):
             running[job.job_id] = job
-    return JobList(running, ended, odd)
+    return JobList(running, ended, malformed)
 
 
 def facts(before: Mapping[str, Job] | None, after: JobList, now_ns: int, source: str) -> list[TopologyFact]:
-    """Facts that lead from ``before`` to ``after``; None is a start: what ended while nobody looked is told, too."""
+    """Facts that turn ``before`` into ``after``. None is a start: jobs that ended before it get their fact, too."""
     known = before or {}
     found = [TopologyFact(job, now_ns, source) for key, job in after.running.items() if known.get(key) != job]
     gone = set(known) if before is not None else set(after.ended)
@@ -69,15 +71,16 @@ def facts(before: Mapping[str, Job] | None, after: JobList, now_ns: int, source:
 
 
 def changes(before: Mapping[str, Job] | None, after: JobList, now_ns: int) -> list[Change]:
-    """Jobs that began or ended since ``before``; None is a start: what runs is told if Slurm says when it began.
+    """Jobs that started or ended since ``before``. None is a start: running jobs are reported if Slurm knows when they
+    started.
 
-    A collector that starts anew tells the same begin under the same id.
+    A collector that starts again reports the same start under the same id.
     """
     known = before or {}
-    begun = [job for key, job in after.running.items() if key not in known and (job.started_ns or before is not None)]
+    started = [job for key, job in after.running.items() if key not in known and (job.started_ns or before is not None)]
     ended = [job for key, job in known.items() if key not in after.running]
     return [
-        *(_change(ChangeKind.JOB_START, job, job.started_ns or now_ns, "starts") for job in begun),
+        *(_change(ChangeKind.JOB_START, job, job.started_ns or now_ns, "starts") for job in started),
         *(
             _change(ChangeKind.JOB_END, job, min(after.ended.get(job.job_id) or now_ns, now_ns), "ends")
             for job in ended
@@ -116,7 +119,7 @@ def _states(entry: Mapping[str, Any]) -> set[str]:
     return {str(state).upper() for state in states} if isinstance(states, list) else {str(states).upper()}
 
 
-def _runs(entry: Mapping[str, Any]) -> bool:
+def _is_running(entry: Mapping[str, Any]) -> bool:
     states = _states(entry)
     return "RUNNING" in states and "COMPLETING" not in states
 
@@ -131,7 +134,7 @@ def _nodes(entry: Mapping[str, Any]) -> str:
 
 
 def _gpus(entry: Mapping[str, Any]) -> tuple[int, ...]:
-    """Indices that the job has on its nodes; where they differ, those of any node. () where Slurm does not say."""
+    """GPU indices of the job on its nodes; where nodes differ, those of any node. () where Slurm does not list them."""
     found: set[int] = set()
     for text in entry.get("gres_detail") or ():
         for match in _IDX.finditer(str(text)):
@@ -139,7 +142,7 @@ def _gpus(entry: Mapping[str, Any]) -> tuple[int, ...]:
     return tuple(sorted(found))
 
 
-def _without_gpu(entry: Mapping[str, Any]) -> bool:
-    """Whether Slurm says what the job has, and no GPU is among it."""
+def _has_no_gpu(entry: Mapping[str, Any]) -> bool:
+    """Whether Slurm lists the job's resources, and no GPU is among them."""
     resources = str(entry.get("tres_alloc_str") or "")
     return bool(resources) and "gres/gpu" not in resources and not _gpus(entry)

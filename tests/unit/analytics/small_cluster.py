@@ -6,7 +6,7 @@ import numpy as np
 
 from analytics.config import EngineConfig
 from analytics.engine import Engine, Output
-from telemetry.samples import Collection, Down, SampleBatch
+from telemetry.samples import Collection, DownReason, SampleBatch
 from telemetry.series import SeriesTable, series_key
 
 SECOND = 10**9
@@ -27,7 +27,7 @@ def batch(of: SeriesTable, seq: int, values: Sequence[float], *, at_s: float | N
     return SampleBatch(of, Collection(START_NS, seq, at_ns, 0.1), times_ns, rows, np.array(values, np.float64))
 
 
-def down(of: SeriesTable, seq: int, reason: Down = Down.REFUSED) -> SampleBatch:
+def down(of: SeriesTable, seq: int, reason: DownReason = DownReason.REFUSED) -> SampleBatch:
     at_ns = START_NS + seq * INTERVAL_S * SECOND
     none = np.zeros(0)
     return SampleBatch(

@@ -16,7 +16,7 @@ from fabricscope.cli import app
 from fabricscope.settings import load_settings
 from fabricscope.stages import Stage
 from ingest.collectors.inventory.collector import InventoryCollector
-from ingest.collectors.inventory.schema import Config as InventoryConfig
+from ingest.collectors.inventory.config import Config as InventoryConfig
 from tests.servers.alertmanager import Alertmanager
 from tests.servers.kafka import VERSION, KafkaServer
 from tests.servers.prometheus import Prometheus

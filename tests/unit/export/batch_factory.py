@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from telemetry.samples import Collection, Down, SampleBatch
+from telemetry.samples import Collection, DownReason, SampleBatch
 from telemetry.series import SeriesTable, series_key
 
 S = 1_000_000_000
@@ -23,7 +23,7 @@ def batch(
     rows: Sequence[int] | None = None,
     values: Sequence[float] | None = None,
     times_ns: Sequence[int] | None = None,
-    down: Down | None = None,
+    down: DownReason | None = None,
     seq: int = 0,
 ) -> SampleBatch:
     """One collection; by default each series of the table once, at ``at_ns``, with its row as value."""

@@ -14,7 +14,7 @@ from telemetry import topics
 from telemetry.codec.batch import encode_batch
 from telemetry.codec.records import encode_record
 from telemetry.findings import FindingState
-from telemetry.samples import Down, SampleBatch
+from telemetry.samples import DownReason, SampleBatch
 from telemetry.topics import Topic
 from tests.unit.export.batch_factory import T0, S, batch, table
 from tests.unit.export.test_state_series import finding, incident
@@ -47,7 +47,7 @@ def test_every_sample_has_an_outcome():
     one = made()
     one.convert([of_batch(batch(T0 + 10 * S))])
     again = one.convert(
-        [of_batch(batch(T0 + 10 * S)), of_batch(batch(T0)), of_batch(batch(T0 + 20 * S, down=Down.DNS))]
+        [of_batch(batch(T0 + 10 * S)), of_batch(batch(T0)), of_batch(batch(T0 + 20 * S, down=DownReason.DNS))]
     )
     assert (again.samples, again.duplicates, again.dropped[DropReason.LATE]) == (6, 3, 3)
     assert again.newest_ns == T0 + 20 * S

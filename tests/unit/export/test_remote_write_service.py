@@ -19,7 +19,7 @@ from telemetry import topics
 from telemetry.codec.batch import encode_batch
 from telemetry.codec.records import encode_record
 from telemetry.findings import FindingState
-from telemetry.samples import Down
+from telemetry.samples import DownReason
 from tests.servers.prometheus import Prometheus
 from tests.servers.webhook import HANG, RESET, Answer, Request, WebhookServer
 from tests.unit.export.batch_factory import S, batch, table
@@ -79,7 +79,7 @@ async def test_a_target_that_is_down_and_a_series_that_is_gone_answer_nothing_at
     other = table(3, target="node/node1:9100", first=10)
     await publish_batches(bus, batch(start_s * S), batch(start_s * S, of=other))
     await publish_batches(
-        bus, batch((start_s + 10) * S, of=table(2)), batch((start_s + 10) * S, of=other, down=Down.REFUSED)
+        bus, batch((start_s + 10) * S, of=table(2)), batch((start_s + 10) * S, of=other, down=DownReason.REFUSED)
     )
     await until(lambda: service.report().samples_out == 8)
     await until(lambda: "node/node1:9100" in values(prometheus, "up == 0", start_s + 10))

@@ -4,7 +4,7 @@ import numpy as np
 
 from export.remote_write.encoder import encode_request
 from export.remote_write.targets import BatchOutcome, TargetState
-from telemetry.samples import Down, SampleBatch
+from telemetry.samples import DownReason, SampleBatch
 from telemetry.series import SeriesTable
 from tests.unit.export.batch_factory import T0, S, batch, table
 from tests.unit.export.prompb import flat
@@ -47,10 +47,10 @@ def test_up_names_device_and_target():
 
 def test_a_target_that_goes_down_ends_its_series_once():
     state = state_after(batch(T0))
-    first = state.process(batch(T0 + 10 * S, down=Down.TIMEOUT))
+    first = state.process(batch(T0 + 10 * S, down=DownReason.TIMEOUT))
     assert samples(first) == [("0", None, 10_000), ("1", None, 10_000), ("2", None, 10_000)]
     assert ("up", 0, 10_000) in shown(first)
-    assert shown(state.process(batch(T0 + 20 * S, down=Down.TIMEOUT))) == [
+    assert shown(state.process(batch(T0 + 20 * S, down=DownReason.TIMEOUT))) == [
         ("up", 0, 20_000),
         ("scrape_duration_seconds", 0.25, 20_000),
     ]
@@ -76,7 +76,7 @@ def test_a_series_that_a_streaming_target_does_not_repeat_lives_on():
 
 def test_the_end_never_precedes_the_last_sample():
     state = state_after(batch(T0, times_ns=[T0 + 5 * S] * 3))
-    assert samples(state.process(batch(T0 + 1 * S, down=Down.RESET)))[0] == ("0", None, 5_001)
+    assert samples(state.process(batch(T0 + 1 * S, down=DownReason.RESET)))[0] == ("0", None, 5_001)
 
 
 def test_repetitions_and_late_samples_are_dropped_and_counted():

@@ -1,4 +1,4 @@
-"""The page of our own metrics."""
+"""The document of our own metrics."""
 
 import sys
 from collections.abc import Iterable
@@ -10,14 +10,14 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Metr
 from prometheus_client.core import CounterMetricFamily
 
 from fabricscope import own_metrics
-from fabricscope.own_metrics import OwnMetric, page
+from fabricscope.own_metrics import OwnMetric, document
 
-PAGE = Path(__file__).parents[3] / "docs" / "own-metrics.md"
+COMMITTED = Path(__file__).parents[3] / "docs" / "own-metrics.md"
 METRICS = own_metrics.own_metrics()
 
 
-def test_the_committed_page_is_the_generated_one():
-    assert PAGE.read_text() == page(METRICS), "run: python -m fabricscope.own_metrics > docs/own-metrics.md"
+def test_the_committed_document_is_the_generated_one():
+    assert COMMITTED.read_text() == document(METRICS), "run: make docs"
 
 
 def test_every_stage_and_the_bus_have_metrics():
@@ -62,14 +62,14 @@ def test_every_kind_of_metric_is_found(monkeypatch, defined, found):
     assert [(one.name, one.kind, one.labels) for one in own_metrics._metrics_of("some.metrics")] == [found]
 
 
-def test_a_page_has_one_table_a_stage():
+def test_a_document_has_one_table_a_stage():
     metrics = [
         OwnMetric("fabricscope_api_gaps_total", "counter", (), "Gaps.", "api.metrics"),
         OwnMetric("fabricscope_api_requests_total", "counter", ("route", "status"), "Requests.", "api.metrics"),
         OwnMetric("fabricscope_bus_commit_seconds", "histogram", (), "Time of a commit.", "bus.metrics"),
     ]
     assert (
-        page(metrics).partition("\n## api")[2]
+        document(metrics).partition("\n## api")[2]
         == """
 
 | metric | type | labels | |

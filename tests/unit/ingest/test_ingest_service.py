@@ -1,4 +1,4 @@
-"""The whole stage on a real bus: pages and inventory in, batches, facts and an even ledger out."""
+"""The whole stage on a real bus: scrapes and inventory in, batches, facts and a balanced ledger out."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -15,16 +15,16 @@ from telemetry import topics
 from telemetry.codec.batch import BatchDecoder
 from telemetry.codec.records import decode_record
 from telemetry.ledger import StageReport
-from telemetry.samples import Down, SampleBatch
+from telemetry.samples import DownReason, SampleBatch
 
-PAGE = b'DCGM_FI_DEV_POWER_USAGE{UUID="GPU-1"} 300\nDCGM_FI_DEV_POWER_USAGE{UUID="GPU-2"} NaN\n'
+BODY = b'DCGM_FI_DEV_POWER_USAGE{UUID="GPU-1"} 300\nDCGM_FI_DEV_POWER_USAGE{UUID="GPU-2"} NaN\n'
 
 
 async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
     try:
         while True:
             await reader.readuntil(b"\r\n\r\n")
-            writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%b" % (len(PAGE), PAGE))
+            writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%b" % (len(BODY), BODY))
     except (asyncio.IncompleteReadError, ConnectionError):
         writer.close()
 
@@ -81,7 +81,7 @@ async def test_targets_reach_the_bus_and_the_ledger_is_even(tmp_path: Path) -> N
     await reader.stop()
     await bus.stop()
     server.close()
-    assert {batch.collection.down for batch in batches if batch.table.device == "node1"} == {Down.REFUSED}
+    assert {batch.collection.down for batch in batches if batch.table.device == "node1"} == {DownReason.REFUSED}
     up = [batch for batch in batches if batch.table.device == "node0"]
     assert [batch.collection.seq for batch in up] == list(range(len(up)))
     assert {batch.table.keys for batch in up} == {

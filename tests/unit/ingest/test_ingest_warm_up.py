@@ -1,22 +1,22 @@
-"""After the warm-up nothing is left to compile: it would hold up the event loop for seconds."""
+"""After the warm-up nothing is left to compile: it would block the event loop for seconds."""
 
 import subprocess
 import sys
 
 LATER = """
-from ingest.collectors.exposition import page as pages
-from ingest.collectors.gnmi import decode as gnmi
+from ingest.collectors.exposition.decode import body
+from ingest.collectors.gnmi.decode import decoder as gnmi
 from tests.unit.compiled import compiled
 
-for part in (pages, gnmi):
+for part in (body, gnmi):
     part.warm_up()
 before = compiled("ingest")
 assert before
 from benchmarks.exposition import reader_of
-from benchmarks.loads.pages import changed, pages as real_pages
+from benchmarks.loads.pages import changed, pages
 from tests.unit.ingest.gnmi import test_gnmi_decode as messages
 
-for source, page in real_pages().values():
+for source, page in pages().values():
     reader = reader_of(source)
     for answer in (page, changed(page), page + b"another_one 1\\n"):
         reader.read(answer, messages.NOW)

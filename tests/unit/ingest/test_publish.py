@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
+from structlog.testing import capture_logs
 
 from bus.base import Message
 from common.errors import Unavailable
@@ -22,18 +23,18 @@ from tests.waiting import until
 
 
 class FlakyBus:
-    """A bus in memory that can be away."""
+    """A bus in memory that can be unavailable."""
 
     def __init__(self) -> None:
-        self.away = False
+        self.unavailable = False
         self.refused = 0
         self.calls: list[tuple[topics.Topic, list[Message]]] = []
 
     async def publish(self, topic: topics.Topic, messages: Sequence[Message]) -> None:
         await asyncio.sleep(0)
-        if self.away:
+        if self.unavailable:
             self.refused += 1
-            raise Unavailable("away")
+            raise Unavailable("test")
         self.calls.append((topic, list(messages)))
 
     def sequences(self) -> list[int]:
@@ -60,7 +61,7 @@ def batch(seq: int, rows: int = 10, device: str = "node1") -> SampleBatch:
 def feed(publisher: Publisher, ledger: Ledger, batches: Sequence[SampleBatch]) -> None:
     for each in batches:
         ledger.received(len(each))
-        publisher.emit(each)
+        publisher.enqueue(each)
 
 
 @pytest.fixture
@@ -68,7 +69,7 @@ def ledger() -> Ledger:
     return Ledger(0)
 
 
-async def test_batches_gather_into_few_calls_in_order(ledger: Ledger) -> None:
+async def test_batches_are_published_in_few_calls_and_in_order(ledger: Ledger) -> None:
     bus = FlakyBus()
     publisher = Publisher(PublishConfig(), bus, ledger)
     await publisher.start()
@@ -80,20 +81,37 @@ async def test_batches_gather_into_few_calls_in_order(ledger: Ledger) -> None:
     await publisher.stop()
 
 
-async def test_what_waits_while_the_bus_is_away_is_published_later(ledger: Ledger) -> None:
+async def test_batches_queued_while_the_bus_is_unavailable_are_published_later(ledger: Ledger) -> None:
     bus = FlakyBus()
-    bus.away = True
+    bus.unavailable = True
     publisher = Publisher(PublishConfig(), bus, ledger)
     await publisher.start()
     feed(publisher, ledger, [batch(seq) for seq in range(5)])
     await until(lambda: bus.refused > 0)
     feed(publisher, ledger, [batch(seq) for seq in range(5, 8)])
-    assert ledger.report("i", 0, publisher.held, {}).balance == 0
-    bus.away = False
+    assert ledger.report("i", 0, publisher.queued, {}).balance == 0
+    bus.unavailable = False
     await until(lambda: ledger.samples_out == 80)
     assert bus.sequences() == list(range(8))
-    assert publisher.held == 0
+    assert publisher.queued == 0
     await publisher.stop()
+
+
+async def test_a_failed_call_is_logged_with_its_error(ledger: Ledger) -> None:
+    bus = FlakyBus()
+    bus.unavailable = True
+    publisher = Publisher(PublishConfig(), bus, ledger)
+    with capture_logs() as logged:
+        await publisher.start()
+        feed(publisher, ledger, [batch(0), batch(1)])
+        await until(lambda: logged)
+    bus.unavailable = False
+    await publisher.stop()
+    assert (logged[0]["event"], logged[0]["messages"], logged[0]["error"]) == (
+        "publishing failed and is repeated",
+        2,
+        "test",
+    )
 
 
 async def test_a_full_spool_drops_the_oldest_and_counts_it(ledger: Ledger) -> None:
@@ -101,7 +119,7 @@ async def test_a_full_spool_drops_the_oldest_and_counts_it(ledger: Ledger) -> No
     publisher = Publisher(PublishConfig(spool_samples_max=30), bus, ledger)
     feed(publisher, ledger, [batch(seq) for seq in range(10)])
     assert ledger.drops == {DropReason.SPOOL_FULL: 70}
-    assert ledger.report("i", 0, publisher.held, {}).balance == 0
+    assert ledger.report("i", 0, publisher.queued, {}).balance == 0
     await publisher.start()
     await until(lambda: ledger.samples_out == 30)
     assert bus.sequences() == [7, 8, 9]
@@ -115,16 +133,16 @@ async def test_a_batch_above_the_bus_limit_is_dropped_and_counted(ledger: Ledger
     feed(publisher, ledger, [batch(0, rows=700_000), batch(1)])
     await until(lambda: ledger.samples_out == 10)
     assert ledger.drops == {DropReason.TOO_LARGE: 700_000}
-    assert ledger.report("i", 0, publisher.held, {}).balance == 0
+    assert ledger.report("i", 0, publisher.queued, {}).balance == 0
     await publisher.stop()
 
 
-async def test_of_the_facts_about_one_thing_the_newest_waits(ledger: Ledger) -> None:
+async def test_of_the_queued_facts_with_one_key_the_newest_is_published(ledger: Ledger) -> None:
     bus = FlakyBus()
     publisher = Publisher(PublishConfig(), bus, ledger)
     facts = [TopologyFact(Device(name, Role.LEAF), at, "test") for at, name in enumerate(["leaf1", "leaf2", "leaf1"])]
-    publisher.emit(facts[:2])
-    publisher.emit(facts[2:])
+    publisher.enqueue(facts[:2])
+    publisher.enqueue(facts[2:])
     await publisher.start()
     await until(lambda: bool(bus.calls))
     ((topic, messages),) = bus.calls
@@ -134,12 +152,12 @@ async def test_of_the_facts_about_one_thing_the_newest_waits(ledger: Ledger) -> 
     await publisher.stop()
 
 
-async def test_changes_follow_the_facts_that_they_are_about(ledger: Ledger) -> None:
+async def test_changes_follow_the_facts_about_their_objects(ledger: Ledger) -> None:
     bus = FlakyBus()
     publisher = Publisher(PublishConfig(), bus, ledger)
     job = TopologyFact(Job("7", ("node1",)), 1, "slurm")
     begun = Change("job_start/7/0", ChangeKind.JOB_START, (objects.job("7"),), 1)
-    publisher.emit([begun, job])
+    publisher.enqueue([begun, job])
     await publisher.start()
     await until(lambda: len(bus.calls) == 2)
     (first, facts), (second, changes) = bus.calls
@@ -159,12 +177,12 @@ async def test_stop_flushes_what_is_queued(ledger: Ledger) -> None:
     assert bus.sequences() == [0]
 
 
-async def test_stop_ends_in_time_when_the_bus_stays_away(ledger: Ledger) -> None:
+async def test_stop_ends_in_time_when_the_bus_stays_unavailable(ledger: Ledger) -> None:
     bus = FlakyBus()
-    bus.away = True
+    bus.unavailable = True
     publisher = Publisher(PublishConfig(), bus, ledger)
     await publisher.start()
     feed(publisher, ledger, [batch(0)])
     async with asyncio.timeout(5):
         await publisher.stop()
-    assert publisher.held == 10
+    assert publisher.queued == 10

@@ -6,21 +6,25 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from ingest.collectors.base import Emission
+from ingest.collectors.base import CollectorOutput
 from ingest.collectors.exposition.collector import down_batch
 from ingest.config import SchedulerConfig
-from ingest.scheduler import SLOT_S, Scheduler, phase
-from telemetry.samples import Collection, Down, SampleBatch
+from ingest.scheduler import SLOT_S, Scheduler, offset
+from telemetry.samples import Collection, DownReason, SampleBatch
 from telemetry.series import SeriesTable
 from telemetry.topology import TopologyFact
 from tests.waiting import until
+
+
+def test_the_limit_of_unhealthy_targets_is_read_under_its_old_name_too() -> None:
+    assert SchedulerConfig.model_validate({"doubtful_max": 7}) == SchedulerConfig(unhealthy_max=7)
 
 
 class Target:
     """Answers after ``takes_s``, or never; counts what happens at once."""
 
     def __init__(
-        self, name: str, *, interval_s: float = 0.05, takes_s: float | None = 0.0, down: Down | None = None
+        self, name: str, *, interval_s: float = 0.05, takes_s: float | None = 0.0, down: DownReason | None = None
     ) -> None:
         self.name, self.interval_s = name, interval_s
         self.takes_s, self.down = takes_s, down
@@ -28,7 +32,7 @@ class Target:
         self.stopped = False
         self.fails = False
 
-    async def collect(self, now_ns: int) -> Emission:
+    async def collect(self, now_ns: int) -> CollectorOutput:
         self.started += 1
         self.running += 1
         self.most = max(self.most, self.running)
@@ -50,9 +54,9 @@ class Target:
         self.stopped = True
 
 
-class Emitted(list[Emission]):
-    def emit(self, emission: Emission) -> None:
-        self.append(emission)
+class Emitted(list[CollectorOutput]):
+    def emit(self, output: CollectorOutput) -> None:
+        self.append(output)
 
 
 @pytest.fixture
@@ -63,15 +67,23 @@ def emitted() -> Emitted:
 @pytest.fixture
 async def scheduler(emitted: Emitted) -> AsyncIterator[Scheduler]:
     ticks = itertools.count(1)
-    made = Scheduler(SchedulerConfig(doubtful_max=4), emitted.emit, lambda: next(ticks))
+    made = Scheduler(SchedulerConfig(unhealthy_max=4), emitted.emit, lambda: next(ticks))
     yield made
     await made.stop()
 
 
-def test_targets_are_spread_over_the_interval_and_stay_where_they_are() -> None:
-    phases = [phase(f"job/node{number}:9100") for number in range(10_000)]
-    assert phases[:1] == [phase("job/node0:9100")]
-    buckets = [sum(1 for p in phases if lower <= p * 10 < lower + 1) for lower in range(10)]
+@pytest.mark.parametrize(
+    ("name", "digest"),
+    [("", 0x4E9B03474EDA9A), ("job/a:1", 0xA0A015D1CA7D97), ("node/10.0.0.1:9100", 0x3CC12164BF769B)],
+)
+def test_the_offset_of_a_target_never_changes(name: str, digest: int) -> None:
+    """``printf NAME | b2sum -l 56``: in every process and after every restart the same part of the interval."""
+    assert offset(name) == digest / 2**56
+
+
+def test_targets_are_spread_over_the_interval() -> None:
+    offsets = [offset(f"job/node{number}:9100") for number in range(10_000)]
+    buckets = [sum(1 for each in offsets if lower <= each * 10 < lower + 1) for lower in range(10)]
     assert min(buckets) > 900
     assert max(buckets) < 1100
 
@@ -102,16 +114,16 @@ async def test_ten_thousand_dead_targets_do_not_hold_up_the_living(scheduler: Sc
         scheduler.add(target)
     before = alive.started
     await until(lambda: alive.started >= before + 5)
-    assert sum(target.running for target in dead) == 4  # doubtful_max
+    assert sum(target.running for target in dead) == 4  # unhealthy_max
 
 
-async def test_a_target_that_failed_is_doubtful_until_it_answers(scheduler: Scheduler, emitted: Emitted) -> None:
-    target = Target("a", down=Down.REFUSED)
+async def test_a_target_that_failed_is_unhealthy_until_it_answers(scheduler: Scheduler, emitted: Emitted) -> None:
+    target = Target("a", down=DownReason.REFUSED)
     scheduler.add(target)
     await until(lambda: len(emitted) >= 2)
     assert scheduler.targets_up == 0
     assert isinstance(emitted[0], SampleBatch)
-    assert emitted[0].collection.down is Down.REFUSED
+    assert emitted[0].collection.down is DownReason.REFUSED
     target.down = None
     await until(lambda: scheduler.targets_up == 1)
 
@@ -147,7 +159,7 @@ async def test_targets_start_together_in_slots_wherever_they_are_in_their_interv
     slots: list[set[int]] = []
 
     class Noting(Target):
-        async def collect(self, now_ns: int) -> Emission:
+        async def collect(self, now_ns: int) -> CollectorOutput:
             running = {id(task) for task in asyncio.all_tasks()}
             slots.append(running)
             return await super().collect(now_ns)

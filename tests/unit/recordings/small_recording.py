@@ -11,7 +11,7 @@ from recordings.writer import RecordingWriter
 from telemetry.changes import Change, ChangeKind
 from telemetry.codec.records import encode_record
 from telemetry.objects import device
-from telemetry.samples import Collection, Down, SampleBatch
+from telemetry.samples import Collection, DownReason, SampleBatch
 from telemetry.series import SeriesTable, series_key
 from telemetry.topology import Device, Role, TopologyFact
 
@@ -19,7 +19,7 @@ LEAF = TopologyFact(Device("leaf1", Role.LEAF), 1, "inventory")
 CHANGE = Change("c1", ChangeKind.REBOOT, (device("leaf1"),), 5)
 
 
-def batch(seq: int, keys: int = 3, down: Down | None = None) -> SampleBatch:
+def batch(seq: int, keys: int = 3, down: DownReason | None = None) -> SampleBatch:
     table = SeriesTable(
         "t", "leaf1", tuple(series_key("fabric_port_up", {"device": "leaf1", "port": str(k)}) for k in range(keys))
     )
@@ -46,12 +46,12 @@ def write(path: Path) -> list[object]:
     writer = RecordingWriter(path, Manifest(cluster="pod1"))
     writer.add_record("topology", encode_record(LEAF))
     writer.add_batch(placed(batch(0)))
-    writer.add_batch(placed(batch(1, down=Down.TIMEOUT)))
+    writer.add_batch(placed(batch(1, down=DownReason.TIMEOUT)))
     writer.close_slice({"samples/0": 2}, ())
     writer.add_batch(placed(batch(2, keys=5)))
     writer.add_record("change", encode_record(CHANGE))
     writer.close_slice({"samples/0": 3}, ("a gap",))
-    return [LEAF, CHANGE, batch(0), batch(1, down=Down.TIMEOUT), batch(2, keys=5)]
+    return [LEAF, CHANGE, batch(0), batch(1, down=DownReason.TIMEOUT), batch(2, keys=5)]
 
 
 def same(one: object, other: object) -> bool:

@@ -6,6 +6,7 @@ import struct
 import zlib
 
 import numpy as np
+import orjson
 import pytest
 import zstandard
 from hypothesis import given, settings
@@ -14,7 +15,7 @@ from hypothesis.extra import numpy as hnp
 
 from common.errors import BadInput
 from telemetry.codec.batch import DIGEST_HEADER, RAW_BYTES_MAX, BatchDecoder, encode_batch
-from telemetry.samples import Collection, Down, SampleBatch
+from telemetry.samples import Collection, DownReason, SampleBatch
 from telemetry.series import SeriesTable, series_key
 
 names = st.from_regex(r"[a-z_]{1,10}", fullmatch=True)
@@ -26,7 +27,7 @@ int64 = st.integers(-(2**63), 2**63 - 1)
 def batches(draw: st.DrawFn) -> SampleBatch:
     table = SeriesTable(draw(st.text(max_size=8)), draw(names), tuple(draw(st.lists(keys, min_size=1, unique=True))))
     collected_ns = draw(int64)
-    down = draw(st.none() | st.sampled_from(Down))
+    down = draw(st.none() | st.sampled_from(DownReason))
     collection = Collection(draw(int64), draw(st.integers(0, 2**31)), collected_ns, draw(st.floats(0, 1e6)), down)
     rows = draw(st.lists(st.integers(0, len(table) - 1), min_size=0 if down else 1, max_size=20))
     if draw(st.booleans()):
@@ -163,3 +164,107 @@ def test_a_page_of_two_hundred_series_takes_less_than_twelve_bytes_a_sample_with
         SeriesTable("gpu/a:1", "node1", keys), Collection(1, 2, 3, 0.1), np.full(len(keys), 3, np.int64), rows, values
     )
     assert len(encode_batch(given_batch)[0]) < 12 * len(keys)
+
+
+# ---- how rows travel
+
+
+def sizes(value: bytes) -> dict[str, int]:
+    """The lengths in the prefix of a record."""
+    _, _, rows, head, samples, samples_raw, table, table_raw = struct.unpack_from("<4sI6I", value)
+    return {"rows": rows, "head": head, "samples": samples, "raw": samples_raw, "table": table, "table_raw": table_raw}
+
+
+def head_of(value: bytes) -> list[object]:
+    found: list[object] = orjson.loads(value[32 : 32 + sizes(value)["head"]])
+    return found
+
+
+def partial(rows: list[int], size: int, times: list[int] | None = None) -> SampleBatch:
+    table = SeriesTable("t", "d", tuple(f"m{n}{{}}" for n in range(size)))
+    times_ns = np.array(times if times is not None else [7] * len(rows), np.int64)
+    return SampleBatch(
+        table, Collection(1, 2, 7, 0.5), times_ns, np.array(rows, np.uint32), np.arange(len(rows), dtype=np.float64)
+    )
+
+
+@pytest.mark.parametrize(
+    ("rows", "size", "absent"),
+    [
+        ([0, 1, 2, 3], 4, []),
+        ([0, 1, 3], 4, [2]),
+        ([1, 2, 3], 4, [0]),
+        ([0, 1, 2], 4, [3]),
+        ([0, 1, 2, 3, 4, 6], 8, [5, 7]),
+        # as rows of their own: out of order, repeated, or fewer than three of four
+        ([1, 0, 2, 3], 4, None),
+        ([0, 1, 1, 3], 4, None),
+        ([0, 0, 1, 2, 3], 4, None),
+        ([0, 1], 4, None),
+        ([3, 2, 1], 4, None),
+    ],
+)
+def test_rows_are_named_by_those_that_are_absent_when_these_are_few(
+    rows: list[int], size: int, absent: list[int] | None
+) -> None:
+    given = partial(rows, size)
+    value, _ = encode_batch(given)
+    assert head_of(value)[-1] == absent
+    assert same(BatchDecoder().decode(value, {}), given)
+
+
+@pytest.mark.parametrize(("times", "stored"), [([7, 7, 7], False), ([7, 7, 8], True), ([0, 0, 0], True)])
+def test_times_are_stored_unless_all_are_the_collection_s(times: list[int], stored: bool) -> None:
+    given = partial([0, 1, 2], 3, times)
+    value, _ = encode_batch(given)
+    assert head_of(value)[-2] is stored
+    assert sizes(value)["rows"] == 3
+    assert same(BatchDecoder().decode(value, {}), given)
+
+
+@pytest.mark.parametrize("down", DownReason)
+def test_a_target_that_is_down_has_its_reason_and_no_samples(down: DownReason) -> None:
+    empty = np.empty(0, np.int64), np.empty(0, np.uint32), np.empty(0)
+    given = SampleBatch(SeriesTable("t", "d", ()), Collection(1, 2, 3, 0.25, down), *empty)
+    value, _ = encode_batch(given)
+    assert (sizes(value)["rows"], sizes(value)["samples"]) == (0, 0)
+    found = BatchDecoder().decode(value, {})
+    assert (found.collection, len(found), len(found.table)) == (given.collection, 0, 0)
+
+
+def test_a_table_whose_rows_alternate_between_metrics_keeps_their_order() -> None:
+    keys = tuple(f'{metric}{{port="{port}"}}' for port in range(5) for metric in ("a", "b", "a_total"))
+    table = SeriesTable("t", "d", keys)
+    given = SampleBatch(
+        table, Collection(0, 0, 0, 0.0), np.zeros(15, np.int64), np.arange(15, dtype=np.uint32), np.ones(15)
+    )
+    assert BatchDecoder().decode(*encode_batch(given)).table == table
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        [1, 2, 7, 0.5, "asleep", False, []],  # no such reason
+        [1, 2, 7, 0.5, None, False, [9]],  # an absent row that the table does not have
+        [1, 2, 7, 0.5, None, False],
+        {"epoch": 1},
+        [1, 2, 7, 0.5, None, True, []],  # times that are not there
+    ],
+)
+def test_a_head_that_does_not_fit_is_refused(head: object) -> None:
+    value, _ = encode_batch(partial([0, 1, 2], 3))
+    lengths, body = sizes(value), orjson.dumps(head)
+    prefix = struct.pack("<6I", *({**lengths, "head": len(body)}.values()))
+    rest = value[32 + lengths["head"] :]
+    with pytest.raises(BadInput) as caught:
+        BatchDecoder().decode(sealed(value[:8] + prefix + body + rest), {})
+    assert caught.value.reason == "schema"
+
+
+def test_a_digest_in_the_headers_that_is_not_the_table_s_is_not_believed_for_the_next_record() -> None:
+    """The table is kept under its own digest, so that a wrong header misleads nobody."""
+    decoder = BatchDecoder()
+    first, second = partial([0, 1], 2), partial([0, 1, 2], 3)
+    wrong = {DIGEST_HEADER: second.table.digest}
+    assert decoder.decode(encode_batch(first)[0], wrong).table == first.table
+    assert decoder.decode(*encode_batch(second)).table == second.table

@@ -21,7 +21,7 @@ from telemetry.kinds import (
     incident_kinds,
     kinds_in,
 )
-from telemetry.kinds.__main__ import page
+from telemetry.kinds.__main__ import document
 
 each_finding = pytest.mark.parametrize("kind", FindingKind)
 each_incident = pytest.mark.parametrize("kind", IncidentKind)
@@ -122,8 +122,8 @@ def test_a_cause_that_may_be_part_of_a_larger_one_waits_longer_than_one_that_exp
     assert incident_kinds()[IncidentKind.LATE_CHECKPOINT].hold is HoldPolicy.INTERVAL
 
 
-def test_the_page_is_up_to_date() -> None:
-    assert Path("docs/kinds.md").read_text() == page(), "run: make pages"
+def test_the_committed_document_is_the_generated_one() -> None:
+    assert Path("docs/kinds.md").read_text() == document(), "run: make docs"
 
 
 def test_severities_have_an_order() -> None:

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from common.errors import BadInput
-from telemetry.samples import Collection, Down, SampleBatch, all_rows
+from telemetry.samples import Collection, DownReason, SampleBatch, all_rows
 from telemetry.series import SeriesTable
 
 TABLE = SeriesTable("job/node1:9100", "node1", ("a{}", "b{}"))
-UP, DOWN = Collection(0, 0, 0, 0.1), Collection(0, 0, 0, 0.1, Down.TIMEOUT)
+UP, DOWN = Collection(0, 0, 0, 0.1), Collection(0, 0, 0, 0.1, DownReason.TIMEOUT)
 
 
 def batch(

@@ -1,87 +1,103 @@
-"""The two passes over all values of some messages: which are numbers of known series, and which may be handed on."""
+"""The two compiled passes over the scanned values: which are numbers of known series, and which are valid samples."""
+
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from common.jit import compiled
+from ingest.collectors.gnmi.decode.scan import Scanned, ScannedArrays
 
 IGNORED = -1
-"""In slot_rows: nobody asked for this path."""
-ASK = -3
-"""In slot_rows: Python decides, whatever the kind of value."""
+"""In slot_rows: the catalogue does not know this path."""
+SLOW_PATH = -3
+"""In slot_rows: Python reads the value, whatever its kind."""
 
-_NUMBER, _JSON = 0, 2  # of wire.ValueKind
+_NUMBER, _JSON = 0, 2  # of ``ValueKind``
+
+
+class Chunk(NamedTuple):
+    """Times, rows and values of equal length; values as the source sent them."""
+
+    times: NDArray[np.int64]
+    rows: NDArray[np.int32]
+    values: NDArray[np.float64]
+
+
+class Samples(NamedTuple):
+    """Times, rows and values of equal length; values in the unit of the metric."""
+
+    times: NDArray[np.int64]
+    rows: NDArray[np.uint32]
+    values: NDArray[np.float64]
+
+
+ChunkArrays = tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]
+SampleArrays = tuple[NDArray[np.int64], NDArray[np.uint32], NDArray[np.float64]]
+"""``Chunk`` and ``Samples`` as plain tuples, in which they enter compiled code."""
 
 
 @compiled
-def sort_out(
-    slots: NDArray[np.int32],
-    kinds: NDArray[np.int8],
-    slot_rows: NDArray[np.int32],
-    times: NDArray[np.int64],
-    numbers: NDArray[np.float64],
-    known_times: NDArray[np.int64],
-    known_rows: NDArray[np.int32],
-    known_numbers: NDArray[np.float64],
-    others: NDArray[np.int64],
+def split_updates(
+    columns: ScannedArrays, n: int, slot_rows: NDArray[np.int32], chunk: ChunkArrays, others: NDArray[np.int64]
 ) -> tuple[int, int]:
-    """Scanned updates by what is to be done with them; all columns are as long as ``slots``.
+    """Splits the first ``n`` scanned updates into numbers of known series and values for Python.
 
-    Numbers of known series go to the front of the known columns, the places of those for Python to ``others``; what
-    nobody asked for goes nowhere. Returns how many of each.
+    The numbers go to the front of ``chunk``, the indices of the other values to the front of ``others``; values of
+    unknown paths are left out. Returns how many of each.
     """
-    known, other = 0, 0
-    for i in range(slots.size):
-        if slots[i] < 0:
+    scanned, known = Scanned(*columns), Chunk(*chunk)
+    numbers, rest = 0, 0
+    for i in range(n):
+        slot = scanned.slots[i]
+        if slot < 0:
             continue
-        row = slot_rows[slots[i]]
-        if row >= 0 and kinds[i] == _NUMBER:
-            known_times[known], known_rows[known], known_numbers[known] = times[i], row, numbers[i]
-            known += 1
-        elif row != IGNORED or kinds[i] == _JSON:
-            others[other] = i
-            other += 1
-    return known, other
+        row = slot_rows[slot]
+        if row >= 0 and scanned.kinds[i] == _NUMBER:
+            known.times[numbers], known.rows[numbers], known.values[numbers] = scanned.times[i], row, scanned.numbers[i]
+            numbers += 1
+        elif row != IGNORED or scanned.kinds[i] == _JSON:
+            others[rest] = i
+            rest += 1
+    return numbers, rest
 
 
 @compiled
-def take_usable(
-    times: NDArray[np.int64],
-    rows: NDArray[np.int32],
-    values: NDArray[np.float64],
-    scale: NDArray[np.float64],
-    minimum: NDArray[np.float64],
-    maximum: NDArray[np.float64],
+def append_valid(
+    columns: ChunkArrays,
+    limits: NDArray[np.float64],
     first_ns: int,
     last_ns: int,
+    output: SampleArrays,
     at: int,
-    good_times: NDArray[np.int64],
-    good_rows: NDArray[np.uint32],
-    good_values: NDArray[np.float64],
     bad: NDArray[np.int64],
 ) -> int:
-    """Writes what is usable behind ``at``, in the metric's unit; returns the place behind it.
+    """Appends the valid samples of a chunk to ``output`` at ``at``; returns the index after the last one.
 
-    scale, minimum, maximum: by row. bad: how many came at an impossible time, were no numbers, were out of bounds.
+    limits: float64[3, rows], the factor to the metric's unit, and the bounds in that unit. first_ns, last_ns: the
+    accepted event times. bad: receives the counts of other times, of values that are no finite number, and of values
+    out of bounds.
     """
-    for i in range(rows.size):
-        row = rows[i]
-        value = values[i] * scale[row]
-        if times[i] < first_ns or times[i] > last_ns:
+    chunk, samples = Chunk(*columns), Samples(*output)
+    scale, minimum, maximum = limits[0], limits[1], limits[2]
+    for i in range(chunk.rows.size):
+        row, time = chunk.rows[i], chunk.times[i]
+        value = chunk.values[i] * scale[row]
+        if time < first_ns or time > last_ns:
             bad[0] += 1
         elif not np.isfinite(value):
             bad[1] += 1
         elif value < minimum[row] or value > maximum[row]:
             bad[2] += 1
         else:
-            good_times[at], good_rows[at], good_values[at] = times[i], row, value
+            samples.times[at], samples.rows[at], samples.values[at] = time, row, value
             at += 1
     return at
 
 
-def warm() -> None:
+def warm_up() -> None:
     """Compiles both passes, or loads them from the disk cache."""
     times, rows, values = np.zeros(0, np.int64), np.zeros(0, np.int32), np.zeros(0)
-    sort_out(rows, np.zeros(0, np.int8), rows, times, values, times, rows, values, times)
-    good = times, np.zeros(0, np.uint32), values, times
-    take_usable(times, rows, values, values, values, values, 0, 0, 0, *good)
+    chunk = times, rows, values
+    split_updates((*Scanned.allocate(0),), 0, rows, chunk, times)
+    append_valid(chunk, np.zeros((3, 0)), 0, 0, (times, np.zeros(0, np.uint32), values), 0, times)

@@ -1,4 +1,4 @@
-"""What the decoder gathers from messages, and what it hands on."""
+"""What the decoder collects from messages, and what it returns."""
 
 from collections import Counter
 from dataclasses import dataclass, field
@@ -6,17 +6,19 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from ingest.collectors.gnmi.paths.metadata import Observation
+from ingest.collectors.event_time import accepted
+from ingest.collectors.gnmi.decode.columns import Chunk, Samples, append_valid
+from ingest.collectors.gnmi.paths.metadata import MetadataUpdate
+from ingest.collectors.gnmi.paths.series_rows import SeriesRows
 from ingest.ledger import DropReason
 from telemetry.series import SeriesTable
 
-Chunk = tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]
-"""Times, rows and values of equal length."""
+_BAD = (DropReason.EVENT_TIME, DropReason.NO_VALUE, DropReason.OUT_OF_BOUNDS)  # in the order of ``append_valid``
 
 
 @dataclass(slots=True)
 class Decoded:
-    """What some messages held. rows refer to ``table``; drops: samples of known series that are not in the columns.
+    """The content of some messages. rows refer to ``table``; drops: samples of known series outside the columns.
 
     updates: of any path; syncs: sync_responses; malformed: messages that are not gNMI.
     """
@@ -26,7 +28,7 @@ class Decoded:
     rows: NDArray[np.uint32]
     values: NDArray[np.float64]
     drops: Counter[DropReason]
-    observations: list[Observation]
+    metadata: list[MetadataUpdate]
     updates: int
     syncs: int
     malformed: int
@@ -38,15 +40,15 @@ class Decoded:
 
 
 @dataclass(slots=True)
-class Gathered:
-    """What one call has gathered so far, values as the source sent them."""
+class DecodeBuffer:
+    """The content of the messages read so far in one call, values as the source sent them."""
 
     chunks: list[Chunk] = field(default_factory=list)
     times: list[int] = field(default_factory=list)
     rows: list[int] = field(default_factory=list)
     values: list[float] = field(default_factory=list)
     drops: Counter[DropReason] = field(default_factory=Counter)
-    observations: list[Observation] = field(default_factory=list)
+    metadata: list[MetadataUpdate] = field(default_factory=list)
     updates: int = 0
     syncs: int = 0
     malformed: int = 0
@@ -56,14 +58,31 @@ class Gathered:
         self.rows.append(row)
         self.values.append(value)
 
-    @property
-    def size(self) -> int:
-        """Samples so far."""
-        return len(self.values) + sum(values.size for _, _, values in self.chunks)
+    def decoded(self, rows: SeriesRows, now_ns: int) -> Decoded:
+        """The valid samples in the metrics' units, and the drops with their reasons."""
+        chunks = self._columns()
+        size = sum(chunk.values.size for chunk in chunks)
+        samples = Samples(np.empty(size, np.int64), np.empty(size, np.uint32), np.empty(size))
+        first_ns, last_ns = accepted(now_ns)
+        bad, n = np.zeros(len(_BAD), np.int64), 0
+        for chunk in chunks:
+            n = append_valid((*chunk,), rows.limits, first_ns, last_ns, (*samples,), n, bad)
+        self.drops.update({reason: count for reason, count in zip(_BAD, bad.tolist(), strict=True) if count})
+        return Decoded(
+            table=rows.table,
+            times_ns=samples.times[:n],
+            rows=samples.rows[:n],
+            values=samples.values[:n],
+            drops=self.drops,
+            metadata=self.metadata,
+            updates=self.updates,
+            syncs=self.syncs,
+            malformed=self.malformed,
+        )
 
-    def columns(self) -> list[Chunk]:
-        """All samples: those that came as columns, then those that came one by one."""
+    def _columns(self) -> list[Chunk]:
+        """All samples: those added as columns, then those added one by one."""
         if not self.values:
             return self.chunks
-        listed = np.array(self.times, np.int64), np.array(self.rows, np.int32), np.array(self.values, np.float64)
-        return [*self.chunks, listed]
+        times, values = np.array(self.times, np.int64), np.array(self.values, np.float64)
+        return [*self.chunks, Chunk(times, np.array(self.rows, np.int32), values)]

@@ -1,19 +1,19 @@
-"""JSON containers to leaves. The shape of a container hardly changes: it is kept as a tree beside the JSON."""
+"""JSON containers to leaves. The shape of a container hardly changes, so it is kept as a tree."""
 
 from collections.abc import Callable
 from typing import Any
 
-from ingest.collectors.gnmi.paths.paths import Element, Elements, without_module
-from ingest.collectors.gnmi.paths.resolve import Target
+from ingest.collectors.gnmi.paths.elements import Element, Elements, without_module
+from ingest.collectors.gnmi.paths.resolve import Resolved
 
 DEPTH_MAX = 24
 
-Put = Callable[[Target, object], None]
-"""Takes a leaf's target and its scalar."""
+Put = Callable[[Resolved, object], None]
+"""Called with what a leaf's path is, and with its scalar."""
 
 
 class Node:
-    """A container at one path: its containers, the entries of its lists, and what its leaves lead to."""
+    """A container at one path: its containers, the entries of its lists, and what its leaves are."""
 
     __slots__ = ("entries", "leaves", "nodes", "raw")
 
@@ -21,19 +21,19 @@ class Node:
         self.raw = raw
         self.nodes: dict[str, Node] = {}
         self.entries: dict[tuple[object, ...], Node] = {}
-        self.leaves: dict[str, Target] = {}
+        self.leaves: dict[str, Resolved] = {}
 
 
 class Flattener:
     """Walks containers of one target.
 
-    resolve:    asked once a leaf.
-    key_names:  the keys of each YANG list, which stand inside its entries.
-    nodes_max:  containers and leaves remembered; what comes after is left out, counted in ``refused``.
+    resolve:    called once for each leaf.
+    key_names:  the keys of each YANG list, which are inside its entries.
+    nodes_max:  containers and leaves remembered; more are left out, counted in ``refused``.
     """
 
     def __init__(
-        self, resolve: Callable[[Elements], Target], key_names: dict[str, set[str]], nodes_max: int = 400_000
+        self, resolve: Callable[[Elements], Resolved], key_names: dict[str, set[str]], nodes_max: int = 400_000
     ) -> None:
         self._resolve = resolve
         self._key_names = {name: sorted(keys) for name, keys in key_names.items()}
@@ -41,7 +41,7 @@ class Flattener:
         self.refused = 0
 
     def flatten(self, root: Node, value: object, put: Put) -> None:
-        """All scalars of ``value``, a decoded JSON document at ``root``."""
+        """Calls ``put`` for all scalars of ``value``, a decoded JSON document at ``root``."""
         if not isinstance(value, dict):
             if isinstance(value, list):
                 self._entries(root, value, put, 0)
@@ -74,13 +74,13 @@ class Flattener:
                     self._entries(child, item, put, depth + 1)
                 continue
             try:
-                target = leaves[key]
+                leaf = leaves[key]
             except KeyError:
                 if not self._has_room():
                     continue
-                target = leaves[key] = self._resolve((*node.raw, (without_module(key), ())))
-            if target is not None:
-                put(target, item)
+                leaf = leaves[key] = self._resolve((*node.raw, (without_module(key), ())))
+            if leaf is not None:
+                put(leaf, item)
 
     def _entries(self, node: Node, value: list[Any], put: Put, depth: int) -> None:
         """The entries of a YANG list at ``node``; leaf-lists hold no metric."""

@@ -1,6 +1,6 @@
-"""Paths as they stand in gNMI's bytes, in a hash table that compiled code can ask without making an object."""
+"""Serialised gNMI paths in a hash table that compiled code can search without creating an object."""
 
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,7 @@ _MIX = np.uint64(0x9E3779B97F4A7C15)
 
 @compiled
 def signed(number: np.uint64) -> int:
-    """Two's complement, as Python's and the compiled code's integer."""
+    """Two's complement, as a signed integer of the compiled code."""
     return np.int64(number)  # type: ignore[return-value]  # the compiled code knows one kind of integer
 
 
@@ -26,7 +26,7 @@ def hash_of(buf: NDArray[np.uint8], start: int, length: int, seed: np.uint64) ->
     """FNV over words of eight bytes, mixed."""
     result = seed
     words = length // 8
-    first = np.uint64(start)  # without a sign no index is taken from the end
+    first = np.uint64(start)  # an unsigned index is never negative
     for i in range(words):
         at = first + np.uint64(8 * i)
         word = np.uint64(0)
@@ -42,26 +42,35 @@ def hash_of(buf: NDArray[np.uint8], start: int, length: int, seed: np.uint64) ->
 
 @compiled
 def differ(a: NDArray[np.uint8], b: NDArray[np.uint8]) -> bool:
-    """Whether bytes of equal length do. It looks at all: many at once is faster than one by one up to the first."""
+    """Whether bytes of equal length differ. It compares all of them: that vectorises, and an early exit does not."""
     bits = np.uint8(0)
     for i in range(a.size):
         bits |= a[i] ^ b[i]
     return bool(bits)
 
 
+class PathIndex(NamedTuple):
+    """A hash table of paths, for compiled code.
+
+    table: slots by hash, UNKNOWN where empty; its size is a power of two. arena: the paths' bytes.
+    spans: int64[slots, 4], offset in the arena, length of prefix, length of path, and half of the hash.
+    """
+
+    table: NDArray[np.int32]
+    arena: NDArray[np.uint8]
+    spans: NDArray[np.int64]
+
+
+PathArrays = tuple[NDArray[np.int32], NDArray[np.uint8], NDArray[np.int64]]
+"""``PathIndex`` as a plain tuple, in which it enters compiled code: a NamedTuple costs numba a microsecond more."""
+
+
 @compiled
 def find_slot(
-    buf: NDArray[np.uint8],
-    pre: int,
-    pre_n: int,
-    path: int,
-    path_n: int,
-    key: np.uint64,
-    table: NDArray[np.int32],
-    arena: NDArray[np.uint8],
-    spans: NDArray[np.int64],
+    buf: NDArray[np.uint8], pre: int, pre_n: int, path: int, path_n: int, key: np.uint64, paths: PathIndex
 ) -> int:
-    """The slot of prefix and path, their bytes compared, or UNKNOWN. spans: start, length of prefix, length of path."""
+    """The slot of prefix and path, their bytes compared, or UNKNOWN. pre, path: offsets; pre_n, path_n: lengths."""
+    table, arena, spans = paths.table, paths.arena, paths.spans
     mask = np.uint64(table.size - 1)
     place = key & mask
     while table[place] >= 0:
@@ -74,7 +83,7 @@ def find_slot(
             ):
                 return int(slot)
         place = (place + np.uint64(1)) & mask
-    return -1
+    return UNKNOWN
 
 
 @compiled
@@ -83,15 +92,16 @@ def _path_key(buf: NDArray[np.uint8], pre_n: int) -> np.uint64:
 
 
 class PathTable:
-    """Serialised prefix and path -> slot, 0, 1, 2, … in the order of ``add``; open addressing, at most half full."""
+    """Serialised prefix and path -> slot, 0, 1, 2, … in the order of ``add``; open addressing, at most half full.
+
+    index: for compiled code; replaced when the table grows.
+    """
 
     def __init__(self) -> None:
-        self.clear()
-
-    def clear(self) -> None:
-        self.table: NDArray[np.int32] = np.full(1024, UNKNOWN, np.int32)
-        self.arena: NDArray[np.uint8] = np.empty(64 * 1024, np.uint8)
-        self.spans: NDArray[np.int64] = np.zeros((512, 4), np.int64)
+        table: NDArray[np.int32] = np.full(1024, UNKNOWN, np.int32)
+        arena: NDArray[np.uint8] = np.empty(64 * 1024, np.uint8)
+        spans: NDArray[np.int64] = np.zeros((512, 4), np.int64)
+        self.index = PathIndex(table, arena, spans)
         self._used = 0
         self._keys: list[int] = []
 
@@ -99,35 +109,38 @@ class PathTable:
         return len(self._keys)
 
     def add(self, prefix: bytes, path: bytes) -> int:
-        """The slot of a path that is not in the table yet."""
+        """Adds a path that is not in the table yet, and returns its slot."""
         data = np.frombuffer(prefix + path, np.uint8)
         key = int(_path_key(data, len(prefix)))
-        if 2 * (len(self) + 1) > self.table.size:
-            self._grow()
-        while self._used + data.size > self.arena.size:
-            self.arena = np.concatenate((self.arena, np.empty_like(self.arena)))
+        if 2 * (len(self) + 1) > self.index.table.size:
+            self._grow_table()
+        while self._used + data.size > self.index.arena.size:
+            arena = self.index.arena
+            self.index = self.index._replace(arena=np.concatenate((arena, np.empty_like(arena))))
         slot = len(self)
-        self.arena[self._used : self._used + data.size] = data
-        self.spans[slot] = (self._used, len(prefix), len(path), key >> 1)
+        self.index.arena[self._used : self._used + data.size] = data
+        self.index.spans[slot] = (self._used, len(prefix), len(path), key >> 1)
         self._used += data.size
         self._keys.append(key)
-        self._place(slot, key)
+        self._insert(slot, key)
         return slot
 
-    def find(self, prefix: bytes, path: bytes) -> int:
+    def get(self, prefix: bytes, path: bytes) -> int:
+        """The slot of a path, UNKNOWN when the table does not hold it."""
         data = np.frombuffer(prefix + path, np.uint8)
         key = np.uint64(_path_key(data, len(prefix)))
-        args: Any = (data, 0, len(prefix), len(prefix), len(path), key, self.table, self.arena, self.spans)
-        return int(find_slot(*args))
+        return int(find_slot(data, 0, len(prefix), len(prefix), len(path), key, self.index))
 
-    def _place(self, slot: int, key: int) -> None:
-        place = key & (self.table.size - 1)
-        while self.table[place] >= 0:
-            place = (place + 1) & (self.table.size - 1)
-        self.table[place] = slot
+    def _insert(self, slot: int, key: int) -> None:
+        table = self.index.table
+        place = key & (table.size - 1)
+        while table[place] >= 0:
+            place = (place + 1) & (table.size - 1)
+        table[place] = slot
 
-    def _grow(self) -> None:
-        self.table = np.full(2 * self.table.size, UNKNOWN, np.int32)
-        self.spans = np.concatenate((self.spans, np.zeros_like(self.spans)))
+    def _grow_table(self) -> None:
+        table, arena, spans = self.index
+        table = np.full(2 * table.size, UNKNOWN, np.int32)
+        self.index = PathIndex(table, arena, np.concatenate((spans, np.zeros_like(spans))))
         for slot, key in enumerate(self._keys):
-            self._place(slot, key)
+            self._insert(slot, key)

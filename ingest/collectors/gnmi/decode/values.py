@@ -1,4 +1,4 @@
-"""From what an agent sends as a value to a number, or to the knowledge that there is none."""
+"""From the value that an agent sends to a number, or to None."""
 
 import base64
 import binascii
@@ -13,13 +13,13 @@ from telemetry.gnmi import gnmi_pb2
 NO_VALUE = frozenset(
     {"", "n/a", "na", "[not supported]", "not supported", "none", "null", "-", "--", "nan", "unknown", "[n/a]"}
 )
-"""Words that mean "no sample" where a number is due, lower case."""
+"""Words that mean "no sample" in place of a number, lower case."""
 
 _FLOAT32 = struct.Struct(">f")
 
 
 def number(value: object) -> float | None:
-    """The number in a scalar as JSON or protobuf hold it; None for what is none. Never 0 for what is missing.
+    """The number in a scalar of JSON or protobuf; None for anything else, never 0.
 
     YANG's ``ieeefloat32`` arrives as four bytes, in JSON as their base64.
 
@@ -45,7 +45,7 @@ def number(value: object) -> float | None:
 
 
 def state(value: object, states: Mapping[str, float]) -> float | None:
-    """The value that the catalogue gives a word; identities may come with their module: ``oc-eth:SPEED_100GB``."""
+    """The value of a word in the catalogue; identities may come with their module: ``oc-eth:SPEED_100GB``."""
     if isinstance(value, str):
         known = states.get(value)
         return known if known is not None else states.get(value.rpartition(":")[2])
@@ -53,7 +53,7 @@ def state(value: object, states: Mapping[str, float]) -> float | None:
 
 
 def is_absent(value: object) -> bool:
-    """Whether the agent says that it has no value, as against one that we cannot read."""
+    """Whether the agent reports that it has no value, as opposed to one that we cannot read."""
     return value is None or value == {} or (isinstance(value, str) and value.strip().lower() in NO_VALUE)
 
 
@@ -67,8 +67,8 @@ def scalar_of(value: gnmi_pb2.TypedValue) -> object:
     return getattr(value, kind)
 
 
-def usual_number(value: object) -> float | None:
-    """``number``, with a short way for nearly all of SONiC's values. What is not finite goes at the end."""
+def fast_number(value: object) -> float | None:
+    """``number`` with a fast path for SONiC's usual values; the result may be infinite or NaN."""
     if type(value) is str and "_" not in value:
         try:
             return float(value)

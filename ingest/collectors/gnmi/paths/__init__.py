@@ -1,1 +1,1 @@
-"""gNMI paths, and what each of them leads to."""
+"""gNMI paths, and the series or metadata behind each of them."""

@@ -1,14 +1,14 @@
-"""Paths that carry no number but meaning: names of ports, and neighbours."""
+"""Paths that hold text about ports instead of samples: their other names, and their neighbours."""
 
 from dataclasses import dataclass
 from enum import StrEnum
 
-from ingest.collectors.gnmi.paths.naming import Template
-from ingest.collectors.gnmi.paths.paths import Elements
+from ingest.collectors.gnmi.paths.elements import Elements
+from ingest.collectors.gnmi.paths.pattern import PathPattern
 
 
-class Fact(StrEnum):
-    """What a watched text says about its port."""
+class MetadataKind(StrEnum):
+    """What the text of a metadata path is."""
 
     ALIAS = "alias"  # another name of the port
     COMPONENT = "component"  # the name of the component that holds its optics
@@ -17,44 +17,44 @@ class Fact(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Watch:
-    """A watched path. neighbour: which of several neighbours of the port, '' where there is one."""
+class MetadataPath:
+    """A metadata path of one port. neighbour: id of one of several neighbours of the port, '' for the only one."""
 
-    fact: Fact
+    kind: MetadataKind
     port: str
     neighbour: str
     raw: Elements
 
 
 @dataclass(frozen=True, slots=True)
-class Observation:
-    """A watched path's text at an event time; None when the path was deleted."""
+class MetadataUpdate:
+    """A metadata path's text at an event time; None when the path was deleted."""
 
-    watch: Watch
+    path: MetadataPath
     text: str | None
     time_ns: int
 
 
 _OC_NEIGHBOUR = "lldp/interfaces/interface[name={port}]/neighbors/neighbor[id={neighbour}]/state/"
-_TEMPLATES = tuple(
-    (Template.of(text), fact)
-    for text, fact in (
-        ("PORT_TABLE/{port}/alias", Fact.ALIAS),
-        ("PORT/{port}/alias", Fact.ALIAS),
-        ("COUNTERS_PORT_NAME_MAP/{port}", Fact.ALIAS),
-        ("LLDP_ENTRY_TABLE/{port}/lldp_rem_sys_name", Fact.NEIGHBOUR),
-        ("LLDP_ENTRY_TABLE/{port}/lldp_rem_port_id", Fact.NEIGHBOUR_PORT),
-        ("interfaces/interface[name={port}]/state/transceiver", Fact.COMPONENT),
-        (_OC_NEIGHBOUR + "system-name", Fact.NEIGHBOUR),
-        (_OC_NEIGHBOUR + "port-id", Fact.NEIGHBOUR_PORT),
+_PATTERNS = tuple(
+    (PathPattern.of(text), kind)
+    for text, kind in (
+        ("PORT_TABLE/{port}/alias", MetadataKind.ALIAS),
+        ("PORT/{port}/alias", MetadataKind.ALIAS),
+        ("COUNTERS_PORT_NAME_MAP/{port}", MetadataKind.ALIAS),
+        ("LLDP_ENTRY_TABLE/{port}/lldp_rem_sys_name", MetadataKind.NEIGHBOUR),
+        ("LLDP_ENTRY_TABLE/{port}/lldp_rem_port_id", MetadataKind.NEIGHBOUR_PORT),
+        ("interfaces/interface[name={port}]/state/transceiver", MetadataKind.COMPONENT),
+        (_OC_NEIGHBOUR + "system-name", MetadataKind.NEIGHBOUR),
+        (_OC_NEIGHBOUR + "port-id", MetadataKind.NEIGHBOUR_PORT),
     )
 )
 
 
-def watch(elements: Elements, raw: Elements) -> Watch | None:
-    """The watch for a path in normal form, None when it says nothing of interest."""
-    for template, fact in _TEMPLATES:
-        labels = template.match(elements)
+def metadata_path(elements: Elements, raw: Elements) -> MetadataPath | None:
+    """The metadata path behind a path in normal form, None for any other path."""
+    for pattern, kind in _PATTERNS:
+        labels = pattern.match(elements)
         if labels is not None:
-            return Watch(fact, labels["port"], labels.get("neighbour", ""), raw)
+            return MetadataPath(kind, labels["port"], labels.get("neighbour", ""), raw)
     return None

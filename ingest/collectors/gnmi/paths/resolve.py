@@ -1,24 +1,25 @@
-"""What a path leads to: a series, a fact about a port, or nothing that anyone asked for."""
+"""What a path is: a series, metadata of a port, or neither."""
 
-from ingest.collectors.gnmi.paths.metadata import Watch, watch
+from ingest.collectors.gnmi.paths.elements import Elements
+from ingest.collectors.gnmi.paths.metadata import MetadataPath, metadata_path
 from ingest.collectors.gnmi.paths.naming import Named, Naming
-from ingest.collectors.gnmi.paths.paths import Elements
-from ingest.collectors.gnmi.paths.rows import Leaf, Rows
+from ingest.collectors.gnmi.paths.series_rows import Leaf, SeriesRows
 from ingest.collectors.gnmi.paths.sonic import PortNames, is_sonic, normal_form
 
-Target = Leaf | Watch | None
+Resolved = Leaf | MetadataPath | None
+"""None: the catalogue does not know the path."""
 
 
 class Resolver:
-    """names: what is known about the ports' other names. unnamed: entries whose port nobody has named yet."""
+    """names: the ports' other names learnt so far. unnamed: count of entries whose port has no known name yet."""
 
     def __init__(self, naming: Naming) -> None:
         self.naming = naming
         self.names = PortNames()
         self.unnamed = 0
 
-    def resolve(self, raw: Elements, rows: Rows) -> Target:
-        """Slow (tens of microseconds): callers remember the answer until ``names.version`` moves."""
+    def resolve(self, raw: Elements, rows: SeriesRows) -> Resolved:
+        """Slow (tens of microseconds): callers keep the result until ``names.version`` changes."""
         elements: Elements | None = raw
         if is_sonic(raw):
             elements = normal_form(raw, self.names)
@@ -29,11 +30,11 @@ class Resolver:
             return None
         named = self.naming.name(elements)
         if named is not None:
-            return rows.leaf(self._of_port(named), raw)
-        return watch(elements, raw)
+            return rows.new_leaf(self._of_port(named), raw)
+        return metadata_path(elements, raw)
 
     def _of_port(self, named: Named) -> Named:
-        """Optics hang below a component; its port is known once the interface has named its transceiver."""
+        """Optics are below a component; its port is known once the interface has named its transceiver."""
         port = self.names.ports.get(named.labels.get("port", ""))
         if port is None:
             return named

@@ -1,4 +1,4 @@
-"""SONiC's paths in one form, and its three names for one port (name, vendor alias, object id).
+"""SONiC's paths in normal form, and its three names for one port (name, vendor alias, object id).
 
 Virtual paths repeat the port inside the body: ``COUNTERS/Ethernet*/Queues`` holds ``{"etp10:3": {"SAI_…": "7"}}``.
 The normal form is table, group, entry, field: ``COUNTERS/Queues/Ethernet40:3/SAI_…``.
@@ -7,7 +7,7 @@ The normal form is table, group, entry, field: ``COUNTERS/Queues/Ethernet40:3/SA
 import re
 from collections.abc import Mapping
 
-from ingest.collectors.gnmi.paths.paths import Elements
+from ingest.collectors.gnmi.paths.elements import Elements
 
 GROUPS = frozenset({"Queues", "Pfcwd", "PriorityGroups", "VoQs"})
 _TABLES = re.compile(r"[A-Z][A-Z0-9_]+")
@@ -16,7 +16,7 @@ _PER_PORT = frozenset({"COUNTERS", "RATES", "PERIODIC_WATERMARKS", "USER_WATERMA
 
 
 class PortNames:
-    """Aliases and object ids of one switch's ports. ``version`` moves when a name is learnt or changes."""
+    """Aliases and object ids of one switch's ports. ``version`` increases when a name is learnt or changes."""
 
     def __init__(self) -> None:
         self._ports: dict[str, str] = {}
@@ -33,7 +33,7 @@ class PortNames:
             self.version += 1
 
     def resolve(self, name: str) -> str | None:
-        """The port behind a name; None while nothing has told."""
+        """The port that a name stands for; None while it is unknown."""
         known = self._ports.get(name)
         return known if known is not None else name if _PORT.match(name) else None
 
@@ -48,7 +48,7 @@ def normal_form(elements: Elements, names: PortNames) -> Elements | None:
     table, *rest = (name for name, _ in elements)
     if any("*" in name for name in rest):
         star = next(i for i, name in enumerate(rest) if "*" in name)
-        # What follows the star names the field that was asked for, and the body names it again.
+        # What follows the star is the requested field, which the body names again.
         rest = rest[:star] + [name for name in rest[star + 1 : star + 2] if name in GROUPS] + _body(rest, star)
     elif len(rest) >= 2 and rest[1] in GROUPS:
         rest = rest[1:]

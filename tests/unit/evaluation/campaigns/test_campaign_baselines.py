@@ -23,7 +23,7 @@ from simulator.faults.truth import Truth
 from simulator.layout import topology_facts
 from simulator.wiring import build_layout
 from telemetry.objects import device, parse_object
-from telemetry.samples import Collection, Down, SampleBatch
+from telemetry.samples import Collection, DownReason, SampleBatch
 from telemetry.series import SeriesTable
 from telemetry.topology import Job, Topology, TopologyFact
 
@@ -183,7 +183,7 @@ def test_what_is_recorded_is_what_the_engine_got():
     up = [one for one in batches if one.collection.down is None]
     assert run.series == sum(len(table) for table in {one.table for one in up})
     assert len({one.table for one in up}) * 40 > len(up)  # some were lost
-    assert any(one.collection.down is Down.TIMEOUT for one in batches)
+    assert any(one.collection.down is DownReason.TIMEOUT for one in batches)
     assert [one.collection for one in _batches_of(plan)] == [one.collection for one in batches]
 
 

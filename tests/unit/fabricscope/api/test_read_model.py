@@ -18,7 +18,7 @@ from telemetry.findings import FindingState
 from telemetry.incidents import IncidentState, Severity
 from telemetry.ledger import StageReport
 from telemetry.objects import device
-from telemetry.samples import Collection, Down, SampleBatch
+from telemetry.samples import Collection, DownReason, SampleBatch
 from telemetry.series import SeriesTable, series_key
 from telemetry.starvation import HostLosses
 from telemetry.topology import Device, Role, TopologyFact
@@ -33,7 +33,7 @@ def record(topic: topics.Topic, value: RecordValue | None, key: bytes = b"", raw
     return Record(topic.name, 0, 0, 0, key, raw if value is None else encode_record(value), {})
 
 
-def batch(seq: int, *, down: Down | None = None, target: str = "gnmi/leaf1") -> Record:
+def batch(seq: int, *, down: DownReason | None = None, target: str = "gnmi/leaf1") -> Record:
     """A collection at ``seq`` seconds."""
     n = 0 if down else 1
     made = SampleBatch(
@@ -113,14 +113,14 @@ def test_the_version_grows_with_records_and_not_without(model):
 
 
 def test_a_target_is_as_its_newest_collection_says(model):
-    model.apply([batch(2), batch(1, down=Down.TIMEOUT)])  # the second is late
+    model.apply([batch(2), batch(1, down=DownReason.TIMEOUT)])  # the second is late
     status = model.targets["gnmi/leaf1"]
     assert (status.up, status.reason, status.collected_ns, status.series) == (True, None, 2 * NS, 1)
     assert model.newest_ns == 2 * NS
 
 
 def test_a_target_that_is_down_keeps_the_series_that_it_had(model):
-    model.apply([batch(1), batch(2, down=Down.TIMEOUT), batch(1, down=Down.REFUSED, target="gnmi/leaf2")])
+    model.apply([batch(1), batch(2, down=DownReason.TIMEOUT), batch(1, down=DownReason.REFUSED, target="gnmi/leaf2")])
     silent, never_seen_up = model.targets["gnmi/leaf1"], model.targets["gnmi/leaf2"]
     assert (silent.up, silent.reason, silent.series) == (False, "timeout", 1)
     assert (never_seen_up.up, never_seen_up.series) == (False, 1)  # its table is in the batch

@@ -5,12 +5,12 @@ import pytest
 from pydantic import ValidationError
 
 from common.errors import ConfigError
+from common.units import NS_PER_S as S
 from ingest.collectors.gnmi.config import Config, Encoding, Mode, PathConfig, Source, SubscriptionConfig
 from ingest.collectors.gnmi.quota import Quota
 from ingest.collectors.gnmi.subscriptions import DEFAULTS, request_of, silence_s, subscriptions_of
 from telemetry.gnmi import gnmi_pb2
 
-S = 1_000_000_000
 TARGET = {"address": "127.0.0.1:50051", "device": "leaf1"}
 
 
@@ -50,7 +50,7 @@ def test_port_names_are_subscribed_first() -> None:
     assert subscriptions_of(Config(source=Source.SONIC))[0].target == "APPL_DB"
 
 
-def test_the_request_says_what_was_configured() -> None:
+def test_the_request_holds_what_was_configured() -> None:
     subscription = SubscriptionConfig(
         paths=(
             PathConfig(path="/a[b=c]", interval_s=1.5),
@@ -68,7 +68,7 @@ def test_the_request_says_what_was_configured() -> None:
     assert wanted.subscription[2].heartbeat_interval == 30 * S
 
 
-def test_a_path_that_is_none_stops_at_start() -> None:
+def test_a_malformed_path_is_an_error_of_the_configuration() -> None:
     with pytest.raises(ConfigError, match="path"):
         request_of(SubscriptionConfig(paths=(PathConfig(path="/a[b"),)), 1.0)
 
@@ -87,8 +87,8 @@ def test_how_long_silence_may_last(paths: list[PathConfig], expected: float | No
 
 def test_a_quota_lets_two_seconds_through_at_once_and_then_its_rate() -> None:
     quota = Quota(100)
-    assert quota.take(1000, 0) == 200
-    assert quota.take(10, 0) == 0
-    assert quota.take(1000, S // 2) == 50
-    assert quota.take(1000, 100 * S) == 200
-    assert quota.take(1000, 99 * S) == 0  # a clock that was set back gives nothing
+    assert quota.admit(1000, 0) == 200
+    assert quota.admit(10, 0) == 0
+    assert quota.admit(1000, S // 2) == 50
+    assert quota.admit(1000, 100 * S) == 200
+    assert quota.admit(1000, 99 * S) == 0  # a clock that was set back gives nothing

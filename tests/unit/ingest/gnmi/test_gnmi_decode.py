@@ -6,11 +6,12 @@ from google.protobuf.message import DecodeError
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from common.units import NS_PER_S
 from ingest.collectors.gnmi.decode.decode_buffer import Decoded
 from ingest.collectors.gnmi.decode.decoder import Decoder
-from ingest.collectors.gnmi.paths.metadata import Fact
+from ingest.collectors.gnmi.paths.elements import parse_path
+from ingest.collectors.gnmi.paths.metadata import MetadataKind
 from ingest.collectors.gnmi.paths.naming import Naming
-from ingest.collectors.gnmi.paths.paths import parse_path
 from ingest.ledger import DropReason
 from telemetry.gnmi import gnmi_pb2
 
@@ -108,7 +109,7 @@ def test_an_unreadable_value_is_a_counted_drop() -> None:
 
 @pytest.mark.parametrize(("offset_s", "kept"), [(-3601, 0), (-3599, 1), (299, 1), (301, 0)])
 def test_event_time_is_bounded(offset_s: int, kept: int) -> None:
-    decoded = decoder().decode([updates(in_octets=1, at_ns=NOW + offset_s * 10**9)], NOW)
+    decoded = decoder().decode([updates(in_octets=1, at_ns=NOW + offset_s * NS_PER_S)], NOW)
     assert len(decoded.values) == kept
     assert decoded.drops[DropReason.EVENT_TIME] == 1 - kept
     assert decoded.received == 1
@@ -159,7 +160,7 @@ def deleted(*paths: str) -> gnmi_pb2.SubscribeResponse:
     return made
 
 
-def test_a_delete_takes_the_series_out_of_the_next_table() -> None:
+def test_a_delete_removes_the_series_from_the_next_table() -> None:
     one = decoder()
     other = "/interfaces/interface[name=Ethernet2]/state/counters"
     one.decode([updates(in_octets=1, in_errors=2), updates(other, in_octets=3)], NOW)
@@ -172,7 +173,7 @@ def test_a_delete_takes_the_series_out_of_the_next_table() -> None:
     assert len(back.table) == 2
 
 
-def test_a_delete_with_an_update_behind_it_is_a_replacement() -> None:
+def test_a_delete_followed_by_an_update_is_a_replacement() -> None:
     one = decoder()
     first = one.decode([updates(in_octets=1)], NOW)
     replace = deleted("/interfaces/interface[name=Ethernet1]")
@@ -190,10 +191,10 @@ def test_a_delete_after_an_update_in_the_same_window_holds() -> None:
     assert one.decode([], NOW).table.keys == ()
 
 
-def test_words_that_come_again_say_the_same_of_their_own_port() -> None:
+def test_words_that_repeat_have_the_same_value_for_their_own_port() -> None:
     one, up = decoder(), 'fabric_port_up{device="leaf1",port="%s"}'
 
-    def told(**words: str) -> dict[str, float]:
+    def decoded(**words: str) -> dict[str, float]:
         messages = []
         for port, word in words.items():
             made = notification(f"/interfaces/interface[name={port}]/state")
@@ -203,10 +204,10 @@ def test_words_that_come_again_say_the_same_of_their_own_port() -> None:
 
     for first, second in (("UP", "DOWN"), ("UP", "UP"), ("DOWN", "UP"), ("UP", "DOWN")):
         expected = {up % "Ethernet1": float(first == "UP"), up % "Ethernet2": float(second == "UP")}
-        assert told(Ethernet1=first, Ethernet2=second) == expected
+        assert decoded(Ethernet1=first, Ethernet2=second) == expected
     one.decode([deleted("/interfaces/interface[name=Ethernet1]").SerializeToString()], NOW)
-    assert told(Ethernet2="UP") == {up % "Ethernet2": 1.0}, "on another row, now that the first has gone"
-    assert told(Ethernet1="UP", Ethernet2="DOWN") == {up % "Ethernet1": 1.0, up % "Ethernet2": 0.0}
+    assert decoded(Ethernet2="UP") == {up % "Ethernet2": 1.0}, "on another row, now that the first is gone"
+    assert decoded(Ethernet1="UP", Ethernet2="DOWN") == {up % "Ethernet1": 1.0, up % "Ethernet2": 0.0}
 
 
 def test_a_word_after_a_delete_keeps_its_series() -> None:
@@ -219,7 +220,7 @@ def test_a_word_after_a_delete_keeps_its_series() -> None:
     assert one.decode([made.SerializeToString()], NOW).table is first.table
 
 
-def test_too_many_series_are_refused_and_the_rest_goes_on() -> None:
+def test_series_above_the_limit_are_refused_and_the_others_kept() -> None:
     one = decoder(series_max=2)
     decoded = one.decode([updates(in_octets=1, out_octets=2, in_errors=3)], NOW)
     assert len(decoded.values) == 2
@@ -227,7 +228,7 @@ def test_too_many_series_are_refused_and_the_rest_goes_on() -> None:
     assert len(one.decode([updates(in_octets=1, in_errors=3)], NOW).values) == 1
 
 
-def test_paths_that_nobody_asked_for_cost_no_series() -> None:
+def test_paths_outside_the_catalogue_make_no_series() -> None:
     decoded = decoder().decode([updates(in_octets=1, in_fantasies=2)], NOW)
     assert (decoded.updates, decoded.received, len(decoded.table)) == (2, 1, 1)
 
@@ -244,14 +245,14 @@ def test_a_port_learns_its_alias_and_its_series_move_to_it() -> None:
     one = decoder()
     counters = of_json("COUNTERS/Ethernet*", {"etp1": {"SAI_PORT_STAT_IF_IN_OCTETS": "5"}})
     assert len(one.decode([counters], NOW).values) == 0
-    told = one.decode([of_json("PORT_TABLE", {"Ethernet1": {"alias": "etp1"}})], NOW)
-    assert [(seen.watch.fact, seen.watch.port, seen.text) for seen in told.observations] == [
-        (Fact.ALIAS, "Ethernet1", "etp1")
+    decoded = one.decode([of_json("PORT_TABLE", {"Ethernet1": {"alias": "etp1"}})], NOW)
+    assert [(update.path.kind, update.path.port, update.text) for update in decoded.metadata] == [
+        (MetadataKind.ALIAS, "Ethernet1", "etp1")
     ]
     assert samples(one.decode([counters], NOW)) == {OCTETS: 5.0}
 
 
-def test_optics_hang_on_the_component_until_the_interface_names_it() -> None:
+def test_optics_belong_to_the_component_until_the_interface_names_it() -> None:
     one = decoder()
     power = {"channel": [{"index": 0, "state": {"input-power": {"instant": "-3.5"}}}]}
     optics = of_json("/components/component[name=Xcvr7]/transceiver/physical-channels", power)
@@ -285,7 +286,7 @@ def test_arbitrary_bytes_never_break_the_decoder(noise: bytes) -> None:
     assert samples(decoded)[OCTETS] == 1.0
 
 
-def test_a_message_that_is_cut_off_is_malformed_wherever_the_protobuf_runtime_says_so() -> None:
+def test_a_message_that_is_cut_off_is_malformed_wherever_the_protobuf_runtime_refuses_it() -> None:
     good, behind = updates(in_octets=1, in_errors=2), updates(in_octets=3)
     one = decoder()
     for end in range(1, len(good)):

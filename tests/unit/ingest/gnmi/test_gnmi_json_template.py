@@ -1,4 +1,4 @@
-"""Documents whose shape is known give what a walk over them gives, bit for bit."""
+"""Documents whose shape is known give what flattening them gives, bit for bit."""
 
 import random
 from collections.abc import Iterator
@@ -8,8 +8,8 @@ import pytest
 
 from ingest.collectors.gnmi.decode.decode_buffer import Decoded
 from ingest.collectors.gnmi.decode.decoder import Decoder
+from ingest.collectors.gnmi.paths.elements import parse_path
 from ingest.collectors.gnmi.paths.naming import Naming
-from ingest.collectors.gnmi.paths.paths import parse_path
 from telemetry.gnmi import gnmi_pb2
 
 NOW = 1_700_000_000_000_000_000
@@ -32,7 +32,7 @@ def counters(values: Iterator[str]) -> str:
     return "{" + ",".join(ports) + "}"
 
 
-def said(decoded: Decoded) -> tuple[dict[str, float], object]:
+def content(decoded: Decoded) -> tuple[dict[str, float], object]:
     keys = [decoded.table.keys[row] for row in decoded.rows.tolist()]
     return dict(zip(keys, decoded.values.tolist(), strict=True)), decoded.drops
 
@@ -41,9 +41,9 @@ def decoder() -> Decoder:
     return Decoder("test", "leaf1", Naming(("sonic", "openconfig")))
 
 
-def walked(body: str, **where: str) -> tuple[dict[str, float], object]:
+def flattened(body: str, **where: str) -> tuple[dict[str, float], object]:
     """By a decoder that has never seen a document."""
-    return said(decoder().decode([response(body, **where)], NOW))
+    return content(decoder().decode([response(body, **where)], NOW))
 
 
 def numbers(dice: random.Random) -> Iterator[str]:
@@ -54,14 +54,14 @@ def numbers(dice: random.Random) -> Iterator[str]:
         yield f'"{number}"' if dice.random() < 0.9 else number
 
 
-def test_numbers_are_read_as_python_reads_them() -> None:
+def test_numbers_are_rounded_as_python_does() -> None:
     dice = random.Random(5)
     known = decoder()
     known.decode([response(counters(iter(["1" if n % 3 else '"7"' for n in range(24)])))], NOW)
     known.decode([response(counters(iter(['"7"'] * 24)))], NOW)
     for _ in range(300):
         body = counters(f'"{number.strip(chr(34))}"' for number in numbers(dice))
-        assert said(known.decode([response(body)], NOW)) == walked(body)
+        assert content(known.decode([response(body)], NOW)) == flattened(body)
 
 
 def test_other_shapes_words_and_absent_values_are_seen() -> None:
@@ -74,11 +74,11 @@ def test_other_shapes_words_and_absent_values_are_seen() -> None:
         )
         body = counters(texts)
         body = body.replace(",", " , ") if dice.random() < 0.05 else body
-        assert said(known.decode([response(body)], NOW)) == walked(body)
+        assert content(known.decode([response(body)], NOW)) == flattened(body)
 
 
 @pytest.mark.parametrize("word", ["up", "down"])
-def test_words_and_names_of_a_known_shape_are_told_each_time(word: str) -> None:
+def test_words_and_names_of_a_known_shape_are_read_each_time(word: str) -> None:
     ports = ",".join(
         f'"Ethernet{4 * n}":{{"alias":"etp{n}","oper_status":"{word}","speed":"400000","flap_count":"%d"}}'
         for n in range(20)
@@ -87,11 +87,11 @@ def test_words_and_names_of_a_known_shape_are_told_each_time(word: str) -> None:
     where = {"path": "PORT_TABLE", "database": "APPL_DB"}
     for n in range(4):
         decoded = known.decode([response("{" + ports.replace("%d", str(n)) + "}", **where)], NOW)
-    assert said(decoded) == walked("{" + ports.replace("%d", "3") + "}", **where)
-    assert sum(one.text == "etp3" for one in decoded.observations) == 1
+    assert content(decoded) == flattened("{" + ports.replace("%d", "3") + "}", **where)
+    assert sum(one.text == "etp3" for one in decoded.metadata) == 1
 
 
-def test_a_key_that_looks_like_a_number_is_none() -> None:
+def test_a_key_that_looks_like_a_number_is_no_value() -> None:
     rows = ",".join(f'"Ethernet{4 * port}:3":{{"SAI_QUEUE_STAT_PACKETS":"%d"}}' for port in range(20))
     known = decoder()
     for n in range(3):
@@ -100,7 +100,7 @@ def test_a_key_that_looks_like_a_number_is_none() -> None:
     assert bool((np.diff(decoded.rows.astype(np.int64)) == 1).all())
 
 
-def test_deletes_and_new_rows_move_what_is_known() -> None:
+def test_deletes_and_new_rows_move_the_known_rows() -> None:
     known = decoder()
     body = counters(iter(['"5"'] * 24))
     for _ in range(2):
@@ -111,5 +111,5 @@ def test_deletes_and_new_rows_move_what_is_known() -> None:
     gone.update.delete.append(parse_path("COUNTERS/Ethernet*"))
     known.decode([gone.SerializeToString()], NOW)
     known.decode([], NOW)
-    assert said(known.decode([response(body)], NOW)) == walked(body)
-    assert said(known.decode([response(body)], NOW)) == walked(body)
+    assert content(known.decode([response(body)], NOW)) == flattened(body)
+    assert content(known.decode([response(body)], NOW)) == flattened(body)

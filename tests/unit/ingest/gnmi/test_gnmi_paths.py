@@ -1,16 +1,16 @@
 import pytest
 
 from common.errors import ConfigError
+from ingest.collectors.gnmi.paths.elements import below, elements_of, parse_path
 from ingest.collectors.gnmi.paths.naming import Naming
-from ingest.collectors.gnmi.paths.paths import below, elements_of, parse_path
-from ingest.collectors.gnmi.paths.sonic import PortNames, normal_form
+from ingest.collectors.gnmi.paths.sonic import PortNames, is_sonic, normal_form
 from telemetry.catalogue import origins_of
 from telemetry.gnmi import gnmi_pb2
 
 NAMING = Naming(("sonic", "openconfig", "arista", "junos"))
 
 
-def test_a_path_as_people_write_it() -> None:
+def test_a_path_in_text() -> None:
     path = parse_path("openconfig:/interfaces/interface[name=Ethernet1/1]/state/counters")
     assert path.origin == "openconfig"
     assert [elem.name for elem in path.elem] == ["interfaces", "interface", "state", "counters"]
@@ -23,7 +23,7 @@ def test_several_keys_and_escapes() -> None:
 
 
 @pytest.mark.parametrize("text", ["/a[b]/c", "/a//b", "/a[b=c"])
-def test_what_is_no_path(text: str) -> None:
+def test_malformed_paths_are_refused(text: str) -> None:
     with pytest.raises(ConfigError):
         parse_path(text)
 
@@ -113,3 +113,118 @@ def test_a_periodic_entry_is_no_queue_and_a_breakout_port_keeps_its_colon() -> N
     junos = NAMING.name(elements_of(parse_path("/interfaces/interface[name=xe-0/0/0:0]/state/counters/in-octets")))
     assert junos is not None
     assert junos.labels == {"port": "xe-0/0/0:0"}
+
+
+@pytest.mark.parametrize(
+    ("text", "origin", "elements"),
+    [
+        ("", "", []),
+        ("/", "", []),
+        ("a", "", [("a", {})]),
+        ("/a/b/", "", [("a", {}), ("b", {})]),
+        ("openconfig:/a", "openconfig", [("a", {})]),
+        ("eos_native:/Sysdb/x", "eos_native", [("Sysdb", {}), ("x", {})]),
+        ("a:b/c", "", [("a:b", {}), ("c", {})]),  # no origin without a slash behind the colon
+        ("/a[b=1]", "", [("a", {"b": "1"})]),
+        ("/a[b=1][c=2]/d", "", [("a", {"b": "1", "c": "2"}), ("d", {})]),
+        ("/a[b=]", "", [("a", {"b": ""})]),
+        ("/a[b=*]", "", [("a", {"b": "*"})]),
+        ("/a[b=x/y]/c", "", [("a", {"b": "x/y"}), ("c", {})]),
+        ("/a[b=x=y]", "", [("a", {"b": "x=y"})]),
+        (r"/a[b=x\]y]", "", [("a", {"b": "x]y"})]),
+        (r"/a[b=x\\]", "", [("a", {"b": "x\\"})]),
+        (r"/a\/b", "", [("a/b", {})]),
+        ("/a b/c", "", [("a b", {}), ("c", {})]),
+    ],
+)
+def test_paths_as_text(text: str, origin: str, elements: list[tuple[str, dict[str, str]]]) -> None:
+    """Source: openconfig/reference, rpc/gnmi/gnmi-path-strings.md."""
+    path = parse_path(text)
+    assert path.origin == origin
+    assert [(elem.name, dict(elem.key)) for elem in path.elem] == elements
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("//a", "expected a name at character 2"),
+        ("/a//b", "expected a name at character 4"),
+        ("oc:/a//b", "expected a name at character 7"),
+        ("/a[b]", "expected / or .key=value. after 'a'"),
+        ("/a[b=1", "expected / or .key=value. after 'a'"),
+        ("/a[b=1]c", "expected / or .key=value. after 'a'"),
+        ("/[b=1]", "expected a name at character 2"),
+    ],
+)
+def test_errors_of_paths_name_the_place(text: str, message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        parse_path(text)
+
+
+def sonic(*steps: str) -> tuple[tuple[str, tuple[tuple[str, str], ...]], ...]:
+    return tuple((step, ()) for step in steps)
+
+
+@pytest.mark.parametrize(
+    ("first", "expected"),
+    [
+        ("COUNTERS", True),
+        ("PORT_TABLE", True),
+        ("A1_B", True),
+        ("interfaces", False),
+        ("Counters", False),
+        ("C", False),
+    ],
+)
+def test_tables_of_sonic_are_upper_case(first: str, expected: bool) -> None:
+    assert is_sonic(sonic(first, "x")) is expected
+
+
+def test_an_empty_path_is_no_sonic_path() -> None:
+    assert not is_sonic(())
+
+
+@pytest.mark.parametrize(
+    ("steps", "normal"),
+    [
+        (("COUNTERS",), ("COUNTERS",)),
+        (("COUNTERS", "Ethernet*"), ("COUNTERS",)),
+        (("COUNTERS", "Ethernet*", "etp1"), ("COUNTERS",)),  # half of an entry names nothing
+        (("COUNTERS", "Ethernet*", "PortChannel1", "X"), ("COUNTERS", "PortChannel1", "X")),
+        (("COUNTERS", "Ethernet0", "Pfcwd", "Ethernet0:3", "X"), ("COUNTERS", "Pfcwd", "Ethernet0:3", "X")),
+        (("COUNTERS", "Ethernet*", "VoQs", "etp1:5", "X"), ("COUNTERS", "VoQs", "Ethernet4:5", "X")),
+        (("RATES", "oid:0x1", "X"), ("RATES", "Ethernet8", "X")),
+        (("RATES", "oid:0x2", "X"), None),
+        (("PORT_TABLE", "anything", "X"), ("PORT_TABLE", "anything", "X")),  # its entries are no ports of counters
+        (("PORT_TABLE", "PORT_TABLE:Ethernet0", "X"), ("PORT_TABLE", "Ethernet0", "X")),
+        (("NEIGH_STATE_TABLE", "NEIGH_STATE_TABLE|10.0.0.1", "X"), ("NEIGH_STATE_TABLE", "10.0.0.1", "X")),
+    ],
+)  # fmt: skip
+def test_normal_forms_of_sonic(steps: tuple[str, ...], normal: tuple[str, ...] | None) -> None:
+    known = names(etp1="Ethernet4", **{"oid:0x1": "Ethernet8"})
+    assert normal_form(sonic(*steps), known) == (None if normal is None else sonic(*normal))
+
+
+def test_port_names_change_their_version_only_when_they_learn() -> None:
+    known = PortNames()
+    for other, port, version in (
+        ("etp1", "Ethernet0", 1),
+        ("etp1", "Ethernet0", 1),
+        ("etp1", "Ethernet4", 2),
+        ("", "Ethernet8", 2),
+        ("Ethernet8", "Ethernet8", 2),
+    ):
+        known.learn(other, port)
+        assert known.version == version
+    assert known.ports == {"etp1": "Ethernet4"}
+
+
+@pytest.mark.parametrize(
+    ("name", "port"),
+    [
+        *(("Ethernet0", "Ethernet0"), ("PortChannel12", "PortChannel12"), ("etp1", "Ethernet4")),
+        *(("etp2", None), ("Ethernet", None), ("eth0", None)),
+    ],
+)
+def test_names_that_are_ports_and_names_that_stand_for_one(name: str, port: str | None) -> None:
+    assert names(etp1="Ethernet4").resolve(name) == port

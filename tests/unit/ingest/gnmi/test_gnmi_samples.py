@@ -10,8 +10,8 @@ from google.protobuf import json_format
 
 from ingest.collectors.gnmi.decode.decode_buffer import Decoded
 from ingest.collectors.gnmi.decode.decoder import Decoder
+from ingest.collectors.gnmi.paths.elements import parse_path
 from ingest.collectors.gnmi.paths.naming import Naming
-from ingest.collectors.gnmi.paths.paths import parse_path
 from telemetry.catalogue import metrics, origins_of
 from telemetry.gnmi import gnmi_pb2
 from tests.samples import SAMPLES
@@ -91,7 +91,7 @@ def test_states_and_syncs() -> None:
 
 
 @pytest.mark.parametrize("name", ["eos_native_origin", "eos_cpu_memory", "delete_notification"])
-def test_what_the_catalogue_does_not_know_is_no_series_and_no_error(name: str) -> None:
+def test_messages_outside_the_catalogue_make_no_series_and_no_error(name: str) -> None:
     decoded, found = decode_responses(name)
     assert (found, decoded.malformed, decoded.drops.total()) == ({}, 0, 0)
 
@@ -101,7 +101,7 @@ def body(name: str) -> Any:
 
 
 def decode_sonic(path: str, document: Any, *before: tuple[str, Any]) -> dict[str, float]:
-    """A body at a path, after the bodies that tell port names."""
+    """A body at a path, after the bodies that hold port names."""
     decoder = Decoder("sample", "switch1", NAMING)
     decoded = decoder.decode([], NOW)
     for at, content in (*before, (path, document)):

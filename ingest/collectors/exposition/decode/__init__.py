@@ -1,0 +1,1 @@
+"""Scrape bodies in, columns out."""

@@ -1,0 +1,233 @@
+"""Scrape bodies of one target to canonical samples, in three steps: the same layout as last time (compare, parse
+numbers), known series in another order or number (find by name), and new lines (parse exactly).
+
+Pure: state and body in, samples out. The first step costs a few microseconds, the others are for a worker thread.
+"""
+
+import importlib.util
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from common.errors import BadInput
+from common.units import NS_PER_US
+from ingest.collectors.event_time import accepted
+from ingest.collectors.exposition.decode import scan_plain
+from ingest.collectors.exposition.decode.layout import Layout, build_layout
+from ingest.collectors.exposition.decode.line import Line, parse_line, parse_number
+from ingest.collectors.exposition.decode.mapping import Entry, Mapper
+from ingest.collectors.exposition.decode.template import BodyTemplate, Floats, Ints, Spans, build_template
+from ingest.ledger import DropReason
+from telemetry.catalogue import Source
+from telemetry.samples import all_rows
+from telemetry.series import SeriesTable
+
+COMPILED = importlib.util.find_spec("numba") is not None
+if COMPILED:
+    from ingest.collectors.exposition.decode import scan_numba
+
+SERIES_MAX = 50_000
+_FORGET_ABOVE = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class BodySamples:
+    """The samples of one body: columns as in SampleBatch, and what was dropped. received = samples + dropped."""
+
+    table: SeriesTable
+    times_ns: NDArray[np.int64]
+    series: NDArray[np.uint32]
+    values: NDArray[np.float64]
+    dropped: dict[DropReason, int] = field(default_factory=dict)
+
+    @property
+    def received(self) -> int:
+        return self.values.size + sum(self.dropped.values())
+
+
+class SeriesMapper(Protocol):
+    """What ``Mapper`` does: the canonical series that a source's series feeds."""
+
+    def map(self, name: str, labels: Mapping[str, str], /) -> list[Entry]: ...
+
+
+class BodyReader:
+    """Reads the scrape bodies of one target and remembers their layout.
+
+    series_max: sample lines of a body; more is BadInput (``too_many_series``).
+    compiled:   False reads in plain Python even if numba is installed.
+    """
+
+    def __init__(
+        self,
+        target: str,
+        device: str,
+        mapper: SeriesMapper,
+        *,
+        series_max: int = SERIES_MAX,
+        sentinels: tuple[tuple[float, float], ...] = (),
+        compiled: bool = COMPILED,
+    ) -> None:
+        self._target, self._device, self._mapper = target, device, mapper
+        self._series_max, self._compiled = series_max, compiled
+        self._sentinels = np.array(sentinels, dtype=np.float64).reshape(-1, 2)
+        self._finish: Callable[..., tuple[int, int, int]] = scan_numba.finish if compiled else scan_plain.finish
+        self._forget()
+
+    def _forget(self) -> None:
+        self._known: dict[bytes, int] = {}
+        self._entries: list[tuple[Entry, ...]] = []
+        self._index: tuple[NDArray[np.uint8], Ints, Ints] | None = None
+        self._layout: Layout | None = None
+
+    def read_known(self, body: bytes, now_ns: int, *, openmetrics: bool = False) -> BodySamples | None:
+        """The samples of a body with the layout of the last one; None for another layout. Cheap."""
+        layout = self._layout
+        if layout is None or layout.template.exemplars != openmetrics:
+            return None
+        tokens = self._match(layout.template, body)
+        return None if tokens is None else self._samples(layout, tokens, now_ns)
+
+    def read(self, body: bytes, now_ns: int, *, openmetrics: bool = False) -> BodySamples:
+        """The samples of any body. Raises BadInput, and then keeps the layout that it knew.
+
+        Reasons: ``not_exposition``, ``bad_format``, ``too_large``, ``too_many_series``, ``truncated`` (OpenMetrics
+        without ``# EOF``).
+        """
+        known = self.read_known(body, now_ns, openmetrics=openmetrics)
+        if known is not None:
+            return known
+        return self._samples(*self._learn(body, openmetrics), now_ns)
+
+    def _match(self, template: BodyTemplate, body: bytes) -> Floats | None:
+        if not self._compiled:
+            return scan_plain.match(template, body)
+        tokens = np.empty(template.tokens)
+        inexact = np.empty((template.tokens, 3), dtype=np.int64)
+        view = np.frombuffer(body, dtype=np.uint8)
+        n_inexact = scan_numba.match(view, template.static, template.ends, template.exemplars, tokens, inexact)
+        if n_inexact < 0:
+            return None
+        for token, start, end in inexact[:n_inexact].tolist():
+            try:
+                tokens[token] = parse_number(body[start:end])
+            except ValueError:
+                return None
+        return tokens
+
+    def _learn(self, body: bytes, openmetrics: bool) -> tuple[Layout, Floats]:
+        _check_exposition(body, openmetrics)
+        rows = self._scan(body)
+        if len(self._known) > 2 * len(rows) + _FORGET_ABOVE:
+            self._forget()  # most of the known series are gone
+            rows = self._scan(body)
+        self._parse_unknown(body, rows, openmetrics)
+        spans = Spans(*(np.ascontiguousarray(rows[:, column]) for column in range(7)))
+        template = build_template(body, spans, openmetrics=openmetrics)
+        layout = build_layout(template, spans, self._entries, self._target, self._device)
+        tokens = self._match(template, body)
+        assert tokens is not None, "a body differs from its own template"
+        self._layout = layout
+        return layout, tokens
+
+    def _scan(self, body: bytes) -> Ints:
+        found: Ints | None
+        if not self._compiled:
+            found = scan_plain.scan(body, self._known, self._series_max)
+        else:
+            found = np.empty((min(body.count(b"\n") + 1, self._series_max), 7), dtype=np.int64)
+            count = scan_numba.scan(np.frombuffer(body, dtype=np.uint8), *self._names(), found)
+            found = None if count == scan_numba.TOO_MANY else found[:count]
+        if found is None:
+            raise BadInput(f"more than {self._series_max} series", "too_many_series")
+        return found
+
+    def _names(self) -> tuple[NDArray[np.uint8], Ints, Ints]:
+        """All known names joined, their ends, and the hash table over them."""
+        if self._index is None:
+            names = np.frombuffer(b"".join(self._known), dtype=np.uint8)
+            ends = np.cumsum([len(name) for name in self._known], dtype=np.int64)
+            slots = np.full(1 << (2 * len(self._known) + 1).bit_length(), -1, dtype=np.int64)
+            scan_numba.fill_slots(names, ends, slots)
+            self._index = names, ends, slots
+        return self._index
+
+    def _parse_unknown(self, body: bytes, rows: Ints, openmetrics: bool) -> None:
+        """Parses the lines that the scan does not know, fills in their rows and remembers their series."""
+        for place in np.flatnonzero(rows[:, 0] < 0).tolist():
+            start, end = int(rows[place, 1]), int(rows[place, 2])
+            text = body[start:end]
+            line = _parse(body, start, text, openmetrics)
+            name = text[: line.name_end]
+            series = self._known.get(name)
+            if series is None:
+                self._entries.append(tuple(self._mapper.map(line.name, line.labels)))
+                series = self._known[name] = len(self._known)
+                self._index = None
+            value, value_end = line.value_at
+            time, time_end = line.time_at or (-1 - start, -1 - start)
+            rows[place] = (series, start, end, start + value, start + value_end, start + time, start + time_end)
+
+    def _samples(self, layout: Layout, tokens: Floats, now_ns: int) -> BodySamples:
+        size = len(layout.table)
+        values, rows = np.empty(size), np.empty(size, dtype=np.int64)
+        kept, no_value, outside = self._finish(
+            tokens, layout.entries, layout.scale, layout.bounds, self._sentinels, values, rows
+        )
+        dropped: dict[DropReason, int] = {}
+        if no_value:
+            dropped[DropReason.NO_VALUE] = no_value
+        if outside:
+            dropped[DropReason.OUT_OF_BOUNDS] = outside
+        if layout.duplicates:
+            dropped[DropReason.DUPLICATE] = layout.duplicates
+        series = all_rows(size) if kept == size else rows[:kept].astype(np.uint32)
+        values = values[:kept]
+        if layout.time is None:
+            times_ns = np.empty(kept, dtype=np.int64)
+            times_ns.fill(now_ns)
+            return BodySamples(layout.table, times_ns, series, values, dropped)
+        times_ns = _times(tokens, layout.time[series], layout.template.exemplars, now_ns)
+        first_ns, last_ns = accepted(now_ns)
+        bad = (times_ns < first_ns) | (times_ns > last_ns)
+        if bad.any():
+            dropped[DropReason.EVENT_TIME] = int(bad.sum())
+            times_ns, series, values = times_ns[~bad], series[~bad], values[~bad]
+        return BodySamples(layout.table, times_ns, series, values, dropped)
+
+
+def _times(tokens: Floats, token: Ints, seconds: bool, now_ns: int) -> NDArray[np.int64]:
+    """Timestamps rounded to the microsecond (a float of seconds holds no more); now where there is none."""
+    stated = tokens[np.maximum(token, 0)] * (1e6 if seconds else 1e3)
+    with np.errstate(invalid="ignore"):
+        stated = np.where(np.abs(stated) < 9e15, stated, 0.0)  # beyond is outside the bounds in any case; NaN too
+    return np.where(token < 0, now_ns, np.rint(stated).astype(np.int64) * NS_PER_US)
+
+
+def _check_exposition(body: bytes, openmetrics: bool) -> None:
+    first = body.lstrip()[:1]
+    if first == b"<" or (first and first < b" "):
+        raise BadInput("expected the text format or OpenMetrics, found HTML or binary data", "not_exposition")
+    if openmetrics and body[-7:].rstrip(b"\n").rpartition(b"\n")[2] != b"# EOF":
+        raise BadInput("expected # EOF at the end of an OpenMetrics body", "truncated")
+
+
+def _parse(body: bytes, start: int, text: bytes, openmetrics: bool) -> Line:
+    try:
+        line = parse_line(text, 0, openmetrics=openmetrics)
+    except BadInput:
+        # Counting lines is linear in the body: done for the message alone.
+        parse_line(text, body.count(b"\n", 0, start) + 1, openmetrics=openmetrics)
+        raise
+    assert line is not None, "the scan mistook a comment for a sample"
+    return line
+
+
+def warm_up() -> None:
+    """Compiles or loads the passes over a body, which takes seconds the first time."""
+    reader = BodyReader("", "", Mapper(Source("", ""), {}, ()))
+    for body in (b"a 1\n", b"b 1\na 1\n"):
+        reader.read(body, 0)

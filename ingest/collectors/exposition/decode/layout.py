@@ -1,0 +1,65 @@
+"""Which number of a body is part of which canonical series: built once for a layout, used for every body of it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ingest.collectors.exposition.decode.mapping import Entry
+from ingest.collectors.exposition.decode.template import CONSTANT, BodyTemplate, Floats, Ints, Spans
+from telemetry.series import SeriesTable
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """A template, and how its tokens become canonical series.
+
+    entries:    int64[3, entries], in the order of rows: token, row, and which bit of the token (PLAIN, CONSTANT: none).
+    scale:      float64[entries], the factor to the metric's unit.
+    bounds:     float64[3, rows], minimum, maximum, and the value of a saturated counter, which is no sample.
+    time:       int64[rows], the token with the row's timestamp or -1; None when the body has no timestamps.
+    duplicates: series of the body that an earlier one of the same canonical name displaced.
+    """
+
+    template: BodyTemplate
+    table: SeriesTable
+    entries: Ints
+    scale: Floats
+    bounds: Floats
+    time: Ints | None
+    duplicates: int
+
+
+def build_layout(
+    template: BodyTemplate, spans: Spans, entries: Sequence[tuple[Entry, ...]], target: str, device: str
+) -> Layout:
+    """The layout of a body whose lines are all known; ``entries`` by series."""
+    has_time = spans.time >= 0
+    value_token = np.arange(len(has_time)) + np.cumsum(has_time) - has_time
+    rows: dict[str, int] = {}
+    parts: list[list[tuple[int, Entry]]] = []
+    times: list[int] = []
+    duplicates = 0
+    for series, token, timed in zip(spans.series.tolist(), value_token.tolist(), has_time.tolist(), strict=True):
+        for entry in entries[series]:
+            row = rows.setdefault(entry.key, len(rows))
+            if row == len(parts):
+                parts.append([(token, entry)])
+                times.append(token + 1 if timed else -1)
+            elif entry.adds:
+                parts[row].append((token, entry))
+            elif entry.bit != CONSTANT:
+                duplicates += 1
+    flat = [(token, row, entry.bit, entry.scale) for row, part in enumerate(parts) for token, entry in part]
+    tokens, entry_rows, bits, scales = list(zip(*flat, strict=True)) or [(), (), (), ()]
+    firsts = [part[0][1] for part in parts]
+    bounds = [entry.low for entry in firsts], [entry.high for entry in firsts], [entry.saturated for entry in firsts]
+    return Layout(
+        template=template,
+        table=SeriesTable(target, device, tuple(rows)),
+        entries=np.array((tokens, entry_rows, bits), dtype=np.int64),
+        scale=np.array(scales, dtype=np.float64),
+        bounds=np.array(bounds, dtype=np.float64),
+        time=np.array(times, dtype=np.int64) if has_time.any() else None,
+        duplicates=duplicates,
+    )

@@ -1,0 +1,147 @@
+"""From a source's names to canonical series, once for each new series of a target. Pure.
+
+The catalogue lists the names of a source (``Origin``) and its label rules (``Source``); a scrape job may add origins.
+"""
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from ingest.collectors.exposition.decode.template import CONSTANT, PLAIN
+from telemetry.catalogue import Kind, Metric, Origin, Source
+from telemetry.series import series_key
+
+_BRACES = re.compile(r"\{([a-zA-Z_][a-zA-Z0-9_]*)\}")
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One source series' part in one canonical series.
+
+    key: the canonical series. scale, bit: see ``finish``. low, high: bounds of the canonical value. saturated: the
+    maximum at which a saturating counter stays, NaN for other counters.
+    adds: whether parts of several source series add up; else the first series of the body counts.
+    """
+
+    key: str
+    scale: float
+    bit: int
+    low: float
+    high: float
+    saturated: float
+    adds: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Rule:
+    metric: Metric
+    origin: Origin
+    name: re.Pattern[str] | None
+    where: dict[str, frozenset[str]]
+
+
+class Mapper:
+    """Maps the series of one source for one target.
+
+    identity: labels that every canonical series of the target gets, ``device`` among them; they override the source's.
+    origins:  the catalogue's entries for the source, and the job's own.
+    """
+
+    def __init__(self, source: Source, identity: Mapping[str, str], origins: Sequence[tuple[Metric, Origin]]) -> None:
+        self._source, self._identity = source, dict(identity)
+        self._parts = {label: re.compile(pattern) for label, pattern in source.parts.items()}
+        self._by_name: dict[str, list[_Rule]] = {}
+        self._by_pattern: list[_Rule] = []
+        for metric, origin in origins:
+            where = {label: frozenset(values.split("|")) for label, values in origin.where.items()}
+            if "{" in origin.name:
+                self._by_pattern.append(_Rule(metric, origin, _name_pattern(origin.name), where))
+            else:
+                self._by_name.setdefault(origin.name, []).append(_Rule(metric, origin, None, where))
+
+    def map(self, name: str, labels: Mapping[str, str]) -> list[Entry]:
+        """The canonical series that this one feeds; [] when the catalogue does not know it."""
+        found = [(rule, labels) for rule in self._by_name.get(name, ())]
+        for rule in self._by_pattern:
+            assert rule.name is not None
+            matched = rule.name.fullmatch(name)
+            if matched is not None:
+                found.append((rule, {**labels, **matched.groupdict()}))
+        entries = (self._entry(rule, self._with_parts(given)) for rule, given in found)
+        return [entry for entry in entries if entry is not None]
+
+    def _with_parts(self, labels: Mapping[str, str]) -> dict[str, str]:
+        all_labels = dict(labels)
+        for label, pattern in self._parts.items():
+            matched = pattern.fullmatch(labels.get(label, ""))
+            if matched is not None:
+                all_labels.update({part: text for part, text in matched.groupdict().items() if text})
+        return all_labels
+
+    def _entry(self, rule: _Rule, labels: Mapping[str, str]) -> Entry | None:
+        metric, origin = rule.metric, rule.origin
+        if any(labels.get(label, "") not in values for label, values in rule.where.items()):
+            return None
+        canonical = self._labels(metric, origin, labels)
+        scale = origin.scale
+        if origin.weight:
+            scale *= _finite(labels.get(origin.weight, ""))
+        if canonical is None or not math.isfinite(scale):
+            return None
+        bit = CONSTANT if metric.kind is Kind.INFO else PLAIN if origin.bit is None else origin.bit
+        low = -math.inf if metric.minimum is None else metric.minimum
+        high = math.inf if metric.maximum is None else metric.maximum
+        saturated = (2.0**metric.saturates - 1.0) * scale if metric.saturates else math.nan
+        return Entry(series_key(metric.name, canonical), scale, bit, low, high, saturated, origin.sum)
+
+    def _labels(self, metric: Metric, origin: Origin, labels: Mapping[str, str]) -> dict[str, str] | None:
+        """Canonical labels; None when one that names the object is missing."""
+        canonical: dict[str, str] = {}
+        for label in metric.labels:
+            if label in self._identity:
+                continue
+            if label in origin.labels:
+                texts: tuple[str, ...] = (origin.labels[label],)
+            else:
+                texts = self._source.labels.get(label, ("{" + label + "}",))
+            text = next((filled for filled in (_fill(text, labels) for text in texts) if filled is not None), None)
+            if text is None:
+                return None
+            if text:
+                canonical[label] = text
+        for label, template in self._source.extra.items():
+            text = _fill(template, labels)
+            if text and label not in self._identity:
+                canonical[label] = text
+        return canonical | self._identity
+
+
+def _name_pattern(name: str) -> re.Pattern[str]:
+    pieces = _BRACES.split(name)
+    return re.compile(
+        "".join(f"(?P<{piece}>[0-9]+)" if place % 2 else re.escape(piece) for place, piece in enumerate(pieces))
+    )
+
+
+def _fill(text: str, labels: Mapping[str, str]) -> str | None:
+    """The text with the source's labels filled in; None when one of them is not there."""
+    pieces = _pieces(text)
+    if len(pieces) == 1:
+        return text
+    filled = [labels.get(piece, "") if place % 2 else piece for place, piece in enumerate(pieces)]
+    return "".join(filled) if all(filled[1::2]) else None
+
+
+@lru_cache(maxsize=4096)
+def _pieces(text: str) -> tuple[str, ...]:
+    """Literal, label, literal, …"""
+    return tuple(_BRACES.split(text))
+
+
+def _finite(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return math.nan

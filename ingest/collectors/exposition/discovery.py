@@ -1,0 +1,151 @@
+"""The targets of a scrape job: from the settings, from files and from an HTTP service; then relabelled."""
+
+import asyncio
+import glob
+from collections.abc import Awaitable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+import structlog
+import yaml
+from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
+
+from common.errors import BadInput, ConfigError, Unavailable
+from ingest.collectors.exposition.config import HttpSdConfig, ScrapeConfig
+from ingest.collectors.exposition.relabel import relabel
+from ingest.transport.http1 import Url
+
+log = structlog.get_logger("ingest")
+_FILE_BYTES_MAX = 64 * 1024 * 1024
+_HTTP_TIMEOUT_S, _HTTP_BYTES_MAX = 30.0, 16 * 1024 * 1024
+_HTTP_HEADERS = {"Accept": "application/json"}
+
+
+class TargetGroup(BaseModel):
+    """Addresses that share labels, in the form of Prometheus' file and HTTP discovery."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+    targets: tuple[str, ...]
+    labels: dict[str, str] = {}
+
+
+_groups = TypeAdapter(tuple[TargetGroup, ...])
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """One endpoint to scrape. name: ``job/address``. identity: labels of all its series, ``device`` among them."""
+
+    name: str
+    url: Url
+    identity: tuple[tuple[str, str], ...]
+
+    @property
+    def device(self) -> str:
+        return dict(self.identity)["device"]
+
+
+def resolve(job: ScrapeConfig, groups: Iterable[TargetGroup]) -> list[Target]:
+    """The job's targets after relabelling, each address and path once, in the order of the groups."""
+    found: dict[str, Target] = {}
+    for group in groups:
+        for address in group.targets:
+            labels = {
+                "__scheme__": job.scheme,
+                "__metrics_path__": job.metrics_path,
+                "job": job.job_name,
+                **group.labels,
+                "__address__": address,
+            }
+            target = _target(job, relabel(labels, job.relabel_configs))
+            if target is not None:
+                found.setdefault(target.name, target)
+    return list(found.values())
+
+
+def _target(job: ScrapeConfig, labels: dict[str, str] | None) -> Target | None:
+    if labels is None or not labels.get("__address__"):
+        return None
+    url = Url.build(labels["__scheme__"], labels["__address__"], labels["__metrics_path__"], job.params)
+    path = "" if url.path == "/metrics" else url.path
+    identity = {name: value for name, value in labels.items() if not name.startswith("__") and name != "job"}
+    identity.setdefault("device", url.host)
+    return Target(f"{job.job_name}/{labels['__address__']}{path}", url, tuple(sorted(identity.items())))
+
+
+class Discovery:
+    """Keeps the groups of one job up to date; a source that cannot be read keeps its last good groups."""
+
+    def __init__(self, job: ScrapeConfig) -> None:
+        self._job = job
+        self._groups: dict[str, tuple[TargetGroup, ...]] = {
+            "static": tuple(TargetGroup(targets=c.targets, labels=c.labels) for c in job.static_configs)
+        }
+
+    @property
+    def refresh_s(self) -> float | None:
+        """How often to refresh; None when nothing can change."""
+        periods = [config.refresh_interval for config in self._job.file_sd_configs]
+        periods += [config.refresh_interval for config in self._job.http_sd_configs]
+        return min(periods, default=None)
+
+    async def refresh(self) -> list[Target]:
+        for config in self._job.file_sd_configs:
+            for pattern in config.files:
+                await self._refresh(f"file {pattern}", asyncio.to_thread(_read_files, pattern))
+        for http in self._job.http_sd_configs:
+            await self._refresh(f"url {http.url}", _fetch(http))
+        return resolve(self._job, (group for groups in self._groups.values() for group in groups))
+
+    async def _refresh(self, where: str, reading: Awaitable[tuple[TargetGroup, ...]]) -> None:
+        try:
+            self._groups[where] = await reading
+        except (BadInput, Unavailable, OSError) as error:
+            log.warning(
+                "discovery failed, its last targets are kept", job=self._job.job_name, source=where, error=str(error)
+            )
+
+
+def _read_files(pattern: str) -> tuple[TargetGroup, ...]:
+    groups: list[TargetGroup] = []
+    for name in sorted(glob.glob(pattern)):
+        path = Path(name)
+        if path.stat().st_size > _FILE_BYTES_MAX:
+            raise BadInput(f"{name}: more than {_FILE_BYTES_MAX} bytes")
+        try:
+            content = yaml.load(path.read_text(), yaml.CSafeLoader)  # JSON is YAML
+        except (yaml.YAMLError, UnicodeDecodeError) as error:
+            raise BadInput(f"{name}: {error}") from None
+        groups.extend(parse_groups(content or [], name))
+    return tuple(groups)
+
+
+async def _fetch(config: HttpSdConfig) -> tuple[TargetGroup, ...]:
+    from common.http import HttpClient, NoAnswer  # aiohttp takes a while to import, and few jobs need it
+
+    try:
+        async with HttpClient(timeout_s=_HTTP_TIMEOUT_S) as client:
+            answer = await client.get(config.url, _HTTP_HEADERS, body_bytes_max=_HTTP_BYTES_MAX)
+    except ConfigError as error:
+        raise Unavailable(f"{config.url}: {error}") from None
+    except NoAnswer as failure:
+        raise Unavailable(f"{config.url}: {failure.detail}") from None
+    if answer.status != 200:
+        raise Unavailable(f"{config.url}: status {answer.status}")
+    try:
+        return _groups.validate_json(answer.body)
+    except ValidationError as error:
+        raise BadInput(f"{config.url}: {_first(error)}") from None
+
+
+def parse_groups(content: object, where: str) -> tuple[TargetGroup, ...]:
+    """Target groups of a discovery file's content; BadInput that names the place."""
+    try:
+        return _groups.validate_python(content)
+    except ValidationError as error:
+        raise BadInput(f"{where}: {_first(error)}") from None
+
+
+def _first(error: ValidationError) -> str:
+    detail = error.errors()[0]
+    return f"{'.'.join(map(str, detail['loc'])) or 'list'}: {detail['msg']}"

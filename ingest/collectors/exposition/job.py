@@ -1,0 +1,44 @@
+"""A scrape job: the collectors of its targets, as discovery finds them."""
+
+import asyncio
+from collections.abc import Iterable
+
+from ingest.collectors.base import CollectorContext, TargetChanges
+from ingest.collectors.exposition.collector import ExpositionCollector, check_files
+from ingest.collectors.exposition.config import ScrapeConfig
+from ingest.collectors.exposition.decode.body import warm_up
+from ingest.collectors.exposition.discovery import Discovery, Target
+
+
+class ScrapeJob:
+    """Compares the targets of each refresh with those of the last one."""
+
+    def __init__(self, config: ScrapeConfig, context: CollectorContext) -> None:
+        self._config, self._context = config, context
+        self._discovery = Discovery(config)
+        self._targets: dict[str, Target] | None = None
+
+    @property
+    def refresh_s(self) -> float | None:
+        return self._discovery.refresh_s
+
+    async def refresh(self) -> TargetChanges:
+        if self._targets is None:  # the first collection must not wait for the compiler
+            await asyncio.get_running_loop().run_in_executor(self._context.workers, warm_up)
+        before = self._targets or {}
+        after = self._targets = {target.name: target for target in await self._discovery.refresh()}
+        return TargetChanges(
+            removed=[name for name, target in before.items() if after.get(name) != target],
+            added=[self._collector(target) for name, target in after.items() if before.get(name) != target],
+        )
+
+    def _collector(self, target: Target) -> ExpositionCollector:
+        context = self._context
+        return ExpositionCollector(self._config, target, context.ledger, context.clock(), context.workers)
+
+
+def scrape_jobs(configs: Iterable[ScrapeConfig], context: CollectorContext) -> list[ScrapeJob]:
+    """ConfigError for secrets and certificates that cannot be read."""
+    for config in configs:
+        check_files(config)
+    return [ScrapeJob(config, context) for config in configs]

@@ -1,0 +1,78 @@
+"""Relabelling of targets, as Prometheus does it: replace, keep, drop and labelmap."""
+
+import re
+from collections.abc import Iterable, Mapping
+from enum import StrEnum
+from functools import cache
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+
+
+class Action(StrEnum):
+    REPLACE = "replace"
+    KEEP = "keep"
+    DROP = "drop"
+    LABELMAP = "labelmap"
+
+
+class RelabelConfig(BaseModel):
+    """One rule. The pattern has to match the whole of the joined source labels."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    source_labels: tuple[str, ...] = Field(default=(), description="Labels whose values are joined.")
+    separator: str = Field(default=";", description="Text between them.")
+    regex: str = Field(default="(.*)", description="Pattern for the joined values, or for label names (labelmap).")
+    target_label: str = Field(default="", description="Label that the action replace writes.")
+    replacement: str = Field(default="$1", description="Text with $1 or ${1} for the pattern's groups.")
+    action: Action = Action.REPLACE
+
+    @field_validator("regex")
+    @classmethod
+    def _compiles(cls, regex: str) -> str:
+        try:
+            re.compile(regex)
+        except re.error as error:
+            raise ValueError(f"expected a regular expression: {error}") from None
+        return regex
+
+    @model_validator(mode="after")
+    def _has_target(self) -> "RelabelConfig":
+        if self.action is Action.REPLACE and not self.target_label:
+            raise ValueError("target_label: the action replace needs one")
+        return self
+
+
+def relabel(labels: Mapping[str, str], rules: Iterable[RelabelConfig]) -> dict[str, str] | None:
+    """The labels after all rules; None when a rule drops the target."""
+    result = dict(labels)
+    for rule in rules:
+        pattern = _pattern(rule.regex)
+        if rule.action is Action.LABELMAP:
+            for name, value in list(result.items()):
+                if found := pattern.fullmatch(name):
+                    result[_expand(rule.replacement, found)] = value
+            continue
+        found = pattern.fullmatch(rule.separator.join(result.get(name, "") for name in rule.source_labels))
+        if rule.action is not Action.REPLACE:
+            if (found is None) == (rule.action is Action.KEEP):
+                return None
+        elif found is not None:
+            result[rule.target_label] = _expand(rule.replacement, found)
+    return {name: value for name, value in result.items() if value}
+
+
+@cache
+def _pattern(regex: str) -> re.Pattern[str]:
+    return re.compile(regex, re.DOTALL)
+
+
+def _expand(replacement: str, found: re.Match[str]) -> str:
+    def group(reference: re.Match[str]) -> str:
+        name = reference[1] or reference[2]
+        try:
+            return found[int(name) if name.isdigit() else name] or ""
+        except IndexError:
+            return ""
+
+    return re.sub(r"\$(?:\{(\w+)\}|(\w+))", group, replacement)

@@ -1,0 +1,73 @@
+"""The paths of one target by slot: what each of them is, and on which row its samples go."""
+
+from collections.abc import Callable
+
+import numpy as np
+from google.protobuf.message import DecodeError
+from numpy.typing import NDArray
+
+from ingest.collectors.gnmi.decode.columns import IGNORED, SLOW_PATH
+from ingest.collectors.gnmi.decode.flatten import Node
+from ingest.collectors.gnmi.decode.path_table import UNKNOWN, PathIndex, PathTable
+from ingest.collectors.gnmi.paths.elements import Elements, elements_of
+from ingest.collectors.gnmi.paths.resolve import Resolved
+from ingest.collectors.gnmi.paths.series_rows import ENDED, Leaf
+from telemetry.gnmi import gnmi_pb2
+
+
+class PathSlots:
+    """Remembers up to ``paths_max`` paths; ``refused`` counts sightings of more.
+
+    rows: int32[>= slots], the row of a path that is a series, else IGNORED or SLOW_PATH.
+    """
+
+    def __init__(self, resolve: Callable[[Elements], Resolved], paths_max: int) -> None:
+        self._resolve, self._paths_max = resolve, paths_max
+        self._paths = PathTable()
+        self._resolved: list[Resolved] = []
+        self._nodes: list[Node] = []
+        self.rows: NDArray[np.int32] = np.full(64, IGNORED, np.int32)
+        self.refused = 0
+
+    @property
+    def index(self) -> PathIndex:
+        return self._paths.index
+
+    def slot(self, prefix: bytes, path: bytes) -> int:
+        """The slot of a path, resolved at first sight; UNKNOWN above ``paths_max`` or when the path is malformed."""
+        slot = self._paths.get(prefix, path)
+        if slot >= 0:
+            return slot
+        if len(self._paths) >= self._paths_max:
+            self.refused += 1
+            return UNKNOWN
+        try:
+            raw = elements_of(gnmi_pb2.Path.FromString(prefix), gnmi_pb2.Path.FromString(path))
+        except DecodeError:
+            return UNKNOWN
+        slot = self._paths.add(prefix, path)
+        resolved = self._resolve(raw)
+        self._resolved.append(resolved)
+        self._nodes.append(Node(raw))
+        if slot >= self.rows.size:
+            self.rows = np.concatenate((self.rows, np.full(slot, IGNORED, np.int32)))
+        self.rows[slot] = resolved.row if isinstance(resolved, Leaf) else SLOW_PATH if resolved else IGNORED
+        return slot
+
+    def resolved(self, slot: int) -> Resolved:
+        return self._resolved[slot]
+
+    def node(self, slot: int) -> Node:
+        """The container at a path, for JSON values."""
+        return self._nodes[slot]
+
+    def update_row(self, slot: int, leaf: Leaf) -> None:
+        """Call it when a leaf may have another row."""
+        self.rows[slot] = leaf.row if leaf.row >= 0 else SLOW_PATH
+
+    def move_rows(self, moved: NDArray[np.int32]) -> None:
+        """moved: old row -> new row. A path of an ended series gets a new row with its next value."""
+        rows = self.rows
+        on_row = rows >= 0
+        rows[on_row] = moved[rows[on_row]]
+        rows[rows == ENDED] = SLOW_PATH

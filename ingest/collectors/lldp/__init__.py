@@ -1,1 +1,0 @@
-"""Links between devices, from the neighbours that they announce."""

@@ -1,0 +1,36 @@
+"""The one list of all kinds of collectors: from a section of the settings to its collectors.
+
+Each branch imports its own collector, so that a process loads the code of the sections that it uses and no other.
+"""
+
+from collections.abc import Iterable
+
+from ingest.collectors.base import CollectorContext, Collectors
+from ingest.config import CollectorSections
+
+
+def build_collectors(config: CollectorSections, context: CollectorContext) -> Iterable[Collectors]:
+    """The collectors of each section in use. ConfigError when a file that one names is missing or wrong."""
+    return [build(section, config, context) for section in CollectorSections.model_fields if getattr(config, section)]
+
+
+def build(section: str, config: CollectorSections, context: CollectorContext) -> Collectors:
+    """The collectors of one section: a new kind is added here and in ``CollectorSections``."""
+    match section:
+        case "scrape_configs":
+            from ingest.collectors.exposition.job import scrape_jobs
+
+            return Collectors(discovering=scrape_jobs(config.scrape_configs, context))
+        case "gnmi_configs":
+            from ingest.collectors.gnmi.collector import collectors_of
+
+            return Collectors(streaming=collectors_of(config.gnmi_configs, context.ledger, context.clock))
+        case "job_sources":
+            from ingest.collectors.slurm.collector import SlurmCollector
+
+            return Collectors(polled=[SlurmCollector(source) for source in config.job_sources])
+        case "inventory":
+            from ingest.collectors.inventory.collector import inventory_collectors
+
+            return Collectors(polled=inventory_collectors(config.inventory))
+    raise AssertionError(f"{section}: no collector")

@@ -1,0 +1,312 @@
+"""From the sources' names to canonical series: the catalogue's quirks, one by one."""
+
+import pytest
+
+from common.units import NS_PER_S
+from ingest.collectors.exposition.decode.body import COMPILED, BodyReader
+from ingest.collectors.exposition.decode.mapping import Mapper
+from ingest.ledger import DropReason
+from telemetry.catalogue import Kind, Metric, Origin, Source, origins_of, sources
+from tests.samples import SAMPLES
+
+NOW_NS = 1_760_000_000 * NS_PER_S
+
+
+def reader_of(source: str, compiled: bool = COMPILED) -> BodyReader:
+    found = sources()[source]
+    mapper = Mapper(found, {"device": "node1"}, origins_of(source))
+    return BodyReader("job/a:1", "node1", mapper, sentinels=found.sentinels, compiled=compiled)
+
+
+def canonical(source: str, body: str, compiled: bool = COMPILED) -> dict[str, float]:
+    found = reader_of(source, compiled).read(body.encode(), NOW_NS)
+    return {found.table.keys[row]: value for row, value in zip(found.series, found.values.tolist(), strict=True)}
+
+
+def dropped(source: str, body: str, compiled: bool = COMPILED) -> dict[DropReason, int]:
+    return reader_of(source, compiled).read(body.encode(), NOW_NS).dropped
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+@pytest.mark.parametrize(
+    ("source", "line", "key", "value"),
+    [
+        # units
+        ("dcgm", 'DCGM_FI_DEV_FB_USED{UUID="G"} 3', 'gpu_memory_used_bytes{device="node1",gpu="G"}', 3 * 2**20),
+        ("dcgm", 'DCGM_FI_DEV_SM_CLOCK{UUID="G"} 1980', 'gpu_sm_clock_hertz{device="node1",gpu="G"}', 1.98e9),
+        (
+            "dcgm",
+            'DCGM_FI_DEV_THERMAL_VIOLATION{UUID="G"} 5e9',
+            'gpu_throttle_seconds_total{device="node1",gpu="G",reason="thermal"}',
+            5.0,
+        ),
+        # names of 4.6 and of 1.x, and the other spellings of the UUID; percent under a name that says ratio
+        ("dcgm", 'DCGM_FI_DEV_GPU_UTIL_RATIO{UUID="G"} 50', 'gpu_utilization_ratio{device="node1",gpu="G"}', 0.5),
+        ("dcgm", 'dcgm_gpu_utilization{uuid="G"} 50', 'gpu_utilization_ratio{device="node1",gpu="G"}', 0.5),
+        ("dcgm", 'DCGM_FI_DEV_POWER_USAGE{gpu_uuid="G"} 5', 'gpu_power_watts{device="node1",gpu="G"}', 5.0),
+        # a rate that is declared a counter
+        (
+            "dcgm",
+            '# TYPE DCGM_FI_DEV_NVLINK_BANDWIDTH_TOTAL counter\nDCGM_FI_DEV_NVLINK_BANDWIDTH_TOTAL{UUID="G"} 7',
+            'gpu_nvlink_combined_bytes_per_second{device="node1",gpu="G"}',
+            7e6,
+        ),
+        (
+            "dcgm",
+            '# TYPE DCGM_FI_PROF_PCIE_TX_BYTES counter\nDCGM_FI_PROF_PCIE_TX_BYTES{UUID="G"} 7',
+            'gpu_pcie_bytes_per_second{device="node1",direction="tx",gpu="G"}',
+            7.0,
+        ),
+        # millijoules
+        (
+            "dcgm",
+            'DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION{UUID="G"} 2500',
+            'gpu_energy_joules_total{device="node1",gpu="G"}',
+            2.5,
+        ),
+        # the host's label in either spelling
+        ("dcgm", 'DCGM_FI_DEV_FB_FREE{UUID="G",Hostname="x"} 0', 'gpu_memory_free_bytes{device="node1",gpu="G"}', 0.0),
+        ("dcgm", 'DCGM_FI_DEV_FB_FREE{UUID="G",hostname="x"} 0', 'gpu_memory_free_bytes{device="node1",gpu="G"}', 0.0),
+        # counts in a window, which says how long it is
+        (
+            "dcgm",
+            'DCGM_EXP_XID_ERRORS_COUNT{UUID="G",window_size_in_ms="300000",xid="48"} 2',
+            'gpu_xid_events{device="node1",gpu="G",window="300000",xid="48"}',
+            2.0,
+        ),
+        (
+            "dcgm",
+            'DCGM_EXP_CLOCK_EVENTS_COUNT{UUID="G",window_size_in_ms="300000",clock_event="hw_thermal"} 3',
+            'gpu_clock_events{device="node1",gpu="G",reason="hw_thermal",window="300000"}',
+            3.0,
+        ),
+        # MIG, and a link of NVLink
+        (
+            "dcgm",
+            'DCGM_FI_DEV_FB_FREE{UUID="G",GPU_I_PROFILE="1g.10gb",GPU_I_ID="7"} 1',
+            'gpu_memory_free_bytes{device="node1",gpu="G",instance_id="7",instance_profile="1g.10gb"}',
+            2**20,
+        ),
+        (
+            "dcgm",
+            'DCGM_FI_DEV_NVLINK_COUNT_TX_BYTES{gpu="0",gpu_uuid="G",model_name="H100",hostname="x",nvlink="3"} 9',
+            'gpu_nvlink_bytes_total{device="node1",direction="tx",gpu="G",link="3"}',
+            9.0,
+        ),
+        # the exporter's own idea of the device does not count
+        ("dcgm", 'DCGM_FI_DEV_FB_FREE{UUID="G",device="x"} 0', 'gpu_memory_free_bytes{device="node1",gpu="G"}', 0.0),
+        # AMD: microjoules, MB of 2^20 bytes, percent
+        (
+            "amd",
+            '# TYPE gpu_energy_consumed gauge\ngpu_energy_consumed{gpu_uuid="A"} 3e6',
+            'gpu_energy_joules_total{device="node1",gpu="A"}',
+            3.0,
+        ),
+        ("amd", 'gpu_used_vram{gpu_uuid="A"} 3', 'gpu_memory_used_bytes{device="node1",gpu="A"}', 3 * 2**20),
+        ("amd", 'gpu_total_vram{gpu_uuid="A"} 3', 'gpu_memory_total_bytes{device="node1",gpu="A"}', 3 * 2**20),
+        ("amd", 'gpu_gfx_activity{gpu_uuid="A"} 50', 'gpu_utilization_ratio{device="node1",gpu="A"}', 0.5),
+        ("amd", 'gpu_package_power{serial_number="S",gpu_id="0"} 5', 'gpu_power_watts{device="node1",gpu="S"}', 5.0),
+        ("amd", 'gpu_junction_temperature{gpu_id="0"} 60', 'gpu_temperature_celsius{device="node1",gpu="0"}', 60.0),
+        ("amd", 'gpu_memory_temperature{gpu_id="0"} 5', 'gpu_memory_temperature_celsius{device="node1",gpu="0"}', 5.0),
+        (
+            "amd",
+            'gpu_ecc_uncorrect_total{gpu_id="0"} 4',
+            'gpu_ecc_errors_total{device="node1",gpu="0",persistence="volatile",severity="uncorrectable"}',
+            4.0,
+        ),
+        # digits inside a name
+        (
+            "node_exporter",
+            'node_ethtool_received_prio3_pause{device="mlx5_0"} 8',
+            'nic_pfc_pause_frames_total{device="node1",direction="rx",port="mlx5_0",priority="3"}',
+            8.0,
+        ),
+        (
+            "node_exporter",
+            'node_ethtool_tx_prio7_pause_duration{device="eth0"} 2000000',
+            'nic_pfc_pause_seconds_total{device="node1",direction="tx",port="eth0",priority="7"}',
+            2.0,
+        ),
+        # the first port of a NIC has the NIC's name
+        (
+            "node_exporter",
+            'node_infiniband_np_cnp_packets_sent_total{device="mlx5_0",port="1"} 4',
+            'rdma_cnp_sent_total{device="node1",port="mlx5_0"}',
+            4.0,
+        ),
+        (
+            "node_exporter",
+            'node_infiniband_state_id{device="mlx4_0",port="2"} 4',
+            'ib_port_state{device="node1",port="mlx4_0/2"}',
+            4.0,
+        ),
+        (
+            "node_exporter",
+            'node_network_speed_bytes{device="eth0"} 125',
+            'nic_speed_bits_per_second{device="node1",port="eth0"}',
+            1000.0,
+        ),
+        # 4-byte words where the exporter does not multiply
+        (
+            "rdma_exporter",
+            'rdma_port_rcv_data_total{device="mlx5_0",port="1"} 5',
+            'ib_port_receive_bytes_total{device="node1",port="mlx5_0"}',
+            20.0,
+        ),
+        # file system and target out of one label
+        (
+            "lustre",
+            'lustre_read_bytes_total{component="ost",operation="read",target="scratch-OST0003"} 1',
+            'storage_read_bytes_total{device="node1",fs="scratch",side="server",system="lustre",target="OST0003"}',
+            1.0,
+        ),
+        (
+            "lustre",
+            'lustre_client_stats{operation="read",target="exafs-ffff9239aa0c4800"} 2',
+            'storage_operations_total{device="node1",fs="exafs",op="read",side="client",system="lustre"}',
+            2.0,
+        ),
+    ],
+)  # fmt: skip
+def test_quirks(source: str, line: str, key: str, value: float, compiled: bool) -> None:
+    assert canonical(source, line + "\n", compiled)[key] == pytest.approx(value)
+
+
+def test_a_bit_mask_becomes_one_state_a_reason() -> None:
+    found = canonical("dcgm", 'DCGM_FI_DEV_CLOCK_THROTTLE_REASONS{UUID="G"} 68\n')
+    active = {key for key, value in found.items() if value == 1.0}
+    assert len(found) == 9
+    assert active == {
+        'gpu_throttle_active{device="node1",gpu="G",reason="sw_power_cap"}',
+        'gpu_throttle_active{device="node1",gpu="G",reason="hw_thermal"}',
+    }
+
+
+def test_the_gpu_is_described_once_however_many_series_it_has() -> None:
+    labels = 'gpu="0",UUID="G",pci_bus_id="00000000:19:00.0",modelName="H100",DCGM_FI_DRIVER_VERSION="580"'
+    body = f"DCGM_FI_DEV_GPU_TEMP{{{labels}}} 30\nDCGM_FI_DEV_GPU_UTIL{{{labels}}} NaN\n"
+    key = 'gpu_info{device="node1",driver="580",gpu="G",index="0",model="H100",pci_bus_id="00000000:19:00.0"}'
+    assert canonical("dcgm", body)[key] == 1.0
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+def test_the_buckets_of_an_io_time_histogram_add_up(compiled: bool) -> None:
+    line = 'lustre_io_time_milliseconds_total{{component="ost",operation="read",target="s-OST0001",size="{}"}} {}\n'
+    body = "".join(line.format(size, count) for size, count in ((1, 10), (2, 20), (1024, 5)))
+    found = canonical("lustre", body, compiled)
+    labels = '{device="node1",fs="s",op="read",side="server",system="lustre",target="OST0001"}'
+    assert found["storage_operation_duration_seconds_count" + labels] == 35
+    assert found["storage_operation_duration_seconds_sum" + labels] == pytest.approx(0.75e-3 * (10 + 40 + 5120))
+
+
+SENTINELS = (
+    "2147483632",
+    "2147483635",
+    "140737488355328",
+    "140737488355331",
+    "9223372036854775792",
+    "9223372036854775795",
+)
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+@pytest.mark.parametrize("value", [*SENTINELS, "NaN"])
+@pytest.mark.parametrize("name", ["DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION", "DCGM_FI_DEV_PCIE_REPLAY_COUNTER"])
+def test_both_ends_of_each_range_of_sentinels_are_no_sample(name: str, value: str, compiled: bool) -> None:
+    body = f'{name}{{UUID="G"}} {value}\n'
+    assert canonical("dcgm", body, compiled) == {}
+    assert dropped("dcgm", body, compiled) == {DropReason.NO_VALUE: 1}
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+@pytest.mark.parametrize("value", [2147483631, 2147483636, 140737488355327, 140737488355332])
+def test_the_numbers_beside_the_sentinels_are_samples(value: int, compiled: bool) -> None:
+    found = canonical("dcgm", f'DCGM_FI_DEV_PCIE_REPLAY_COUNTER{{UUID="G"}} {value}\n', compiled)
+    assert list(found.values()) == [float(value)]
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+@pytest.mark.parametrize(
+    "sample",
+    [
+        'DCGM_FI_DEV_MEM_COPY_UTIL{UUID="G"} 101',
+        'DCGM_FI_PROF_DRAM_ACTIVE{UUID="G"} 1.01',
+        'DCGM_FI_DEV_MEMORY_TEMP{UUID="G"} 0',  # it has no sensor
+        'DCGM_FI_DEV_MEMORY_TEMP{UUID="G"} 345',  # what DCGM 3.3.5 to 3.4.0 sent
+        'DCGM_FI_DEV_MEMORY_TEMP{UUID="G"} 82505',
+        'DCGM_FI_DEV_MEMORY_TEMP{UUID="G"} 644245923',
+    ],
+)
+def test_impossible_values_are_no_sample(sample: str, compiled: bool) -> None:
+    assert canonical("dcgm", sample + "\n", compiled) == {}
+    assert dropped("dcgm", sample + "\n", compiled) == {DropReason.OUT_OF_BOUNDS: 1}
+
+
+@pytest.mark.parametrize("value", ["345", "82505", "644245923", "-21"])
+def test_impossible_temperatures_still_describe_a_gpu(value: str) -> None:
+    body = f'DCGM_FI_DEV_GPU_TEMP{{UUID="G"}} {value}\n'
+    assert canonical("dcgm", body) == {'gpu_info{device="node1",gpu="G"}': 1.0}
+    assert dropped("dcgm", body) == {DropReason.OUT_OF_BOUNDS: 1}
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+@pytest.mark.parametrize(
+    ("name", "maximum"),
+    [
+        ("symbol_error", 2**16 - 1),
+        ("link_downed", 2**8 - 1),
+        ("local_link_integrity_errors", 2**4 - 1),
+        ("port_transmit_wait", 2**32 - 1),
+    ],
+)
+def test_a_saturated_counter_is_no_sample(name: str, maximum: int, compiled: bool) -> None:
+    """InfiniBand's legacy counters stay there; a wider one of the same name goes on."""
+    line = f'node_infiniband_{name}_total{{device="mlx5_0",port="1"}} '
+    assert list(canonical("node_exporter", f"{line}{maximum - 1}\n", compiled).values()) == [maximum - 1]
+    assert canonical("node_exporter", f"{line}{maximum}\n", compiled) == {}
+    assert dropped("node_exporter", f"{line}{maximum}\n", compiled) == {DropReason.OUT_OF_BOUNDS: 1}
+    assert list(canonical("node_exporter", f"{line}{maximum + 1}\n", compiled).values()) == [maximum + 1]
+
+
+def test_the_words_of_an_xid_do_not_split_its_series() -> None:
+    reader, keys = reader_of("dcgm"), set[tuple[str, ...]]()
+    for code, words in (("0", "No Error"), ("48", "Double Bit ECC Error"), ("79", "fallen off the bus")):
+        line = f'DCGM_FI_DEV_XID_ERRORS{{UUID="G",err_code="{code}",err_msg="{words}"}} {code}\n'
+        found = reader.read(line.encode(), NOW_NS)
+        keys.add(found.table.keys)
+        assert found.values.tolist() == [float(code)]
+    assert keys == {('gpu_xid_last{device="node1",gpu="G"}',)}
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        'DCGM_FI_DEV_NVSWITCH_TEMPERATURE_CURRENT{nvswitch="nvswitch0"} 40',
+        'DCGM_FI_DEV_GPU_TEMP{nvswitch="nvswitch0",hostname="x"} 40',
+        'DCGM_FI_DEV_CPU_TEMP_CURRENT{cpu="0"} 40',
+        'DCGM_FI_DEV_POWER_USAGE{cpu="0",cpucore="3"} 40',
+    ],
+)
+def test_switches_and_processors_in_a_gpu_body_are_no_gpus(line: str) -> None:
+    assert canonical("dcgm", line + "\n") == {}
+
+
+def test_a_series_without_its_gpu_or_unknown_is_left_out() -> None:
+    assert canonical("dcgm", 'DCGM_FI_DEV_GPU_TEMP{gpu="0"} 30\nsomething_else{UUID="G"} 1\n') == {}
+
+
+def test_a_job_maps_any_exporter_by_itself_and_adds_its_own_labels() -> None:
+    metric = Metric("room_watts", Kind.GAUGE, "watts", ("device", "sensor"), "")
+    origin = Origin("mine", "rack_power_{sensor}", scale=1000.0, where={"unit": "kW|kw"})
+    mapper = Mapper(Source("mine", ""), {"device": "pdu1", "row": "7"}, [(metric, origin)])
+    (entry,) = mapper.map("rack_power_12", {"unit": "kW", "device": "impostor"})
+    assert (entry.key, entry.scale) == ('room_watts{device="pdu1",row="7",sensor="12"}', 1000.0)
+    assert mapper.map("rack_power_12", {"unit": "W"}) == []
+    assert mapper.map("rack_power_x", {"unit": "kW"}) == []
+
+
+def test_a_real_body_with_leaked_blanks_and_instances() -> None:
+    body = (SAMPLES / "dcgm" / "exposition" / "instances_and_blanks.prom").read_bytes()
+    found = reader_of("dcgm").read(body, NOW_NS)
+    assert found.dropped == {DropReason.NO_VALUE: 1}
+    assert sum("instance_id" in key for key in found.table.keys) == 3

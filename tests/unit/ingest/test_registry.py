@@ -1,0 +1,129 @@
+"""Each section of the settings has its collectors, and a process loads the code of the sections in use alone."""
+
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from common.errors import ConfigError
+from ingest.collectors.base import CollectorContext
+from ingest.config import CollectorSections, IngestConfig
+from ingest.ledger import Ledger
+from ingest.registry import build_collectors
+
+INVENTORY = "devices: [{name: leaf1, role: leaf}]"
+TLS = {"insecure": True}
+SECTIONS: dict[str, Any] = {
+    "scrape_configs": [
+        {"job_name": "node", "source": "node_exporter", "static_configs": [{"targets": ["a:1", "b:1"]}]}
+    ],
+    "gnmi_configs": [{"job_name": "leaves", "tls": TLS, "targets": [{"address": "a:1", "device": "leaf1"}]}],
+    "job_sources": [{"name": "slurm", "command": ["squeue"]}, {"name": "test", "command": ["squeue"]}],
+    "inventory": {"file": "cluster.yaml"},
+}
+HEAVY = ("numba", "grpc", "polars", "zstandard", "isal", "hpack", "aiohttp")
+
+
+@pytest.fixture
+def context() -> Iterator[CollectorContext]:
+    workers = ThreadPoolExecutor(1)
+    yield CollectorContext(Ledger(0), time.time_ns, workers)
+    workers.shutdown()
+
+
+@pytest.fixture
+def sections(tmp_path: Path) -> dict[str, Any]:
+    file = tmp_path / "cluster.yaml"
+    file.write_text(INVENTORY)
+    return {**SECTIONS, "inventory": {"file": file}}
+
+
+def test_the_examples_cover_every_section() -> None:
+    assert set(SECTIONS) == set(CollectorSections.model_fields)
+
+
+async def test_every_section_has_its_collectors(sections: dict[str, Any], context: CollectorContext) -> None:
+    names: dict[str, list[str]] = {}
+    for section in SECTIONS:
+        config = IngestConfig.model_validate({section: sections[section]})
+        (collectors,) = build_collectors(config, context)
+        found = [each.name for each in collectors.polled] + [each.name for each in collectors.streaming]
+        for job in collectors.discovering:
+            changes = await job.refresh()
+            assert changes.removed == []
+            found += [collector.name for collector in changes.added]
+        names[section] = found
+    assert names == {
+        "scrape_configs": ["node/a:1", "node/b:1"],
+        "gnmi_configs": ["leaves/a:1"],
+        "job_sources": ["slurm", "test"],
+        "inventory": ["inventory"],
+    }
+
+
+def test_sections_that_are_not_in_use_build_nothing(context: CollectorContext) -> None:
+    assert list(build_collectors(IngestConfig(), context)) == []
+
+
+@pytest.mark.parametrize(
+    ("section", "value", "message"),
+    [
+        ("inventory", {"file": "absent.yaml"}, "absent.yaml: No such file"),
+        (
+            "scrape_configs",
+            [{"job_name": "a", "source": "dcgm", "authorization": {"credentials_file": "absent"}}],
+            "authorization.credentials_file",
+        ),
+        (
+            "gnmi_configs",
+            [{**SECTIONS["gnmi_configs"][0], "subscriptions": [{"paths": [{"path": "/a[b"}]}]}],
+            "expected / or",
+        ),
+    ],
+)
+def test_a_file_or_path_that_cannot_be_used_is_an_error_at_the_start(
+    section: str, value: Any, message: str, context: CollectorContext
+) -> None:
+    with pytest.raises(ConfigError, match=message):
+        build_collectors(IngestConfig.model_validate({section: value}), context)
+
+
+def loaded_after(program: str) -> set[str]:
+    """The heavy libraries that a fresh process has loaded after a program."""
+    listing = f"import sys; print(*[name for name in {HEAVY!r} if name in sys.modules])"
+    command = [sys.executable, "-W", "ignore", "-c", f"{program}\n{listing}"]
+    return set(subprocess.run(command, capture_output=True, text=True, check=True).stdout.split())
+
+
+BUILD = """
+from concurrent.futures import ThreadPoolExecutor
+from ingest.collectors.base import CollectorContext
+from ingest.config import IngestConfig
+from ingest.ledger import Ledger
+from ingest.registry import build_collectors
+build_collectors(IngestConfig.model_validate({{{section!r}: {value!r}}}), CollectorContext(Ledger(0), int, None))
+"""
+
+
+@pytest.mark.parametrize("module", ["ingest.config", "ingest.registry", "ingest.scheduler", "telemetry.topology"])
+def test_configuration_and_registry_load_no_heavy_library(module: str) -> None:
+    assert loaded_after(f"import {module}") == set()
+
+
+@pytest.mark.parametrize(
+    ("section", "allowed"),
+    [
+        ("scrape_configs", {"numba", "isal"}),
+        ("gnmi_configs", {"numba", "hpack"}),
+        ("job_sources", {"aiohttp"}),
+        ("inventory", set[str]()),
+    ],
+)
+def test_a_section_loads_its_own_libraries_alone(section: str, allowed: set[str], sections: dict[str, Any]) -> None:
+    value = sections[section] if section != "inventory" else {"file": str(sections["inventory"]["file"])}
+    assert loaded_after(BUILD.format(section=section, value=value)) <= allowed
