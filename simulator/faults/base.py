@@ -69,11 +69,8 @@ class Fault(ABC):
 
     def choose_gpu(self) -> int:
         """Position of a GPU, by index (``node3/4``) or UUID (``node3/GPU-…``)."""
-        layout = self.machine.layout
-        host, _, which = self.target.partition("/")
-        names = [f"{g.device}/{g.uuid}" for g in layout.gpus]
-        if which.isdigit():
-            self.target = next(
-                (f"{g.device}/{g.uuid}" for g in layout.gpus if (g.device, str(g.index)) == (host, which)), "?"
-            )
-        return self.choose(range(len(layout.gpus)), names)
+        gpus = self.machine.layout.gpus
+        names = {f"{gpu.device}/{gpu.index}": i for i, gpu in enumerate(gpus)}
+        if self.target not in names:
+            names = {f"{gpu.device}/{gpu.uuid}": i for i, gpu in enumerate(gpus)}
+        return self.choose(list(names.values()), list(names))

@@ -10,7 +10,7 @@ import pytest
 from simulator.cluster import SimulatedCluster
 from simulator.config import JobMix, SimulatorConfig
 from simulator.counters.readings import Readings
-from simulator.faults.schedule import parse_fault
+from simulator.faults.schedule import ScheduledFault, parse_fault
 from simulator.faults.truth import write_truth
 from simulator.layout import LOSSLESS
 from telemetry.changes import ChangeKind
@@ -135,3 +135,51 @@ def test_jobs_become_facts_and_end() -> None:
     running = {f.entity.key for f in facts if not f.gone}
     assert "job/4711" in gone
     assert running.isdisjoint(gone)
+
+
+SMALL = SimulatorConfig(hosts=2, gpus_per_host=2, step_ms=50)
+
+
+@pytest.mark.parametrize(
+    ("at_s", "injected_s", "begins_s"),
+    [(0.0, 0.0, 0.0), (1.5, 0.0, 1.5), (1.5, 1.0, 1.5), (1.5, 3.0, 3.0)],  # what is past begins at once
+)
+def test_a_fault_begins_at_its_time_or_at_once(at_s: float, injected_s: float, begins_s: float) -> None:
+    cluster = SimulatedCluster(SMALL, start_ns=7 * NS)
+    cluster.advance(int((7 + injected_s) * NS))
+    cluster.inject(ScheduledFault(fault="hung-gpu", at_s=at_s, target="node1/0"))
+    cluster.advance(int((7 + begins_s) * NS))
+    assert cluster.truth == []
+    cluster.advance(int((7 + begins_s + 0.05) * NS))
+    assert [truth.start_ns for truth in cluster.truth] == [int((7 + begins_s) * NS)]
+
+
+@pytest.mark.parametrize(
+    ("fault", "lasts_s", "ends_s"),
+    [("hung-gpu", 0.0, 0.0), ("hung-gpu", 2.0, 3.0), ("switch-reboot", 0.0, 26.0), ("switch-reboot", 3.0, 4.0)],
+)
+def test_a_fault_ends_by_its_schedule_by_nature_or_never(fault: str, lasts_s: float, ends_s: float) -> None:
+    cluster = SimulatedCluster(SMALL, start_ns=0)
+    cluster.inject(ScheduledFault(fault=fault, at_s=1.0, lasts_s=lasts_s))
+    cluster.advance(2 * NS)
+    assert cluster.truth[0].end_ns == int(ends_s * NS)
+
+
+def test_ending_a_fault_that_has_not_begun_or_has_ended_changes_nothing() -> None:
+    cluster = SimulatedCluster(SMALL, start_ns=0)
+    cluster.inject(ScheduledFault(fault="hung-gpu", at_s=5.0, target="node1/0"))
+    cluster.inject(ScheduledFault(fault="hung-gpu", at_s=0.0, lasts_s=1.0, target="node1/1"))
+    cluster.advance(2 * NS)
+    cluster.end_fault("hung-gpu")
+    cluster.advance(6 * NS)
+    assert [truth.end_ns for truth in cluster.truth] == [NS, 0]
+
+
+def test_no_step_is_taken_before_it_is_due() -> None:
+    cluster = SimulatedCluster(SMALL, start_ns=0)
+    before = cluster.readings.gpus.energy_joules.copy()
+    cluster.advance(49_999_999)
+    assert cluster.now_ns == 0
+    assert (cluster.readings.gpus.energy_joules == before).all()
+    cluster.advance(50_000_000)
+    assert cluster.now_ns == 50_000_000

@@ -60,3 +60,56 @@ def test_seed_changes_uuids_only() -> None:
 def test_rails_must_divide_evenly() -> None:
     with pytest.raises(ValidationError, match="rails_per_leaf 3"):
         SimulatorConfig(rails_per_leaf=3)
+
+
+@pytest.mark.parametrize(
+    ("options", "leaves", "spines", "servers", "pods"),
+    [
+        # One leaf for two rails of a pod, and two of the storage; half of the hosts are a pod.
+        ({"hosts": 2}, 2 * 4 + 2, 4, 2, 2),
+        ({"hosts": 8}, 2 * 4 + 2, 4, 2, 2),
+        ({"hosts": 8, "gpus_per_host": 1}, 2 * 1 + 2, 4, 2, 2),
+        ({"hosts": 8, "hosts_per_pod": 8, "rails_per_leaf": 8}, 1 + 2, 4, 2, 1),
+        # Beyond 16 hosts a leaf serves one rail.
+        ({"hosts": 20}, 2 * 8 + 2, 10, 2, 2),
+        ({"hosts": 64}, 4 * 8 + 2, 32, 8, 4),
+        ({"hosts": 64, "spines": 3, "storage_servers": 5}, 4 * 8 + 2, 3, 5, 4),
+    ],
+)
+def test_numbers_that_are_left_out_follow_from_the_hosts(
+    options: dict[str, int], leaves: int, spines: int, servers: int, pods: int
+) -> None:
+    config = SimulatorConfig.model_validate(options)
+    layout = build_layout(config)
+    assert (len(layout.leaves), len(layout.spines), len(layout.servers)) == (leaves, spines, servers)
+    assert len({d.pod for d in layout.devices if d.role is Role.HOST}) == pods
+    assert len(layout.gpus) == config.hosts * config.gpus_per_host
+    assert len(layout.nics) == len(layout.gpus) + 2 * servers
+    assert len(layout.ports) == len(layout.nics) + 2 * leaves * spines
+
+
+def test_positions_are_side_by_side_and_in_order() -> None:
+    layout = build_layout(SimulatorConfig(hosts=4, gpus_per_host=2))
+    for ranges, units in (
+        (layout.switch_ports, layout.ports),
+        (layout.device_nics, layout.nics),
+        (layout.host_gpus, layout.gpus),
+    ):
+        assert [i for positions in ranges.values() for i in positions] == list(range(len(units)))
+        assert all(units[i].device == device for device, positions in ranges.items() for i in positions)
+    assert layout.switches == (*layout.leaves, *layout.spines)
+
+
+def test_every_leaf_has_one_cable_to_every_spine() -> None:
+    layout = build_layout(SimulatorConfig(hosts=4, spines=3))
+    uplinks = [(p.device, p.peer_device) for p in layout.ports if p.nic < 0 and p.device in layout.leaves]
+    assert sorted(uplinks) == sorted((leaf, spine) for leaf in layout.leaves for spine in layout.spines)
+    assert {p.bits_per_second for p in layout.ports if p.nic < 0} == {800e9}
+    assert {p.bits_per_second for p in layout.ports if p.nic >= 0} == {400e9}
+
+
+def test_a_gpu_sends_through_the_nic_of_its_index() -> None:
+    layout = build_layout(SimulatorConfig(hosts=4))
+    for gpu in layout.gpus:
+        nic = layout.nics[gpu.nic]
+        assert (nic.device, nic.rail, nic.name) == (gpu.device, gpu.index, f"mlx5_{gpu.index}")
