@@ -102,7 +102,7 @@ def _stages(settings: Path, folder: Path) -> Iterator[dict[str, int]]:
     running: dict[str, subprocess.Popen[bytes]] = {}
     try:
         for stage in STAGES:
-            command = [sys.executable, "-m", "fabricscope", stage, "--config.file", str(settings)]
+            command = [sys.executable, "-m", "fabricscope", stage, "--config", str(settings)]
             with (folder / f"{stage}.log").open("wb") as log:
                 running[stage] = subprocess.Popen(command, stdout=log, stderr=log)
         yield {stage: process.pid for stage, process in running.items()}

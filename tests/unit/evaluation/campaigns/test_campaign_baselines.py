@@ -11,7 +11,7 @@ from evaluation.baselines import learned, statistical
 from evaluation.campaigns import baselines
 from evaluation.campaigns.baselines import CampaignAlerts, alerts, best, later, left_discord, recorded, robust_z
 from evaluation.campaigns.pages import GAP_NS, Alerts, Labels, Pages, false_events, figures, labels, pages
-from evaluation.campaigns.plan import INTERVAL_S, Plan, faulty, healthy
+from evaluation.campaigns.plan import INTERVAL_S, STEP_MS, Plan, faulty, healthy
 from evaluation.campaigns.recording import Recorder, Recording
 from evaluation.campaigns.run_plan import CampaignRun, run_plan
 from evaluation.campaigns.truth import LATE_NS, FaultImpact, impacts
@@ -177,7 +177,12 @@ def test_counters_are_recorded_as_rates_and_what_never_changes_is_left_out():
 
 
 def test_what_is_recorded_is_what_the_engine_got():
-    plan = Plan(SimulatorConfig(hosts=2, jobs=JobMix(jobs=1), seed=5, interval_s=INTERVAL_S), (), 400.0, 5)
+    plan = Plan(
+        SimulatorConfig(hosts=2, gpus_per_host=2, jobs=JobMix(jobs=1), seed=5, step_ms=STEP_MS, interval_s=INTERVAL_S),
+        (),
+        400.0,
+        5,
+    )
     batches: list[SampleBatch] = []
     run = run_plan(plan, batches.extend)
     up = [one for one in batches if one.collection.down is None]
@@ -213,7 +218,9 @@ def test_a_fault_without_a_job_is_postponed(monkeypatch):
 
     monkeypatch.setattr(baselines, "run_plan", busy_later)
     monkeypatch.setattr(baselines, "HEALTHY_FIRST_S", 100.0)
-    run, found = recorded(Plan(SimulatorConfig(hosts=2, interval_s=INTERVAL_S), (), 60.0, 5), 100.0)
+    run, found = recorded(
+        Plan(SimulatorConfig(hosts=2, gpus_per_host=2, step_ms=STEP_MS, interval_s=INTERVAL_S), (), 60.0, 5), 100.0
+    )
     assert tried == [160.0, 220.0, 280.0]
     assert (run.plan.lasts_s, len(found.objects) > 0) == (280.0, True)
     tried.clear()

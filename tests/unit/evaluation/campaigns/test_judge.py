@@ -1,6 +1,7 @@
 """Which findings are true consequences of a fault, and how a campaign is judged."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -17,9 +18,10 @@ from simulator.faults.truth import Truth
 from simulator.layout import topology_facts
 from simulator.wiring import build_layout
 from telemetry.findings import Finding, FindingKind, FindingState
-from telemetry.incidents import IncidentKind
+from telemetry.incidents import Incident, IncidentKind
 from telemetry.objects import ObjectRef, device, parse_object
 from telemetry.topology import Job, Topology, TopologyFact
+from tests.unit.evaluation.campaigns.incidents import incident
 
 CONFIG = SimulatorConfig(hosts=4, gpus_per_host=2)
 LAYOUT = build_layout(CONFIG)
@@ -154,3 +156,97 @@ def test_every_finding_of_an_hour_without_faults_is_false() -> None:
     run.plan, run.truths = replace(run.plan, faults=()), []
     row = next(row for row in rows([judge(run)]) if row["table"] == "false")
     assert (row["during"], row["false_findings"], row["hours"]) == ("healthy", 1, 1.0)
+
+
+SPINE = device("spine1")
+
+
+def fired(run: CampaignRun, *versions: Incident) -> CampaignRun:
+    for version in versions:
+        run.add(version)
+    return run
+
+
+def at(
+    second: float, root: ObjectRef = SPINE, kind: IncidentKind = IncidentKind.DEVICE_DOWN, **options: Any
+) -> Incident:
+    """An incident whose onset is at ``second`` and that fires 5 s later."""
+    onset_ns = int(second * NS)
+    return incident(root, kind, onset_ns=onset_ns, fired_ns=onset_ns + 5 * NS, **options)
+
+
+@pytest.mark.parametrize(
+    ("given", "right", "wrong", "false"),
+    [
+        (at(105.0), 1, 0, 0),
+        (at(105.0, device("leaf1")), 0, 1, 0),
+        (at(105.0, kind=IncidentKind.LINK_DOWN), 1, 0, 0),  # the root counts, the kind apart
+        (at(250.0), 1, 0, 0),  # while it settles
+        (at(50.0), 0, 0, 1),
+        (at(1000.0), 0, 0, 1),
+    ],
+)
+def test_an_incident_names_the_root_or_something_else_or_is_false(
+    given: Incident, right: int, wrong: int, false: int
+) -> None:
+    result = judge(fired(run_with([], SPINE), given))
+    (fault,) = result.faults
+    assert (len(fault.right), len(fault.wrong), len(result.false_incidents)) == (right, wrong, false)
+
+
+def test_delays_count_from_the_begin_of_the_fault_in_intervals() -> None:
+    cheap, dear = at(105.0), at(105.0, gpu_seconds=3.0)
+    result = judge(fired(run_with([], SPINE), cheap, replace(dear, updated_ns=140 * NS)))
+    (fault,) = result.faults
+    assert (fault.delay, fault.cost_delay) == (1.0, 4.0)
+    assert (fault.kind_right, fault.right_first) == (True, True)
+
+
+def test_the_earliest_of_two_right_incidents_is_the_delay() -> None:
+    first, second = at(125.0, key="a"), at(105.0, kind=IncidentKind.LINK_DOWN, key="b")
+    (fault,) = judge(fired(run_with([], SPINE), first, second)).faults
+    assert (fault.delay, len(fault.right), fault.kind_right) == (1.0, 2, True)
+
+
+def test_the_newest_version_is_judged_and_the_first_apart() -> None:
+    wrong, right = at(105.0, device("leaf1"), key="a"), at(105.0, key="a")
+    (fault,) = judge(fired(run_with([], SPINE), wrong, right)).faults
+    assert (len(fault.right), len(fault.wrong), fault.right_first) == (1, 0, False)
+    (fault,) = judge(fired(run_with([], SPINE), right, wrong)).faults
+    assert (len(fault.right), len(fault.wrong), fault.delay != fault.delay) == (0, 1, True)
+
+
+def two_faults() -> CampaignRun:
+    """spine1 from 100 s to 200 s, spine2 from 150 s to 250 s, spine3 from 1000 s to 1100 s."""
+    run = run_with([], SPINE)
+    times = (("spine2", 150, 250), ("spine3", 1000, 1100))
+    run.truths += [
+        Truth("spine-down", IncidentKind.DEVICE_DOWN, device(name), begins * NS, ends * NS)
+        for name, begins, ends in times
+    ]
+    return run
+
+
+@pytest.mark.parametrize(
+    ("given", "right", "wrong"),
+    [
+        (at(160.0), [1, 0, 0], [0, 0, 0]),
+        (at(160.0, device("spine2")), [0, 1, 0], [0, 0, 0]),
+        (at(160.0, parse_object("port:spine1/Ethernet1/1")), [0, 0, 0], [1, 0, 0]),  # of what the first affects
+        (at(160.0, device("node99")), [0, 0, 0], [0, 1, 0]),  # of neither: the last that lasts
+        (at(1010.0, device("spine2")), [0, 0, 0], [0, 0, 1]),
+    ],
+)
+def test_an_incident_is_of_one_fault_alone(given: Incident, right: list[int], wrong: list[int]) -> None:
+    result = judge(fired(two_faults(), given))
+    assert [len(fault.right) for fault in result.faults] == right
+    assert [len(fault.wrong) for fault in result.faults] == wrong
+
+
+def test_faults_that_overlap_are_paired() -> None:
+    assert [fault.paired for fault in judge(two_faults()).faults] == [True, True, False]
+
+
+def test_what_was_observed_is_in_series_days() -> None:
+    result = judge(run_with([], SPINE))
+    assert (result.days, result.series_days, result.healthy, result.seed) == (1 / 24, 1000 / 24, False, 1)

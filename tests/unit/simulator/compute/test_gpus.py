@@ -144,3 +144,29 @@ def test_warm_inlet_air_warms_the_gpu_by_as_much() -> None:
     found.inlet[0] += 12.0
     work(found, 300.0, IDLE, part=0.0)
     assert found.celsius[0] - found.celsius[1] == pytest.approx(12.0, abs=1e-3)
+
+
+def test_leakage_and_contact_differ_from_chip_to_chip() -> None:
+    found = gpus()
+    found._silicon[:] = [1.0, 1.1, 1.0, 1.1]
+    found._resistance[:] = [RESISTANCE_C_PER_W, RESISTANCE_C_PER_W, 0.08, 0.08]
+    work(found, 200.0, COMPUTE, part=0.0)
+    watts = IDLE_WATTS * np.array([1.0, 1.1, 1.0, 1.1])
+    assert found.watts == pytest.approx(watts, rel=1e-3)
+    assert found.celsius == pytest.approx(INLET_C + watts * [0.055, 0.055, 0.08, 0.08], rel=1e-3)
+
+
+def test_reported_power_is_an_average_of_a_second() -> None:
+    found = gpus()
+    work(found, 1.0, COMPUTE)
+    assert found.watts[0] == pytest.approx(IDLE_WATTS + WATTS[COMPUTE] * (1 - math.exp(-1.0)), rel=1e-6)
+
+
+def test_the_seed_decides_chips_and_noise() -> None:
+    one, same, other = (Gpus(LAYOUT, np.random.default_rng(seed), 1.0) for seed in (1, 1, 2))
+    for each in (one, same, other):
+        work(each, 1.0, COMPUTE)
+    assert one.watts.tobytes() == same.watts.tobytes() != other.watts.tobytes()
+    assert one.pcie_replays.tolist() == same.pcie_replays.tolist()
+    replays = Gpus(build_layout(SimulatorConfig(hosts=64)), np.random.default_rng(1), 1.0).pcie_replays
+    assert replays.mean() == pytest.approx(2.0, abs=0.3)

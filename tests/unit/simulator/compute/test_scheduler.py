@@ -177,3 +177,11 @@ def test_each_gpu_computes_at_its_clock_and_polls_when_it_is_done() -> None:
     assert spent[:, SPIN].tolist() == pytest.approx([0.006, 0.002, 0.0, 0.0])
     assert ready.tolist() == [[True, True], [False, False]]
     assert left[1].tolist() == pytest.approx([0.01, 0.02]), "a hung GPU gets nowhere"
+
+
+def test_jobs_side_by_side_end_and_write_checkpoints_at_different_times() -> None:
+    found = scheduler(jobs=3, lifetime_s=100.0, checkpoint_period_s=40.0)
+    found.step(20 * NS, DT)
+    assert [slot.ends_ns for slot in found.slots] == [120 * NS, 140 * NS, 160 * NS]
+    first_s = [(run.next_checkpoint_ns - 20 * NS) / NS for run in found.running]
+    assert first_s == pytest.approx([0.4 * 40, 0.7 * 40, 1.0 * 40])

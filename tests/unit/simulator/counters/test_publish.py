@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from simulator.config import SimulatorConfig
-from simulator.counters.readings import RX, THROTTLE_REASONS, TX
+from simulator.counters.canonical import REASON_BITS
+from simulator.counters.readings import RX, THROTTLE_REASONS, TX, GpuReadings
 from simulator.counters.totals import both_ways, by_priority
 from simulator.fabric import parameters as par
 from simulator.fabric.state import CE_RECEIVED, CNP_HANDLED, CNP_SENT
@@ -172,3 +173,77 @@ def test_readings_keep_their_arrays(machine: Machine) -> None:
     machine.fabric.queues.sent[:] = 5.0
     machine.publish()
     assert machine.readings.ports.bytes is before
+
+
+def test_speeds_are_those_that_the_link_came_up_with(machine: Machine) -> None:
+    port = LAYOUT.nics[1].port
+    machine.links.speed_factor[port] = 0.25
+    machine.publish()
+    assert (machine.readings.ports.speed[port], machine.readings.nics.speed[1]) == (100e9, 100e9)
+    assert machine.readings.nics.speed[0] == 400e9
+
+
+def test_the_queue_of_a_port_is_its_content_and_its_bursts(machine: Machine) -> None:
+    machine.fabric.queues.content[0], machine.fabric.queues.burst[0] = 3e6, 2e5
+    machine.publish()
+    assert machine.readings.ports.queue_occupancy[0, [LOSSLESS, OTHER]].tolist() == [3.2e6, 0.0]
+
+
+def test_ratios_of_a_gpu_follow_from_what_it_does(machine: Machine) -> None:
+    machine.gpus.activity[0] = [0.0, 0.5, 0.25, 0.25, 0.0]  # computes, spins, waits
+    machine.gpus.celsius[0] = 60.0
+    machine.publish()
+    found = {name: getattr(machine.readings.gpus, name)[0] for name in GpuReadings.__slots__}
+    sm_active, dram = 0.5 * 0.86 + 0.25 * 0.13, 0.5 * 0.44 + 0.25 * 0.07 + 0.25 * 0.01
+    expected = {
+        "utilization": 0.5 + 0.25 + 0.25 * 0.02,
+        "sm_active": sm_active,
+        "sm_occupancy": 0.45 * sm_active,
+        "tensor_active": 0.5 * 0.56,
+        "dram_active": dram,
+        "memory_copy": 0.9 * dram,
+        "memory_celsius": 64.0 + 14.0 * dram,
+        "nvlink_rate": [0.5 * 95e9 + 0.25 * 30e9] * 2,
+        "pcie_rate": [0.5 * 1.5e9 + 0.25 * 0.3e9 + 0.25 * 0.2e9] * 2,
+    }
+    for name, value in expected.items():
+        assert found[name] == pytest.approx(value), name
+
+
+@pytest.mark.parametrize(
+    ("hertz", "thermal", "celsius", "reasons"),
+    [
+        (345e6, 1.0, 40.0, {"idle"}),
+        (1980e6, 1.0, 80.0, set()),
+        (1980e6, 0.996, 80.0, set()),  # less than half a percent does not count
+        (1500e6, 0.75, 88.0, {"sw_thermal"}),
+        (1500e6, 0.75, 92.5, {"sw_thermal", "hw_thermal"}),
+    ],
+)
+def test_clock_reasons_are_bits(
+    machine: Machine, hertz: float, thermal: float, celsius: float, reasons: set[str]
+) -> None:
+    machine.gpus.hertz[2], machine.gpus.thermal[2], machine.gpus.celsius[2] = hertz, thermal, celsius
+    machine.publish()
+    mask = int(machine.readings.gpus.throttle_mask[2])
+    assert {name for name, bit in REASON_BITS.items() if mask & bit} == reasons
+
+
+def test_operations_are_remote_calls_of_a_mebibyte(machine: Machine) -> None:
+    storage = machine.storage
+    storage.host_bytes[:] = [[2 * 2.0**20, 0.0], [0.0, 6 * 2.0**20]]
+    storage.target_bytes[1] = [0.0, 2.0**20, 0.0, 0.0]
+    machine.publish()
+    hosts, targets = machine.readings.hosts, machine.readings.storage
+    assert (hosts.lustre_reads.tolist(), hosts.lustre_writes.tolist()) == ([2.0, 0.0], [0.0, 6.0])
+    assert (targets.reads.sum(), targets.writes.tolist()) == (0.0, [0.0, 1.0, 0.0, 0.0])
+
+
+def test_packets_of_a_nic_are_of_the_sizes_of_their_priorities(machine: Machine) -> None:
+    egress = machine.fabric.egress(0)
+    machine.fabric.queues.sent[egress] = 8 * par.PACKET_BYTES
+    machine.fabric.background_sent[egress] = 4 * par.OTHER_PACKET_BYTES
+    machine.publish()
+    nics = machine.readings.nics
+    assert nics.prio_packets[0, [LOSSLESS, OTHER], TX].tolist() == [8.0, 4.0]
+    assert nics.packets[0].tolist() == [0.0, 12.0]

@@ -281,3 +281,41 @@ def test_bytes_in_are_bytes_out_and_queued_in_every_step(seed: int) -> None:
             assert sent[nic] - sent[leaf.receive(nic)] == pytest.approx(arrived.sum(), abs=1.0)
             assert leaf.queues.ingress[nic] <= par.NIC_XOFF_BYTES + 1e-3
         assert leaf.queues.ingress[4:8].max() <= par.XOFF_ALPHA * par.BUFFER_BYTES + 1e-3
+
+
+Q2 = equilibrium_queue(LINE, 2.0)
+
+
+@pytest.mark.parametrize(
+    ("load", "fresh", "content", "passes"),
+    [
+        (ROOM, 0.0, 0.0, ROOM),  # as much as fits
+        (ROOM + Q2, 0.0, 0.0, ROOM + Q2),  # and what the queue holds at its equilibrium
+        (ROOM + Q2, 0.0, Q2 / 2, ROOM + Q2 / 2),  # half of that is there already
+        (ROOM + Q2, 0.0, Q2, ROOM),
+        (2 * ROOM, 0.0, Q2 + 0.1 * ROOM, 0.9 * ROOM),  # a queue above its equilibrium shrinks
+        (2 * ROOM, 0.0, Q2 + 0.9 * ROOM, 0.5 * ROOM),  # by half of the line at most
+        (2 * ROOM, 0.25 * ROOM, Q2, ROOM + 0.25 * ROOM * 0.1 * (1 - np.exp(-10.0))),  # fresh senders for 100 us of 1 ms
+        (2 * ROOM, 9 * ROOM, Q2, ROOM + ROOM * 0.1 * (1 - np.exp(-10.0))),  # no more than there is too much
+    ],
+)
+def test_a_port_passes_its_line_and_fills_its_queue_to_the_equilibrium(
+    load: float, fresh: float, content: float, passes: float
+) -> None:
+    now, steady = kernel._passing(DT, load, fresh, 2.0, content, LINE)
+    assert now * load == pytest.approx(passes)
+    assert steady == pytest.approx(ROOM / load)
+
+
+def test_a_port_without_a_link_leaves_the_load_alone() -> None:
+    assert kernel._passing(DT, ROOM, 0.0, 2.0, 0.0, 0.0) == (1.0, 1.0)
+
+
+def test_an_overloaded_queue_stays_at_its_equilibrium() -> None:
+    leaf = Leaf(3, [(0, 2), (1, 2)])
+    leaf.flows.backlog[:] = 1e12
+    found = []
+    for _ in range(30):
+        leaf.step()
+        found.append(leaf.queues.content[2])
+    assert found[10:] == pytest.approx([equilibrium_queue(LINE, 2.0)] * 20, rel=0.05)

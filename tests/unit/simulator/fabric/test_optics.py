@@ -106,3 +106,11 @@ def test_the_seed_decides_all_noise() -> None:
     for each in (one, same, other):
         each.tick(1.0, UP)
     assert one.received_dbm.tobytes() == same.received_dbm.tobytes() != other.received_dbm.tobytes()
+
+
+def test_a_symbol_has_ten_bits_and_seldom_two_errors() -> None:
+    found = optics()
+    found._q[:] = 4.5
+    found.tick(1.0, UP)
+    assert found.symbol_errors[0] == round(0.999 * found.corrected_bits[0])
+    assert 1e6 < found.symbol_errors[0] < found.corrected_bits[0]
