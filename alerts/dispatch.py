@@ -10,7 +10,7 @@ from typing import Annotated
 
 from pydantic import AliasChoices, Field
 
-from alerts.lifecycle import NotifiedState, Policy, decide, notify, rank
+from alerts.lifecycle import NotifiedState, Policy, decide, notify
 from alerts.notification import Action, Notification
 from alerts.rendering.labels import labels_of
 from alerts.route import Route, receivers_for
@@ -143,7 +143,7 @@ class Dispatcher:
 
 def _worst_and_oldest_first(each: Tracked) -> tuple[int, int]:
     incident = _incident_of(each)
-    return -rank(incident.severity), incident.onset_ns
+    return -incident.severity.rank, incident.onset_ns
 
 
 def _incident_of(each: Tracked) -> Incident:

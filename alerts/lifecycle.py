@@ -1,4 +1,4 @@
-"""Whether the newest version of an incident is news for people: decided from what they were notified of before. Pure.
+"""What to notify people of, decided from an incident and from what they were notified of before. Pure.
 
 The incident's own state is decided by the analytics.
 """
@@ -9,8 +9,6 @@ from dataclasses import dataclass, field, replace
 from alerts.notification import Action, Notification
 from telemetry.incidents import Incident, IncidentKind, IncidentState, Severity
 from telemetry.objects import ObjectRef
-
-_RANK = {Severity.INFO: 0, Severity.WARNING: 1, Severity.CRITICAL: 2}
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,13 +41,8 @@ class NotifiedState:
     receivers: tuple[str, ...] = ()
 
 
-def rank(severity: Severity) -> int:
-    """Larger is worse."""
-    return _RANK[severity]
-
-
 def decide(notified: NotifiedState | None, incident: Incident, now_ns: int, policy: Policy) -> Action | None:
-    """The news in ``incident`` for people who know ``notified``; None when there is none now.
+    """What to notify people of who know ``notified``; None while there is nothing new.
 
     Asked again later the answer may change without a new version: a page that was held back becomes due.
     """
@@ -60,7 +53,7 @@ def decide(notified: NotifiedState | None, incident: Incident, now_ns: int, poli
         return None
     if notified is None:
         return Action.FIRE
-    worse = rank(incident.severity) > rank(notified.worst)
+    worse = incident.severity.rank > notified.worst.rank
     if not notified.firing:
         return Action.FIRE if worse or now_ns - notified.paged_ns >= policy.quiet_ns else None
     moved = (incident.kind, incident.root) != (notified.kind, notified.root)
@@ -92,7 +85,9 @@ def notify(
         sequence=sequence,
         paged_ns=now_ns if page or notified is None else notified.paged_ns,
         changed_ns=now_ns,
-        worst=incident.severity if page or notified is None else max(notified.worst, incident.severity, key=rank),
+        worst=incident.severity
+        if page or notified is None
+        else max(notified.worst, incident.severity, key=lambda severity: severity.rank),
         kind=incident.kind,
         root=incident.root,
         labels=labels,
@@ -100,3 +95,7 @@ def notify(
     )
     replaces = notified.labels if notified and notified.firing and notified.labels != labels else {}
     return after, Notification(incident, action, sequence, now_ns, labels, replaces)
+
+
+def _worse(one: Severity, other: Severity) -> Severity:
+    return max(one, other, key=lambda severity: severity.rank)

@@ -174,13 +174,13 @@ class Engine:
         data = TickData(
             end_ns,
             self.config,
-            self.registry,
-            ReadOnlyColumns(self.series.columns),
-            ReadOnlyColumns(self.targets.columns),
-            self.cluster.topology,
-            self._topology_index(),
-            self.cluster.changes,
-            self._selections,
+            index=self.registry,
+            series=ReadOnlyColumns(self.series.columns),
+            targets=ReadOnlyColumns(self.targets.columns),
+            topology=self.cluster.topology,
+            topology_index=self._topology_index(),
+            changes=self.cluster.changes,
+            selections=self._selections,
         )
         watched = np.zeros(len(self.registry.objects), bool)
         numbers = (self.registry.objects.get(name) for name in self.findings.objects())

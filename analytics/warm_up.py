@@ -1,7 +1,7 @@
 """Compiles what the engine calls before there is anything to judge.
 
 On the first start after an installation that takes half a minute; later starts find it on disk. Without this the
-pauses would come in the midst of the work, each when something is needed for the first time.
+pauses would come during work, each when something is needed for the first time.
 """
 
 from functools import cache
@@ -32,7 +32,7 @@ _LATER_NS = 2 * 3600 * 10**9  # … and then time enough for a forecast
 
 @cache
 def warm_up() -> None:
-    """Has an engine of its own look at one made-up host at work, once in a process."""
+    """Runs an engine of its own on one synthetic host at work, once in a process."""
     config = EngineConfig()
     engine = Engine(config)
     gpus = [f"GPU-{number}" for number in range(_GPUS)]

@@ -12,6 +12,12 @@ _INTRODUCTION = """\
 What Fabricscope exports about itself, on `/metrics` of each stage. Written by `make docs`.
 The stage is the second part of a name; metrics of the bus come from every stage. The library adds `python_*` and
 `process_*`.
+
+Names are the same in every stage, so one query spans them. What is lost anywhere, and why:
+
+```
+sum by (__name__, reason) (rate({__name__=~"fabricscope_.+_(samples|records|batches|notifications)_dropped_total"}[5m]))
+```
 """
 
 

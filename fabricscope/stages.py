@@ -17,7 +17,7 @@ from recordings.manifest import Manifest
 
 
 class Service(Protocol):
-    """wait: for ever, or until the work ends by itself; then its error is raised."""
+    """wait: returns when the work ends by itself; its error is raised."""
 
     async def start(self) -> None: ...
     async def wait(self) -> None: ...

@@ -32,7 +32,7 @@ class Window:
 class SeriesWindow:
     """name: labels of the series; column: of its values. rows: by time; time_ns, value, and ``RESULTS``.
 
-    count: what their times count when they are no dates: rows, or what the file says.
+    count: what their times count when they are no dates: rows, or the unit in the file.
     """
 
     name: str

@@ -16,7 +16,7 @@ from analytics.offline.times import SAMPLE_ROWS
 from common.errors import BadInput
 
 PARQUET = (".parquet", ".pq")
-_LATE_DOUBTED = 0.3  # share of late rows from which one may doubt that they are one series
+_LATE_SHARE_MAX = 0.3  # with more late rows it is probably not one series
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,9 +94,9 @@ class ScoredFiles:
         self._note(f"{name}: {scorer.rows:,} row{'' if scorer.rows == 1 else 's'}{many}: {alerts:,} alert")
         if scorer.late:
             what = "is not newer than one" if scorer.late == 1 else "are not newer than others"
-            doubt = scorer.late > _LATE_DOUBTED * scorer.rows
-            advice = ": sort them, or name the column that identifies series with --by" if doubt else ""
-            self._note(f"{name}: {scorer.late:,} of them {what} before, and taught nothing{advice}")
+            several = scorer.late > _LATE_SHARE_MAX * scorer.rows
+            advice = ": sort them, or name the column that identifies series with --by" if several else ""
+            self._note(f"{name}: {scorer.late:,} of them {what} before, and were not learned from{advice}")
 
 
 def _results(part: ScoredRows) -> Iterator[pl.DataFrame]:

@@ -1,6 +1,6 @@
 """The whole state of an engine in one file: arrays and JSON, versioned; see ``state_file``.
 
-The bus offsets stand in the same file as the state that they belong to: recovery is load, seek, go on.
+The bus offsets are in the same file as the state that they belong to: recovery is load, seek, continue.
 """
 
 from dataclasses import dataclass

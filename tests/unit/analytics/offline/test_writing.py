@@ -97,7 +97,7 @@ def test_a_row_of_parquet_without_a_value_is_a_row(tmp_path):
 def test_late_rows_are_counted(file):
     notes: list[str] = []
     detect(file("time,value\n2024-01-03,1\n2024-01-02,1\n2024-01-01,1\n"), notes=notes)
-    assert "2 of them are not newer than others before, and taught nothing: sort them, or name" in notes[-1]
+    assert "2 of them are not newer than others before, and were not learned from: sort them, or name" in notes[-1]
 
 
 def test_lines_before_the_header_are_passed_over(file):
