@@ -12,11 +12,12 @@ from analytics.models import baseline
 from analytics.models.pace import WARMUP, Pace
 from analytics.worker import build_engine
 from benchmarks.rows import Row, print_rows, row
+from common.units import NS_PER_S
 from telemetry.samples import Collection, SampleBatch
 from telemetry.series import SeriesTable, series_key
 
-_START_NS = 1_700_000_000 * 10**9
-_INTERVAL_NS = 10 * 10**9
+_START_NS = 1_700_000_000 * NS_PER_S
+_INTERVAL_NS = 10 * NS_PER_S
 _GAUGES = (
     "gpu_temperature_celsius",
     "gpu_memory_temperature_celsius",

@@ -26,6 +26,7 @@ from benchmarks.references import naive_pipeline
 from benchmarks.rows import Row, print_rows, row
 from bus.base import Bus
 from bus.open import open_bus
+from common.units import NS_PER_S, to_ns
 from fabricscope.settings import load_settings
 from telemetry import topics
 from telemetry.codec.batch import BatchDecoder
@@ -158,10 +159,7 @@ async def _readings(bus: Bus, pids: dict[str, int], load: Load, folder: Path) ->
                 report = decode_record(record.value or b"", StageReport)
                 if report.stage == "ingest":
                     known = report.details["targets_up"] == load.polled
-                elif (
-                    known
-                    and report.at_ns / 1e9 - report.details["watermark_seconds"] < LAG_INTERVALS_MAX * load.interval_s
-                ):
+                elif known and _lag_s(report) < LAG_INTERVALS_MAX * load.interval_s:
                     cpu_s = {stage: _cpu_s(pid) for stage, pid in pids.items()}
                     yield Reading(time.monotonic(), report.samples_out, cpu_s)
         logs = "\n".join((folder / f"{stage}.log").read_text()[-1500:] for stage in STAGES)
@@ -170,9 +168,14 @@ async def _readings(bus: Bus, pids: dict[str, int], load: Load, folder: Path) ->
         await reader.stop()
 
 
+def _lag_s(report: StageReport) -> float:
+    """By how much analytics is behind."""
+    return float(report.at_ns / NS_PER_S - report.details["watermark_seconds"])
+
+
 async def _on_the_bus(bus: Bus, last_s: float) -> OnTheBus:
     """Of the last seconds: bytes of the records, tables included, and their samples."""
-    since = await bus.offsets_since([topics.SAMPLES], time.time_ns() - int(last_s * 1e9))
+    since = await bus.offsets_since([topics.SAMPLES], time.time_ns() - to_ns(last_s))
     reader, decoder, found = bus.consume([topics.SAMPLES], since), BatchDecoder(), OnTheBus()
     deadline = time.monotonic() + last_s
     while time.monotonic() < deadline and found.samples.total() < _COUNTED_MAX:

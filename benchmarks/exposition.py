@@ -12,6 +12,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from benchmarks.loads.pages import changed, pages
 from benchmarks.rows import Row, print_rows, row
+from common.units import NS_PER_S
 from ingest.collectors.exposition.collector import ExpositionCollector
 from ingest.collectors.exposition.config import ScrapeConfig
 from ingest.collectors.exposition.decode.body import BodyReader
@@ -21,7 +22,7 @@ from ingest.ledger import Ledger
 from telemetry.catalogue import origins_of, sources
 from telemetry.codec.batch import encode_batch
 
-_NOW_NS = 1_760_000_000 * 10**9
+_NOW_NS = 1_760_000_000 * NS_PER_S
 _ROUND_S, _ROUNDS = 0.3, 5
 
 

@@ -17,6 +17,7 @@ from typing import Any
 import grpc
 
 from benchmarks.rows import Row, print_rows, row
+from common.units import NS_PER_S
 from ingest.collectors.base import CollectorOutput
 from ingest.collectors.gnmi.collector import GnmiCollector
 from ingest.collectors.gnmi.config import Config, GnmiTlsConfig, LimitsConfig, Source, TargetConfig
@@ -41,7 +42,7 @@ _LEAVES = [
 ]
 _SHAPES = {1: 4000, 24: 600, 1536: 12}  # updates a message: messages
 _ROUND_S = 1.0
-_NOW = 1_700_000_000_000_000_000
+_NOW = 1_700_000_000 * NS_PER_S
 
 # Reads length-prefixed messages from stdin, prints updates per CPU-second of pygnmi's parser.
 _PYGNMI = """

@@ -7,6 +7,7 @@ import cramjam
 import numpy as np
 
 from benchmarks.rows import Row, print_rows, row
+from common.units import NS_PER_S
 from export.remote_write.encoder import encode_request
 from export.remote_write.targets import TargetState
 from telemetry.codec.batch import BatchDecoder, encode_batch
@@ -17,7 +18,7 @@ from tests.unit.export.prompb import WriteRequest, decode
 SERIES = 10_000
 ROUNDS = 30
 REFERENCE_ROUNDS = 3
-_INTERVAL_NS = 10_000_000_000
+_INTERVAL_NS = 10 * NS_PER_S
 
 
 def run() -> list[Row]:
@@ -50,7 +51,7 @@ def _batches(count: int) -> list[SampleBatch]:
     table = SeriesTable("dcgm/127.1.0.1:9400", "node1", keys)
     values = random.uniform(0, 1e9, SERIES)
     series = np.arange(SERIES, dtype=np.uint32)
-    begin_ns = 1_780_000_000_000_000_000
+    begin_ns = 1_780_000_000 * NS_PER_S
     batches = []
     for number in range(count):
         values = values + random.integers(0, 1000, SERIES)

@@ -17,9 +17,10 @@ from analytics.models.scoring.layout import STATE_BYTES
 from analytics.models.scoring.scorer import SeriesScorer
 from benchmarks.references.scoring_python import in_python, scored
 from benchmarks.rows import Row, print_rows, row
+from common.units import NS_PER_S
 
-_START_NS = 1_700_000_000 * 10**9
-_STEP_NS = 1800 * 10**9
+_START_NS = 1_700_000_000 * NS_PER_S
+_STEP_NS = 1800 * NS_PER_S
 _ROUNDS = 144  # three days, after which all experts work
 Floats = NDArray[np.float64]
 
@@ -81,7 +82,7 @@ def river_rate(series: int = 500, counted: int = 40) -> float:
 
 
 def _one_series(points: int) -> tuple[NDArray[np.int64], Floats]:
-    times_ns = _START_NS + np.arange(points, dtype=np.int64) * 60 * 10**9
+    times_ns = _START_NS + np.arange(points, dtype=np.int64) * 60 * NS_PER_S
     noise = np.random.default_rng(1).normal(0, 3, points)
     return times_ns, 100 + 30 * np.sin(np.arange(points) * 2 * np.pi / 1440) + noise
 

@@ -14,10 +14,11 @@ from analytics.engine import Engine
 from analytics.snapshot import snapshot
 from analytics.worker import build_engine
 from benchmarks.rows import Row, print_rows, row
+from common.units import NS_PER_S
 from telemetry.samples import Collection, SampleBatch
 from telemetry.series import SeriesTable, series_key
 
-_START_NS = 1_700_000_000 * 10**9
+_START_NS = 1_700_000_000 * NS_PER_S
 _OF_A_TARGET = 1000
 
 

@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from common.units import NS_PER_S
 from simulator.compute.record import RunningJob
 from simulator.config import SimulatorConfig
 from simulator.counters.readings import Readings
@@ -12,7 +13,7 @@ from simulator.faults.base import Fault
 from simulator.faults.schedule import ScheduledFault
 from simulator.faults.truth import Truth
 from simulator.layout import Layout
-from simulator.machine import NS, Machine
+from simulator.machine import Machine
 from simulator.wiring import build_layout
 from telemetry.changes import Change
 from telemetry.topology import Job, TopologyFact
@@ -77,9 +78,9 @@ class SimulatedCluster:
         """
         kind = FAULTS[fault.fault]
         rng = np.random.default_rng([self.config.seed, len(self._injected), *fault.fault.encode()])
-        starts_ns = max(self.start_ns + int(fault.at_s * NS), self.now_ns)
+        starts_ns = max(self.start_ns + int(fault.at_s * NS_PER_S), self.now_ns)
         lasts_s = fault.lasts_s or kind.lasts_s
-        ends_ns = starts_ns + int(lasts_s * NS) if lasts_s else 0
+        ends_ns = starts_ns + int(lasts_s * NS_PER_S) if lasts_s else 0
         self._injected.append(_Injected(kind(self.machine, rng, fault.target, fault.strength), starts_ns, ends_ns))
 
     def end_fault(self, name: str) -> None:
@@ -127,7 +128,7 @@ class SimulatedCluster:
                 injected.fault.end()
                 injected.ended = True
             else:
-                injected.fault.step((now_ns - injected.starts_ns) / NS)
+                injected.fault.step((now_ns - injected.starts_ns) / NS_PER_S)
 
 
 def _truth(injected: _Injected) -> Truth:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from common.units import NS_PER_S
 from simulator.cluster import SimulatedCluster
 from simulator.config import SimulatorConfig
 from simulator.counters import canonical
@@ -14,7 +15,6 @@ from simulator.counters.readings import Readings
 from simulator.fabric.state import Floats
 from simulator.faults.schedule import ScheduledFault
 from simulator.layout import Endpoint, Exporter, Flavour, Layout, topology_facts
-from simulator.machine import NS
 from telemetry import catalogue
 from telemetry.changes import Change
 from telemetry.samples import Collection, DownReason, SampleBatch
@@ -117,7 +117,7 @@ def campaign(
     config: SimulatorConfig,
     faults: Iterable[ScheduledFault],
     lasts_s: float,
-    start_ns: int = 1_700_000_000 * NS,
+    start_ns: int = 1_700_000_000 * NS_PER_S,
     parts: int = 1,
 ) -> Iterator[CampaignTick]:
     """Simulated time in collection intervals of ``config.interval_s``. The ground truth is in ``tick.cluster.truth``.
@@ -133,7 +133,7 @@ def campaign(
     changes_seen = 0
     tick_s = config.interval_s / parts
     for k in range(int(lasts_s / config.interval_s) * parts):
-        cluster.advance(start_ns + int((k + 1) * tick_s * NS))
+        cluster.advance(start_ns + int((k + 1) * tick_s * NS_PER_S))
         for fact in cluster.job_facts():
             if (fact.entity.key, fact.gone) not in known:
                 known.add((fact.entity.key, fact.gone))

@@ -4,6 +4,7 @@ from typing import Final
 
 import numpy as np
 
+from common.units import NS_PER_MS, NS_PER_S
 from simulator.compute.gpus import Gpus
 from simulator.compute.hosts import Hosts
 from simulator.compute.scheduler import Scheduler
@@ -21,8 +22,7 @@ from simulator.fabric.state import Fabric
 from simulator.layout import Exporter, Layout
 from telemetry.topology import Role
 
-NS: Final = 1_000_000_000
-DAY_NS: Final = 86_400 * NS
+DAY_NS: Final = 86_400 * NS_PER_S
 SLOW_TICK_S: Final = 1.0
 GPU_TICKS_PER_S: Final = 20
 ACK_TIMEOUT_S: Final = 0.5
@@ -35,7 +35,7 @@ class Machine:
     def __init__(self, config: SimulatorConfig, layout: Layout, start_ns: int) -> None:
         self.config, self.layout, self.start_ns = config, layout, start_ns
         self.dt = config.step_ms / 1000.0
-        self.step_ns = config.step_ms * 1_000_000
+        self.step_ns = config.step_ms * NS_PER_MS
         self.steps = 0
         rng = np.random.default_rng(config.seed)
         rows = len(layout.gpus) * 4 + 2 * len(layout.hosts) * len(layout.targets) + EXTRA_FLOWS

@@ -16,6 +16,7 @@ import grpc
 import grpc.aio
 
 from benchmarks.loads.child import ServerProcess
+from common.units import NS_PER_S, to_ns
 from ingest.collectors.gnmi.config import Source
 from ingest.collectors.gnmi.subscriptions import DEFAULTS, request_of
 from simulator.cluster import SimulatedCluster
@@ -71,13 +72,13 @@ def responses(
     slow: also what it does not send every interval (optics, neighbours).
     """
     cluster = SimulatedCluster(config, start_ns=0)
-    cluster.advance(_SETTLED_S * 10**9)
+    cluster.advance(_SETTLED_S * NS_PER_S)
     found: dict[str, Responses] = {switch.name: {} for switch in switches}
     queries = [
         (switch, *query) for switch in switches for query in _queries(cluster.layout, switch, config.interval_s, slow)
     ]
     for number in range(variants):
-        cluster.advance(cluster.now_ns + int(config.interval_s * 10**9))
+        cluster.advance(cluster.now_ns + to_ns(config.interval_s))
         snapshot = Snapshot(number + 1, copied(cluster.readings))
         for switch, key, query in queries:
             messages = tuple(query.full(snapshot, time.time_ns()))
@@ -91,7 +92,7 @@ def _queries(layout: Layout, switch: Switch, interval_s: float, slow: bool) -> l
     for subscription in DEFAULTS[switch.source]:
         wanted = request_of(subscription, interval_s).subscribe
         for one in wanted.subscription:
-            if slow or one.sample_interval == int(interval_s * 10**9):
+            if slow or one.sample_interval == to_ns(interval_s):
                 found.append((_key(wanted, one), tree.query(wanted.prefix, one.path, wanted.encoding)))
     return found
 
@@ -119,7 +120,7 @@ class _Servicer:
             number += 1
             await asyncio.sleep(began_s + number * self._interval_s - time.monotonic())
             for one in sampled:
-                if number % round(one.sample_interval / 1e9 / self._interval_s) == 0:
+                if number % round(one.sample_interval / NS_PER_S / self._interval_s) == 0:
                     for message in self._messages[_key(wanted, one)][number % VARIANTS]:
                         yield _stamped(message)
 

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from common.jit import compiled
+from common.units import NS_PER_S
 from evaluation.baselines.tails import surprise, with_peak
 from evaluation.series.labelled import Series
 from evaluation.series.signals import DAY_S, WEEK_S, Floats
@@ -29,7 +30,7 @@ class Trend(NamedTuple):
 def season_of(series: Series) -> tuple[int, int]:
     """Nanoseconds and points of a day; of a week where the points of the first part are a day or more apart."""
     step_ns = float(np.median(np.diff(series.times_ns[: max(series.probation, 2)])))
-    season_ns = (DAY_S if step_ns < DAY_S * 1e9 else WEEK_S) * 1_000_000_000
+    season_ns = (DAY_S if step_ns < DAY_S * NS_PER_S else WEEK_S) * NS_PER_S
     return season_ns, max(round(season_ns / step_ns), 1)
 
 

@@ -3,6 +3,7 @@
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
+from common.units import NS_PER_S
 from evaluation.series.labelled import Series
 from evaluation.series.signals import DAY_S, WEEK_S, Floats
 
@@ -44,12 +45,12 @@ def naive_week(series: Series) -> Floats:
 
 def _naive(series: Series, season_s: int) -> Floats:
     times_ns, values = series.times_ns, series.values
-    ago = np.searchsorted(times_ns, times_ns - season_s * 1_000_000_000, side="right") - 1
+    ago = np.searchsorted(times_ns, times_ns - season_s * NS_PER_S, side="right") - 1
     if season_s > DAY_S:
-        day_ago = np.searchsorted(times_ns, times_ns - DAY_S * 1_000_000_000, side="right") - 1
+        day_ago = np.searchsorted(times_ns, times_ns - DAY_S * NS_PER_S, side="right") - 1
         ago = np.where(ago >= 0, ago, day_ago)
     first = int(np.argmax(ago >= 0))
-    step_s = float(np.median(np.diff(times_ns))) / 1e9
+    step_s = float(np.median(np.diff(times_ns))) / NS_PER_S
     scores = np.zeros(values.size)
     if ago[-1] >= 0:
         scores[first:] = _robust(values[first:] - values[ago[first:]], int(np.clip(2 * DAY_S / step_s, 48, 576)))

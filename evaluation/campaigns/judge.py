@@ -9,6 +9,7 @@ from common.units import NS_PER_S
 from evaluation.campaigns.plan import INTERVAL_S
 from evaluation.campaigns.run_plan import CampaignRun, muted
 from evaluation.campaigns.truth import FaultImpact, impacts
+from evaluation.series.signals import DAY_S
 from telemetry.incidents import Incident
 
 
@@ -78,7 +79,7 @@ def judge(run: CampaignRun) -> CampaignResult:
 
 
 def _incidents(run: CampaignRun, causes: list[FaultImpact]) -> CampaignResult:
-    plan, days = run.plan, run.plan.lasts_s / 86400.0
+    plan, days = run.plan, run.plan.lasts_s / DAY_S
     faults = [_fault_result(cause, causes, run.start_ns) for cause in causes]
     result = CampaignResult(
         seed=plan.seed, faults=faults, series_days=run.series * days, days=days, healthy=plan.healthy

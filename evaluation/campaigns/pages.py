@@ -17,7 +17,7 @@ from evaluation.campaigns.plan import INTERVAL_S
 from evaluation.campaigns.recording import Ints, Recording
 from evaluation.campaigns.run_plan import CampaignRun
 from evaluation.campaigns.truth import EARLY_NS, LATE_NS, FaultImpact
-from evaluation.series.signals import Floats
+from evaluation.series.signals import DAY_S, Floats
 from telemetry.findings import FindingKind
 
 GAP_NS = 120 * NS_PER_S  # a cluster recovers for 170 s at least: a longer gap would merge the pages of two faults
@@ -87,7 +87,7 @@ def labels(run: CampaignRun, causes: Sequence[FaultImpact], recording: Recording
         named=np.array(named, np.bool_).reshape(shape),
         devices=np.array([numbers[device] for device in recording.devices], np.int64),
         all_series=run.series,
-        days=run.plan.lasts_s / 86400.0 - (counts_ns - run.start_ns) / NS_PER_S / 86400.0,
+        days=run.plan.lasts_s / DAY_S - (counts_ns - run.start_ns) / NS_PER_S / DAY_S,
         healthy=run.plan.healthy,
     )
 

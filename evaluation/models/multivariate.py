@@ -23,6 +23,8 @@ from analytics.engine import Engine
 from analytics.models.multivariate.config import MultivariateConfig
 from analytics.models.multivariate.model import Method
 from analytics.state.view import TickView
+from common.units import NS_PER_S
+from evaluation.series.signals import DAY_S
 from simulator.config import SimulatorConfig
 from simulator.direct import campaign
 from simulator.faults.schedule import ScheduledFault
@@ -44,7 +46,8 @@ _FAULTS = (
 )
 _FIRST_S, _LASTS_S, _EVERY_S = 2400, 300, 600
 _SECONDS = _FIRST_S + _EVERY_S * len(_FAULTS)
-_AFTER_NS = 180 * 10**9  # findings that begin this soon after a fault may be its consequence
+_AFTER_NS = 180 * NS_PER_S  # findings that begin this soon after a fault may be its consequence
+_INTERVAL_NS = 10 * NS_PER_S  # of collection
 _PREFIX = "multivariate_"
 Row = dict[str, Any]
 
@@ -94,7 +97,7 @@ def run_campaign(seed: int, faulty: bool) -> list[CampaignRun]:
         engine.advance()
     for of in runs:
         of.truth = list(tick.cluster.truth)
-        of.healthy_s = _SECONDS - 1800 - (len(schedule) * (_LASTS_S + _AFTER_NS / 1e9))
+        of.healthy_s = _SECONDS - 1800 - (len(schedule) * (_LASTS_S + _AFTER_NS / NS_PER_S))
     return runs
 
 
@@ -107,9 +110,9 @@ def found(of: CampaignRun) -> Iterator[Row]:
     for number, truth in enumerate(of.truth):
         first: dict[str, float] = {}
         for finding in of.findings:
-            inside = truth.start_ns - 10 * 10**9 <= finding.onset_ns <= truth.end_ns
+            inside = truth.start_ns - _INTERVAL_NS <= finding.onset_ns <= truth.end_ns
             if inside and finding.state is FindingState.ACTIVE and str(finding.object) in _broken(truth):
-                first.setdefault(finding.detector, (finding.observed_ns - truth.start_ns) / 10**10)
+                first.setdefault(finding.detector, (finding.observed_ns - truth.start_ns) / _INTERVAL_NS)
         ours = [delay for name, delay in first.items() if name.startswith(_PREFIX)]
         others = [delay for name, delay in first.items() if not name.startswith(_PREFIX)]
         yield {
@@ -131,7 +134,7 @@ def false_positives(of: CampaignRun) -> dict[str, int]:
     """Findings by kind of device that began without a fault."""
     counts = dict.fromkeys(KINDS, 0)
     for finding in {f.id: f for f in of.findings if f.detector.startswith(_PREFIX)}.values():
-        if not any(t.start_ns - 10**10 <= finding.onset_ns <= t.end_ns + _AFTER_NS for t in of.truth):
+        if not any(t.start_ns - _INTERVAL_NS <= finding.onset_ns <= t.end_ns + _AFTER_NS for t in of.truth):
             counts[finding.detector.removeprefix(_PREFIX)] += 1
     return counts
 
@@ -141,7 +144,7 @@ def about_others(of: CampaignRun) -> int:
     ids = set()
     for finding in of.findings:
         for truth in of.truth:
-            inside = truth.start_ns - 10**10 <= finding.onset_ns <= truth.end_ns + _AFTER_NS
+            inside = truth.start_ns - _INTERVAL_NS <= finding.onset_ns <= truth.end_ns + _AFTER_NS
             if inside and finding.detector.startswith(_PREFIX) and str(finding.object) not in _broken(truth):
                 ids.add(finding.id)
     return len(ids)
@@ -176,7 +179,7 @@ def by_kind(runs: Sequence[CampaignRun]) -> Table:
         for method in METHODS:
             mine = [of for of in runs if of.method == method]
             count = sum(false_positives(of)[kind] for of in mine)
-            days = sum(of.devices[kind] * of.healthy_s for of in mine) / 86400
+            days = sum(of.devices[kind] * of.healthy_s for of in mine) / DAY_S
             table.add_row(kind, method, str(count), f"{days:.1f}", f"{count / days:.2f}")
     return table
 

@@ -13,11 +13,12 @@ from rich.console import Console
 from rich.table import Table
 
 from analytics.models.scoring.scorer import SeriesScorer
+from common.units import NS_PER_S
 from evaluation.series.signals import Floats
 
 SEEDS = (101, 102, 103)
 _OLD, _NEW, _OLD_VALUES, _NEW_VALUES = 40, 200, 1000, 300
-_STEP_NS, _START_NS = 10 * 10**9, 1_700_000_000 * 10**9
+_STEP_NS, _START_NS = 10 * NS_PER_S, 1_700_000_000 * NS_PER_S
 _EVENT, _AFTERMATH = 5, 30  # values: length of an event, and how long alerts may follow from it
 Noise = Callable[[np.random.Generator, int, int], Floats]
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from common.units import NS_PER_S
 from evaluation.series.labelled import Series, Window
 from evaluation.series.signals import DAY_S, Floats
 
@@ -71,7 +72,7 @@ class PreparedSeries:
         for window in self.series.windows:
             self.outside[window.start : window.end + GAP] = False
         times_ns = self.series.times_ns
-        self.days = float(times_ns[-1] - times_ns[self.series.probation]) / (DAY_S * 1e9)
+        self.days = float(times_ns[-1] - times_ns[self.series.probation]) / (DAY_S * NS_PER_S)
 
 
 def prepared(series: Series) -> PreparedSeries:

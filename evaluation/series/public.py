@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from common.units import NS_PER_S
 from evaluation.series.injections import COMMON
 from evaluation.series.labelled import Series, labelled
 from evaluation.series.public_files import SOURCES, fetched, series_of
@@ -52,7 +53,7 @@ def signal_of(times_ns: NDArray[np.int64], values: Floats) -> Signal:
     Expected is the median of the same time in the seven nearest weeks, or of the thirteen nearest points where there is
     no such season.
     """
-    times_s = times_ns // 1_000_000_000
+    times_s = times_ns // NS_PER_S
     step_s = int(np.median(np.diff(times_s)))
     frame = pl.DataFrame({"value": values, "slot": times_s % WEEK_S // step_s, "hour": times_s % DAY_S // 3600})
     weeks = _median(frame, pl.col("value").rolling_median(7, min_samples=1, center=True).over("slot"))

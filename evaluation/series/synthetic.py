@@ -7,13 +7,14 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from common.units import NS_PER_S
 from evaluation.series.kinds import KINDS
 from evaluation.series.labelled import Series, Window, labelled
 
 TUNING_SEEDS = (1, 2, 3)
 REPORT_SEEDS = (1001, 1002, 1003, 1004, 1005, 1006)
 _NAMES = tuple(KINDS)
-_BEGIN_NS = 1_704_067_200_000_000_000  # Monday, 1 January 2024, 00:00 UTC
+_BEGIN_NS = 1_704_067_200 * NS_PER_S  # Monday, 1 January 2024, 00:00 UTC
 _WITH_GAPS = 0.25  # share of the series
 
 
@@ -28,7 +29,7 @@ def generate(kind: str, seed: int) -> Series:
     """The series of this kind and seed. KeyError when there is no such kind."""
     rng = np.random.default_rng([seed, _NAMES.index(kind)])
     signal = KINDS[kind](rng)
-    times_ns = _BEGIN_NS + np.arange(signal.values.size, dtype=np.int64) * signal.step_s * 1_000_000_000
+    times_ns = _BEGIN_NS + np.arange(signal.values.size, dtype=np.int64) * signal.step_s * NS_PER_S
     complete = labelled(signal, times_ns, kind, seed, rng)
     return _with_gaps(complete, signal.step_s, rng) if rng.random() < _WITH_GAPS else complete
 
@@ -42,7 +43,7 @@ def _with_gaps(series: Series, step_s: int, rng: np.random.Generator) -> Series:
     for window in series.windows:
         keep[window.start : window.end] = True
     position = np.concatenate([[0], np.cumsum(keep)])
-    late_ns = (rng.uniform(0, 0.33, n) * step_s * 1e9).astype(np.int64)
+    late_ns = (rng.uniform(0, 0.33, n) * step_s * NS_PER_S).astype(np.int64)
     windows = tuple(Window(int(position[w.start]), int(position[w.end]), w.anomaly) for w in series.windows)
     return Series(
         series.kind,

@@ -8,6 +8,7 @@ import math
 
 import numpy as np
 
+from common.units import NS_PER_S
 from simulator.fabric.state import Flags, Floats
 from simulator.layout import Layout
 
@@ -96,5 +97,5 @@ class Gpus:
         excess = self.celsius - SLOWDOWN_C
         change = np.where(excess > 0.0, -0.05 * excess, 0.02)
         self.thermal = np.clip(self.thermal + change * dt, 0.3, 1.0)
-        self.thermal_ns[:, 0] += self.slowed_by_heat * dt * 1e9
-        self.thermal_ns[:, 1] += (self.celsius > HW_SLOWDOWN_C) * dt * 1e9
+        self.thermal_ns[:, 0] += self.slowed_by_heat * dt * NS_PER_S
+        self.thermal_ns[:, 1] += (self.celsius > HW_SLOWDOWN_C) * dt * NS_PER_S

@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from common.jit import compiled
+from common.units import NS_PER_S
 from simulator.compute import storage as fs
 from simulator.compute.gpus import COMPUTE, SPIN, WAIT, Gpus
 from simulator.compute.record import RunningJob
@@ -15,7 +16,6 @@ from simulator.fabric.state import Flags, Floats, Ints
 
 FIRST_LOAD = 5.0  # a job that starts reads this many iterations' data before it computes
 FRAMEBUFFER_USED = 66e9
-NS = 1_000_000_000
 
 
 class Phase(Enum):
@@ -116,5 +116,5 @@ class JobRun:
     def _end_checkpoint(self, now_ns: int, gpus: Gpus) -> None:
         self.record.checkpoints += 1
         self.record.last_checkpoint_ns = now_ns
-        self.next_checkpoint_ns = now_ns + int(self._mix.checkpoint_period_s * NS)
+        self.next_checkpoint_ns = now_ns + int(self._mix.checkpoint_period_s * NS_PER_S)
         self._begin_iteration(gpus)

@@ -5,8 +5,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from common.units import NS_PER_S
 from simulator.compute.gpus import Gpus
-from simulator.compute.jobs import NS, JobRun, Members
+from simulator.compute.jobs import JobRun, Members
 from simulator.compute.record import RunningJob
 from simulator.compute.rings import Rings
 from simulator.compute.storage import Storage
@@ -55,7 +56,7 @@ class Scheduler:
         count = len(self.layout.hosts)
         jobs = min(self.mix.jobs, max(1, count // 2)) if self.mix.jobs else 0
         for j in range(jobs):
-            self.slots.append(Slot(list(range(j, count, jobs)), self.start_ns + (2 + 7 * j) * NS))
+            self.slots.append(Slot(list(range(j, count, jobs)), self.start_ns + (2 + 7 * j) * NS_PER_S))
 
     @property
     def running(self) -> list[JobRun]:
@@ -85,7 +86,7 @@ class Scheduler:
         job.record.ends_ns = now_ns
         self.gpus.framebuffer[job.members.gpus] = 0.0
         self.ended.append(job.record)
-        slot.starts_ns = now_ns + int(self.mix.gap_s * NS)
+        slot.starts_ns = now_ns + int(self.mix.gap_s * NS_PER_S)
         self._log(ChangeKind.JOB_END, job.record, now_ns, f"{job.record.name} {reason}")
 
     def _start(self, number: int, slot: Slot, now_ns: int) -> None:
@@ -105,9 +106,9 @@ class Scheduler:
         self._next_id += 1
         rings = Rings(self.layout, self.fabric, self.routes, hosts, self.window)
         members = Members(hosts, np.array([list(r) for r in ranges]))
-        first = now_ns + int(self.mix.checkpoint_period_s * (0.4 + 0.3 * (number % 3)) * NS)
+        first = now_ns + int(self.mix.checkpoint_period_s * (0.4 + 0.3 * (number % 3)) * NS_PER_S)
         slot.job = JobRun(record, members, rings, self.storage, self.mix, self.rng, first)
-        slot.ends_ns = now_ns + int(self.mix.lifetime_s * (1.0 + 0.2 * number) * NS)
+        slot.ends_ns = now_ns + int(self.mix.lifetime_s * (1.0 + 0.2 * number) * NS_PER_S)
         self._log(ChangeKind.JOB_START, record, now_ns, f"{record.name} of {record.user} starts")
 
     def _log(self, kind: ChangeKind, record: RunningJob, now_ns: int, summary: str) -> None:

@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from common.units import NS_PER_S
 from simulator.compute import gpus as gpu
 from simulator.compute import hosts as host
 from simulator.compute.storage import CAPACITY_BYTES
@@ -138,7 +139,7 @@ class Publisher:
         r.memory_available[...] = model.hosts.available
         r.power_watts[...] = model.hosts.watts
         r.inlet_celsius[...] = model.hosts.inlet
-        r.boot_s[...] = model.boot_ns[self._host_devices] / 1e9
+        r.boot_s[...] = model.boot_ns[self._host_devices] / NS_PER_S
 
     def _publish_storage(self) -> None:
         model, r = self._model, self._readings.storage

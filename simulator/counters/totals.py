@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from common.units import US_PER_S
 from simulator.compute.gpus import Gpus
 from simulator.compute.hosts import Hosts
 from simulator.compute.scheduler import Scheduler
@@ -78,7 +79,7 @@ def port_totals(model: Model) -> Totals:
         "fcs_errors": lost,
         "discards": np.stack([np.zeros_like(dropped), dropped / par.PACKET_BYTES], axis=1),
         "pause_frames": by_priority(both_ways(q.pause_frames, here, feeder)),
-        "pause_us": by_priority(both_ways(q.pause_s, here, feeder) * 1e6),
+        "pause_us": by_priority(both_ways(q.pause_s, here, feeder) * US_PER_S),
         "pause_transitions": by_priority(both_ways(q.pause_cycles, here, feeder)),
         "queue_bytes": by_priority(q.sent[here], other[here]),
         "queue_packets": by_priority(q.sent[here] / par.PACKET_BYTES, other[here] / par.OTHER_PACKET_BYTES),
@@ -105,7 +106,7 @@ def nic_totals(model: Model) -> Totals:
         "prio_bytes": by_priority(rdma, rest),
         "prio_packets": by_priority(rdma_packets, rest_packets),
         "pause_frames": by_priority(both_ways(q.pause_frames, egress, leaf)),
-        "pause_us": by_priority(both_ways(q.pause_s, egress, leaf) * 1e6),
+        "pause_us": by_priority(both_ways(q.pause_s, egress, leaf) * US_PER_S),
         "pause_transitions": by_priority(q.pause_cycles[egress]),
         "cnp_sent": events[CNP_SENT],
         "cnp_handled": events[CNP_HANDLED],

@@ -1,5 +1,6 @@
 """Faults of many hosts at once: a rack without power or cooling, and a wave of planned reboots."""
 
+from common.units import NS_PER_S
 from simulator.faults.base import Fault
 from telemetry.changes import Change, ChangeKind
 from telemetry.incidents import IncidentKind
@@ -100,7 +101,7 @@ class PlannedRebootWave(_OnRack):
         self.hosts = tuple(self.choose_rack())
         self._off: set[str] = set()
         machine, now_ns = self.machine, self.machine.now_ns
-        ends_ns = now_ns + int(self.lasts_s * 1e9)
+        ends_ns = now_ns + int(self.lasts_s * NS_PER_S)
         what = (self.root, *(device(host) for host in self.hosts[1:]))
         summary = f"Firmware update of rack {self.rack}: reboot one host after the other"
         machine.jobs.changes.append(

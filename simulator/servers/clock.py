@@ -3,7 +3,8 @@
 import time
 from collections.abc import Callable
 
-NS_PER_S = 1_000_000_000
+from common.units import NS_PER_S
+
 _AHEAD_LIMIT_S = 55 * 60
 
 

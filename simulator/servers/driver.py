@@ -9,6 +9,7 @@ from typing import TypeVar
 import structlog
 
 from common.errors import ConfigError
+from common.units import NS_PER_MS, NS_PER_S
 from simulator.cluster import SimulatedCluster
 from simulator.config import SimulatorConfig
 from simulator.counters.readings import Readings
@@ -68,7 +69,7 @@ class ClusterDriver:
         self.io_times = IoTimes(len(self.cluster.layout.targets))
         for fault in faults:
             self.cluster.inject(fault)
-        return self._advance(self._start_ns + 1_000_000 * self._config.step_ms)
+        return self._advance(self._start_ns + NS_PER_MS * self._config.step_ms)
 
     def _advance(self, to_ns: int) -> ClusterState:
         try:
@@ -79,12 +80,12 @@ class ClusterDriver:
         return ClusterState(copied(self.cluster.readings), tuple(self.cluster.truth), tuple(self.cluster.changes))
 
     def _inject(self, fault: ScheduledFault, *, from_now: bool) -> float:
-        elapsed_s = (self.cluster.now_ns - self._start_ns) / 1e9
+        elapsed_s = (self.cluster.now_ns - self._start_ns) / NS_PER_S
         at_s = fault.at_s + (elapsed_s if from_now else 0.0)
         self.cluster.inject(fault.model_copy(update={"at_s": at_s}))
         if at_s <= elapsed_s:
             try:
-                self.cluster.advance(self.cluster.now_ns + 1_000_000 * self._config.step_ms)
+                self.cluster.advance(self.cluster.now_ns + NS_PER_MS * self._config.step_ms)
             except ConfigError:
                 self.cluster.drop_rejected_fault()
                 raise

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from common.errors import ConfigError
+from common.units import NS_PER_MS
 from simulator.counters.readings import Readings
 from simulator.layout import Endpoint, Exporter, Flavour, Layout
 from simulator.servers.addresses import served_endpoints
@@ -75,7 +76,7 @@ def _page(layout: Layout, latest: Latest, io_times: IoTimes, endpoint: Endpoint,
     render = _renderer(layout, io_times, endpoint)
 
     def page() -> str:
-        return render(current().readings, latest().now_ns // 1_000_000 if stamped else None)
+        return render(current().readings, latest().now_ns // NS_PER_MS if stamped else None)
 
     if endpoint.exporter is Exporter.SLURM:
         return PageServer(Page(endpoint.host, endpoint.port, page, slurm.PATH, "application/json"))

@@ -13,6 +13,7 @@ import structlog
 from aiohttp import web
 
 from common.errors import ConfigError
+from common.units import NS_PER_S
 from simulator.faults.schedule import ScheduledFault, parse_fault, read_schedule
 from simulator.faults.truth import write_truth
 from simulator.layout import Exporter, Layout
@@ -111,7 +112,7 @@ class SimulatorService:
 
     async def _run(self) -> None:
         assert self._driver is not None
-        step_ns_max = int(_CATCH_UP * self.config.step_s * self.config.speed * 1e9)
+        step_ns_max = int(_CATCH_UP * self.config.step_s * self.config.speed * NS_PER_S)
         while True:
             began = time.monotonic()
             to_ns = min(self._clock.now_ns(), self._latest().now_ns + step_ns_max)
@@ -142,7 +143,7 @@ class SimulatorService:
             "now_ns": now_ns,
             "start_ns": self._clock.start_ns,
             "speed": self.config.speed,
-            "lag_s": (self._clock.now_ns() - now_ns) / 1e9,
+            "lag_s": (self._clock.now_ns() - now_ns) / NS_PER_S,
         }
 
     def state(self) -> Mapping[str, Any]:

@@ -12,7 +12,8 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from tests.acceptance.lab import NS, Engine, Lab, engines_named, lab_folder
+from common.units import NS_PER_S
+from tests.acceptance.lab import Engine, Lab, engines_named, lab_folder
 from tests.acceptance.pagers import Pagers
 
 FAULTS = ("slow-receiver", "incast", "link-down", "spine-down", "straggler-gpu", "slow-storage-target")
@@ -66,18 +67,18 @@ def _judge_fault(lab: Lab, pagers: Pagers, fault: str) -> Verdict:
     before = set(_fired(lab))
     truth = lab.inject(fault, FAULT_S)
     onset_ns, root = int(truth["start_ns"]), str(truth["root"])
-    deadline_ns = onset_ns + int(FAULT_S * NS)
+    deadline_ns = onset_ns + int(FAULT_S * NS_PER_S)
     shown_ns, labels = 0, {}
     while not shown_ns and lab.now_ns() < deadline_ns:
         fresh = [alert for alert in lab.alertmanager.alerts() if alert["labels"]["incident_id"] not in before]
         if fresh:
             shown_ns, labels = lab.now_ns(), fresh[0]["labels"]
-    _wait(lab, (deadline_ns - lab.now_ns()) / NS + RECOVERY_S)
+    _wait(lab, (deadline_ns - lab.now_ns()) / NS_PER_S + RECOVERY_S)
     after = set(_fired(lab)) - before
     notified = [one for identity, one in pagers.notified().items() if identity in after]
     pages, updates = sum(one.pages for one in notified), sum(one.updates for one in notified)
     named = str(labels.get("object", "nothing"))
-    delay_s = (shown_ns - onset_ns) / NS if shown_ns else float("inf")
+    delay_s = (shown_ns - onset_ns) / NS_PER_S if shown_ns else float("inf")
     passed = len(after) == 1 and pages == 1 and named == root and delay_s <= INTERVALS_MAX * lab.interval_s
     return Verdict(
         engine=lab.engine,
@@ -123,7 +124,7 @@ def _fired(lab: Lab) -> dict[str, dict[str, Any]]:
 
 
 def _wait(lab: Lab, simulated_s: float) -> None:
-    until_ns = lab.now_ns() + int(simulated_s * NS)
+    until_ns = lab.now_ns() + int(simulated_s * NS_PER_S)
     lab.wait_for(lambda: lab.now_ns() >= until_ns, "simulated time to pass", within_s=simulated_s / lab.speed * 3 + 30)
 
 

@@ -14,13 +14,13 @@ from typing import Any, Literal
 
 import yaml
 
+from common.units import NS_PER_S
 from tests.acceptance.pagers import Pagers
 from tests.servers.alertmanager import Alertmanager
 from tests.servers.kafka import KafkaServer
 from tests.servers.process import free_port
 from tests.servers.prometheus import Prometheus
 
-NS = 1_000_000_000
 Engine = Literal["embedded", "kafka"]
 STAGES = ("ingest", "analytics", "alerts", "api")
 FURTHER_STAGES = ("export", "recorder")  # with a real Prometheus, and a recording
@@ -185,7 +185,7 @@ class Lab:
     def keeps_up(self) -> bool:
         """Whether analytics has processed recent samples: on a first start it compiles for half a minute."""
         report = self.ledger("analytics")
-        behind_s = self.now_ns() / NS - report["details"]["watermark_seconds"] if report else float("inf")
+        behind_s = self.now_ns() / NS_PER_S - report["details"]["watermark_seconds"] if report else float("inf")
         return bool(behind_s < KEEPS_UP_INTERVALS * self.interval_s)
 
     def incidents(self) -> list[dict[str, Any]]:

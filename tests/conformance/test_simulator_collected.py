@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from common.units import NS_PER_S
 from ingest.collectors.base import CollectorOutput
 from ingest.collectors.exposition.collector import ExpositionCollector
 from ingest.collectors.exposition.config import ScrapeConfig
@@ -33,7 +34,7 @@ from telemetry.samples import SampleBatch
 from telemetry.series import parse_series_key
 
 DEADLINE_S = 60
-START_NS = time.time_ns() - 30_000_000_000  # collectors take only times around now
+START_NS = time.time_ns() - 30 * NS_PER_S  # collectors take only times around now
 CONFIG = ServeConfig(
     cluster=SimulatorConfig(hosts=2, interval_s=2, jobs=JobMix(jobs=1)), address_offset=60 + os.getpid() % 180
 )
@@ -103,7 +104,7 @@ async def scrape(settings: dict[str, object], found: Collected, workers: ThreadP
 def cluster() -> SimulatedCluster:
     """Half a minute of training."""
     running = SimulatedCluster(CONFIG.cluster, START_NS)
-    running.advance(START_NS + 30_000_000_000)
+    running.advance(START_NS + 30 * NS_PER_S)
     return running
 
 

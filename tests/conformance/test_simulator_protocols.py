@@ -13,6 +13,7 @@ import grpc
 import numpy as np
 import pytest
 
+from common.units import NS_PER_S
 from simulator.config import JobMix, SimulatorConfig
 from simulator.counters.readings import RX, TX
 from simulator.faults.schedule import ScheduledFault
@@ -24,7 +25,7 @@ from simulator.servers.tls import self_signed
 from telemetry.gnmi import gnmi_pb2
 from tests.samples import SAMPLES
 from tests.unit.simulator.servers.readings import filled_readings, later
-from tests.unit.simulator.servers.streams import NS_PER_S, StreamEnded, json_of, subscribed, subscribing
+from tests.unit.simulator.servers.streams import StreamEnded, json_of, subscribed, subscribing
 from tests.unit.simulator.servers.switches import Switches, serving_switches
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -6,6 +6,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from common.units import NS_PER_S
 from simulator.counters.readings import Readings
 from simulator.layout import Layout
 
@@ -15,7 +16,7 @@ Text = Callable[[Layout, int], str]
 Known = Callable[[Readings, NDArray[np.int64]], NDArray[np.bool_]]
 """Which entries of these ports exist now."""
 
-LLDP_HOLD_NS = 120 * 1_000_000_000
+LLDP_HOLD_NS = 120 * NS_PER_S
 """An LLDP neighbour expires this long after its last message (IEEE 802.1AB: time to live of 4 x 30 s)."""
 
 

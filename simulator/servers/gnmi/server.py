@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import grpc
 
+from common.units import NS_PER_S
 from simulator.servers.gnmi.query import Query, Tree
 from simulator.servers.gnmi.stream import StreamPlan
 from simulator.servers.snapshot import Current, Latest
@@ -215,7 +216,7 @@ class GnmiServer:
     async def _wait(self, plan: StreamPlan, seen: int) -> None:
         """Until the next sample is due or, with ON_CHANGE paths, a snapshot newer than ``seen`` is there."""
         due_ns = plan.next_due_ns()
-        wait_s = None if due_ns is None else max(0.0, (due_ns - time.monotonic_ns()) / 1e9)
+        wait_s = None if due_ns is None else max(0.0, (due_ns - time.monotonic_ns()) / NS_PER_S)
         if not plan.has_on_change and wait_s is not None:
             await asyncio.sleep(wait_s)
             return

@@ -3,12 +3,12 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from common.units import NS_PER_S
 from simulator.servers.gnmi.query import Query
 from simulator.servers.snapshot import Snapshot
 from telemetry.gnmi import gnmi_pb2
 
-_NS_PER_S = 1_000_000_000
-FASTEST_NS = _NS_PER_S // 10
+FASTEST_NS = NS_PER_S // 10
 """Shortest sample interval; asking for 0 gives a second."""
 
 
@@ -48,7 +48,7 @@ class StreamPlan:
             heartbeat = subscription.heartbeat_interval
             self._on_change.append(OnChangePath(query, heartbeat, mono_ns + heartbeat))
             return
-        interval = max(subscription.sample_interval or _NS_PER_S, FASTEST_NS)
+        interval = max(subscription.sample_interval or NS_PER_S, FASTEST_NS)
         self._sampled.append(SampledPath(query, interval, subscription.suppress_redundant, mono_ns + interval))
 
     @property

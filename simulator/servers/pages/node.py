@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from common.units import NS_PER_S
 from simulator.counters.readings import DISCARD_KINDS, RX, TX, HostReadings, NicReadings, Readings
 from simulator.layout import LOSSLESS, PRIORITIES, Layout
 from simulator.servers.pages.fields import Field, FieldPage, field
@@ -112,7 +113,7 @@ def node_page(layout: Layout, host: str) -> FieldPage:
             "Unix time of the last boot.",
             "%s",
             [{}],
-            lambda readings: readings.devices.boot_ns[device : device + 1] / 1e9,
+            lambda readings: readings.devices.boot_ns[device : device + 1] / NS_PER_S,
         )
     )
     return FieldPage(sorted(fields, key=lambda one: one.family.name))

@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 
+from common.units import NS_PER_S
 from evaluation import report
 from evaluation.campaigns import baselines
 from evaluation.campaigns.run import REPORT, TUNE
@@ -16,7 +17,7 @@ from evaluation.series.labelled import Series, Window
 
 
 def series(kind: str, *windows: Window) -> Series:
-    times_ns = 1_700_000_000_000_000_000 + np.arange(1000, dtype=np.int64) * 3_600_000_000_000
+    times_ns = 1_700_000_000 * NS_PER_S + np.arange(1000, dtype=np.int64) * 3600 * NS_PER_S
     return Series(kind, 0, times_ns, np.random.default_rng(1).normal(100, 1, 1000), windows, 100)
 
 

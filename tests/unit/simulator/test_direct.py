@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from common.units import NS_PER_S
 from simulator.cluster import SimulatedCluster
 from simulator.config import SimulatorConfig
 from simulator.direct import CampaignTick, DirectCollector, campaign
@@ -12,7 +13,6 @@ from telemetry import catalogue
 from telemetry.samples import DownReason, SampleBatch
 from telemetry.series import parse_series_key
 
-NS = 1_000_000_000
 CONFIG = SimulatorConfig(hosts=4, interval_s=2.0)
 
 
@@ -26,7 +26,7 @@ def of(tick: CampaignTick, target: str) -> SampleBatch:
 
 def test_every_series_is_in_the_catalogue_with_its_labels() -> None:
     cluster = SimulatedCluster(CONFIG, start_ns=0)
-    cluster.advance(NS)
+    cluster.advance(NS_PER_S)
     known = catalogue.metrics()
     for batch in DirectCollector(cluster).collect():
         assert len(set(batch.table.keys)) == len(batch.table.keys)
@@ -38,7 +38,7 @@ def test_every_series_is_in_the_catalogue_with_its_labels() -> None:
 
 def test_values_belong_to_their_series() -> None:
     cluster = SimulatedCluster(CONFIG, start_ns=0)
-    cluster.advance(20 * NS)
+    cluster.advance(20 * NS_PER_S)
     samples = {
         b.table.keys[row]: value
         for b in DirectCollector(cluster).collect()
@@ -62,7 +62,7 @@ def test_values_belong_to_their_series() -> None:
 
 def test_a_campaign_numbers_its_collections() -> None:
     ticks = run("incast@60s", 6.0)
-    assert [t.now_ns - ticks[0].now_ns for t in ticks] == [0, 2 * NS, 4 * NS]
+    assert [t.now_ns - ticks[0].now_ns for t in ticks] == [0, 2 * NS_PER_S, 4 * NS_PER_S]
     assert [of(t, "dcgm/127.1.0.1:9400").collection.seq for t in ticks] == [0, 1, 2]
     assert len(ticks[0].facts) > 50
     assert ticks[2].facts == []
@@ -131,7 +131,7 @@ def test_a_host_without_gpus_answers_without_samples() -> None:
     cluster = SimulatedCluster(CONFIG, start_ns=0)
     for gpu in cluster.layout.host_gpus["node2"]:
         cluster.machine.gpus.present[gpu] = False
-    cluster.advance(NS)
+    cluster.advance(NS_PER_S)
     batches = {batch.table.target: batch for batch in DirectCollector(cluster).collect()}
     empty = batches["dcgm/127.1.0.2:9400"]
     assert (len(empty), empty.collection.down) == (0, DownReason.NOT_EXPOSITION)

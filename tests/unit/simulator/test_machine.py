@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
+from common.units import NS_PER_S
 from simulator.config import JobMix, SimulatorConfig
 from simulator.layout import Exporter
 from simulator.machine import Machine
 from simulator.wiring import build_layout
 
-NS = 1_000_000_000
 CONFIG = SimulatorConfig(hosts=4, gpus_per_host=2, jobs=JobMix(jobs=2), step_ms=20)
 LAYOUT = build_layout(CONFIG)
 
@@ -53,7 +53,7 @@ def test_a_host_that_boots_has_all_its_gpus_and_no_errors(machine: Machine) -> N
     machine.power(["node2"], True, "")
     assert machine.gpus.present.all()
     assert machine.gpus.xid.sum() == machine.gpus.bit_errors.sum() == 0.0
-    assert machine.boot_ns[LAYOUT.device_index["node2"]] == NS
+    assert machine.boot_ns[LAYOUT.device_index["node2"]] == NS_PER_S
 
 
 def test_a_lost_gpu_ends_the_job_of_its_host(machine: Machine) -> None:

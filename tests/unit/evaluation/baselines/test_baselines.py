@@ -3,12 +3,13 @@
 import numpy as np
 import pytest
 
+from common.units import NS_PER_S
 from evaluation.scores.methods import METHODS
 from evaluation.series.labelled import Series
 
 
 def series(values: np.ndarray) -> Series:
-    times_ns = np.arange(values.size, dtype=np.int64) * 300_000_000_000
+    times_ns = np.arange(values.size, dtype=np.int64) * 300 * NS_PER_S
     return Series("test", 0, times_ns, values, (), values.size // 7)
 
 

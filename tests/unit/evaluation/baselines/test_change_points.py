@@ -5,13 +5,14 @@ import math
 import numpy as np
 import pytest
 
+from common.units import NS_PER_S
 from evaluation.baselines.change_points import _expected_runs, bayesian_change, cusum, forecast_errors
 from evaluation.series.labelled import Series
 from evaluation.series.signals import Floats
 
 
 def series(values: Floats, probation: int = 30) -> Series:
-    times_ns = np.arange(values.size, dtype=np.int64) * 300_000_000_000
+    times_ns = np.arange(values.size, dtype=np.int64) * 300 * NS_PER_S
     return Series("test", 0, times_ns, values, (), probation)
 
 

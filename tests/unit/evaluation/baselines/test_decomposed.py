@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from common.units import NS_PER_S
 from evaluation.baselines.decomposed import (
     _expected,
     _first_season,
@@ -16,7 +17,7 @@ from evaluation.baselines.decomposed import (
 from evaluation.series.labelled import Series
 from evaluation.series.signals import Floats
 
-HOUR_NS = 3_600_000_000_000
+HOUR_NS = 3600 * NS_PER_S
 DAY_NS = 24 * HOUR_NS
 
 

@@ -4,13 +4,14 @@ import numpy as np
 import pytest
 from sklearn.ensemble import IsolationForest
 
+from common.units import NS_PER_S
 from evaluation.baselines.learned import features, half_space_trees, isolation_forest, left_discord
 from evaluation.series.labelled import Series
 from evaluation.series.signals import Floats
 
 
 def series(values: Floats, probation: int = 100) -> Series:
-    times_ns = np.arange(values.size, dtype=np.int64) * 300_000_000_000
+    times_ns = np.arange(values.size, dtype=np.int64) * 300 * NS_PER_S
     return Series("test", 0, times_ns, values, (), probation)
 
 

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from numpy.lib.stride_tricks import sliding_window_view
 
+from common.units import NS_PER_S
 from evaluation.baselines.neighbours import _nonconformity, _sum_of_nearest, _whitening, knn_cad
 from evaluation.series.labelled import Series
 from evaluation.series.signals import Floats
@@ -14,7 +15,7 @@ def noise(points: int, seed: int = 1) -> Floats:
 
 
 def series(values: Floats, probation: int) -> Series:
-    times_ns = np.arange(values.size, dtype=np.int64) * 300_000_000_000
+    times_ns = np.arange(values.size, dtype=np.int64) * 300 * NS_PER_S
     return Series("test", 0, times_ns, values, (), probation)
 
 

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from common.units import NS_PER_S
 from evaluation.baselines.statistical import (
     distances,
     ewma,
@@ -15,7 +16,7 @@ from evaluation.baselines.statistical import (
 from evaluation.series.labelled import Series
 from evaluation.series.signals import Floats
 
-HOUR_NS = 3_600_000_000_000
+HOUR_NS = 3600 * NS_PER_S
 
 
 def series(values: Floats, step_ns: int = HOUR_NS, probation: int = 30) -> Series:

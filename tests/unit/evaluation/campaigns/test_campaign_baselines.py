@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from common.errors import ConfigError
-from common.units import NS_PER_S as NS
+from common.units import NS_PER_S
 from evaluation.baselines import learned, statistical
 from evaluation.campaigns import baselines
 from evaluation.campaigns.baselines import CampaignAlerts, alerts, best, later, left_discord, recorded, robust_z
@@ -35,7 +35,9 @@ ABOUT = ("device:node1", "port:leaf1/Ethernet0", "device:spine1", "device:node4"
 
 
 def cause(fault: str, root: str, reach: tuple[str, ...] = ()) -> FaultImpact:
-    truth = Truth(fault, FAULTS[fault].kind, parse_object(root), 1000 * NS, 1100 * NS, FAULTS[fault].planned, reach)
+    truth = Truth(
+        fault, FAULTS[fault].kind, parse_object(root), 1000 * NS_PER_S, 1100 * NS_PER_S, FAULTS[fault].planned, reach
+    )
     return impacts([truth], TOPOLOGY)[0]
 
 
@@ -45,13 +47,13 @@ def labelled(*causes: FaultImpact) -> Labels:
     devices = tuple(each.device for each in objects)
     recording = Recording(np.zeros(0, np.int64), np.zeros(0), np.zeros(6, np.int64), objects, devices)
     run = CampaignRun(Plan(CONFIG, (ScheduledFault(fault="spine-down"),), 86400.0 + 3600.0, 1), series=1000)
-    return labels(run, causes, recording, 3600 * NS)
+    return labels(run, causes, recording, 3600 * NS_PER_S)
 
 
 def alerts_at(*points: tuple[int, float]) -> Alerts:
     """(series, second) of each alert."""
     series, seconds = (np.array(column) for column in zip(*points, strict=True))
-    return Alerts(np.ones(len(points)), (seconds * NS).astype(np.int64), series.astype(np.int64))
+    return Alerts(np.ones(len(points)), (seconds * NS_PER_S).astype(np.int64), series.astype(np.int64))
 
 
 SPINE = cause("spine-down", "device:spine1")
@@ -65,11 +67,15 @@ def outcome(of: Labels, *points: tuple[int, float]) -> tuple[list[bool], list[bo
 
 
 def test_alerts_of_a_device_that_are_close_together_are_one_page():
-    gap_s = GAP_NS / NS
+    gap_s = GAP_NS / NS_PER_S
     near = alerts_at((2, 1000.0), (4, 1000.0 + gap_s), (2, 1000.0 + 2 * gap_s))
-    assert pages(labelled(SPINE), near).sent_ns.tolist() == [1000 * NS]
+    assert pages(labelled(SPINE), near).sent_ns.tolist() == [1000 * NS_PER_S]
     apart = alerts_at((4, 1001.0 + gap_s), (2, 1000.0), (3, 1000.0))
-    assert sorted(pages(labelled(SPINE), apart).sent_ns.tolist()) == [1000 * NS, 1000 * NS, int((1001 + gap_s) * NS)]
+    assert sorted(pages(labelled(SPINE), apart).sent_ns.tolist()) == [
+        1000 * NS_PER_S,
+        1000 * NS_PER_S,
+        int((1001 + gap_s) * NS_PER_S),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -81,8 +87,8 @@ def test_alerts_of_a_device_that_are_close_together_are_one_page():
         (0, 1050.0, True, False),  # a host whose job may wait
         (3, 1050.0, False, False),  # an idle host
         (2, 999.0 - INTERVAL_S, False, False),
-        (2, 1100.0 + LATE_NS / NS, True, True),
-        (2, 1101.0 + LATE_NS / NS, False, False),
+        (2, 1100.0 + LATE_NS / NS_PER_S, True, True),
+        (2, 1101.0 + LATE_NS / NS_PER_S, False, False),
     ],
 )
 def test_a_page_belongs_to_a_fault_that_affects_its_object_while_it_lasts(series, at_s, belongs, names):
@@ -158,7 +164,7 @@ TABLE = SeriesTable(
 
 
 def batch(at_s: float, *values: float) -> SampleBatch:
-    at_ns = int(at_s * NS)
+    at_ns = int(at_s * NS_PER_S)
     rows = np.arange(3, dtype=np.uint32)
     collection = Collection(0, int(at_s), at_ns, 0.01)
     return SampleBatch(TABLE, collection, np.full(3, at_ns, np.int64), rows, np.array(values))
@@ -172,7 +178,7 @@ def test_counters_are_recorded_as_rates_and_what_never_changes_is_left_out():
     assert [str(each) for each in found.objects] == ["port:node1/mlx5_0", "device:node1"]
     assert found.devices == ("node1", "node1")
     assert found.starts.tolist() == [0, 3, 8]
-    assert (found.times_ns[:3] // NS).tolist() == [20, 40, 60]  # the reset at 50 s gives no rate
+    assert (found.times_ns[:3] // NS_PER_S).tolist() == [20, 40, 60]  # the reset at 50 s gives no rate
     assert found.values.tolist() == [2.0, 1.0, 1.0, 1.0, 1.0, 2.0, 2.0, 2.0]
 
 
@@ -230,12 +236,12 @@ def test_a_fault_without_a_job_is_postponed(monkeypatch):
 
 def recording(*columns: np.ndarray) -> Recording:
     starts = np.cumsum([0, *(column.size for column in columns)])
-    times_ns = np.concatenate([np.arange(column.size, dtype=np.int64) * 10 * NS for column in columns])
+    times_ns = np.concatenate([np.arange(column.size, dtype=np.int64) * 10 * NS_PER_S for column in columns])
     return Recording(times_ns, np.concatenate(columns), starts, (device("n"),) * len(columns), ("n",) * len(columns))
 
 
 def series(values: np.ndarray) -> Series:
-    return Series("campaign", 0, np.arange(values.size, dtype=np.int64) * 10 * NS, values, (), 30)
+    return Series("campaign", 0, np.arange(values.size, dtype=np.int64) * 10 * NS_PER_S, values, (), 30)
 
 
 def test_the_robust_z_score_of_all_series_at_once_is_that_of_each():
@@ -265,7 +271,7 @@ def test_the_score_of_a_constant_window_is_causal():
 def test_alerts_are_the_points_with_the_highest_scores(name):
     values = np.random.default_rng(3).normal(10, 1, 600)
     values[20], values[550] = 40.0, 40.0
-    found = alerts(name, recording(values, values[::-1].copy()), 300 * 10 * NS)
+    found = alerts(name, recording(values, values[::-1].copy()), 300 * 10 * NS_PER_S)
     assert 0 < found.scores.size <= 0.02 * 1200 + 1
-    assert found.times_ns.min() >= 300 * 10 * NS
+    assert found.times_ns.min() >= 300 * 10 * NS_PER_S
     assert set(found.series.tolist()) <= {0, 1}

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from common.units import NS_PER_S as NS
+from common.units import NS_PER_S
 from evaluation.campaigns.judge import judge
 from evaluation.campaigns.plan import INTERVAL_S, Plan, faulty, healthy
 from evaluation.campaigns.rows import rows
@@ -35,12 +35,14 @@ SIBLING = next(f"node1/{gpu.uuid}" for gpu in LAYOUT.gpus if gpu.device == "node
 
 
 def cause(fault: str, root: str, reach: tuple[str, ...] = ()) -> FaultImpact:
-    truth = Truth(fault, FAULTS[fault].kind, parse_object(root), 100 * NS, 200 * NS, FAULTS[fault].planned, reach)
+    truth = Truth(
+        fault, FAULTS[fault].kind, parse_object(root), 100 * NS_PER_S, 200 * NS_PER_S, FAULTS[fault].planned, reach
+    )
     return impacts([truth], TOPOLOGY)[0]
 
 
 def finding(kind: FindingKind, about: str, at_s: float = 120.0, detector: str = "some") -> Finding:
-    at_ns = int(at_s * NS)
+    at_ns = int(at_s * NS_PER_S)
     key = f"{kind}{about}{at_s}"
     return Finding(
         id=key,
@@ -86,7 +88,7 @@ def test_backpressure_spreads_and_outages_do_not(kind: FindingKind, about: str, 
 
 def test_a_fault_lasts_until_its_repair_has_settled() -> None:
     down = cause("spine-down", "device:spine1")
-    late_s = 200.0 + LATE_NS / NS
+    late_s = 200.0 + LATE_NS / NS_PER_S
     times = (99.0 - INTERVAL_S, 101.0 - INTERVAL_S, late_s, late_s + 1.0)
     found = [down.explains(finding(FindingKind.DEVICE_REBOOTED, "device:spine1", at_s)) for at_s in times]
     assert found == [False, True, True, False]
@@ -100,8 +102,8 @@ def test_a_slow_gpu_without_a_job_is_not_visible(host: str, visible: bool) -> No
 @pytest.mark.parametrize(("ended_s", "visible"), [(110, False), (150, True)])
 def test_a_late_checkpoint_of_a_job_that_ends_is_not_visible(ended_s: int, visible: bool) -> None:
     late = cause("late-checkpoint", "job:1", ("node1",))
-    ended = replace(JOBS[0], observed_ns=ended_s * NS, gone=True)
-    again = TopologyFact(Job("3", ("node1",), started_ns=ended_s * NS), ended_s * NS, "slurm")
+    ended = replace(JOBS[0], observed_ns=ended_s * NS_PER_S, gone=True)
+    again = TopologyFact(Job("3", ("node1",), started_ns=ended_s * NS_PER_S), ended_s * NS_PER_S, "slurm")
     assert FaultImpact(late.truth, late.graph, (ended, again)).visible is visible
 
 
@@ -130,7 +132,7 @@ def test_healthy_hours_have_one_announced_wave_each_and_nothing_else() -> None:
 def run_with(findings: list[Finding], root: ObjectRef) -> CampaignRun:
     """A spine that is down from 100 s to 200 s of an hour."""
     plan = Plan(CONFIG, (ScheduledFault(fault="spine-down"),), 3600.0, 1)
-    truth = Truth("spine-down", IncidentKind.DEVICE_DOWN, root, 100 * NS, 200 * NS)
+    truth = Truth("spine-down", IncidentKind.DEVICE_DOWN, root, 100 * NS_PER_S, 200 * NS_PER_S)
     return CampaignRun(plan, truths=[truth], findings={f.id: f for f in findings}, series=1000, topology=TOPOLOGY)
 
 
@@ -171,8 +173,8 @@ def at(
     second: float, root: ObjectRef = SPINE, kind: IncidentKind = IncidentKind.DEVICE_DOWN, **options: Any
 ) -> Incident:
     """An incident whose onset is at ``second`` and that fires 5 s later."""
-    onset_ns = int(second * NS)
-    return incident(root, kind, onset_ns=onset_ns, fired_ns=onset_ns + 5 * NS, **options)
+    onset_ns = int(second * NS_PER_S)
+    return incident(root, kind, onset_ns=onset_ns, fired_ns=onset_ns + 5 * NS_PER_S, **options)
 
 
 @pytest.mark.parametrize(
@@ -196,7 +198,7 @@ def test_an_incident_names_the_root_or_something_else_or_is_false(
 
 def test_delays_count_from_the_begin_of_the_fault_in_intervals() -> None:
     cheap, dear = at(105.0), at(105.0, gpu_seconds=3.0)
-    result = judge(fired(run_with([], SPINE), cheap, replace(dear, updated_ns=140 * NS)))
+    result = judge(fired(run_with([], SPINE), cheap, replace(dear, updated_ns=140 * NS_PER_S)))
     (fault,) = result.faults
     assert (fault.delay, fault.cost_delay) == (1.0, 4.0)
     assert (fault.kind_right, fault.right_first) == (True, True)
@@ -221,7 +223,7 @@ def two_faults() -> CampaignRun:
     run = run_with([], SPINE)
     times = (("spine2", 150, 250), ("spine3", 1000, 1100))
     run.truths += [
-        Truth("spine-down", IncidentKind.DEVICE_DOWN, device(name), begins * NS, ends * NS)
+        Truth("spine-down", IncidentKind.DEVICE_DOWN, device(name), begins * NS_PER_S, ends * NS_PER_S)
         for name, begins, ends in times
     ]
     return run

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from common.units import NS_PER_S
 from evaluation.campaigns.plan import FAILED, LOST, Plan
 from evaluation.campaigns.run_plan import CampaignRun, CorrelatorInput, _Losses, muted
 from simulator.config import SimulatorConfig
@@ -14,12 +15,11 @@ from telemetry.series import SeriesTable
 from telemetry.topology import Topology
 from tests.unit.evaluation.campaigns.incidents import incident
 
-NS = 1_000_000_000
 TARGETS = [SeriesTable(f"node/{k}", f"node{k}", (f'node_load_1m{{device="node{k}"}}',)) for k in range(10)]
 
 
 def collected(seq: int) -> list[SampleBatch]:
-    at_ns = seq * 10 * NS
+    at_ns = seq * 10 * NS_PER_S
     one = np.zeros(1, np.uint32)
     return [
         SampleBatch(table, Collection(0, seq, at_ns, 0.01), np.full(1, at_ns), one, np.ones(1)) for table in TARGETS
@@ -58,11 +58,13 @@ def test_the_seed_decides_what_is_lost() -> None:
 
 def test_the_first_version_that_costs_time_is_kept() -> None:
     run = CampaignRun(Plan(SimulatorConfig(hosts=2), (), 60.0, 1))
-    versions = [incident(device("spine1"), fired_ns=k * NS, gpu_seconds=cost) for k, cost in enumerate((0.0, 3.0, 9.0))]
+    versions = [
+        incident(device("spine1"), fired_ns=k * NS_PER_S, gpu_seconds=cost) for k, cost in enumerate((0.0, 3.0, 9.0))
+    ]
     for version in versions:
         run.add(version)
     (key,) = run.first
-    assert (run.first[key], run.newest[key], run.costs_ns) == (versions[0], versions[2], {key: NS})
+    assert (run.first[key], run.newest[key], run.costs_ns) == (versions[0], versions[2], {key: NS_PER_S})
 
 
 def finding(detector: str, name: str) -> Finding:
@@ -72,8 +74,8 @@ def finding(detector: str, name: str) -> Finding:
         object=device(name),
         detector=detector,
         state=FindingState.ACTIVE,
-        onset_ns=10 * NS,
-        observed_ns=20 * NS,
+        onset_ns=10 * NS_PER_S,
+        observed_ns=20 * NS_PER_S,
         score=2.0,
         confidence=0.9,
         evidence=(),
@@ -82,7 +84,7 @@ def finding(detector: str, name: str) -> Finding:
 
 def test_muting_removes_the_findings_of_one_detector_before_correlation() -> None:
     given = [
-        CorrelatorInput(k * 10 * NS, (finding("silent", "node1"), finding("other", "node2")), Topology(), ())
+        CorrelatorInput(k * 10 * NS_PER_S, (finding("silent", "node1"), finding("other", "node2")), Topology(), ())
         for k in range(2, 12)
     ]
     run = CampaignRun(Plan(SimulatorConfig(hosts=2), (), 120.0, 1), inputs=given, series=7)

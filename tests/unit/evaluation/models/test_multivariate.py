@@ -2,20 +2,22 @@
 
 import pytest
 
+from common.units import NS_PER_S
 from evaluation.models.multivariate import METHODS, CampaignRun, about_others, by_fault, by_kind, false_positives, found
 from simulator.faults.truth import Truth
 from telemetry.findings import Finding, FindingKind, FindingState
 from telemetry.incidents import IncidentKind
 from telemetry.objects import parse_object
 
-NS = 1_000_000_000
-STRAGGLER = Truth("straggler-gpu", IncidentKind.STRAGGLER, parse_object("gpu:node1/GPU-1"), 1000 * NS, 1300 * NS)
+STRAGGLER = Truth(
+    "straggler-gpu", IncidentKind.STRAGGLER, parse_object("gpu:node1/GPU-1"), 1000 * NS_PER_S, 1300 * NS_PER_S
+)
 DIRTY = Truth(
     "dirty-optic",
     IncidentKind.LINK_DEGRADED,
     parse_object("link:leaf1/Ethernet0--spine1/Ethernet1"),
-    2000 * NS,
-    2300 * NS,
+    2000 * NS_PER_S,
+    2300 * NS_PER_S,
 )
 
 
@@ -33,8 +35,8 @@ def finding(
         object=parse_object(about),
         detector=detector,
         state=state,
-        onset_ns=int(onset_s * NS),
-        observed_ns=int((onset_s + delay_s) * NS),
+        onset_ns=int(onset_s * NS_PER_S),
+        observed_ns=int((onset_s + delay_s) * NS_PER_S),
         score=2.0,
         confidence=0.9,
         evidence=(),

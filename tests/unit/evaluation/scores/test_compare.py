@@ -4,13 +4,14 @@ import numpy as np
 import pytest
 
 from analytics.models.scoring.scorer import REASONS
+from common.units import NS_PER_S
 from evaluation.scores.compare import Scored, best_threshold, by_anomaly, by_kind, by_reason, result
 from evaluation.scores.figures import outcome, prepared, thresholds
 from evaluation.scores.methods import METHODS, OURS
 from evaluation.series.labelled import Series, Window
 from evaluation.series.signals import Floats
 
-HOUR_NS = 3_600_000_000_000
+HOUR_NS = 3600 * NS_PER_S
 POINTS = 1000
 
 
@@ -88,7 +89,7 @@ def test_reasons_are_those_of_the_first_alert() -> None:
     values = 100 + rng.normal(size=2000)
     values[1500:1506] += 40.0
     values[1800:1803] -= 40.0
-    times_ns = 1_700_000_000_000_000_000 + np.arange(2000, dtype=np.int64) * 60_000_000_000
+    times_ns = 1_700_000_000 * NS_PER_S + np.arange(2000, dtype=np.int64) * 60 * NS_PER_S
     labelled = Series("test", 0, times_ns, values, (Window(1500, 1506, "spike"),), 300)
     found = by_reason([labelled])
     alerts = METHODS[OURS](labelled) >= 1.0

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from common.units import NS_PER_S
 from evaluation.scores.figures import (
     GAP,
     LATE,
@@ -20,7 +21,7 @@ from evaluation.scores.figures import (
 from evaluation.series.labelled import Series, Window
 from evaluation.series.synthetic import REPORT_SEEDS, corpus
 
-_HOUR_NS = 3_600_000_000_000
+_HOUR_NS = 3600 * NS_PER_S
 
 
 def series(*windows: Window, n: int = 1100, probation: int = 100) -> Series:

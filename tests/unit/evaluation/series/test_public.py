@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from common.units import NS_PER_S
 from evaluation.series.public import excerpt, signal_of
 from evaluation.series.public_files import Source, series_of
 from evaluation.series.signals import DAY_S, Floats
@@ -20,7 +21,7 @@ b,2024-01-01 00:00:00,5
 a,2024-01-01 01:00:00,9
 """
 KEYED = Source("things==1.0", "loads.csv", "when", "%Y-%m-%d %H:%M:%S", ("load",), "id")
-HOUR_NS = 3_600_000_000_000
+HOUR_NS = 3600 * NS_PER_S
 
 
 def wheel(path: Path) -> Path:
@@ -32,7 +33,7 @@ def wheel(path: Path) -> Path:
 def test_a_file_is_read_in_order_of_time_with_one_value_a_time(tmp_path):
     first, second = series_of(KEYED, wheel(tmp_path / "things-1.0-py3-none-any.whl"))
     assert (first[0], second[0]) == ("loads, 0", "loads, 1")
-    assert first[1].tolist() == [1_704_067_200_000_000_000, 1_704_070_800_000_000_000]
+    assert first[1].tolist() == [1_704_067_200 * NS_PER_S, 1_704_070_800 * NS_PER_S]
     assert (first[2].tolist(), second[2].tolist()) == ([1.0, 2.0], [5.0])
 
 

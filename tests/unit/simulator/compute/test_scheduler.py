@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from common.units import NS_PER_S
 from simulator.compute.gpus import COMPUTE, SPIN, WAIT, Gpus
 from simulator.compute.jobs import Phase, compute
 from simulator.compute.scheduler import Scheduler, _alternate
@@ -13,7 +14,6 @@ from simulator.fabric.state import Fabric
 from simulator.wiring import build_layout
 from telemetry.changes import ChangeKind
 
-NS = 1_000_000_000
 LAYOUT = build_layout(SimulatorConfig(hosts=8, gpus_per_host=2))
 DT = 0.01
 
@@ -51,10 +51,10 @@ def test_hosts_are_divided_among_the_jobs(jobs: int, hosts: list[list[int]]) -> 
 
 def test_jobs_start_one_after_the_other() -> None:
     found = scheduler(jobs=3)
-    assert [slot.starts_ns for slot in found.slots] == [2 * NS, 9 * NS, 16 * NS]
+    assert [slot.starts_ns for slot in found.slots] == [2 * NS_PER_S, 9 * NS_PER_S, 16 * NS_PER_S]
     started = []
     for second in range(1, 20):
-        found.step(second * NS, DT)
+        found.step(second * NS_PER_S, DT)
         started.append(len(found.running))
     assert started == [0] + [1] * 7 + [2] * 7 + [3] * 4
 
@@ -62,67 +62,72 @@ def test_jobs_start_one_after_the_other() -> None:
 def test_ranks_alternate_between_the_pods() -> None:
     assert _alternate([0, 1, 2, 3, 4], lambda host: "a" if host < 3 else "b") == [0, 3, 1, 4, 2]
     found = scheduler(jobs=1)
-    found.step(2 * NS, DT)
+    found.step(2 * NS_PER_S, DT)
     pods = [LAYOUT.devices[LAYOUT.device_index[node]].pod for node in found.running[0].record.nodes]
     assert pods == ["pod1", "pod2"] * 4
 
 
 def test_a_job_has_an_id_a_name_an_owner_and_a_change_event() -> None:
     found = scheduler()
-    found.step(2 * NS, DT)
+    found.step(2 * NS_PER_S, DT)
     (run,) = found.running
     record, (change,) = run.record, found.changes
-    assert (record.job_id, record.name, record.user, record.started_ns) == ("4711", "pretrain-llm", "alice", 2 * NS)
+    assert (record.job_id, record.name, record.user, record.started_ns) == (
+        "4711",
+        "pretrain-llm",
+        "alice",
+        2 * NS_PER_S,
+    )
     assert set(record.nodes) == {"node1", "node3", "node5", "node7"}
-    assert (change.kind, change.id, change.starts_ns) == (ChangeKind.JOB_START, "job_start/4711", 2 * NS)
+    assert (change.kind, change.id, change.starts_ns) == (ChangeKind.JOB_START, "job_start/4711", 2 * NS_PER_S)
     assert [str(ref) for ref in change.objects][:2] == ["job:4711", f"device:{record.nodes[0]}"]
 
 
 def test_drained_hosts_take_no_job_and_without_hosts_there_is_none() -> None:
     found = scheduler(jobs=1)
     found.drained.update(range(6))
-    found.step(2 * NS, DT)
+    found.step(2 * NS_PER_S, DT)
     assert found.running[0].members.hosts == [6, 7]
     found = scheduler(jobs=1)
     found.drained.update(range(8))
-    found.step(2 * NS, DT)
+    found.step(2 * NS_PER_S, DT)
     assert found.running == []
 
 
 def test_a_job_ends_with_its_lifetime_and_the_next_one_follows_after_the_gap() -> None:
     found = scheduler(jobs=1, lifetime_s=50.0, gap_s=10.0)
-    found.step(2 * NS, DT)
-    found.step(52 * NS, DT)
+    found.step(2 * NS_PER_S, DT)
+    found.step(52 * NS_PER_S, DT)
     assert found.running == []
     (ended,) = found.ended
-    assert ended.ends_ns == 52 * NS
+    assert ended.ends_ns == 52 * NS_PER_S
     assert found.changes[-1].summary == "pretrain-llm completed"
-    found.step(61 * NS, DT)
+    found.step(61 * NS_PER_S, DT)
     assert found.running == []
-    found.step(62 * NS, DT)
+    found.step(62 * NS_PER_S, DT)
     assert found.running[0].record.job_id == "4712"
 
 
 def test_a_job_that_ends_gives_back_its_flows_memory_and_requests() -> None:
     found = scheduler(jobs=1)
-    found.step(2 * NS, DT)
+    found.step(2 * NS_PER_S, DT)
     slot = found.slots[0]
     used = int(found.fabric.flows.used.sum())
     found.gpus.framebuffer[:] = 5.0
-    found.end(slot, 3 * NS, "died of XID 79")
+    found.end(slot, 3 * NS_PER_S, "died of XID 79")
     assert used - int(found.fabric.flows.used.sum()) == 8 * 2 * 4  # members, rails, queue pairs
     assert found.gpus.framebuffer.sum() == 0.0
     assert not found.storage.pending(READ, list(range(8)))
     assert found.changes[-1].summary == "pretrain-llm died of XID 79"
-    found.end(slot, 4 * NS, "again")
+    found.end(slot, 4 * NS_PER_S, "again")
     assert len(found.ended) == 1
 
 
 def test_jobs_on_a_host_are_found_while_they_run() -> None:
     found = scheduler()
-    found.step(20 * NS, DT)
+    found.step(20 * NS_PER_S, DT)
     assert [slot.hosts for slot in found.jobs_on(3)] == [[1, 3, 5, 7]]
-    found.end(found.slots[1], 21 * NS, "completed")
+    found.end(found.slots[1], 21 * NS_PER_S, "completed")
     assert found.jobs_on(3) == []
 
 
@@ -137,33 +142,33 @@ def finish_all_reduce(found: Scheduler) -> None:
 
 def test_a_job_loads_trains_and_writes_checkpoints() -> None:
     found = scheduler(jobs=1, checkpoint_period_s=10.0, compute_s=0.001)
-    found.step(2 * NS, DT)
+    found.step(2 * NS_PER_S, DT)
     run = found.running[0]
     phases = [run.phase]
     finish_transfers(found, READ)
-    found.step(3 * NS, DT)
+    found.step(3 * NS_PER_S, DT)
     phases.append(run.phase)  # the first data are there: it trains, and reads the next ones
     finish_all_reduce(found)
-    found.step(4 * NS, DT)
+    found.step(4 * NS_PER_S, DT)
     phases.append(run.phase)  # the iteration is over before the next data are there
     finish_transfers(found, READ)
-    found.step(5 * NS, DT)
+    found.step(5 * NS_PER_S, DT)
     finish_transfers(found, READ)
     finish_all_reduce(found)
-    found.step(7 * NS, DT)  # 40 % of the period after its start: the first checkpoint is due
+    found.step(7 * NS_PER_S, DT)  # 40 % of the period after its start: the first checkpoint is due
     phases.append(run.phase)
     finish_transfers(found, WRITE)
-    found.step(8 * NS, DT)
+    found.step(8 * NS_PER_S, DT)
     phases.append(run.phase)
     assert phases == [Phase.LOAD, Phase.TRAIN, Phase.LOAD, Phase.CHECKPOINT, Phase.TRAIN]
-    assert (run.record.iterations, run.record.checkpoints, run.record.last_checkpoint_ns) == (2, 1, 8 * NS)
-    assert run.next_checkpoint_ns == 18 * NS
+    assert (run.record.iterations, run.record.checkpoints, run.record.last_checkpoint_ns) == (2, 1, 8 * NS_PER_S)
+    assert run.next_checkpoint_ns == 18 * NS_PER_S
 
 
 def test_gpus_wait_while_their_job_loads() -> None:
     found = scheduler(jobs=1)
-    found.step(2 * NS, DT)
-    found.step(3 * NS, DT)
+    found.step(2 * NS_PER_S, DT)
+    found.step(3 * NS_PER_S, DT)
     assert found.gpus.spent[:, WAIT].tolist() == [DT] * len(LAYOUT.gpus)
 
 
@@ -181,7 +186,7 @@ def test_each_gpu_computes_at_its_clock_and_polls_when_it_is_done() -> None:
 
 def test_jobs_side_by_side_end_and_write_checkpoints_at_different_times() -> None:
     found = scheduler(jobs=3, lifetime_s=100.0, checkpoint_period_s=40.0)
-    found.step(20 * NS, DT)
-    assert [slot.ends_ns for slot in found.slots] == [120 * NS, 140 * NS, 160 * NS]
-    first_s = [(run.next_checkpoint_ns - 20 * NS) / NS for run in found.running]
+    found.step(20 * NS_PER_S, DT)
+    assert [slot.ends_ns for slot in found.slots] == [120 * NS_PER_S, 140 * NS_PER_S, 160 * NS_PER_S]
+    first_s = [(run.next_checkpoint_ns - 20 * NS_PER_S) / NS_PER_S for run in found.running]
     assert first_s == pytest.approx([0.4 * 40, 0.7 * 40, 1.0 * 40])

@@ -13,7 +13,6 @@ from simulator.layout import LOSSLESS, OTHER, Layout
 from simulator.machine import Machine
 from simulator.wiring import build_layout
 
-NS = 1_000_000_000
 CONFIG = SimulatorConfig(hosts=2, gpus_per_host=2)
 LAYOUT: Layout = build_layout(CONFIG)
 

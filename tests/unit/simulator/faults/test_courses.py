@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from common.errors import ConfigError
+from common.units import NS_PER_S
 from simulator.config import JobMix, SimulatorConfig
 from simulator.fabric import parameters as par
 from simulator.fabric.state import Floats
@@ -13,7 +14,6 @@ from simulator.machine import Machine
 from simulator.wiring import build_layout
 from telemetry.changes import ChangeKind
 
-NS = 1_000_000_000
 CONFIG = SimulatorConfig(hosts=4, gpus_per_host=2, jobs=JobMix(jobs=0), step_ms=50)
 LAYOUT = build_layout(CONFIG)
 
@@ -152,7 +152,7 @@ def test_a_planned_wave_reboots_one_host_after_the_other(machine: Machine) -> No
     (announced,) = machine.jobs.changes
     assert (announced.kind, announced.author) == (ChangeKind.MAINTENANCE, "carol")
     assert [one.name for one in announced.objects] == ["node1", "node2", "node3", "node4"]
-    assert (announced.starts_ns, announced.ends_ns) == (0, 120 * NS)
+    assert (announced.starts_ns, announced.ends_ns) == (0, 120 * NS_PER_S)
     assert machine.jobs.drained == {0, 1, 2, 3}
     off: dict[str, list[float]] = {}
     for second in range(120):

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from common.units import NS_PER_S
 from simulator.cluster import SimulatedCluster
 from simulator.config import JobMix, SimulatorConfig
 from simulator.counters.readings import RX, TX
@@ -12,14 +13,13 @@ from telemetry.changes import ChangeKind
 from telemetry.incidents import IncidentKind
 from telemetry.objects import gpu
 
-NS = 1_000_000_000
 CONFIG = SimulatorConfig(hosts=8, step_ms=20)
 
 
 def broken(fault: str, seconds: float = 60.0, config: SimulatorConfig = CONFIG) -> SimulatedCluster:
     cluster = SimulatedCluster(config, start_ns=0)
     cluster.inject(parse_fault(fault))
-    cluster.advance(int(seconds * NS))
+    cluster.advance(int(seconds * NS_PER_S))
     return cluster
 
 
@@ -34,7 +34,7 @@ def iterations(cluster: SimulatedCluster, node: str) -> int:
 @pytest.fixture(scope="module")
 def healthy() -> SimulatedCluster:
     cluster = SimulatedCluster(CONFIG, start_ns=0)
-    cluster.advance(60 * NS)
+    cluster.advance(60 * NS_PER_S)
     return cluster
 
 
@@ -166,7 +166,7 @@ def test_slow_target_makes_checkpoints_long_and_gpus_wait() -> None:
     normal, slow = SimulatedCluster(config, start_ns=0), SimulatedCluster(config, start_ns=0)
     slow.inject(parse_fault("slow-storage-target@10s:scratch/OST0001"))
     for cluster in (normal, slow):
-        cluster.advance(60 * NS)
+        cluster.advance(60 * NS_PER_S)
     storage = slow.readings.storage
     latency = (storage.read_s + storage.write_s) / (storage.reads + storage.writes)
     assert latency.argmax() == 1
@@ -234,11 +234,11 @@ def test_reboot_starts_counters_again() -> None:
     at = layout.switch_ports["spine2"]
     before = readings.ports.bytes[at.start].copy()
     assert before.sum() > 0
-    cluster.advance(31 * NS)
+    cluster.advance(31 * NS_PER_S)
     assert (readings.ports.bytes[at.start : at.stop] < 0.5 * before.max()).all()
-    assert readings.devices.boot_ns[layout.device_index["spine2"]] == 30 * NS
+    assert readings.devices.boot_ns[layout.device_index["spine2"]] == 30 * NS_PER_S
     assert readings.devices.reachable.all()
-    cluster.advance(40 * NS)
+    cluster.advance(40 * NS_PER_S)
     assert readings.ports.bytes[at.start].sum() > 0
 
 
@@ -247,7 +247,7 @@ def test_rack_without_power_takes_its_hosts_and_their_jobs() -> None:
     off = {d.name for d, on in zip(cluster.layout.devices, cluster.readings.devices.reachable, strict=True) if not on}
     assert off == {"node1", "node2", "node3", "node4"}
     assert cluster.jobs == []
-    cluster.advance(60 * NS)
+    cluster.advance(60 * NS_PER_S)
     assert cluster.readings.devices.reachable.all()
     assert cluster.readings.nics.bytes[0].sum() < 1e12
 
@@ -255,11 +255,11 @@ def test_rack_without_power_takes_its_hosts_and_their_jobs() -> None:
 def test_planned_wave_is_announced_before_the_first_reboot() -> None:
     cluster = SimulatedCluster(CONFIG, start_ns=0)
     cluster.inject(parse_fault("planned-reboot-wave@20s:r2"))
-    cluster.advance(24 * NS)
+    cluster.advance(24 * NS_PER_S)
     announced = [c for c in cluster.changes if c.kind is ChangeKind.MAINTENANCE]
     assert len(announced) == 1
     assert cluster.readings.devices.reachable.all()
-    cluster.advance(141 * NS)
+    cluster.advance(141 * NS_PER_S)
     booted = cluster.readings.devices.boot_ns > 0
     assert {cluster.layout.devices[i].name for i in np.flatnonzero(booted)} == {"node5", "node6", "node7", "node8"}
     assert cluster.truth[0].planned

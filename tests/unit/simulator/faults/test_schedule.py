@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from common.errors import ConfigError
+from common.units import NS_PER_S
 from simulator.cluster import SimulatedCluster
 from simulator.config import SimulatorConfig
 from simulator.faults import FAULTS
@@ -64,4 +65,4 @@ def test_unknown_target_is_named(name: str) -> None:
     cluster = SimulatedCluster(SimulatorConfig(hosts=2, gpus_per_host=2), start_ns=0)
     cluster.inject(ScheduledFault(fault=name, target="nowhere/9"))
     with pytest.raises(ConfigError, match=f"{name}: no target"):
-        cluster.advance(1_000_000_000)
+        cluster.advance(1 * NS_PER_S)

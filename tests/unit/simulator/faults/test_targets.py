@@ -4,20 +4,20 @@ import numpy as np
 import pytest
 
 from common.errors import ConfigError
+from common.units import NS_PER_S
 from simulator.cluster import SimulatedCluster
 from simulator.config import JobMix, SimulatorConfig
 from simulator.faults import FAULTS
 from simulator.faults.schedule import ScheduledFault
 from telemetry.objects import ObjectKind
 
-NS = 1_000_000_000
 CONFIG = SimulatorConfig(hosts=4, gpus_per_host=2, jobs=JobMix(jobs=1), step_ms=50)
 
 
 def broken(fault: str, target: str = "", *, seed: int = 1, at_s: float = 5.0, lasts_s: float = 0.0) -> SimulatedCluster:
     cluster = SimulatedCluster(CONFIG.model_copy(update={"seed": seed}), start_ns=0)
     cluster.inject(ScheduledFault(fault=fault, at_s=at_s, lasts_s=lasts_s, target=target))
-    cluster.advance(int((at_s + 1) * NS))
+    cluster.advance(int((at_s + 1) * NS_PER_S))
     return cluster
 
 
@@ -135,9 +135,9 @@ def test_the_end_of_a_fault_undoes_all_that_it_set(fault: str) -> None:
     cluster = SimulatedCluster(CONFIG, start_ns=0)
     untouched = knobs(cluster)
     cluster.inject(ScheduledFault(fault=fault, at_s=5.0, lasts_s=lasts_s, strength=1.5))
-    cluster.advance(12 * NS)
+    cluster.advance(12 * NS_PER_S)
     assert fault in UNSEEN or knobs(cluster) != untouched
-    cluster.advance(int((7.0 + lasts_s) * NS))
+    cluster.advance(int((7.0 + lasts_s) * NS_PER_S))
     assert knobs(cluster) == untouched
 
 
@@ -157,7 +157,7 @@ def test_strength_scales_faults_that_have_degrees(
     for strength, expected in ((1.0, usual), (1.5, strong)):
         cluster = SimulatedCluster(CONFIG, start_ns=0)
         cluster.inject(ScheduledFault(fault=fault, at_s=5.0, target=target, strength=strength))
-        cluster.advance(6 * NS)
+        cluster.advance(6 * NS_PER_S)
         healthy = SimulatedCluster(CONFIG, start_ns=0)
         pairs = zip(knobs(cluster)[knob], knobs(healthy)[knob], strict=True)
         changed = {now for now, before in pairs if now != before}
@@ -171,7 +171,7 @@ def test_two_faults_of_one_link_end_separately() -> None:
     at = cluster.layout.port_index["leaf1", "Ethernet16"]
     up = []
     for second in (3.0, 5.5, 6.5):
-        cluster.advance(int(second * NS))
+        cluster.advance(int(second * NS_PER_S))
         up.append(bool(cluster.readings.ports.up[at]))
     assert up == [False, False, True]
 
@@ -181,7 +181,7 @@ def test_a_fault_that_was_rejected_can_be_dropped_and_the_others_go_on() -> None
     cluster.inject(ScheduledFault(fault="xid", at_s=1.0, target="node9/0"))
     cluster.inject(ScheduledFault(fault="link-down", at_s=1.0, target="leaf1/Ethernet16"))
     with pytest.raises(ConfigError, match="xid: no target"):
-        cluster.advance(3 * NS)
+        cluster.advance(3 * NS_PER_S)
     cluster.drop_rejected_fault()
-    cluster.advance(3 * NS)
+    cluster.advance(3 * NS_PER_S)
     assert [truth.fault for truth in cluster.truth] == ["link-down"]

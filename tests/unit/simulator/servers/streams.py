@@ -8,11 +8,11 @@ from contextlib import asynccontextmanager
 import grpc
 from google.protobuf.message import Message
 
+from common.units import NS_PER_S
 from simulator.servers.gnmi.paths import parse_elems, to_proto
 from telemetry.gnmi import gnmi_pb2
 
 DEADLINE_S = 20
-NS_PER_S = 1_000_000_000
 
 
 class StreamEnded(Exception):

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+from common.units import NS_PER_S
 from simulator.counters.readings import RX, Readings
 from simulator.servers.io_time import BUCKETS_MS, IoTimes
 from simulator.servers.pages.dcgm import DcgmPage
@@ -195,7 +196,7 @@ def test_slurm_names_the_nodes_of_a_job_as_the_real_schema_does() -> None:
     assert job["job_id"] == 4711
     assert job["nodes"] == "node[1-3]"
     assert job["job_state"] == ["RUNNING"]
-    assert job["start_time"] == {"set": True, "infinite": False, "number": READINGS.now_ns // 10**9 - 60}
+    assert job["start_time"] == {"set": True, "infinite": False, "number": READINGS.now_ns // NS_PER_S - 60}
     known = {key for one in real["jobs"] for key in one}
     assert set(job) <= known
 

@@ -13,6 +13,7 @@ import pytest
 import yaml
 
 from common.errors import ConfigError
+from common.units import NS_PER_S
 from ingest.collectors.exposition.config import ScrapeConfig
 from ingest.collectors.gnmi.config import Config as GnmiConfig
 from ingest.collectors.inventory.parse import parse_inventory
@@ -88,7 +89,7 @@ async def test_counters_only_grow_and_gauges_move(http: aiohttp.ClientSession) -
 
         async def ten_seconds_on() -> bool:
             now: int = (await control(http, service, "clock"))["now_ns"]
-            return bool(now > start + 10_000_000_000)
+            return bool(now > start + 10 * NS_PER_S)
 
         await eventually(ten_seconds_on)
         pages.append(values(await text(http, exporter(1, 9100))))
@@ -102,7 +103,7 @@ async def test_pages_carry_simulated_time_only_when_it_runs_fast(http: aiohttp.C
     async with simulated() as service:
         plain = await text(http, exporter(2, 9400))
         assert (await control(http, service, "clock"))["speed"] == 1.0
-    async with simulated(speed=10, start_ns=1_700_000_000_000_000_000):
+    async with simulated(speed=10, start_ns=1_700_000_000 * NS_PER_S):
         stamped = await text(http, exporter(2, 9400))
     line = next(line for line in plain.splitlines() if line.startswith("DCGM_FI_DEV_GPU_TEMP"))
     assert len(line.rpartition("} ")[2].split()) == 1

@@ -5,25 +5,25 @@ from typing import Any
 import orjson
 import pytest
 
+from common.units import NS_PER_S
 from simulator.compute.record import RunningJob
 from simulator.config import SimulatorConfig
 from simulator.counters.readings import blank_readings
 from simulator.servers.pages.slurm import jobs_document
 from simulator.wiring import build_layout
 
-NS = 1_000_000_000
 LAYOUT = build_layout(SimulatorConfig(hosts=4, gpus_per_host=2))
 
 
 def reported(*jobs: RunningJob, gpus_per_node: int = 8) -> dict[str, Any]:
-    readings = blank_readings(LAYOUT, 1_795_000_000 * NS + 999_999_999)
+    readings = blank_readings(LAYOUT, 1_795_000_000 * NS_PER_S + 999_999_999)
     readings.jobs.extend(jobs)
     found: dict[str, Any] = orjson.loads(jobs_document(readings, gpus_per_node))
     return found
 
 
 def job(nodes: tuple[str, ...], gpus: tuple[int, ...] = (), job_id: str = "4711") -> RunningJob:
-    found = RunningJob(job_id, "pretrain", "alice", "gpu", nodes, 1_700_000_000 * NS, 1_700_003_600 * NS)
+    found = RunningJob(job_id, "pretrain", "alice", "gpu", nodes, 1_700_000_000 * NS_PER_S, 1_700_003_600 * NS_PER_S)
     found.gpu_indices = gpus
     return found
 

@@ -6,6 +6,7 @@ import dataclasses
 import numpy as np
 import pytest
 
+from common.units import NS_PER_S
 from simulator.servers.snapshot import Latest, copied
 from tests.unit.simulator.servers.readings import filled_readings, later, small_layout
 
@@ -31,7 +32,7 @@ def test_every_publication_has_the_next_number() -> None:
     latest = Latest(readings)
     assert (latest().number, latest().now_ns) == (1, readings.now_ns)
     latest.publish(later(readings, 5, 10))
-    assert (latest().number, latest().now_ns) == (2, readings.now_ns + 5_000_000_000)
+    assert (latest().number, latest().now_ns) == (2, readings.now_ns + 5 * NS_PER_S)
 
 
 async def test_who_waits_for_a_change_gets_it_with_the_next_publication() -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from common.units import NS_PER_S
 from simulator.counters.readings import RX, TX, Readings
 from simulator.servers.gnmi.paths import parse_elems, to_proto
 from simulator.servers.gnmi.peers import LLDP_HOLD_NS, chassis_id, neighbour_known, peer_address
@@ -144,10 +145,10 @@ def test_only_rows_that_changed_are_sent_on_change() -> None:
     ("up", "since_s", "known"), [(True, 1000, True), (False, 0, True), (False, 119, True), (False, 120, False)]
 )
 def test_a_neighbour_is_known_until_its_time_to_live(up: bool, since_s: int, known: bool) -> None:
-    assert LLDP_HOLD_NS == 120_000_000_000
+    assert LLDP_HOLD_NS == 120 * NS_PER_S
     readings = filled_readings(LAYOUT)
     readings.ports.up[7] = up
-    readings.ports.last_change_ns[7] = readings.now_ns - since_s * 1_000_000_000
+    readings.ports.last_change_ns[7] = readings.now_ns - since_s * 1 * NS_PER_S
     assert neighbour_known(readings, np.array([7])).tolist() == [known]
 
 

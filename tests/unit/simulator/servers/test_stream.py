@@ -2,13 +2,13 @@
 
 from collections.abc import Iterable
 
+from common.units import NS_PER_S
 from simulator.servers.gnmi.stream import FASTEST_NS, StreamPlan
 from simulator.servers.snapshot import Snapshot
 from telemetry.gnmi import gnmi_pb2
 from tests.unit.simulator.servers.readings import filled_readings, small_layout
 
 READINGS = filled_readings(small_layout())
-NS_PER_S = 1_000_000_000
 
 
 class Scripted:

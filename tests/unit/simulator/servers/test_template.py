@@ -3,14 +3,13 @@
 import pytest
 
 from common.errors import ConfigError
+from common.units import NS_PER_S
 from simulator.servers.addresses import with_offset
 from simulator.servers.clock import SimulatedClock, default_start_ns
 from simulator.servers.control import FaultRequest
 from simulator.servers.pages.slurm import compressed
 from simulator.servers.pages.template import Family, PageTemplate, go_float
 from tests.samples import SAMPLES
-
-NS_PER_S = 1_000_000_000
 
 
 def test_numbers_are_written_as_a_real_node_exporter_writes_them() -> None:
