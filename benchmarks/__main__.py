@@ -1,35 +1,45 @@
-"""``make bench``: every benchmark, one table, and ``build/bench.json``. Exit status 0 also when a target is missed."""
+"""``make bench``: benchmarks, one table, and ``build/bench.json``. Exit status 0 also when a target is missed.
 
+``python -m benchmarks [NAME ...]`` runs only these; ``python -m benchmarks.NAME`` prints the rows of one as JSON.
+"""
+
+import importlib
 import json
-import os
-import platform
 import re
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks import analytics, end_to_end, exposition, gnmi, remote_write, scoring, simulator
+from benchmarks.machine import machine
 from benchmarks.rows import Row
 
+NAMES = (
+    "exposition",
+    "gnmi",
+    "analytics",
+    "scoring",
+    "snapshot",
+    "models",
+    "remote_write",
+    "simulator",
+    "end_to_end",
+)
 OUT = Path(__file__).parents[1] / "build" / "bench.json"
 KEYS = ("name", "value", "unit", "reference", "ratio")
-_LIBRARIES = ("numpy", "numba", "polars", "grpcio", "aiokafka", "zstandard", "prometheus-client", "pygnmi")
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What was promised of the rows whose whole name matches."""
+    """The promise about rows whose name matches ``names`` as a whole."""
 
     names: str
-    words: str
+    text: str
     met: Callable[[Row], bool]
 
 
@@ -51,38 +61,30 @@ TARGETS = (
 )
 
 
-def main() -> None:
+def main(names: Sequence[str]) -> None:
     progress = Console(stderr=True)
     rows: list[Row] = []
-    for module in (exposition, gnmi, analytics, scoring, remote_write, simulator, end_to_end):
+    for name in selected(names):
         began_s = time.monotonic()
-        progress.print(f"{module.__name__} …")
-        rows += [{key: row.get(key) for key in KEYS} for row in module.run()]
-        progress.print(f"{module.__name__}: {time.monotonic() - began_s:.0f} s")
+        progress.print(f"{name} …")
+        rows += [{key: row.get(key) for key in KEYS} for row in importlib.import_module(f"benchmarks.{name}").run()]
+        progress.print(f"{name}: {time.monotonic() - began_s:.0f} s")
         OUT.parent.mkdir(parents=True, exist_ok=True)
         OUT.write_text(json.dumps([machine(), *rows], indent=1) + "\n")
     Console(width=None if sys.stdout.isatty() else 150).print(table(rows))
     progress.print(f"written: {OUT}")
 
 
-def machine() -> Row:
-    """Where and with what the numbers were made."""
-    cpu = re.search(r"^model name\s*: (.*)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
-    return {
-        "name": "machine",
-        "cpu": cpu[1] if cpu else platform.machine(),
-        "cores": os.cpu_count(),
-        "memory_bytes": os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
-        "load_average": os.getloadavg(),
-        "system": platform.platform(),
-        "python": platform.python_version(),
-        "versions": {name: version(name) for name in ("fabricscope", *_LIBRARIES)},
-        "date": datetime.now(UTC).isoformat(timespec="seconds"),
-    }
+def selected(names: Sequence[str]) -> Sequence[str]:
+    """All benchmarks, or those that are named; SystemExit for an unknown name."""
+    unknown = [name for name in names if name not in NAMES]
+    if unknown:
+        raise SystemExit(f"no benchmark {', '.join(unknown)}, expected {', '.join(NAMES)}")
+    return names or NAMES
 
 
 def table(rows: list[Row]) -> Table:
-    drawn = Table(title="What it costs (CPU seconds are user and system, all threads)")
+    drawn = Table(title="Cost (CPU seconds are user and system, all threads)")
     for heading in KEYS:
         drawn.add_column(heading, justify="left" if heading in ("name", "unit") else "right")
     drawn.add_column("target")
@@ -94,10 +96,10 @@ def table(rows: list[Row]) -> Table:
 
 
 def verdict(row: Row) -> str:
-    """The promise about a row and whether it holds; empty where nothing was promised."""
+    """The target of a row and whether it is met; empty without a target."""
     for target in TARGETS:
         if re.fullmatch(target.names, row["name"]):
-            return f"{target.words}: {'met' if target.met(row) else 'MISSED'}"
+            return f"{target.text}: {'met' if target.met(row) else 'MISSED'}"
     return ""
 
 
@@ -108,4 +110,4 @@ def _number(value: Any) -> str:
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

@@ -1,4 +1,4 @@
-"""What the analytics engine takes: samples per CPU-second with everything on, against a per-sample Python loop."""
+"""What the analytics engine costs: samples per CPU-second with everything on, beside a per-sample Python loop."""
 
 import math
 import time
@@ -11,12 +11,13 @@ from analytics.engine import Engine
 from analytics.models import baseline
 from analytics.models.pace import WARMUP, Pace
 from analytics.worker import build_engine
-from benchmarks.rows import Row, row
+from benchmarks.rows import Row, print_rows, row
+from common.units import NS_PER_S
 from telemetry.samples import Collection, SampleBatch
 from telemetry.series import SeriesTable, series_key
 
-_START_NS = 1_700_000_000 * 10**9
-_INTERVAL_NS = 10 * 10**9
+_START_NS = 1_700_000_000 * NS_PER_S
+_INTERVAL_NS = 10 * NS_PER_S
 _GAUGES = (
     "gpu_temperature_celsius",
     "gpu_memory_temperature_celsius",
@@ -71,9 +72,9 @@ def _keys(device: str) -> list[str]:
 
 
 def batches(of: list[SeriesTable], rounds: int) -> list[list[SampleBatch]]:
-    """Collections of a healthy cluster, spread over the interval, round by round."""
+    """Collections of a healthy cluster, scale over the interval, round by round."""
     rng = np.random.default_rng(1)
-    moving = np.array([float(key.startswith(_WORK)) for key in of[0].keys])  # what else counts, counts faults
+    moving = np.array([float(key.startswith(_WORK)) for key in of[0].keys])  # the other counters count errors
     rows = np.arange(len(of[0]), dtype=np.uint32)
     found = []
     for number in range(rounds):
@@ -96,55 +97,55 @@ def engine_rate(targets: int = 400, rounds: int = 20) -> tuple[float, int]:
     engine = build_engine(EngineConfig())
     prepared = batches(tables(targets), rounds + 3)
     for one_round in prepared[:3]:
-        _take(engine, one_round)
+        _process(engine, one_round)
     samples = sum(len(batch) for one_round in prepared[3:] for batch in one_round)
     began = time.process_time()
     for one_round in prepared[3:]:
-        _take(engine, one_round)
+        _process(engine, one_round)
     return samples / (time.process_time() - began), len(engine.registry)
 
 
-def _take(engine: Engine, one_round: list[SampleBatch]) -> None:
+def _process(engine: Engine, one_round: list[SampleBatch]) -> None:
     for batch in one_round:
         engine.observe(batch)
         engine.advance()
 
 
 def python_rate(samples: int = 300_000, series: int = 96_000) -> float:
-    """Rates and baselines as a loop over samples, and nothing else: what the compiled passes replace."""
+    """Rates and baselines alone, as a loop over samples: what the compiled kernels replace."""
     values = np.random.default_rng(1).normal(1e6, 1e4, samples).cumsum().tolist()
     state = [_PythonBaseline() for _ in range(series)]
     began = time.process_time()
     for i, value in enumerate(values):
-        state[i % series].take(10.0 * (i // series), value)
+        state[i % series].update(10.0 * (i // series), value)
     return samples / (time.process_time() - began)
 
 
 class _PythonBaseline:
-    """Rate with reset, level and spread with clipping, of one series."""
+    """Rate with resets, level and scale with clipping, of one series."""
 
-    __slots__ = ("at_s", "count", "level", "raw", "spread")
+    __slots__ = ("at_s", "count", "level", "raw", "scale")
 
     def __init__(self) -> None:
-        self.at_s, self.raw, self.level, self.spread, self.count = -1.0, 0.0, 0.0, 0.0, 0
+        self.at_s, self.raw, self.level, self.scale, self.count = -1.0, 0.0, 0.0, 0.0, 0
 
-    def take(self, at_s: float, value: float) -> float | None:
+    def update(self, at_s: float, value: float) -> float | None:
         """The score of one sample, None where there is none."""
         span_s, step = at_s - self.at_s, value - self.raw
         self.at_s, self.raw = at_s, value
         if not math.isfinite(value) or span_s <= 0 or step < 0:
             return None
         error = step / span_s - self.level
-        floor = max(self.spread, 0.01 * abs(self.level))
+        floor = max(self.scale, 0.01 * abs(self.level))
         self.count += 1
         clip = 3.0 * floor if self.count > 12 else abs(error)
         self.level += 0.01 * min(max(error, -clip), clip)
-        self.spread += 0.01 * (min(abs(error), clip) - self.spread)
+        self.scale += 0.01 * (min(abs(error), clip) - self.scale)
         return error / (1.2533 * floor) if floor > 0 and self.count > 12 else None
 
 
 def baseline_rate(series: int = 100_000, rounds: int = 50) -> float:
-    """Values per CPU-second of the baseline pass alone, in random order of series."""
+    """Values per CPU-second of the baseline kernel alone, in random order of series."""
     rng = np.random.default_rng(1)
     sids: NDArray[np.int64] = rng.permutation(series)
     state, score, newest = np.zeros((series, baseline.WIDTH)), np.empty(series), np.empty(series)
@@ -158,7 +159,6 @@ def baseline_rate(series: int = 100_000, rounds: int = 50) -> float:
 
 
 def run() -> list[Row]:
-    """One entry a figure, for ``make bench``."""
     loop = python_rate()
     rate, series = engine_rate()
     alone = baseline_rate()
@@ -169,5 +169,4 @@ def run() -> list[Row]:
 
 
 if __name__ == "__main__":
-    for entry in run():
-        print(entry)
+    print_rows(run())

@@ -1,13 +1,11 @@
 """Collect → bus → analytics as it ships: two stage processes, a real bus, hundreds of targets over HTTP and gRPC.
 
-Jitter, limits, deadlines, the ledger and ``up`` are on. What counts is the CPU time of both stages, all threads, user
-and system, over a window in which everything is known and nothing fails; and the samples that analytics has processed
-in the same window, by its own ledger. The load is a cluster's mix of switches and hosts, or pages alone (``loads``).
-``python -m benchmarks.end_to_end`` prints the rows as JSON.
+Jitter, limits, deadlines, the ledger and ``up`` are on. Measured are the CPU time of both stages, all threads, user and
+system, over a window in which all series are known and nothing fails; and the samples that analytics has processed in
+the same window, by its own ledger. The load is a cluster's mix of switches and hosts, or pages alone (``loads.load``).
 """
 
 import asyncio
-import json
 import os
 import subprocess
 import sys
@@ -22,11 +20,13 @@ from typing import Any, Literal
 
 import yaml
 
-from benchmarks import loads, naive_pipeline
-from benchmarks.loads import Load
-from benchmarks.rows import Row, row
+from benchmarks.loads import load as loads
+from benchmarks.loads.load import Load
+from benchmarks.references import naive_pipeline
+from benchmarks.rows import Row, print_rows, row
 from bus.base import Bus
 from bus.open import open_bus
+from common.units import NS_PER_S, to_ns
 from fabricscope.settings import load_settings
 from telemetry import topics
 from telemetry.codec.batch import BatchDecoder
@@ -44,7 +44,7 @@ _COUNTED_MAX = 2_000_000
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """Where both stages stood. samples: processed by analytics; cpu_s by stage."""
+    """Progress of both stages. samples: processed by analytics. cpu_s: by stage."""
 
     at_s: float
     samples: int
@@ -53,7 +53,7 @@ class Reading:
 
 @dataclass(slots=True)
 class OnTheBus:
-    """What lay on the bus in the last part of the window. samples: by job; targets: that brought any."""
+    """Records of the last part of the window. samples: by job. targets: with samples."""
 
     bytes: int = 0
     samples: Counter[str] = field(default_factory=Counter)
@@ -103,7 +103,7 @@ def _stages(settings: Path, folder: Path) -> Iterator[dict[str, int]]:
     running: dict[str, subprocess.Popen[bytes]] = {}
     try:
         for stage in STAGES:
-            command = [sys.executable, "-m", "fabricscope", stage, "--config.file", str(settings)]
+            command = [sys.executable, "-m", "fabricscope", stage, "--config", str(settings)]
             with (folder / f"{stage}.log").open("wb") as log:
                 running[stage] = subprocess.Popen(command, stdout=log, stderr=log)
         yield {stage: process.pid for stage, process in running.items()}
@@ -143,7 +143,7 @@ async def _watch(settings: Path, pids: dict[str, int], load: Load, window_s: flo
                 break
         on_the_bus = await _on_the_bus(bus, window_s)
         if len(on_the_bus.targets) < load.targets:
-            raise RuntimeError(f"{len(on_the_bus.targets)} of {load.targets} targets brought samples")
+            raise RuntimeError(f"{len(on_the_bus.targets)} of {load.targets} targets have samples")
     finally:
         await bus.stop()
     spent = {stage: now.cpu_s[stage] - first.cpu_s[stage] for stage in STAGES}
@@ -151,7 +151,7 @@ async def _watch(settings: Path, pids: dict[str, int], load: Load, window_s: flo
 
 
 async def _readings(bus: Bus, pids: dict[str, int], load: Load, folder: Path) -> Any:
-    """One at each report of analytics, once all targets answer and it has caught up: a backlog is cheaper."""
+    """One at each report of analytics, once all targets are up and it has no lag: a backlog would be cheaper."""
     reader, known, deadline = bus.consume([topics.LEDGER], {}), False, time.monotonic() + DEADLINE_S
     try:
         while time.monotonic() < deadline:
@@ -159,10 +159,7 @@ async def _readings(bus: Bus, pids: dict[str, int], load: Load, folder: Path) ->
                 report = decode_record(record.value or b"", StageReport)
                 if report.stage == "ingest":
                     known = report.details["targets_up"] == load.polled
-                elif (
-                    known
-                    and report.at_ns / 1e9 - report.details["watermark_seconds"] < LAG_INTERVALS_MAX * load.interval_s
-                ):
+                elif known and _lag_s(report) < LAG_INTERVALS_MAX * load.interval_s:
                     cpu_s = {stage: _cpu_s(pid) for stage, pid in pids.items()}
                     yield Reading(time.monotonic(), report.samples_out, cpu_s)
         logs = "\n".join((folder / f"{stage}.log").read_text()[-1500:] for stage in STAGES)
@@ -171,9 +168,14 @@ async def _readings(bus: Bus, pids: dict[str, int], load: Load, folder: Path) ->
         await reader.stop()
 
 
+def _lag_s(report: StageReport) -> float:
+    """By how much analytics is behind."""
+    return float(report.at_ns / NS_PER_S - report.details["watermark_seconds"])
+
+
 async def _on_the_bus(bus: Bus, last_s: float) -> OnTheBus:
-    """Of the last seconds: bytes of the records, tables and all, and their samples."""
-    since = await bus.offsets_since([topics.SAMPLES], time.time_ns() - int(last_s * 1e9))
+    """Of the last seconds: bytes of the records, tables included, and their samples."""
+    since = await bus.offsets_since([topics.SAMPLES], time.time_ns() - to_ns(last_s))
     reader, decoder, found = bus.consume([topics.SAMPLES], since), BatchDecoder(), OnTheBus()
     deadline = time.monotonic() + last_s
     while time.monotonic() < deadline and found.samples.total() < _COUNTED_MAX:
@@ -205,14 +207,14 @@ def run() -> list[Row]:
 
 
 def _rows(what: str, load: Load, found: Measured) -> Iterator[Row]:
-    """Two counts: samples that analytics processed, and all values that came, most of a page wanted by no metric.
+    """Two counts: samples that analytics processed, and all values that arrived, most of which no metric maps.
 
-    The reference takes and counts every value: its ratio to samples understates, its ratio to values is like for like.
+    The reference processes and counts every value: the ratio to samples understates, the ratio to values is fair.
     """
     spent, naive = sum(found.cpu_s.values()), naive_pipeline.values_per_cpu_second(load.pages, load.messages)
     values = load.values * found.wall_s / load.interval_s
     yield row(f"{what}: collector and analytics together", found.samples / spent, "samples/CPU-s", naive)
-    yield row(f"{what}: the same in values that came", values / spent, "values/CPU-s", naive)
+    yield row(f"{what}: the same in values that arrived", values / spent, "values/CPU-s", naive)
     for stage in STAGES:
         yield row(f"{what}: {stage} alone", found.samples / found.cpu_s[stage], "samples/CPU-s")
     yield row(f"{what}: load", found.samples / found.wall_s, "samples/s")
@@ -223,5 +225,4 @@ def _rows(what: str, load: Load, found: Measured) -> Iterator[Row]:
 
 
 if __name__ == "__main__":
-    for line in run():
-        print(json.dumps(line))
+    print_rows(run())

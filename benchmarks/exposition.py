@@ -1,14 +1,8 @@
-"""What a page costs: parsing against prometheus_client on the same bytes, and a whole collection over loopback.
-
-The pages are real: a node_exporter's, a Lustre server's, and a GPU node's whose metrics are repeated under the names
-of the exporter's default list (the recorded scrape shows four of them).
-"""
+"""What a scrape costs: parsing beside prometheus_client on the same bytes, and a whole collection over loopback."""
 
 import asyncio
 import gzip
-import json
 import multiprocessing
-import re
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -16,7 +10,9 @@ from multiprocessing.queues import Queue
 
 from prometheus_client.parser import text_string_to_metric_families
 
-from benchmarks.rows import Row, row
+from benchmarks.loads.pages import changed, pages
+from benchmarks.rows import Row, print_rows, row
+from common.units import NS_PER_S
 from ingest.collectors.exposition.collector import ExpositionCollector
 from ingest.collectors.exposition.config import ScrapeConfig
 from ingest.collectors.exposition.decode.body import BodyReader
@@ -25,45 +21,9 @@ from ingest.collectors.exposition.discovery import TargetGroup, resolve
 from ingest.ledger import Ledger
 from telemetry.catalogue import origins_of, sources
 from telemetry.codec.batch import encode_batch
-from tests.samples import SAMPLES
 
-_NOW_NS = 1_760_000_000 * 10**9
+_NOW_NS = 1_760_000_000 * NS_PER_S
 _ROUND_S, _ROUNDS = 0.3, 5
-_GPU_NAMES = """DEV_SM_CLOCK DEV_MEM_CLOCK DEV_MEMORY_TEMP DEV_GPU_TEMP DEV_POWER_USAGE DEV_TOTAL_ENERGY_CONSUMPTION
-    DEV_PCIE_REPLAY_COUNTER DEV_GPU_UTIL DEV_MEM_COPY_UTIL DEV_ENC_UTIL DEV_DEC_UTIL DEV_XID_ERRORS DEV_FB_FREE
-    DEV_FB_USED DEV_FB_RESERVED DEV_UNCORRECTABLE_REMAPPED_ROWS DEV_CORRECTABLE_REMAPPED_ROWS DEV_ROW_REMAP_FAILURE
-    DEV_NVLINK_BANDWIDTH_TOTAL DEV_VGPU_LICENSE_STATUS PROF_GR_ENGINE_ACTIVE PROF_PIPE_TENSOR_ACTIVE PROF_DRAM_ACTIVE
-    PROF_PCIE_TX_BYTES PROF_PCIE_RX_BYTES PROF_SM_ACTIVE PROF_SM_OCCUPANCY PROF_NVLINK_TX_BYTES PROF_NVLINK_RX_BYTES
-    DEV_ECC_SBE_VOL_TOTAL"""
-
-
-def gpu_page() -> bytes:
-    """240 samples of eight GPUs."""
-    scrape = (SAMPLES / "dcgm" / "exposition" / "h100_8gpu_k8s_driver580.prom").read_text()
-    gpus = re.findall(r"^DCGM_FI_DEV_GPU_TEMP(\{.*\}) ", scrape, re.MULTILINE)
-    lines: list[str] = []
-    for place, name in enumerate(f"DCGM_FI_{name}" for name in _GPU_NAMES.split()):
-        lines += [f"# HELP {name} As the exporter describes it (in its own unit).", f"# TYPE {name} gauge"]
-        for number, labels in enumerate(gpus):
-            value = (
-                0.001 * (17 * place + number) if "PROF" in name and "BYTES" not in name else 10**place % 10**9 + number
-            )
-            lines.append(f"{name}{labels} {value:.6f}" if isinstance(value, float) else f"{name}{labels} {value}")
-    return ("\n".join(lines) + "\n").encode()
-
-
-def pages() -> dict[str, tuple[str, bytes]]:
-    """Name to source and page."""
-    return {
-        "gpu": ("dcgm", gpu_page()),
-        "node": ("node_exporter", (SAMPLES / "node_exporter" / "e2e_selected_families.prom").read_bytes()),
-        "lustre": ("lustre", (SAMPLES / "storage" / "lustrefs_exporter_lnet.prom").read_bytes()),
-    }
-
-
-def changed(page: bytes) -> bytes:
-    """The same page a moment later: the last digit of every value that ends in one is another."""
-    return re.sub(rb"^([^#].*)([1-8])$", lambda m: b"%b%d" % (m[1], int(m[2]) + 1), page, flags=re.MULTILINE)
 
 
 def parsing() -> list[Row]:
@@ -93,7 +53,7 @@ def parsing() -> list[Row]:
 
 
 def collecting() -> list[Row]:
-    """Client CPU of a whole collection: request, answer, limits, samples, ledger; and with the record for the bus."""
+    """Client CPU of a whole collection: request, response, limits, samples, ledger; and with the record for the bus."""
     rows: list[Row] = []
     for name, (source, page) in pages().items():
         for compressed in (False, True):
@@ -183,5 +143,4 @@ def run() -> list[Row]:
 
 
 if __name__ == "__main__":
-    for line in run():
-        print(json.dumps(line))
+    print_rows(run())

@@ -1,16 +1,13 @@
-"""Remote write: what the export of a batch costs, against protobuf's own classes on the same batch.
-
-``python -m benchmarks.remote_write`` prints the rows as JSON.
-"""
+"""What the export of a batch by remote write costs, beside protobuf's own classes on the same batch."""
 
 import time
 from collections.abc import Callable
 
 import cramjam
 import numpy as np
-import orjson
 
-from benchmarks.rows import Row, row
+from benchmarks.rows import Row, print_rows, row
+from common.units import NS_PER_S
 from export.remote_write.encoder import encode_request
 from export.remote_write.targets import TargetState
 from telemetry.codec.batch import BatchDecoder, encode_batch
@@ -21,11 +18,10 @@ from tests.unit.export.prompb import WriteRequest, decode
 SERIES = 10_000
 ROUNDS = 30
 REFERENCE_ROUNDS = 3
-_INTERVAL_NS = 10_000_000_000
+_INTERVAL_NS = 10 * NS_PER_S
 
 
 def run() -> list[Row]:
-    """One measurement a row; ``reference`` and ``ratio`` are None where there is nothing to compare with."""
     batches = _batches(ROUNDS)
     reference = _rate(_protobuf(batches[0].table), batches[:REFERENCE_ROUNDS])
     ours = _rate(_own(batches[0].table), batches)
@@ -55,7 +51,7 @@ def _batches(count: int) -> list[SampleBatch]:
     table = SeriesTable("dcgm/127.1.0.1:9400", "node1", keys)
     values = random.uniform(0, 1e9, SERIES)
     series = np.arange(SERIES, dtype=np.uint32)
-    begin_ns = 1_780_000_000_000_000_000
+    begin_ns = 1_780_000_000 * NS_PER_S
     batches = []
     for number in range(count):
         values = values + random.integers(0, 1000, SERIES)
@@ -66,7 +62,7 @@ def _batches(count: int) -> list[SampleBatch]:
 
 
 def _own(table: SeriesTable) -> Callable[[SampleBatch], bytes]:
-    """Order, repetitions, ends of series and encoding; without ``up``, which the reference does not make either."""
+    """Order, duplicates, ends of series and encoding; without ``up``, which the reference does not have either."""
     state = TargetState(table, {}, send_late=True)
 
     def encode(batch: SampleBatch) -> bytes:
@@ -76,7 +72,7 @@ def _own(table: SeriesTable) -> Callable[[SampleBatch], bytes]:
 
 
 def _from_bus(table: SeriesTable) -> Callable[[SampleBatch], bytes]:
-    """As the service does it: from the record on the bus to the body."""
+    """As the service does: from the record on the bus to the request body."""
     own, decoder = _own(table), BatchDecoder()
     records: dict[int, tuple[bytes, dict[str, bytes]]] = {}
 
@@ -89,7 +85,7 @@ def _from_bus(table: SeriesTable) -> Callable[[SampleBatch], bytes]:
 
 
 def _protobuf(table: SeriesTable) -> Callable[[SampleBatch], bytes]:
-    """The plain way with upb: labels parsed once, a message filled and serialised for each batch."""
+    """Plain protobuf (upb): labels parsed once, a message filled and serialised for each batch."""
     labels = [sorted({"__name__": metric, **each}.items()) for metric, each in map(parse_series_key, table.keys)]
 
     def encode(batch: SampleBatch) -> bytes:
@@ -117,4 +113,4 @@ def _rate(encode: Callable[[SampleBatch], bytes], batches: list[SampleBatch]) ->
 
 
 if __name__ == "__main__":
-    print(orjson.dumps(run(), option=orjson.OPT_INDENT_2).decode())
+    print_rows(run())

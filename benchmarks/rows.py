@@ -1,5 +1,7 @@
-"""The one form of a figure: what the table of ``make bench`` and ``build/bench.json`` hold."""
+"""The form of a figure in the table of ``make bench`` and in ``build/bench.json``."""
 
+import json
+from collections.abc import Iterable
 from typing import Any
 
 Row = dict[str, Any]
@@ -14,3 +16,9 @@ def row(name: str, value: float, unit: str, reference: float | None = None) -> R
 
 def _rounded(value: float) -> float:
     return float(f"{value:.4g}")
+
+
+def print_rows(rows: Iterable[Row]) -> None:
+    """One line of JSON a row: the output of a benchmark that is run alone."""
+    for each in rows:
+        print(json.dumps(each))

@@ -1,4 +1,4 @@
-"""What anomaly scores cost: samples per CPU-second with all experts on, against others, live and of a file."""
+"""What anomaly scores cost: samples per CPU-second with all experts, beside others, live and of a file."""
 
 import resource
 import subprocess
@@ -15,12 +15,12 @@ from river import anomaly
 
 from analytics.models.scoring.layout import STATE_BYTES
 from analytics.models.scoring.scorer import SeriesScorer
-from benchmarks import snapshot
-from benchmarks.rows import Row, row
-from benchmarks.scoring_python import in_python, scored
+from benchmarks.references.scoring_python import in_python, scored
+from benchmarks.rows import Row, print_rows, row
+from common.units import NS_PER_S
 
-_START_NS = 1_700_000_000 * 10**9
-_STEP_NS = 1800 * 10**9
+_START_NS = 1_700_000_000 * NS_PER_S
+_STEP_NS = 1800 * NS_PER_S
 _ROUNDS = 144  # three days, after which all experts work
 Floats = NDArray[np.float64]
 
@@ -39,7 +39,7 @@ def _times(series: int, number: int) -> NDArray[np.int64]:
 def many_series(order: NDArray[np.int64], counted: int = 24) -> float:
     """Samples per CPU-second as live, one of each series a round, once days are known and all experts work.
 
-    Of the best round: others share the processor's memory and caches.
+    Of the best round: other programs share memory and caches.
     """
     detector, best, kinds = SeriesScorer(), 0.0, np.zeros(order.size, np.int64)
     for number, values in enumerate(_rounds(order.size, _ROUNDS)):
@@ -51,9 +51,8 @@ def many_series(order: NDArray[np.int64], counted: int = 24) -> float:
 
 
 def python_rate(series: int = 5000, counted: int = 4) -> float:
-    """Samples per CPU-second of the same code as plain Python, on the same data: the same scores, or no figure.
-
-    Numpy rounds products of single precision where machine code does not yet: that is the last digit of seven.
+    """Samples per CPU-second of the same code as plain Python, on the same data; AssertionError unless the scores are
+    the same but for the last of seven digits: numpy rounds products of single precision where machine code does not.
     """
     detector, given = SeriesScorer(), np.stack(_rounds(series, _ROUNDS))
     times_ns = np.stack([_times(series, number) for number in range(_ROUNDS)])
@@ -67,8 +66,8 @@ def python_rate(series: int = 5000, counted: int = 4) -> float:
 def river_rate(series: int = 500, counted: int = 40) -> float:
     """Half-space trees with their defaults, a model a series, of the same data in 0..1, after their first window.
 
-    As many models as take a gigabyte; with few they stay near the processor and are up to three times as fast.
-    Of the best round, as ours.
+    As many models as fill a gigabyte; few of them stay in the cache and are up to three times as fast. Of the best
+    round, as ours.
     """
     models: list[Any] = [anomaly.HalfSpaceTrees(seed=1) for _ in range(series)]
     rounds, best = 250 + counted, 0.0
@@ -83,7 +82,7 @@ def river_rate(series: int = 500, counted: int = 40) -> float:
 
 
 def _one_series(points: int) -> tuple[NDArray[np.int64], Floats]:
-    times_ns = _START_NS + np.arange(points, dtype=np.int64) * 60 * 10**9
+    times_ns = _START_NS + np.arange(points, dtype=np.int64) * 60 * NS_PER_S
     noise = np.random.default_rng(1).normal(0, 3, points)
     return times_ns, 100 + 30 * np.sin(np.arange(points) * 2 * np.pi / 1440) + noise
 
@@ -97,7 +96,7 @@ def one_series(points: int = 1_000_000) -> float:
 
 
 def file_rate(points: int) -> float:
-    """Points per CPU-second of ``fabricscope detect``, from CSV to CSV; the start of the program counts."""
+    """Points per CPU-second of ``fabricscope detect``, from CSV to CSV, start of the program included."""
     times_ns, values = _one_series(points)
     with tempfile.TemporaryDirectory() as folder:
         given, found = Path(folder, "given.csv"), Path(folder, "found.csv")
@@ -111,7 +110,6 @@ def file_rate(points: int) -> float:
 
 
 def run() -> list[Row]:
-    """One entry a figure, for ``make bench``."""
     one_series(1000)  # compiles
     river, python = river_rate(), python_rate()
     in_order, shuffled = np.arange(100_000), np.random.default_rng(1).permutation(100_000)
@@ -139,10 +137,8 @@ def run() -> list[Row]:
             "points/CPU-s",
         ),
         row("scoring: state of a series", STATE_BYTES, "bytes"),
-        *snapshot.run(),
     ]
 
 
 if __name__ == "__main__":
-    for entry in run():
-        print(entry)
+    print_rows(run())

@@ -1,9 +1,8 @@
-"""What the simulated cluster costs: simulated seconds per CPU-second; 1.0 is real time on one core."""
+"""What the simulator costs: simulated seconds per CPU-second; 1.0 is real time on one core."""
 
-import json
 import time
 
-from benchmarks.rows import Row, row
+from benchmarks.rows import Row, print_rows, row
 from common.units import NS_PER_S
 from simulator.cluster import SimulatedCluster
 from simulator.config import SimulatorConfig
@@ -16,22 +15,22 @@ _SETTLED_S, _MEASURED_S, _ROUNDS = 20, 10, 3
 
 
 def speed(hosts: int) -> tuple[float, SimulatedCluster]:
-    """Simulated seconds per CPU-second (user and system, all threads), best of some rounds, with a fault that lasts.
+    """Simulated seconds per CPU-second (user and system, all threads), best of some rounds, with a lasting fault.
 
-    The cluster is moved and its readings are copied as often as when it is served.
+    The model advances and its readings are copied as often as when it is served.
     """
     cluster = SimulatedCluster(SimulatorConfig(hosts=hosts), start_ns=0)
     cluster.inject(ScheduledFault(fault="slow-receiver", at_s=_SETTLED_S / 2, lasts_s=3600))
-    _move(cluster, _SETTLED_S)
+    _advance(cluster, _SETTLED_S)
     best = 0.0
     for _ in range(_ROUNDS):
         began_s = time.process_time()
-        _move(cluster, _MEASURED_S)
+        _advance(cluster, _MEASURED_S)
         best = max(best, _MEASURED_S / (time.process_time() - began_s))
     return best, cluster
 
 
-def _move(cluster: SimulatedCluster, seconds: int) -> None:
+def _advance(cluster: SimulatedCluster, seconds: int) -> None:
     step_s = ServeConfig().step_s
     began_ns = cluster.now_ns
     for step in range(1, round(seconds / step_s) + 1):
@@ -50,5 +49,4 @@ def run() -> list[Row]:
 
 
 if __name__ == "__main__":
-    for line in run():
-        print(json.dumps(line))
+    print_rows(run())

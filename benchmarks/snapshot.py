@@ -1,4 +1,4 @@
-"""What it takes to keep an engine with a million series, all of them scored: seconds, and memory."""
+"""What a snapshot of an engine with a million scored series costs: seconds, and memory."""
 
 import gc
 import os
@@ -13,11 +13,12 @@ from analytics.config import EngineConfig
 from analytics.engine import Engine
 from analytics.snapshot import snapshot
 from analytics.worker import build_engine
-from benchmarks.rows import Row, row
+from benchmarks.rows import Row, print_rows, row
+from common.units import NS_PER_S
 from telemetry.samples import Collection, SampleBatch
 from telemetry.series import SeriesTable, series_key
 
-_START_NS = 1_700_000_000 * 10**9
+_START_NS = 1_700_000_000 * NS_PER_S
 _OF_A_TARGET = 1000
 
 
@@ -33,7 +34,7 @@ def filled(series: int) -> Engine:
 
 
 def scramble(engine: Engine) -> None:
-    """Random bits for all that is kept of series: nothing can pack them."""
+    """Random bits for all state of series, so that it does not compress."""
     noise = np.random.default_rng(1).integers(0, 256, 1 << 24, np.uint8)
     for array in engine.series.state().arrays.values():
         plain = array.reshape(-1).view(np.uint8)
@@ -53,21 +54,21 @@ def _batch(device: str, after_ns: int) -> SampleBatch:
 
 
 class Pauses:
-    """How long another thread, as that of an event loop, had to wait at most."""
+    """The longest wait of another thread, such as that of an event loop."""
 
     def __enter__(self) -> "Pauses":
-        self.longest_s, self._over = 0.0, threading.Event()
+        self.longest_s, self._done = 0.0, threading.Event()
         self._thread = threading.Thread(target=self._watch)
         self._thread.start()
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._over.set()
+        self._done.set()
         self._thread.join()
 
     def _watch(self) -> None:
         before_s = time.monotonic()
-        while not self._over.wait(0.001):
+        while not self._done.wait(0.001):
             now_s = time.monotonic()
             self.longest_s, before_s = max(self.longest_s, now_s - before_s), now_s
 
@@ -77,7 +78,7 @@ def _resident_bytes() -> int:
 
 
 def run(series: int = 1_000_000) -> list[Row]:
-    """One entry a figure, for ``make bench``. The disk is that of the folder for temporary files."""
+    """The disk is that of the folder for temporary files."""
     before = _resident_bytes()
     engine = filled(series)
     each = (_resident_bytes() - before) / series
@@ -106,5 +107,4 @@ def run(series: int = 1_000_000) -> list[Row]:
 
 
 if __name__ == "__main__":
-    for entry in run():
-        print(entry)
+    print_rows(run())

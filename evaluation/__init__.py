@@ -1,1 +1,1 @@
-"""How well detection does on labelled series of ordinary services, and beside other methods. Run by ``make eval``."""
+"""Detection quality on labelled series and in fault campaigns, beside other methods. Run by ``make eval``."""

@@ -1,8 +1,7 @@
-"""``make eval``: series and campaigns of faults, tables, ``build/eval.json`` and two pages of the documentation.
+"""``make eval``: detection quality as tables, ``build/eval.json``, and pages of ``docs/evaluation``.
 
-``python -m evaluation series`` or ``campaigns`` does one of the two and leaves what is known of the other;
-``public`` asks the same of series that others recorded, which it fetches from the Python index; ``rivals`` has the
-other methods play the campaigns.
+``python -m evaluation [series|campaigns|public|baselines] …``; without a name: series and campaigns. ``public``
+downloads its series from the Python index. A part that is not run keeps its rows in ``build/eval.json``.
 """
 
 import json
@@ -11,77 +10,99 @@ import os
 import sys
 import time
 from collections.abc import Sequence
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.__main__ import machine
 from evaluation import report
 from evaluation.campaigns import baselines, run
-from evaluation.series import evaluate, public
+from evaluation.scores import compare
+from evaluation.series import public
 from evaluation.series.synthetic import REPORT_SEEDS, corpus
 
-_ROOT = Path(__file__).parents[2]
+_ROOT = Path(__file__).parents[1]
 JSON = _ROOT / "build" / "eval.json"
-SERIES_PAGE = _ROOT / "docs" / "evaluation-results.md"
-PUBLIC_PAGE = _ROOT / "docs" / "evaluation-public.md"
-CAMPAIGNS_PAGE = _ROOT / "docs" / "evaluation-run.md"
-RIVALS_PAGE = _ROOT / "docs" / "evaluation-rivals.md"
+PAGES = _ROOT / "docs" / "evaluation"
+_OLD_NAMES = {"rivals": "baselines"}
+_LIBRARIES = ("fabricscope", "numpy", "numba", "polars", "river", "scikit-learn")
 
 
-def main(parts: Sequence[str]) -> None:
+def main(names: Sequence[str]) -> None:
     progress = Console(stderr=True)
-    runs = {"series": series, "campaigns": faults, "public": recorded, "rivals": beside}
-    for name in parts or ("series", "campaigns"):
+    for name in parts(names, progress):
         began_s = time.monotonic()
-        _keep(name, runs[name]())
+        _keep(name, PARTS[name]())
         progress.print(f"{name}: {time.monotonic() - began_s:.0f} s")
     progress.print(f"written: {JSON}")
 
 
-def series() -> list[report.Row]:
-    verdicts = evaluate.run(corpus(REPORT_SEEDS))
-    SERIES_PAGE.write_text(report.series_page("Evaluation: series", "Written by `make eval`.", verdicts))
-    show(verdicts)
-    return report.rows(verdicts)
+def parts(names: Sequence[str], progress: Console) -> list[str]:
+    """The parts to run; an old name is replaced, with a hint. SystemExit for an unknown one."""
+    found = []
+    for name in names or ("series", "campaigns"):
+        if name in _OLD_NAMES:
+            progress.print(f"{name} is now called {_OLD_NAMES[name]}")
+        found.append(_OLD_NAMES.get(name, name))
+    unknown = [name for name in found if name not in PARTS]
+    if unknown:
+        raise SystemExit(f"no part {', '.join(unknown)}, expected one of {', '.join(PARTS)}")
+    return found
 
 
-def recorded() -> list[report.Row]:
-    about = "Series that others recorded, with anomalies put in; written by `python -m evaluation public`."
-    verdicts = evaluate.run(public.corpus())
-    PUBLIC_PAGE.write_text(report.series_page("Evaluation: public series", about, verdicts))
-    show(verdicts)
-    return report.rows(verdicts)
+def synthetic_series() -> list[report.Row]:
+    results = compare.run(corpus(REPORT_SEEDS))
+    text = report.series_page("Results: synthetic series", "Written by `make eval`.", results)
+    (PAGES / "results-series.md").write_text(text)
+    show(results)
+    return report.rows(results)
 
 
-def faults() -> list[report.Row]:
+def public_series() -> list[report.Row]:
+    about = "Public series with injected anomalies. Written by `python -m evaluation public`."
+    results = compare.run(public.corpus())
+    (PAGES / "results-public.md").write_text(report.series_page("Results: public series", about, results))
+    show(results)
+    return report.rows(results)
+
+
+def fault_campaigns() -> list[report.Row]:
     found = [_plain(row) for row in run.run(processes=os.cpu_count() or 1)]
-    CAMPAIGNS_PAGE.write_text(report.campaigns_page(found))
+    (PAGES / "results-campaigns.md").write_text(report.campaigns_page(found))
     return found
 
 
-def beside() -> list[report.Row]:
+def campaign_baselines() -> list[report.Row]:
     found = [_plain(row) for row in baselines.run(processes=os.cpu_count() or 1)]
-    RIVALS_PAGE.write_text(report.rivals_page(found))
+    (PAGES / "results-baselines.md").write_text(report.baselines_page(found))
     return found
+
+
+PARTS = {
+    "series": synthetic_series,
+    "campaigns": fault_campaigns,
+    "public": public_series,
+    "baselines": campaign_baselines,
+}
 
 
 def _keep(name: str, found: list[report.Row]) -> None:
     known = json.loads(JSON.read_text()) if JSON.exists() else {}
     JSON.parent.mkdir(parents=True, exist_ok=True)
-    JSON.write_text(json.dumps({**known, "machine": machine(), name: found}, indent=1, allow_nan=False) + "\n")
+    versions = {library: version(library) for library in _LIBRARIES}
+    JSON.write_text(json.dumps({**known, "versions": versions, name: found}, indent=1, allow_nan=False) + "\n")
 
 
-def show(verdicts: Sequence[evaluate.Verdict]) -> None:
-    ours, others = report.split(verdicts)
+def show(results: Sequence[compare.MethodResult]) -> None:
+    ours, others = report.split(results)
     console = Console(width=None if sys.stdout.isatty() else 170)
-    console.print(_drawn("Methods, one threshold for all series", report.METHODS, report.methods(verdicts)))
+    console.print(_drawn("Methods, one threshold for all series", report.METHODS, report.methods(results)))
     console.print(_drawn("By kind of series", report.KINDS, report.kinds(ours, others)))
     console.print(_drawn("By reason", report.REASONS, report.reasons([each.series for each in ours.outcomes])))
-    names = ("anomaly", "ours at 1.0", *(each.method for each in others))
-    console.print(_drawn("Windows found by sort of anomaly", names, report.anomalies(ours, others)))
+    names = ("anomaly", "fabricscope at 1.0", *(each.method for each in others))
+    console.print(_drawn("Windows found by type of anomaly", names, report.anomalies(ours, others)))
 
 
 def _drawn(title: str, headings: Sequence[str], cells: Sequence[Sequence[str]]) -> Table:

@@ -7,10 +7,11 @@ from typing import Any
 from evaluation.campaigns import baselines
 from evaluation.campaigns.run import REPORT, TUNE
 from evaluation.campaigns.tables import TITLES
-from evaluation.series import ablation
-from evaluation.series.evaluate import OURS, Verdict, by_anomaly, by_kind, by_reason
-from evaluation.series.events import Figures
-from evaluation.series.synthetic import Series
+from evaluation.scores import ablation
+from evaluation.scores.compare import MethodResult, by_anomaly, by_kind, by_reason
+from evaluation.scores.figures import Figures
+from evaluation.scores.methods import OURS
+from evaluation.series.labelled import Series
 
 Row = dict[str, Any]
 Cells = list[str]
@@ -20,33 +21,33 @@ METHODS = (
     "precision",
     "recall",
     "F1 (90 %)",
-    "false a day",
+    "false per day",
     "false / 1000 points",
     "delay, points",
     "delay, windows",
-    "recall if as calm",
+    "recall at equal false events",
     "average precision",
     "early score",
 )
-REASONS = ("reason", "windows noticed first", "false events begun")
+REASONS = ("reason", "windows found", "false events")
 ABLATION = ("without", "found", "false / 1000 points", "precision", "recall", "F1", "windows no longer found")
-KINDS = ("kind", "found", "false a day", "best other: found", "false a day", "which")
+KINDS = ("kind", "found", "false per day", "best baseline: found", "false per day", "which")
 
 
-def rows(verdicts: Iterable[Verdict]) -> list[Row]:
-    """One row a method and threshold, with its figures by kind of series and by anomaly."""
+def rows(results: Iterable[MethodResult]) -> list[Row]:
+    """One row a method and threshold, with its figures by kind of series and type of anomaly."""
     return [
         {
             "name": each.method,
             "threshold": each.threshold,
             "average_precision": each.area,
             "f1_range": each.f1_range,
-            "recall_as_calm": each.recall_as_calm,
+            "recall_at_equal_false": each.recall_at_equal_false,
             **_named(each.figures),
             "by_kind": {kind: _named(found) for kind, found in by_kind(each.outcomes).items()},
             "by_anomaly": by_anomaly(each.outcomes),
         }
-        for each in verdicts
+        for each in results
     ]
 
 
@@ -59,7 +60,7 @@ def _rounded(value: float) -> float | None:
     return None if value != value else round(value, 4)
 
 
-def methods(verdicts: Iterable[Verdict]) -> list[Cells]:
+def methods(results: Iterable[MethodResult]) -> list[Cells]:
     return [
         [
             each.method,
@@ -71,40 +72,40 @@ def methods(verdicts: Iterable[Verdict]) -> list[Cells]:
             f"{each.figures.false_per_1000:.2f}",
             f"{each.figures.delay_points:.0f}",
             f"{each.figures.delay_share:.2f}",
-            f"{each.recall_as_calm:.2f}",
+            f"{each.recall_at_equal_false:.2f}",
             f"{each.area:.2f}",
             f"{each.figures.early:.0f}",
         ]
-        for each in verdicts
+        for each in results
     ]
 
 
-def kinds(ours: Verdict, rivals: Sequence[Verdict]) -> list[Cells]:
-    """Ours by kind of series, beside the best rival of that kind: hits of windows, and false events a day."""
-    others = [by_kind(each.outcomes) for each in rivals]
-    drawn = []
+def kinds(ours: MethodResult, baselines: Sequence[MethodResult]) -> list[Cells]:
+    """The product by kind of series, beside the best baseline of that kind: windows found, false events per day."""
+    others = [by_kind(each.outcomes) for each in baselines]
+    cells = []
     for kind, found in by_kind(ours.outcomes).items():
         ranks = [-1.0 if math.isnan(other[kind].f1) else other[kind].f1 for other in others]
         best = ranks.index(max(ranks))
-        drawn.append([kind, *_hits(found), *_hits(others[best][kind]), rivals[best].method])
-    return drawn
+        cells.append([kind, *_hits(found), *_hits(others[best][kind]), baselines[best].method])
+    return cells
 
 
-def anomalies(ours: Verdict, rivals: Sequence[Verdict]) -> list[Cells]:
-    """Windows found of each sort: by ours and by each rival."""
-    others = [by_anomaly(each.outcomes) for each in rivals]
+def anomalies(ours: MethodResult, baselines: Sequence[MethodResult]) -> list[Cells]:
+    """Windows found by type of anomaly: by the product and by each baseline."""
+    others = [by_anomaly(each.outcomes) for each in baselines]
     return [
         [anomaly, f"{hits} of {count}", *(str(other[anomaly][0]) for other in others)]
         for anomaly, (hits, count) in by_anomaly(ours.outcomes).items()
     ]
 
 
-def reasons(of: Sequence[Series]) -> list[Cells]:
-    return [[reason, str(hits), str(false)] for reason, (hits, false) in by_reason(of).items()]
+def reasons(series: Sequence[Series]) -> list[Cells]:
+    return [[reason, str(hits), str(false)] for reason, (hits, false) in by_reason(series).items()]
 
 
-def without(of: Sequence[Series]) -> list[Cells]:
-    """What is left at 1.0 when one part is left out."""
+def without(series: Sequence[Series]) -> list[Cells]:
+    """The figures at 1.0 without one part."""
     return [
         [
             each.part,
@@ -115,7 +116,7 @@ def without(of: Sequence[Series]) -> list[Cells]:
             f"{each.figures.f1:.3f}",
             ", ".join(f"{count} {anomaly}" for anomaly, count in each.missed.items()),
         ]
-        for each in ablation.run(of)
+        for each in ablation.run(series)
     ]
 
 
@@ -123,65 +124,66 @@ def _hits(found: Figures) -> Cells:
     return [f"{found.found} of {found.windows}", f"{found.false_per_day:.3f}"]
 
 
-def split(verdicts: Sequence[Verdict]) -> tuple[Verdict, list[Verdict]]:
-    """Ours at its own threshold, and the rivals."""
-    return verdicts[0], [each for each in verdicts if each.method != OURS]
+def split(results: Sequence[MethodResult]) -> tuple[MethodResult, list[MethodResult]]:
+    """The product at its own threshold, and the baselines."""
+    return results[0], [each for each in results if each.method != OURS]
 
 
-def series_page(title: str, about: str, verdicts: Sequence[Verdict]) -> str:
-    """docs/evaluation-results.md and docs/evaluation-public.md. about: where the series come from."""
-    ours, others = split(verdicts)
-    of = [each.series for each in ours.outcomes]
+def series_page(title: str, about: str, results: Sequence[MethodResult]) -> str:
+    """docs/evaluation/results-series.md and results-public.md. about: where the series come from."""
+    ours, others = split(results)
+    series = [each.series for each in ours.outcomes]
     points = sum(each.points for each in ours.outcomes)
     names = [each.method for each in others]
-    parts = [
-        f"# {title}",
-        f"{about} What the columns mean is in [evaluation.md](evaluation.md).",
+    return _page(
+        title,
+        f"{about} What the columns mean: [README.md](README.md#figures).",
         f"{len(ours.outcomes)} series, {points:,} points that count, {ours.figures.windows} windows to find, "
-        "on seeds that no threshold was chosen on. The first row is the product as it comes: alert at a score of 1.0.",
-        _table(METHODS, methods(verdicts)),
+        "on other seeds than those that thresholds were chosen on. The first row is the product with its own alert "
+        "level, 1.0.",
+        _table(METHODS, methods(results)),
         "## By kind of series",
-        "Windows found and false events a day: ours at 1.0, and of the others the one with the best F1 on that kind.",
+        "Windows found and false events per day: the product at 1.0, and the baseline with the best F1 on that kind.",
         _table(KINDS, kinds(ours, others)),
-        "## By sort of anomaly",
+        "## By type of anomaly",
         "Windows found, each method at its one threshold.",
-        _table(("anomaly", "ours at 1.0", *names), anomalies(ours, others)),
+        _table(("anomaly", "fabricscope at 1.0", *names), anomalies(ours, others)),
         "## By reason",
-        "What ours says at the first alert of a window or of a false event.",
-        _table(REASONS, reasons(of)),
-        "## What each part is worth",
-        "Ours at 1.0 with one part left out in turn. The last column is net, by sort of anomaly.",
-        _table(ABLATION, without(of)),
-    ]
-    return "\n\n".join(parts) + "\n"
+        "The product's reason at the first alert of a window or of a false event.",
+        _table(REASONS, reasons(series)),
+        "## Ablation",
+        "The product at 1.0 with one part left out in turn. The last column is net, by type of anomaly.",
+        _table(ABLATION, without(series)),
+    )
 
 
 def campaigns_page(found: Sequence[Row]) -> str:
-    """docs/evaluation-campaigns.md."""
-    parts = [
-        "# Evaluation: campaigns of faults",
-        "Written by `make eval`; what is played and what the columns mean is in [campaigns.md](campaigns.md).",
-        f"Seeds {_numbers(REPORT)}, on which nothing was tuned; detectors were worked on with seeds {_numbers(TUNE)}.",
-        *_campaigns(found, TITLES),
-    ]
-    return "\n\n".join(parts) + "\n"
+    """docs/evaluation/results-campaigns.md."""
+    about = (
+        "Written by `make eval`. How campaigns are run and judged, and what the columns mean: "
+        "[campaigns.md](campaigns.md)."
+    )
+    seeds = f"Seeds {_numbers(REPORT)}, on which nothing was tuned; detectors were tuned on seeds {_numbers(TUNE)}."
+    return _page("Results: fault campaigns", about, seeds, *_campaigns(found, TITLES))
 
 
-def rivals_page(found: Sequence[Row]) -> str:
-    """docs/evaluation-rivals.md."""
-    parts = [
-        "# Evaluation: campaigns of faults, beside other methods",
-        "Written by `python -m evaluation rivals`; what is compared, and how, is in "
-        "[campaigns.md](campaigns.md#beside-other-methods).",
-        f"Seeds {_numbers(REPORT)}; thresholds are those of the best F1 on seed {TUNE[0]}.",
-        *_campaigns(found, baselines.TITLES),
-    ]
-    return "\n\n".join(parts) + "\n"
+def baselines_page(found: Sequence[Row]) -> str:
+    """docs/evaluation/results-baselines.md."""
+    about = (
+        "Written by `python -m evaluation baselines`. What is compared, and how: "
+        "[campaigns.md](campaigns.md#baselines)."
+    )
+    seeds = f"Seeds {_numbers(REPORT)}; thresholds are those of the best F1 on seed {TUNE[0]}."
+    return _page("Results: fault campaigns, baselines", about, seeds, *_campaigns(found, baselines.TITLES))
+
+
+def _page(title: str, *parts: str) -> str:
+    return "\n\n".join([f"# {title}", *parts]) + "\n"
 
 
 def _campaigns(found: Sequence[Row], titles: Mapping[str, str]) -> Iterator[str]:
     for name in dict.fromkeys(row["table"] for row in found):
-        yield from (f"## {name.capitalize()}", f"{titles[name]}.", _campaign(name, found))
+        yield from (f"## {name.replace('_', ' ').capitalize()}", f"{titles[name]}.", _campaign(name, found))
 
 
 def _numbers(seeds: Sequence[int]) -> str:

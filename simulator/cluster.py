@@ -1,35 +1,39 @@
-"""SimulatedCluster: the simulated cluster as others use it. Advance it in event time, break it, read it."""
+"""SimulatedCluster: advance it in event time, inject faults, read it."""
 
 from dataclasses import dataclass, replace
 
 import numpy as np
 
+from common.units import NS_PER_S
+from simulator.compute.record import RunningJob
 from simulator.config import SimulatorConfig
-from simulator.counters.readings import Readings, RunningJob
+from simulator.counters.readings import Readings
 from simulator.faults import FAULTS
 from simulator.faults.base import Fault
 from simulator.faults.schedule import ScheduledFault
 from simulator.faults.truth import Truth
-from simulator.layout import Layout, build_layout
-from simulator.machine import NS, Machine
+from simulator.layout import Layout
+from simulator.machine import Machine
+from simulator.wiring import build_layout
 from telemetry.changes import Change
 from telemetry.topology import Job, TopologyFact
 
 
 @dataclass(slots=True)
 class _Injected:
-    """A fault and its times; ends_ns 0: it lasts. truth: position in ``SimulatedCluster.truth`` once it has
-    begun, else -1."""
+    """A fault and its times. ends_ns: 0 while no end is scheduled. truth: position in ``SimulatedCluster.truth``
+    once it has begun, else -1.
+    """
 
     fault: Fault
     starts_ns: int
     ends_ns: int
     truth: int = -1
-    over: bool = False
+    ended: bool = False
 
 
 class SimulatedCluster:
-    """A cluster that has been running since ``start_ns``. A function of (config, faults), however time is sliced.
+    """A simulated cluster that runs from ``start_ns`` on. A function of (config, faults), however time is sliced.
 
     >>> from simulator.faults.schedule import parse_fault
     >>> cluster = SimulatedCluster(SimulatorConfig(hosts=2, gpus_per_host=2), start_ns=0)
@@ -59,7 +63,7 @@ class SimulatedCluster:
 
     @property
     def changes(self) -> list[Change]:
-        """Everything announced or done so far, in order."""
+        """Change events so far, in order: jobs that started and ended, announced maintenance."""
         return self.machine.jobs.changes
 
     @property
@@ -70,37 +74,39 @@ class SimulatedCluster:
     def inject(self, fault: ScheduledFault) -> None:
         """Schedules a fault; one whose time has passed begins with the next step.
 
-        ConfigError, from ``advance``, when its target does not exist.
+        ``advance`` raises ConfigError when the fault is due and its target does not exist.
         """
-        of = FAULTS[fault.fault]
+        kind = FAULTS[fault.fault]
         rng = np.random.default_rng([self.config.seed, len(self._injected), *fault.fault.encode()])
-        starts_ns = max(self.start_ns + int(fault.at_s * NS), self.now_ns)
-        lasts_s = fault.lasts_s or of.lasts_s
-        ends_ns = starts_ns + int(lasts_s * NS) if lasts_s else 0
-        self._injected.append(_Injected(of(self.machine, rng, fault.target, fault.strength), starts_ns, ends_ns))
+        starts_ns = max(self.start_ns + int(fault.at_s * NS_PER_S), self.now_ns)
+        lasts_s = fault.lasts_s or kind.lasts_s
+        ends_ns = starts_ns + int(lasts_s * NS_PER_S) if lasts_s else 0
+        self._injected.append(_Injected(kind(self.machine, rng, fault.target, fault.strength), starts_ns, ends_ns))
 
     def end_fault(self, name: str) -> None:
-        """Repairs every running fault of this name."""
+        """Ends every active fault of this name."""
         for injected in self._injected:
-            if injected.fault.name == name and injected.truth >= 0 and not injected.over:
+            if injected.fault.name == name and injected.truth >= 0 and not injected.ended:
                 injected.ends_ns = self.now_ns
                 self.truth[injected.truth] = replace(self.truth[injected.truth], end_ns=self.now_ns)
 
-    def forget_refused(self) -> None:
-        """Drops the fault that ``advance`` could not begin: it would be tried again in every step."""
-        for injected in self._injected:
-            if injected.truth < 0 and injected.starts_ns <= self.now_ns:
-                self._injected.remove(injected)
-                return
+    def drop_rejected_fault(self) -> str:
+        """Removes the fault that ``advance`` raised ConfigError for; else every step would try it again.
+
+        Returns its target, '' when it named none.
+        """
+        rejected = next(one for one in self._injected if one.truth < 0 and one.starts_ns <= self.now_ns)
+        self._injected.remove(rejected)
+        return rejected.fault.target
 
     def advance(self, to_ns: int) -> None:
         """Runs the model up to the last whole internal step at or before ``to_ns``, then publishes the readings."""
-        moved = False
+        stepped = False
         while self.now_ns + self.machine.step_ns <= to_ns:
-            self._act()
+            self._apply_faults()
             self.machine.step()
-            moved = True
-        if moved:
+            stepped = True
+        if stepped:
             self.machine.publish()
 
     def job_facts(self) -> list[TopologyFact]:
@@ -109,10 +115,10 @@ class SimulatedCluster:
         ended = [TopologyFact(_entity(job), job.ends_ns, "slurm", gone=True) for job in self.machine.jobs.ended]
         return [*ended, *running]
 
-    def _act(self) -> None:
+    def _apply_faults(self) -> None:
         now_ns = self.now_ns
         for injected in self._injected:
-            if injected.over or now_ns < injected.starts_ns:
+            if injected.ended or now_ns < injected.starts_ns:
                 continue
             if injected.truth < 0:
                 injected.fault.begin()
@@ -120,9 +126,9 @@ class SimulatedCluster:
                 self.truth.append(_truth(injected))
             if injected.ends_ns and now_ns >= injected.ends_ns:
                 injected.fault.end()
-                injected.over = True
+                injected.ended = True
             else:
-                injected.fault.step((now_ns - injected.starts_ns) / NS)
+                injected.fault.step((now_ns - injected.starts_ns) / NS_PER_S)
 
 
 def _truth(injected: _Injected) -> Truth:

@@ -23,7 +23,7 @@ class JobMix(BaseModel):
 
 
 class SimulatorConfig(BaseModel):
-    """The cluster. Numbers left at 0 follow from ``hosts``."""
+    """The simulated cluster. Numbers left at 0 follow from ``hosts``."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 

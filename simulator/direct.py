@@ -1,4 +1,4 @@
-"""Samples of the cluster without any protocol: what the collectors would hand on, for tests and detection campaigns."""
+"""Samples of the simulated cluster without any protocol: what the collectors would publish, for tests and campaigns."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -6,14 +6,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from common.units import NS_PER_S
 from simulator.cluster import SimulatedCluster
 from simulator.config import SimulatorConfig
 from simulator.counters import canonical
 from simulator.counters.canonical import Column
 from simulator.counters.readings import Readings
+from simulator.fabric.state import Floats
 from simulator.faults.schedule import ScheduledFault
 from simulator.layout import Endpoint, Exporter, Flavour, Layout, topology_facts
-from simulator.machine import NS
 from telemetry import catalogue
 from telemetry.changes import Change
 from telemetry.samples import Collection, DownReason, SampleBatch
@@ -21,12 +22,11 @@ from telemetry.series import SeriesTable, series_key
 from telemetry.topology import TopologyFact
 
 DURATION_S = 0.01
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """Columns of some units of one target. labels: the unit's own, one mapping a unit."""
+    """Columns of some units of one target. labels: the unit's own labels, one mapping a unit."""
 
     columns: tuple[Column, ...]
     units: range
@@ -34,7 +34,7 @@ class _Part:
 
 
 class DirectCollector:
-    """Collects from every endpoint of a cluster at once. Remembers tables and what frozen exporters repeat."""
+    """Collects from every endpoint of a simulated cluster at once. Keeps tables, and what frozen exporters repeat."""
 
     def __init__(self, cluster: SimulatedCluster) -> None:
         self._cluster = cluster
@@ -69,13 +69,15 @@ class DirectCollector:
         on = readings.devices.reachable[self._cluster.layout.device_index[endpoint.device]]
         now_ns = readings.now_ns
         if not on:
-            return _down(SeriesTable(target, endpoint.device, ()), self._collection(now_ns, DownReason.TIMEOUT))
+            return without_samples(
+                SeriesTable(target, endpoint.device, ()), self._collection(now_ns, DownReason.TIMEOUT)
+            )
         if not readings.frozen[i] or i not in self._last:
             self._last[i] = self._read(i, endpoint, target, matrices, readings)
         table, values = self._last[i]
         n = values.size
         if n == 0:  # every GPU is gone: an empty page
-            return _down(table, self._collection(now_ns, DownReason.NOT_EXPOSITION))
+            return without_samples(table, self._collection(now_ns, DownReason.NOT_EXPOSITION))
         times = np.full(n, now_ns, dtype=np.int64)
         return SampleBatch(table, self._collection(now_ns), times, np.arange(n, dtype=np.uint32), values)
 
@@ -115,7 +117,7 @@ def campaign(
     config: SimulatorConfig,
     faults: Iterable[ScheduledFault],
     lasts_s: float,
-    start_ns: int = 1_700_000_000 * NS,
+    start_ns: int = 1_700_000_000 * NS_PER_S,
     parts: int = 1,
 ) -> Iterator[CampaignTick]:
     """Simulated time in collection intervals of ``config.interval_s``. The ground truth is in ``tick.cluster.truth``.
@@ -127,19 +129,19 @@ def campaign(
         cluster.inject(fault)
     collector = DirectCollector(cluster)
     facts = topology_facts(cluster.layout, start_ns)
-    told: set[tuple[str, bool]] = set()
-    changes_told = 0
+    known: set[tuple[str, bool]] = set()
+    changes_seen = 0
     tick_s = config.interval_s / parts
     for k in range(int(lasts_s / config.interval_s) * parts):
-        cluster.advance(start_ns + int((k + 1) * tick_s * NS))
+        cluster.advance(start_ns + int((k + 1) * tick_s * NS_PER_S))
         for fact in cluster.job_facts():
-            if (fact.entity.key, fact.gone) not in told:
-                told.add((fact.entity.key, fact.gone))
+            if (fact.entity.key, fact.gone) not in known:
+                known.add((fact.entity.key, fact.gone))
                 facts.append(fact)
         yield CampaignTick(
-            cluster.now_ns, collector.collect(k % parts, parts), facts, cluster.changes[changes_told:], cluster
+            cluster.now_ns, collector.collect(k % parts, parts), facts, cluster.changes[changes_seen:], cluster
         )
-        facts, changes_told = [], len(cluster.changes)
+        facts, changes_seen = [], len(cluster.changes)
 
 
 _GROUPS = (
@@ -193,6 +195,7 @@ def _is_whole_number(metric: str) -> bool:
     return known.kind is catalogue.Kind.COUNTER and known.unit not in ("seconds", "joules")
 
 
-def _down(table: SeriesTable, collection: Collection) -> SampleBatch:
+def without_samples(table: SeriesTable, collection: Collection) -> SampleBatch:
+    """What a failed collection publishes."""
     nothing = np.zeros(0)
     return SampleBatch(table, collection, nothing.astype(np.int64), nothing.astype(np.uint32), nothing)

@@ -1,9 +1,10 @@
-"""The machine: all parts of the simulated cluster, one step of it, and what can be done to it."""
+"""The machine: all parts of the simulated cluster, one step of them, and the actions that faults use."""
 
 from typing import Final
 
 import numpy as np
 
+from common.units import NS_PER_MS, NS_PER_S
 from simulator.compute.gpus import Gpus
 from simulator.compute.hosts import Hosts
 from simulator.compute.scheduler import Scheduler
@@ -11,6 +12,7 @@ from simulator.compute.storage import Storage
 from simulator.config import SimulatorConfig
 from simulator.counters.publish import Publisher
 from simulator.counters.readings import Readings, blank_readings
+from simulator.counters.totals import Model
 from simulator.fabric import kernel
 from simulator.fabric import parameters as par
 from simulator.fabric.links import Links
@@ -20,8 +22,7 @@ from simulator.fabric.state import Fabric
 from simulator.layout import Exporter, Layout
 from telemetry.topology import Role
 
-NS: Final = 1_000_000_000
-DAY_NS: Final = 86_400 * NS
+DAY_NS: Final = 86_400 * NS_PER_S
 SLOW_TICK_S: Final = 1.0
 GPU_TICKS_PER_S: Final = 20
 ACK_TIMEOUT_S: Final = 0.5
@@ -34,7 +35,7 @@ class Machine:
     def __init__(self, config: SimulatorConfig, layout: Layout, start_ns: int) -> None:
         self.config, self.layout, self.start_ns = config, layout, start_ns
         self.dt = config.step_ms / 1000.0
-        self.step_ns = config.step_ms * 1_000_000
+        self.step_ns = config.step_ms * NS_PER_MS
         self.steps = 0
         rng = np.random.default_rng(config.seed)
         rows = len(layout.gpus) * 4 + 2 * len(layout.hosts) * len(layout.targets) + EXTRA_FLOWS
@@ -46,14 +47,34 @@ class Machine:
         self.storage = Storage(layout, self.fabric, self.routes, rng)
         window = 1.5 * self.dt * config.nic_gbps * 1e9 / 8
         self.jobs = Scheduler(
-            layout, self.fabric, self.routes, self.storage, self.gpus, config.jobs, rng, window, start_ns
+            layout=layout,
+            fabric=self.fabric,
+            routes=self.routes,
+            storage=self.storage,
+            gpus=self.gpus,
+            mix=config.jobs,
+            rng=rng,
+            window=window,
+            start_ns=start_ns,
         )
         self.stalled = np.zeros(len(layout.nics))  # part of this step that PCIe takes nothing from a NIC
         self.stalled_recently = np.zeros(len(layout.nics))
         self._flowing = False
         self.boot_ns = start_ns - rng.integers(3, 90, len(layout.devices)) * DAY_NS
         self.readings: Readings = blank_readings(layout, start_ns)
-        self._publisher = Publisher(self)
+        model = Model(
+            layout=layout,
+            fabric=self.fabric,
+            links=self.links,
+            optics=self.optics,
+            gpus=self.gpus,
+            hosts=self.hosts,
+            storage=self.storage,
+            jobs=self.jobs,
+            pcie_stalled=self.stalled_recently,
+            boot_ns=self.boot_ns,
+        )
+        self._publisher = Publisher(model, self.readings)
         self.links.refresh(start_ns)
         self.optics.tick(SLOW_TICK_S, self.links.port_up)
         self._publisher.publish(start_ns)
@@ -71,11 +92,10 @@ class Machine:
         fabric.queues.capacity[first:] = par.PCIE_BYTES_PER_S * (1.0 - self.stalled)
         self.stalled_recently += (self.stalled - self.stalled_recently) * dt
         self.jobs.step(now_ns, dt)
-        self.storage.share()  # of what was just asked for: a target is busy in the step that asks it
+        self.storage.set_limits()  # after the jobs: a target is busy in the step of the request
         active = kernel.pick_active(fabric.flows)
-        idle_steps = max(1, round(par.IDLE_RESET_S / dt))
         if active.size or self._flowing:  # one step more than needed leaves empty queues behind
-            kernel.advance(self.steps, dt, idle_steps, active, fabric.flows, fabric.queues, fabric.ports, fabric.events)
+            kernel.advance(self.steps, dt, active, fabric.flows, fabric.queues, fabric.ports, fabric.events)
         self._flowing = bool(active.size)
         fabric.background_sent += fabric.background * dt
         self.storage.count(dt)
@@ -86,7 +106,7 @@ class Machine:
         self._publisher.publish(self.now_ns)
 
     def power(self, names: list[str], on: bool, reason: str) -> None:
-        """Switches devices off (their jobs die, their links go dark) or on (they boot: counters start again)."""
+        """Switches devices off (their jobs die, their links go dark) or on (they boot: counters restart at 0)."""
         now_ns = self.now_ns
         for name in names:
             d = self.layout.device_index[name]
@@ -98,24 +118,24 @@ class Machine:
         self.links.refresh(now_ns)
 
     def drain(self, name: str, drained: bool) -> None:
-        """Takes a host out of scheduling, or gives it back; running jobs go on."""
+        """Takes a host out of scheduling, or returns it; running jobs go on."""
         host = self.layout.hosts.index(name)
         (self.jobs.drained.add if drained else self.jobs.drained.discard)(host)
 
     def freeze(self, exporter: Exporter, name: str, frozen: bool) -> None:
-        """A frozen exporter goes on answering, with the values of the moment it froze."""
+        """A frozen exporter keeps answering with the values of the moment it froze."""
         self.readings.frozen[self.layout.endpoint_index[exporter, name]] = frozen
 
     def lose_gpu(self, gpu: int, xid: int) -> None:
-        """The GPU falls off the bus; its job cannot go on."""
+        """The GPU falls off the bus; its job dies."""
         self.gpus.present[gpu] = False
         self.gpus.xid[gpu] = xid
         self.stop_jobs(self.layout.gpus[gpu].device, f"died of XID {xid}")
 
-    def stop_jobs(self, name: str, why: str) -> None:
+    def stop_jobs(self, name: str, reason: str) -> None:
         """Ends every job that uses the host."""
         for slot in self.jobs.jobs_on(self.layout.hosts.index(name)):
-            self.jobs.end(slot, self.now_ns, why)
+            self.jobs.end(slot, self.now_ns, reason)
 
     def _booted(self, name: str, now_ns: int) -> None:
         self.boot_ns[self.layout.device_index[name]] = now_ns
@@ -139,7 +159,7 @@ class Machine:
             self._publisher.begin_interval()
 
     def _count_timeouts(self, dt: float) -> None:
-        """Senders without a route, or wholly stopped, time out and try again."""
+        """Senders without a route time out and retry."""
         flows = self.fabric.flows
         stuck = flows.used & (flows.backlog > 1.0) & (flows.path[:, 0] < 0)
         np.add.at(self.fabric.timeouts, flows.source[stuck], dt / ACK_TIMEOUT_S)

@@ -10,9 +10,9 @@ from typing import Any
 import yaml
 
 from simulator.config import SimulatorConfig
-from simulator.layout import build_layout
 from simulator.servers.config import ServeConfig
 from simulator.servers.settings import collection, inventory_document
+from simulator.wiring import build_layout
 
 HOSTS, INTERVAL_S = 8, 10
 INVENTORY = Path("/etc/fabricscope.inventory.yaml")

@@ -1,1 +1,1 @@
-"""Other methods, from papers and libraries, each causal, each a function of one series."""
+"""Baselines: anomaly detection methods from papers and libraries. Each is causal, and a function of one series."""

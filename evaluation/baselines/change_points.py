@@ -1,19 +1,19 @@
-"""Methods that look for a change of level or spread. As causal as the others."""
+"""Methods that detect a change of level or scale."""
 
 import math
 
 import numpy as np
 
 from common.jit import compiled
+from evaluation.series.labelled import Series
 from evaluation.series.signals import Floats
-from evaluation.series.synthetic import Series
 
 
 def cusum(series: Series, allowance: float = 0.5, limit: float = 5.0) -> Floats:
     """The larger of the sums of standardised residuals up and down, each less ``allowance`` and never below zero.
 
-    Both start anew behind a sum above ``limit``, as Page has it. Residuals are those of an exponentially weighted
-    forecast, as values that depend on each other need one; sigma is theirs of some hundred points.
+    Both restart at zero after a sum above ``limit`` (Page). Residuals are those of an exponentially weighted forecast,
+    since the values are correlated; sigma is that of some hundred residuals.
 
     Source: Page (1954), Continuous inspection schemes; usual allowance and limit, Montgomery (2009).
     """
@@ -48,13 +48,13 @@ def _cusum(errors: Floats, allowance: float, limit: float, alpha: float) -> Floa
 
 
 def bayesian_change(series: Series, run: float = 250.0, longest: int = 2000) -> Floats:
-    """By which factor the newest point makes the expected time since the last change shorter, as a logarithm.
+    """Logarithm of the factor by which the newest point shortens the expected run length (time since the last change).
 
-    Steps between neighbours are normal with unknown mean and variance, which change once in ``run`` points. The prior
-    is as good as one point with the mean and variance of the first part. Runs of ``longest`` points or more are one.
+    Differences of neighbours are normal with unknown mean and variance, which change once in ``run`` points. The prior
+    has the weight of one point with the mean and variance of the first part. Run lengths are capped at ``longest``.
 
-    Source: Adams and MacKay (2007), Bayesian online changepoint detection. Steps are what they take of prices; of the
-    values themselves, which depend on each other, it says worse what is unusual.
+    Source: Adams and MacKay (2007), Bayesian online changepoint detection. Like them for prices, it uses differences;
+    of the values themselves, which are correlated, it does worse.
     """
     steps = np.diff(series.values, prepend=series.values[0])
     first = steps[: max(series.probation, 30)]
@@ -65,13 +65,13 @@ def bayesian_change(series: Series, run: float = 250.0, longest: int = 2000) -> 
 
 @compiled
 def _expected_runs(values: Floats, hazard: float, longest: int) -> Floats:
-    """float64[n]: points since the last change, behind each point."""
+    """float64[n]: expected run length after each point."""
     expected, lengths, constants = np.zeros(values.size), np.arange(longest + 1.0), _constants(longest + 1)
     chances, means, betas = np.zeros(longest + 1), np.zeros(longest + 1), np.ones(longest + 1)
     chances[0], runs = 1.0, 1
     for i in range(values.size):
-        _weigh(values[i], chances[:runs], means, betas, constants)
-        _lengthen(values[i], chances, means, betas, runs, hazard)
+        _update(values[i], chances[:runs], means, betas, constants)
+        _grow(values[i], chances, means, betas, runs, hazard)
         runs = min(runs + 1, longest + 1)
         expected[i] = (lengths[:runs] * chances[:runs]).sum()
     return expected
@@ -79,7 +79,7 @@ def _expected_runs(values: Floats, hazard: float, longest: int) -> Floats:
 
 @compiled
 def _constants(runs: int) -> Floats:
-    """float64[runs]: ln of what normalises Student's t with 2 alpha degrees of freedom, alpha = 1 + r / 2."""
+    """float64[runs]: log normalisation of Student's t with 2 alpha degrees of freedom, alpha = 1 + r / 2."""
     constants = np.empty(runs)
     for r in range(runs):
         alpha = 1.0 + 0.5 * r
@@ -88,8 +88,8 @@ def _constants(runs: int) -> Floats:
 
 
 @compiled
-def _weigh(value: float, chances: Floats, means: Floats, betas: Floats, constants: Floats) -> None:
-    """The chance of each run after ``value``: times its predictive density, so that all together are 1."""
+def _update(value: float, chances: Floats, means: Floats, betas: Floats, constants: Floats) -> None:
+    """Posterior of each run length after ``value``: times its predictive density, normalised."""
     logs = np.empty(chances.size)
     for r in range(chances.size):
         alpha, kappa = 1.0 + 0.5 * r, 1.0 + r
@@ -102,8 +102,8 @@ def _weigh(value: float, chances: Floats, means: Floats, betas: Floats, constant
 
 
 @compiled
-def _lengthen(value: float, chances: Floats, means: Floats, betas: Floats, runs: int, hazard: float) -> None:
-    """Every run one point longer, and one that begins behind ``value``; the last takes in what is longer."""
+def _grow(value: float, chances: Floats, means: Floats, betas: Floats, runs: int, hazard: float) -> None:
+    """Every run grows by one point, and a new one begins after ``value``; the last holds all longer ones."""
     last = chances.size - 1
     beyond = chances[last] if runs > last else 0.0
     for r in range(min(runs, last), 0, -1):

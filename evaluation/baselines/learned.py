@@ -1,19 +1,19 @@
-"""Methods that learn: forests and distances over sliding windows. As causal as the statistical ones."""
+"""Machine learning methods over sliding windows: isolation forest, half-space trees, matrix profile."""
 
-import numba
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from river import anomaly, preprocessing
 from sklearn.ensemble import IsolationForest
 
+from common.jit import compiled
+from evaluation.series.labelled import Series
 from evaluation.series.signals import Floats
-from evaluation.series.synthetic import Series
 
 _LAGS = 10
 
 
 def features(series: Series) -> Floats:
-    """float64[n, 8]: the last five values, distance from the mean of ten, the last step, deviation of ten."""
+    """float64[n, 8]: the last five values, distance from the mean of ten, the last difference, deviation of ten."""
     values = np.concatenate([np.full(_LAGS - 1, series.values[0]), series.values])
     lags = sliding_window_view(values, _LAGS)
     means = lags.mean(axis=1)
@@ -51,15 +51,17 @@ def half_space_trees(series: Series) -> Floats:
 
 
 def left_discord(series: Series, length: int = 24, memory: int = 3000) -> Floats:
-    """Distance of the last ``length`` points, z-normalised, to the nearest like stretch before (left matrix profile).
+    """Distance of the last ``length`` points, z-normalised, to the nearest earlier window (left matrix profile).
 
     Source: Yeh et al. (2016), Matrix Profile I.
     """
-    values = series.values - np.median(series.values[: series.probation])  # products of huge values lose their digits
+    values = series.values - np.median(
+        series.values[: series.probation]
+    )  # large offsets would cost precision in the products
     return np.asarray(_nearest_before(values, length, memory))
 
 
-@numba.njit(cache=True)
+@compiled
 def _nearest_before(values: Floats, length: int, memory: int) -> Floats:
     count = values.size - length + 1
     scores = np.zeros(values.size)
@@ -77,8 +79,8 @@ def _nearest_before(values: Floats, length: int, memory: int) -> Floats:
                 gone, new = i - 1, i + length - 1
                 product += values[new] * values[new - lag] - values[gone] * values[gone - lag]
             covariance = product / length - means[i] * means[i - lag]
-            likeness = covariance / (max(sigmas[i], floor) * max(sigmas[i - lag], floor))
-            best[i] = max(best[i], likeness)
+            correlation = covariance / (max(sigmas[i], floor) * max(sigmas[i - lag], floor))
+            best[i] = max(best[i], correlation)
     for i in range(length, count):
         if best[i] > -2.0:
             scores[i + length - 1] = np.sqrt(2 * length * max(0.0, 1 - best[i]))

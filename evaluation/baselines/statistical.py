@@ -1,13 +1,11 @@
-"""Statistical methods that a team would write first. Each maps a series to one score a point, higher means stranger.
-
-All are causal: the score of a point depends on it and on those before.
-"""
+"""Statistical baselines: robust z-score, EWMA, seasonal naive, spectral residual."""
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
+from common.units import NS_PER_S
+from evaluation.series.labelled import Series
 from evaluation.series.signals import DAY_S, WEEK_S, Floats
-from evaluation.series.synthetic import Series
 
 _MAD_TO_SIGMA = 1.4826
 
@@ -30,7 +28,7 @@ def ewma(series: Series, alpha: float = 0.03) -> Floats:
 
 
 def ewma_of_steps(series: Series) -> Floats:
-    """The same of the differences between neighbours: jumps, whatever the level."""
+    """EWMA of the differences between neighbours: jumps at any level."""
     steps = np.diff(series.values, prepend=series.values[0])
     return ewma(Series(series.kind, series.seed, series.times_ns, steps, series.windows, series.probation))
 
@@ -47,12 +45,12 @@ def naive_week(series: Series) -> Floats:
 
 def _naive(series: Series, season_s: int) -> Floats:
     times_ns, values = series.times_ns, series.values
-    ago = np.searchsorted(times_ns, times_ns - season_s * 1_000_000_000, side="right") - 1
+    ago = np.searchsorted(times_ns, times_ns - season_s * NS_PER_S, side="right") - 1
     if season_s > DAY_S:
-        day_ago = np.searchsorted(times_ns, times_ns - DAY_S * 1_000_000_000, side="right") - 1
+        day_ago = np.searchsorted(times_ns, times_ns - DAY_S * NS_PER_S, side="right") - 1
         ago = np.where(ago >= 0, ago, day_ago)
     first = int(np.argmax(ago >= 0))
-    step_s = float(np.median(np.diff(times_ns))) / 1e9
+    step_s = float(np.median(np.diff(times_ns))) / NS_PER_S
     scores = np.zeros(values.size)
     if ago[-1] >= 0:
         scores[first:] = _robust(values[first:] - values[ago[first:]], int(np.clip(2 * DAY_S / step_s, 48, 576)))
@@ -62,8 +60,7 @@ def _naive(series: Series, season_s: int) -> Floats:
 def _robust(values: Floats, window: int) -> Floats:
     """float64[n]: |value - median| / sigma over the window before; 0 for the first 30 points.
 
-    A sigma of less than a tenth of the standard deviation is taken for that, or a series of mostly one value would
-    alert at every other one.
+    Sigma is at least a tenth of the standard deviation; else a series of mostly one value would alert at every other.
     """
     scores = np.zeros(values.size)
     for i in range(30, min(window, values.size)):
@@ -77,29 +74,30 @@ def _robust(values: Floats, window: int) -> Floats:
 
 
 def distances(before: Floats, values: Floats) -> Floats:
-    middle = np.median(before, axis=1)
-    sigma = _MAD_TO_SIGMA * np.median(np.abs(before - middle[:, None]), axis=1)
-    sigma = np.maximum(sigma, 0.1 * before.std(axis=1)) + 1e-9 * (1 + np.abs(middle))
-    return np.asarray(np.minimum(np.abs(values - middle) / sigma, 1e6))
+    """float64[n]: robust z-scores of ``values``, float64[n], against ``before``, float64[n, window]."""
+    median = np.median(before, axis=1)
+    sigma = _MAD_TO_SIGMA * np.median(np.abs(before - median[:, None]), axis=1)
+    sigma = np.maximum(sigma, 0.1 * before.std(axis=1)) + 1e-9 * (1 + np.abs(median))
+    return np.asarray(np.minimum(np.abs(values - median) / sigma, 1e6))
 
 
 def spectral_residual(series: Series, window: int = 128) -> Floats:
     """Saliency of the newest point among the last ``window``. Source: Ren et al. (2019), Time-Series Anomaly Detection
-    Service at Microsoft; five guessed points are put behind the newest, as there."""
+    Service at Microsoft; five extrapolated points are appended to the window, as there."""
     values, ahead, smooth = series.values, 5, 21
     scores = np.zeros(values.size)
     if values.size <= window:
         return scores
     kept = sliding_window_view(values, window)
     slope = np.mean((kept[:, -1:] - kept[:, -6:-1]) / np.arange(5, 0, -1), axis=1)
-    guess = kept[:, -5] + slope * 5
-    wide = np.concatenate([kept, np.repeat(guess[:, None], ahead, axis=1)], axis=1)
-    spectrum = np.fft.rfft(wide, axis=1)
+    extrapolated = kept[:, -5] + slope * 5
+    extended = np.concatenate([kept, np.repeat(extrapolated[:, None], ahead, axis=1)], axis=1)
+    spectrum = np.fft.rfft(extended, axis=1)
     size = np.maximum(np.abs(spectrum), 1e-12)
     logs = np.log(size)
     padded = np.pad(logs, ((0, 0), (3, 0)), mode="edge")
     residual = np.exp(logs - sliding_window_view(padded, 4, axis=1).mean(axis=2))
-    saliency = np.abs(np.fft.irfft(spectrum * residual / size, wide.shape[1], axis=1))
+    saliency = np.abs(np.fft.irfft(spectrum * residual / size, extended.shape[1], axis=1))
     usual = saliency[:, window - smooth - 1 : window - 1].mean(axis=1)
     scores[window - 1 :] = (saliency[:, window - 1] - usual) / np.maximum(usual, 1e-12)
     return np.clip(scores, 0, 1e6)

@@ -1,24 +1,24 @@
-"""Methods that ask how rare an error is among its own kind. As causal as the others."""
+"""Methods that estimate how rare an error is from the tail of earlier errors."""
 
-import numba
 import numpy as np
 
+from common.jit import compiled
+from evaluation.series.labelled import Series
 from evaluation.series.signals import Floats
-from evaluation.series.synthetic import Series
 
 
 def dspot(series: Series, depth: int = 20, level: float = 0.98, risk: float = 1e-4) -> Floats:
-    """-ln of the probability of so great a distance from the mean of the last ``depth`` points: peaks over threshold.
+    """-ln of the probability of such a distance from the mean of the last ``depth`` points: peaks over threshold.
 
     The threshold is the ``level`` quantile of the first part; the generalised Pareto tail beyond it is fitted by
-    moments to all peaks so far. Rarer points than ``risk`` teach nothing.
+    moments to all peaks so far. Points rarer than ``risk`` are not learned.
 
     Source: Siffer et al. (2017), SPOT with drift.
     """
     return np.asarray(_dspot(series.values, depth, level, risk, max(series.probation, 60)))
 
 
-@numba.njit(cache=True)
+@compiled
 def _dspot(values: Floats, depth: int, level: float, risk: float, first: int) -> Floats:
     scores, window = np.zeros(values.size), values[:depth].copy()
     errors = np.zeros(min(first, values.size))
@@ -46,17 +46,19 @@ def _dspot(values: Floats, depth: int, level: float, risk: float, first: int) ->
     return scores
 
 
-@numba.njit(cache=True)
+@compiled
 def with_peak(peaks: float, mean: float, square: float, excess: float) -> tuple[float, float, float]:
-    """Number, mean and mean square of the excesses over a threshold, with one more."""
+    """Number, mean and mean square of the excesses over a threshold after one more."""
     peaks += 1.0
     return peaks, mean + (excess - mean) / peaks, square + (excess * excess - square) / peaks
 
 
-@numba.njit(cache=True)
+@compiled
 def surprise(excess: float, share: float, mean: float, square: float) -> float:
-    """-ln of the probability of so great an excess, of a generalised Pareto tail with these moments (Hosking and Wallis
-    1987), exponential rather than bounded: beyond the end of a bounded one all values would be alike."""
+    """-ln of the probability of such an excess, of a generalised Pareto tail by moments (Hosking and Wallis 1987).
+
+    Exponential rather than bounded: beyond the end of a bounded tail all values would score the same.
+    """
     ratio = mean * mean / max(square - mean * mean, 1e-12 * square + 1e-300)
     shape = max(0.5 * (1.0 - ratio), 0.0)
     scale = max(mean * (1.0 - shape), 1e-300)
@@ -68,8 +70,8 @@ def surprise(excess: float, share: float, mean: float, square: float) -> float:
 def anomaly_likelihood(series: Series, alpha: float = 0.2, long: int = 2000, short: int = 10) -> Floats:
     """How far the mean of the last ``short`` errors is above that of ``long`` before, in standard deviations of those.
 
-    The likelihood is a function of this that only rises. The error is that of an exponentially weighted forecast, in
-    place of a network's.
+    The likelihood is a monotonic function of it. The error is that of an exponentially weighted forecast instead of a
+    neural network's.
 
     Source: Ahmad et al. (2017), Unsupervised real-time anomaly detection for streaming data.
     """

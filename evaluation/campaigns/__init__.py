@@ -1,1 +1,1 @@
-"""Fault campaigns on the simulated cluster, and the judge."""
+"""Fault campaigns: faults of the simulated cluster through the whole engine, judged by the ground truth."""

@@ -1,7 +1,7 @@
-"""The methods of ``evaluate`` on the telemetry of campaigns, beside the incidents of the product on the same.
+"""The methods of ``evaluation.scores.methods`` on the telemetry of campaigns, beside the product's incidents.
 
-Every method scores every series that changes; what becomes of its alerts is in ``campaigns_pages``. One threshold for
-all series, chosen on a seed to tune on; figures on the seeds of the report.
+Every method scores every series that changes; ``pages`` groups its alerts. One threshold for all series, chosen on a
+tuning seed; figures on the seeds of the report.
 """
 
 from collections.abc import Sequence
@@ -17,111 +17,111 @@ from common.errors import ConfigError
 from common.units import NS_PER_S
 from evaluation.baselines import learned
 from evaluation.baselines.statistical import distances
-from evaluation.campaigns.baseline_pages import (
+from evaluation.campaigns.pages import (
     Alerts,
     Figures,
+    Labels,
     Pages,
-    Scene,
     false_events,
     false_findings,
     figures,
     incidents,
+    labels,
     pages,
-    scene,
 )
 from evaluation.campaigns.plan import INTERVAL_S, Plan, faulty, healthy
-from evaluation.campaigns.play import Played, play
+from evaluation.campaigns.recording import Recorder, Recording
 from evaluation.campaigns.run import REPORT, TUNE
-from evaluation.campaigns.series import Recorder, Recording
-from evaluation.campaigns.truth import reached
-from evaluation.series import evaluate
-from evaluation.series.evaluate import OURS, Method
+from evaluation.campaigns.run_plan import CampaignRun, run_plan
+from evaluation.campaigns.truth import impacts
+from evaluation.scores import methods
+from evaluation.scores.methods import OURS, Method
+from evaluation.series.labelled import Series
 from evaluation.series.signals import Floats
-from evaluation.series.synthetic import Series
 
 Row = dict[str, Any]
 TITLES = {
-    "all campaigns": "The product's incidents, its score of single series alone, and the other methods",
-    "pairs": "The campaign of pairs of the first seed, which the slow methods have played too",
+    "all campaigns": "The product's incidents, its score of single series alone, and the baselines",
+    "pairs": "The campaign of pairs of the first seed, with the slow baselines too",
 }
-# More health before the first fault, and nothing in it counts: the methods have up to 128 points to see first.
-HEALTH_FIRST_S = 1200.0
-PROBATION = int(HEALTH_FIRST_S / INTERVAL_S)
-LOUDEST = 0.02  # share of a method's points that is kept: with more of them alerting all devices always do
+# Before the first fault, and not counted: the methods need up to 128 points of history.
+HEALTHY_FIRST_S = 1200.0
+PROBATION = int(HEALTHY_FIRST_S / INTERVAL_S)
+KEPT = 0.02  # share of a method's points that is kept as alerts: with more, all devices would always alert
 LEVELS = 80
 ROBUST_Z, MATRIX_PROFILE = "robust z-score", "left matrix profile"
-SEASONS = ("seasonal naive, day", "seasonal naive, week")  # no campaign lasts a day
+SEASONAL = ("seasonal naive, day", "seasonal naive, week")  # left out: no campaign lasts a day
 SLOW = ("isolation forest, windows", "half-space trees (River)", "random cut forest")
-QUICK = tuple(name for name in evaluate.METHODS if name not in (*SEASONS, *SLOW))
+QUICK = tuple(name for name in methods.METHODS if name not in (*SEASONAL, *SLOW))
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
-    """One campaign: what the product told, and what each method says of its series."""
+class CampaignAlerts:
+    """One campaign: the product's incidents as pages, and the alerts of each method."""
 
-    scene: Scene
+    labels: Labels
     incidents: Pages
     false_findings: int
-    said: dict[str, Alerts]
+    alerts: dict[str, Alerts]
 
 
 def run(processes: int = 1) -> list[Row]:
-    """Rows of the tables in ``TITLES``, as plain values; NaN: nothing is known."""
+    """Rows of the tables in ``TITLES``; NaN: nothing is known."""
     tuning, report = _tasks(TUNE[:1]), _tasks(REPORT)
     tasks = tuning + report
     with get_context("spawn").Pool(processes) as pool:
         # The long ones first, so that no process is left alone with one.
         long_first = sorted(range(len(tasks)), key=lambda at: -len(tasks[at][1]))
-        jobs = {at: pool.apply_async(_hear, tasks[at]) for at in long_first}
-        heard = [jobs[at].get() for at in range(len(tasks))]
-    return rows(heard[: len(tuning)], heard[len(tuning) :])
+        jobs = {at: pool.apply_async(_run_methods, tasks[at]) for at in long_first}
+        found = [jobs[at].get() for at in range(len(tasks))]
+    return rows(found[: len(tuning)], found[len(tuning) :])
 
 
 def _tasks(seeds: Sequence[int]) -> list[tuple[Plan, tuple[str, ...]]]:
-    """Every campaign, and the methods that play it."""
+    """Every campaign, and the methods that run on it."""
     pairs = faulty(seeds[0])[-1]
-    lives = [plan for seed in seeds for plan in (*faulty(seed), healthy(seed))]
-    return [(plan, (*QUICK, *SLOW) if plan == pairs else QUICK) for plan in lives]
+    plans = [plan for seed in seeds for plan in (*faulty(seed), healthy(seed))]
+    return [(plan, (*QUICK, *SLOW) if plan == pairs else QUICK) for plan in plans]
 
 
 def later(plan: Plan, by_s: float) -> Plan:
-    """The same after so much more of health."""
+    """The same plan with ``by_s`` more seconds before its faults."""
     faults = (fault.model_copy(update={"at_s": fault.at_s + by_s}) for fault in plan.faults)
     return replace(plan, faults=tuple(faults), lasts_s=plan.lasts_s + by_s)
 
 
-def recorded(plan: Plan, health_s: float = HEALTH_FIRST_S) -> tuple[Played, Recording]:
-    """Plays it after so much more of health, and a minute more while a fault that needs a job finds none.
+def recorded(plan: Plan, healthy_s: float = HEALTHY_FIRST_S) -> tuple[CampaignRun, Recording]:
+    """Runs it after ``healthy_s`` more seconds without faults, and a minute more while a fault has no job to hit.
 
-    Raises ConfigError when none runs for long.
+    ConfigError when no job runs for long.
     """
     recorder = Recorder()
     try:
-        played = play(later(plan, health_s), recorder.take)
+        found = run_plan(later(plan, healthy_s), recorder.add)
     except ConfigError:
-        if health_s >= 2 * HEALTH_FIRST_S:
+        if healthy_s >= 2 * HEALTHY_FIRST_S:
             raise
-        return recorded(plan, health_s + 60.0)
-    return played, recorder.recording()
+        return recorded(plan, healthy_s + 60.0)
+    return found, recorder.recording()
 
 
-def _hear(plan: Plan, methods: Sequence[str]) -> Heard:
-    played, recording = recorded(plan)
-    causes = reached(played.truths, played.topology)
-    counts_ns = played.start_ns + int(HEALTH_FIRST_S * NS_PER_S)
-    return Heard(
-        scene(played, causes, recording, counts_ns),
-        incidents(played, causes),
-        false_findings(played, causes),
-        {name: alerts(name, recording, counts_ns) for name in methods},
+def _run_methods(plan: Plan, names: Sequence[str]) -> CampaignAlerts:
+    found, recording = recorded(plan)
+    causes = impacts(found.truths, found.topology)
+    counts_ns = found.start_ns + int(HEALTHY_FIRST_S * NS_PER_S)
+    return CampaignAlerts(
+        labels(found, causes, recording, counts_ns),
+        incidents(found, causes),
+        false_findings(found, causes),
+        {name: alerts(name, recording, counts_ns) for name in names},
     )
 
 
 def alerts(name: str, recording: Recording, counts_ns: int) -> Alerts:
-    """The points from ``counts_ns`` on at which a method is loudest; of ours all that alert."""
+    """The points from ``counts_ns`` on with a method's highest scores; of the product's score all that alert."""
     scores = robust_z(recording) if name == ROBUST_Z else _each(METHODS[name], recording)
     scores[recording.times_ns < counts_ns] = 0.0
-    level = 1.0 if name == OURS else np.quantile(scores, 1.0 - LOUDEST)
+    level = 1.0 if name == OURS else np.quantile(scores, 1.0 - KEPT)
     kept = np.flatnonzero((scores > 0.0) & (scores >= level))
     return Alerts(scores[kept], recording.times_ns[kept], np.searchsorted(recording.starts, kept, side="right") - 1)
 
@@ -135,7 +135,7 @@ def _each(method: Method, recording: Recording) -> Floats:
 
 
 def robust_z(recording: Recording, window: int = 288) -> Floats:
-    """``rivals.robust_z``, of all series of one length at once: ten times as fast where so many are so short."""
+    """``statistical.robust_z`` for all series of one length at once: ten times as fast for many short series."""
     scores, starts, lengths = np.zeros(recording.values.size), recording.starts[:-1], np.diff(recording.starts)
     for length in np.unique(lengths).tolist():
         points = starts[lengths == length][:, None] + np.arange(length)
@@ -146,47 +146,47 @@ def robust_z(recording: Recording, window: int = 288) -> Floats:
 
 
 def left_discord(series: Series, length: int = 24) -> Floats:
-    """``learned.left_discord``, but flat stretches are all alike: there they are as far as can be from any."""
+    """``learned.left_discord`` with score 0 in constant windows: there each would be as far as possible from any."""
     scores = learned.left_discord(series, length)
     if scores.size >= length:
         scores[length - 1 :][np.ptp(sliding_window_view(series.values, length), axis=1) == 0.0] = 0.0
     return scores
 
 
-METHODS: dict[str, Method] = {**evaluate.METHODS, MATRIX_PROFILE: left_discord}
+METHODS: dict[str, Method] = {**methods.METHODS, MATRIX_PROFILE: left_discord}
 
 
-def rows(tuning: Sequence[Heard], report: Sequence[Heard]) -> list[Row]:
+def rows(tuning: Sequence[CampaignAlerts], report: Sequence[CampaignAlerts]) -> list[Row]:
     """One row a method and table: the threshold from ``tuning``, the figures from ``report``. Ours also at 1.0."""
     tuned = {name: best(name, tuning) for name in (*QUICK, *SLOW)}
     found = []
     for table, names in zip(TITLES, (QUICK, (*QUICK, *SLOW)), strict=True):
-        among = [one for one in report if set(names) <= one.said.keys()]
-        ours = figures([one.scene for one in among], [one.incidents for one in among])
+        among = [one for one in report if set(names) <= one.alerts.keys()]
+        ours = figures([one.labels for one in among], [one.incidents for one in among])
         false = _per_million(sum(one.false_findings for one in among), among)
         found.append({"table": table, "method": f"{OURS}, incidents", "threshold": np.nan, **_named(ours, false, ours)})
         for name, level in ((OURS, 1.0), *((name, tuned[name]) for name in names)):
             method = f"{OURS}, score alone" if name == OURS else name
-            told = {"table": table, "method": method, "threshold": level}
-            found.append({**told, **_judged(name, level, among, ours.false)})
+            head = {"table": table, "method": method, "threshold": level}
+            found.append({**head, **_figures_at(name, level, among, ours.false)})
     return found
 
 
-def best(name: str, tuning: Sequence[Heard]) -> float:
+def best(name: str, tuning: Sequence[CampaignAlerts]) -> float:
     """The threshold of the highest F1."""
     swept = {level: at_level(name, level, tuning).f1 for level in _levels(name, tuning)}
     return max(swept, key=lambda level: np.nan_to_num(swept[level]))
 
 
-def at_level(name: str, level: float, among: Sequence[Heard]) -> Figures:
-    """A method at one threshold, in the campaigns that it has played."""
-    played = [one for one in among if name in one.said]
-    return figures([one.scene for one in played], [pages(one.scene, one.said[name].above(level)) for one in played])
+def at_level(name: str, level: float, among: Sequence[CampaignAlerts]) -> Figures:
+    """A method at one threshold, in the campaigns that it has run on."""
+    ran = [one for one in among if name in one.alerts]
+    return figures([one.labels for one in ran], [pages(one.labels, one.alerts[name].above(level)) for one in ran])
 
 
-def _levels(name: str, among: Sequence[Heard]) -> list[float]:
-    """Levels at which ever fewer points alert, none below what was kept of a campaign, and one that none reaches."""
-    kept = [one.said[name].scores for one in among if name in one.said]
+def _levels(name: str, among: Sequence[CampaignAlerts]) -> list[float]:
+    """Levels that decreasing shares of points reach, none below what was kept of a campaign, and infinity."""
+    kept = [one.alerts[name].scores for one in among if name in one.alerts]
     lowest = max((scores.min() for scores in kept if scores.size), default=np.inf)
     scores = np.concatenate(kept)
     scores = scores[scores >= lowest]
@@ -195,31 +195,31 @@ def _levels(name: str, among: Sequence[Heard]) -> list[float]:
     return [*levels, np.inf]
 
 
-def _judged(name: str, level: float, among: Sequence[Heard], calm: int) -> Row:
-    """calm: false pages at which methods are compared once more, with a threshold chosen after the fact."""
+def _figures_at(name: str, level: float, among: Sequence[CampaignAlerts], false_pages: int) -> Row:
+    """false_pages: at which recalls are compared too, with a threshold chosen with hindsight."""
     swept = [at_level(name, other, among) for other in _levels(name, among)]
-    as_calm = max((each for each in swept if each.false <= calm), key=lambda each: (each.noticed, each.named))
-    false = sum(false_events(one.scene, one.said[name].above(level)) for one in among)
-    return _named(at_level(name, level, among), _per_million(false, among), as_calm)
+    equal = max((each for each in swept if each.false <= false_pages), key=lambda each: (each.recall, each.root_named))
+    false = sum(false_events(one.labels, one.alerts[name].above(level)) for one in among)
+    return _named(at_level(name, level, among), _per_million(false, among), equal)
 
 
-def _per_million(count: int, among: Sequence[Heard]) -> float:
+def _per_million(count: int, among: Sequence[CampaignAlerts]) -> float:
     """Per million series and day."""
-    return count * 1e6 / sum(one.scene.all_series * one.scene.days for one in among)
+    return count * 1e6 / sum(one.labels.all_series * one.labels.days for one in among)
 
 
-def _named(found: Figures, false_events: float, as_calm: Figures) -> Row:
+def _named(found: Figures, false_events: float, at_equal_false: Figures) -> Row:
     return {
-        "noticed": round(found.noticed, 3),
-        "names_root": round(found.named, 3),
+        "recall": round(found.recall, 3),
+        "root_named": round(found.root_named, 3),
         "pages_per_fault": round(found.pages, 2),
         "precision": round(found.precision, 3),
         "f1": round(found.f1, 3),
         "false_pages": found.false,
-        "false_pages_a_day": round(found.a_day, 1),
-        "in_health_a_day": round(found.health_a_day, 1),
+        "false_pages_per_day": round(found.per_day, 1),
+        "healthy_false_pages_per_day": round(found.healthy_per_day, 1),
         "false_events_per_million_series_days": round(false_events, 1),
         "delay_intervals": round(found.delay, 2),
-        "noticed_if_as_calm": round(as_calm.noticed, 3),
-        "names_root_if_as_calm": round(as_calm.named, 3),
+        "recall_at_equal_false": round(at_equal_false.recall, 3),
+        "root_named_at_equal_false": round(at_equal_false.root_named, 3),
     }

@@ -1,4 +1,4 @@
-"""Which faults break which cluster when: every campaign is a function of its seed."""
+"""Plans of campaigns: which fault breaks which simulated cluster when. A plan is a function of its seed."""
 
 from dataclasses import dataclass
 
@@ -15,17 +15,17 @@ WARM_UP_S = 300.0
 PARTS = 4  # of an interval: each target is read in one of them
 LASTS_S, RECOVERS_S = (50.0, 180.0), (170.0, 260.0)
 STRENGTH = (0.5, 1.5)
-HEALTHY_S, WAVE_AFTER_S = 3600.0, (900.0, 2700.0)  # in every hour of health one planned wave of reboots
-# Shares of collections: lost without a trace, and failed. A target never loses two in a row, which is silence.
+HEALTHY_S, WAVE_AFTER_S = 3600.0, (900.0, 2700.0)  # every healthy hour has one planned wave of reboots
+# Shares of collections: lost, and failed. A target never loses two consecutive ones: that would be silence.
 LOST, FAILED = 0.004, 0.002
-SINGLES, PAIRS = tuple(FAULTS), 4  # a round of campaigns: every kind once alone, and some of them in pairs
+SINGLES, PAIRS = tuple(FAULTS), 4  # of one seed: every kind of fault alone, and this many overlapping pairs
 WAVE = PlannedRebootWave.name
-CAMPAIGN_FAULTS = 4  # in one life of a cluster
+CAMPAIGN_FAULTS = 4  # in one campaign
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """One life of a cluster and of an engine that watches it. seed: also of what is lost on the way."""
+    """One campaign: a simulated cluster, its faults, its length. seed: of the collections that are lost."""
 
     config: SimulatorConfig
     faults: tuple[ScheduledFault, ...]
@@ -34,23 +34,23 @@ class Plan:
 
     @property
     def healthy(self) -> bool:
-        """Whether all that happens was announced."""
+        """Whether it has no faults but announced maintenance."""
         return all(FAULTS[fault.fault].planned for fault in self.faults)
 
 
 def faulty(seed: int) -> list[Plan]:
-    """One round: each kind of fault alone at a random time, place and strength, then ``PAIRS`` pairs."""
+    """Campaigns with each kind of fault alone, at random times, targets and strengths, and one of ``PAIRS`` pairs."""
     rng = np.random.default_rng([seed, 1])
     kinds = [SINGLES[at] for at in rng.permutation(len(SINGLES))]
     alone: list[tuple[str, ...]] = [(kind,) for kind in kinds]
     pairs = [tuple(str(one) for one in rng.choice(SINGLES, 2, replace=False)) for _ in range(PAIRS)]
-    lives = [alone[at : at + CAMPAIGN_FAULTS] for at in range(0, len(alone), CAMPAIGN_FAULTS)]
-    return [_plan(rng, seed * 100 + number, groups) for number, groups in enumerate([*lives, pairs])]
+    groups_of = [alone[at : at + CAMPAIGN_FAULTS] for at in range(0, len(alone), CAMPAIGN_FAULTS)]
+    return [_plan(rng, seed * 100 + number, groups) for number, groups in enumerate([*groups_of, pairs])]
 
 
 def healthy(seed: int, hours: int = 1) -> Plan:
-    """Hours in which nothing breaks: jobs start, write checkpoints and end, some collections are lost, and hosts reboot
-    in announced waves."""
+    """Hours without faults: jobs start, write checkpoints and end, some collections are lost, and hosts reboot in
+    announced waves."""
     rng = np.random.default_rng([seed, 2])
     config = _config(rng, seed * 100 + 99)
     begins_s = [hour * HEALTHY_S + float(rng.uniform(*WAVE_AFTER_S)) for hour in range(hours)]

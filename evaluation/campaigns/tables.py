@@ -1,4 +1,4 @@
-"""The rows of the campaigns as tables for people, and what went wrong line by line."""
+"""The rows of campaigns as tables for a terminal, and every error as a line."""
 
 import math
 from collections.abc import Iterator
@@ -6,16 +6,16 @@ from typing import Any
 
 from rich.table import Table
 
-from evaluation.campaigns.judge import Judged
+from evaluation.campaigns.judge import CampaignResult
 
 TITLES = {
     "incidents": "Faults as incidents: shares of events; delay in collection intervals of event time",
     "precision": "All incidents",
-    "false": "What was told although nothing was broken",
-    "claimed": "False incidents by what they claim",
-    "detectors": "Detectors over all faults; false findings for each million series and day",
-    "muted": "What incidents lose when one detector is not heard",
-    "faults": "What sees which fault: shares of events; direct: about the broken thing itself",
+    "false": "False findings and incidents",
+    "false_kinds": "False incidents by kind",
+    "detectors": "Detectors over all faults; false findings per million series and day",
+    "muted": "What incidents lose without the findings of one detector",
+    "faults": "Which detector reports which fault: shares of events; direct: about the root itself",
 }
 
 
@@ -40,18 +40,19 @@ def _cell(value: object) -> str:
     return str(value)
 
 
-def mistakes(found: list[Judged]) -> Iterator[str]:
+def errors(results: list[CampaignResult]) -> Iterator[str]:
     """Faults that were missed, wrong incidents, and false findings; each with the seed of its cluster."""
-    for one in found:
-        for event in one.events:
-            where = f"seed {one.seed} {event.fault} at {event.at_s:.0f} s{' (pair)' if event.paired else ''}"
-            if not event.right and event.shows:
-                yield f"{where}: not named; seen by {', '.join(sorted(event.by)) or 'nobody'}"
-            for extra in event.right[1:]:
-                yield f"{where}: told again: {extra.title}"
-            for wrong in event.wrong:
-                yield f"{where}: wrong: {wrong.kind} {wrong.root}: {wrong.title}"
-        for false in one.false_incidents:
-            yield f"seed {one.seed}: false incident: {false.kind} {false.root}: {false.title}"
-        for (fault, detector), count in sorted(one.false_by.items()):
-            yield f"seed {one.seed}: {count} false findings of {detector}{f' during {fault}' if fault else ''}"
+    for result in results:
+        for fault in result.faults:
+            where = f"seed {result.seed} {fault.fault} at {fault.at_s:.0f} s{' (pair)' if fault.paired else ''}"
+            if not fault.right and fault.visible:
+                yield f"{where}: missed; findings of {', '.join(sorted(fault.by)) or 'no detector'}"
+            for extra in fault.right[1:]:
+                yield f"{where}: duplicate incident: {extra.title}"
+            for wrong in fault.wrong:
+                yield f"{where}: wrong root: {wrong.kind} {wrong.root}: {wrong.title}"
+        for false in result.false_incidents:
+            yield f"seed {result.seed}: false incident: {false.kind} {false.root}: {false.title}"
+        for (fault_name, detector), count in sorted(result.false_by.items()):
+            during = f" during {fault_name}" if fault_name else ""
+            yield f"seed {result.seed}: {count} false findings of {detector}{during}"

@@ -1,8 +1,8 @@
-"""What a fault truly reaches, so that a finding can be called true or false.
+"""What a fault affects, so that a finding can be judged true or false.
 
-From the cluster's truth, the cables and the jobs, not from what correlation concluded. A finding is true when it begins
-while the fault lasts or its repair does, and is about the root, about what cannot work without it, or is one of the
-two consequences that travel: back-pressure on the ports of the fabric, and jobs that wait.
+Derived from the ground truth, the cables and the jobs, not from what correlation concluded. A finding is true when it
+begins while the fault or its repair lasts, and is about the root, about an object that depends on it, or is one of the
+two consequences that spread: backpressure on the ports of the fabric, and jobs that wait.
 """
 
 from dataclasses import dataclass
@@ -20,22 +20,23 @@ from telemetry.topology import Job, Topology, TopologyFact
 
 EARLY_NS = int(INTERVAL_S * NS_PER_S)  # rates are averages over the interval in which the fault begins
 LATE_NS = 6 * EARLY_NS  # devices boot, queues and averages settle
-TRAVELS = CONGESTED | {FindingKind.DEVIATION}
+SPREADING = CONGESTED | {FindingKind.DEVIATION}
 OF_JOBS = frozenset({FindingKind.JOB_STALLED, FindingKind.JOB_SLOWED}) | CHECKPOINTS
-STAYS = frozenset(
+# Faults, by name, that cause no backpressure in the fabric.
+LOCAL = frozenset(
     {"gpu-thermal-throttle", "straggler-gpu", "hung-gpu", "xid", "exporter-frozen", "late-checkpoint", "rack-cooling"}
     | {"gpu-memory-wears"}
 )
 STORAGE = frozenset({"slow-storage-target", "late-checkpoint"})
 ONE_GPU = frozenset({"gpu-thermal-throttle", "straggler-gpu", "hung-gpu", "gpu-memory-wears"})
-# Show nothing while no job runs on the host, or the job has ended.
-NEEDS_WORK = (ONE_GPU | {"slow-receiver", "late-checkpoint"}) - {"gpu-memory-wears"}
-WORKS_NS = 30 * NS_PER_S
+# Not visible unless a job runs on the host for JOB_NS_MIN.
+NEEDS_JOB = (ONE_GPU | {"slow-receiver", "late-checkpoint"}) - {"gpu-memory-wears"}
+JOB_NS_MIN = 30 * NS_PER_S
 
 
 @dataclass(frozen=True)
-class Reached:
-    """One fault, and all that it reaches in one cluster."""
+class FaultImpact:
+    """One fault, and everything that it affects in one cluster. jobs: facts of all jobs, ended ones included."""
 
     truth: Truth
     graph: Graph
@@ -43,7 +44,7 @@ class Reached:
 
     @cached_property
     def own(self) -> frozenset[ObjectRef]:
-        """The root with its ends: what a direct witness is about."""
+        """The root with its ends and parts: a finding about one of them is direct."""
         root = self.truth.root
         link = self.graph.link_of.get(root, root)
         own = {root, link, *self.graph.ports(link)}
@@ -57,12 +58,12 @@ class Reached:
         return frozenset(own)
 
     @cached_property
-    def things(self) -> frozenset[ObjectRef]:
-        """``own``, and what cannot work without it."""
+    def objects(self) -> frozenset[ObjectRef]:
+        """``own``, and what depends on it."""
         if self.truth.fault in ONE_GPU:
             return self.own
         reached = self.own | self.graph.reached(self.truth.root)
-        if self.truth.root.kind is ObjectKind.STORAGE_TARGET:  # files are striped: who waits for one serves the others
+        if self.truth.root.kind is ObjectKind.STORAGE_TARGET:  # files are striped: clients of one use all others
             reached |= self.graph.targets.keys()
         hosts = {ref.name for ref in reached if ref.kind is ObjectKind.DEVICE and self.graph.is_edge(ref.name)}
         return reached.union(*(self._of_device(name) for name in sorted(hosts)))
@@ -71,7 +72,7 @@ class Reached:
     def waiting(self) -> frozenset[ObjectRef]:
         """Jobs that may wait for it: those on its hosts; all that share the fabric or the file system with it."""
         hosts = set(self.truth.reach)
-        everywhere = self.truth.fault not in STAYS or self.truth.fault in STORAGE
+        everywhere = self.truth.fault not in LOCAL or self.truth.fault in STORAGE
         jobs = (fact.entity for fact in self.jobs)
         reached = (job.job_id for job in jobs if isinstance(job, Job) and (everywhere or hosts & set(job.nodes)))
         return frozenset(ObjectRef(ObjectKind.JOB, job_id) for job_id in reached) | {self.truth.root}
@@ -87,8 +88,8 @@ class Reached:
 
     @cached_property
     def devices(self) -> frozenset[str]:
-        """Names of the devices that stand for the root: its own, the ends of its link, the server of a storage target;
-        the hosts of a rack or of announced work, the host that a job waits for."""
+        """Devices whose name counts as naming the root: its own, the ends of its link, the server of a storage target;
+        the hosts of a rack or of announced maintenance, the host that a job waits for."""
         root = self.truth.root
         devices = {root.device, *self.graph.ends(self.graph.link_of.get(root, root))}
         if root.kind in (ObjectKind.RACK, ObjectKind.JOB) or self.truth.planned:
@@ -98,12 +99,12 @@ class Reached:
         return frozenset(devices - {""})
 
     @cached_property
-    def shows(self) -> bool:
-        """Whether it can be seen at all: a slow GPU or receiver that nobody uses cannot, nor can a checkpoint
-        of a job that ends."""
-        return self.truth.fault not in NEEDS_WORK or any(self._slowed_ns(fact) >= WORKS_NS for fact in self.jobs)
+    def visible(self) -> bool:
+        """Whether it has any effect: a slow GPU or receiver that no job uses has none, nor has the checkpoint of a job
+        that ends."""
+        return self.truth.fault not in NEEDS_JOB or any(self._job_ns(fact) >= JOB_NS_MIN for fact in self.jobs)
 
-    def _slowed_ns(self, fact: TopologyFact) -> int:
+    def _job_ns(self, fact: TopologyFact) -> int:
         """How long a job ran on the fault's host while it lasted."""
         job, truth = fact.entity, self.truth
         if not isinstance(job, Job) or not set(job.nodes) & set(truth.reach):
@@ -114,28 +115,28 @@ class Reached:
         return min(ended_ns, truth.end_ns) - max(job.started_ns, truth.start_ns)
 
     def lasts(self, at_ns: int) -> bool:
-        """Whether something that began at ``at_ns`` may come from it."""
+        """Whether something that began at ``at_ns`` may be a consequence."""
         ends_ns = self.truth.end_ns or at_ns
         return self.truth.start_ns - EARLY_NS <= at_ns <= ends_ns + LATE_NS
 
     def direct(self, finding: Finding) -> bool:
-        """Whether it is about the root itself."""
+        """Whether the finding is about the root itself."""
         return self.lasts(finding.onset_ns) and finding.object in self.own
 
-    def true(self, finding: Finding) -> bool:
-        """Whether it is about the root or a consequence."""
-        return self.lasts(finding.onset_ns) and self.reaches(finding.kind, finding.object)
+    def explains(self, finding: Finding) -> bool:
+        """Whether the finding is about the root or a consequence."""
+        return self.lasts(finding.onset_ns) and self.affects(finding.kind, finding.object)
 
-    def reaches(self, kind: FindingKind, thing: ObjectRef) -> bool:
-        """Whether such a finding about ``thing`` may come from it, leaving time aside."""
+    def affects(self, kind: FindingKind, about: ObjectRef) -> bool:
+        """Whether a finding of this kind about ``about`` may be a consequence, regardless of time."""
         if kind in OF_JOBS:
-            return thing in self.waiting
-        of_fabric = thing.kind is ObjectKind.PORT or self.graph.is_switch(thing.device)
-        travels = self.truth.fault not in STAYS and kind in TRAVELS and of_fabric
-        return travels or thing in self.things
+            return about in self.waiting
+        of_fabric = about.kind is ObjectKind.PORT or self.graph.is_switch(about.device)
+        spreads = self.truth.fault not in LOCAL and kind in SPREADING and of_fabric
+        return spreads or about in self.objects
 
     def named_by(self, kind: IncidentKind, root: ObjectRef) -> bool:
-        """Whether an incident names this cause; announced work is told by any of its hosts."""
+        """Whether an incident names this cause; announced maintenance is named by any of its hosts."""
         if self.truth.planned:
             return kind is self.truth.expected and root in {device(name) for name in self.truth.reach}
         return root == self.truth.root
@@ -146,8 +147,8 @@ class Reached:
         return {device(name), *self.graph.gpus_of(name), *links, *ports}
 
 
-def reached(truths: list[Truth], topology: Topology) -> list[Reached]:
+def impacts(truths: list[Truth], topology: Topology) -> list[FaultImpact]:
     """Each fault of one cluster. topology: as known at the end, ended jobs included."""
     graph = Graph(physical(topology))
     jobs = tuple(fact for fact in topology.facts.values() if isinstance(fact.entity, Job))
-    return [Reached(truth, graph, jobs) for truth in truths]
+    return [FaultImpact(truth, graph, jobs) for truth in truths]

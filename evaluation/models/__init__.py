@@ -1,1 +1,1 @@
-"""The peer comparison and the multivariate models by themselves."""
+"""The peer comparison and the multivariate models on their own."""

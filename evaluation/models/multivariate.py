@@ -1,12 +1,11 @@
-"""What looking at a device's values together finds that nothing else finds, and what it costs in false alarms.
+"""What the multivariate models find that no other detector finds, and their false positives.
 
-``python -m evaluation.models.multivariate``: simulated campaigns through the whole engine, with both methods and all
-kinds of devices on, on seeds that nothing was tuned on (``--tune``: on the others). Weak faults are among them on
-purpose: strong ones have detectors of their own. ``--speed``: vectors per CPU second.
+``python -m evaluation.models.multivariate``: fault campaigns through the whole engine, with both methods and all kinds
+of devices on, on seeds that nothing was tuned on (``--tune``: the tuning seeds). Most faults are weak: strong ones have
+detectors of their own.
 """
 
 import argparse
-import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from multiprocessing import get_context
@@ -22,8 +21,10 @@ from analytics.detectors.multivariate.measures import KINDS
 from analytics.detectors.multivariate.stage import Multivariate
 from analytics.engine import Engine
 from analytics.models.multivariate.config import MultivariateConfig
-from analytics.models.multivariate.model import Method, train
+from analytics.models.multivariate.model import Method
 from analytics.state.view import TickView
+from common.units import NS_PER_S
+from evaluation.series.signals import DAY_S
 from simulator.config import SimulatorConfig
 from simulator.direct import campaign
 from simulator.faults.schedule import ScheduledFault
@@ -45,14 +46,15 @@ _FAULTS = (
 )
 _FIRST_S, _LASTS_S, _EVERY_S = 2400, 300, 600
 _SECONDS = _FIRST_S + _EVERY_S * len(_FAULTS)
-_AFTER_NS = 180 * 10**9  # what begins so soon after a fault may still be its echo
+_AFTER_NS = 180 * NS_PER_S  # findings that begin this soon after a fault may be its consequence
+_INTERVAL_NS = 10 * NS_PER_S  # of collection
 _PREFIX = "multivariate_"
 Row = dict[str, Any]
 
 
 @dataclass
-class Played:
-    """One campaign with one method. devices: of each kind; healthy_s: time without faults, after the first model."""
+class CampaignRun:
+    """One campaign with one method. devices: of each kind. healthy_s: time without faults, after the first model."""
 
     seed: int
     method: Method
@@ -64,11 +66,11 @@ class Played:
 
 
 class BothMethods(Multivariate):
-    """Stands in for the engine's step: the same views for each method, each with a book of its own."""
+    """Replaces the engine's step: the same views for each method, each with its own findings."""
 
-    def __init__(self, played: Sequence[Played], interval_ns: int) -> None:
+    def __init__(self, runs: Sequence[CampaignRun], interval_ns: int) -> None:
         super().__init__(MultivariateConfig(), interval_ns)
-        self._methods = [(of, Multivariate(_config(of.method), interval_ns), FindingTracker()) for of in played]
+        self._methods = [(of, Multivariate(_config(of.method), interval_ns), FindingTracker()) for of in runs]
 
     def update(self, view: TickView, tracker: FindingTracker, findings: Sequence[Finding]) -> list[Finding]:
         for of, part, own_tracker in self._methods:
@@ -77,15 +79,15 @@ class BothMethods(Multivariate):
         return []
 
 
-def play(seed: int, faulty: bool) -> list[Played]:
+def run_campaign(seed: int, faulty: bool) -> list[CampaignRun]:
     """One simulated campaign through one engine with both methods."""
     schedule = [
         ScheduledFault(fault=name, at_s=_FIRST_S + _EVERY_S * number, lasts_s=_LASTS_S, strength=strength)
         for number, (name, strength) in enumerate(_FAULTS if faulty else ())
     ]
-    played = [Played(seed, method, faulty) for method in METHODS]
+    runs = [CampaignRun(seed, method, faulty) for method in METHODS]
     engine = Engine(EngineConfig())
-    engine.multivariate = BothMethods(played, engine.config.interval_ns)
+    engine.multivariate = BothMethods(runs, engine.config.interval_ns)
     for tick in campaign(SimulatorConfig(hosts=4, seed=seed, step_ms=20), schedule, _SECONDS):
         engine.add_facts(tick.facts)
         for change in tick.changes:
@@ -93,26 +95,26 @@ def play(seed: int, faulty: bool) -> list[Played]:
         for batch in tick.batches:
             engine.observe(batch)
         engine.advance()
-    for of in played:
+    for of in runs:
         of.truth = list(tick.cluster.truth)
-        of.healthy_s = _SECONDS - 1800 - (len(schedule) * (_LASTS_S + _AFTER_NS / 1e9))
-    return played
+        of.healthy_s = _SECONDS - 1800 - (len(schedule) * (_LASTS_S + _AFTER_NS / NS_PER_S))
+    return runs
 
 
 def _config(method: Method) -> MultivariateConfig:
     return MultivariateConfig(kinds=("gpu", "host", "port", "storage_target"), method=method)
 
 
-def found(of: Played) -> Iterator[Row]:
-    """A row for each fault: intervals from its onset until detectors told of the broken thing, None if never."""
+def found(of: CampaignRun) -> Iterator[Row]:
+    """A row a fault: intervals from its onset until detectors report the root, None if never."""
     for number, truth in enumerate(of.truth):
         first: dict[str, float] = {}
         for finding in of.findings:
-            inside = truth.start_ns - 10 * 10**9 <= finding.onset_ns <= truth.end_ns
+            inside = truth.start_ns - _INTERVAL_NS <= finding.onset_ns <= truth.end_ns
             if inside and finding.state is FindingState.ACTIVE and str(finding.object) in _broken(truth):
-                first.setdefault(finding.detector, (finding.observed_ns - truth.start_ns) / 10**10)
-        ours = [told for name, told in first.items() if name.startswith(_PREFIX)]
-        others = [told for name, told in first.items() if not name.startswith(_PREFIX)]
+                first.setdefault(finding.detector, (finding.observed_ns - truth.start_ns) / _INTERVAL_NS)
+        ours = [delay for name, delay in first.items() if name.startswith(_PREFIX)]
+        others = [delay for name, delay in first.items() if not name.startswith(_PREFIX)]
         yield {
             "fault": f"{truth.fault} {_FAULTS[number][1]:g}",
             "method": of.method,
@@ -128,37 +130,37 @@ def _broken(truth: Truth) -> set[str]:
     return {f"port:{end}" for end in root.removeprefix("link:").split("--")} if root.startswith("link:") else {root}
 
 
-def false_alarms(of: Played) -> dict[str, int]:
-    """Findings by kind of device that began while nothing was wrong."""
+def false_positives(of: CampaignRun) -> dict[str, int]:
+    """Findings by kind of device that began without a fault."""
     counts = dict.fromkeys(KINDS, 0)
     for finding in {f.id: f for f in of.findings if f.detector.startswith(_PREFIX)}.values():
-        if not any(t.start_ns - 10**10 <= finding.onset_ns <= t.end_ns + _AFTER_NS for t in of.truth):
+        if not any(t.start_ns - _INTERVAL_NS <= finding.onset_ns <= t.end_ns + _AFTER_NS for t in of.truth):
             counts[finding.detector.removeprefix(_PREFIX)] += 1
     return counts
 
 
-def bystanders(of: Played) -> int:
-    """Findings inside of faults about other things than the broken one: its victims, mostly."""
+def about_others(of: CampaignRun) -> int:
+    """Findings during faults about other objects than the root: mostly its victims."""
     ids = set()
     for finding in of.findings:
         for truth in of.truth:
-            inside = truth.start_ns - 10**10 <= finding.onset_ns <= truth.end_ns + _AFTER_NS
+            inside = truth.start_ns - _INTERVAL_NS <= finding.onset_ns <= truth.end_ns + _AFTER_NS
             if inside and finding.detector.startswith(_PREFIX) and str(finding.object) not in _broken(truth):
                 ids.add(finding.id)
     return len(ids)
 
 
-def run(seeds: Sequence[int], processes: int) -> list[Played]:
+def run(seeds: Sequence[int], processes: int) -> list[CampaignRun]:
     wanted = [(seed, faulty) for seed in seeds for faulty in (True, False)]
     with get_context("spawn").Pool(processes) as pool:
-        return [of for played in pool.starmap(play, wanted, chunksize=1) for of in played]
+        return [of for runs in pool.starmap(run_campaign, wanted, chunksize=1) for of in runs]
 
 
-def by_fault(played: Sequence[Played]) -> Table:
-    table = Table(title="Faults: found by looking at values together, by any other detector, and by the former alone")
+def by_fault(runs: Sequence[CampaignRun]) -> Table:
+    table = Table(title="Faults: found by the multivariate model, by any other detector, and by the model alone")
     for heading in ("fault", "method", "found", "delay, intervals", "others found", "delay", "found alone"):
         table.add_column(heading)
-    rows = [row for of in played for row in found(of)]
+    rows = [row for of in runs for row in found(of)]
     for name in dict.fromkeys(row["fault"] for row in rows):
         for method in METHODS:
             mine = [row for row in rows if row["fault"] == name and row["method"] == method]
@@ -169,15 +171,15 @@ def by_fault(played: Sequence[Played]) -> Table:
     return table
 
 
-def by_kind(played: Sequence[Played]) -> Table:
+def by_kind(runs: Sequence[CampaignRun]) -> Table:
     table = Table(title="False alarms: findings while nothing is wrong")
     for heading in ("kind", "method", "findings", "device-days", "per device and day"):
         table.add_column(heading)
     for kind in KINDS:
         for method in METHODS:
-            mine = [of for of in played if of.method == method]
-            count = sum(false_alarms(of)[kind] for of in mine)
-            days = sum(of.devices[kind] * of.healthy_s for of in mine) / 86400
+            mine = [of for of in runs if of.method == method]
+            count = sum(false_positives(of)[kind] for of in mine)
+            days = sum(of.devices[kind] * of.healthy_s for of in mine) / DAY_S
             table.add_row(kind, method, str(count), f"{days:.1f}", f"{count / days:.2f}")
     return table
 
@@ -186,49 +188,19 @@ def _mean(numbers: Sequence[float]) -> str:
     return f"{np.mean(numbers):.1f}" if numbers else ""
 
 
-def speed(rows: int = 100_000) -> list[Row]:
-    """Vectors per CPU second of each method, and of scikit-learn's own ``score_samples`` on the same forest."""
-    from sklearn.ensemble import IsolationForest
-
-    rng = np.random.default_rng(1)
-    history = rng.normal(size=(8192, 24)).astype(np.float32)
-    vectors = rng.normal(size=(rows, 24))
-    reference = IsolationForest(n_estimators=100, max_samples=256, random_state=1).fit(history.astype(np.float64))
-    reference_rate = _rate(lambda: reference.score_samples(vectors), rows)
-    measured = []
-    for method in METHODS:
-        model = train(method, history, 0)
-        model.score(vectors[:10])
-        rate = _rate(lambda model=model: model.score(vectors), rows)
-        measured.append({"name": f"multivariate: {method}, 24 inputs", "value": rate, "reference": reference_rate})
-    return measured
-
-
-def _rate(work: Any, rows: int) -> float:
-    began = time.process_time()
-    work()
-    return round(rows / (time.process_time() - began))
-
-
 def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__)
-    arguments.add_argument("--tune", action="store_true", help="the seeds that the limits were chosen on")
+    arguments.add_argument("--tune", action="store_true", help="the tuning seeds")
     arguments.add_argument("--processes", type=int, default=1)
-    arguments.add_argument("--speed", action="store_true")
     given = arguments.parse_args()
     console = Console()
-    if given.speed:
-        for row in speed():
-            console.print(row)
-        return
-    played = run(TUNE if given.tune else REPORT, given.processes)
-    console.print(by_fault(played))
-    console.print(by_kind(played))
-    for of in played:
+    runs = run(TUNE if given.tune else REPORT, given.processes)
+    console.print(by_fault(runs))
+    console.print(by_kind(runs))
+    for of in runs:
         if of.faulty:
-            console.print(
-                f"seed {of.seed}, {of.method}: {bystanders(of)} findings about victims of {len(of.truth)} faults"
-            )
+            others = about_others(of)
+            console.print(f"seed {of.seed}, {of.method}: {others} findings about victims of {len(of.truth)} faults")
 
 
 if __name__ == "__main__":

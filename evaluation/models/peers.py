@@ -1,13 +1,11 @@
-"""The peer comparison on synthetic groups: who is named, how soon, false names, and members a CPU-second.
+"""The peer comparison on synthetic groups: which outliers it finds, how soon, and its false positives.
 
-``python -m evaluation.models.peers`` prints a table; ``--tune`` takes other seeds. One sample is one collection
-interval. Healthy GPUs of one job stand 1 to 3 % apart, each always in its place, and differ by 1 % from sample to
-sample.
+``python -m evaluation.models.peers`` prints a table; ``--tune`` uses other seeds. One sample is one collection
+interval. Healthy GPUs of one job have constant levels 1 to 3 % apart, and 1 % noise from sample to sample.
 """
 
 import argparse
 import math
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -20,38 +18,38 @@ from rich.table import Table
 from analytics.models.peers.compare import Learning, PeerGroups, PeerValues, compare
 from analytics.models.peers.member import WIDTH
 from analytics.models.peers.rules import HIGH, SLOWING, SUPPORTING, Rule, limits_of
+from evaluation.series.signals import Floats
 
 SIZES, EFFECTS = (8, 64, 1024, 8192), (0.03, 0.05, 0.1, 0.2)
-NOISE, STATIC = 0.01, (0.01, 0.02, 0.03)  # of one sample; of members among each other, group by group
-LEARN, WATCH = 60, 20  # samples before the fault, and with it
-SOON = 3  # samples within which it should be named
+NOISE, STATIC = 0.01, (0.01, 0.02, 0.03)  # of one sample; between the levels of members, by group
+LEARN, OBSERVE = 60, 20  # samples before the fault, and with it
+SOON = 3  # samples within which it should be found
 REPORT, TUNE = 0, 1000  # first seeds
-_FAULTY = 192  # members of all groups of a row together
+_FAULTY = 192  # faulty members of all groups of a row together
 _SPARSE = 512  # members of which one is faulty
 _HEALTHY = 2_000_000  # samples of all groups of a row together
 _ALPHA, _FOLLOW = 1 / 180, 180
 _RULES = {rule.metric: rule for rule in (*SLOWING, *SUPPORTING)}
 CLOCK = _RULES["gpu_sm_clock_hertz"]
-Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 Healthy = Callable[[np.random.Generator, int, int], tuple[Floats, Bools]]
 
 
 @dataclass(frozen=True)
-class Found:
-    """delays: samples from the fault to the first name of each faulty member that was found. names: of healthy ones,
-    counted where one begins. watched: samples of healthy members.
+class TrialResult:
+    """delays: samples from the fault until each faulty member that was found is flagged. false: how often a healthy
+    member began to be flagged. healthy_samples: samples of healthy members.
     """
 
     faulty: int
     delays: tuple[int, ...]
-    names: int
-    watched: int
+    false: int
+    healthy_samples: int
 
 
 @dataclass
-class Watch:
-    """One group of members in hosts of eight; values are turned so that more is worse."""
+class PeerGroup:
+    """One group of members in hosts of eight; higher values are worse."""
 
     size: int
     rule: Rule = CLOCK
@@ -63,26 +61,26 @@ class Watch:
         self._limits = limits_of([replace(self.rule, busy=-math.inf, least=None, worse=HIGH)])
 
     def step(self, values: Floats, present: Bools) -> Bools:
-        """bool[size]: who is named after this sample."""
+        """bool[size]: which members are flagged after this sample."""
         rows = np.flatnonzero(present)
         score, normal = np.empty(rows.size), np.empty(rows.size)
         new, tags, logs = np.ones(rows.size, bool), np.full(rows.size, 7), np.log(values[rows])
         starts, rules = np.array([0, rows.size]), np.zeros(rows.size, np.int64)
         groups = PeerGroups(starts, rules, self._limits, tags, self._hosts[rows])
         compare(groups, PeerValues(logs, new, rows), self.state, Learning(_ALPHA, _FOLLOW), score, normal)
-        named = np.zeros(present.size, bool)
-        named[rows] = score >= 1.0
-        return named
+        flagged = np.zeros(present.size, bool)
+        flagged[rows] = score >= 1.0
+        return flagged
 
 
 def steady(rng: np.random.Generator, size: int, steps: int) -> tuple[Floats, Bools]:
-    """Levels of the members and who is there: [steps, size] each."""
+    """Levels of the members, and which are present: [steps, size] each."""
     levels = 0.5 * np.exp(rng.choice(STATIC) * rng.normal(size=size))
     return np.tile(levels, (steps, 1)), np.ones((steps, size), bool)
 
 
 def two_modes(rng: np.random.Generator, size: int, steps: int) -> tuple[Floats, Bools]:
-    """Half of the members work at two fifths of the level of the others, and from time to time at half of that."""
+    """Half of the members are at 40 % of the level of the others, and from time to time at 20 %."""
     levels, present = steady(rng, size, steps)
     levels[:, : size // 2] *= 0.4
     levels[:, : size // 2] *= np.where((np.arange(steps) // 15) % 2, 0.5, 1.0)[:, None]
@@ -90,7 +88,7 @@ def two_modes(rng: np.random.Generator, size: int, steps: int) -> tuple[Floats, 
 
 
 def joins(rng: np.random.Generator, size: int, steps: int) -> tuple[Floats, Bools]:
-    """A quarter of the hosts comes half-way through the learning; an eighth is away for a while, at other times."""
+    """A quarter of the hosts joins half-way through the learning; an eighth is away for a while, at various times."""
     levels, present = steady(rng, size, steps)
     hosts, at = np.arange(size) // 4, np.arange(steps)[:, None]
     present[(at < LEARN // 2) & (hosts % 4 == 1)] = False
@@ -115,13 +113,13 @@ def skewed(rng: np.random.Generator, size: int, steps: int) -> tuple[Floats, Boo
 
 
 def uneven(rng: np.random.Generator, size: int, steps: int) -> tuple[Floats, Bools]:
-    """Noise with memory and heavy tails on top of the usual one."""
+    """Autoregressive noise with heavy tails in addition to the usual one."""
     levels, present = steady(rng, size, steps)
-    slow = np.zeros((steps, size))
+    drift = np.zeros((steps, size))
     shocks = 0.005 * rng.standard_t(4, size=(steps, size))
     for step in range(1, steps):
-        slow[step] = 0.7 * slow[step - 1] + shocks[step]
-    return levels * np.exp(slow), present
+        drift[step] = 0.7 * drift[step - 1] + shocks[step]
+    return levels * np.exp(drift), present
 
 
 SCENES: dict[str, Healthy] = {
@@ -136,27 +134,27 @@ _MOMENT = _RULES["gpu_tensor_active_ratio"]  # depends on when a host is read
 
 
 def trial(
-    scene: Healthy, size: int, faulty: int, effect: float, seed: int, steps: int = LEARN + WATCH, rule: Rule = CLOCK
-) -> Found:
-    """One group; with ``faulty`` members from the sample ``LEARN`` on."""
+    scene: Healthy, size: int, faulty: int, effect: float, seed: int, steps: int = LEARN + OBSERVE, rule: Rule = CLOCK
+) -> TrialResult:
+    """One group; ``faulty`` members deviate by ``effect`` from sample ``LEARN`` on."""
     rng = np.random.default_rng([seed, size, faulty, round(1000 * effect)])
     levels, present = scene(rng, size, steps)
     bad = rng.choice(np.flatnonzero(present[LEARN]), faulty, replace=False) if faulty else np.zeros(0, np.int64)
     levels[LEARN:, bad] *= 1.0 + effect
-    watch, first = Watch(size, rule if scene is not skewed else _MOMENT), np.full(size, -1)
-    before, names, watched = np.zeros(size, bool), 0, 0
+    group, first = PeerGroup(size, rule if scene is not skewed else _MOMENT), np.full(size, -1)
+    before, false, healthy_samples = np.zeros(size, bool), 0, 0
     healthy = np.ones(size, bool)
     healthy[bad] = False
     for step in range(steps):
-        named = watch.step(levels[step] * np.exp(NOISE * rng.normal(size=size)), present[step])
-        innocent = healthy if step >= LEARN else np.ones(size, bool)
-        names += int(np.count_nonzero(named & ~before & innocent))
-        watched += int(np.count_nonzero(present[step] & innocent))
+        flagged = group.step(levels[step] * np.exp(NOISE * rng.normal(size=size)), present[step])
+        healthy_now = healthy if step >= LEARN else np.ones(size, bool)
+        false += int(np.count_nonzero(flagged & ~before & healthy_now))
+        healthy_samples += int(np.count_nonzero(present[step] & healthy_now))
         if step >= LEARN:
-            first[bad] = np.where((first[bad] < 0) & named[bad], step - LEARN + 1, first[bad])
-        before = named
+            first[bad] = np.where((first[bad] < 0) & flagged[bad], step - LEARN + 1, first[bad])
+        before = flagged
     delays = tuple(int(delay) for delay in first[bad] if delay > 0)
-    return Found(faulty, delays, names, watched)
+    return TrialResult(faulty, delays, false, healthy_samples)
 
 
 def found_rows(seed: int) -> list[dict[str, Any]]:
@@ -192,7 +190,7 @@ def metric_rows(seed: int) -> list[dict[str, Any]]:
 
 
 def healthy_rows(seed: int, steps: int = 720) -> list[dict[str, Any]]:
-    """False names in healthy groups."""
+    """False positives in healthy groups."""
     rows = []
     for name, scene in SCENES.items():
         for size in SIZES:
@@ -202,43 +200,29 @@ def healthy_rows(seed: int, steps: int = 720) -> list[dict[str, Any]]:
     return rows
 
 
-def members_per_cpu_second(size: int = 8192, steps: int = 30) -> float:
-    rng = np.random.default_rng(1)
-    levels, present = steady(rng, size, steps)
-    levels *= np.exp(NOISE * rng.normal(size=levels.shape))
-    watch = Watch(size)
-    watch.step(levels[0], present[0])
-    began = time.process_time()
-    for step in range(1, steps):
-        watch.step(levels[step], present[step])
-    return size * (steps - 1) / (time.process_time() - began)
-
-
-def _row(name: str, found: list[Found]) -> dict[str, Any]:
+def _row(name: str, found: list[TrialResult]) -> dict[str, Any]:
     delays = [delay for one in found for delay in one.delays]
-    faulty, millions = sum(one.faulty for one in found), sum(one.watched for one in found) / 1e6
+    faulty, millions = sum(one.faulty for one in found), sum(one.healthy_samples for one in found) / 1e6
     return {
         "name": name,
         "soon": sum(delay <= SOON for delay in delays) / faulty if faulty else None,
         "recall": len(delays) / faulty if faulty else None,
         "delay": float(np.median(delays)) if delays else None,
-        "names": sum(one.names for one in found),
-        "names_per_million": sum(one.names for one in found) / millions,
+        "false": sum(one.false for one in found),
+        "false_per_million": sum(one.false for one in found) / millions,
     }
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--tune", action="store_true", help="the seeds to tune on")
+    parser.add_argument("--tune", action="store_true", help="the tuning seeds")
     seed = TUNE if parser.parse_args().tune else REPORT
     drawn = Table(title="Peers (delays in samples)")
-    for heading in ("case", f"named in {SOON}", f"in {WATCH}", "median delay", "false names", "a million samples"):
+    for heading in ("case", f"found in {SOON}", f"in {OBSERVE}", "median delay", "false", "per million samples"):
         drawn.add_column(heading, justify="left" if heading == "case" else "right")
     for row in (*found_rows(seed), *scene_rows(seed), *metric_rows(seed), *healthy_rows(seed)):
         drawn.add_row(row["name"], *("" if value is None else f"{value:.3g}" for value in list(row.values())[1:]))
-    console = Console(width=120)
-    console.print(drawn)
-    console.print(f"{members_per_cpu_second():,.0f} members a CPU-second")
+    Console(width=120).print(drawn)
 
 
 if __name__ == "__main__":

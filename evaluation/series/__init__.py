@@ -1,1 +1,1 @@
-"""Labelled series, synthetic and recorded by others, and how well methods do on them."""
+"""Labelled series: synthetic ones, and public ones with injected anomalies."""

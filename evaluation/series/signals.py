@@ -1,6 +1,6 @@
-"""What healthy series are made of: days and weeks, noise with memory or heavy tails, bursts that die away."""
+"""Building blocks of healthy series: days and weeks, autoregressive noise, decaying bursts, pulses."""
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,27 +14,29 @@ WEEK_S = 7 * DAY_S
 class Signal:
     """A healthy series before anything is injected; columns of n points, ``step_s`` apart.
 
-    base:      float64[n], what the process does on average at that time.
-    spread:    float64[n], size of an ordinary deviation at that time, above 0.
+    base:      float64[n], expected value at that time.
+    scale:     float64[n], size of an ordinary deviation at that time, above 0.
     values:    float64[n], what is measured.
-    season:    points of the shortest season that a person would name; 0 when there is none.
+    season:    points of the shortest season; 0 when there is none.
     anomalies: names in ``injections.INJECTIONS`` that make sense here.
+    floor, ceiling, whole: limits of the metric, and whether it is a whole number.
     excused:   (start, end) of unusual points that are no fault, such as a holiday: neither hit nor false alarm.
     """
 
     step_s: int
     base: Floats
-    spread: Floats
+    scale: Floats
     values: Floats
     season: int
     anomalies: tuple[str, ...]
+    _: KW_ONLY
     floor: float = -np.inf
     ceiling: float = np.inf
     whole: bool = False
     excused: tuple[tuple[int, int], ...] = ()
 
     def bounded(self, values: Floats) -> Floats:
-        """``values`` as the metric can report them: within its limits, and whole where it counts."""
+        """``values`` within the limits of the metric, rounded when it is a whole number."""
         inside = np.clip(values, self.floor, self.ceiling)
         return np.rint(inside) if self.whole else inside
 
@@ -45,7 +47,7 @@ def clock(points: int, step_s: int, rng: np.random.Generator) -> Floats:
 
 
 def day(seconds: Floats, rng: np.random.Generator) -> Floats:
-    """float64[n] from 0 to 1: a day with a quiet night, one or two humps, its own peak hour."""
+    """float64[n] from 0 to 1: a day with a low night, one or two peaks, at random hours."""
     hour = seconds % DAY_S / 3600
     peak, second = rng.uniform(11, 17), rng.uniform(18, 22)
     sharp = rng.uniform(1.0, 3.0)
@@ -61,21 +63,21 @@ def week(seconds: Floats, weekend: float) -> Floats:
     return np.asarray(1 - (1 - weekend) * off)
 
 
-def remembering(points: int, memory: float, rng: np.random.Generator) -> Floats:
-    """float64[points]: Gaussian noise of variance 1 whose neighbours correlate by ``memory`` (AR(1))."""
+def autoregressive(points: int, correlation: float, rng: np.random.Generator) -> Floats:
+    """float64[points]: AR(1) noise of variance 1; neighbours correlate by ``correlation``."""
     noise = rng.standard_normal(points)
-    fresh = np.sqrt(1 - memory**2)
+    innovation = np.sqrt(1 - correlation**2)
     for i in range(1, points):
-        noise[i] = memory * noise[i - 1] + fresh * noise[i]
+        noise[i] = correlation * noise[i - 1] + innovation * noise[i]
     return noise
 
 
 def bursts(points: int, chance: float, decay: float, rng: np.random.Generator, tail: float = 2.5) -> Floats:
-    """float64[points]: bursts of Pareto size with index ``tail``; each fades by the factor ``decay`` a point."""
-    struck = np.where(rng.random(points) < chance, 1 + rng.pareto(tail, points), 0.0)
+    """float64[points]: bursts of Pareto size with index ``tail``; each decays by the factor ``decay`` a point."""
+    heights = np.where(rng.random(points) < chance, 1 + rng.pareto(tail, points), 0.0)
     for i in range(1, points):
-        struck[i] = max(struck[i], struck[i - 1] * decay if struck[i - 1] > 0.05 else 0.0)
-    return struck
+        heights[i] = max(heights[i], heights[i - 1] * decay if heights[i - 1] > 0.05 else 0.0)
+    return heights
 
 
 def pulses(seconds: Floats, every_s: float, width_s: float, phase_s: float = 0.0) -> Floats:

@@ -7,11 +7,10 @@ thermal resistance and one time constant to the inlet air. Figures: H100 SXM (70
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
+from common.units import NS_PER_S
+from simulator.fabric.state import Flags, Floats
 from simulator.layout import Layout
-
-Floats = NDArray[np.float64]
 
 # What a GPU does: columns of ``spent``.
 # no job; kernels; NCCL kernel that polls for peers; waits for storage; a kernel that never returns
@@ -70,14 +69,14 @@ class Gpus:
         return np.minimum(self.stuck, self.thermal)
 
     @property
-    def slowed_by_heat(self) -> NDArray[np.bool_]:
+    def slowed_by_heat(self) -> Flags:
         return self.thermal < 0.995
 
     def tick(self, dt: float) -> None:
         """Turns the time spent since the last tick into power, heat and averages."""
-        at_work = self.spent[self.hung, 1:]
+        busy_s = self.spent[self.hung, 1:]
         self.spent[self.hung, 1:] = 0.0
-        self.spent[self.hung, HANG] = at_work.sum(axis=1)
+        self.spent[self.hung, HANG] = busy_s.sum(axis=1)
         parts = self.spent / dt
         parts[:, IDLE] = np.maximum(0.0, 1.0 - parts[:, 1:].sum(axis=1))
         self.spent[:] = 0.0
@@ -98,5 +97,5 @@ class Gpus:
         excess = self.celsius - SLOWDOWN_C
         change = np.where(excess > 0.0, -0.05 * excess, 0.02)
         self.thermal = np.clip(self.thermal + change * dt, 0.3, 1.0)
-        self.thermal_ns[:, 0] += self.slowed_by_heat * dt * 1e9
-        self.thermal_ns[:, 1] += (self.celsius > HW_SLOWDOWN_C) * dt * 1e9
+        self.thermal_ns[:, 0] += self.slowed_by_heat * dt * NS_PER_S
+        self.thermal_ns[:, 1] += (self.celsius > HW_SLOWDOWN_C) * dt * NS_PER_S

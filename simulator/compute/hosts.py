@@ -1,16 +1,14 @@
-"""What node_exporter sees of a host besides its NICs: load, memory, the local disk, power and inlet air."""
+"""Hosts besides their GPUs and NICs: load, memory, the local disk, power and inlet air."""
 
 import numpy as np
-from numpy.typing import NDArray
 
+from simulator.fabric.state import Floats
 from simulator.layout import Layout
 
 CORES = 112
 MEMORY_BYTES = 2.0 * 2**40
 LOG_BYTES_PER_S = 0.4e6  # logs and metrics that every host writes to its local disk
 BASE_WATTS, WATTS_PER_CORE = 900.0, 3.5
-
-Floats = NDArray[np.float64]
 
 
 class Hosts:

@@ -4,20 +4,18 @@ from enum import Enum
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from common.jit import compiled
+from common.units import NS_PER_S
 from simulator.compute import storage as fs
 from simulator.compute.gpus import COMPUTE, SPIN, WAIT, Gpus
+from simulator.compute.record import RunningJob
 from simulator.compute.rings import Rings
 from simulator.config import JobMix
-from simulator.counters.readings import RunningJob
+from simulator.fabric.state import Flags, Floats, Ints
 
 FIRST_LOAD = 5.0  # a job that starts reads this many iterations' data before it computes
 FRAMEBUFFER_USED = 66e9
-NS = 1_000_000_000
-
-Floats = NDArray[np.float64]
 
 
 class Phase(Enum):
@@ -30,21 +28,16 @@ class Members(NamedTuple):
     """hosts: positions in ``Layout.hosts``, in ring order. gpus: [n, R] positions in ``Layout.gpus``."""
 
     hosts: list[int]
-    gpus: NDArray[np.int64]
+    gpus: Ints
 
 
 @compiled
-def _work(
-    dt: float,
-    gpus: NDArray[np.int64],
-    stuck: Floats,
-    thermal: Floats,
-    hung: NDArray[np.bool_],
-    left: Floats,
-    spent: Floats,
-    ready: NDArray[np.bool_],
-) -> None:
-    """Each GPU computes what is left at its clock; one that is done spins in NCCL until all are."""
+def compute(dt: float, gpus: Ints, clock: Floats, hung: Flags, left: Floats, spent: Floats, ready: Flags) -> None:
+    """Each GPU computes what is left at its clock; one that is done polls in NCCL until all are.
+
+    gpus: [n, R] positions. clock, hung: [G]. left: [n, R] seconds of compute at full clock. spent: [G, 5] seconds by
+    activity. ready: [n, R] set when nothing is left.
+    """
     for i in range(gpus.shape[0]):
         for rail in range(gpus.shape[1]):
             g = gpus[i, rail]
@@ -52,16 +45,15 @@ def _work(
                 spent[g, COMPUTE] += dt
                 ready[i, rail] = False
                 continue
-            clock = min(stuck[g], thermal[g])
-            computing = min(dt, max(0.0, left[i, rail] / clock))
-            left[i, rail] -= dt * clock
+            computing = min(dt, max(0.0, left[i, rail] / clock[g]))
+            left[i, rail] -= dt * clock[g]
             spent[g, COMPUTE] += computing
             spent[g, SPIN] += dt - computing
             ready[i, rail] = left[i, rail] <= 0.0
 
 
 class JobRun:
-    """One job on its hosts. ``step`` moves it on by one step of the model."""
+    """One job on its hosts. ``step`` advances it by one step of the model."""
 
     def __init__(
         self,
@@ -109,7 +101,7 @@ class JobRun:
         self._storage.request(fs.READ, self.members.hosts, self._mix.load_bytes)  # the next iteration's data
 
     def _train(self, now_ns: int, dt: float, gpus: Gpus) -> None:
-        _work(dt, self.members.gpus, gpus.stuck, gpus.thermal, gpus.hung, self._left, gpus.spent, self._ready)
+        compute(dt, self.members.gpus, gpus.clock, gpus.hung, self._left, gpus.spent, self._ready)
         if not self._rings.step(self._ready):
             return
         self.record.iterations += 1
@@ -124,5 +116,5 @@ class JobRun:
     def _end_checkpoint(self, now_ns: int, gpus: Gpus) -> None:
         self.record.checkpoints += 1
         self.record.last_checkpoint_ns = now_ns
-        self.next_checkpoint_ns = now_ns + int(self._mix.checkpoint_period_s * NS)
+        self.next_checkpoint_ns = now_ns + int(self._mix.checkpoint_period_s * NS_PER_S)
         self._begin_iteration(gpus)

@@ -1,4 +1,4 @@
-"""Ring all-reduce, one ring a rail: each member passes on only what it has received, so the slowest link gates all.
+"""Ring all-reduce, one ring a rail: each member forwards only what it has received, so the slowest link limits all.
 
 In a ring of n each member sends 2 (n - 1)/n of the gradient to the next one (Patarasu and Yuan 2009). A member may run
 ahead of its predecessor by the send window only (NCCL's buffers and the model's step).
@@ -63,16 +63,16 @@ class Rings:
         self._released: Floats = np.zeros((members, rails))
 
     def begin(self, gradient: float) -> None:
-        """A new all-reduce of ``gradient`` bytes a rail."""
+        """Starts an all-reduce of ``gradient`` bytes a rail."""
         members = self._released.shape[0]
         self._size = 2.0 * (members - 1) / members * gradient
         self._released[:] = 0.0
         self._fabric.flows.delivered[self.rows] = 0.0
 
     def step(self, ready: Flags) -> bool:
-        """Lets the members ``ready`` [n, R] send what they may; True once everybody has received everything."""
+        """Queues what the members ``ready`` [n, R] may send; True once every member has received everything."""
         return bool(_release(self._fabric.flows, self.rows, self._released, ready, self._size, self._window))
 
     def close(self) -> None:
-        """Gives the flows back."""
+        """Removes the flows."""
         self._fabric.remove_flows(self.rows.ravel())

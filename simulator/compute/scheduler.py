@@ -1,16 +1,17 @@
-"""The scheduler: divides the hosts among jobs, starts the next one when a job ends or dies, and notes the changes."""
+"""The scheduler: divides the hosts among jobs, starts the next one when a job ends or dies, and logs the changes."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
 
+from common.units import NS_PER_S
 from simulator.compute.gpus import Gpus
-from simulator.compute.jobs import NS, JobRun, Members
+from simulator.compute.jobs import JobRun, Members
+from simulator.compute.record import RunningJob
 from simulator.compute.rings import Rings
 from simulator.compute.storage import Storage
 from simulator.config import JobMix
-from simulator.counters.readings import RunningJob
 from simulator.fabric.routing import Routes
 from simulator.fabric.state import Fabric
 from simulator.layout import Layout
@@ -55,7 +56,7 @@ class Scheduler:
         count = len(self.layout.hosts)
         jobs = min(self.mix.jobs, max(1, count // 2)) if self.mix.jobs else 0
         for j in range(jobs):
-            self.slots.append(Slot(list(range(j, count, jobs)), self.start_ns + (2 + 7 * j) * NS))
+            self.slots.append(Slot(list(range(j, count, jobs)), self.start_ns + (2 + 7 * j) * NS_PER_S))
 
     @property
     def running(self) -> list[JobRun]:
@@ -76,7 +77,7 @@ class Scheduler:
         """Busy slots that use a host, by its position in ``Layout.hosts``."""
         return [slot for slot in self.slots if slot.job is not None and host in slot.job.members.hosts]
 
-    def end(self, slot: Slot, now_ns: int, why: str) -> None:
+    def end(self, slot: Slot, now_ns: int, reason: str) -> None:
         """Ends the job of ``slot``; the next one starts after the gap."""
         if slot.job is None:
             return
@@ -85,8 +86,8 @@ class Scheduler:
         job.record.ends_ns = now_ns
         self.gpus.framebuffer[job.members.gpus] = 0.0
         self.ended.append(job.record)
-        slot.starts_ns = now_ns + int(self.mix.gap_s * NS)
-        self._log(ChangeKind.JOB_END, job.record, now_ns, f"{job.record.name} {why}")
+        slot.starts_ns = now_ns + int(self.mix.gap_s * NS_PER_S)
+        self._log(ChangeKind.JOB_END, job.record, now_ns, f"{job.record.name} {reason}")
 
     def _start(self, number: int, slot: Slot, now_ns: int) -> None:
         hosts = [h for h in slot.hosts if h not in self.drained]
@@ -105,9 +106,9 @@ class Scheduler:
         self._next_id += 1
         rings = Rings(self.layout, self.fabric, self.routes, hosts, self.window)
         members = Members(hosts, np.array([list(r) for r in ranges]))
-        first = now_ns + int(self.mix.checkpoint_period_s * (0.4 + 0.3 * (number % 3)) * NS)
+        first = now_ns + int(self.mix.checkpoint_period_s * (0.4 + 0.3 * (number % 3)) * NS_PER_S)
         slot.job = JobRun(record, members, rings, self.storage, self.mix, self.rng, first)
-        slot.ends_ns = now_ns + int(self.mix.lifetime_s * (1.0 + 0.2 * number) * NS)
+        slot.ends_ns = now_ns + int(self.mix.lifetime_s * (1.0 + 0.2 * number) * NS_PER_S)
         self._log(ChangeKind.JOB_START, record, now_ns, f"{record.name} of {record.user} starts")
 
     def _log(self, kind: ChangeKind, record: RunningJob, now_ns: int, summary: str) -> None:
@@ -116,7 +117,7 @@ class Scheduler:
 
 
 def _alternate(hosts: list[int], pod_of: Callable[[int], str]) -> list[int]:
-    """Ranks go round the pods (cyclic distribution), so that every hop of a ring crosses the spines."""
+    """Ranks alternate between the pods (cyclic distribution), so that every hop of a ring crosses the spines."""
     pods: dict[str, list[int]] = {}
     for host in hosts:
         pods.setdefault(pod_of(host), []).append(host)

@@ -1,14 +1,13 @@
 """The parallel file system: hosts read from and write to storage targets in 1 MiB RPCs, eight in flight each.
 
-Bulk data moves when the server asks for it (Lustre servers pull writes and push reads), so a target never floods its
-server's NIC: what it can serve is shared evenly by the clients that want something from it.
+The server schedules bulk transfers (Lustre servers pull writes and push reads), so a target never floods its server's
+NIC: what it can serve is shared evenly by the clients with requests.
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
 from simulator.fabric.routing import Routes
-from simulator.fabric.state import Fabric, Ints
+from simulator.fabric.state import Fabric, Floats, Ints
 from simulator.layout import Layout
 
 RPC_BYTES = 2.0**20
@@ -17,8 +16,6 @@ TARGET_BYTES_PER_S = 10e9
 SERVICE_S = 1e-3  # one RPC on an idle target
 CAPACITY_BYTES = 700e12
 READ, WRITE = 0, 1
-
-Floats = NDArray[np.float64]
 
 
 class Storage:
@@ -39,26 +36,26 @@ class Storage:
         self.host_bytes, self.host_seconds = np.zeros((2, hosts)), np.zeros((2, hosts))
         self.depth = np.zeros(targets)
         self._busy = False
-        self._trickles = np.zeros((hosts, targets), dtype=np.bool_)
+        self._below_share = np.zeros((hosts, targets), dtype=np.bool_)
         self.used = rng.uniform(0.35, 0.5, targets) * CAPACITY_BYTES
 
     def request(self, kind: int, hosts: list[int], each: float) -> None:
-        """``each`` bytes for every host, striped over all targets."""
+        """Queues ``each`` bytes for every host, striped over all targets. kind: READ or WRITE."""
         rows = self.rows[kind, hosts]
         self._fabric.flows.backlog[rows] += each / rows.shape[1]
 
     def cancel(self, hosts: list[int]) -> None:
-        """Forgets what these hosts still had to move."""
+        """Drops what these hosts still had to transfer."""
         self._fabric.flows.backlog[self.rows[:, hosts]] = 0.0
 
     def pending(self, kind: int, hosts: list[int]) -> bool:
-        """Whether any of these hosts still has data of the kind (read, write) to move or on its way."""
+        """Whether any of these hosts still has data of the kind (READ, WRITE) queued or in flight."""
         rows = self.rows[kind, hosts]
         flows = self._fabric.flows
         return bool((flows.backlog[rows] > 1.0).any() or (flows.inside[rows] > 1.0).any())
 
-    def share(self) -> None:
-        """Sets what each client may move in the next step."""
+    def set_limits(self) -> None:
+        """Sets the rate limit of each client in the next step: an even share of what its target can serve."""
         flows = self._fabric.flows
         waiting = flows.backlog[self.rows] > 0.5
         self._busy = self._busy or bool(waiting.any())
@@ -68,12 +65,12 @@ class Storage:
         jitter = self._rng.normal(1.0, 0.02, len(self.speed))
         limit = np.broadcast_to(TARGET_BYTES_PER_S * self.speed * jitter / np.maximum(1, clients), waiting.shape).copy()
         own = self.client_speed[:, None] / len(self.speed)
-        self._trickles = own < limit[WRITE]
+        self._below_share = own < limit[WRITE]
         limit[WRITE] = np.minimum(limit[WRITE], own)
         flows.limit[self.rows] = limit
 
     def count(self, dt: float) -> None:
-        """Adds what the last step delivered, and how long RPCs waited (Little: time in the system = queue x dt)."""
+        """Counts what the last step delivered, and the service time of RPCs (Little's law: time = queue x dt)."""
         flows = self._fabric.flows
         if not self._busy:
             return
@@ -81,8 +78,8 @@ class Storage:
         moved = delivered - self._delivered
         self._delivered = delivered
         queue = np.minimum(RPCS_IN_FLIGHT, np.floor(flows.backlog[self.rows] + moved * 0.5) / RPC_BYTES)
-        served = moved[WRITE] / RPC_BYTES * SERVICE_S / dt  # a client that trickles has no RPC waiting
-        queue[WRITE] = np.where(self._trickles, served, queue[WRITE])
+        served = moved[WRITE] / RPC_BYTES * SERVICE_S / dt  # a client below its share never has an RPC waiting
+        queue[WRITE] = np.where(self._below_share, served, queue[WRITE])
         self.target_bytes += moved.sum(axis=1)
         self.host_bytes += moved.sum(axis=2)
         self.target_seconds += queue.sum(axis=1) * dt

@@ -1,1 +1,1 @@
-"""From what the model counts to what exporters read."""
+"""From the state of the model to what exporters read."""

@@ -1,15 +1,13 @@
-"""The cluster's readings under their canonical names: what collectors make of the pages and paths that it serves.
+"""The readings under their canonical names: the series that collectors get from the served pages and paths.
 
-A ``Column`` is one series of every port, NIC, GPU, host or storage target. Sources differ in what they have, as the
-served ones do: SONiC leaves have watermarks and queue depths, spines with Arista's paths do not.
+A ``Column`` is one series of every port, NIC, GPU, host or storage target. Columns differ by source as the served data
+do: SONiC leaves have watermarks and queue depths, spines with Arista's paths do not.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
+from simulator.counters.port_values import PORT, OfPort, Values, lane_values, priority_values, scaled
 from simulator.counters.readings import (
     DISCARD_KINDS,
     LANES,
@@ -19,13 +17,11 @@ from simulator.counters.readings import (
     GpuReadings,
     HostReadings,
     NicReadings,
-    PortReadings,
     Readings,
     StorageReadings,
 )
 from simulator.layout import LOSSLESS, PRIORITIES
 
-Values = NDArray[np.generic]
 # gpu_throttle_active by bit of the clocks event reasons.
 REASON_BITS = {"idle": 0x1, "sw_power_cap": 0x4, "sync_boost": 0x10, "sw_thermal": 0x20, "hw_thermal": 0x40}
 
@@ -39,93 +35,89 @@ class Column:
     labels: tuple[tuple[str, str], ...] = ()
 
 
-def _port(metric: str, of: Callable[[PortReadings], Values], **labels: str) -> Column:
+def _port(metric: str, of: OfPort, **labels: str) -> Column:
     return Column(metric, lambda r: of(r.ports), tuple(labels.items()))
 
 
-def _both_ways(metric: str, of: Callable[[PortReadings, int], Values], **labels: str) -> list[Column]:
-    return [
-        _port(metric, lambda p: of(p, RX), direction="rx", **labels),
-        _port(metric, lambda p: of(p, TX), direction="tx", **labels),
-    ]
+def _both_ways(metric: str, values: dict[str, OfPort], name: str, **labels: str) -> list[Column]:
+    return [_port(metric, values[f"{direction}_{name}"], direction=direction, **labels) for direction in ("rx", "tx")]
 
 
 def _port_columns() -> list[Column]:
     return [
-        _port("fabric_port_receive_bytes_total", lambda p: p.bytes[:, RX]),
-        _port("fabric_port_transmit_bytes_total", lambda p: p.bytes[:, TX]),
-        *_both_ways("fabric_port_packets_total", lambda p, way: p.packets[:, way], cast="unicast"),
-        *_both_ways("fabric_port_errors_total", lambda p, way: p.errors[:, way]),
-        *_both_ways("fabric_port_discards_total", lambda p, way: p.discards[:, way]),
-        _port("fabric_port_fcs_errors_total", lambda p: p.fcs_errors),
-        _port("fabric_port_fec_corrected_codewords_total", lambda p: p.fec_corrected),
-        _port("fabric_port_fec_uncorrectable_codewords_total", lambda p: p.fec_uncorrectable),
-        _port("fabric_port_bit_error_ratio", lambda p: p.ber[:, 0], stage="pre_fec"),
-        _port("fabric_port_bit_error_ratio", lambda p: p.ber[:, 1], stage="post_fec"),
-        _port("fabric_port_up", lambda p: p.up),
-        _port("fabric_port_flaps_total", lambda p: p.flaps),
-        _port("fabric_port_speed_bits_per_second", lambda p: p.speed),
-        _port("fabric_transceiver_temperature_celsius", lambda p: p.module_celsius),
-        _port("fabric_transceiver_volts", lambda p: p.module_volts),
+        _port("fabric_port_receive_bytes_total", PORT["rx_bytes"]),
+        _port("fabric_port_transmit_bytes_total", PORT["tx_bytes"]),
+        *_both_ways("fabric_port_packets_total", PORT, "packets", cast="unicast"),
+        *_both_ways("fabric_port_errors_total", PORT, "errors"),
+        *_both_ways("fabric_port_discards_total", PORT, "discards"),
+        _port("fabric_port_fcs_errors_total", PORT["fcs_errors"]),
+        _port("fabric_port_fec_corrected_codewords_total", PORT["fec_corrected"]),
+        _port("fabric_port_fec_uncorrectable_codewords_total", PORT["fec_uncorrectable"]),
+        _port("fabric_port_bit_error_ratio", PORT["pre_fec_ber"], stage="pre_fec"),
+        _port("fabric_port_bit_error_ratio", PORT["post_fec_ber"], stage="post_fec"),
+        _port("fabric_port_up", PORT["up"]),
+        _port("fabric_port_flaps_total", PORT["flaps"]),
+        _port("fabric_port_speed_bits_per_second", PORT["speed"]),
+        _port("fabric_transceiver_temperature_celsius", PORT["module_celsius"]),
+        _port("fabric_transceiver_volts", PORT["module_volts"]),
         *(column for lane in range(LANES) for column in _lane(lane)),
         *(column for priority in range(PRIORITIES) for column in _priority(priority)),
     ]
 
 
 def _lane(lane: int) -> list[Column]:
-    label = str(lane)
+    label, values = str(lane), lane_values(lane)
     return [
-        _port("fabric_port_optical_power_dbm", lambda p: p.rx_power_dbm[:, lane], direction="rx", lane=label),
-        _port("fabric_port_optical_power_dbm", lambda p: p.tx_power_dbm[:, lane], direction="tx", lane=label),
-        _port("fabric_port_laser_bias_amperes", lambda p: p.bias_amperes[:, lane], lane=label),
+        *_both_ways("fabric_port_optical_power_dbm", values, "power", lane=label),
+        _port("fabric_port_laser_bias_amperes", values["bias"], lane=label),
     ]
 
 
 def _priority(k: int) -> list[Column]:
-    label = str(k)
+    label, values = str(k), priority_values(k)
     return [
-        *_both_ways("fabric_port_pfc_pause_frames_total", lambda p, way: p.pause_frames[:, k, way], priority=label),
-        _port("fabric_queue_transmit_bytes_total", lambda p: p.queue_bytes[:, k], queue=label),
-        _port("fabric_queue_transmit_packets_total", lambda p: p.queue_packets[:, k], queue=label),
-        _port("fabric_queue_dropped_bytes_total", lambda p: p.queue_dropped_bytes[:, k], queue=label),
-        _port("fabric_queue_dropped_packets_total", lambda p: p.queue_dropped_packets[:, k], queue=label),
-        _port("fabric_queue_ecn_marked_packets_total", lambda p: p.queue_ecn_packets[:, k], queue=label),
+        *_both_ways("fabric_port_pfc_pause_frames_total", values, "pause_frames", priority=label),
+        _port("fabric_queue_transmit_bytes_total", values["queue_bytes"], queue=label),
+        _port("fabric_queue_transmit_packets_total", values["queue_packets"], queue=label),
+        _port("fabric_queue_dropped_bytes_total", values["queue_dropped_bytes"], queue=label),
+        _port("fabric_queue_dropped_packets_total", values["queue_dropped_packets"], queue=label),
+        _port("fabric_queue_ecn_marked_packets_total", values["queue_ecn_packets"], queue=label),
     ]
 
 
 def _pause_time(k: int) -> list[Column]:
     """Only the received side has a clock, on either kind of switch."""
-    labels = {"priority": str(k), "direction": "rx"}
+    labels, values = {"priority": str(k), "direction": "rx"}, priority_values(k)
     return [
-        _port("fabric_port_pfc_pause_seconds_total", lambda p: p.pause_us[:, k, RX] * 1e-6, **labels),
-        _port("fabric_port_pfc_transitions_total", lambda p: p.pause_transitions[:, k, RX], **labels),
+        _port("fabric_port_pfc_pause_seconds_total", scaled(values["rx_pause_us"], 1e-6), **labels),
+        _port("fabric_port_pfc_transitions_total", values["rx_pause_transitions"], **labels),
     ]
 
 
 def _sonic_only() -> list[Column]:
     found = [
         *_pause_time(LOSSLESS),
-        _port("fabric_port_fec_corrected_bits_total", lambda p: p.fec_corrected_bits),
-        _port("fabric_port_fec_symbol_errors_total", lambda p: p.fec_symbol_errors),
-        _port("fabric_queue_occupancy_bytes", lambda p: p.queue_occupancy[:, LOSSLESS], queue=str(LOSSLESS)),
+        _port("fabric_port_fec_corrected_bits_total", PORT["fec_corrected_bits"]),
+        _port("fabric_port_fec_symbol_errors_total", PORT["fec_symbol_errors"]),
+        _port("fabric_queue_occupancy_bytes", priority_values(LOSSLESS)["queue_occupancy"], queue=str(LOSSLESS)),
     ]
     return [*found, *(column for k in range(PRIORITIES) for column in _sonic_priority(k))]
 
 
 def _sonic_priority(k: int) -> list[Column]:
-    queue, pg = {"queue": str(k)}, {"pg": str(k), "reset": "interval"}
+    values, queue, pg = priority_values(k), {"queue": str(k)}, {"pg": str(k), "reset": "interval"}
     return [
-        _port("fabric_queue_ecn_marked_bytes_total", lambda p: p.queue_ecn_bytes[:, k], **queue),
-        _port("fabric_queue_occupancy_peak_bytes", lambda p: p.queue_peak[:, k], reset="interval", **queue),
-        _port("fabric_pg_occupancy_peak_bytes", lambda p: p.pg_occupancy_peak[:, k], **pg),
-        _port("fabric_pg_headroom_peak_bytes", lambda p: p.pg_headroom_peak[:, k], **pg),
+        _port("fabric_queue_ecn_marked_bytes_total", values["queue_ecn_bytes"], **queue),
+        _port("fabric_queue_occupancy_peak_bytes", values["queue_peak"], reset="interval", **queue),
+        _port("fabric_pg_occupancy_peak_bytes", values["pg_occupancy_peak"], **pg),
+        _port("fabric_pg_headroom_peak_bytes", values["pg_headroom_peak"], **pg),
     ]
 
 
 def _arista_only() -> list[Column]:
     found = [column for k in range(PRIORITIES) for column in _pause_time(k)]
     peak = {"queue": str(LOSSLESS), "reset": "read"}
-    return [*found, _port("fabric_queue_occupancy_peak_bytes", lambda p: p.queue_peak[:, LOSSLESS], **peak)]
+    return [*found, _port("fabric_queue_occupancy_peak_bytes", priority_values(LOSSLESS)["queue_peak"], **peak)]
 
 
 def _nic(metric: str, of: Callable[[NicReadings], Values], **labels: str) -> Column:

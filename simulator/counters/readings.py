@@ -1,4 +1,4 @@
-"""Everything that the cluster's exporters can read, as arrays: what the model counts and the servers serve.
+"""All counters and gauges of the simulated cluster as arrays: what the model counts and the servers serve.
 
 The model updates the arrays in place during ``SimulatedCluster.advance``; read them between two calls, in the same
 thread.
@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from simulator.compute.record import RunningJob
+from simulator.fabric.state import Flags, Floats, Ints
 from simulator.layout import PRIORITIES, Layout
 
 RX, TX = 0, 1
@@ -25,10 +27,6 @@ THROTTLE_REASONS = ("sw_power_cap", "sw_thermal", "hw_thermal", "sync_boost", "h
 
 # Columns of ``NicReadings.discards``.
 DISCARD_KINDS = ("phy", "prio3_buffer", "out_of_buffer")
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Flags = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,31 +220,8 @@ class DeviceReadings:
 
 
 @dataclass(slots=True)
-class RunningJob:
-    """A job as the scheduler sees it. ends_ns: 0 while it runs. checkpoints: finished ones.
-
-    last_checkpoint_ns: end of the last finished checkpoint, 0 before the first. gpu_indices: () means all of each node.
-    """
-
-    job_id: str
-    name: str
-    user: str
-    partition: str
-    nodes: tuple[str, ...]
-    started_ns: int
-    ends_ns: int = 0
-    iterations: int = 0
-    checkpoints: int = 0
-    last_checkpoint_ns: int = 0
-    gpu_indices: tuple[int, ...] = ()
-
-
-@dataclass(slots=True)
 class Readings:
-    """All of it, as of ``now_ns`` (event time). frozen: [E] exporters that repeat their last page.
-
-    jobs: those running.
-    """
+    """All readings as of ``now_ns``, event time. frozen: [E] exporters that repeat their last page. jobs: running."""
 
     now_ns: int
     ports: PortReadings
@@ -297,7 +272,7 @@ def _arrays(of: type, rows: int) -> dict[str, NDArray[np.generic]]:
 
 
 def blank_readings(layout: Layout, now_ns: int) -> Readings:
-    """Zeros of the right shapes; ``up``, ``present`` and ``reachable`` are False until the model says otherwise."""
+    """Zeros of the right shapes; ``up``, ``present`` and ``reachable`` are False until the first ``publish``."""
 
     return Readings(
         now_ns=now_ns,

@@ -1,15 +1,16 @@
-"""One step of the fluid: offer, mark and slow down, push forward, push back what does not fit, count.
+"""One step of the fluid model: offer, mark and throttle, forward, return what does not fit (PFC), count.
 
-Within a step (milliseconds) queues and DCQCN senders would run through tens of their own cycles, so both are closed by
-their equilibria (see docs/simulator.md); bytes are exact: what a hop sends is what the next one gets.
+Within a step (milliseconds) queues and DCQCN senders would go through tens of their own cycles, so both are modelled by
+their equilibria (see docs/simulator.md). Bytes are exact: what a hop sends is what the next one receives.
 """
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from common.jit import compiled
 from simulator.fabric import parameters as par
+from simulator.fabric.marking import equilibrium_queue, marking
 from simulator.fabric.state import (
     CE_RECEIVED,
     CNP_HANDLED,
@@ -17,6 +18,7 @@ from simulator.fabric.state import (
     LEVELS,
     OUT_OF_SEQUENCE,
     SEQUENCE_ERRORS,
+    Flags,
     Floats,
     Flows,
     Ints,
@@ -24,18 +26,37 @@ from simulator.fabric.state import (
 )
 
 PACKET, GOODPUT = par.PACKET_BYTES, par.GOODPUT
-KMIN, KMAX, PMAX = par.ECN_KMIN_BYTES_PER_BPS * 8, par.ECN_KMAX_BYTES_PER_BPS * 8, par.ECN_PMAX
 CNP, TIMER, R_AI, BYTE_COUNTER = par.CNP_INTERVAL_S, par.TIMER_S, par.R_AI_BYTES_PER_S, par.BYTE_COUNTER
-REACTION, BURST, GO_BACK = par.REACTION_S, par.BURST_BYTES, par.GO_BACK_PACKETS
+REACTION, IDLE, BURST, GO_BACK = par.REACTION_S, par.IDLE_RESET_S, par.BURST_BYTES, par.GO_BACK_PACKETS
 NIC_XOFF, HYSTERESIS, HEADROOM = par.NIC_XOFF_BYTES, par.XON_HYSTERESIS_BYTES, par.HEADROOM_S
 BUFFER, ALPHA, QUANTA = par.BUFFER_BYTES, par.XOFF_ALPHA, par.PAUSE_QUANTA_BITS / 8
-WARM = 0.8  # part of a step's pause that the next one starts with: what keeps victims behind a paused link waiting
+WARM = 0.8  # part of a step's pause that the next step starts with: keeps victims behind a paused link waiting
 UNDERSHOOT = 0.5  # DCQCN drains a queue above its equilibrium with at most this part of the line
+
+
+class Scratch(NamedTuple):
+    """Arrays of one step. A: active flows, Q: queues; bytes.
+
+    active:   int64[A], rows of flows. fresh: bool[A], was idle and starts at line rate.
+    volume:   [A] what each flow sends at the current hop. before: [A, 5] inside each hop before the step.
+    out:      [A, 5] sent by each hop. want: [Q] that each queue had to send.
+    returned: [Q] sent back to the queue because its far end is full. xoff: [Q] limit at its far end. sent: [Q].
+    """
+
+    active: Ints
+    fresh: Flags
+    volume: Floats
+    before: Floats
+    out: Floats
+    want: Floats
+    returned: Floats
+    xoff: Floats
+    sent: Floats
 
 
 @compiled
 def pick_active(flows: Flows) -> Ints:
-    """Rows with something to send or something on the way, in order."""
+    """int64[]: rows of flows with bytes to send or in flight, ascending."""
     found = np.empty(flows.used.size, dtype=np.int64)
     n = 0
     for f in range(flows.used.size):
@@ -48,38 +69,59 @@ def pick_active(flows: Flows) -> Ints:
 
 
 @compiled
-def equilibrium_queue(capacity: float, flows: float) -> float:
-    """Bytes at which a queue of ``capacity`` bytes/s stands when ``flows`` DCQCN senders share it.
+def advance(step: int, dt: float, active: Ints, flows: Flows, queues: Queues, ports: int, nic: Floats) -> None:
+    """Moves the bytes of the flows ``active`` for ``dt`` seconds; updates all state and counters.
 
-    The marking probability of DCQCN's fixed point (Zhu et al., ECN or Delay, CoNEXT 2016, eq. 11):
-    p = cbrt(R_AI N² / (tau C²) · (1/B + N/(T C))²), in packets, then the RED line backwards.
+    step: number of this step. ports: number of switch ports; queues below that id mark. nic: [5, N] events, rows
+    as in ``state``.
     """
-    c = capacity / PACKET
-    term = 1.0 / (BYTE_COUNTER / PACKET) + flows / (TIMER * c)
-    p = (R_AI / PACKET * flows * flows / (TIMER * c * c) * term * term) ** (1.0 / 3.0)
-    queue: float = capacity * (KMIN + min(p / PMAX, 1.0) * (KMAX - KMIN))
-    return queue
+    n, n_queues = active.size, queues.rated.size
+    scratch = Scratch(
+        active=active,
+        fresh=np.zeros(n, dtype=np.bool_),
+        volume=np.zeros(n),
+        before=np.zeros((n, LEVELS)),
+        out=np.zeros((n, LEVELS)),
+        want=np.zeros(n_queues),
+        returned=np.zeros(n_queues),
+        xoff=np.zeros(n_queues),
+        sent=np.zeros(n_queues),
+    )
+    for i in range(n):
+        for level in range(LEVELS):
+            scratch.before[i, level] = flows.inside[active[i], level]
+    queues.burst[:] = 0.0
+    _thresholds(scratch.xoff, queues)
+    _offer(step, dt, scratch, flows, queues)
+    _throttle(dt, scratch, flows, queues)
+    _forward(dt, scratch, flows, queues)
+    _backpressure(scratch, flows, queues)
+    _sum_queues(scratch, flows, queues)
+    marks = np.zeros(n_queues)
+    for q in range(ports):
+        if queues.content[q] > 0.0 or queues.burst[q] > 0.0:
+            marks[q] = marking(queues.content[q], queues.burst[q], queues.capacity[q])
+    _deliver(dt, scratch, flows, queues, marks, nic)
+    _count_queues(dt, scratch, queues, marks)
 
 
 @compiled
-def marking(content: float, burst: float, capacity: float) -> float:
-    """Probability that RED marks a packet: the line between Kmin and Kmax, averaged over bursts of mean ``burst``."""
-    if capacity <= 0.0:
-        return 0.0
-    low, high = capacity * KMIN, capacity * KMAX
-    if content >= high:
-        return 1.0
-    p = max(0.0, (content - low) / (high - low)) * PMAX
-    if burst > 0.0 and content < low:
-        p += np.exp(-(low - content) / burst) * burst / (high - low) * PMAX
-    return min(p, 1.0)
+def _thresholds(xoff: Floats, queues: Queues) -> None:
+    """XOFF of every link: alpha times the free part of the shared buffer at its far end."""
+    used = np.zeros(queues.switch_behind.max() + 1)
+    for q in range(xoff.size):
+        if queues.switch_behind[q] >= 0:
+            used[queues.switch_behind[q]] += queues.ingress[q]
+    for q in range(xoff.size):
+        s = queues.switch_behind[q]
+        xoff[q] = NIC_XOFF if s < 0 else ALPHA * max(0.0, BUFFER - used[s])
 
 
 @compiled
-def _offer(
-    step: int, dt: float, idle_steps: int, active: Ints, flows: Flows, queues: Queues, volume: Floats, fresh: Any
-) -> None:
-    """Bytes that each sender would send; a message after a pause starts at line rate."""
+def _offer(step: int, dt: float, scratch: Scratch, flows: Flows, queues: Queues) -> None:
+    """Sets ``volume``: bytes that each sender offers. ``fresh``: it was idle, so it starts at line rate."""
+    active, volume, fresh = scratch.active, scratch.volume, scratch.fresh
+    idle_steps = max(1, round(IDLE / dt))
     for i in range(active.size):
         f = active[i]
         first = flows.path[f, 0]
@@ -96,12 +138,12 @@ def _offer(
 
 
 @compiled
-def _slow_down(dt: float, active: Ints, flows: Flows, queues: Queues, volume: Floats, fresh: Any, load: Floats) -> None:
-    """Scales ``volume`` by what the NIC's line and DCQCN's answer to marks let through, hop by hop."""
-    n_queues = load.size
-    count, young = np.zeros(n_queues), np.zeros(n_queues)
+def _throttle(dt: float, scratch: Scratch, flows: Flows, queues: Queues) -> None:
+    """Scales ``volume`` by what the NIC's line rate and DCQCN's reaction to marks let through, hop by hop."""
+    active, volume, fresh = scratch.active, scratch.volume, scratch.fresh
+    n_queues = queues.rated.size
+    load, count, fresh_load = np.zeros(n_queues), np.zeros(n_queues), np.zeros(n_queues)
     passing, steady = np.ones(n_queues), np.ones(n_queues)
-    load[:] = 0.0
     cut = np.zeros(active.size, dtype=np.bool_)
     for level in range(LEVELS - 1):
         for i in range(active.size):
@@ -110,13 +152,16 @@ def _slow_down(dt: float, active: Ints, flows: Flows, queues: Queues, volume: Fl
                 load[q] += volume[i]
                 count[q] += 1.0
                 if fresh[i]:
-                    young[q] += volume[i]
+                    fresh_load[q] += volume[i]
         for i in range(active.size):
             q = flows.path[active[i], level]
             if q >= 0 and count[q] > 0.0:
-                passing[q], steady[q] = _answer(
-                    dt, level, load[q], young[q], count[q], queues.content[q], queues.capacity[q]
-                )
+                if level == 0:
+                    passing[q], steady[q] = min(1.0, GOODPUT * (queues.capacity[q] * dt) / load[q]), 1.0
+                else:
+                    passing[q], steady[q] = _passing(
+                        dt, load[q], fresh_load[q], count[q], queues.content[q], queues.capacity[q]
+                    )
                 utilisation = min(0.98, load[q] / (queues.capacity[q] * dt + 1.0))
                 queues.burst[q] = BURST * utilisation / (2.0 * (1.0 - utilisation)) * (1.0 - 1.0 / count[q])
                 count[q] = 0.0
@@ -137,25 +182,23 @@ def _slow_down(dt: float, active: Ints, flows: Flows, queues: Queues, volume: Fl
 
 
 @compiled
-def _answer(dt: float, level: int, load: float, young: float, count: float, content: float, capacity: float) -> Any:
-    """Part of the load that passes in this step, and in the steady state after it."""
-    room = capacity * dt
-    if level == 0:
-        return min(1.0, GOODPUT * room / load), 1.0
+def _passing(dt: float, load: float, fresh_load: float, senders: float, content: float, capacity: float) -> Any:
+    """Fractions of the load that pass in this step, and in the steady state after it; all of it if the link is down."""
     if capacity <= 0.0:
         return 1.0, 1.0
-    above = max(equilibrium_queue(capacity, count) - content, -UNDERSHOOT * room)
+    room = capacity * dt
+    above = max(equilibrium_queue(capacity, senders) - content, -UNDERSHOOT * room)
     excess = load - room - above
     if excess <= 0.0:
         return 1.0, min(1.0, room / load)
-    transient = min(excess, young) * REACTION / dt * (1.0 - np.exp(-dt / REACTION))
+    transient = min(excess, fresh_load) * REACTION / dt * (1.0 - np.exp(-dt / REACTION))
     return min(1.0, (room + above + transient) / load), min(1.0, room / load)
 
 
 @compiled
-def _forward(dt: float, active: Ints, flows: Flows, queues: Queues, volume: Floats, out: Floats, want: Floats) -> None:
-    """Sends from hop to hop as if nobody downstream were full. want: bytes that each queue had to send."""
-    want[:] = 0.0
+def _forward(dt: float, scratch: Scratch, flows: Flows, queues: Queues) -> None:
+    """Sends from hop to hop as if no buffer downstream were full. Sets ``out`` and ``want``."""
+    active, volume, out, want = scratch.active, scratch.volume, scratch.out, scratch.want
     for level in range(LEVELS):
         for i in range(active.size):
             f = active[i]
@@ -182,11 +225,10 @@ def _hop_before(path: Ints, level: int) -> int:
 
 
 @compiled
-def _push_back(
-    active: Ints, flows: Flows, queues: Queues, before: Floats, out: Floats, xoff: Floats, returned: Floats
-) -> None:
-    """Returns to the hop before what exceeds XOFF at each link's far end, from the receivers towards the senders."""
-    returned[:] = 0.0
+def _backpressure(scratch: Scratch, flows: Flows, queues: Queues) -> None:
+    """Returns what exceeds XOFF at each link's far end to the hop before, from the receivers to the senders."""
+    active, before, out = scratch.active, scratch.before, scratch.out
+    xoff, returned = scratch.xoff, scratch.returned
     occupied, grown = np.zeros(returned.size), np.zeros(returned.size)
     for stage in (4, 3, 2, 1):
         occupied[:] = 0.0
@@ -215,20 +257,9 @@ def _push_back(
 
 
 @compiled
-def _thresholds(queues: Queues, used: Floats, xoff: Floats) -> None:
-    """XOFF of every link: alpha x the free part of the shared buffer behind it."""
-    used[:] = 0.0
-    for q in range(xoff.size):
-        if queues.switch_behind[q] >= 0:
-            used[queues.switch_behind[q]] += queues.ingress[q]
-    for q in range(xoff.size):
-        s = queues.switch_behind[q]
-        xoff[q] = NIC_XOFF if s < 0 else ALPHA * max(0.0, BUFFER - used[s])
-
-
-@compiled
-def _fill(active: Ints, flows: Flows, queues: Queues, out: Floats, step_sent: Floats) -> None:
-    """Sums what waits in the queues and came over the links, and what each queue sent."""
+def _sum_queues(scratch: Scratch, flows: Flows, queues: Queues) -> None:
+    """Sums the bytes that wait in each queue, that came over each link, and that each queue sent."""
+    active, out, sent = scratch.active, scratch.out, scratch.sent
     queues.content[:] = 0.0
     queues.ingress[:] = 0.0
     for i in range(active.size):
@@ -238,15 +269,16 @@ def _fill(active: Ints, flows: Flows, queues: Queues, out: Floats, step_sent: Fl
             q = flows.path[f, level]
             if q < 0:
                 continue
-            step_sent[q] += out[i, level]
+            sent[q] += out[i, level]
             queues.content[q] += flows.inside[f, level]
             if level > 0:
                 queues.ingress[flows.path[f, _hop_before(flows.path[f], level)]] += flows.inside[f, level]
 
 
 @compiled
-def _deliver(dt: float, active: Ints, flows: Flows, queues: Queues, marks: Floats, out: Floats, nic: Floats) -> None:
-    """Delivers, loses and notifies. nic: [5, N], rows as in ``state``."""
+def _deliver(dt: float, scratch: Scratch, flows: Flows, queues: Queues, marks: Floats, nic: Floats) -> None:
+    """Counts delivered and lost bytes and sends CNPs. marks: [Q] probability of a mark. nic: [5, N]."""
+    active, out = scratch.active, scratch.out
     for i in range(active.size):
         f = active[i]
         arrived = out[i, LEVELS - 1]
@@ -276,23 +308,22 @@ def _deliver(dt: float, active: Ints, flows: Flows, queues: Queues, marks: Float
 
 
 @compiled
-def _count_queues(
-    dt: float, queues: Queues, marks: Floats, step_sent: Floats, want: Floats, xoff: Floats, returned: Floats
-) -> None:
+def _count_queues(dt: float, scratch: Scratch, queues: Queues, marks: Floats) -> None:
     """Counters of every queue and link, and the pauses that the next step starts with."""
-    for q in range(step_sent.size):
+    sent, want, xoff, returned = scratch.sent, scratch.want, scratch.xoff, scratch.returned
+    for q in range(sent.size):
         capacity = queues.capacity[q]
-        queues.sent[q] += step_sent[q]
-        queues.marked[q] += step_sent[q] / PACKET * marks[q]
-        queues.lost[q] += step_sent[q] / PACKET * queues.loss[q]
+        queues.sent[q] += sent[q]
+        queues.marked[q] += sent[q] / PACKET * marks[q]
+        queues.lost[q] += sent[q] / PACKET * queues.loss[q]
         queues.peak[q] = max(queues.peak[q], queues.content[q] + queues.burst[q])
         queues.ingress_peak[q] = max(queues.ingress_peak[q], queues.ingress[q])
-        asked = returned[q] > 0.0 or (queues.paused[q] > 0.0 and queues.ingress[q] > xoff[q] - HYSTERESIS)
-        if not asked or want[q] <= 0.0 or capacity <= 0.0:
+        paused = returned[q] > 0.0 or (queues.paused[q] > 0.0 and queues.ingress[q] > xoff[q] - HYSTERESIS)
+        if not paused or want[q] <= 0.0 or capacity <= 0.0:
             queues.paused[q] = 0.0
             continue
-        part = min(1.0, max(0.0, 1.0 - step_sent[q] / min(want[q], capacity * dt)))
-        drain = min(step_sent[q] / dt, capacity)
+        part = min(1.0, max(0.0, 1.0 - sent[q] / min(want[q], capacity * dt)))
+        drain = min(sent[q] / dt, capacity)
         cycles = dt * drain * (capacity - drain) / (HYSTERESIS * capacity)
         if queues.paused[q] == 0.0:
             cycles = max(cycles, 1.0)
@@ -301,32 +332,3 @@ def _count_queues(
         queues.pause_cycles[q] += cycles
         queues.pause_frames[q] += 2.0 * cycles + part * dt * capacity / QUANTA
         queues.paused[q] = WARM * part
-
-
-@compiled
-def advance(
-    step: int, dt: float, idle_steps: int, active: Ints, flows: Flows, queues: Queues, ports: int, nic: Floats
-) -> None:
-    """Moves the bytes of the flows ``active`` for ``dt`` seconds and updates every state and counter."""
-    n_queues, switches = queues.rated.size, queues.switch_behind.max() + 1
-    volume, fresh = np.zeros(active.size), np.zeros(active.size, dtype=np.bool_)
-    load, want, returned = np.zeros(n_queues), np.zeros(n_queues), np.zeros(n_queues)
-    xoff, used, step_sent = np.zeros(n_queues), np.zeros(switches), np.zeros(n_queues)
-    out = np.zeros((active.size, LEVELS))
-    before = np.zeros((active.size, LEVELS))
-    for i in range(active.size):
-        for level in range(LEVELS):
-            before[i, level] = flows.inside[active[i], level]
-    queues.burst[:] = 0.0
-    _thresholds(queues, used, xoff)
-    _offer(step, dt, idle_steps, active, flows, queues, volume, fresh)
-    _slow_down(dt, active, flows, queues, volume, fresh, load)
-    _forward(dt, active, flows, queues, volume, out, want)
-    _push_back(active, flows, queues, before, out, xoff, returned)
-    _fill(active, flows, queues, out, step_sent)
-    marks = np.zeros(n_queues)
-    for q in range(ports):
-        if queues.content[q] > 0.0 or queues.burst[q] > 0.0:
-            marks[q] = marking(queues.content[q], queues.burst[q], queues.capacity[q])
-    _deliver(dt, active, flows, queues, marks, out, nic)
-    _count_queues(dt, queues, marks, step_sent, want, xoff, returned)

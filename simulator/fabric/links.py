@@ -1,4 +1,4 @@
-"""Which cables carry light: devices that are on, cables that are whole, speeds that are as rated."""
+"""Which links are up, and at what speed: devices that are on, cables that are not cut."""
 
 import numpy as np
 
@@ -14,7 +14,7 @@ class Links:
         self._layout, self._fabric, self._routes = layout, fabric, routes
         n_ports, n_nics = len(layout.ports), len(layout.nics)
         self.device_on: Flags = np.ones(len(layout.devices), dtype=np.bool_)
-        self.cuts: Ints = np.zeros(n_ports, dtype=np.int64)  # reasons why the cable of this port is dark
+        self.cuts: Ints = np.zeros(n_ports, dtype=np.int64)  # active faults that keep the cable of this port dark
         self.speed_factor: Floats = np.ones(n_ports)
         self.port_up: Flags = np.ones(n_ports, dtype=np.bool_)
         self.flaps: Floats = np.zeros(n_ports)
@@ -39,12 +39,12 @@ class Links:
         return [port] if peer < 0 else [port, peer]
 
     def refresh(self, now_ns: int) -> None:
-        """Brings capacities and routes in line after any change of the fields above."""
+        """Updates link states, capacities and routes after a change of ``device_on``, ``cuts`` or ``speed_factor``."""
         up = self.device_on[self._here] & self.device_on[self._there] & (self.cuts == 0)
-        moved = up != self.port_up
-        self.flaps[moved] += 1
-        self.changed_ns[moved] = now_ns
-        self.nic_flaps[moved[self._port_of_nic]] += 1
+        changed = up != self.port_up
+        self.flaps[changed] += 1
+        self.changed_ns[changed] = now_ns
+        self.nic_flaps[changed[self._port_of_nic]] += 1
         self.port_up = up
         fabric, n = self._fabric, len(up)
         queues = fabric.queues
@@ -55,6 +55,6 @@ class Links:
         self.background()
 
     def background(self) -> None:
-        """Priority 0 traffic of every host to a storage server (logs, metrics), over what routes there are."""
+        """Loads the routes with the priority 0 traffic of every host to a storage server (logs, metrics)."""
         pairs = [(nics[0], self._servers[k % len(self._servers)][0]) for k, nics in enumerate(self._hosts)]
-        self._routes.background(self._fabric, pairs)
+        self._routes.load_background(self._fabric, pairs)

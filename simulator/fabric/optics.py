@@ -1,4 +1,4 @@
-"""Optics: received power, bit errors before FEC, what Reed–Solomon corrects, and the packets it cannot save.
+"""Optics: received power, bit errors before FEC, codewords that Reed–Solomon corrects, and packets lost beyond that.
 
 Receiver noise is thermal, so Q falls with optical power and the bit error ratio is erfc(Q/sqrt 2)/2 (Agrawal,
 Fiber-Optic Communication Systems, ch. 4). RS(544,514) corrects 15 of 544 ten-bit symbols (IEEE 802.3 clause 119).
@@ -20,7 +20,7 @@ NEGLIGIBLE = 1e-15  # less than one codeword in a month of a link
 
 
 def bit_error_ratio(q: float) -> float:
-    """Before FEC, of a receiver with quality factor ``q``."""
+    """Bit error ratio before FEC of a receiver with quality factor ``q``."""
     return 0.5 * math.erfc(q / math.sqrt(2.0))
 
 
@@ -41,7 +41,7 @@ def codeword_odds(ber: float) -> tuple[float, float]:
 
 
 class Optics:
-    """One receiver and one transmitter a switch port. attenuation_db: what dirt takes from the received light, [P]."""
+    """One receiver and one transmitter a switch port. attenuation_db: loss of received light by dirt, [P]."""
 
     def __init__(self, fabric: Fabric, rng: np.random.Generator) -> None:
         n = fabric.ports
@@ -59,7 +59,7 @@ class Optics:
         self.bias, self.celsius = self._bias.copy(), self._warmth.copy()
 
     def tick(self, dt: float, up: Flags) -> None:
-        """Counts ``dt`` seconds of every link that is up, and sets the packet loss of the links."""
+        """Updates power, bit errors and FEC counters for ``dt`` seconds, and the packet loss of every link."""
         n = self._fabric.ports
         wobble = self._rng.normal(0.0, 0.05, (n, LANES))
         light = self._received - self.attenuation_db[:, None] + wobble

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-# Packets. RoCE with a 4096-byte path MTU; 82 bytes of Ethernet, IP, UDP, BTH, ICRC, preamble and gap ride along.
+# Packets. RoCE with a 4096-byte path MTU, and 82 bytes of Ethernet, IP, UDP, BTH, ICRC, preamble and gap.
 PACKET_BYTES: Final = 4178.0
 GOODPUT: Final = 0.94  # part of the line rate that one RDMA sender reaches (headers, acknowledgements)
 OTHER_PACKET_BYTES: Final = 800.0

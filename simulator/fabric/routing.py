@@ -13,7 +13,7 @@ from simulator.layout import Layout
 
 
 class Routes:
-    """Which ports lead where; ``route`` fills paths from the links that are up."""
+    """The forwarding tables; ``route`` sets the paths of flows over the links that are up."""
 
     def __init__(self, layout: Layout) -> None:
         self._leaf_of = [layout.ports[nic.port].device for nic in layout.nics]
@@ -22,12 +22,12 @@ class Routes:
             (p.device, p.peer_device): i for i, p in enumerate(layout.ports) if p.nic < 0
         }  # one link between two switches
         self._spines = layout.spines
-        self._ways: dict[tuple[str, str], list[tuple[int, int]]] = {}
+        self._by_leaves: dict[tuple[str, str], list[tuple[int, int]]] = {}
 
     def route(self, fabric: Fabric, rows: Ints) -> None:
-        """Sets the paths of ``rows``. Bytes on a path that is given up are lost and sent again."""
+        """Sets the paths of ``rows``. Bytes on a path that is abandoned are lost and retransmitted."""
         flows, queues = fabric.flows, fabric.queues
-        self._ways.clear()
+        self._by_leaves.clear()
         for row in rows.tolist():
             path = self._path(fabric, int(flows.source[row]), int(flows.destination[row]), int(flows.spread[row]))
             old = flows.path[row]
@@ -43,10 +43,10 @@ class Routes:
                 fabric.events[OUT_OF_SEQUENCE, flows.destination[row]] += 1
             flows.path[row] = path
 
-    def background(self, fabric: Fabric, pairs: list[tuple[int, int]]) -> None:
+    def load_background(self, fabric: Fabric, pairs: list[tuple[int, int]]) -> None:
         """Loads the paths of NIC pairs with the priority 0 traffic of one host each."""
         fabric.background[:] = 0.0
-        self._ways.clear()
+        self._by_leaves.clear()
         for spread, (source, destination) in enumerate(pairs):
             path = self._path(fabric, source, destination, spread)
             fabric.background[path[path >= 0]] += par.BACKGROUND_BYTES_PER_S
@@ -59,19 +59,19 @@ class Routes:
             return path
         here, there = self._leaf_of[source], self._leaf_of[destination]
         if here != there:
-            ways = self._up_ways(fabric, here, there)
-            if not ways:
+            paths = self._spine_paths(fabric, here, there)
+            if not paths:
                 return path
-            path[1], path[2] = ways[spread % len(ways)]
+            path[1], path[2] = paths[spread % len(paths)]
         path[0], path[3], path[4] = first, last, fabric.receive(destination)
         return path
 
-    def _up_ways(self, fabric: Fabric, here: str, there: str) -> list[tuple[int, int]]:
+    def _spine_paths(self, fabric: Fabric, here: str, there: str) -> list[tuple[int, int]]:
         """Uplink and downlink over each spine that works for this pair of leaves."""
-        ways = self._ways.get((here, there))
-        if ways is None:
+        paths = self._by_leaves.get((here, there))
+        if paths is None:
             capacity = fabric.queues.capacity
             both = [(self._between[here, spine], self._between[spine, there]) for spine in self._spines]
-            ways = [(up, down) for up, down in both if capacity[up] > 0.0 and capacity[down] > 0.0]
-            self._ways[here, there] = ways
-        return ways
+            paths = [(up, down) for up, down in both if capacity[up] > 0.0 and capacity[down] > 0.0]
+            self._by_leaves[here, there] = paths
+        return paths

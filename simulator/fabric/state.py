@@ -20,7 +20,7 @@ Flags = NDArray[np.bool_]
 
 
 class Queues(NamedTuple):
-    """One row a queue id. Rates in bytes per second, amounts in bytes; the last block only grows."""
+    """One row a queue id. Rates in bytes per second, amounts in bytes; the last block are counters and peaks."""
 
     rated: Floats
     capacity: Floats  # now; 0 while down
@@ -77,11 +77,11 @@ class Fabric:
         self.background_sent = np.zeros(len(self.queues.rated))
 
     def egress(self, nic: int) -> int:
-        """Position of the queue in which a NIC's sent data wait."""
+        """Queue id of a NIC's egress queue."""
         return self.ports + nic
 
     def receive(self, nic: int) -> int:
-        """Position of the queue in which a NIC's received data wait."""
+        """Queue id of a NIC's receive buffer."""
         return self.ports + self.nics + nic
 
     def add_flows(self, source: Ints, destination: Ints, spread: Ints, floor: float = par.MIN_RATE_BYTES_PER_S) -> Ints:
@@ -100,7 +100,7 @@ class Fabric:
         return rows
 
     def remove_flows(self, rows: Ints) -> None:
-        """Ends flows; what of them waits in queues is discarded there."""
+        """Removes flows; their bytes in queues count as dropped there."""
         flows = self.flows
         for level in range(LEVELS):
             at = flows.path[rows, level]

@@ -1,4 +1,4 @@
-"""Everything that can be broken, by name: ``FAULTS`` maps the names of the command line and of schedules to classes."""
+"""``FAULTS``: all faults by the names that the command line and schedules use."""
 
 from simulator.faults.base import Fault
 from simulator.faults.cables import DirtyOptic, LinkDown, LinkFlap, SpeedDowngrade

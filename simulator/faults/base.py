@@ -1,4 +1,4 @@
-"""What every fault is: something that begins, acts in every step, and ends, with one known cause."""
+"""The base class of faults: they begin, act in every step, and end, and each has one known cause."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -15,10 +15,10 @@ T = TypeVar("T")
 
 
 class Fault(ABC):
-    """A fault of one machine. ``target`` names what breaks; '' lets the seeded generator choose when it begins.
+    """A fault of one machine. ``target`` names what breaks; with '' the seeded generator chooses when it begins.
 
-    lasts_s: how long it takes by nature, 0: until somebody ends it. strength: how bad it is, 1 as the class says; what
-    is either broken or not takes no notice of it.
+    lasts_s: its natural duration, 0: until it is ended. strength: its severity, 1 is the usual; faults without degrees
+    ignore it.
     """
 
     name: ClassVar[str]
@@ -33,11 +33,11 @@ class Fault(ABC):
     @property
     @abstractmethod
     def root(self) -> ObjectRef:
-        """The cause that should be named; known once it has begun."""
+        """The root cause that an incident should name; known once the fault has begun."""
 
     @property
     def reach(self) -> tuple[str, ...]:
-        """Hosts that suffer directly."""
+        """Hosts that are affected directly."""
         return ()
 
     @abstractmethod
@@ -45,7 +45,7 @@ class Fault(ABC):
         """Chooses the target and breaks it; ConfigError when the target does not exist."""
 
     def step(self, elapsed_s: float) -> None:
-        """Called before every step while it lasts; ``elapsed_s`` since it began."""
+        """Called before every step while the fault lasts; ``elapsed_s`` since it began."""
         return
 
     @abstractmethod
@@ -69,11 +69,8 @@ class Fault(ABC):
 
     def choose_gpu(self) -> int:
         """Position of a GPU, by index (``node3/4``) or UUID (``node3/GPU-…``)."""
-        layout = self.machine.layout
-        host, _, which = self.target.partition("/")
-        names = [f"{g.device}/{g.uuid}" for g in layout.gpus]
-        if which.isdigit():
-            self.target = next(
-                (f"{g.device}/{g.uuid}" for g in layout.gpus if (g.device, str(g.index)) == (host, which)), "?"
-            )
-        return self.choose(range(len(layout.gpus)), names)
+        gpus = self.machine.layout.gpus
+        names = {f"{gpu.device}/{gpu.index}": i for i, gpu in enumerate(gpus)}
+        if self.target not in names:
+            names = {f"{gpu.device}/{gpu.uuid}": i for i, gpu in enumerate(gpus)}
+        return self.choose(list(names.values()), list(names))

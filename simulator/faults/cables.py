@@ -6,7 +6,7 @@ from telemetry.objects import ObjectRef, link, port
 
 
 class _OnLink(Fault):
-    """A leaf–spine link by default, or the one of the named port. at: its switch port, where light is received."""
+    """Breaks a leaf–spine link by default, or that of the named port. at: its switch port, which receives the light."""
 
     target_form = "switch/port or host/NIC"
     at = -1
@@ -32,7 +32,7 @@ class _OnLink(Fault):
 
 
 class DirtyOptic(_OnLink):
-    """Dirt on a connector takes more and more of the light: bit errors, then codewords that cannot be corrected."""
+    """Dirt on a connector attenuates the light more and more: bit errors, then codewords that cannot be corrected."""
 
     name = "dirty-optic"
     kind = IncidentKind.LINK_DEGRADED

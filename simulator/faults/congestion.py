@@ -1,4 +1,4 @@
-"""Faults that fill queues: a receiver that cannot take its traffic, and many senders to one receiver."""
+"""Faults that fill queues: a receiver that is slower than its traffic, and many senders to one receiver."""
 
 import numpy as np
 
@@ -48,7 +48,7 @@ class SlowReceiver(_AtHostPort):
 
 
 class Incast(_AtHostPort):
-    """Many hosts send to one NIC at once, over so many queue pairs that even their slowest rates overload it."""
+    """Many hosts send to one NIC at once, over so many queue pairs that even their minimum rates overload it."""
 
     name = "incast"
     kind = IncidentKind.INCAST

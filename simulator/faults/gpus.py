@@ -20,7 +20,7 @@ class _OnGpu(Fault):
 
 
 class StragglerGpu(_OnGpu):
-    """The clock sticks below the others' without any throttle reason: the GPU works all the time, its peers wait."""
+    """The clock is stuck below its peers' without any throttle reason: the GPU is always busy, its peers wait."""
 
     name = "straggler-gpu"
     kind = IncidentKind.STRAGGLER
@@ -64,7 +64,7 @@ class GpuThermalThrottle(_OnGpu):
 
 
 class GpuMemoryWears(_OnGpu):
-    """A row of memory wears out: single-bit errors, then one that ECC cannot repair; the row is remapped."""
+    """A memory row wears out: single-bit errors, then one that ECC cannot correct; the row is remapped."""
 
     name = "gpu-memory-wears"
     kind = IncidentKind.GPU_FAULT

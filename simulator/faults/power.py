@@ -1,5 +1,6 @@
 """Faults of many hosts at once: a rack without power or cooling, and a wave of planned reboots."""
 
+from common.units import NS_PER_S
 from simulator.faults.base import Fault
 from telemetry.changes import Change, ChangeKind
 from telemetry.incidents import IncidentKind
@@ -11,6 +12,10 @@ class _OnRack(Fault):
     target_form = "rack"
     rack = ""
 
+    @property
+    def root(self) -> ObjectRef:
+        return ObjectRef(ObjectKind.RACK, self.rack)
+
     def choose_rack(self) -> list[str]:
         """The hosts of the rack that the target names, or of a random one."""
         hosts = [d for d in self.machine.layout.devices if d.role is Role.HOST]
@@ -20,15 +25,11 @@ class _OnRack(Fault):
 
 
 class RackPowerLoss(_OnRack):
-    """A rack loses both feeds: its hosts vanish, their leaf ports go dark, their jobs die."""
+    """A rack loses both feeds: its hosts are off, their leaf ports go dark, their jobs die."""
 
     name = "rack-power-loss"
     kind = IncidentKind.RACK_POWER
     hosts: tuple[str, ...] = ()
-
-    @property
-    def root(self) -> ObjectRef:
-        return ObjectRef(ObjectKind.RACK, self.rack)
 
     @property
     def reach(self) -> tuple[str, ...]:
@@ -47,7 +48,7 @@ class RackPowerLoss(_OnRack):
 
 
 class RackCooling(_OnRack):
-    """A rack's cooling fails: the air that its hosts breathe gets warmer within a minute, and so do its GPUs."""
+    """A rack's cooling fails: the inlet air of its hosts gets warmer within a minute, and so do their GPUs."""
 
     name = "rack-cooling"
     kind = IncidentKind.ENVIRONMENT
@@ -55,10 +56,6 @@ class RackCooling(_OnRack):
     gpus: tuple[int, ...] = ()
     hosts: tuple[int, ...] = ()
     warmer_c = 0.0
-
-    @property
-    def root(self) -> ObjectRef:
-        return ObjectRef(ObjectKind.RACK, self.rack)
 
     @property
     def reach(self) -> tuple[str, ...]:
@@ -104,7 +101,7 @@ class PlannedRebootWave(_OnRack):
         self.hosts = tuple(self.choose_rack())
         self._off: set[str] = set()
         machine, now_ns = self.machine, self.machine.now_ns
-        ends_ns = now_ns + int(self.lasts_s * 1e9)
+        ends_ns = now_ns + int(self.lasts_s * NS_PER_S)
         what = (self.root, *(device(host) for host in self.hosts[1:]))
         summary = f"Firmware update of rack {self.rack}: reboot one host after the other"
         machine.jobs.changes.append(

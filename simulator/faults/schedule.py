@@ -14,7 +14,7 @@ FILE_BYTES_MAX = 1 << 20
 
 
 class ScheduledFault(BaseModel):
-    """One fault of a schedule. Seconds: ``at_s`` since the cluster's start; ``lasts_s`` 0 for its natural length."""
+    """One fault of a schedule. Seconds: ``at_s`` since the start of the simulation; ``lasts_s`` 0: natural duration."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 

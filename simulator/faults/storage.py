@@ -1,6 +1,7 @@
 """Faults of the file system and of what writes to it."""
 
 from common.errors import ConfigError
+from common.units import NS_PER_S
 from simulator.faults.base import Fault
 from telemetry.incidents import IncidentKind
 from telemetry.objects import ObjectRef, job, storage_target
@@ -31,7 +32,7 @@ class SlowStorageTarget(Fault):
 
 
 class LateCheckpoint(Fault):
-    """A checkpoint is due and one host writes its part at a trickle (lock contention): the job waits for it."""
+    """A checkpoint is due and one host writes its part very slowly (lock contention): the job waits for it."""
 
     name = "late-checkpoint"
     kind = IncidentKind.LATE_CHECKPOINT
@@ -58,7 +59,7 @@ class LateCheckpoint(Fault):
         self.machine.storage.client_speed[self.host] = self.BYTES_PER_S / self.strength
         run = runs[self.host]
         self.job_id = run.record.job_id
-        soon_ns = self.machine.now_ns + int(self.SOON_S * 1e9)
+        soon_ns = self.machine.now_ns + int(self.SOON_S * NS_PER_S)
         run.next_checkpoint_ns = min(run.next_checkpoint_ns, soon_ns)
 
     def end(self) -> None:

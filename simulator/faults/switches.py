@@ -1,16 +1,11 @@
-"""Faults of a whole switch."""
+"""Faults of a whole switch: it is off, and boots when the fault ends."""
 
 from simulator.faults.base import Fault
 from telemetry.incidents import IncidentKind
 from telemetry.objects import ObjectRef, device
 
 
-class SpineDown(Fault):
-    """A spine dies: its links go dark, traffic crowds the others."""
-
-    name = "spine-down"
-    kind = IncidentKind.DEVICE_DOWN
-    target_form = "spine"
+class _OnSwitch(Fault):
     switch = ""
 
     @property
@@ -18,32 +13,34 @@ class SpineDown(Fault):
         return device(self.switch)
 
     def begin(self) -> None:
-        spines = self.machine.layout.spines
-        self.switch = self.choose(spines, spines)
+        candidates = self.candidates()
+        self.switch = self.choose(candidates, candidates)
         self.machine.power([self.switch], False, "lost its fabric")
 
     def end(self) -> None:
         self.machine.power([self.switch], True, "")
 
+    def candidates(self) -> tuple[str, ...]:
+        """Switches that the seed chooses among; a target names one of them."""
+        return self.machine.layout.spines
 
-class SwitchReboot(Fault):
-    """A switch restarts: it is gone for a while, and its counters start again."""
+
+class SpineDown(_OnSwitch):
+    """A spine fails: its links go dark, the other spines carry its traffic."""
+
+    name = "spine-down"
+    kind = IncidentKind.DEVICE_DOWN
+    target_form = "spine"
+
+
+class SwitchReboot(_OnSwitch):
+    """A switch restarts: it is unreachable for a while, and its counters restart at 0."""
 
     name = "switch-reboot"
     kind = IncidentKind.DEVICE_REBOOTED
     target_form = "switch"
     lasts_s = 25.0
-    switch = ""
 
-    @property
-    def root(self) -> ObjectRef:
-        return device(self.switch)
-
-    def begin(self) -> None:
+    def candidates(self) -> tuple[str, ...]:
         layout = self.machine.layout
-        among = layout.switches if self.target else layout.spines
-        self.switch = self.choose(among, among)
-        self.machine.power([self.switch], False, "lost its fabric")
-
-    def end(self) -> None:
-        self.machine.power([self.switch], True, "")
+        return layout.switches if self.target else layout.spines

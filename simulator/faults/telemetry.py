@@ -7,7 +7,7 @@ from telemetry.objects import ObjectRef, device
 
 
 class ExporterFrozen(Fault):
-    """An exporter goes on answering, always with the same values."""
+    """An exporter keeps answering with the same values."""
 
     name = "exporter-frozen"
     kind = IncidentKind.TELEMETRY_LOST

@@ -1,4 +1,4 @@
-"""Ground truth: what was broken, when, and what a good on-call engineer would name as the cause."""
+"""Ground truth: what was broken, when, and the root cause that an incident should name."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +14,7 @@ class Truth:
     """One fault. start_ns, end_ns: event time; end_ns is 0 for a fault that lasts.
 
     expected: the kind that correlation should name; root: the object (``kind:name``). planned: announced by a Change
-    beforehand, so nobody needs a page. reach: hosts that suffer directly (not through their job).
+    beforehand, so nobody needs a page. reach: hosts that are affected directly (not through their job).
     """
 
     fault: str

@@ -1,5 +1,5 @@
-"""The cluster over the real protocols: gNMI, exporter pages, Slurm's JSON, and a control port for faults.
+"""The simulated cluster over the real protocols: gNMI, exporter pages, Slurm's JSON, and a control port for faults.
 
 Addresses are loopback addresses, one a device, so that ports are the real ones (``addresses.py``). Nothing here changes
-a value: what the cluster counted is what a client reads.
+a value: clients read what the model counted.
 """

@@ -1,4 +1,4 @@
-"""Which loopback address serves which device: the layout's addresses, moved aside for a second simulator."""
+"""Which loopback address serves which device: the layout's addresses, plus an offset for a second simulator."""
 
 from common.errors import ConfigError
 from simulator.layout import Endpoint, Exporter, Layout
@@ -7,10 +7,10 @@ LUSTRE_PORT, SLURM_PORT, CONTROL_PORT = 32221, 6820, 6821
 SLURM_HOST = "127.4.0.1"
 
 
-def moved(host: str, offset: int) -> str:
-    """``host`` with ``offset`` added to its third octet: simulators with different offsets run side by side.
+def with_offset(host: str, offset: int) -> str:
+    """``host`` with ``offset`` added to its third octet: simulators with different offsets do not collide.
 
-    >>> moved("127.2.0.7", 3)
+    >>> with_offset("127.2.0.7", 3)
     '127.2.3.7'
     """
     net, kind, third, last = host.split(".")
@@ -27,6 +27,6 @@ def served_endpoints(layout: Layout, offset: int) -> list[Endpoint]:
         if endpoint.exporter is Exporter.NODE
     ]
     return [
-        Endpoint(endpoint.exporter, endpoint.device, moved(endpoint.host, offset), endpoint.port)
+        Endpoint(endpoint.exporter, endpoint.device, with_offset(endpoint.host, offset), endpoint.port)
         for endpoint in (*layout.endpoints, *clients)
     ]

@@ -3,15 +3,16 @@
 import time
 from collections.abc import Callable
 
-NS_PER_S = 1_000_000_000
+from common.units import NS_PER_S
+
 _AHEAD_LIMIT_S = 55 * 60
 
 
 def default_start_ns(speed: float, wall_ns: int) -> int:
     """Where simulated time begins: now, or 55 minutes back when it runs fast.
 
-    Ingest takes event times of up to 1 h ago and 5 min ahead, so a fast simulation that starts in the past is heard
-    for an hour of simulated time.
+    Ingest accepts event times from 1 h ago to 5 min ahead, so the samples of a fast simulation that starts in the past
+    are accepted for an hour of simulated time.
     """
     return wall_ns if speed <= 1 else wall_ns - _AHEAD_LIMIT_S * NS_PER_S
 

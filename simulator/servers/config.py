@@ -1,4 +1,4 @@
-"""ServeConfig: how the simulated cluster is served."""
+"""ServeConfig: how the simulated cluster is served over real protocols."""
 
 from enum import StrEnum
 from pathlib import Path
@@ -15,7 +15,7 @@ class Unreachable(StrEnum):
 
 
 class ServeConfig(BaseModel):
-    """Where and how fast the cluster is served. With the defaults: real time, real ports, no TLS, no password."""
+    """Where and how fast the simulated cluster is served. By default: real time, real ports, no TLS, no password."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -27,9 +27,9 @@ class ServeConfig(BaseModel):
         None, ge=0, description="event time of the start; default now, or 55 min ago when the speed is above 1"
     )
     unreachable: Unreachable = Field(
-        Unreachable.REFUSE, description="what a client of a dead device meets: a closed port, or silence"
+        Unreachable.REFUSE, description="what a client of an unreachable device meets: a closed port, or no answer"
     )
-    step_s: float = Field(0.25, gt=0, le=5, description="real time between two readings of the cluster")
+    step_s: float = Field(0.25, gt=0, le=5, description="real time between two steps of the simulation")
     address_offset: int = Field(0, ge=0, le=250, description="added to the third octet of every address")
     leaf_flavour: Flavour = Flavour.SONIC
     spine_flavour: Flavour = Flavour.OPENCONFIG
@@ -39,7 +39,7 @@ class ServeConfig(BaseModel):
     gnmi_key_file: Path | None = None
     gnmi_username: str = ""
     gnmi_password: SecretStr = SecretStr("")
-    truth_file: Path | None = Field(None, description="JSON lines: what is broken, from when to when")
+    truth_file: Path | None = Field(None, description="ground truth as JSON lines: each fault, from when to when")
     squeue_file: Path | None = Field(None, description="kept up to date with what `squeue --json` would print")
     faults: tuple[str, ...] = Field((), description="faults to inject, like slow-receiver@30s")
     schedule_file: Path | None = Field(None, description="more of them: a YAML list of {fault, at_s, lasts_s, target}")

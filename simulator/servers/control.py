@@ -1,4 +1,4 @@
-"""The control port: what is broken, what time it is, and a way to break something. For tests and demonstrations."""
+"""The control port: ground truth, state and clock of the simulation, and faults on request. For tests and demos."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Protocol
@@ -36,15 +36,15 @@ class FaultRequest(BaseModel):
         )
 
 
-class Controlled(Protocol):
-    """What the control port asks and tells; times in its answers are event time."""
+class ControlledService(Protocol):
+    """What the control port reads and does. Times in its answers are event time."""
 
     def truth(self) -> Mapping[str, Any]:
-        """What really went wrong so far, a line a fault."""
+        """The ground truth so far, one entry a fault."""
         ...
 
     def changes(self) -> Mapping[str, Any]:
-        """Planned changes so far."""
+        """Change events so far."""
         ...
 
     def state(self) -> Mapping[str, Any]:
@@ -58,8 +58,8 @@ class Controlled(Protocol):
     async def end_fault(self, name: str) -> Mapping[str, Any]: ...
 
 
-def control_app(service: Controlled) -> web.Application:
-    """Routes over the service; a wrong request gets 400 and hears why."""
+def control_app(service: ControlledService) -> web.Application:
+    """Routes over the service; an invalid request is answered with 400 and the reason."""
 
     async def post_fault(request: web.Request) -> web.Response:
         try:
@@ -75,8 +75,8 @@ def control_app(service: Controlled) -> web.Application:
         return _json(await service.end_fault(request.match_info["name"]))
 
     app = web.Application(client_max_size=_BODY_BYTES_MAX)
-    for answer in (service.truth, service.changes, service.state, service.clock):
-        app.router.add_get(f"/{answer.__name__}", _route(answer))
+    for document in (service.truth, service.changes, service.state, service.clock):
+        app.router.add_get(f"/{document.__name__}", _route(document))
     app.router.add_post("/faults", post_fault)
     app.router.add_delete("/faults/{name}", delete_fault)
     return app
@@ -91,9 +91,9 @@ def _seconds(text: str) -> float:
     return float(number) * _SECONDS[text.lstrip("+")[len(number) :]]
 
 
-def _route(answer: Callable[[], Mapping[str, Any]]) -> Callable[[web.Request], Awaitable[web.Response]]:
+def _route(document: Callable[[], Mapping[str, Any]]) -> Callable[[web.Request], Awaitable[web.Response]]:
     async def get(_: web.Request) -> web.Response:
-        return _json(answer())
+        return _json(document())
 
     return get
 

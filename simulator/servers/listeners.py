@@ -1,9 +1,10 @@
-"""Builds every server of a layout: which exporter gets which page or tree."""
+"""Builds every server of a layout: which exporter serves which page or gNMI tree."""
 
 from collections.abc import Callable
 from pathlib import Path
 
 from common.errors import ConfigError
+from common.units import NS_PER_MS
 from simulator.counters.readings import Readings
 from simulator.layout import Endpoint, Exporter, Flavour, Layout
 from simulator.servers.addresses import served_endpoints
@@ -18,7 +19,7 @@ from simulator.servers.pages.dcgm import DcgmPage
 from simulator.servers.pages.lustre import client_page, server_page
 from simulator.servers.pages.node import node_page
 from simulator.servers.pages.server import CONTENT_TYPE, Page, PageServer
-from simulator.servers.reach import Listener
+from simulator.servers.reachability import Listener
 from simulator.servers.snapshot import Latest
 from simulator.servers.tls import self_signed
 
@@ -75,7 +76,7 @@ def _page(layout: Layout, latest: Latest, io_times: IoTimes, endpoint: Endpoint,
     render = _renderer(layout, io_times, endpoint)
 
     def page() -> str:
-        return render(current().readings, latest().now_ns // 1_000_000 if stamped else None)
+        return render(current().readings, latest().now_ns // NS_PER_MS if stamped else None)
 
     if endpoint.exporter is Exporter.SLURM:
         return PageServer(Page(endpoint.host, endpoint.port, page, slurm.PATH, "application/json"))

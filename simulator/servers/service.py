@@ -1,4 +1,4 @@
-"""SimulatorService: the cluster in (scaled) real time, served on its real ports."""
+"""SimulatorService: the simulated cluster in (scaled) real time, served on its real ports."""
 
 import asyncio
 import tempfile
@@ -13,23 +13,24 @@ import structlog
 from aiohttp import web
 
 from common.errors import ConfigError
+from common.units import NS_PER_S
 from simulator.faults.schedule import ScheduledFault, parse_fault, read_schedule
 from simulator.faults.truth import write_truth
 from simulator.layout import Exporter, Layout
-from simulator.servers.addresses import CONTROL_PORT, SLURM_HOST, moved
+from simulator.servers.addresses import CONTROL_PORT, SLURM_HOST, with_offset
 from simulator.servers.clock import SimulatedClock, default_start_ns
 from simulator.servers.config import ServeConfig
 from simulator.servers.control import control_app
-from simulator.servers.driver import ClusterDriver, Moved
+from simulator.servers.driver import ClusterDriver, ClusterState
 from simulator.servers.listeners import build_listeners, gnmi_credentials
 from simulator.servers.pages.slurm import jobs_document
-from simulator.servers.reach import Listener, follow
+from simulator.servers.reachability import Listener, apply_reachability
 from simulator.servers.settings import settings_text
 from simulator.servers.snapshot import Latest
 
 log = structlog.get_logger(__name__)
 
-_CATCH_UP = 4  # after a pause the cluster runs this many times faster than it should, not more
+_CATCH_UP = 4  # after a pause the simulation runs at most this many times faster than ``speed``
 _STOP_S = 5.0
 
 
@@ -42,12 +43,12 @@ class SimulatorService:
         self._listeners: dict[int, list[Listener]] = {}
         self._control: web.AppRunner | None = None
         self._task: asyncio.Task[None] | None = None
-        self._moved: Moved
+        self._state: ClusterState
         self._folder = Path(tempfile.gettempdir()) / f"fabricscope-simulator-{config.address_offset}"
 
     @property
     def control_url(self) -> str:
-        return f"http://{moved(SLURM_HOST, self.config.address_offset)}:{CONTROL_PORT}"
+        return f"http://{with_offset(SLURM_HOST, self.config.address_offset)}:{CONTROL_PORT}"
 
     @property
     def layout(self) -> Layout:
@@ -55,13 +56,13 @@ class SimulatorService:
         return self._driver.cluster.layout
 
     async def start(self) -> None:
-        """Returns when everything is served. ConfigError when an address is taken or a fault cannot be."""
+        """Returns when everything is served. ConfigError when an address is taken or a fault is not possible."""
         config = self.config
         start_ns = config.start_ns if config.start_ns is not None else default_start_ns(config.speed, time.time_ns())
         self._driver = ClusterDriver(config.cluster, start_ns)
         try:
-            self._moved = await self._driver.start(_faults(config))
-            self._latest = Latest(self._moved.readings)
+            self._state = await self._driver.start(_faults(config))
+            self._latest = Latest(self._state.readings)
             credentials = await asyncio.to_thread(gnmi_credentials, config, self.layout, self._folder)
             self._listeners = build_listeners(config, self.layout, self._latest, self._driver.io_times, credentials)
             await self._open()
@@ -72,7 +73,7 @@ class SimulatorService:
         self._task = asyncio.create_task(self._run())
 
     async def wait(self) -> None:
-        """Until the cluster stops by itself, which it does only by an error; that error is raised."""
+        """Waits until the simulation fails, and raises its error."""
         assert self._task is not None, "start the service first"
         await self._task
 
@@ -94,7 +95,7 @@ class SimulatorService:
             self._driver.stop()
 
     def write_config(self, path: Path) -> None:
-        """Writes settings that collect from this simulator, and the inventory beside them; whole or not at all."""
+        """Writes settings that collect from this simulator, and the inventory beside them; replaces each atomically."""
         for target, text in settings_text(self.config, self.layout, path, time.time_ns(), self._clock.now_ns()).items():
             draft = target.with_name(target.name + ".draft")
             draft.write_text(text)
@@ -105,22 +106,22 @@ class SimulatorService:
             await asyncio.gather(*(server.open() for group in self._listeners.values() for server in group))
             self._control = web.AppRunner(control_app(self), access_log=None, shutdown_timeout=1.0)
             await self._control.setup()
-            await web.TCPSite(self._control, moved(SLURM_HOST, self.config.address_offset), CONTROL_PORT).start()
+            await web.TCPSite(self._control, with_offset(SLURM_HOST, self.config.address_offset), CONTROL_PORT).start()
         except OSError as error:
             raise ConfigError(f"simulator: {error}; is another one running? try address_offset") from error
 
     async def _run(self) -> None:
         assert self._driver is not None
-        reach_ns = int(_CATCH_UP * self.config.step_s * self.config.speed * 1e9)
+        step_ns_max = int(_CATCH_UP * self.config.step_s * self.config.speed * NS_PER_S)
         while True:
             began = time.monotonic()
-            to_ns = min(self._clock.now_ns(), self._latest().now_ns + reach_ns)
-            self._publish(await self._driver.move(to_ns))
-            await follow(self._listeners, self._latest(), self.config.unreachable)
+            to_ns = min(self._clock.now_ns(), self._latest().now_ns + step_ns_max)
+            self._publish(await self._driver.advance(to_ns))
+            await apply_reachability(self._listeners, self._latest(), self.config.unreachable)
             await asyncio.sleep(max(0.0, self.config.step_s - (time.monotonic() - began)))
 
-    def _publish(self, new: Moved) -> None:
-        known, self._moved = self._moved, new
+    def _publish(self, new: ClusterState) -> None:
+        known, self._state = self._state, new
         self._latest.publish(new.readings)
         if self.config.truth_file is not None and new.truth != known.truth:
             write_truth(self.config.truth_file, list(new.truth))
@@ -130,19 +131,19 @@ class SimulatorService:
     # The control port's answers.
 
     def truth(self) -> Mapping[str, Any]:
-        return {"truth": [orjson.loads(one.line()) for one in self._moved.truth]}
+        return {"truth": [orjson.loads(one.line()) for one in self._state.truth]}
 
     def changes(self) -> Mapping[str, Any]:
-        return {"changes": orjson.loads(orjson.dumps(self._moved.changes))}
+        return {"changes": orjson.loads(orjson.dumps(self._state.changes))}
 
     def clock(self) -> Mapping[str, Any]:
-        """lag_s: how far the cluster is behind the clock, in simulated seconds; large when the machine is too slow."""
+        """lag_s: simulated seconds by which the simulation is behind its clock; large when the machine is too slow."""
         now_ns = self._latest().now_ns
         return {
             "now_ns": now_ns,
             "start_ns": self._clock.start_ns,
             "speed": self.config.speed,
-            "lag_s": (self._clock.now_ns() - now_ns) / 1e9,
+            "lag_s": (self._clock.now_ns() - now_ns) / NS_PER_S,
         }
 
     def state(self) -> Mapping[str, Any]:
@@ -165,7 +166,7 @@ class SimulatorService:
         }
 
     async def inject(self, wanted: ScheduledFault, *, from_now: bool) -> Mapping[str, Any]:
-        """``at_s`` of the answer is in seconds since the cluster's start. ConfigError when the target is not there."""
+        """``at_s`` of the answer: seconds since the start. ConfigError when the target does not exist."""
         assert self._driver is not None
         return {"fault": wanted.fault, "at_s": await self._driver.inject(wanted, from_now=from_now)}
 
@@ -176,6 +177,6 @@ class SimulatorService:
 
 
 def _faults(config: ServeConfig) -> list[ScheduledFault]:
-    """What the configuration schedules, in words and in a file; ConfigError for a fault that does not exist."""
+    """The faults of ``faults`` and of ``schedule_file``; ConfigError for a fault that does not exist."""
     scheduled = read_schedule(config.schedule_file) if config.schedule_file is not None else []
     return [*map(parse_fault, config.faults), *scheduled]

@@ -1,4 +1,4 @@
-"""Settings and inventory that collect from a simulator: what an operator would write for a real cluster."""
+"""Settings and inventory for a simulator: what an operator would write for a real cluster."""
 
 from pathlib import Path
 from typing import Any
@@ -18,8 +18,8 @@ _HEADER = "# Written by `fabricscope simulate`: collects from the simulated clus
 def settings_text(config: ServeConfig, layout: Layout, path: Path, wall_ns: int, event_ns: int) -> dict[Path, str]:
     """Text of the settings file at ``path`` and of the inventory file beside it, by file.
 
-    wall_ns, event_ns: one moment by the wall clock and by the cluster's, from which collectors of a fast
-    one compute the time.
+    wall_ns, event_ns: one moment by the wall clock and in simulated time, from which the collectors of a fast
+    simulation compute the time.
     """
     inventory = path.with_name(f"{path.stem}.inventory.yaml")
     simulated_time = {"wall_ns": wall_ns, "event_ns": event_ns, "speed": config.speed}

@@ -1,4 +1,4 @@
-"""The cluster as the servers see it: a copy of all readings after one step, replaced as a whole."""
+"""What the servers read: a copy of all readings after one step, replaced as a whole."""
 
 import asyncio
 import dataclasses
@@ -15,7 +15,7 @@ R = TypeVar("R")
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """Readings that nobody changes any more. number: 1, 2, … one for every step of the cluster."""
+    """Readings that no longer change. number: 1, 2, … one for every step of the simulation."""
 
     number: int
     readings: Readings
@@ -30,7 +30,7 @@ Current = Callable[[], Snapshot]
 
 
 def copied(readings: Readings) -> Readings:
-    """A copy that shares no array with the cluster; jobs are copied one level deep."""
+    """A copy that shares no array with the model; jobs are copied one level deep."""
     groups = {name: _copied_arrays(getattr(readings, name)) for name in _GROUPS}
     jobs = [dataclasses.replace(job) for job in readings.jobs]
     return dataclasses.replace(readings, **groups, frozen=readings.frozen.copy(), jobs=jobs)
@@ -55,7 +55,7 @@ class Latest:
         return self._snapshot
 
     def publish(self, readings: Readings) -> None:
-        """Makes ``readings``, which nobody changes any more, the newest."""
+        """Makes ``readings``, which must not change any more, the newest."""
         self._snapshot = Snapshot(self._snapshot.number + 1, readings)
         waiters, self._waiters = self._waiters, set()
         for waiter in waiters:
@@ -74,7 +74,7 @@ class Latest:
             self._waiters.discard(waiter)
 
     def of_exporter(self, endpoint: int | None) -> Current:
-        """The snapshot that one exporter speaks from: the newest, or the one at which it froze."""
+        """The snapshot that one exporter serves: the newest, or the one at which it froze."""
         if endpoint is None:
             return self
         kept: Snapshot | None = None

@@ -1,4 +1,4 @@
-"""``make accept``: six faults, each once on the embedded bus and once on Kafka, and 30 minutes in which nothing breaks.
+"""``make accept``: six faults, each once on the embedded bus and once on Kafka, and 30 minutes without faults.
 
 Simulator → collectors over real gNMI and HTTP → bus → analytics → a real Alertmanager. Each fault must give exactly one
 incident with the right root, in Alertmanager within three collection intervals of its onset; health must give none.
@@ -12,21 +12,22 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from tests.acceptance.lab import NS, Engine, Lab, engines_named, lab_folder
+from common.units import NS_PER_S
+from tests.acceptance.lab import Engine, Lab, engines_named, lab_folder
 from tests.acceptance.pagers import Pagers
 
 FAULTS = ("slow-receiver", "incast", "link-down", "spine-down", "straggler-gpu", "slow-storage-target")
-WARM_UP_S = 300.0  # two checkpoints of normal life before the first fault
+WARM_UP_S = 300.0  # two checkpoints before the first fault
 FAULT_S = 90.0
-RECOVERY_S = 300.0  # until the incident is resolved and the cluster is calm
+RECOVERY_S = 300.0  # until the incident is resolved and the cluster has recovered
 HEALTHY_S = 1800.0
 INTERVALS_MAX = 3
-OFFSETS = {"embedded": 1, "kafka": 5}  # of the clusters' addresses: both engines can be judged at once
+OFFSETS = {"embedded": 1, "kafka": 5}  # of the simulators' addresses: both engines can run at once
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What became of one fault, or of health (``fault`` is ``none``).
+    """The result of one fault, or of the healthy period (``fault`` is ``none``).
 
     delay_s: onset until Alertmanager showed it. pages, updates: as receivers count them, see ``Pagers``.
     """
@@ -43,13 +44,13 @@ class Verdict:
 
 
 def run(engine: Engine, console: Console) -> list[Verdict]:
-    """All faults one after the other in one life of the program, then health in another."""
+    """All faults one after the other in one run of the program, then the healthy period in another."""
     verdicts = []
     offset = OFFSETS[engine]
     with lab_folder(f"accept-{engine}") as folder:
         with Pagers() as pagers, Lab(folder / "faults", engine, address_offset=offset, pagers=pagers) as lab:
             lab.wait_for(lab.keeps_up, "analytics to keep up")
-            _let_pass(lab, WARM_UP_S)
+            _wait(lab, WARM_UP_S)
             for fault in FAULTS:
                 verdicts.append(_judge_fault(lab, pagers, fault))
                 console.print(_line(verdicts[-1]))
@@ -57,7 +58,7 @@ def run(engine: Engine, console: Console) -> list[Verdict]:
             Pagers() as pagers,
             Lab(folder / "healthy", engine, seed=2, address_offset=offset + 1, pagers=pagers) as lab,
         ):
-            verdicts.append(_judge_health(lab, pagers))
+            verdicts.append(_judge_healthy(lab, pagers))
             console.print(_line(verdicts[-1]))
     return verdicts
 
@@ -66,35 +67,55 @@ def _judge_fault(lab: Lab, pagers: Pagers, fault: str) -> Verdict:
     before = set(_fired(lab))
     truth = lab.inject(fault, FAULT_S)
     onset_ns, root = int(truth["start_ns"]), str(truth["root"])
-    deadline_ns = onset_ns + int(FAULT_S * NS)
+    deadline_ns = onset_ns + int(FAULT_S * NS_PER_S)
     shown_ns, labels = 0, {}
     while not shown_ns and lab.now_ns() < deadline_ns:
         fresh = [alert for alert in lab.alertmanager.alerts() if alert["labels"]["incident_id"] not in before]
         if fresh:
             shown_ns, labels = lab.now_ns(), fresh[0]["labels"]
-    _let_pass(lab, (deadline_ns - lab.now_ns()) / NS + RECOVERY_S)
+    _wait(lab, (deadline_ns - lab.now_ns()) / NS_PER_S + RECOVERY_S)
     after = set(_fired(lab)) - before
-    told = [one for identity, one in pagers.told().items() if identity in after]
-    pages, updates = sum(one.pages for one in told), sum(one.updates for one in told)
+    notified = [one for identity, one in pagers.notified().items() if identity in after]
+    pages, updates = sum(one.pages for one in notified), sum(one.updates for one in notified)
     named = str(labels.get("object", "nothing"))
-    delay_s = (shown_ns - onset_ns) / NS if shown_ns else float("inf")
+    delay_s = (shown_ns - onset_ns) / NS_PER_S if shown_ns else float("inf")
     passed = len(after) == 1 and pages == 1 and named == root and delay_s <= INTERVALS_MAX * lab.interval_s
-    return Verdict(lab.engine, fault, root, named, delay_s, len(after), pages, updates, passed)
+    return Verdict(
+        engine=lab.engine,
+        fault=fault,
+        expected_root=root,
+        named_root=named,
+        delay_s=delay_s,
+        incidents=len(after),
+        pages=pages,
+        updates=updates,
+        passed=passed,
+    )
 
 
-def _judge_health(lab: Lab, pagers: Pagers) -> Verdict:
-    """Nothing may fire although much happens: jobs begin, write checkpoints and end, and every target is heard."""
+def _judge_healthy(lab: Lab, pagers: Pagers) -> Verdict:
+    """Nothing may fire while jobs start, write checkpoints and end, and every target answers."""
     began_ns, judged = lab.now_ns(), lab.ledger("analytics").get("samples_out", 0)
-    _let_pass(lab, HEALTHY_S)
+    _wait(lab, HEALTHY_S)
     judged = lab.ledger("analytics")["samples_out"] - judged
     expected = sum(status["series"] for status in lab.api("/api/v1/targets")) * HEALTHY_S / lab.interval_s
     happened = {change["kind"] for change in lab.changes() if change["starts_ns"] > began_ns}
     alive = judged > expected / 2 and {"job_start", "job_end"} <= happened
     found = _fired(lab)
     roots = ", ".join(sorted(f"{one['root']['kind']}:{one['root']['name']}" for one in found.values()))
-    named = roots or ("nothing" if alive else f"nothing happened: {judged:,} samples judged, {sorted(happened)}")
-    pages = len(pagers.told())
-    return Verdict(lab.engine, "none", "nothing", named, 0.0, len(found), pages, 0, alive and not found and not pages)
+    named = roots or ("nothing" if alive else f"nothing happened: {judged:,} samples processed, {sorted(happened)}")
+    pages = len(pagers.notified())
+    return Verdict(
+        engine=lab.engine,
+        fault="none",
+        expected_root="nothing",
+        named_root=named,
+        delay_s=0.0,
+        incidents=len(found),
+        pages=pages,
+        updates=0,
+        passed=alive and not found and not pages,
+    )
 
 
 def _fired(lab: Lab) -> dict[str, dict[str, Any]]:
@@ -102,14 +123,14 @@ def _fired(lab: Lab) -> dict[str, dict[str, Any]]:
     return {one["id"]: one for one in lab.incidents() if one["fired_ns"]}
 
 
-def _let_pass(lab: Lab, simulated_s: float) -> None:
-    until_ns = lab.now_ns() + int(simulated_s * NS)
+def _wait(lab: Lab, simulated_s: float) -> None:
+    until_ns = lab.now_ns() + int(simulated_s * NS_PER_S)
     lab.wait_for(lambda: lab.now_ns() >= until_ns, "simulated time to pass", within_s=simulated_s / lab.speed * 3 + 30)
 
 
 def _line(verdict: Verdict) -> str:
-    word = "ok  " if verdict.passed else "FAIL"
-    return f"{word} {verdict.engine:8} {verdict.fault:20} root {verdict.named_root} after {verdict.delay_s:.0f} s"
+    status = "ok  " if verdict.passed else "FAIL"
+    return f"{status} {verdict.engine:8} {verdict.fault:20} root {verdict.named_root} after {verdict.delay_s:.0f} s"
 
 
 def table(verdicts: list[Verdict]) -> Table:
@@ -119,7 +140,7 @@ def table(verdicts: list[Verdict]) -> Table:
         drawn.add_column(heading, overflow="fold")
     for one in verdicts:
         delay = f"{one.delay_s:.0f} s" if one.fault != "none" else "30 min"
-        word = "ok" if one.passed else "FAIL"
+        status = "ok" if one.passed else "FAIL"
         cells = (
             one.engine,
             one.fault,
@@ -129,7 +150,7 @@ def table(verdicts: list[Verdict]) -> Table:
             str(one.incidents),
             str(one.pages),
             str(one.updates),
-            word,
+            status,
         )
         drawn.add_row(*cells, style=None if one.passed else "red")
     return drawn

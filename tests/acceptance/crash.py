@@ -1,9 +1,9 @@
 """``make crash``: every stage is killed at random moments, and nothing that was acknowledged may be lost.
 
-On each engine, 20 times: ``kill -9`` of a stage at a random moment while a fault is on, and a new start; every stage is
-among them. At the end the books must balance: the bus holds what each life of ingest said it had published, analytics
-and the recorder have taken every sample of the bus exactly once, no collection is missing between two that arrived, and
-each incident was paged once.
+On each engine, 20 times: ``kill -9`` of a stage at a random moment during a fault, and a restart; every stage is killed
+at least once. At the end the ledger must balance: the bus holds what each run of ingest reported as published,
+analytics and the recorder have processed every sample of the bus exactly once, no collection is missing between two
+that arrived, and each incident was paged once.
 """
 
 import asyncio
@@ -34,9 +34,9 @@ SETTLE_S = 60.0
 
 @dataclass(frozen=True, slots=True)
 class OnTheBus:
-    """What the bus holds. holes: collections that are missing between two of the same collector's life.
+    """What the bus holds. holes: collections that are missing between two of the same run of a collector.
 
-    by_epoch: samples by the start of the collector's life.
+    by_epoch: samples by the start of the collector's run.
     """
 
     by_epoch: dict[int, int]
@@ -49,7 +49,7 @@ class OnTheBus:
         return sum(self.by_epoch.values())
 
     def missing(self, published: dict[int, int]) -> int:
-        """Samples that a life of ingest (by its start) said it had published, and that are not here."""
+        """Samples that a run of ingest (by its start) reported as published, and that are not here."""
         starts = sorted(published)
         missing = 0
         for start, end in zip(starts, [*starts[1:], max(self.by_epoch) + 1], strict=True):
@@ -59,33 +59,33 @@ class OnTheBus:
 
 
 @dataclass(frozen=True, slots=True)
-class Books:
-    """The whole balance of one engine's run."""
+class Audit:
+    """The result on one engine."""
 
     engine: str
     kills: dict[str, int]
     bus: OnTheBus
     missing: int
-    taken: int
+    processed: int
     recorded: int
     balance: int
     incidents: int
-    pages_most: int
+    pages_max: int
     alerts: int
 
     @property
     def lost(self) -> int:
-        """Acknowledged samples that are not on the bus, or that analytics or the recorder did not take exactly once."""
-        return self.missing + abs(self.bus.samples - self.taken) + abs(self.bus.samples - self.recorded)
+        """Acknowledged samples that are not on the bus, or not processed exactly once by analytics or the recorder."""
+        return self.missing + abs(self.bus.samples - self.processed) + abs(self.bus.samples - self.recorded)
 
     @property
     def passed(self) -> bool:
-        whole = self.lost == 0 and self.balance == 0 and self.bus.holes == 0
-        return whole and self.incidents >= 1 and self.pages_most == 1 and self.alerts == self.incidents
+        complete = self.lost == 0 and self.balance == 0 and self.bus.holes == 0
+        return complete and self.incidents >= 1 and self.pages_max == 1 and self.alerts == self.incidents
 
 
-def run(engine: Engine, console: Console, seed: int = 1) -> Books:
-    """One life with all kills, then the audit."""
+def run(engine: Engine, console: Console, seed: int = 1) -> Audit:
+    """One run of the program with all kills, then the audit."""
     dice = random.Random(seed)
     kills: Counter[str] = Counter()
     with lab_folder(f"crash-{engine}") as folder, Pagers() as pagers:
@@ -101,32 +101,32 @@ def run(engine: Engine, console: Console, seed: int = 1) -> Books:
                 kills[victim] += 1
                 console.print(f"{engine}: kill {number + 1} of {KILLS}: {victim}")
             _wait(lab, PAUSE_S[1], published)
-            lab.wait_for(lambda: bool(pagers.told()), "the page", SETTLE_S)
+            lab.wait_for(lambda: bool(pagers.notified()), "the page", SETTLE_S)
             lab.stages["ingest"].stop()
             bus = asyncio.run(_read_bus(lab.settings_file))
-            lab.wait_for(lambda: _taken(lab)[0] >= bus.samples, "analytics to take everything", SETTLE_S)
-            taken, balance = _taken(lab)
+            lab.wait_for(lambda: _processed(lab)[0] >= bus.samples, "analytics to process everything", SETTLE_S)
+            processed, balance = _processed(lab)
             lab.stages["recorder"].stop()
             recorded = sum(part.samples for part in read_manifest(folder / "recording").slices)
             firing = {one["id"] for one in lab.incidents() if one["fired_ns"] and one["severity"] != "info"}
             shown = [alert["labels"]["incident_id"] for alert in lab.alertmanager.alerts()]
-            pages = [one.pages for one in pagers.told().values()]
-    return Books(
-        engine,
-        dict(kills),
-        bus,
-        bus.missing(published),
-        taken,
-        recorded,
-        balance,
-        len(firing),
-        max(pages, default=0),
-        len(shown),
+            pages = [one.pages for one in pagers.notified().values()]
+    return Audit(
+        engine=engine,
+        kills=dict(kills),
+        bus=bus,
+        missing=bus.missing(published),
+        processed=processed,
+        recorded=recorded,
+        balance=balance,
+        incidents=len(firing),
+        pages_max=max(pages, default=0),
+        alerts=len(shown),
     )
 
 
 def _wait(lab: Lab, seconds: float, published: dict[int, int]) -> None:
-    """Lets time pass, and writes down what ingest says it has published, by the start of its life."""
+    """Waits, and keeps what ingest reports as published, by the start of its run."""
     until = time.monotonic() + seconds
     while time.monotonic() < until:
         for stage in lab.api("/api/v1/ledger") or ():
@@ -161,20 +161,20 @@ async def _read_bus(settings_file: Path) -> OnTheBus:
     return OnTheBus(dict(by_epoch), duplicates, len(sizes), holes)
 
 
-def _taken(lab: Lab) -> tuple[int, int]:
-    """Samples that analytics has taken once, and the balance of its ledger."""
+def _processed(lab: Lab) -> tuple[int, int]:
+    """Samples that analytics has processed once, and the balance of its ledger."""
     for stage in lab.api("/api/v1/ledger") or ():
         if stage["stage"] == "analytics":
             return stage["samples_in"] - stage["deduplicated"], stage["balance"]
     return -1, -1
 
 
-def table(books: list[Books]) -> Table:
+def table(audits: list[Audit]) -> Table:
     drawn = Table(title=f"{KILLS} kills a bus: what was acknowledged, what was lost, who was paged")
     for heading in ("bus", "samples", "lost", "ledger", "holes", "incidents", "pages each", ""):
         drawn.add_column(heading, justify="right")
-    for one in books:
-        numbers = (one.bus.samples, one.lost, one.balance, one.bus.holes, one.incidents, one.pages_most)
+    for one in audits:
+        numbers = (one.bus.samples, one.lost, one.balance, one.bus.holes, one.incidents, one.pages_max)
         drawn.add_row(one.engine, *map(str, numbers), "ok" if one.passed else "FAIL")
     return drawn
 
@@ -182,11 +182,11 @@ def table(books: list[Books]) -> Table:
 def main() -> None:
     console = Console()
     engines = engines_named(sys.argv[1:])
-    books = [run(engine, console) for engine in engines]
-    for one in books:
+    audits = [run(engine, console) for engine in engines]
+    for one in audits:
         console.print(f"{one.engine}: {', '.join(f'{name} {n}' for name, n in sorted(one.kills.items()))} kills")
-    console.print(table(books))
-    sys.exit(not all(one.passed for one in books))
+    console.print(table(audits))
+    sys.exit(not all(one.passed for one in audits))
 
 
 if __name__ == "__main__":

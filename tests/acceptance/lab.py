@@ -1,4 +1,4 @@
-"""A laboratory: the simulated cluster, a bus, the stages as the program starts them, and a real Alertmanager."""
+"""A test environment: the simulator, a bus, the stages as the program starts them, and a real Alertmanager."""
 
 import contextlib
 import json
@@ -14,13 +14,13 @@ from typing import Any, Literal
 
 import yaml
 
+from common.units import NS_PER_S
 from tests.acceptance.pagers import Pagers
 from tests.servers.alertmanager import Alertmanager
 from tests.servers.kafka import KafkaServer
 from tests.servers.process import free_port
 from tests.servers.prometheus import Prometheus
 
-NS = 1_000_000_000
 Engine = Literal["embedded", "kafka"]
 STAGES = ("ingest", "analytics", "alerts", "api")
 FURTHER_STAGES = ("export", "recorder")  # with a real Prometheus, and a recording
@@ -46,7 +46,7 @@ class Program:
 
     @property
     def failed(self) -> bool:
-        """Whether it has ended although nobody asked it to."""
+        """Whether it ended without ``stop`` or ``kill``."""
         return self._wanted and self._process is not None and self._process.poll() is not None
 
     def kill(self) -> None:
@@ -66,7 +66,7 @@ class Program:
             self._process.wait(timeout=30)
         self.kill()
 
-    def last_words(self) -> str:
+    def log_tail(self) -> str:
         return self.log.read_text(errors="replace")[-3000:] if self.log.exists() else ""
 
 
@@ -74,7 +74,7 @@ class Lab:
     """Everything on loopback, everything in one folder.
 
     speed: simulated seconds per second. interval_s: collection interval, in simulated time.
-    pagers: who is told besides. everything: also a real Prometheus that gets our remote write, and a recorder.
+    pagers: more receivers. everything: also a real Prometheus that gets our remote write, and a recorder.
     """
 
     def __init__(
@@ -149,12 +149,12 @@ class Lab:
             self.kafka.stop()
 
     def wait_for(self, done: Callable[[], bool], what: str, within_s: float = START_S) -> None:
-        """Polls; RuntimeError with the last words of whoever ended, or when time is up."""
+        """Polls; RuntimeError with the last log lines of a program that ended, or when time is up."""
         deadline = time.monotonic() + within_s
         while not done():
             for program in (self.simulator, *self.stages.values()):
                 if program.failed:
-                    raise RuntimeError(f"{program.name} has ended:\n{program.last_words()}")
+                    raise RuntimeError(f"{program.name} has ended:\n{program.log_tail()}")
             if time.monotonic() > deadline:
                 raise RuntimeError(f"waited {within_s:.0f} s for {what}; logs are in {self.folder}")
             time.sleep(0.05)
@@ -164,7 +164,7 @@ class Lab:
         return int(_json(f"{self._control}/clock")["now_ns"])
 
     def inject(self, fault: str, duration_s: float) -> dict[str, Any]:
-        """Breaks something now; returns the truth about it."""
+        """Injects a fault now; returns its ground truth."""
         known = len(self._truth())
         body = json.dumps({"fault": fault, "lasts": f"{duration_s:g}s"}).encode()
         _json(urllib.request.Request(f"{self._control}/faults", body, {"Content-Type": "application/json"}))
@@ -175,7 +175,7 @@ class Lab:
         return list(_json(f"{self._control}/truth")["truth"])
 
     def changes(self) -> list[dict[str, Any]]:
-        """What was done to the cluster so far: jobs that began and ended among it."""
+        """Change events so far: jobs that started and ended, announced maintenance."""
         return list(_json(f"{self._control}/changes")["changes"])
 
     def ledger(self, stage: str) -> dict[str, Any]:
@@ -183,13 +183,13 @@ class Lab:
         return next((dict(one) for one in self.api("/api/v1/ledger") or () if one["stage"] == stage), {})
 
     def keeps_up(self) -> bool:
-        """Whether analytics has judged what was collected of late: on a first start it compiles for half a minute."""
+        """Whether analytics has processed recent samples: on a first start it compiles for half a minute."""
         report = self.ledger("analytics")
-        behind_s = self.now_ns() / NS - report["details"]["watermark_seconds"] if report else float("inf")
+        behind_s = self.now_ns() / NS_PER_S - report["details"]["watermark_seconds"] if report else float("inf")
         return bool(behind_s < KEEPS_UP_INTERVALS * self.interval_s)
 
     def incidents(self) -> list[dict[str, Any]]:
-        """What the API shows, worst first."""
+        """The API's incidents, most severe first."""
         found = self.api("/api/v1/incidents")
         return found if isinstance(found, list) else []
 
@@ -224,7 +224,7 @@ class Lab:
 
 
 def engines_named(arguments: list[str]) -> list[Engine]:
-    """The engines that a command line names; both when it names none."""
+    """The engines that the command line names; both when it names none."""
     known: tuple[Engine, ...] = ("embedded", "kafka")
     return [engine for engine in known if not arguments or engine in arguments]
 

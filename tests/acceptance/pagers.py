@@ -1,4 +1,4 @@
-"""Who is paged: two webhooks, one that Fabricscope tells and one that a real Alertmanager tells of our alerts."""
+"""Two webhook receivers: one that Fabricscope notifies, and one behind a real Alertmanager with our alerts."""
 
 import json
 from dataclasses import dataclass
@@ -7,8 +7,8 @@ from tests.servers.webhook import WebhookServer
 
 
 @dataclass
-class Told:
-    """What a receiver was told of one incident. pages: how often it began to fire. updates: news while it fired."""
+class Notified:
+    """Notifications of one incident. pages: how often it began to fire. updates: notifications while it fired."""
 
     pages: int = 0
     updates: int = 0
@@ -30,28 +30,28 @@ class Pagers:
         self.direct.stop()
         self.behind_alertmanager.stop()
 
-    def told(self) -> dict[str, Told]:
-        """By incident, the larger number of both."""
-        one, other = _told_to(self.direct), _told_to(self.behind_alertmanager)
+    def notified(self) -> dict[str, Notified]:
+        """By incident, the larger number of both receivers."""
+        one, other = _notified(self.direct), _notified(self.behind_alertmanager)
         return {
-            key: Told(max(a.pages, b.pages), max(a.updates, b.updates))
+            key: Notified(max(a.pages, b.pages), max(a.updates, b.updates))
             for key in one.keys() | other.keys()
-            for a, b in [(one.get(key, Told()), other.get(key, Told()))]
+            for a, b in [(one.get(key, Notified()), other.get(key, Notified()))]
         }
 
 
-def _told_to(webhook: WebhookServer) -> dict[str, Told]:
-    """As a receiver counts that knows nothing but the body: an alert that fires already pages nobody anew.
+def _notified(webhook: WebhookServer) -> dict[str, Notified]:
+    """As counted by a receiver that knows only the bodies: an alert that fires already does not page again.
 
-    A notification that is repeated under its key is one that receivers drop; Alertmanager's own have no key.
+    Receivers drop a notification with a key that they have seen; Alertmanager's own have no key.
     """
     keyed = enumerate(list(webhook.accepted))
     bodies = {request.headers.get("x-fabricscope-key", number): request.body for number, request in keyed}
-    told: dict[str, Told] = {}
+    found: dict[str, Notified] = {}
     for body in map(json.loads, bodies.values()):
-        one = told.setdefault(body["groupLabels"]["incident_id"], Told())
+        one = found.setdefault(body["groupLabels"]["incident_id"], Notified())
         if body["status"] == "firing":
             one.pages += not one.firing
             one.updates += one.firing
         one.firing = body["status"] == "firing"
-    return told
+    return found

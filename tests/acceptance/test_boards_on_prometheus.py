@@ -1,8 +1,8 @@
 """Every query of every board on a real Prometheus that got the simulator's data by remote write.
 
-The simulator runs in real time with four faults, so that what is empty on a healthy fabric has something to show. What
+The simulator runs in real time with four faults, so that queries that are empty on a healthy fabric return series. What
 it does not model (memory errors of GPUs, a GPU with an error that stays on the bus) comes from one more page, and a
-silent target from an address where nobody listens.
+silent target from an address without a listener.
 """
 
 import json
@@ -67,7 +67,7 @@ class Running:
         deadline = time.monotonic() + DEADLINE_S
         while not done():
             for program in self.programs:
-                assert not program.failed, f"{program.name} ended:\n{program.last_words()}"
+                assert not program.failed, f"{program.name} ended:\n{program.log_tail()}"
             assert time.monotonic() < deadline, f"waited {DEADLINE_S:.0f} s for {what}"
             time.sleep(0.25)
 

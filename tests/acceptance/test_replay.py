@@ -1,4 +1,4 @@
-"""A replay of a recording gives what was published live: byte for byte, at any speed and in any chunks."""
+"""A replay of a recording publishes what was published live: byte for byte, at any speed and in any chunks."""
 
 import asyncio
 import sys
@@ -104,7 +104,7 @@ async def _values(bus: Bus, topic: topics.Topic) -> list[bytes]:
 
 @pytest.mark.parametrize("speed", [None, 500.0])
 @pytest.mark.parametrize("chunk", [1, 1000])
-def test_a_replay_gives_what_was_published_live(recorded, tmp_path, speed, chunk):
+def test_a_replay_publishes_what_was_published_live(recorded, tmp_path, speed, chunk):
     done = replay(recorded.path, tmp_path, ENGINE, speed=speed, chunk=chunk)
     assert done.samples == recorded.samples
     for name, live in recorded.live.items():
@@ -112,7 +112,7 @@ def test_a_replay_gives_what_was_published_live(recorded, tmp_path, speed, chunk
 
 
 def test_the_recording_has_an_incident_that_fired_and_several_slices(recorded):
-    """Else the comparison above would prove nothing."""
+    """Otherwise the comparison above would prove nothing."""
     incidents = [decode_record(value, Incident) for value in recorded.live["incidents.jsonl"]]
     assert any(one.state is IncidentState.FIRING for one in incidents)
     assert any(one.state is IncidentState.RESOLVED for one in incidents)
@@ -120,7 +120,7 @@ def test_the_recording_has_an_incident_that_fired_and_several_slices(recorded):
     assert len(read_manifest(recorded.path).slices) > 1
 
 
-async def test_a_recording_made_afterwards_gives_the_same(recorded, tmp_path):
+async def test_a_recording_made_afterwards_replays_the_same(recorded, tmp_path):
     """``fabricscope record --last``: everything was on the bus before the recorder began, partition after partition."""
     bus = EmbeddedBus(EmbeddedConfig(path=recorded.bus_file))
     await bus.start()
@@ -134,8 +134,8 @@ async def test_a_recording_made_afterwards_gives_the_same(recorded, tmp_path):
         assert (tmp_path / name).read_bytes().splitlines() == live, name
 
 
-def test_other_settings_give_something_else(recorded, tmp_path):
-    """What if? The recording holds what came in, not what was made of it."""
+def test_other_settings_give_other_findings(recorded, tmp_path):
+    """The recording holds the input, not the results."""
     detection = ENGINE.detection.model_copy(update={"pause_ratio_max": 1.0})
     replay(recorded.path, tmp_path, ENGINE.model_copy(update={"detection": detection}))
     assert (tmp_path / "findings.jsonl").read_bytes().splitlines() != recorded.live["findings.jsonl"]

@@ -1,4 +1,4 @@
-"""``make run``: the whole program on a simulated fabric, from nothing to the first incident, and away again."""
+"""``make run``: the whole program on a simulated fabric, from start to the first incident and to a clean stop."""
 
 import json
 import os
@@ -26,7 +26,7 @@ ADDRESS_OFFSET = 41
 
 @dataclass
 class Demo:
-    """``fabricscope run`` with everything beside what another one on this machine may use."""
+    """``fabricscope run`` with ports and addresses that another one on this machine does not use."""
 
     folder: Path
     port: int
@@ -38,7 +38,7 @@ class Demo:
         self.lines.extend(self.process.stdout)
 
     def panel(self) -> str:
-        """The first incident, whole; AssertionError without one."""
+        """The panel of the first incident; AssertionError when there is none."""
         deadline = time.monotonic() + INCIDENT_S_MAX
         while time.monotonic() < deadline and self.process.poll() is None:
             shown = "".join(self.lines)
@@ -59,7 +59,7 @@ class Demo:
         return found
 
     def incidents(self) -> list[dict[str, Any]]:
-        """As the API lists them: it consumes the bus itself, so an incident may come a moment after the terminal's."""
+        """From the API: it reads the bus itself, so it may have an incident a moment after the terminal."""
         deadline = time.monotonic() + API_S_MAX
         while not (found := ask(f"http://127.0.0.1:{self.port}/api/v1/incidents")):
             assert time.monotonic() < deadline, "the API has no incident"
@@ -83,7 +83,7 @@ def demo(tmp_path: Path) -> Iterator[Demo]:
     reader.join()
 
 
-def test_from_nothing_to_the_incident_and_away(demo):
+def test_from_start_to_the_first_incident_and_to_a_clean_stop(demo):
     panel = demo.panel()
     assert f"http://127.0.0.1:{demo.port}" in "".join(demo.lines)
     (truth,) = ask(f"http://127.4.{ADDRESS_OFFSET}.1:6821/truth")["truth"]

@@ -1,6 +1,6 @@
-"""The whole way of a number: model, server, protocol, collector, canonical series. Nothing is lost, nothing is renamed.
+"""A number from model through server, protocol and collector to its canonical series: nothing is lost or renamed.
 
-The reference is the cluster read directly (``simulator.direct``), without any protocol.
+The reference is ``simulator.direct``, which reads the simulated cluster without any protocol.
 """
 
 import asyncio
@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from common.units import NS_PER_S
 from ingest.collectors.base import CollectorOutput
 from ingest.collectors.exposition.collector import ExpositionCollector
 from ingest.collectors.exposition.config import ScrapeConfig
@@ -33,7 +34,7 @@ from telemetry.samples import SampleBatch
 from telemetry.series import parse_series_key
 
 DEADLINE_S = 60
-START_NS = time.time_ns() - 30_000_000_000  # collectors take only times around now
+START_NS = time.time_ns() - 30 * NS_PER_S  # collectors take only times around now
 CONFIG = ServeConfig(
     cluster=SimulatorConfig(hosts=2, interval_s=2, jobs=JobMix(jobs=1)), address_offset=60 + os.getpid() % 180
 )
@@ -55,8 +56,8 @@ UNCHECKED = {"storage_operation_duration_seconds_sum"}
 
 
 @asynccontextmanager
-async def standing_still(cluster: SimulatedCluster) -> AsyncIterator[None]:
-    """Serves the cluster as it is now."""
+async def served(cluster: SimulatedCluster) -> AsyncIterator[None]:
+    """Serves the simulated cluster as it is now."""
     io_times = IoTimes(len(cluster.layout.targets))
     io_times.observe(cluster.readings.storage)
     latest = Latest(copied(cluster.readings))
@@ -76,7 +77,7 @@ class Collected:
     def __init__(self) -> None:
         self.values: dict[str, float] = {}
 
-    def take(self, output: CollectorOutput) -> None:
+    def add(self, output: CollectorOutput) -> None:
         if isinstance(output, SampleBatch):
             keys = output.table.keys
             for row, value in zip(output.series.tolist(), output.values.tolist(), strict=True):
@@ -87,7 +88,7 @@ def directly_read(cluster: SimulatedCluster) -> dict[str, float]:
     """Canonical samples without a protocol, except those by lane: how lanes are numbered is the platform's business."""
     found = Collected()
     for batch in DirectCollector(cluster).collect():
-        found.take(batch)
+        found.add(batch)
     return {key: value for key, value in found.values.items() if "lane" not in parse_series_key(key)[1]}
 
 
@@ -95,7 +96,7 @@ async def scrape(settings: dict[str, object], found: Collected, workers: ThreadP
     job = ScrapeConfig.model_validate(settings)
     for target in resolve(job, [TargetGroup(targets=one.targets, labels=one.labels) for one in job.static_configs]):
         collector = ExpositionCollector(job, target, Ledger(0), START_NS, workers)
-        found.take(await collector.collect(START_NS))
+        found.add(await collector.collect(START_NS))
         await collector.stop()
 
 
@@ -103,7 +104,7 @@ async def scrape(settings: dict[str, object], found: Collected, workers: ThreadP
 def cluster() -> SimulatedCluster:
     """Half a minute of training."""
     running = SimulatedCluster(CONFIG.cluster, START_NS)
-    running.advance(START_NS + 30_000_000_000)
+    running.advance(START_NS + 30 * NS_PER_S)
     return running
 
 
@@ -112,13 +113,13 @@ async def test_every_number_of_the_cluster_arrives_under_its_canonical_name(
 ) -> None:
     expected, found = directly_read(cluster), Collected()
     settings = collection(CONFIG, cluster.layout, tmp_path / "inventory.yaml")
-    async with standing_still(cluster):
+    async with served(cluster):
         with ThreadPoolExecutor(2) as workers:
             for job in settings["scrape_configs"]:
                 await scrape(job, found, workers)
         jobs = [GnmiConfig.model_validate(job) for job in settings["gnmi_configs"]]
         streams = [
-            asyncio.create_task(GnmiCollector(job, target, Ledger(0)).run(found.take))
+            asyncio.create_task(GnmiCollector(job, target, Ledger(0)).run(found.add))
             for job in jobs
             for target in job.targets
         ]

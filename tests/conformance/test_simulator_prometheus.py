@@ -38,7 +38,7 @@ async def answered(prometheus: Prometheus, expression: str, count: int) -> list[
 
 @pytest.mark.parametrize("speed", [1.0, 2.0])
 async def test_prometheus_scrapes_every_page(tmp_path: Path, speed: float) -> None:
-    """At speed 2 lines carry timestamps of an hour ago, which Prometheus takes when it may look back that far."""
+    """At speed 2 lines carry timestamps of an hour ago, which Prometheus accepts; the query looks back that far."""
     cluster = SimulatorConfig(hosts=HOSTS, jobs=JobMix(jobs=1))
     offset = 60 + os.getpid() % 180
     service = SimulatorService(ServeConfig(cluster=cluster, address_offset=offset, speed=speed))

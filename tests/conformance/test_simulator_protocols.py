@@ -1,4 +1,4 @@
-"""The simulator's switches against clients that others wrote: openconfig's gnmi_cli, pygnmi, and bare gRPC."""
+"""The simulator's switches against independent clients: openconfig's gnmi_cli, pygnmi, and plain gRPC."""
 
 import asyncio
 import dataclasses
@@ -13,6 +13,7 @@ import grpc
 import numpy as np
 import pytest
 
+from common.units import NS_PER_S
 from simulator.config import JobMix, SimulatorConfig
 from simulator.counters.readings import RX, TX
 from simulator.faults.schedule import ScheduledFault
@@ -23,9 +24,9 @@ from simulator.servers.service import SimulatorService
 from simulator.servers.tls import self_signed
 from telemetry.gnmi import gnmi_pb2
 from tests.samples import SAMPLES
-from tests.unit.simulator.serve_readings import filled_readings, later
-from tests.unit.simulator.serve_streams import NS_PER_S, StreamEnded, json_of, subscribed, subscribing
-from tests.unit.simulator.serve_switches import Switches, serving_switches
+from tests.unit.simulator.servers.readings import filled_readings, later
+from tests.unit.simulator.servers.streams import StreamEnded, json_of, subscribed, subscribing
+from tests.unit.simulator.servers.switches import Switches, serving_switches
 
 ROOT = Path(__file__).resolve().parents[2]
 GNMI_CLI = ROOT / "build" / "bin" / "gnmi_cli"
@@ -146,7 +147,7 @@ async def test_queues_have_the_keys_of_a_real_switch(switches: Switches) -> None
 
 
 def without_port(switches: Switches, name: tuple[str, str], *, seconds: float = 1.0) -> None:
-    """Publishes readings in which one port has gone down."""
+    """Publishes readings in which one port is down."""
     readings = later(switches.latest().readings, seconds, 0)
     ports = dataclasses.replace(
         readings.ports, up=readings.ports.up.copy(), last_change_ns=readings.ports.last_change_ns.copy()
@@ -157,17 +158,17 @@ def without_port(switches: Switches, name: tuple[str, str], *, seconds: float = 
     switches.latest.publish(dataclasses.replace(readings, ports=ports))
 
 
-async def test_a_link_that_goes_down_is_told_on_change_by_a_sonic_switch(switches: Switches) -> None:
+async def test_a_link_that_goes_down_is_sent_on_change_by_a_sonic_switch(switches: Switches) -> None:
     async with subscribed(switches.leaf.address, "PORT_TABLE", target="APPL_DB", mode=gnmi_pb2.ON_CHANGE) as stream:
         (first,) = await stream.until_sync()
         assert {row["oper_status"] for row in json_of(first).values()} == {"up"}
-        switches.latest.publish(later(switches.latest().readings, 1, 500))  # counters move: nothing to tell
+        switches.latest.publish(later(switches.latest().readings, 1, 500))  # counters move: no update of this table
         without_port(switches, ("leaf1", "Ethernet4"))
         changed = json_of((await stream.next()).update)
     assert {name: row["oper_status"] for name, row in changed.items()} == {"Ethernet4": "down"}
 
 
-async def test_a_link_that_goes_down_is_told_on_change_by_an_openconfig_switch(switches: Switches) -> None:
+async def test_a_link_that_goes_down_is_sent_on_change_by_an_openconfig_switch(switches: Switches) -> None:
     path = "interfaces/interface[name=*]/state/oper-status"
     async with subscribed(switches.spine.address, path, mode=gnmi_pb2.ON_CHANGE, encoding=gnmi_pb2.PROTO) as stream:
         assert len(await stream.until_sync()) == len(switches.layout.switch_ports["spine1"])
@@ -184,7 +185,7 @@ async def test_a_link_that_goes_down_is_told_on_change_by_an_openconfig_switch(s
         ("spine", ("spine1", "Ethernet2/1"), "lldp", "", "lldp/interfaces/interface/neighbors/neighbor"),
     ],
 )
-async def test_a_neighbour_that_is_no_longer_heard_is_deleted_after_its_time_to_live(
+async def test_an_lldp_neighbour_is_deleted_after_its_time_to_live(
     switches: Switches, flavour: str, name: tuple[str, str], path: str, target: str, expected: str
 ) -> None:
     server: GnmiServer = getattr(switches, flavour)
@@ -199,7 +200,7 @@ async def test_a_neighbour_that_is_no_longer_heard_is_deleted_after_its_time_to_
 
 
 async def test_a_frozen_switch_repeats_its_values_under_new_timestamps(switches: Switches) -> None:
-    """Watched paths beside sampled ones: a stream that has nothing to tell must not spin."""
+    """With ON_CHANGE paths beside sampled ones: a stream without updates must not spin."""
     async with subscribed(switches.leaf.address, "COUNTERS/Ethernet0", target="COUNTERS_DB") as stream:
         await stream.until_sync()
         readings = later(switches.latest().readings, 1, 0)
@@ -207,8 +208,8 @@ async def test_a_frozen_switch_repeats_its_values_under_new_timestamps(switches:
         switches.latest.publish(readings)
         async with subscribed(
             switches.leaf.address, "PORT_TABLE", target="APPL_DB", mode=gnmi_pb2.ON_CHANGE
-        ) as watched:
-            await watched.until_sync()
+        ) as on_change:
+            await on_change.until_sync()
             switches.latest.publish(later(readings, 30, 5000))
             update = (await stream.next()).update
             while update.timestamp < readings.now_ns + 30 * NS_PER_S:
@@ -218,7 +219,7 @@ async def test_a_frozen_switch_repeats_its_values_under_new_timestamps(switches:
     assert row["SAI_PORT_STAT_IF_IN_OCTETS"] == str(int(readings.ports.bytes[at, RX]))
 
 
-async def test_unknown_paths_are_silent_and_the_rest_of_the_stream_lives(switches: Switches) -> None:
+async def test_unknown_paths_send_nothing_and_the_rest_of_the_stream_works(switches: Switches) -> None:
     async with subscribed(switches.leaf.address, "TEMPERATURE_INFO", "NEIGH_STATE_TABLE", target="STATE_DB") as stream:
         (only,) = await stream.until_sync()
     assert {row["state"] for row in json_of(only).values()} == {"Established"}
@@ -243,7 +244,7 @@ async def port_rows(server: GnmiServer) -> int:
         return len(json_of((await stream.until_sync())[0]))
 
 
-async def test_a_switch_that_is_gone_drops_its_streams_and_takes_new_ones_when_it_is_back(switches: Switches) -> None:
+async def test_a_switch_that_is_off_ends_its_streams_and_accepts_new_ones_when_it_is_back(switches: Switches) -> None:
     async with subscribed(switches.leaf.address, "PORT_TABLE", target="APPL_DB") as stream:
         await stream.until_sync()
         await switches.leaf.close()
@@ -300,13 +301,13 @@ async def test_every_openconfig_leaf_has_the_clusters_value(switches: Switches) 
 
 
 async def test_readings_of_another_seed_differ(switches: Switches) -> None:
-    """The comparisons above can fail: the numbers are not all alike."""
+    """The comparisons above can fail: the numbers differ."""
     other = filled_readings(switches.layout, seed=2).ports
     assert not np.array_equal(other.bytes, switches.latest().readings.ports.bytes)
 
 
-async def test_a_spine_that_dies_drops_its_streams_and_its_leaves_tell_the_ports_down() -> None:
-    """The whole way: fault, cluster, servers, two kinds of switch."""
+async def test_a_spine_that_fails_ends_its_streams_and_its_leaves_report_the_ports_down() -> None:
+    """End to end: fault, model, servers, two kinds of switch."""
     cluster = SimulatorConfig(hosts=4, jobs=JobMix(jobs=1))
     service = SimulatorService(ServeConfig(cluster=cluster, address_offset=60 + os.getpid() % 180, step_s=0.05))
     await service.start()

@@ -35,7 +35,7 @@ _MODULES = {
 
 
 class OpenConfigTree:
-    """The tree of one switch."""
+    """The OpenConfig tree of one switch."""
 
     encodings: Sequence[int] = (gnmi_pb2.JSON, gnmi_pb2.JSON_IETF, gnmi_pb2.PROTO)
     models: Sequence[gnmi_pb2.ModelData] = tuple(
@@ -111,7 +111,7 @@ class _Group:
 
 
 class LeafQuery:
-    """Values of leaves of many ports: paths are built once, a tick only refills the values."""
+    """Values of leaves of many ports: paths are encoded once, a snapshot only replaces the values."""
 
     def __init__(
         self, layout: Layout, rows: Sequence[tuple[Leaf, NDArray[np.int64]]], encoding: int, target: str
@@ -155,7 +155,7 @@ class LeafQuery:
     def _group(
         self, layout: Layout, container: Container, rows: list[tuple[Leaf, NDArray[np.int64]]], target: str
     ) -> _Group:
-        ports = rows[0][1]  # all leaves of a container are keyed alike, so a path selects the same ports of each
+        ports = rows[0][1]  # all leaves of a container have the same key, so a path selects the same ports of each
         messages = [_message(layout, container, port, target) for port in ports.tolist()]
         leaves = []
         for leaf, _ in rows:
@@ -168,7 +168,7 @@ class LeafQuery:
         return _Group(container, ports, messages, leaves, [[] for _ in leaves])
 
     def _refill(self, group: _Group, snapshot: Snapshot) -> None:
-        """Writes the snapshot's values into the messages, and notes in each what changed since the last time."""
+        """Writes the snapshot's values into the messages; each message lists what changed since the last time."""
         for message in group.messages:
             message.changed.clear()
         for i, (leaf, updates) in enumerate(group.leaves):
@@ -217,7 +217,7 @@ def _values(leaf: Leaf, values: NDArray[np.generic]) -> list[Any]:
         doubles: list[Any] = values.tolist()
         return doubles
     whole: list[int] = values.astype(np.int64).tolist()
-    return [leaf.words[i] for i in whole] if leaf.form is Form.STRING else whole
+    return [leaf.enum[i] for i in whole] if leaf.form is Form.STRING else whole
 
 
 def _json_value(typed: gnmi_pb2.TypedValue, encoding: int) -> str | float:

@@ -1,19 +1,19 @@
-"""The OpenConfig leaves that a spine has, with Arista's PFC paths: which path reads what.
+"""The OpenConfig leaves of a spine, with Arista's PFC paths: which path reads which counter.
 
 Leaves that EOS does not support (queue ``ecn-marked-octets``, ``max-queue-len``) are not here.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 
 import numpy as np
 from numpy.typing import NDArray
 
-from simulator.counters.readings import LANES, POST_FEC, PRE_FEC, RX, TX, PortReadings, Readings
-from simulator.layout import LOSSLESS, PRIORITIES, Layout
+from simulator.counters.port_values import PORT, OfPort, lane_values, priority_values, scaled
+from simulator.counters.readings import LANES, PortReadings
+from simulator.layout import LOSSLESS, PRIORITIES
 from simulator.servers.gnmi.paths import Elems, parse_elems
-from simulator.servers.gnmi.peers import chassis_id, neighbour_known, peer_address
+from simulator.servers.gnmi.peers import Known, Text, chassis_id, neighbour_known, peer_address
 
 
 class Form(StrEnum):
@@ -25,18 +25,11 @@ class Form(StrEnum):
     STRING = "string"
 
 
-Of = Callable[[PortReadings], NDArray[np.generic]]
-"""Values of a leaf for all ports of the cluster."""
-
-Text = Callable[[Layout, int], str]
-"""A fixed text about the port at a position of the layout."""
-
-
 @dataclass(frozen=True, slots=True)
 class Container:
     """What one message is about: a list entry that exists for every port.
 
-    key: text of the entry's key, the port's name unless it says otherwise.
+    key: the entry's key, by default the port's name.
     between_switches: whether only ports towards other switches have it.
     known: which entries exist now; None means all, always.
     """
@@ -44,21 +37,21 @@ class Container:
     prefix: Elems
     key: Text = lambda layout, port: layout.ports[port].name
     between_switches: bool = False
-    known: Callable[[Readings, NDArray[np.int64]], NDArray[np.bool_]] | None = None
+    known: Known | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
     """One leaf of every port: path below its container, form, and where the value comes from.
 
-    words: texts of the values 0, 1, … of a string leaf. text: what it says instead when it never changes.
+    enum: texts of the values 0, 1, … of a string leaf. text: its value when that never changes.
     """
 
     container: Container
     path: Elems
     form: Form
-    of: Of
-    words: tuple[str, ...] = ()
+    of: OfPort
+    enum: tuple[str, ...] = ()
     text: Text | None = None
 
 
@@ -78,10 +71,10 @@ BGP = Container(
 )
 
 _SPEEDS = {10: 0, 25: 1, 40: 2, 50: 3, 100: 4, 200: 5, 400: 6, 800: 7, 1600: 8}
-_SPEED_WORDS = (*(f"SPEED_{gigabits}GB" for gigabits in _SPEEDS), "SPEED_UNKNOWN")
+_SPEED_NAMES = (*(f"SPEED_{gigabits}GB" for gigabits in _SPEEDS), "SPEED_UNKNOWN")
 
 
-def _speed_word(ports: PortReadings) -> NDArray[np.int64]:
+def _speed_index(ports: PortReadings) -> NDArray[np.int64]:
     gigabits = np.rint(ports.speed / 1e9).astype(np.int64)
     known = np.array(list(_SPEEDS))
     found = np.searchsorted(known, gigabits)
@@ -89,96 +82,89 @@ def _speed_word(ports: PortReadings) -> NDArray[np.int64]:
     return np.where(exact, found, len(known))
 
 
-def _leaf(container: Container, path: str, form: Form, of: Of, words: tuple[str, ...] = ()) -> Leaf:
-    return Leaf(container, parse_elems(path), form, of, words)
+def _leaf(container: Container, path: str, form: Form, of: OfPort, enum: tuple[str, ...] = ()) -> Leaf:
+    return Leaf(container, parse_elems(path), form, of, enum)
 
 
-def _counter(container: Container, path: str, of: Of) -> Leaf:
-    return _leaf(container, path, Form.COUNTER, of)
+def _counters(container: Container, prefix: str, leaves: dict[str, str], values: dict[str, OfPort]) -> list[Leaf]:
+    """leaves: path below the prefix: name of the value."""
+    return [_leaf(container, f"{prefix}/{path}", Form.COUNTER, values[name]) for path, name in leaves.items()]
 
 
 def _text(path: str, text: Text) -> Leaf:
-    return Leaf(NEIGHBOR, parse_elems(path), Form.STRING, lambda p: p.up, text=text)
+    return Leaf(NEIGHBOR, parse_elems(path), Form.STRING, PORT["up"], text=text)
 
 
-def _counters() -> list[Leaf]:
-    """``state/counters`` and ``ethernet/state/counters``."""
-    rows: dict[str, Of] = {
-        "in-octets": lambda p: p.bytes[:, RX],
-        "out-octets": lambda p: p.bytes[:, TX],
-        "in-pkts": lambda p: p.packets[:, RX],
-        "out-pkts": lambda p: p.packets[:, TX],
-        "in-unicast-pkts": lambda p: p.packets[:, RX],
-        "out-unicast-pkts": lambda p: p.packets[:, TX],
-        "in-errors": lambda p: p.errors[:, RX],
-        "out-errors": lambda p: p.errors[:, TX],
-        "in-discards": lambda p: p.discards[:, RX],
-        "out-discards": lambda p: p.discards[:, TX],
-        "in-fcs-errors": lambda p: p.fcs_errors,
-        "carrier-transitions": lambda p: p.flaps,
-    }
-    ethernet: dict[str, Of] = {
-        "in-crc-errors": lambda p: p.fcs_errors,
-        "in-symbol-error": lambda p: p.fec_symbol_errors,
-        "fec-corrected-blocks": lambda p: p.fec_corrected,
-        "fec-uncorrectable-blocks": lambda p: p.fec_uncorrectable,
-    }
-    below = [("state/counters", rows), ("ethernet/state/counters", ethernet)]
-    return [_counter(INTERFACE, f"{where}/{name}", of) for where, group in below for name, of in group.items()]
+_INTERFACE = {
+    "in-octets": "rx_bytes",
+    "out-octets": "tx_bytes",
+    "in-pkts": "rx_packets",
+    "out-pkts": "tx_packets",
+    "in-unicast-pkts": "rx_packets",
+    "out-unicast-pkts": "tx_packets",
+    "in-errors": "rx_errors",
+    "out-errors": "tx_errors",
+    "in-discards": "rx_discards",
+    "out-discards": "tx_discards",
+    "in-fcs-errors": "fcs_errors",
+    "carrier-transitions": "flaps",
+}
+_ETHERNET = {
+    "in-crc-errors": "fcs_errors",
+    "in-symbol-error": "fec_symbol_errors",
+    "fec-corrected-blocks": "fec_corrected",
+    "fec-uncorrectable-blocks": "fec_uncorrectable",
+}
+_PFC = {"in-frames": "rx_pause_frames", "out-frames": "tx_pause_frames", "rx-transitions": "rx_pause_transitions"}
+_QUEUE = {
+    "transmit-pkts": "queue_packets",
+    "transmit-octets": "queue_bytes",
+    "dropped-pkts": "queue_dropped_packets",
+    "dropped-octets": "queue_dropped_bytes",
+    "ecn-marked-pkts": "queue_ecn_packets",
+}
 
 
 def _states() -> list[Leaf]:
     return [
         _leaf(INTERFACE, "state/admin-status", Form.STRING, lambda p: np.ones(p.up.size, np.int64), ("DOWN", "UP")),
-        _leaf(INTERFACE, "state/oper-status", Form.STRING, lambda p: p.up, ("DOWN", "UP")),
+        _leaf(INTERFACE, "state/oper-status", Form.STRING, PORT["up"], ("DOWN", "UP")),
         _leaf(INTERFACE, "state/last-change", Form.UINT, lambda p: p.last_change_ns),
-        _leaf(INTERFACE, "ethernet/state/port-speed", Form.STRING, _speed_word, _SPEED_WORDS),
-        _leaf(INTERFACE, "ethernet/state/negotiated-port-speed", Form.STRING, _speed_word, _SPEED_WORDS),
-        _leaf(INTERFACE, "ethernet/state/pre-fec-ber/instant", Form.DOUBLE, lambda p: p.ber[:, PRE_FEC]),
-        _leaf(INTERFACE, "ethernet/state/post-fec-ber/instant", Form.DOUBLE, lambda p: p.ber[:, POST_FEC]),
+        _leaf(INTERFACE, "ethernet/state/port-speed", Form.STRING, _speed_index, _SPEED_NAMES),
+        _leaf(INTERFACE, "ethernet/state/negotiated-port-speed", Form.STRING, _speed_index, _SPEED_NAMES),
+        _leaf(INTERFACE, "ethernet/state/pre-fec-ber/instant", Form.DOUBLE, PORT["pre_fec_ber"]),
+        _leaf(INTERFACE, "ethernet/state/post-fec-ber/instant", Form.DOUBLE, PORT["post_fec_ber"]),
     ]
 
 
 def _pfc(priority: int) -> list[Leaf]:
-    at = f"ethernet/pfc/priorities/priority[index={priority}]/state"
+    at, values = f"ethernet/pfc/priorities/priority[index={priority}]/state", priority_values(priority)
+    pause_ns = scaled(values["rx_pause_us"], 1e3)
     return [
-        _counter(INTERFACE, f"{at}/in-frames", lambda p: p.pause_frames[:, priority, RX]),
-        _counter(INTERFACE, f"{at}/out-frames", lambda p: p.pause_frames[:, priority, TX]),
-        _counter(INTERFACE, f"{at}/rx-transitions", lambda p: p.pause_transitions[:, priority, RX]),
-        _counter(INTERFACE, f"{at}/pfc-on-total-rx-time", lambda p: p.pause_us[:, priority, RX] * 1e3),
+        *_counters(INTERFACE, at, _PFC, values),
+        _leaf(INTERFACE, f"{at}/pfc-on-total-rx-time", Form.COUNTER, pause_ns),
     ]
 
 
 def _lossless_buffer() -> Leaf:
     path = f"ethernet/pfc/priorities/priority[index={LOSSLESS}]/state/all-buffers-octets-max-last-poll"
-    return _leaf(INTERFACE, path, Form.UINT, lambda p: p.queue_peak[:, LOSSLESS])
-
-
-def _queue(queue: int) -> list[Leaf]:
-    rows: dict[str, Of] = {
-        "transmit-pkts": lambda p: p.queue_packets[:, queue],
-        "transmit-octets": lambda p: p.queue_bytes[:, queue],
-        "dropped-pkts": lambda p: p.queue_dropped_packets[:, queue],
-        "dropped-octets": lambda p: p.queue_dropped_bytes[:, queue],
-        "ecn-marked-pkts": lambda p: p.queue_ecn_packets[:, queue],
-    }
-    return [_counter(QOS, f"output/queues/queue[name={queue}]/state/{name}", of) for name, of in rows.items()]
+    return _leaf(INTERFACE, path, Form.UINT, priority_values(LOSSLESS)["queue_peak"])
 
 
 def _lane(lane: int) -> list[Leaf]:
-    at = f"transceiver/physical-channels/channel[index={lane}]/state"
+    at, values = f"transceiver/physical-channels/channel[index={lane}]/state", lane_values(lane)
     return [
-        _leaf(COMPONENT, f"{at}/input-power/instant", Form.DOUBLE, lambda p: p.rx_power_dbm[:, lane]),
-        _leaf(COMPONENT, f"{at}/output-power/instant", Form.DOUBLE, lambda p: p.tx_power_dbm[:, lane]),
-        _leaf(COMPONENT, f"{at}/laser-bias-current/instant", Form.DOUBLE, lambda p: p.bias_amperes[:, lane] * 1e3),
+        _leaf(COMPONENT, f"{at}/input-power/instant", Form.DOUBLE, values["rx_power"]),
+        _leaf(COMPONENT, f"{at}/output-power/instant", Form.DOUBLE, values["tx_power"]),
+        _leaf(COMPONENT, f"{at}/laser-bias-current/instant", Form.DOUBLE, scaled(values["bias"], 1e3)),
     ]
 
 
 def _module() -> list[Leaf]:
     temperature = "transceiver/physical-channels/channel[index=0]/state/laser-temperature/instant"
     return [
-        _leaf(COMPONENT, temperature, Form.DOUBLE, lambda p: p.module_celsius),
-        _leaf(COMPONENT, "transceiver/state/supply-voltage/instant", Form.DOUBLE, lambda p: p.module_volts),
+        _leaf(COMPONENT, temperature, Form.DOUBLE, PORT["module_celsius"]),
+        _leaf(COMPONENT, "transceiver/state/supply-voltage/instant", Form.DOUBLE, PORT["module_volts"]),
     ]
 
 
@@ -189,17 +175,22 @@ def _neighbours() -> list[Leaf]:
         _text("state/port-id-type", lambda layout, port: "INTERFACE_NAME"),
         _text("state/chassis-id", lambda layout, port: chassis_id(layout.device_index[layout.ports[port].peer_device])),
         _text("state/chassis-id-type", lambda layout, port: "MAC_ADDRESS"),
-        _leaf(BGP, "state/session-state", Form.STRING, lambda p: p.up, ("IDLE", "ESTABLISHED")),
+        _leaf(BGP, "state/session-state", Form.STRING, PORT["up"], ("IDLE", "ESTABLISHED")),
     ]
 
 
 LEAVES: tuple[Leaf, ...] = (
     *_states(),
     *_neighbours(),
-    *_counters(),
+    *_counters(INTERFACE, "state/counters", _INTERFACE, PORT),
+    *_counters(INTERFACE, "ethernet/state/counters", _ETHERNET, PORT),
     *(leaf for priority in range(PRIORITIES) for leaf in _pfc(priority)),
     _lossless_buffer(),
-    *(leaf for queue in range(PRIORITIES) for leaf in _queue(queue)),
+    *(
+        leaf
+        for queue in range(PRIORITIES)
+        for leaf in _counters(QOS, f"output/queues/queue[name={queue}]/state", _QUEUE, priority_values(queue))
+    ),
     *(leaf for lane in range(LANES) for leaf in _lane(lane)),
     *_module(),
 )

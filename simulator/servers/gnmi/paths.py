@@ -7,7 +7,7 @@ from fnmatch import fnmatchcase
 from telemetry.gnmi import gnmi_pb2
 
 PORT = "{port}"
-"""Stands for the name of a port in the key of a schema's element."""
+"""Placeholder for the name of a port in a key of a schema's element."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ def elems_of(prefix: gnmi_pb2.Path, path: gnmi_pb2.Path) -> Elems:
 
 
 def without_modules(elems: Iterable[Elem]) -> Elems:
-    """Names without the YANG module that may stand before them.
+    """Names without the YANG module that may precede them.
 
     >>> without_modules((Elem("openconfig-interfaces:interfaces"), Elem("interface")))
     (Elem(name='interfaces', keys=()), Elem(name='interface', keys=()))
@@ -64,7 +64,7 @@ def json_value(body: bytes, encoding: int) -> gnmi_pb2.TypedValue:
 def match(pattern: Sequence[Elem], leaf: Sequence[Elem]) -> tuple[bool, str | None]:
     """Whether ``pattern`` selects ``leaf`` (it may end above it), and the one port that it names, None for all.
 
-    ``*`` stands for any name or key value, ``...`` for any number of elements, a missing key for all its values.
+    ``*`` matches any name or key value, ``...`` any number of elements, a missing key all its values.
     """
     if not pattern:
         return True, None
@@ -76,10 +76,10 @@ def match(pattern: Sequence[Elem], leaf: Sequence[Elem]) -> tuple[bool, str | No
         return False, None
     wanted, port = dict(first.keys), None
     for key, value in leaf[0].keys:
-        asked = wanted.pop(key, "*")
+        pattern_value = wanted.pop(key, "*")
         if value == PORT:
-            port = None if asked == "*" else asked
-        elif not fnmatchcase(value, asked):
+            port = None if pattern_value == "*" else pattern_value
+        elif not fnmatchcase(value, pattern_value):
             return False, None
     if wanted:  # a key that this element does not have
         return False, None

@@ -1,4 +1,4 @@
-"""What a subscription is compiled to: something that reads a snapshot and gives notifications."""
+"""The interface between a gNMI server and the data of a switch: a path becomes a query over snapshots."""
 
 from collections.abc import Iterable, Sequence
 from typing import Protocol
@@ -8,7 +8,7 @@ from telemetry.gnmi import gnmi_pb2
 
 
 class Query(Protocol):
-    """One path, resolved on one switch. Not shared between streams: it remembers what it sent."""
+    """One path, resolved on one switch, for one stream: it keeps what it sent last."""
 
     counts: bool
     """Whether the path holds counters: what TARGET_DEFINED samples, and what it sends on change otherwise."""
@@ -18,12 +18,12 @@ class Query(Protocol):
         ...
 
     def changes(self, snapshot: Snapshot, now_ns: int) -> Iterable[bytes]:
-        """Values that differ from the last ``full`` or ``changes``, and deletes of what is gone."""
+        """Values that differ from the last ``full`` or ``changes``, and deletes of entries that are gone."""
         ...
 
 
 class Absent:
-    """A path at which the switch has nothing now: the stream lives, and stays silent about it (gNMI 3.5.1.3)."""
+    """A path at which the switch has no data: the stream stays open without updates for it (gNMI 3.5.1.3)."""
 
     counts = False
 

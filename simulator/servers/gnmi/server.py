@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import grpc
 
+from common.units import NS_PER_S
 from simulator.servers.gnmi.query import Query, Tree
 from simulator.servers.gnmi.stream import StreamPlan
 from simulator.servers.snapshot import Current, Latest
@@ -26,9 +27,9 @@ Context = grpc.aio.ServicerContext[gnmi_pb2.SubscribeRequest, bytes]
 
 @dataclass(frozen=True, slots=True)
 class Credentials:
-    """What a client must bring. key, chain: PEM of the server's TLS identity, None for plain text.
+    """key, chain: PEM of the server's TLS identity, None for plain text.
 
-    username, password: expected as gRPC metadata; "" lets everybody in.
+    username, password: what a client must send as gRPC metadata; "" admits everybody.
     """
 
     key: bytes | None = None
@@ -37,7 +38,7 @@ class Credentials:
     password: str = ""
 
     def admits(self, metadata: Iterable[tuple[str, str | bytes]]) -> bool:
-        """Compares in constant time; everyone is let in where no user is configured."""
+        """Whether the metadata carries the username and password; compares in constant time."""
         if not self.username:
             return True
         sent = {name: value.encode() if isinstance(value, str) else value for name, value in metadata}
@@ -48,12 +49,12 @@ class Credentials:
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """What a server reads. spoken: the snapshot that its values come from, an old one while its exporter is frozen.
+    """What a server reads. current: the snapshot that its values come from, an old one while its exporter is frozen.
 
     latest: the newest snapshot, which gives the time.
     """
 
-    spoken: Current
+    current: Current
     latest: Latest
 
     def now_ns(self) -> int:
@@ -61,7 +62,7 @@ class View:
 
 
 class GnmiServer:
-    """Serves one switch on one address. While ``silent``, streams stay open and say nothing, as a hung agent's do."""
+    """Serves one switch on one address. While ``silent``, streams stay open and send nothing, as a hung agent's do."""
 
     def __init__(self, address: str, tree: Tree, view: View, credentials: Credentials) -> None:
         self.address = address
@@ -96,7 +97,7 @@ class GnmiServer:
         self._server = server
 
     async def close(self) -> None:
-        """Drops every stream at once; clients see UNAVAILABLE."""
+        """Ends every stream at once; clients see UNAVAILABLE."""
         server, self._server = self._server, None
         if server is not None:
             with suppress(TimeoutError):
@@ -104,7 +105,7 @@ class GnmiServer:
                     await server.stop(None)
 
     def _handlers(self) -> grpc.GenericRpcHandler:
-        """Subscribe answers in bytes: queries encode, and nothing is encoded twice."""
+        """Subscribe has no serializer: queries return encoded messages."""
         return grpc.method_handlers_generic_handler(
             "gnmi.gNMI",
             {
@@ -153,7 +154,7 @@ class GnmiServer:
         await self._check_encoding(request.encoding, context)
         response = gnmi_pb2.GetResponse()
         for path in request.path:
-            snapshot, now_ns = self._view.spoken(), self._view.now_ns()
+            snapshot, now_ns = self._view.current(), self._view.now_ns()
             found = self._tree.get(request.prefix, path, request.encoding, snapshot, now_ns)
             if found is None:
                 await context.abort(grpc.StatusCode.NOT_FOUND, f"nothing at {_text(request.prefix, path)}")
@@ -165,23 +166,23 @@ class GnmiServer:
         first = await anext(aiter(requests), None)
         if first is None or first.WhichOneof("request") != "subscribe":
             await context.abort(grpc.StatusCode.INVALID_ARGUMENT, "the first message must be a subscription list")
-        asked = first.subscribe
-        queries = await self._queries(asked, context)
-        if asked.mode == gnmi_pb2.SubscriptionList.STREAM:
-            await self._stream(asked, queries, context)
+        wanted = first.subscribe
+        queries = await self._queries(wanted, context)
+        if wanted.mode == gnmi_pb2.SubscriptionList.STREAM:
+            await self._stream(wanted, queries, context)
             return
-        await self._once(queries, context, asked.updates_only)
-        if asked.mode == gnmi_pb2.SubscriptionList.POLL:
+        await self._once(queries, context, wanted.updates_only)
+        if wanted.mode == gnmi_pb2.SubscriptionList.POLL:
             async for request in requests:
                 if request.WhichOneof("request") != "poll":
                     await context.abort(grpc.StatusCode.INVALID_ARGUMENT, "only polls may follow")
                 await self._once(queries, context, False)
 
-    async def _queries(self, asked: gnmi_pb2.SubscriptionList, context: Context) -> list[Query]:
-        await self._check_encoding(asked.encoding, context)
-        if not 0 < len(asked.subscription) <= _SUBSCRIPTIONS_MAX:
-            await context.abort(grpc.StatusCode.INVALID_ARGUMENT, f"1 to {_SUBSCRIPTIONS_MAX} subscriptions, please")
-        return [self._tree.query(asked.prefix, one.path, asked.encoding) for one in asked.subscription]
+    async def _queries(self, wanted: gnmi_pb2.SubscriptionList, context: Context) -> list[Query]:
+        await self._check_encoding(wanted.encoding, context)
+        if not 0 < len(wanted.subscription) <= _SUBSCRIPTIONS_MAX:
+            await context.abort(grpc.StatusCode.INVALID_ARGUMENT, f"expected 1 to {_SUBSCRIPTIONS_MAX} subscriptions")
+        return [self._tree.query(wanted.prefix, one.path, wanted.encoding) for one in wanted.subscription]
 
     async def _check_encoding(self, encoding: int, context: Context) -> None:
         if encoding not in self._tree.encodings:
@@ -191,16 +192,16 @@ class GnmiServer:
     async def _once(self, queries: list[Query], context: Context, updates_only: bool) -> None:
         if not updates_only:
             for query in queries:
-                for message in query.full(self._view.spoken(), self._view.now_ns()):
+                for message in query.full(self._view.current(), self._view.now_ns()):
                     await context.write(message)
         await context.write(_SYNC)
 
-    async def _stream(self, asked: gnmi_pb2.SubscriptionList, queries: list[Query], context: Context) -> None:
+    async def _stream(self, wanted: gnmi_pb2.SubscriptionList, queries: list[Query], context: Context) -> None:
         plan, seen = StreamPlan(), self._view.latest().number
-        for query, subscription in zip(queries, asked.subscription, strict=True):
+        for query, subscription in zip(queries, wanted.subscription, strict=True):
             plan.add(query, subscription, time.monotonic_ns())
-        for message in plan.initial(self._view.spoken(), self._view.now_ns()):
-            if not asked.updates_only:
+        for message in plan.initial(self._view.current(), self._view.now_ns()):
+            if not wanted.updates_only:
                 await context.write(message)
         await context.write(_SYNC)
         while True:
@@ -209,14 +210,14 @@ class GnmiServer:
             if self.silent:
                 await asyncio.sleep(_SILENCE_CHECK_S)
                 continue
-            for message in plan.due(self._view.spoken(), self._view.now_ns(), time.monotonic_ns()):
+            for message in plan.due(self._view.current(), self._view.now_ns(), time.monotonic_ns()):
                 await context.write(message)
 
     async def _wait(self, plan: StreamPlan, seen: int) -> None:
-        """Until the next sample is due, or the cluster has moved past snapshot ``seen`` when something is watched."""
+        """Until the next sample is due or, with ON_CHANGE paths, a snapshot newer than ``seen`` is there."""
         due_ns = plan.next_due_ns()
-        wait_s = None if due_ns is None else max(0.0, (due_ns - time.monotonic_ns()) / 1e9)
-        if not plan.watches and wait_s is not None:
+        wait_s = None if due_ns is None else max(0.0, (due_ns - time.monotonic_ns()) / NS_PER_S)
+        if not plan.has_on_change and wait_s is not None:
             await asyncio.sleep(wait_s)
             return
         with suppress(TimeoutError):

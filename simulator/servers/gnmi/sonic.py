@@ -108,7 +108,7 @@ class _Block:
 
     def _form(self, layout: Layout, port: int) -> str:
         pairs = [
-            f'"{cell.name}":"{cell.spec if not cell.words else "%s"}"'
+            f'"{cell.name}":"{cell.spec if not cell.enum else "%s"}"'
             if cell.text is None
             else f'"{cell.name}":"{cell.text(layout, port)}"'
             for cell in self._cells
@@ -119,8 +119,8 @@ class _Block:
 def _column(cell: Cell, snapshot: Snapshot, ports: NDArray[np.int64]) -> list[float] | list[str]:
     assert cell.of is not None
     values = cell.of(snapshot.readings.ports)[ports]
-    if cell.words:
-        return [cell.words[int(i)] for i in values.tolist()]
+    if cell.enum:
+        return [cell.enum[int(i)] for i in values.tolist()]
     numbers: list[float] = values.tolist()
     return numbers
 

@@ -1,24 +1,17 @@
-"""The databases of a SONiC switch as its gNMI server shows them: which row and field reads what.
+"""The databases of a SONiC switch as its gNMI server shows them: which field reads which counter.
 
-Counters that the cluster does not model (packet size histograms, IPv6 …) are not here: an absent key is honest, a
-painted zero is not.
+Counters that the model does not have (packet size histograms, IPv6 …) are left out: a zero would be a wrong value.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from simulator.counters.readings import LANES, POST_FEC, PRE_FEC, RX, TX, PortReadings, Readings
+from simulator.counters.port_values import PORT, OfPort, lane_values, priority_values, scaled
+from simulator.counters.readings import LANES, PortReadings
 from simulator.layout import LOSSLESS, PRIORITIES, Layout
-from simulator.servers.gnmi.peers import chassis_id, neighbour_known, peer_address
-
-Of = Callable[[PortReadings], NDArray[np.generic]]
-"""Values of a field for all ports of the cluster."""
-
-Text = Callable[[Layout, int], str]
-"""A fixed text about the port at a position of the layout."""
+from simulator.servers.gnmi.peers import Known, Text, chassis_id, neighbour_known, peer_address
 
 
 def port_name(layout: Layout, port: int) -> str:
@@ -32,12 +25,12 @@ def alias(layout: Layout, port: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A field of a row: ``of`` with the form ``spec``, or one of ``words`` by that value, or a fixed ``text``."""
+    """A field of a row: ``of`` formatted by ``spec``, or one of ``enum`` by that value, or a fixed ``text``."""
 
     name: str
     spec: str = "%d"
-    of: Of | None = None
-    words: tuple[str, ...] = ()
+    of: OfPort | None = None
+    enum: tuple[str, ...] = ()
     text: Text | None = None
 
 
@@ -63,81 +56,64 @@ class Table:
     counts: bool = False
     key: Text = port_name
     between_switches: bool = False
-    known: Callable[[Readings, NDArray[np.int64]], NDArray[np.bool_]] | None = None
+    known: Known | None = None
 
 
-def _counters(prefix: str, rows: dict[str, Of]) -> tuple[Cell, ...]:
-    return tuple(Cell(prefix + name, of=of) for name, of in rows.items())
+def _counters(prefix: str, fields: dict[str, str], values: dict[str, OfPort]) -> tuple[Cell, ...]:
+    """fields: SAI's name without the prefix: name of the value."""
+    return tuple(Cell(prefix + field, of=values[name]) for field, name in fields.items())
 
 
-def _pfc(priority: int) -> dict[str, Of]:
-    cells: dict[str, Of] = {
-        f"PFC_{priority}_RX_PKTS": lambda p: p.pause_frames[:, priority, RX],
-        f"PFC_{priority}_TX_PKTS": lambda p: p.pause_frames[:, priority, TX],
-    }
-    if priority == LOSSLESS:  # pause time is polled where the PFC watchdog runs
-        cells[f"PFC_{priority}_RX_PAUSE_DURATION_US"] = lambda p: p.pause_us[:, priority, RX]
-        cells[f"PFC_{priority}_ON2OFF_RX_PKTS"] = lambda p: p.pause_transitions[:, priority, RX]
-    return cells
-
-
-_PORT: dict[str, Of] = {
-    "IF_IN_OCTETS": lambda p: p.bytes[:, RX],
-    "IF_OUT_OCTETS": lambda p: p.bytes[:, TX],
-    "IF_IN_UCAST_PKTS": lambda p: p.packets[:, RX],
-    "IF_OUT_UCAST_PKTS": lambda p: p.packets[:, TX],
-    "IF_IN_ERRORS": lambda p: p.errors[:, RX],
-    "IF_OUT_ERRORS": lambda p: p.errors[:, TX],
-    "IF_IN_DISCARDS": lambda p: p.discards[:, RX],
-    "IF_OUT_DISCARDS": lambda p: p.discards[:, TX],
-    "ETHER_STATS_CRC_ALIGN_ERRORS": lambda p: p.fcs_errors,
-    "IF_IN_FEC_CORRECTABLE_FRAMES": lambda p: p.fec_corrected,
-    "IF_IN_FEC_NOT_CORRECTABLE_FRAMES": lambda p: p.fec_uncorrectable,
-    "IF_IN_FEC_CORRECTED_BITS": lambda p: p.fec_corrected_bits,
-    "IF_IN_FEC_SYMBOL_ERRORS": lambda p: p.fec_symbol_errors,
+_PORT = {
+    "IF_IN_OCTETS": "rx_bytes",
+    "IF_OUT_OCTETS": "tx_bytes",
+    "IF_IN_UCAST_PKTS": "rx_packets",
+    "IF_OUT_UCAST_PKTS": "tx_packets",
+    "IF_IN_ERRORS": "rx_errors",
+    "IF_OUT_ERRORS": "tx_errors",
+    "IF_IN_DISCARDS": "rx_discards",
+    "IF_OUT_DISCARDS": "tx_discards",
+    "ETHER_STATS_CRC_ALIGN_ERRORS": "fcs_errors",
+    "IF_IN_FEC_CORRECTABLE_FRAMES": "fec_corrected",
+    "IF_IN_FEC_NOT_CORRECTABLE_FRAMES": "fec_uncorrectable",
+    "IF_IN_FEC_CORRECTED_BITS": "fec_corrected_bits",
+    "IF_IN_FEC_SYMBOL_ERRORS": "fec_symbol_errors",
 }
+_SAI_QUEUE, _SAI_GROUP = "SAI_QUEUE_STAT_", "SAI_INGRESS_PRIORITY_GROUP_STAT_"
+_PFC = {"RX_PKTS": "rx_pause_frames", "TX_PKTS": "tx_pause_frames"}
+_PFC_TIME = {"RX_PAUSE_DURATION_US": "rx_pause_us", "ON2OFF_RX_PKTS": "rx_pause_transitions"}
+_QUEUE = {
+    "BYTES": "queue_bytes",
+    "PACKETS": "queue_packets",
+    "DROPPED_BYTES": "queue_dropped_bytes",
+    "DROPPED_PACKETS": "queue_dropped_packets",
+    "WRED_ECN_MARKED_BYTES": "queue_ecn_bytes",
+    "WRED_ECN_MARKED_PACKETS": "queue_ecn_packets",
+}
+_OCCUPANCY = {"CURR_OCCUPANCY_BYTES": "queue_occupancy"}
+_QUEUE_PEAK = {"SHARED_WATERMARK_BYTES": "queue_peak"}
+_GROUP_PEAKS = {"SHARED_WATERMARK_BYTES": "pg_occupancy_peak", "XOFF_ROOM_WATERMARK_BYTES": "pg_headroom_peak"}
+_GROUP_DROPS = {"DROPPED_PACKETS": "pg_dropped_packets"}
 
 
 def _port_cells() -> tuple[Cell, ...]:
-    rows = dict(_PORT)
-    for priority in range(PRIORITIES):
-        rows |= _pfc(priority)
-    return _counters("SAI_PORT_STAT_", rows)
+    cells = _counters("SAI_PORT_STAT_", _PORT, PORT)
+    for k in range(PRIORITIES):
+        fields = _PFC | (_PFC_TIME if k == LOSSLESS else {})  # pause time is polled where the PFC watchdog runs
+        cells += _counters(f"SAI_PORT_STAT_PFC_{k}_", fields, priority_values(k))
+    return cells
 
 
-def _queue_cells(queue: int) -> tuple[Cell, ...]:
-    rows: dict[str, Of] = {
-        "BYTES": lambda p: p.queue_bytes[:, queue],
-        "PACKETS": lambda p: p.queue_packets[:, queue],
-        "DROPPED_BYTES": lambda p: p.queue_dropped_bytes[:, queue],
-        "DROPPED_PACKETS": lambda p: p.queue_dropped_packets[:, queue],
-        "WRED_ECN_MARKED_BYTES": lambda p: p.queue_ecn_bytes[:, queue],
-        "WRED_ECN_MARKED_PACKETS": lambda p: p.queue_ecn_packets[:, queue],
-    }
-    if queue == LOSSLESS:
-        rows["CURR_OCCUPANCY_BYTES"] = lambda p: p.queue_occupancy[:, queue]
-    return _counters("SAI_QUEUE_STAT_", rows)
+def _queues() -> tuple[Rows, ...]:
+    def fields(k: int) -> dict[str, str]:
+        return _QUEUE | (_OCCUPANCY if k == LOSSLESS else {})
+
+    return tuple(Rows(_counters(_SAI_QUEUE, fields(k), priority_values(k)), f"{{key}}:{k}") for k in range(PRIORITIES))
 
 
-def _queue_peak(queue: int) -> tuple[Cell, ...]:
-    return (Cell("SAI_QUEUE_STAT_SHARED_WATERMARK_BYTES", of=lambda p: p.queue_peak[:, queue]),)
-
-
-def _group_peaks(group: int) -> tuple[Cell, ...]:
-    name = "SAI_INGRESS_PRIORITY_GROUP_STAT_"
-    return (
-        Cell(f"{name}SHARED_WATERMARK_BYTES", of=lambda p: p.pg_occupancy_peak[:, group]),
-        Cell(f"{name}XOFF_ROOM_WATERMARK_BYTES", of=lambda p: p.pg_headroom_peak[:, group]),
-    )
-
-
-def _group_drops(group: int) -> tuple[Cell, ...]:
-    name = "SAI_INGRESS_PRIORITY_GROUP_STAT_DROPPED_PACKETS"
-    return (Cell(name, of=lambda p: p.pg_dropped_packets[:, group]),)
-
-
-def _by_index(cells: Callable[[int], tuple[Cell, ...]], suffix: str = "") -> tuple[Rows, ...]:
-    return tuple(Rows(cells(i), f"{{key}}:{i}{suffix}") for i in range(PRIORITIES))
+def _by_index(prefix: str, fields: dict[str, str], suffix: str = "") -> tuple[Rows, ...]:
+    """Rows of every queue, or priority group, of a port."""
+    return tuple(Rows(_counters(prefix, fields, priority_values(k)), f"{{key}}:{k}{suffix}") for k in range(PRIORITIES))
 
 
 def _speed_mbps(ports: PortReadings) -> NDArray[np.generic]:
@@ -148,10 +124,10 @@ _OPER = ("down", "up")
 _PORT_TABLE = (
     Cell("admin_status", text=lambda layout, port: "up"),
     Cell("alias", text=alias),
-    Cell("flap_count", of=lambda p: p.flaps),
+    Cell("flap_count", of=PORT["flaps"]),
     Cell("index", text=lambda layout, port: str(layout.ports[port].number)),
     Cell("mtu", text=lambda layout, port: "9100"),
-    Cell("oper_status", of=lambda p: p.up, words=_OPER),
+    Cell("oper_status", of=PORT["up"], enum=_OPER),
     Cell("speed", of=_speed_mbps),
 )
 _LLDP = (
@@ -169,45 +145,39 @@ def _peer(layout: Layout, port: int) -> int:
 
 
 def _dom() -> tuple[Cell, ...]:
-    cells = [Cell("temperature", "%.4f", lambda p: p.module_celsius), Cell("voltage", "%.4f", lambda p: p.module_volts)]
+    """Sensors of the transceiver; bias in mA."""
+    cells = [Cell("temperature", "%.4f", PORT["module_celsius"]), Cell("voltage", "%.4f", PORT["module_volts"])]
     for lane in range(LANES):
-        cells += _dom_lane(lane)
+        number, values = lane + 1, lane_values(lane)
+        cells += [
+            Cell(f"rx{number}power", "%.4f", values["rx_power"]),
+            Cell(f"tx{number}bias", "%.4f", scaled(values["bias"], 1e3)),
+            Cell(f"tx{number}power", "%.4f", values["tx_power"]),
+        ]
     return tuple(cells)
 
 
-def _dom_lane(lane: int) -> list[Cell]:
-    number = lane + 1
-    return [
-        Cell(f"rx{number}power", "%.4f", lambda p: p.rx_power_dbm[:, lane]),
-        Cell(f"tx{number}bias", "%.4f", lambda p: p.bias_amperes[:, lane] * 1e3),
-        Cell(f"tx{number}power", "%.4f", lambda p: p.tx_power_dbm[:, lane]),
-    ]
-
-
-_RATES = (
-    Cell("FEC_PRE_BER", "%.6g", lambda p: p.ber[:, PRE_FEC]),
-    Cell("FEC_POST_BER", "%.6g", lambda p: p.ber[:, POST_FEC]),
-)
-_WATCHDOG = (Cell("SAI_QUEUE_STAT_CURR_OCCUPANCY_BYTES", of=lambda p: p.queue_occupancy[:, LOSSLESS]),)
+_RATES = (Cell("FEC_PRE_BER", "%.6g", PORT["pre_fec_ber"]), Cell("FEC_POST_BER", "%.6g", PORT["post_fec_ber"]))
+_WATCHDOG = _counters(_SAI_QUEUE, _OCCUPANCY, priority_values(LOSSLESS))
 _BGP = (
     Cell("peerType", text=lambda layout, port: "e-BGP"),
-    Cell("state", of=lambda p: p.up, words=("Idle", "Established")),
+    Cell("state", of=PORT["up"], enum=("Idle", "Established")),
 )
 
 TABLES: tuple[Table, ...] = (
     Table("COUNTERS_DB", "COUNTERS", (Rows(_port_cells()),), counts=True),
-    Table("COUNTERS_DB", "COUNTERS", _by_index(_queue_cells) + _by_index(_queue_peak, ":periodic"), "Queues", True),
+    Table("COUNTERS_DB", "COUNTERS", _queues() + _by_index(_SAI_QUEUE, _QUEUE_PEAK, ":periodic"), "Queues", True),
     Table("COUNTERS_DB", "COUNTERS", (Rows(_WATCHDOG, f"{{key}}:{LOSSLESS}"),), "Pfcwd", True),
-    Table("COUNTERS_DB", "COUNTERS", _by_index(_group_drops), "PriorityGroups", True),
-    Table("COUNTERS_DB", "PERIODIC_WATERMARKS", _by_index(_queue_peak), "Queues", True),
-    Table("COUNTERS_DB", "PERIODIC_WATERMARKS", _by_index(_group_peaks), "PriorityGroups", True),
+    Table("COUNTERS_DB", "COUNTERS", _by_index(_SAI_GROUP, _GROUP_DROPS), "PriorityGroups", True),
+    Table("COUNTERS_DB", "PERIODIC_WATERMARKS", _by_index(_SAI_QUEUE, _QUEUE_PEAK), "Queues", True),
+    Table("COUNTERS_DB", "PERIODIC_WATERMARKS", _by_index(_SAI_GROUP, _GROUP_PEAKS), "PriorityGroups", True),
     Table("COUNTERS_DB", "RATES", (Rows(_RATES),), counts=True),
     Table("APPL_DB", "PORT_TABLE", (Rows(_PORT_TABLE),)),
     Table("APPL_DB", "LLDP_ENTRY_TABLE", (Rows(_LLDP),), known=neighbour_known),
     Table(
         "STATE_DB",
         "PORT_TABLE",
-        (Rows((Cell("netdev_oper_status", of=lambda p: p.up, words=_OPER), Cell("speed", of=_speed_mbps))),),
+        (Rows((Cell("netdev_oper_status", of=PORT["up"], enum=_OPER), Cell("speed", of=_speed_mbps))),),
     ),
     Table("STATE_DB", "NEIGH_STATE_TABLE", (Rows(_BGP),), key=peer_address, between_switches=True),
     Table("STATE_DB", "TRANSCEIVER_DOM_SENSOR", (Rows(_dom()),), counts=True),

@@ -1,6 +1,6 @@
-"""What dcgm-exporter says about the GPUs of one host.
+"""The page of dcgm-exporter: the GPUs of one host.
 
-Field names, types and their order are those of the exporter's shipped counter list; below it stand fields that an
+Field names, types and their order are those of the exporter's shipped counter list. Behind them come fields that an
 operator switches on: throttle time, clock event reasons, power limit, ECC, SM activity and NVLink rates.
 """
 

@@ -1,4 +1,4 @@
-"""What lustrefs-exporter says: storage targets on their servers, client and LNet counters on the hosts."""
+"""The pages of lustrefs-exporter: storage targets on their servers, client and LNet counters on the hosts."""
 
 from collections.abc import Callable
 
@@ -50,7 +50,7 @@ def server_page(layout: Layout, server: str, io_times: IoTimes) -> FieldPage:
 
 
 def _io_times(names: list[str], positions: NDArray[np.int64], io_times: IoTimes) -> Field:
-    """Bucket counts, although the name says milliseconds: that is how the exporter spells Lustre's histogram."""
+    """The values are counts although the name ends in milliseconds: the exporter names Lustre's histogram like that."""
     rows = [
         {"component": "ost", "operation": operation, "target": name, "size": str(size)}
         for name in names

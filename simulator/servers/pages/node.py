@@ -1,10 +1,11 @@
-"""What node_exporter says about one host: its NICs (InfiniBand class and ethtool), disk, CPU, memory, load."""
+"""The page of node_exporter on one host: its NICs (InfiniBand class and ethtool), disk, CPU, memory, load."""
 
 from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
+from common.units import NS_PER_S
 from simulator.counters.readings import DISCARD_KINDS, RX, TX, HostReadings, NicReadings, Readings
 from simulator.layout import LOSSLESS, PRIORITIES, Layout
 from simulator.servers.pages.fields import Field, FieldPage, field
@@ -112,25 +113,25 @@ def node_page(layout: Layout, host: str) -> FieldPage:
             "Unix time of the last boot.",
             "%s",
             [{}],
-            lambda readings: readings.devices.boot_ns[device : device + 1] / 1e9,
+            lambda readings: readings.devices.boot_ns[device : device + 1] / NS_PER_S,
         )
     )
     return FieldPage(sorted(fields, key=lambda one: one.family.name))
 
 
 def ethtool_name(statistic: str) -> str:
-    """node_exporter's name of an ``ethtool -S`` statistic: the words rx and tx are written out.
+    """node_exporter's name of an ``ethtool -S`` statistic: the abbreviations rx and tx are spelled out.
 
     >>> ethtool_name("rx_prio3_pause")
     'node_ethtool_received_prio3_pause'
     """
-    words = {"rx": "received", "tx": "transmitted"}
-    return "node_ethtool_" + "_".join(words.get(word, word) for word in statistic.split("_"))
+    spelled = {"rx": "received", "tx": "transmitted"}
+    return "node_ethtool_" + "_".join(spelled.get(word, word) for word in statistic.split("_"))
 
 
 def _nic_fields(layout: Layout, nics: range) -> list[Field]:
     infiniband = [{"device": layout.nics[i].name, "port": "1"} for i in nics]
-    # Interfaces carry the name of their RDMA device (a udev rule), so that both classes speak of one port.
+    # Interfaces carry the name of their RDMA device (a udev rule), so that both classes name one port.
     netdevs = [{"device": layout.nics[i].name} for i in nics]
 
     def of(read: OfNic) -> Callable[[Readings], NDArray[np.generic]]:

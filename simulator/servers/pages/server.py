@@ -17,7 +17,7 @@ _SILENCE_CHECK_S = 0.1
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """One exporter: where it listens and what it says at ``path``."""
+    """One exporter: where it listens and what it serves at ``path``."""
 
     host: str
     port: int
@@ -27,13 +27,17 @@ class Page:
 
 
 class PageServer:
-    """Serves one page. While ``silent``, requests are taken and never answered."""
+    """Serves one page. While ``silent``, requests are accepted and never answered."""
 
     def __init__(self, page: Page) -> None:
         self.page = page
         self.silent = False
         self._http: web.Server | None = None
         self._listener: asyncio.Server | None = None
+
+    @property
+    def address(self) -> str:
+        return f"{self.page.host}:{self.page.port}"
 
     @property
     def listening(self) -> bool:

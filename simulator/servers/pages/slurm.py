@@ -1,11 +1,13 @@
-"""What Slurm says about jobs: slurmrestd's ``/slurm/v0.0.41/jobs``, the shape that ``squeue --json`` has too."""
+"""Slurm's jobs: slurmrestd's ``/slurm/v0.0.41/jobs``, the shape that ``squeue --json`` has too."""
 
 import re
 from typing import Any
 
 import orjson
 
-from simulator.counters.readings import Readings, RunningJob
+from common.units import NS_PER_S
+from simulator.compute.record import RunningJob
+from simulator.counters.readings import Readings
 
 PATH = "/slurm/v0.0.41/jobs"
 _TRAILING_NUMBER = re.compile(r"(.*?)(\d+)")
@@ -16,7 +18,7 @@ def jobs_document(readings: Readings, gpus_per_node: int = 8) -> str:
     body = {
         "jobs": [_job(job, gpus_per_node) for job in readings.jobs],
         "last_backfill": _number(0),
-        "last_update": _number(readings.now_ns // 10**9),
+        "last_update": _number(readings.now_ns // NS_PER_S),
         "meta": {
             "plugin": {
                 "type": "openapi/slurmctld",
@@ -39,7 +41,7 @@ def _job(job: RunningJob, gpus_per_node: int) -> dict[str, Any]:
         "account": "research",
         "batch_host": job.nodes[0] if job.nodes else "",
         "cluster": "sim",
-        "end_time": _number(job.ends_ns // 10**9),
+        "end_time": _number(job.ends_ns // NS_PER_S),
         "gres_detail": [f"gpu:{count}(IDX:{_ranges(indices)})"] * hosts,
         "job_id": int(job.job_id) if job.job_id.isdigit() else job.job_id,
         "job_resources": {"nodes": {"count": hosts, "list": compressed(job.nodes)}},
@@ -48,8 +50,8 @@ def _job(job: RunningJob, gpus_per_node: int) -> dict[str, Any]:
         "node_count": _number(hosts),
         "nodes": compressed(job.nodes),
         "partition": job.partition,
-        "start_time": _number(job.started_ns // 10**9),
-        "submit_time": _number(job.started_ns // 10**9),
+        "start_time": _number(job.started_ns // NS_PER_S),
+        "submit_time": _number(job.started_ns // NS_PER_S),
         "tres_alloc_str": f"node={hosts},gres/gpu={hosts * count}",
         "user_id": 1000,
         "user_name": job.user,

@@ -12,7 +12,8 @@ for part in (body, gnmi):
     part.warm_up()
 before = compiled("ingest")
 assert before
-from benchmarks.exposition import changed, pages, reader_of
+from benchmarks.exposition import reader_of
+from benchmarks.loads.pages import changed, pages
 from tests.unit.ingest.gnmi import test_gnmi_decode as messages
 
 for source, page in pages().values():

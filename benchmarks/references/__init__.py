@@ -1,0 +1,1 @@
+"""Plain Python implementations that benchmarks compare with."""

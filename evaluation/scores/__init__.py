@@ -1,0 +1,1 @@
+"""How well anomaly scores of single series do: figures, thresholds, and one result a method."""

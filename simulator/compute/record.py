@@ -1,0 +1,23 @@
+"""The scheduler's record of a job: what Slurm reports about it."""
+
+from dataclasses import dataclass
+
+
+@dataclass(slots=True)
+class RunningJob:
+    """A job as the scheduler sees it. ends_ns: 0 while it runs. checkpoints: finished ones.
+
+    last_checkpoint_ns: end of the last finished checkpoint, 0 before the first. gpu_indices: () means all of each node.
+    """
+
+    job_id: str
+    name: str
+    user: str
+    partition: str
+    nodes: tuple[str, ...]
+    started_ns: int
+    ends_ns: int = 0
+    iterations: int = 0
+    checkpoints: int = 0
+    last_checkpoint_ns: int = 0
+    gpu_indices: tuple[int, ...] = ()

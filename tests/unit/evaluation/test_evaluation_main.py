@@ -1,0 +1,54 @@
+"""``python -m evaluation``: which parts run, and what is kept of those that do not."""
+
+import io
+import json
+
+import pytest
+from rich.console import Console
+
+from evaluation import __main__ as program
+
+
+def chosen(*names: str) -> tuple[list[str], str]:
+    """Parts, and what is printed."""
+    printed = io.StringIO()
+    return program.parts(names, Console(file=printed, width=120)), printed.getvalue()
+
+
+def test_without_a_name_series_and_campaigns_run() -> None:
+    assert chosen() == (["series", "campaigns"], "")
+
+
+def test_parts_run_in_the_given_order() -> None:
+    assert chosen("baselines", "series") == (["baselines", "series"], "")
+
+
+def test_an_old_name_is_replaced_with_a_hint() -> None:
+    assert chosen("rivals") == (["baselines"], "rivals is now called baselines\n")
+
+
+def test_an_unknown_part_is_an_error_that_lists_all() -> None:
+    with pytest.raises(SystemExit, match=r"no part fleet, expected one of series, campaigns, public, baselines"):
+        chosen("series", "fleet")
+
+
+def test_a_part_that_is_not_run_keeps_its_rows(tmp_path, monkeypatch) -> None:
+    path = tmp_path / "build" / "eval.json"
+    monkeypatch.setattr(program, "JSON", path)
+    monkeypatch.setattr(program, "PARTS", {"one": lambda: [{"a": 1}], "two": lambda: [{"b": None}]})
+    program.main(["one"])
+    program.main(["two"])
+    found = json.loads(path.read_text())
+    assert (found["one"], found["two"]) == ([{"a": 1}], [{"b": None}])
+    assert found["versions"].keys() >= {"fabricscope", "numpy"}
+
+
+def test_what_json_cannot_hold_is_null() -> None:
+    assert program._plain({"a": float("nan"), "b": 1.5, "c": "x", "d": 3}) == {"a": None, "b": 1.5, "c": "x", "d": 3}
+
+
+def test_pages_are_written_into_the_documentation() -> None:
+    assert (program.PAGES / "README.md").is_file()
+    assert {path.name for path in program.PAGES.glob("results-*.md")} == {
+        f"results-{part}.md" for part in program.PARTS
+    }
