@@ -25,7 +25,7 @@ _SCORE_OF_ONE = 0.5
 class JobSlowed(Detector):
     """Judges the mean activity of each job's tensor cores against the job's own past; that of its SMs without those.
 
-    Persistence is in ``models/jobs/pace.py``, because it depends on the regular pauses of the job.
+    Persistence is in ``models/jobs/work_level.py``, because it depends on the regular pauses of the job.
     """
 
     name: str = "job_slowed"
