@@ -164,6 +164,16 @@ def test_a_fault_ends_by_its_schedule_by_nature_or_never(fault: str, lasts_s: fl
     assert cluster.truth[0].end_ns == int(ends_s * NS_PER_S)
 
 
+def test_a_fault_acts_from_its_first_step_to_its_last() -> None:
+    cluster = SimulatedCluster(SMALL, start_ns=0)
+    cluster.inject(ScheduledFault(fault="hung-gpu", at_s=1.0, lasts_s=1.0, target="node1/0"))
+    hung = []
+    for step in range(60):
+        cluster.advance(step * 50_000_000)
+        hung.append(bool(cluster.machine.gpus.hung[0]))
+    assert [step for step in range(60) if hung[step]] == list(range(21, 41)), "what a step at 1.00 s to 1.95 s saw"
+
+
 def test_ending_a_fault_that_has_not_begun_or_has_ended_changes_nothing() -> None:
     cluster = SimulatedCluster(SMALL, start_ns=0)
     cluster.inject(ScheduledFault(fault="hung-gpu", at_s=5.0, target="node1/0"))

@@ -124,6 +124,16 @@ def test_an_incast_offers_more_than_its_receiver_takes(machine: Machine, strengt
     assert int(flows.used.sum()) == used - 3
 
 
+def test_an_incast_has_twelve_senders_where_there_are_as_many_hosts() -> None:
+    layout = build_layout(SimulatorConfig(hosts=16, gpus_per_host=1))
+    machine = Machine(SimulatorConfig(hosts=16, gpus_per_host=1, jobs=JobMix(jobs=0)), layout, start_ns=0)
+    begun(machine, "incast", "node3/mlx5_0")
+    flows = machine.fabric.flows
+    senders = flows.source[flows.used & (flows.floor > par.MIN_RATE_BYTES_PER_S)]
+    assert len(set(senders.tolist())) == 12
+    assert "node3" not in {layout.nics[sender].device for sender in senders}
+
+
 def test_the_backlog_of_an_incast_is_bounded(machine: Machine) -> None:
     fault = begun(machine, "incast", "node3/mlx5_0")
     flows = machine.fabric.flows
