@@ -1,18 +1,14 @@
 """Settings of the alerts stage."""
 
 from pathlib import Path
-from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from alerts.dispatch import Rules
 from alerts.lifecycle import Policy
-from alerts.receivers.alertmanager.config import AlertmanagerConfig
-from alerts.receivers.webhook.config import WebhookConfig
+from alerts.receivers.registry import ReceiverConfig
 from alerts.route import Route
 from common.units import to_ns
-
-ReceiverConfig = Annotated[AlertmanagerConfig | WebhookConfig, Field(discriminator="type")]
 
 
 class AlertingConfig(BaseModel):

@@ -16,7 +16,7 @@ from alerts.config import AlertingConfig
 from alerts.dispatch import Dispatcher, Plan
 from alerts.metrics import DropReason, UndeliveredReason
 from alerts.outbox import Outbox
-from alerts.receivers.build import build_receiver
+from alerts.receivers.registry import build_receiver
 from alerts.sender import RetryPolicy, Sender
 from alerts.silence import Silence, SilenceStore
 from bus.base import Bus, Consumer, Gap, Offsets, Record

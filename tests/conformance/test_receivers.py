@@ -5,14 +5,14 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
-from alerts.config import ReceiverConfig
 from alerts.notification import Action, Notification
 from alerts.receivers.alertmanager.config import AlertmanagerConfig
 from alerts.receivers.base import Receiver, Rejected
-from alerts.receivers.build import build_receiver
+from alerts.receivers.registry import ReceiverConfig, build_receiver
 from alerts.receivers.webhook.config import WebhookConfig
 from alerts.rendering.labels import labels_of
 from alerts.rendering.webhook import signature
@@ -23,7 +23,9 @@ from tests.servers.webhook import HANG, RESET, Answer, WebhookServer
 from tests.unit.alerts.incident_factory import S, incident
 
 NOW = time.time_ns()
-CONFIGS: dict[str, Callable[..., ReceiverConfig]] = {"alertmanager": AlertmanagerConfig, "webhook": WebhookConfig}
+CONFIGS: dict[str, Callable[..., ReceiverConfig]] = {
+    config.model_fields["type"].default: config for config in get_args(get_args(ReceiverConfig)[0])
+}
 LATER = [Answer(429), Answer(500), Answer(503), Answer(408), RESET]
 REJECTED = [Answer(400), Answer(401), Answer(404), Answer(410), Answer(302, (("Location", "http://127.0.0.1:1/"),))]
 

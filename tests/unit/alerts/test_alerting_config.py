@@ -2,15 +2,19 @@
 
 import subprocess
 import sys
+from pathlib import Path
+from typing import get_args
 
 import pytest
 from pydantic import ValidationError
 
 from alerts.config import AlertingConfig
 from alerts.lifecycle import Policy
+from alerts.receivers.registry import ReceiverConfig
 from alerts.receivers.webhook.config import WebhookConfig
 
 S = 1_000_000_000
+ROOT = Path(__file__).parents[3]
 
 
 def hook(name: str) -> WebhookConfig:
@@ -75,3 +79,10 @@ def test_an_address_is_never_shown():
 def test_settings_load_nothing_that_sends():
     code = "import sys, alerts.config; assert not {'aiohttp', 'stamina', 'numba'} & sys.modules.keys()"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_every_receiver_is_in_the_registry_and_in_the_document():
+    kinds = {config.model_fields["type"].default for config in get_args(get_args(ReceiverConfig)[0])}
+    assert kinds == {path.parent.name for path in ROOT.glob("alerts/receivers/*/config.py")}
+    document = (ROOT / "docs" / "alerts.md").read_text()
+    assert {kind for kind in kinds if f"(../alerts/receivers/{kind}/README.md)" not in document} == set()

@@ -4,12 +4,14 @@ import json
 import re
 import subprocess
 from pathlib import Path
+from pkgutil import iter_modules
 from typing import Any
 
 import jsonschema
 import pytest
 import yaml
 
+from dashboards import boards
 from dashboards.boards import ALL
 from dashboards.build import build
 from dashboards.lint import complain
@@ -103,6 +105,12 @@ def test_the_provisioned_files_are_the_generated_ones(tmp_path):
     for path in build(tmp_path):
         assert (provisioned / path.name).read_text() == path.read_text(), "run: make boards"
     assert len(list(provisioned.glob("*.json"))) == len(ALL)
+
+
+def test_every_board_is_listed_and_in_the_document():
+    assert len(ALL) == len(list(iter_modules(boards.__path__)))
+    document = (Path(__file__).parents[3] / "docs" / "boards.md").read_text()
+    assert {uid for uid in BOARDS if f"`{uid}`" not in document} == set()
 
 
 def test_first_panels_are_freshness_and_completeness():

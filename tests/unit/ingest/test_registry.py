@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -17,14 +17,24 @@ from ingest.ledger import Ledger
 from ingest.registry import build_collectors
 
 INVENTORY = "devices: [{name: leaf1, role: leaf}]"
-TLS = {"insecure": True}
-SECTIONS: dict[str, Any] = {
-    "scrape_configs": [
-        {"job_name": "node", "source": "node_exporter", "static_configs": [{"targets": ["a:1", "b:1"]}]}
-    ],
-    "gnmi_configs": [{"job_name": "leaves", "tls": TLS, "targets": [{"address": "a:1", "device": "leaf1"}]}],
-    "job_sources": [{"name": "slurm", "command": ["squeue"]}, {"name": "test", "command": ["squeue"]}],
-    "inventory": {"file": "cluster.yaml"},
+
+
+class Example(NamedTuple):
+    """One section of the settings, the collectors that it has, and the heavy libraries that they may load."""
+
+    settings: Any
+    collectors: list[str]
+    libraries: set[str]
+
+
+SCRAPE = {"job_name": "node", "source": "node_exporter", "static_configs": [{"targets": ["a:1", "b:1"]}]}
+GNMI = {"job_name": "leaves", "tls": {"insecure": True}, "targets": [{"address": "a:1", "device": "leaf1"}]}
+SLURM = [{"name": "slurm", "command": ["squeue"]}, {"name": "test", "command": ["squeue"]}]
+EXAMPLES = {
+    "scrape_configs": Example([SCRAPE], ["node/a:1", "node/b:1"], {"numba", "isal"}),
+    "gnmi_configs": Example([GNMI], ["leaves/a:1"], {"numba", "hpack"}),
+    "job_sources": Example(SLURM, ["slurm", "test"], {"aiohttp"}),
+    "inventory": Example({"file": "cluster.yaml"}, ["inventory"], set()),
 }
 HEAVY = ("numba", "grpc", "polars", "zstandard", "isal", "hpack", "aiohttp")
 
@@ -36,34 +46,33 @@ def context() -> Iterator[CollectorContext]:
     workers.shutdown()
 
 
+@pytest.fixture(params=EXAMPLES)
+def section(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
 @pytest.fixture
-def sections(tmp_path: Path) -> dict[str, Any]:
+def settings(section: str, tmp_path: Path) -> Any:
+    """Those of the section; the inventory needs its file."""
+    if section != "inventory":
+        return EXAMPLES[section].settings
     file = tmp_path / "cluster.yaml"
     file.write_text(INVENTORY)
-    return {**SECTIONS, "inventory": {"file": file}}
+    return {"file": str(file)}
 
 
 def test_the_examples_cover_every_section() -> None:
-    assert set(SECTIONS) == set(CollectorSections.model_fields)
+    assert set(EXAMPLES) == set(CollectorSections.model_fields)
 
 
-async def test_every_section_has_its_collectors(sections: dict[str, Any], context: CollectorContext) -> None:
-    names: dict[str, list[str]] = {}
-    for section in SECTIONS:
-        config = IngestConfig.model_validate({section: sections[section]})
-        (collectors,) = build_collectors(config, context)
-        found = [each.name for each in collectors.polled] + [each.name for each in collectors.streaming]
-        for job in collectors.discovering:
-            changes = await job.refresh()
-            assert changes.removed == []
-            found += [collector.name for collector in changes.added]
-        names[section] = found
-    assert names == {
-        "scrape_configs": ["node/a:1", "node/b:1"],
-        "gnmi_configs": ["leaves/a:1"],
-        "job_sources": ["slurm", "test"],
-        "inventory": ["inventory"],
-    }
+async def test_every_section_has_its_collectors(section: str, settings: Any, context: CollectorContext) -> None:
+    (collectors,) = build_collectors(IngestConfig.model_validate({section: settings}), context)
+    found = [each.name for each in collectors.polled] + [each.name for each in collectors.streaming]
+    for job in collectors.discovering:
+        changes = await job.refresh()
+        assert changes.removed == []
+        found += [collector.name for collector in changes.added]
+    assert found == EXAMPLES[section].collectors
 
 
 def test_sections_that_are_not_in_use_build_nothing(context: CollectorContext) -> None:
@@ -81,7 +90,7 @@ def test_sections_that_are_not_in_use_build_nothing(context: CollectorContext) -
         ),
         (
             "gnmi_configs",
-            [{**SECTIONS["gnmi_configs"][0], "subscriptions": [{"paths": [{"path": "/a[b"}]}]}],
+            [{**GNMI, "subscriptions": [{"paths": [{"path": "/a[b"}]}]}],
             "expected / or",
         ),
     ],
@@ -115,15 +124,5 @@ def test_configuration_and_registry_load_no_heavy_library(module: str) -> None:
     assert loaded_after(f"import {module}") == set()
 
 
-@pytest.mark.parametrize(
-    ("section", "allowed"),
-    [
-        ("scrape_configs", {"numba", "isal"}),
-        ("gnmi_configs", {"numba", "hpack"}),
-        ("job_sources", {"aiohttp"}),
-        ("inventory", set[str]()),
-    ],
-)
-def test_a_section_loads_its_own_libraries_alone(section: str, allowed: set[str], sections: dict[str, Any]) -> None:
-    value = sections[section] if section != "inventory" else {"file": str(sections["inventory"]["file"])}
-    assert loaded_after(BUILD.format(section=section, value=value)) <= allowed
+def test_a_section_loads_its_own_libraries_alone(section: str, settings: Any) -> None:
+    assert loaded_after(BUILD.format(section=section, value=settings)) <= EXAMPLES[section].libraries

@@ -1,0 +1,28 @@
+"""The one list of all kinds of receivers: their settings, and from settings to receivers.
+
+Each branch imports its own receiver, so that reading settings loads no HTTP client.
+"""
+
+from typing import Annotated
+
+from pydantic import Field
+
+from alerts.receivers.alertmanager.config import AlertmanagerConfig
+from alerts.receivers.base import Receiver
+from alerts.receivers.webhook.config import WebhookConfig
+
+ReceiverConfig = Annotated[AlertmanagerConfig | WebhookConfig, Field(discriminator="type")]
+"""One entry of ``receivers``: a new kind is added here and in ``build_receiver``."""
+
+
+def build_receiver(config: ReceiverConfig, external_url: str) -> Receiver:
+    """external_url: where people reach our own API, '' for nowhere."""
+    match config:
+        case AlertmanagerConfig():
+            from alerts.receivers.alertmanager.receiver import AlertmanagerReceiver
+
+            return AlertmanagerReceiver(config, external_url)
+        case WebhookConfig():
+            from alerts.receivers.webhook.receiver import WebhookReceiver
+
+            return WebhookReceiver(config, external_url)
