@@ -58,8 +58,8 @@ class RemembersStrangers(_Bad):
     memory: tuple[MemoryColumn, ...] = (MemoryColumn("seen"),)
 
     def judge(self, view: TickView, memory: Memory) -> list[Verdicts]:
-        strangers: NDArray[np.int64] = len(view.index) + np.arange(100) + view.end_ns
-        memory.rows(strangers)
+        unknown: NDArray[np.int64] = len(view.index) + np.arange(100) + view.end_ns
+        memory.rows(unknown)
         return []
 
 

@@ -115,7 +115,7 @@ async def test_killed_at_random_points_it_delivers_everything_visibly_once(stage
     for number in range(KILLS):
         assert [key for key in shown if key.startswith(f"stays-{number}:")] == [f"stays-{number}:1"]
         ended = {key: status for key, status in shown.items() if key.startswith(f"ends-{number}:")}
-        # an incident that began and ended while the stage was dead is nobody's news
+        # an incident that began and ended while the stage was dead is not worth a notification
         assert ended in ({}, {f"ends-{number}:1": "firing", f"ends-{number}:2": "resolved"})
 
 

@@ -19,60 +19,60 @@ def notified_of(version: Incident, at_s: float = 10, after: NotifiedState | None
     return notify(after, version, action, T0 + int(at_s * S), LABELS, ("am",))[0]
 
 
-def news(notified: NotifiedState | None, version: Incident, at_s: float) -> Action | None:
+def decided(notified: NotifiedState | None, version: Incident, at_s: float) -> Action | None:
     return decide(notified, version, T0 + int(at_s * S), QUIET)
 
 
 def test_a_firing_incident_is_sent_once():
-    assert news(None, incident(), 10) is Action.FIRE
-    assert news(notified_of(incident()), incident(at_s=20, gpu_seconds=9000), 20) is None
+    assert decided(None, incident(), 10) is Action.FIRE
+    assert decided(notified_of(incident()), incident(at_s=20, gpu_seconds=9000), 20) is None
 
 
 def test_pending_and_info_are_not_sent():
-    assert news(None, incident(state=IncidentState.PENDING), 10) is None
-    assert news(None, incident(severity=Severity.INFO), 10) is None
+    assert decided(None, incident(state=IncidentState.PENDING), 10) is None
+    assert decided(None, incident(severity=Severity.INFO), 10) is None
 
 
 def test_what_was_never_sent_is_never_resolved():
-    assert news(None, resolved(60), 60) is None
+    assert decided(None, resolved(60), 60) is None
 
 
 def test_a_page_is_resolved_once_and_also_when_the_incident_became_harmless():
     notified = notified_of(incident())
-    assert news(notified, resolved(60, severity=Severity.INFO), 60) is Action.RESOLVE
-    assert news(notified_of(resolved(60), 60, notified), resolved(61), 61) is None
+    assert decided(notified, resolved(60, severity=Severity.INFO), 60) is Action.RESOLVE
+    assert decided(notified_of(resolved(60), 60, notified), resolved(61), 61) is None
 
 
 def test_only_evidence_resolves_so_pending_again_leaves_the_page_open():
-    assert news(notified_of(incident()), incident(state=IncidentState.PENDING, at_s=60), 60) is None
+    assert decided(notified_of(incident()), incident(state=IncidentState.PENDING, at_s=60), 60) is None
 
 
 def test_worse_is_sent_at_once_and_milder_is_not():
     notified = notified_of(incident())
-    assert news(notified, incident(severity=Severity.CRITICAL), 11) is Action.UPDATE
-    assert news(notified_of(incident(severity=Severity.CRITICAL)), incident(), 4000) is None
+    assert decided(notified, incident(severity=Severity.CRITICAL), 11) is Action.UPDATE
+    assert decided(notified_of(incident(severity=Severity.CRITICAL)), incident(), 4000) is None
 
 
 def test_another_root_is_sent_but_not_at_every_change_of_mind():
     notified = notified_of(incident())
     moved = incident(root=objects.port("leaf2", "Ethernet0"))
-    assert news(notified, moved, 10 + 299) is None
-    assert news(notified, moved, 10 + 300) is Action.UPDATE
+    assert decided(notified, moved, 10 + 299) is None
+    assert decided(notified, moved, 10 + 300) is Action.UPDATE
 
 
 def test_a_flapping_incident_pages_once_in_the_quiet_time():
     notified = notified_of(resolved(60), 60, notified_of(incident()))
-    assert news(notified, incident(at_s=70), 70) is None
-    assert news(notified, incident(at_s=70), 10 + 1799) is None
-    assert news(notified, incident(at_s=70), 10 + 1800) is Action.FIRE
+    assert decided(notified, incident(at_s=70), 70) is None
+    assert decided(notified, incident(at_s=70), 10 + 1799) is None
+    assert decided(notified, incident(at_s=70), 10 + 1800) is Action.FIRE
 
 
 def test_a_flap_that_comes_back_worse_pages_at_once_but_only_once():
     notified = notified_of(resolved(60), 60, notified_of(incident()))
     worse = incident(severity=Severity.CRITICAL, at_s=70)
-    assert news(notified, worse, 70) is Action.FIRE
+    assert decided(notified, worse, 70) is Action.FIRE
     again = notified_of(resolved(80), 80, notified_of(worse, 70, notified))
-    assert news(again, incident(severity=Severity.CRITICAL, at_s=90), 90) is None
+    assert decided(again, incident(severity=Severity.CRITICAL, at_s=90), 90) is None
 
 
 def test_the_resolve_carries_the_labels_of_the_page():

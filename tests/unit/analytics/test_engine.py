@@ -17,7 +17,7 @@ BATCHES = batches()
 NS = 10**9
 
 
-def told(outputs: Sequence[Output]) -> list[bytes]:
+def published(outputs: Sequence[Output]) -> list[bytes]:
     return [encode_record(output) for output in outputs]
 
 
@@ -36,7 +36,7 @@ def balance(engine: Engine) -> int:
 
 
 REFERENCE_ENGINE = prepared()
-REFERENCE = told(run(REFERENCE_ENGINE, BATCHES))
+REFERENCE = published(run(REFERENCE_ENGINE, BATCHES))
 
 
 def test_the_reference_has_something_to_compare() -> None:
@@ -67,7 +67,7 @@ def test_order_portions_and_duplicates_change_nothing(keys: list[int], portion: 
         for each in stream[start : start + portion]:
             engine.observe(each)
         outputs.extend(engine.advance())
-    assert told(outputs) == REFERENCE
+    assert published(outputs) == REFERENCE
     assert balance(engine) == 0
     assert engine.counts.processed == REFERENCE_ENGINE.counts.processed
     assert not engine.counts.dropped
@@ -78,7 +78,7 @@ def test_facts_hold_from_their_own_time_whenever_they_are_learned() -> None:
     for each in BATCHES:
         engine.observe(each)
     outputs.extend(engine.advance())
-    assert told(outputs) == REFERENCE
+    assert published(outputs) == REFERENCE
 
 
 def test_event_times_far_ahead_are_counted_and_do_not_run_the_watermark_away() -> None:

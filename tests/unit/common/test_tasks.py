@@ -29,12 +29,12 @@ async def test_cancel_waits_for_the_end_and_raises_nothing():
 
 async def test_cancel_does_not_wait_for_ever(monkeypatch):
     monkeypatch.setattr(tasks, "STOP_S_MAX", 0.01)
-    let_go = asyncio.Event()
+    released = asyncio.Event()
 
     async def clings() -> None:
-        while not let_go.is_set():
+        while not released.is_set():
             try:
-                await let_go.wait()
+                await released.wait()
             except asyncio.CancelledError:
                 continue
 
@@ -42,5 +42,5 @@ async def test_cancel_does_not_wait_for_ever(monkeypatch):
     await asyncio.sleep(0)
     await tasks.cancel([clinging])
     assert not clinging.done()
-    let_go.set()
+    released.set()
     await clinging

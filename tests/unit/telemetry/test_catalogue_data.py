@@ -92,7 +92,7 @@ def test_no_name_of_a_source_means_two_things() -> None:
         ("fabric_queue_ecn_marked_packets_total", 10),
         ("fabric_pg_dropped_packets_total", 10),
         ("fabric_queue_occupancy_peak_bytes", 60),
-        ("gpu_throttle_seconds_total", 0),  # nobody says how often, and it stands still for days
+        ("gpu_throttle_seconds_total", 0),  # no page says how often, and it is unchanged for days
     ],
 )
 def test_the_refresh_periods_that_sonic_has_by_default(metric: str, refresh_s: float) -> None:

@@ -108,7 +108,7 @@ NOT_FOUND: list[tuple[str, str, Rows]] = [
     ("rows remapped long ago", REMAPPED, [[2], [2], [2]]),
     ("a few check sequence errors", CRC, [[0], [50], [60], [60]]),
     ("the usual number of lanes", LANES, gauges(16, 16, 16)),
-    ("a second feed that was never cabled", PSU, gauges(2, 2, 2, 2)),
+    ("a second feed that was never connected", PSU, gauges(2, 2, 2, 2)),
     ("air as it should be", INLET, gauges(*[24, 25, 26] * 6)),
     ("hot air at the outlet", OUTLET, gauges(*[48.0] * 6)),
     ("corrected codewords as on any link", CODEWORDS, counts(*[2000, 2300, 1900] * 8)),

@@ -65,7 +65,11 @@ def lines(header: str, *rows: str) -> str:
         ("time,up\n1704103200,true\n1704103230,false\n", TENS[:2], [1, 0]),
         ("time,up,value\n1704103200,true,4\n1704103230,false,5\n", TENS[:2], [4, 5]),
         ("time,value\n1704103200,1\n".encode("utf-16"), TENS[:1], [1]),
-        (gzip.compress(b"time,value\n1704103200,1\n") + gzip.compress(b"1704103230,2\n"), TENS[:2], [1, 2]),
+        (
+            gzip.compress(b"time,value\n1704103200,1\n", mtime=0) + gzip.compress(b"1704103230,2\n", mtime=0),
+            TENS[:2],
+            [1, 2],
+        ),
         ("Zeit;Temperatur \u00b0C\n01.01.2024 10:00;1,5\n".encode("cp1252"), TENS[:1], [1.5]),
         ("time,value,note\n1704103200,1\n1704103230,2,b\n", TENS[:2], [1, 2]),
         ("\n\ntime,value\n\n1704103200,1\n\n1704103230,2\n", TENS[:2], [1, 2]),

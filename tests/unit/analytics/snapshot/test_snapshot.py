@@ -34,7 +34,7 @@ def begun() -> Engine:
     return engine
 
 
-def told(engine: Engine, part: slice) -> list[bytes]:
+def published(engine: Engine, part: slice) -> list[bytes]:
     outputs: list[Output] = []
     for each in BATCHES[part]:
         engine.observe(each)
@@ -43,16 +43,16 @@ def told(engine: Engine, part: slice) -> list[bytes]:
 
 
 WHOLE = begun()
-REFERENCE = told(WHOLE, slice(None))
+REFERENCE = published(WHOLE, slice(None))
 
 
 @settings(max_examples=8, deadline=None)
 @given(cut=st.integers(0, len(BATCHES)))
 def test_a_restored_engine_continues_bit_by_bit(cut: int) -> None:
     first = begun()
-    before = told(first, slice(0, cut))
+    before = published(first, slice(0, cut))
     second = restarted(first, new_engine())
-    assert before + told(second, slice(cut, None)) == REFERENCE
+    assert before + published(second, slice(cut, None)) == REFERENCE
     assert second.counts == WHOLE.counts
     for name, array in WHOLE.series.columns.state().arrays.items():
         assert np.array_equal(array, second.series.columns[name], equal_nan=array.dtype.kind == "f"), name
@@ -62,7 +62,7 @@ def test_a_restored_engine_continues_bit_by_bit(cut: int) -> None:
 @given(cut=st.integers(0, len(BATCHES)))
 def test_state_that_was_restored_saves_to_the_same_bytes(cut: int) -> None:
     engine = begun()
-    told(engine, slice(0, cut))
+    published(engine, slice(0, cut))
     assert saved(restarted(engine, new_engine())) == saved(engine)
 
 

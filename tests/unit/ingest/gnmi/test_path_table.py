@@ -48,7 +48,7 @@ def test_a_path_larger_than_the_arena_is_kept() -> None:
 
 
 def test_two_paths_with_one_hash_are_kept_apart_by_their_bytes() -> None:
-    """The second search is told the first path's hash, as a collision would have it."""
+    """The second search is given the first path's hash, as a collision would have it."""
     table = PathTable()
     table.add(b"", b"one")
     key = np.uint64(hash_of(view(b"one"), 0, 3, hash_of(view(b""), 0, 0, FNV)))

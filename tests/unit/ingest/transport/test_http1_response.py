@@ -216,11 +216,11 @@ PACKED = gzip.compress(b"a" * 1000, mtime=0)
 @pytest.mark.parametrize(
     ("data", "expected"),
     [
-        (gzip.compress(b""), b""),
+        (gzip.compress(b"", mtime=0), b""),
         (PACKED, b"a" * 1000),
-        (gzip.compress(b"ab") + gzip.compress(b"cd"), b"abcd"),
-        (gzip.compress(b"ab") + b"\0" * 10, b"ab"),  # padding, as tar and tapes leave it
-        (b"".join(gzip.compress(b"x") for _ in range(16)), b"x" * 16),
+        (gzip.compress(b"ab", mtime=0) + gzip.compress(b"cd", mtime=0), b"abcd"),
+        (gzip.compress(b"ab", mtime=0) + b"\0" * 10, b"ab"),  # padding, as tar and tapes leave it
+        (b"".join(gzip.compress(b"x", mtime=0) for _ in range(16)), b"x" * 16),
     ],
 )
 def test_gzip_bodies(data: bytes, expected: bytes) -> None:
@@ -231,13 +231,13 @@ def test_gzip_bodies(data: bytes, expected: bytes) -> None:
     ("data", "bytes_max", "reason"),
     [
         (PACKED, 999, DownReason.TOO_LARGE),
-        (gzip.compress(b"a" * 600) + gzip.compress(b"a" * 600), 1000, DownReason.TOO_LARGE),
+        (gzip.compress(b"a" * 600, mtime=0) + gzip.compress(b"a" * 600, mtime=0), 1000, DownReason.TOO_LARGE),
         (PACKED[:-1], 1000, DownReason.TRUNCATED),
         (PACKED[:10], 1000, DownReason.TRUNCATED),
         (PACKED[:-8] + b"\0" * 8, 1000, DownReason.BAD_ENCODING),  # the checksum does not fit
         (b"neither gzip nor anything else", 1000, DownReason.BAD_ENCODING),
         (zlib.compress(b"zlib's own format"), 1000, DownReason.BAD_ENCODING),
-        (b"".join(gzip.compress(b"x") for _ in range(17)), 1000, DownReason.BAD_ENCODING),
+        (b"".join(gzip.compress(b"x", mtime=0) for _ in range(17)), 1000, DownReason.BAD_ENCODING),
     ],
 )
 def test_gzip_bodies_that_are_refused(data: bytes, bytes_max: int, reason: DownReason) -> None:

@@ -29,7 +29,7 @@ def begun(machine: Machine, name: str, target: str = "", strength: float = 1.0, 
     return fault
 
 
-def stepped(fault: Fault, seconds: float, dt: float = 0.005) -> list[float]:
+def run_for(fault: Fault, seconds: float, dt: float = 0.005) -> list[float]:
     """Times of the steps that it took."""
     times = [dt * step for step in range(round(seconds / dt))]
     for elapsed_s in times:
@@ -116,9 +116,9 @@ def test_an_incast_offers_more_than_its_receiver_takes(machine: Machine, strengt
     assert {LAYOUT.nics[source].rail for source in flows.source[rows]} == {LAYOUT.nics[nic].rail}
     rated = LAYOUT.nics[nic].bits_per_second / 8
     assert flows.floor[rows].sum() == pytest.approx((1 + 0.25 * strength) * rated)
-    stepped(fault, 1.0)
+    run_for(fault, 1.0)
     assert flows.backlog[rows].sum() == pytest.approx((1 + 0.25 * strength) * rated)
-    stepped(fault, 60.0)
+    run_for(fault, 60.0)
     used = int(flows.used.sum())
     fault.end()
     assert int(flows.used.sum()) == used - 3
