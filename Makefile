@@ -31,7 +31,7 @@ run: $(READY)
 	@$(BIN)/fabricscope run
 
 test: $(PEERS) $(READY)
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n 2 --dist loadfile
 
 check: $(READY)
 	$(BIN)/ruff format --check .

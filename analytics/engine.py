@@ -24,14 +24,14 @@ from analytics.starvation.ledger import StarvationLedger
 from analytics.state import rates
 from analytics.state.cluster_records import ClusterRecords
 from analytics.state.columns import ReadOnlyColumns
-from analytics.state.derived import Derived
 from analytics.state.registry import Registry
 from analytics.state.series_state import SeriesState
 from analytics.state.target_state import TargetState
 from analytics.state.tick import Tick, pack
-from analytics.state.tick_data import SelectionCache, TickData
 from analytics.state.topology_index import TopologyIndex, index_topology
-from analytics.state.view import TickView
+from analytics.view.derived import Derived
+from analytics.view.tick_data import SelectionCache, TickData
+from analytics.view.tick_view import TickView
 from analytics.window.watermark import DropReason, SampleCounts, TickWindow
 from telemetry.changes import Change
 from telemetry.findings import Finding

@@ -2,7 +2,7 @@
 
 from prometheus_client import Counter, Gauge
 
-from analytics.state.quality import Quality
+from analytics.view.quality import Quality
 from telemetry.ledger import StageReport
 
 _PREFIX = "fabricscope_analytics_"

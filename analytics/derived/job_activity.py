@@ -9,7 +9,7 @@ from analytics.derived.job_writes import JobWrites
 from analytics.models.jobs.job_work import BIN_NS, JobWork
 from analytics.snapshot.stateful import State
 from analytics.state.lookup import lookup
-from analytics.state.view import TickView
+from analytics.view.tick_view import TickView
 
 TENSOR, SM, BUSY = "gpu_tensor_active_ratio", "gpu_sm_active_ratio", "gpu_utilization_ratio"
 _GPUS_SHARE = 0.5  # of the job's GPUs must have fresh values

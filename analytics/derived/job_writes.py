@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analytics.models import baseline
-from analytics.state.view import Column, TickView
+from analytics.view.tick_view import Column, TickView
 from telemetry.objects import ObjectKind
 from telemetry.topology import Mount
 

@@ -9,9 +9,9 @@ from analytics.models.trend import forecast
 from analytics.models.trend.limits import LIMITS
 from analytics.snapshot.stateful import State
 from analytics.state.columns import Columns, read_only
-from analytics.state.derived import Forecasts
-from analytics.state.quality import FRESH
-from analytics.state.view import TickView
+from analytics.view.derived import Forecasts
+from analytics.view.quality import FRESH
+from analytics.view.tick_view import TickView
 from telemetry.objects import ObjectRef
 from telemetry.trends import DeviceTrends, Forecast
 

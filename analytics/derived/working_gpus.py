@@ -5,7 +5,7 @@ from numpy.typing import NDArray
 
 from analytics.snapshot.stateful import State
 from analytics.state.memory import Memory, MemoryColumn
-from analytics.state.view import TickView
+from analytics.view.tick_view import TickView
 
 _METRIC = "gpu_utilization_ratio"
 _WORKING = 0.5  # utilisation below which a GPU is idle, starting or ending, and is no peer

@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analytics.state.memory import Memory, MemoryColumn
-from analytics.state.view import Column, TickView
+from analytics.view.tick_view import Column, TickView
 
 RECENT_GROWTH = (MemoryColumn("count"), MemoryColumn("recent"), MemoryColumn("at_s"))
 """Memory of each counter: its count, its recent growth (fading), and the time of both in seconds."""

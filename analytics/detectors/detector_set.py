@@ -9,7 +9,7 @@ from analytics.detectors.lifecycle import FindingTracker
 from analytics.detectors.spec import Detector, Verdicts
 from analytics.snapshot.stateful import State, joined, restore_joined
 from analytics.state.memory import Memory
-from analytics.state.view import TickView
+from analytics.view.tick_view import TickView
 from telemetry.findings import Finding
 
 NO_MEMORY = Memory(())

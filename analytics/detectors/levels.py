@@ -5,7 +5,7 @@ from numpy.typing import NDArray
 
 from analytics.models import baseline
 from analytics.state.memory import Memory, MemoryColumn
-from analytics.state.view import Column, TickView
+from analytics.view.tick_view import Column, TickView
 
 LEVEL = (MemoryColumn("baseline", baseline.WIDTH),)
 

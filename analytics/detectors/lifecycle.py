@@ -10,7 +10,7 @@ import numpy as np
 from analytics.detectors.spec import Verdicts
 from analytics.snapshot.stateful import State
 from analytics.state.lookup import lookup
-from analytics.state.view import TickView
+from analytics.view.tick_view import TickView
 from telemetry.findings import Evidence, Finding, FindingKind, FindingState
 
 _EVIDENCE_MAX = 5

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from analytics.state.lookup import worst_of_each
 from analytics.state.memory import Memory, MemoryColumn
-from analytics.state.view import Column, TickView
+from analytics.view.tick_view import Column, TickView
 from telemetry.findings import FindingKind
 
 

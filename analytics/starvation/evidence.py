@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from analytics.detectors.lifecycle import FindingTracker
-from analytics.state.view import Column, TickView
+from analytics.view.tick_view import Column, TickView
 from telemetry.objects import ObjectRef, parse_object
 from telemetry.selectors import Selector, client_reads, client_writes, server_reads, server_writes
 from telemetry.topology import Device, Link, Mount, Role, Topology

@@ -11,7 +11,7 @@ from analytics.snapshot.stateful import State
 from analytics.starvation import rules
 from analytics.starvation.evidence import mounted_systems, wait_evidence
 from analytics.state.columns import Columns
-from analytics.state.view import Column, TickView
+from analytics.view.tick_view import Column, TickView
 from telemetry.starvation import GpuLoss, HostLosses, WaitCause
 from telemetry.topology import Topology
 

@@ -22,7 +22,7 @@ from analytics.detectors.multivariate.stage import Multivariate
 from analytics.engine import Engine
 from analytics.models.multivariate.config import MultivariateConfig
 from analytics.models.multivariate.model import Method
-from analytics.state.view import TickView
+from analytics.view.tick_view import TickView
 from common.units import NS_PER_S
 from evaluation.series.signals import DAY_S
 from simulator.config import SimulatorConfig

@@ -8,7 +8,7 @@ import numpy as np
 
 from analytics.detectors.spec import Detector, Verdicts, verdicts_of
 from analytics.state.memory import Memory
-from analytics.state.view import TickView
+from analytics.view.tick_view import TickView
 from telemetry.findings import FindingKind
 
 # ASHRAE TC 9.9, Thermal Guidelines for Data Processing Environments (2021): 18 to 27 C is recommended, class A2 allows

@@ -7,7 +7,7 @@ import numpy as np
 from analytics.detectors.spec import Detector, Verdicts, verdicts_of
 from analytics.state.memory import Memory
 from analytics.state.rates import NEVER
-from analytics.state.view import TickView
+from analytics.view.tick_view import TickView
 from telemetry.findings import FindingKind
 
 _FAILED, _WARNING = 2.0, 1.0  # IPMI 2.0 has non-critical and critical; SONiC only ok or not

@@ -9,7 +9,7 @@ from analytics.detectors.spec import Detector, Scope, Verdicts, computed_evidenc
 from analytics.models import baseline, thermal
 from analytics.models.group_medians import group_medians
 from analytics.state.memory import Memory, MemoryColumn
-from analytics.state.view import Column, TickView
+from analytics.view.tick_view import Column, TickView
 from telemetry.findings import FindingKind
 from telemetry.objects import ObjectKind
 from telemetry.series import series_key

@@ -7,7 +7,7 @@ import numpy as np
 from analytics.detectors.levels import LEVEL, learned_level
 from analytics.detectors.spec import Detector, Verdicts, computed_evidence
 from analytics.state.memory import Memory, MemoryColumn
-from analytics.state.view import TickView
+from analytics.view.tick_view import TickView
 from telemetry.findings import FindingKind
 from telemetry.series import series_key
 

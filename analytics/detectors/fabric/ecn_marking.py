@@ -9,7 +9,7 @@ from analytics.detectors.spec import Detector, Verdicts, verdicts_of
 from analytics.state.lookup import lookup
 from analytics.state.memory import Memory
 from analytics.state.series_index import SeriesIndex
-from analytics.state.view import TickView
+from analytics.view.tick_view import TickView
 from telemetry.findings import FindingKind
 
 # Vendors count marks differently (some include packets that arrived marked), so the queue's own baseline decides; the

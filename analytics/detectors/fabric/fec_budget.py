@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from analytics.detectors.fabric.link_errors import PRE_FEC_BER_MAX
 from analytics.detectors.spec import Detector, Verdicts, verdicts_of
 from analytics.state.memory import Memory
-from analytics.state.view import Column, TickView
+from analytics.view.tick_view import Column, TickView
 from telemetry.findings import FindingKind
 from telemetry.selectors import before_fec
 

@@ -7,7 +7,7 @@ import numpy as np
 from analytics.detectors.counters import RECENT_GROWTH, recent_growth
 from analytics.detectors.spec import Detector, Verdicts, verdicts_of
 from analytics.state.memory import Memory, MemoryColumn
-from analytics.state.view import TickView
+from analytics.view.tick_view import TickView
 from telemetry.findings import FindingKind
 
 # InfiniBand Architecture Specification, volume 2: 1e-12 on the wire; 1e-15 is left where FEC is always on (HDR, from

@@ -6,7 +6,7 @@ import numpy as np
 
 from analytics.detectors.spec import Detector, Verdicts, verdicts_of
 from analytics.state.memory import Memory
-from analytics.state.view import TickView
+from analytics.view.tick_view import TickView
 from telemetry.findings import FindingKind
 
 _UP = {"fabric_port_up": 1.0, "nic_up": 1.0, "ib_port_physical_state": 5.0}  # 5: link up (IBTA PortPhysicalState)

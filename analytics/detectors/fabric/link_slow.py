@@ -6,7 +6,7 @@ import numpy as np
 
 from analytics.detectors.spec import Detector, Verdicts, verdicts_of
 from analytics.state.memory import Memory
-from analytics.state.view import Column, TickView
+from analytics.view.tick_view import Column, TickView
 from telemetry.findings import FindingKind
 
 _SHARE_MIN = 0.99  # sources round: 400 Gb/s may be reported as 399.6e9

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from analytics.detectors.counters import RECENT_GROWTH, recent_growth
 from analytics.detectors.spec import Detector, Verdicts, verdicts_of
 from analytics.state.memory import Memory, MemoryColumn
-from analytics.state.view import Column, TickView
+from analytics.view.tick_view import Column, TickView
 from telemetry.findings import FindingKind
 from telemetry.selectors import received
 

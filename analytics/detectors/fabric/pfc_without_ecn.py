@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from analytics.detectors.spec import Detector, Verdicts, computed_evidence
 from analytics.state.memory import Memory
-from analytics.state.view import Column, TickView
+from analytics.view.tick_view import Column, TickView
 from telemetry.findings import FindingKind
 from telemetry.selectors import sent
 from telemetry.series import series_key

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from analytics.detectors.spec import Detector, Verdicts, verdicts_of
 from analytics.state.memory import Memory
-from analytics.state.view import TickView
+from analytics.view.tick_view import TickView
 from telemetry.findings import FindingKind
 
 _NEAR = 0.8  # of the pause threshold: above that one burst of a round-trip time crosses it

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analytics.models.peers.rules import SLOWING, SUPPORTING, Rule, limits_of
-from analytics.state.view import TickView
+from analytics.view.tick_view import TickView
 
 
 @dataclass(frozen=True)

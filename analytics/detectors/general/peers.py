@@ -13,8 +13,8 @@ from analytics.models.peers.member import WIDTH
 from analytics.models.peers.rules import SLOWING, SUPPORTING, Rule
 from analytics.state.lookup import worst_of_each
 from analytics.state.memory import Memory, MemoryColumn
-from analytics.state.quality import FRESH
-from analytics.state.view import Column, TickView
+from analytics.view.quality import FRESH
+from analytics.view.tick_view import Column, TickView
 from telemetry.findings import FindingKind
 
 _HORIZON_SAMPLES_MIN = 100  # collections may be minutes apart; a scale from a dozen samples gives false alarms

@@ -10,7 +10,7 @@ from analytics.models.trend import forecast
 from analytics.models.trend.limits import LIMITS
 from analytics.state.lookup import worst_of_each
 from analytics.state.memory import Memory
-from analytics.state.view import TickView
+from analytics.view.tick_view import TickView
 from telemetry.findings import FindingKind
 
 _RECENT_TIMES = 2.0  # the newest part of the history must show the trend too, if not as steep

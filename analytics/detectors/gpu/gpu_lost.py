@@ -7,7 +7,7 @@ import numpy as np
 from analytics.detectors.spec import Detector, EvidenceColumns, Verdicts
 from analytics.state.lookup import worst_of_each
 from analytics.state.memory import Memory
-from analytics.state.view import TickView
+from analytics.view.tick_view import TickView
 from telemetry.findings import FindingKind
 
 _MISSED_INTERVALS = 1.5

@@ -8,7 +8,7 @@ import numpy as np
 from analytics.detectors.counters import RECENT_GROWTH, recent_growth
 from analytics.detectors.spec import Detector, Verdicts, verdicts_of
 from analytics.state.memory import Memory, MemoryColumn
-from analytics.state.view import TickView
+from analytics.view.tick_view import TickView
 from telemetry.findings import FindingKind
 
 # NVIDIA DCGM, dcgm_gpu_hardware_limits.h and its health watch: check sequence errors matter from 100 a second on, one

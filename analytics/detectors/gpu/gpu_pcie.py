@@ -6,7 +6,7 @@ import numpy as np
 
 from analytics.detectors.spec import Detector, Verdicts, verdicts_of
 from analytics.state.memory import Memory
-from analytics.state.view import TickView
+from analytics.view.tick_view import TickView
 from telemetry.findings import FindingKind
 
 # Lanes do not change with power saving, unlike the generation: fewer than before is a fault of slot or board.

@@ -9,7 +9,7 @@ import numpy as np
 
 from analytics.detectors.spec import Detector, Scope, Verdicts, verdicts_of
 from analytics.state.memory import Memory
-from analytics.state.view import TickView
+from analytics.view.tick_view import TickView
 from telemetry.findings import FindingKind
 
 _SHARE_MIN = 0.95  # of the highest limit that this GPU has had: less than that costs clocks

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from analytics.detectors.spec import Detector, Verdicts, verdicts_of
 from analytics.state.memory import Memory
-from analytics.state.view import TickView
+from analytics.view.tick_view import TickView
 from telemetry.findings import FindingKind
 
 # NVIDIA, "XID Errors" (deploy docs, r555 and later): the class decides how likely the GPU itself is at fault.

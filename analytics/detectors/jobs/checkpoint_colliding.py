@@ -9,7 +9,7 @@ from analytics.detectors.jobs.checkpoint_late import of_jobs
 from analytics.detectors.spec import Detector, Scope, Verdicts
 from analytics.models.jobs.job_work import JobWork
 from analytics.state.memory import Memory
-from analytics.state.view import TickView
+from analytics.view.tick_view import TickView
 from telemetry.findings import FindingKind
 from telemetry.topology import Mount
 

@@ -15,7 +15,7 @@ from analytics.derived.job_writes import METRIC
 from analytics.detectors.spec import Detector, Scope, Verdicts, computed_evidence
 from analytics.models.jobs.job_work import JobWork
 from analytics.state.memory import Memory
-from analytics.state.view import TickView
+from analytics.view.tick_view import TickView
 from telemetry import objects
 from telemetry.findings import FindingKind
 from telemetry.series import series_key

@@ -7,7 +7,7 @@ import numpy as np
 from analytics.detectors.jobs.checkpoint_late import MARGIN_INTERVALS, of_jobs
 from analytics.detectors.spec import Detector, Scope, Verdicts
 from analytics.state.memory import Memory
-from analytics.state.view import TickView
+from analytics.view.tick_view import TickView
 from telemetry.findings import FindingKind
 
 _PERIODS = 2.0  # one may be skipped, or be too short to be sampled; two in a row are not

@@ -10,7 +10,7 @@ from analytics.detectors.spec import Detector, Scope, Verdicts, computed_evidenc
 from analytics.models.jobs.job_work import JobWork
 from analytics.models.jobs.work_level import LOW_SHARE
 from analytics.state.memory import Memory
-from analytics.state.view import TickView
+from analytics.view.tick_view import TickView
 from telemetry import objects
 from telemetry.findings import FindingKind
 from telemetry.series import series_key

@@ -6,7 +6,7 @@ import numpy as np
 
 from analytics.detectors.spec import Detector, Scope, Verdicts, computed_evidence
 from analytics.state.memory import Memory
-from analytics.state.view import TickView
+from analytics.view.tick_view import TickView
 from telemetry import objects
 from telemetry.findings import FindingKind
 from telemetry.series import series_key

@@ -15,7 +15,7 @@ from analytics.models.group_medians import group_medians
 from analytics.models.peers.modes import kind_medians
 from analytics.state.lookup import lookup
 from analytics.state.memory import Memory, MemoryColumn
-from analytics.state.view import Column, TickView
+from analytics.view.tick_view import Column, TickView
 from telemetry.findings import FindingKind
 
 _CLOCK_SHARE = 0.93  # of the job's median: boost clocks of healthy GPUs of one model seldom differ by more

@@ -27,7 +27,7 @@ from analytics.snapshot.stateful import State, Stateful, joined, restore_joined
 from analytics.state.columns import Columns
 from analytics.state.rates import NEVER
 from analytics.state.series_index import SeriesIndex
-from analytics.state.view import TickView
+from analytics.view.tick_view import TickView
 from telemetry.findings import FindingKind
 
 _TIMES_PEERS = 2.0  # a device whose peers deviate from their normals too has to deviate so many times as far

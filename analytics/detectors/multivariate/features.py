@@ -8,10 +8,10 @@ from numpy.typing import NDArray
 from analytics.detectors.multivariate.measures import Fold, Kind, Measure, Part
 from analytics.models.group_medians import group_medians
 from analytics.state.lookup import lookup
-from analytics.state.quality import FRESH
 from analytics.state.rates import NEVER
 from analytics.state.series_index import SeriesIndex
-from analytics.state.view import TickView
+from analytics.view.quality import FRESH
+from analytics.view.tick_view import TickView
 from telemetry.objects import ObjectKind
 
 _PEERS_MIN = 3

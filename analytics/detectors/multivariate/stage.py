@@ -10,7 +10,7 @@ from analytics.detectors.multivariate.device_model import DeviceModel, Unhealthy
 from analytics.detectors.multivariate.measures import KINDS
 from analytics.models.multivariate.config import MultivariateConfig
 from analytics.snapshot.stateful import State, Stateful, joined, restore_joined
-from analytics.state.view import TickView
+from analytics.view.tick_view import TickView
 from telemetry import objects
 from telemetry.findings import Finding, FindingKind, FindingState
 

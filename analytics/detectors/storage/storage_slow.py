@@ -11,7 +11,7 @@ from analytics.models.group_medians import group_medians
 from analytics.state.lookup import worst_of_each
 from analytics.state.memory import Memory, MemoryColumn
 from analytics.state.series_index import SeriesIndex
-from analytics.state.view import Column, TickView
+from analytics.view.tick_view import Column, TickView
 from telemetry.findings import FindingKind
 from telemetry.selectors import server_io
 

@@ -9,7 +9,7 @@ from analytics.detectors.levels import LEVEL, learned_level
 from analytics.detectors.spec import Detector, EvidenceColumns, Verdicts
 from analytics.detectors.storage.storage_slow import ONE_CLIENT_CONFIDENCE, ONE_CLIENT_OPERATIONS
 from analytics.state.memory import Memory, MemoryColumn
-from analytics.state.view import Column, TickView
+from analytics.view.tick_view import Column, TickView
 from telemetry.findings import FindingKind
 from telemetry.selectors import server_traffic
 

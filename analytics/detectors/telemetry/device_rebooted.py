@@ -8,7 +8,7 @@ from analytics.detectors.spec import Detector, Verdicts, computed_evidence, verd
 from analytics.state.lookup import worst_of_each
 from analytics.state.memory import Memory
 from analytics.state.rates import NEVER
-from analytics.state.view import TickView
+from analytics.view.tick_view import TickView
 from telemetry.findings import FindingKind
 from telemetry.series import series_key
 

@@ -14,7 +14,7 @@ from analytics.detectors.spec import Detector, EvidenceColumns, Verdicts
 from analytics.state.memory import Memory
 from analytics.state.rates import NEVER
 from analytics.state.series_index import SeriesIndex
-from analytics.state.view import TickView
+from analytics.view.tick_view import TickView
 from telemetry.findings import FindingKind
 from telemetry.objects import ObjectKind
 

@@ -8,14 +8,14 @@ from analytics.detectors.spec import Detector, Verdicts, computed_evidence
 from analytics.state.lookup import worst_of_each
 from analytics.state.memory import Memory
 from analytics.state.rates import NEVER
-from analytics.state.view import TickView
+from analytics.view.tick_view import TickView
 from telemetry.findings import FindingKind
 from telemetry.series import series_key
 
 
 @dataclass(frozen=True, kw_only=True)
 class TargetFrozen(Detector):
-    """Frozen targets are found in ``analytics.state.quality``, because all detectors abstain on them."""
+    """Frozen targets are found in ``analytics.view.quality``, because all detectors abstain on them."""
 
     name: str = "target_frozen"
     kind: FindingKind = FindingKind.TARGET_FROZEN

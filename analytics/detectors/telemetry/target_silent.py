@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 from analytics.detectors.spec import Detector, Verdicts, computed_evidence
 from analytics.state.lookup import worst_of_each
 from analytics.state.memory import Memory
-from analytics.state.quality import STALE_INTERVALS
-from analytics.state.view import TickView
+from analytics.view.quality import STALE_INTERVALS
+from analytics.view.tick_view import TickView
 from telemetry.findings import FindingKind
 from telemetry.series import series_key
 

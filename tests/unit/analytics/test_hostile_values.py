@@ -9,7 +9,7 @@ from analytics.detectors.detector_set import DetectorSet
 from analytics.detectors.spec import Detector, Verdicts
 from analytics.engine import Engine, Output
 from analytics.state.memory import Memory
-from analytics.state.view import TickView
+from analytics.view.tick_view import TickView
 from telemetry import catalogue
 from telemetry.findings import Finding, FindingKind
 from telemetry.samples import SampleBatch

@@ -9,7 +9,7 @@ from analytics.detectors.spec import Scope
 from analytics.engine import Engine
 from telemetry.findings import Finding
 from telemetry.samples import SampleBatch
-from tests.conformance.eventful_cluster import CHANGES, FACTS, Cluster
+from tests.conformance.detectors.eventful_cluster import CHANGES, FACTS, Cluster
 
 BATCHES = list(Cluster(eventful=True).batches())
 DEVICES = sorted({batch.table.device for batch in BATCHES})

@@ -4,7 +4,7 @@ import pytest
 
 from analytics.derived.job_activity import JobActivity
 from analytics.models.jobs.job_work import JobWork
-from analytics.state.view import TickView
+from analytics.view.tick_view import TickView
 from telemetry.samples import SampleBatch
 from telemetry.series import series_key
 from telemetry.topology import Entity, Gpu, Job

@@ -7,7 +7,7 @@ import pytest
 
 from analytics.config import EngineConfig
 from analytics.derived.trend_history import KEPT, SLOT_NS, SLOTS, TrendHistory
-from analytics.state.view import TickView
+from analytics.view.tick_view import TickView
 from telemetry.samples import SampleBatch
 from telemetry.series import series_key
 from tests.unit.analytics.detectors.ticks import at_each_tick

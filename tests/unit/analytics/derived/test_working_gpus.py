@@ -3,7 +3,7 @@
 import pytest
 
 from analytics.derived.working_gpus import WorkingGpus
-from analytics.state.view import TickView
+from analytics.view.tick_view import TickView
 from telemetry.series import series_key
 from telemetry.topology import Entity, Gpu, Job
 from tests.unit.analytics.detectors.ticks import at_each_tick, collected

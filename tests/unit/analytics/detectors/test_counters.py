@@ -7,7 +7,7 @@ import pytest
 
 from analytics.detectors.counters import RECENT_GROWTH, recent_growth
 from analytics.state.memory import Memory
-from analytics.state.view import TickView
+from analytics.view.tick_view import TickView
 from tests.unit.analytics.detectors.ticks import at_each_tick, collected
 from tests.unit.analytics.small_cluster import INTERVAL_S, batch, clockwork, port_key, table
 

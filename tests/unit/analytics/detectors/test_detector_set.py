@@ -8,7 +8,7 @@ from analytics.detectors.detector_set import DetectorSet
 from analytics.detectors.lifecycle import FindingTracker
 from analytics.detectors.spec import Detector, Verdicts
 from analytics.state.memory import Memory, MemoryColumn
-from analytics.state.view import TickView
+from analytics.view.tick_view import TickView
 from telemetry.findings import FindingKind
 from tests.unit.analytics.detectors.ticks import at_each_tick, collected
 from tests.unit.analytics.small_cluster import port_key

@@ -7,7 +7,7 @@ import pytest
 
 from analytics.detectors.lifecycle import FindingTracker, finding_id
 from analytics.detectors.spec import EvidenceColumns, Verdicts
-from analytics.state.view import TickView
+from analytics.view.tick_view import TickView
 from telemetry import objects
 from telemetry.findings import Finding, FindingKind, FindingState
 from tests.unit.analytics.detectors.ticks import at_each_tick, collected

@@ -26,7 +26,7 @@ from analytics.detectors.gpu.gpu_throttle import GpuThrottle
 from analytics.detectors.gpu.gpu_xid import GpuXid
 from analytics.detectors.spec import Detector
 from analytics.state.memory import Memory
-from analytics.state.view import TickView
+from analytics.view.tick_view import TickView
 from telemetry.series import series_key
 from tests.unit.analytics.detectors.ticks import at_each_tick, collected
 from tests.unit.analytics.small_cluster import INTERVAL_S, port_key

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from analytics.detectors.spec import Verdicts, verdicts_of
-from analytics.state.view import TickView
+from analytics.view.tick_view import TickView
 from telemetry import objects
 from tests.unit.analytics.detectors.ticks import at_each_tick, collected
 from tests.unit.analytics.small_cluster import clockwork, port_key

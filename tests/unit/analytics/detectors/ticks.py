@@ -9,7 +9,7 @@ from analytics.detectors.detector_set import DetectorSet
 from analytics.detectors.spec import Detector, Verdicts
 from analytics.engine import Engine
 from analytics.state.memory import Memory
-from analytics.state.view import TickView
+from analytics.view.tick_view import TickView
 from telemetry.findings import FindingKind
 from telemetry.samples import SampleBatch
 from telemetry.topology import Entity, TopologyFact

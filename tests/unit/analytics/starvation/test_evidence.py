@@ -6,7 +6,7 @@ import pytest
 from analytics.detectors.lifecycle import FindingTracker
 from analytics.detectors.spec import Verdicts
 from analytics.starvation.evidence import WaitEvidence, mounted_systems, wait_evidence
-from analytics.state.view import TickView
+from analytics.view.tick_view import TickView
 from telemetry import objects
 from telemetry.findings import FindingKind
 from telemetry.objects import ObjectRef

@@ -23,7 +23,7 @@ from simulator.layout import Layout, topology_facts
 from simulator.servers.config import ServeConfig, Unreachable
 from simulator.servers.service import SimulatorService
 from telemetry.topology import Gpu, Link, Mount, StorageTarget
-from tests.unit.simulator.servers.test_pages import values
+from tests.unit.simulator.servers.pages.test_pages import values
 
 DEADLINE_S = 60
 CLUSTER = SimulatorConfig(hosts=4, interval_s=2, jobs=JobMix(jobs=1))

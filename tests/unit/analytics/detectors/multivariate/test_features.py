@@ -14,7 +14,7 @@ from analytics.detectors.multivariate.features import (
     peers_median,
 )
 from analytics.detectors.multivariate.measures import Fold, Kind, Measure, Part
-from analytics.state.view import TickView
+from analytics.view.tick_view import TickView
 from telemetry.objects import ObjectKind
 from telemetry.series import series_key
 from telemetry.topology import Device, Entity, Gpu, Job, Link, Role

@@ -12,10 +12,10 @@ from bus.base import Message
 from bus.config import BusConfig, EmbeddedConfig
 from common.errors import Unavailable
 from telemetry.topics import Topic
-from tests.conformance.bus_reading import fresh_topic, gap_of, numbered, numbers, read, read_until, running
+from tests.conformance.bus.reading import fresh_topic, gap_of, numbered, numbers, read, read_until, running
 from tests.waiting import until
 
-_ROOT = Path(__file__).resolve().parents[2]
+_ROOT = Path(__file__).resolve().parents[3]
 
 
 def at(path: Path, **settings: float) -> BusConfig:
@@ -23,7 +23,7 @@ def at(path: Path, **settings: float) -> BusConfig:
 
 
 def writer(path: Path, topic: Topic, key: str) -> "subprocess.Popen[bytes]":
-    command = [sys.executable, "-m", "tests.conformance.bus_writer", str(path), topic.name, key]
+    command = [sys.executable, "-m", "tests.conformance.bus.writer", str(path), topic.name, key]
     return subprocess.Popen(command, stdout=subprocess.PIPE, cwd=_ROOT)
 
 
@@ -73,7 +73,7 @@ async def test_several_processes_write_and_read_one_file(tmp_path: Path) -> None
 
 def test_a_full_disk_is_reported_and_got_over(tmp_path: Path) -> None:
     path = tmp_path / "bus.sqlite"
-    command = [sys.executable, "-m", "tests.conformance.bus_full_disk", str(path)]
+    command = [sys.executable, "-m", "tests.conformance.bus.full_disk", str(path)]
     done = subprocess.run(command, stdout=subprocess.PIPE, cwd=_ROOT, timeout=60, check=True)
     acknowledged = int(done.stdout)
     assert acknowledged > 2

@@ -8,7 +8,7 @@ import pytest
 
 from ingest.collectors.gnmi.config import GnmiTlsConfig
 from telemetry.samples import DownReason
-from tests.conformance.gnmi_peer import Requests, Responses, collecting, job, serving, steady
+from tests.conformance.collectors.gnmi_peer import Requests, Responses, collecting, job, serving, steady
 from tests.servers.certificates import Certificates
 
 

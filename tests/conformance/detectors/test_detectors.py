@@ -8,9 +8,9 @@ from analytics.config import DetectionConfig
 from analytics.detectors import detectors
 from analytics.detectors.spec import Detector
 from telemetry import catalogue
-from tests.conformance import bad_detectors, detector_checks
-from tests.conformance.detector_checks import Inspected, Published, differing, engine_of, published
-from tests.conformance.eventful_cluster import Cluster
+from tests.conformance.detectors import bad_detectors, detector_checks
+from tests.conformance.detectors.detector_checks import Inspected, Published, differing, engine_of, published
+from tests.conformance.detectors.eventful_cluster import Cluster
 
 FORECASTS = {"capacity", "wear"}  # need days of history: tests/unit/analytics/models/trend
 HEALTHY_MINUTES, HEALTHY_INTERVAL_S = 10_000, 300

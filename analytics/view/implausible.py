@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analytics.models.group_medians import group_medians
-from analytics.state.quality import Quality
 from analytics.state.rates import NEVER
 from analytics.state.series_index import SeriesIndex
-from analytics.state.tick_data import TickData
+from analytics.view.quality import Quality
+from analytics.view.tick_data import TickData
 from telemetry.selectors import Selector, reads, received, sent, writes
 
 _KNOWN_INTERVALS = 12.0

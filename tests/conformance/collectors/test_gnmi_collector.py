@@ -9,7 +9,7 @@ from ingest.collectors.gnmi.paths.elements import parse_path
 from ingest.ledger import DropReason
 from telemetry.gnmi import gnmi_pb2
 from telemetry.samples import DownReason
-from tests.conformance.gnmi_peer import (
+from tests.conformance.collectors.gnmi_peer import (
     SYNC,
     Behaviour,
     Requests,

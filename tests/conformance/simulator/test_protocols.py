@@ -24,11 +24,11 @@ from simulator.servers.service import SimulatorService
 from simulator.servers.tls import self_signed
 from telemetry.gnmi import gnmi_pb2
 from tests.samples import SAMPLES
+from tests.unit.simulator.servers.gnmi.streams import StreamEnded, json_of, subscribed, subscribing
+from tests.unit.simulator.servers.gnmi.switches import Switches, serving_switches
 from tests.unit.simulator.servers.readings import filled_readings, later
-from tests.unit.simulator.servers.streams import StreamEnded, json_of, subscribed, subscribing
-from tests.unit.simulator.servers.switches import Switches, serving_switches
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 GNMI_CLI = ROOT / "build" / "bin" / "gnmi_cli"
 DEADLINE_S = 20
 

@@ -19,7 +19,7 @@ from telemetry.codec.batch import BatchDecoder, encode_batch
 from telemetry.samples import Collection, SampleBatch
 from telemetry.series import SeriesTable, series_key
 from telemetry.topics import Topic
-from tests.conformance.bus_reading import fresh_topic, gap_of, numbered, numbers, read, read_until, running
+from tests.conformance.bus.reading import fresh_topic, gap_of, numbered, numbers, read, read_until, running
 from tests.waiting import until
 
 

@@ -15,7 +15,7 @@ from bus.kafka.bus import KafkaBus
 from bus.kafka.consumer import KafkaConsumer
 from bus.open import open_bus
 from common.errors import Unavailable
-from tests.conformance.bus_reading import fresh_topic, numbered, numbers, read, read_until, running
+from tests.conformance.bus.reading import fresh_topic, numbered, numbers, read, read_until, running
 from tests.servers.kafka import KafkaServer
 from tests.waiting import until
 

@@ -12,7 +12,7 @@ from ingest.collectors.gnmi.paths.elements import parse_path
 from telemetry.gnmi import gnmi_pb2
 from telemetry.samples import DownReason
 from telemetry.topology import Link
-from tests.conformance.gnmi_peer import SYNC, Requests, Responses, collecting, job, response, serving
+from tests.conformance.collectors.gnmi_peer import SYNC, Requests, Responses, collecting, job, response, serving
 from tests.servers.certificates import Certificates
 from tests.servers.gnmi import DeviceStarter
 

@@ -8,7 +8,7 @@ import pytest
 
 from bus.config import BusConfig, KafkaConfig
 from common.errors import Unauthorized, Unavailable
-from tests.conformance.bus_reading import fresh_topic, numbered, numbers, read, running
+from tests.conformance.bus.reading import fresh_topic, numbered, numbers, read, running
 from tests.servers.kafka import KafkaServer
 from tests.waiting import until
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from analytics.engine import Engine, Output
-from analytics.state.quality import Quality
+from analytics.view.quality import Quality
 from telemetry.findings import Finding
 from telemetry.samples import Collection, SampleBatch
 from telemetry.series import series_key

@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 
 from analytics.models import baseline
 from analytics.state.columns import locked, read_only
-from analytics.state.derived import Derived
-from analytics.state.implausible import with_implausible
 from analytics.state.lookup import lookup
-from analytics.state.quality import FRESH, UNUSABLE, Quality, series_quality
-from analytics.state.tick_data import TickData
+from analytics.view.derived import Derived
+from analytics.view.implausible import with_implausible
+from analytics.view.quality import FRESH, UNUSABLE, Quality, series_quality
+from analytics.view.tick_data import TickData
 from telemetry import catalogue
 from telemetry.catalogue import Kind
 from telemetry.selectors import Selector

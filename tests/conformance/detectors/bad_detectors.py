@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from analytics.detectors.spec import Detector, Verdicts
 from analytics.state.memory import Memory, MemoryColumn
-from analytics.state.view import TickView
+from analytics.view.tick_view import TickView
 from telemetry.findings import FindingKind
 
 METRIC = "fabric_port_up"

@@ -16,11 +16,11 @@ from analytics.detectors.spec import Detector, Verdicts
 from analytics.engine import Engine
 from analytics.snapshot.stateful import State
 from analytics.state.memory import Memory
-from analytics.state.view import TickView
+from analytics.view.tick_view import TickView
 from telemetry.codec.records import encode_record
 from telemetry.findings import Finding
 from telemetry.samples import SampleBatch
-from tests.conformance.eventful_cluster import CHANGES, FACTS
+from tests.conformance.detectors.eventful_cluster import CHANGES, FACTS
 from tests.unit.analytics.restart import restarted
 
 Detectors = Callable[[], Sequence[Detector]]
