@@ -46,8 +46,17 @@ def cause_of(
 ) -> Cause:
     """A cause with the tier and hold of its kind where none are given."""
     row = incident_kinds()[kind]
-    tier, hold = row.tier if tier is None else tier, row.hold if hold is None else hold
-    return Cause(kind, root, primary, reason, tier, hold, factor, devices, change)
+    return Cause(
+        kind,
+        root,
+        primary,
+        reason,
+        tier=row.tier if tier is None else tier,
+        hold=row.hold if hold is None else hold,
+        factor=factor,
+        devices=devices,
+        change=change,
+    )
 
 
 PAUSES = kinds_in(FindingGroup.PAUSE)

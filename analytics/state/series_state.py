@@ -27,7 +27,7 @@ class SeriesState:
     def __init__(self, config: EngineConfig) -> None:
         self._config = config
         self.columns = Columns(LAYOUT)
-        self._scores = LiveScores(config)
+        self._scores = LiveScores(config.baseline)
 
     def process(self, tick: Tick, registry: Registry) -> NDArray[np.uint8]:
         """Rates, baselines and scores of one tick, in compiled passes over all its samples.

@@ -60,16 +60,16 @@ def _members(view: TickView, rules: Sequence[Rule]) -> Members:
     keys = np.cumsum(np.logical_or.reduce(starts))
     sids, of = sids[order], of[order]
     return Members(
-        sids,
-        columns["object"][sids],
-        hosts[order],
-        tags[order],
-        keys,
-        of,
-        np.array([rule.group == "job" for rule in rules])[of],
-        np.array([rule.worse for rule in rules])[of],
-        np.array([rule.least or 0.0 for rule in rules])[of],
-        limits_of(rules),
+        sids=sids,
+        objects=columns["object"][sids],
+        hosts=hosts[order],
+        tags=tags[order],
+        keys=keys,
+        rules=of,
+        of_job=np.array([rule.group == "job" for rule in rules])[of],
+        worse=np.array([rule.worse for rule in rules])[of],
+        least=np.array([rule.least or 0.0 for rule in rules])[of],
+        limits=limits_of(rules),
     )
 
 

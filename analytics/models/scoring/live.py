@@ -7,7 +7,7 @@ it is kept for the metrics that ``DetectionConfig.scored`` names.
 import numpy as np
 from numpy.typing import NDArray
 
-from analytics.config import EngineConfig
+from analytics.models.pace import Pace
 from analytics.models.scoring.scorer import SeriesScorer
 from analytics.snapshot.stateful import State
 
@@ -17,8 +17,7 @@ NO_SLOT = -1
 class LiveScores:
     """Gives each scored series a slot, in the order in which they appear, and scores it there."""
 
-    def __init__(self, config: EngineConfig) -> None:
-        pace = config.baseline
+    def __init__(self, pace: Pace) -> None:
         self._scorer = SeriesScorer(memory=round(1.0 / pace.alpha), warmup=pace.warmup, follow=pace.follow)
         self._used = 0
 
