@@ -79,19 +79,17 @@ def notify(
         assert notified is not None, "only what was paged can be resolved"
         after = replace(notified, firing=False, sequence=sequence)
         return after, Notification(incident, action, sequence, now_ns, notified.labels, {})
-    page = action is Action.FIRE or notified is None
+    since_page = notified if action is Action.UPDATE else None
     after = NotifiedState(
         firing=True,
         sequence=sequence,
-        paged_ns=now_ns if page or notified is None else notified.paged_ns,
+        paged_ns=since_page.paged_ns if since_page else now_ns,
         changed_ns=now_ns,
-        worst=incident.severity
-        if page or notified is None
-        else max(notified.worst, incident.severity, key=lambda severity: severity.rank),
+        worst=_worse(since_page.worst, incident.severity) if since_page else incident.severity,
         kind=incident.kind,
         root=incident.root,
         labels=labels,
-        receivers=receivers if page or notified is None else tuple(sorted({*notified.receivers, *receivers})),
+        receivers=tuple(sorted({*since_page.receivers, *receivers})) if since_page else receivers,
     )
     replaces = notified.labels if notified and notified.firing and notified.labels != labels else {}
     return after, Notification(incident, action, sequence, now_ns, labels, replaces)

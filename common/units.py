@@ -9,7 +9,6 @@ NS_PER_US = 1_000
 NS_PER_MS = 1_000_000
 NS_PER_S = 1_000_000_000
 US_PER_S = 1_000_000
-MS_PER_S = 1_000
 
 _SECONDS_PER_UNIT = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0, "y": 31536000.0}
 # Prometheus' form: each unit at most once, the larger in front

@@ -51,14 +51,10 @@ class SwitchPort:
 
 @dataclass(frozen=True, slots=True)
 class Nic:
-    """A NIC port of a host or storage server. port: position in ``Layout.ports`` of the leaf port it is plugged into.
-
-    netdev: the Linux interface of the same NIC (ethtool statistics name it, ``node_infiniband_*`` name ``name``).
-    """
+    """A NIC port of a host or storage server. port: position in ``Layout.ports`` of the leaf port behind it."""
 
     device: str
     name: str
-    netdev: str
     rail: int
     bits_per_second: float
     port: int

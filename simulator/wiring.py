@@ -106,9 +106,7 @@ def _ports_and_nics(
             nic_at[device.name, rail] = len(nics)
             serial = _digest(config, f"serial/{device.name}/{rail}")[:10].upper()
             speed = config.nic_gbps * 1e9
-            nics.append(
-                Nic(device.name, f"mlx5_{rail}", f"eth{rail}", rail, speed, plugged[device.name, rail], f"MT{serial}")
-            )
+            nics.append(Nic(device.name, f"mlx5_{rail}", rail, speed, plugged[device.name, rail], f"MT{serial}"))
     ports = []
     for i, (cable, number) in enumerate(flat):
         nic = nic_at[cable.peer, cable.rail] if cable.rail >= 0 else -1

@@ -33,7 +33,7 @@ class Storage:
         routes.route(fabric, self.rows.ravel())
         self._delivered: Floats = np.zeros((2, hosts, targets))
         self.target_bytes, self.target_seconds = np.zeros((2, targets)), np.zeros((2, targets))
-        self.host_bytes, self.host_seconds = np.zeros((2, hosts)), np.zeros((2, hosts))
+        self.host_bytes = np.zeros((2, hosts))
         self.depth = np.zeros(targets)
         self._busy = False
         self._below_share = np.zeros((hosts, targets), dtype=np.bool_)
@@ -83,7 +83,6 @@ class Storage:
         self.target_bytes += moved.sum(axis=1)
         self.host_bytes += moved.sum(axis=2)
         self.target_seconds += queue.sum(axis=1) * dt
-        self.host_seconds += queue.sum(axis=2) * dt
         self.depth = queue.sum(axis=(0, 1))
         self.used += moved[WRITE].sum(axis=0)
         self._busy = bool(moved.any() or self.depth.any())

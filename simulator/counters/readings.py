@@ -187,8 +187,6 @@ class HostReadings:
     lustre_written_bytes: Floats
     lustre_reads: Floats
     lustre_writes: Floats
-    lustre_read_s: Floats
-    lustre_write_s: Floats
 
 
 @dataclass(frozen=True, slots=True)

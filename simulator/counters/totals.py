@@ -140,8 +140,6 @@ def host_totals(model: Model) -> Totals:
         "lustre_written_bytes": s.host_bytes[WRITE],
         "lustre_reads": s.host_bytes[READ] / RPC_BYTES,
         "lustre_writes": s.host_bytes[WRITE] / RPC_BYTES,
-        "lustre_read_s": s.host_seconds[READ],
-        "lustre_write_s": s.host_seconds[WRITE],
     }
 
 

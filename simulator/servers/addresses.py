@@ -3,7 +3,7 @@
 from common.errors import ConfigError
 from simulator.layout import Endpoint, Exporter, Layout
 
-LUSTRE_PORT, SLURM_PORT, CONTROL_PORT = 32221, 6820, 6821
+LUSTRE_PORT, CONTROL_PORT = 32221, 6821
 SLURM_HOST = "127.4.0.1"
 
 

@@ -41,7 +41,7 @@ class Stream:
         deliver: Callable[[Sequence[bytes]], Awaitable[None]],
         changed: Callable[[], None],
     ) -> None:
-        self._config, self._target, self._subscription = config, target, subscription
+        self._config, self._target = config, target
         self._deliver, self._changed = deliver, changed
         name = f"{config.job_name}/{target.address}"
         self._log = log.bind(job=config.job_name, target=name, device=target.device)
