@@ -17,7 +17,7 @@ from fabricscope.stopping import SUPERVISED
 
 log = structlog.get_logger()
 
-STOP_S = 10.0
+STOP_S = 28.0  # a stage stops within 25 s, or ends its waiting itself
 RESTART_WAIT_FIRST_S, RESTART_WAIT_MAX_S = 0.5, 30.0
 STABLE_AFTER_S = 30.0
 
