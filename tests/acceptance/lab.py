@@ -63,7 +63,7 @@ class Program:
             return
         self._process.send_signal(signal.SIGTERM)
         with contextlib.suppress(subprocess.TimeoutExpired):
-            self._process.wait(timeout=30)
+            self._process.wait(timeout=60)
         self.kill()
 
     def log_tail(self) -> str:
@@ -230,7 +230,7 @@ def engines_named(arguments: list[str]) -> list[Engine]:
 
 
 def _json(url: str | urllib.request.Request) -> Any:
-    with urllib.request.urlopen(url, timeout=10) as answer:
+    with urllib.request.urlopen(url, timeout=60) as answer:
         return json.load(answer)
 
 

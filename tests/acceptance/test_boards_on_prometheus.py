@@ -157,7 +157,7 @@ def _label_values(prometheus: Prometheus, query: str) -> list[str]:
     match = re.fullmatch(r"label_values\((.+), (\w+)\)", query)
     assert match, f"{query}: expected label_values(selector, label)"
     arguments = urllib.parse.urlencode({"match[]": match[1]})
-    with urllib.request.urlopen(f"{prometheus.url}/api/v1/label/{match[2]}/values?{arguments}", timeout=10) as answer:
+    with urllib.request.urlopen(f"{prometheus.url}/api/v1/label/{match[2]}/values?{arguments}", timeout=60) as answer:
         document: dict[str, Any] = json.load(answer)
     return list(document["data"])
 

@@ -19,8 +19,8 @@ import pytest
 from tests.servers.process import free_port
 
 INCIDENT_S_MAX = 120  # generous: the promise of 60 s is about a machine that does nothing else
-STOP_S_MAX = 15
-API_S_MAX = 15
+STOP_S_MAX = 60
+API_S_MAX = 60
 ADDRESS_OFFSET = 41
 
 
@@ -103,5 +103,5 @@ def test_from_start_to_the_first_incident_and_to_a_clean_stop(demo):
 
 
 def ask(url: str) -> Any:
-    with urllib.request.urlopen(url, timeout=10) as answer:
+    with urllib.request.urlopen(url, timeout=60) as answer:
         return json.load(answer)

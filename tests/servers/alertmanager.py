@@ -60,14 +60,14 @@ class Alertmanager(HttpServer):
     def alerts(self, *, active: bool = True) -> list[dict[str, Any]]:
         """The alerts that it shows now, as its v2 API answers; resolved ones are not among them."""
         query = f"active={str(active).lower()}&silenced=true&inhibited=true"
-        with urllib.request.urlopen(f"{self.url}/api/v2/alerts?{query}", timeout=10) as answer:
+        with urllib.request.urlopen(f"{self.url}/api/v2/alerts?{query}", timeout=60) as answer:
             found: list[dict[str, Any]] = json.load(answer)
         return found
 
     def amtool(self, *arguments: str) -> str:
         """What the independent client prints."""
         command = ["amtool", f"--alertmanager.url={self.url}", *arguments]
-        return subprocess.run(command, check=True, capture_output=True, text=True, timeout=20).stdout
+        return subprocess.run(command, check=True, capture_output=True, text=True, timeout=60).stdout
 
 
 def _program() -> str:

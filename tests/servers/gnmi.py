@@ -28,7 +28,7 @@ class FakeDevice:
 
     def stop(self) -> None:
         self.process.kill()
-        self.process.wait(10)
+        self.process.wait(60)
 
 
 DeviceStarter = Callable[..., FakeDevice]

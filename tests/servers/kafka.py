@@ -172,7 +172,7 @@ def _answers(port: int, *, tls: bool) -> bool:
     context = ssl.create_default_context()
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
     try:
-        with socket.create_connection(("127.0.0.1", port), timeout=1) as plain:
+        with socket.create_connection(("127.0.0.1", port), timeout=10) as plain:
             connection = context.wrap_socket(plain) if tls else plain
             request = struct.pack(">hhih", 18, 0, 1, -1)  # ApiVersions, version 0, correlation 1, no client id
             connection.sendall(struct.pack(">i", len(request)) + request)

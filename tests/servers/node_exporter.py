@@ -59,7 +59,7 @@ def _running(*options: str) -> Iterator[str]:
     finally:
         process.terminate()
         try:
-            process.wait(5)
+            process.wait(60)
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()

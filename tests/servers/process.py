@@ -8,8 +8,8 @@ import urllib.request
 from collections.abc import Sequence
 from pathlib import Path
 
-START_S_MAX = 30
-STOP_S_MAX = 30
+START_S_MAX = 60
+STOP_S_MAX = 60
 
 
 def free_port() -> int:
@@ -25,7 +25,7 @@ def wait_ready(url: str, process: subprocess.Popen[bytes], log: Path) -> None:
     deadline = time.monotonic() + START_S_MAX
     while time.monotonic() < deadline and process.poll() is None:
         try:
-            with urllib.request.urlopen(url, timeout=1):
+            with urllib.request.urlopen(url, timeout=10):
                 return
         except (urllib.error.URLError, OSError):
             time.sleep(0.02)

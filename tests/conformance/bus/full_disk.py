@@ -27,7 +27,7 @@ async def main(path: str) -> None:
     except Unavailable:
         assert bus.problem() is not None
     resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while bus.problem() is not None:  # noqa: ASYNC110  # it recovers by itself, without being asked
             await asyncio.sleep(0.02)
     await bus.publish(topic, [message])

@@ -154,7 +154,7 @@ async def test_publishing_nothing_does_nothing(bus: Bus) -> None:
 async def test_at_end_only_when_everything_has_been_polled(bus: Bus) -> None:
     topic = fresh_topic(partitions=2)
     reader = bus.consume([topic], {})
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(60):
         while not await reader.at_end():
             await reader.poll(wait_s=0.1)
     await bus.publish(topic, numbered(20))
@@ -172,7 +172,7 @@ async def test_what_waits_is_known_by_partition(bus: Bus) -> None:
     await read(reader, 5, records_max=5)
     assert full in await reader.behind()
     await read(reader, 15)
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(60):
         while {full, empty} & await reader.behind():
             await reader.poll(wait_s=0.1)
 
@@ -240,7 +240,7 @@ async def test_a_compacted_topic_folds_to_the_newest_value_of_each_key(bus: Bus)
         await bus.publish(topic, [Message(f"k{i % 3}".encode(), str(i).encode())])
     await bus.publish(topic, [Message(b"k0", None)])
     reader, state = bus.consume([topic], {}), dict[bytes, bytes | None]()
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(60):
         while not await reader.at_end() or not state:
             state |= {record.key: record.value for record in await reader.poll(wait_s=0.1)}
     assert state == {b"k0": None, b"k1": b"19", b"k2": b"17"}

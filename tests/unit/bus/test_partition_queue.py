@@ -114,4 +114,4 @@ async def test_messages_go_to_the_queue_of_their_key() -> None:
         assert waiting.messages == [m for m in messages if partition_of(m.key, 2) == partition] != []
     await producer.stop(flush_s=0)
     with pytest.raises(Unavailable, match="stopped"):
-        await asyncio.wait_for(publish.done, 5)
+        await asyncio.wait_for(publish.done, 60)

@@ -88,7 +88,7 @@ async def test_a_signal_asks_to_stop(number):
     try:
         assert not stopping.is_set()
         os.kill(os.getpid(), number)
-        await asyncio.wait_for(stopping.wait(), 10)
+        await asyncio.wait_for(stopping.wait(), 60)
     finally:
         for each in (signal.SIGTERM, signal.SIGINT):
             asyncio.get_running_loop().remove_signal_handler(each)
@@ -104,7 +104,7 @@ async def test_the_parent_is_gone_when_another_has_taken_its_place(monkeypatch):
     monkeypatch.setenv(SUPERVISED, "1")
     parents = iter([4711, 1])
     monkeypatch.setattr(os, "getppid", lambda: next(parents))
-    await asyncio.wait_for(parent_is_gone(), 10)
+    await asyncio.wait_for(parent_is_gone(), 60)
 
 
 @pytest.mark.parametrize(

@@ -219,7 +219,7 @@ async def test_the_stream_sends_the_picture_and_again_when_it_changes(api, bus):
         first = await next_picture(answer)
         assert first["incidents"] == []
         await publish_incidents(bus, incident())
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             while not first["incidents"]:
                 first = await next_picture(answer)
         assert first["incidents"][0]["id"] == "i1"

@@ -165,7 +165,7 @@ def test_the_content_of_the_page_counts_what_is_there(model):
 
 
 async def next_data(events: AsyncIterator[Any]) -> tuple[str, dict[str, Any]]:
-    event = await asyncio.wait_for(anext(events), 10)
+    event = await asyncio.wait_for(anext(events), 60)
     return event.id, orjson.loads(event.data)
 
 

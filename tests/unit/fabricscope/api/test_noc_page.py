@@ -108,6 +108,6 @@ async def test_reconnects_after_a_restart(api, bus, browser):
     await again.start()
     try:
         await publish_incidents(bus, incident())
-        await expect(page.locator("#verdict")).to_have_text("1 firing, 0 pending", timeout=20_000)
+        await expect(page.locator("#verdict")).to_have_text("1 firing, 0 pending", timeout=60_000)
     finally:
         await again.stop()

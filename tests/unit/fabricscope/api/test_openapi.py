@@ -48,7 +48,7 @@ def ask_everything(schema: BaseSchema, mode: GenerationMode, names: dict[str, st
     def ask(case: Case[Any]) -> None:
         asked.add(case.path)
         # A description cannot say that something ends after it starts, nor in which years.
-        case.call_and_validate(timeout=10, excluded_checks=[positive_data_acceptance] if case.method == "POST" else [])
+        case.call_and_validate(timeout=60, excluded_checks=[positive_data_acceptance] if case.method == "POST" else [])
 
     for described in schema.get_all_operations():
         assert isinstance(described, Ok), described

@@ -96,7 +96,7 @@ async def get(url: str, path: str, **arguments) -> tuple[int, Any]:
 
 async def eventually(url: str, path: str, done) -> Any:
     """The first answer that is ``done``, within 10 s."""
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         while True:
             _, body = await get(url, path)
             if done(body):

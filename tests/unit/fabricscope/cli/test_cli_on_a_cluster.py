@@ -74,7 +74,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SimulatedClust
         for process in running:
             process.terminate()
         for process in running:
-            process.wait(30)
+            process.wait(60)
 
 
 @pytest.fixture(scope="module")
