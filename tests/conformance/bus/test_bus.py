@@ -177,7 +177,7 @@ async def test_what_waits_is_known_by_partition(bus: Bus) -> None:
             await reader.poll(wait_s=0.1)
 
 
-async def test_duplicates_are_told_by_epoch_and_sequence(bus: Bus) -> None:
+async def test_duplicates_are_known_by_epoch_and_sequence(bus: Bus) -> None:
     topic = fresh_topic()
     messages = [sample_message(seq) for seq in range(5)]
     for _ in range(3):

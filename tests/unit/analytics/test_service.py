@@ -112,7 +112,7 @@ async def test_a_restart_goes_on_where_the_snapshot_stood(bus: Bus, tmp_path: Pa
     assert await everything_on(bus, topics.INCIDENTS) == incidents
 
 
-async def test_a_restart_without_snapshot_tells_the_same_again(bus: Bus, tmp_path: Path) -> None:
+async def test_a_restart_without_snapshot_publishes_the_same_again(bus: Bus, tmp_path: Path) -> None:
     await publish_facts(bus)
     await publish_batches(bus, *BATCHES)
     for generation in range(2):
@@ -151,7 +151,7 @@ async def test_drops_survive_a_restart_and_reach_the_ledger(bus: Bus, tmp_path: 
     assert report.balance == 0
 
 
-async def test_a_damaged_snapshot_starts_the_state_anew(bus: Bus, tmp_path: Path) -> None:
+async def test_a_damaged_snapshot_starts_the_state_again(bus: Bus, tmp_path: Path) -> None:
     (tmp_path / "state").mkdir()
     (tmp_path / "state" / "analytics.snapshot").write_bytes(b"FSS2 and then nothing good")
     await publish_batches(bus, *BATCHES[:20])

@@ -133,7 +133,7 @@ def test_many_texts_come_back() -> None:
     assert string_table.unpack(string_table.pack(strings)) == strings
 
 
-def test_texts_that_grow_are_packed_anew() -> None:
+def test_texts_that_grow_are_packed_again() -> None:
     strings = ["first"]
     packed = string_table.Packed(strings)
     for grown in (4095, 4096, 4097, 9000, 9000):

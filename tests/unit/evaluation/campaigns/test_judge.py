@@ -107,7 +107,7 @@ def test_a_late_checkpoint_of_a_job_that_ends_is_not_visible(ended_s: int, visib
     assert FaultImpact(late.truth, late.graph, (ended, again)).visible is visible
 
 
-def test_announced_maintenance_is_named_by_any_of_its_hosts() -> None:
+def test_planned_maintenance_is_named_by_any_of_its_hosts() -> None:
     wave = cause("planned-reboot-wave", "device:node1", ("node1", "node2"))
     incidents = [(IncidentKind.DEVICE_REBOOTED, "node2"), (IncidentKind.DEVICE_DOWN, "node2")]
     assert [wave.named_by(kind, device(host)) for kind, host in incidents] == [True, False]
@@ -122,7 +122,7 @@ def test_every_kind_of_fault_is_planned_alone_and_the_seed_decides_the_rest() ->
     assert all(not plan.healthy for plan in plans)
 
 
-def test_healthy_hours_have_one_announced_wave_each_and_nothing_else() -> None:
+def test_healthy_hours_have_one_planned_wave_each_and_nothing_else() -> None:
     plan = healthy(1, hours=3)
     assert plan.healthy
     assert [int(fault.at_s // 3600) for fault in plan.faults] == [0, 1, 2]

@@ -33,7 +33,7 @@ def test_a_target_is_named_by_job_and_address_and_speaks_for_its_device() -> Non
     assert two.url.authority == "[::1]:9100"
 
 
-def test_an_address_twice_is_one_target_and_paths_tell_targets_apart() -> None:
+def test_an_address_twice_is_one_target_and_paths_distinguish_targets() -> None:
     assert len(resolve(job(), [group("a:1", "a:1"), group("a:1")])) == 1
     other = resolve(job(metrics_path="/x", params={"module": ("a b", "c")}), [group("a:1")])[0]
     assert (other.name, other.url.path) == ("node/a:1/x?module=a+b&module=c", "/x?module=a+b&module=c")

@@ -252,7 +252,7 @@ def test_rack_without_power_takes_its_hosts_and_their_jobs() -> None:
     assert cluster.readings.nics.bytes[0].sum() < 1e12
 
 
-def test_planned_wave_is_announced_before_the_first_reboot() -> None:
+def test_planned_wave_is_a_change_event_before_the_first_reboot() -> None:
     cluster = SimulatedCluster(CONFIG, start_ns=0)
     cluster.inject(parse_fault("planned-reboot-wave@20s:r2"))
     cluster.advance(24 * NS_PER_S)
