@@ -64,6 +64,9 @@ def _built(
     except OSError as error:
         raise _unusable(config, error, "ca_file") from error
     context.minimum_version = ssl.TLSVersion.TLSv1_2
+    # The same on every Python: since 3.13 the default is strict about RFC 5280, which refuses certificates without key
+    # identifiers, as many devices make them, and trusts whatever certificate is in ca_file.
+    context.verify_flags = ssl.VERIFY_X509_TRUSTED_FIRST
     if partial_chain:
         context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
     if config.insecure_skip_verify:

@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import uvicorn
 
@@ -19,6 +19,14 @@ from fabricscope.api.read_model import ReadModel
 from telemetry import topics
 
 
+class _Server(uvicorn.Server):
+    """Leaves signals to the program: uvicorn would take them over, and raise each again once it has stopped."""
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+
 class ApiService:
     """Serves until stopped. ``url`` is known once ``start`` has returned. clock: event time in nanoseconds."""
 
@@ -27,15 +35,14 @@ class ApiService:
         self._bus = bus
         self._clock = clock
         self._model = ReadModel(History(to_ns(config.history_s), config.history_bytes_max))
-        self._server: uvicorn.Server | None = None
+        self._server: _Server | None = None
         self._tasks: list[asyncio.Task[None]] = []
         self.url = ""
 
     async def start(self) -> None:
         """Returns when it listens. ConfigError when it cannot, or when a certificate or the token cannot be read."""
         config = self._config
-        self._server = uvicorn.Server(self._settings())
-        self._server.install_signal_handlers = lambda: None  # type: ignore[attr-defined]  # the program owns them
+        self._server = _Server(self._settings())
         self._tasks = [asyncio.create_task(self._consume()), asyncio.create_task(self._serve())]
         while not self._server.started and not self._tasks[1].done():  # noqa: ASYNC110  # uvicorn has no event for it
             await asyncio.sleep(0.01)

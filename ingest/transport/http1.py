@@ -8,15 +8,18 @@ import socket
 import ssl
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import cast
 from urllib.parse import quote, urlencode, urlsplit
 
+from common.tls import TlsConfig, client_context
 from ingest.transport.http1_response import FetchFailed, Response, ResponseReader
 from telemetry.samples import DownReason
 
 __all__ = ["FetchFailed", "HttpClient", "Response", "Url"]
 
 _PORTS = {"http": 80, "https": 443}
+_DEFAULT_TLS = partial(client_context, TlsConfig())
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +57,7 @@ class HttpClient:
         url: Url,
         *,
         headers: Mapping[str, str] | Callable[[], Mapping[str, str]] = {},  # noqa: B006 (never written)
-        tls: Callable[[], ssl.SSLContext] = ssl.create_default_context,
+        tls: Callable[[], ssl.SSLContext] = _DEFAULT_TLS,
         server_name: str | None = None,
         connect_timeout_s: float = 10.0,
         raw_bytes_max: int = 16 * 1024 * 1024,

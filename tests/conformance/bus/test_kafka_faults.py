@@ -107,8 +107,8 @@ async def test_nothing_waits_for_a_frozen_broker(own_kafka: KafkaServer) -> None
     bus = open_bus(at(own_kafka, publish_deadline_s=0.5))
     await bus.start()
     reader, idle = bus.consume([topic], {}), bus.consume([topic], {})
-    await bus.publish(topic, numbered(5))
-    await read(reader, 5)
+    await _publish_patiently(bus, topic)
+    await read(reader, 1)
     own_kafka.freeze()
     with pytest.raises(Unavailable):
         await bus.publish(topic, numbered(1))

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import signal
 from typing import Any
 
 import aiohttp
@@ -182,6 +183,20 @@ async def test_not_ready_while_the_bus_is_away(api, bus):
     status, body = await get(api.url, "/-/ready")
     assert status == 503
     assert "bus" in body["error"]
+
+
+async def test_signals_belong_to_the_program(bus):
+    def stop(*_: object) -> None:
+        raise AssertionError("nobody sends a signal")
+
+    before = signal.signal(signal.SIGTERM, stop)
+    try:
+        service = ApiService(ApiConfig(port=0), bus)
+        await service.start()
+        assert signal.getsignal(signal.SIGTERM) is stop
+        await service.stop()
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 async def test_headers_keep_a_browser_safe(api):

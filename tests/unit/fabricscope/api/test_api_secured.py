@@ -7,6 +7,7 @@ import aiohttp
 import pytest
 
 from common.errors import ConfigError
+from common.tls import TlsConfig, client_context
 from fabricscope.api.config import ApiConfig
 from fabricscope.api.service import ApiService
 from tests.servers.certificates import Certificates
@@ -40,7 +41,7 @@ async def status(service: ApiService, scheme: str, context: ssl.SSLContext, **he
 
 
 async def test_over_tls_a_client_knows_whom_it_asks_and_needs_the_token(tls_api, certificates: Certificates) -> None:
-    knows_us = ssl.create_default_context(cafile=certificates.authority)
+    knows_us = client_context(TlsConfig(ca_file=certificates.authority))
     assert tls_api.url.startswith("https://")
     assert await status(tls_api, "https", knows_us, Authorization="Bearer s3cret") == 200
     assert await status(tls_api, "https", knows_us) == 401
