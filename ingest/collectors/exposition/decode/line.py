@@ -63,6 +63,8 @@ def parse_number(token: bytes) -> float:
 
 def parse_tail(tail: bytes, *, openmetrics: bool) -> list[float]:
     """The numbers behind a name: a value, or a value and a timestamp. ValueError for what ``parse_line`` refuses."""
+    if b" " not in tail and b"\t" not in tail:
+        return [parse_number(tail)]
     match = _TAIL.fullmatch(tail)
     if match is None:
         raise ValueError(tail)
