@@ -67,5 +67,10 @@ class IngestConfig(CollectorSections):
 
     scheduler: SchedulerConfig = SchedulerConfig()
     publish: PublishConfig = PublishConfig()
+    new_series_per_hour: int = Field(
+        default=50_000,
+        gt=0,
+        description="New series of one target; as many may come at once. Samples of further ones are dropped.",
+    )
     report_interval_s: float = Field(default=5.0, gt=0, description="Between two reports on the ledger topic.")
     instance: str = Field(default="ingest-0", min_length=1, description="Name of this process within its stage.")

@@ -20,6 +20,7 @@ class DropReason(StrEnum):
     DUPLICATE = "duplicate"  # a series that one body holds twice
     BAD_FORMAT = "bad_format"  # one value of a message that is well formed otherwise
     QUOTA = "quota"  # beyond what one target may send
+    NEW_SERIES = "new_series"  # of a series beyond the new ones that one target may bring
     SPOOL_FULL = "spool_full"  # the bus was unavailable for too long
     TOO_LARGE = "too_large"  # a batch above the bus's limit for one message
 

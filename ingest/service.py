@@ -10,14 +10,23 @@ import structlog
 
 from bus.reporting import publish_report
 from common.tasks import first_failure
-from ingest.collectors.base import Clock, CollectorContext, Collectors, DiscoveryJob, StreamCollector
+from ingest.collectors.base import (
+    Clock,
+    CollectorContext,
+    CollectorOutput,
+    Collectors,
+    DiscoveryJob,
+    StreamCollector,
+)
 from ingest.config import IngestConfig
 from ingest.ledger import Ledger
 from ingest.metrics import TARGETS
 from ingest.publish import Publisher, PublishingBus
 from ingest.registry import build_collectors
 from ingest.scheduler import Scheduler
+from ingest.series_budget import SeriesBudget
 from telemetry.ledger import StageReport
+from telemetry.samples import SampleBatch
 
 log = structlog.get_logger("ingest")
 _RESTART_S = 5.0
@@ -35,6 +44,7 @@ class IngestService:
         self._config, self._bus, self._clock = config, bus, clock
         self._ledger = Ledger(clock())
         self._publisher = Publisher(config.publish, bus, self._ledger)
+        self._budget = SeriesBudget(config.new_series_per_hour, self._ledger)
         self._scheduler: Scheduler | None = None
         self._workers: ThreadPoolExecutor | None = None
         self._tasks: list[asyncio.Task[None]] = []
@@ -45,7 +55,7 @@ class IngestService:
         context = CollectorContext(self._ledger, self._clock, self._workers)
         sections = build_collectors(self._config, context)
         _raise_file_limit()
-        self._scheduler = Scheduler(self._config.scheduler, self._publisher.enqueue, self._clock)
+        self._scheduler = Scheduler(self._config.scheduler, self._emit, self._clock)
         await self._publisher.start()
         for collectors in sections:
             self._run(collectors, self._scheduler)
@@ -76,8 +86,12 @@ class IngestService:
         details = {
             "targets": float(len(scheduler.names) if scheduler else 0),
             "targets_up": float(scheduler.targets_up if scheduler else 0),
+            "targets_over_series_budget": float(self._budget.targets_over),
         }
         return self._ledger.report(self._config.instance, self._clock(), self._publisher.queued, details)
+
+    def _emit(self, output: CollectorOutput) -> None:
+        self._publisher.enqueue(self._budget.admit(output) if isinstance(output, SampleBatch) else output)
 
     def _run(self, collectors: Collectors, scheduler: Scheduler) -> None:
         for poller in collectors.polled:
@@ -95,6 +109,8 @@ class IngestService:
         while True:
             changes = await job.refresh()
             scheduler.remove(changes.removed)
+            for name in changes.removed:
+                self._budget.forget(name)
             for collector in changes.added:
                 scheduler.add(collector)
             TARGETS.set(len(scheduler.names))
@@ -106,7 +122,7 @@ class IngestService:
         """A stream ends only by our own bug: it is started again after a wait."""
         while True:
             try:
-                await collector.run(self._publisher.enqueue)
+                await collector.run(self._emit)
             except Exception:
                 log.exception("stream failed and will restart", target=collector.name)
             await asyncio.sleep(_RESTART_S)

@@ -31,6 +31,7 @@ class DownReason(StrEnum):
     NO_SAMPLES = "no_samples"  # it answered with no metric of the catalogue
     SILENT = "silent"
     CLOSED = "closed"
+    INTERNAL = "internal"  # a fault of ours: the log has the traceback
 
 
 @dataclass(frozen=True, slots=True)

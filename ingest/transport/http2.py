@@ -22,6 +22,9 @@ _PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 _ENABLE_PUSH, _INITIAL_WINDOW = 2, 4
 _CANCEL = 8
 _READ_BYTES = 256 * 1024
+_UNSENT_BYTES_MAX = 64 * 1024
+"""While more than this waits to be sent, nothing more is read that we would have to answer."""
+_LINGER_S = 5.0
 _buffer = memoryview(bytearray(_READ_BYTES))
 """Of all connections: what is read into it is copied out before the next read."""
 
@@ -58,7 +61,7 @@ class Call(asyncio.BufferedProtocol):
         self._ended: CallEnded | None = None
         self._received_s = 0.0
         self._timer: asyncio.TimerHandle | None = None
-        self._paused = False
+        self._paused = self._choked = self._reading_paused = False
         self._transport: asyncio.Transport | None = None
 
     @property
@@ -87,6 +90,7 @@ class Call(asyncio.BufferedProtocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         transport = self._transport = cast(asyncio.Transport, transport)
+        transport.set_write_buffer_limits(high=_UNSENT_BYTES_MAX)
         self._received_s = asyncio.get_running_loop().time()
         own = ((_ENABLE_PUSH, 0), (_INITIAL_WINDOW, self._window))
         settings = b"".join(key.to_bytes(2, "big") + value.to_bytes(4, "big") for key, value in own)
@@ -117,9 +121,10 @@ class Call(asyncio.BufferedProtocol):
         return _buffer
 
     def buffer_updated(self, nbytes: int) -> None:
-        self._received_s = asyncio.get_running_loop().time()
+        before_s, self._received_s = self._received_s, asyncio.get_running_loop().time()
         if self._ended is not None:
             return
+        self._reader.allow_idle_frames(self._received_s - before_s)
         ended: CallEnded | None = None
         try:
             self._reader.feed(_buffer[:nbytes])
@@ -133,15 +138,27 @@ class Call(asyncio.BufferedProtocol):
             self._end(ended.reason, ended.message)
         if self._reader.messages:
             self._arrived.set()
-            if self._ended is None and not self._paused:
-                assert self._transport is not None
-                self._paused = True
-                self._transport.pause_reading()
+            self._paused = True
+            self._update_reading()
+
+    def pause_writing(self) -> None:
+        """More than ``_UNSENT_BYTES_MAX`` wait: a peer that does not read our answers gets no more of them."""
+        self._choked = True
+        self._update_reading()
+
+    def resume_writing(self) -> None:
+        self._choked = False
+        self._update_reading()
 
     def eof_received(self) -> None:
         """The connection is closed; ``connection_lost`` follows."""
 
     def connection_lost(self, exc: Exception | None) -> None:
+        self._end_as_lost(exc)
+        if self._timer is not None:
+            self._timer.cancel()
+
+    def _end_as_lost(self, exc: Exception | None) -> None:
         if isinstance(exc, ssl.SSLError):
             self._end(DownReason.TLS, str(exc))
         elif isinstance(exc, ConnectionError):
@@ -153,16 +170,33 @@ class Call(asyncio.BufferedProtocol):
 
     def _end(self, reason: DownReason, message: str) -> None:
         """The first reason is kept."""
-        self._ended = self._ended or CallEnded(reason, message)
+        if self._ended is not None:
+            return
+        self._ended = CallEnded(reason, message)
         self._arrived.set()
         if self._timer is not None:
             self._timer.cancel()
-        if self._transport is not None:
-            self._transport.close()
+        if self._transport is None:
+            return
+        if self._choked:
+            self._transport.abort()
+        else:
+            self._transport.close()  # sends what waits, for which a peer that never reads would keep us for ever
+            self._start_timer(_LINGER_S, self._transport.abort)
 
     def _resume(self) -> None:
         self._paused = False
-        if self._ended is None and self._transport is not None:
+        self._update_reading()
+
+    def _update_reading(self) -> None:
+        """Reads unless what came is not used yet, or what we answered is not sent yet."""
+        paused = self._paused or self._choked
+        if self._ended is not None or self._transport is None or paused is self._reading_paused:
+            return
+        self._reading_paused = paused
+        if paused:
+            self._transport.pause_reading()
+        else:
             self._transport.resume_reading()
 
     def _start_timer(self, after_s: float, act: Callable[[], None]) -> None:
@@ -182,7 +216,8 @@ class Call(asyncio.BufferedProtocol):
         if self._received_s >= pinged_s:
             self._ping_if_quiet()
             return
-        self._end(DownReason.TIMEOUT, "keepalive: the peer does not answer pings")
+        fault = "read what we send" if self._choked else "answer pings"
+        self._end(DownReason.TIMEOUT, f"keepalive: the peer does not {fault}")
         if self._transport is not None:
             self._transport.abort()
 

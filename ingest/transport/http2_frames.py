@@ -7,15 +7,31 @@ from hpack import Decoder, HPACKError
 from ingest.transport.grpc_messages import CallEnded, MessageReader, ended_with_status
 from telemetry.samples import DownReason
 
-DATA, HEADERS, RST_STREAM, SETTINGS, PING, GOAWAY, WINDOW_UPDATE, CONTINUATION = 0, 1, 3, 4, 6, 7, 8, 9
+DATA, HEADERS, PRIORITY_FRAME, RST_STREAM, SETTINGS = 0, 1, 2, 3, 4
+PUSH_PROMISE, PING, GOAWAY, WINDOW_UPDATE, CONTINUATION = 5, 6, 7, 8, 9
 END_STREAM = ACK = 1
 END_HEADERS, PADDED, PRIORITY = 4, 8, 32
 FRAME_BYTES_MAX, WINDOW_DEFAULT = 16_384, 65_535
 STREAM_ID = 1
 """The one stream of a connection: its first, and opened by us."""
 
+IDLE_FRAMES_MAX, IDLE_FRAMES_PER_S = 1000, 100
+"""Frames without a byte of a message that a peer may send at once, and in the long run. A server sends a few at the
+beginning, then at most a ping a second; in a flood each costs the event loop a microsecond (CVE-2019-9512, -9515,
+-9518, CVE-2024-27316)."""
+
 _HEAD = Struct(">HBBBI")
 _HEADERS_BYTES_MAX = 65_536
+_HEADER_BLOCKS_MAX = 16
+"""A response has one, before it a few that are interim, and trailers. Each may cost milliseconds."""
+_OF_STREAM, _OF_CONNECTION, _OF_EITHER = {STREAM_ID}, {0}, {0, STREAM_ID}
+_STREAMS = {
+    **dict.fromkeys((DATA, HEADERS, RST_STREAM, CONTINUATION), _OF_STREAM),
+    **dict.fromkeys((SETTINGS, PING, GOAWAY), _OF_CONNECTION),
+    WINDOW_UPDATE: _OF_EITHER,
+}
+"""Where a frame may be: we open one stream and allow no push, so every other one is idle (sections 5.1, 6)."""
+_SIZES = {PRIORITY_FRAME: 5, RST_STREAM: 4, PING: 8, WINDOW_UPDATE: 4}
 
 
 def frame(kind: int, flags: int, stream: int, body: bytes) -> bytes:
@@ -40,9 +56,11 @@ class FrameReader:
         self._unread = b""
         self._header_block: bytearray | None = None
         self._header_block_ends_stream = False
+        self._header_blocks = 0
         self._decoder = Decoder(max_header_list_size=_HEADERS_BYTES_MAX)
         self._messages = MessageReader(message_bytes_max)
-        self._replies = b""
+        self._replies = bytearray()
+        self._idle_frames_left = float(IDLE_FRAMES_MAX)
         self.settings_received = False
         self.goaway = ""
 
@@ -57,8 +75,13 @@ class FrameReader:
 
     def pop_replies(self) -> bytes:
         """Frames to send back: acknowledgements, and credit for what was read."""
-        replies, self._replies = self._replies, b""
+        replies = bytes(self._replies)
+        self._replies.clear()
         return replies
+
+    def allow_idle_frames(self, passed_s: float) -> None:
+        """Time has passed, in which frames without data may have come."""
+        self._idle_frames_left = min(IDLE_FRAMES_MAX, self._idle_frames_left + passed_s * IDLE_FRAMES_PER_S)
 
     def feed(self, data: bytes | memoryview) -> None:
         """More of the connection. Raises CallEnded when the peer ends the call, ValueError for what is not HTTP/2.
@@ -75,7 +98,8 @@ class FrameReader:
             end = at + 9 + length
             if end > size:
                 break
-            if kind == DATA and not flags & ~END_STREAM and self._header_block is None:
+            usual = kind == DATA and stream == STREAM_ID and length and not flags & ~END_STREAM
+            if usual and self._header_block is None:
                 self._messages.feed(data, at + 9, end)
             else:
                 self._read(kind, flags, stream & 0x7FFFFFFF, data[at + 9 : end])
@@ -91,10 +115,12 @@ class FrameReader:
     def _read(self, kind: int, flags: int, stream: int, body: bytes) -> None:
         if self._header_block is not None and kind != CONTINUATION:
             raise ValueError("a header block that is cut off")
-        if kind == DATA:
-            body = _without_padding(body, flags)
+        _check(kind, flags, stream, len(body))
+        if kind == DATA and (body := _without_padding(body, flags)):
             self._messages.feed(body, 0, len(body))
-        elif kind == HEADERS:
+            return
+        self._count_idle()
+        if kind == HEADERS:
             body = _without_padding(body, flags)
             self._header_block = bytearray(body[5:] if flags & PRIORITY else body)
             self._header_block_ends_stream = bool(flags & END_STREAM)
@@ -109,10 +135,18 @@ class FrameReader:
             self._replies += frame(SETTINGS, ACK, 0, b"")
         elif kind == PING and not flags & ACK:
             self._replies += frame(PING, ACK, 0, body)
-        elif kind == RST_STREAM and stream == STREAM_ID:
+        elif kind == RST_STREAM:
             raise CallEnded(DownReason.CLOSED, f"the target reset the stream: code {int.from_bytes(body[:4], 'big')}")
         elif kind == GOAWAY:
             self._read_goaway(body)
+
+    def _count_idle(self) -> None:
+        self._idle_frames_left -= 1
+        if self._idle_frames_left < 0:
+            raise CallEnded(
+                DownReason.TOO_LARGE,
+                f"more than {IDLE_FRAMES_MAX} frames without data at once, or {IDLE_FRAMES_PER_S} a second",
+            )
 
     def _read_goaway(self, body: bytes) -> None:
         last, code = int.from_bytes(body[:4], "big") & 0x7FFFFFFF, int.from_bytes(body[4:8], "big")
@@ -126,19 +160,38 @@ class FrameReader:
             raise ValueError(f"a header block of more than {_HEADERS_BYTES_MAX} bytes")
         if not flags & END_HEADERS:
             return
+        self._header_blocks += 1
+        if self._header_blocks > _HEADER_BLOCKS_MAX:
+            raise ValueError(f"more than {_HEADER_BLOCKS_MAX} header blocks")
         try:
-            headers = {str(name): str(value) for name, value in self._decoder.decode(bytes(self._header_block))}
+            headers = dict[bytes | str, bytes | str](self._decoder.decode(bytes(self._header_block), raw=True))
         except HPACKError as error:
             raise ValueError(f"header block: {error}") from error
         self._header_block = None
-        status = headers.get(":status", "200")
-        if "grpc-status" in headers:
-            raise ended_with_status(headers["grpc-status"], headers.get("grpc-message", ""))
-        if status != "200":
-            reason = DownReason.AUTH if status in ("401", "403") else DownReason.HTTP_STATUS
-            raise CallEnded(reason, f"HTTP status {status}")
+        status = headers.get(b":status", b"200")
+        if b"grpc-status" in headers:
+            raise ended_with_status(_shown(headers[b"grpc-status"]), _shown(headers.get(b"grpc-message", b"")))
+        if status != b"200":
+            reason = DownReason.AUTH if status in (b"401", b"403") else DownReason.HTTP_STATUS
+            raise CallEnded(reason, f"HTTP status {_shown(status)}")
         if self._header_block_ends_stream:
             raise CallEnded(DownReason.CLOSED, "the target ended the stream without a status")
+
+
+def _check(kind: int, flags: int, stream: int, size: int) -> None:
+    """ValueError for a frame that RFC 9113 makes an error of the connection. Unknown types are not looked at."""
+    if kind == PUSH_PROMISE:
+        raise ValueError("a frame of type PUSH_PROMISE, which was not allowed")
+    if stream not in _STREAMS.get(kind, (stream,)):
+        raise ValueError(f"a frame of type {kind} on stream {stream}, which is not open")
+    wrong = (kind == SETTINGS and (size % 6 or (flags & ACK and size))) or (kind == GOAWAY and size < 8)
+    if wrong or size != _SIZES.get(kind, size):
+        raise ValueError(f"a frame of type {kind} of {size} bytes")
+
+
+def _shown(value: bytes | str) -> str:
+    """A header's value is octets, which need not be text."""
+    return value if isinstance(value, str) else value.decode("utf-8", "backslashreplace")
 
 
 def _without_padding(body: bytes, flags: int) -> bytes:

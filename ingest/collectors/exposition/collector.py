@@ -58,6 +58,7 @@ class ExpositionCollector:
         self._seq = 0
         self._down: DownReason | None = None
         self._failures = self._skips = 0
+        self._logged_bug = False
 
     @property
     def name(self) -> str:
@@ -71,8 +72,15 @@ class ExpositionCollector:
         if self._skips and self._down is not None:
             self._skips -= 1
             return self._down_batch(self._down, now_ns, 0.0)
+        started = asyncio.get_running_loop().time()
+        try:
+            return await self._collect(now_ns, started)
+        except Exception as error:
+            return self._failed_by_bug(error, now_ns, asyncio.get_running_loop().time() - started)
+
+    async def _collect(self, now_ns: int, started: float) -> SampleBatch:
+        """started: the loop's time."""
         loop = asyncio.get_running_loop()
-        started = loop.time()
         try:
             response = await self._client.fetch(started + self._job.timeout_s)
             found = await self._read(response, now_ns)
@@ -80,9 +88,7 @@ class ExpositionCollector:
             return self._failed(failure.reason, str(failure), now_ns, loop.time() - started)
         except BadInput as error:
             return self._failed(DownReason(error.reason), str(error), now_ns, loop.time() - started)
-        self._ledger.received(found.received)
-        for reason, count in found.dropped.items():
-            self._ledger.dropped(reason, count)
+        self._count(found)
         if not found.values.size:
             return self._failed(DownReason.NO_SAMPLES, "no known series", now_ns, loop.time() - started)
         self._set_down(None, "")
@@ -91,22 +97,35 @@ class ExpositionCollector:
         collection = Collection(self._epoch_ns, self._next_seq(), now_ns, loop.time() - started)
         return SampleBatch(found.table, collection, found.times_ns, found.series, found.values)
 
+    def _count(self, found: BodySamples) -> None:
+        self._ledger.received(found.received)
+        for reason, count in found.dropped.items():
+            self._ledger.dropped(reason, count)
+
     async def stop(self) -> None:
         await self._client.stop()
 
     async def _read(self, response: Response, now_ns: int) -> BodySamples:
         body = response.body
         openmetrics = response.content_type.startswith("application/openmetrics-text")
-        found = self._reader.read_known(body, now_ns, openmetrics=openmetrics)
-        if found is not None:
-            return found
         if response.content_type.startswith(_OTHER_TYPES):
             raise BadInput(f"content type {response.content_type[:60]}", "not_exposition")
         if not response.framed and not body.endswith(b"\n"):
             raise BadInput("the connection closed in the middle of a line", "truncated")
+        found = self._reader.read_known(body, now_ns, openmetrics=openmetrics)
+        if found is not None:
+            return found
         # A new layout costs milliseconds to seconds: not on the event loop.
         read = partial(self._reader.read, body, now_ns, openmetrics=openmetrics)
         return await asyncio.get_running_loop().run_in_executor(self._workers, read)
+
+    def _failed_by_bug(self, error: Exception, now_ns: int, duration_s: float) -> SampleBatch:
+        """Our own fault must not make the target vanish: it is down as any other. What was learned may be wrong."""
+        if not self._logged_bug:  # the traceback once, then changes as for other reasons
+            self._logged_bug = True
+            log.exception("collector failed", target=self.name)
+        self._reader.forget()
+        return self._failed(DownReason.INTERNAL, f"{type(error).__name__}: {error}"[:200], now_ns, duration_s)
 
     def _failed(self, reason: DownReason, message: str, now_ns: int, duration_s: float) -> SampleBatch:
         """Also decides how many collections repeat this outcome before the next request."""

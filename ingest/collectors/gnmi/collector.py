@@ -81,14 +81,19 @@ class GnmiCollector:
         return next((stream.down for stream in self._streams if stream.down is not None), None)
 
     async def run(self, emit: Emit) -> None:
-        """Collects until cancelled."""
+        """Collects until cancelled. An error is a fault of ours: the target is down by it, and not unknown."""
         self._warn()
         await asyncio.to_thread(warm_up)
-        async with asyncio.TaskGroup() as tasks:
-            for stream in self._streams:
-                tasks.create_task(self._run_stream(stream))
-            tasks.create_task(self._decode_windows(emit))
-            tasks.create_task(self._emit_down(emit))
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                for stream in self._streams:
+                    tasks.create_task(self._run_stream(stream))
+                tasks.create_task(self._decode_windows(emit))
+                tasks.create_task(self._emit_down(emit))
+        except* Exception:
+            metrics.SUBSCRIPTION_FAILURES.labels(self._config.job_name, DownReason.INTERNAL).inc(len(self._streams))
+            emit(self._down_batch(DownReason.INTERNAL))
+            raise
 
     def _warn(self) -> None:
         tls = self._config.tls_of(self._target)
@@ -201,9 +206,12 @@ class GnmiCollector:
             self._changed.clear()
             reason = self.down
             if reason is not None:
-                collection = Collection(self._epoch_ns, self._next_seq(), self._clock(), 0.0, reason)
-                none = np.empty(0, np.int64), np.empty(0, np.uint32), np.empty(0, np.float64)
-                emit(SampleBatch(self._decoder.table, collection, *none))
+                emit(self._down_batch(reason))
+
+    def _down_batch(self, reason: DownReason) -> SampleBatch:
+        collection = Collection(self._epoch_ns, self._next_seq(), self._clock(), 0.0, reason)
+        none = np.empty(0, np.int64), np.empty(0, np.uint32), np.empty(0, np.float64)
+        return SampleBatch(self._decoder.table, collection, *none)
 
     def _stream_changed(self) -> None:
         self._changed.set()

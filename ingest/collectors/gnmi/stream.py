@@ -22,13 +22,26 @@ from telemetry.samples import DownReason
 _SYNC = gnmi_pb2.SubscribeResponse(sync_response=True).SerializeToString()
 
 _RETRY_FIRST_S = 0.5
+_SETTLED_S, _SETTLED_INTERVALS = 60.0, 3.0
+"""A stream that has delivered for this long works: its end is no failure that repeats. A switch at its limit of
+sessions accepts a stream, and ends it after its first message."""
 
 log = structlog.get_logger("ingest")
+
+
+def failures_after(failures: int, delivered_s: float, interval_s: float) -> int:
+    """Failures in a row once a stream has ended that delivered for ``delivered_s``, 0 for none that ever did.
+
+    >>> failures_after(5, 0.0, 10.0), failures_after(5, 59.0, 10.0), failures_after(5, 60.0, 10.0)
+    (6, 6, 1)
+    """
+    return 1 if delivered_s >= max(_SETTLED_S, _SETTLED_INTERVALS * interval_s) else failures + 1
 
 
 class Stream:
     """Delivers the messages of one subscription until cancelled.
 
+    sleep:   waits between two attempts.
     deliver: called with serialised SubscribeResponses; waits while the target's queue is full.
     changed: called when ``delivering`` or ``down`` changed.
     """
@@ -40,15 +53,17 @@ class Stream:
         subscription: SubscriptionConfig,
         deliver: Callable[[Sequence[bytes]], Awaitable[None]],
         changed: Callable[[], None],
+        *,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         self._config, self._target = config, target
-        self._deliver, self._changed = deliver, changed
+        self._deliver, self._changed, self._sleep = deliver, changed, sleep
         name = f"{config.job_name}/{target.address}"
         self._log = log.bind(job=config.job_name, target=name, device=target.device)
         self._request = request_of(subscription, config.interval_s).SerializeToString()
         self._silence_s = silence_s(subscription, config.interval_s, config.silence_intervals)
         self._timed_out: DownReason | None = None
-        self._last_s = 0.0
+        self._last_s = self._delivering_since_s = 0.0
         self._keepalive_s = config.keepalive_s
         self.delivering = False
         self.down: DownReason | None = None
@@ -64,13 +79,14 @@ class Stream:
         failures = 0
         while True:
             reason, message = await self._attempt()
-            failures = 0 if self.delivering else failures + 1
+            delivered_s = time.monotonic() - self._delivering_since_s if self.delivering else 0.0
+            failures = failures_after(failures, delivered_s, self._config.interval_s)
             if self.delivering or reason is not self.down:  # once, not at each attempt
                 self._log.warning("subscription ended", reason=str(reason), error=message[:200])
             self._set(delivering=False, down=reason)
             metrics.SUBSCRIPTION_FAILURES.labels(self._config.job_name, reason).inc()
             most_s = self._config.backoff_max_s
-            await asyncio.sleep(backoff_s(failures + 1, first_s=_RETRY_FIRST_S, most_s=most_s, chance=random.random()))
+            await self._sleep(backoff_s(failures, first_s=_RETRY_FIRST_S, most_s=most_s, chance=random.random()))
 
     async def _attempt(self) -> tuple[DownReason, str]:
         """One call from its beginning to its end: the reason of the end, and the peer's message."""
@@ -100,6 +116,7 @@ class Stream:
                 if not self.synced.is_set() and _SYNC in messages:
                     self.synced.set()
                 if not self.delivering:
+                    self._delivering_since_s = self._last_s
                     self._set(delivering=True, down=None)
                 await self._deliver(messages)
                 self._last_s = time.monotonic()  # waiting for room is no silence of the target

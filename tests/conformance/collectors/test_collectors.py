@@ -17,6 +17,7 @@ from structlog.testing import capture_logs
 from common.units import NS_PER_S
 from ingest.collectors.exposition.collector import ExpositionCollector
 from ingest.collectors.exposition.config import ScrapeConfig
+from ingest.collectors.exposition.decode.body import BodyReader
 from ingest.collectors.exposition.discovery import TargetGroup, resolve
 from ingest.ledger import DropReason, Ledger
 from telemetry.samples import DownReason, SampleBatch
@@ -370,6 +371,56 @@ async def test_changes_of_a_target_are_logged_and_not_each_collection(server: Se
         {"event": "target is down", "reason": "http_status", "error": "status 503", **about},
         {"event": "target is up", **about},
     ]
+
+
+async def test_a_fault_of_ours_is_down_with_a_reason_and_logged_once(
+    server: Server, ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise AssertionError("a bug")
+
+    server.answer = respond(BODY)
+    collector = make(server.address, ledger, backoff_intervals_max=1)
+    with capture_logs() as logged:
+        with monkeypatch.context() as broken:
+            broken.setattr(BodyReader, "read_known", fail)
+            batches = [await collector.collect(NOW_NS) for _ in range(3)]
+        assert [batch.collection.down for batch in batches] == [DownReason.INTERNAL] * 3
+        assert (await collector.collect(NOW_NS)).collection.up
+    await collector.stop()
+    assert [(line["event"], line.get("error"), line.get("exc_info")) for line in logged] == [
+        ("collector failed", None, True),
+        ("target is down", "AssertionError: a bug", None),
+        ("target is up", None, None),
+    ]
+
+
+OPENMETRICS = "Content-Type: application/openmetrics-text; version=1.0.0"
+
+
+async def test_an_exemplar_behind_two_blanks_is_passed_over(collector: ExpositionCollector, server: Server) -> None:
+    server.answer = respond(BODY.rstrip(b"\n") + b'  # {trace_id="x"} 1\n# EOF\n', OPENMETRICS)
+    for _ in range(3):
+        batch = await collector.collect(NOW_NS)
+        assert batch.collection.up
+
+
+@pytest.mark.parametrize(
+    ("answer", "down"),
+    [
+        (respond(BODY.rstrip(b"\n"), "Content-Type: text/html"), DownReason.NOT_EXPOSITION),
+        (raw(b"HTTP/1.0 200 OK\r\n\r\n" + BODY.rstrip(b"\n"), close=True), DownReason.TRUNCATED),
+    ],
+)
+async def test_a_response_is_judged_the_same_when_its_layout_is_known(
+    server: Server, ledger: Ledger, answer: Answer, down: DownReason
+) -> None:
+    collector = make(server.address, ledger, backoff_intervals_max=1)
+    server.answer = respond(BODY.rstrip(b"\n"))
+    assert (await collector.collect(NOW_NS)).collection.up
+    server.answer = answer
+    assert (await collector.collect(NOW_NS)).collection.down is down
+    await collector.stop()
 
 
 # ---- secrets

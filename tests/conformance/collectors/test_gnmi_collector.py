@@ -4,14 +4,19 @@ import asyncio
 import time
 from typing import Any
 
+import pytest
+
+from ingest.collectors.gnmi.collector import GnmiCollector
 from ingest.collectors.gnmi.config import LimitsConfig, Mode, PathConfig, SubscriptionConfig
+from ingest.collectors.gnmi.decode.decoder import Decoder
 from ingest.collectors.gnmi.paths.elements import parse_path
-from ingest.ledger import DropReason
+from ingest.ledger import DropReason, Ledger
 from telemetry.gnmi import gnmi_pb2
 from telemetry.samples import DownReason
 from tests.conformance.collectors.gnmi_peer import (
     SYNC,
     Behaviour,
+    Emitted,
     Requests,
     Responses,
     collecting,
@@ -127,6 +132,18 @@ async def test_an_absent_device_is_down_each_interval() -> None:
     async with collecting(job("127.0.0.1:1")) as (emitted, _):
         await emitted.until(lambda: len(emitted.downs) >= 3)
         assert set(emitted.downs) == {DownReason.REFUSED}
+
+
+async def test_a_fault_of_ours_is_down_with_a_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise AssertionError("a bug")
+
+    monkeypatch.setattr(Decoder, "decode", fail)
+    async with serving(steady) as address:
+        config, emitted = job(address), Emitted()
+        with pytest.raises(ExceptionGroup):
+            await GnmiCollector(config, config.targets[0], Ledger(0)).run(emitted)
+    assert emitted.downs[-1] is DownReason.INTERNAL
 
 
 async def test_a_delete_ends_the_series_and_an_update_brings_it_back() -> None:

@@ -1,6 +1,7 @@
 """The whole stage on a real bus: scrapes and inventory in, batches, facts and a balanced ledger out."""
 
 import asyncio
+import itertools
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
@@ -96,6 +97,51 @@ async def test_targets_reach_the_bus_and_the_ledger_is_even(tmp_path: Path) -> N
     last = reports[-1]
     assert (last.held, last.samples_out) == (0, sum(map(len, batches)))
     assert last.dropped == {"no_value": len(up)}
+
+
+async def test_a_target_with_ever_new_series_is_cut_and_others_are_not(tmp_path: Path) -> None:
+    scrapes = itertools.count()
+
+    async def serve_new(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        line = b'DCGM_FI_DEV_POWER_USAGE{UUID="GPU-%d-%d"} 300\n'
+        try:
+            while True:
+                await reader.readuntil(b"\r\n\r\n")
+                scrape = next(scrapes)
+                body = b"".join(line % (scrape, number) for number in range(100))
+                writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%b" % (len(body), body))
+        except (asyncio.IncompleteReadError, ConnectionError):
+            writer.close()
+
+    servers = [await asyncio.start_server(serving, "127.0.0.1", 0) for serving in (serve, serve_new)]
+    addresses = [f"127.0.0.1:{server.sockets[0].getsockname()[1]}" for server in servers]
+    bus = open_bus(BusConfig(embedded=EmbeddedConfig(path=tmp_path / "bus.sqlite")))
+    await bus.start()
+    service = IngestService(config(*addresses, new_series_per_hour=50), bus)
+    await service.start()
+    reader, decoder = bus.consume([topics.SAMPLES], {}), BatchDecoder()
+    batches: dict[str, list[SampleBatch]] = {"node0": [], "node1": []}
+
+    async def enough() -> bool:
+        for record in await reader.poll(wait_s=0.05):
+            batch = decoder.decode(record.value or b"", record.headers)
+            batches[batch.table.device].append(batch)
+        return min(map(len, batches.values())) >= 5
+
+    await until(enough)
+    await service.stop()
+    report = service.report()
+    await reader.stop()
+    await bus.stop()
+    for server in servers:
+        server.close()
+    assert {(batch.collection.down, len(batch)) for batch in batches["node0"]} == {(None, 3)}
+    first, *others = batches["node1"]
+    assert len(first) == 50
+    assert sum(map(len, others)) < 50  # of hundreds; fifty more need an hour
+    assert report.dropped["new_series"] > 0
+    assert report.balance == 0
+    assert report.details["targets_over_series_budget"] == 1.0
 
 
 async def test_a_missing_secret_stops_the_start(tmp_path: Path) -> None:

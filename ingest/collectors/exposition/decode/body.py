@@ -17,9 +17,17 @@ from common.units import NS_PER_US
 from ingest.collectors.event_time import accepted
 from ingest.collectors.exposition.decode import scan_plain
 from ingest.collectors.exposition.decode.layout import Layout, build_layout
-from ingest.collectors.exposition.decode.line import Line, parse_line, parse_number
+from ingest.collectors.exposition.decode.line import LINE_BYTES_MAX, Line, is_exemplar, parse_line, parse_number
 from ingest.collectors.exposition.decode.mapping import Entry, Mapper
-from ingest.collectors.exposition.decode.template import BodyTemplate, Floats, Ints, Spans, build_template
+from ingest.collectors.exposition.decode.template import (
+    EXEMPLAR_BYTES_MAX,
+    TOKEN_BYTES_MAX,
+    BodyTemplate,
+    Floats,
+    Ints,
+    Spans,
+    build_template,
+)
 from ingest.ledger import DropReason
 from telemetry.catalogue import Source
 from telemetry.samples import all_rows
@@ -31,6 +39,8 @@ if COMPILED:
 
 SERIES_MAX = 50_000
 _FORGET_ABOVE = 1000
+_LINE_BYTES_MAX = LINE_BYTES_MAX - 2 * TOKEN_BYTES_MAX - EXEMPLAR_BYTES_MAX
+"""A layout with a longer line is not kept: with other numbers the line might be longer than allowed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,9 +85,10 @@ class BodyReader:
         self._series_max, self._compiled = series_max, compiled
         self._sentinels = np.array(sentinels, dtype=np.float64).reshape(-1, 2)
         self._finish: Callable[..., tuple[int, int, int]] = scan_numba.finish if compiled else scan_plain.finish
-        self._forget()
+        self.forget()
 
-    def _forget(self) -> None:
+    def forget(self) -> None:
+        """All that was learned from other bodies."""
         self._known: dict[bytes, int] = {}
         self._entries: list[tuple[Entry, ...]] = []
         self._index: tuple[NDArray[np.uint8], Ints, Ints] | None = None
@@ -106,12 +117,18 @@ class BodyReader:
         if not self._compiled:
             return scan_plain.match(template, body)
         tokens = np.empty(template.tokens)
-        inexact = np.empty((template.tokens, 3), dtype=np.int64)
+        inexact = np.empty((2 * template.tokens if template.exemplars else template.tokens, 3), dtype=np.int64)
         view = np.frombuffer(body, dtype=np.uint8)
-        n_inexact = scan_numba.match(view, template.static, template.ends, template.exemplars, tokens, inexact)
+        n_inexact = scan_numba.match(
+            view, template.static, template.ends, template.exemplars, template.whole, tokens, inexact
+        )
         if n_inexact < 0:
             return None
         for token, start, end in inexact[:n_inexact].tolist():
+            if token < 0:
+                if not is_exemplar(body[start:end]):
+                    return None
+                continue
             try:
                 tokens[token] = parse_number(body[start:end])
             except ValueError:
@@ -122,15 +139,17 @@ class BodyReader:
         _check_exposition(body, openmetrics)
         rows = self._scan(body)
         if len(self._known) > 2 * len(rows) + _FORGET_ABOVE:
-            self._forget()  # most of the known series are gone
+            self.forget()  # most of the known series are gone
             rows = self._scan(body)
         self._parse_unknown(body, rows, openmetrics)
         spans = Spans(*(np.ascontiguousarray(rows[:, column]) for column in range(7)))
         template = build_template(body, spans, openmetrics=openmetrics)
         layout = build_layout(template, spans, self._entries, self._target, self._device)
         tokens = self._match(template, body)
-        assert tokens is not None, "a body differs from its own template"
-        self._layout = layout
+        if tokens is None:  # it has what is not compared, as a very long number
+            tokens = _tokens(body, spans)
+        longest = (spans.line_end - spans.line).max(initial=0)
+        self._layout = layout if longest <= _LINE_BYTES_MAX else None
         return layout, tokens
 
     def _scan(self, body: bytes) -> Ints:
@@ -197,6 +216,14 @@ class BodyReader:
             dropped[DropReason.EVENT_TIME] = int(bad.sum())
             times_ns, series, values = times_ns[~bad], series[~bad], values[~bad]
         return BodySamples(layout.table, times_ns, series, values, dropped)
+
+
+def _tokens(body: bytes, spans: Spans) -> Floats:
+    """All numbers of a body whose lines are all parsed, in their order."""
+    starts = np.stack((spans.value, spans.time), axis=1).ravel()
+    ends = np.stack((spans.value_end, spans.time_end), axis=1).ravel()
+    pairs = zip(starts[starts >= 0].tolist(), ends[starts >= 0].tolist(), strict=True)
+    return np.array([parse_number(body[start:end]) for start, end in pairs], dtype=np.float64)
 
 
 def _times(tokens: Floats, token: Ints, seconds: bool, now_ns: int) -> NDArray[np.int64]:

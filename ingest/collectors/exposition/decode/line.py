@@ -18,6 +18,8 @@ _QUOTED = re.compile(rb'"([^"\\]*+(?:\\.[^"\\]*+)*+)"', re.DOTALL)
 _USUAL = re.compile(rb'[ \t]*+([a-zA-Z_][a-zA-Z0-9_]*+)="([^"\\\x80-\xff]{1,512}+)"([,}])')
 """The usual spelling of a label; what does not match is parsed step by step."""
 _TOKEN = re.compile(rb"[^ \t]++")
+_WHOLE = re.compile(rb"[+-]?[0-9]++")
+_TAIL = re.compile(rb"[ \t]*+([^ \t]++)(?:[ \t]++([^ \t#][^ \t]*+))?+(?:[ \t]++(#.*+)?+)?+")
 _ESCAPE = re.compile(r'\\([\\"n])')
 
 
@@ -59,6 +61,37 @@ def parse_number(token: bytes) -> float:
     return float(token)
 
 
+def parse_tail(tail: bytes, *, openmetrics: bool) -> list[float]:
+    """The numbers behind a name: a value, or a value and a timestamp. ValueError for what ``parse_line`` refuses."""
+    if b" " not in tail and b"\t" not in tail:
+        return [parse_number(tail)]
+    match = _TAIL.fullmatch(tail)
+    if match is None:
+        raise ValueError(tail)
+    value, time, exemplar = match.groups()
+    if exemplar is not None and not (openmetrics and is_exemplar(exemplar)):
+        raise ValueError(tail)
+    if time is None:
+        return [parse_number(value)]
+    if not openmetrics and not is_whole(time):
+        raise ValueError(tail)
+    return [parse_number(value), parse_number(time)]
+
+
+def is_whole(token: bytes) -> bool:
+    """Whether it is a timestamp of the text format: milliseconds without a fraction."""
+    return _WHOLE.fullmatch(token) is not None
+
+
+def is_exemplar(text: bytes) -> bool:
+    """Whether it is what OpenMetrics allows behind a sample: ``# {labels} value [timestamp]``."""
+    try:
+        _LineParser(text, 0).exemplar(0, openmetrics=True)
+    except BadInput:
+        return False
+    return True
+
+
 def _blanks(line: bytes, at: int) -> int:
     match = _BLANK.match(line, at)
     assert match is not None
@@ -91,7 +124,7 @@ class _LineParser:
             self._check_time(time_at, openmetrics)
             at = _blanks(line, time_at[1])
         if at < len(line):
-            self._exemplar(at, openmetrics)
+            self.exemplar(at, openmetrics=openmetrics)
         return Line(name, labels, name_end, value_at, time_at, (time_at or value_at)[1])
 
     def _labels(self, at: int, name: str, labels: dict[str, str]) -> tuple[str, int]:
@@ -165,10 +198,10 @@ class _LineParser:
     def _check_time(self, span: tuple[int, int], openmetrics: bool) -> None:
         if openmetrics:
             self._check_number(span, "a timestamp in seconds")
-        elif not self._line[span[0] : span[1]].lstrip(b"+-").isdigit():
+        elif not is_whole(self._line[span[0] : span[1]]):
             raise self._expected(span[0], "a timestamp in milliseconds")
 
-    def _exemplar(self, at: int, openmetrics: bool) -> None:
+    def exemplar(self, at: int, *, openmetrics: bool) -> None:
         line = self._line
         if not openmetrics or line[at : at + 1] != b"#":
             raise self._expected(at, "the end of the line")

@@ -3,7 +3,15 @@
 import numpy as np
 
 from common.jit import compiled, inlined
-from ingest.collectors.exposition.decode.template import CONSTANT, Bytes, Floats, Ints
+from ingest.collectors.exposition.decode.line import LINE_BYTES_MAX
+from ingest.collectors.exposition.decode.template import (
+    CONSTANT,
+    EXEMPLAR_BYTES_MAX,
+    TOKEN_BYTES_MAX,
+    Bytes,
+    Floats,
+    Ints,
+)
 
 MISMATCH = -1
 TOO_MANY = -2
@@ -86,12 +94,39 @@ def _same(one: Bytes, other: Bytes) -> bool:
     return bool(different == 0)
 
 
+@inlined
+def _skip_blanks(body: Bytes, at: int, end: int) -> int:
+    while at < end and (body[at] == _SPACE or body[at] == _TAB):
+        at += 1
+    return at
+
+
 @compiled
-def match(body: Bytes, static: Bytes, ends: Ints, exemplars: bool, tokens: Floats, inexact: Ints) -> int:
+def _word(body: Bytes, at: int, end: int) -> tuple[int, int]:
+    """Start and end of the next run of bytes that are not blank."""
+    start = at = _skip_blanks(body, at, end)
+    while at < end and body[at] != _SPACE and body[at] != _TAB:
+        at += 1
+    return start, at
+
+
+@compiled
+def _is_integer(body: Bytes, start: int, end: int) -> bool:
+    if start < end and (body[start] == _MINUS or body[start] == _PLUS):
+        start += 1
+    for i in range(start, end):
+        if np.uint8(body[i] - _ZERO) >= 10:
+            return False
+    return start < end
+
+
+@compiled
+def match(body: Bytes, static: Bytes, ends: Ints, exemplars: bool, whole: Bytes, tokens: Floats, inexact: Ints) -> int:
     """Reads all tokens of a body that looks like its template; MISMATCH when it does not.
 
-    tokens: float64[n], receives the values. inexact: int64[n, 3], receives token, start and end of those that are not
-    exact here (NaN, infinities, 17 digits). Returns how many are inexact.
+    tokens: float64[n], receives the values. inexact: int64[n, 3], with exemplars int64[2n, 3], receives token, start
+    and end of those that are not exact here (NaN, infinities, 17 digits), and -1, start and end of exemplars.
+    Returns how many rows of ``inexact`` there are.
     """
     at, begin, n_inexact = 0, 0, 0
     n = body.size
@@ -108,14 +143,20 @@ def match(body: Bytes, static: Bytes, ends: Ints, exemplars: bool, tokens: Float
         if token < last:
             start = at
             tokens[token], at, exact = _number(body, at)
-            if at == start:
+            if at == start or at - start > TOKEN_BYTES_MAX or (whole[token] and not _is_integer(body, start, at)):
                 return MISMATCH
             if not exact:
                 inexact[n_inexact, 0], inexact[n_inexact, 1], inexact[n_inexact, 2] = token, start, at
                 n_inexact += 1
-            if exemplars and at + 1 < n and body[at] == _SPACE and body[at + 1] == _HASH:
+            hash_at = _skip_blanks(body, at, n) if exemplars else n
+            if at < hash_at < n and body[hash_at] == _HASH:
+                start = at
                 while at < n and body[at] != _FEED:
                     at += 1
+                if at - start > EXEMPLAR_BYTES_MAX:
+                    return MISMATCH
+                inexact[n_inexact, 0], inexact[n_inexact, 1], inexact[n_inexact, 2] = -1, hash_at, at
+                n_inexact += 1
     return n_inexact if at == n else MISMATCH
 
 
@@ -179,27 +220,6 @@ def fill_slots(names: Bytes, name_ends: Ints, slots: Ints) -> None:
 
 
 @compiled
-def _word(body: Bytes, at: int, end: int) -> tuple[int, int]:
-    """Start and end of the next run of bytes that are not blank."""
-    while at < end and (body[at] == _SPACE or body[at] == _TAB):
-        at += 1
-    start = at
-    while at < end and body[at] != _SPACE and body[at] != _TAB:
-        at += 1
-    return start, at
-
-
-@compiled
-def _is_integer(body: Bytes, start: int, end: int) -> bool:
-    if start < end and (body[start] == _MINUS or body[start] == _PLUS):
-        start += 1
-    for i in range(start, end):
-        if np.uint8(body[i] - _ZERO) >= 10:
-            return False
-    return start < end
-
-
-@compiled
 def scan(body: Bytes, names: Bytes, name_ends: Ints, slots: Ints, rows: Ints) -> int:
     """Finds the sample lines and the known series among them, whatever their order.
 
@@ -222,6 +242,7 @@ def scan(body: Bytes, names: Bytes, name_ends: Ints, slots: Ints, rows: Ints) ->
             name_end = _name_end(body, at, end)
             row[3], row[4] = _word(body, name_end, end)
             _, _, exact = _number(body, row[3])
+            exact = exact and end - at <= LINE_BYTES_MAX
             time, time_end = _word(body, row[4], end)
             if time < time_end:
                 row[5], row[6] = time, time_end

@@ -2,10 +2,8 @@
 
 import numpy as np
 
-from ingest.collectors.exposition.decode.line import parse_number
-from ingest.collectors.exposition.decode.template import CONSTANT, BodyTemplate, Floats, Ints
-
-_BLANKS = b" \t"
+from ingest.collectors.exposition.decode.line import LINE_BYTES_MAX, parse_number, parse_tail
+from ingest.collectors.exposition.decode.template import BLANKS, CONSTANT, BodyTemplate, Floats, Ints
 
 
 def match(template: BodyTemplate, body: bytes) -> Floats | None:
@@ -20,15 +18,12 @@ def match(template: BodyTemplate, body: bytes) -> Floats | None:
                 if line != head:
                     return None
                 continue
-            if not line.startswith(head):
+            if not line.startswith(head) or len(line) > LINE_BYTES_MAX:
                 return None
-            tail = line[len(head) :]
-            if template.exemplars:
-                tail = tail.partition(b" #")[0]
-            words = tail.split()
-            if len(words) != numbers:
+            found = parse_tail(line[len(head) :], openmetrics=template.exemplars)
+            if len(found) != numbers:
                 return None
-            tokens.extend(map(parse_number, words))
+            tokens.extend(found)
     except ValueError:
         return None
     return np.array(tokens, dtype=np.float64)
@@ -40,7 +35,7 @@ def scan(body: bytes, known: dict[bytes, int], lines_max: int) -> Ints | None:
     start = 0
     for line in body.split(b"\n"):
         end = start + len(line)
-        first = line.lstrip(_BLANKS)[:1]
+        first = line.lstrip(BLANKS)[:1]
         if first and first != b"#":
             if len(rows) == lines_max:
                 return None
@@ -52,7 +47,7 @@ def scan(body: bytes, known: dict[bytes, int], lines_max: int) -> Ints | None:
 def _row(line: bytes, start: int, end: int, known: dict[bytes, int]) -> tuple[int, ...]:
     """A line whose last word is a number after known bytes is that series; all others are parsed exactly."""
     head, _, value = line.rpartition(b" ")
-    series = known.get(head, -1)
+    series = known.get(head, -1) if len(line) <= LINE_BYTES_MAX else -1
     try:
         parse_number(value)
     except ValueError:

@@ -10,6 +10,10 @@ Bytes = NDArray[np.uint8]
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
+TOKEN_BYTES_MAX, EXEMPLAR_BYTES_MAX = 512, 4096
+"""What is longer is not compared with a template but parsed exactly, where the length of a line is limited."""
+
+BLANKS = b" \t"
 PLAIN, CONSTANT = -1, -2
 """In place of a bit number: the value as it is, and 1 whatever the source sends."""
 
@@ -38,12 +42,14 @@ class BodyTemplate:
 
     static:    the bytes before, between and after the tokens, joined.
     ends:      int64[tokens + 1], where in ``static`` the piece before each token ends, and the last one.
-    exemplars: what is between a line's last token and its end may change (OpenMetrics).
+    exemplars: a line may have an exemplar behind its last token, another one each time (OpenMetrics).
+    whole:     uint8[tokens], 1 for a token that has no fraction: a timestamp of the text format.
     """
 
     static: Bytes
     ends: Ints
     exemplars: bool
+    whole: Bytes
     pieces: tuple[bytes, ...]
 
     @property
@@ -72,16 +78,20 @@ class BodyTemplate:
 def build_template(body: bytes, spans: Spans, *, openmetrics: bool) -> BodyTemplate:
     """The template of a body whose lines have all been parsed."""
     pieces: list[bytes] = []
+    whole: list[bool] = []
     at = 0
     columns = (spans.value, spans.value_end, spans.time, spans.time_end, spans.line_end)
     for value, value_end, time, time_end, line_end in zip(*(column.tolist() for column in columns), strict=True):
         pieces.append(body[at:value])
+        whole.append(False)
         at = value_end
         if time >= 0:
             pieces.append(body[at:time])
+            whole.append(not openmetrics)
             at = time_end
-        if openmetrics and body[at:line_end].lstrip().startswith(b"#"):
+        if openmetrics and body[at:line_end].lstrip(BLANKS).startswith(b"#"):
             at = line_end
     pieces.append(body[at:])
     ends = np.cumsum([len(piece) for piece in pieces], dtype=np.int64)
-    return BodyTemplate(np.frombuffer(b"".join(pieces), dtype=np.uint8), ends, openmetrics, tuple(pieces))
+    static = np.frombuffer(b"".join(pieces), dtype=np.uint8)
+    return BodyTemplate(static, ends, openmetrics, np.array(whole, dtype=np.uint8), tuple(pieces))

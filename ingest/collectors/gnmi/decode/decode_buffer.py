@@ -58,9 +58,15 @@ class DecodeBuffer:
         self.rows.append(row)
         self.values.append(value)
 
+    def add_chunk(self, chunk: Chunk) -> None:
+        """Samples that are columns already; those added before stay before them."""
+        self._end_rows()
+        self.chunks.append(chunk)
+
     def decoded(self, rows: SeriesRows, now_ns: int) -> Decoded:
         """The valid samples in the metrics' units, and the drops with their reasons."""
-        chunks = self._columns()
+        self._end_rows()
+        chunks = self.chunks
         size = sum(chunk.values.size for chunk in chunks)
         samples = Samples(np.empty(size, np.int64), np.empty(size, np.uint32), np.empty(size))
         first_ns, last_ns = accepted(now_ns)
@@ -80,9 +86,9 @@ class DecodeBuffer:
             malformed=self.malformed,
         )
 
-    def _columns(self) -> list[Chunk]:
-        """All samples: those added as columns, then those added one by one."""
-        if not self.values:
-            return self.chunks
-        times, values = np.array(self.times, np.int64), np.array(self.values, np.float64)
-        return [*self.chunks, Chunk(times, np.array(self.rows, np.int32), values)]
+    def _end_rows(self) -> None:
+        """Makes columns of the samples that were added one by one."""
+        if self.values:
+            times, values = np.array(self.times, np.int64), np.array(self.values, np.float64)
+            self.chunks.append(Chunk(times, np.array(self.rows, np.int32), values))
+            self.times, self.rows, self.values = [], [], []

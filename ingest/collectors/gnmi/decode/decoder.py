@@ -110,7 +110,7 @@ class Decoder:
         numbers, rest = split_updates((*scanned,), n, self._slots.rows, (*known,), others)
         if numbers:
             known = Chunk(known.times[:numbers], known.rows[:numbers], known.values[:numbers])
-            buffer.chunks.append(known)
+            buffer.add_chunk(known)
             if self._rows.ending:
                 self._rows.keep(known.rows)
         if rest:
@@ -145,7 +145,7 @@ class Decoder:
             if self._templates.wants(slot):
                 self._learn_document(slot, body)
             return
-        buffer.chunks.append(Chunk(np.full(found.rows.size, time_ns), found.rows, found.values))
+        buffer.add_chunk(Chunk(np.full(found.rows.size, time_ns), found.rows, found.values))
         buffer.drops.update(found.drops)
         for path, text in found.texts:
             self._add_metadata(MetadataUpdate(path, text, time_ns), buffer)

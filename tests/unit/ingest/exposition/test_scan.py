@@ -27,7 +27,8 @@ TEMPLATE = build_template(b"a 1\n", Spans(*(np.array([n]) for n in (0, 0, 3, 2, 
 def match(body: bytes) -> tuple[int, float, list[int]]:
     """Result, the one token, and its span when the compiled pass leaves it to Python."""
     tokens, inexact = np.full(1, math.nan), np.zeros((1, 3), np.int64)
-    result = scan_numba.match(view(body), TEMPLATE.static, TEMPLATE.ends, TEMPLATE.exemplars, tokens, inexact)
+    of_body = TEMPLATE.static, TEMPLATE.ends, TEMPLATE.exemplars, TEMPLATE.whole
+    result = scan_numba.match(view(body), *of_body, tokens, inexact)
     return result, float(tokens[0]), inexact[0].tolist()
 
 

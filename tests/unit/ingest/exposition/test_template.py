@@ -46,6 +46,7 @@ def test_a_template_is_the_body_without_its_numbers() -> None:
     assert template.static.tobytes() == b'# HELP a b\na \nb{x="y"}  \n\nc '
     assert template.ends.tolist() == [13, 23, 24, 28, 28]
     assert template.tokens == 4
+    assert template.whole.tolist() == [0, 0, 1, 0]
     assert not template.exemplars
 
 

@@ -183,6 +183,19 @@ def test_a_delete_followed_by_an_update_is_a_replacement() -> None:
     assert one.decode([updates(in_octets=3)], NOW).table is first.table  # nothing ended
 
 
+def test_samples_are_in_the_order_of_their_messages_however_each_is_read() -> None:
+    """A message with a delete is read by protobuf, one value at a time; the one behind it as columns."""
+    replaced = deleted("/interfaces/interface[name=Ethernet1]")
+    replaced.update.timestamp = NOW
+    replaced.update.update.extend(gnmi_pb2.SubscribeResponse.FromString(updates(in_octets=1)).update.update)
+    for update in replaced.update.update:
+        update.path.CopyFrom(parse_path(f"{COUNTERS}/in-octets"))
+    one = decoder()
+    found = one.decode([updates(in_octets=0), replaced.SerializeToString(), updates(at_ns=NOW + 1, in_octets=2)], NOW)
+    assert found.values.tolist() == [0.0, 1.0, 2.0]
+    assert found.times_ns.tolist() == [NOW, NOW, NOW + 1]
+
+
 def test_a_delete_after_an_update_in_the_same_window_holds() -> None:
     one = decoder()
     gone = deleted("/interfaces").SerializeToString()

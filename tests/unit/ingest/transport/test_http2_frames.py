@@ -207,11 +207,93 @@ def test_what_came_before_the_end_is_kept() -> None:
     assert (one.pop_messages(), one.pop_replies()) == ([b"last"], SETTINGS_ACK)
 
 
-def test_frames_of_other_streams_and_unknown_types_are_ignored() -> None:
+def test_priorities_and_unknown_types_are_ignored() -> None:
     one = reader()
-    one.feed(frame(frames.RST_STREAM, 0, 3, bytes(4)) + frame(0x21, 7, 0, b"new in a later version"))
+    one.feed(frame(frames.PRIORITY_FRAME, 0, 3, bytes(5)) + frame(0x21, 7, 9, b"new in a later version"))
     one.feed(frame(frames.WINDOW_UPDATE, 0, 0, b"\0\0\1\0") + data(grpc(b"x")))
     assert (one.messages, one.pop_replies()) == ([b"x"], b"")
+
+
+def test_the_reserved_bit_of_a_stream_is_ignored() -> None:
+    one = reader()
+    one.feed(frame(frames.DATA, 0, STREAM_ID | 1 << 31, grpc(b"x")))
+    assert one.messages == [b"x"]
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        frame(frames.DATA, 0, 3, grpc(b"x")),
+        frame(frames.DATA, 0, 0, grpc(b"x")),
+        frame(frames.DATA, frames.PADDED, 2, b"\0" + grpc(b"x")),
+        frame(frames.HEADERS, frames.END_HEADERS, 3, Encoder().encode([("grpc-status", "16")])),
+        frame(frames.HEADERS, 0, STREAM_ID, b"") + frame(frames.CONTINUATION, frames.END_HEADERS, 3, b""),
+        frame(frames.RST_STREAM, 0, 3, bytes(4)),
+        frame(frames.WINDOW_UPDATE, 0, 3, b"\0\0\1\0"),
+        frame(frames.SETTINGS, 0, STREAM_ID, b""),
+        frame(frames.PING, 0, STREAM_ID, bytes(8)),
+        frame(frames.GOAWAY, 0, STREAM_ID, bytes(8)),
+    ],
+)
+def test_a_frame_of_a_stream_that_nobody_opened_is_refused(sent: bytes) -> None:
+    """Sections 5.1 and 6: on a connection with one stream and no push all others are idle."""
+    one = reader()
+    with pytest.raises(ValueError, match=r"frame of type \d on stream \d+, which is not open"):
+        one.feed(sent)
+    assert one.messages == []
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        frame(frames.PING, 0, 0, bytes(7)),
+        frame(frames.PING, 0, 0, bytes(16_384)),
+        frame(frames.SETTINGS, 0, 0, bytes(5)),
+        frame(frames.SETTINGS, frames.ACK, 0, bytes(6)),
+        frame(frames.RST_STREAM, 0, STREAM_ID, bytes(3)),
+        frame(frames.WINDOW_UPDATE, 0, 0, bytes(5)),
+        frame(frames.GOAWAY, 0, 0, bytes(7)),
+        frame(frames.PRIORITY_FRAME, 0, STREAM_ID, bytes(4)),
+    ],
+)
+def test_a_frame_of_the_wrong_size_is_refused(sent: bytes) -> None:
+    with pytest.raises(ValueError, match=r"frame of type \d of \d+ bytes"):
+        reader().feed(sent)
+
+
+def test_push_was_not_allowed() -> None:
+    with pytest.raises(ValueError, match="PUSH_PROMISE"):
+        reader().feed(frame(frames.PUSH_PROMISE, frames.END_HEADERS, STREAM_ID, b"\0\0\0\2"))
+
+
+def test_frames_without_data_are_allowed_by_time() -> None:
+    ping, one = frame(frames.PING, frames.ACK, 0, bytes(8)), reader()
+    one.feed(ping * frames.IDLE_FRAMES_MAX + data(grpc(b"x")) * 10)
+    one.allow_idle_frames(2.0)
+    one.feed(ping * 2 * frames.IDLE_FRAMES_PER_S)
+    with pytest.raises(CallEnded, match="frames without data") as caught:
+        one.feed(ping)
+    assert caught.value.reason is DownReason.TOO_LARGE
+
+
+def test_quiet_time_is_not_saved_up() -> None:
+    one = reader()
+    one.allow_idle_frames(86_400.0)
+    with pytest.raises(CallEnded, match="frames without data"):
+        one.feed(frame(frames.PING, frames.ACK, 0, bytes(8)) * (frames.IDLE_FRAMES_MAX + 1))
+
+
+def test_headers_are_octets_and_need_not_be_text() -> None:
+    one = reader()
+    block = Encoder().encode([(b":status", b"200"), (b"server", b"gnmi \xb5\xff"), (b"x\xff", b"1")])
+    one.feed(frame(frames.HEADERS, frames.END_HEADERS, STREAM_ID, block) + data(grpc(b"x")))
+    assert one.messages == [b"x"]
+
+
+def test_a_message_of_the_peer_that_is_no_text_is_shown_as_far_as_it_is() -> None:
+    block = Encoder().encode([(b"grpc-status", b"7"), (b"grpc-message", b"b\xf6se")])
+    found = ended(frame(frames.HEADERS, frames.END_HEADERS | frames.END_STREAM, STREAM_ID, block))
+    assert (found.reason, found.message) == (DownReason.AUTH, r"b\xf6se")
 
 
 @pytest.mark.parametrize(
