@@ -41,25 +41,25 @@ class NotifiedState:
     receivers: tuple[str, ...] = ()
 
 
-def decide(notified: NotifiedState | None, incident: Incident, now_ns: int, policy: Policy) -> Action | None:
-    """What to notify people of who know ``notified``; None while there is nothing new.
+def due(notified: NotifiedState | None, incident: Incident, policy: Policy) -> tuple[Action, int] | None:
+    """What to notify people of next who know ``notified``, and from when on (0: at once); None while there is nothing.
 
-    Asked again later the answer may change without a new version: a page that was held back becomes due.
+    Without a new version of the incident the answer stays the same.
     """
     if incident.state is IncidentState.RESOLVED:
-        return Action.RESOLVE if notified is not None and notified.firing else None
+        return (Action.RESOLVE, 0) if notified is not None and notified.firing else None
     # a page that is open stays open while the incident is pending again: only fresh evidence resolves
     if incident.state is IncidentState.PENDING or incident.severity is Severity.INFO:
         return None
     if notified is None:
-        return Action.FIRE
+        return Action.FIRE, 0
     worse = incident.severity.rank > notified.worst.rank
     if not notified.firing:
-        return Action.FIRE if worse or now_ns - notified.paged_ns >= policy.quiet_ns else None
+        return Action.FIRE, 0 if worse else notified.paged_ns + policy.quiet_ns
+    if worse:
+        return Action.UPDATE, 0
     moved = (incident.kind, incident.root) != (notified.kind, notified.root)
-    if worse or (moved and now_ns - notified.changed_ns >= policy.update_quiet_ns):
-        return Action.UPDATE
-    return None
+    return (Action.UPDATE, notified.changed_ns + policy.update_quiet_ns) if moved else None
 
 
 def notify(

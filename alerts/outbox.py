@@ -14,8 +14,8 @@ from typing import TypeVar
 import orjson
 from pydantic import TypeAdapter
 
-from alerts.dispatch import Tracked
 from alerts.notification import Action, Notification, decode_notification, encode_notification
+from alerts.table import Tracked
 from bus import offsets_table
 from bus.base import Offsets
 from common.sqlite import Durability, LockedDatabase

@@ -18,7 +18,7 @@ from alerts.metrics import DropReason, UndeliveredReason
 from alerts.outbox import Outbox
 from alerts.receivers.registry import build_receiver
 from alerts.sender import RetryPolicy, Sender
-from alerts.silence import Silence, SilenceStore
+from alerts.silence import Silence, SilenceStore, in_force
 from bus.base import Bus, Consumer, Gap, Offsets, Record
 from bus.deadletter import dead_letter
 from bus.reporting import publish_report
@@ -164,8 +164,8 @@ class AlertsService:
             except sqlite3.Error as error:
                 # those known last stay in force: this must not stop the paging of everything else
                 log.error("silences cannot be read", error=str(error))
-            # off the loop: in a storm of 50,000 incidents this is not a matter of milliseconds
-            plan = await off_loop(dispatcher.plan, versions, silences, now_ns)
+            # off the loop: a round of 1,000 incidents is some 10 ms
+            plan = await off_loop(dispatcher.plan, versions, in_force(silences, now_ns), now_ns)
             offsets = self._offsets | {(each.topic, each.partition): each.offset + 1 for each in records}
             if records or plan.changed or plan.notifications:
                 await self._make_durable(off_loop, offsets, plan, now_ns)
@@ -231,6 +231,8 @@ class AlertsService:
         metrics.PROCESSED.inc(self._processed - processed_before)
         metrics.DEDUPLICATED.inc(plan.duplicates)
         metrics.DROPPED.labels(DropReason.TOO_MANY).inc(plan.untracked)
+        for evicted, count in plan.evicted.items():
+            metrics.EVICTED.labels(evicted).inc(count)
         metrics.HELD.set(plan.held)
         metrics.OPEN.set(dispatcher.firing())
 

@@ -3,7 +3,7 @@ import itertools
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from alerts.lifecycle import NotifiedState, Policy, decide, notify
+from alerts.lifecycle import NotifiedState, Policy, due, notify
 from alerts.notification import Action, Notification
 from telemetry import objects
 from telemetry.incidents import Incident, IncidentState, Severity
@@ -14,13 +14,18 @@ LABELS = {"incident_id": "inc-1"}
 
 
 def notified_of(version: Incident, at_s: float = 10, after: NotifiedState | None = None) -> NotifiedState:
-    action = decide(after, version, T0 + int(at_s * S), QUIET)
+    action = decided(after, version, at_s)
     assert action is not None
     return notify(after, version, action, T0 + int(at_s * S), LABELS, ("am",))[0]
 
 
 def decided(notified: NotifiedState | None, version: Incident, at_s: float) -> Action | None:
-    return decide(notified, version, T0 + int(at_s * S), QUIET)
+    return decided_at(notified, version, T0 + int(at_s * S))
+
+
+def decided_at(notified: NotifiedState | None, version: Incident, now_ns: int) -> Action | None:
+    coming = due(notified, version, QUIET)
+    return coming[0] if coming is not None and coming[1] <= now_ns else None
 
 
 def test_a_firing_incident_is_sent_once():
@@ -104,7 +109,7 @@ def test_whatever_happens_every_page_is_followed_by_one_resolve_and_pages_are_ra
     for seconds, state, severity in history:
         now_ns += seconds * S
         version = incident(state=state, severity=severity, updated_ns=now_ns, resolved_ns=now_ns)
-        if action := decide(notified, version, now_ns, QUIET):
+        if action := decided_at(notified, version, now_ns):
             notified, notification = notify(notified, version, action, now_ns, LABELS, ())
             sent.append(notification)
     opened = False

@@ -3,10 +3,10 @@ import sqlite3
 import orjson
 import pytest
 
-from alerts.dispatch import Tracked
 from alerts.lifecycle import NotifiedState
 from alerts.notification import Action, Notification
 from alerts.outbox import Delivery, Outbox
+from alerts.table import Tracked
 from common.errors import ConfigError
 from tests.unit.alerts.incident_factory import T0, incident
 
