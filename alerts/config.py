@@ -34,7 +34,7 @@ class AlertingConfig(BaseModel):
     ttl_s: float = Field(default=86_400, ge=60, description="How long a delivery is tried before the fallback has it.")
     retry_first_s: float = Field(default=1.0, gt=0, description="Wait after the first failure; it doubles from there.")
     retry_most_s: float = Field(default=300.0, gt=0, le=3600, description="Longest wait between two attempts.")
-    queue_max: int = Field(default=10_000, ge=1, description="Deliveries that may wait for one receiver.")
+    queue_max: int = Field(default=10_000, ge=1, description="Deliveries that wait for one receiver, beside ends.")
     reserve_bytes: int = Field(
         default=256 * 1024 * 1024, ge=0, description="Disk space kept free for the outbox when the disk fills up."
     )

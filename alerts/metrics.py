@@ -20,6 +20,7 @@ class UndeliveredReason(StrEnum):
     NEVER_NOTIFIED = "never_notified"  # the end of something that this receiver was never notified of
     REMOVED_RECEIVER = "removed_receiver"  # it left the configuration
     QUEUE_FULL = "queue_full"
+    EVICTED = "evicted"  # it left a full queue for a critical one
 
 
 RECEIVED = Counter("fabricscope_alerts_records_received_total", "Records of incidents read from the bus.")

@@ -86,8 +86,12 @@ class Sender:
 
     async def _next(self, now_s: float) -> Delivery | None:
         waiting = [key for key, attempts in self._attempts.items() if attempts.due_s > now_s]
-        heads = await self._off_loop(self._outbox.heads, self.receiver.name, waiting)
-        return heads[0] if heads else None
+        heads = await self._off_loop(self._outbox.heads, self.receiver.name, waiting, 1)
+        if heads:
+            return heads[0]
+        # nothing else is due, so these left the outbox for others
+        self._attempts = {key: attempts for key, attempts in self._attempts.items() if attempts.due_s > now_s}
+        return None
 
     async def _idle(self) -> None:
         dues = [attempts.due_s for attempts in self._attempts.values()]
@@ -138,7 +142,7 @@ class Sender:
         if rerouted:
             metrics.REROUTED.labels(self.receiver.name, reason).inc()
             self.on_fallback()
-        else:
+        elif fallback in ("", self.receiver.name):  # the outbox reports what found no room in the fallback's queue
             metrics.NOTIFICATIONS_DROPPED.labels(reason).inc()
         if reason is UndeliveredReason.NEVER_NOTIFIED:
             return  # nobody waits for it

@@ -15,7 +15,7 @@ from alerts import metrics
 from alerts.config import AlertingConfig
 from alerts.dispatch import Dispatcher, Plan
 from alerts.metrics import DropReason, UndeliveredReason
-from alerts.outbox import Outbox
+from alerts.outbox import Dropped, Outbox
 from alerts.receivers.registry import build_receiver
 from alerts.sender import RetryPolicy, Sender
 from alerts.silence import Silence, SilenceStore, in_force
@@ -144,7 +144,8 @@ class AlertsService:
         for name in await off_loop(self._outbox.pending):
             while name not in self._senders and (heads := await off_loop(self._outbox.heads, name, ())):
                 for delivery in heads:
-                    if not await off_loop(self._outbox.reroute, delivery, self._config.fallback, self._clock()):
+                    rerouted = await off_loop(self._outbox.reroute, delivery, self._config.fallback, self._clock())
+                    if not rerouted and not self._config.fallback:
                         metrics.NOTIFICATIONS_DROPPED.labels(UndeliveredReason.REMOVED_RECEIVER).inc()
 
     async def _consume(self, dispatcher: Dispatcher, consumer: Consumer, off_loop: OneThread) -> None:
@@ -169,6 +170,7 @@ class AlertsService:
             offsets = self._offsets | {(each.topic, each.partition): each.offset + 1 for each in records}
             if records or plan.changed or plan.notifications:
                 await self._make_durable(off_loop, offsets, plan, now_ns)
+            self._report_dropped(await off_loop(self._outbox.pop_dropped))
             dispatcher.accept(plan)
             self._offsets = offsets
             self._count(len(records), plan, dispatcher)
@@ -207,14 +209,14 @@ class AlertsService:
         commit = partial(
             off_loop, self._outbox.commit, offsets, plan.changed, plan.notifications, self._config.fallback, now_ns
         )
-        refused = await retry(
-            commit, on=sqlite3.Error, first_s=_COMMIT_FIRST_S, most_s=_COMMIT_MOST_S, failed=self._not_durable
-        )
+        await retry(commit, on=sqlite3.Error, first_s=_COMMIT_FIRST_S, most_s=_COMMIT_MOST_S, failed=self._not_durable)
         self._problem = None
-        for receiver, notification in refused:
-            reason = UndeliveredReason.QUEUE_FULL
-            metrics.NOTIFICATIONS_DROPPED.labels(reason).inc()
-            log.error("notification dropped", receiver=receiver, key=notification.key, reason=reason)
+
+    def _report_dropped(self, dropped: Sequence[Dropped]) -> None:
+        for each in dropped:
+            metrics.NOTIFICATIONS_DROPPED.labels(each.reason).inc()
+            key = each.notification.key
+            log.error("notification dropped", receiver=each.receiver, key=key, reason=each.reason)
 
     def _not_durable(self, error: Exception) -> None:
         self._problem = f"outbox: {error}"

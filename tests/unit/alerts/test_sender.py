@@ -161,3 +161,20 @@ async def test_waits_double_to_the_longest_and_honour_what_was_asked_for(tmp_pat
     sender = Sender(Scripted(), outbox, thread, policy, lambda: T0)
     assert least_s <= sender._wait_s(failures, error) <= most_s
     thread.stop()
+
+
+class Evicting(Scripted):
+    """While it is asked, the delivery leaves the outbox for a more important one."""
+
+    outbox: Outbox
+
+    async def notify(self, notification: Notification, now_ns: int) -> None:
+        with self.outbox._db as database:
+            database.execute("DELETE FROM deliveries")
+        raise Unavailable("away")
+
+
+async def test_an_attempt_at_what_was_evicted_is_forgotten(run):
+    receiver = Evicting()
+    sender, receiver.outbox = await run(receiver, note())
+    await until(lambda: sender.problem == "away" and sender._attempts == {})
