@@ -18,7 +18,7 @@ from alerts.route import Route, receivers_for
 from alerts.silence import Silence, silenced_by
 from alerts.table import EvictionReason, Table, Tracked, importance
 from alerts.waiting import Held, Quiet, Silenced, Wait, Waiting
-from telemetry.incidents import Incident, IncidentState, Severity
+from telemetry.incidents import Incident, IncidentKind, IncidentState, Severity
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,8 @@ class Plan:
     notifications: with their receivers, in the order to be sent. pages: how many FIREs.
     held: incidents that wait for the page budget.
     duplicates: versions that are not newer than the known one. evicted: incidents that made room, by reason.
-    untracked: new incidents for which there was no room.
+    untracked: new incidents for which there was no room. lost: of these and the evicted, those of whom people may now
+    not be notified: not the resolved and the harmless.
     """
 
     now_ns: int
@@ -60,6 +61,7 @@ class Plan:
     duplicates: int = 0
     evicted: Counter[EvictionReason] = field(default_factory=Counter)
     untracked: int = 0
+    lost: int = 0
 
 
 class Dispatcher:
@@ -104,6 +106,11 @@ class Dispatcher:
         self._budget.add(plan.pages, plan.now_ns)
         self._silences = plan.silences
 
+    def open_of(self, kind: IncidentKind) -> Incident | None:
+        """An incident of this kind that is not over."""
+        found = (each.incident for each in self.tracked.values())
+        return next((incident for incident in found if incident is not None and incident.kind is kind), None)
+
     def firing(self) -> int:
         """Pages that are open."""
         return len(self._table.open)
@@ -133,7 +140,8 @@ class Dispatcher:
             if each is not None and each.incident is not None and not each.is_open
         ]
         known = self._table.least_important(excess, plan.changed)
-        for _, incident_id in heapq.nsmallest(excess, chain(changed, known)):
+        for (_, rank, _), incident_id in heapq.nsmallest(excess, chain(changed, known)):
+            plan.lost += rank > Severity.INFO.rank
             if incident_id in self.tracked:
                 plan.evicted[EvictionReason.LESS_IMPORTANT] += 1
                 self._drop(incident_id, plan)

@@ -20,7 +20,7 @@ from alerts.table import Tracked
 from bus import offsets_table
 from bus.base import Offsets
 from common.sqlite import Durability, LockedDatabase
-from telemetry.incidents import Severity
+from telemetry.incidents import IncidentKind, Severity
 
 SCHEMA_VERSION = 3  # before 2, "notified" in what is tracked was "told"; before 3, deliveries had no severity
 HEADS_MAX = 64
@@ -79,7 +79,8 @@ class Outbox:
 
     reserve_bytes: disk space kept by a file that is given up when the disk is full, so that paging goes on.
     queue_max: deliveries that may wait for one receiver, a tenth of them only critical ones. An end always has room:
-    each follows a page, which was counted, and a receiver that never gets it shows the page for ever.
+    each follows a page, which was counted, and a receiver that never gets it shows the page for ever. So has the one
+    notification that others were dropped.
     """
 
     def __init__(self, folder: Path, *, reserve_bytes: int, queue_max: int) -> None:
@@ -227,7 +228,7 @@ class Outbox:
     ) -> bool:
         """A critical one takes the place of the least important one that waits."""
         rank, resolves = _priority(notification)
-        if resolves:
+        if resolves or notification.incident.kind is IncidentKind.ALERTS_OVERLOADED:
             return True
         sql = "SELECT count(*) FROM deliveries WHERE receiver = ? AND resolves = 0"
         places = self._queue_max - database.execute(sql, (receiver,)).fetchone()[0]

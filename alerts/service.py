@@ -16,6 +16,7 @@ from alerts.config import AlertingConfig
 from alerts.dispatch import Dispatcher, Plan
 from alerts.metrics import DropReason, UndeliveredReason
 from alerts.outbox import Dropped, Outbox
+from alerts.overload import Overload
 from alerts.receivers.registry import build_receiver
 from alerts.sender import RetryPolicy, Sender
 from alerts.silence import Silence, SilenceStore, in_force
@@ -29,7 +30,7 @@ from common.threads import OneThread
 from common.units import to_ns
 from telemetry import topics
 from telemetry.codec.records import decode_record
-from telemetry.incidents import Incident
+from telemetry.incidents import Incident, IncidentKind
 from telemetry.ledger import StageReport
 from telemetry.topics import Topic
 
@@ -92,7 +93,9 @@ class AlertsService:
             )
         await self._reroute_removed_receivers(self._off_loop)
         self._consumer = self._bus.consume([self._topic], self._offsets)
-        work = [self._consume(dispatcher, self._consumer, self._off_loop), self._report_often()]
+        open_before = dispatcher.open_of(IncidentKind.ALERTS_OVERLOADED)
+        overload = Overload(config.cluster, open_before, to_ns(config.quiet_s), self._clock())
+        work = [self._consume(dispatcher, overload, self._consumer, self._off_loop), self._report_often()]
         work += [sender.run() for sender in self._senders.values()]
         self._tasks = [asyncio.create_task(each) for each in work]
 
@@ -148,8 +151,11 @@ class AlertsService:
                     if not rerouted and not self._config.fallback:
                         metrics.NOTIFICATIONS_DROPPED.labels(UndeliveredReason.REMOVED_RECEIVER).inc()
 
-    async def _consume(self, dispatcher: Dispatcher, consumer: Consumer, off_loop: OneThread) -> None:
+    async def _consume(
+        self, dispatcher: Dispatcher, overload: Overload, consumer: Consumer, off_loop: OneThread
+    ) -> None:
         silences: list[Silence] = []
+        lost = 0
         while True:
             try:
                 records = await consumer.poll(records_max=RECORDS_PER_ROUND)
@@ -160,6 +166,7 @@ class AlertsService:
                 continue
             versions = await self._decode(records)
             now_ns = self._clock()
+            versions += overload.update(lost, now_ns)
             try:
                 silences = await off_loop(self.silences.current, now_ns)
             except sqlite3.Error as error:
@@ -170,8 +177,10 @@ class AlertsService:
             offsets = self._offsets | {(each.topic, each.partition): each.offset + 1 for each in records}
             if records or plan.changed or plan.notifications:
                 await self._make_durable(off_loop, offsets, plan, now_ns)
-            self._report_dropped(await off_loop(self._outbox.pop_dropped))
             dispatcher.accept(plan)
+            dropped = await off_loop(self._outbox.pop_dropped)
+            self._report_dropped(dropped)
+            lost = len(dropped) + plan.lost
             self._offsets = offsets
             self._count(len(records), plan, dispatcher)
             if plan.notifications:

@@ -9,9 +9,9 @@ from typing import Annotated
 from pydantic import AliasChoices, Field
 
 from alerts.lifecycle import NotifiedState
-from telemetry.incidents import Incident
+from telemetry.incidents import Incident, IncidentKind
 
-Importance = tuple[int, int]
+Importance = tuple[bool, int, int]
 _STALE_ENTRIES = 1000  # of the heap, before it is built anew: far below the size at which that takes milliseconds
 
 
@@ -46,8 +46,8 @@ class EvictionReason(StrEnum):
 
 
 def importance(incident: Incident) -> Importance:
-    """Larger is more important: the worse, and of equal ones the older."""
-    return incident.severity.rank, -incident.onset_ns
+    """Larger is more important: that incidents are lost, then the worse, and of equal ones the older."""
+    return incident.kind is IncidentKind.ALERTS_OVERLOADED, incident.severity.rank, -incident.onset_ns
 
 
 class Table:

@@ -170,7 +170,7 @@ def test_resolved_ones_make_room_the_oldest_first():
     for n in range(3):
         planned(dispatcher, resolved(10, id=f"over-{n}"), at_s=10 + n)
     plan = planned(dispatcher, incident(), incident(id="inc-2"), at_s=20)
-    assert plan.evicted == {EvictionReason.RESOLVED: 2}
+    assert (plan.evicted, plan.lost) == ({EvictionReason.RESOLVED: 2}, 0)
     assert dispatcher.tracked.keys() == {"over-2", "inc-1", "inc-2"}
 
 
@@ -180,7 +180,7 @@ def test_the_least_important_and_newest_make_room_for_a_critical_one():
     planned(dispatcher, *(incident(id=f"inc-{n}", onset_ns=T0 + n) for n in range(3)), at_s=11)
     worse = [incident(id=f"bad-{n}", severity=Severity.CRITICAL, onset_ns=T0 + 100 - n) for n in range(4)]
     plan = planned(dispatcher, *worse[:2], at_s=12)
-    assert (plan.evicted, plan.untracked) == ({EvictionReason.LESS_IMPORTANT: 2}, 0)
+    assert (plan.evicted, plan.untracked, plan.lost) == ({EvictionReason.LESS_IMPORTANT: 2}, 0, 2)
     assert dispatcher.tracked.keys() == {"paged", "inc-0", "bad-0", "bad-1"}
     plan = planned(dispatcher, *worse[2:], at_s=13)
     assert dispatcher.tracked.keys() == {"paged", "bad-1", "bad-2", "bad-3"}, "the newest of the critical goes"
@@ -195,6 +195,7 @@ def test_a_new_one_that_is_the_least_important_is_not_tracked():
         dispatcher, incident(id="late", onset_ns=T0 + 1), incident(id="mild", severity=Severity.INFO), at_s=11
     )
     assert (plan.untracked, plan.evicted, plan.held) == (2, {}, 2)
+    assert plan.lost == 1, "nobody is notified of what is harmless"
 
 
 def test_no_open_page_is_given_up_and_its_end_is_sent_in_a_full_table():

@@ -8,7 +8,7 @@ from alerts.notification import Action, Notification, encode_notification
 from alerts.outbox import Delivery, Outbox
 from alerts.table import Tracked
 from common.errors import ConfigError
-from telemetry.incidents import Severity
+from telemetry.incidents import IncidentKind, Severity
 from tests.unit.alerts.incident_factory import T0, incident
 
 OFFSETS = {("fabricscope.incidents.v1", 0): 7}
@@ -122,6 +122,12 @@ def test_a_full_queue_takes_every_end_and_gives_none_up(outbox):
     commit(outbox, *[("am", critical(f"bad-{n}")) for n in range(4)])
     left = [each.notification for each in outbox.heads("am", ())]
     assert [each.key for each in left if each.action is Action.RESOLVE] == ["inc-0:2", "inc-1:2", "inc-2:2"]
+
+
+def test_that_something_was_dropped_always_has_room(outbox):
+    commit(outbox, *[("am", critical(f"bad-{n}")) for n in range(3)])
+    own = incident(id="own", severity=Severity.CRITICAL, kind=IncidentKind.ALERTS_OVERLOADED)
+    assert commit(outbox, ("am", Notification(own, Action.FIRE, 1, T0, {}, {}))) == []
 
 
 def test_a_round_that_fails_reports_no_drop(outbox):
