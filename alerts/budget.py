@@ -15,7 +15,7 @@ class BudgetRules:
 
 
 class PageBudget:
-    """paged_ns: when pages were decided on, in any order."""
+    """Times are stage time. paged_ns: when pages were decided on, in any order."""
 
     def __init__(self, rules: BudgetRules, paged_ns: Iterable[int]) -> None:
         self._rules = rules

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from itertools import chain
 
 from alerts.budget import BudgetRules, PageBudget
+from alerts.clock import Moment
 from alerts.lifecycle import Policy, due, notify
 from alerts.notification import Action, Notification
 from alerts.rendering.labels import labels_of
@@ -51,7 +52,7 @@ class Plan:
     not be notified: not the resolved and the harmless.
     """
 
-    now_ns: int
+    now: Moment
     silences: tuple[Silence, ...]
     changed: dict[str, Tracked | None] = field(default_factory=dict)
     waits: dict[str, Wait | None] = field(default_factory=dict)
@@ -82,14 +83,14 @@ class Dispatcher:
         """All that is known, by the incident's id."""
         return self._table.tracked
 
-    def plan(self, versions: Iterable[Incident], silences: Sequence[Silence], now_ns: int) -> Plan:
+    def plan(self, versions: Iterable[Incident], silences: Sequence[Silence], now: Moment) -> Plan:
         """The decisions on new versions, and on what waited and is due by now. silences: those in force."""
-        plan = Plan(now_ns, tuple(silences))
+        plan = Plan(now, tuple(silences))
         for incident in versions:
             self._track(incident, plan)
         self._make_room(plan)
         self._page(self._decide(plan), plan)
-        for incident_id in self._table.over_since(now_ns - self._rules.remember_ns):
+        for incident_id in self._table.over_since(now.stage_ns - self._rules.remember_ns):
             if incident_id not in plan.changed:
                 self._drop(incident_id, plan)
         return plan
@@ -103,7 +104,7 @@ class Dispatcher:
                 self._table.put(incident_id, each)
         for incident_id, wait in plan.waits.items():
             self._waiting.put(incident_id, wait)
-        self._budget.add(plan.pages, plan.now_ns)
+        self._budget.add(plan.pages, plan.now.stage_ns)
         self._silences = plan.silences
 
     def open_of(self, kind: IncidentKind) -> Incident | None:
@@ -122,7 +123,9 @@ class Dispatcher:
             return
         over = incident.state is IncidentState.RESOLVED and not (known is not None and known.is_open)
         notified = known.notified if known else None
-        plan.changed[incident.id] = Tracked(incident.updated_ns, None if over else incident, notified, plan.now_ns)
+        plan.changed[incident.id] = Tracked(
+            incident.updated_ns, None if over else incident, notified, plan.now.stage_ns
+        )
 
     def _make_room(self, plan: Plan) -> None:
         """What is over goes first, then the least important without an open page; a new one may be that itself."""
@@ -161,7 +164,7 @@ class Dispatcher:
     def _decide(self, plan: Plan) -> list[Tracked]:
         """Notifies of ends and updates; returns the pages that are due."""
         fires = []
-        waited = self._waiting.quiet_until(plan.now_ns)
+        waited = self._waiting.quiet_until(plan.now.stage_ns)
         if plan.silences != self._silences:
             waited.extend(self._waiting.for_a_silence())
         for incident_id in dict.fromkeys([*plan.changed, *waited]):
@@ -183,7 +186,7 @@ class Dispatcher:
         if coming is None:
             return None, None
         action, from_ns = coming
-        if from_ns > plan.now_ns:
+        if from_ns > plan.now.stage_ns:
             return None, Quiet(from_ns)
         if action is not Action.FIRE:
             return action, None
@@ -198,7 +201,7 @@ class Dispatcher:
         others = [each for each in fires if not _is_critical(each)]
         held_critical, held = self._waiting.held_critical, self._waiting.held
         waited = sum(len(index) - sum(key in index for key in decided) for index in (held_critical, held))
-        left = self._budget.left(plan.now_ns)
+        left = self._budget.left(plan.now.stage_ns)
         worst = self._most_important(left, critical, held_critical, plan)
         left -= len(worst) + self._rules.budget.critical_reserve
         worst += self._most_important(max(0, left), others, held, plan)
@@ -219,7 +222,7 @@ class Dispatcher:
         incident = _incident_of(each)
         labels = labels_of(incident, self._rules.cluster)
         receivers = receivers_for(self._rules.routes, self._rules.default_receivers, labels)
-        notified, notification = notify(each.notified, incident, action, plan.now_ns, labels, receivers)
+        notified, notification = notify(each.notified, incident, action, plan.now, labels, receivers)
         notification = replace(notification, held=plan.held)
         # one that was notified before may have left the configuration since
         configured = [name for name in notified.receivers if name in self._rules.receivers]

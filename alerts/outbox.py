@@ -14,6 +14,7 @@ from typing import TypeVar
 import orjson
 from pydantic import TypeAdapter
 
+from alerts.clock import Moment
 from alerts.metrics import UndeliveredReason
 from alerts.notification import Action, Notification, decode_notification, encode_notification
 from alerts.table import Tracked
@@ -22,7 +23,7 @@ from bus.base import Offsets
 from common.sqlite import Durability, LockedDatabase
 from telemetry.incidents import IncidentKind, Severity
 
-SCHEMA_VERSION = 3  # before 2, "notified" in what is tracked was "told"; before 3, deliveries had no severity
+SCHEMA_VERSION = 3  # before 2, "notified" in what is tracked was "told"; before 3, there was no stage time
 HEADS_MAX = 64
 _CRITICAL_PART = 10  # one in so many places of a queue is for critical notifications alone
 _SCHEMA = """
@@ -31,7 +32,9 @@ CREATE TABLE IF NOT EXISTS deliveries (id INTEGER PRIMARY KEY AUTOINCREMENT, rec
     created_ns INTEGER, notification BLOB, severity_rank INTEGER, resolves INTEGER);
 CREATE TABLE IF NOT EXISTS delivered (receiver TEXT, incident TEXT, open INTEGER, notification BLOB,
     PRIMARY KEY (receiver, incident));
+CREATE TABLE IF NOT EXISTS moment (id INTEGER PRIMARY KEY CHECK (id = 0), stage_ns INTEGER, wall_ns INTEGER);
 """
+_SAVE_MOMENT = "INSERT OR REPLACE INTO moment VALUES (0, ?, ?)"
 _INDICES = """
 DROP INDEX IF EXISTS deliveries_of;
 CREATE INDEX IF NOT EXISTS deliveries_by_incident ON deliveries (receiver, incident, id, severity_rank);
@@ -57,7 +60,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """A notification on its way to one receiver. created_ns: since when it waits."""
+    """A notification on its way to one receiver. created_ns: stage time since when it waits."""
 
     id: int
     receiver: str
@@ -75,7 +78,7 @@ class Dropped:
 
 
 class Outbox:
-    """The outbox in ``folder``, held by one process at a time.
+    """The outbox in ``folder``, held by one process at a time. Times are stage time.
 
     reserve_bytes: disk space kept by a file that is given up when the disk is full, so that paging goes on.
     queue_max: deliveries that may wait for one receiver, a tenth of them only critical ones. An end always has room:
@@ -124,7 +127,7 @@ class Outbox:
         changed: Mapping[str, Tracked | None],
         notifications: Sequence[tuple[str, Notification]],
         fallback: str,
-        now_ns: int,
+        now: Moment,
     ) -> None:
         """Everything that one round decided, at once."""
 
@@ -136,10 +139,21 @@ class Outbox:
                     database.execute("DELETE FROM delivered WHERE incident = ? AND open = 0", (incident,))
                 else:
                     database.execute("INSERT OR REPLACE INTO incidents VALUES (?, ?)", (incident, orjson.dumps(each)))
+            database.execute(_SAVE_MOMENT, (now.stage_ns, now.wall_ns))
             for receiver, notification in notifications:
-                self._enqueue(database, receiver, notification, now_ns, fallback)
+                self._enqueue(database, receiver, notification, now.stage_ns, fallback)
 
         self._write(write)
+
+    def save_moment(self, now: Moment) -> None:
+        """So that the next process goes on from there."""
+        with self._db:
+            self._db.execute(_SAVE_MOMENT, (now.stage_ns, now.wall_ns))
+
+    def moment(self) -> Moment | None:
+        """The last one saved, by a round or by itself."""
+        row = self._db.execute("SELECT stage_ns, wall_ns FROM moment").fetchone()
+        return Moment(*row) if row else None
 
     def pop_dropped(self) -> list[Dropped]:
         """What was dropped for lack of room since the last call."""

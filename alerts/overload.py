@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from alerts.clock import Moment
 from common.units import NS_PER_S
 from telemetry.incidents import BlastRadius, Incident, IncidentKind, IncidentState, Severity
 from telemetry.kinds import incident_kinds
@@ -14,24 +15,24 @@ class Overload:
     """Fires when something is lost, and resolves once nothing was lost for ``quiet_ns``: so it never fires twice in it.
 
     It is handed to the dispatcher like any other incident. open_before: what an earlier process left open; it resolves
-    ``quiet_ns`` after ``now_ns``, unless more is lost.
+    ``quiet_ns`` after ``now``, unless more is lost.
     """
 
-    def __init__(self, cluster: str, open_before: Incident | None, quiet_ns: int, now_ns: int) -> None:
+    def __init__(self, cluster: str, open_before: Incident | None, quiet_ns: int, now: Moment) -> None:
         self._cluster = cluster
         self._quiet_ns = quiet_ns
         self._open = open_before
-        self._lost_ns = now_ns
+        self._lost_ns = now.stage_ns
 
-    def update(self, lost: int, now_ns: int) -> list[Incident]:
+    def update(self, lost: int, now: Moment) -> list[Incident]:
         """Its new version, if there is one. lost: incidents and notifications since the last call."""
         if lost:
-            self._lost_ns = now_ns
+            self._lost_ns = now.stage_ns
         if lost and self._open is None:
-            self._open = _firing(self._cluster, lost, now_ns)
+            self._open = _firing(self._cluster, lost, now.wall_ns)
             return [self._open]
-        if self._open is not None and not lost and now_ns - self._lost_ns >= self._quiet_ns:
-            at_ns = max(now_ns, self._open.updated_ns + 1)
+        if self._open is not None and not lost and now.stage_ns - self._lost_ns >= self._quiet_ns:
+            at_ns = max(now.wall_ns, self._open.updated_ns + 1)
             over = replace(self._open, state=IncidentState.RESOLVED, updated_ns=at_ns, resolved_ns=at_ns)
             self._open = None
             return [over]

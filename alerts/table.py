@@ -19,7 +19,7 @@ _STALE_ENTRIES = 1000  # of the heap, before it is built anew: far below the siz
 class Tracked:
     """One incident as this stage knows it. incident: newest version, None once it is over and nobody waits for it.
 
-    updated_ns: event time of the newest version. taken_ns: when we took it; 0 in outboxes of schema 1 and 2.
+    updated_ns: event time of the newest version. taken_ns: stage time at which we took it; 0 before schema 3.
     """
 
     updated_ns: int
@@ -56,7 +56,7 @@ class Table:
     def __init__(self, tracked: Mapping[str, Tracked]) -> None:
         self.tracked: dict[str, Tracked] = {}
         self.open: dict[str, None] = {}
-        # oldest first, as the clock of the stage never goes back
+        # oldest first, as stage time never goes back
         self._over: dict[str, None] = {}
         self._over_and_notified: dict[str, None] = {}
         self._expendable: dict[str, Importance] = {}

@@ -1,6 +1,7 @@
 from dataclasses import replace
 
 from alerts.budget import BudgetRules
+from alerts.clock import Moment
 from alerts.config import AlertingConfig
 from alerts.dispatch import Dispatcher, Plan
 from alerts.matcher import Matcher
@@ -33,7 +34,7 @@ def pages(plan: Plan) -> list[str]:
 
 def planned(dispatcher: Dispatcher, *versions: Incident, at_s: float, silences: tuple[Silence, ...] = ()) -> Plan:
     now_ns = T0 + int(at_s * S)
-    plan = dispatcher.plan(versions, in_force(silences, now_ns), now_ns)
+    plan = dispatcher.plan(versions, in_force(silences, now_ns), Moment(now_ns, now_ns))
     dispatcher.accept(plan)
     return plan
 
@@ -45,7 +46,11 @@ def silence(start_s: float, end_s: float) -> Silence:
 
 def test_nothing_is_known_before_it_was_accepted():
     dispatcher = Dispatcher(RULES, {})
-    assert sent(dispatcher.plan([incident()], (), T0)) == sent(dispatcher.plan([incident()], (), T0)) != []
+    assert (
+        sent(dispatcher.plan([incident()], (), Moment(T0, T0)))
+        == sent(dispatcher.plan([incident()], (), Moment(T0, T0)))
+        != []
+    )
 
 
 def test_routes_decide_and_all_who_were_notified_get_the_end():

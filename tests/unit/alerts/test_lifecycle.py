@@ -3,6 +3,7 @@ import itertools
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from alerts.clock import Moment
 from alerts.lifecycle import NotifiedState, Policy, due, notify
 from alerts.notification import Action, Notification
 from telemetry import objects
@@ -13,10 +14,14 @@ QUIET = Policy(quiet_ns=1800 * S, update_quiet_ns=300 * S)
 LABELS = {"incident_id": "inc-1"}
 
 
+def moment(at_s: float) -> Moment:
+    return Moment(T0 + int(at_s * S), T0 + int(at_s * S))
+
+
 def notified_of(version: Incident, at_s: float = 10, after: NotifiedState | None = None) -> NotifiedState:
     action = decided(after, version, at_s)
     assert action is not None
-    return notify(after, version, action, T0 + int(at_s * S), LABELS, ("am",))[0]
+    return notify(after, version, action, moment(at_s), LABELS, ("am",))[0]
 
 
 def decided(notified: NotifiedState | None, version: Incident, at_s: float) -> Action | None:
@@ -82,7 +87,7 @@ def test_a_flap_that_comes_back_worse_pages_at_once_but_only_once():
 
 def test_the_resolve_carries_the_labels_of_the_page():
     notified = notified_of(incident())
-    _, notification = notify(notified, resolved(60), Action.RESOLVE, T0 + 60 * S, {"other": "labels"}, ())
+    _, notification = notify(notified, resolved(60), Action.RESOLVE, moment(60), {"other": "labels"}, ())
     assert notification.labels == LABELS
     assert notification.key == "inc-1:2"
 
@@ -90,7 +95,7 @@ def test_the_resolve_carries_the_labels_of_the_page():
 def test_an_update_replaces_the_alert_whose_labels_changed():
     notified = notified_of(incident())
     after, notification = notify(
-        notified, incident(), Action.UPDATE, T0 + 400 * S, {"severity": "critical"}, ("webhook",)
+        notified, incident(), Action.UPDATE, moment(400), {"severity": "critical"}, ("webhook",)
     )
     assert notification.replaces == LABELS
     assert after.receivers == ("am", "webhook"), "the one notified first must get the end too"
@@ -110,7 +115,7 @@ def test_whatever_happens_every_page_is_followed_by_one_resolve_and_pages_are_ra
         now_ns += seconds * S
         version = incident(state=state, severity=severity, updated_ns=now_ns, resolved_ns=now_ns)
         if action := decided_at(notified, version, now_ns):
-            notified, notification = notify(notified, version, action, now_ns, LABELS, ())
+            notified, notification = notify(notified, version, action, Moment(now_ns, now_ns), LABELS, ())
             sent.append(notification)
     opened = False
     for each in sent:

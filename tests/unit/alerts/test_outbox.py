@@ -3,6 +3,7 @@ import sqlite3
 import orjson
 import pytest
 
+from alerts.clock import Moment
 from alerts.lifecycle import NotifiedState
 from alerts.notification import Action, Notification, encode_notification
 from alerts.outbox import Delivery, Outbox
@@ -15,6 +16,9 @@ OFFSETS = {("fabricscope.incidents.v1", 0): 7}
 NOTIFIED = NotifiedState(
     True, 1, T0, T0, incident().severity, incident().kind, incident().root, {"severity": "warning"}, ("am",)
 )
+
+
+NOW = Moment(T0, T0 + 1)
 
 
 def note(
@@ -40,7 +44,7 @@ def outbox(tmp_path):
 
 def commit(outbox: Outbox, *pairs: tuple[str, Notification], fallback: str = "") -> list[tuple[str, str, str]]:
     """What was dropped: receiver, key, reason."""
-    outbox.commit(OFFSETS, {}, pairs, fallback, T0)
+    outbox.commit(OFFSETS, {}, pairs, fallback, NOW)
     return [(each.receiver, each.notification.key, each.reason) for each in outbox.pop_dropped()]
 
 
@@ -50,19 +54,20 @@ def keys(deliveries: list[Delivery]) -> list[str]:
 
 def test_a_round_is_durable_as_a_whole(outbox, tmp_path):
     known = {"inc-1": Tracked(5, incident(), None), "inc-2": Tracked(6, None, None)}
-    outbox.commit(OFFSETS, known, [("am", note())], "", T0)
+    outbox.commit(OFFSETS, known, [("am", note())], "", NOW)
     outbox.close()
     again = Outbox(tmp_path, reserve_bytes=0, queue_max=3)
     again.open()
     assert (again.offsets(), again.tracked(), again.pending()) == (OFFSETS, known, {"am": 1})
     assert again.heads("am", ())[0].notification == note()
+    assert again.moment() == NOW
     again.close()
 
 
 def test_a_round_that_fails_leaves_nothing_behind(outbox):
     broken: list[tuple[str, Notification]] = [("am", note()), ("am", None)]  # type: ignore[list-item]
     with pytest.raises(AttributeError):
-        outbox.commit(OFFSETS, {}, broken, "", T0)
+        outbox.commit(OFFSETS, {}, broken, "", NOW)
     assert (outbox.offsets(), outbox.pending()) == ({}, {})
 
 
@@ -134,7 +139,7 @@ def test_a_round_that_fails_reports_no_drop(outbox):
     commit(outbox, *[("am", note(incident_id=f"inc-{n}")) for n in range(3)])
     broken: list[tuple[str, Notification]] = [("am", note(incident_id="inc-3")), ("am", None)]  # type: ignore[list-item]
     with pytest.raises(AttributeError):
-        outbox.commit(OFFSETS, {}, broken, "", T0)
+        outbox.commit(OFFSETS, {}, broken, "", NOW)
     assert commit(outbox) == []
 
 
