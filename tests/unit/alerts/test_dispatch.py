@@ -1,9 +1,13 @@
+import random
 from dataclasses import replace
+
+import pytest
 
 from alerts.budget import BudgetRules
 from alerts.clock import Moment
 from alerts.config import AlertingConfig
 from alerts.dispatch import Dispatcher, Plan
+from alerts.lifecycle import Policy
 from alerts.matcher import Matcher
 from alerts.notification import Action
 from alerts.receivers.alertmanager.config import AlertmanagerConfig
@@ -11,7 +15,8 @@ from alerts.receivers.webhook.config import WebhookConfig
 from alerts.route import Route
 from alerts.silence import Silence, in_force
 from alerts.table import EvictionReason
-from telemetry.incidents import Incident, Severity
+from telemetry import objects
+from telemetry.incidents import Incident, IncidentState, Severity
 from tests.unit.alerts.incident_factory import T0, S, incident, resolved
 
 CONFIG = AlertingConfig(
@@ -232,6 +237,38 @@ def test_a_critical_incident_after_a_storm_is_paged_at_once():
     late = incident(id="bad", severity=Severity.CRITICAL, onset_ns=T0 + 10**9)
     assert pages(planned(dispatcher, late, at_s=20)) == ["bad:1"]
     assert dispatcher.firing() == 16
+
+
+def some_version(chance: random.Random, at_s: int) -> Incident:
+    number = chance.randrange(20)
+    changes = {
+        "id": f"inc-{number}",
+        "onset_ns": T0 + number,
+        "severity": (Severity.CRITICAL, Severity.WARNING, Severity.INFO)[number % 3],
+        "root": objects.port(chance.choice(["leaf1", "leaf2"]), "Ethernet0"),
+    }
+    state = chance.choice([IncidentState.PENDING, IncidentState.FIRING, IncidentState.FIRING, IncidentState.RESOLVED])
+    return incident(state=state, at_s=at_s, **changes)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_restart_at_any_moment_decides_the_same(seed):
+    """Whoever begins anew looks at all that is known: what the lists of what waits leave out was not due."""
+    chance = random.Random(seed)
+    policy = Policy(quiet_ns=120 * S, update_quiet_ns=40 * S)
+    rules = replace(RULES, budget=BudgetRules(2, 1, 100 * S), policy=policy, remember_ns=200 * S)
+    dispatcher, pages_sent, waited = Dispatcher(rules, {}), 0, 0
+    for at_s in range(10, 2000, 7):
+        now = Moment(T0 + at_s * S, T0 + at_s * S)
+        versions = [some_version(chance, at_s) for _ in range(chance.randrange(3))]
+        silences = (silence(0, 9999),) if (at_s // 300) % 2 else ()
+        plan = dispatcher.plan(versions, silences, now)
+        anew = Dispatcher(rules, dispatcher.tracked).plan(versions, silences, now)
+        assert (plan.notifications, plan.held, plan.changed) == (anew.notifications, anew.held, anew.changed)
+        dispatcher.accept(plan)
+        pages_sent, waited = pages_sent + plan.pages, max(waited, plan.held)
+    assert pages_sent > 10, "or nothing was tested"
+    assert waited > 1
 
 
 def test_resolved_ones_are_forgotten():

@@ -9,6 +9,7 @@ from alerts.dispatch import Dispatcher
 from alerts.notification import Action
 from alerts.overload import Overload
 from alerts.receivers.webhook.config import WebhookConfig
+from alerts.rendering.annotations import incident_url
 from telemetry.incidents import IncidentKind, IncidentState, Severity
 from tests.unit.alerts.incident_factory import T0, S, incident
 
@@ -69,4 +70,5 @@ def test_it_is_tracked_and_paged_before_all_others():
 def test_its_words_say_what_happened_and_where():
     (own,) = overload().update(7, at(0))
     assert own.title == "[CRIT] pod1: incidents or notifications dropped by fabricscope/alerts"
+    assert incident_url(own, "http://me") == "http://me/api/v1/incidents", "it is not on the bus, so not in the API"
     assert own.first_symptom == "no room for 7 incidents or notifications at the beginning"
