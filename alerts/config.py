@@ -4,6 +4,7 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from alerts.budget import BudgetRules
 from alerts.dispatch import Rules
 from alerts.lifecycle import Policy
 from alerts.receivers.registry import ReceiverConfig
@@ -24,13 +25,16 @@ class AlertingConfig(BaseModel):
     quiet_s: float = Field(default=1800, ge=0, description="At most one page an incident in this time.")
     update_quiet_s: float = Field(default=300, ge=0, description="At most one change of root an incident in this time.")
     pages_max: int = Field(default=20, ge=1, description="Pages at most within pages_window_s; the rest wait.")
+    pages_critical_reserve: int | None = Field(
+        default=None, ge=0, description="Part of pages_max for critical incidents alone; a quarter when not given."
+    )
     pages_window_s: float = Field(default=600, ge=0, description="See pages_max.")
     remember_s: float = Field(default=86_400, ge=60, description="How long a resolved incident is known.")
-    incidents_max: int = Field(default=50_000, ge=1, description="Incidents known at a time.")
+    incidents_max: int = Field(default=50_000, ge=1, description="Incidents known, beside those with an open page.")
     ttl_s: float = Field(default=86_400, ge=60, description="How long a delivery is tried before the fallback has it.")
     retry_first_s: float = Field(default=1.0, gt=0, description="Wait after the first failure; it doubles from there.")
     retry_most_s: float = Field(default=300.0, gt=0, le=3600, description="Longest wait between two attempts.")
-    queue_max: int = Field(default=10_000, ge=1, description="Deliveries that may wait for one receiver.")
+    queue_max: int = Field(default=10_000, ge=1, description="Deliveries that wait for one receiver, beside ends.")
     reserve_bytes: int = Field(
         default=256 * 1024 * 1024, ge=0, description="Disk space kept free for the outbox when the disk fills up."
     )
@@ -46,10 +50,17 @@ class AlertingConfig(BaseModel):
             raise ValueError(f"no receiver is called {', '.join(sorted(unknown))}; there are: {known}")
         return self
 
+    @model_validator(mode="after")
+    def _pages_are_left_for_all(self) -> "AlertingConfig":
+        if (self.pages_critical_reserve or 0) >= self.pages_max:
+            raise ValueError(f"pages_critical_reserve: must be less than pages_max ({self.pages_max})")
+        return self
+
     def rules(self) -> Rules:
         """The part that decides."""
         names = frozenset(receiver.name for receiver in self.receivers)
         policy = Policy(to_ns(self.quiet_s), to_ns(self.update_quiet_s))
+        reserve = self.pages_max // 4 if self.pages_critical_reserve is None else self.pages_critical_reserve
         return Rules(
             cluster=self.cluster,
             receivers=names,
@@ -57,8 +68,7 @@ class AlertingConfig(BaseModel):
             default_receivers=tuple(sorted(names - {self.fallback} or names)),
             routes=self.routes,
             policy=policy,
-            pages_max=self.pages_max,
-            pages_window_ns=to_ns(self.pages_window_s),
+            budget=BudgetRules(self.pages_max, reserve, to_ns(self.pages_window_s)),
             remember_ns=to_ns(self.remember_s),
             incidents_max=self.incidents_max,
         )

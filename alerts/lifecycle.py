@@ -6,6 +6,7 @@ The incident's own state is decided by the analytics.
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
+from alerts.clock import Moment
 from alerts.notification import Action, Notification
 from telemetry.incidents import Incident, IncidentKind, IncidentState, Severity
 from telemetry.objects import ObjectRef
@@ -25,7 +26,7 @@ class NotifiedState:
     """What people know about one incident.
 
     sequence:   of the newest notification.
-    paged_ns:   when the newest FIRE was decided. changed_ns: the newest FIRE or UPDATE.
+    paged_ns:   stage time at which the newest FIRE was decided. changed_ns: the newest FIRE or UPDATE.
     worst:      worst severity notified since ``paged_ns``.
     labels:     of the alert that is open, or was last. receivers: those notified since the newest FIRE, sorted.
     """
@@ -41,32 +42,32 @@ class NotifiedState:
     receivers: tuple[str, ...] = ()
 
 
-def decide(notified: NotifiedState | None, incident: Incident, now_ns: int, policy: Policy) -> Action | None:
-    """What to notify people of who know ``notified``; None while there is nothing new.
+def due(notified: NotifiedState | None, incident: Incident, policy: Policy) -> tuple[Action, int] | None:
+    """What to notify people of next who know ``notified``, and from which stage time on (0: at once).
 
-    Asked again later the answer may change without a new version: a page that was held back becomes due.
+    None while there is nothing. Without a new version of the incident the answer stays the same.
     """
     if incident.state is IncidentState.RESOLVED:
-        return Action.RESOLVE if notified is not None and notified.firing else None
+        return (Action.RESOLVE, 0) if notified is not None and notified.firing else None
     # a page that is open stays open while the incident is pending again: only fresh evidence resolves
     if incident.state is IncidentState.PENDING or incident.severity is Severity.INFO:
         return None
     if notified is None:
-        return Action.FIRE
+        return Action.FIRE, 0
     worse = incident.severity.rank > notified.worst.rank
     if not notified.firing:
-        return Action.FIRE if worse or now_ns - notified.paged_ns >= policy.quiet_ns else None
+        return Action.FIRE, 0 if worse else notified.paged_ns + policy.quiet_ns
+    if worse:
+        return Action.UPDATE, 0
     moved = (incident.kind, incident.root) != (notified.kind, notified.root)
-    if worse or (moved and now_ns - notified.changed_ns >= policy.update_quiet_ns):
-        return Action.UPDATE
-    return None
+    return (Action.UPDATE, notified.changed_ns + policy.update_quiet_ns) if moved else None
 
 
 def notify(
     notified: NotifiedState | None,
     incident: Incident,
     action: Action,
-    now_ns: int,
+    now: Moment,
     labels: Mapping[str, str],
     receivers: tuple[str, ...],
 ) -> tuple[NotifiedState, Notification]:
@@ -78,13 +79,13 @@ def notify(
     if action is Action.RESOLVE:
         assert notified is not None, "only what was paged can be resolved"
         after = replace(notified, firing=False, sequence=sequence)
-        return after, Notification(incident, action, sequence, now_ns, notified.labels, {})
+        return after, Notification(incident, action, sequence, now.wall_ns, notified.labels, {})
     since_page = notified if action is Action.UPDATE else None
     after = NotifiedState(
         firing=True,
         sequence=sequence,
-        paged_ns=since_page.paged_ns if since_page else now_ns,
-        changed_ns=now_ns,
+        paged_ns=since_page.paged_ns if since_page else now.stage_ns,
+        changed_ns=now.stage_ns,
         worst=_worse(since_page.worst, incident.severity) if since_page else incident.severity,
         kind=incident.kind,
         root=incident.root,
@@ -92,7 +93,7 @@ def notify(
         receivers=tuple(sorted({*since_page.receivers, *receivers})) if since_page else receivers,
     )
     replaces = notified.labels if notified and notified.firing and notified.labels != labels else {}
-    return after, Notification(incident, action, sequence, now_ns, labels, replaces)
+    return after, Notification(incident, action, sequence, now.wall_ns, labels, replaces)
 
 
 def _worse(one: Severity, other: Severity) -> Severity:

@@ -9,7 +9,7 @@ class DropReason(StrEnum):
     """Why a record was not used."""
 
     BAD_RECORD = "bad_record"
-    TOO_MANY = "too_many"  # more incidents than are tracked
+    TOO_MANY = "too_many"  # a new incident for which there was no room
 
 
 class UndeliveredReason(StrEnum):
@@ -20,6 +20,7 @@ class UndeliveredReason(StrEnum):
     NEVER_NOTIFIED = "never_notified"  # the end of something that this receiver was never notified of
     REMOVED_RECEIVER = "removed_receiver"  # it left the configuration
     QUEUE_FULL = "queue_full"
+    EVICTED = "evicted"  # it left a full queue for a critical one
 
 
 RECEIVED = Counter("fabricscope_alerts_records_received_total", "Records of incidents read from the bus.")
@@ -51,5 +52,8 @@ COMMIT_RETRIES = Counter(
     "fabricscope_alerts_commit_retries_total", "Commits of the outbox that failed and are repeated."
 )
 REFRESHES = Counter("fabricscope_alerts_refreshes_total", "Rounds in which open alerts were sent again.", ["receiver"])
+EVICTED = Counter(
+    "fabricscope_alerts_incidents_evicted_total", "Incidents that made room for more important ones.", ["reason"]
+)
 OPEN = Gauge("fabricscope_alerts_incidents_open", "Incidents that were paged and are not resolved.")
 HELD = Gauge("fabricscope_alerts_incidents_held", "Incidents that wait for the page budget.")

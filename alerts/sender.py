@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import structlog
 
 from alerts import metrics
+from alerts.clock import Moment
 from alerts.metrics import UndeliveredReason
 from alerts.notification import Action
 from alerts.outbox import Delivery, Outbox
@@ -44,12 +45,12 @@ class _Attempts:
 class Sender:
     """The only one that sends to its receiver, so that a repeated alert never overtakes its resolve.
 
-    Timers are monotonic: a step of the wall clock neither repeats nor delays anything.
+    A step of the wall clock neither repeats, delays nor expires anything: ages are stage time, timers are monotonic.
     on_fallback: called when something may have been queued for the fallback.
     """
 
     def __init__(
-        self, receiver: Receiver, outbox: Outbox, off_loop: OneThread, retry: RetryPolicy, clock: Callable[[], int]
+        self, receiver: Receiver, outbox: Outbox, off_loop: OneThread, retry: RetryPolicy, clock: Callable[[], Moment]
     ) -> None:
         self.receiver = receiver
         self.wake = asyncio.Event()
@@ -86,8 +87,12 @@ class Sender:
 
     async def _next(self, now_s: float) -> Delivery | None:
         waiting = [key for key, attempts in self._attempts.items() if attempts.due_s > now_s]
-        heads = await self._off_loop(self._outbox.heads, self.receiver.name, waiting)
-        return heads[0] if heads else None
+        heads = await self._off_loop(self._outbox.heads, self.receiver.name, waiting, 1)
+        if heads:
+            return heads[0]
+        # nothing else is due, so these left the outbox for others
+        self._attempts = {key: attempts for key, attempts in self._attempts.items() if attempts.due_s > now_s}
+        return None
 
     async def _idle(self) -> None:
         dues = [attempts.due_s for attempts in self._attempts.values()]
@@ -101,17 +106,17 @@ class Sender:
             pass
 
     async def _deliver(self, delivery: Delivery) -> None:
-        notification, name, now_ns = delivery.notification, self.receiver.name, self._clock()
+        notification, name, now = delivery.notification, self.receiver.name, self._clock()
         if notification.action is Action.RESOLVE and not await self._off_loop(
             self._outbox.is_open, name, notification.incident.id
         ):
             await self._give_up(delivery, UndeliveredReason.NEVER_NOTIFIED)
             return
-        if now_ns - delivery.created_ns > self._retry.ttl_ns:
+        if now.stage_ns - delivery.created_ns > self._retry.ttl_ns:
             await self._give_up(delivery, UndeliveredReason.EXPIRED)
             return
         try:
-            await self.receiver.notify(notification, now_ns)
+            await self.receiver.notify(notification, now.wall_ns)
         except Rejected as error:
             self.problem = str(error)
             await self._give_up(delivery, UndeliveredReason.REJECTED)
@@ -123,7 +128,7 @@ class Sender:
             bug = Unavailable(f"{name}: {type(error).__name__}")
             self._postpone(self._attempts.setdefault(delivery.id, _Attempts()), bug)
         else:
-            await self._off_loop(self._outbox.delivered, delivery, self._retry.fallback, now_ns)
+            await self._off_loop(self._outbox.delivered, delivery, self._retry.fallback, now.stage_ns)
             self._succeeded(delivery.id)
             metrics.DELIVERED.labels(name, notification.action).inc()
             log.info("notification delivered", receiver=name, key=notification.key, action=notification.action)
@@ -132,13 +137,13 @@ class Sender:
     async def _give_up(self, delivery: Delivery, reason: UndeliveredReason) -> None:
         """Hands it to the fallback, or drops it where there is none."""
         fallback = self._retry.fallback
-        rerouted = await self._off_loop(self._outbox.reroute, delivery, fallback, self._clock())
+        rerouted = await self._off_loop(self._outbox.reroute, delivery, fallback, self._clock().stage_ns)
         self._attempts.pop(delivery.id, None)
         fields = {"receiver": self.receiver.name, "key": delivery.notification.key, "reason": reason}
         if rerouted:
             metrics.REROUTED.labels(self.receiver.name, reason).inc()
             self.on_fallback()
-        else:
+        elif fallback in ("", self.receiver.name):  # the outbox reports what found no room in the fallback's queue
             metrics.NOTIFICATIONS_DROPPED.labels(reason).inc()
         if reason is UndeliveredReason.NEVER_NOTIFIED:
             return  # nobody waits for it
@@ -153,7 +158,7 @@ class Sender:
         if not alerts:
             return
         try:
-            await self.receiver.refresh(alerts, self._clock())
+            await self.receiver.refresh(alerts, self._clock().wall_ns)
         except Rejected as error:
             self.problem = str(error)
             log.error("open alerts rejected", receiver=self.receiver.name, error=self.problem)

@@ -12,13 +12,15 @@ from functools import partial
 import structlog
 
 from alerts import metrics
+from alerts.clock import Moment, StageClock
 from alerts.config import AlertingConfig
 from alerts.dispatch import Dispatcher, Plan
 from alerts.metrics import DropReason, UndeliveredReason
-from alerts.outbox import Outbox
+from alerts.outbox import Dropped, Outbox
+from alerts.overload import Overload
 from alerts.receivers.registry import build_receiver
 from alerts.sender import RetryPolicy, Sender
-from alerts.silence import Silence, SilenceStore
+from alerts.silence import Silence, SilenceStore, in_force
 from bus.base import Bus, Consumer, Gap, Offsets, Record
 from bus.deadletter import dead_letter
 from bus.reporting import publish_report
@@ -29,7 +31,7 @@ from common.threads import OneThread
 from common.units import to_ns
 from telemetry import topics
 from telemetry.codec.records import decode_record
-from telemetry.incidents import Incident
+from telemetry.incidents import Incident, IncidentKind
 from telemetry.ledger import StageReport
 from telemetry.topics import Topic
 
@@ -43,23 +45,25 @@ log = structlog.get_logger(__name__)
 class AlertsService:
     """Consumes incidents and pages people. One process at a time for one ``config.folder``.
 
-    clock: wall clock in nanoseconds. topic: where the incidents come from; only a live one is accepted, so that a
-    replay can never page. ConfigError otherwise, and from ``start`` when the folder or a receiver is not usable.
+    wall, monotonic: the clocks of the machine, in nanoseconds. topic: where the incidents come from; only a live one
+    is accepted, so that a replay can never page. ConfigError otherwise, and from ``start`` when the folder or a
+    receiver is not usable.
     """
 
     def __init__(
         self,
         config: AlertingConfig,
         bus: Bus,
-        clock: Callable[[], int] = time.time_ns,
+        wall: Callable[[], int] = time.time_ns,
         topic: Topic = topics.INCIDENTS,
+        monotonic: Callable[[], int] = time.monotonic_ns,
     ) -> None:
         if not topic.name.startswith(LIVE_PREFIX):
             raise ConfigError(f"alerts of {topic.name}: only topics of {LIVE_PREFIX}* may page, a replay never does")
         self.silences = SilenceStore(config.folder)
         self._config = config
         self._bus = bus
-        self._clock = clock
+        self._wall, self._monotonic = wall, monotonic
         self._topic = topic
         self._outbox = Outbox(config.folder, reserve_bytes=config.reserve_bytes, queue_max=config.queue_max)
         self._off_loop: OneThread | None = None
@@ -73,10 +77,11 @@ class AlertsService:
 
     async def start(self) -> None:
         """Opens the outbox and the receivers and works in the background from where the last run stopped."""
-        self._started_ns = self._clock()
+        self._started_ns = self._wall()
         self._off_loop = OneThread("alerts-outbox")
         await self._off_loop(self._outbox.open)
         self._offsets = await self._off_loop(self._outbox.offsets)
+        clock = StageClock(self._wall, self._monotonic, await self._off_loop(self._outbox.moment))
         dispatcher = Dispatcher(self._config.rules(), await self._off_loop(self._outbox.tracked))
         config = self._config
         retry_policy = RetryPolicy(to_ns(config.ttl_s), config.retry_first_s, config.retry_most_s, config.fallback)
@@ -87,12 +92,14 @@ class AlertsService:
                     self._outbox,
                     self._off_loop,
                     retry_policy,
-                    self._clock,
+                    clock.now,
                 )
             )
-        await self._reroute_removed_receivers(self._off_loop)
+        await self._reroute_removed_receivers(self._off_loop, clock.now())
         self._consumer = self._bus.consume([self._topic], self._offsets)
-        work = [self._consume(dispatcher, self._consumer, self._off_loop), self._report_often()]
+        open_before = dispatcher.open_of(IncidentKind.ALERTS_OVERLOADED)
+        overload = Overload(config.cluster, open_before, to_ns(config.quiet_s), clock.now())
+        work = [self._consume(dispatcher, overload, self._consumer, self._off_loop, clock), self._report_often(clock)]
         work += [sender.run() for sender in self._senders.values()]
         self._tasks = [asyncio.create_task(each) for each in work]
 
@@ -127,7 +134,7 @@ class AlertsService:
             stage="alerts",
             instance=f"{socket.gethostname()}-{os.getpid()}",
             epoch_ns=self._started_ns,
-            at_ns=self._clock(),
+            at_ns=self._wall(),
             samples_in=self._received,
             samples_out=self._processed,
             deduplicated=self._duplicates,
@@ -139,16 +146,20 @@ class AlertsService:
         sender.on_fallback = self._wake
         self._senders[sender.receiver.name] = sender
 
-    async def _reroute_removed_receivers(self, off_loop: OneThread) -> None:
+    async def _reroute_removed_receivers(self, off_loop: OneThread, now: Moment) -> None:
         """Deliveries to receivers that left the configuration go to the fallback, or to nobody."""
         for name in await off_loop(self._outbox.pending):
             while name not in self._senders and (heads := await off_loop(self._outbox.heads, name, ())):
                 for delivery in heads:
-                    if not await off_loop(self._outbox.reroute, delivery, self._config.fallback, self._clock()):
+                    rerouted = await off_loop(self._outbox.reroute, delivery, self._config.fallback, now.stage_ns)
+                    if not rerouted and not self._config.fallback:
                         metrics.NOTIFICATIONS_DROPPED.labels(UndeliveredReason.REMOVED_RECEIVER).inc()
 
-    async def _consume(self, dispatcher: Dispatcher, consumer: Consumer, off_loop: OneThread) -> None:
+    async def _consume(
+        self, dispatcher: Dispatcher, overload: Overload, consumer: Consumer, off_loop: OneThread, clock: StageClock
+    ) -> None:
         silences: list[Silence] = []
+        lost = 0
         while True:
             try:
                 records = await consumer.poll(records_max=RECORDS_PER_ROUND)
@@ -158,18 +169,22 @@ class AlertsService:
                 log.warning("gap on the bus", topic=gap.topic, partition=gap.partition, first=gap.first, last=gap.last)
                 continue
             versions = await self._decode(records)
-            now_ns = self._clock()
+            now = clock.now()
+            versions += overload.update(lost, now)
             try:
-                silences = await off_loop(self.silences.current, now_ns)
+                silences = await off_loop(self.silences.current, now.wall_ns)
             except sqlite3.Error as error:
                 # those known last stay in force: this must not stop the paging of everything else
                 log.error("silences cannot be read", error=str(error))
-            # off the loop: in a storm of 50,000 incidents this is not a matter of milliseconds
-            plan = await off_loop(dispatcher.plan, versions, silences, now_ns)
+            # off the loop: a round of 1,000 incidents is some 10 ms
+            plan = await off_loop(dispatcher.plan, versions, in_force(silences, now.wall_ns), now)
             offsets = self._offsets | {(each.topic, each.partition): each.offset + 1 for each in records}
             if records or plan.changed or plan.notifications:
-                await self._make_durable(off_loop, offsets, plan, now_ns)
+                await self._make_durable(off_loop, offsets, plan)
             dispatcher.accept(plan)
+            dropped = await off_loop(self._outbox.pop_dropped)
+            self._report_dropped(dropped)
+            lost = len(dropped) + plan.lost
             self._offsets = offsets
             self._count(len(records), plan, dispatcher)
             if plan.notifications:
@@ -202,19 +217,19 @@ class AlertsService:
         with contextlib.suppress(Unavailable, BadInput):
             await dead_letter(self._bus, record, error)
 
-    async def _make_durable(self, off_loop: OneThread, offsets: Offsets, plan: Plan, now_ns: int) -> None:
+    async def _make_durable(self, off_loop: OneThread, offsets: Offsets, plan: Plan) -> None:
         """Returns once the round is on disk, however long that takes: what is not durable must not be sent."""
         commit = partial(
-            off_loop, self._outbox.commit, offsets, plan.changed, plan.notifications, self._config.fallback, now_ns
+            off_loop, self._outbox.commit, offsets, plan.changed, plan.notifications, self._config.fallback, plan.now
         )
-        refused = await retry(
-            commit, on=sqlite3.Error, first_s=_COMMIT_FIRST_S, most_s=_COMMIT_MOST_S, failed=self._not_durable
-        )
+        await retry(commit, on=sqlite3.Error, first_s=_COMMIT_FIRST_S, most_s=_COMMIT_MOST_S, failed=self._not_durable)
         self._problem = None
-        for receiver, notification in refused:
-            reason = UndeliveredReason.QUEUE_FULL
-            metrics.NOTIFICATIONS_DROPPED.labels(reason).inc()
-            log.error("notification dropped", receiver=receiver, key=notification.key, reason=reason)
+
+    def _report_dropped(self, dropped: Sequence[Dropped]) -> None:
+        for each in dropped:
+            metrics.NOTIFICATIONS_DROPPED.labels(each.reason).inc()
+            key = each.notification.key
+            log.error("notification dropped", receiver=each.receiver, key=key, reason=each.reason)
 
     def _not_durable(self, error: Exception) -> None:
         self._problem = f"outbox: {error}"
@@ -231,13 +246,17 @@ class AlertsService:
         metrics.PROCESSED.inc(self._processed - processed_before)
         metrics.DEDUPLICATED.inc(plan.duplicates)
         metrics.DROPPED.labels(DropReason.TOO_MANY).inc(plan.untracked)
+        for evicted, count in plan.evicted.items():
+            metrics.EVICTED.labels(evicted).inc(count)
         metrics.HELD.set(plan.held)
         metrics.OPEN.set(dispatcher.firing())
 
-    async def _report_often(self) -> None:
+    async def _report_often(self, clock: StageClock) -> None:
         assert self._off_loop is not None, "start comes first"
         while True:
             await asyncio.sleep(REPORT_S)
+            with contextlib.suppress(sqlite3.Error):  # the next round or report saves it
+                await self._off_loop(self._outbox.save_moment, clock.now())
             for name, count in (dict.fromkeys(self._senders, 0) | await self._off_loop(self._outbox.pending)).items():
                 metrics.QUEUED.labels(name).set(count)
             await publish_report(self._bus.publish, self.report())

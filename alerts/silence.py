@@ -34,10 +34,15 @@ class Silence(BaseModel):
         return self
 
 
-def silenced_by(silences: Iterable[Silence], labels: Mapping[str, str], now_ns: int) -> Silence | None:
-    """The first silence that covers the alert now."""
+def in_force(silences: Iterable[Silence], now_ns: int) -> tuple[Silence, ...]:
+    """Those that have started and not ended. now_ns: by the wall clock, as people mean it."""
+    return tuple(each for each in silences if each.starts_ns <= now_ns < each.ends_ns)
+
+
+def silenced_by(silences: Iterable[Silence], labels: Mapping[str, str]) -> Silence | None:
+    """The first of the silences in force that covers the alert."""
     for silence in silences:
-        if silence.starts_ns <= now_ns < silence.ends_ns and all_match(silence.matchers, labels):
+        if all_match(silence.matchers, labels):
             return silence
     return None
 

@@ -5,9 +5,10 @@ Sources are scraped by a reader of their own (``ingest/transport``), which costs
 
 import asyncio
 import time
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import partial
 from types import TracebackType
 from typing import Self
 
@@ -110,19 +111,26 @@ class HttpClient:
     ) -> None:
         await self.stop()
 
-    async def post(self, url: str, body: bytes, headers: Mapping[str, str]) -> HttpAnswer:
-        """The answer with the beginning of its body, at most ``EXPLANATION_BYTES_MAX``.
+    async def post(
+        self, url: str, body: bytes, headers: Mapping[str, str], *, body_bytes_max: int = EXPLANATION_BYTES_MAX
+    ) -> HttpAnswer:
+        """The answer with the beginning of its body, at most ``body_bytes_max``.
 
         Raises NoAnswer, and ConfigError when the address or a header is not usable.
         """
-        return await self._request("POST", url, body, headers, body_bytes_max=None)
+        return await self._request("POST", url, body, headers, partial(_beginning, bytes_max=body_bytes_max))
 
     async def get(self, url: str, headers: Mapping[str, str], *, body_bytes_max: int) -> HttpAnswer:
         """The answer with its whole body; a larger one is NoAnswer. Raises as ``post``."""
-        return await self._request("GET", url, None, headers, body_bytes_max=body_bytes_max)
+        return await self._request("GET", url, None, headers, partial(_whole, bytes_max=body_bytes_max))
 
     async def _request(
-        self, method: str, url: str, body: bytes | None, headers: Mapping[str, str], *, body_bytes_max: int | None
+        self,
+        method: str,
+        url: str,
+        body: bytes | None,
+        headers: Mapping[str, str],
+        read: Callable[[aiohttp.ClientResponse], Awaitable[bytes]],
     ) -> HttpAnswer:
         assert self._session is not None, "start it first"
         try:
@@ -134,11 +142,7 @@ class HttpClient:
                 allow_redirects=False,
                 server_hostname=self._tls.server_name or None,
             ) as answer:
-                if body_bytes_max is None:
-                    content = await answer.content.read(EXPLANATION_BYTES_MAX)
-                else:
-                    content = await _whole(answer, body_bytes_max)
-                return HttpAnswer(answer.status, content, answer.headers.get("Retry-After"))
+                return HttpAnswer(answer.status, await read(answer), answer.headers.get("Retry-After"))
         except TimeoutError as error:
             raise NoAnswer(f"no answer within {self._timeout_s:g} s", FailureReason.TIMEOUT) from error
         except aiohttp.ClientSSLError as error:  # one for a certificate is a ValueError too
@@ -148,6 +152,13 @@ class HttpClient:
         except (aiohttp.ClientError, OSError, asyncio.IncompleteReadError) as error:
             # the class says what happened; the text may hold the address
             raise NoAnswer(type(error).__name__, _reason(error), str(error)) from error
+
+
+async def _beginning(answer: aiohttp.ClientResponse, bytes_max: int) -> bytes:
+    body = bytearray()
+    while len(body) < bytes_max and (part := await answer.content.read(bytes_max - len(body))):
+        body += part
+    return bytes(body)
 
 
 async def _whole(answer: aiohttp.ClientResponse, bytes_max: int) -> bytes:

@@ -8,7 +8,7 @@ from telemetry.objects import ObjectRef
 
 
 class IncidentKind(StrEnum):
-    """The causes that correlation can name. What each means stands in ``telemetry/kinds/incidents.yaml``."""
+    """The causes that can be named. What each means stands in ``telemetry/kinds/incidents.yaml``."""
 
     SLOW_RECEIVER = "slow_receiver"
     INCAST = "incast"
@@ -29,6 +29,7 @@ class IncidentKind(StrEnum):
     WEAR = "wear"
     CONGESTION = "congestion"
     TELEMETRY_LOST = "telemetry_lost"
+    ALERTS_OVERLOADED = "alerts_overloaded"  # of the alerts stage about itself; no cause of correlation
     UNEXPLAINED = "unexplained"
 
 

@@ -10,6 +10,8 @@ from common.http import HttpAnswer, HttpClient
 from common.secrets import bearer, read_secret_text
 from common.tls import TlsConfig
 
+EXPLANATION_CHARS = 200
+BODY_BYTES_MAX = 64 * 1024  # of an answer; services say in a few hundred bytes whether they accepted
 _CONNECTIONS_MAX = 2
 
 
@@ -44,11 +46,11 @@ class HttpReceiver:
         with self._errors_named():
             if self._http_config.bearer_token_file is not None:
                 sent["Authorization"] = bearer(self._http_config.bearer_token_file)
-            answer = await self._client.post(self._address(path), body, sent)
+            answer = await self._client.post(self._address(path), body, sent, body_bytes_max=BODY_BYTES_MAX)
         if answer.is_busy:
             raise Unavailable(f"{self.name}: answered {answer.status}", answer.after_s)
         if not answer.accepted:
-            raise Rejected(f"{self.name}: answered {answer.status}: {answer.explanation(200)}")
+            raise Rejected(f"{self.name}: answered {answer.status}: {answer.explanation(EXPLANATION_CHARS)}")
         return answer
 
     @contextmanager

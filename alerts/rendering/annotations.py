@@ -14,7 +14,7 @@ from alerts.rendering.text import (
     since,
     title,
 )
-from telemetry.incidents import Incident
+from telemetry.incidents import Incident, IncidentKind
 
 
 def annotations_of(notification: Notification) -> dict[str, str]:
@@ -41,5 +41,8 @@ def annotations_of(notification: Notification) -> dict[str, str]:
 
 
 def incident_url(incident: Incident, external_url: str) -> str:
-    """Where the incident can be seen, '' without an address of our own."""
-    return f"{external_url.rstrip('/')}/api/v1/incidents/{quote(incident.id, safe='')}" if external_url else ""
+    """Where the incident can be seen, '' without an address of our own. Ours about ourselves: what else is open."""
+    if not external_url:
+        return ""
+    every = f"{external_url.rstrip('/')}/api/v1/incidents"
+    return every if incident.kind is IncidentKind.ALERTS_OVERLOADED else f"{every}/{quote(incident.id, safe='')}"

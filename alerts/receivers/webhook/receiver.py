@@ -3,9 +3,11 @@
 from collections.abc import Sequence
 
 from alerts.notification import Notification
-from alerts.receivers.http import HttpReceiver
+from alerts.receivers.http import EXPLANATION_CHARS, HttpReceiver
+from alerts.receivers.webhook.answer import says_failure
 from alerts.receivers.webhook.config import WebhookConfig
 from alerts.rendering.webhook import body_of, signature
+from common.errors import Unavailable
 from common.secrets import read_secret
 from common.units import NS_PER_S
 
@@ -33,7 +35,10 @@ class WebhookReceiver(HttpReceiver):
             with self._errors_named():
                 secret = read_secret(self._config.secret_file)
             headers[SIGNATURE_HEADER] = signature(secret, now_s, body)
-        await self._post("", body, headers)
+        answer = await self._post("", body, headers)
+        if says_failure(answer.body):
+            explanation = answer.explanation(EXPLANATION_CHARS)
+            raise Unavailable(f"{self.name}: answered {answer.status} and a failure: {explanation}", answer.after_s)
 
     async def refresh(self, notifications: Sequence[Notification], now_ns: int) -> None:
         """A webhook remembers what it was sent."""

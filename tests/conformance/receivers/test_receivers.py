@@ -231,6 +231,51 @@ async def test_the_webhook_is_signed_and_carries_the_key_of_the_notification(web
     assert body["alerts"][0]["endsAt"] == "0001-01-01T00:00:00Z"
 
 
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'{"status": "error"}',
+        b'{"status": "FAILED", "id": 3}',
+        b'{"ok": false}',
+        b'{"success": false}',
+        b'{"error": {"code": 7}}',
+        b'{"details": "' + b"x" * 50_000 + b'", "ok": false}',
+    ],
+)
+async def test_a_webhook_that_says_failure_with_status_200_is_asked_again(webhook_server, body):
+    receiver = build_receiver(WebhookConfig(url=webhook_server.url, name="chat"), "")
+    await receiver.start()
+    webhook_server.script.append(Answer(200, (("Retry-After", "7"),), body))
+    with pytest.raises(Unavailable, match="chat: answered 200 and a failure") as error:
+        await receiver.notify(notification(), NOW)
+    assert error.value.after_s == 7
+    await receiver.notify(notification(), NOW)
+    await receiver.stop()
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"ok",
+        b"<html>error",
+        b'["error"]',
+        b'"error"',
+        b'{"ok": true, "error": null}',
+        b'{"status": "success", "success": true, "error": ""}',
+        b'{"status": 7}',
+        b"[" * 100_000,
+        b'{"ok": false, "details": "' + b"x" * 100_000 + b'"}',
+    ],
+)
+async def test_a_webhook_that_says_nothing_else_has_accepted(webhook_server, body):
+    receiver = build_receiver(WebhookConfig(url=webhook_server.url), "")
+    await receiver.start()
+    webhook_server.script.append(Answer(200, body=body))
+    await receiver.notify(notification(), NOW)
+    await receiver.stop()
+
+
 def _until(condition: Callable[[], bool], deadline_s: float = 20) -> None:
     deadline = time.monotonic() + deadline_s
     while not condition():

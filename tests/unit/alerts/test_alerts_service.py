@@ -236,3 +236,11 @@ async def test_severity_routes_to_more_people_when_it_gets_worse(run, bus, webho
     await publish_incidents(bus, over(2))
     await until(lambda: len(second.accepted) == 2 and len(webhook_server.accepted) == 3)
     second.stop()
+
+
+async def test_people_are_told_that_there_was_no_room_and_that_it_is_over(run, bus, webhook_server):
+    await run(hook(webhook_server), incidents_max=1, pages_max=2, pages_critical_reserve=1, quiet_s=0.2)
+    await publish_incidents(bus, *(version(0, id=f"inc-{n}") for n in range(5)))
+    await until(lambda: len(webhook_server.accepted) == 3)
+    own = [(key, status) for key, status in sent(webhook_server) if key.startswith("alerts_overloaded-")]
+    assert [(key.partition(":")[2], status) for key, status in own] == [("1", "firing"), ("2", "resolved")]

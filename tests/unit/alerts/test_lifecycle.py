@@ -3,7 +3,8 @@ import itertools
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from alerts.lifecycle import NotifiedState, Policy, decide, notify
+from alerts.clock import Moment
+from alerts.lifecycle import NotifiedState, Policy, due, notify
 from alerts.notification import Action, Notification
 from telemetry import objects
 from telemetry.incidents import Incident, IncidentState, Severity
@@ -13,14 +14,23 @@ QUIET = Policy(quiet_ns=1800 * S, update_quiet_ns=300 * S)
 LABELS = {"incident_id": "inc-1"}
 
 
+def moment(at_s: float) -> Moment:
+    return Moment(T0 + int(at_s * S), T0 + int(at_s * S))
+
+
 def notified_of(version: Incident, at_s: float = 10, after: NotifiedState | None = None) -> NotifiedState:
-    action = decide(after, version, T0 + int(at_s * S), QUIET)
+    action = decided(after, version, at_s)
     assert action is not None
-    return notify(after, version, action, T0 + int(at_s * S), LABELS, ("am",))[0]
+    return notify(after, version, action, moment(at_s), LABELS, ("am",))[0]
 
 
 def decided(notified: NotifiedState | None, version: Incident, at_s: float) -> Action | None:
-    return decide(notified, version, T0 + int(at_s * S), QUIET)
+    return decided_at(notified, version, T0 + int(at_s * S))
+
+
+def decided_at(notified: NotifiedState | None, version: Incident, now_ns: int) -> Action | None:
+    coming = due(notified, version, QUIET)
+    return coming[0] if coming is not None and coming[1] <= now_ns else None
 
 
 def test_a_firing_incident_is_sent_once():
@@ -77,7 +87,7 @@ def test_a_flap_that_comes_back_worse_pages_at_once_but_only_once():
 
 def test_the_resolve_carries_the_labels_of_the_page():
     notified = notified_of(incident())
-    _, notification = notify(notified, resolved(60), Action.RESOLVE, T0 + 60 * S, {"other": "labels"}, ())
+    _, notification = notify(notified, resolved(60), Action.RESOLVE, moment(60), {"other": "labels"}, ())
     assert notification.labels == LABELS
     assert notification.key == "inc-1:2"
 
@@ -85,7 +95,7 @@ def test_the_resolve_carries_the_labels_of_the_page():
 def test_an_update_replaces_the_alert_whose_labels_changed():
     notified = notified_of(incident())
     after, notification = notify(
-        notified, incident(), Action.UPDATE, T0 + 400 * S, {"severity": "critical"}, ("webhook",)
+        notified, incident(), Action.UPDATE, moment(400), {"severity": "critical"}, ("webhook",)
     )
     assert notification.replaces == LABELS
     assert after.receivers == ("am", "webhook"), "the one notified first must get the end too"
@@ -104,8 +114,8 @@ def test_whatever_happens_every_page_is_followed_by_one_resolve_and_pages_are_ra
     for seconds, state, severity in history:
         now_ns += seconds * S
         version = incident(state=state, severity=severity, updated_ns=now_ns, resolved_ns=now_ns)
-        if action := decide(notified, version, now_ns, QUIET):
-            notified, notification = notify(notified, version, action, now_ns, LABELS, ())
+        if action := decided_at(notified, version, now_ns):
+            notified, notification = notify(notified, version, action, Moment(now_ns, now_ns), LABELS, ())
             sent.append(notification)
     opened = False
     for each in sent:

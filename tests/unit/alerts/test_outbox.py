@@ -3,11 +3,13 @@ import sqlite3
 import orjson
 import pytest
 
-from alerts.dispatch import Tracked
+from alerts.clock import Moment
 from alerts.lifecycle import NotifiedState
-from alerts.notification import Action, Notification
+from alerts.notification import Action, Notification, encode_notification
 from alerts.outbox import Delivery, Outbox
+from alerts.table import Tracked
 from common.errors import ConfigError
+from telemetry.incidents import IncidentKind, Severity
 from tests.unit.alerts.incident_factory import T0, incident
 
 OFFSETS = {("fabricscope.incidents.v1", 0): 7}
@@ -16,8 +18,20 @@ NOTIFIED = NotifiedState(
 )
 
 
-def note(action: Action = Action.FIRE, sequence: int = 1, incident_id: str = "inc-1") -> Notification:
-    return Notification(incident(id=incident_id), action, sequence, T0, {"a": "b"}, {})
+NOW = Moment(T0, T0 + 1)
+
+
+def note(
+    action: Action = Action.FIRE,
+    sequence: int = 1,
+    incident_id: str = "inc-1",
+    severity: Severity = Severity.WARNING,
+) -> Notification:
+    return Notification(incident(id=incident_id, severity=severity), action, sequence, T0, {"a": "b"}, {})
+
+
+def critical(incident_id: str) -> Notification:
+    return note(incident_id=incident_id, severity=Severity.CRITICAL)
 
 
 @pytest.fixture
@@ -28,8 +42,10 @@ def outbox(tmp_path):
     opened.close()
 
 
-def commit(outbox: Outbox, *pairs: tuple[str, Notification], fallback: str = "") -> list[tuple[str, Notification]]:
-    return outbox.commit(OFFSETS, {}, pairs, fallback, T0)
+def commit(outbox: Outbox, *pairs: tuple[str, Notification], fallback: str = "") -> list[tuple[str, str, str]]:
+    """What was dropped: receiver, key, reason."""
+    outbox.commit(OFFSETS, {}, pairs, fallback, NOW)
+    return [(each.receiver, each.notification.key, each.reason) for each in outbox.pop_dropped()]
 
 
 def keys(deliveries: list[Delivery]) -> list[str]:
@@ -38,19 +54,20 @@ def keys(deliveries: list[Delivery]) -> list[str]:
 
 def test_a_round_is_durable_as_a_whole(outbox, tmp_path):
     known = {"inc-1": Tracked(5, incident(), None), "inc-2": Tracked(6, None, None)}
-    outbox.commit(OFFSETS, known, [("am", note())], "", T0)
+    outbox.commit(OFFSETS, known, [("am", note())], "", NOW)
     outbox.close()
     again = Outbox(tmp_path, reserve_bytes=0, queue_max=3)
     again.open()
     assert (again.offsets(), again.tracked(), again.pending()) == (OFFSETS, known, {"am": 1})
     assert again.heads("am", ())[0].notification == note()
+    assert again.moment() == NOW
     again.close()
 
 
 def test_a_round_that_fails_leaves_nothing_behind(outbox):
     broken: list[tuple[str, Notification]] = [("am", note()), ("am", None)]  # type: ignore[list-item]
     with pytest.raises(AttributeError):
-        outbox.commit(OFFSETS, {}, broken, "", T0)
+        outbox.commit(OFFSETS, {}, broken, "", NOW)
     assert (outbox.offsets(), outbox.pending()) == ({}, {})
 
 
@@ -77,9 +94,68 @@ def test_what_the_receiver_shows_is_known(outbox):
 
 def test_a_full_queue_overflows_into_the_fallback_and_then_says_so(outbox):
     pairs = [("am", note(incident_id=f"inc-{n}")) for n in range(7)]
-    refused = commit(outbox, *pairs, fallback="hook")
+    dropped = commit(outbox, *pairs, fallback="hook")
     assert outbox.pending() == {"am": 3, "hook": 3}
-    assert [each.incident.id for _, each in refused] == ["inc-6"]
+    assert dropped == [("hook", "inc-6:1", "queue_full")]
+    assert outbox.pop_dropped() == []
+
+
+def test_a_part_of_the_queue_is_for_critical_notifications(tmp_path):
+    outbox = Outbox(tmp_path, reserve_bytes=0, queue_max=10)
+    outbox.open()
+    dropped = commit(outbox, *[("am", note(incident_id=f"inc-{n}")) for n in range(10)])
+    assert dropped == [("am", "inc-9:1", "queue_full")]
+    assert commit(outbox, ("am", critical("bad"))) == []
+    assert outbox.pending() == {"am": 10}
+    outbox.close()
+
+
+def test_a_critical_one_takes_the_place_of_the_newest_of_the_least_important(outbox):
+    commit(outbox, *[("am", note(incident_id=f"inc-{n}")) for n in range(3)])
+    assert commit(outbox, ("am", critical("bad-0"))) == [("am", "inc-2:1", "evicted")]
+    assert commit(outbox, ("am", critical("bad-1")), fallback="hook") == []
+    assert keys(outbox.heads("hook", ())) == ["inc-1:1"], "the fallback has room for what left"
+    commit(outbox, ("am", critical("bad-2")))
+    assert commit(outbox, ("am", critical("bad-3"))) == [("am", "bad-3:1", "queue_full")]
+    assert keys(outbox.heads("am", ())) == ["bad-0:1", "bad-1:1", "bad-2:1"]
+
+
+def test_a_full_queue_takes_every_end_and_gives_none_up(outbox):
+    commit(outbox, *[("am", note(incident_id=f"inc-{n}")) for n in range(3)])
+    ends = [("am", note(Action.RESOLVE, 2, f"inc-{n}")) for n in range(3)]
+    assert commit(outbox, *ends) == []
+    commit(outbox, *[("am", critical(f"bad-{n}")) for n in range(4)])
+    left = [each.notification for each in outbox.heads("am", ())]
+    assert [each.key for each in left if each.action is Action.RESOLVE] == ["inc-0:2", "inc-1:2", "inc-2:2"]
+
+
+def test_that_something_was_dropped_always_has_room(outbox):
+    commit(outbox, *[("am", critical(f"bad-{n}")) for n in range(3)])
+    own = incident(id="own", severity=Severity.CRITICAL, kind=IncidentKind.ALERTS_OVERLOADED)
+    assert commit(outbox, ("am", Notification(own, Action.FIRE, 1, T0, {}, {}))) == []
+
+
+def test_a_round_that_fails_reports_no_drop(outbox):
+    commit(outbox, *[("am", note(incident_id=f"inc-{n}")) for n in range(3)])
+    broken: list[tuple[str, Notification]] = [("am", note(incident_id="inc-3")), ("am", None)]  # type: ignore[list-item]
+    with pytest.raises(AttributeError):
+        outbox.commit(OFFSETS, {}, broken, "", NOW)
+    assert commit(outbox) == []
+
+
+def test_what_finds_no_room_in_the_fallback_is_reported(outbox):
+    commit(outbox, *[("hook", critical(f"inc-{n}")) for n in range(3)], ("am", note()))
+    assert not outbox.reroute(outbox.heads("am", ())[0], "hook", T0)
+    assert [each.notification.key for each in outbox.pop_dropped()] == ["inc-1:1"]
+
+
+def test_critical_deliveries_come_first_and_keep_the_order_of_their_incident(outbox):
+    worse = note(Action.UPDATE, 2, "inc-1", Severity.CRITICAL)
+    commit(outbox, ("am", note(incident_id="inc-0")), ("am", note(incident_id="inc-1")), ("am", worse))
+    assert keys(outbox.heads("am", ())) == ["inc-1:1", "inc-0:1"]
+    assert keys(outbox.heads("am", (), 1)) == ["inc-1:1"]
+    outbox.delivered(outbox.heads("am", ())[0], "", T0)
+    assert keys(outbox.heads("am", ())) == ["inc-1:2", "inc-0:1"]
 
 
 def test_the_end_follows_to_a_fallback_that_was_notified_in_between(outbox):
@@ -108,13 +184,22 @@ def test_a_file_of_the_first_version_is_read(tmp_path):
         database.execute("CREATE TABLE incidents (id TEXT PRIMARY KEY, tracked BLOB)")
         value = orjson.dumps({"updated_ns": 5, "incident": incident(), "told": NOTIFIED})
         database.execute("INSERT INTO incidents VALUES ('inc-1', ?)", (value,))
+        database.execute(
+            "CREATE TABLE deliveries (id INTEGER PRIMARY KEY AUTOINCREMENT, receiver TEXT, incident TEXT,"
+            " created_ns INTEGER, notification BLOB)"
+        )
+        database.execute("CREATE INDEX deliveries_of ON deliveries (receiver, incident, id)")
+        for each in (note(incident_id="mild"), critical("bad")):
+            row = (each.incident.id, encode_notification(each))
+            database.execute("INSERT INTO deliveries VALUES (NULL, 'am', ?, 5, ?)", row)
         database.execute("PRAGMA user_version = 1")
     outbox = Outbox(tmp_path, reserve_bytes=0, queue_max=3)
     outbox.open()
     assert outbox.tracked() == {"inc-1": Tracked(5, incident(), NOTIFIED)}
+    assert keys(outbox.heads("am", ())) == ["bad:1", "mild:1"]
     outbox.close()
     with sqlite3.connect(tmp_path / "outbox.sqlite") as database:
-        assert database.execute("PRAGMA user_version").fetchone() == (2,), "which the first version refuses"
+        assert database.execute("PRAGMA user_version").fetchone() == (3,), "which the first version refuses"
 
 
 def test_a_newer_version_s_file_is_refused(tmp_path):

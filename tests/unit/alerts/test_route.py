@@ -5,7 +5,7 @@ from pydantic import ValidationError
 
 from alerts.matcher import PATTERN_CHARS_MAX, VALUE_CHARS_MAX, Matcher, all_match
 from alerts.route import Route, receivers_for
-from alerts.silence import Silence, silenced_by
+from alerts.silence import Silence, in_force, silenced_by
 
 LABELS = {"severity": "critical", "object": "port:leaf1/Ethernet4", "cluster": "pod1"}
 
@@ -92,10 +92,10 @@ def silence(name: str, start: int, end: int, *matchers: Matcher) -> Silence:
 )
 def test_a_silence_holds_from_its_start_until_before_its_end(now_ns, expected):
     silences = [silence("other", 0, 100, POD2), silence("early", 10, 20), silence("late", 20, 30)]
-    found = silenced_by(silences, LABELS, now_ns)
+    found = silenced_by(in_force(silences, now_ns), LABELS)
     assert (found.id if found else None) == expected
 
 
 def test_a_silence_covers_what_fits_all_its_matchers():
-    assert silenced_by([silence("both", 0, 9, CRITICAL, POD2)], LABELS, 1) is None
-    assert silenced_by([silence("both", 0, 9, CRITICAL, LEAF)], LABELS, 1) is not None
+    assert silenced_by([silence("both", 0, 9, CRITICAL, POD2)], LABELS) is None
+    assert silenced_by([silence("both", 0, 9, CRITICAL, LEAF)], LABELS) is not None

@@ -92,6 +92,7 @@ def test_every_finding_that_is_no_plain_symptom_feeds_an_incident() -> None:
         (IncidentKind.GPU_FAULT, Domain.GPU, Severity.WARNING),
         (IncidentKind.WEAR, Domain.CAPACITY, Severity.INFO),
         (IncidentKind.TELEMETRY_LOST, Domain.TELEMETRY, Severity.INFO),
+        (IncidentKind.ALERTS_OVERLOADED, Domain.TELEMETRY, Severity.CRITICAL),
         (IncidentKind.UNEXPLAINED, Domain.UNKNOWN, Severity.INFO),
     ],
 )
