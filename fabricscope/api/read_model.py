@@ -90,7 +90,7 @@ class ReadModel:
         if record.topic == topics.SAMPLES.name:
             self._apply_batch(record)
         elif record.value is None:
-            self.incidents.pop(record.key.decode(), None)
+            self.incidents.pop(record.key.decode(errors="replace"), None)
         elif record.topic == topics.INCIDENTS.name:
             incident = decode_record(record.value, Incident)
             self.incidents[incident.id] = incident
