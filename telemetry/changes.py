@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
-from telemetry.objects import ObjectRef
+from telemetry.objects import EventTime, Name, ObjectRef
 
 
 class ChangeKind(StrEnum):
@@ -20,10 +20,10 @@ class ChangeKind(StrEnum):
 class Change:
     """One change of ``objects``; ends_ns is 0 for one without duration. Times are event times."""
 
-    id: str
+    id: Name
     kind: ChangeKind
     objects: tuple[ObjectRef, ...]
-    starts_ns: int
-    ends_ns: int = 0
+    starts_ns: EventTime
+    ends_ns: EventTime = 0
     author: str = ""
     summary: str = ""

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
-from telemetry.objects import ObjectRef
+from telemetry.objects import EventTime, Name, ObjectRef
 
 
 class FindingKind(StrEnum):
@@ -74,13 +74,13 @@ class Finding:
     evidence:    strongest first, at most five.
     """
 
-    id: str
+    id: Name
     kind: FindingKind
     object: ObjectRef
-    detector: str
+    detector: Name
     state: FindingState
-    onset_ns: int
-    observed_ns: int
+    onset_ns: EventTime
+    observed_ns: EventTime
     score: float
     confidence: float
     evidence: tuple[Evidence, ...]

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from telemetry.findings import Evidence
-from telemetry.objects import ObjectRef
+from telemetry.objects import EventTime, Name, ObjectRef
 
 
 class IncidentKind(StrEnum):
@@ -93,17 +93,17 @@ class Incident:
     title:       at most 140 characters.
     """
 
-    id: str
+    id: Name
     kind: IncidentKind
     root: ObjectRef
     state: IncidentState
     severity: Severity
     title: str
-    onset_ns: int
-    opened_ns: int
-    updated_ns: int
-    fired_ns: int
-    resolved_ns: int
+    onset_ns: EventTime
+    opened_ns: EventTime
+    updated_ns: EventTime
+    fired_ns: EventTime
+    resolved_ns: EventTime
     confidence: float
     order_known: bool
     first_symptom: str

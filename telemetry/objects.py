@@ -2,8 +2,17 @@
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Annotated
+
+from annotated_types import Ge, Le, Len
 
 from common.errors import BadInput
+
+Name = Annotated[str, Len(1, 1024)]
+"""Of a device, port, GPU, job …: what names nothing would be merged with everything else that has no name."""
+
+EventTime = Annotated[int, Ge(0), Le(2**63 - 1)]
+"""Nanoseconds since the Unix epoch, as columns hold them. Checked where records are decoded."""
 
 
 class ObjectKind(StrEnum):
@@ -25,7 +34,7 @@ class ObjectRef:
     """One object of the cluster; sorts by kind and name."""
 
     kind: ObjectKind
-    name: str
+    name: Name
 
     def __str__(self) -> str:
         return f"{self.kind}:{self.name}"

@@ -10,6 +10,7 @@ from common.errors import BadInput
 
 _ESCAPES = str.maketrans({"\\": "\\\\", '"': '\\"', "\n": "\\n"})
 _LABEL = re.compile(r'([a-zA-Z_][a-zA-Z0-9_]*)="((?:[^"\\]|\\.)*)"(?:,|$)')
+_KEY = re.compile(r'[a-zA-Z_:][a-zA-Z0-9_:]*\{(?:[a-zA-Z_][a-zA-Z0-9_]*="(?:[^"\\]|\\.)*"(?:,|(?=\})))*\}')
 _UNESCAPE = re.compile(r"\\(.)")
 
 
@@ -40,6 +41,15 @@ def parse_series_key(key: str) -> tuple[str, dict[str, str]]:
         labels[match[1]] = _UNESCAPE.sub(lambda m: "\n" if m[1] == "n" else m[1], match[2])
         position = match.end()
     return metric, labels
+
+
+def is_series_key(key: str) -> bool:
+    """Whether ``parse_series_key`` reads it, and its metric is a name.
+
+    >>> is_series_key('gpu_power_watts{device="node1",gpu="GPU-1"}'), is_series_key("gpu_power_watts")
+    (True, False)
+    """
+    return _KEY.fullmatch(key) is not None
 
 
 @dataclass(frozen=True, eq=False)

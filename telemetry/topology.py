@@ -10,7 +10,7 @@ from dataclasses import field as dataclass_field
 from enum import StrEnum
 from typing import Literal, TypeVar
 
-from telemetry.objects import ObjectRef, link, port
+from telemetry.objects import EventTime, Name, ObjectRef, link, port
 
 
 class Role(StrEnum):
@@ -24,7 +24,7 @@ class Role(StrEnum):
 class Device:
     """A switch, host or storage server. rail: which NIC position a leaf serves in a rail-optimised fabric."""
 
-    name: str
+    name: Name
     role: Role
     pod: str = ""
     rack: str = ""
@@ -44,10 +44,10 @@ class Link:
     bits_per_second: its rated speed, 0 where unknown.
     """
 
-    a_device: str
-    a_port: str
-    b_device: str
-    b_port: str
+    a_device: Name
+    a_port: Name
+    b_device: Name
+    b_port: Name
     bits_per_second: float = 0.0
     kind: Literal["link"] = "link"
 
@@ -68,8 +68,8 @@ class Link:
 class Gpu:
     """A GPU of a host. nic_port: the host's port that this GPU sends through (its rail), '' where unknown."""
 
-    device: str
-    uuid: str
+    device: Name
+    uuid: Name
     index: int
     nic_port: str = ""
     model: str = ""
@@ -87,9 +87,9 @@ class StorageTarget:
     server: the storage device that serves it.
     """
 
-    filesystem: str
-    target: str
-    server: str
+    filesystem: Name
+    target: Name
+    server: Name
     kind: Literal["storage_target"] = "storage_target"
 
     @property
@@ -101,8 +101,8 @@ class StorageTarget:
 class Mount:
     """A file system mounted on a host."""
 
-    device: str
-    filesystem: str
+    device: Name
+    filesystem: Name
     kind: Literal["mount"] = "mount"
 
     @property
@@ -117,13 +117,13 @@ class Job:
     started_ns: event time, 0 where unknown.
     """
 
-    job_id: str
-    nodes: tuple[str, ...]
+    job_id: Name
+    nodes: tuple[Name, ...]
     name: str = ""
     user: str = ""
     partition: str = ""
     gpu_indices: tuple[int, ...] = ()
-    started_ns: int = 0
+    started_ns: EventTime = 0
     kind: Literal["job"] = "job"
 
     @property
@@ -143,7 +143,7 @@ class TopologyFact:
     """
 
     entity: Entity
-    observed_ns: int
+    observed_ns: EventTime
     source: str
     gone: bool = False
 

@@ -18,10 +18,13 @@ async def get_liveness() -> str:
 
 @router.get("/-/ready", response_class=PlainTextResponse, responses=may_answer(503))
 async def get_readiness(request: Request) -> str:
-    """503 with the reason while the bus cannot be read."""
-    reason = request.app.state.bus.problem()
-    if reason is not None:
-        raise HTTPException(503, f"bus: {reason}")
+    """503 with the reason while the bus cannot be read, or a stage drops most of what it receives."""
+    state = request.app.state
+    bus, drops = state.bus.problem(), state.model.problem()
+    if bus is not None:
+        raise HTTPException(503, f"bus: {bus}")
+    if drops is not None:
+        raise HTTPException(503, drops)
     return "Fabricscope is ready.\n"
 
 

@@ -7,6 +7,7 @@ from typing import TypeVar
 
 from bus.base import Record
 from common.errors import BadInput
+from fabricscope.api.drops import RecentDrops
 from fabricscope.api.history import History
 from fabricscope.api.metrics import CORRUPT, RECEIVED
 from telemetry import topics
@@ -65,6 +66,11 @@ class ReadModel:
         self.version = 0
         self.changed = asyncio.Condition()
         self._decoder = BatchDecoder()
+        self._drops: dict[tuple[str, str], RecentDrops] = {}
+
+    def problem(self) -> str | None:
+        """None, or which stages drop most of what they receive, in words."""
+        return "; ".join(filter(None, (drops.problem() for drops in self._drops.values()))) or None
 
     def apply(self, records: list[Record]) -> None:
         """Applies records of ``TOPICS``; one that cannot be decoded is counted and skipped."""
@@ -90,7 +96,7 @@ class ReadModel:
         if record.topic == topics.SAMPLES.name:
             self._apply_batch(record)
         elif record.value is None:
-            self.incidents.pop(record.key.decode(), None)
+            self.incidents.pop(record.key.decode(errors="replace"), None)
         elif record.topic == topics.INCIDENTS.name:
             incident = decode_record(record.value, Incident)
             self.incidents[incident.id] = incident
@@ -104,6 +110,7 @@ class ReadModel:
         elif record.topic == topics.LEDGER.name:
             report = decode_record(record.value, StageReport)
             self.stages[report.stage, report.instance] = report
+            self._drops.setdefault((report.stage, report.instance), RecentDrops()).add(report)
         elif record.topic == topics.STARVATION.name:
             losses = decode_record(record.value, HostLosses)
             self.losses[losses.device] = losses

@@ -8,6 +8,7 @@ Both blocks are compressed with the dictionary of this format, ``fsb1.dict``, wh
 The digest of the table travels in the record's headers: a consumer that knows the table skips decoding it.
 """
 
+import math
 import struct
 import threading
 import zlib
@@ -17,17 +18,18 @@ from itertools import accumulate
 
 import numpy as np
 import orjson
-import polars as pl
 import zstandard
 from numpy.typing import NDArray
 
 from common.errors import BadInput
 from telemetry.codec.arrow_ipc import Shape, read_columns, write_columns
 from telemetry.samples import Collection, DownReason, SampleBatch, all_rows
-from telemetry.series import SeriesTable
+from telemetry.series import SeriesTable, is_series_key
 
 DIGEST_HEADER = "table"
 RAW_BYTES_MAX = 64 * 1024 * 1024
+SERIES_MAX = 1_000_000  # of one table: twenty times what a collector takes from one target by default
+_INT64_MAX = 2**63 - 1
 _MAGIC = b"FSB1"
 _PREFIX = struct.Struct("<4sI6I")
 _TIME, _SERIES, _VALUE = ("time_ns", "<i8"), ("series", "<u4"), ("value", "<f8")
@@ -89,20 +91,15 @@ class BatchDecoder:
         at_samples = _PREFIX.size + n_head
         at_table = at_samples + n_samples
         try:
-            epoch_ns, seq, collected_ns, duration_s, down, timed, absent = orjson.loads(
-                value[_PREFIX.size : at_samples]
-            )
-            collection = Collection(epoch_ns, seq, collected_ns, duration_s, DownReason(down) if down else None)
+            collection, timed, absent = _decode_head(value[_PREFIX.size : at_samples])
             table = self._table(headers.get(DIGEST_HEADER), value[at_table : at_table + n_table], table_raw)
             raw = _decompress(self._samples, value[at_samples:at_table], samples_raw) if rows else b""
             return _batch(table, collection, raw, rows, timed, absent)
         except (
             ArithmeticError,
             LookupError,
-            OSError,  # polars: the stream ends too early
             TypeError,
             ValueError,
-            pl.exceptions.PolarsError,
             zstandard.ZstdError,
         ) as error:
             raise BadInput(f"record of {len(value)} bytes: {error}", "schema") from error
@@ -213,10 +210,45 @@ def _steps(numbers: list[int]) -> list[int]:
     return [number - before for before, number in zip([0, *numbers], numbers, strict=False)]
 
 
+def _decode_head(data: bytes) -> tuple[Collection, bool, list[int] | None]:
+    """The collection, whether samples have times of their own, and the absent rows; ValueError names what is wrong."""
+    match orjson.loads(data):
+        case [int(epoch_ns), int(seq), int(collected_ns), int() | float() as duration_s, down, bool(timed), absent]:
+            pass
+        case _:
+            raise ValueError("expected [epoch, seq, time, duration, down, timed, absent]")
+    if min(epoch_ns, seq, collected_ns) < 0 or max(epoch_ns, seq, collected_ns) > _INT64_MAX:
+        raise ValueError("expected epoch, seq and time from 0 to 2^63 - 1")
+    if not 0 <= duration_s < math.inf:
+        raise ValueError(f"expected a duration in seconds, found {duration_s}")
+    if absent is not None and not (isinstance(absent, list) and all(isinstance(row, int) for row in absent)):
+        raise ValueError("expected rows that are absent")
+    return (
+        Collection(epoch_ns, seq, collected_ns, duration_s, None if down is None else DownReason(down)),
+        timed,
+        absent,
+    )
+
+
 def _decode_table(raw: bytes) -> SeriesTable:
+    """ValueError names what is wrong; the size of the keys is known before any of them is made."""
     metrics, labels, sets, rows, target, device = orjson.loads(raw)
-    keys = [f"{metric}{{{labels[n]}" for metric, steps in zip(metrics, sets, strict=True) for n in accumulate(steps)]
+    if not (isinstance(target, str) and isinstance(device, str) and target and device):
+        raise ValueError("expected the names of a target and a device")
+    numbers = [list(accumulate(steps)) for steps in sets]
+    if sum(map(len, numbers)) > SERIES_MAX:
+        raise BadInput(f"a table of {sum(map(len, numbers))} series: at most {SERIES_MAX}", "too_large")
+    sizes = [len(label) for label in labels]
+    size = sum(len(metric) * len(of) + sum(sizes[n] for n in of) for metric, of in zip(metrics, numbers, strict=True))
+    if size > RAW_BYTES_MAX:
+        raise BadInput(f"names of {size} characters: at most {RAW_BYTES_MAX}", "too_large")
+    keys = [f"{metric}{{{labels[n]}" for metric, of in zip(metrics, numbers, strict=True) for n in of]
     if rows:
         placed = dict(zip(accumulate(rows), keys, strict=True))
         keys = [placed[row] for row in range(len(keys))]
+    if len(set(keys)) < len(keys):
+        raise ValueError("a series twice in one table")
+    wrong = next((key for key in keys if not is_series_key(key)), None)
+    if wrong is not None:
+        raise ValueError(f'series {wrong[:80]!r}: expected metric{{label="value",...}}')
     return SeriesTable(target, device, tuple(keys))

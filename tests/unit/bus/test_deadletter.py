@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from bus.base import Message, Record
+from bus.base import MESSAGE_BYTES_MAX, Message, Record
 from bus.deadletter import dead_letter
 from bus.limits import HEADERS_BYTES_MAX, bytes_of
 from bus.reporting import publish_report
@@ -52,6 +52,14 @@ async def test_the_record_travels_unchanged_with_where_it_was_and_why() -> None:
         "dead.partition": b"3",
         "dead.offset": b"4711",
     }
+
+
+async def test_a_record_that_is_larger_than_a_message_is_cut() -> None:
+    large = replace(RECORD, key=bytes(100_000), value=bytes(MESSAGE_BYTES_MAX + 1))
+    letter = await letter_of(large, BadInput("too large", "too_large"))
+    assert letter.headers["dead.cut"] == str(MESSAGE_BYTES_MAX + 1).encode()
+    assert letter.value is not None
+    assert MESSAGE_BYTES_MAX // 2 < len(letter.value) < MESSAGE_BYTES_MAX
 
 
 async def test_a_long_explanation_and_large_headers_do_not_make_it_too_large() -> None:

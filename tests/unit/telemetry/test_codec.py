@@ -14,21 +14,23 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from common.errors import BadInput
-from telemetry.codec.batch import DIGEST_HEADER, RAW_BYTES_MAX, BatchDecoder, encode_batch
+from telemetry.codec.batch import DIGEST_HEADER, RAW_BYTES_MAX, SERIES_MAX, BatchDecoder, _dictionary, encode_batch
 from telemetry.samples import Collection, DownReason, SampleBatch
 from telemetry.series import SeriesTable, series_key
 
 names = st.from_regex(r"[a-z_]{1,10}", fullmatch=True)
 keys = st.builds(series_key, names, st.dictionaries(names, st.text(max_size=5), max_size=3))
-int64 = st.integers(-(2**63), 2**63 - 1)
+int64, positive = st.integers(-(2**63), 2**63 - 1), st.integers(0, 2**63 - 1)
 
 
 @st.composite
 def batches(draw: st.DrawFn) -> SampleBatch:
-    table = SeriesTable(draw(st.text(max_size=8)), draw(names), tuple(draw(st.lists(keys, min_size=1, unique=True))))
-    collected_ns = draw(int64)
+    table = SeriesTable(
+        draw(st.text(min_size=1, max_size=8)), draw(names), tuple(draw(st.lists(keys, min_size=1, unique=True)))
+    )
+    collected_ns = draw(positive)
     down = draw(st.none() | st.sampled_from(DownReason))
-    collection = Collection(draw(int64), draw(st.integers(0, 2**31)), collected_ns, draw(st.floats(0, 1e6)), down)
+    collection = Collection(draw(positive), draw(positive), collected_ns, draw(st.floats(0, 1e6)), down)
     rows = draw(st.lists(st.integers(0, len(table) - 1), min_size=0 if down else 1, max_size=20))
     if draw(st.booleans()):
         rows = sorted(set(rows)) if draw(st.booleans()) else list(range(len(table)))
@@ -232,6 +234,37 @@ def test_a_target_that_is_down_has_its_reason_and_no_samples(down: DownReason) -
     assert (found.collection, len(found), len(found.table)) == (given.collection, 0, 0)
 
 
+def with_table(*table: object) -> bytes:
+    """A batch of three samples with another table; its digest is not known to anybody."""
+    value, _ = encode_batch(partial([0, 1, 2], 3))
+    raw, lengths = orjson.dumps(table), sizes(value)
+    packed = zstandard.ZstdCompressor(dict_data=_dictionary()).compress(raw)
+    prefix = struct.pack("<6I", *({**lengths, "table": len(packed), "table_raw": len(raw)}.values()))
+    begin = 32 + lengths["head"] + lengths["samples"]
+    return sealed(value[:8] + prefix + value[32:begin] + packed)
+
+
+@pytest.mark.parametrize(
+    ("table", "reason"),
+    [
+        ((["m"], ['a="0"}', 'a="1"}', 'a="2"}'], [[0, 1, 1]], [], "", "node1"), "schema"),  # a target without a name
+        ((["m"], ['a="0"}', 'a="1"}', 'a="2"}'], [[0, 1, 1]], [], "t", ""), "schema"),
+        ((["m"], ['a="0"}', 'a="1"}', 'a="2"}'], [[0, 1, 1]], [], "t", 7), "schema"),
+        ((["m"], ['a="0"}', 'a="1"}', "a=2}"], [[0, 1, 1]], [], "t", "d"), "schema"),  # a value without quotes
+        ((["m m"], ['a="0"}', 'a="1"}', 'a="2"}'], [[0, 1, 1]], [], "t", "d"), "schema"),
+        ((["m"], ['a="0"}'], [[0, 0, 0]], [], "t", "d"), "schema"),  # one series three times
+        ((["m"], ['a="0"}'], [[0, 1, 1]], [], "t", "d"), "schema"),
+        ((["m"], [1, 2, 3], [[0, 1, 1]], [], "t", "d"), "schema"),
+        ((["m"], ["}"], [[0] * (SERIES_MAX + 1)], [], "t", "d"), "too_large"),
+        ((["m"], ["x" * 1000], [[0] * 100_000], [], "t", "d"), "too_large"),  # 100 kB that would become 100 MB
+    ],
+)
+def test_a_table_that_does_not_fit_is_refused(table: tuple[object, ...], reason: str) -> None:
+    with pytest.raises(BadInput) as caught:
+        BatchDecoder().decode(with_table(*table), {})
+    assert caught.value.reason == reason
+
+
 def test_a_table_whose_rows_alternate_between_metrics_keeps_their_order() -> None:
     keys = tuple(f'{metric}{{port="{port}"}}' for port in range(5) for metric in ("a", "b", "a_total"))
     table = SeriesTable("t", "d", keys)
@@ -249,6 +282,17 @@ def test_a_table_whose_rows_alternate_between_metrics_keeps_their_order() -> Non
         [1, 2, 7, 0.5, None, False],
         {"epoch": 1},
         [1, 2, 7, 0.5, None, True, []],  # times that are not there
+        [1, [2], 7, 0.5, None, False, []],
+        [1, "2", 7, 0.5, None, False, []],
+        [1, 2, 7.5, 0.5, None, False, []],
+        [1, 2, 2**63, 0.5, None, False, []],
+        [-1, 2, 7, 0.5, None, False, []],
+        [1, 2, 7, -0.5, None, False, []],
+        [1, 2, 7, None, None, False, []],
+        [1, 2, 7, 0.5, ["timeout"], False, []],
+        [1, 2, 7, 0.5, None, 1, []],
+        [1, 2, 7, 0.5, None, False, {"0": 1}],
+        [1, 2, 7, 0.5, None, False, ["0"]],
     ],
 )
 def test_a_head_that_does_not_fit_is_refused(head: object) -> None:

@@ -12,7 +12,7 @@ from telemetry.codec.records import decode_record, encode_record
 from telemetry.findings import Evidence, Finding, FindingKind, FindingState
 from telemetry.ledger import StageReport
 from telemetry.starvation import GpuLoss, HostLosses, WaitCause
-from telemetry.topology import Device, Gpu, Job, Link, Mount, Role, StorageTarget, TopologyFact
+from telemetry.topology import Device, Entity, Gpu, Job, Link, Mount, Role, StorageTarget, TopologyFact
 from telemetry.trends import DeviceTrends, Forecast
 
 PORT = objects.port("leaf1", "Ethernet4")
@@ -94,12 +94,42 @@ def test_fields_that_have_a_default_may_be_absent() -> None:
         (b'{"id":"1","kind":"magic","objects":[],"starts_ns":1}', "Change: kind: Input should be 'config'"),
         (b'{"id":"1","kind":"drain","objects":[{"kind":"x","name":"y"}],"starts_ns":1}', "Change: objects.0.kind: "),
         (b'{"id":"1","kind":"drain","objects":[],"starts_ns":"soon"}', "Change: starts_ns: Input should be"),
+        (
+            b'{"id":"1","kind":"drain","objects":[],"starts_ns":9223372036854775808}',
+            "Change: starts_ns: Input should be",
+        ),
+        (b'{"id":"1","kind":"drain","objects":[],"starts_ns":-1}', "Change: starts_ns: Input should be greater"),
+        (b'{"id":"","kind":"drain","objects":[],"starts_ns":1}', "Change: id: "),
+        (
+            b'{"id":"1","kind":"drain","objects":[{"kind":"device","name":""}],"starts_ns":1}',
+            "Change: objects.0.name: ",
+        ),
     ],
 )
 def test_a_malformed_record_is_refused_with_its_first_field(data: bytes, message: str) -> None:
     with pytest.raises(BadInput) as caught:
         decode_record(data, Change)
     assert str(caught.value).startswith(message)
+    assert caught.value.reason == "schema"
+
+
+@pytest.mark.parametrize(
+    "entity",
+    [
+        Device("", Role.LEAF),
+        Link("a", "", "b", "2"),
+        Gpu("", "GPU-1", 0),
+        Gpu("node1", "", 0),
+        StorageTarget("scratch", "", "oss1"),
+        Mount("", "scratch"),
+        Job("", ("node1",)),
+        Job("7", ("node1", "")),
+    ],
+    ids=repr,
+)
+def test_an_entity_without_a_name_is_refused(entity: Entity) -> None:
+    with pytest.raises(BadInput) as caught:
+        decode_record(encode_record(TopologyFact(entity, 1, "inventory")), TopologyFact)
     assert caught.value.reason == "schema"
 
 

@@ -199,6 +199,15 @@ async def test_signals_belong_to_the_program(bus):
         signal.signal(signal.SIGTERM, before)
 
 
+async def test_not_ready_while_most_samples_are_dropped(api, bus):
+    assert (await get(api.url, "/-/ready"))[0] == 200
+    for at_ns, received, late in ((1, 0, 0), (2, 2256, 2048)):
+        one = StageReport("analytics", "a-1", 1, at_ns, received, received - late, 0, 0, {"late": late})
+        await bus.publish(topics.LEDGER, [Message(b"analytics/a-1", encode_record(one))])
+    await eventually(api.url, "/-/ready", lambda body: "2,048 of 2,256 samples were dropped, mostly late" in str(body))
+    assert (await get(api.url, "/-/ready"))[0] == 503
+
+
 async def test_headers_keep_a_browser_safe(api):
     async with aiohttp.ClientSession() as session, session.get(api.url) as answer:
         assert answer.headers["Content-Security-Policy"].startswith("default-src 'self'")

@@ -94,7 +94,7 @@ def test_a_tombstone_removes_its_incident(model):
     model.apply([record(topics.INCIDENTS, incident("i1")), record(topics.INCIDENTS, incident("i2"))])
     model.apply([record(topics.INCIDENTS, None, b"i1")])
     assert set(model.incidents) == {"i2"}
-    model.apply([record(topics.INCIDENTS, None, b"never seen")])
+    model.apply([record(topics.INCIDENTS, None, b"never seen"), record(topics.INCIDENTS, None, b"no \xff text")])
     assert set(model.incidents) == {"i2"}
 
 
