@@ -12,7 +12,7 @@ from alerts.lifecycle import NotifiedState
 from telemetry.incidents import Incident, IncidentKind
 
 Importance = tuple[bool, int, int]
-_STALE_ENTRIES = 1000  # of the heap, before it is built anew: far below the size at which that takes milliseconds
+_STALE_ENTRIES = 1000  # of the heap, before it is built again: far below the size at which that takes milliseconds
 
 
 @dataclass(frozen=True, slots=True)

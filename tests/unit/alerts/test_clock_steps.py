@@ -26,7 +26,7 @@ each_step = pytest.mark.parametrize("step_s", [DAYS_2_S, -DAYS_2_S])
 
 
 class Machine:
-    """Clocks that stand still until they are told otherwise."""
+    """Clocks that are unchanged until a test sets them."""
 
     def __init__(self) -> None:
         self.wall_ns, self.monotonic_ns = T0, 0
@@ -82,7 +82,7 @@ def test_the_page_budget_is_free_again_after_its_window(machine, step_s, restart
     stage = Stage(machine)
     assert stage.keys(incident(), incident(id="inc-2")) == ["inc-1:1"]
     stage.step(step_s, restart=restart)
-    if not (restart and step_s > 0):  # then it cannot be told from a long stop
+    if not (restart and step_s > 0):  # then it is like a long stop
         machine.go_on(599)
         assert stage.keys() == []
     machine.go_on(1)

@@ -253,7 +253,7 @@ def some_version(chance: random.Random, at_s: int) -> Incident:
 
 @pytest.mark.parametrize("seed", range(5))
 def test_a_restart_at_any_moment_decides_the_same(seed):
-    """Whoever begins anew looks at all that is known: what the lists of what waits leave out was not due."""
+    """Who starts looks at all that is known: what the lists of what waits leave out was not due."""
     chance = random.Random(seed)
     policy = Policy(quiet_ns=120 * S, update_quiet_ns=40 * S)
     rules = replace(RULES, budget=BudgetRules(2, 1, 100 * S), policy=policy, remember_ns=200 * S)
@@ -263,8 +263,8 @@ def test_a_restart_at_any_moment_decides_the_same(seed):
         versions = [some_version(chance, at_s) for _ in range(chance.randrange(3))]
         silences = (silence(0, 9999),) if (at_s // 300) % 2 else ()
         plan = dispatcher.plan(versions, silences, now)
-        anew = Dispatcher(rules, dispatcher.tracked).plan(versions, silences, now)
-        assert (plan.notifications, plan.held, plan.changed) == (anew.notifications, anew.held, anew.changed)
+        fresh = Dispatcher(rules, dispatcher.tracked).plan(versions, silences, now)
+        assert (plan.notifications, plan.held, plan.changed) == (fresh.notifications, fresh.held, fresh.changed)
         dispatcher.accept(plan)
         pages_sent, waited = pages_sent + plan.pages, max(waited, plan.held)
     assert pages_sent > 10, "or nothing was tested"
