@@ -5,10 +5,12 @@ import contextlib
 import time
 from collections.abc import Callable, Iterator
 
+import structlog
 import uvicorn
 
 from bus.base import Bus, Gap
-from common.errors import ConfigError
+from common.errors import ConfigError, Unavailable
+from common.retry import retry
 from common.tasks import first_failure
 from common.units import to_ns
 from fabricscope.api.app import create_app
@@ -17,6 +19,9 @@ from fabricscope.api.history import History
 from fabricscope.api.metrics import GAPS
 from fabricscope.api.read_model import ReadModel
 from telemetry import topics
+
+_RETRY_FIRST_S, _RETRY_MOST_S = 0.5, 30.0
+log = structlog.get_logger(__name__)
 
 
 class _Server(uvicorn.Server):
@@ -93,7 +98,13 @@ class ApiService:
 
     async def _consume(self) -> None:
         since_ns = time.time_ns() - to_ns(self._config.history_s)
-        start = await self._bus.offsets_since([topics.SAMPLES], since_ns)
+        start = await retry(
+            lambda: self._bus.offsets_since([topics.SAMPLES], since_ns),
+            on=Unavailable,
+            first_s=_RETRY_FIRST_S,
+            most_s=_RETRY_MOST_S,
+            failed=lambda error: log.warning("bus does not answer", error=str(error)),
+        )
         reader = self._bus.consume(ReadModel.TOPICS, start)
         try:
             while True:

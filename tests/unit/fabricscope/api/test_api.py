@@ -11,6 +11,8 @@ from prometheus_client import REGISTRY
 from pydantic import ValidationError
 
 from bus.base import Message
+from bus.config import BusConfig, KafkaConfig
+from bus.open import open_bus
 from fabricscope.api.config import ApiConfig
 from fabricscope.api.service import ApiService
 from telemetry import topics
@@ -183,6 +185,22 @@ async def test_not_ready_while_the_bus_is_away(api, bus):
     status, body = await get(api.url, "/-/ready")
     assert status == 503
     assert "bus" in body["error"]
+
+
+async def test_without_a_broker_it_serves_and_reports_why_it_is_not_ready():
+    absent = KafkaConfig(bootstrap=("127.0.0.1:1",), publish_deadline_s=0.1, attempt_deadline_s=0.1)
+    bus = open_bus(BusConfig(kind="kafka", kafka=absent))
+    await bus.start()
+    service = ApiService(ApiConfig(port=0), bus)
+    await service.start()
+    try:
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(service.wait(), 3)  # several times the deadline of the bus
+        status, body = await get(service.url, "/-/ready")
+        assert (status, "127.0.0.1:1" in body["error"]) == (503, True)
+    finally:
+        await service.stop()
+        await bus.stop()
 
 
 async def test_signals_belong_to_the_program(bus):
