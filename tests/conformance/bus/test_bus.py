@@ -4,13 +4,14 @@ import asyncio
 import time
 from collections import defaultdict
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from bus import deadletter
-from bus.base import MESSAGE_BYTES_MAX, Bus, Message, Record
+from bus.base import MESSAGE_BYTES_MAX, Bus, Gap, Message, Record
 from bus.config import BusConfig, EmbeddedConfig, KafkaConfig
 from bus.open import open_bus
 from bus.partitions import partition_of
@@ -217,7 +218,8 @@ async def test_what_retention_has_taken_is_reported_once_as_a_gap(bus: Bus) -> N
     await bus.publish(topic, numbered(10))
     async with asyncio.timeout(60):
         while (await bus.offsets_since([topic], 0))[topic.name, 0] < 10:
-            await bus.consume([topic], {}).poll(wait_s=0.1)
+            with suppress(Gap):  # retention may take the records while they are read
+                await bus.consume([topic], {}).poll(wait_s=0.1)
     late = bus.consume([topic], {(topic.name, 0): 4})
     gap = await gap_of(late)
     assert (gap.topic, gap.partition, gap.first, gap.last) == (topic.name, 0, 4, 9)
