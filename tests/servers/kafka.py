@@ -78,8 +78,12 @@ class KafkaServer:
         self.start()
 
     def freeze(self) -> None:
-        """SIGSTOP: connections stay open and nothing answers."""
+        """SIGSTOP: connections stay open and nothing answers. Returns when the last thread has stopped."""
         self._signal(signal.SIGSTOP)
+        assert self._process is not None, "start it first"
+        threads = Path(f"/proc/{self._process.pid}/task")
+        while any(_state(thread) not in "TXZ" for thread in threads.iterdir()):
+            time.sleep(0.01)
 
     def thaw(self) -> None:
         self._signal(signal.SIGCONT)
@@ -165,6 +169,14 @@ def _free_ports(n: int) -> list[int]:
     finally:
         for each in sockets:
             each.close()
+
+
+def _state(thread: Path) -> str:
+    """As in proc(5); X for one that has ended meanwhile."""
+    try:
+        return (thread / "stat").read_text().rpartition(")")[2].split()[0]
+    except FileNotFoundError:
+        return "X"
 
 
 def _answers(port: int, *, tls: bool) -> bool:

@@ -115,11 +115,11 @@ async def test_nothing_waits_for_a_frozen_broker(own_kafka: KafkaServer) -> None
     with pytest.raises(Unavailable):
         await bus.publish(topic, numbered(1))
     late = asyncio.create_task(bus.publish(topic, numbered(1)))
-    async with asyncio.timeout(10):  # a second by the contract; for ever is what it must not take
+    async with asyncio.timeout(0.1 + 1 + 0.5):  # the contract's second, and some for a busy machine
         assert await reader.poll(wait_s=0.1) == []
     assert not await reader.at_end()
     await idle.poll(wait_s=0.1)
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(5):
         await bus.stop()
     with pytest.raises(Unavailable):
         await late

@@ -197,7 +197,7 @@ async def test_stop_is_safe_before_start_and_twice_and_quick_while_a_receiver_ha
     await service.start()
     await publish_incidents(bus, version(0))
     await until(lambda: len(webhook_server.requests) == 1)
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(8):
         await service.stop()
         await service.stop()
 

@@ -203,7 +203,7 @@ async def test_a_slow_receiver_slows_the_reader_stop_is_quick_and_the_next_start
     service = await run(webhook_server.base_url, max_samples_per_send=3, batch_wait_s=5.0)
     await until(lambda: len(webhook_server.requests) == 1)
     assert service.report().samples_in <= 3 * 64, "one poll and no more waits in memory"
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(8):
         await service.stop()
         await service.stop()
     server = picky()

@@ -183,6 +183,6 @@ async def test_stop_ends_in_time_when_the_bus_stays_unavailable(ledger: Ledger) 
     publisher = Publisher(PublishConfig(), bus, ledger)
     await publisher.start()
     feed(publisher, ledger, [batch(0)])
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(5):
         await publisher.stop()
     assert publisher.queued == 10
