@@ -9,8 +9,9 @@ from functools import cached_property
 from common.errors import BadInput
 
 _ESCAPES = str.maketrans({"\\": "\\\\", '"': '\\"', "\n": "\\n"})
-_LABEL = re.compile(r'([a-zA-Z_][a-zA-Z0-9_]*)="((?:[^"\\]|\\.)*)"(?:,|$)')
-_KEY = re.compile(r'[a-zA-Z_:][a-zA-Z0-9_:]*\{(?:[a-zA-Z_][a-zA-Z0-9_]*="(?:[^"\\]|\\.)*"(?:,|(?=\})))*\}')
+_PAIR = r'([a-zA-Z_][a-zA-Z0-9_]*)="((?:[^"\\]|\\.)*)"'
+_LABEL = re.compile(_PAIR + r"(?:,|$)")
+_KEY = re.compile(r"[a-zA-Z_:][a-zA-Z0-9_:]*\{(?:" + _PAIR + r"(?:,|(?=\})))*\}")
 _UNESCAPE = re.compile(r"\\(.)")
 
 

@@ -20,7 +20,7 @@ async def get_liveness() -> str:
 async def get_readiness(request: Request) -> str:
     """503 with the reason while the bus cannot be read, or a stage drops most of what it receives."""
     state = request.app.state
-    bus, drops = state.bus.problem(), state.model.problem()
+    bus, drops = state.bus.problem(), state.model.drops.problem()
     if bus is not None:
         raise HTTPException(503, f"bus: {bus}")
     if drops is not None:

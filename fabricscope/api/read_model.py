@@ -66,11 +66,7 @@ class ReadModel:
         self.version = 0
         self.changed = asyncio.Condition()
         self._decoder = BatchDecoder()
-        self._drops: dict[tuple[str, str], RecentDrops] = {}
-
-    def problem(self) -> str | None:
-        """None, or which stages drop most of what they receive, in words."""
-        return "; ".join(filter(None, (drops.problem() for drops in self._drops.values()))) or None
+        self.drops = RecentDrops()
 
     def apply(self, records: list[Record]) -> None:
         """Applies records of ``TOPICS``; one that cannot be decoded is counted and skipped."""
@@ -110,7 +106,7 @@ class ReadModel:
         elif record.topic == topics.LEDGER.name:
             report = decode_record(record.value, StageReport)
             self.stages[report.stage, report.instance] = report
-            self._drops.setdefault((report.stage, report.instance), RecentDrops()).add(report)
+            self.drops.add(report)
         elif record.topic == topics.STARVATION.name:
             losses = decode_record(record.value, HostLosses)
             self.losses[losses.device] = losses
