@@ -38,6 +38,7 @@ if COMPILED:
     from ingest.collectors.exposition.decode import scan_numba
 
 SERIES_MAX = 50_000
+EXEMPLARS_CHEAP = 100  # half a millisecond
 _FORGET_ABOVE = 1000
 _LINE_BYTES_MAX = LINE_BYTES_MAX - 2 * TOKEN_BYTES_MAX - EXEMPLAR_BYTES_MAX
 """A layout with a longer line is not kept: with other numbers the line might be longer than allowed."""
@@ -94,12 +95,17 @@ class BodyReader:
         self._index: tuple[NDArray[np.uint8], Ints, Ints] | None = None
         self._layout: Layout | None = None
 
-    def read_known(self, body: bytes, now_ns: int, *, openmetrics: bool = False) -> BodySamples | None:
-        """The samples of a body with the layout of the last one; None for another layout. Cheap."""
+    def read_known(
+        self, body: bytes, now_ns: int, *, openmetrics: bool = False, exemplars_max: int = EXEMPLARS_CHEAP
+    ) -> BodySamples | None:
+        """The samples of a body with the layout of the last one; None for another layout. Cheap.
+
+        exemplars_max: None for a body with more of them too: each is parsed for itself, which takes microseconds.
+        """
         layout = self._layout
         if layout is None or layout.template.exemplars != openmetrics:
             return None
-        tokens = self._match(layout.template, body)
+        tokens = self._match(layout.template, body, exemplars_max)
         return None if tokens is None else self._samples(layout, tokens, now_ns)
 
     def read(self, body: bytes, now_ns: int, *, openmetrics: bool = False) -> BodySamples:
@@ -108,12 +114,12 @@ class BodyReader:
         Reasons: ``not_exposition``, ``bad_format``, ``too_large``, ``too_many_series``, ``truncated`` (OpenMetrics
         without ``# EOF``).
         """
-        known = self.read_known(body, now_ns, openmetrics=openmetrics)
+        known = self.read_known(body, now_ns, openmetrics=openmetrics, exemplars_max=self._series_max)
         if known is not None:
             return known
         return self._samples(*self._learn(body, openmetrics), now_ns)
 
-    def _match(self, template: BodyTemplate, body: bytes) -> Floats | None:
+    def _match(self, template: BodyTemplate, body: bytes, exemplars_max: int) -> Floats | None:
         if not self._compiled:
             return scan_plain.match(template, body)
         tokens = np.empty(template.tokens)
@@ -122,7 +128,7 @@ class BodyReader:
         n_inexact = scan_numba.match(
             view, template.static, template.ends, template.exemplars, template.whole, tokens, inexact
         )
-        if n_inexact < 0:
+        if n_inexact < 0 or np.count_nonzero(inexact[:n_inexact, 0] < 0) > exemplars_max:
             return None
         for token, start, end in inexact[:n_inexact].tolist():
             if token < 0:
@@ -145,7 +151,7 @@ class BodyReader:
         spans = Spans(*(np.ascontiguousarray(rows[:, column]) for column in range(7)))
         template = build_template(body, spans, openmetrics=openmetrics)
         layout = build_layout(template, spans, self._entries, self._target, self._device)
-        tokens = self._match(template, body)
+        tokens = self._match(template, body, self._series_max)
         if tokens is None:  # it has what is not compared, as a very long number
             tokens = _tokens(body, spans)
         longest = (spans.line_end - spans.line).max(initial=0)

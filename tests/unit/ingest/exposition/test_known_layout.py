@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from common.errors import BadInput
 from common.units import NS_PER_S
-from ingest.collectors.exposition.decode.body import COMPILED, BodyReader
+from ingest.collectors.exposition.decode.body import COMPILED, EXEMPLARS_CHEAP, BodyReader
 from ingest.collectors.exposition.decode.line import LINE_BYTES_MAX
 from tests.unit.ingest.exposition.test_exposition_body import Everything
 
@@ -151,3 +151,17 @@ def test_a_line_near_the_limit_is_measured_each_time(compiled: bool) -> None:
     with pytest.raises(BadInput) as caught:
         reader.read(line + b"1" * (room + 1) + b"\n", NOW_NS)
     assert caught.value.reason == "too_large"
+
+
+def test_many_exemplars_are_left_to_the_caller_who_can_wait() -> None:
+    """Each is parsed for itself: 50,000 of them on the event loop would stall every other target."""
+    lines = b"".join(b'm{row="%d"} 1 # {id="a"} 2\n' % row for row in range(EXEMPLARS_CHEAP + 1))
+    few, many = lines.split(b"\n", 1)[1] + b"# EOF\n", lines + b"# EOF\n"
+    for body, cheap in ((few, True), (many, False)):
+        reader = BodyReader("job/a:1", "node1", Everything(), compiled=True)
+        first = reader.read(body, NOW_NS, openmetrics=True)
+        known = reader.read_known(body, NOW_NS, openmetrics=True)
+        assert (known is not None) is cheap
+        again = reader.read(body, NOW_NS, openmetrics=True)
+        assert again.values.tolist() == first.values.tolist()
+        assert again.table is first.table, "still by the layout that it knows"
