@@ -4,9 +4,9 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from alerts.budget import BudgetRules
-from alerts.dispatch import Rules
-from alerts.lifecycle import Policy
+from alerts.decision.budget import BudgetRules
+from alerts.decision.dispatch import Rules
+from alerts.decision.lifecycle import Policy
 from alerts.receivers.registry import ReceiverConfig
 from alerts.route import Route
 from common.units import to_ns

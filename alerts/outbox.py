@@ -15,9 +15,9 @@ import orjson
 from pydantic import TypeAdapter
 
 from alerts.clock import Moment
+from alerts.decision.table import Tracked
 from alerts.metrics import UndeliveredReason
 from alerts.notification import Action, Notification, decode_notification, encode_notification
-from alerts.table import Tracked
 from bus import offsets_table
 from bus.base import Offsets
 from common.sqlite import Durability, LockedDatabase

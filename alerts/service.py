@@ -14,10 +14,10 @@ import structlog
 from alerts import metrics
 from alerts.clock import Moment, StageClock
 from alerts.config import AlertingConfig
-from alerts.dispatch import Dispatcher, Plan
+from alerts.decision.dispatch import Dispatcher, Plan
+from alerts.decision.overload import Overload
 from alerts.metrics import DropReason, UndeliveredReason
 from alerts.outbox import Dropped, Outbox
-from alerts.overload import Overload
 from alerts.receivers.registry import build_receiver
 from alerts.sender import RetryPolicy, Sender
 from alerts.silence import Silence, SilenceStore, in_force

@@ -8,9 +8,9 @@ from typing import get_args
 import pytest
 from pydantic import ValidationError
 
-from alerts.budget import BudgetRules
 from alerts.config import AlertingConfig
-from alerts.lifecycle import Policy
+from alerts.decision.budget import BudgetRules
+from alerts.decision.lifecycle import Policy
 from alerts.receivers.registry import ReceiverConfig
 from alerts.receivers.webhook.config import WebhookConfig
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from alerts.budget import BudgetRules
 from alerts.clock import DOWN_NS_MAX, Moment, StageClock
 from alerts.config import AlertingConfig
-from alerts.dispatch import Dispatcher
+from alerts.decision.budget import BudgetRules
+from alerts.decision.dispatch import Dispatcher
 from alerts.receivers.webhook.config import WebhookConfig
 from alerts.service import AlertsService
 from telemetry.incidents import Incident

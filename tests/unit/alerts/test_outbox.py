@@ -4,10 +4,10 @@ import orjson
 import pytest
 
 from alerts.clock import Moment
-from alerts.lifecycle import NotifiedState
+from alerts.decision.lifecycle import NotifiedState
+from alerts.decision.table import Tracked
 from alerts.notification import Action, Notification, encode_notification
 from alerts.outbox import Delivery, Outbox
-from alerts.table import Tracked
 from common.errors import ConfigError
 from telemetry.incidents import IncidentKind, Severity
 from tests.unit.alerts.incident_factory import T0, incident

@@ -8,7 +8,7 @@ from typing import Annotated
 
 from pydantic import AliasChoices, Field
 
-from alerts.lifecycle import NotifiedState
+from alerts.decision.lifecycle import NotifiedState
 from telemetry.incidents import Incident, IncidentKind
 
 Importance = tuple[bool, int, int]

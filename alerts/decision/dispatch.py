@@ -10,15 +10,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 
-from alerts.budget import BudgetRules, PageBudget
 from alerts.clock import Moment
-from alerts.lifecycle import Policy, due, notify
+from alerts.decision.budget import BudgetRules, PageBudget
+from alerts.decision.lifecycle import Policy, due, notify
+from alerts.decision.table import EvictionReason, Table, Tracked, importance
+from alerts.decision.waiting import Held, Quiet, Silenced, Wait, Waiting
 from alerts.notification import Action, Notification
 from alerts.rendering.labels import labels_of
 from alerts.route import Route, receivers_for
 from alerts.silence import Silence, silenced_by
-from alerts.table import EvictionReason, Table, Tracked, importance
-from alerts.waiting import Held, Quiet, Silenced, Wait, Waiting
 from telemetry.incidents import Incident, IncidentKind, IncidentState, Severity
 
 

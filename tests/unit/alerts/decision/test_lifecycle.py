@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from alerts.clock import Moment
-from alerts.lifecycle import NotifiedState, Policy, due, notify
+from alerts.decision.lifecycle import NotifiedState, Policy, due, notify
 from alerts.notification import Action, Notification
 from telemetry import objects
 from telemetry.incidents import Incident, IncidentState, Severity

@@ -3,18 +3,18 @@ from dataclasses import replace
 
 import pytest
 
-from alerts.budget import BudgetRules
 from alerts.clock import Moment
 from alerts.config import AlertingConfig
-from alerts.dispatch import Dispatcher, Plan
-from alerts.lifecycle import Policy
+from alerts.decision.budget import BudgetRules
+from alerts.decision.dispatch import Dispatcher, Plan
+from alerts.decision.lifecycle import Policy
+from alerts.decision.table import EvictionReason
 from alerts.matcher import Matcher
 from alerts.notification import Action
 from alerts.receivers.alertmanager.config import AlertmanagerConfig
 from alerts.receivers.webhook.config import WebhookConfig
 from alerts.route import Route
 from alerts.silence import Silence, in_force
-from alerts.table import EvictionReason
 from telemetry import objects
 from telemetry.incidents import Incident, IncidentState, Severity
 from tests.unit.alerts.incident_factory import T0, S, incident, resolved

@@ -2,12 +2,12 @@
 
 from dataclasses import replace
 
-from alerts.budget import BudgetRules
 from alerts.clock import Moment
 from alerts.config import AlertingConfig
-from alerts.dispatch import Dispatcher
+from alerts.decision.budget import BudgetRules
+from alerts.decision.dispatch import Dispatcher
+from alerts.decision.overload import Overload
 from alerts.notification import Action
-from alerts.overload import Overload
 from alerts.receivers.webhook.config import WebhookConfig
 from alerts.rendering.annotations import incident_url
 from telemetry.incidents import IncidentKind, IncidentState, Severity

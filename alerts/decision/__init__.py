@@ -1,0 +1,1 @@
+"""Who is notified of what, and when: decided from incidents, silences and what was notified before. Pure."""
