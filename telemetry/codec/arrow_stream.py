@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 _CONTINUATION = 0xFFFFFFFF
 _SCHEMA, _RECORD_BATCH = 1, 3  # MessageHeader
 _INT, _FLOAT = 2, 3  # Type
-_FLOAT_BITS = {1: 32, 2: 64}  # Precision
+_INTS = {(bits, signed): f"<{kind}{bits // 8}" for bits in (8, 16, 32, 64) for signed, kind in enumerate("ui")}
+_FLOATS = {1: "<f4", 2: "<f8"}  # Precision
 _COLUMNS_MAX = 16
 
 
@@ -124,10 +125,10 @@ def _values(body: memoryview, offset: int, size: int, of: np.dtype[Any], rows: i
 
 def _type(field: _Table) -> np.dtype[Any]:
     kind, of = field.number(2, "B"), field.table(3)
-    if kind == _INT:
-        return np.dtype(f"<{'i' if of.number(1, 'B') else 'u'}{of.number(0, 'i') // 8}")
-    if kind == _FLOAT and of.number(0, "h") in _FLOAT_BITS:
-        return np.dtype(f"<f{_FLOAT_BITS[of.number(0, 'h')] // 8}")
+    if kind == _INT and (width := (of.number(0, "i"), of.number(1, "B"))) in _INTS:
+        return np.dtype(_INTS[width])
+    if kind == _FLOAT and (precision := of.number(0, "h")) in _FLOATS:
+        return np.dtype(_FLOATS[precision])
     raise ValueError("expected columns of numbers")
 
 

@@ -73,6 +73,15 @@ def test_a_stream_that_was_changed_on_purpose_is_read_or_refused(data: st.DataOb
             assert column.size == 10
 
 
+@pytest.mark.parametrize("value", [0, 1, 7, 0x5C, 0x80, 0xFF])
+def test_any_byte_that_was_changed_is_read_or_refused(value: int) -> None:
+    """Byte by byte: a width of no bits is not drawn often."""
+    stream = written_by_polars(columns(10, SHAPE))
+    for place in range(len(stream)):
+        with contextlib.suppress(ValueError):
+            read_stream(stream[:place] + bytes([value]) + stream[place + 1 :], 10)
+
+
 @pytest.mark.parametrize(
     ("stream", "message"),
     [
