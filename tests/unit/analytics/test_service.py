@@ -121,8 +121,9 @@ async def test_a_restart_without_snapshot_publishes_the_same_again(bus: Bus, tmp
             async def reported(service: AnalyticsService = service) -> bool:
                 """After what was found is published: a stop in between would leave that to the next start."""
                 report = await newest_report(bus)
-                known = report is not None and report.epoch_ns == service.worker.mark.epoch_ns
-                return known and report.samples_in >= SAMPLES
+                if report is None or report.epoch_ns != service.worker.mark.epoch_ns:
+                    return False
+                return report.samples_in >= SAMPLES
 
             await until(reported)
     findings, _ = expected()
