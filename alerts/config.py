@@ -4,12 +4,8 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from alerts.decision.budget import BudgetRules
-from alerts.decision.dispatch import Rules
-from alerts.decision.lifecycle import Policy
 from alerts.receivers.registry import ReceiverConfig
 from alerts.route import Route
-from common.units import to_ns
 
 
 class AlertingConfig(BaseModel):
@@ -55,20 +51,3 @@ class AlertingConfig(BaseModel):
         if (self.pages_critical_reserve or 0) >= self.pages_max:
             raise ValueError(f"pages_critical_reserve: must be less than pages_max ({self.pages_max})")
         return self
-
-    def rules(self) -> Rules:
-        """The part that decides."""
-        names = frozenset(receiver.name for receiver in self.receivers)
-        policy = Policy(to_ns(self.quiet_s), to_ns(self.update_quiet_s))
-        reserve = self.pages_max // 4 if self.pages_critical_reserve is None else self.pages_critical_reserve
-        return Rules(
-            cluster=self.cluster,
-            receivers=names,
-            # a fallback stands by, unless it is all there is
-            default_receivers=tuple(sorted(names - {self.fallback} or names)),
-            routes=self.routes,
-            policy=policy,
-            budget=BudgetRules(self.pages_max, reserve, to_ns(self.pages_window_s)),
-            remember_ns=to_ns(self.remember_s),
-            incidents_max=self.incidents_max,
-        )

@@ -16,6 +16,7 @@ from alerts.clock import Moment, StageClock
 from alerts.config import AlertingConfig
 from alerts.decision.dispatch import Dispatcher, Plan
 from alerts.decision.overload import Overload
+from alerts.decision.rules import rules_of
 from alerts.metrics import DropReason, UndeliveredReason
 from alerts.outbox import Dropped, Outbox
 from alerts.receivers.registry import build_receiver
@@ -82,7 +83,7 @@ class AlertsService:
         await self._off_loop(self._outbox.open)
         self._offsets = await self._off_loop(self._outbox.offsets)
         clock = StageClock(self._wall, self._monotonic, await self._off_loop(self._outbox.moment))
-        dispatcher = Dispatcher(self._config.rules(), await self._off_loop(self._outbox.tracked))
+        dispatcher = Dispatcher(rules_of(self._config), await self._off_loop(self._outbox.tracked))
         config = self._config
         retry_policy = RetryPolicy(to_ns(config.ttl_s), config.retry_first_s, config.retry_most_s, config.fallback)
         for each in config.receivers:

@@ -11,33 +11,16 @@ from dataclasses import dataclass, field, replace
 from itertools import chain
 
 from alerts.clock import Moment
-from alerts.decision.budget import BudgetRules, PageBudget
-from alerts.decision.lifecycle import Policy, due, notify
+from alerts.decision.budget import PageBudget
+from alerts.decision.lifecycle import due, notify
+from alerts.decision.rules import Rules
 from alerts.decision.table import EvictionReason, Table, Tracked, importance
 from alerts.decision.waiting import Held, Quiet, Silenced, Wait, Waiting
 from alerts.notification import Action, Notification
 from alerts.rendering.labels import labels_of
-from alerts.route import Route, receivers_for
+from alerts.route import receivers_for
 from alerts.silence import Silence, silenced_by
 from telemetry.incidents import Incident, IncidentKind, IncidentState, Severity
-
-
-@dataclass(frozen=True, slots=True)
-class Rules:
-    """cluster: label of every alert. receivers: names of all. default_receivers: for what no route fits.
-    budget: how many pages (FIRE) at most; the rest wait, worst first.
-    remember_ns: how long a resolved incident is known, so that a late repetition of an old version is recognised.
-    incidents_max: incidents known at a time, beside those with an open page, which the page budget bounds.
-    """
-
-    cluster: str
-    receivers: frozenset[str]
-    default_receivers: tuple[str, ...]
-    routes: tuple[Route, ...]
-    policy: Policy
-    budget: BudgetRules
-    remember_ns: int
-    incidents_max: int
 
 
 @dataclass(slots=True)

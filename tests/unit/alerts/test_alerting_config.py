@@ -11,6 +11,7 @@ from pydantic import ValidationError
 from alerts.config import AlertingConfig
 from alerts.decision.budget import BudgetRules
 from alerts.decision.lifecycle import Policy
+from alerts.decision.rules import rules_of
 from alerts.receivers.registry import ReceiverConfig
 from alerts.receivers.webhook.config import WebhookConfig
 
@@ -23,17 +24,19 @@ def hook(name: str) -> WebhookConfig:
 
 
 def test_the_rules_are_the_settings_in_nanoseconds():
-    rules = AlertingConfig(
-        cluster="pod1",
-        receivers=(hook("b"), hook("a")),
-        quiet_s=0.1,
-        update_quiet_s=2,
-        pages_max=3,
-        pages_critical_reserve=1,
-        pages_window_s=4,
-        remember_s=60.5,
-        incidents_max=6,
-    ).rules()
+    rules = rules_of(
+        AlertingConfig(
+            cluster="pod1",
+            receivers=(hook("b"), hook("a")),
+            quiet_s=0.1,
+            update_quiet_s=2,
+            pages_max=3,
+            pages_critical_reserve=1,
+            pages_window_s=4,
+            remember_s=60.5,
+            incidents_max=6,
+        )
+    )
     assert (rules.cluster, rules.receivers, rules.default_receivers) == ("pod1", frozenset("ab"), ("a", "b"))
     assert rules.policy == Policy(quiet_ns=S // 10, update_quiet_ns=2 * S)
     assert (rules.budget, rules.incidents_max) == (BudgetRules(3, 1, 4 * S), 6)
@@ -46,14 +49,14 @@ def test_the_rules_are_the_settings_in_nanoseconds():
 )
 def test_a_fallback_stands_by_unless_it_is_all_there_is(names, fallback, default):
     config = AlertingConfig(receivers=tuple(map(hook, names)), fallback=fallback)
-    assert config.rules().default_receivers == default
+    assert rules_of(config).default_receivers == default
 
 
 @pytest.mark.parametrize(("pages_max", "reserve"), [(20, 5), (4, 1), (3, 0), (1, 0)])
 def test_a_quarter_of_the_pages_is_for_critical_incidents_unless_it_is_given(pages_max, reserve):
-    assert AlertingConfig(pages_max=pages_max).rules().budget.critical_reserve == reserve
+    assert rules_of(AlertingConfig(pages_max=pages_max)).budget.critical_reserve == reserve
     given = AlertingConfig(pages_max=pages_max, pages_critical_reserve=0)
-    assert given.rules().budget.critical_reserve == 0
+    assert rules_of(given).budget.critical_reserve == 0
 
 
 def test_the_reserve_leaves_pages_for_the_others():

@@ -7,6 +7,7 @@ import pytest
 from pydantic import ValidationError
 
 from alerts.config import AlertingConfig
+from alerts.decision.rules import rules_of
 from alerts.matcher import Matcher
 from alerts.receivers.alertmanager.config import AlertmanagerConfig
 from alerts.receivers.webhook.config import WebhookConfig
@@ -213,7 +214,7 @@ def test_settings_that_cannot_work_are_refused():
     with pytest.raises(ValidationError, match="either url or url_file"):
         WebhookConfig()
     both = AlertingConfig(receivers=(am, WebhookConfig(name="b", url="http://b")), fallback="b")
-    assert both.rules().default_receivers == ("am",)
+    assert rules_of(both).default_receivers == ("am",)
 
 
 def test_settings_read_from_yaml_shapes():

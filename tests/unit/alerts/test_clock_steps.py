@@ -11,6 +11,7 @@ from alerts.clock import DOWN_NS_MAX, Moment, StageClock
 from alerts.config import AlertingConfig
 from alerts.decision.budget import BudgetRules
 from alerts.decision.dispatch import Dispatcher
+from alerts.decision.rules import rules_of
 from alerts.receivers.webhook.config import WebhookConfig
 from alerts.service import AlertsService
 from telemetry.incidents import Incident
@@ -20,7 +21,7 @@ from tests.unit.traffic import publish_incidents
 from tests.waiting import until
 
 CONFIG = AlertingConfig(receivers=(WebhookConfig(name="hook", url="http://a"),), quiet_s=1800, remember_s=86_400)
-RULES = replace(CONFIG.rules(), budget=BudgetRules(1, 0, 600 * S))
+RULES = replace(rules_of(CONFIG), budget=BudgetRules(1, 0, 600 * S))
 DAYS_2_S = 2 * 86_400
 each_step = pytest.mark.parametrize("step_s", [DAYS_2_S, -DAYS_2_S])
 

@@ -8,6 +8,7 @@ from alerts.config import AlertingConfig
 from alerts.decision.budget import BudgetRules
 from alerts.decision.dispatch import Dispatcher, Plan
 from alerts.decision.lifecycle import Policy
+from alerts.decision.rules import rules_of
 from alerts.decision.table import EvictionReason
 from alerts.matcher import Matcher
 from alerts.notification import Action
@@ -26,7 +27,7 @@ CONFIG = AlertingConfig(
         Route(receivers=("am",)),
     ),
 )
-RULES = CONFIG.rules()
+RULES = rules_of(CONFIG)
 
 
 def sent(plan: Plan) -> list[tuple[str, str, Action]]:

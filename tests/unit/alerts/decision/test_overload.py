@@ -7,13 +7,14 @@ from alerts.config import AlertingConfig
 from alerts.decision.budget import BudgetRules
 from alerts.decision.dispatch import Dispatcher
 from alerts.decision.overload import Overload
+from alerts.decision.rules import rules_of
 from alerts.notification import Action
 from alerts.receivers.webhook.config import WebhookConfig
 from alerts.rendering.annotations import incident_url
 from telemetry.incidents import IncidentKind, IncidentState, Severity
 from tests.unit.alerts.incident_factory import T0, S, incident
 
-RULES = AlertingConfig(receivers=(WebhookConfig(url="http://a"),)).rules()
+RULES = rules_of(AlertingConfig(receivers=(WebhookConfig(url="http://a"),)))
 QUIET_S = 60
 
 
