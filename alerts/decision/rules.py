@@ -28,6 +28,7 @@ class Rules:
 
 
 def rules_of(config: AlertingConfig) -> Rules:
+    """The part of the settings that decides, with its defaults filled in. Times are in nanoseconds."""
     names = frozenset(receiver.name for receiver in config.receivers)
     reserve = config.pages_max // 4 if config.pages_critical_reserve is None else config.pages_critical_reserve
     return Rules(
