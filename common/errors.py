@@ -29,3 +29,7 @@ class Unavailable(Exception):
 
 class Unauthorized(Unavailable):
     """A peer answers and refuses: our credentials or rights are wrong. Retrying helps once a person has fixed them."""
+
+
+class Superseded(Exception):
+    """A newer process does this one's work: publish nothing more, end, and start again only when a person says so."""

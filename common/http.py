@@ -4,6 +4,8 @@ Sources are scraped by a reader of their own (``ingest/transport``), which costs
 """
 
 import asyncio
+import ipaddress
+import socket
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
@@ -13,6 +15,7 @@ from types import TracebackType
 from typing import Self
 
 import aiohttp
+from aiohttp.connector import AddrInfoType
 
 from common.errors import ConfigError, Unavailable
 from common.retry import retry_after_s
@@ -25,6 +28,10 @@ _CHUNK_BYTES = 64 * 1024
 _BUSY = frozenset({408, 425, 429})
 
 
+_METADATA = tuple(map(ipaddress.ip_network, ("169.254.0.0/16", "fe80::/10", "100.100.100.200/32", "fd00:ec2::254/128")))
+"""Link-local addresses, where clouds give credentials to whoever asks, and the two that clouds have elsewhere."""
+
+
 class FailureReason(StrEnum):
     """Why there is no answer."""
 
@@ -35,6 +42,10 @@ class FailureReason(StrEnum):
     TRUNCATED = "truncated"
     TOO_LARGE = "too_large"
     CLOSED = "closed"
+
+
+class _Refused(OSError):
+    """An address that is never connected to."""
 
 
 class NoAnswer(Unavailable):
@@ -80,6 +91,7 @@ class HttpAnswer:
 class HttpClient:
     """Requests over connections that are kept from ``start`` to ``stop``; proxies of the environment are ignored.
 
+    No connection is made to an address of ``is_metadata``, whatever name leads there.
     timeout_s: deadline of one request, all of it. connections_max: at a time; further requests wait, within theirs.
     """
 
@@ -91,7 +103,9 @@ class HttpClient:
         """ConfigError when a certificate is not usable."""
         self._session = aiohttp.ClientSession(
             timeout=aiohttp.ClientTimeout(total=self._timeout_s),
-            connector=aiohttp.TCPConnector(limit=self._connections_max, ssl=client_context(self._tls)),
+            connector=aiohttp.TCPConnector(
+                limit=self._connections_max, ssl=client_context(self._tls), socket_factory=_socket
+            ),
             headers={"User-Agent": "fabricscope"},
             trust_env=False,
         )
@@ -150,8 +164,30 @@ class HttpClient:
         except (aiohttp.InvalidURL, ValueError) as error:
             raise ConfigError("the address or a header is not usable") from error
         except (aiohttp.ClientError, OSError, asyncio.IncompleteReadError) as error:
+            if isinstance(error, aiohttp.ClientConnectorError) and isinstance(error.os_error, _Refused):
+                raise NoAnswer(str(error.os_error), FailureReason.REFUSED, str(error)) from error
             # the class says what happened; the text may hold the address
             raise NoAnswer(type(error).__name__, _reason(error), str(error)) from error
+
+
+def is_metadata(address: str) -> bool:
+    """Whether an IP address is link-local or of a cloud's metadata service.
+
+    >>> is_metadata("169.254.169.254"), is_metadata("::ffff:169.254.169.254"), is_metadata("10.0.0.1")
+    (True, True, False)
+    """
+    found = ipaddress.ip_address(address.partition("%")[0])
+    if isinstance(found, ipaddress.IPv6Address) and found.ipv4_mapped is not None:
+        found = found.ipv4_mapped
+    return any(found in network for network in _METADATA)
+
+
+def _socket(address: AddrInfoType) -> socket.socket:
+    """For the address that is connected to: what a name meant when it was looked at before may have changed."""
+    family, kind, protocol, _, where = address
+    if is_metadata(str(where[0])):
+        raise _Refused("the address is link-local or of a metadata service, which is refused")
+    return socket.socket(family, kind, protocol)
 
 
 async def _beginning(answer: aiohttp.ClientResponse, bytes_max: int) -> bytes:

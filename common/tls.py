@@ -1,5 +1,6 @@
 """TLS of everything that we connect to: one set of keys, as in Prometheus' ``tls_config``, and one context."""
 
+import asyncio
 import ssl
 from functools import lru_cache
 from pathlib import Path
@@ -53,6 +54,16 @@ def client_context(config: TlsConfig, *, alpn: tuple[str, ...] = (), partial_cha
         raise _unusable(config, error) from error
     # only what makes a context: a server's name is said when connecting
     return _built(config.model_copy(update={"server_name": None}), changed_ns, alpn, partial_chain)
+
+
+def peer_expiry_s(transport: asyncio.BaseTransport) -> float | None:
+    """When the verified certificate of the peer expires, in seconds since the Unix epoch.
+
+    None without TLS, and where certificates are not checked: then nothing is known of it.
+    """
+    secured = transport.get_extra_info("ssl_object")
+    certificate = secured.getpeercert() if secured is not None else None
+    return ssl.cert_time_to_seconds(str(certificate["notAfter"])) if certificate else None
 
 
 @lru_cache(maxsize=64)

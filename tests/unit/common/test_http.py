@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 import pytest
 
 from common.errors import ConfigError, Unavailable
-from common.http import FailureReason, HttpAnswer, HttpClient, NoAnswer
+from common.http import FailureReason, HttpAnswer, HttpClient, NoAnswer, is_metadata
 from common.tls import TlsConfig
 from tests.servers.certificates import Certificates
 
@@ -118,6 +118,41 @@ async def test_nobody_there_is_refused_and_the_detail_says_where():
         await post("http://127.0.0.1:1/")
     assert failure.value.reason is FailureReason.REFUSED
     assert "127.0.0.1:1" in failure.value.detail
+
+
+METADATA = ["169.254.169.254", "169.254.0.1", "fe80::1", "::ffff:169.254.169.254", "fd00:ec2::254", "100.100.100.200"]
+PASSED = ["127.0.0.1", "10.0.0.1", "192.168.1.1", "::1", "fd00::1", "8.8.8.8", "169.253.255.255", "100.100.100.201"]
+
+
+@pytest.mark.parametrize(("addresses", "expected"), [(METADATA, True), (PASSED, False)], ids=["metadata", "others"])
+def test_which_addresses_are_refused(addresses, expected):
+    assert [is_metadata(address) for address in addresses] == [expected] * len(addresses)
+
+
+@pytest.mark.parametrize("address", METADATA)
+async def test_no_connection_is_made_to_metadata_and_link_local_addresses(address):
+    host = f"[{address}]" if ":" in address else address
+    with pytest.raises(NoAnswer, match="metadata service, which is refused") as caught:
+        await post(f"http://{host}/latest/meta-data")
+    assert caught.value.reason is FailureReason.REFUSED
+
+
+async def test_a_name_that_leads_to_metadata_is_refused_whatever_it_meant_before(monkeypatch):
+    """What counts is the address that is connected to, so a name that changes its meaning is no way around."""
+    meanings = [["127.0.0.1"], ["169.254.169.254"]]
+
+    async def lookup(loop, host, port, **_):
+        assert host == "hook.example"
+        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (address, port)) for address in meanings.pop(0)]
+
+    monkeypatch.setattr(asyncio.BaseEventLoop, "getaddrinfo", lookup)
+    async with listening(answer("200 OK", Connection="close")) as peer:
+        port = peer.url.split(":")[2].split("/")[0]
+        url = f"http://hook.example:{port}/"
+        assert (await post(url)).status == 200
+        with pytest.raises(NoAnswer, match="metadata service, which is refused"):
+            await post(url)
+    assert len(peer.requests) == 1
 
 
 async def test_a_name_that_does_not_exist_is_dns(monkeypatch):

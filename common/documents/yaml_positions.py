@@ -11,6 +11,13 @@ BYTES_MAX = 1024 * 1024
 DEPTH_MAX = 50
 Positions = dict[tuple[str | int, ...], tuple[int, int]]
 """Line and column, from 1, of each key and list item by its path."""
+_OPENS = (
+    yaml.BlockMappingStartToken,
+    yaml.BlockSequenceStartToken,
+    yaml.FlowMappingStartToken,
+    yaml.FlowSequenceStartToken,
+)
+_CLOSES = (yaml.BlockEndToken, yaml.FlowMappingEndToken, yaml.FlowSequenceEndToken)
 
 
 def load_with_positions(path: Path) -> tuple[dict[str, Any], Positions]:
@@ -22,6 +29,7 @@ def load_with_positions(path: Path) -> tuple[dict[str, Any], Positions]:
     if len(text) > BYTES_MAX:
         raise ConfigError(f"{path}: {len(text)} characters, at most {BYTES_MAX}")
     try:
+        check_depth(text)
         for token in yaml.scan(text, yaml.CSafeLoader):
             if isinstance(token, yaml.AliasToken):
                 raise ConfigError(f"{_at(path, token.start_mark)}: aliases are not accepted")
@@ -39,6 +47,22 @@ def load_with_positions(path: Path) -> tuple[dict[str, Any], Positions]:
     positions: Positions = {}
     _collect(path, node, (), positions)
     return document, positions
+
+
+def check_depth(text: str) -> None:
+    """MarkedYAMLError at the first place that is deeper than ``DEPTH_MAX`` levels.
+
+    Before anything else reads the text: libyaml recurses on the stack of the process, which a deep document overflows,
+    and its scanner takes time by the square of the depth.
+    """
+    depth = 0
+    for token in yaml.scan(text, yaml.CSafeLoader):
+        if isinstance(token, _OPENS):
+            depth += 1
+        elif isinstance(token, _CLOSES):
+            depth -= 1
+        if depth > DEPTH_MAX + 1:  # the document itself is no level
+            raise yaml.MarkedYAMLError(None, None, f"deeper than {DEPTH_MAX} levels", token.start_mark)
 
 
 def locate(path: Path, positions: Positions, where: tuple[str | int, ...]) -> str:

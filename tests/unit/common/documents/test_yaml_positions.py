@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from common.documents.yaml_positions import BYTES_MAX, DEPTH_MAX, load_with_positions, locate
 from common.errors import ConfigError
-from common.yaml_positions import BYTES_MAX, DEPTH_MAX, load_with_positions, locate
 
 TEXT = """\
 # a comment
@@ -92,6 +92,13 @@ def nested(levels: int) -> str:
 def test_a_file_that_is_refused(path, text, message):
     path.write_text(text)
     with pytest.raises(ConfigError, match=message):
+        load_with_positions(path)
+
+
+@pytest.mark.parametrize("opening", ["[", "{a: ", "- "])
+def test_a_file_that_would_overflow_the_stack_is_refused(path, opening):
+    path.write_text(opening * 250_000)
+    with pytest.raises(ConfigError, match=rf"a\.yaml:1:\d+: deeper than {DEPTH_MAX} levels"):
         load_with_positions(path)
 
 

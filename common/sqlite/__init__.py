@@ -1,0 +1,1 @@
+"""Small SQLite files whose damage is found, set aside and outlived."""
