@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
-from telemetry.objects import EventTime, Name, ObjectRef
+from telemetry.objects import EventTime, Finite, Name, ObjectRef
 
 
 class FindingKind(StrEnum):
@@ -58,8 +58,8 @@ class Evidence:
     """One value against its normal. unit as in the catalogue; normal is None where nothing was learned yet."""
 
     series: str
-    value: float
-    normal: float | None
+    value: Finite
+    normal: Finite | None
     unit: str
 
 
@@ -81,6 +81,6 @@ class Finding:
     state: FindingState
     onset_ns: EventTime
     observed_ns: EventTime
-    score: float
-    confidence: float
+    score: Finite
+    confidence: Finite
     evidence: tuple[Evidence, ...]

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from telemetry.findings import Evidence
-from telemetry.objects import EventTime, Name, ObjectRef
+from telemetry.objects import EventTime, Finite, Name, ObjectRef
 
 
 class IncidentKind(StrEnum):
@@ -30,6 +30,7 @@ class IncidentKind(StrEnum):
     CONGESTION = "congestion"
     TELEMETRY_LOST = "telemetry_lost"
     ALERTS_OVERLOADED = "alerts_overloaded"  # of the alerts stage about itself; no cause of correlation
+    SAMPLES_DROPPED = "samples_dropped"  # said by the alerts stage; no cause of correlation
     UNEXPLAINED = "unexplained"
 
 
@@ -59,7 +60,7 @@ class Hypothesis:
 
     kind: IncidentKind
     root: ObjectRef
-    confidence: float
+    confidence: Finite
     reason: str
 
 
@@ -77,7 +78,7 @@ class BlastRadius:
 class TimelineEntry:
     """One thing that happened, in event time."""
 
-    at_ns: int
+    at_ns: EventTime
     object: ObjectRef
     text: str
 
@@ -104,13 +105,13 @@ class Incident:
     updated_ns: EventTime
     fired_ns: EventTime
     resolved_ns: EventTime
-    confidence: float
+    confidence: Finite
     order_known: bool
     first_symptom: str
     evidence: tuple[Evidence, ...]
     alternatives: tuple[Hypothesis, ...]
     blast: BlastRadius
-    gpu_seconds: float
+    gpu_seconds: Finite
     findings: tuple[str, ...]
     timeline: tuple[TimelineEntry, ...]
     gaps: tuple[str, ...]

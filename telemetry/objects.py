@@ -1,18 +1,25 @@
 """The objects of the cluster that findings and incidents are about, as kind and name."""
 
+import math
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated
 
-from annotated_types import Ge, Le, Len
+from annotated_types import Ge, Le, Len, Predicate
 
 from common.errors import BadInput
 
-Name = Annotated[str, Len(1, 1024)]
+NAME_CHARS_MAX = 1024
+Name = Annotated[str, Len(1, NAME_CHARS_MAX)]
 """Of a device, port, GPU, job …: what names nothing would be merged with everything else that has no name."""
 
-EventTime = Annotated[int, Ge(0), Le(2**63 - 1)]
+EVENT_TIME_MAX = 2**63 - 1
+EventTime = Annotated[int, Ge(0), Le(EVENT_TIME_MAX)]
 """Nanoseconds since the Unix epoch, as columns hold them. Checked where records are decoded."""
+
+Count = Annotated[int, Ge(-(2**63)), Le(2**63 - 1)]
+Finite = Annotated[float, Predicate(math.isfinite)]
+"""JSON has more numbers than a record can be encoded with again. Checked where records are decoded."""
 
 
 class ObjectKind(StrEnum):

@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from telemetry.objects import EventTime, Finite
+
 
 class WaitCause(StrEnum):
     """What a GPU waited for. The order is that of the ledger's columns."""
@@ -28,9 +30,9 @@ class GpuLoss:
 
     gpu: str
     job_id: str
-    since_ns: int
-    watched_s: float
-    lost_s: Mapping[str, float] = field(default_factory=dict)
+    since_ns: EventTime
+    watched_s: Finite
+    lost_s: Mapping[str, Finite] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +40,7 @@ class HostLosses:
     """The losses of all GPUs of one host, as of ``at_ns``; replaces the host's earlier record."""
 
     device: str
-    at_ns: int
+    at_ns: EventTime
     gpus: tuple[GpuLoss, ...]
 
     @property

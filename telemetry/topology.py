@@ -10,7 +10,7 @@ from dataclasses import field as dataclass_field
 from enum import StrEnum
 from typing import Literal, TypeVar
 
-from telemetry.objects import EventTime, Name, ObjectRef, link, port
+from telemetry.objects import Count, EventTime, Finite, Name, ObjectRef, link, port
 
 
 class Role(StrEnum):
@@ -48,7 +48,7 @@ class Link:
     a_port: Name
     b_device: Name
     b_port: Name
-    bits_per_second: float = 0.0
+    bits_per_second: Finite = 0.0
     kind: Literal["link"] = "link"
 
     @property
@@ -70,7 +70,7 @@ class Gpu:
 
     device: Name
     uuid: Name
-    index: int
+    index: Count
     nic_port: str = ""
     model: str = ""
     kind: Literal["gpu"] = "gpu"
@@ -122,7 +122,7 @@ class Job:
     name: str = ""
     user: str = ""
     partition: str = ""
-    gpu_indices: tuple[int, ...] = ()
+    gpu_indices: tuple[Count, ...] = ()
     started_ns: EventTime = 0
     kind: Literal["job"] = "job"
 

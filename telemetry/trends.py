@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from telemetry.findings import FindingKind
-from telemetry.objects import ObjectRef
+from telemetry.objects import EventTime, Finite, ObjectRef
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,13 +18,13 @@ class Forecast:
     kind: FindingKind
     object: ObjectRef
     unit: str
-    value: float
-    limit: float
-    per_day: float
-    days: float
-    days_low: float
-    days_high: float | None
-    history_days: float
+    value: Finite
+    limit: Finite
+    per_day: Finite
+    days: Finite
+    days_low: Finite
+    days_high: Finite | None
+    history_days: Finite
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class DeviceTrends:
     """All forecasts for one device and its parts, soonest first, as of ``at_ns``; replaces its earlier record."""
 
     device: str
-    at_ns: int
+    at_ns: EventTime
     forecasts: tuple[Forecast, ...]
 
     @property

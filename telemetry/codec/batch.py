@@ -12,9 +12,10 @@ import math
 import struct
 import threading
 import zlib
-from functools import cache, lru_cache
+from functools import cache
 from importlib.resources import files
 from itertools import accumulate
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import orjson
@@ -35,6 +36,8 @@ _PREFIX = struct.Struct("<4sI6I")
 _TIME, _SERIES, _VALUE = ("time_ns", "<i8"), ("series", "<u4"), ("value", "<f8")
 _TABLE_LEVEL = 5
 _STREAM_BYTES = 1192
+_TABLES_OF_TARGET = 4  # the current one, and those of batches that come late
+_KEY_BYTES, _TABLE_BYTES = 57, 500  # of a str and its place in a tuple; of a table without keys
 # A table is compressed once and sent thousands of times; above this size the best level needs seconds.
 _BEST_LEVEL, _BEST_BYTES_MAX = 19, 64 * 1024
 
@@ -61,7 +64,7 @@ def encode_batch(batch: SampleBatch) -> tuple[bytes, dict[str, bytes]]:
     )
     raw = write_columns(columns) if rows else b""
     samples = _compressor().compress(raw) if rows else b""
-    table, table_raw = _encode_table(batch.table)
+    table, table_raw = _table_block(batch.table)
     lengths = struct.pack("<6I", rows, len(head), len(samples), len(raw), len(table), table_raw)
     body = b"".join((lengths, head, samples, table))
     return b"".join((_MAGIC, struct.pack("<I", zlib.crc32(body)), body)), {DIGEST_HEADER: batch.table.digest}
@@ -70,12 +73,16 @@ def encode_batch(batch: SampleBatch) -> tuple[bytes, dict[str, bytes]]:
 class BatchDecoder:
     """Decodes records of many targets and remembers their tables.
 
-    tables_max: tables kept; the least recently used one is dropped first, and decoded again when it comes back.
+    tables_bytes_max: what the names of the tables that it keeps may take, by default those of two million series of
+    100 characters. The least recently used table is dropped first, and decoded again when it comes back. Of one target
+    a few are kept: one that renames its series at each collection would otherwise fill all that room with tables that
+    never come back.
     """
 
-    def __init__(self, tables_max: int = 100_000) -> None:
+    def __init__(self, tables_bytes_max: int = 320 * 1024 * 1024) -> None:
         self._tables: dict[bytes, SeriesTable] = {}
-        self._tables_max = tables_max
+        self._of_target: dict[str, dict[bytes, None]] = {}
+        self._tables_bytes_max, self._tables_bytes = tables_bytes_max, 0
         self._samples = zstandard.ZstdDecompressor(dict_data=_stream_dictionary())
         self._names = zstandard.ZstdDecompressor(dict_data=_dictionary())
 
@@ -108,10 +115,32 @@ class BatchDecoder:
         table = self._tables.pop(digest, None) if digest else None
         if table is None:
             table = _decode_table(_decompress(self._names, block, raw))
-            if len(self._tables) >= self._tables_max:
-                del self._tables[next(iter(self._tables))]
+            if table.digest not in self._tables:
+                self._make_room(table)
         self._tables[table.digest] = table
         return table
+
+    def _make_room(self, table: SeriesTable) -> None:
+        others = self._of_target.setdefault(table.target, {})
+        if len(others) == _TABLES_OF_TARGET:
+            self._forget(next(iter(others)))  # the oldest
+        others[table.digest] = None
+        self._tables_bytes += _bytes_of(table)
+        while self._tables and self._tables_bytes > self._tables_bytes_max:
+            self._forget(next(iter(self._tables)))
+
+    def _forget(self, digest: bytes) -> None:
+        table = self._tables.pop(digest)
+        self._tables_bytes -= _bytes_of(table)
+        others = self._of_target[table.target]
+        del others[digest]
+        if not others:
+            del self._of_target[table.target]
+
+
+def _bytes_of(table: SeriesTable) -> int:
+    """Roughly, in memory."""
+    return sum(map(len, table.keys)) + _KEY_BYTES * len(table) + _TABLE_BYTES
 
 
 def _decompress(unpack: zstandard.ZstdDecompressor, block: bytes, raw: int) -> bytes:
@@ -176,7 +205,17 @@ def _dictionary() -> zstandard.ZstdCompressionDict:
     return zstandard.ZstdCompressionDict(data, dict_type=zstandard.DICT_TYPE_RAWCONTENT)
 
 
-@lru_cache(maxsize=100_000)
+_encoded: WeakKeyDictionary[SeriesTable, tuple[bytes, int]] = WeakKeyDictionary()
+
+
+def _table_block(table: SeriesTable) -> tuple[bytes, int]:
+    """The block of a table, made once for as long as somebody has the table; and its size unpacked."""
+    block = _encoded.get(table)
+    if block is None:
+        block = _encoded[table] = _encode_table(table)
+    return block
+
+
 def _encode_table(table: SeriesTable) -> tuple[bytes, int]:
     """Each metric once, with its label sets as numbers, and each label set once: a third of compressed key strings.
 

@@ -13,12 +13,13 @@ from telemetry.changes import Change
 from telemetry.findings import Finding
 from telemetry.incidents import Incident
 from telemetry.ledger import StageReport
+from telemetry.owner import Owner
 from telemetry.starvation import HostLosses
 from telemetry.topology import TopologyFact
 from telemetry.trends import DeviceTrends
 
-RecordValue = Change | DeviceTrends | Finding | HostLosses | Incident | StageReport | TopologyFact
-V = TypeVar("V", Change, DeviceTrends, Finding, HostLosses, Incident, StageReport, TopologyFact)
+RecordValue = Change | DeviceTrends | Finding | HostLosses | Incident | Owner | StageReport | TopologyFact
+V = TypeVar("V", Change, DeviceTrends, Finding, HostLosses, Incident, Owner, StageReport, TopologyFact)
 
 
 def encode_record(value: RecordValue) -> bytes:
@@ -38,5 +39,6 @@ def decode_record(value: bytes, of: type[V]) -> V:
 
 
 _adapters = {
-    of: TypeAdapter(of) for of in (Change, DeviceTrends, Finding, HostLosses, Incident, StageReport, TopologyFact)
+    of: TypeAdapter(of)
+    for of in (Change, DeviceTrends, Finding, HostLosses, Incident, Owner, StageReport, TopologyFact)
 }

@@ -93,6 +93,7 @@ def test_every_finding_that_is_no_plain_symptom_feeds_an_incident() -> None:
         (IncidentKind.WEAR, Domain.CAPACITY, Severity.INFO),
         (IncidentKind.TELEMETRY_LOST, Domain.TELEMETRY, Severity.INFO),
         (IncidentKind.ALERTS_OVERLOADED, Domain.TELEMETRY, Severity.CRITICAL),
+        (IncidentKind.SAMPLES_DROPPED, Domain.TELEMETRY, Severity.CRITICAL),
         (IncidentKind.UNEXPLAINED, Domain.UNKNOWN, Severity.INFO),
     ],
 )

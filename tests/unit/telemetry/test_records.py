@@ -11,6 +11,7 @@ from telemetry.changes import Change, ChangeKind
 from telemetry.codec.records import decode_record, encode_record
 from telemetry.findings import Evidence, Finding, FindingKind, FindingState
 from telemetry.ledger import StageReport
+from telemetry.owner import Owner
 from telemetry.starvation import GpuLoss, HostLosses, WaitCause
 from telemetry.topology import Device, Entity, Gpu, Job, Link, Mount, Role, StorageTarget, TopologyFact
 from telemetry.trends import DeviceTrends, Forecast
@@ -38,6 +39,7 @@ RECORDS: list[Any] = [
     Change("reboot/1", ChangeKind.REBOOT, (PORT, objects.device("leaf1")), 1, 2, "ada", "planned"),
     FINDING,
     StageReport("ingest", "ingest-0", 1, 2, 10, 9, 0, 0, {"quota": 1}, {"targets": 3.0}),
+    Owner("analytics", 1, "node1", 7, "f00d"),
     HostLosses("node1", 1, (GpuLoss("GPU-1", "7", 1, 60.0, {WaitCause.STORAGE.value: 5.0}),)),
     DeviceTrends("leaf1", 1, (Forecast("up{}", FindingKind.WEAR, PORT, "ratio", 0.5, 1.0, 0.1, 5.0, 4.0, None, 30.0),)),
 ]
