@@ -63,7 +63,14 @@ class Consumer(Protocol):
         """The partitions that are known to have records which were not polled yet, and those nothing is known of.
 
         Asks no broker, unlike ``at_end``, which on Kafka waits for half a second behind a fetch that finds nothing:
-        what came since the bus was last read is not counted.
+        what came since the bus was last read is not counted. After this process stood still for over a second, which
+        makes all that it knows old, it does ask: what came meanwhile is counted.
+        """
+        ...
+
+    async def lag(self) -> int:
+        """How many records are known to wait, in all partitions. Asks a broker no more than ``behind``, and as well
+        counts what compaction has taken from between them. 0 where nothing is known yet.
         """
         ...
 
@@ -93,6 +100,12 @@ class Bus(Protocol):
 
     def problem(self) -> str | None:
         """None, or why the bus cannot be used now, in words."""
+        ...
+
+    def clock_ahead_ns(self) -> int | None:
+        """How far the bus's wall clock was ahead of this machine's when it took what was published last; < 0 when it
+        was behind, None before the first publish.
+        """
         ...
 
     async def publish(self, topic: Topic, messages: Sequence[Message]) -> None:

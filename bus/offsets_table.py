@@ -3,19 +3,20 @@
 import sqlite3
 
 from bus.base import Offsets
+from common.sqlite.tables import Table
 
-SCHEMA = """
-CREATE TABLE IF NOT EXISTS offsets (topic TEXT, partition INTEGER, next INTEGER, PRIMARY KEY (topic, partition));
-"""
+OFFSETS = Table(
+    "offsets",
+    {"topic": "TEXT", "partition": "INTEGER", "next": "INTEGER"},
+    key=("topic", "partition"),
+)
 
 
 def read_offsets(connection: sqlite3.Connection) -> Offsets:
     """The next record to read of each partition."""
-    rows = connection.execute("SELECT topic, partition, next FROM offsets")
-    return {(topic, partition): following for topic, partition, following in rows}
+    return {(topic, partition): following for topic, partition, following in OFFSETS.find(connection)}
 
 
 def write_offsets(connection: sqlite3.Connection, offsets: Offsets) -> None:
     """Within the caller's transaction."""
-    rows = [(topic, partition, following) for (topic, partition), following in offsets.items()]
-    connection.executemany("INSERT OR REPLACE INTO offsets VALUES (?, ?, ?)", rows)
+    OFFSETS.put(connection, [(*partition, following) for partition, following in offsets.items()])

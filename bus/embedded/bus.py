@@ -57,7 +57,10 @@ class EmbeddedBus:
     def problem(self) -> str | None:
         if self._loop is None or self._stopped:
             return "not running"
-        return self._writer.problem
+        return self._writer.problem or self._reader.problem
+
+    def clock_ahead_ns(self) -> int | None:
+        return 0  # the same machine's
 
     async def publish(self, topic: Topic, messages: Sequence[Message]) -> None:
         size = bytes_of(messages)
@@ -230,13 +233,22 @@ class _EmbeddedConsumer:
         return not await self.behind()
 
     async def behind(self) -> set[TopicPartition]:
-        reading = self._bus.read(LogReader.ends)
-        await asyncio.wait({reading}, timeout=1)
-        if not reading.done() or reading.exception() is not None:
+        ends = await self._ends()
+        if ends is None:
             return self._partitions
-        ends = reading.result()
         unread = {each for each in self._partitions if self._positions.get(each, 0) < ends.get(each, 0)}
         return unread | {(record.topic, record.partition) for record in self._buffer}
+
+    async def lag(self) -> int:
+        ends = await self._ends() or {}
+        unread = (ends.get(each, 0) - self._positions.get(each, 0) for each in self._partitions)
+        return len(self._buffer) + sum(max(0, records) for records in unread)
+
+    async def _ends(self) -> Offsets | None:
+        """None where the file cannot be read in time."""
+        reading = self._bus.read(LogReader.ends)
+        await asyncio.wait({reading}, timeout=1)
+        return None if not reading.done() or reading.exception() is not None else reading.result()
 
     async def stop(self) -> None:
         self._stopped = True

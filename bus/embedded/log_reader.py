@@ -121,15 +121,14 @@ def _unpack_row(
     """False when the row is damaged: what came before it is delivered first, the gap by the next read."""
     topic, partition = tp
     try:
-        offset = begin
-        for key, value, headers in unpack(blob, begin - first):
-            result.records.append(Record(topic, partition, offset, appended_ns, key, value, headers))
-            offset += 1
+        unpacked = list(unpack(blob, begin - first))
     except Corrupt:
         if not result.records:
             result.gap = Gap(topic, partition, begin, last)
             result.positions[tp] = last + 1
         return False
+    for offset, (key, value, headers) in enumerate(unpacked, begin):
+        result.records.append(Record(topic, partition, offset, appended_ns, key, value, headers))
     return True
 
 

@@ -16,6 +16,7 @@ from bus.partitions import partition_of
 from common.errors import ConfigError
 from telemetry.topics import Topic
 
+FORMAT = 0  # SQLite's user_version
 ROW_BYTES = 256 * 1024
 """A row is closed when it reaches this; readers take whole rows into memory."""
 
@@ -50,6 +51,11 @@ class LogWriter:
         self._logs: dict[Topic, list[int]] = {}
 
     def _prepare(self) -> None:
+        (number,) = self._db.execute("PRAGMA user_version").fetchone()
+        if number > FORMAT:  # as a file of another kind: it is left alone, and the problem of the bus
+            raise sqlite3.DatabaseError(
+                f"written in format {number}, this version reads {FORMAT}: start the newer version, or move it away"
+            )
         self._db.execute("PRAGMA page_size = 8192")  # three records of 2 KiB a page, and small commits stay small
         self._db.execute("PRAGMA journal_mode = WAL")
         self._db.execute("PRAGMA synchronous = FULL")

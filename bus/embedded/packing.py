@@ -35,15 +35,22 @@ def pack(messages: Sequence[Message]) -> bytes:
     return zlib.crc32(body).to_bytes(4, "little") + body
 
 
-def unpack(blob: bytes, skip: int = 0) -> Iterator[Packed]:
-    """Key, value and headers of the records but the first ``skip``. Raises Corrupt before the first one."""
-    if len(blob) < _HEAD.size:
+def unpack(blob: object, skip: int = 0) -> Iterator[Packed]:
+    """Key, value and headers of the records but the first ``skip``. Raises Corrupt when any of it is damaged.
+
+    blob: as SQLite has it; damage can make it text or NULL.
+    """
+    if not isinstance(blob, bytes) or len(blob) < _HEAD.size:
         raise Corrupt
     checksum, n = _HEAD.unpack_from(blob)
     if zlib.crc32(memoryview(blob)[4:]) != checksum:
         raise Corrupt
-    lengths = struct.unpack_from(f"<{3 * n}i", blob, _HEAD.size)
     at = _HEAD.size + 12 * n
+    if at > len(blob):
+        raise Corrupt
+    lengths = struct.unpack_from(f"<{3 * n}i", blob, _HEAD.size)
+    if not _fills(lengths, len(blob) - at):
+        raise Corrupt
     for i in range(0, 3 * n, 3):
         n_key, n_value, n_headers = lengths[i : i + 3]
         at_value = at + n_key
@@ -63,11 +70,24 @@ def _pack_headers(message: Message) -> bytes:
     return b"".join(parts)
 
 
+def _fills(lengths: Sequence[int], size: int) -> bool:
+    """Whether keys, values and headers of these lengths are ``size`` bytes."""
+    keys, values, headers = lengths[0::3], lengths[1::3], lengths[2::3]
+    if min((*keys, *headers), default=0) < 0 or min(values, default=0) < -1:
+        return False
+    return sum(keys) + sum(values) + values.count(-1) + sum(headers) == size
+
+
 def _unpack_headers(blob: bytes, at: int, end: int) -> dict[str, bytes]:
     headers = {}
-    while at < end:
-        n_name, n_value = _HEADER.unpack_from(blob, at)
-        at_name = at + _HEADER.size
-        at = at_name + n_name + n_value
-        headers[blob[at_name : at_name + n_name].decode()] = blob[at - n_value : at]
+    try:
+        while at < end:
+            n_name, n_value = _HEADER.unpack_from(blob, at)
+            at_name = at + _HEADER.size
+            at = at_name + n_name + n_value
+            headers[blob[at_name : at_name + n_name].decode()] = blob[at - n_value : at]
+    except (struct.error, UnicodeDecodeError) as error:
+        raise Corrupt from error
+    if at != end:
+        raise Corrupt
     return headers

@@ -12,6 +12,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import structlog
+
 from bus.base import Message
 from bus.config import EmbeddedConfig
 from bus.embedded import retention
@@ -24,6 +26,7 @@ from telemetry.topics import Topic
 
 _REOPEN_S = 1.0
 _GROUP_PUBLISHES = 10_000
+log = structlog.get_logger(__name__)
 
 
 @dataclass(slots=True, eq=False)
@@ -73,6 +76,16 @@ class WriterThread:
             self._wake.notify()
 
     def _run(self) -> None:
+        try:
+            self._work()
+        except Exception as error:
+            # a mistake of ours, or damage that SQLite does not see: who publishes must learn why nothing is durable
+            self.problem = f"{self._config.path}: the writer has ended: {type(error).__name__}: {error}"
+            log.exception("bus writer ended", path=str(self._config.path))
+        finally:
+            self._close()
+
+    def _work(self) -> None:
         while True:
             group = self._next_group()
             began = time.monotonic()
@@ -84,7 +97,6 @@ class WriterThread:
                 self._retain()
             if group:
                 self._pause(began + self._config.commit_interval_ms / 1000)
-        self._close()
 
     def _next_group(self) -> list[PendingPublish]:
         with self._wake:
@@ -165,6 +177,7 @@ class ReaderThread:
         self._reader: LogReader | None = None
         self._version = -1
         self.watched = False
+        self.problem: str | None = None
         self.thread = threading.Thread(target=self._run, name="bus-reader", daemon=True)
 
     def submit(self, job: Callable[[LogReader], Any], completed: Callable[[Any, Exception | None], None]) -> None:
@@ -222,7 +235,13 @@ class ReaderThread:
             result = job(reader)
         except sqlite3.Error as error:
             completed(None, Unavailable(f"{self._config.path}: {error}"))
+        except Exception as error:
+            # damage that SQLite does not see, or a mistake of ours: it fails this read, not all of them
+            self.problem = f"{self._config.path}: cannot be read: {type(error).__name__}: {error}"
+            log.exception("bus cannot be read", path=str(self._config.path))
+            completed(None, Unavailable(self.problem))
         else:
+            self.problem = None
             completed(result, None)
 
     def _close(self) -> None:

@@ -1,7 +1,8 @@
 """The Kafka bus: aiokafka underneath, and none of its waits without a bound."""
 
 import asyncio
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 
 import structlog
 
@@ -21,11 +22,11 @@ log = structlog.get_logger(__name__)
 
 
 class KafkaBus:
-    """``Bus`` over Kafka 3.9 or 4.x."""
+    """``Bus`` over Kafka 3.9 or 4.x. wall: this machine's Unix time, in nanoseconds."""
 
-    def __init__(self, config: KafkaConfig) -> None:
+    def __init__(self, config: KafkaConfig, wall: Callable[[], int] = time.time_ns) -> None:
         self._config = config
-        self._producer = Producer(config)
+        self._producer = Producer(config, wall)
         self._consumers: list[KafkaConsumer] = []
         self._queued_bytes = 0
         self._room = asyncio.Event()
@@ -50,6 +51,9 @@ class KafkaBus:
             return "not running"
         problems = (consumer.problem for consumer in self._consumers if not consumer.stopped)
         return self._producer.connection.problem or next((problem for problem in problems if problem), None)
+
+    def clock_ahead_ns(self) -> int | None:
+        return self._producer.connection.clock_ahead_ns
 
     async def publish(self, topic: Topic, messages: Sequence[Message]) -> None:
         size = bytes_of(messages)

@@ -7,6 +7,7 @@ names again.
 
 import asyncio
 import time
+from collections.abc import Sequence
 from typing import Any
 
 import structlog
@@ -24,11 +25,14 @@ from bus.kafka.client import (
     start_client,
     within,
 )
+from bus.kafka.fetched_records import FetchedRecords
+from bus.kafka.log_identity import LogIdentity
+from bus.kafka.record_batches import use_in_aiokafka
+from bus.kafka.standstill import StandstillWatch
 from bus.kafka.topics import RECORD_BYTES_MAX, ensure_topics, wrong_partitions
-from bus.metrics import CONNECT_RETRIES, CONSUMED, GAPS, REBUILDS
+from bus.metrics import CONNECT_RETRIES, GAPS, REBUILDS
 from common.errors import ConfigError
 from common.retry import retry
-from common.units import NS_PER_MS
 from telemetry.topics import Topic
 
 _ANSWER_S = 0.9
@@ -39,8 +43,11 @@ class KafkaConsumer:
     """``Consumer`` over one aiokafka consumer at a time. problem: why it cannot read now, or None."""
 
     def __init__(self, config: KafkaConfig, topics: list[Topic], start: Offsets) -> None:
+        use_in_aiokafka()
         self._config, self._topics = config, topics
         self._positions = dict(start)
+        self._fetched = FetchedRecords()
+        self._identity = LogIdentity()
         self._partitions = [TopicPartition(t.name, partition) for t in topics for partition in range(t.partitions)]
         self._client: Any = None
         self._connected = asyncio.Event()
@@ -49,11 +56,16 @@ class KafkaConsumer:
         self._answered_at = time.monotonic()
         self._task: asyncio.Task[None] | None = None
         self._closing = BackgroundClosings()
+        self._standstill = StandstillWatch()
+        self._asked_after = 0  # standstills when the broker was asked for the ends last
+        self._ends: dict[TopicPartition, int] = {}
         self.problem: str | None = "not connected yet"
         self.stopped = False
 
     async def poll(self, *, records_max: int = 1000, wait_s: float = 0.5) -> list[Record]:
         deadline = time.monotonic() + wait_s
+        if self._fetched:
+            return self._fetched.pop(records_max)
         client = await self._connection(wait_s)
         if self._config_error is not None:
             raise self._config_error
@@ -70,22 +82,30 @@ class KafkaConsumer:
         except Exception as error:  # whatever the client raises, a new one is the remedy
             self._rebuild(client, type(error).__name__)
             return []
-        return self._records(found)
-
-    def _records(self, found: dict[TopicPartition, list[Any]]) -> list[Record]:
-        records = []
-        for tp, messages in found.items():
-            topic, partition = tp
-            for message in messages:
-                headers = dict(message.headers) if message.headers else {}
-                appended_ns = message.timestamp * NS_PER_MS
-                key = message.key or b""
-                records.append(Record(topic, partition, message.offset, appended_ns, key, message.value, headers))
-            self._positions[topic, partition] = messages[-1].offset + 1
-            CONSUMED.labels(topic).inc(len(messages))
-        if records:
+        if found:
             self._empty_since = None
-        return records
+        others = [tp for tp, messages in found.items() if not self._take(client, tp, messages)]
+        self._begin_again(client, others)
+        return self._fetched.pop(records_max)
+
+    def _take(self, client: Any, tp: TopicPartition, messages: Sequence[Any]) -> bool:
+        """False when they are of another log than what was read before."""
+        unread = self._identity.unread(tp, messages)
+        if unread:
+            before = self._positions.get((tp.topic, tp.partition), 0)
+            following = self._fetched.add(tp.topic, tp.partition, unread, before)
+            if following != messages[-1].offset + 1:
+                client.seek(tp, following)
+            self._positions[tp.topic, tp.partition] = following
+        return unread is not None
+
+    def _begin_again(self, client: Any, partitions: list[TopicPartition]) -> None:
+        """Their logs are new: what was not read of the old ones is lost, and all of the new ones is read."""
+        for tp in partitions:
+            position = self._positions[tp.topic, tp.partition]
+            self._positions[tp.topic, tp.partition] = 0
+            self._fetched.add_gap(Gap(tp.topic, tp.partition, 0, position - 1))
+            client.seek(tp, 0)  # beyond what retention has left there, that is a gap of its own
 
     async def _skip_gap(self, client: Any, tp: TopicPartition) -> None:
         """Raises Gap and reads on behind it; reconnects when the broker does not say where that is."""
@@ -96,12 +116,13 @@ class KafkaConsumer:
             return
         position = self._positions.get((tp.topic, tp.partition), 0)
         client.seek(tp, begin)
+        self._ends.clear()
         self._positions[tp.topic, tp.partition] = begin
         raise _gap(tp, position, begin, end)
 
     async def at_end(self) -> bool:
         client = await self._connection(1)
-        if client is None:
+        if client is None or self._fetched:
             return False
         try:
             ends = await within(1, client.end_offsets(self._partitions))
@@ -112,15 +133,39 @@ class KafkaConsumer:
     async def behind(self) -> set[TopicPartition]:
         client = await self._connection(1)
         try:
-            # What the broker reported with the newest records of each partition, or with their absence.
-            ends = {tp: client.highwater(tp) for tp in self._partitions} if client else {}
+            ends = await self._reported_ends(client) if client else {}
             partitions = [tp for tp, end in ends.items() if end is None or await self._behind(client, {tp: end})]
         except Exception:  # the client is just being rebuilt: nothing is known
             partitions = self._partitions
-        return {(tp.topic, tp.partition) for tp in (partitions if client else self._partitions)}
+        unread = {(tp.topic, tp.partition) for tp in (partitions if client else self._partitions)}
+        return unread | self._fetched.partitions()
+
+    async def lag(self) -> int:
+        client = await self._connection(0)
+        try:
+            ends = await self._reported_ends(client) if client else {}
+            unread: list[int] = [
+                end - await within(1, client.position(tp)) for tp, end in ends.items() if end is not None
+            ]
+        except Exception:  # the client is just being rebuilt: nothing is known
+            unread = []
+        return len(self._fetched) + sum(max(0, records) for records in unread)
+
+    async def _reported_ends(self, client: Any) -> dict[TopicPartition, int | None]:
+        """What the broker reported with the newest records of each partition, or with their absence; else None.
+
+        After a standstill that is old, and one partition may be an hour ahead of the others by now: it is asked.
+        """
+        standstills = self._standstill.count()
+        if standstills != self._asked_after:
+            self._ends = await within(1, client.end_offsets(self._partitions))
+            self._asked_after = standstills
+        reported = {tp: client.highwater(tp) for tp in self._partitions}
+        return {tp: None if end is None else max(end, self._ends.get(tp, 0)) for tp, end in reported.items()}
 
     async def stop(self) -> None:
         self.stopped = True
+        self._standstill.stop()
         task, self._task = self._task, None
         if task is not None:
             task.cancel()
@@ -133,6 +178,7 @@ class KafkaConsumer:
     async def _connection(self, wait_s: float) -> Any:
         """The client, or None when there is none within ``wait_s``."""
         if self._task is None and not self.stopped:
+            self._standstill.start()
             self._task = asyncio.ensure_future(self._keep_connected())
         if self._client is None and wait_s > 0 and not self.stopped and self._config_error is None:
             try:
@@ -183,7 +229,7 @@ class KafkaConsumer:
             begins = await within(self._config.attempt_deadline_s, client.beginning_offsets(unknown)) if unknown else {}
             for tp in self._partitions:
                 position = self._positions.setdefault((tp.topic, tp.partition), begins.get(tp, 0))
-                client.seek(tp, position)
+                client.seek(tp, self._identity.resume(tp, position))
         except BaseException:
             await asyncio.shield(discard_consumer(client))
             raise
@@ -228,6 +274,7 @@ class KafkaConsumer:
             REBUILDS.labels("consumer", reason).inc()
             log.warning("bus consumer rebuilt", reason=reason)
             self._client = None
+            self._ends.clear()
             self._connected.clear()
             self.problem = f"the consumer is being rebuilt: {reason}"
             self._closing.add(discard_consumer(client))

@@ -117,7 +117,8 @@ class PartitionQueue:
                 if partitions != self._topic.partitions:
                     raise wrong_partitions(self._topic, partitions)
                 if counts:
-                    await (await client.send_batch(batch, self._topic.name, partition=self._partition))
+                    sent = await client.send_batch(batch, self._topic.name, partition=self._partition)
+                    self._connection.acknowledged(await sent)
         except ConfigError:
             raise
         except (TopicAuthorizationFailedError, ClusterAuthorizationFailedError) as error:

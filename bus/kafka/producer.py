@@ -4,7 +4,7 @@ A batch has a deadline of its own; after it, or after any error, the queues send
 """
 
 import asyncio
-from collections.abc import Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 
 from bus.base import Message
 from bus.config import KafkaConfig
@@ -19,11 +19,11 @@ from telemetry.topics import Topic
 class Producer:
     """Distributes messages over the queues of their partitions."""
 
-    def __init__(self, config: KafkaConfig) -> None:
+    def __init__(self, config: KafkaConfig, wall: Callable[[], int]) -> None:
         self._config = config
         self._queues: dict[tuple[Topic, int], PartitionQueue] = {}
         self._tasks: set[asyncio.Task[None]] = set()
-        self.connection = ProducerConnection(config)
+        self.connection = ProducerConnection(config, wall)
 
     def start(self) -> None:
         self._spawn(self.connection.run())

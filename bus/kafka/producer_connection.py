@@ -5,10 +5,12 @@ that may never answer. So after any error it is thrown away.
 """
 
 import asyncio
+from collections.abc import Callable
 from typing import Any
 
 import structlog
 from aiokafka import AIOKafkaProducer
+from aiokafka.structs import RecordMetadata
 
 from bus.config import KafkaConfig
 from bus.kafka.client import (
@@ -23,20 +25,22 @@ from bus.kafka.topics import ensure_topics
 from bus.metrics import CONNECT_RETRIES, REBUILDS
 from common.errors import ConfigError, Unauthorized
 from common.retry import retry
+from common.units import NS_PER_MS
 from telemetry.topics import Topic
 
 BATCH_BYTES = 1024 * 1024
+_LOG_APPEND_TIME = 1  # RecordMetadata.timestamp_type
 log = structlog.get_logger(__name__)
 
 
 class ProducerConnection:
     """What the queues of all partitions send through. problem: why nothing can be published now, or None.
 
-    refused: whether that is because the brokers do not accept our credentials.
+    refused: whether that is because the brokers do not accept our credentials. wall: Unix time in nanoseconds.
     """
 
-    def __init__(self, config: KafkaConfig) -> None:
-        self._config = config
+    def __init__(self, config: KafkaConfig, wall: Callable[[], int]) -> None:
+        self._config, self._wall = config, wall
         self._client: Any = None
         self._connected = asyncio.Event()
         self._broken = asyncio.Event()
@@ -45,6 +49,7 @@ class ProducerConnection:
         self._closing = BackgroundClosings()
         self._turn: asyncio.Future[None] | None = None
         self._turn_at = 0.0
+        self.clock_ahead_ns: int | None = None
         self.problem: str | None = "not connected yet"
         self.refused = False
 
@@ -80,6 +85,11 @@ class ProducerConnection:
                     self._ensured.add(topic)
             if self._client is not None:
                 return self._client
+
+    def acknowledged(self, metadata: RecordMetadata) -> None:
+        """Compares the clocks: topics carry the append time of the broker, as ``topics`` makes them."""
+        if metadata.timestamp_type == _LOG_APPEND_TIME and metadata.timestamp is not None:
+            self.clock_ahead_ns = metadata.timestamp * NS_PER_MS - self._wall()
 
     def turn(self) -> "asyncio.Future[None]":
         """Resolves when the queues may send: together, because a request costs as much as fifty records."""

@@ -34,7 +34,9 @@ async def _ensure(config: KafkaConfig, topics: list[Topic], admin: Any) -> None:
     if missing:
         brokers = len((await admin.describe_cluster())["brokers"])
         replicas = config.replication or min(3, brokers)
-        wanted = [NewTopic(t.name, t.partitions, replicas, topic_configs=_settings(t, config)) for t in missing]
+        wanted = [
+            NewTopic(t.name, t.partitions, replicas, topic_configs=_settings(t, config, replicas)) for t in missing
+        ]
         response = await admin.create_topics(wanted)
         for name, code, *detail in response.topic_errors:
             if for_code(code) not in (NoError, TopicAlreadyExistsError):
@@ -55,8 +57,11 @@ async def _partitions(admin: Any, topics: list[Topic]) -> dict[str, int]:
     return {each["topic"]: len(each["partitions"]) for each in described if for_code(each["error_code"]) is NoError}
 
 
-def _settings(topic: Topic, config: KafkaConfig) -> dict[str, str]:
+def _settings(topic: Topic, config: KafkaConfig, replicas: int) -> dict[str, str]:
     settings: dict[str, int | str] = {
+        # What is acknowledged outlives the loss of a broker, where one of three may be away; as Kafka's documentation
+        # recommends it for acks=all.
+        "min.insync.replicas": 2 if replicas >= 3 else 1,
         "max.message.bytes": RECORD_BYTES_MAX,
         "compression.type": "producer",  # the broker must not compress: aiokafka cannot read every codec of a broker
         "message.timestamp.type": "LogAppendTime",

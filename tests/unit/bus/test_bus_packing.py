@@ -61,6 +61,26 @@ def test_the_layout_on_disk_is_that_of_files_that_exist(packed: list[Message], b
     assert pack(packed) == zlib.crc32(content).to_bytes(4, "little") + content
 
 
+@pytest.mark.parametrize(
+    "body",
+    [
+        "ffffffff",
+        "01000000 02000000 00000000 00000000" + b"k".hex(),
+        "01000000 00000000 00000000 00000000" + b"k".hex(),
+        "01000000 ffffffff 02000000 00000000" + b"k".hex(),
+        "01000000 00000000 feffffff 02000000",
+        "01000000 00000000 00000000 01000000 00",
+        "01000000 00000000 00000000 07000000 0100 00000000 ff",
+        "01000000 00000000 00000000 07000000 0100 01000000" + b"n".hex(),
+    ],
+    ids=["count", "too short", "too long", "no key", "no value", "half a header", "not UTF-8", "no header value"],
+)
+def test_what_does_not_fit_under_a_fitting_sum_is_noticed(body: str) -> None:
+    content = bytes.fromhex(body)
+    with pytest.raises(Corrupt):
+        list(unpack(zlib.crc32(content).to_bytes(4, "little") + content))
+
+
 def test_compaction_knows_a_tombstone_by_its_place_in_the_blob() -> None:
     assert pack([Message(b"any key", None, {"why": b"gone"})])[12:16] == b"\xff\xff\xff\xff"
     assert pack([Message(b"any key", b"")])[12:16] == bytes(4)

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from bus.base import MESSAGE_BYTES_MAX, Message, Record
-from bus.deadletter import dead_letter
+from bus.deadletter import DeadLetter, dead_letter, read_letter
 from bus.limits import HEADERS_BYTES_MAX, bytes_of
 from bus.reporting import publish_report
 from common.errors import BadInput, Unavailable
@@ -60,13 +60,44 @@ async def test_a_record_that_is_larger_than_a_message_is_cut() -> None:
     assert letter.headers["dead.cut"] == str(MESSAGE_BYTES_MAX + 1).encode()
     assert letter.value is not None
     assert MESSAGE_BYTES_MAX // 2 < len(letter.value) < MESSAGE_BYTES_MAX
+    assert letter.headers["dead.lost"] == b"key"
 
 
 async def test_a_long_explanation_and_large_headers_do_not_make_it_too_large() -> None:
     large = replace(RECORD, headers={"table": bytes(HEADERS_BYTES_MAX - 5)})
     letter = await letter_of(large, BadInput("x" * 100_000, "schema"))
     assert "table" not in letter.headers
+    assert letter.headers["dead.lost"] == b"headers"
     assert len(letter.headers["dead.detail"]) == 1024
+
+
+async def read_back(record: Record) -> DeadLetter:
+    letter = await letter_of(record, BadInput("expected 7 columns", "schema"))
+    return read_letter(Record(topics.DEADLETTER.name, 0, 17, 5, letter.key, letter.value, dict(letter.headers)))
+
+
+async def test_a_letter_gives_the_original_back():
+    original = replace(RECORD, headers={"table": b"t"})
+    letter = await read_back(original)
+    assert letter.original == Message(original.key, original.value, original.headers)
+    assert (letter.number, letter.at_ns, letter.place) == (17, 5, "fabricscope.samples.v1[3] 4711")
+    assert (letter.reason, letter.detail) == ("schema", "expected 7 columns")
+    assert (letter.size_bytes, letter.cut) == (7, ())
+
+
+async def test_a_letter_says_what_was_cut():
+    large = Record("t", 0, 1, 0, bytes(100_000), bytes(MESSAGE_BYTES_MAX + 1), {"table": bytes(HEADERS_BYTES_MAX - 5)})
+    letter = await read_back(large)
+    assert letter.cut == ("value", "key", "headers")
+    assert letter.size_bytes == MESSAGE_BYTES_MAX + 1
+
+
+@pytest.mark.parametrize(
+    "headers", [{}, {"dead.partition": b"x", "dead.offset": b"9" * 50, "dead.topic": b"\xff", "dead.cut": b""}]
+)
+def test_whatever_is_on_the_topic_is_a_letter(headers):
+    letter = read_letter(Record("d", 0, 3, 0, b"", None, headers))
+    assert (letter.number, letter.partition, letter.offset) == (3, -1, -1)
 
 
 async def test_a_bus_that_is_away_keeps_the_record_where_it_is() -> None:

@@ -12,7 +12,12 @@ from bus.kafka.consumer import _gap
 from bus.kafka.topics import _settings, wrong_partitions
 from telemetry.topics import Topic
 
-COMMON = {"max.message.bytes": "4263936", "compression.type": "producer", "message.timestamp.type": "LogAppendTime"}
+COMMON = {
+    "min.insync.replicas": "1",
+    "max.message.bytes": "4263936",
+    "compression.type": "producer",
+    "message.timestamp.type": "LogAppendTime",
+}
 
 
 @pytest.mark.parametrize(
@@ -40,7 +45,12 @@ COMMON = {"max.message.bytes": "4263936", "compression.type": "producer", "messa
     ids=["kept for a time", "kept for a second", "compacted"],
 )
 def test_topics_are_made_with_our_retention(topic: Topic, expected: dict[str, str]) -> None:
-    assert _settings(topic, KafkaConfig(partition_bytes_max=1000, tombstone_s=7.5)) == COMMON | expected
+    assert _settings(topic, KafkaConfig(partition_bytes_max=1000, tombstone_s=7.5), replicas=1) == COMMON | expected
+
+
+@pytest.mark.parametrize(("replicas", "in_sync"), [(1, "1"), (2, "1"), (3, "2"), (5, "2")])
+def test_of_three_replicas_two_have_what_is_acknowledged(replicas: int, in_sync: str) -> None:
+    assert _settings(Topic("t"), KafkaConfig(), replicas)["min.insync.replicas"] == in_sync
 
 
 def test_a_topic_with_other_partitions_is_named() -> None:

@@ -1,6 +1,7 @@
 """Batches of one partition, filled by aiokafka's own builder; and publishes over several partitions."""
 
 import asyncio
+import time
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -31,7 +32,7 @@ async def client() -> AsyncIterator[Any]:
 
 def queue() -> PartitionQueue:
     config = KafkaConfig()
-    return PartitionQueue(ProducerConnection(config), config, TOPIC, 0)
+    return PartitionQueue(ProducerConnection(config, time.time_ns), config, TOPIC, 0)
 
 
 def share(*sizes: int, publish: Publish | None = None) -> Share:
@@ -106,7 +107,7 @@ async def test_a_publish_is_done_with_its_last_share_and_fails_with_the_first() 
 
 
 async def test_messages_go_to_the_queue_of_their_key() -> None:
-    producer = Producer(KafkaConfig())
+    producer = Producer(KafkaConfig(), time.time_ns)
     messages = [Message(f"k{n}".encode(), str(n).encode()) for n in range(20)]
     publish = producer.submit(TOPIC, messages)
     for partition in range(2):

@@ -1,0 +1,1 @@
+"""What ends a stage twice is put aside, so that the stage can go on."""
