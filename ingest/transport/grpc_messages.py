@@ -26,6 +26,11 @@ class MessageReader:
         self._partial, self._needed = bytearray(), _PREFIX
         self.messages: list[bytes] = []
 
+    @property
+    def is_within_message(self) -> bool:
+        """Whether a message has begun and is not whole."""
+        return bool(self._partial)
+
     def feed(self, data: bytes, at: int, end: int) -> None:
         """More of the stream: ``data[at:end]``. Raises CallEnded for a message that is too large or compressed."""
         if self._partial:

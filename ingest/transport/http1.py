@@ -4,16 +4,20 @@ Why not aiohttp: a scrape through it costs three times the CPU; see docs/decisio
 """
 
 import asyncio
+import errno
 import socket
 import ssl
 from collections.abc import Callable, Mapping
+from concurrent.futures import Executor
 from dataclasses import dataclass
 from functools import partial
 from typing import cast
 from urllib.parse import quote, urlencode, urlsplit
 
-from common.tls import TlsConfig, client_context
-from ingest.transport.http1_response import FetchFailed, Response, ResponseReader
+from common.tls import TlsConfig, client_context, peer_expiry_s
+from ingest.admission.descriptors import is_reserved
+from ingest.admission.reasons import OutOfDescriptors
+from ingest.transport.http1_response import FetchFailed, Response, ResponseReader, gunzip
 from telemetry.samples import DownReason
 
 __all__ = ["FetchFailed", "HttpClient", "Response", "Url"]
@@ -33,11 +37,19 @@ class Url:
 
     @classmethod
     def build(cls, scheme: str, address: str, path: str, params: Mapping[str, tuple[str, ...]]) -> "Url":
-        """From a target's ``host:port`` (or ``host``, ``[v6]:port``)."""
-        parts = urlsplit(f"//{address}")
+        """From a target's ``host:port`` (or ``host``, ``[v6]:port``). ValueError says what is wrong."""
+        if scheme not in _PORTS:
+            raise ValueError(f"scheme {scheme[:80]!r}: expected {' or '.join(_PORTS)}")
+        try:
+            parts = urlsplit(f"//{address}")
+            host, port = parts.hostname or "", parts.port or _PORTS[scheme]
+        except ValueError as error:
+            raise ValueError(f"address {address[:80]!r}: expected host:port: {error}") from None
+        if not host or not host.isprintable() or " " in host:
+            raise ValueError(f"address {address[:80]!r}: expected host:port")
         query = urlencode(params, doseq=True)
         path = quote(path, safe="/?&=%:;,@+~!$'()*")
-        return cls(scheme, parts.hostname or "", parts.port or _PORTS[scheme], f"{path}?{query}" if query else path)
+        return cls(scheme, host, port, f"{path}?{query}" if query else path)
 
     @property
     def authority(self) -> str:
@@ -50,6 +62,7 @@ class HttpClient:
 
     headers: sent as they are; a callable is called for each new connection (secrets from files).
     tls:     makes the context for each new connection, so that renewed certificates take effect.
+    workers: threads that unpack large bodies; None for the loop's own.
     """
 
     def __init__(
@@ -62,15 +75,18 @@ class HttpClient:
         connect_timeout_s: float = 10.0,
         raw_bytes_max: int = 16 * 1024 * 1024,
         decoded_bytes_max: int = 64 * 1024 * 1024,
+        workers: Executor | None = None,
     ) -> None:
         self._url, self._headers, self._tls, self._server_name = url, headers, tls, server_name
         self._connect_timeout_s = connect_timeout_s
         self._raw_bytes_max, self._decoded_bytes_max = raw_bytes_max, decoded_bytes_max
+        self._workers = workers
         self._connection: _Connection | None = None
         self._request = b""
+        self.certificate_expires_s: float | None = None
 
     async def fetch(self, deadline: float) -> Response:
-        """One GET, finished by ``deadline`` (the loop's time) or FetchFailed."""
+        """One GET, finished by ``deadline`` (the loop's time) or FetchFailed; OutOfDescriptors before a connection."""
         connection = self._connection
         if connection is not None and connection.usable:
             try:
@@ -97,7 +113,18 @@ class HttpClient:
         if not connection.usable:
             connection.close()
             self._connection = None
-        return response
+        return await self._unpacked(response, deadline) if response.packed else response
+
+    async def _unpacked(self, response: Response, deadline: float) -> Response:
+        unpacking = asyncio.get_running_loop().run_in_executor(
+            self._workers, gunzip, response.body, self._decoded_bytes_max
+        )
+        try:
+            async with asyncio.timeout_at(deadline):
+                body = await unpacking
+        except TimeoutError:
+            raise FetchFailed(DownReason.TIMEOUT, "not unpacked in time") from None
+        return Response(response.content_type, body, response.framed)
 
     async def _connect(self, deadline: float) -> "_Connection":
         url = self._url
@@ -107,7 +134,7 @@ class HttpClient:
             context = self._tls() if url.scheme == "https" else None
             name = (self._server_name or url.host) if context else None
             async with asyncio.timeout_at(min(deadline, loop.time() + self._connect_timeout_s)):
-                _, connection = await loop.create_connection(
+                transport, connection = await loop.create_connection(
                     lambda: _Connection(loop, self._raw_bytes_max, self._decoded_bytes_max),
                     url.host,
                     url.port,
@@ -115,8 +142,14 @@ class HttpClient:
                     server_hostname=name,
                 )
         except (TimeoutError, OSError, UnicodeError) as error:
+            if isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE):
+                raise OutOfDescriptors from None
             raise FetchFailed(_reason(error), _message(error)) from None
+        if is_reserved(connection.descriptor):
+            connection.close()
+            raise OutOfDescriptors
         self._connection = connection
+        self.certificate_expires_s = peer_expiry_s(transport)
         return connection
 
     def _build_request(self) -> bytes:
@@ -145,6 +178,11 @@ class _Connection(asyncio.Protocol):
     @property
     def reused(self) -> bool:
         return self._requests > 1
+
+    @property
+    def descriptor(self) -> int:
+        """-1 when it is closed already."""
+        return -1 if self._transport is None else self._transport.get_extra_info("socket").fileno()
 
     def close(self) -> None:
         if self._transport is not None:

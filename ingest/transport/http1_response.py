@@ -9,6 +9,8 @@ from isal.igzip_lib import IsalError
 from telemetry.samples import DownReason
 
 HEAD_BYTES_MAX = 64 * 1024
+UNPACKED_AT_ONCE_BYTES = 1024 * 1024
+"""What takes a millisecond to unpack. A bomb takes up to a tenth of a second: not on the event loop."""
 _CHUNK_LINE_MAX = 4096
 _GZIP = 16 + 15  # zlib's window bits for the gzip format
 _INTERIM_MAX = 8
@@ -25,11 +27,15 @@ class FetchFailed(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """body: decoded. framed: whether its length was stated, so that it is known to be whole."""
+    """body: decoded, unless it is packed. framed: whether its length was stated, so that it is known to be whole.
+
+    packed: the body is gzip and more than ``UNPACKED_AT_ONCE_BYTES``: a thread unpacks it, with ``gunzip``.
+    """
 
     content_type: str
     body: bytes
     framed: bool
+    packed: bool = False
 
 
 class ResponseReader:
@@ -74,9 +80,16 @@ class ResponseReader:
         raise FetchFailed(DownReason.TRUNCATED, f"closed after {self._received} bytes of a response")
 
     def _response(self, body: bytes) -> Response:
+        packed = False
         if self._gzip:
-            body = gunzip(body, self._decoded_bytes_max)
-        return Response(self._content_type, body, self._framed)
+            at_once = min(self._decoded_bytes_max, UNPACKED_AT_ONCE_BYTES)
+            try:
+                body = gunzip(body, at_once)
+            except FetchFailed as failure:
+                packed = failure.reason is DownReason.TOO_LARGE and at_once < self._decoded_bytes_max
+                if not packed:
+                    raise
+        return Response(self._content_type, body, self._framed, packed)
 
     def _first(self, data: bytes) -> bytes | None:
         """The first bytes: usually the whole response, whose body is then copied once instead of three times."""
@@ -104,7 +117,7 @@ class ResponseReader:
         """Decides how the body is read; False for an interim response, which the final one follows."""
         status, *lines = head.decode("latin-1").split("\r\n")
         words = status.split(" ", 2)
-        if not words[0].startswith("HTTP/1.") or len(words) < 2 or not words[1].isdigit():
+        if not words[0].startswith("HTTP/1.") or len(words) < 2 or not _is_status(words[1]):
             raise FetchFailed(DownReason.NOT_EXPOSITION, "expected an HTTP/1 response")
         if words[1].startswith("1"):
             self._interim += 1
@@ -193,6 +206,10 @@ class ResponseReader:
 
     def _too_large(self) -> FetchFailed:
         return FetchFailed(DownReason.TOO_LARGE, f"body of more than {self._raw_bytes_max} bytes")
+
+
+def _is_status(word: str) -> bool:
+    return len(word) == 3 and word.isascii() and word.isdigit()
 
 
 def _chunk_size(line: bytes) -> int:

@@ -13,6 +13,7 @@ from typing import cast
 
 from hpack import Encoder, NeverIndexedHeaderTuple
 
+from common.tls import peer_expiry_s
 from ingest.transport import http2_frames as frames
 from ingest.transport.grpc_messages import CallEnded
 from ingest.transport.http2_frames import STREAM_ID, FrameReader, frame
@@ -68,6 +69,11 @@ class Call(asyncio.BufferedProtocol):
     def settings_received(self) -> bool:
         """Whether the peer has spoken HTTP/2."""
         return self._reader.settings_received
+
+    @property
+    def certificate_expires_s(self) -> float | None:
+        """When the certificate of the peer expires, see ``peer_expiry_s``."""
+        return None if self._transport is None else peer_expiry_s(self._transport)
 
     async def read(self) -> list[bytes]:
         """The messages since the last read, at least one. Raises CallEnded after the last one."""

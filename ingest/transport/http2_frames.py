@@ -19,6 +19,9 @@ IDLE_FRAMES_MAX, IDLE_FRAMES_PER_S = 1000, 100
 """Frames without a byte of a message that a peer may send at once, and in the long run. A server sends a few at the
 beginning, then at most a ping a second; in a flood each costs the event loop a microsecond (CVE-2019-9512, -9515,
 -9518, CVE-2024-27316)."""
+SMALL_FRAME_BYTES = 1024
+"""DATA below this that neither begins nor ends a message counts as a frame without data: a server splits a message by
+16 KiB, or where its window ends."""
 
 _HEAD = Struct(">HBBBI")
 _HEADERS_BYTES_MAX = 65_536
@@ -100,7 +103,7 @@ class FrameReader:
                 break
             usual = kind == DATA and stream == STREAM_ID and length and not flags & ~END_STREAM
             if usual and self._header_block is None:
-                self._messages.feed(data, at + 9, end)
+                self._read_data(data, at + 9, end)
             else:
                 self._read(kind, flags, stream & 0x7FFFFFFF, data[at + 9 : end])
             self._uncredited_bytes += length if kind == DATA else 0
@@ -117,7 +120,7 @@ class FrameReader:
             raise ValueError("a header block that is cut off")
         _check(kind, flags, stream, len(body))
         if kind == DATA and (body := _without_padding(body, flags)):
-            self._messages.feed(body, 0, len(body))
+            self._read_data(body, 0, len(body))
             return
         self._count_idle()
         if kind == HEADERS:
@@ -139,6 +142,15 @@ class FrameReader:
             raise CallEnded(DownReason.CLOSED, f"the target reset the stream: code {int.from_bytes(body[:4], 'big')}")
         elif kind == GOAWAY:
             self._read_goaway(body)
+
+    def _read_data(self, data: bytes, at: int, end: int) -> None:
+        if end - at < SMALL_FRAME_BYTES and self._messages.is_within_message:
+            before = len(self.messages)
+            self._messages.feed(data, at, end)
+            if len(self.messages) == before:
+                self._count_idle()
+        else:
+            self._messages.feed(data, at, end)
 
     def _count_idle(self) -> None:
         self._idle_frames_left -= 1

@@ -90,6 +90,15 @@ TOO_MANY = "more than 1000 frames without data"
             SETTINGS, frame(frames.DATA, frames.PADDED, STREAM_ID, b"\7" + bytes(7)), DownReason.TOO_LARGE, TOO_MANY,
             id="DATA that is padding",
         ),
+        pytest.param(
+            SETTINGS + frame(frames.DATA, 0, STREAM_ID, b"\0\0\x0f\0\0"), frame(frames.DATA, 0, STREAM_ID, b"x"),
+            DownReason.TOO_LARGE, TOO_MANY, id="DATA of one byte",
+        ),
+        pytest.param(
+            SETTINGS + frame(frames.DATA, 0, STREAM_ID, b"\0\0\x0f\0\0"),
+            frame(frames.DATA, frames.PADDED, STREAM_ID, b"\7x" + bytes(7)), DownReason.TOO_LARGE, TOO_MANY,
+            id="DATA of one byte and padding",
+        ),
         pytest.param(SETTINGS, HEADERS, DownReason.BAD_FORMAT, "more than 16 header blocks", id="HEADERS"),
         pytest.param(
             SETTINGS + NO_END, frame(frames.CONTINUATION, 0, STREAM_ID, b""), DownReason.TOO_LARGE, TOO_MANY,

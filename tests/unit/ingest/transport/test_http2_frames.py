@@ -283,6 +283,17 @@ def test_quiet_time_is_not_saved_up() -> None:
         one.feed(frame(frames.PING, frames.ACK, 0, bytes(8)) * (frames.IDLE_FRAMES_MAX + 1))
 
 
+def test_small_parts_of_messages_are_as_few_as_frames_without_data() -> None:
+    """A prefix in a frame of its own is usual; a message cut into bytes is not."""
+    one = reader(message_bytes_max=2**16)
+    one.feed((data(grpc(b"xy")[:5]) + data(b"xy")) * (2 * frames.IDLE_FRAMES_MAX))
+    one.feed(data(grpc(bytes(2**15))[:16384]) + data(bytes(16384)) + data(bytes(5)))
+    assert len(one.pop_messages()) == 2 * frames.IDLE_FRAMES_MAX + 1
+    one.feed(data(grpc(bytes(2000))[:5]) + data(b"\0") * frames.IDLE_FRAMES_MAX)
+    with pytest.raises(CallEnded, match="frames without data"):
+        one.feed(data(b"\0"))
+
+
 def test_headers_are_octets_and_need_not_be_text() -> None:
     one = reader()
     block = Encoder().encode([(b":status", b"200"), (b"server", b"gnmi \xb5\xff"), (b"x\xff", b"1")])
