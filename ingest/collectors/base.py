@@ -5,9 +5,11 @@
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
+from ingest.admission.line import Priority
+from ingest.admission.page_bytes import PageBytes
 from ingest.ledger import Ledger
 from telemetry.changes import Change
 from telemetry.samples import SampleBatch
@@ -38,10 +40,16 @@ class PollCollector(Protocol):
     @property
     def interval_s(self) -> float: ...
 
+    @property
+    def priority(self) -> Priority:
+        """Who is collected first when not all can be."""
+        ...
+
     async def collect(self, now_ns: int) -> CollectorOutput:
         """One collection that began at ``now_ns``, within the collector's own deadline.
 
-        A target that fails gives a batch without samples that holds the reason (``DownReason``); it raises no error.
+        A target that fails gives a batch without samples that holds the reason (``DownReason``); it raises no error
+        but OutOfDescriptors: then nothing was requested.
         """
         ...
 
@@ -93,8 +101,10 @@ class CollectorContext:
     """What all collectors of a process share.
 
     workers: threads for decoding; not the event loop's own, which resolve names and can all hang.
+    pages: those that wait for these threads.
     """
 
     ledger: Ledger
     clock: Clock
     workers: Executor
+    pages: PageBytes = field(default_factory=PageBytes)

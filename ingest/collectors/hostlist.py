@@ -3,6 +3,7 @@
 from common.errors import BadInput
 
 HOSTS_MAX = 65_536
+_DIGITS_MAX = 18
 
 
 def expand(text: str) -> tuple[str, ...]:
@@ -65,8 +66,10 @@ def _numbers(ranges: str, whole: str) -> list[str]:
         first, dash, last = part.strip().partition("-")
         if not _is_number(first) or (dash and not _is_number(last)):
             raise BadInput(f"hostlist {whole[:80]!r}: {part!r} is no range of numbers", "bad_format")
+        if max(len(first), len(last)) > _DIGITS_MAX:
+            raise BadInput(f"hostlist {whole[:80]!r}: a number of more than {_DIGITS_MAX} digits", "too_large")
         low, high = int(first), int(last or first)
-        if high - low >= HOSTS_MAX:
+        if len(numbers) + high - low >= HOSTS_MAX:
             raise BadInput(f"hostlist {whole[:80]!r}: more than {HOSTS_MAX} hosts", "too_large")
         numbers += [str(number).zfill(len(first)) for number in range(low, high + 1)]
     return numbers

@@ -1,9 +1,9 @@
 """One target over HTTP: fetch its body, decode it, count it."""
 
 import asyncio
+import contextlib
 import ssl
 from collections.abc import Mapping
-from concurrent.futures import Executor
 from functools import partial
 from pathlib import Path
 
@@ -13,11 +13,14 @@ import structlog
 from common.errors import BadInput, ConfigError, Unavailable
 from common.secrets import read_secret_text
 from common.tls import TlsConfig, client_context
+from ingest.admission.line import Priority
+from ingest.admission.reasons import OutOfDescriptors
+from ingest.collectors.base import CollectorContext
 from ingest.collectors.exposition.config import ScrapeConfig
 from ingest.collectors.exposition.decode.body import BodyReader, BodySamples
 from ingest.collectors.exposition.decode.mapping import Mapper
 from ingest.collectors.exposition.discovery import Target
-from ingest.ledger import Ledger
+from ingest.metrics import CERTIFICATE_EXPIRY
 from ingest.transport.http1 import FetchFailed, HttpClient, Response
 from telemetry.samples import Collection, DownReason, SampleBatch
 from telemetry.series import SeriesTable
@@ -30,14 +33,13 @@ _OTHER_TYPES = ("text/html", "application/json", "application/xml")
 class ExpositionCollector:
     """Scrapes one target.
 
-    epoch_ns: when this collector was created; with its sequence numbers it names its collections.
-    workers:  threads that read bodies of a new layout; not the loop's own, which resolve names and can all hang.
+    When it was created, with its sequence numbers, names its collections.
     """
 
-    def __init__(self, job: ScrapeConfig, target: Target, ledger: Ledger, epoch_ns: int, workers: Executor) -> None:
+    def __init__(self, job: ScrapeConfig, target: Target, context: CollectorContext) -> None:
         source = job.catalogue_source()
-        self._job, self._target, self._ledger, self._epoch_ns = job, target, ledger, epoch_ns
-        self._workers = workers
+        self._job, self._target, self._ledger, self._epoch_ns = job, target, context.ledger, context.clock()
+        self._workers, self._pages = context.workers, context.pages
         self._reader = BodyReader(
             target.name,
             target.device,
@@ -53,6 +55,7 @@ class ExpositionCollector:
             connect_timeout_s=job.connect_timeout,
             raw_bytes_max=job.body_bytes_max,
             decoded_bytes_max=job.decoded_bytes_max,
+            workers=context.workers,
         )
         self._table = SeriesTable(target.name, target.device, ())
         self._seq = 0
@@ -68,6 +71,10 @@ class ExpositionCollector:
     def interval_s(self) -> float:
         return self._job.scrape_interval
 
+    @property
+    def priority(self) -> Priority:
+        return self._job.priority
+
     async def collect(self, now_ns: int) -> SampleBatch:
         if self._skips and self._down is not None:
             self._skips -= 1
@@ -75,6 +82,8 @@ class ExpositionCollector:
         started = asyncio.get_running_loop().time()
         try:
             return await self._collect(now_ns, started)
+        except OutOfDescriptors:
+            raise
         except Exception as error:
             return self._failed_by_bug(error, now_ns, asyncio.get_running_loop().time() - started)
 
@@ -83,7 +92,10 @@ class ExpositionCollector:
         loop = asyncio.get_running_loop()
         try:
             response = await self._client.fetch(started + self._job.timeout_s)
-            found = await self._read(response, now_ns)
+            if (expires_s := self._client.certificate_expires_s) is not None:
+                CERTIFICATE_EXPIRY.labels(self.name).set(expires_s)
+            with self._pages.holding(len(response.body)):
+                found = await self._read(response, now_ns)
         except FetchFailed as failure:
             return self._failed(failure.reason, str(failure), now_ns, loop.time() - started)
         except BadInput as error:
@@ -104,6 +116,8 @@ class ExpositionCollector:
 
     async def stop(self) -> None:
         await self._client.stop()
+        with contextlib.suppress(KeyError):
+            CERTIFICATE_EXPIRY.remove(self.name)
 
     async def _read(self, response: Response, now_ns: int) -> BodySamples:
         body = response.body

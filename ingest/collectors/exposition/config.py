@@ -1,13 +1,15 @@
 """Scrape jobs, in the shape of Prometheus' ``scrape_configs``."""
 
+import re
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from common.secrets import BasicAuth
 from common.tls import TlsConfig
 from common.units import Seconds
+from ingest.admission.line import Priority
 from ingest.collectors.exposition.relabel import RelabelConfig
 from telemetry.catalogue import Metric, Origin, Source, metrics, origins_of, sources
 
@@ -16,8 +18,18 @@ class _Frozen(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
+def _without_credentials(address: str) -> str:
+    """An address names its target in logs, records and pages."""
+    if "@" in address.rpartition("://")[2].partition("/")[0]:
+        raise ValueError("expected host:port without user name and password: they belong in basic_auth")
+    return address
+
+
+Address = Annotated[str, AfterValidator(_without_credentials)]
+
+
 class StaticConfig(_Frozen):
-    targets: tuple[str, ...] = Field(description="host:port of each target.")
+    targets: tuple[Address, ...] = Field(description="host:port of each target.")
     labels: dict[str, str] = Field(default={}, description="`device` names the host; others are added to every series.")
 
 
@@ -54,6 +66,13 @@ class MappingEntry(_Frozen):
             raise ValueError(f"expected a metric of the catalogue, not {name!r}")
         return name
 
+    @field_validator("name")
+    @classmethod
+    def _digits_end(cls, name: str) -> str:
+        if re.search(r"\}[0-9]*\{", name):  # nobody could say where one number ends and the next begins
+            raise ValueError("expected text other than digits between {label} and {label}")
+        return name
+
     def origin(self, source: str) -> tuple[Metric, Origin]:
         fields = self.model_dump(exclude={"metric"})
         return metrics()[self.metric], Origin(source=source, **fields)
@@ -68,6 +87,9 @@ class ScrapeConfig(_Frozen):
     )
     scrape_interval: Seconds = 10.0
     scrape_timeout: Seconds | None = Field(default=None, description="At most the interval, which is the default.")
+    priority: Priority = Field(
+        default=Priority.NORMAL, description="high, normal or low: who is left out first when not all can be scraped."
+    )
     connect_timeout: Seconds = Field(default=3.0, description="The part of scrape_timeout that connecting may take.")
     backoff_intervals_max: int = Field(
         default=4,

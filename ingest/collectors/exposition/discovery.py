@@ -7,16 +7,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import structlog
-import yaml
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
+from common.documents.bounded_yaml import BYTES_MAX, parse_bounded
 from common.errors import BadInput, ConfigError, Unavailable
-from ingest.collectors.exposition.config import HttpSdConfig, ScrapeConfig
+from ingest.collectors.exposition.config import Address, HttpSdConfig, ScrapeConfig
 from ingest.collectors.exposition.relabel import relabel
 from ingest.transport.http1 import Url
 
 log = structlog.get_logger("ingest")
-_FILE_BYTES_MAX = 64 * 1024 * 1024
 _HTTP_TIMEOUT_S, _HTTP_BYTES_MAX = 30.0, 16 * 1024 * 1024
 _HTTP_HEADERS = {"Accept": "application/json"}
 
@@ -25,7 +24,7 @@ class TargetGroup(BaseModel):
     """Addresses that share labels, in the form of Prometheus' file and HTTP discovery."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
-    targets: tuple[str, ...]
+    targets: tuple[Address, ...]
     labels: dict[str, str] = {}
 
 
@@ -46,7 +45,10 @@ class Target:
 
 
 def resolve(job: ScrapeConfig, groups: Iterable[TargetGroup]) -> list[Target]:
-    """The job's targets after relabelling, each address and path once, in the order of the groups."""
+    """The job's targets after relabelling, each address and path once, in the order of the groups.
+
+    One whose address is of no use is left out, with a warning: the others have done nothing.
+    """
     found: dict[str, Target] = {}
     for group in groups:
         for address in group.targets:
@@ -57,7 +59,11 @@ def resolve(job: ScrapeConfig, groups: Iterable[TargetGroup]) -> list[Target]:
                 **group.labels,
                 "__address__": address,
             }
-            target = _target(job, relabel(labels, job.relabel_configs))
+            try:
+                target = _target(job, relabel(labels, job.relabel_configs))
+            except ValueError as error:
+                log.warning("target is left out", job=job.job_name, target=address, error=str(error))
+                continue
             if target is not None:
                 found.setdefault(target.name, target)
     return list(found.values())
@@ -66,7 +72,8 @@ def resolve(job: ScrapeConfig, groups: Iterable[TargetGroup]) -> list[Target]:
 def _target(job: ScrapeConfig, labels: dict[str, str] | None) -> Target | None:
     if labels is None or not labels.get("__address__"):
         return None
-    url = Url.build(labels["__scheme__"], labels["__address__"], labels["__metrics_path__"], job.params)
+    scheme, path = labels.get("__scheme__", job.scheme), labels.get("__metrics_path__", job.metrics_path)
+    url = Url.build(scheme, labels["__address__"], path, job.params)
     path = "" if url.path == "/metrics" else url.path
     identity = {name: value for name, value in labels.items() if not name.startswith("__") and name != "job"}
     identity.setdefault("device", url.host)
@@ -110,12 +117,10 @@ def _read_files(pattern: str) -> tuple[TargetGroup, ...]:
     groups: list[TargetGroup] = []
     for name in sorted(glob.glob(pattern)):
         path = Path(name)
-        if path.stat().st_size > _FILE_BYTES_MAX:
-            raise BadInput(f"{name}: more than {_FILE_BYTES_MAX} bytes")
-        try:
-            content = yaml.load(path.read_text(), yaml.CSafeLoader)  # JSON is YAML
-        except (yaml.YAMLError, UnicodeDecodeError) as error:
-            raise BadInput(f"{name}: {error}") from None
+        if not path.is_file():  # a pipe would hold up all others
+            raise BadInput(f"{name}: expected a file")
+        with path.open("rb") as file:
+            content = parse_bounded(file.read(BYTES_MAX + 1), name)
         groups.extend(parse_groups(content or [], name))
     return tuple(groups)
 
@@ -132,10 +137,7 @@ async def _fetch(config: HttpSdConfig) -> tuple[TargetGroup, ...]:
         raise Unavailable(f"{config.url}: {failure.detail}") from None
     if answer.status != 200:
         raise Unavailable(f"{config.url}: status {answer.status}")
-    try:
-        return _groups.validate_json(answer.body)
-    except ValidationError as error:
-        raise BadInput(f"{config.url}: {_first(error)}") from None
+    return parse_groups(parse_bounded(answer.body, config.url, bytes_max=_HTTP_BYTES_MAX), config.url)
 
 
 def parse_groups(content: object, where: str) -> tuple[TargetGroup, ...]:

@@ -33,8 +33,7 @@ class ScrapeJob:
         )
 
     def _collector(self, target: Target) -> ExpositionCollector:
-        context = self._context
-        return ExpositionCollector(self._config, target, context.ledger, context.clock(), context.workers)
+        return ExpositionCollector(self._config, target, self._context)
 
 
 def scrape_jobs(configs: Iterable[ScrapeConfig], context: CollectorContext) -> list[ScrapeJob]:

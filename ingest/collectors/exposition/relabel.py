@@ -3,9 +3,12 @@
 import re
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
-from functools import cache
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+
+from common.patterns import VALUE_CHARS_MAX, compile_bounded
+
+DEFAULT_REGEX = "(.*)"
 
 
 class Action(StrEnum):
@@ -22,7 +25,9 @@ class RelabelConfig(BaseModel):
 
     source_labels: tuple[str, ...] = Field(default=(), description="Labels whose values are joined.")
     separator: str = Field(default=";", description="Text between them.")
-    regex: str = Field(default="(.*)", description="Pattern for the joined values, or for label names (labelmap).")
+    regex: str = Field(
+        default=DEFAULT_REGEX, description="Pattern for the joined values, or for label names (labelmap)."
+    )
     target_label: str = Field(default="", description="Label that the action replace writes.")
     replacement: str = Field(default="$1", description="Text with $1 or ${1} for the pattern's groups.")
     action: Action = Action.REPLACE
@@ -30,10 +35,7 @@ class RelabelConfig(BaseModel):
     @field_validator("regex")
     @classmethod
     def _compiles(cls, regex: str) -> str:
-        try:
-            re.compile(regex)
-        except re.error as error:
-            raise ValueError(f"expected a regular expression: {error}") from None
+        compile_bounded(regex)
         return regex
 
     @model_validator(mode="after")
@@ -44,16 +46,17 @@ class RelabelConfig(BaseModel):
 
 
 def relabel(labels: Mapping[str, str], rules: Iterable[RelabelConfig]) -> dict[str, str] | None:
-    """The labels after all rules; None when a rule drops the target."""
+    """The labels after all rules; None when a rule drops the target. ValueError for labels of which a rule would take
+    too long to decide."""
     result = dict(labels)
     for rule in rules:
-        pattern = _pattern(rule.regex)
+        pattern = compile_bounded(rule.regex)
         if rule.action is Action.LABELMAP:
             for name, value in list(result.items()):
-                if found := pattern.fullmatch(name):
+                if found := _match(pattern, name):
                     result[_expand(rule.replacement, found)] = value
             continue
-        found = pattern.fullmatch(rule.separator.join(result.get(name, "") for name in rule.source_labels))
+        found = _match(pattern, rule.separator.join(result.get(name, "") for name in rule.source_labels))
         if rule.action is not Action.REPLACE:
             if (found is None) == (rule.action is Action.KEEP):
                 return None
@@ -62,9 +65,10 @@ def relabel(labels: Mapping[str, str], rules: Iterable[RelabelConfig]) -> dict[s
     return {name: value for name, value in result.items() if value}
 
 
-@cache
-def _pattern(regex: str) -> re.Pattern[str]:
-    return re.compile(regex, re.DOTALL)
+def _match(pattern: re.Pattern[str], text: str) -> re.Match[str] | None:
+    if len(text) > VALUE_CHARS_MAX and pattern.pattern != DEFAULT_REGEX:
+        raise ValueError(f"labels {text[:80]!r}…: expected at most {VALUE_CHARS_MAX} characters to match")
+    return pattern.fullmatch(text)
 
 
 def _expand(replacement: str, found: re.Match[str]) -> str:

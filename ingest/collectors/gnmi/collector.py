@@ -1,12 +1,15 @@
 """The collector of one gNMI target: streams in, batches of samples and facts about links out."""
 
 import asyncio
+import contextlib
 import time
 from collections.abc import Sequence
 
 import numpy as np
 import structlog
+from google.protobuf.internal import api_implementation
 
+from common.errors import ConfigError
 from ingest.collectors.base import Clock, Emit
 from ingest.collectors.gnmi import metrics
 from ingest.collectors.gnmi.config import Config, TargetConfig
@@ -18,6 +21,8 @@ from ingest.collectors.gnmi.quota import Quota
 from ingest.collectors.gnmi.stream import Stream
 from ingest.collectors.gnmi.subscriptions import subscriptions_of
 from ingest.ledger import DropReason, Ledger
+from ingest.metrics import CERTIFICATE_EXPIRY
+from ingest.transport.grpc_messages import CallEnded
 from telemetry.samples import Collection, DownReason, SampleBatch
 from telemetry.series import SeriesTable, parse_series_key
 
@@ -56,6 +61,7 @@ class GnmiCollector:
         self._name_streams = [s for s, c in zip(self._streams, subscriptions_of(config), strict=True) if c.names]
         self._bytes = Quota(config.limits.bytes_per_s)
         self._updates = Quota(config.limits.updates_per_s)
+        self._messages = Quota(config.limits.messages_per_s)
         self._pending: list[bytes] = []
         self._pending_bytes = 0
         self._arrived, self._room, self._changed = asyncio.Event(), asyncio.Event(), asyncio.Event()
@@ -82,9 +88,12 @@ class GnmiCollector:
 
     async def run(self, emit: Emit) -> None:
         """Collects until cancelled. An error is a fault of ours: the target is down by it, and not unknown."""
-        self._warn()
-        await asyncio.to_thread(warm_up)
+        insecure = self._insecure()
+        for kind in insecure:
+            metrics.INSECURE_TARGETS.labels(self._config.job_name, kind).inc()
+            self._log.warning("connection is not secure", kind=kind)
         try:
+            await asyncio.to_thread(warm_up)
             async with asyncio.TaskGroup() as tasks:
                 for stream in self._streams:
                     tasks.create_task(self._run_stream(stream))
@@ -94,13 +103,16 @@ class GnmiCollector:
             metrics.SUBSCRIPTION_FAILURES.labels(self._config.job_name, DownReason.INTERNAL).inc(len(self._streams))
             emit(self._down_batch(DownReason.INTERNAL))
             raise
+        finally:
+            for kind in insecure:
+                metrics.INSECURE_TARGETS.labels(self._config.job_name, kind).dec()
+            with contextlib.suppress(KeyError):
+                CERTIFICATE_EXPIRY.remove(self.name)
 
-    def _warn(self) -> None:
+    def _insecure(self) -> list[str]:
+        """Settings that leave this connection open to others."""
         tls = self._config.tls_of(self._target)
-        for kind, is_on in (("insecure", tls.insecure), ("insecure_skip_verify", tls.insecure_skip_verify)):
-            if is_on:
-                metrics.INSECURE_TARGETS.labels(self._config.job_name, kind).inc()
-                self._log.warning("connection is not secure", kind=kind)
+        return [name for name in ("insecure", "insecure_skip_verify") if getattr(tls, name)]
 
     async def _run_stream(self, stream: Stream) -> None:
         """Port names first: updates under an unknown port name are lost."""
@@ -113,15 +125,23 @@ class GnmiCollector:
         await stream.run()
 
     async def _deliver(self, messages: Sequence[bytes]) -> None:
-        """Queues them in their order, without those above the quota."""
+        """Queues them in their order, without those above the quota. CallEnded when there are too many of them.
+
+        Each costs time however short it is, so to drop them is not enough.
+        """
         now_ns = self._clock()
-        for message in messages:
+        allowed = self._messages.admit(len(messages), now_ns)
+        for message in messages[:allowed]:
             if self._bytes.admit(len(message), now_ns) < len(message):
                 metrics.MESSAGES_DROPPED.labels(self._config.job_name, "quota").inc()
                 continue
             self._pending.append(message)
             self._pending_bytes += len(message)
         self._arrived.set()
+        if allowed < len(messages):
+            metrics.MESSAGES_DROPPED.labels(self._config.job_name, "quota").inc(len(messages) - allowed)
+            most = f"{self._config.limits.messages_per_s:g} messages a second"
+            raise CallEnded(DownReason.TOO_LARGE, f"more than {most} (limits.messages_per_s)")
         if self._pending_bytes > 2 * self._config.limits.message_bytes_max:
             self._room.clear()
             await self._room.wait()
@@ -222,6 +242,11 @@ class GnmiCollector:
 
 
 def collectors_of(configs: Sequence[Config], ledger: Ledger, clock: Clock = time.time_ns) -> list[GnmiCollector]:
-    """A collector for each target of all jobs. ConfigError for a malformed path."""
+    """A collector for each target of all jobs. ConfigError for a malformed path, and without the bounded parser."""
+    if configs and api_implementation.Type() != "upb":
+        raise ConfigError(
+            f"gnmi_configs: protobuf parses with {api_implementation.Type()!r}, expected 'upb', which bounds depth"
+            ": unset PROTOCOL_BUFFERS_PYTHON_IMPLEMENTATION"
+        )
     links = LinkTable()
     return [GnmiCollector(config, target, ledger, links, clock) for config in configs for target in config.targets]

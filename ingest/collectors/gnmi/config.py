@@ -79,12 +79,15 @@ class TargetConfig(BaseModel):
 
 
 class LimitsConfig(BaseModel):
-    """What one target may send. Everything above is dropped and counted."""
+    """What one target may send. Everything above is dropped and counted; too many messages end the call as well."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     message_bytes_max: int = Field(4 * 1024 * 1024, gt=0, le=64 * 1024 * 1024)
     bytes_per_s: float = Field(32 * 1024 * 1024, gt=0, description="Averaged over two seconds.")
     updates_per_s: float = Field(200_000, gt=0, description="Averaged over two seconds.")
+    messages_per_s: float = Field(
+        50_000, gt=0, description="Averaged over two seconds. Above it the call ends, and is asked again ever later."
+    )
     series_max: int = Field(50_000, gt=0)
 
 

@@ -13,6 +13,7 @@ from ingest.collectors.gnmi import metrics
 from ingest.collectors.gnmi.channel import keepalive_after, subscribe
 from ingest.collectors.gnmi.config import Config, SubscriptionConfig, TargetConfig
 from ingest.collectors.gnmi.subscriptions import request_of, silence_s
+from ingest.metrics import CERTIFICATE_EXPIRY
 from ingest.transport.grpc_messages import CallEnded
 from ingest.transport.http2 import Call
 from telemetry.gnmi import gnmi_pb2
@@ -42,7 +43,8 @@ class Stream:
     """Delivers the messages of one subscription until cancelled.
 
     sleep:   waits between two attempts.
-    deliver: called with serialised SubscribeResponses; waits while the target's queue is full.
+    deliver: called with serialised SubscribeResponses; waits while the target's queue is full. Its CallEnded ends the
+             call.
     changed: called when ``delivering`` or ``down`` changed.
     """
 
@@ -58,8 +60,8 @@ class Stream:
     ) -> None:
         self._config, self._target = config, target
         self._deliver, self._changed, self._sleep = deliver, changed, sleep
-        name = f"{config.job_name}/{target.address}"
-        self._log = log.bind(job=config.job_name, target=name, device=target.device)
+        self._name = f"{config.job_name}/{target.address}"
+        self._log = log.bind(job=config.job_name, target=self._name, device=target.device)
         self._request = request_of(subscription, config.interval_s).SerializeToString()
         self._silence_s = silence_s(subscription, config.interval_s, config.silence_intervals)
         self._timed_out: DownReason | None = None
@@ -95,6 +97,8 @@ class Stream:
             call = await subscribe(self._config, self._target, self._request, self._keepalive_s)
         except CallEnded as ended:
             return ended.reason, ended.message
+        if (expires_s := call.certificate_expires_s) is not None:
+            CERTIFICATE_EXPIRY.labels(self._name).set(expires_s)
         try:
             return await self._read(call)
         except CallEnded as ended:

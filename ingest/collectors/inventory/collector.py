@@ -7,6 +7,7 @@ import numpy as np
 import structlog
 
 from common.errors import ConfigError
+from ingest.admission.line import Priority
 from ingest.collectors.base import CollectorOutput
 from ingest.collectors.inventory.config import Config
 from ingest.collectors.inventory.parse import facts_between, parse_inventory
@@ -34,6 +35,10 @@ class InventoryCollector:
     @property
     def interval_s(self) -> float:
         return self._config.interval_s
+
+    @property
+    def priority(self) -> Priority:
+        return Priority.HIGH  # little work, and all else is understood by it
 
     def load(self) -> Mapping[str, Entity]:
         """The entities of the file as it is now. ConfigError with file, line and column."""

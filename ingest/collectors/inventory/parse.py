@@ -6,9 +6,12 @@ from typing import Any
 import yaml
 from pydantic import ValidationError
 
+from common.documents.yaml_nodes import check_nodes
+from common.documents.yaml_positions import check_depth
 from common.errors import BadInput, ConfigError
 from ingest.collectors.hostlist import expand
 from ingest.collectors.inventory.schema import Inventory
+from telemetry.objects import NAME_CHARS_MAX
 from telemetry.topology import Device, Entity, Gpu, Job, Link, Mount, StorageTarget, TopologyFact
 
 Location = tuple[int | str, ...]
@@ -17,13 +20,15 @@ Location = tuple[int | str, ...]
 def parse_inventory(text: str, file: str) -> dict[str, Entity]:
     """All entities by key. ConfigError ``file:line:column: key: what is wrong`` for the first error."""
     try:
+        check_depth(text)
         root = yaml.compose(text, yaml.CSafeLoader)
+        check_nodes(root)
         data = yaml.load(text, yaml.CSafeLoader)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         where = f"{mark.line + 1}:{mark.column + 1}" if mark else "1:1"
         raise ConfigError(f"{file}:{where}: {error.problem}") from error
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, ValueError, RecursionError) as error:  # a date such as 2026-13-01 is a ValueError
         raise ConfigError(f"{file}:1:1: {error}") from error
     try:
         inventory = Inventory.model_validate(data if data is not None else {})
@@ -52,7 +57,10 @@ def facts_between(
 def _entities(inventory: Inventory, file: str, root: yaml.Node | None) -> Iterable[tuple[Location, Iterable[Entity]]]:
     def hosts(text: str, *place: int | str) -> tuple[str, ...]:
         try:
-            return expand(text)
+            names = expand(text)
+            if any(len(name) > NAME_CHARS_MAX for name in names):
+                raise BadInput(f"a name of more than {NAME_CHARS_MAX} characters")
+            return names
         except BadInput as error:
             raise ConfigError(f"{_where(file, root, place)}: {_dotted(place)}: {error}") from error
 

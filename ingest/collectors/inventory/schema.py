@@ -5,6 +5,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
+from telemetry.objects import NAME_CHARS_MAX
 from telemetry.topology import Role
 
 _SPEED = re.compile(r"(\d+(?:\.\d+)?)\s*([MGT])(?:b/s|bps|bit/s)?", re.IGNORECASE)
@@ -22,9 +23,13 @@ def _speed(value: Any) -> Any:
 
 
 Text = Annotated[str, BeforeValidator(_text)]
-Name = Annotated[str, BeforeValidator(_text), Field(min_length=1, max_length=4096)]
-PortName = Annotated[str, Field(pattern=r"^[^/\s]+/\S+$", description="device/port")]
-Speed = Annotated[float, BeforeValidator(_speed), Field(ge=0, description="bits per second, or 400G")]
+Name = Annotated[str, BeforeValidator(_text), Field(min_length=1, max_length=NAME_CHARS_MAX)]
+Hostlist = Annotated[str, BeforeValidator(_text), Field(min_length=1, max_length=4096)]
+PortName = Annotated[str, Field(pattern=r"^[^/\s]+/\S+$", max_length=NAME_CHARS_MAX, description="device/port")]
+Speed = Annotated[
+    float, BeforeValidator(_speed), Field(ge=0, allow_inf_nan=False, description="bits per second, or 400G")
+]
+GpuIndex = Annotated[int, Field(ge=0, lt=2**31)]
 
 
 class _Entry(BaseModel):
@@ -34,7 +39,7 @@ class _Entry(BaseModel):
 class DeviceEntry(_Entry):
     """name: one device, or several as a hostlist: node[1-8]."""
 
-    name: Name
+    name: Hostlist
     role: Role
     pod: Text = ""
     rack: Text = ""
@@ -50,7 +55,7 @@ class LinkEntry(_Entry):
 class GpuEntry(_Entry):
     device: Name
     uuid: Name
-    index: int = Field(ge=0)
+    index: GpuIndex
     nic_port: Text = ""
     model: Text = ""
 
@@ -64,7 +69,7 @@ class StorageTargetEntry(_Entry):
 class MountEntry(_Entry):
     """device: one, or a hostlist."""
 
-    device: Name
+    device: Hostlist
     filesystem: Name
 
 
@@ -72,11 +77,11 @@ class JobEntry(_Entry):
     """A job that no scheduler knows. nodes: a hostlist."""
 
     job_id: Name
-    nodes: Name
+    nodes: Hostlist
     name: Text = ""
     user: Text = ""
     partition: Text = ""
-    gpu_indices: tuple[int, ...] = ()
+    gpu_indices: tuple[GpuIndex, ...] = ()
 
 
 class Inventory(_Entry):

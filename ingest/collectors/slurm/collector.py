@@ -9,6 +9,7 @@ import numpy as np
 import structlog
 
 from common.errors import BadInput
+from ingest.admission.line import Priority
 from ingest.collectors.base import ClusterEvent, CollectorOutput
 from ingest.collectors.slurm.config import Config
 from ingest.collectors.slurm.jobs import changes, facts, parse_jobs
@@ -45,6 +46,10 @@ class SlurmCollector:
     @property
     def interval_s(self) -> float:
         return self._config.interval_s
+
+    @property
+    def priority(self) -> Priority:
+        return Priority.HIGH  # little work, and all else is understood by it
 
     async def collect(self, now_ns: int) -> CollectorOutput:
         """The events since the last collection, or a batch with the reason of a failure, which ends no job."""

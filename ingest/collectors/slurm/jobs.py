@@ -16,8 +16,10 @@ from common.units import NS_PER_S
 from ingest.collectors.hostlist import expand, indices
 from telemetry import objects
 from telemetry.changes import Change, ChangeKind
+from telemetry.objects import EVENT_TIME_MAX, NAME_CHARS_MAX
 from telemetry.topology import Job, TopologyFact
 
+_SECONDS_MAX = EVENT_TIME_MAX // NS_PER_S
 _IDX = re.compile(r"\bgpu(?::[^(,]*)?\(IDX:([0-9,-]+)\)")
 
 
@@ -48,13 +50,13 @@ def parse_jobs(body: bytes, *, gpu_jobs_only: bool = True) -> JobList:
     malformed = 0
     for entry in entries:
         try:
-            job = _job(entry)
-        except (BadInput, KeyError, TypeError, ValueError, AttributeError):
+            job, ended_ns = _job(entry), _time_ns(entry.get("end_time"))
+        except (BadInput, KeyError, TypeError, ValueError, AttributeError, OverflowError):
             malformed += 1
             continue
         if not _is_running(entry):
             if "PENDING" not in _states(entry):
-                ended[job.job_id] = _number(entry.get("end_time")) * NS_PER_S
+                ended[job.job_id] = ended_ns
         elif job.nodes and not (gpu_jobs_only and _has_no_gpu(entry)):
             running[job.job_id] = job
     return JobList(running, ended, malformed)
@@ -96,15 +98,18 @@ def _change(kind: ChangeKind, job: Job, at_ns: int, verb: str) -> Change:
 
 def _job(entry: Mapping[str, Any]) -> Job:
     job_id = entry["job_id"]
-    return Job(
+    job = Job(
         job_id=str(_number(job_id) if isinstance(job_id, dict) else job_id),
         nodes=expand(_nodes(entry)),
         name=str(entry.get("name") or ""),
         user=str(entry.get("user_name") or ""),
         partition=str(entry.get("partition") or ""),
         gpu_indices=_gpus(entry),
-        started_ns=_number(entry.get("start_time")) * NS_PER_S,
+        started_ns=_time_ns(entry.get("start_time")),
     )
+    if not all(0 < len(name) <= NAME_CHARS_MAX for name in (job.job_id, *job.nodes)):
+        raise BadInput(f"job {job.job_id[:80]!r}: names of 1 to {NAME_CHARS_MAX} characters expected", "bad_format")
+    return job
 
 
 def _number(value: object) -> int:
@@ -112,6 +117,14 @@ def _number(value: object) -> int:
     if isinstance(value, dict):
         return int(value.get("number") or 0) if value.get("set", True) and not value.get("infinite") else 0
     return int(value) if isinstance(value, int | float | str) and value != "" else 0
+
+
+def _time_ns(value: object) -> int:
+    """0 when it is not set. BadInput for what columns do not hold."""
+    seconds = _number(value)
+    if not 0 <= seconds <= _SECONDS_MAX:
+        raise BadInput(f"time {seconds}: expected seconds since the Unix epoch", "bad_format")
+    return seconds * NS_PER_S
 
 
 def _states(entry: Mapping[str, Any]) -> set[str]:

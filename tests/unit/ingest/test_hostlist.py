@@ -61,7 +61,10 @@ def test_malformed_hostlists_are_refused(text: str, message: str) -> None:
     assert caught.value.reason == "bad_format"
 
 
-@pytest.mark.parametrize("text", ["n[1-99999999]", "n[1-999]m[1-999]", "n[0-65536]", "a," * HOSTS_MAX + "b"])
+@pytest.mark.parametrize(
+    "text",
+    ["n[1-99999999]", "n[1-999]m[1-999]", "n[0-65536]", "n[0-65535,0]", f"n[{9:0>5000}]", "a," * HOSTS_MAX + "b"],
+)
 def test_more_hosts_than_the_limit_are_refused(text: str) -> None:
     with pytest.raises(BadInput) as caught:
         expand(text)

@@ -2,11 +2,13 @@
 
 import asyncio
 import json
+import os
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 from pydantic import ValidationError
+from structlog.testing import capture_logs
 
 from common.errors import BadInput
 from ingest.collectors.base import CollectorContext
@@ -49,6 +51,15 @@ def test_relabelling_decides_device_address_and_membership() -> None:
     assert (target.name, target.device) == ("node/10.0.0.7:9100", "n7")
 
 
+@pytest.mark.parametrize(
+    "address", ["a:99999", "a:1e3", "[::1:9100", "[::x]:9100", ":9100", "a b:1", "ftp.test:1"], ids=str
+)
+def test_an_address_that_is_of_no_use_costs_no_other_target(address: str) -> None:
+    labels = {"__scheme__": "ftp"} if address.startswith("ftp") else {}
+    bad = TargetGroup(targets=(address,), labels=labels)
+    assert [target.name for target in resolve(job(), [bad, group("b:1")])] == ["node/b:1"]
+
+
 async def test_files_are_followed_and_a_broken_one_changes_nothing(tmp_path: Path) -> None:
     file = tmp_path / "a.json"
     file.write_text(json.dumps([{"targets": ["a:1"], "labels": {"device": "d"}}]))
@@ -59,8 +70,39 @@ async def test_files_are_followed_and_a_broken_one_changes_nothing(tmp_path: Pat
     assert len(await discovery.refresh()) == 2
     file.write_text('{"targets": "a"}')
     assert len(await discovery.refresh()) == 2
+    file.write_text("[" * 300_000)
+    assert len(await discovery.refresh()) == 2
     file.write_text("[]")
     assert [target.name for target in await discovery.refresh()] == ["node/b:1"]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"#" * (4 * 1024 * 1024 + 1), ": expected at most 4194304 bytes"),
+        (b"- &a {targets: [a:1]}\n- *a\n", ":2:3: aliases are not accepted"),
+        (b"- " * 60 + b"a", ":1:101: nested deeper than 50 levels"),
+        (b"- targets: [a:1\n", ":2:1: did not find expected"),
+        (b'[{"targets": ["carol:s3cret@a:1"]}]', ": 0.targets.0: Value error, expected host:port without user name"),
+        (None, ": expected a file"),
+    ],
+    ids=["too large", "alias", "too deep", "no YAML", "password", "pipe"],
+)
+async def test_a_file_out_of_bounds_is_refused_with_its_place(tmp_path: Path, content: bytes, message: str) -> None:
+    file = tmp_path / "a.yml"
+    file.write_text("- targets: [b:1]\n")
+    discovery = Discovery(job(file_sd_configs=[{"files": [str(file)]}]))
+    assert len(await discovery.refresh()) == 1
+    file.unlink()
+    if content is None:
+        os.mkfifo(file)
+    else:
+        file.write_bytes(content)
+    with capture_logs() as logged:
+        assert [target.name for target in await discovery.refresh()] == ["node/b:1"]
+    (line,) = logged
+    assert line["error"].startswith(f"{file}{message}")
+    assert "s3cret" not in str(line)
 
 
 async def test_an_http_service_is_followed_and_its_failure_changes_nothing() -> None:
@@ -91,8 +133,10 @@ async def test_an_http_service_is_followed_and_its_failure_changes_nothing() -> 
         ({"source": "dcmg"}, "", "expected one of dcgm, node_exporter"),
         ({"mapping": [{"metric": "gpu_power", "name": "x"}]}, "mapping.0.metric", "expected a metric of the catalogue"),
         ({"relabel_configs": [{"regex": "("}]}, "relabel_configs.0.regex", "expected a regular expression"),
+        ({"mapping": [{"metric": "gpu_power_watts", "name": "x{a}{b}"}]}, "mapping.0.name", "text other than digits"),
         ({"relabel_configs": [{"source_labels": ["a"]}]}, "relabel_configs.0", "target_label"),
         ({"static_configs": [{"labels": {}}]}, "static_configs.0.targets", "Field required"),
+        ({"static_configs": [{"targets": ["u:pw@a:1"]}]}, "static_configs.0.targets.0", "without user name"),
         ({"scheme": "ftp"}, "scheme", "Input should be 'http' or 'https'"),
         (
             {"basic_auth": {"username": "a", "password_file": "/x"}, "authorization": {"credentials_file": "/y"}},

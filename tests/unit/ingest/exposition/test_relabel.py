@@ -104,6 +104,7 @@ def test_the_given_labels_stay_as_they_are() -> None:
     [
         ({"source_labels": ["a"]}, "the action replace needs one"),
         ({"target_label": "d", "regex": "("}, "expected a regular expression"),
+        ({"target_label": "d", "regex": "(a+)+"}, "repetition inside a repetition"),
         ({"target_label": "d", "action": "hashmod"}, "Input should be 'replace', 'keep', 'drop' or 'labelmap'"),
         ({"target_label": "d", "modulus": 3}, "Extra inputs"),
     ],
@@ -111,3 +112,10 @@ def test_the_given_labels_stay_as_they_are() -> None:
 def test_rules_that_are_refused(rule: dict[str, Any], message: str) -> None:
     with pytest.raises(ValidationError, match=message):
         rules(rule)
+
+
+def test_what_a_rule_would_take_too_long_to_decide_is_refused() -> None:
+    long = {"a": "x" * 1000}
+    assert relabel(long, rules({"source_labels": ["a"], "target_label": "b"})) == {"a": "x" * 1000, "b": "x" * 1000}
+    with pytest.raises(ValueError, match="at most 255 characters to match"):
+        relabel(long, rules({"source_labels": ["a"], "target_label": "b", "regex": "(.*)x"}))

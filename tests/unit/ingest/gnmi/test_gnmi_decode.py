@@ -292,13 +292,6 @@ def test_no_light_is_no_sample(power: object, dropped: dict[DropReason, int]) ->
     assert list(samples(decoded).values()) == ([] if dropped else [float(str(power))])
 
 
-@settings(max_examples=300, deadline=None)
-@given(st.binary(max_size=200))
-def test_arbitrary_bytes_never_break_the_decoder(noise: bytes) -> None:
-    decoded = decoder().decode([noise, updates(in_octets=1)], NOW)
-    assert samples(decoded)[OCTETS] == 1.0
-
-
 def test_a_message_that_is_cut_off_is_malformed_wherever_the_protobuf_runtime_refuses_it() -> None:
     good, behind = updates(in_octets=1, in_errors=2), updates(in_octets=3)
     one = decoder()

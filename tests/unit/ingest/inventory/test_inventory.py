@@ -40,6 +40,9 @@ def test_everything_that_a_file_can_hold() -> None:
     ]
 
 
+ALIASES = "a0: &a0 [x, x]\n" + "".join(f"a{n}: &a{n} [*a{n - 1}, *a{n - 1}]\n" for n in range(1, 40))
+
+
 @pytest.mark.parametrize("text", ["", "devices: []", "# nothing yet"])
 def test_an_empty_file_is_an_empty_inventory(text: str) -> None:
     assert parse_inventory(text, "cluster.yaml") == {}
@@ -58,7 +61,16 @@ def test_an_empty_file_is_an_empty_inventory(text: str) -> None:
         ("devices:\n  - {name: a, role: leaf}\n  - {name: a, role: spine}", "3:6", "is duplicated"),
         ("devices:\n  - {name: a\n", "3:1", "expected"),
         ("devices: @x", "1:10", "token"),
+        ("devices: []\ndevices: []", "2:1", "devices is defined twice"),
+        ("devices: [{name: a, role: leaf, name: b}]", "1:33", "name is defined twice"),
+        ("devices: &a [*a]", "1:10", "an alias of what it is part of"),
+        (ALIASES, "19:6", "more than 1000000 values, with aliases"),
+        ("devices: 2026-13-01", "1:1", "month must be in 1..12"),
+        ("gpus:\n  - {device: a, uuid: u, index: 4294967296}", "2:26", "gpus.0.index"),
+        ("links:\n  - {from: a/1, to: b/1, speed: .inf}", "2:26", "links.0.speed"),
+        (f"devices:\n  - {{name: 'n{'x' * 1025}', role: leaf}}", "2:6", "more than 1024 characters"),
         ("- a", "1:1", "file"),
+        ("devices: " + "[" * 60, "1:60", "deeper than 50 levels"),
     ],
 )
 def test_an_error_names_file_line_and_column(text: str, where: str, what: str) -> None:
@@ -100,7 +112,7 @@ async def test_a_file_with_an_error_changes_nothing_and_is_down(tmp_path: Path) 
     file.write_text(FILE)
     collector = InventoryCollector(Config(file=file))
     await collector.collect(1)
-    for breakage in (b"devices: 7", b"\xff\xfe", b"x: " + b"y" * 2000):
+    for breakage in (b"devices: 7", b"\xff\xfe", b"x: " + b"y" * 2000, b"[" * 300_000):
         file.write_bytes(breakage)
         batch = await InventoryCollector(Config(file=file, file_bytes_max=1000)).collect(2)
         assert isinstance(batch, SampleBatch)

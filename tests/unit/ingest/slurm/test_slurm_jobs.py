@@ -90,8 +90,10 @@ def test_jobs_that_do_not_run_are_left_out() -> None:
 
 
 def test_a_malformed_entry_is_counted_and_the_others_are_used() -> None:
-    found = parse_jobs(json.dumps({"jobs": [7, {}, entry(nodes="n[x]"), entry()]}).encode())
-    assert (found.malformed, list(found.running)) == (3, ["4711"])
+    ended = entry(job_id=1, job_state="COMPLETED", end_time="soon")
+    bad = [entry(nodes="n[x]"), entry(start_time=10**12), entry(start_time=-1), entry(job_id=""), ended]
+    found = parse_jobs(json.dumps({"jobs": [7, {}, *bad, entry()]}).encode())
+    assert (found.malformed, list(found.running), found.ended) == (7, ["4711"], {})
 
 
 @pytest.mark.parametrize("body", [b"", b"<html>", b"[]", b'{"jobs": 1}'])
