@@ -21,14 +21,34 @@ class DropReason(StrEnum):
     BAD_FORMAT = "bad_format"  # one value of a message that is well formed otherwise
     QUOTA = "quota"  # beyond what one target may send
     NEW_SERIES = "new_series"  # of a series beyond the new ones that one target may bring
-    SPOOL_FULL = "spool_full"  # the bus was unavailable for too long
+    QUEUE_FULL = "queue_full"  # the bus was unavailable, and so was the disk: memory was full
+    SPOOL_FULL = "spool_full"  # the bus was unavailable for so long that the spool was full
+    SPOOL_EXPIRED = "spool_expired"  # waited in the spool for longer than it may
+    SPOOL_DAMAGED = "spool_damaged"  # the spool's file is torn, or its checksum does not match
+    KILLED = "killed"  # in memory alone when the process ended, by its last saved counts
     TOO_LARGE = "too_large"  # a batch above the bus's limit for one message
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """A ledger at one moment, as it outlives the process."""
+
+    epoch_ns: int
+    samples_in: int
+    samples_out: int
+    drops: Mapping[DropReason, int]
+
+    @property
+    def held(self) -> int:
+        """Samples that were neither published nor dropped."""
+        return self.samples_in - self.samples_out - sum(self.drops.values())
 
 
 @dataclass
 class Ledger:
-    """Counts of one ingest process since ``epoch_ns``. Every sample that a collector saw in a series that the catalogue
-    knows is ``received``; it then is published, dropped or still queued."""
+    """Counts of one ingest process, and of those before it on the same spool, since ``epoch_ns``. Every sample that a
+    collector saw in a series that the catalogue knows is ``received``; it then is published, dropped or still queued.
+    """
 
     epoch_ns: int
     samples_in: int = 0
@@ -46,6 +66,20 @@ class Ledger:
         """Counts the end of samples that ``received`` has counted before."""
         if n:
             self.drops[reason] += n
+
+    def counts(self) -> Counts:
+        """A copy."""
+        return Counts(self.epoch_ns, self.samples_in, self.samples_out, dict(self.drops))
+
+    def resume(self, before: Counts) -> None:
+        """Goes on from the counts of the process before; the metrics of this one are its own."""
+        self.epoch_ns = before.epoch_ns
+        self.samples_in += before.samples_in
+        self.samples_out += before.samples_out
+        self.drops.update(before.drops)
+        exported_in, exported_out, drops = self._exported
+        drops = drops + Counter(before.drops)
+        self._exported = (exported_in + before.samples_in, exported_out + before.samples_out, drops)
 
     def update_metrics(self) -> None:
         """Brings the process's metrics up to date; called every few seconds, not for every collection."""

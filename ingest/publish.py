@@ -1,162 +1,210 @@
-"""From collectors to the bus: a bounded queue that batches calls, and bridges times in which the bus is unavailable."""
+"""From collectors to the bus: batches of calls, and bridges times in which the bus is unavailable.
+
+One group of messages is under way at a time; the next ones wait in the order in which they came: first those in the
+spool, then one group in memory, then what is not encoded yet. Nothing touches the disk while the bus takes each group
+within ``after_s``. Once it does not, the group under way goes to the spool, and all others go behind it until the
+spool is empty again.
+"""
 
 import asyncio
-from collections import deque
-from collections.abc import Sequence
-from typing import Protocol
+import time
+from collections.abc import Callable
 
 import structlog
 
-from bus.base import MESSAGE_BYTES_MAX, Message
-from common.errors import BadInput, Unavailable
-from common.retry import retry
-from ingest.collectors.base import ClusterEvent, CollectorOutput
+from common.threads import OneThread
+from ingest.collectors.base import Clock, CollectorOutput
 from ingest.config import PublishConfig
 from ingest.ledger import DropReason, Ledger
-from ingest.metrics import BATCHES_DROPPED, PUBLISH_RETRIES, PUBLISH_SECONDS, RECORDS_DROPPED, SAMPLES_QUEUED
-from telemetry import topics
-from telemetry.changes import Change
-from telemetry.codec.batch import encode_batch
-from telemetry.codec.records import encode_record
-from telemetry.samples import SampleBatch
-from telemetry.topology import TopologyFact
+from ingest.metrics import SAMPLES_QUEUED
+from ingest.outgoing import encode_batches, encode_events
+from ingest.output_queue import OutputQueue
+from ingest.publishing import PublishingBus, publish_records
+from ingest.spool.spool import Group, Spool
 
 log = structlog.get_logger("ingest")
-_RETRY_FIRST_S, _RETRY_MAX_S = 0.1, 30.0
-_FLUSH_S = 3.0
-
-
-class PublishingBus(Protocol):
-    """The half of a bus that this stage needs."""
-
-    async def publish(self, topic: topics.Topic, messages: Sequence[Message]) -> None: ...
+_FLUSH_S, _STOP_S = 3.0, 15.0
+_SPOOL_INTERVAL_S = 0.05  # how long samples are in memory alone while all go to the disk
+_STOP_INTERVAL_S = 0.5  # how often to look whether to stop
+_SHORT_OF_CPU_FACTOR = 5  # then the bus is not late but this process, and the way over the disk costs more CPU
+_GROUPS_MAX = 8  # written in one turn, so that publishing goes on beside it
 
 
 class Publisher:
     """Publishes samples, topology facts and changes in the order in which they came, keyed so that the bus keeps it."""
 
-    def __init__(self, config: PublishConfig, bus: PublishingBus, ledger: Ledger) -> None:
+    def __init__(
+        self,
+        config: PublishConfig,
+        bus: PublishingBus,
+        ledger: Ledger,
+        clock: Clock = time.time_ns,
+        is_short_of_cpu: Callable[[], bool] = lambda: False,
+    ) -> None:
         self._config, self._bus, self._ledger = config, bus, ledger
-        self._batches: deque[SampleBatch] = deque()
-        self._events: dict[str, ClusterEvent] = {}
-        self._waiting = self._in_flight = 0
+        self._is_short_of_cpu = is_short_of_cpu
+        self._queue = OutputQueue(config, ledger)
+        self._spool = Spool(config.spool, ledger, clock)
+        self._in_memory = 0  # samples that are taken from the queue or read from the spool, and not published yet
+        self._head: Group | None = None  # what is being published
+        self._next: Group | None = None  # what the disk did not take
+        self._publishing: asyncio.Task[None] | None = None
+        self._since = self._filled_since = (
+            0.0  # monotonic: of publishing the head, and since when the queue has been filled
+        )
+        self._encoding = OneThread("encode")  # the event loop has enough to do with fetching
         self._wake = asyncio.Event()
+        self._stop_by: float | None = None
         self._task: asyncio.Task[None] | None = None
 
     @property
     def queued(self) -> int:
         """Samples that are neither published nor dropped yet."""
-        return self._waiting + self._in_flight
+        return self._queue.samples + self._in_memory + self._spool.unread.samples
+
+    def unpublished_s(self) -> float:
+        """How long the oldest of what is in memory alone has waited for the bus."""
+        since_s = [self._filled_since] if self._queue else []
+        if self._head is not None and self._head.end is None:
+            since_s.append(self._since)
+        return time.monotonic() - min(since_s) if since_s else 0.0
+
+    def problem(self) -> str | None:
+        """None, or why what the bus does not take is in memory alone, in words."""
+        return self._spool.problem()
+
+    def details(self) -> dict[str, float]:
+        """For the stage's report."""
+        return self._spool.details()
 
     def enqueue(self, output: CollectorOutput) -> None:
         """Adds it to the queue; a full queue drops its oldest batches or events."""
-        if isinstance(output, SampleBatch):
-            self._batches.append(output)
-            self._waiting += len(output)
-            config = self._config
-            while len(self._batches) > config.spool_batches_max or self._waiting > config.spool_samples_max:
-                self._drop_oldest()
-        else:
-            self._enqueue_events(output)
+        if not self._queue:
+            self._filled_since = time.monotonic()
+        self._queue.put(output)
         self._wake.set()
 
-    def _drop_oldest(self) -> None:
-        oldest = self._batches.popleft()
-        self._waiting -= len(oldest)
-        self._ledger.dropped(DropReason.SPOOL_FULL, len(oldest))
-        BATCHES_DROPPED.inc()
-
-    def _enqueue_events(self, events: Sequence[ClusterEvent]) -> None:
-        """Only the newest fact of a key matters, so a newer one replaces one that still waits."""
-        for event in events:
-            key = _key(event)
-            self._events.pop(key, None)
-            self._events[key] = event
-            if len(self._events) > self._config.spool_facts_max:
-                del self._events[next(iter(self._events))]
-                RECORDS_DROPPED.labels(reason=DropReason.SPOOL_FULL).inc()
-
     async def start(self) -> None:
+        """ConfigError when a newer version has written the spool."""
+        await self._spool.start()
         self._task = asyncio.get_running_loop().create_task(self._run())
 
     @property
     def tasks(self) -> list["asyncio.Task[None]"]:
         """The background work."""
-        return [self._task] if self._task is not None else []
+        return [*([self._task] if self._task is not None else []), *self._spool.tasks]
 
     async def stop(self) -> None:
-        """Publishes what is queued if the bus accepts it within a few seconds."""
+        """Publishes what is queued if the bus accepts it within a few seconds; else it goes to the disk."""
         if self._task is None:
             return
         task, self._task = self._task, None
-        try:
-            async with asyncio.timeout(_FLUSH_S):
-                while self.queued or self._events or self._batches:
-                    if task.done():
-                        break
-                    await asyncio.sleep(0.01)
-        except TimeoutError:
-            log.warning("stopped before all samples were published", samples=self.queued)
+        self._stop_by = asyncio.get_running_loop().time() + _FLUSH_S
+        self._wake.set()
+        _, late = await asyncio.wait([task], timeout=_STOP_S)
         task.cancel()
-        await asyncio.wait([task], timeout=1.0)
+        if self._publishing is not None:
+            self._publishing.cancel()
+            await asyncio.wait([self._publishing], timeout=1.0)
+        if not late:
+            await self._write_all()
+        self._encoding.stop()
+        await self._spool.stop()
+        on_disk = self._head.samples if self._head is not None and self._head.end is not None else 0
+        if lost := self._queue.samples + self._in_memory - on_disk:
+            log.warning("stopped before all samples were published", samples=lost)
 
     async def _run(self) -> None:
-        while True:
-            await self._wake.wait()
-            await asyncio.sleep(self._config.linger_s)
-            self._wake.clear()
-            while self._batches or self._events:
-                await self._publish_events()
-                await self._publish_batches()
-
-    async def _publish_events(self) -> None:
-        """Facts before changes, so that consumers know the objects of a change."""
-        while self._events:
-            events = [self._events.pop(key) for key in list(self._events)[: self._config.messages_max]]
-            for topic, kind in ((topics.TOPOLOGY, TopologyFact), (topics.CHANGES, Change)):
-                messages = [Message(_key(one).encode(), encode_record(one)) for one in events if isinstance(one, kind)]
-                if messages:
-                    await self._publish_with_retry(topic, messages)
-
-    async def _publish_batches(self) -> None:
-        messages: list[Message] = []
-        samples = too_large = 0
-        while self._batches and len(messages) < self._config.messages_max:
-            batch = self._batches.popleft()
-            self._waiting -= len(batch)
-            self._in_flight += len(batch)
-            value, headers = encode_batch(batch)
-            if len(value) > MESSAGE_BYTES_MAX:
-                too_large += len(batch)
+        while not self._may_stop():
+            if self._head is None and not await self._begin():
+                await self._wake.wait()
+                await asyncio.sleep(self._config.linger_s)
+                self._wake.clear()
                 continue
-            messages.append(Message(batch.table.device.encode(), value, headers))
-            samples += len(batch)
-            if len(messages) % 16 == 0:
-                await asyncio.sleep(0)  # encoding a full queue must not block the loop
-        if messages:
-            await self._publish_with_retry(topics.SAMPLES, messages)
-        self._in_flight -= samples + too_large
-        self._ledger.published(samples)
+            assert self._publishing is not None
+            await asyncio.wait([self._publishing], timeout=self._patience_s())
+            if self._publishing.done():
+                await self._finish(self._publishing)
+                await self._begin()
+            if self._is_behind():
+                await self._write()
+            SAMPLES_QUEUED.set(self.queued)
+
+    def _may_stop(self) -> bool:
+        """When asked to, and all is published or on its way to the disk anyway, or the time for it is over."""
+        if self._stop_by is None:
+            return False
+        is_left = self._head is not None or self._next is not None or bool(self._queue)
+        return not is_left or bool(self._spool.unread) or asyncio.get_running_loop().time() >= self._stop_by
+
+    async def _begin(self) -> bool:
+        """Begins to publish the oldest group; False when nothing waits."""
+        if self._spool.unread:
+            group: Group | None = await self._spool.read(self._config.messages_max)
+            self._in_memory += group.samples if group is not None else 0
+        else:
+            group, self._next = self._next or await self._encode_next(), None
+        if group is None:
+            return False
+        self._head, self._since = group, time.monotonic()
+        self._publishing = asyncio.get_running_loop().create_task(publish_records(self._bus, group.records))
+        return True
+
+    async def _finish(self, publishing: "asyncio.Task[None]") -> None:
+        """Counts what is published; raises the error that ended it."""
+        assert self._head is not None
+        publishing.result()
+        group, self._head, self._publishing = self._head, None, None
+        self._in_memory -= group.samples
+        self._ledger.published(group.samples)
+        await self._spool.published(group)
+
+    def _is_behind(self) -> bool:
+        """Whether what comes now must go to the disk."""
+        return bool(self._spool.unread) or (
+            self._head is not None and (self._head.end is not None or self._left_s() <= 0)
+        )
+
+    def _left_s(self) -> float:
+        """Until the bus is late: with what it was given, or because more has come for so long than it takes."""
+        factor = _SHORT_OF_CPU_FACTOR if self._is_short_of_cpu() else 1
+        return factor * self._config.spool.after_s - self.unpublished_s()
+
+    def _patience_s(self) -> float:
+        """How long to wait for the bus before looking at what else there is to do."""
+        if self._is_behind():
+            return _SPOOL_INTERVAL_S
+        return min(self._left_s(), _STOP_INTERVAL_S)
+
+    async def _write(self) -> None:
+        """Puts what waits on the disk, behind the group that is being published."""
+        if self._head is not None and self._head.end is None and not self._spool.unread:
+            written = await self._spool.append(self._head, taken=True)
+            if written is None:
+                return
+            self._head = written
+        for _ in range(_GROUPS_MAX):
+            self._next = self._next or await self._encode_next()
+            if self._next is None or await self._spool.append(self._next) is None:
+                return
+            self._in_memory -= self._next.samples
+            self._next = None
+
+    async def _write_all(self) -> None:
+        """At the end: as much as the disk takes."""
+        before = -1
+        while before != self._queue.samples + self._in_memory:
+            before = self._queue.samples + self._in_memory
+            await self._write()
+
+    async def _encode_next(self) -> Group | None:
+        """What has waited longest in the queue; None when it is empty."""
+        if not self._queue:
+            return None
+        events = self._queue.take_events(self._config.messages_max)
+        batches = self._queue.take_batches(self._config.messages_max)
+        self._in_memory += sum(map(len, batches))
+        encoded, too_large = await self._encoding(encode_batches, batches)
+        self._in_memory -= too_large
         self._ledger.dropped(DropReason.TOO_LARGE, too_large)
-        SAMPLES_QUEUED.set(self.queued)
-
-    async def _publish_with_retry(self, topic: topics.Topic, messages: Sequence[Message]) -> None:
-        """Returns when all are durable, however long the bus is unavailable."""
-
-        async def publish() -> None:
-            started_s = asyncio.get_running_loop().time()
-            await self._bus.publish(topic, messages)
-            PUBLISH_SECONDS.observe(asyncio.get_running_loop().time() - started_s)
-
-        def failed(error: Exception) -> None:
-            PUBLISH_RETRIES.inc()
-            log.warning("publishing failed and is repeated", topic=topic.name, messages=len(messages), error=str(error))
-
-        try:
-            await retry(publish, on=Unavailable, first_s=_RETRY_FIRST_S, most_s=_RETRY_MAX_S, failed=failed)
-        except BadInput as error:
-            raise AssertionError(f"the bus refuses what is within its limits: {error}") from error
-
-
-def _key(event: ClusterEvent) -> str:
-    return event.id if isinstance(event, Change) else event.entity.key
+        return Group([*encode_events(events), *encoded])

@@ -88,5 +88,8 @@ def test_own_metrics_have_the_stage_s_prefix_a_plural_and_a_sentence(metric: Cou
     """Source: Prometheus, docs/practices/naming. The library adds ``_total`` to counters."""
     (family,) = metric.describe()
     assert family.name.startswith("fabricscope_ingest_")
-    assert re.search(r"s(_(up|unsynced|refused|dropped|received|published|skipped|queued))?$", family.name)
+    assert re.search(
+        r"(s(_(up|unsynced|refused|dropped|received|published|skipped|queued|waiting|running(_max)?))?|_ratio)$",
+        family.name,
+    )
     assert family.documentation.endswith(".")

@@ -1,67 +1,19 @@
 """From the collectors to the bus, also when the bus is away."""
 
 import asyncio
-from collections.abc import Sequence
 
-import numpy as np
 import pytest
 from structlog.testing import capture_logs
 
-from bus.base import Message
-from common.errors import Unavailable
 from ingest.config import PublishConfig
 from ingest.ledger import DropReason, Ledger
 from ingest.publish import Publisher
 from telemetry import objects, topics
 from telemetry.changes import Change, ChangeKind
-from telemetry.codec.batch import BatchDecoder
 from telemetry.codec.records import decode_record
-from telemetry.samples import Collection, SampleBatch
-from telemetry.series import SeriesTable
 from telemetry.topology import Device, Job, Role, TopologyFact
+from tests.unit.ingest.flaky_bus import FlakyBus, batch, feed
 from tests.waiting import until
-
-
-class FlakyBus:
-    """A bus in memory that can be unavailable."""
-
-    def __init__(self) -> None:
-        self.unavailable = False
-        self.refused = 0
-        self.calls: list[tuple[topics.Topic, list[Message]]] = []
-
-    async def publish(self, topic: topics.Topic, messages: Sequence[Message]) -> None:
-        await asyncio.sleep(0)
-        if self.unavailable:
-            self.refused += 1
-            raise Unavailable("test")
-        self.calls.append((topic, list(messages)))
-
-    def sequences(self) -> list[int]:
-        decoder = BatchDecoder()
-        return [
-            decoder.decode(message.value or b"", dict(message.headers)).collection.seq
-            for topic, messages in self.calls
-            if topic is topics.SAMPLES
-            for message in messages
-        ]
-
-
-def batch(seq: int, rows: int = 10, device: str = "node1") -> SampleBatch:
-    table = SeriesTable("job/a:1", device, tuple(f'm{{i="{row}"}}' for row in range(rows)))
-    return SampleBatch(
-        table,
-        Collection(1, seq, 0, 0.0),
-        np.zeros(rows, dtype=np.int64),
-        np.arange(rows, dtype=np.uint32),
-        np.random.default_rng(seq).random(rows),
-    )
-
-
-def feed(publisher: Publisher, ledger: Ledger, batches: Sequence[SampleBatch]) -> None:
-    for each in batches:
-        ledger.received(len(each))
-        publisher.enqueue(each)
 
 
 @pytest.fixture
@@ -114,11 +66,11 @@ async def test_a_failed_call_is_logged_with_its_error(ledger: Ledger) -> None:
     )
 
 
-async def test_a_full_spool_drops_the_oldest_and_counts_it(ledger: Ledger) -> None:
+async def test_a_full_queue_drops_the_oldest_and_counts_it(ledger: Ledger) -> None:
     bus = FlakyBus()
-    publisher = Publisher(PublishConfig(spool_samples_max=30), bus, ledger)
+    publisher = Publisher(PublishConfig(queue_samples_max=30), bus, ledger)
     feed(publisher, ledger, [batch(seq) for seq in range(10)])
-    assert ledger.drops == {DropReason.SPOOL_FULL: 70}
+    assert ledger.drops == {DropReason.QUEUE_FULL: 70}
     assert ledger.report("i", 0, publisher.queued, {}).balance == 0
     await publisher.start()
     await until(lambda: ledger.samples_out == 30)
