@@ -1,5 +1,6 @@
 """What the ingest stage collects, and how it gets to the bus."""
 
+from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
@@ -18,6 +19,9 @@ class SchedulerConfig(BaseModel):
         gt=0,
         description="Concurrent collections of unhealthy targets: those that never answered or failed last time.",
     )
+    page_bytes_max: int = Field(
+        default=256 << 20, gt=0, description="Fetched pages that wait to be decoded; beyond it no collection begins."
+    )
 
     @model_validator(mode="before")
     @classmethod
@@ -25,15 +29,39 @@ class SchedulerConfig(BaseModel):
         return accept_renamed(settings, {"doubtful_max": "unhealthy_max"})
 
 
+class SpoolConfig(BaseModel):
+    """Where samples, facts and changes wait on the disk while the bus does not take them."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+    folder: Path | None = Field(
+        default=Path("data/ingest/ingest-0"), description="For one process alone. null: memory is all there is."
+    )
+    after_s: float = Field(default=1.0, gt=0, description="What the bus has not taken after this goes to the disk.")
+    bytes_max: int = Field(default=8 << 30, ge=8 << 20, description="Then the oldest samples are dropped.")
+    age_max_s: float = Field(default=6 * 3600.0, gt=0, description="What has waited for longer is dropped.")
+    free_bytes_min: int = Field(
+        default=512 << 20, ge=0, description="With less than this left on the disk, samples stay in memory."
+    )
+
+
 class PublishConfig(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
     linger_s: float = Field(default=0.02, ge=0, description="How long batches are collected into one call.")
     messages_max: int = Field(default=1000, gt=0, description="Messages in one call.")
-    spool_samples_max: int = Field(default=5_000_000, gt=0, description="Samples kept while the bus is unavailable.")
-    spool_batches_max: int = Field(default=100_000, gt=0, description="Batches kept while the bus is unavailable.")
-    spool_facts_max: int = Field(
-        default=100_000, gt=0, description="Topology facts and changes kept while the bus is unavailable."
-    )
+    queue_samples_max: int = Field(default=5_000_000, gt=0, description="Samples that wait in memory.")
+    queue_batches_max: int = Field(default=100_000, gt=0, description="Batches that wait in memory.")
+    queue_events_max: int = Field(default=100_000, gt=0, description="Facts and changes that wait in memory.")
+    spool: SpoolConfig = SpoolConfig(folder=None)  # a settings file always gives one
+
+    @model_validator(mode="before")
+    @classmethod
+    def _accept_renamed(cls, settings: Any) -> Any:
+        names = {
+            "spool_samples_max": "queue_samples_max",
+            "spool_batches_max": "queue_batches_max",
+            "spool_facts_max": "queue_events_max",
+        }
+        return accept_renamed(settings, names)
 
 
 class CollectorSections(BaseModel):
@@ -71,6 +99,12 @@ class IngestConfig(CollectorSections):
         default=50_000,
         gt=0,
         description="New series of one target; as many may come at once. Samples of further ones are dropped.",
+    )
+    memory_bytes_max: int | None = Field(
+        default=None,
+        ge=64 << 20,
+        description="Memory of this process; from 80 % on collections are left out, those of low priority first. "
+        "null: the limit of its cgroup.",
     )
     report_interval_s: float = Field(default=5.0, gt=0, description="Between two reports on the ledger topic.")
     instance: str = Field(default="ingest-0", min_length=1, description="Name of this process within its stage.")

@@ -5,6 +5,7 @@ hold up all others. Pure: batches in, batches out; the time is that of the colle
 """
 
 from dataclasses import dataclass, field, replace
+from heapq import nsmallest
 
 import numpy as np
 import structlog
@@ -17,6 +18,7 @@ from telemetry.series import SeriesTable
 
 log = structlog.get_logger("ingest")
 _HOUR_NS = 3600 * NS_PER_S
+_SHOWN_MAX = 20
 _RETRY_SHARE = 0.1
 """Refused series are admitted a tenth of the hour's budget at a time: each admission is a new table for all readers."""
 
@@ -50,6 +52,11 @@ class SeriesBudget:
     def targets_over(self) -> int:
         """Targets with refused series."""
         return sum(target.refused > 0 for target in self._targets.values())
+
+    def refused(self) -> dict[str, int]:
+        """How many series of a target are refused now, of the ``_SHOWN_MAX`` targets with most of them."""
+        over = [(-target.refused, name) for name, target in self._targets.items() if target.refused]
+        return {name: -count for count, name in nsmallest(_SHOWN_MAX, over)}
 
     def admit(self, batch: SampleBatch) -> SampleBatch:
         """The batch without samples of series beyond the budget; down as ``too_many_series`` if none is left."""

@@ -2,6 +2,7 @@
 
 import asyncio
 import resource
+import sys
 import time
 from collections.abc import Coroutine
 from concurrent.futures import ThreadPoolExecutor
@@ -10,6 +11,11 @@ import structlog
 
 from bus.reporting import publish_report
 from common.tasks import first_failure
+from ingest.admission.admission import Admission
+from ingest.admission.cpu_shortage import CpuShortage
+from ingest.admission.gate import Gate
+from ingest.admission.memory import MemoryUse
+from ingest.admission.page_bytes import PageBytes
 from ingest.collectors.base import (
     Clock,
     CollectorContext,
@@ -21,17 +27,21 @@ from ingest.collectors.base import (
 from ingest.config import IngestConfig
 from ingest.ledger import Ledger
 from ingest.metrics import TARGETS
-from ingest.publish import Publisher, PublishingBus
+from ingest.publish import Publisher
+from ingest.publishing import PublishingBus
 from ingest.registry import build_collectors
 from ingest.scheduler import Scheduler
 from ingest.series_budget import SeriesBudget
-from telemetry.ledger import StageReport
+from telemetry.ledger import SERIES_REFUSED, StageReport
 from telemetry.samples import SampleBatch
 
 log = structlog.get_logger("ingest")
 _RESTART_S = 5.0
 _STOP_S = 2.0
 _WORKERS = 2
+_SWITCH_S = 0.0005
+"""The event loop takes the interpreter back for each message of a socket. At Python's 5 ms it would do 200 of them a
+second while a thread decodes, and fewer with half a core."""
 
 
 class IngestService:
@@ -43,22 +53,31 @@ class IngestService:
     def __init__(self, config: IngestConfig, bus: PublishingBus, clock: Clock = time.time_ns) -> None:
         self._config, self._bus, self._clock = config, bus, clock
         self._ledger = Ledger(clock())
-        self._publisher = Publisher(config.publish, bus, self._ledger)
+        self._cpu = CpuShortage()
+        self._publisher = Publisher(config.publish, bus, self._ledger, clock, is_short_of_cpu=self._cpu.is_short)
         self._budget = SeriesBudget(config.new_series_per_hour, self._ledger)
         self._scheduler: Scheduler | None = None
+        self._admission: Admission | None = None
         self._workers: ThreadPoolExecutor | None = None
         self._tasks: list[asyncio.Task[None]] = []
 
     async def start(self) -> None:
         """ConfigError when a file that the configuration names is missing or wrong."""
+        sys.setswitchinterval(_SWITCH_S)
         self._workers = ThreadPoolExecutor(_WORKERS, "decode")
-        context = CollectorContext(self._ledger, self._clock, self._workers)
+        pages = PageBytes()
+        context = CollectorContext(self._ledger, self._clock, self._workers, pages)
         sections = build_collectors(self._config, context)
         _raise_file_limit()
-        self._scheduler = Scheduler(self._config.scheduler, self._emit, self._clock)
+        gate = Gate(self._config.scheduler, pages)
+        self._scheduler = Scheduler(gate, self._emit, self._clock)
+        memory = MemoryUse(self._config.memory_bytes_max)
+        waits_s = self._publisher.unpublished_s
+        self._admission = Admission(gate, self._scheduler, self._workers, memory, self._cpu, waits_s)
         await self._publisher.start()
         for collectors in sections:
             self._run(collectors, self._scheduler)
+        self._spawn(self._admission.run())
         self._spawn(self._report_always())
 
     async def wait(self) -> None:
@@ -80,6 +99,10 @@ class IngestService:
             self._workers.shutdown(wait=False, cancel_futures=True)
             self._workers = None
 
+    def problem(self) -> str | None:
+        """None, or why what the bus does not take is in memory alone, in words."""
+        return self._publisher.problem()
+
     def report(self) -> StageReport:
         """What was counted so far."""
         scheduler = self._scheduler
@@ -87,6 +110,9 @@ class IngestService:
             "targets": float(len(scheduler.names) if scheduler else 0),
             "targets_up": float(scheduler.targets_up if scheduler else 0),
             "targets_over_series_budget": float(self._budget.targets_over),
+            **(self._admission.details() if self._admission else {}),
+            **{SERIES_REFUSED + name: float(count) for name, count in self._budget.refused().items()},
+            **self._publisher.details(),
         }
         return self._ledger.report(self._config.instance, self._clock(), self._publisher.queued, details)
 

@@ -15,7 +15,7 @@ from ingest.service import IngestService
 from telemetry import topics
 from telemetry.codec.batch import BatchDecoder
 from telemetry.codec.records import decode_record
-from telemetry.ledger import StageReport
+from telemetry.ledger import SERIES_REFUSED, StageReport
 from telemetry.samples import DownReason, SampleBatch
 
 BODY = b'DCGM_FI_DEV_POWER_USAGE{UUID="GPU-1"} 300\nDCGM_FI_DEV_POWER_USAGE{UUID="GPU-2"} NaN\n'
@@ -97,6 +97,7 @@ async def test_targets_reach_the_bus_and_the_ledger_is_even(tmp_path: Path) -> N
     last = reports[-1]
     assert (last.held, last.samples_out) == (0, sum(map(len, batches)))
     assert last.dropped == {"no_value": len(up)}
+    assert (last.details["spooled_bytes"], last.details["spool_unwritable"]) == (0.0, 0.0)
 
 
 async def test_a_target_with_ever_new_series_is_cut_and_others_are_not(tmp_path: Path) -> None:
@@ -142,6 +143,8 @@ async def test_a_target_with_ever_new_series_is_cut_and_others_are_not(tmp_path:
     assert report.dropped["new_series"] > 0
     assert report.balance == 0
     assert report.details["targets_over_series_budget"] == 1.0
+    ((name, refused),) = [each for each in report.details.items() if each[0].startswith(SERIES_REFUSED)]
+    assert (name, refused > 50) == (SERIES_REFUSED + first.table.target, True)
 
 
 async def test_a_missing_secret_stops_the_start(tmp_path: Path) -> None:

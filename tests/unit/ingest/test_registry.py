@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+from google.protobuf.internal import api_implementation
 
 from common.errors import ConfigError
 from ingest.collectors.base import CollectorContext
@@ -126,3 +127,9 @@ def test_configuration_and_registry_load_no_heavy_library(module: str) -> None:
 
 def test_a_section_loads_its_own_libraries_alone(section: str, settings: Any) -> None:
     assert loaded_after(BUILD.format(section=section, value=settings)) <= EXAMPLES[section].libraries
+
+
+def test_another_parser_of_protobuf_stops_the_start(context: CollectorContext, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(api_implementation, "Type", lambda: "python")
+    with pytest.raises(ConfigError, match="gnmi_configs: protobuf parses with 'python', expected 'upb'"):
+        list(build_collectors(CollectorSections.model_validate({"gnmi_configs": [GNMI]}), context))

@@ -6,6 +6,10 @@ from collections.abc import AsyncIterator
 
 import pytest
 
+from ingest.admission.gate import Gate
+from ingest.admission.limit import CollectionLimit
+from ingest.admission.line import Priority
+from ingest.admission.reasons import OutOfDescriptors, SkipReason
 from ingest.collectors.base import CollectorOutput
 from ingest.collectors.exposition.collector import down_batch
 from ingest.config import SchedulerConfig
@@ -31,6 +35,7 @@ class Target:
         self.started = self.running = self.most = 0
         self.stopped = False
         self.fails = False
+        self.priority = Priority.NORMAL
 
     async def collect(self, now_ns: int) -> CollectorOutput:
         self.started += 1
@@ -67,7 +72,7 @@ def emitted() -> Emitted:
 @pytest.fixture
 async def scheduler(emitted: Emitted) -> AsyncIterator[Scheduler]:
     ticks = itertools.count(1)
-    made = Scheduler(SchedulerConfig(unhealthy_max=4), emitted.emit, lambda: next(ticks))
+    made = Scheduler(Gate(SchedulerConfig(unhealthy_max=4)), emitted.emit, lambda: next(ticks))
     yield made
     await made.stop()
 
@@ -170,6 +175,66 @@ async def test_targets_start_together_in_slots_wherever_they_are_in_their_interv
     await until(lambda: all(target.started >= 3 for target in targets))
     # All tasks of a slot are there when the first of them runs: the eight and the test itself.
     assert max(map(len, slots)) == len(targets) + 1
+
+
+async def test_no_more_run_than_the_gate_admits_and_all_get_their_turn(emitted: Emitted) -> None:
+    gate = Gate(SchedulerConfig(), limit=CollectionLimit(4))
+    scheduler = Scheduler(gate, emitted.emit, lambda: 1)
+    targets = [Target(f"node{number}", interval_s=SLOT_S, takes_s=0.01) for number in range(40)]
+    for target in targets:
+        scheduler.add(target)
+    await until(lambda: scheduler.targets_up == len(targets))  # from here on they stand in one line
+    before, most = [target.started for target in targets], 0
+
+    def all_had_five() -> bool:
+        nonlocal most
+        most = max(most, scheduler.busiest)
+        return all(target.started >= count + 5 for target, count in zip(targets, before, strict=True))
+
+    await until(all_had_five)
+    turns = [target.started - count for target, count in zip(targets, before, strict=True)]
+    assert most == 4
+    assert max(turns) - min(turns) <= 2
+    assert scheduler.skipped[SkipReason.CPU] > 0
+    await scheduler.stop()
+
+
+async def test_while_nothing_is_admitted_targets_wait_and_those_of_high_priority_are_first(emitted: Emitted) -> None:
+    gate = Gate(SchedulerConfig(), overdue_s=lambda: 9.0)
+    scheduler, order = Scheduler(gate, emitted.emit, lambda: 1), list[str]()
+
+    class Noting(Target):
+        async def collect(self, now_ns: int) -> CollectorOutput:
+            order.append(self.name)
+            return await super().collect(now_ns)
+
+    for priority in reversed(Priority):
+        target = Noting(priority.value)
+        target.priority = priority
+        scheduler.add(target)
+    await until(lambda: scheduler.waiting == 3 and scheduler.skipped[SkipReason.CPU] >= 3)
+    assert order == []
+    gate.overdue_s = lambda: 0.0
+    await until(lambda: len(order) >= 3)
+    assert order[:3] == ["high", "normal", "low"]
+    await scheduler.stop()
+
+
+async def test_a_target_for_which_no_descriptor_is_left_is_neither_down_nor_reported(
+    scheduler: Scheduler, emitted: Emitted
+) -> None:
+    target = Target("a")
+    scheduler.add(target)
+    await until(lambda: scheduler.targets_up == 1)
+
+    async def collect(now_ns: int) -> CollectorOutput:
+        raise OutOfDescriptors
+
+    target.collect = collect  # type: ignore[method-assign]
+    before = len(emitted)
+    await until(lambda: scheduler.skipped[SkipReason.DESCRIPTORS] >= 2)
+    assert scheduler.targets_up == 1
+    assert len(emitted) == before
 
 
 async def test_a_target_that_is_removed_before_its_slot_does_not_start(scheduler: Scheduler) -> None:

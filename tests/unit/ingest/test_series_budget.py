@@ -123,6 +123,14 @@ def test_a_target_over_its_budget_is_logged_once(budget: SeriesBudget) -> None:
     ]
 
 
+def test_the_worst_targets_are_named_with_what_is_refused(budget: SeriesBudget) -> None:
+    for number in range(30):
+        budget.admit(batch(table(range(PER_HOUR + number), target=f"job/{number}:1")))
+    assert list(budget.refused().items()) == [(f"job/{number}:1", number) for number in range(29, 9, -1)]
+    budget.forget("job/29:1")
+    assert next(iter(budget.refused())) == "job/28:1"
+
+
 def test_a_target_that_is_gone_is_forgotten(budget: SeriesBudget) -> None:
     budget.admit(batch(table(range(1000))))
     budget.forget("job/a:1")
