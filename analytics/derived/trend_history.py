@@ -1,6 +1,7 @@
 """The history of everything that has a limit: medians of two hours, and forecasts from them."""
 
 import re
+from collections.abc import Collection
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +30,12 @@ _LAYOUT: dict[str, tuple[str, float, int]] = {
     "forecast": ("f8", np.nan, forecast.COLUMNS),
     "forecast_ns": ("i8", 0, 1),
 }
+# What the history of each holds, whatever its limit is
+_DEFINITIONS = [
+    f"{one.metric} {selector}/{one.share_of} {one.scale} {one.worst} {one.stepwise}"
+    for one in LIMITS
+    for selector in [one.selector.__name__ if one.selector else ""]
+]
 _LANE = re.compile(',lane="[^"]*"')
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -78,15 +85,26 @@ class TrendHistory:
 
     def state(self) -> State:
         """Without what is due: that is popped before a snapshot."""
-        head = {"names": self._names, "slot": self._slot, "devices": sorted(self._known_devices)}
+        devices = sorted(self._known_devices)
+        head = {"limits": _DEFINITIONS, "names": self._names, "slot": self._slot, "devices": devices}
         return State(head, self._columns.state().arrays)
 
     def restore(self, state: State) -> None:
+        """Without the rows whose limit is none of today's, or is about something else."""
         head = state.head
-        self._names = [(limited, target, key) for limited, target, key in head["names"]]
+        before = head.get("limits", _DEFINITIONS)  # state version 15 does not say
+        now = [_DEFINITIONS.index(each) if each in _DEFINITIONS else -1 for each in before]
+        self._columns.restore(state)
+        self._columns["limited"][:] = np.array(now, np.int32)[self._columns["limited"]]
+        self._names = [(now[limited], target, key) for limited, target, key in head["names"]]
         self._rows = {name: row for row, name in enumerate(self._names)}
         self._slot, self._known_devices = head["slot"], set(head["devices"])
-        self._columns.restore(state)
+        self._keep(self._columns["limited"] >= 0)
+
+    def forget(self, metrics: Collection[str]) -> None:
+        """The history of everything that is measured by these metrics."""
+        gone = np.array([limited.metric in metrics or limited.share_of in metrics for limited in LIMITS])
+        self._keep(~gone[self._columns["limited"]])
 
     def _find_series(self, view: TickView) -> None:
         """Rows and series of each of LIMITS; again only after the series have changed."""
@@ -122,10 +140,15 @@ class TrendHistory:
         """Drops series without any value left; waits until they are most."""
         empty = np.isnan(self._columns["history"]).all(axis=1) & np.isnan(self._columns["recent"]).all(axis=1)
         if 2 * np.count_nonzero(empty) > empty.size:
-            keep = np.flatnonzero(~empty)
-            self._columns.keep(keep)
-            self._names = [self._names[row] for row in keep.tolist()]
-            self._rows = {name: row for row, name in enumerate(self._names)}
+            self._keep(~empty)
+
+    def _keep(self, rows: NDArray[np.bool_]) -> None:
+        if rows.all():
+            return
+        keep = np.flatnonzero(rows)
+        self._columns.keep(keep)
+        self._names = [self._names[row] for row in keep.tolist()]
+        self._rows = {name: row for row, name in enumerate(self._names)}
 
     def _close_medians(self, old: int, new: int) -> None:
         """Keeps the median of the slots that have ended; times without values stay empty."""

@@ -1,13 +1,14 @@
 """All detectors of an engine, each with its own memory, and what they publish."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from analytics.detectors.lifecycle import FindingTracker
 from analytics.detectors.spec import Detector, Verdicts
-from analytics.snapshot.stateful import State, joined, restore_joined
+from analytics.snapshot.block import Block, Rule
+from analytics.snapshot.stateful import State
 from analytics.state.memory import Memory
 from analytics.view.tick_view import TickView
 from telemetry.findings import Finding
@@ -49,8 +50,29 @@ class DetectorSet:
         for memory in self._memories.values():
             memory.keep(sids)
 
+    @property
+    def blocks(self) -> dict[str, Block]:
+        """The memory of each, as a block of its own."""
+        return {
+            f"detectors.{detector.name}": Block(_Held(self._memories, detector.name), _rule(detector))
+            for detector in self.detectors
+            if detector.memory
+        }
+
+
+class _Held:
+    """The memory of one detector, which is another object after every tick."""
+
+    def __init__(self, memories: Mapping[str, Memory], name: str) -> None:
+        self._memories, self._name = memories, name
+
     def state(self) -> State:
-        return joined(self._memories)
+        return self._memories[self._name].state()
 
     def restore(self, state: State) -> None:
-        restore_joined(self._memories, state)
+        self._memories[self._name].restore(state)
+
+
+def _rule(detector: Detector) -> Rule:
+    settings = dict.fromkeys(path for column in detector.memory for path in column.settings)
+    return Rule(format=detector.memory_format, settings=tuple(settings))

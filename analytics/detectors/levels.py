@@ -7,7 +7,7 @@ from analytics.models import baseline
 from analytics.state.memory import Memory, MemoryColumn
 from analytics.view.tick_view import Column, TickView
 
-LEVEL = (MemoryColumn("baseline", baseline.WIDTH),)
+LEVEL = (MemoryColumn("baseline", baseline.WIDTH, settings=("interval_s",)),)
 
 
 def learned_level(view: TickView, memory: Memory, column: Column, values: NDArray[np.float64]) -> NDArray[np.float64]:

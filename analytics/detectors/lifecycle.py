@@ -2,19 +2,23 @@
 
 import hashlib
 import math
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 
 from analytics.detectors.spec import Verdicts
+from analytics.detectors.unjudged import Unjudged
 from analytics.snapshot.stateful import State
 from analytics.state.lookup import lookup
 from analytics.view.tick_view import TickView
 from telemetry.findings import Evidence, Finding, FindingKind, FindingState
+from telemetry.objects import parse_object
 
 _EVIDENCE_MAX = 5
 _RISE = 1.5  # an active finding is published again when its score rose by this factor …
+_GONE_MAX = 1000  # objects of a detector without any series that may come back; of more the oldest are given up
 _REFRESH_INTERVALS = 6  # … or after so many intervals, so that readers see that it is still active
 
 
@@ -56,17 +60,24 @@ class FindingTracker:
 
     def __init__(self) -> None:
         self._entries: dict[str, dict[str, Entry]] = {}  # by detector and object
+        self._kinds: dict[str, str] = {}  # of those detectors
+        self.unjudged = Unjudged()
 
     def update(self, detector: Publisher, verdicts: Verdicts, view: TickView) -> list[Finding]:
         """The findings that these verdicts open, change or clear, ordered by object."""
         entries = self._entries.setdefault(detector.name, {})
+        self._kinds[detector.name] = detector.kind
         rows = set(np.flatnonzero(verdicts.breached).tolist())
+        findings = []
         if entries:
             tracked = np.array([view.index.objects.get(name) for name in entries], dtype=float)
-            known = tracked[~np.isnan(tracked)].astype(np.int64)
-            at = lookup(verdicts.objects, known)
+            gone = np.isnan(tracked)
+            if np.count_nonzero(gone) > _GONE_MAX:
+                findings = _forget_gone(
+                    detector, entries, [n for n, is_gone in zip(entries, gone, strict=True) if is_gone]
+                )
+            at = lookup(verdicts.objects, tracked[~gone].astype(np.int64))
             rows.update(at[at >= 0].tolist())
-        findings = []
         for row in sorted(rows):
             finding = self._row(detector, entries, verdicts, row, view)
             if finding is not None:
@@ -109,13 +120,73 @@ class FindingTracker:
         """How many findings are active."""
         return sum(entry.active for entries in self._entries.values() for entry in entries.values())
 
+    def adopt(self, known: Collection[str], changed: Collection[str]) -> None:
+        """After a restart. known: all detectors. changed: those that judge by other settings or metrics than before."""
+        gone = self._entries.keys() - known
+        newest_ns = {
+            detector: {name: entry.newest_ns for name, entry in entries.items()}
+            for detector, entries in self._entries.items()
+            if detector in gone or detector in changed
+        }
+        self.unjudged.begin(newest_ns, gone)
+
+    def end_unjudged(self, view: TickView) -> list[Finding]:
+        """After the detectors of a tick: ends the findings that none of them judges any more since the restart."""
+        return [
+            finding
+            for detector, name in self.unjudged.due(self.newest_ns, view)
+            if (finding := self._end(detector, name)) is not None
+        ]
+
+    def newest_ns(self, detector: str, name: str) -> int | None:
+        """When an object was judged last; None for one that breaches nothing."""
+        entry = self._entries.get(detector, {}).get(name)
+        return None if entry is None else entry.newest_ns
+
+    def _end(self, detector: str, name: str) -> Finding | None:
+        entry, kind = self._entries[detector].pop(name), self._kinds.get(detector)
+        if not self._entries[detector]:
+            del self._entries[detector]
+        # A newer version's kind has no findings here.
+        return _ended(detector, FindingKind(kind), name, entry) if entry.active and kind in set(FindingKind) else None
+
     def state(self) -> State:
-        entries = self._entries.items()
-        return State({d: {name: dict(vars(entry)) for name, entry in known.items()} for d, known in entries}, {})
+        entries = {d: {name: dict(vars(entry)) for name, entry in known.items()} for d, known in self._entries.items()}
+        return State({"kinds": self._kinds, "entries": entries, "unjudged": self.unjudged.state()}, {})
 
     def restore(self, state: State) -> None:
-        entries = state.head.items()
+        head = state.head
+        entries = head["entries"].items()
         self._entries = {d: {name: Entry(**entry) for name, entry in known.items()} for d, known in entries}
+        self._kinds = dict(head["kinds"])
+        self.unjudged.restore(head["unjudged"])
+
+
+def from_format_1(state: State) -> State:
+    """Of state version 15, which did not say of which kind each detector's findings are."""
+    return State({"kinds": {}, "entries": state.head, "unjudged": Unjudged().state()}, {})
+
+
+def _forget_gone(detector: Publisher, entries: dict[str, Entry], gone: list[str]) -> list[Finding]:
+    """Names that are never heard of again, such as those of containers, must not add up: the oldest are cleared."""
+    oldest = sorted(gone, key=lambda name: (entries[name].newest_ns, name))[: len(gone) - _GONE_MAX]
+    return [_ended(detector.name, detector.kind, name, entry) for name in oldest if (entry := entries.pop(name)).active]
+
+
+def _ended(detector: str, kind: FindingKind, name: str, entry: Entry) -> Finding:
+    """Cleared without a new value."""
+    return Finding(
+        id=finding_id(detector, kind, name, entry.onset_ns),
+        kind=kind,
+        object=parse_object(name),
+        detector=detector,
+        state=FindingState.CLEARED,
+        onset_ns=entry.onset_ns,
+        observed_ns=entry.newest_ns,
+        score=0.0,
+        confidence=0.0,
+        evidence=(),
+    )
 
 
 def _next_state(

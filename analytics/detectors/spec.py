@@ -69,7 +69,8 @@ class Detector(ABC):
     persist: samples in a row that must breach before there is a finding.
     fire_immediately_score: score from which one sample is enough.
     clear_intervals: collection intervals without a breach until the finding clears.
-    memory: columns of its own memory, by series.
+    memory: columns of its own memory, by series. memory_format: goes up when the same columns mean something else;
+    what was remembered begins again.
     """
 
     name: str
@@ -80,6 +81,7 @@ class Detector(ABC):
     fire_immediately_score: float = math.inf
     clear_intervals: float = 3.0
     memory: tuple[MemoryColumn, ...] = ()
+    memory_format: int = 1
 
     @abstractmethod
     def judge(self, view: TickView, memory: Memory) -> list[Verdicts]:

@@ -28,9 +28,30 @@ def joined(parts: Mapping[str, Stateful]) -> State:
     return State({name: state.head for name, state in states.items()}, arrays)
 
 
+def parted(state: State) -> dict[str, State]:
+    """The states again that ``joined`` has made one of, by the name of their part, which has no slash."""
+    arrays: dict[str, dict[str, NDArray[Any]]] = {name: {} for name in state.head}
+    for key, array in state.arrays.items():
+        name, _, own = key.partition("/")
+        arrays[name][own] = array
+    return {name: State(head, arrays[name]) for name, head in state.head.items()}
+
+
 def restore_joined(parts: Mapping[str, Stateful], state: State) -> None:
     """Gives every part its own share of a state that ``joined`` made of the same parts."""
+    states = parted(state)
     for name, part in parts.items():
-        prefix = f"{name}/"
-        own = {key.removeprefix(prefix): array for key, array in state.arrays.items() if key.startswith(prefix)}
-        part.restore(State(state.head[name], own))
+        part.restore(states[name])
+
+
+class Joined:
+    """Several parts that are kept or begun again together."""
+
+    def __init__(self, parts: Mapping[str, Stateful]) -> None:
+        self._parts = parts
+
+    def state(self) -> State:
+        return joined(self._parts)
+
+    def restore(self, state: State) -> None:
+        restore_joined(self._parts, state)

@@ -1,6 +1,6 @@
 """Named numpy columns of one length that grow geometrically: the state of many series without an object each."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -86,5 +86,25 @@ class Columns:
 
     def restore(self, state: State) -> None:
         """Keeps arrays that own their memory, copies the others."""
-        self._arrays = {name: np.require(state.arrays[name], requirements=["C", "W", "O"]) for name in self._layout}
-        self.size = len(next(iter(self._arrays.values())))
+        self.restore_some(state, self._layout)
+
+    def restore_some(self, state: State, names: Iterable[str]) -> None:
+        """Only these columns. The others stay, or are filled where the number of rows is another one."""
+        given = {name: np.require(state.arrays[name], requirements=["C", "W", "O"]) for name in names}
+        size = len(next(iter(given.values())))
+        others = self._layout.keys() - given.keys()
+        kept = {name: self[name] if size == self.size else self._blank(name, size) for name in others}
+        self._arrays, self.size = kept | given, size
+
+
+class SomeColumns:
+    """Some of the columns, as a part of the state of their own."""
+
+    def __init__(self, columns: Columns, names: Sequence[str]) -> None:
+        self._columns, self._names = columns, names
+
+    def state(self) -> State:
+        return State(None, {name: self._columns[name] for name in self._names})
+
+    def restore(self, state: State) -> None:
+        self._columns.restore_some(state, self._names)

@@ -12,11 +12,16 @@ from analytics.state.lookup import lookup
 
 
 class MemoryColumn(NamedTuple):
-    """Zero for a series that is new. width: values a row; 1 makes a plain vector."""
+    """Zero for a series that is new. width: values a row; 1 makes a plain vector.
+
+    settings: paths in ``EngineConfig`` whose change gives its values another meaning, as what is learned from each
+    collection has with ``interval_s``: the memory then begins again.
+    """
 
     name: str
     width: int = 1
     dtype: str = "f8"
+    settings: tuple[str, ...] = ()
 
 
 class Memory:

@@ -6,19 +6,16 @@ from numpy.typing import NDArray
 from analytics.config import EngineConfig
 from analytics.models import baseline
 from analytics.models.scoring.live import NO_SLOT, LiveScores
-from analytics.snapshot.stateful import State, joined, restore_joined
+from analytics.snapshot.stateful import Joined, Stateful
 from analytics.state import rates
-from analytics.state.columns import Columns
+from analytics.state.columns import Columns, SomeColumns
 from analytics.state.registry import Registry
 from analytics.state.tick import Tick
 
-LAYOUT: dict[str, tuple[str, float, int]] = {
-    **rates.LAYOUT,
-    "baseline": ("f8", 0.0, baseline.WIDTH),
-    "score": ("f8", np.nan, 1),
-    "slot": ("i4", NO_SLOT, 1),
-    "anomaly": ("f8", np.nan, 1),
-}
+Layout = dict[str, tuple[str, float, int]]
+_BASELINES: Layout = {"baseline": ("f8", 0.0, baseline.WIDTH), "score": ("f8", np.nan, 1)}
+_SCORES: Layout = {"slot": ("i4", NO_SLOT, 1), "anomaly": ("f8", np.nan, 1)}
+LAYOUT: Layout = {**rates.LAYOUT, **_BASELINES, **_SCORES}
 
 
 class SeriesState:
@@ -57,8 +54,18 @@ class SeriesState:
         self.columns.keep(sids)
         self._scores.keep(self.columns["slot"])
 
-    def state(self) -> State:
-        return joined({"columns": self.columns, "scores": self._scores})
+    def forget_scores(self, sids: NDArray[np.int64], metrics: NDArray[np.int64]) -> None:
+        """Of these series, and what new series of these metrics would begin with."""
+        self.columns["slot"][sids], self.columns["anomaly"][sids] = NO_SLOT, np.nan
+        self._scores.keep(self.columns["slot"])
+        self._scores.forget_kinds(metrics)
 
-    def restore(self, state: State) -> None:
-        restore_joined({"columns": self.columns, "scores": self._scores}, state)
+    @property
+    def parts(self) -> dict[str, Stateful]:
+        """By name of their block; the rates come first, as they say how many series there are."""
+        slots = SomeColumns(self.columns, tuple(_SCORES))
+        return {
+            "rates": SomeColumns(self.columns, tuple(rates.LAYOUT)),
+            "baselines": SomeColumns(self.columns, tuple(_BASELINES)),
+            "scores": Joined({"columns": slots, "records": self._scores}),
+        }

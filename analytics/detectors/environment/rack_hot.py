@@ -38,7 +38,7 @@ class RackHot(Detector):
     persist: int = 3
     fire_immediately_score: float = 2.0
     clear_intervals: float = 6.0
-    memory: tuple[MemoryColumn, ...] = (MemoryColumn("line", thermal.WIDTH),)
+    memory: tuple[MemoryColumn, ...] = (MemoryColumn("line", thermal.WIDTH, settings=("interval_s",)),)
 
     def judge(self, view: TickView, memory: Memory) -> list[Verdicts]:
         racks_of = view.topology_index.rack

@@ -27,7 +27,7 @@ class Peers(Detector):
     rules: tuple[Rule, ...]
     confidence: float
     scope: Scope = Scope.CLUSTER
-    memory: tuple[MemoryColumn, ...] = (MemoryColumn("place", WIDTH, "f4"),)
+    memory: tuple[MemoryColumn, ...] = (MemoryColumn("place", WIDTH, "f4", ("interval_s",)),)
 
     def judge(self, view: TickView, memory: Memory) -> list[Verdicts]:
         column, score, normals, run = _compared(view, memory, self.rules)

@@ -40,7 +40,11 @@ class Straggler(Detector):
     scope: Scope = Scope.CLUSTER
     persist: int = 2
     fire_immediately_score: float = 3.0
-    memory: tuple[MemoryColumn, ...] = (MemoryColumn("smooth"), MemoryColumn("seen_s"), MemoryColumn("samples"))
+    memory: tuple[MemoryColumn, ...] = (
+        MemoryColumn("smooth", settings=("interval_s",)),
+        MemoryColumn("seen_s"),
+        MemoryColumn("samples"),
+    )
 
     def judge(self, view: TickView, memory: Memory) -> list[Verdicts]:
         clock, active = (view.column(metric) for metric in self.metrics[:2])

@@ -168,9 +168,10 @@ class DeviceModel:
         return len(self._names)
 
     def _parts(self) -> dict[str, Stateful]:
-        return {"devices": self._state, "history": self.history, "training": self.training}
+        return {"devices": self._state, "history": self.history}
 
     def state(self) -> State:
+        """Without ``training``, which has a block of its own."""
         state = joined(self._parts())
         return State({"names": self._names, "parts": state.head}, state.arrays)
 

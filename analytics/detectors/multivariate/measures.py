@@ -74,6 +74,17 @@ def _ratio(name: str, unit: str, over: Part, under: Part, floor: float, least: f
     return Measure(name, unit, over, floor, under, by_factor=True, least=least)
 
 
+def definition(kind: Kind) -> str:
+    """What the inputs of a kind are, in their order, as text."""
+
+    def text(part: Part | None) -> str:
+        selector = part.selector.__name__ if part and part.selector else ""
+        return f"{part.fold}({part.metric} {selector})" if part else "1"
+
+    measures = (f"{text(one.over)}/{text(one.under)} {one.by_factor} {one.least} {one.floor}" for one in kind.measures)
+    return "; ".join(measures)
+
+
 _POWER, _SM = Part("gpu_power_watts"), Part("gpu_sm_active_ratio")
 _TENSOR, _TEMPERATURE = Part("gpu_tensor_active_ratio"), Part("gpu_temperature_celsius")
 _PORT_SENT = Part("fabric_port_transmit_bytes_total", Fold.SUM)

@@ -2,14 +2,16 @@
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import numpy as np
 
 from analytics.detectors.lifecycle import FindingTracker
 from analytics.detectors.multivariate.device_model import DeviceModel, Unhealthy
-from analytics.detectors.multivariate.measures import KINDS
+from analytics.detectors.multivariate.measures import KINDS, definition
 from analytics.models.multivariate.config import MultivariateConfig
-from analytics.snapshot.stateful import State, Stateful, joined, restore_joined
+from analytics.snapshot.block import Block, Rule
+from analytics.snapshot.stateful import State
 from analytics.view.tick_view import TickView
 from telemetry import objects
 from telemetry.findings import Finding, FindingKind, FindingState
@@ -46,13 +48,20 @@ class Multivariate:
                 device = finding.object.device
                 self._unhealthy[finding.id] = str(objects.device(device) if device else finding.object)
 
-    def _parts(self) -> dict[str, Stateful]:
-        return {model.device.name: model for model in self.models}
+    @property
+    def blocks(self) -> dict[str, Block]:
+        """What is known of the devices of each kind, and beside it the model, which another method cannot use."""
+        found: dict[str, Block] = {}
+        for model in self.models:
+            rule = Rule(settings=("interval_s",), metrics=model.metrics, definition=definition(model.device))
+            found[f"multivariate.{model.device.name}"] = Block(model, rule)
+            of_method = replace(rule, settings=(*rule.settings, "multivariate.method"))
+            found[f"multivariate.{model.device.name}.model"] = Block(model.training, of_method)
+        return found
 
     def state(self) -> State:
-        state = joined(self._parts())
-        return State({"unhealthy": self._unhealthy, "models": state.head}, state.arrays)
+        """Of all kinds; each model has a block of its own."""
+        return State(self._unhealthy, {})
 
     def restore(self, state: State) -> None:
-        self._unhealthy = dict(state.head["unhealthy"])
-        restore_joined(self._parts(), State(state.head["models"], state.arrays))
+        self._unhealthy = dict(state.head)

@@ -51,6 +51,10 @@ class LiveScores:
         self._used = int(np.count_nonzero(scored))
         slots[scored] = np.arange(self._used)
 
+    def forget_kinds(self, kinds: NDArray[np.int64]) -> None:
+        """Whatever new series of these metrics would have been calibrated by."""
+        self._scorer.forget_kinds(kinds)
+
     def state(self) -> State:
         return self._scorer.state()
 

@@ -106,6 +106,10 @@ class SeriesScorer:
         self._core, self._tails, self._season = self._core[series], self._tails[series], self._season[series]
         self._series = len(series)
 
+    def forget_kinds(self, kinds: NDArray[np.int64]) -> None:
+        """New series of these kinds are calibrated by none."""
+        self._pools[kinds[kinds < len(self._pools)]] = np.zeros((), POOL)
+
     def state(self) -> State:
         """All that was learned, as plain numbers: three arrays of one row a series, one of a row a kind."""
         used = self._series

@@ -15,7 +15,6 @@ from analytics.engine import Engine, Output
 from analytics.snapshot import snapshot
 from analytics.snapshot.snapshot import Mark
 from analytics.worker import Worker
-from common.errors import BadInput
 from telemetry import topics
 from telemetry.codec.records import encode_record
 from tests.unit.analytics.busy_cluster import CHANGES, FACTS, batches, new_engine
@@ -23,6 +22,7 @@ from tests.unit.analytics.restart import MARK, restarted, saved
 from tests.unit.analytics.small_cluster import CONFIG
 
 BATCHES = batches()
+BEGUN_AGAIN = ("fabricscope_analytics_state_blocks_begun_again_total", {"block": "scores", "cause": "setting"})
 REFUSED = ("fabricscope_analytics_snapshots_total", {"outcome": "refused"})
 
 
@@ -66,10 +66,20 @@ def test_state_that_was_restored_saves_to_the_same_bytes(cut: int) -> None:
     assert saved(restarted(engine, new_engine())) == saved(engine)
 
 
-def test_another_configuration_does_not_take_the_state(tmp_path: Path) -> None:
-    snapshot.save(tmp_path / "snapshot", WHOLE, MARK)
-    with pytest.raises(BadInput, match="configuration"):
-        snapshot.load(tmp_path / "snapshot", Engine(CONFIG.model_copy(update={"interval_s": 2.0})))
+def test_a_worker_names_what_begins_again_in_log_metric_and_report(tmp_path: Path) -> None:
+    snapshot.save(tmp_path / "analytics.snapshot", WHOLE, MARK)
+    config = CONFIG.model_copy(update={"baseline_horizon_s": 60.0})
+    worker = Worker(AnalyticsConfig(engine=config, state_dir=tmp_path), topics.TOPOLOGY)
+    before = REGISTRY.get_sample_value(*BEGUN_AGAIN) or 0.0
+    with capture_logs() as logged:
+        assert worker.load(5) == "snapshot loaded, without scores"
+    reason = "setting baseline_horizon_s changed from 1800.0 to 60.0"
+    assert [(entry["log_level"], entry["block"], entry["reason"]) for entry in logged] == [
+        ("warning", "scores", reason)
+    ]
+    assert REGISTRY.get_sample_value(*BEGUN_AGAIN) == before + 1
+    assert worker.report(6).details["begun_again_scores"] == 1
+    assert worker.mark == MARK
 
 
 def truncated(content: bytes) -> bytes:

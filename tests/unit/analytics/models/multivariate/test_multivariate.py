@@ -60,9 +60,9 @@ def test_a_restart_does_not_matter_not_even_during_training(cut: int, method: st
 def test_that_moment_is_during_training() -> None:
     engine = Engine(config())
     play(engine, BATCHES[:DURING_TRAINING])
-    head, arrays = engine.multivariate.state()
-    assert head["models"]["gpu"]["parts"]["training"]["begun_ns"]
-    assert len(arrays["gpu/training/vectors"]) >= ROWS_MIN
+    head, arrays = engine.blocks["multivariate.gpu.model"].part.state()
+    assert head["begun_ns"]
+    assert len(arrays["vectors"]) >= ROWS_MIN
 
 
 def test_the_state_of_a_restarted_engine_packs_to_the_same_bytes() -> None:
@@ -74,8 +74,8 @@ def test_the_state_of_a_restarted_engine_packs_to_the_same_bytes() -> None:
 def test_the_snapshot_holds_the_model_as_numbers() -> None:
     engine = Engine(config(method="forest"))
     play(engine, BATCHES)
-    head, arrays = engine.multivariate.state()
-    assert head["models"]["gpu"]["parts"]["training"]["model"]["method"] == "forest"
+    head, arrays = engine.blocks["multivariate.gpu.model"].part.state()
+    assert head["model"]["method"] == "forest"
     assert {array.dtype.kind for array in arrays.values()} <= {"f", "i", "u"}
 
 
@@ -114,4 +114,5 @@ def test_a_device_with_another_finding_and_its_peers_are_not_learned_from() -> N
 def test_switched_off_it_keeps_nothing() -> None:
     engine = Engine(config(kinds=()))
     play(engine, BATCHES[:20])
-    assert engine.multivariate.state() == ({"unhealthy": {}, "models": {}}, {})
+    assert not engine.multivariate.blocks
+    assert engine.multivariate.state() == ({}, {})

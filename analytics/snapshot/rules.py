@@ -1,0 +1,33 @@
+"""When each block of a snapshot can be used; docs/state.md has the table of what a setting costs.
+
+The memories of detectors have rules of their own, from what they declare: ``DetectorSet.blocks``. So have the models
+of devices: ``Multivariate.blocks``.
+"""
+
+from analytics.detectors.lifecycle import from_format_1
+from analytics.snapshot.block import Rule
+
+# What was learned from each collection: how much a value varies depends on the time between two of them.
+PER_COLLECTION = ("interval_s",)
+_ESSENTIAL = Rule(essential=True)
+
+RULES = {
+    "window": _ESSENTIAL,
+    "registry": _ESSENTIAL,  # numbers the series: rows of most other blocks
+    "rates": _ESSENTIAL,
+    "targets": _ESSENTIAL,
+    "cluster": _ESSENTIAL,  # the bus is not read again for it
+    "findings": Rule(format=2, migrations={1: from_format_1}, essential=True),
+    "correlator": _ESSENTIAL,
+    "baselines": Rule(settings=PER_COLLECTION),
+    # Calibrated by the statistics that follow from the pace of the baselines
+    "scores": Rule(settings=(*PER_COLLECTION, "baseline_horizon_s")),
+    "trends": Rule(),
+    "activity": Rule(
+        settings=PER_COLLECTION,
+        metrics=("gpu_tensor_active_ratio", "gpu_sm_active_ratio", "gpu_utilization_ratio"),
+    ),
+    "working": Rule(),
+    "starvation": Rule(),
+    "multivariate": Rule(),  # the devices that are not learned, as there are findings about them
+}
