@@ -15,11 +15,15 @@ from telemetry.samples import SampleBatch
 
 @dataclass(frozen=True, slots=True)
 class AlignedRecord:
-    """What one record holds, and the offset that follows it. batch None: nothing that could be read."""
+    """What one record holds, and the offset that follows it. batch None: nothing that could be read.
+
+    appended_ns: when the bus took it; None where that says nothing about event time.
+    """
 
     partition: TopicPartition
     next_offset: int
     batch: SampleBatch | None
+    appended_ns: int | None = None
 
 
 class Alignment:
@@ -32,9 +36,8 @@ class Alignment:
 
     def add(self, record: AlignedRecord) -> None:
         queue = self._held.setdefault(record.partition, deque())
-        known = self._newest.get(record.partition, 0)
-        at_ns = known if record.batch is None else record.batch.collection.collected_ns
-        self._newest[record.partition] = max(known, at_ns)
+        at_ns = _time_of(record, self._newest.get(record.partition, 0))
+        self._newest[record.partition] = at_ns  # not the maximum: clocks may go back
         self.samples += len(record.batch) if record.batch is not None else 0
         queue.append((at_ns, record))
 
@@ -55,3 +58,11 @@ class Alignment:
             if self._held[partition]:
                 heapq.heappush(heads, (self._held[partition][0][0], partition))
         return taken
+
+
+def _time_of(record: AlignedRecord, otherwise_ns: int) -> int:
+    """A collector with a clock that is ahead must not let the others of its partition appear read already."""
+    if record.batch is None:
+        return otherwise_ns
+    collected_ns = record.batch.collection.collected_ns
+    return collected_ns if record.appended_ns is None else min(collected_ns, record.appended_ns)

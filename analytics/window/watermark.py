@@ -2,6 +2,9 @@
 
 A batch belongs to the tick of its collection time (the collector's clock), so a device with a wrong clock disturbs
 nobody else. The watermark is the newest collection time; a tick waits ``holdback`` behind it for late batches.
+
+Nor does a collector with a wrong clock: where the bus says when it took a batch, the watermark never passes that
+time. Why: docs/decisions/2026-11-22-wrong-clocks.md
 """
 
 from collections.abc import Iterable
@@ -18,17 +21,24 @@ from telemetry.samples import SampleBatch
 # Ticks whose collections are remembered by name. What is delivered again later than that counts as late.
 _REMEMBERED_TICKS = 240
 _QUIET_TICKS = 24  # several times what it takes to call a target silent
+# Clocks of hosts that are synchronised differ by milliseconds. What is further off is wrong.
+AHEAD_NS_MAX = 60 * 10**9
+# Time has gone back when this much of it passed before the watermark, and nothing after it.
+_BACK_NS_MIN, _BACK_INTERVALS_MIN = 60 * 10**9, 6
 
 
 class DropReason(StrEnum):
     """Why a sample was not processed."""
 
     LATE = "late"  # its tick was closed
+    INGEST_CLOCK_AHEAD = "ingest_clock_ahead"  # collected over a minute after the bus took it
+    TIME_WENT_BACK = "time_went_back"  # held for a time that was wrong
     CLOCK_AHEAD = "clock_ahead"  # its event time is over five minutes after its collection
     CLOCK_BEHIND = "clock_behind"  # … over an hour before its collection
     OUT_OF_ORDER = "out_of_order"  # not newer than the newest sample of its series
     NOT_FINITE = "not_finite"  # infinite, or beyond 1e30
     TOO_MANY_SERIES = "too_many_series"
+    CRASHED = "crashed"  # the process ended twice in their tick
 
 
 @dataclass
@@ -52,17 +62,30 @@ class TickWindow:
 
     def __init__(self, config: EngineConfig) -> None:
         self._tick_ns, self._holdback_ns = config.tick_ns, config.holdback_ns
+        self._back_ns = max(_BACK_NS_MIN, _BACK_INTERVALS_MIN * config.interval_ns)
         self.counts = SampleCounts()
+        self.ahead: dict[str, int] = {}
+        self._begin()
+
+    def _begin(self) -> None:
         self.watermark_ns = 0
         self._held: dict[int, list[SampleBatch]] = {}
         self._names: dict[int, set[tuple[str, int, int]]] = {}
         self._names_json: dict[int, orjson.Fragment] = {}
         self._next_tick: int | None = None  # the first one that is open; None before the first batch
         self._last_busy: int | None = None
+        # The first and last collection time far before the watermark since something was collected after it
+        self._before: tuple[int, int] | None = None
 
-    def add(self, batch: SampleBatch) -> None:
+    def add(self, batch: SampleBatch, appended_ns: int | None = None) -> None:
+        """appended_ns: when the bus took it; None where that says nothing about event time."""
         self.counts.samples_in += len(batch)
         collection = batch.collection
+        at_ns = collection.collected_ns if appended_ns is None else min(collection.collected_ns, appended_ns)
+        if collection.collected_ns - at_ns > AHEAD_NS_MAX:
+            self.ahead[batch.table.target] = collection.collected_ns - at_ns
+            self.counts.drop(DropReason.INGEST_CLOCK_AHEAD, len(batch))
+            return
         tick = collection.collected_ns // self._tick_ns
         name = (batch.table.target, collection.epoch_ns, collection.seq)
         names = self._names.setdefault(tick, set())
@@ -73,14 +96,33 @@ class TickWindow:
             if not names:
                 del self._names[tick]
             self.counts.drop(DropReason.LATE, len(batch))
+            self._note_before(at_ns)
             return
+        self._before = None
         names.add(name)
         self.counts.held += len(batch)
         self._held.setdefault(tick, []).append(batch)
-        self.watermark_ns = max(self.watermark_ns, collection.collected_ns)
+        self.watermark_ns = max(self.watermark_ns, at_ns)
+
+    def _note_before(self, at_ns: int) -> None:
+        if at_ns < self.watermark_ns - self._back_ns:
+            first_ns, last_ns = self._before or (at_ns, at_ns)
+            self._before = min(first_ns, at_ns), max(last_ns, at_ns)
+
+    @property
+    def went_back(self) -> bool:
+        """Whether all clocks have gone back: time passes before the watermark, for as long as no gap explains."""
+        return self._before is not None and self._before[1] - self._before[0] >= self._back_ns
+
+    def begin_again(self) -> None:
+        """The next batch gives the time. What is held belongs to the time that was wrong; counts go on."""
+        self.counts.drop(DropReason.TIME_WENT_BACK, self.counts.held)
+        self.counts.held = 0
+        self._begin()
 
     def _first_open(self) -> int:
-        return (self.watermark_ns - self._holdback_ns) // self._tick_ns
+        by_time = (self.watermark_ns - self._holdback_ns) // self._tick_ns
+        return by_time if self._next_tick is None else max(by_time, self._next_tick)
 
     def pop_closed(self) -> Iterable[tuple[int, list[SampleBatch]]]:
         """The ticks that are complete now, oldest first: (end in event time, batches in canonical order).
@@ -121,22 +163,36 @@ class TickWindow:
 
     def state(self) -> State:
         counts = {**vars(self.counts), "dropped": dict(self.counts.dropped)}
-        marks = {"watermark_ns": self.watermark_ns, "next_tick": self._next_tick, "last_busy": self._last_busy}
+        marks = {
+            "tick_ns": self._tick_ns,
+            "watermark_ns": self.watermark_ns,
+            "next_tick": self._next_tick,
+            "last_busy": self._last_busy,
+            "before": self._before,
+        }
         names = {str(tick): self._names_of(tick) for tick in sorted(self._names)}
         held = [batch for _, batches in sorted(self._held.items()) for batch in sorted(batches, key=_canonical)]
         held_head, arrays = pack_batches(held)
         return State({**marks, "names": names, "counts": counts, "held": held_head}, arrays)
 
     def restore(self, state: State) -> None:
-        head = state.head
+        """Also of a window with other ticks: time goes on in the first of ours that was not closed as a whole."""
+        head, now = state.head, self._tick_ns
+        tick_ns = head["tick_ns"]
         self.watermark_ns = head["watermark_ns"]
-        self._next_tick, self._last_busy = head["next_tick"], head["last_busy"]
-        self._names = {int(tick): {(t, e, s) for t, e, s in names} for tick, names in head["names"].items()}
-        self._names_json = {}
+        self._next_tick = None if head["next_tick"] is None else head["next_tick"] * tick_ns // now
+        self._last_busy = None if head["last_busy"] is None else head["last_busy"] * tick_ns // now
+        self._before = tuple(head["before"]) if head["before"] else None
+        self._names, self._names_json = {}, {}
+        for number, names in head["names"].items():
+            first_ns = int(number) * tick_ns
+            for tick in range(first_ns // now, (first_ns + tick_ns - 1) // now + 1):
+                self._names.setdefault(tick, set()).update((t, e, s) for t, e, s in names)
         self.counts = SampleCounts(**head["counts"])
         self._held = {}
         for batch in unpack_batches(State(head["held"], state.arrays)):
-            self._held.setdefault(batch.collection.collected_ns // self._tick_ns, []).append(batch)
+            tick = max(batch.collection.collected_ns // now, self._next_tick or 0)
+            self._held.setdefault(tick, []).append(batch)
 
 
 def _canonical(batch: SampleBatch) -> tuple[str, str, int, int, int]:
