@@ -47,7 +47,7 @@ class DetectionConfig(BaseModel):
 
 
 class EngineConfig(BaseModel):
-    """Settings of the pure engine: all of them change its results, so a snapshot is only good for equal ones."""
+    """Settings of the pure engine: all of them change its results. What each costs of a snapshot: docs/state.md."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 

@@ -4,22 +4,30 @@ No clock, no randomness, no I/O. Results depend on what was observed and not on 
 the same recording gives the same findings and incidents, byte for byte.
 """
 
-from collections.abc import Collection, Iterable, Sequence
-from typing import Protocol
+from collections import deque
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import ValidationError
 
-from analytics.config import EngineConfig
+from analytics.config import DetectionConfig, EngineConfig
 from analytics.derived.job_activity import JobActivity
 from analytics.derived.trend_history import TrendHistory
 from analytics.derived.working_gpus import WorkingGpus
 from analytics.detectors import detectors
 from analytics.detectors.detector_set import DetectorSet
 from analytics.detectors.lifecycle import FindingTracker
+from analytics.detectors.multivariate.device_model import DeviceModel
 from analytics.detectors.multivariate.stage import Multivariate
-from analytics.detectors.spec import Scope
-from analytics.snapshot.stateful import State, Stateful, joined, restore_joined
+from analytics.detectors.spec import Detector, Scope
+from analytics.models.scoring.live import NO_SLOT
+from analytics.snapshot.block import Block
+from analytics.snapshot.fit import Changes
+from analytics.snapshot.rules import RULES
+from analytics.snapshot.stateful import Stateful
 from analytics.starvation.ledger import StarvationLedger
 from analytics.state import rates
 from analytics.state.cluster_records import ClusterRecords
@@ -34,7 +42,7 @@ from analytics.view.tick_data import SelectionCache, TickData
 from analytics.view.tick_view import TickView
 from analytics.window.watermark import DropReason, SampleCounts, TickWindow
 from telemetry.changes import Change
-from telemetry.findings import Finding
+from telemetry.findings import Finding, FindingState
 from telemetry.incidents import Incident
 from telemetry.samples import SampleBatch
 from telemetry.topology import Topology, TopologyFact
@@ -45,12 +53,34 @@ _EVICT_EVERY_TICKS = 64
 _DROPPED = {DropReason.OUT_OF_ORDER: rates.OUT_OF_ORDER, DropReason.NOT_FINITE: rates.NOT_FINITE}
 
 
+def _always(step: str, end_ns: int) -> AbstractContextManager[bool]:
+    return nullcontext(True)
+
+
+class _Scored(NamedTuple):
+    """A tick that waits for correlation: what it found, and what explains it, as of then."""
+
+    end_ns: int
+    findings: list[Finding]
+    topology: Topology
+    changes: Sequence[Change]
+
+
 class Correlator(Stateful, Protocol):
     """Findings to incidents; see ``analytics.correlate``."""
+
+    @property
+    def left_out(self) -> Mapping[str, int]:
+        """Active findings that the newest step has not looked at, by reason."""
+        ...
 
     def step(
         self, now_ns: int, changed: Sequence[Finding], topology: Topology, changes: Sequence[Change]
     ) -> list[Incident]: ...
+
+    def close(self, now_ns: int, topology: Topology) -> list[Finding | Incident]:
+        """Clears and resolves everything that is open, and forgets it."""
+        ...
 
 
 class Engine:
@@ -58,20 +88,33 @@ class Engine:
 
     correlator: None for findings only. scopes: of the detectors that it runs. A worker that owns some devices needs
     those of ``Scope.DEVICE``; what compares devices needs the series of all and runs once.
+    attempt: entered for each tick with its end, as ``tick`` and then as ``correlation``. Where it gives False, that is
+    left out: the samples are dropped as ``crashed``, or what the tick found is not correlated until it is found again.
     """
+
+    attempt: Callable[[str, int], AbstractContextManager[bool]] = staticmethod(_always)
 
     def __init__(
         self, config: EngineConfig, correlator: Correlator | None = None, scopes: Collection[Scope] = ALL_SCOPES
     ) -> None:
-        self.config, self.correlator = config, correlator
+        self.config, self.correlator, self._scopes = config, correlator, frozenset(scopes)
+        self._compares = Scope.CLUSTER in scopes
         self.window = TickWindow(config)
+        self.cluster = ClusterRecords()
+        self.times_gone_back = 0  # since the process began
+        self._closed: list[Output] = []
+        self._scored: deque[_Scored] = deque()
+        self._carried: list[Finding] = []  # cleared in ticks that are not correlated
+        self._begin()
+
+    def _begin(self) -> None:
+        """The parts whose memory rests on the time of samples."""
+        config = self.config
         self.registry = Registry(config.series_max, config.detection.scored)
         self.series, self.targets = SeriesState(config), TargetState(config.interval_ns)
-        self.cluster = ClusterRecords()
         self.activity, self.working, self.trends = JobActivity(), WorkingGpus(), TrendHistory()
-        self.detectors = DetectorSet(each for each in detectors(config.detection) if each.scope in scopes)
+        self.detectors = DetectorSet(each for each in detectors(config.detection) if each.scope in self._scopes)
         self.findings = FindingTracker()
-        self._compares = Scope.CLUSTER in scopes
         self.multivariate = Multivariate(config.multivariate, config.interval_ns)
         self.starvation = StarvationLedger()
         self.quality_counts: dict[str, int] = {}  # series by quality, as of the newest tick
@@ -79,16 +122,16 @@ class Engine:
         self._indexed: tuple[int, Topology | None, TopologyIndex] = (-1, None, TopologyIndex())
 
     @property
-    def parts(self) -> dict[str, Stateful]:
-        """Everything that outlives a restart, by name."""
+    def blocks(self) -> dict[str, Block]:
+        """Everything that outlives a restart, by name. No tick may wait for its correlation."""
+        assert not self._scored, "correlate first"
         always: dict[str, Stateful] = {
             "window": self.window,
             "registry": self.registry,
-            "series": self.series,
+            **self.series.parts,
             "targets": self.targets,
             "cluster": self.cluster,
             "trends": self.trends,
-            "detectors": self.detectors,
             "findings": self.findings,
         }
         compares: dict[str, Stateful] = {
@@ -98,21 +141,51 @@ class Engine:
             "starvation": self.starvation,
         }
         correlator = {"correlator": self.correlator} if self.correlator else {}
-        return {**always, **(compares if self._compares else {}), **correlator}
+        parts = {**always, **(compares if self._compares else {}), **correlator}
+        found = {name: Block(part, RULES[name]) for name, part in parts.items()}
+        return found | self.detectors.blocks | (self.multivariate.blocks if self._compares else {})
 
-    def state(self) -> State:
-        return joined(self.parts)
+    def adopt(self, saved_settings: Mapping[str, Any], since: Changes) -> None:
+        """After the blocks were restored: ends what the present settings and metrics have no place for.
 
-    def restore(self, state: State) -> None:
-        restore_joined(self.parts, state)
+        saved_settings: JSON of the ones before.
+        """
+        models = self.multivariate.models if self._compares else ()
+        everything: list[Detector | DeviceModel] = [*self.detectors.detectors, *models]
+        by_metrics = {each.name for each in everything if not since.metrics.isdisjoint(each.metrics)}
+        by_settings = self._judge_differently(saved_settings) if since.settings else set()
+        self.findings.adopt({each.name for each in everything}, by_metrics | by_settings)
+        metric_of, rules = self.registry.columns["metric"], self.registry.rules
+        names = self.registry.metrics.names
+        changed = np.array([name in since.metrics for name in names], bool)
+        idle = (self.series.columns["slot"] != NO_SLOT) & ~rules.scored[metric_of]
+        if idle.any() or changed.any():
+            self.series.forget_scores(np.flatnonzero(idle), np.flatnonzero(changed | ~rules.scored))
+        if changed.any():
+            self.trends.forget(since.metrics)
+            self._forget(~changed[metric_of])
+
+    def _judge_differently(self, saved_settings: Mapping[str, Any]) -> set[str]:
+        """Detectors with other limits; all of them where another version had settings that this one does not know."""
+        try:
+            before = detectors(DetectionConfig.model_validate(saved_settings["detection"]))
+        except ValidationError:
+            before = ()
+        known = {each.name: each for each in before}
+        return {each.name for each in self.detectors.detectors if known.get(each.name) != each}
 
     @property
     def counts(self) -> SampleCounts:
         return self.window.counts
 
-    def observe(self, batch: SampleBatch) -> None:
-        """Adds a batch; it is processed once its tick closes."""
-        self.window.add(batch)
+    def observe(self, batch: SampleBatch, appended_ns: int | None = None) -> None:
+        """Adds a batch; it is processed once its tick closes.
+
+        appended_ns: when the bus took it; None where that says nothing about event time.
+        """
+        self.window.add(batch, appended_ns)
+        if self.window.went_back:
+            self._go_back()
 
     def add_facts(self, facts: Iterable[TopologyFact]) -> None:
         """Adds topology; each fact holds from the tick in which it was observed."""
@@ -124,26 +197,75 @@ class Engine:
 
     def advance(self) -> list[Output]:
         """Closes every tick that is complete; returns the findings and incidents that changed, in event order."""
-        outputs: list[Output] = []
+        outputs, self._closed = self._closed, []
+        outputs += self._correlate_all()
         for end_ns, batches in self.window.pop_closed():
-            outputs.extend(self._close(end_ns, batches))
+            outputs += self._close(end_ns, batches)
+            outputs += self._correlate_all()
         return outputs
 
-    def _close(self, end_ns: int, batches: list[SampleBatch]) -> list[Output]:
+    def score(self) -> list[Output]:
+        """Closes every tick that is complete; returns the findings that changed. ``correlate`` does the rest.
+
+        Together they give what ``advance`` gives, however far correlation is behind. Nothing is left to correlate
+        when ``state`` is asked for.
+        """
+        outputs, self._closed = self._closed, []
+        for end_ns, batches in self.window.pop_closed():
+            outputs += self._close(end_ns, batches)
+        return outputs
+
+    @property
+    def ticks_uncorrelated(self) -> int:
+        """Ticks that ``score`` closed and ``correlate`` has still to take."""
+        return len(self._scored)
+
+    def correlate(self) -> list[Incident]:
+        """Correlates the oldest tick that waits for it; returns the incidents that changed."""
+        scored = self._scored.popleft()
+        assert self.correlator is not None
+        with self.attempt("correlation", scored.end_ns) as allowed:
+            if allowed:
+                carried, self._carried = self._carried, []
+                return self.correlator.step(*scored._replace(findings=carried + scored.findings))
+        # What is over would never be heard of again.
+        self._carried += [finding for finding in scored.findings if finding.state is FindingState.CLEARED]
+        return []
+
+    def _correlate_all(self) -> list[Incident]:
+        return [incident for _ in range(len(self._scored)) for incident in self.correlate()]
+
+    def _go_back(self) -> None:
+        """A wrong time was believed, and is over: nothing that was learned can be compared with what comes."""
+        self._closed = self.advance()
+        if self.correlator is not None:
+            self._closed += self.correlator.close(self.window.watermark_ns, self.cluster.topology)
+        self.times_gone_back += 1
+        self.window.begin_again()
+        self._begin()
+
+    def _close(self, end_ns: int, batches: list[SampleBatch]) -> list[Finding]:
+        with self.attempt("tick", end_ns) as allowed:
+            if allowed:
+                return self._judge(end_ns, batches)
+        self.counts.drop(DropReason.CRASHED, sum(map(len, batches)))
+        return []
+
+    def _judge(self, end_ns: int, batches: list[SampleBatch]) -> list[Finding]:
         self.cluster.update(end_ns)
         self._process(end_ns, batches)
         view = self.view(end_ns)
         view = view.with_derived(self._derived(view))
         findings = self.detectors.judge(view, self.findings)
+        findings += self.findings.end_unjudged(view)
         self.quality_counts = view.quality_counts
         if self._compares:
             findings += self.multivariate.update(view, self.findings, findings)
             self.starvation.update(view, self.findings)
-        incidents: list[Incident] = []
         if self.correlator is not None:
-            incidents = self.correlator.step(end_ns, findings, self.cluster.topology, self.cluster.changes)
+            self._scored.append(_Scored(end_ns, findings, self.cluster.topology, self.cluster.changes))
         self._evict(end_ns)
-        return [*findings, *incidents]
+        return findings
 
     def _process(self, end_ns: int, batches: list[SampleBatch]) -> None:
         """The samples of a tick into the state of their series and targets; each of them is counted."""
@@ -207,7 +329,11 @@ class Engine:
             return
         live = self.registry.columns["seen_ns"] >= end_ns - round(self.config.series_ttl_s * 1e9)
         if np.count_nonzero(~live) * 8 > live.size:
-            kept = self.registry.forget(live)
-            self.series.keep(kept)
-            self.detectors.keep(kept)
-            self.working.keep(kept)
+            self._forget(live)
+
+    def _forget(self, live: NDArray[np.bool_]) -> None:
+        """Keeps these series, and renumbers them."""
+        kept = self.registry.forget(live)
+        self.series.keep(kept)
+        self.detectors.keep(kept)
+        self.working.keep(kept)

@@ -2,6 +2,7 @@
 
 from prometheus_client import Counter, Gauge
 
+from analytics.correlate.budget import LeftOut
 from analytics.view.quality import Quality
 from telemetry.ledger import StageReport
 
@@ -15,6 +16,14 @@ SAMPLES_QUEUED = Gauge(_PREFIX + "samples_queued", "Samples that wait for their 
 SERIES = Gauge(_PREFIX + "series", "Series by the quality of their newest value.", ["quality"])
 WATERMARK_SECONDS = Gauge(_PREFIX + "watermark_timestamp_seconds", "Newest collection time seen, Unix time.")
 FINDINGS_ACTIVE = Gauge(_PREFIX + "findings_active", "Findings that are active.")
+FINDINGS_LEFT_OUT = Gauge(
+    _PREFIX + "findings_left_out",
+    "Active findings that correlation does not look at, as there are too many.",
+    ["reason"],
+)
+TICKS_UNCORRELATED = Gauge(
+    _PREFIX + "ticks_uncorrelated", "Ticks whose findings are published and wait for their correlation."
+)
 RECORDS_PUBLISHED = Counter(_PREFIX + "records_published_total", "Findings, incidents and forecasts.", ["topic"])
 RECORDS_CORRUPT = Counter(_PREFIX + "records_corrupt_total", "Records that could not be read.", ["topic", "reason"])
 DETECTOR_FAILURES = Counter(
@@ -22,6 +31,9 @@ DETECTOR_FAILURES = Counter(
 )
 GAPS = Counter(_PREFIX + "gaps_total", "Times that retention on the bus had passed our position.")
 SNAPSHOTS = Counter(_PREFIX + "snapshots_total", "Snapshots: written, failed, refused at start.", ["outcome"])
+STATE_BEGUN_AGAIN = Counter(
+    _PREFIX + "state_blocks_begun_again_total", "Parts of the snapshot that did not fit at start.", ["block", "cause"]
+)
 PUBLISH_RETRIES = Counter(_PREFIX + "publish_retries_total", "Calls to the bus that failed and were repeated.")
 
 
@@ -37,4 +49,7 @@ def update(report: StageReport, before: StageReport) -> None:
         name = quality.name.lower()
         SERIES.labels(name).set(report.details.get(f"series_{name}", 0))
     FINDINGS_ACTIVE.set(report.details["findings_active"])
+    for reason in LeftOut:
+        FINDINGS_LEFT_OUT.labels(reason).set(report.details[f"findings_left_out_{reason}"])
+    TICKS_UNCORRELATED.set(report.details["ticks_uncorrelated"])
     WATERMARK_SECONDS.set(report.details["watermark_seconds"])

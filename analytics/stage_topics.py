@@ -7,7 +7,7 @@ from telemetry.topics import Topic
 
 
 class StageTopics(NamedTuple):
-    """The first three are read, the others written."""
+    """The first three are read, the last is read and written, the others written."""
 
     samples: Topic = topics.SAMPLES
     topology: Topic = topics.TOPOLOGY
@@ -18,6 +18,12 @@ class StageTopics(NamedTuple):
     trends: Topic = topics.TRENDS
     ledger: Topic = topics.LEDGER
     deadletter: Topic = topics.DEADLETTER
+    owners: Topic = topics.OWNERS
+
+    @property
+    def owned(self) -> tuple[Topic, ...]:
+        """Those that one process at a time writes."""
+        return (self.findings, self.incidents, self.starvation, self.trends, self.ledger)
 
     def in_namespace(self, namespace: str) -> "StageTopics":
         """Those of a replay, beside the live ones."""

@@ -8,6 +8,7 @@ import structlog
 
 from analytics import metrics
 from analytics.config import AnalyticsConfig, EngineConfig
+from analytics.correlate.budget import LeftOut
 from analytics.correlate.config import CorrelateConfig
 from analytics.correlate.correlator import Correlator
 from analytics.engine import Engine, Output
@@ -31,7 +32,7 @@ log = structlog.get_logger("analytics")
 @dataclass
 class StepResult:
     """Outputs in event order, what GPUs lost by host, forecasts by device, records that could not be read, and
-    detectors that failed.
+    detectors that failed. ahead: targets whose collections were far ahead of the bus, by how many nanoseconds.
     """
 
     outputs: list[Output] = field(default_factory=list)
@@ -39,6 +40,7 @@ class StepResult:
     trends: list[DeviceTrends] = field(default_factory=list)
     corrupt: list[tuple[Record, BadInput]] = field(default_factory=list)
     failures: list[tuple[str, Exception]] = field(default_factory=list)
+    ahead: dict[str, int] = field(default_factory=dict)
 
 
 def build_engine(config: EngineConfig) -> Engine:
@@ -56,6 +58,7 @@ class Worker:
         self._decoder = BatchDecoder()
         self._alignment = Alignment(config.aligned_samples_max)
         self.gaps = 0
+        self.begun_again: dict[str, str] = {}  # blocks of the state that did so when it was loaded, and why
         self.records_corrupt = 0
 
     @property
@@ -67,9 +70,9 @@ class Worker:
 
         A snapshot that does not fit starts the state again, from the beginning of what the bus still has.
         """
-        self.mark = snapshot.Mark({}, now_ns)
+        self.mark, self.begun_again = snapshot.Mark({}, now_ns), {}
         try:
-            self.mark = snapshot.load(self.path, self.engine)
+            loaded = snapshot.load(self.path, self.engine)
         except FileNotFoundError:
             return "no snapshot"
         except BadInput as error:
@@ -77,7 +80,16 @@ class Worker:
             log.warning("snapshot refused", reason=error.reason, error=str(error))
             self.engine = build_engine(self._config.engine)
             return "snapshot refused"
-        return "snapshot loaded"
+        self.mark = loaded.mark
+        if loaded.unknown:
+            log.warning("parts of the snapshot are not known here and left out", blocks=", ".join(loaded.unknown))
+        if not loaded.begun_again:
+            return "snapshot loaded"
+        self.begun_again = {name: why.text for name, why in loaded.begun_again.items()}
+        for name, why in loaded.begun_again.items():
+            metrics.STATE_BEGUN_AGAIN.labels(name, why.cause.value).inc()
+            log.warning("this part of the state begins again", block=name, reason=why.text)
+        return f"snapshot loaded, without {', '.join(self.begun_again)}"
 
     def save(self) -> None:
         snapshot.save(self.path, self.engine, self.mark)
@@ -100,8 +112,13 @@ class Worker:
         self.records_corrupt += len(result.corrupt)
         return result
 
-    def process_samples(self, records: Sequence[Record], behind: Collection[TopicPartition]) -> StepResult:
-        """behind: partitions of which more waits on the bus."""
+    def process_samples(
+        self, records: Sequence[Record], behind: Collection[TopicPartition], *, bus_tells_time: bool
+    ) -> StepResult:
+        """All but correlation; see ``Engine.score``.
+
+        behind: partitions of which more waits on the bus. bus_tells_time: whether append times bound event time.
+        """
         result = StepResult()
         for record in records:
             partition = (record.topic, record.partition)
@@ -110,19 +127,22 @@ class Worker:
                 batch = self._decoder.decode(record.value or b"", record.headers)
             except BadInput as error:
                 result.corrupt.append((record, error))
-            self._alignment.add(AlignedRecord(partition, record.offset + 1, batch))
+            appended_ns = record.appended_ns if bus_tells_time else None
+            self._alignment.add(AlignedRecord(partition, record.offset + 1, batch, appended_ns))
         for ready in self._alignment.pop_ready(behind):
             if ready.batch is not None:
-                self.engine.observe(ready.batch)
+                self.engine.observe(ready.batch, ready.appended_ns)
             self.mark.offsets[ready.partition] = ready.next_offset
-        result.outputs = self.engine.advance()
+        result.outputs = self.engine.score()
         result.failures, self.engine.detectors.failures = self.engine.detectors.failures, []
+        result.ahead, self.engine.window.ahead = self.engine.window.ahead, {}
         result.losses, result.trends = self.engine.starvation.pop_due(), self.engine.trends.pop_due()
         self.records_corrupt += len(result.corrupt)
         return result
 
     def report(self, at_ns: int) -> StageReport:
         counts, engine = self.engine.counts, self.engine
+        left_out = engine.correlator.left_out if engine.correlator else {}
         return StageReport(
             STAGE,
             self._config.instance,
@@ -137,8 +157,12 @@ class Worker:
                 "series": len(engine.registry),
                 **{f"series_{state}": count for state, count in engine.quality_counts.items()},
                 "findings_active": engine.findings.active(),
+                **{f"findings_left_out_{reason}": float(left_out.get(reason, 0)) for reason in LeftOut},
                 "watermark_seconds": engine.window.watermark_ns * 1e-9,
                 "records_corrupt": self.records_corrupt,
                 "gaps": self.gaps,
+                "times_gone_back": self.engine.times_gone_back,
+                **{f"begun_again_{block}": 1 for block in self.begun_again},
+                "ticks_uncorrelated": self.engine.ticks_uncorrelated,
             },
         )

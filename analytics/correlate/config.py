@@ -49,6 +49,12 @@ class CorrelateConfig(BaseModel):
         description="Critical when waiting jobs lose this many whole GPUs: 32 slowed by a fifth, or 6 stalled.",
     )
     critical_gpu_seconds: float = Field(600.0, ge=0, description="Critical when this much GPU time has been lost.")
+    correlated_findings_max: int = Field(
+        5000, ge=10, description="Active findings that a step looks at; as many incidents cost a second of CPU time."
+    )
+    device_findings_max: int = Field(
+        1000, ge=10, description="Of them, those of one kind on one device. No device has so many ports, disks or GPUs."
+    )
     findings_max: int = Field(2000, ge=10, description="Finding ids kept for one incident; the earliest stay.")
     timeline_max: int = Field(50, ge=10, description="Entries in the timeline of one incident.")
 

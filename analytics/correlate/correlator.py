@@ -2,7 +2,9 @@
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 
+from analytics.correlate.budget import Considered, consider
 from analytics.correlate.cause import Cause
 from analytics.correlate.causes import FAMILIES
 from analytics.correlate.cluster.cluster import Cluster
@@ -16,7 +18,7 @@ from analytics.correlate.tracks import Track, incident_id, match
 from analytics.correlate.view import CorrelationView
 from analytics.snapshot.stateful import State
 from telemetry.changes import Change
-from telemetry.findings import Finding
+from telemetry.findings import Finding, FindingState
 from telemetry.incidents import Incident, IncidentState
 from telemetry.kinds import HoldPolicy
 from telemetry.topology import Topology
@@ -33,6 +35,12 @@ class Correlator:
         self._config = config or CorrelateConfig()
         self._memory = CorrelatorMemory()
         self._cluster = Cluster()
+        self._considered = Considered(())
+
+    @property
+    def left_out(self) -> Mapping[str, int]:
+        """Active findings that the newest step has not looked at, by reason."""
+        return self._considered.left_out
 
     def step(
         self, now_ns: int, changed: Sequence[Finding], topology: Topology, changes: Sequence[Change]
@@ -45,10 +53,27 @@ class Correlator:
         self._memory.update(changed, now_ns)
         firing = {track.key: track.onset_ns for track in self._memory.tracks if track.fires}
         active = self._memory.active(self._cluster.jobs.ended)
-        view = CorrelationView(active, self._cluster, changes, self._config, firing)
+        self._considered = consider(active, self._memory.tracks, self._config)
+        view = CorrelationView(self._considered.findings, self._cluster, changes, self._config, firing)
         claims, causes = self._choose(view, now_ns)
         closed = self._assign(view, claims, causes, now_ns)
         return self._publish(view, closed, now_ns)
+
+    def close(self, now_ns: int, topology: Topology) -> list[Finding | Incident]:
+        """Clears every finding and resolves every incident, as nothing will be heard of them again; forgets all."""
+        self._cluster.update(topology)
+        memory, self._memory = self._memory, CorrelatorMemory()
+        self._considered = Considered(())
+        view = CorrelationView([], self._cluster, (), self._config, {})
+        for track in memory.tracks:
+            track.life = replace(track.life, state=IncidentState.RESOLVED, resolved_ns=now_ns)
+            track.note(now_ns, track.cause.root, "resolved: the clocks went back")
+        findings = [
+            replace(each, state=FindingState.CLEARED, observed_ns=now_ns) for _, each in sorted(memory.findings.items())
+        ]
+        incidents = self._publish(view, memory.tracks, now_ns)
+        self._cluster = Cluster()
+        return [*findings, *incidents]
 
     def state(self) -> State:
         return State(dump(self._memory), {})
@@ -130,7 +155,8 @@ class Correlator:
             if not track.id:
                 continue
             blast = self._cluster.blast_radius(track.cause, frozenset(track.job_impact))
-            incident = report.incident(view, track, blast, gaps, now_ns)
+            cut = phrases.cut(self._considered, track.cause.root.device, self._config)
+            incident = report.incident(view, track, blast, gaps + cut, now_ns)
             if report.needs_publishing(track, incident):
                 changed.append(incident)
         return sorted(changed, key=lambda incident: incident.id)

@@ -1,6 +1,7 @@
 """An incident as it is tracked from tick to tick, and which track each newly chosen cause continues."""
 
 import hashlib
+from collections import Counter, defaultdict
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
@@ -94,12 +95,12 @@ def match(view: CorrelationView, claims: Sequence[Claim], tracks: Sequence[Track
     """
     by_key = {track.key: track for track in tracks}
     continues: list[Track | None] = [by_key.get(claim.cause.key) for claim in claims]
-    free = sorted(
-        (track for track in tracks if all(track is not known for known in continues)), key=lambda track: track.age
-    )
+    known = {id(track) for track in continues}
+    free = sorted((track for track in tracks if id(track) not in known), key=lambda track: track.age)
+    successors = _Successors(view, claims if free else ())
     merged: list[tuple[Track, int]] = []
     for track in free:
-        at = _successor(view, claims, track)
+        at = successors.of(track)
         if at is None:
             continue
         if continues[at] is None:
@@ -109,21 +110,35 @@ def match(view: CorrelationView, claims: Sequence[Claim], tracks: Sequence[Track
     return Matching(tuple(continues), tuple(merged))
 
 
-def _successor(view: CorrelationView, claims: Sequence[Claim], track: Track) -> int | None:
-    """The claim that now explains most of a track's evidence, or is about the same object."""
-    active = {found for found in track.primary if found in view.by_id}
-    shares = [(len(active & claim.findings), -at) for at, claim in enumerate(claims)]
-    most, at = max(shares, default=(0, 0))
-    if most and 2 * most > len(active):
-        return -at
-    related = [at for at, claim in enumerate(claims) if _related(track, claim, cooling=not active)]
-    return related[0] if related else None
+class _Successors:
+    """The claims by what a track may have in common with them: a storm has thousands of both."""
 
+    def __init__(self, view: CorrelationView, claims: Sequence[Claim]) -> None:
+        self._view = view
+        self._explaining: defaultdict[str, list[int]] = defaultdict(list)  # by finding
+        self._about: dict[ObjectRef, int] = {}  # the first claim with this root
+        self._containing: dict[ObjectRef, int] = {}  # the first whose device has this link or port
+        for at, claim in enumerate(claims):
+            for found in claim.findings:
+                self._explaining[found].append(at)
+            self._about.setdefault(claim.cause.root, at)
+            if claim.cause.root.kind is ObjectKind.DEVICE and claim.cause.tier is not Tier.RESIDUAL:
+                for ref in claim.reach.own:
+                    self._containing.setdefault(ref, at)
 
-def _related(track: Track, claim: Claim, *, cooling: bool) -> bool:
-    """The same root; or, for a track whose evidence has cleared, a device that contains its link or port."""
-    known, cause = track.cause, claim.cause
-    if cause.root == known.root:
-        return True
-    part = known.root.kind in (ObjectKind.LINK, ObjectKind.PORT) and cause.root.kind is ObjectKind.DEVICE
-    return part and cooling and cause.tier is not Tier.RESIDUAL and known.root in claim.reach.own
+    def of(self, track: Track) -> int | None:
+        """The claim that now explains most of a track's evidence, or is about the same object."""
+        active = {found for found in track.primary if found in self._view.by_id}
+        shares = Counter(at for found in active for at in self._explaining.get(found, ()))
+        most, at = max(((share, -at) for at, share in shares.items()), default=(0, 0))
+        if 2 * most > len(active):
+            return -at
+        return self._related(track, cooling=not active)
+
+    def _related(self, track: Track, *, cooling: bool) -> int | None:
+        """The same root; or, for a track whose evidence has cleared, a device that contains its link or port."""
+        root = track.cause.root
+        found = [self._about.get(root)]
+        if cooling and root.kind in (ObjectKind.LINK, ObjectKind.PORT):
+            found.append(self._containing.get(root))
+        return min((at for at in found if at is not None), default=None)

@@ -1,5 +1,6 @@
 """Power and cooling of a rack or device: a fault slows many GPUs at once, or leaves no spare part."""
 
+from collections import defaultdict
 from collections.abc import Iterable
 
 from analytics.correlate.cause import ENVIRONMENT, Cause, cause_of
@@ -21,9 +22,12 @@ def propose(view: CorrelationView) -> Iterable[Cause]:
         root = ObjectRef(ObjectKind.RACK, rack) if rack in warm else finding.object
         roots.setdefault(root, []).append(finding.id)
         reasons.setdefault(root, set()).add(finding_kinds()[finding.kind].cause)
+    slowed: defaultdict[str, list[str]] = defaultdict(list)
+    for finding in view.of(FindingKind.GPU_THROTTLED):
+        slowed[finding.object.device].append(finding.id)
     for root in sorted(roots):
         hosts = view.graph.rack(root.name) if root.kind is ObjectKind.RACK else [root.device]
-        throttled = [f.id for f in view.of(FindingKind.GPU_THROTTLED) if f.object.device in hosts]
+        throttled = [found for host in hosts for found in slowed.get(host, ())]
         yield cause_of(
             IncidentKind.ENVIRONMENT,
             root,

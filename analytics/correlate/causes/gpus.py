@@ -26,14 +26,18 @@ def _faults(view: CorrelationView) -> Iterable[Cause]:
     for host in sorted(hosts):
         found = hosts[host]
         gpus = sorted({finding.object for finding in found})
-        groups = [gpus] if len(gpus) >= TOGETHER_MIN else [[gpu] for gpu in gpus]
-        for group in groups:
-            yield _fault(view, group, [finding for finding in found if finding.object in group])
+        if len(gpus) >= TOGETHER_MIN:
+            yield _fault(view, gpus, found)
+            continue
+        for gpu in gpus:
+            yield _fault(view, [gpu], [finding for finding in found if finding.object == gpu])
 
 
 def _fault(view: CorrelationView, gpus: list[ObjectRef], found: list[Finding]) -> Cause:
-    first = sorted(gpus, key=lambda ref: (min(f.onset_ns for f in found if f.object == ref), ref))
-    root = view.root(IncidentKind.GPU_FAULT, first)
+    onsets: dict[ObjectRef, int] = {}
+    for finding in found:
+        onsets[finding.object] = min(finding.onset_ns, onsets.get(finding.object, finding.onset_ns))
+    root = view.root(IncidentKind.GPU_FAULT, sorted(gpus, key=lambda gpu: (onsets[gpu], gpu)))
     reasons = sorted({finding_kinds()[finding.kind].cause for finding in found if finding.object == root})
     others = f"; {len(gpus) - 1} more GPUs of its host as well" if len(gpus) > 1 else ""
     primary = frozenset(finding.id for finding in found)

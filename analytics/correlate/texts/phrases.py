@@ -3,8 +3,9 @@
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 
+from analytics.correlate.budget import Considered, LeftOut
 from analytics.correlate.cause import SILENCE, Cause
-from analytics.correlate.config import NS_PER_S
+from analytics.correlate.config import NS_PER_S, CorrelateConfig
 from analytics.correlate.cost import STALLED
 from analytics.correlate.view import CorrelationView
 from telemetry.findings import Finding
@@ -100,6 +101,16 @@ def gaps(view: CorrelationView) -> tuple[str, ...]:
     for name, known in view.graph.devices.items():
         groups.setdefault(ROLES.get(known.role, "switches"), []).append(name)
     return tuple(_missing(noun, members, names) for noun, members in sorted(groups.items()) if names & set(members))
+
+
+def cut(considered: Considered, device: str, config: CorrelateConfig) -> tuple[str, ...]:
+    """Which findings an incident of this device may lack, as correlation has not looked at them."""
+    texts = []
+    if device in considered.devices:
+        texts.append(f"{device} has over {config.device_findings_max:,} findings of one kind: the rest waits")
+    if considered.left_out.get(LeftOut.CLUSTER_LIMIT):
+        texts.append(f"over {config.correlated_findings_max:,} findings are active: the rest waits")
+    return tuple(texts)
 
 
 def _missing(noun: str, members: Iterable[str], silent: set[str]) -> str:

@@ -2,11 +2,14 @@
 
 from collections.abc import Sequence
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from analytics.engine import Engine, Output
+from analytics.state import rates
+from analytics.worker import build_engine
 from telemetry.codec.records import encode_record
 from telemetry.findings import Finding, FindingKind
 from telemetry.samples import SampleBatch
@@ -71,6 +74,35 @@ def test_order_portions_and_duplicates_change_nothing(keys: list[int], portion: 
     assert balance(engine) == 0
     assert engine.counts.processed == REFERENCE_ENGINE.counts.processed
     assert not engine.counts.dropped
+
+
+FIVE_MINUTES = CONFIG.model_copy(update={"holdback_s": 300.0})
+
+
+@settings(max_examples=3, deadline=None)
+@given(keys=delays)
+def test_what_is_up_to_five_minutes_late_gives_the_result_of_sorted_input(keys: list[int]) -> None:
+    """Where ``holdback_s`` says so. The clock's last collection closes every tick."""
+    end = batch(table("clock", [port_key("fabric_port_up", device="clock")]), 500, [1.0])
+    found, expected = (
+        run(build_engine(FIVE_MINUTES), [*stream, end])
+        for stream in (shuffled_within(FIVE_MINUTES.holdback_ns, keys), BATCHES)
+    )
+    assert published(found) == published(expected)
+    assert len(expected) > 5
+
+
+def test_a_counter_that_starts_again_keeps_its_baseline() -> None:
+    port = table("leaf1", [port_key("fabric_port_receive_bytes_total")])
+    counts = [1e9 + 1e6 * seq for seq in range(60)]
+    engine = Engine(CONFIG)
+    run(engine, (batch(port, seq, [count]) for seq, count in enumerate(counts)))
+    learned = engine.series.columns["baseline"].copy()
+    run(engine, [batch(port, 60, [5.0])])
+    engine.observe(batch(table("clock", [port_key("fabric_port_up", device="clock")]), 61, [1.0]))
+    assert engine.advance() == []
+    assert engine.series.columns["status"][0] == rates.RESET
+    np.testing.assert_array_equal(engine.series.columns["baseline"][:1], learned)
 
 
 def test_facts_hold_from_their_own_time_whenever_they_are_learned() -> None:

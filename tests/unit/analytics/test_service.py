@@ -2,13 +2,17 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+import pytest
+
 from analytics.config import AnalyticsConfig
 from analytics.service import AnalyticsService
-from bus.base import Bus, Message
+from bus.base import Bus, Consumer, Message, Offsets, Record
+from bus.owner.fence import EPOCH
+from common.errors import ConfigError, Superseded
 from telemetry import topics
 from telemetry.codec.batch import encode_batch
 from telemetry.codec.records import decode_record, encode_record
@@ -96,6 +100,7 @@ async def test_findings_and_incidents_are_those_of_the_engine(bus: Bus, tmp_path
     report = await newest_report(bus)
     assert report is not None
     assert report.balance == 0
+    assert (report.details["lag_records"], report.details["catch_up_seconds"]) == (0.0, 0.0)
 
 
 async def test_a_restart_goes_on_where_the_snapshot_stood(bus: Bus, tmp_path: Path) -> None:
@@ -169,3 +174,87 @@ async def test_stop_is_safe_before_start_and_twice(bus: Bus, tmp_path: Path) -> 
     await service.start()
     await service.stop()
     await service.stop()
+
+
+async def test_one_process_at_a_time_for_a_state_folder(bus: Bus, tmp_path: Path) -> None:
+    first, second = (AnalyticsService(AnalyticsConfig(state_dir=tmp_path / "s"), bus) for _ in range(2))
+    await first.start()
+    with pytest.raises(ConfigError, match=r"analytics.state_dir .*/s: process \d+ on .* uses it"):
+        await second.start()
+    await second.stop()
+    await first.stop()
+    await second.start()
+    await second.stop()
+
+
+async def test_a_newer_owner_ends_the_one_before_and_says_so(bus: Bus, tmp_path: Path) -> None:
+    await publish_facts(bus)
+    await publish_batches(bus, *BATCHES[:20])
+    async with running_service(tmp_path / "old", bus) as old:
+        await until(all_seen(bus, sum(map(len, BATCHES[:20]))))
+        async with running_service(tmp_path / "new", bus) as new:
+            with pytest.raises(Superseded, match=r"analytics: replaced by process \d+ on "):
+                async with asyncio.timeout(60):
+                    await old.wait()
+            assert "replaced by process" in str(old.problem())
+            await publish_batches(bus, *BATCHES[20:])
+            await until(all_seen(bus, SAMPLES))
+            assert new.problem() is None
+    _, incidents = expected()
+    newest = {decode_record(value, Incident).id: value for value in incidents}
+    found = await everything_on(bus, topics.INCIDENTS)
+    assert {decode_record(value, Incident).id: value for value in found} == newest
+
+
+class StandsStillBeforePolling:
+    """A bus whose reader of samples stands still once as it begins to poll, while others publish."""
+
+    def __init__(self, bus: Bus, meanwhile: Callable[[], Awaitable[None]]) -> None:
+        self._bus, self._meanwhile = bus, meanwhile
+        self.armed = False
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._bus, name)
+
+    def consume(self, read: Sequence[Topic], start: Offsets) -> Consumer:
+        consumer = self._bus.consume(read, start)
+        if topics.SAMPLES in read:
+            poll = consumer.poll
+
+            async def poll_later(*, records_max: int = 1000, wait_s: float = 0.5) -> list[Record]:
+                if self.armed:
+                    self.armed = False
+                    await self._meanwhile()
+                return await poll(records_max=records_max, wait_s=wait_s)
+
+            consumer.poll = poll_later  # type: ignore[method-assign]
+        return consumer
+
+
+async def test_what_explains_samples_is_known_also_when_both_came_in_a_standstill(bus: Bus, tmp_path: Path) -> None:
+    async def meanwhile() -> None:
+        await publish_facts(bus)
+        await publish_batches(bus, *BATCHES)
+
+    stands_still = StandsStillBeforePolling(bus, meanwhile)
+    stands_still.armed = True
+    async with running_service(tmp_path, stands_still):  # type: ignore[arg-type]  # it hands on all else
+        await until(all_seen(bus, SAMPLES))
+    findings, incidents = expected()
+    assert await everything_on(bus, topics.FINDINGS) == findings
+    assert await everything_on(bus, topics.INCIDENTS) == incidents
+
+
+async def test_outputs_carry_the_epoch_of_their_owner(bus: Bus, tmp_path: Path) -> None:
+    await publish_facts(bus)
+    await publish_batches(bus, *BATCHES)
+    async with running_service(tmp_path, bus):
+        await until(all_seen(bus, SAMPLES))
+    reader = bus.consume([topics.FINDINGS, topics.INCIDENTS, topics.LEDGER, topics.STARVATION, topics.TRENDS], {})
+    epochs: dict[str, set[bytes]] = {}
+    while not await reader.at_end():
+        for record in await reader.poll(wait_s=0.1):
+            epochs.setdefault(record.topic, set()).add(record.headers[EPOCH])
+    await reader.stop()
+    assert len(epochs) == 5
+    assert len(set.union(*epochs.values())) == 1
