@@ -4,6 +4,7 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from alerts.heartbeat.config import HeartbeatConfig
 from alerts.receivers.registry import ReceiverConfig
 from alerts.route import Route
 
@@ -18,6 +19,9 @@ class AlertingConfig(BaseModel):
     receivers: tuple[ReceiverConfig, ...] = Field(default=(), description="Where notifications are delivered.")
     routes: tuple[Route, ...] = Field(default=(), description="The first that fits decides; without one, all get it.")
     fallback: str = Field(default="", description="Receiver of what another one refused or let expire.")
+    heartbeat: HeartbeatConfig | None = Field(
+        default=None, description="Who notices outside when nobody can be paged any more; nobody when not given."
+    )
     quiet_s: float = Field(default=1800, ge=0, description="At most one page an incident in this time.")
     update_quiet_s: float = Field(default=300, ge=0, description="At most one change of root an incident in this time.")
     pages_max: int = Field(default=20, ge=1, description="Pages at most within pages_window_s; the rest wait.")
@@ -25,6 +29,9 @@ class AlertingConfig(BaseModel):
         default=None, ge=0, description="Part of pages_max for critical incidents alone; a quarter when not given."
     )
     pages_window_s: float = Field(default=600, ge=0, description="See pages_max.")
+    drops_hold_s: float = Field(
+        default=60, ge=0, description="How long a stage drops most samples before people are notified of it."
+    )
     remember_s: float = Field(default=86_400, ge=60, description="How long a resolved incident is known.")
     incidents_max: int = Field(default=50_000, ge=1, description="Incidents known, beside those with an open page.")
     ttl_s: float = Field(default=86_400, ge=60, description="How long a delivery is tried before the fallback has it.")

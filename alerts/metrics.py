@@ -9,6 +9,7 @@ class DropReason(StrEnum):
     """Why a record was not used."""
 
     BAD_RECORD = "bad_record"
+    STALE_OWNER = "stale_owner"  # of an analytics process that had been replaced
     TOO_MANY = "too_many"  # a new incident for which there was no room
 
 
@@ -21,6 +22,14 @@ class UndeliveredReason(StrEnum):
     REMOVED_RECEIVER = "removed_receiver"  # it left the configuration
     QUEUE_FULL = "queue_full"
     EVICTED = "evicted"  # it left a full queue for a critical one
+
+
+class HeartbeatOutcome(StrEnum):
+    """What became of an attempt to send a heartbeat."""
+
+    SENT = "sent"
+    WITHHELD = "withheld"  # something is wrong, and somebody outside shall notice
+    FAILED = "failed"  # the service did not accept it
 
 
 RECEIVED = Counter("fabricscope_alerts_records_received_total", "Records of incidents read from the bus.")
@@ -51,9 +60,20 @@ NOTIFICATIONS_DROPPED = Counter(
 COMMIT_RETRIES = Counter(
     "fabricscope_alerts_commit_retries_total", "Commits of the outbox that failed and are repeated."
 )
+FILES_DAMAGED = Counter(
+    "fabricscope_alerts_files_damaged_total", "Times that a damaged file was set aside, and the rest kept.", ["file"]
+)
+ROWS_DAMAGED = Counter(
+    "fabricscope_alerts_rows_damaged_total",
+    "Damaged rows that were not used. Those of pages that cannot be read at all are not counted.",
+    ["table"],
+)
 REFRESHES = Counter("fabricscope_alerts_refreshes_total", "Rounds in which open alerts were sent again.", ["receiver"])
 EVICTED = Counter(
     "fabricscope_alerts_incidents_evicted_total", "Incidents that made room for more important ones.", ["reason"]
 )
 OPEN = Gauge("fabricscope_alerts_incidents_open", "Incidents that were paged and are not resolved.")
 HELD = Gauge("fabricscope_alerts_incidents_held", "Incidents that wait for the page budget.")
+HEARTBEATS = Counter(
+    "fabricscope_alerts_heartbeats_total", "Heartbeats by outcome: sent, withheld, failed.", ["outcome"]
+)

@@ -9,6 +9,7 @@ import orjson
 from pydantic import TypeAdapter
 
 from telemetry.incidents import Incident
+from telemetry.objects import Count
 
 
 class Action(StrEnum):
@@ -22,17 +23,18 @@ class Notification:
     """What was decided as of ``at_ns``.
 
     sequence: 1, 2, 3, … within the incident; with the incident's id it is the key by which receivers drop repetitions.
+              Damage to the outbox makes it leap, so that no key has two meanings.
     labels:   of the alert. replaces: labels of the alert that this one takes the place of; empty for none.
     held:     other incidents that wait for the page budget at this moment.
     """
 
     incident: Incident
     action: Action
-    sequence: int
-    at_ns: int
+    sequence: Count
+    at_ns: Count
     labels: Mapping[str, str]
     replaces: Mapping[str, str]
-    held: int = 0
+    held: Count = 0
 
     @property
     def key(self) -> str:

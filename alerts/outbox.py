@@ -1,7 +1,9 @@
 """The durable outbox between the decision and the receivers: one SQLite file (WAL, every commit on disk).
 
 One transaction holds what was decided, what is to be delivered and how far the bus was read, so a crash at any point
-repeats a delivery under its old key or does nothing. Blocking: every call belongs off the event loop, in one thread.
+repeats a delivery under its old key or does nothing. Every row has a checksum. A call that finds a damaged one raises
+Damaged; the next ``open`` sets the file aside and goes on with what can be read. Blocking: every call belongs off the
+event loop, in one thread.
 """
 
 import os
@@ -12,49 +14,48 @@ from pathlib import Path
 from typing import TypeVar
 
 import orjson
-from pydantic import TypeAdapter
 
 from alerts.clock import Moment
+from alerts.decision.own_incident import OWN_KINDS
 from alerts.decision.table import Tracked
 from alerts.metrics import UndeliveredReason
-from alerts.notification import Action, Notification, decode_notification, encode_notification
+from alerts.notification import Action, Notification, decode_notification
+from alerts.outbox_layout import (
+    DELIVERED,
+    DELIVERIES,
+    INCIDENTS,
+    LAYOUT,
+    MOMENT,
+    delivered_row,
+    delivery_row,
+    incident_row,
+    moment_row,
+    priority_of,
+    tracked_of,
+)
 from bus import offsets_table
-from bus.base import Offsets
-from common.sqlite import Durability, LockedDatabase
-from telemetry.incidents import IncidentKind, Severity
+from bus.base import Offsets, TopicPartition
+from bus.owner import epochs_table
+from common.sqlite.database import LockedDatabase
+from common.sqlite.examination import damage_named
+from common.sqlite.opening import Damage, Durability
+from telemetry.incidents import Severity
 
-SCHEMA_VERSION = 3  # before 2, "notified" in what is tracked was "told"; before 3, there was no stage time
 HEADS_MAX = 64
 _CRITICAL_PART = 10  # one in so many places of a queue is for critical notifications alone
-_SCHEMA = """
-CREATE TABLE IF NOT EXISTS incidents (id TEXT PRIMARY KEY, tracked BLOB);
-CREATE TABLE IF NOT EXISTS deliveries (id INTEGER PRIMARY KEY AUTOINCREMENT, receiver TEXT, incident TEXT,
-    created_ns INTEGER, notification BLOB, severity_rank INTEGER, resolves INTEGER);
-CREATE TABLE IF NOT EXISTS delivered (receiver TEXT, incident TEXT, open INTEGER, notification BLOB,
-    PRIMARY KEY (receiver, incident));
-CREATE TABLE IF NOT EXISTS moment (id INTEGER PRIMARY KEY CHECK (id = 0), stage_ns INTEGER, wall_ns INTEGER);
-"""
-_SAVE_MOMENT = "INSERT OR REPLACE INTO moment VALUES (0, ?, ?)"
-_INDICES = """
-DROP INDEX IF EXISTS deliveries_of;
-CREATE INDEX IF NOT EXISTS deliveries_by_incident ON deliveries (receiver, incident, id, severity_rank);
-CREATE INDEX IF NOT EXISTS deliveries_by_severity ON deliveries (receiver, resolves, severity_rank, id);
-"""
 _HEADS = """
-SELECT id, created_ns, notification
-FROM (SELECT min(id) AS head, max(severity_rank) AS worst FROM deliveries WHERE receiver = ? GROUP BY incident)
-    JOIN deliveries ON id = head
+JOIN (SELECT min(id) AS head, max(severity_rank) AS worst FROM deliveries WHERE receiver = ? GROUP BY incident)
+    ON deliveries.id = head
 WHERE head NOT IN (SELECT value FROM json_each(?)) ORDER BY worst DESC, head LIMIT ?
 """
 _LEAST_IMPORTANT = """
-SELECT id, notification FROM deliveries WHERE receiver = ? AND resolves = 0 AND severity_rank < ?
-ORDER BY severity_rank, id DESC LIMIT 1
+WHERE receiver = ? AND resolves = 0 AND severity_rank < ? ORDER BY severity_rank, id DESC LIMIT 1
 """
 _OPEN = """
-SELECT notification FROM delivered WHERE receiver = ? AND open = 1
-    AND NOT EXISTS (SELECT 1 FROM deliveries WHERE deliveries.receiver = delivered.receiver
-        AND deliveries.incident = delivered.incident) ORDER BY incident
+WHERE receiver = ? AND open = 1 AND NOT EXISTS (SELECT 1 FROM deliveries
+    WHERE deliveries.receiver = delivered.receiver AND deliveries.incident = delivered.incident) ORDER BY incident
 """
+_names_damage = damage_named("outbox")
 T = TypeVar("T")
 
 
@@ -97,33 +98,67 @@ class Outbox:
             folder / "outbox.sqlite",
             folder / "lock",
             "alerting.folder",
-            schema=offsets_table.SCHEMA + _SCHEMA,
-            version=SCHEMA_VERSION,
-            durability=Durability.EVERY_COMMIT,
+            LAYOUT,
+            Durability.EVERY_COMMIT,
         )
+        self._next_id = 1
+        self._sequence_min = 1
 
     def open(self) -> None:
-        """ConfigError when another process holds the folder or a newer version wrote it."""
-        self._database.open()
-        self._add_severity()
+        """What is damaged is set aside; what people may have missed by it is queued again.
+
+        ConfigError when another process holds the folder or a newer version wrote it.
+        """
+        try:
+            self._database.open()
+        except (OSError, sqlite3.OperationalError):
+            if not self._reserve.exists() or self._free_bytes() > self._reserve_bytes:
+                raise
+            # a full disk has no room for SQLite's own files, nor for a new one in the place of a damaged one
+            self._reserve.unlink()
+            self._database.open()
+        self._next_id = self._db.execute("SELECT coalesce(max(id), 0) + 1 FROM deliveries").fetchone()[0]
+        self._sequence_min = next((row[3] for row in MOMENT.find(self._db)), 1)
         self._keep_reserve()
 
     def close(self) -> None:
         """Idempotent, safe before ``open``."""
         self._database.close()
 
+    @property
+    def damage(self) -> Damage | None:
+        """What was damaged when it was opened."""
+        return self._database.damage
+
+    def problem(self) -> str | None:
+        """That damaged files lie in the folder, until somebody has taken them away."""
+        return self._database.problem()
+
+    @property
+    def sequence_min(self) -> int:
+        """No new notification may have a lower sequence: lower ones may have been used, and forgotten by damage."""
+        return self._sequence_min
+
+    @_names_damage
     def offsets(self) -> Offsets:
         """How far the bus was read."""
         return offsets_table.read_offsets(self._database.connection)
 
+    @_names_damage
+    def epochs(self) -> dict[TopicPartition, int]:
+        """The newest owners whose records were read."""
+        return epochs_table.read_epochs(self._database.connection)
+
+    @_names_damage
     def tracked(self) -> dict[str, Tracked]:
         """What was decided so far, by the incident's id."""
-        rows = self._db.execute("SELECT id, tracked FROM incidents")
-        return {incident: _tracked.validate_json(value) for incident, value in rows}
+        return {row[0]: tracked_of(row) for row in INCIDENTS.find(self._db)}
 
+    @_names_damage
     def commit(
         self,
         offsets: Offsets,
+        epochs: dict[TopicPartition, int],
         changed: Mapping[str, Tracked | None],
         notifications: Sequence[tuple[str, Notification]],
         fallback: str,
@@ -133,68 +168,76 @@ class Outbox:
 
         def write(database: sqlite3.Connection) -> None:
             offsets_table.write_offsets(self._database.connection, offsets)
+            epochs_table.write_epochs(self._database.connection, epochs)
             for incident, each in changed.items():
                 if each is None:
                     database.execute("DELETE FROM incidents WHERE id = ?", (incident,))
                     database.execute("DELETE FROM delivered WHERE incident = ? AND open = 0", (incident,))
                 else:
-                    database.execute("INSERT OR REPLACE INTO incidents VALUES (?, ?)", (incident, orjson.dumps(each)))
-            database.execute(_SAVE_MOMENT, (now.stage_ns, now.wall_ns))
+                    INCIDENTS.put(database, [incident_row(incident, each)])
+            MOMENT.put(database, [moment_row(now, self._sequence_min)])
             for receiver, notification in notifications:
                 self._enqueue(database, receiver, notification, now.stage_ns, fallback)
 
         self._write(write)
 
+    @_names_damage
     def save_moment(self, now: Moment) -> None:
         """So that the next process goes on from there."""
         with self._db:
-            self._db.execute(_SAVE_MOMENT, (now.stage_ns, now.wall_ns))
+            MOMENT.put(self._db, [moment_row(now, self._sequence_min)])
 
+    @_names_damage
     def moment(self) -> Moment | None:
         """The last one saved, by a round or by itself."""
-        row = self._db.execute("SELECT stage_ns, wall_ns FROM moment").fetchone()
-        return Moment(*row) if row else None
+        return next((Moment(stage_ns, wall_ns) for _, stage_ns, wall_ns, _ in MOMENT.find(self._db)), None)
 
     def pop_dropped(self) -> list[Dropped]:
         """What was dropped for lack of room since the last call."""
         dropped, self._dropped = self._dropped, []
         return dropped
 
+    @_names_damage
     def heads(self, receiver: str, waiting: Collection[int], count_max: int = HEADS_MAX) -> list[Delivery]:
         """The oldest delivery of each incident for a receiver, without those ``waiting`` for their next attempt.
 
         First those of the incident for which the worst waits.
         """
-        rows = self._db.execute(_HEADS, (receiver, orjson.dumps(list(waiting)).decode(), count_max)).fetchall()
-        return [Delivery(key, receiver, created_ns, decode_notification(value)) for key, created_ns, value in rows]
+        rows = DELIVERIES.find(self._db, _HEADS, (receiver, orjson.dumps(list(waiting)).decode(), count_max))
+        return [Delivery(row[0], receiver, row[3], decode_notification(row[4])) for row in rows]
 
+    @_names_damage
     def is_open(self, receiver: str, incident: str) -> bool:
         """Whether the receiver knows that the incident fires, and not yet that it is over."""
-        sql = "SELECT 1 FROM delivered WHERE receiver = ? AND incident = ? AND open = 1"
-        return self._db.execute(sql, (receiver, incident)).fetchone() is not None
+        found = DELIVERED.find(self._db, "WHERE receiver = ? AND incident = ?", (receiver, incident))
+        return any(row[2] for row in found)
 
+    @_names_damage
     def open_alerts(self, receiver: str) -> list[Notification]:
         """The newest notification of each incident that the receiver shows and for which nothing more is queued."""
-        return [decode_notification(value) for (value,) in self._db.execute(_OPEN, (receiver,))]
+        return [decode_notification(row[3]) for row in DELIVERED.find(self._db, _OPEN, (receiver,))]
 
+    @_names_damage
     def pending(self) -> dict[str, int]:
         """Deliveries that wait, by receiver."""
         return dict(self._db.execute("SELECT receiver, count(*) FROM deliveries GROUP BY receiver").fetchall())
 
+    @_names_damage
     def delivered(self, delivery: Delivery, fallback: str, now_ns: int) -> None:
         """The receiver has it. A resolve is queued for the fallback too, when that was notified of the incident."""
         notification = delivery.notification
         is_open = notification.action is not Action.RESOLVE
-        row = (delivery.receiver, notification.incident.id, is_open, encode_notification(notification))
+        row = delivered_row(delivery.receiver, is_open, notification)
 
         def write(database: sqlite3.Connection) -> None:
             database.execute("DELETE FROM deliveries WHERE id = ?", (delivery.id,))
-            database.execute("INSERT OR REPLACE INTO delivered VALUES (?, ?, ?, ?)", row)
+            DELIVERED.put(database, [row])
             if not is_open and fallback not in ("", delivery.receiver) and self._was_notified(fallback, delivery):
                 self._enqueue(database, fallback, notification, now_ns, "")
 
         self._write(write)
 
+    @_names_damage
     def reroute(self, delivery: Delivery, fallback: str, now_ns: int) -> bool:
         """Moves it from its receiver's queue to the fallback's; False when there is none, or no room in it."""
 
@@ -217,10 +260,8 @@ class Outbox:
         """For the receiver, else for the fallback; else it is dropped, and the answer is False."""
         if not self._has_room(database, receiver, notification, now_ns, fallback):
             return self._overflow(database, receiver, notification, now_ns, fallback, UndeliveredReason.QUEUE_FULL)
-        value, rank, resolves = encode_notification(notification), *_priority(notification)
-        row = (receiver, notification.incident.id, now_ns, value, rank, resolves)
-        sql = "INSERT INTO deliveries (receiver, incident, created_ns, notification, severity_rank, resolves)"
-        database.execute(sql + " VALUES (?, ?, ?, ?, ?, ?)", row)
+        DELIVERIES.put(database, [delivery_row(self._next_id, receiver, notification, now_ns)])
+        self._next_id += 1  # after a round that is rolled back a number is left out, and none comes twice
         return True
 
     def _overflow(
@@ -241,8 +282,8 @@ class Outbox:
         self, database: sqlite3.Connection, receiver: str, notification: Notification, now_ns: int, fallback: str
     ) -> bool:
         """A critical one takes the place of the least important one that waits."""
-        rank, resolves = _priority(notification)
-        if resolves or notification.incident.kind is IncidentKind.ALERTS_OVERLOADED:
+        rank, resolves = priority_of(notification)
+        if resolves or notification.incident.kind in OWN_KINDS:
             return True
         sql = "SELECT count(*) FROM deliveries WHERE receiver = ? AND resolves = 0"
         places = self._queue_max - database.execute(sql, (receiver,)).fetchone()[0]
@@ -250,11 +291,11 @@ class Outbox:
             return bool(places > self._queue_max // _CRITICAL_PART)
         if places > 0:
             return True
-        least = database.execute(_LEAST_IMPORTANT, (receiver, rank)).fetchone()
+        least = next(DELIVERIES.find(database, _LEAST_IMPORTANT, (receiver, rank)), None)
         if least is None:
             return False
         database.execute("DELETE FROM deliveries WHERE id = ?", least[:1])
-        evicted = decode_notification(least[1])
+        evicted = decode_notification(least[4])
         self._overflow(database, receiver, evicted, now_ns, fallback, UndeliveredReason.EVICTED)
         return True
 
@@ -278,35 +319,15 @@ class Outbox:
         self._dropped.extend(self._dropping)
         return result
 
-    def _add_severity(self) -> None:
-        """To the deliveries of a file of schema 1 or 2."""
-        if "severity_rank" not in {row[1] for row in self._db.execute("PRAGMA table_info(deliveries)")}:
-            with self._db:
-                self._db.execute("ALTER TABLE deliveries ADD COLUMN severity_rank INTEGER")
-                self._db.execute("ALTER TABLE deliveries ADD COLUMN resolves INTEGER")
-                for key, value in self._db.execute("SELECT id, notification FROM deliveries").fetchall():
-                    row = (*_priority(decode_notification(value)), key)
-                    self._db.execute("UPDATE deliveries SET severity_rank = ?, resolves = ? WHERE id = ?", row)
-        self._db.executescript(_INDICES)
-
     def _keep_reserve(self) -> None:
         """Reserves the space when the disk has twice as much left; without it paging works all the same."""
-        free = os.statvfs(self._folder)
-        if (
-            self._reserve_bytes == 0
-            or self._reserve.exists()
-            or free.f_bavail * free.f_frsize < 2 * self._reserve_bytes
-        ):
+        if self._reserve_bytes == 0 or self._reserve.exists() or self._free_bytes() < 2 * self._reserve_bytes:
             return
         part = self._reserve.with_suffix(".part")
         with part.open("wb") as file:
             os.posix_fallocate(file.fileno(), 0, self._reserve_bytes)
         part.replace(self._reserve)
 
-
-def _priority(notification: Notification) -> tuple[int, bool]:
-    """Rank of the severity, and whether it is an end: by these a delivery leaves a full queue, and is sent."""
-    return notification.incident.severity.rank, notification.action is Action.RESOLVE
-
-
-_tracked = TypeAdapter(Tracked)
+    def _free_bytes(self) -> int:
+        free = os.statvfs(self._folder)
+        return free.f_bavail * free.f_frsize

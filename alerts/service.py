@@ -7,6 +7,7 @@ import socket
 import sqlite3
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 
 import structlog
@@ -14,30 +15,41 @@ import structlog
 from alerts import metrics
 from alerts.clock import Moment, StageClock
 from alerts.config import AlertingConfig
+from alerts.counts import RecordCounts
+from alerts.damage import report_damage
+from alerts.deciding import Deciding
 from alerts.decision.dispatch import Dispatcher, Plan
-from alerts.decision.overload import Overload
+from alerts.decision.own_incident import OwnIncidents
 from alerts.decision.rules import rules_of
-from alerts.metrics import DropReason, UndeliveredReason
+from alerts.heartbeat.heartbeat import Heartbeat
+from alerts.metrics import UndeliveredReason
 from alerts.outbox import Dropped, Outbox
+from alerts.read_ahead import ReadAhead
 from alerts.receivers.registry import build_receiver
 from alerts.sender import RetryPolicy, Sender
 from alerts.silence import Silence, SilenceStore, in_force
-from bus.base import Bus, Consumer, Gap, Offsets, Record
-from bus.deadletter import dead_letter
+from alerts.stage_reports import StageReports
+from bus.base import Bus, Consumer, Gap, Offsets
+from bus.lag import Lag
+from bus.owner.fence import OwnerFence
+from bus.quarantine.quarantine import Quarantine
 from bus.reporting import publish_report
-from common.errors import BadInput, ConfigError, Unavailable
+from common.errors import ConfigError
 from common.retry import retry
+from common.sqlite.tables import Damaged
 from common.tasks import cancel, first_failure
 from common.threads import OneThread
 from common.units import to_ns
 from telemetry import topics
-from telemetry.codec.records import decode_record
-from telemetry.incidents import Incident, IncidentKind
 from telemetry.ledger import StageReport
 from telemetry.topics import Topic
 
 LIVE_PREFIX = "fabricscope."
+STAGE = "alerts"
 REPORT_S = 5.0
+AFTER_DAMAGE_S = 1.0
+ROUND_S_MAX = 60.0
+"""Rounds are half a second apart; a disk or a bus that takes longer than this holds pages up."""
 _COMMIT_FIRST_S, _COMMIT_MOST_S = 0.1, 10.0
 RECORDS_PER_ROUND = 1000
 log = structlog.get_logger(__name__)
@@ -67,23 +79,39 @@ class AlertsService:
         self._wall, self._monotonic = wall, monotonic
         self._topic = topic
         self._outbox = Outbox(config.folder, reserve_bytes=config.reserve_bytes, queue_max=config.queue_max)
+        self._quarantine = Quarantine(config.folder / "crashes.json", bus)
         self._off_loop: OneThread | None = None
         self._senders: dict[str, Sender] = {}
         self._tasks: list[asyncio.Task[None]] = []
+        self._lasting: asyncio.Task[None] | None = None
         self._consumer: Consumer | None = None
         self._offsets: Offsets = {}
+        self._heartbeat: Heartbeat | None = None
+        self._round_s = 0.0
+        self._fence = OwnerFence()
         self._problem: str | None = None
+        self._damage: list[str] = []
         self._started_ns = 0
-        self._received = self._processed = self._duplicates = self._corrupt = self._untracked = 0
+        self._counts = RecordCounts()
 
     async def start(self) -> None:
         """Opens the outbox and the receivers and works in the background from where the last run stopped."""
         self._started_ns = self._wall()
         self._off_loop = OneThread("alerts-outbox")
-        await self._off_loop(self._outbox.open)
-        self._offsets = await self._off_loop(self._outbox.offsets)
-        clock = StageClock(self._wall, self._monotonic, await self._off_loop(self._outbox.moment))
-        dispatcher = Dispatcher(rules_of(self._config), await self._off_loop(self._outbox.tracked))
+        self._quarantine.start()
+        await self._begin(self._off_loop)
+        self._lasting = asyncio.create_task(self._begin_again_after_damage(self._off_loop))
+
+    async def _begin(self, off_loop: OneThread) -> None:
+        await off_loop(self._outbox.open)
+        if self._outbox.damage is not None:
+            report_damage(self._outbox.damage)
+        self._offsets = await off_loop(self._outbox.offsets)
+        self._fence = OwnerFence(await off_loop(self._outbox.epochs))
+        clock = StageClock(self._wall, self._monotonic, await off_loop(self._outbox.moment))
+        await self._silences(off_loop, [], clock.now())  # a newer version's are refused now, not at work
+        tracked = await off_loop(self._outbox.tracked)
+        dispatcher = Dispatcher(rules_of(self._config), tracked, self._outbox.sequence_min)
         config = self._config
         retry_policy = RetryPolicy(to_ns(config.ttl_s), config.retry_first_s, config.retry_most_s, config.fallback)
         for each in config.receivers:
@@ -91,25 +119,58 @@ class AlertsService:
                 Sender(
                     build_receiver(each, config.external_url),
                     self._outbox,
-                    self._off_loop,
+                    off_loop,
                     retry_policy,
                     clock.now,
                 )
             )
-        await self._reroute_removed_receivers(self._off_loop, clock.now())
-        self._consumer = self._bus.consume([self._topic], self._offsets)
-        open_before = dispatcher.open_of(IncidentKind.ALERTS_OVERLOADED)
-        overload = Overload(config.cluster, open_before, to_ns(config.quiet_s), clock.now())
-        work = [self._consume(dispatcher, overload, self._consumer, self._off_loop, clock), self._report_often(clock)]
+        await self._reroute_removed_receivers(off_loop, clock.now())
+        self._consumer = self._quarantine.guard(self._bus.consume([self._topic], self._offsets))
+        reports = StageReports(self._bus, STAGE)
+        ahead = ReadAhead(self._bus, self._topic, self._offsets, self._fence.newest, self._quarantine)
+        work = [
+            self._consume(dispatcher, self._consumer, off_loop, clock, reports, ahead),
+            self._report_often(off_loop, clock, self._consumer),
+            reports.run(),
+            ahead.run(),
+        ]
         work += [sender.run() for sender in self._senders.values()]
+        self._round_s = time.monotonic()
+        if config.heartbeat is not None:
+            self._heartbeat = Heartbeat(config.heartbeat, lambda: self._unable_to_page() or reports.blind())
+            await self._heartbeat.start()
+            work.append(self._heartbeat.run())
         self._tasks = [asyncio.create_task(each) for each in work]
+
+    async def _begin_again_after_damage(self, off_loop: OneThread) -> None:
+        """What was damaged at work is set aside when the outbox is opened again."""
+        while True:
+            try:
+                await first_failure(self._tasks)
+                return
+            except Damaged as error:
+                log.error("outbox is damaged", error=str(error))
+            await self._end(off_loop)
+            await asyncio.sleep(AFTER_DAMAGE_S)
+            await self._begin(off_loop)
 
     async def wait(self) -> None:
         """For ever, or until the work ends by itself: then its error is raised."""
-        await first_failure(self._tasks)
+        if self._lasting is not None:
+            await first_failure([self._lasting])
 
     async def stop(self) -> None:
         """What is not delivered yet stays in the outbox."""
+        if self._lasting is not None:
+            await cancel([self._lasting])
+            self._lasting = None
+        if self._off_loop is not None:
+            await self._end(self._off_loop)
+            self._off_loop.stop()
+            self._off_loop = None
+        self._quarantine.stop()
+
+    async def _end(self, off_loop: OneThread) -> None:
         tasks, self._tasks = self._tasks, []
         await cancel(tasks)
         if self._consumer is not None:
@@ -118,28 +179,41 @@ class AlertsService:
         for sender in self._senders.values():
             await sender.receiver.stop()
         self._senders.clear()
-        if self._off_loop is not None:
-            await self._off_loop(self._outbox.close)
-            await self._off_loop(self.silences.close)
-            self._off_loop.stop()
-            self._off_loop = None
+        if self._heartbeat is not None:
+            await self._heartbeat.stop()
+            self._heartbeat = None
+        await off_loop(self._outbox.close)
 
     def problem(self) -> str | None:
         """None, or what is wrong, in words."""
         problems = [sender.problem for sender in self._senders.values()]
-        return "; ".join(filter(None, [self._problem, *problems])) or None
+        if self._heartbeat is not None:
+            problems.append(self._heartbeat.problem)
+        return "; ".join(filter(None, [self._problem, *self._damage, self._quarantine.problem(), *problems])) or None
+
+    def _unable_to_page(self) -> str | None:
+        """None, or why people would not be notified of an incident now, in words."""
+        if self._problem is not None:
+            return self._problem
+        if time.monotonic() - self._round_s > ROUND_S_MAX:
+            return f"no round was finished for {ROUND_S_MAX:g} s"
+        problems = [sender.problem for sender in self._senders.values()]
+        if problems and all(problems):
+            return f"no receiver accepts anything: {problems[0]}"
+        return None
 
     def report(self) -> StageReport:
         """Records of incidents are this stage's samples."""
         return StageReport(
-            stage="alerts",
+            stage=STAGE,
             instance=f"{socket.gethostname()}-{os.getpid()}",
             epoch_ns=self._started_ns,
             at_ns=self._wall(),
-            samples_in=self._received,
-            samples_out=self._processed,
-            deduplicated=self._duplicates,
-            dropped={DropReason.BAD_RECORD.value: self._corrupt, DropReason.TOO_MANY.value: self._untracked},
+            samples_in=self._counts.received,
+            samples_out=self._counts.processed,
+            deduplicated=self._counts.deduplicated,
+            dropped=self._counts.dropped(),
+            problem=self.problem() or "",
         )
 
     async def _add_sender(self, sender: Sender) -> None:
@@ -157,8 +231,16 @@ class AlertsService:
                         metrics.NOTIFICATIONS_DROPPED.labels(UndeliveredReason.REMOVED_RECEIVER).inc()
 
     async def _consume(
-        self, dispatcher: Dispatcher, overload: Overload, consumer: Consumer, off_loop: OneThread, clock: StageClock
+        self,
+        dispatcher: Dispatcher,
+        consumer: Consumer,
+        off_loop: OneThread,
+        clock: StageClock,
+        reports: StageReports,
+        ahead: ReadAhead,
     ) -> None:
+        own_incidents = OwnIncidents(self._config, dispatcher.open_of, clock.now())
+        deciding = Deciding(dispatcher, self._fence, self._quarantine, self._counts)
         silences: list[Silence] = []
         lost = 0
         while True:
@@ -167,62 +249,56 @@ class AlertsService:
             except Gap as gap:
                 # a compacted topic keeps the newest version of each incident: nothing that is true now is missing
                 metrics.GAPS.inc()
+                self._fence.forget((gap.topic, gap.partition))
                 log.warning("gap on the bus", topic=gap.topic, partition=gap.partition, first=gap.first, last=gap.last)
                 continue
-            versions = await self._decode(records)
             now = clock.now()
-            versions += overload.update(lost, now)
-            try:
-                silences = await off_loop(self.silences.current, now.wall_ns)
-            except sqlite3.Error as error:
-                # those known last stay in force: this must not stop the paging of everything else
-                log.error("silences cannot be read", error=str(error))
-            # off the loop: a round of 1,000 incidents is some 10 ms
-            plan = await off_loop(dispatcher.plan, versions, in_force(silences, now.wall_ns), now)
+            silences = await self._silences(off_loop, silences, now)
+            silenced = in_force(silences, now.wall_ns)
             offsets = self._offsets | {(each.topic, each.partition): each.offset + 1 for each in records}
-            if records or plan.changed or plan.notifications:
-                await self._make_durable(off_loop, offsets, plan)
-            dispatcher.accept(plan)
-            dropped = await off_loop(self._outbox.pop_dropped)
-            self._report_dropped(dropped)
-            lost = len(dropped) + plan.lost
-            self._offsets = offsets
-            self._count(len(records), plan, dispatcher)
-            if plan.notifications:
-                self._wake()
+            if critical := ahead.take(offsets):
+                plan = await off_loop(deciding.decide_ahead, critical, silenced, now)
+                # the position stays: they are counted when they are read in their order
+                lost += await self._carry_out(off_loop, self._offsets, dispatcher, plan)
+            own = own_incidents.update(lost, reports.problem(), now)
+            plan, corrupt = await off_loop(deciding.decide, records, own, silenced, now)
+            await deciding.put_aside(self._bus, corrupt)
+            lost = await self._carry_out(off_loop, offsets, dispatcher, plan)
+            self._counts.add_round(len(records), plan)
+            self._round_s = time.monotonic()
 
-    async def _decode(self, records: Sequence[Record]) -> list[Incident]:
-        versions = []
-        for record in records:
-            if record.value is None:
-                # the bus forgets an incident; people who were notified of it still wait for its resolve
-                continue
-            try:
-                versions.append(decode_record(record.value, Incident))
-            except BadInput as error:
-                await self._dead_letter(record, error)
-        return versions
+    async def _carry_out(self, off_loop: OneThread, offsets: Offsets, dispatcher: Dispatcher, plan: Plan) -> int:
+        """Makes it durable, then lets it be sent; how many incidents or notifications found no room."""
+        if offsets != self._offsets or plan.changed or plan.notifications:
+            await self._make_durable(off_loop, offsets, plan)
+        dispatcher.accept(plan)
+        dropped = await off_loop(self._outbox.pop_dropped)
+        self._report_dropped(dropped)
+        self._offsets = offsets
+        for evicted, count in plan.evicted.items():
+            metrics.EVICTED.labels(evicted).inc(count)
+        metrics.HELD.set(plan.held)
+        metrics.OPEN.set(dispatcher.firing())
+        if plan.notifications:
+            self._wake()
+        return len(dropped) + plan.lost
 
-    async def _dead_letter(self, record: Record, error: BadInput) -> None:
-        self._corrupt += 1
-        metrics.DROPPED.labels(DropReason.BAD_RECORD).inc()
-        metrics.CORRUPT.labels(record.topic, error.reason).inc()
-        log.warning(
-            "corrupt record",
-            topic=record.topic,
-            partition=record.partition,
-            offset=record.offset,
-            reason=error.reason,
-            error=str(error),
-        )
-        with contextlib.suppress(Unavailable, BadInput):
-            await dead_letter(self._bus, record, error)
+    async def _silences(self, off_loop: OneThread, before: list[Silence], now: Moment) -> list[Silence]:
+        try:
+            current = await off_loop(self.silences.current, now.wall_ns)
+        except (sqlite3.Error, OSError) as error:
+            # those known last stay in force: this must not stop the paging of everything else
+            log.error("silences cannot be read", error=str(error))
+            return before
+        for damage in self.silences.pop_damage():
+            report_damage(damage)
+        return current
 
     async def _make_durable(self, off_loop: OneThread, offsets: Offsets, plan: Plan) -> None:
         """Returns once the round is on disk, however long that takes: what is not durable must not be sent."""
-        commit = partial(
-            off_loop, self._outbox.commit, offsets, plan.changed, plan.notifications, self._config.fallback, plan.now
-        )
+        write, epochs = self._outbox.commit, dict(self._fence.newest)
+        decided = (plan.changed, plan.notifications, self._config.fallback, plan.now)
+        commit = partial(off_loop, write, offsets, epochs, *decided)
         await retry(commit, on=sqlite3.Error, first_s=_COMMIT_FIRST_S, most_s=_COMMIT_MOST_S, failed=self._not_durable)
         self._problem = None
 
@@ -237,30 +313,16 @@ class AlertsService:
         metrics.COMMIT_RETRIES.inc()
         log.error("outbox cannot be written", error=str(error))
 
-    def _count(self, records: int, plan: Plan, dispatcher: Dispatcher) -> None:
-        processed_before = self._processed
-        self._received += records
-        self._duplicates += plan.duplicates
-        self._untracked += plan.untracked
-        self._processed = self._received - self._duplicates - self._untracked - self._corrupt
-        metrics.RECEIVED.inc(records)
-        metrics.PROCESSED.inc(self._processed - processed_before)
-        metrics.DEDUPLICATED.inc(plan.duplicates)
-        metrics.DROPPED.labels(DropReason.TOO_MANY).inc(plan.untracked)
-        for evicted, count in plan.evicted.items():
-            metrics.EVICTED.labels(evicted).inc(count)
-        metrics.HELD.set(plan.held)
-        metrics.OPEN.set(dispatcher.firing())
-
-    async def _report_often(self, clock: StageClock) -> None:
-        assert self._off_loop is not None, "start comes first"
+    async def _report_often(self, off_loop: OneThread, clock: StageClock, consumer: Consumer) -> None:
+        lag = Lag(STAGE)
         while True:
+            self._damage = list(filter(None, [await off_loop(each.problem) for each in (self._outbox, self.silences)]))
             await asyncio.sleep(REPORT_S)
             with contextlib.suppress(sqlite3.Error):  # the next round or report saves it
-                await self._off_loop(self._outbox.save_moment, clock.now())
-            for name, count in (dict.fromkeys(self._senders, 0) | await self._off_loop(self._outbox.pending)).items():
+                await off_loop(self._outbox.save_moment, clock.now())
+            for name, count in (dict.fromkeys(self._senders, 0) | await off_loop(self._outbox.pending)).items():
                 metrics.QUEUED.labels(name).set(count)
-            await publish_report(self._bus.publish, self.report())
+            await publish_report(self._bus.publish, replace(self.report(), details=await lag.measure(consumer)))
 
     def _wake(self) -> None:
         for sender in self._senders.values():

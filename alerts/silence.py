@@ -1,14 +1,18 @@
 """Silences: alerts that nobody wants to be paged for during a time. Durable before ``add`` returns."""
 
 import sqlite3
-import threading
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from alerts.matcher import Matcher, all_match
 from common.errors import BadInput
+from common.sqlite.layout import Layout
+from common.sqlite.opening import Damage, Durability
+from common.sqlite.shared import SharedDatabase
+from common.sqlite.tables import Row, Table
 
 SILENCES_MAX = 10_000
 
@@ -47,48 +51,65 @@ def silenced_by(silences: Iterable[Silence], labels: Mapping[str, str]) -> Silen
     return None
 
 
+SILENCES = Table("silences", {"id": "TEXT", "ends_ns": "INTEGER", "silence": "TEXT"}, key=("id",))
+
+
+def _convert(table: Table, row: Mapping[str, Any]) -> Row:
+    """From files without checksums."""
+    return _row(Silence.model_validate_json(row["silence"]))
+
+
+def _row(silence: Silence) -> Row:
+    return silence.id, silence.ends_ns, silence.model_dump_json()
+
+
+LAYOUT = Layout(tables=(SILENCES,), version=1, convert=_convert)
+
+
 class SilenceStore:
-    """The silences in ``folder``; any process of the machine may edit them. Blocking: call it off the event loop."""
+    """The silences in ``folder``; any process of the machine may edit them. Blocking: call it off the event loop.
+
+    A damaged silence is set aside, and so is not in force any more: a page too many is better than one that is lost.
+    """
 
     def __init__(self, folder: Path) -> None:
-        self._path = folder / "silences.sqlite"
-        self._connection: sqlite3.Connection | None = None
-        self._lock = threading.Lock()
+        self._file = SharedDatabase(folder / "silences.sqlite", "alerting.folder", LAYOUT, Durability.EVERY_COMMIT)
 
     def add(self, silence: Silence) -> None:
         """Adds or replaces by id; BadInput (reason ``too_many``) beyond SILENCES_MAX."""
-        with self._lock, self._open() as database:
+
+        def write(database: sqlite3.Connection) -> None:
             count = database.execute("SELECT count(*) FROM silences WHERE id != ?", (silence.id,)).fetchone()[0]
             if count >= SILENCES_MAX:
                 raise BadInput(f"{count} silences: at most {SILENCES_MAX}", "too_many")
-            row = (silence.id, silence.ends_ns, silence.model_dump_json())
-            database.execute("INSERT OR REPLACE INTO silences VALUES (?, ?, ?)", row)
+            SILENCES.put(database, [_row(silence)])
+
+        self._file.use(write)
 
     def expire(self, silence_id: str) -> bool:
         """Ends it now; False when there is none of that id."""
-        with self._lock, self._open() as database:
+
+        def write(database: sqlite3.Connection) -> bool:
             return database.execute("DELETE FROM silences WHERE id = ?", (silence_id,)).rowcount > 0
+
+        return self._file.use(write)
 
     def current(self, now_ns: int) -> list[Silence]:
         """Those that have not ended, in the order of their ids; ended ones are forgotten."""
-        with self._lock, self._open() as database:
-            if database.execute("SELECT 1 FROM silences WHERE ends_ns <= ? LIMIT 1", (now_ns,)).fetchone():
-                database.execute("DELETE FROM silences WHERE ends_ns <= ?", (now_ns,))
-            rows = database.execute("SELECT silence FROM silences ORDER BY id").fetchall()
-        return [Silence.model_validate_json(text) for (text,) in rows]
 
-    def close(self) -> None:
-        with self._lock:
-            if self._connection is not None:
-                self._connection.close()
-                self._connection = None
+        def read(database: sqlite3.Connection) -> list[Row]:
+            rows = list(SILENCES.find(database, "ORDER BY id"))
+            over = [(silence_id,) for silence_id, ends_ns, _ in rows if ends_ns <= now_ns]
+            if over:
+                database.executemany("DELETE FROM silences WHERE id = ?", over)
+            return [row for row in rows if row[1] > now_ns]
 
-    def _open(self) -> sqlite3.Connection:
-        if self._connection is None:
-            self._path.parent.mkdir(parents=True, exist_ok=True)
-            self._connection = sqlite3.connect(self._path, timeout=10, check_same_thread=False)
-            self._connection.executescript(
-                "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;"
-                "CREATE TABLE IF NOT EXISTS silences (id TEXT PRIMARY KEY, ends_ns INTEGER, silence TEXT)"
-            )
-        return self._connection
+        return [Silence.model_validate_json(text) for _, _, text in self._file.use(read)]
+
+    def pop_damage(self) -> list[Damage]:
+        """What this process has found damaged and set aside since the last call."""
+        return self._file.pop_damage()
+
+    def problem(self) -> str | None:
+        """That damaged files lie in the folder, until somebody has taken them away."""
+        return self._file.problem()

@@ -49,10 +49,11 @@ class Plan:
 
 
 class Dispatcher:
-    """Holds what is known about all incidents between the rounds."""
+    """Holds what is known about all incidents between the rounds. sequence_min: of every new notification."""
 
-    def __init__(self, rules: Rules, tracked: Mapping[str, Tracked]) -> None:
+    def __init__(self, rules: Rules, tracked: Mapping[str, Tracked], sequence_min: int = 1) -> None:
         self._rules = rules
+        self._sequence_min = sequence_min
         self._table = Table(tracked)
         self._budget = PageBudget(
             rules.budget, [each.notified.paged_ns for each in tracked.values() if each.notified is not None]
@@ -205,7 +206,9 @@ class Dispatcher:
         incident = _incident_of(each)
         labels = labels_of(incident, self._rules.cluster)
         receivers = receivers_for(self._rules.routes, self._rules.default_receivers, labels)
-        notified, notification = notify(each.notified, incident, action, plan.now, labels, receivers)
+        notified, notification = notify(
+            each.notified, incident, action, plan.now, labels, receivers, sequence_min=self._sequence_min
+        )
         notification = replace(notification, held=plan.held)
         # one that was notified before may have left the configuration since
         configured = [name for name in notified.receivers if name in self._rules.receivers]

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from alerts.clock import Moment
 from alerts.notification import Action, Notification
 from telemetry.incidents import Incident, IncidentKind, IncidentState, Severity
-from telemetry.objects import ObjectRef
+from telemetry.objects import Count, ObjectRef
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,9 +32,9 @@ class NotifiedState:
     """
 
     firing: bool
-    sequence: int
-    paged_ns: int
-    changed_ns: int
+    sequence: Count
+    paged_ns: Count
+    changed_ns: Count
     worst: Severity
     kind: IncidentKind
     root: ObjectRef
@@ -70,12 +70,14 @@ def notify(
     now: Moment,
     labels: Mapping[str, str],
     receivers: tuple[str, ...],
+    *,
+    sequence_min: int = 1,
 ) -> tuple[NotifiedState, Notification]:
-    """The notification of ``action``, and what people know after it.
+    """The notification of ``action``, and what people know after it. sequence_min: of its sequence.
 
     A resolve goes out under the labels of the page that it closes, whatever the incident looks like by then.
     """
-    sequence = notified.sequence + 1 if notified else 1
+    sequence = max(sequence_min, notified.sequence + 1 if notified else 1)
     if action is Action.RESOLVE:
         assert notified is not None, "only what was paged can be resolved"
         after = replace(notified, firing=False, sequence=sequence)

@@ -9,7 +9,9 @@ from typing import Annotated
 from pydantic import AliasChoices, Field
 
 from alerts.decision.lifecycle import NotifiedState
-from telemetry.incidents import Incident, IncidentKind
+from alerts.decision.own_incident import OWN_KINDS
+from telemetry.incidents import Incident
+from telemetry.objects import Count
 
 Importance = tuple[bool, int, int]
 _STALE_ENTRIES = 1000  # of the heap, before it is built again: far below the size at which that takes milliseconds
@@ -22,11 +24,11 @@ class Tracked:
     updated_ns: event time of the newest version. taken_ns: stage time at which we took it; 0 before schema 3.
     """
 
-    updated_ns: int
+    updated_ns: Count
     incident: Incident | None
     # "told" in outboxes of schema 1
     notified: Annotated[NotifiedState | None, Field(validation_alias=AliasChoices("notified", "told"))]
-    taken_ns: int = 0
+    taken_ns: Count = 0
 
     @property
     def is_open(self) -> bool:
@@ -47,7 +49,7 @@ class EvictionReason(StrEnum):
 
 def importance(incident: Incident) -> Importance:
     """Larger is more important: that incidents are lost, then the worse, and of equal ones the older."""
-    return incident.kind is IncidentKind.ALERTS_OVERLOADED, incident.severity.rank, -incident.onset_ns
+    return incident.kind in OWN_KINDS, incident.severity.rank, -incident.onset_ns
 
 
 class Table:

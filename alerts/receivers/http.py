@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from types import MappingProxyType
 
 from alerts.receivers.base import Rejected
 from alerts.receivers.config import HttpConfig
@@ -42,11 +43,19 @@ class HttpReceiver:
 
     async def _post(self, path: str, body: bytes, headers: Mapping[str, str]) -> HttpAnswer:
         """Posts JSON to ``path`` below the address; the answer when it is 2xx, else Unavailable or Rejected."""
-        sent = {"Content-Type": "application/json", **headers}
+        return await self._request("POST", path, body, {"Content-Type": "application/json", **headers})
+
+    async def _request(
+        self, method: str, path: str = "", body: bytes = b"", headers: Mapping[str, str] = MappingProxyType({})
+    ) -> HttpAnswer:
         with self._errors_named():
             if self._http_config.bearer_token_file is not None:
-                sent["Authorization"] = bearer(self._http_config.bearer_token_file)
-            answer = await self._client.post(self._address(path), body, sent, body_bytes_max=BODY_BYTES_MAX)
+                headers = {**headers, "Authorization": bearer(self._http_config.bearer_token_file)}
+            address = self._address(path)
+            if method == "GET":
+                answer = await self._client.get(address, headers, body_bytes_max=BODY_BYTES_MAX)
+            else:
+                answer = await self._client.post(address, body, headers, body_bytes_max=BODY_BYTES_MAX)
         if answer.is_busy:
             raise Unavailable(f"{self.name}: answered {answer.status}", answer.after_s)
         if not answer.accepted:

@@ -2,6 +2,7 @@
 
 from urllib.parse import quote
 
+from alerts.decision.own_incident import OWN_KINDS
 from alerts.notification import Notification
 from alerts.rendering.text import (
     EVIDENCE_LINES,
@@ -14,7 +15,7 @@ from alerts.rendering.text import (
     since,
     title,
 )
-from telemetry.incidents import Incident, IncidentKind
+from telemetry.incidents import Incident
 
 
 def annotations_of(notification: Notification) -> dict[str, str]:
@@ -45,4 +46,4 @@ def incident_url(incident: Incident, external_url: str) -> str:
     if not external_url:
         return ""
     every = f"{external_url.rstrip('/')}/api/v1/incidents"
-    return every if incident.kind is IncidentKind.ALERTS_OVERLOADED else f"{every}/{quote(incident.id, safe='')}"
+    return every if incident.kind in OWN_KINDS else f"{every}/{quote(incident.id, safe='')}"

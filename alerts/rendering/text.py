@@ -42,8 +42,8 @@ def _harmless(character: str) -> str:
 
 
 def title(incident: Incident) -> str:
-    """The incident's headline, safe to show and cut to the length that all receivers accept."""
-    return clean(incident.title, TITLE_CHARS_MAX)
+    """The incident's headline, safe to show and cut to the length that all receivers accept; its kind without one."""
+    return clean(incident.title, TITLE_CHARS_MAX) or incident.kind
 
 
 def since(incident: Incident) -> str:

@@ -4,7 +4,9 @@ import time
 from pathlib import Path
 
 import pytest
+from prometheus_client import REGISTRY
 from pydantic import ValidationError
+from structlog.testing import capture_logs
 
 from alerts.config import AlertingConfig
 from alerts.decision.rules import rules_of
@@ -18,13 +20,20 @@ from bus.base import Message
 from bus.config import EmbeddedConfig
 from bus.deadletter import REASON
 from bus.embedded.bus import EmbeddedBus
+from bus.owner.fence import EPOCH
+from bus.reporting import publish_report
 from common.errors import ConfigError
 from telemetry import topics
+from telemetry.codec.records import encode_record
 from telemetry.incidents import Incident, IncidentState, Severity
+from telemetry.ledger import StageReport
 from tests.servers.webhook import Answer, WebhookServer
 from tests.unit.alerts.incident_factory import S, incident
+from tests.unit.common.sqlite.things import overwrite
 from tests.unit.traffic import first_report, publish_incidents
 from tests.waiting import until
+
+FILES_DAMAGED = "fabricscope_alerts_files_damaged_total"
 
 
 @pytest.fixture
@@ -88,6 +97,36 @@ async def test_a_restart_sends_nothing_again_and_the_end_still_comes(run, bus, w
     assert list(dict.fromkeys(sent(webhook_server))) == [("inc-1:1", "firing"), ("inc-1:2", "resolved")]
 
 
+async def test_nobody_is_paged_for_what_a_replaced_owner_publishes(run, bus, webhook_server):
+    service = await run(hook(webhook_server))
+
+    async def publish(epoch: int, *versions: Incident | None) -> None:
+        headers = {EPOCH: b"%d" % epoch}
+        values = [(each.id.encode(), encode_record(each)) if each else (b"owner", None) for each in versions]
+        await bus.publish(topics.INCIDENTS, [Message(key, value, headers) for key, value in values])
+
+    await publish(5, version(0))
+    await publish(6, None)  # a newer owner has started; nothing has changed for it
+    await publish(5, version(1, id="false"), over(2))
+    await publish(6, version(1, id="inc-2"))
+    await until(lambda: len(webhook_server.accepted) == 2)
+    assert service.report().dropped["stale_owner"] == 2
+    assert service.report().balance == 0
+    service = await run(hook(webhook_server))  # what it has learned of owners outlives a restart
+    await publish(5, version(3, id="false"))
+    await publish(6, version(3, id="inc-3"))
+    await until(lambda: len(webhook_server.accepted) == 3)
+    assert service.report().dropped["stale_owner"] == 1
+    assert [key for key, _ in sent(webhook_server)] == ["inc-1:1", "inc-2:1", "inc-3:1"]
+
+
+async def test_what_was_published_before_a_change_of_owners_pages_however_late_it_is_read(run, bus, webhook_server):
+    await bus.publish(topics.INCIDENTS, [Message(b"inc-1", encode_record(version(0)), {EPOCH: b"5"})])
+    await bus.publish(topics.INCIDENTS, [Message(b"owner", None, {EPOCH: b"6"})])
+    await run(hook(webhook_server))
+    await until(lambda: sent(webhook_server) == [("inc-1:1", "firing")])
+
+
 async def test_alertmanager_gets_open_alerts_again_after_it_forgot_them(run, bus, alertmanager):
     await run(AlertmanagerConfig(url=alertmanager.url, resend_s=0.1))
     await publish_incidents(bus, version(0), version(0, id="inc-2"), over(1, id="inc-2"))
@@ -121,6 +160,68 @@ async def test_what_is_not_durable_is_not_sent_and_tried_until_it_is(run, bus, w
     await asyncio.to_thread(limit, "PRAGMA max_page_count = 100000")
     await until(lambda: sent(webhook_server) == [("inc-1:1", "firing")])
     assert service.problem() is None
+
+
+@pytest.mark.parametrize("content", [b"\0" * 8192, b"no database", None])
+async def test_it_starts_on_a_damaged_outbox_says_so_and_delivers(run, bus, webhook_server, tmp_path, content):
+    webhook_server.script.append(Answer(500))
+    service = await run(hook(webhook_server), retry_first_s=1000, retry_most_s=1000)
+    await publish_incidents(bus, version(0))
+    await until(lambda: len(webhook_server.requests) == 1)
+    await service.stop()
+    file = tmp_path / "alerts" / "outbox.sqlite"
+    if content is None:
+        overwrite(file, "UPDATE deliveries SET created_ns = created_ns - 1")
+    else:
+        file.write_bytes(content)
+    before = REGISTRY.get_sample_value(FILES_DAMAGED, {"file": "outbox.sqlite"}) or 0
+    with capture_logs() as logs:
+        service = await run(hook(webhook_server))
+        await until(lambda: len(webhook_server.accepted) == 1)
+    assert [each["file"] for each in logs if each["event"] == "damaged file set aside"] == ["outbox.sqlite"]
+    assert REGISTRY.get_sample_value(FILES_DAMAGED, {"file": "outbox.sqlite"}) == before + 1
+    await until(lambda: "outbox.sqlite was damaged" in str(service.problem()))
+    await publish_incidents(bus, over(1))
+    await until(lambda: len(webhook_server.accepted) == 2)
+    firing, ended = sent(webhook_server)
+    assert (firing[1], ended[1]) == ("firing", "resolved")
+    assert firing[0] != ended[0]
+
+
+async def test_damage_at_work_is_set_aside_and_the_work_goes_on(run, bus, webhook_server, tmp_path):
+    webhook_server.script.extend([Answer(503)] * 3)
+    service = await run(hook(webhook_server))
+    await publish_incidents(bus, version(0))
+    await until(lambda: len(webhook_server.requests) == 1)
+    overwrite(tmp_path / "alerts" / "outbox.sqlite", "UPDATE deliveries SET receiver = receiver, created_ns = 1")
+    webhook_server.script.clear()
+    await until(lambda: "outbox.sqlite was damaged" in str(service.problem()))
+    await until(lambda: sent(webhook_server)[:1] == [("inc-1:1", "firing")])
+    await publish_incidents(bus, over(1))
+    await until(lambda: [status for _, status in sent(webhook_server)][-1] == "resolved")
+    assert service.report().samples_in >= 2
+
+
+async def test_silences_of_a_newer_version_are_refused_at_start(run, tmp_path):
+    (tmp_path / "alerts").mkdir()
+    overwrite(tmp_path / "alerts" / "silences.sqlite", "PRAGMA user_version = 99")
+    with pytest.raises(ConfigError, match=r"alerting.folder .*: written by a newer version \(99\)"):
+        await run()
+
+
+async def test_a_damaged_silence_holds_no_page_and_is_said(run, bus, webhook_server, tmp_path):
+    service = await run(hook(webhook_server))
+    now_ns = time.time_ns()
+    matchers = (Matcher(name="alertname", value="SlowReceiver"),)
+    service.silences.add(
+        Silence(id="s", matchers=matchers, starts_ns=now_ns, ends_ns=now_ns + 3600 * S, created_by="ann")
+    )
+    await publish_incidents(bus, version(0))
+    await until(lambda: service.report().samples_in == 1)
+    overwrite(tmp_path / "alerts" / "silences.sqlite", "UPDATE silences SET ends_ns = ends_ns + 1")
+    before = REGISTRY.get_sample_value(FILES_DAMAGED, {"file": "silences.sqlite"}) or 0
+    await until(lambda: len(webhook_server.accepted) == 1)
+    assert REGISTRY.get_sample_value(FILES_DAMAGED, {"file": "silences.sqlite"}) == before + 1
 
 
 async def test_what_one_receiver_rejects_the_fallback_gets_with_its_end(run, bus, webhook_server):
@@ -187,7 +288,8 @@ async def test_a_bad_record_is_dead_lettered_and_the_rest_goes_on(run, bus, webh
 async def test_the_stage_reports_itself_on_the_ledger(run, bus, monkeypatch):
     monkeypatch.setattr("alerts.service.REPORT_S", 0.05)
     await run()
-    assert (await first_report(bus)).stage == "alerts"
+    report = await first_report(bus)
+    assert (report.stage, report.details["lag_records"]) == ("alerts", 0.0)
 
 
 async def test_stop_is_safe_before_start_and_twice_and_quick_while_a_receiver_hangs(bus, tmp_path, webhook_server):
@@ -239,9 +341,28 @@ async def test_severity_routes_to_more_people_when_it_gets_worse(run, bus, webho
     second.stop()
 
 
-async def test_people_are_told_that_there_was_no_room_and_that_it_is_over(run, bus, webhook_server):
+async def test_people_are_notified_that_there_was_no_room_and_that_it_is_over(run, bus, webhook_server):
     await run(hook(webhook_server), incidents_max=1, pages_max=2, pages_critical_reserve=1, quiet_s=0.2)
     await publish_incidents(bus, *(version(0, id=f"inc-{n}") for n in range(5)))
     await until(lambda: len(webhook_server.accepted) == 3)
     own = [(key, status) for key, status in sent(webhook_server) if key.startswith("alerts_overloaded-")]
     assert [(key.partition(":")[2], status) for key, status in own] == [("1", "firing"), ("2", "resolved")]
+
+
+def dropping(at_ns: int, received: int, dropped: int) -> StageReport:
+    return StageReport("analytics", "a", 1, at_ns, samples_in=received, dropped={"late": dropped})
+
+
+async def test_people_are_notified_that_most_samples_are_dropped_and_that_it_is_over(run, bus, webhook_server):
+    await run(hook(webhook_server), drops_hold_s=0, quiet_s=0.2)
+    began_ns = time.time_ns()
+    for second, dropped in ((0, 0), (5, 900)):
+        await publish_report(bus.publish, dropping(began_ns + second * 10**9, 100 + 200 * second, dropped))
+    await until(lambda: len(webhook_server.accepted) == 1)
+    (page,) = webhook_server.accepted
+    body = page.body.decode()
+    assert "samples_dropped-" in body
+    assert "analytics: 900 of 1,000 samples were dropped, mostly late" in body
+    await publish_report(bus.publish, dropping(began_ns + 70 * 10**9, 50_000, 900))
+    await until(lambda: len(webhook_server.accepted) == 2)
+    assert [status for _, status in sent(webhook_server)] == ["firing", "resolved"]

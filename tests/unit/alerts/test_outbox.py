@@ -13,6 +13,7 @@ from telemetry.incidents import IncidentKind, Severity
 from tests.unit.alerts.incident_factory import T0, incident
 
 OFFSETS = {("fabricscope.incidents.v1", 0): 7}
+EPOCHS = {("fabricscope.incidents.v1", 0): 7}
 NOTIFIED = NotifiedState(
     True, 1, T0, T0, incident().severity, incident().kind, incident().root, {"severity": "warning"}, ("am",)
 )
@@ -44,7 +45,7 @@ def outbox(tmp_path):
 
 def commit(outbox: Outbox, *pairs: tuple[str, Notification], fallback: str = "") -> list[tuple[str, str, str]]:
     """What was dropped: receiver, key, reason."""
-    outbox.commit(OFFSETS, {}, pairs, fallback, NOW)
+    outbox.commit(OFFSETS, EPOCHS, {}, pairs, fallback, NOW)
     return [(each.receiver, each.notification.key, each.reason) for each in outbox.pop_dropped()]
 
 
@@ -54,11 +55,12 @@ def keys(deliveries: list[Delivery]) -> list[str]:
 
 def test_a_round_is_durable_as_a_whole(outbox, tmp_path):
     known = {"inc-1": Tracked(5, incident(), None), "inc-2": Tracked(6, None, None)}
-    outbox.commit(OFFSETS, known, [("am", note())], "", NOW)
+    outbox.commit(OFFSETS, EPOCHS, known, [("am", note())], "", NOW)
     outbox.close()
     again = Outbox(tmp_path, reserve_bytes=0, queue_max=3)
     again.open()
     assert (again.offsets(), again.tracked(), again.pending()) == (OFFSETS, known, {"am": 1})
+    assert again.epochs() == EPOCHS
     assert again.heads("am", ())[0].notification == note()
     assert again.moment() == NOW
     again.close()
@@ -67,8 +69,8 @@ def test_a_round_is_durable_as_a_whole(outbox, tmp_path):
 def test_a_round_that_fails_leaves_nothing_behind(outbox):
     broken: list[tuple[str, Notification]] = [("am", note()), ("am", None)]  # type: ignore[list-item]
     with pytest.raises(AttributeError):
-        outbox.commit(OFFSETS, {}, broken, "", NOW)
-    assert (outbox.offsets(), outbox.pending()) == ({}, {})
+        outbox.commit(OFFSETS, EPOCHS, {}, broken, "", NOW)
+    assert (outbox.offsets(), outbox.epochs(), outbox.pending()) == ({}, {}, {})
 
 
 def test_deliveries_of_an_incident_keep_their_order_and_do_not_hold_up_others(outbox):
@@ -139,7 +141,7 @@ def test_a_round_that_fails_reports_no_drop(outbox):
     commit(outbox, *[("am", note(incident_id=f"inc-{n}")) for n in range(3)])
     broken: list[tuple[str, Notification]] = [("am", note(incident_id="inc-3")), ("am", None)]  # type: ignore[list-item]
     with pytest.raises(AttributeError):
-        outbox.commit(OFFSETS, {}, broken, "", NOW)
+        outbox.commit(OFFSETS, EPOCHS, {}, broken, "", NOW)
     assert commit(outbox) == []
 
 
@@ -175,7 +177,7 @@ def test_what_nobody_else_accepts_is_dropped(outbox):
 
 
 def test_one_process_at_a_time(outbox, tmp_path):
-    with pytest.raises(ConfigError, match="another process"):
+    with pytest.raises(ConfigError, match=r"process \d+ on .* uses it"):
         Outbox(tmp_path, reserve_bytes=0, queue_max=3).open()
 
 
@@ -218,7 +220,7 @@ def test_a_full_disk_costs_the_reserve_and_never_half_a_round(tmp_path):
     with pytest.raises(sqlite3.OperationalError, match="full"):
         commit(outbox, *many)
     assert not (tmp_path / "reserve").exists()
-    assert (outbox.offsets(), outbox.pending()) == ({}, {})
+    assert (outbox.offsets(), outbox.epochs(), outbox.pending()) == ({}, {}, {})
     outbox._db.execute("PRAGMA max_page_count = 100000")
     commit(outbox, *many)
     assert outbox.pending() == {"am": 100}

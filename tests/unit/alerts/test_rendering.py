@@ -1,4 +1,5 @@
 import json
+import unicodedata
 
 import pytest
 
@@ -10,20 +11,11 @@ from alerts.rendering.text import clean
 from alerts.rendering.webhook import body_of, signature
 from telemetry import objects
 from telemetry.incidents import BlastRadius, IncidentKind
+from tests.hostile_texts import HOSTILE_TEXTS
 from tests.unit.alerts.incident_factory import T0, S, incident, resolved
 
-HOSTILE = [
-    "<!channel> fire",
-    "<https://evil.example|Click here>",
-    "<script>alert(1)</script>",
-    "line\r\nInjected: header",
-    "\x1b[31mred\x07",
-    "left\u202eright\u200b\ufeff",
-    "lone \ud800 surrogate",
-    "x" * 5_000_000,
-    '{{ template "x" }}',
-    "emoji 🔥 and ünïcode",
-]
+HOSTILE = [*HOSTILE_TEXTS, "x" * 5_000_000]
+_INVISIBLE = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
 
 
 def notification_of(text: str) -> Notification:
@@ -40,15 +32,17 @@ def notification_of(text: str) -> Notification:
 
 @pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))
 def test_hostile_text_is_harmless_and_short_in_every_sink(text):
-    body = json.loads(body_of(notification_of(text), "hook", "http://me"))
+    encoded = body_of(notification_of(text), "hook", "http://me")
+    body = json.loads(encoded)
     alert = alerts_of(notification_of(text), T0 + S, S, "http://me")[0]
     for texts in (body["alerts"][0], alert):
         for value in (*texts["labels"].values(), *texts["annotations"].values()):
-            assert not set("<>\r\n\x1b\x07\u202e\u200b") & set(value)
+            assert not set("<>") & set(value)
+            assert not _INVISIBLE & set(map(unicodedata.category, value))
             assert len(value) <= 1024
         assert len(texts["annotations"]["title"]) <= 140
         assert len(texts["labels"]["object"]) <= 255
-    assert len(json.dumps(body)) < 64_000
+    assert len(encoded) < 64_000
 
 
 def test_a_notification_survives_its_own_encoding():

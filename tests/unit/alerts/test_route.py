@@ -3,9 +3,10 @@
 import pytest
 from pydantic import ValidationError
 
-from alerts.matcher import PATTERN_CHARS_MAX, VALUE_CHARS_MAX, Matcher, all_match
+from alerts.matcher import Matcher, all_match
 from alerts.route import Route, receivers_for
 from alerts.silence import Silence, in_force, silenced_by
+from common.patterns import PATTERN_CHARS_MAX, VALUE_CHARS_MAX
 
 LABELS = {"severity": "critical", "object": "port:leaf1/Ethernet4", "cluster": "pod1"}
 

@@ -58,7 +58,7 @@ async def run(tmp_path) -> AsyncIterator[Callable[..., Any]]:
     async def start(
         receiver: Scripted, *notes: Notification, fallback: str = "", age_s: float = 0
     ) -> tuple[Sender, Outbox]:
-        await thread(outbox.commit, {}, {}, [(receiver.name, each) for each in notes], "", Moment(T0, T0))
+        await thread(outbox.commit, {}, {}, {}, [(receiver.name, each) for each in notes], "", Moment(T0, T0))
         policy = RetryPolicy(TTL_S * S, first_s=0.001, most_s=0.002, fallback=fallback)
         sender = Sender(receiver, outbox, thread, policy, lambda: Moment(T0 + int(age_s * S), T0))
         tasks.append(asyncio.create_task(sender.run()))

@@ -126,3 +126,11 @@ def test_whatever_happens_every_page_is_followed_by_one_resolve_and_pages_are_ra
     for severity in (Severity.WARNING, Severity.CRITICAL):
         times = [each.at_ns for each in pages if each.incident.severity is severity]
         assert all(later - earlier >= QUIET.quiet_ns for earlier, later in itertools.pairwise(times))
+
+
+def test_sequences_leap_when_lower_ones_may_have_been_forgotten():
+    known = notified_of(incident())
+    worse = incident(at_s=20, severity=Severity.CRITICAL)
+    after, note = notify(known, worse, Action.UPDATE, moment(20), LABELS, ("am",), sequence_min=100)
+    assert note.key == "inc-1:100"
+    assert notify(after, worse, Action.UPDATE, moment(30), LABELS, ("am",), sequence_min=100)[1].key == "inc-1:101"
