@@ -11,7 +11,8 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from common.errors import BadInput
 
-VERSION = 1
+VERSION = 2
+_READABLE = (1, VERSION)
 
 
 class FileEntry(BaseModel):
@@ -41,6 +42,8 @@ class Manifest(BaseModel):
     """The whole recording. offsets: the next record to consume, by ``topic/partition``.
 
     analytics: the settings of the analytics engine that watched the same telemetry: a replay uses them.
+    bus_tells_time: whether event time is the time of the bus, so that append times bound it. A simulated cluster may
+    run faster, and recordings of 0.1.0 do not say.
     gaps: records that retention removed before they were recorded, as text.
     """
 
@@ -52,6 +55,7 @@ class Manifest(BaseModel):
     analytics: dict[str, Any] = {}
     slices: tuple[Slice, ...] = ()
     offsets: dict[str, int] = {}
+    bus_tells_time: bool = False
     gaps: tuple[str, ...] = ()
 
 
@@ -64,14 +68,15 @@ def read_manifest(recording: Path) -> Manifest:
         raise BadInput(f"{path}: not a recording: {error.strerror}", "no_manifest") from error
     except ValidationError as error:
         raise BadInput(f"{path}: {error.errors()[0]['msg']}", "bad_manifest") from error
-    if manifest.version != VERSION:
+    if manifest.version not in _READABLE:
         raise BadInput(f"{path}: version {manifest.version}, this program reads {VERSION}", "version")
     return manifest
 
 
 def write_manifest(recording: Path, manifest: Manifest) -> None:
     """Atomic and durable: a reader sees the old one or the new one."""
-    durable_write(recording / "manifest.json", manifest.model_dump_json(indent=1).encode())
+    current = manifest.model_copy(update={"version": VERSION})
+    durable_write(recording / "manifest.json", current.model_dump_json(indent=1).encode())
 
 
 def durable_write(path: Path, content: bytes) -> None:

@@ -24,7 +24,7 @@ def read_topology_and_changes(recording: Path) -> Iterator[TopologyFact | Change
             yield decode_record(record, TopologyFact) if kind == "topology" else decode_record(record, Change)
 
 
-def read_batches(recording: Path) -> Iterator[SampleBatch]:
+def read_batches(recording: Path) -> Iterator[RecordedBatch]:
     """All batches in the order in which they reached the bus, whatever the order in which the recorder consumed them.
 
     A recorder that catches up consumes an hour of one partition before the first record of the next: a batch waits
@@ -36,8 +36,8 @@ def read_batches(recording: Path) -> Iterator[SampleBatch]:
         for recorded in _read_slice(recording, part):
             waiting[recorded.partition].append(recorded)
         while all(waiting.values()):
-            yield min(waiting.values(), key=_head).popleft().batch
-    yield from (recorded.batch for recorded in heapq.merge(*waiting.values(), key=_order))
+            yield min(waiting.values(), key=_head).popleft()
+    yield from heapq.merge(*waiting.values(), key=_order)
 
 
 def _order(recorded: RecordedBatch) -> tuple[int, int]:
@@ -55,6 +55,13 @@ def _partitions(recording: Path, slices: tuple[Slice, ...]) -> list[int]:
 
 
 def _read_slice(recording: Path, part: Slice) -> Iterator[RecordedBatch]:
+    try:
+        yield from _batches(recording, part)
+    except (LookupError, TypeError, ValueError, OverflowError) as error:
+        raise BadInput(f"{recording / part.name}: its tables do not fit together: {error!r}", "schema") from error
+
+
+def _batches(recording: Path, part: Slice) -> Iterator[RecordedBatch]:
     frames = _frames(recording, part, "batches.parquet", "samples.parquet", "tables.parquet")
     tables = {
         digest: SeriesTable(target, device, tuple(keys))

@@ -6,7 +6,10 @@ import time
 import structlog
 
 from bus.base import Bus, Gap, Offsets, Record
+from bus.lag import Lag
+from bus.quarantine.quarantine import Quarantine
 from common.errors import BadInput
+from common.folder_lock import FolderLock
 from common.tasks import cancel, first_failure
 from common.threads import OneThread
 from recordings.config import RecordingConfig
@@ -19,12 +22,13 @@ from telemetry.codec.batch import BatchDecoder
 
 log = structlog.get_logger()
 
+_LAG_EVERY_S = 5.0
 TOPICS = (topics.SAMPLES, topics.TOPOLOGY, topics.CHANGES)
 _KIND_OF = {topics.TOPOLOGY.name: "topology", topics.CHANGES.name: "change"}
 
 
 class RecorderService:
-    """Records until stopped; everything consumed is on the disk when ``stop`` returns.
+    """Records until stopped; everything consumed is on the disk when ``stop`` returns. One process at a time a folder.
 
     new: the manifest of a new recording; ``new.offsets`` is where it starts to consume.
     """
@@ -33,23 +37,33 @@ class RecorderService:
         self._config = config
         self._bus = bus
         self._new = new
+        self._quarantine = Quarantine(config.path / "crashes.json", bus)
         self._decoder = BatchDecoder()
         self._writer: RecordingWriter | None = None
         self._disk: OneThread | None = None
         self._offsets: Offsets = {}
         self._gaps: tuple[str, ...] = ()
+        self._lock = FolderLock(config.path / "lock", "recording.path")
         self._task: asyncio.Task[None] | None = None
         self._opened_s = 0.0
 
     async def start(self) -> None:
-        """Continues an existing recording. BadInput when its manifest cannot be read."""
-        self._config.path.mkdir(parents=True, exist_ok=True)
-        known = (self._config.path / "manifest.json").exists()
-        manifest = await asyncio.to_thread(read_manifest, self._config.path) if known else self._new
+        """Continues an existing recording.
+
+        ConfigError when another process writes it, BadInput when its manifest cannot be read.
+        """
+        self._lock.acquire()
+        try:
+            known = (self._config.path / "manifest.json").exists()
+            manifest = await asyncio.to_thread(read_manifest, self._config.path) if known else self._new
+        except BaseException:
+            self._lock.release()
+            raise
         self._offsets = {_topic_partition(name): offset for name, offset in manifest.offsets.items()}
         self._gaps = manifest.gaps
         self._writer = RecordingWriter(self._config.path, manifest)
         self._disk = OneThread("recorder-disk")
+        self._quarantine.start()
         self._task = asyncio.create_task(self._consume(self._writer))
 
     async def wait(self) -> None:
@@ -69,6 +83,8 @@ class RecorderService:
             await self._close_slice(self._writer)
         finally:
             self._disk.stop()
+            self._lock.release()
+            self._quarantine.stop()
 
     @property
     def samples_recorded(self) -> int:
@@ -76,18 +92,23 @@ class RecorderService:
         return sum(part.samples for part in self._writer.manifest.slices) if self._writer else 0
 
     async def _consume(self, writer: RecordingWriter) -> None:
-        reader = self._bus.consume(TOPICS, dict(self._offsets))
+        reader = self._quarantine.guard(self._bus.consume(TOPICS, dict(self._offsets)))
+        lag, measured_s = Lag("recorder"), 0.0
         self._opened_s = time.monotonic()
         try:
             while True:
+                if time.monotonic() - measured_s >= _LAG_EVERY_S:
+                    measured_s = time.monotonic()
+                    await lag.measure(reader)
                 try:
                     records = await reader.poll(wait_s=0.5)
                 except Gap as gap:
                     GAPS.inc()
                     self._gaps = (*self._gaps, str(gap))
                     continue
-                for record in records:
-                    self._add(writer, record)
+                with self._quarantine.working_on(records):
+                    for record in records:
+                        self._add(writer, record)
                 if self._slice_is_full(writer):
                     await self._close_slice(writer)
         finally:

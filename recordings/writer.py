@@ -22,7 +22,7 @@ class _OpenSlice:
 
 
 class RecordingWriter:
-    """Writes one recording folder; continues an existing one. Not for two processes at once."""
+    """Writes one recording folder; continues an existing one. Its caller holds the folder."""
 
     def __init__(self, path: Path, manifest: Manifest) -> None:
         self._path = path

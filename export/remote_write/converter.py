@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from bus.base import Record
+from bus.owner.fence import STALE_OWNER, OwnerFence
 from common.errors import BadInput
 from export.remote_write.config import RemoteWriteConfig
 from export.remote_write.encoder import SampleBlock
@@ -33,10 +34,14 @@ class Converted:
 
 
 class RecordConverter:
-    """Keeps how the series of each target, finding and incident were left. Not shared between threads."""
+    """Keeps how the series of each target, finding and incident were left. Not shared between threads.
+
+    fence: knows whose findings and incidents count.
+    """
 
     def __init__(self, config: RemoteWriteConfig) -> None:
         self.states = StateSeries(config.external_labels, config.states_max)
+        self.fence = OwnerFence()
         self._external = config.external_labels
         self._send_late = config.out_of_order == "send"
         self._decoder = BatchDecoder()
@@ -46,6 +51,9 @@ class RecordConverter:
         """Blocks in the order of the records; a record that cannot be used costs itself."""
         converted = Converted()
         for record in records:
+            if not self.fence.admits(record):
+                converted.unused.append((record, BadInput("its owner had been replaced", STALE_OWNER)))
+                continue
             if record.value is None:
                 continue
             try:

@@ -33,6 +33,9 @@ QUEUED = Gauge("fabricscope_export_samples_queued", "Samples read and not yet ac
 CORRUPT = Counter("fabricscope_export_records_corrupt_total", "Records that could not be read.", ["topic", "reason"])
 RECORDS_DROPPED = Counter("fabricscope_export_records_dropped_total", "Records that were not used.", ["reason"])
 GAPS = Counter("fabricscope_export_gaps_total", "Times that retention on the bus had passed our position.")
+FILES_DAMAGED = Counter(
+    "fabricscope_export_files_damaged_total", "Times that a damaged position was set aside, and the rest kept."
+)
 SYNTHETIC = Counter(
     "fabricscope_export_synthetic_samples_total", "Samples made here and accepted: up, ends of series, states."
 )

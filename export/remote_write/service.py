@@ -1,19 +1,22 @@
 """Remote write: samples, findings and incidents from the bus to a Prometheus-like receiver."""
 
 import asyncio
-import contextlib
 import os
 import socket
 import sqlite3
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import structlog
 
 from bus.base import Bus, Consumer, Gap, Offsets, Record
-from bus.deadletter import dead_letter
+from bus.deadletter import put_aside
+from bus.lag import Lag
+from bus.owner.fence import STALE_OWNER, OwnerFence
+from bus.quarantine.quarantine import Quarantine
 from bus.reporting import publish_report
-from common.errors import BadInput, Unavailable
+from common.errors import BadInput
 from common.tasks import cancel, first_failure
 from common.threads import OneThread
 from common.units import NS_PER_MS, NS_PER_S
@@ -29,8 +32,10 @@ from export.remote_write.sender import SampleSender
 from telemetry import topics
 from telemetry.ledger import StageReport
 
+STAGE = "remote_write"
 RECORDS_PER_POLL = 64
 REPORT_S = 5.0
+REASONS_LOGGED_MAX = 5
 log = structlog.get_logger(__name__)
 
 
@@ -48,12 +53,14 @@ class RemoteWriteService:
         self._sender = SampleSender(config, self._client)
         self._position = Position(config.folder, config.name)
         self._converter = RecordConverter(config)
+        self._quarantine = Quarantine(config.folder / f"{config.name}.crashes.json", bus)
         self._disk: OneThread | None = None
         self._consumer: Consumer | None = None
         self._offsets: Offsets = {}
         self._saved: Offsets = {}
         self._tasks: list[asyncio.Task[None]] = []
         self._problem: str | None = None
+        self._damage: str | None = None
         self._states_due_s = 0.0
         self._started_ns = 0
         self._samples = self._duplicates = 0
@@ -64,13 +71,21 @@ class RemoteWriteService:
         self._started_ns = self._clock()
         self._disk = OneThread("export-position")
         await self._disk(self._position.open)
+        if (damage := self._position.damage) is not None:
+            metrics.FILES_DAMAGED.inc()
+            reasons = list(damage.reasons[:REASONS_LOGGED_MAX])
+            log.error("damaged file set aside", file=damage.file, reasons=reasons, see=str(damage.reason))
         self._offsets, saved = await self._disk(self._position.load)
         self._converter.states.restore(saved)
+        self._converter.fence = OwnerFence(await self._disk(self._position.load_epochs))
         await self._client.start()
         if self._config.tls.insecure_skip_verify:
             log.warning("certificates are not checked", receiver=self._config.name)
-        self._consumer = self._bus.consume([topics.SAMPLES, topics.FINDINGS, topics.INCIDENTS], self._offsets)
-        self._tasks = [asyncio.create_task(self._export(self._consumer)), asyncio.create_task(self._report_often())]
+        self._quarantine.start()
+        exported = [topics.SAMPLES, topics.FINDINGS, topics.INCIDENTS]
+        self._consumer = self._quarantine.guard(self._bus.consume(exported, self._offsets))
+        work = [self._export(self._consumer), self._report_often(self._disk, self._consumer)]
+        self._tasks = [asyncio.create_task(each) for each in work]
 
     async def wait(self) -> None:
         """For ever, or until the work ends by itself: then its error is raised."""
@@ -88,10 +103,11 @@ class RemoteWriteService:
             await self._disk(self._position.close)
             self._disk.stop()
             self._disk = None
+        self._quarantine.stop()
 
     def problem(self) -> str | None:
         """None, or what is wrong, in words."""
-        return self._problem or self._sender.problem
+        return self._problem or self._damage or self._sender.problem or self._quarantine.problem()
 
     def report(self) -> StageReport:
         """Samples read from the bus and what became of them; findings and incidents are not counted."""
@@ -99,7 +115,7 @@ class RemoteWriteService:
         dropped = {reason.value: number for reason, number in self._dropped.items()}
         dropped[DropReason.REJECTED] = total.rejected
         return StageReport(
-            stage="remote_write",
+            stage=STAGE,
             instance=f"{self._config.name}-{socket.gethostname()}-{os.getpid()}",
             epoch_ns=self._started_ns,
             at_ns=self._clock(),
@@ -136,6 +152,7 @@ class RemoteWriteService:
                 records = await consumer.poll(records_max=RECORDS_PER_POLL, wait_s=min(left_s, 0.5))
             except Gap as gap:
                 metrics.GAPS.inc()
+                self._converter.fence.forget((gap.topic, gap.partition))
                 log.error(
                     "samples lost: the receiver was away for longer than the bus keeps them",
                     topic=gap.topic,
@@ -146,7 +163,8 @@ class RemoteWriteService:
                 continue
             if not records:
                 continue
-            converted = await asyncio.to_thread(self._converter.convert, records)
+            with self._quarantine.working_on(records):
+                converted = await asyncio.to_thread(self._converter.convert, records)
             self._count(converted)
             for record, error in converted.unused:
                 await self._put_aside(record, error)
@@ -169,7 +187,8 @@ class RemoteWriteService:
         if self._offsets == self._saved and not states.unsaved:
             return
         try:
-            await self._disk(self._position.save, self._offsets, dict(states.unsaved))
+            epochs = dict(self._converter.fence.newest)
+            await self._disk(self._position.save, self._offsets, epochs, dict(states.unsaved))
         except sqlite3.Error as error:
             # going on is right: after a crash more is repeated, and receivers drop repetitions
             self._problem = f"position: {error}"
@@ -180,16 +199,14 @@ class RemoteWriteService:
             self._problem = None
 
     async def _put_aside(self, record: Record, error: BadInput) -> None:
-        source = {"topic": record.topic, "partition": record.partition, "offset": record.offset}
-        if error.reason == TOO_MANY:
-            metrics.RECORDS_DROPPED.labels(TOO_MANY).inc()
+        if error.reason in (TOO_MANY, STALE_OWNER):
+            source = {"topic": record.topic, "partition": record.partition, "offset": record.offset}
+            metrics.RECORDS_DROPPED.labels(error.reason).inc()
             log.warning("record dropped", **source, reason=error.reason, error=str(error))
             return
         known = error.reason in set(CorruptReason)
         metrics.CORRUPT.labels(record.topic, error.reason if known else CorruptReason.OTHER).inc()
-        log.warning("corrupt record", **source, reason=error.reason, error=str(error))
-        with contextlib.suppress(Unavailable, BadInput):
-            await dead_letter(self._bus, record, error)
+        await put_aside(self._bus, record, error)
 
     def _count(self, converted: Converted) -> None:
         self._samples += converted.samples
@@ -200,7 +217,9 @@ class RemoteWriteService:
             self._dropped[reason] += number
             metrics.DROPPED.labels(reason).inc(number)
 
-    async def _report_often(self) -> None:
+    async def _report_often(self, disk: OneThread, consumer: Consumer) -> None:
+        lag = Lag(STAGE)
         while True:
+            self._damage = await disk(self._position.problem)
             await asyncio.sleep(REPORT_S)
-            await publish_report(self._bus.publish, self.report())
+            await publish_report(self._bus.publish, replace(self.report(), details=await lag.measure(consumer)))

@@ -5,6 +5,7 @@ import sqlite3
 import pytest
 
 from bus.base import Message, Record
+from bus.owner.fence import EPOCH
 from export.remote_write import converter
 from export.remote_write.config import RemoteWriteConfig
 from export.remote_write.converter import Converted, RecordConverter
@@ -82,6 +83,18 @@ def test_a_record_that_cannot_be_used_costs_itself():
     assert converted.samples == 3
 
 
+def test_what_a_replaced_owner_publishes_is_not_shown():
+    one = made()
+    mark = Message(b"owner", None, {EPOCH: b"6"})
+    stale = [
+        record(topics.INCIDENTS, Message(b"i1", encode_record(incident()), {EPOCH: b"5"})),
+        record(topics.FINDINGS, Message(b"f1", encode_record(finding()), {EPOCH: b"5"})),
+    ]
+    converted = one.convert([record(topics.INCIDENTS, mark), record(topics.FINDINGS, mark), *stale])
+    assert [(each, error.reason) for each, error in converted.unused] == [(each, "stale_owner") for each in stale]
+    assert one.states.unsaved == {}
+
+
 def test_of_too_many_targets_the_one_silent_for_longest_is_forgotten(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(converter, "TARGETS_MAX", 2)
     one, tables = made(), [table(1, target=f"dcgm/{n}") for n in range(3)]
@@ -96,12 +109,13 @@ def test_the_position_and_what_is_shown_survive_a_restart(tmp_path):
     first = Position(tmp_path, "prometheus")
     first.open()
     assert first.load() == ({}, [])
-    first.save({("t", 0): 7}, {"finding/f1": b"one", "incident/i1": b"two"})
-    first.save({("t", 0): 9, ("t", 1): 1}, {"finding/f1": None, "incident/i1": b"newer"})
+    first.save({("t", 0): 7}, {("t", 0): 3}, {"finding/f1": b"one", "incident/i1": b"two"})
+    first.save({("t", 0): 9, ("t", 1): 1}, {("t", 0): 4}, {"finding/f1": None, "incident/i1": b"newer"})
     first.close()
     second = Position(tmp_path, "prometheus")
     second.open()
     assert second.load() == ({("t", 0): 9, ("t", 1): 1}, [b"newer"])
+    assert second.load_epochs() == {("t", 0): 4}
     second.close()
 
 

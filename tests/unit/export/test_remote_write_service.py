@@ -1,14 +1,17 @@
 import asyncio
 import time
 import urllib.request
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+from prometheus_client import REGISTRY
 from pydantic import ValidationError
 
 from bus.base import Message
 from bus.deadletter import REASON
+from bus.owner.fence import EPOCH
 from common.errors import ConfigError
 from common.secrets import BasicAuth
 from export.remote_write.config import RemoteWriteConfig
@@ -27,6 +30,8 @@ from tests.unit.export.prompb import flat
 from tests.unit.export.test_state_series import finding, incident
 from tests.unit.traffic import first_report, publish_batches
 from tests.waiting import until
+
+STALE = "fabricscope_export_records_dropped_total"
 
 
 @pytest.fixture
@@ -222,6 +227,23 @@ async def test_findings_and_incidents_are_series_that_end(run, bus, prometheus):
     assert len(prometheus.query("fabricscope_incident_gpu_seconds_total == 42")) == 1
 
 
+async def test_a_replaced_owner_shows_nothing_also_after_a_restart(run, bus, prometheus):
+    await run(prometheus.write_url, state_interval_s=0.2)
+    dropped = REGISTRY.get_sample_value(STALE, {"reason": "stale_owner"}) or 0.0
+    old, new = ({EPOCH: epoch} for epoch in (b"5", b"6"))
+    await bus.publish(topics.INCIDENTS, [Message(b"i1", encode_record(replace(incident(), id="i1")), new)])
+    await until(lambda: len(prometheus.query('fabricscope_incident{incident_id="i1"} == 1')) == 1)
+    await run(prometheus.write_url, state_interval_s=0.2)
+    await bus.publish(topics.INCIDENTS, [Message(b"i2", encode_record(replace(incident(), id="i2")), old)])
+    await bus.publish(topics.INCIDENTS, [Message(b"i3", encode_record(replace(incident(), id="i3")), new)])
+    await until(lambda: len(prometheus.query('fabricscope_incident{incident_id="i3"} == 1')) == 1)
+    assert prometheus.query('fabricscope_incident{incident_id="i2"}') == []
+    assert REGISTRY.get_sample_value(STALE, {"reason": "stale_owner"}) == dropped + 1
+    letters = bus.consume([topics.DEADLETTER], {})
+    assert await letters.at_end(), "it is no corrupt record"
+    await letters.stop()
+
+
 async def test_a_bad_record_is_dead_lettered_and_the_rest_goes_on(run, bus, picky):
     server = picky()
     service = await run(server.base_url)
@@ -253,7 +275,8 @@ async def test_sign_in_and_headers(run, bus, picky, tmp_path):
 async def test_the_stage_reports_itself_on_the_ledger(run, bus, picky, monkeypatch):
     monkeypatch.setattr("export.remote_write.service.REPORT_S", 0.05)
     await run(picky().base_url)
-    assert (await first_report(bus)).stage == "remote_write"
+    report = await first_report(bus)
+    assert (report.stage, report.details["lag_records"]) == ("remote_write", 0.0)
 
 
 async def test_one_process_at_a_time_and_stop_before_start(bus, tmp_path):
@@ -261,7 +284,7 @@ async def test_one_process_at_a_time_and_stop_before_start(bus, tmp_path):
     first, second = RemoteWriteService(config, bus), RemoteWriteService(config, bus)
     await second.stop()
     await first.start()
-    with pytest.raises(ConfigError, match="another process"):
+    with pytest.raises(ConfigError, match=r"process \d+ on .* uses it"):
         await second.start()
     await second.stop()
     await first.stop()
@@ -281,3 +304,15 @@ async def test_one_process_at_a_time_and_stop_before_start(bus, tmp_path):
 def test_settings_that_cannot_work_are_refused(settings):
     with pytest.raises(ValidationError):
         RemoteWriteConfig.model_validate(settings)
+
+
+async def test_a_damaged_position_is_said_and_what_it_lost_is_sent_again(run, bus, webhook_server, tmp_path):
+    service = await run(webhook_server.url)
+    await publish_batches(bus, batch(now_s() * S))
+    await until(lambda: webhook_server.accepted)
+    await service.stop()
+    (tmp_path / "rw" / "default.sqlite").write_bytes(b"no database")
+    sent_before = len(webhook_server.accepted)
+    service = await run(webhook_server.url)
+    await until(lambda: "default.sqlite was damaged" in str(service.problem()))
+    await until(lambda: len(webhook_server.accepted) > sent_before)

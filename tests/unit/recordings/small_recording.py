@@ -39,7 +39,7 @@ def placed(one: SampleBatch, partition: int = 0) -> RecordedBatch:
 
 
 def everything(path: Path) -> list[object]:
-    return [*read_topology_and_changes(path), *read_batches(path)]
+    return [*read_topology_and_changes(path), *(one.batch for one in read_batches(path))]
 
 
 def write(path: Path) -> list[object]:

@@ -43,7 +43,7 @@ def test_its_incident_fired_and_was_resolved():
 def test_everything_in_it_is_read():
     manifest = read_manifest(RECORDING)
     assert (manifest.version, manifest.program, manifest.cluster) == (1, "0.1.0", "lab")
-    assert sum(len(batch) for batch in read_batches(RECORDING)) == sum(part.samples for part in manifest.slices)
+    assert sum(len(one.batch) for one in read_batches(RECORDING)) == sum(part.samples for part in manifest.slices)
     records = list(read_topology_and_changes(RECORDING))
     assert len(records) == sum(file.rows for part in manifest.slices for file in part.files if "facts" in file.name)
     assert any(isinstance(record, Change) for record in records)

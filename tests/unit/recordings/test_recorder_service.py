@@ -6,7 +6,7 @@ import pytest
 from prometheus_client import REGISTRY
 
 from bus.base import Bus, Message
-from common.errors import BadInput
+from common.errors import BadInput, ConfigError
 from recordings.config import RecordingConfig
 from recordings.manifest import Manifest, read_manifest
 from recordings.reader import read_batches, read_topology_and_changes
@@ -44,7 +44,7 @@ async def test_samples_topology_and_changes_are_recorded(bus, tmp_path):
     recorder = await record(bus, tmp_path / "recording", 4)
     assert recorder.samples_recorded == 6
     assert counted("samples_recorded") == before + 6
-    assert [one.collection.seq for one in read_batches(tmp_path / "recording")] == [0, 1]
+    assert [one.batch.collection.seq for one in read_batches(tmp_path / "recording")] == [0, 1]
     assert set(read_topology_and_changes(tmp_path / "recording")) == {LEAF, CHANGE}
 
 
@@ -64,7 +64,7 @@ async def test_it_continues_where_it_stopped(bus, tmp_path):
     await record(bus, tmp_path / "recording", 1)
     manifest = read_manifest(tmp_path / "recording")
     assert (manifest.cluster, len(manifest.slices)) == ("pod1", 2)
-    assert [one.collection.seq for one in read_batches(tmp_path / "recording")] == [0, 1]
+    assert [one.batch.collection.seq for one in read_batches(tmp_path / "recording")] == [0, 1]
 
 
 async def test_a_folder_with_a_manifest_that_cannot_be_read_is_left_alone(bus, tmp_path):
@@ -74,3 +74,24 @@ async def test_a_folder_with_a_manifest_that_cannot_be_read_is_left_alone(bus, t
         await recorder.start()
     await recorder.stop()
     assert (tmp_path / "manifest.json").read_text() == '{"version": 99}'
+
+
+async def test_one_process_at_a_time_for_a_recording(bus, tmp_path):
+    first, second = (RecorderService(RecordingConfig(path=tmp_path / "a"), bus, Manifest()) for _ in range(2))
+    await first.start()
+    with pytest.raises(ConfigError, match=r"recording.path .*/a: process \d+ on .* uses it"):
+        await second.start()
+    await second.stop()
+    await first.stop()
+    await second.start()
+    await second.stop()
+
+
+async def test_a_folder_that_is_no_recording_is_not_held_on(bus, tmp_path):
+    (tmp_path / "manifest.json").write_text("{}[")
+    with pytest.raises(BadInput):
+        await RecorderService(RecordingConfig(path=tmp_path), bus, Manifest()).start()
+    (tmp_path / "manifest.json").unlink()
+    recorder = RecorderService(RecordingConfig(path=tmp_path), bus, Manifest())
+    await recorder.start()
+    await recorder.stop()

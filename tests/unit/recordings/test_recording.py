@@ -70,4 +70,4 @@ def test_a_recorder_that_caught_up_gives_the_order_of_the_bus(tmp_path):
     for seq, partition in [(3, 1), (5, 1), (6, 0)]:
         writer.add_batch(placed(batch(seq), partition))
     writer.close_slice({}, ())
-    assert [one.collection.seq for one in read_batches(tmp_path)] == list(range(7))
+    assert [one.batch.collection.seq for one in read_batches(tmp_path)] == list(range(7))

@@ -56,6 +56,13 @@ def garbage(recording: Path) -> None:
     replace("samples.parquet", sha256=hashlib.sha256(content).hexdigest(), bytes=len(content))(recording)
 
 
+def of_another_table(recording: Path) -> None:
+    """A batch whose table is in no file, with a manifest that describes it."""
+    frame = pl.read_parquet(recording / "000000" / "batches.parquet").with_columns(table=pl.lit(b"nowhere"))
+    written = write_table(recording / "000000", "batches.parquet", frame)
+    replace("batches.parquet", **written.model_dump())(recording)
+
+
 def link(path: str) -> Damage:
     """A symbolic link in place of a file or folder."""
 
@@ -79,7 +86,7 @@ NO_VALUES = pl.DataFrame(SAMPLES, schema=SCHEMAS["samples.parquet"]).drop("value
     [
         (remove("manifest.json"), "no_manifest", r"manifest\.json: not a recording"),
         (lambda recording: (recording / "manifest.json").write_text("{"), "bad_manifest", r"manifest\.json: .*JSON"),
-        (edit(lambda document: document.update(version=2)), "version", "version 2, this program reads 1"),
+        (edit(lambda document: document.update(version=3)), "version", "version 3, this program reads 2"),
         (edit(lambda document: document.update(colour="red")), "bad_manifest", r"manifest\.json: Extra inputs"),
         (edit(lambda document: document["slices"][0].update(name="../x")), "bad_manifest", "not a plain folder name"),
         (link("000000"), "bad_manifest", "not a plain folder name"),
@@ -92,6 +99,7 @@ NO_VALUES = pl.DataFrame(SAMPLES, schema=SCHEMAS["samples.parquet"]).drop("value
         (replace("samples.parquet", rows=4), "schema", r"samples\.parquet: its columns or rows"),
         (rewrite(pl.DataFrame(SAMPLES)), "schema", r"samples\.parquet: its columns or rows"),  # series as Int64
         (garbage, "schema", r"samples\.parquet: not Parquet"),
+        (of_another_table, "schema", "000000: its tables do not fit together"),
         (rewrite(NO_VALUES), "schema", r"samples\.parquet: its columns or rows"),
     ],
 )
