@@ -1,26 +1,27 @@
 """The FastAPI application: routes, errors in one form, and the headers that keep a browser safe."""
 
-import hmac
 from collections.abc import Awaitable, Callable
-from dataclasses import asdict
-from pathlib import Path
 
-from fastapi import FastAPI, Request, Response
+from fastapi import Depends, FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import JSONResponse
 from fastapi.staticfiles import StaticFiles
 from starlette.exceptions import HTTPException
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 
-from bus.base import MESSAGE_BYTES_MAX, Bus
-from common.errors import ConfigError, Unavailable
-from common.secrets import read_secret_text
+from bus.base import Bus
+from common.documents.strict_json import RepeatedKey, parse_json
 from dashboards.noc import STATIC
-from fabricscope.api import changes, health, incidents, starvation, stream, targets, trends
+from fabricscope.api.access.answers import error
+from fabricscope.api.access.event_stream import OpenStreams
+from fabricscope.api.access.guard import READING, Guard
 from fabricscope.api.config import ApiConfig
 from fabricscope.api.metrics import REQUESTS
-from fabricscope.api.problem import Problem, describe_error, may_answer
+from fabricscope.api.problem import describe_error, may_answer
 from fabricscope.api.read_model import ReadModel
+from fabricscope.api.replays import Replays
+from fabricscope.api.routes import changes, health, incidents, reload, starvation, stream, targets, trends
+from fabricscope.api.routes import replays as replay_routes
+from fabricscope.api.routes.reload import Reloading
 from fabricscope.version import VERSION
 
 _HEADERS = {
@@ -28,51 +29,46 @@ _HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
 }
-_ERROR_TYPES = {
-    400: "bad_data",
-    401: "unauthorized",
-    404: "not_found",
-    405: "bad_method",
-    411: "bad_data",
-    413: "bad_data",
-    415: "bad_data",
-    422: "bad_data",
-    503: "unavailable",
-}
 
 
-def create_app(config: ApiConfig, model: ReadModel, bus: Bus, clock: Callable[[], int]) -> FastAPI:
-    """All routes over one read model. clock: event time in nanoseconds."""
-    app = FastAPI(title="Fabricscope", version=VERSION, docs_url=None, redoc_url=None, responses=may_answer(401))
+def create_app(
+    config: ApiConfig,
+    model: ReadModel,
+    bus: Bus,
+    clock: Callable[[], int],
+    guard: Guard,
+    reloading: Reloading | None = None,
+    replays: Replays | None = None,
+) -> FastAPI:
+    """All routes over one read model. clock: event time in nanoseconds.
+
+    reloading: None without a settings file. replays: None where there are no recordings.
+    """
+    app = FastAPI(
+        title="Fabricscope",
+        version=VERSION,
+        docs_url=None,
+        redoc_url=None,
+        responses=may_answer(401, 403, 429),
+        dependencies=[Depends(_no_repeated_key)],
+    )
     app.state.model, app.state.bus, app.state.clock = model, bus, clock
-    for module in (health, incidents, targets, starvation, trends, changes, stream):
+    app.state.reloading, app.state.replays = reloading, replays
+    app.state.streams = OpenStreams(config.client_streams_max, config.streams_max)
+    for module in (health, incidents, targets, starvation, trends, changes, stream, reload, replay_routes):
         app.include_router(module.router)
     app.mount("/", StaticFiles(directory=STATIC, html=True))
     app.add_exception_handler(HTTPException, _http_error)
     app.add_exception_handler(RequestValidationError, _invalid)
-    _guard(app, config)
+    _protect(app, guard)
     app.add_middleware(TrustedHostMiddleware, allowed_hosts=[*config.allowed_hosts, config.host])
     return app
 
 
-def error(status: int, text: str) -> JSONResponse:
-    """The one form of errors."""
-    body = Problem("error", _ERROR_TYPES.get(status, "internal"), text)
-    return JSONResponse(asdict(body), status_code=status)
-
-
-def _guard(app: FastAPI, config: ApiConfig) -> None:
-    token = _token(config.bearer_token_file)
-
+def _protect(app: FastAPI, guard: Guard) -> None:
     @app.middleware("http")
-    async def guard(request: Request, handle: Callable[[Request], Awaitable[Response]]) -> Response:
-        bearer = request.headers.get("authorization", "").removeprefix("Bearer ")
-        if token is not None and not hmac.compare_digest(bearer.encode(), token.encode()):
-            response: Response = error(401, "a bearer token is needed")
-        elif request.method == "POST" and (refusal := _refused(request)) is not None:
-            response = refusal
-        else:
-            response = await handle(request)
+    async def protect(request: Request, handle: Callable[[Request], Awaitable[Response]]) -> Response:
+        response = await guard.answer(request, handle)
         response.headers.update(_HEADERS)
         _count(request, response.status_code)
         return response
@@ -84,26 +80,16 @@ def _count(request: Request, status: int) -> None:
     REQUESTS.labels(request.method if request.method in ("GET", "POST") else "other", route, status).inc()
 
 
-def _refused(request: Request) -> JSONResponse | None:
-    """Pages of other origins may send forms and plain text unasked; JSON only when we allow it, and we never do."""
-    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
-        return error(415, "content-type: expected application/json")
-    length = request.headers.get("content-length", "")
-    if not length.isdecimal() or "transfer-encoding" in request.headers:
-        return error(411, "content-length: expected the length of the body")
-    if int(length) > MESSAGE_BYTES_MAX:
-        return error(413, f"content-length: expected at most {MESSAGE_BYTES_MAX} bytes")
-    return None
-
-
-def _token(file: Path | None) -> str | None:
-    """ConfigError for an empty file: without a token everybody would be let in."""
-    if file is None:
-        return None
+async def _no_repeated_key(request: Request) -> None:
+    """Which of two values counts is not for the parser to choose. Of every route that takes a body."""
+    if request.method in READING:
+        return
     try:
-        return read_secret_text(file)
-    except Unavailable as error:
-        raise ConfigError(f"api.bearer_token_file: {error}, expected a token") from error
+        parse_json(await request.body())
+    except RepeatedKey as error:
+        raise HTTPException(422, f"body: {error}") from None
+    except ValueError:  # the model says what is wrong
+        return
 
 
 async def _http_error(_: Request, problem: Exception) -> Response:

@@ -14,7 +14,9 @@ from telemetry.changes import Change, ChangeKind
 from telemetry.codec.records import encode_record
 from telemetry.objects import ObjectKind, parse_object
 
-OBJECTS_MAX = 1000
+OBJECTS_MAX = 500  # whole racks and rows are one object each
+LASTS_MAX = timedelta(days=30)
+AHEAD_MAX = timedelta(days=366)
 CHARS_MAX = 500
 _OBJECTS_SHOWN = 5
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -47,7 +49,8 @@ Moment = Annotated[AwareDatetime, Field(ge=_EPOCH, lt=_END), BeforeValidator(_rf
 class ChangeEvent(BaseModel):
     """One change as people write and read it. Times are event times, RFC 3339 with microseconds.
 
-    starts: now, if absent. ends: absent for what happens at a moment.
+    starts: now, if absent; at most 366 days ahead. ends: absent for what happens at a moment; at most 30 days after
+    the start.
     id: a change of the same id replaces the one before; '' for one made of kind, objects and start.
     """
 
@@ -75,10 +78,21 @@ class ChangeEvent(BaseModel):
         )
 
     def change(self, now_ns: int) -> Change:
-        """now_ns: event time, for a change without a start. BadInput when it ends before that."""
-        starts = self.starts or moment(now_ns)
+        """now_ns: event time, for a change without a start. BadInput for times that make no plan."""
+        now = moment(now_ns)
+        starts = self.starts or now
+        if starts > now + AHEAD_MAX:
+            raise BadInput(
+                f"starts: {rfc3339(starts)} is more than {AHEAD_MAX.days} days ahead, "
+                f"expected at most {rfc3339(now + AHEAD_MAX)}"
+            )
         if self.ends is not None and self.ends < starts:
             raise BadInput(f"ends: {rfc3339(self.ends)} is before the start, expected a time after {rfc3339(starts)}")
+        if self.ends is not None and self.ends > starts + LASTS_MAX:
+            raise BadInput(
+                f"ends: {rfc3339(self.ends)} is more than {LASTS_MAX.days} days after the start, "
+                f"expected at most {rfc3339(starts + LASTS_MAX)}"
+            )
         objects = tuple(sorted({parse_object(text) for text in self.objects}))
         ends_ns = _nanoseconds(self.ends) if self.ends is not None else 0
         digest = hashlib.sha256("\0".join(map(str, objects)).encode()).hexdigest()[:12]
@@ -110,6 +124,11 @@ def describe_change(change: Change) -> str:
     what = f"{change.kind} of {shown}" + (f" and {more} more" if more > 0 else "")
     starts = rfc3339(moment(change.starts_ns))
     return f"{what} from {starts} to {rfc3339(moment(change.ends_ns))}" if change.ends_ns else f"{what} at {starts}"
+
+
+def audited(change: Change) -> dict[str, str]:
+    """What the audit log says of it."""
+    return {"change": describe_change(change), "id": change.id, "author": change.author}
 
 
 def _nanoseconds(when: datetime) -> int:

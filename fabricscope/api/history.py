@@ -9,6 +9,9 @@ from numpy.typing import NDArray
 from telemetry.codec.batch import BatchDecoder
 from telemetry.samples import SampleBatch
 
+_RECORD_BYTES = 450
+"""Of a record without what is in it: three objects of bytes, a dict, its entry here and in the line of its device."""
+
 
 @dataclass(frozen=True, slots=True)
 class _Kept:
@@ -16,9 +19,14 @@ class _Kept:
     value: bytes
     headers: dict[str, bytes]
 
+    @property
+    def size(self) -> int:
+        """Bytes of memory."""
+        return _RECORD_BYTES + len(self.value) + sum(map(len, self.headers.values()))
+
 
 class History:
-    """The records of the last ``span_ns`` of each device, at most ``bytes_max`` in all."""
+    """The records of the last ``span_ns`` of each device, at most ``bytes_max`` of memory in all."""
 
     def __init__(self, span_ns: int, bytes_max: int) -> None:
         self._span_ns = span_ns
@@ -31,11 +39,11 @@ class History:
         """Keeps a batch as it came on the bus (``value`` and ``headers``) until it is too old or too much is kept."""
         kept = self._devices.setdefault(batch.table.device, deque())
         kept.append(_Kept(batch.collection.collected_ns, value, headers))
-        self._bytes += len(value)
+        self._bytes += kept[-1].size
         self._devices.move_to_end(batch.table.device)
         oldest_ns = batch.collection.collected_ns - self._span_ns
         while kept and kept[0].collected_ns < oldest_ns:
-            self._bytes -= len(kept.popleft().value)
+            self._bytes -= kept.popleft().size
         while self._bytes > self._bytes_max:
             self._drop_oldest_of_longest_silent()
 
@@ -53,7 +61,7 @@ class History:
     def _drop_oldest_of_longest_silent(self) -> None:
         device, kept = next(iter(self._devices.items()))
         if kept:
-            self._bytes -= len(kept.popleft().value)
+            self._bytes -= kept.popleft().size
         if not kept:
             del self._devices[device]
 

@@ -5,11 +5,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
-from bus.base import Record
+from bus.base import Record, TopicPartition
+from bus.owner.fence import STALE_OWNER, OwnerFence
 from common.errors import BadInput
-from fabricscope.api.drops import RecentDrops
 from fabricscope.api.history import History
-from fabricscope.api.metrics import CORRUPT, RECEIVED
+from fabricscope.api.metrics import CORRUPT, DROPPED, RECEIVED
+from fabricscope.api.stale_owner import StaleOwner
 from telemetry import topics
 from telemetry.changes import Change
 from telemetry.codec.batch import BatchDecoder
@@ -17,6 +18,7 @@ from telemetry.codec.records import decode_record
 from telemetry.findings import Finding, FindingState
 from telemetry.incidents import Incident, IncidentState, Severity
 from telemetry.ledger import StageReport
+from telemetry.recent_drops import RecentDrops
 from telemetry.samples import SampleBatch
 from telemetry.starvation import HostLosses
 from telemetry.topology import Topology, TopologyFact
@@ -67,12 +69,18 @@ class ReadModel:
         self.changed = asyncio.Condition()
         self._decoder = BatchDecoder()
         self.drops = RecentDrops()
+        self.stale_owner = StaleOwner()
+        self._fence = OwnerFence()
 
     def apply(self, records: list[Record]) -> None:
-        """Applies records of ``TOPICS``; one that cannot be decoded is counted and skipped."""
+        """Applies records of ``TOPICS``; what cannot be decoded or is of a replaced owner is counted and skipped."""
         facts: list[TopologyFact] = []
         for record in records:
             RECEIVED.labels(record.topic).inc()
+            if not self._fence.admits(record):
+                DROPPED.labels(STALE_OWNER).inc()
+                self.stale_owner.add(record)
+                continue
             try:
                 self._apply_one(record, facts)
             except BadInput as error:  # its stage has already sent it to the dead letters
@@ -80,6 +88,10 @@ class ReadModel:
         if facts:
             self.topology = self.topology.with_facts(facts)
         self.version += bool(records)
+
+    def skip_gap(self, partition: TopicPartition) -> None:
+        """Records of a partition are lost; only the newest version of each counts."""
+        self._fence.forget(partition)
 
     def worst_first(self) -> list[Incident]:
         """Open before resolved, critical before warning, most expensive first, newest first."""

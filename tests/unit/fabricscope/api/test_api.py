@@ -1,8 +1,10 @@
 """The HTTP API over a real bus, asked by a real client."""
 
 import asyncio
+import contextlib
 import json
 import signal
+import urllib.parse
 from typing import Any
 
 import aiohttp
@@ -10,9 +12,13 @@ import pytest
 from prometheus_client import REGISTRY
 from pydantic import ValidationError
 
+from alerts.config import AlertingConfig
+from alerts.receivers.webhook.config import WebhookConfig
+from alerts.service import AlertsService
 from bus.base import Message
 from bus.config import BusConfig, KafkaConfig
 from bus.open import open_bus
+from bus.owner.fence import EPOCH
 from fabricscope.api.config import ApiConfig
 from fabricscope.api.service import ApiService
 from telemetry import topics
@@ -23,6 +29,7 @@ from telemetry.ledger import StageReport
 from telemetry.objects import ObjectKind, ObjectRef
 from telemetry.starvation import GpuLoss, HostLosses
 from telemetry.trends import DeviceTrends, Forecast
+from tests.servers.webhook import Answer
 from tests.unit.fabricscope.api.traffic import PAUSE, eventually, finding, get, incident, publish_cluster
 from tests.unit.traffic import publish_incidents
 
@@ -156,7 +163,7 @@ def counted(name: str, **labels: str) -> float:
         ("GET", "/api/v1/incidents/none", ("GET", "/api/v1/incidents/{incident_id}", "404")),
         ("GET", "/metrics", ("GET", "/metrics", "200")),
         ("GET", "/hostile/path", ("GET", "other", "404")),
-        ("BREW", "/pot", ("other", "other", "405")),
+        ("BREW", "/pot", ("other", "other", "401")),
     ],
 )
 async def test_requests_are_counted_and_nothing_that_a_client_chooses_becomes_a_label(api, method, path, labels):
@@ -187,11 +194,11 @@ async def test_not_ready_while_the_bus_is_away(api, bus):
     assert "bus" in body["error"]
 
 
-async def test_without_a_broker_it_serves_and_reports_why_it_is_not_ready():
+async def test_without_a_broker_it_serves_and_reports_why_it_is_not_ready(tmp_path):
     absent = KafkaConfig(bootstrap=("127.0.0.1:1",), publish_deadline_s=0.1, attempt_deadline_s=0.1)
     bus = open_bus(BusConfig(kind="kafka", kafka=absent))
     await bus.start()
-    service = ApiService(ApiConfig(port=0), bus)
+    service = ApiService(ApiConfig(port=0, state_dir=tmp_path / "api"), bus)
     await service.start()
     try:
         with pytest.raises(TimeoutError):
@@ -203,13 +210,13 @@ async def test_without_a_broker_it_serves_and_reports_why_it_is_not_ready():
         await bus.stop()
 
 
-async def test_signals_belong_to_the_program(bus):
+async def test_signals_belong_to_the_program(bus, tmp_path):
     def stop(*_: object) -> None:
         raise AssertionError("nobody sends a signal")
 
     before = signal.signal(signal.SIGTERM, stop)
     try:
-        service = ApiService(ApiConfig(port=0), bus)
+        service = ApiService(ApiConfig(port=0, state_dir=tmp_path / "api"), bus)
         await service.start()
         assert signal.getsignal(signal.SIGTERM) is stop
         await service.stop()
@@ -223,6 +230,34 @@ async def test_not_ready_while_most_samples_are_dropped(api, bus):
         one = StageReport("analytics", "a-1", 1, at_ns, received, received - late, 0, 0, {"late": late})
         await bus.publish(topics.LEDGER, [Message(b"analytics/a-1", encode_record(one))])
     await eventually(api.url, "/-/ready", lambda body: "2,048 of 2,256 samples were dropped, mostly late" in str(body))
+    assert (await get(api.url, "/-/ready"))[0] == 503
+
+
+async def test_ready_says_what_waits_for_the_bus(api, bus):
+    one = StageReport("ingest", "ingest-0", 1, 1, details={"spooled_seconds": 90.0})
+    await bus.publish(topics.LEDGER, [Message(b"ingest/ingest-0", encode_record(one))])
+    await eventually(api.url, "/-/ready", lambda body: "the last 90 s wait on the disk" in str(body))
+    status, body = await get(api.url, "/-/ready")
+    assert status == 200
+    assert str(body).startswith("Fabricscope is ready.\n")
+
+
+async def test_ready_says_which_receiver_refuses_what_people_are_sent(api, bus, tmp_path, webhook_server, monkeypatch):
+    monkeypatch.setattr("alerts.service.REPORT_S", 0.1)
+    webhook_server.script.append(Answer(404))
+    receivers = (WebhookConfig(name="chat", url=webhook_server.url),)
+    stage = AlertsService(AlertingConfig(folder=tmp_path / "alerts", receivers=receivers, reserve_bytes=0), bus)
+    await stage.start()
+    await publish_incidents(bus, incident())
+    await eventually(api.url, "/-/ready", lambda body: ": chat: answered 404" in str(body))
+    assert (await get(api.url, "/-/ready"))[0] == 200
+    await stage.stop()
+
+
+async def test_not_ready_while_a_replaced_owner_publishes(api, bus):
+    for epoch in (b"6", b"5"):
+        await bus.publish(topics.INCIDENTS, [Message(b"i1", encode_record(incident("i1")), {EPOCH: epoch})])
+    await eventually(api.url, "/-/ready", lambda body: "replaced by a newer one still publishes" in str(body))
     assert (await get(api.url, "/-/ready"))[0] == 503
 
 
@@ -240,7 +275,7 @@ async def test_another_host_name_is_refused(api):
 async def test_a_token_is_asked_for(bus, tmp_path):
     token = tmp_path / "token"
     token.write_text("s3cret\n")
-    service = ApiService(ApiConfig(port=0, bearer_token_file=token), bus)
+    service = ApiService(ApiConfig(port=0, state_dir=tmp_path / "api", bearer_token_file=token), bus)
     await service.start()
     try:
         assert (await get(service.url, "/api/v1/incidents"))[0] == 401
@@ -250,7 +285,7 @@ async def test_a_token_is_asked_for(bus, tmp_path):
         await service.stop()
 
 
-def test_beyond_loopback_needs_tls_and_a_token():
+def test_beyond_loopback_needs_tls():
     with pytest.raises(ValidationError, match="reachable from elsewhere"):
         ApiConfig(host="0.0.0.0")
     assert ApiConfig(host="0.0.0.0", trusted_network=True).host == "0.0.0.0"
@@ -273,3 +308,28 @@ async def next_picture(answer: aiohttp.ClientResponse) -> dict[str, Any]:
             picture: dict[str, Any] = json.loads(line[6:])
             return picture
     raise AssertionError("the stream ended")
+
+
+@pytest.mark.parametrize("line", [b"X-Long: " + b"a" * 8192, b"X: 1\r\n"], ids=["one long header", "many headers"])
+async def test_a_head_without_end_is_refused(api, line):
+    """h11 keeps at most 64 KiB of a head that is not whole."""
+    address = urllib.parse.urlsplit(api.url)
+    reader, writer = await asyncio.open_connection(address.hostname, address.port)
+    sent = 0
+    writer.write(b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n")
+    try:
+        async with asyncio.timeout(60):
+            with contextlib.suppress(ConnectionError):
+                while sent < 64 * 2**20 and not reader.at_eof():
+                    writer.write(line)
+                    await writer.drain()
+                    sent += len(line)
+                    await asyncio.sleep(0)
+            answer = await reader.read()
+    except ConnectionError:
+        answer = b""  # it closed while more was on its way
+    finally:
+        writer.close()
+    assert sent < 64 * 2**20
+    assert answer == b"" or answer.startswith(b"HTTP/1.1 400 ")
+    assert (await get(api.url, "/-/healthy"))[0] == 200

@@ -50,7 +50,7 @@ def test_times_of_other_zones_are_shown_in_utc():
     ],
 )
 def test_starts_as_in_rfc_3339(text, starts_ns):
-    assert event(starts=text).change(0).starts_ns == starts_ns
+    assert event(starts=text).change(START_NS).starts_ns == starts_ns
 
 
 @pytest.mark.parametrize(
@@ -83,33 +83,61 @@ def test_an_end_before_the_start_is_bad_input(values):
         event(ends="2026-01-31T21:59:59Z", **values).change(START_NS)
 
 
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        (
+            {"ends": "2026-03-02T22:00:00.000001Z"},
+            "ends: 2026-03-02T22:00:00.000001Z is more than 30 days after the start, "
+            "expected at most 2026-03-02T22:00:00Z",
+        ),
+        (
+            {"starts": "2027-02-01T22:00:01Z"},
+            "starts: 2027-02-01T22:00:01Z is more than 366 days ahead, expected at most 2027-02-01T22:00:00Z",
+        ),
+        ({"starts": "2198-12-31T00:00:00Z", "ends": "2199-01-01T00:00:00Z"}, "starts: 2198-12-31T00:00:00Z is more"),
+    ],
+)
+def test_nothing_is_announced_for_ever_or_far_ahead(values, message):
+    with pytest.raises(BadInput) as caught:
+        event(**values).change(START_NS)
+    assert str(caught.value).startswith(message)
+
+
+@pytest.mark.parametrize(
+    "values", [{"ends": "2026-03-02T22:00:00Z"}, {"starts": "2027-02-01T22:00:00Z", "ends": "2027-03-03T22:00:00Z"}]
+)
+def test_the_longest_and_the_farthest_change(values):
+    assert event(**values).change(START_NS).ends_ns > START_NS
+
+
 def test_objects_are_sorted_and_once():
-    change = event(objects=["rack:r2", "device:node1", "rack:r2"]).change(0)
+    change = event(objects=["rack:r2", "device:node1", "rack:r2"]).change(START_NS)
     assert change.objects == (device("node1"), parse_object("rack:r2"))
 
 
 def test_the_id_is_made_of_kind_start_and_objects():
-    one = event(objects=["device:a", "device:b"], starts="2026-01-31T22:00:00Z").change(0)
+    one = event(objects=["device:a", "device:b"], starts="2026-01-31T22:00:00Z").change(START_NS)
     assert one.id.startswith("drain/2026-01-31T22:00:00Z/")
     same = event(
         objects=["device:b", "device:a"], starts="2026-01-31T22:00:00Z", ends="2026-02-01T00:00:00Z", author="x"
     )
-    assert same.change(0).id == one.id
+    assert same.change(START_NS).id == one.id
     for other in ({"kind": "reboot"}, {"objects": ["device:a"]}, {"starts": "2026-01-31T22:00:01Z"}):
         values = {"objects": ["device:a", "device:b"], "starts": "2026-01-31T22:00:00Z", **other}
-        assert event(**values).change(0).id != one.id
+        assert event(**values).change(START_NS).id != one.id
 
 
 def test_an_id_of_its_own_is_kept():
-    assert event(id="push-7").change(0).id == "push-7"
+    assert event(id="push-7").change(START_NS).id == "push-7"
 
 
 def test_a_change_of_the_bus_reads_back_as_it_was_written():
     values = {"starts": "2026-01-31T22:00:00Z", "ends": "2026-02-01T00:00:00Z", "author": "carol", "summary": "PSUs"}
-    change = event(**values).change(0)
+    change = event(**values).change(START_NS)
     shown = ChangeEvent.of(change)
     assert shown.model_dump(mode="json") == {"kind": "drain", "objects": ["device:node1"], **values, "id": change.id}
-    assert shown.change(0) == change
+    assert shown.change(START_NS) == change
 
 
 @pytest.mark.parametrize(

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from fabricscope.api.history import History
-from fabricscope.api.incidents import _plot
 from fabricscope.api.problem import describe_error, may_answer
 from fabricscope.api.read_model import ReadModel
+from fabricscope.api.routes.incidents import _plot
 from telemetry.codec.batch import encode_batch
 from telemetry.findings import Evidence
 from telemetry.samples import Collection, SampleBatch

@@ -1,11 +1,13 @@
 """Recent telemetry in memory: how far back, how much, and in which order it comes out."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 
 from fabricscope.api.history import History
 from telemetry.codec.batch import encode_batch
-from telemetry.samples import Collection, SampleBatch
+from telemetry.samples import Collection, DownReason, SampleBatch
 from telemetry.series import SeriesTable, series_key
 
 NS = 1_000_000_000
@@ -16,7 +18,7 @@ def key(device: str, port: int = 0) -> str:
 
 
 def add(history: History, device: str, *at_s: int, ports: int = 1) -> int:
-    """Collections at these seconds, each with its second as value of every port; the bytes of the last one."""
+    """Collections at these seconds, each with its second as value of every port; the memory of the last one."""
     size = 0
     for second in at_s:
         table = SeriesTable(f"gnmi/{device}", device, tuple(key(device, port) for port in range(ports)))
@@ -25,7 +27,7 @@ def add(history: History, device: str, *at_s: int, ports: int = 1) -> int:
         batch = SampleBatch(table, Collection(1, second, second * NS, 0.01), times, rows, values)
         value, headers = encode_batch(batch)
         history.add(batch, value, dict(headers))
-        size = len(value)
+        size = 450 + len(value) + sum(map(len, headers.values()))
     return size
 
 
@@ -78,3 +80,17 @@ def test_what_is_too_old_gives_its_bytes_back():
     history = History(10 * NS, bytes_max=3 * size + size // 2)
     add(history, "leaf1", 1, 2, 50, 51, 52)
     assert seconds(history, "leaf1") == [50, 51, 52]
+
+
+def test_records_that_say_only_that_a_target_is_down_take_memory_too():
+    table, nothing = SeriesTable("gnmi/leaf1", "leaf1", (key("leaf1"),)), np.empty(0)
+    tracemalloc.start()
+    history = History(10_000 * NS, bytes_max=200_000)
+    for second in range(2000):
+        down = Collection(1, second, second * NS, 0.01, DownReason.TIMEOUT)
+        batch = SampleBatch(table, down, nothing.astype(np.int64), nothing.astype(np.uint32), nothing)
+        value, headers = encode_batch(batch)
+        history.add(batch, value, dict(headers))
+    used, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert 100_000 < used < 300_000

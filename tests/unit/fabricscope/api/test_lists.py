@@ -11,10 +11,16 @@ import pytest
 from bus.base import Record
 from fabricscope.api.history import History
 from fabricscope.api.read_model import ReadModel, TargetStatus
-from fabricscope.api.starvation import By, sum_starvation
-from fabricscope.api.stream import INCIDENTS_SHOWN, _events, noc_content
-from fabricscope.api.targets import count_series_states, list_stage_reports, list_targets, list_topology
-from fabricscope.api.trends import list_forecasts
+from fabricscope.api.routes.starvation import By, sum_starvation
+from fabricscope.api.routes.stream import INCIDENTS_SHOWN, _events, noc_content
+from fabricscope.api.routes.targets import (
+    count_series_states,
+    list_stage_reports,
+    list_targets,
+    list_top_targets,
+    list_topology,
+)
+from fabricscope.api.routes.trends import list_forecasts
 from telemetry import topics
 from telemetry.codec.records import encode_record
 from telemetry.findings import FindingKind
@@ -88,6 +94,15 @@ def target(name: str, up: bool = True) -> TargetStatus:
 async def test_targets_that_are_down_are_listed_first(model):
     model.targets = {name: target(name, up) for name, up in (("b", True), ("d", False), ("a", True), ("c", False))}
     assert [one.target for one in await list_targets(model)] == ["c", "d", "a", "b"]
+
+
+async def test_targets_that_cost_most_are_listed_first(model):
+    model.targets = {name: replace(target(name, True), series=series) for name, series in (("a", 10), ("b", 30))}
+    refused = {f"series_refused/{name}": count for name, count in (("a", 5.0), ("never seen", 7.0))}
+    model.drops.add(StageReport("ingest", "i", 1, 2, details={"targets": 2.0, **refused}))
+    found = [(one.target, one.series, one.series_refused) for one in await list_top_targets(model)]
+    assert found == [("never seen", 0, 7), ("a", 10, 5), ("b", 30, 0)]
+    assert [one.target for one in await list_top_targets(model, limit=1)] == ["never seen"]
 
 
 async def test_only_what_is_present_is_listed_by_key(model):
@@ -170,7 +185,7 @@ async def next_data(events: AsyncIterator[Any]) -> tuple[str, dict[str, Any]]:
 
 
 async def test_the_stream_waits_for_a_change_and_skips_versions_nobody_saw(model, monkeypatch):
-    monkeypatch.setattr("fabricscope.api.stream.PERIOD_S", 0.0)
+    monkeypatch.setattr("fabricscope.api.routes.stream.PERIOD_S", 0.0)
     events = aiter(_events(model))
     assert (await next_data(events))[0] == "0"
     waiting = asyncio.create_task(next_data(events))

@@ -1,11 +1,15 @@
 """The NOC page in a real browser: what it shows, that it speaks to nobody else, and that it fits the wall."""
 
+from dataclasses import replace
+
 import pytest
 from playwright.async_api import Browser, Page, expect
 
 from fabricscope.api.config import ApiConfig
 from fabricscope.api.service import ApiService
+from telemetry.findings import Evidence
 from telemetry.incidents import IncidentState
+from tests.hostile_texts import WELL_FORMED
 from tests.unit.fabricscope.api.traffic import HOSTILE, incident, publish_cluster
 from tests.unit.traffic import publish_incidents
 
@@ -29,6 +33,9 @@ CONTRASTS = """() => {
     return [(bright + 0.05) / (dark + 0.05), node.innerText.slice(0, 30)];
   });
 }"""
+
+# The names of all elements that the page has.
+ELEMENTS = """() => [...new Set([...document.querySelectorAll("*")].map((node) => node.localName))].sort()"""
 
 
 async def open_page(browser: Browser, url: str, width: int = 1920, height: int = 1080) -> tuple[Page, list[str]]:
@@ -61,6 +68,27 @@ async def test_a_hostile_label_is_text(api, bus, browser):
     page, problems = await open_page(browser, api.url)
     await expect(page.locator("#evidence")).to_contain_text(HOSTILE)
     assert await page.locator("#evidence img").count() == 0
+    assert problems == []
+
+
+async def test_every_hostile_text_is_text_everywhere_on_the_page(api, bus, browser):
+    texts = [text[:500] for text in WELL_FORMED]
+    await publish_incidents(bus, *(incident(f"i{number}") for number in range(10)))
+    page, problems = await open_page(browser, api.url)
+    await expect(page.locator("#verdict")).to_have_text("10 firing, 0 pending")
+    before = await page.evaluate(ELEMENTS)
+    for number in range(10):
+        text = "\n".join(texts[number::10])
+        evidence = tuple(Evidence(each, 1.0, None, each) for each in texts[number:40:10])
+        hostile = replace(incident(f"i{number}"), title=text, action=text, first_symptom=text, evidence=evidence)
+        await publish_incidents(bus, replace(hostile, gaps=tuple(texts)))
+    for number in range(10):
+        listed = page.locator("#incidents li").nth(number)
+        await expect(listed).to_contain_text("globalThis.owned=1")
+        await listed.locator("button").click()
+        await expect(page.locator("#detail-title")).to_contain_text("javascript:")
+    assert await page.evaluate(ELEMENTS) == before
+    assert await page.evaluate("globalThis.owned") is None
     assert problems == []
 
 
@@ -98,13 +126,13 @@ async def test_the_keyboard_chooses_an_incident(api, bus, browser):
     await expect(page.locator("#incidents li").nth(1).locator("button")).to_have_attribute("aria-current", "true")
 
 
-async def test_reconnects_after_a_restart(api, bus, browser):
+async def test_reconnects_after_a_restart(api, bus, state_dir, browser):
     page, _ = await open_page(browser, api.url)
     await expect(page.locator("#verdict")).to_have_text("All quiet")
     port = int(api.url.rpartition(":")[2])
     await api.stop()
     await expect(page.locator("#verdict")).to_contain_text("Reconnecting")
-    again = ApiService(ApiConfig(port=port), bus)
+    again = ApiService(ApiConfig(port=port, state_dir=state_dir), bus)
     await again.start()
     try:
         await publish_incidents(bus, incident())

@@ -1,15 +1,19 @@
 """The API's state, record by record."""
 
+import time
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
+from prometheus_client import REGISTRY
 
 from bus.base import Record
+from bus.owner.fence import EPOCH
 from fabricscope.api import read_model
 from fabricscope.api.history import History
 from fabricscope.api.read_model import ReadModel
+from fabricscope.api.stale_owner import StaleOwner
 from telemetry import topics
 from telemetry.changes import Change, ChangeKind
 from telemetry.codec.batch import encode_batch
@@ -26,6 +30,7 @@ from telemetry.trends import DeviceTrends
 from tests.unit.fabricscope.api.traffic import finding, incident
 
 NS = 1_000_000_000
+DROPPED = "fabricscope_api_records_dropped_total"
 UP = series_key("fabric_port_up", {"device": "leaf1", "port": "Ethernet0"})
 
 
@@ -103,6 +108,30 @@ def test_a_corrupt_record_is_skipped_and_the_others_are_applied(model):
     model.apply([corrupt, record(topics.INCIDENTS, incident("i1")), replace(batch(1), value=b"FSB9")])
     assert set(model.incidents) == {"i1"}
     assert model.targets == {}
+
+
+def test_what_a_replaced_owner_publishes_is_dropped_and_said(model):
+    def of(epoch: bytes, made: Record) -> Record:
+        return replace(made, headers={EPOCH: epoch}, appended_ns=time.time_ns())
+
+    before = REGISTRY.get_sample_value(DROPPED, {"reason": "stale_owner"}) or 0.0
+    model.apply([of(b"6", record(topics.INCIDENTS, incident("i1", IncidentState.RESOLVED)))])
+    assert model.stale_owner.problem() is None
+    model.apply([of(b"5", record(topics.INCIDENTS, incident("i1"))), of(b"5", record(topics.INCIDENTS, None, b"i1"))])
+    assert model.incidents["i1"].state is IncidentState.RESOLVED
+    assert "a process that was replaced by a newer one still publishes" in str(model.stale_owner.problem())
+    assert REGISTRY.get_sample_value(DROPPED, {"reason": "stale_owner"}) == before + 2
+    model.skip_gap((topics.INCIDENTS.name, 0))  # the log may be another one
+    model.apply([of(b"1", record(topics.INCIDENTS, incident("i2")))])
+    assert set(model.incidents) == {"i1", "i2"}
+
+
+@pytest.mark.parametrize(("age_s", "is_said"), [(0, True), (59, True), (61, False), (-61, False)])
+def test_a_replaced_owner_is_a_problem_for_a_minute(age_s, is_said):
+    stale = StaleOwner(clock=lambda: (1000 + age_s) * NS)
+    assert stale.problem() is None
+    stale.add(replace(record(topics.INCIDENTS, incident()), appended_ns=1000 * NS))
+    assert (stale.problem() is not None) is is_said
 
 
 def test_the_version_grows_with_records_and_not_without(model):

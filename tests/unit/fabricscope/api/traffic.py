@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from pathlib import Path
 from typing import Any
 
 import aiohttp
@@ -86,6 +87,11 @@ async def publish_cluster(bus: Bus) -> None:
         index, value = np.array([0], dtype=np.uint32), np.array([0.6 * seq])
         batches.append(SampleBatch(table, Collection(1, seq, at, 0.01), np.array([at]), index, value))
     await publish_batches(bus, *batches)
+
+
+def bearer(state_dir: Path) -> dict[str, str]:
+    """The header of a request with the token that commands on this machine use."""
+    return {"Authorization": f"Bearer {(state_dir / 'local.token').read_text().strip()}"}
 
 
 async def get(url: str, path: str, **arguments) -> tuple[int, Any]:

@@ -7,8 +7,8 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query
 
-from fabricscope.api.incidents import Model
 from fabricscope.api.problem import may_answer
+from fabricscope.api.routes.incidents import Model
 from telemetry.starvation import GpuLoss, HostLosses, WaitCause
 
 router = APIRouter(prefix="/api/v1", tags=["cluster"], responses=may_answer(422))

@@ -4,11 +4,12 @@ import asyncio
 from collections.abc import AsyncIterator
 
 import orjson
-from fastapi import APIRouter
+from fastapi import APIRouter, Request
 from sse_starlette import EventSourceResponse, ServerSentEvent
 
-from fabricscope.api.incidents import Model
+from fabricscope.api.access.event_stream import BoundedEventSource
 from fabricscope.api.read_model import ReadModel
+from fabricscope.api.routes.incidents import Model
 from telemetry.topology import Device, Gpu, Job
 
 router = APIRouter(prefix="/api/v1", tags=["stream"])
@@ -18,9 +19,12 @@ PERIOD_S = 1.0
 
 
 @router.get("/stream")
-async def stream_noc_content(model: Model) -> EventSourceResponse:
-    """Events named ``picture``: the content of the NOC page, at once and after each change. ``id`` grows."""
-    return EventSourceResponse(_events(model), ping=15)
+async def stream_noc_content(request: Request, model: Model) -> EventSourceResponse:
+    """Events named ``picture``: the content of the NOC page, at once and after each change. ``id`` grows.
+
+    429 while ``client_streams_max`` or ``streams_max`` are open.
+    """
+    return BoundedEventSource(_events(model), request.app.state.streams, ping=15)
 
 
 async def _events(model: ReadModel) -> AsyncIterator[ServerSentEvent]:

@@ -4,8 +4,8 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query
 
-from fabricscope.api.incidents import Model
 from fabricscope.api.problem import may_answer
+from fabricscope.api.routes.incidents import Model
 from telemetry.findings import FindingKind
 from telemetry.trends import Forecast
 

@@ -1,21 +1,51 @@
 """What is collected from, what it is connected to, and the conservation ledger."""
 
-from typing import Any
+from dataclasses import dataclass
+from heapq import nsmallest
+from typing import Annotated, Any
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Query
 
-from fabricscope.api.incidents import Model
 from fabricscope.api.read_model import TargetStatus
+from fabricscope.api.routes.incidents import Model
+from telemetry.ledger import SERIES_REFUSED
 from telemetry.topology import Entity
 
 router = APIRouter(prefix="/api/v1", tags=["cluster"])
 _SERIES = "series_"  # begins the names of the counts in an analytics report
 
 
+@dataclass(frozen=True, slots=True)
+class TargetLoad:
+    """series: of the newest collection. series_refused: what ingest drops now, as they are too many new ones."""
+
+    target: str
+    device: str
+    series: int
+    series_refused: int
+
+
 @router.get("/targets")
 async def list_targets(model: Model) -> list[TargetStatus]:
     """The newest collection of each target: down first, then by name."""
     return sorted(model.targets.values(), key=lambda status: (status.up, status.target))
+
+
+@router.get("/targets/top")
+async def list_top_targets(model: Model, limit: Annotated[int, Query(ge=1, le=1000)] = 20) -> list[TargetLoad]:
+    """The targets that cost most: those with refused series first, then those with most series."""
+    refused = {
+        name.removeprefix(SERIES_REFUSED): int(count)
+        for report in model.drops.newest()
+        for name, count in report.details.items()
+        if name.startswith(SERIES_REFUSED)
+    }
+    known = {name: (status.device, status.series) for name, status in model.targets.items()}
+    loads = [
+        TargetLoad(name, *known.get(name, ("", 0)), series_refused=refused.get(name, 0))
+        for name in known.keys() | refused.keys()
+    ]
+    return nsmallest(limit, loads, key=lambda load: (-load.series_refused, -load.series, load.target))
 
 
 @router.get("/topology")

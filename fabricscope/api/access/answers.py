@@ -1,0 +1,48 @@
+"""Answers that refuse, in the one form of errors."""
+
+import math
+from dataclasses import asdict
+
+from fastapi.responses import JSONResponse
+
+from fabricscope.api.problem import Problem
+
+_ERROR_TYPES = {
+    400: "bad_data",
+    401: "unauthorized",
+    403: "forbidden",
+    404: "not_found",
+    405: "bad_method",
+    409: "conflict",
+    411: "bad_data",
+    413: "bad_data",
+    415: "bad_data",
+    422: "bad_data",
+    429: "too_many",
+    503: "unavailable",
+}
+
+
+def error(status: int, text: str) -> JSONResponse:
+    """The one form of errors."""
+    body = Problem("error", _ERROR_TYPES.get(status, "internal"), text)
+    return JSONResponse(asdict(body), status_code=status)
+
+
+def unauthorized() -> JSONResponse:
+    """401 without detail: who guesses learns nothing."""
+    answer = error(401, "unauthorized")
+    answer.headers["WWW-Authenticate"] = "Bearer"
+    return answer
+
+
+def forbidden() -> JSONResponse:
+    """403 without detail."""
+    return error(403, "forbidden")
+
+
+def too_many(text: str, wait_s: float) -> JSONResponse:
+    """429. wait_s: when to come again."""
+    answer = error(429, text)
+    answer.headers["Retry-After"] = str(max(1, math.ceil(wait_s)))
+    return answer
