@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import signal
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -9,10 +10,11 @@ from rich.console import Console
 
 from bus.base import Bus, Gap
 from bus.open import open_bus
-from fabricscope.settings import Settings, load_settings
-from fabricscope.stages import Stage
-from fabricscope.stopping import stop_on_signals
-from fabricscope.supervisor import Child
+from bus.owner.fence import OwnerFence
+from common.tasks import cancel
+from fabricscope.running.children import StageChildren
+from fabricscope.running.stopping import stop_on_signals
+from fabricscope.running.supervisor import Child
 from fabricscope.terminal import incident_panel
 from telemetry import topics
 from telemetry.codec.records import decode_record
@@ -22,46 +24,37 @@ from telemetry.ledger import StageReport
 
 async def run_all_in_one(config_file: Path, running: Sequence[Child] = ()) -> None:
     """Until Ctrl-C or SIGTERM. running: children that were started before, to stop with the stages."""
-    settings = load_settings(config_file)
+    stages = StageChildren(config_file)
+    settings = stages.settings
     console = Console()
     stopping = stop_on_signals()
-    stages = stage_children(config_file, settings)
     bus = open_bus(settings.bus)
     try:
-        for stage in stages:
-            await stage.start()
+        await stages.start()
+        reloading = asyncio.create_task(reload_on_signals(stages))
         await bus.start()
         console.print(
             f"NOC page and API: [bold]http://{settings.api.host}:{settings.api.port}[/]   (Ctrl-C stops everything)"
         )
+        console.print(f"Token to change something: {settings.api.state_dir / 'local.token'}", highlight=False)
         printing = asyncio.create_task(print_incidents(bus, console))
         await stopping.wait()
-        printing.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
-            await printing
+        await cancel([printing, reloading])
     finally:
         console.print("Stopping…")
-        await asyncio.gather(*(child.stop() for child in (*stages, *running)))
+        await asyncio.gather(stages.stop(), *(child.stop() for child in running))
         await bus.stop()
         console.print("Stopped.")
 
 
-def stage_children(config_file: Path, settings: Settings) -> list[Child]:
-    """A child for each stage that the settings ask for."""
-    enabled = {
-        Stage.INGEST: True,
-        Stage.ANALYTICS: True,
-        Stage.ALERTS: bool(settings.alerting.receivers),
-        Stage.EXPORT: bool(settings.remote_write),
-        Stage.RECORDER: settings.recording is not None,
-        Stage.API: True,
-    }
-    logs = settings.general.data_dir / "logs"
-    return [
-        Child(stage.value, [stage.value, "--config", str(config_file)], logs / f"{stage.value}.log")
-        for stage, is_enabled in enabled.items()
-        if is_enabled
-    ]
+async def reload_on_signals(stages: StageChildren) -> None:
+    """One reload after the other, for ever: those that are asked for meanwhile are one."""
+    asked = asyncio.Event()
+    asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, asked.set)
+    while True:
+        await asked.wait()
+        asked.clear()
+        await stages.reload()
 
 
 async def print_incidents(bus: Bus, console: Console) -> None:
@@ -69,12 +62,13 @@ async def print_incidents(bus: Bus, console: Console) -> None:
     reader = bus.consume([topics.INCIDENTS, topics.LEDGER], {})
     shown: set[tuple[str, IncidentState]] = set()
     reports: dict[str, StageReport] = {}
+    fence = OwnerFence()
     try:
         with console.status("starting…") as status:
             while True:
                 with contextlib.suppress(Gap):
                     for record in await reader.poll():
-                        if record.value is None:
+                        if not fence.admits(record) or record.value is None:
                             continue
                         if record.topic == topics.LEDGER.name:
                             report = decode_record(record.value, StageReport)

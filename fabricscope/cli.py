@@ -2,13 +2,31 @@
 
 import os
 import sys
+from traceback import format_exception
+from types import TracebackType
 from typing import Annotated
 
 import typer
 
-from common.errors import BadInput, ConfigError, Unavailable
-from fabricscope.arguments import change, check, collect, config, detect, explain, record, replay, run, simulate, stage
+from common.errors import BadInput, ConfigError, Superseded, Unavailable
+from common.printing import printable
+from fabricscope.arguments import (
+    change,
+    check,
+    collect,
+    config,
+    deadletter,
+    detect,
+    explain,
+    record,
+    replay,
+    run,
+    simulate,
+    stage,
+    token,
+)
 from fabricscope.arguments.old_spelling import new_spelling, rename_variables
+from fabricscope.exit_status import FAILED, SUPERSEDED
 from fabricscope.logs import LogFormat, LogLevel, configure_logs
 
 LOGS_NOTHING = frozenset({"check", "config", "version"})  # and so need not wait for structlog to load
@@ -19,7 +37,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for module in (run, stage, change, record, replay, simulate, collect, detect, explain, check, config):
+_COMMANDS = (run, stage, change, deadletter, token, record, replay, simulate, collect, detect, explain, check, config)
+for module in _COMMANDS:
     module.register(app)
 
 
@@ -42,18 +61,26 @@ def version() -> None:
 
 
 def main() -> None:
-    """Exit status 1 and one plain message for what the operator or a peer got wrong; a traceback is our own bug."""
+    """One plain message and an exit status for what the operator or a peer got wrong; a traceback is our own bug."""
+    sys.excepthook = _print_traceback
     arguments, hints = new_spelling(sys.argv[1:])
     for hint in (*hints, *rename_variables(os.environ)):
         print(f"fabricscope: {hint}; the old name goes with the next release", file=sys.stderr)
     try:
         app(arguments)
-    except (ConfigError, BadInput, Unavailable) as error:
+    except (ConfigError, BadInput, Superseded, Unavailable) as error:
         _print_error(f"fabricscope: {error}")
-        sys.exit(1)
+        sys.exit(SUPERSEDED if isinstance(error, Superseded) else FAILED)
 
 
 def _print_error(text: str) -> None:
     from rich.console import Console
 
-    Console(stderr=True, soft_wrap=True).print(text, style="red", markup=False, highlight=False)
+    shown = printable(text, keep_lines=True)
+    Console(stderr=True, soft_wrap=True).print(shown, style="red", markup=False, highlight=False)
+
+
+def _print_traceback(kind: type[BaseException], error: BaseException, traceback: TracebackType | None) -> None:
+    """As Python does it, without what a message may hold of others: commands for the terminal, passwords."""
+    text = "".join(format_exception(kind, error, traceback))
+    print(printable(text, keep_lines=True), end="", file=sys.stderr)

@@ -16,8 +16,8 @@ class SimulatedTime(BaseModel):
     speed: float = Field(gt=0, description="Event seconds per second.")
 
 
-def event_clock(simulated: SimulatedTime | None) -> Callable[[], int]:
-    """Now, as event time in nanoseconds."""
+def event_clock(simulated: SimulatedTime | None, wall: Callable[[], int] = time.time_ns) -> Callable[[], int]:
+    """Now, as event time in nanoseconds. wall: Unix time in nanoseconds."""
     if simulated is None:
-        return time.time_ns
-    return lambda: simulated.event_ns + int((time.time_ns() - simulated.wall_ns) * simulated.speed)
+        return wall
+    return lambda: simulated.event_ns + int((wall() - simulated.wall_ns) * simulated.speed)

@@ -10,8 +10,8 @@ from rich.console import Console
 
 from common.errors import ConfigError, Unavailable
 from fabricscope.all_in_one import run_all_in_one
+from fabricscope.running.supervisor import Child
 from fabricscope.settings import MetricsPorts
-from fabricscope.supervisor import Child
 from fabricscope.version import VERSION
 
 MARKERS = ("demo", "practice")  # the second: of the release before

@@ -9,8 +9,10 @@ import sys
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from common.printing import printable
+
 if TYPE_CHECKING:
-    from structlog.typing import Processor
+    from structlog.typing import EventDict, Processor, WrappedLogger
 
 
 class LogLevel(StrEnum):
@@ -36,7 +38,7 @@ _LIBRARIES = {
 
 
 def configure_logs(level: LogLevel, form: LogFormat) -> None:
-    """For this process, once. Both renderers escape line breaks, so that no label can forge a line."""
+    """For this process, once. No label can forge a line or act on a terminal, and no address shows a password."""
     import structlog  # here, as it costs more time than the commands that log nothing
 
     first = ["timestamp", "level", "stage", "event"]
@@ -48,16 +50,20 @@ def configure_logs(level: LogLevel, form: LogFormat) -> None:
         structlog.processors.format_exc_info,
     ]
     renderer = logfmt if form is LogFormat.LOGFMT else structlog.processors.JSONRenderer()
+
+    def safe(logger: "WrappedLogger", method: str, event: "EventDict") -> str:
+        # The whole line, so that no value, name or traceback is forgotten; JSON reads the same escapes.
+        return printable(str(renderer(logger, method, event)))
+
     number = getattr(logging, {"warn": "WARNING"}.get(level.value, level.value.upper()))
     # Through the standard library, so that our records and those of libraries look the same.
     structlog.configure(
         processors=[*shared, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
         wrapper_class=structlog.make_filtering_bound_logger(number),
         logger_factory=structlog.stdlib.LoggerFactory(),
-        cache_logger_on_first_use=True,
     )
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(structlog.stdlib.ProcessorFormatter(foreign_pre_chain=shared, processor=renderer))
+    handler.setFormatter(structlog.stdlib.ProcessorFormatter(foreign_pre_chain=shared, processor=safe))
     logging.basicConfig(handlers=[handler], level=number, force=True)
     for library, least in _LIBRARIES.items():
         logging.getLogger(library).setLevel(max(number, least))

@@ -9,6 +9,8 @@ from typing import BinaryIO
 from analytics.config import EngineConfig
 from analytics.engine import Engine, Output
 from analytics.worker import build_engine
+from recordings.format import RecordedBatch
+from recordings.manifest import read_manifest
 from recordings.reader import read_batches, read_topology_and_changes
 from telemetry.codec.records import encode_record
 from telemetry.incidents import Incident
@@ -49,13 +51,14 @@ def replay(
     Neither changes one byte of the result. BadInput when the recording is damaged.
     """
     engine, totals = build_engine(config), ReplayTotals()
+    bounded = read_manifest(recording).bus_tells_time
     out.mkdir(parents=True, exist_ok=True)
     with (out / "findings.jsonl").open("wb") as findings, (out / "incidents.jsonl").open("wb") as incidents:
         _learn(engine, recording)  # as the stage does after a restart; each holds from its own event time
         for batches in _chunks(_paced(read_batches(recording), speed), chunk):
-            for batch in batches:
-                engine.observe(batch)
-                totals.add(batch)
+            for recorded in batches:
+                engine.observe(recorded.batch, recorded.appended_ns if bounded else None)
+                totals.add(recorded.batch)
             _write(engine.advance(), findings, incidents, totals)
             progress(totals)
     return totals
@@ -77,21 +80,22 @@ def _write(outputs: list[Output], findings: BinaryIO, incidents: BinaryIO, total
         totals.findings += not is_incident
 
 
-def _paced(batches: Iterable[SampleBatch], speed: float | None) -> Iterator[SampleBatch]:
+def _paced(batches: Iterable[RecordedBatch], speed: float | None) -> Iterator[RecordedBatch]:
     """Waits so that event time passes ``speed`` times as fast as time does."""
     began_s, first_ns = time.monotonic(), 0
-    for batch in batches:
+    for recorded in batches:
         if speed is not None:
-            first_ns = first_ns or batch.collection.collected_ns
-            due_s = began_s + (batch.collection.collected_ns - first_ns) / 1e9 / speed
+            at_ns = recorded.batch.collection.collected_ns
+            first_ns = first_ns or at_ns
+            due_s = began_s + (at_ns - first_ns) / 1e9 / speed
             time.sleep(max(0.0, due_s - time.monotonic()))
-        yield batch
+        yield recorded
 
 
-def _chunks(batches: Iterable[SampleBatch], size: int) -> Iterator[list[SampleBatch]]:
-    chunk: list[SampleBatch] = []
-    for batch in batches:
-        chunk.append(batch)
+def _chunks(batches: Iterable[RecordedBatch], size: int) -> Iterator[list[RecordedBatch]]:
+    chunk: list[RecordedBatch] = []
+    for recorded in batches:
+        chunk.append(recorded)
         if len(chunk) >= size:
             yield chunk
             chunk = []

@@ -11,8 +11,9 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from alerts.config import AlertingConfig
 from analytics.config import AnalyticsConfig
 from bus.config import BusConfig
+from common.documents.yaml_positions import Positions, load_with_positions, locate
 from common.errors import ConfigError
-from common.yaml_positions import Positions, load_with_positions, locate
+from common.printing import mask_userinfo
 from export.remote_write.config import RemoteWriteConfig
 from fabricscope.api.config import ApiConfig
 from fabricscope.clock import SimulatedTime
@@ -68,13 +69,14 @@ class Settings(BaseModel):
         return apply_global_defaults(document)
 
     def summary(self) -> list[str]:
-        """A few lines about what the settings configure."""
+        """A few lines about what the settings configure, without secrets."""
         return [
             f"cluster {self.general.cluster}, bus {self.bus.kind}",
             f"{len(self.ingest.scrape_configs)} scrape jobs, {len(self.ingest.gnmi_configs)} gNMI jobs, "
             f"{len(self.ingest.job_sources)} job sources, {'an' if self.ingest.inventory else 'no'} inventory",
             f"receivers: {', '.join(receiver.name for receiver in self.alerting.receivers) or 'none'}",
-            f"remote write: {', '.join(str(target.url) for target in self.remote_write) or 'nowhere'}",
+            f"heartbeat: {'sent' if self.alerting.heartbeat else 'none: nobody outside notices when paging stops'}",
+            f"remote write: {', '.join(mask_userinfo(target.url) for target in self.remote_write) or 'nowhere'}",
         ]
 
 
@@ -89,11 +91,15 @@ def apply_global_defaults(document: dict[str, Any]) -> dict[str, Any]:
     for key in OF_INGEST:
         if key in document:
             ingest[key] = document.pop(key)
-    document["ingest"] = ingest
     data = shared.data_dir
+    publish = _section(ingest, "publish")
+    instance = str(ingest.get("instance", IngestConfig.model_fields["instance"].default))
+    spool = {"folder": data / "ingest" / instance, **_section(publish, "spool")}
+    document["ingest"] = {**ingest, "publish": {**publish, "spool": spool}}
     bus = _section(document, "bus")
     document["bus"] = {**bus, "embedded": {"path": data / "bus.sqlite", **_section(bus, "embedded")}}
     document["analytics"] = {"state_dir": data / "analytics", **_section(document, "analytics")}
+    document["api"] = {"state_dir": data / "api", **_section(document, "api")}
     document["alerting"] = {"cluster": shared.cluster, "folder": data / "alerts", **_section(document, "alerting")}
     targets = document.get("remote_write")
     if isinstance(targets, list) and all(isinstance(target, dict) for target in targets):

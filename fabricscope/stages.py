@@ -4,16 +4,20 @@ import asyncio
 import time
 from collections.abc import Sequence
 from enum import StrEnum
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from bus.base import Bus, Offsets
 from common.errors import ConfigError
+from common.steady_clock import SteadyClock
 from common.tasks import first_failure
 from fabricscope.clock import event_clock
 from fabricscope.settings import Settings
 from fabricscope.version import VERSION
 from recordings.config import RecordingConfig
 from recordings.manifest import Manifest
+
+if TYPE_CHECKING:
+    from fabricscope.running.reload import Reload  # which builds stages itself
 
 
 class Service(Protocol):
@@ -50,17 +54,21 @@ class Stage(StrEnum):
     API = "api"
 
 
-def build(stage: Stage, settings: Settings, bus: Bus) -> Service:
-    """The service of one stage, which alone is imported: numba, Arrow and FastAPI cost a second each."""
+def build(stage: Stage, settings: Settings, bus: Bus, reload: "Reload | None" = None) -> Service:
+    """The service of one stage, which alone is imported: numba, Arrow and FastAPI cost a second each.
+
+    reload: of this process, for the stage that people ask for it.
+    """
     match stage:
         case Stage.INGEST:
             from ingest.service import IngestService
 
-            return IngestService(settings.ingest, bus, event_clock(settings.general.simulated_time))
+            return IngestService(settings.ingest, bus, event_clock(settings.general.simulated_time, SteadyClock()))
         case Stage.ANALYTICS:
             from analytics.service import AnalyticsService
 
-            return AnalyticsService(settings.analytics, bus, time.time_ns)
+            simulated = settings.general.simulated_time is not None
+            return AnalyticsService(settings.analytics, bus, time.time_ns, bus_tells_time=not simulated)
         case Stage.ALERTS:
             from alerts.service import AlertsService
 
@@ -76,7 +84,7 @@ def build(stage: Stage, settings: Settings, bus: Bus) -> Service:
         case Stage.API:
             from fabricscope.api.service import ApiService
 
-            return ApiService(settings.api, bus, event_clock(settings.general.simulated_time))
+            return ApiService(settings.api, bus, event_clock(settings.general.simulated_time), reload=reload)
 
 
 def new_manifest(settings: Settings, since: Offsets) -> Manifest:
@@ -88,6 +96,7 @@ def new_manifest(settings: Settings, since: Offsets) -> Manifest:
         cluster=settings.general.cluster,
         program=VERSION,
         analytics=settings.analytics.engine.model_dump(mode="json"),
+        bus_tells_time=settings.general.simulated_time is None,
         offsets={f"{topic}/{partition}": offset for (topic, partition), offset in since.items()},
     )
 

@@ -1,4 +1,4 @@
-"""An incident as a panel in a terminal."""
+"""An incident as a panel in a terminal: what devices and peers say in it is text, and neither markup nor commands."""
 
 from datetime import UTC, datetime
 
@@ -7,6 +7,7 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
+from common.printing import printable
 from telemetry.findings import Evidence
 from telemetry.incidents import Incident, IncidentState, Severity
 
@@ -21,24 +22,30 @@ def incident_panel(incident: Incident) -> Panel:
     rows = Table.grid(padding=(0, 2))
     rows.add_column(style="bold", no_wrap=True)
     rows.add_column(overflow="fold")
-    rows.add_row("Root", str(incident.root))
-    rows.add_row("Since", f"{_clock(incident.onset_ns)} UTC, first symptom: {incident.first_symptom}")
+    rows.add_row("Root", _text(str(incident.root)))
+    rows.add_row("Since", _text(f"{_clock(incident.onset_ns)} UTC, first symptom: {incident.first_symptom}"))
     for number, evidence in enumerate(incident.evidence[:EVIDENCE_SHOWN]):
         rows.add_row("" if number else "Evidence", _value_and_normal(evidence))
     rows.add_row("Blast radius", _blast(incident))
     for number, other in enumerate(incident.alternatives[:2]):
         cause = f"{other.kind} at {other.root.name} ({other.confidence:.0%}): {other.reason}"
-        rows.add_row("" if number else "Alternatives", cause)
-    rows.add_row("First action", incident.action)
+        rows.add_row("" if number else "Alternatives", _text(cause))
+    rows.add_row("First action", _text(incident.action))
     if incident.gaps:
-        rows.add_row("Data gaps", "; ".join(incident.gaps))
+        rows.add_row("Data gaps", _text("; ".join(incident.gaps)))
     state = f"{incident.state.value.upper()} · {incident.kind} · confidence {incident.confidence:.0%} · {incident.id}"
-    return Panel(Group(Text(incident.title, style=f"bold {colour}"), Text(), rows), title=state, border_style=colour)
+    title = _text(incident.title, f"bold {colour}")
+    return Panel(Group(title, Text(), rows), title=_text(state), border_style=colour)
+
+
+def _text(text: str, style: str = "") -> Text:
+    return Text(printable(text), style=style)
 
 
 def _value_and_normal(evidence: Evidence) -> Text:
     normal = "no baseline yet" if evidence.normal is None else f"normal {evidence.normal:.3g}"
-    return Text.assemble((f"{evidence.value:.3g} {evidence.unit}", "bold"), f" ({normal})  ", (evidence.series, "dim"))
+    measured, series = printable(f"{evidence.value:.3g} {evidence.unit}"), printable(evidence.series)
+    return Text.assemble((measured, "bold"), f" ({normal})  ", (series, "dim"))
 
 
 def _blast(incident: Incident) -> str:

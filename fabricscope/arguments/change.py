@@ -4,10 +4,11 @@ from typing import Annotated
 
 import typer
 
+from common.printing import printable
 from fabricscope.arguments.options import ConfigFile, duration
 from telemetry.changes import ChangeKind
 
-LASTS_S_MAX = 366 * 86_400
+LASTS_S_MAX = 30 * 86_400
 
 
 def register(app: typer.Typer) -> None:
@@ -32,6 +33,6 @@ def add(
     from fabricscope.commands.add_change import add_change
 
     if lasts is not None and lasts > LASTS_S_MAX:
-        raise typer.BadParameter("lasts: expected at most 366d")
+        raise typer.BadParameter("lasts: expected at most 30d")
     given = {"kind": kind, "objects": objects, "starts": starts or None, "summary": summary}
-    print(add_change(config_file, given, author, lasts))
+    print(printable(add_change(config_file, given, author, lasts)))

@@ -4,6 +4,8 @@ from pathlib import Path
 
 import typer
 
+from common.printing import printable
+
 
 def register(app: typer.Typer) -> None:
     group = typer.Typer(help="Check settings and boards before they are used.", no_args_is_help=True)
@@ -19,7 +21,7 @@ def check_config(file: Path) -> None:
     settings = load_settings(file)
     print(f"{file}: valid")
     for line in settings.summary():
-        print(f"  {line}")
+        print(f"  {printable(line)}")
 
 
 def check_dashboards() -> None:

@@ -25,10 +25,15 @@ def _command(name: str) -> Callable[..., None]:
     def command(config_file: ConfigFile = None) -> None:
         import uvloop
 
-        from fabricscope.process import run_stage
-        from fabricscope.settings import load_settings
+        from fabricscope.running.process import run_stage
+        from fabricscope.running.reload import run_again
+        from fabricscope.settings import Settings, load_settings
         from fabricscope.stages import Stage
 
-        uvloop.run(run_stage(Stage(name), load_settings(config_file)))
+        def load() -> Settings:
+            return load_settings(config_file)
+
+        if uvloop.run(run_stage(Stage(name), load(), load)):
+            run_again()
 
     return command

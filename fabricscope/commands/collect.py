@@ -7,11 +7,14 @@ from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from bus.config import BusConfig, EmbeddedConfig
 from bus.open import open_bus
+from common.printing import printable
 from fabricscope.clock import event_clock
 from fabricscope.settings import Settings, load_settings
+from ingest.config import IngestConfig, SpoolConfig
 from ingest.service import IngestService
 from telemetry import topics
 from telemetry.codec.batch import BatchDecoder
@@ -32,7 +35,7 @@ async def _collect(settings: Settings, lasts_s: float) -> dict[str, SampleBatch]
     with tempfile.TemporaryDirectory() as folder:
         bus = open_bus(BusConfig(embedded=EmbeddedConfig(path=Path(folder) / "bus.sqlite")))
         await bus.start()
-        service = IngestService(settings.ingest, bus, event_clock(settings.general.simulated_time))
+        service = IngestService(_without_spool(settings.ingest), bus, event_clock(settings.general.simulated_time))
         await service.start()
         reader = bus.consume([topics.SAMPLES], {})
         deadline = time.monotonic() + lasts_s
@@ -46,6 +49,11 @@ async def _collect(settings: Settings, lasts_s: float) -> dict[str, SampleBatch]
     return newest
 
 
+def _without_spool(config: IngestConfig) -> IngestConfig:
+    """The spool belongs to the stage that runs: what waits there is for its bus."""
+    return config.model_copy(update={"publish": config.publish.model_copy(update={"spool": SpoolConfig(folder=None)})})
+
+
 def _table(batches: dict[str, SampleBatch], samples: int) -> Table:
     drawn = Table(title=f"{len(batches)} targets")
     for heading in ("target", "device", "up", "series", "duration", "examples"):
@@ -54,5 +62,7 @@ def _table(batches: dict[str, SampleBatch], samples: int) -> Table:
         rows = zip(batch.series[:samples], batch.values[:samples], strict=True)
         examples = "\n".join(f"{batch.table.keys[row]} {value:g}" for row, value in rows)
         up = "yes" if batch.collection.up else f"no: {batch.collection.down}"
-        drawn.add_row(target, batch.table.device, up, str(len(batch)), f"{batch.collection.duration_s:.3f} s", examples)
+        duration = f"{batch.collection.duration_s:.3f} s"
+        cells = (target, batch.table.device, up, str(len(batch)), duration, examples)
+        drawn.add_row(*(Text(printable(cell, keep_lines=True)) for cell in cells))
     return drawn

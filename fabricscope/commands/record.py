@@ -8,9 +8,9 @@ from rich.console import Console
 
 from bus.open import open_bus
 from common.units import to_ns
+from fabricscope.running.stopping import stop_on_signals
 from fabricscope.settings import Settings
 from fabricscope.stages import new_manifest
-from fabricscope.stopping import stop_on_signals
 from recordings.config import RecordingConfig
 from recordings.service import RecorderService
 from telemetry import topics

@@ -9,7 +9,7 @@ from pydantic import ValidationError
 from rich.console import Console
 
 from common.errors import ConfigError
-from fabricscope.stopping import parent_is_gone, stop_on_signals
+from fabricscope.running.stopping import parent_is_gone, stop_on_signals
 from simulator.servers.config import ServeConfig
 from simulator.servers.service import SimulatorService
 

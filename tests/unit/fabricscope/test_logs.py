@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+import unicodedata
 
 import pytest
 
@@ -17,6 +18,15 @@ configure_logs(LogLevel(sys.argv[1]), LogFormat(sys.argv[2]))
 log = structlog.get_logger()
 structlog.contextvars.bind_contextvars(stage="ingest")
 log.debug("detail")
+if len(sys.argv) > 3:
+    hostile = "".join(map(chr, (*range(32), *range(127, 160), 0x2028, 0x202E))) + "http://carol:s3cret@host/x"
+    log.info("hostile" + hostile, target=hostile, error=ValueError(hostile), names=[hostile], body=hostile.encode())
+    logging.getLogger("some.library").warning("of a library: %s", hostile)
+    try:
+        raise ValueError(hostile)
+    except ValueError:
+        log.exception("failed", error=hostile)
+    sys.exit()
 log.info("hostile", target="a b\\nlevel=error event=forged", port=7, up=True)
 logging.getLogger("some.library").warning("of a library: %s", "x\\ny")
 logging.getLogger("aiokafka.conn").error("refused")
@@ -28,11 +38,15 @@ except ValueError:
 """
 
 
+def output(*arguments: str) -> bytes:
+    command = [sys.executable, "-c", PROGRAM, *arguments]
+    answer = subprocess.run(command, capture_output=True, timeout=60, check=True)
+    assert answer.stdout == b"", "standard output is for results"
+    return answer.stderr
+
+
 def lines(level: LogLevel, form: LogFormat) -> list[str]:
-    command = [sys.executable, "-c", PROGRAM, level, form]
-    answer = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
-    assert answer.stdout == "", "standard output is for results"
-    return answer.stderr.splitlines()
+    return output(level, form).decode().splitlines()
 
 
 @pytest.mark.parametrize(
@@ -67,3 +81,22 @@ def test_no_value_can_forge_a_line_of_logfmt():
     assert [line.split(" ", 1)[0][:10] for line in found] == ["timestamp="] * 3
     assert 'level=info stage=ingest event=hostile target="a b\\nlevel=error event=forged" port=7 up=true' in found[0]
     assert r"of a library: x\ny" in found[1]
+
+
+@pytest.mark.parametrize("form", LogFormat)
+def test_nothing_in_a_line_acts_on_a_terminal_or_shows_a_password(form):
+    text = output(LogLevel.INFO, form, "hostile").decode()
+    assert text.count("\n") == 3
+    assert [f"U+{ord(c):04X}" for c in text if c != "\n" and unicodedata.category(c) in ("Cc", "Cf", "Zl", "Zp")] == []
+    assert "s3cret" not in text
+    assert text.count("http://***@host/x") >= 6
+    assert "\\u001b" in text
+
+
+@pytest.mark.parametrize("form", LogFormat)
+def test_escapes_stay_what_each_format_reads(form):
+    first = output(LogLevel.INFO, form, "hostile").decode().splitlines()[0]
+    if form is LogFormat.JSON:
+        assert json.loads(first)["target"].startswith("\x00\x01")
+    else:
+        assert first.endswith('"') or " " in first

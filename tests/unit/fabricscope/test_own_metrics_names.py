@@ -9,9 +9,9 @@ import pytest
 
 from fabricscope.own_metrics import OwnMetric, own_metrics
 
-STAGES = ("ingest", "analytics", "alerts", "export", "recorder", "api", "bus")
+STAGES = ("ingest", "analytics", "alerts", "export", "recorder", "api", "bus", "config", "process")
 NAME = re.compile(rf"fabricscope_({'|'.join(STAGES)})(_[a-z0-9]+)+")
-UNITS = {"seconds", "bytes", "ratio", "info"}
+UNITS = {"seconds", "bytes", "ratio", "info", "successful"}  # the last: 1 or 0, as Prometheus has it
 NOT_BASE_UNITS = {"ns", "us", "ms", "s", "minutes", "hours", "kb", "mb", "kilobytes", "megabytes", "percent"}
 OF_THE_LIBRARY = ("_created", "_sum", "_count", "_bucket")
 

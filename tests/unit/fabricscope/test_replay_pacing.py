@@ -7,6 +7,7 @@ import pytest
 
 from fabricscope import replay
 from fabricscope.replay import ReplayTotals, _chunks, _paced
+from recordings.format import RecordedBatch
 from telemetry.samples import Collection, SampleBatch
 from telemetry.series import SeriesTable
 
@@ -35,6 +36,11 @@ class Clock:
         self.now_s += wait_s
 
 
+def recorded(at_s: float) -> RecordedBatch:
+    one = batch(at_s)
+    return RecordedBatch(0, one.collection.collected_ns, one)
+
+
 @pytest.fixture
 def clock(monkeypatch) -> Clock:
     made = Clock()
@@ -54,7 +60,7 @@ def clock(monkeypatch) -> Clock:
     ],
 )
 def test_event_time_passes_at_the_chosen_speed(clock, speed, work_s, arrivals_s):
-    batches = [batch(at_s) for at_s in (500, 510, 510, 540)]
+    batches = [recorded(at_s) for at_s in (500, 510, 510, 540)]
     arrivals = []
     for given, expected in zip(_paced(batches, speed), batches, strict=True):
         assert given is expected
@@ -64,7 +70,7 @@ def test_event_time_passes_at_the_chosen_speed(clock, speed, work_s, arrivals_s)
 
 
 def test_a_batch_that_is_late_does_not_wait(clock):
-    assert len(list(_paced([batch(10), batch(5), batch(11)], 1.0))) == 3
+    assert len(list(_paced([recorded(10), recorded(5), recorded(11)], 1.0))) == 3
     assert clock.now_s == pytest.approx(1001.0)
 
 
@@ -72,7 +78,7 @@ def test_a_batch_that_is_late_does_not_wait(clock):
     ("count", "size", "sizes"), [(0, 3, []), (1, 3, [1]), (3, 3, [3]), (4, 3, [3, 1]), (4, 1, [1, 1, 1, 1])]
 )
 def test_chunks_hold_every_batch_in_order(count, size, sizes):
-    batches = [batch(n) for n in range(count)]
+    batches = [recorded(n) for n in range(count)]
     chunks = list(_chunks(batches, size))
     assert [len(chunk) for chunk in chunks] == sizes
     assert [one for chunk in chunks for one in chunk] == batches
@@ -81,10 +87,10 @@ def test_chunks_hold_every_batch_in_order(count, size, sizes):
 def test_a_chunk_is_given_before_the_next_batch_is_read():
     read = []
 
-    def source() -> Iterator[SampleBatch]:
+    def source() -> Iterator[RecordedBatch]:
         for n in range(4):
             read.append(n)
-            yield batch(n)
+            yield recorded(n)
 
     next(_chunks(source(), 2))
     assert read == [0, 1]

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 import yaml
 
+from common.documents.yaml_positions import load_with_positions
 from common.errors import ConfigError
-from common.yaml_positions import load_with_positions
 from fabricscope.commands.print_config import settings_text
 from fabricscope.settings import load_settings
 
@@ -41,6 +41,7 @@ def test_global_values_are_defaults_of_every_section(tmp_path):
     assert settings.bus.embedded.path == data / "bus.sqlite"
     assert settings.analytics.state_dir == data / "analytics"
     assert settings.alerting.folder == data / "alerts"
+    assert settings.ingest.publish.spool.folder == data / "ingest" / "ingest-0"
     assert settings.alerting.cluster == "pod1"
     assert settings.remote_write[0].external_labels == {"cluster": "pod1"}
     assert settings.remote_write[0].folder == data / "remote_write"
@@ -113,4 +114,4 @@ def test_the_printed_sample_is_a_valid_file(tmp_path):
     printed = settings_text()
     assert "# Address to listen on." in printed
     assert yaml.safe_load(printed)["api"]["port"] == 9099
-    load_settings(write(tmp_path, printed))
+    assert load_settings(write(tmp_path, printed)).ingest == load_settings(None).ingest

@@ -51,9 +51,10 @@ def test_an_environment_that_does_not_fit(document, environment, message):
 
 
 DEFAULTS = {
-    "ingest": {},
+    "ingest": {"publish": {"spool": {"folder": Path("data/ingest/ingest-0")}}},
     "bus": {"embedded": {"path": Path("data/bus.sqlite")}},
     "analytics": {"state_dir": Path("data/analytics")},
+    "api": {"state_dir": Path("data/api")},
     "alerting": {"cluster": "cluster", "folder": Path("data/alerts")},
 }
 
@@ -74,14 +75,27 @@ DEFAULTS = {
             {"global": {"data_dir": "/d"}, "bus": {"kind": "kafka", "embedded": {"path": "/e"}}},
             {
                 "global": {"data_dir": "/d"},
+                "ingest": {"publish": {"spool": {"folder": Path("/d/ingest/ingest-0")}}},
                 "bus": {"kind": "kafka", "embedded": {"path": "/e"}},
                 "analytics": {"state_dir": Path("/d/analytics")},
+                "api": {"state_dir": Path("/d/api")},
                 "alerting": {"cluster": "cluster", "folder": Path("/d/alerts")},
             },
         ),
         (
             {"scrape_configs": [1], "inventory": {"file": "x"}, "ingest": {"instance": "i"}},
-            {"ingest": {"instance": "i", "scrape_configs": [1], "inventory": {"file": "x"}}},
+            {
+                "ingest": {
+                    "instance": "i",
+                    "scrape_configs": [1],
+                    "inventory": {"file": "x"},
+                    "publish": {"spool": {"folder": Path("data/ingest/i")}},  # two processes may share the rest
+                }
+            },
+        ),
+        (
+            {"ingest": {"publish": {"linger_s": 0, "spool": {"after_s": 2, "folder": None}}}},
+            {"ingest": {"publish": {"linger_s": 0, "spool": {"after_s": 2, "folder": None}}}},
         ),
         (
             {
@@ -105,7 +119,7 @@ def test_global_values_are_defaults_of_the_sections(document, changed):
     assert apply_global_defaults(document) == {**DEFAULTS, **changed}
 
 
-@pytest.mark.parametrize("key", ["bus", "analytics", "alerting", "ingest"])
+@pytest.mark.parametrize("key", ["bus", "analytics", "alerting", "api", "ingest"])
 def test_a_section_that_is_no_mapping_is_named(key):
     with pytest.raises(ConfigError, match=f"{key}: expected keys with values, found"):
         apply_global_defaults({key: 1})
@@ -115,7 +129,7 @@ SUMMARY = """\
 global: {cluster: pod1}
 scrape_configs: [{job_name: nodes, source: node_exporter, static_configs: [{targets: ["127.0.0.1:1"]}]}]
 inventory: {file: devices.yaml}
-alerting: {receivers: [{type: webhook, name: pager, url: "http://127.0.0.1:1"}]}
+alerting: {receivers: [{type: webhook, name: pager, url: "http://127.0.0.1:1"}], heartbeat: {url: "http://127.0.0.1:3"}}
 remote_write: [{url: "http://127.0.0.1:2/write"}]
 """
 
@@ -129,6 +143,7 @@ remote_write: [{url: "http://127.0.0.1:2/write"}]
                 "cluster cluster, bus embedded",
                 "0 scrape jobs, 0 gNMI jobs, 0 job sources, no inventory",
                 "receivers: none",
+                "heartbeat: none: nobody outside notices when paging stops",
                 "remote write: nowhere",
             ],
         ),
@@ -138,6 +153,7 @@ remote_write: [{url: "http://127.0.0.1:2/write"}]
                 "cluster pod1, bus embedded",
                 "1 scrape jobs, 0 gNMI jobs, 0 job sources, an inventory",
                 "receivers: pager",
+                "heartbeat: sent",
                 "remote write: http://127.0.0.1:2/write",
             ],
         ),

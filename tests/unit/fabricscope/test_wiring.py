@@ -16,18 +16,18 @@ from fabricscope.api.config import ApiConfig, is_loopback
 from fabricscope.api.service import ApiService
 from fabricscope.clock import SimulatedTime, event_clock
 from fabricscope.demo import beside_another
+from fabricscope.running.stopping import SUPERVISED, parent_is_gone, stop_on_signals
 from fabricscope.settings import Settings, load_settings
 from fabricscope.stages import CompositeService, Stage, build, new_manifest
-from fabricscope.stopping import SUPERVISED, parent_is_gone, stop_on_signals
 from fabricscope.version import VERSION
 
 NS = 1_000_000_000
 
 
 @pytest.mark.parametrize(("speed", "passed_s", "event_s"), [(1.0, 5, 105.0), (10.0, 5, 150.0), (0.5, 4, 102.0)])
-def test_simulated_time_passes_at_its_own_speed(monkeypatch, speed, passed_s, event_s):
-    monkeypatch.setattr(time, "time_ns", lambda: (1000 + passed_s) * NS)
-    clock = event_clock(SimulatedTime(wall_ns=1000 * NS, event_ns=100 * NS, speed=speed))
+def test_simulated_time_passes_at_its_own_speed(speed, passed_s, event_s):
+    simulated = SimulatedTime(wall_ns=1000 * NS, event_ns=100 * NS, speed=speed)
+    clock = event_clock(simulated, lambda: (1000 + passed_s) * NS)
     assert clock() == int(event_s * NS)
 
 
@@ -118,14 +118,14 @@ def test_what_is_loopback(host, loopback):
     assert is_loopback(host) is loopback
 
 
-SECURED = {"tls_cert_file": "c", "tls_key_file": "k", "bearer_token_file": "t"}
+SECURED = {"tls_cert_file": "c", "tls_key_file": "k"}
 
 
 @pytest.mark.parametrize(
     ("values", "message"),
     [
         ({"host": "0.0.0.0"}, "reachable from elsewhere"),
-        ({"host": "0.0.0.0", "tls_cert_file": "c", "tls_key_file": "k"}, "reachable from elsewhere"),
+        ({"connections_max": 100, "streams_max": 51}, "expected at most half of connections_max 100"),
         ({"host": "0.0.0.0", "bearer_token_file": "t"}, "reachable from elsewhere"),
         ({"tls_cert_file": "c"}, "belong together"),
         ({"tls_key_file": "k"}, "belong together"),
@@ -142,6 +142,21 @@ def test_an_api_that_would_be_open_is_refused(values, message):
 )
 def test_an_api_that_is_closed_or_meant_to_be_open_is_accepted(values):
     ApiConfig.model_validate(values)
+
+
+@pytest.mark.parametrize(
+    ("values", "needed"),
+    [
+        ({}, False),
+        ({"token_for_reading": True}, True),
+        ({"bearer_token_file": "t"}, True),
+        ({"host": "0.0.0.0", **SECURED}, True),
+        ({"host": "0.0.0.0", "trusted_network": True}, False),
+        ({"host": "0.0.0.0", "trusted_network": True, "bearer_token_file": "t"}, True),
+    ],
+)
+def test_where_everybody_may_read(values, needed):
+    assert ApiConfig.model_validate(values).reading_needs_token is needed
 
 
 @pytest.mark.parametrize("marker", ["demo", "practice"])

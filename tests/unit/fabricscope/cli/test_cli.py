@@ -40,7 +40,20 @@ def test_version():
 
 def test_help_lists_every_command():
     listed = CliRunner().invoke(app, ["--help"], env={"COLUMNS": "200"}).output
-    commands = ("run", "change", "record", "replay", "simulate", "collect", "detect", "explain", "check", "config")
+    commands = (
+        "run",
+        "change",
+        "deadletter",
+        "token",
+        "record",
+        "replay",
+        "simulate",
+        "collect",
+        "detect",
+        "explain",
+        "check",
+        "config",
+    )
     for command in (*Stage, *commands):
         assert re.search(rf"^│ {command} ", listed, re.MULTILINE), command
 
@@ -69,6 +82,36 @@ def test_check_config_prints_a_summary(tmp_path):
     answer = fabricscope("check", "config", str(path))
     assert answer.returncode == 0
     assert "cluster pod7" in answer.stdout
+
+
+def test_check_config_shows_no_password(tmp_path):
+    path = tmp_path / "a.yaml"
+    path.write_text("remote_write: [{url: 'https://carol:s3cret@prometheus.example/api/v1/write'}]\n")
+    answer = fabricscope("check", "config", str(path))
+    assert (answer.returncode, "s3cret" in answer.stdout + answer.stderr) == (0, False)
+    assert "remote write: https://***@prometheus.example/api/v1/write" in answer.stdout
+
+
+def test_an_error_shows_no_password_and_is_no_command(tmp_path):
+    path = tmp_path / "a.yaml"
+    path.write_text('bus: "http://carol:s3cret@kafka \\e[31m"\n')
+    answer = fabricscope("check", "config", str(path))
+    assert answer.returncode == 1
+    assert "s3cret" not in answer.stderr
+    assert "\x1b" not in answer.stderr
+
+
+def test_a_traceback_of_ours_shows_no_password_and_is_no_command():
+    program = """
+from fabricscope import cli
+def app(_):
+    raise ValueError("\\x1b[31m http://carol:s3cret@host")
+cli.app = app
+cli.main()
+"""
+    answer = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False)
+    assert answer.returncode == 1
+    assert answer.stderr.endswith("ValueError: \\u001b[31m http://***@host\n")
 
 
 @pytest.mark.parametrize("command", [("check", "config"), ("ingest", "--config"), ("ingest", "-c")])

@@ -113,6 +113,8 @@ def test_collect_fails_when_a_target_is_down(cluster, tmp_path):
     document = yaml.safe_load(cluster.settings.read_text())
     dead = {"targets": ["127.0.0.1:1"], "labels": {"device": "node9"}}
     document["scrape_configs"] = [{**document["scrape_configs"][0], "static_configs": [dead]}]
+    document["global"]["data_dir"] = str(tmp_path / "data")
     path = tmp_path / "dead.yaml"
     path.write_text(yaml.safe_dump({key: document[key] for key in ("global", "scrape_configs")}))
     assert "no: " in collect_until("node9", 1, "--config", path)
+    assert not (tmp_path / "data").exists()  # the spool is that of the stage that runs

@@ -23,7 +23,7 @@ finally:
 STAGE = """
 import sys
 from pathlib import Path
-import fabricscope.process
+import fabricscope.running.process
 from bus.open import open_bus
 from fabricscope.settings import load_settings
 from fabricscope.stages import Stage, build
@@ -83,7 +83,7 @@ def test_what_only_reads_arguments_or_settings_loads_nothing_that_takes_long(com
     "command",
     [
         *("run", "ingest", "record", "replay", "simulate", "collect", "detect", "explain"),
-        *("change add", "check config", "check dashboards", "config print"),
+        *("change add", "token create", "token list", "check config", "check dashboards", "config print"),
     ],
 )
 def test_the_help_of_a_command_loads_nothing_of_its_work(command):

@@ -5,12 +5,13 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
-from fabricscope.all_in_one import stage_children, state_line
-from fabricscope.settings import Settings
+from common.printing import printable
+from fabricscope.all_in_one import state_line
 from fabricscope.terminal import incident_panel
 from telemetry.findings import Evidence
 from telemetry.incidents import BlastRadius, Incident, IncidentState, Severity
 from telemetry.ledger import StageReport
+from tests.hostile_texts import WELL_FORMED
 from tests.unit.fabricscope.api.traffic import incident
 
 ONSET_NS = 1_700_000_000_000_000_000  # 22:13:20 UTC
@@ -47,6 +48,21 @@ def test_a_panel_without_gaps_and_alternatives_has_no_empty_lines_for_them():
     text = printed(replace(INCIDENT, gaps=(), alternatives=()))
     assert "Data gaps" not in text
     assert "Alternatives" not in text
+
+
+def test_what_others_say_is_neither_a_command_nor_markup():
+    hostile = "\x1b]0;owned\x07[bold red]\x9b2J http://carol:s3cret@host/"
+    evidence = (Evidence(f"series{hostile}", 1.0, 1.0, f"bytes{hostile}"),)
+    one = replace(INCIDENT, title=hostile, action=hostile, first_symptom=hostile, gaps=(hostile,), id=hostile)
+    text = printed(replace(one, evidence=evidence), width=400)
+    assert not {"\x1b", "\x07", "\x9b"} & set(text)
+    assert text.count("\\u001b]0;owned\\u0007[bold red]\\u009b2J http://***@host/") == 7
+
+
+def test_every_hostile_text_is_text_in_a_panel():
+    for text in WELL_FORMED:
+        shown = printed(replace(INCIDENT, gaps=(f"begin{text[:200]}end",)), width=4000)
+        assert f"begin{printable(text[:200])}end" in shown
 
 
 def test_a_panel_shows_the_strongest_evidence():
@@ -99,23 +115,3 @@ ANALYTICS = StageReport("analytics", "a", 1, 2, samples_out=12_345, details={"se
 )
 def test_the_state_line_is_made_of_the_reports_that_are_there(reports, line):
     assert state_line({report.stage: report for report in reports}) == line
-
-
-RECEIVER = {"receivers": [{"type": "webhook", "url": "http://127.0.0.1:1"}]}
-
-
-@pytest.mark.parametrize(
-    ("document", "stages"),
-    [
-        ({}, ["ingest", "analytics", "api"]),
-        ({"alerting": RECEIVER}, ["ingest", "analytics", "alerts", "api"]),
-        ({"remote_write": [{"url": "http://127.0.0.1:1"}]}, ["ingest", "analytics", "export", "api"]),
-        ({"recording": {"path": "r"}}, ["ingest", "analytics", "recorder", "api"]),
-    ],
-)
-def test_only_stages_with_something_to_do_are_started(tmp_path, document, stages):
-    settings = Settings.model_validate({"global": {"data_dir": str(tmp_path)}, **document})
-    children = stage_children(tmp_path / "a.yaml", settings)
-    assert [child.name for child in children] == stages
-    assert [child.log_path for child in children] == [tmp_path / "logs" / f"{stage}.log" for stage in stages]
-    assert not any(child.pid for child in children), "nothing runs before it is started"

@@ -13,7 +13,8 @@ import structlog
 
 from common.retry import backoff_s
 from common.tasks import cancel
-from fabricscope.stopping import SUPERVISED
+from fabricscope.exit_status import SUPERSEDED
+from fabricscope.running.stopping import SUPERVISED
 
 log = structlog.get_logger()
 
@@ -28,7 +29,10 @@ def restart_wait_s(failures: int, chance: float) -> float:
 
 
 class Child:
-    """One ``fabricscope`` command, kept alive until ``stop``. Its output goes to a log file."""
+    """One ``fabricscope`` command, kept alive until ``stop`` or until a newer process elsewhere does its work.
+
+    Its output goes to a log file.
+    """
 
     def __init__(self, name: str, arguments: Sequence[str], log_path: Path) -> None:
         self.name = name
@@ -41,6 +45,11 @@ class Child:
     @property
     def pid(self) -> int | None:
         return self._process.pid if self._process and self._process.returncode is None else None
+
+    @property
+    def ended(self) -> bool:
+        """Whether it will not be started again."""
+        return self._task is not None and self._task.done()
 
     async def start(self) -> None:
         self._task = asyncio.create_task(self._keep_alive())
@@ -68,6 +77,9 @@ class Child:
         while True:
             started_s = loop.time()
             code = await self._run_once()
+            if code == SUPERSEDED:  # started again, it would replace the newer one, which would come back in its turn
+                log.error("stage replaced by a newer process", stage=self.name, log=str(self.log_path))
+                return
             failures = 1 if loop.time() - started_s > STABLE_AFTER_S else failures + 1
             wait_s = restart_wait_s(failures, random.random())
             log.error(

@@ -10,14 +10,17 @@ from pathlib import Path
 
 import pytest
 
-from fabricscope.stopping import SUPERVISED
-from fabricscope.supervisor import Child, restart_wait_s
+from bus.config import EmbeddedConfig
+from bus.embedded.bus import EmbeddedBus
+from bus.owner.ownership import Ownership
+from fabricscope.running.stopping import SUPERVISED
+from fabricscope.running.supervisor import Child, restart_wait_s
 
 DEADLINE_S = 60
 PARENT = """
 import asyncio, sys
 from pathlib import Path
-from fabricscope.supervisor import Child, restart_wait_s
+from fabricscope.running.supervisor import Child, restart_wait_s
 
 async def main():
     await Child("api", sys.argv[2:], Path(sys.argv[1])).start()
@@ -96,6 +99,26 @@ async def test_a_child_that_dies_is_started_again_until_it_is_stopped(arguments,
     assert not runs(second)
     assert count_in(log, "stage stopped") == 1, "SIGTERM let it stop in order"
     await child.stop()
+
+
+async def test_a_child_that_was_replaced_by_a_newer_process_is_left_ended(tmp_path, log):
+    settings = tmp_path / "fabricscope.yaml"
+    settings.write_text(f"global: {{data_dir: {tmp_path / 'data'}, metrics_ports: {{analytics: 0}}}}\n")
+    child = Child("analytics", ["analytics", "--config", str(settings)], log)
+    bus = EmbeddedBus(EmbeddedConfig(path=tmp_path / "data" / "bus.sqlite"))
+    await bus.start()
+    newer = Ownership(bus, "analytics", [])
+    await child.start()
+    try:
+        await until(lambda: count_in(log, "analytics owns its outputs") == 1, "the child to own its outputs")
+        await newer.claim()
+        await until(lambda: count_in(log, "fabricscope: analytics: replaced by process") == 1, "the child to say so")
+        await until(lambda: child.ended, "its supervisor to leave it")
+    finally:
+        await child.stop()
+        await newer.stop()
+        await bus.stop()
+    assert (child.restarts, child.pid) == (0, None)
 
 
 async def test_children_end_when_their_parent_is_killed(arguments, log):

@@ -1,0 +1,1 @@
+"""Stages as processes: started, watched, reloaded and stopped."""

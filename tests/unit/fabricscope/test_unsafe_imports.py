@@ -1,0 +1,57 @@
+"""What the product never loads: readers that run code which the bytes bring, or that turn text into protobuf."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+from google.protobuf.internal import api_implementation
+
+ROOT = Path(__file__).parents[3]
+PRODUCT = (
+    "alerts",
+    "analytics",
+    "bus",
+    "common",
+    "dashboards",
+    "export",
+    "fabricscope",
+    "ingest",
+    "recordings",
+    "simulator",
+    "telemetry",
+)
+UNSAFE = {"pickle", "cPickle", "cloudpickle", "dill", "joblib", "marshal", "shelve", "skops", "torch"}
+UNSAFE |= {"google.protobuf.json_format", "xml"}
+
+
+def imported_by(source: str) -> Iterator[str]:
+    """Full names, those of ``from a import b`` too."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def unsafe(source: str) -> list[str]:
+    return [name for name in imported_by(source) if any(f"{name}.".startswith(f"{each}.") for each in UNSAFE)]
+
+
+def test_the_search_finds_every_form() -> None:
+    assert unsafe("import os, pickle") == ["pickle"]
+    assert unsafe("def f():\n    from google.protobuf import json_format") == ["google.protobuf.json_format"]
+    assert unsafe("from xml.etree import ElementTree") == ["xml.etree", "xml.etree.ElementTree"]
+    assert unsafe("import picklejar") == []
+
+
+def test_no_module_loads_an_unsafe_reader() -> None:
+    files = [path for package in PRODUCT for path in (ROOT / package).rglob("*.py")]
+    found = {path.relative_to(ROOT).as_posix(): unsafe(path.read_text()) for path in files}
+    assert len(found) > 200
+    assert {path: names for path, names in found.items() if names} == {}
+
+
+def test_protobuf_runs_on_its_own_bounded_parser() -> None:
+    """upb limits the depth of messages; the one in plain Python does not, and is slow."""
+    assert api_implementation.Type() == "upb"
