@@ -16,16 +16,25 @@ from simulator.wiring import build_layout
 
 HOSTS, INTERVAL_S = 8, 10
 INVENTORY = Path("/etc/fabricscope.inventory.yaml")
+# The compose network is private: nothing of it is published but the ports on the host's loopback.
+_OPEN = {"bootstrap": ["kafka:9092"], "insecure": True, "replication": 1}
+_SECURE = {
+    "bootstrap": ["kafka:9092"],
+    "security": "sasl_tls",
+    "ca_file": "/run/secrets/ca.pem",
+    "password_file": "/run/secrets/kafka_password",
+    "replication": 1,
+}
+"""The user name is each container's own: ``FABRICSCOPE__BUS__KAFKA__USERNAME``."""
 _HEADER = "# Written by deploy/compose/write_settings.py for the simulated cluster of docker-compose.yml.\n"
 _CLUSTER = ServeConfig(cluster=SimulatorConfig(hosts=HOSTS, interval_s=INTERVAL_S))
 
 
-def settings() -> dict[str, Any]:
+def settings(kafka: dict[str, Any]) -> dict[str, Any]:
     """The settings of every stage. What one stage does not need does not disturb it."""
     return {
         "global": {"cluster": "simulated", "data_dir": "/data", "metrics_host": "0.0.0.0"},
-        # The compose network is private: nothing of it is published but the ports on the host's loopback.
-        "bus": {"kind": "kafka", "kafka": {"bootstrap": ["kafka:9092"], "insecure": True, "replication": 1}},
+        "bus": {"kind": "kafka", "kafka": kafka},
         **collection(_CLUSTER, build_layout(_CLUSTER.cluster), INVENTORY),
         "analytics": {"engine": {"interval_s": INTERVAL_S}},
         "alerting": {
@@ -46,7 +55,8 @@ def settings() -> dict[str, Any]:
 def texts() -> dict[str, str]:
     """Text by name of the file beside this one."""
     documents = {
-        "fabricscope.yaml": settings(),
+        "fabricscope.yaml": settings(_OPEN),
+        "fabricscope.secure.yaml": settings(_SECURE),
         "fabricscope.inventory.yaml": inventory_document(build_layout(_CLUSTER.cluster)),
     }
     return {name: _HEADER + _yaml(document) for name, document in documents.items()}

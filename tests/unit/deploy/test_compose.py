@@ -18,7 +18,7 @@ from fabricscope.stages import Stage
 from ingest.collectors.inventory.collector import InventoryCollector
 from ingest.collectors.inventory.config import Config as InventoryConfig
 from tests.servers.alertmanager import Alertmanager
-from tests.servers.kafka import VERSION, KafkaServer
+from tests.servers.kafka import OLD_VERSION, SHIPPED, VERSION, KafkaServer, shipped_settings
 from tests.servers.prometheus import Prometheus
 
 ROOT = Path(__file__).parents[3]
@@ -26,17 +26,6 @@ COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "docker-compose.yml").read_text
 SERVICES: dict[str, dict[str, Any]] = COMPOSE["services"]
 OURS = {name: service for name, service in SERVICES.items() if service["image"].startswith("fabricscope:")}
 SETTINGS = ROOT / "deploy" / "compose" / "fabricscope.yaml"
-
-# What differs by nature: addresses and folders, and intervals that let a test wait for seconds instead of minutes.
-KAFKA_PLACES = {"controller.quorum.voters", "listeners", "log.dirs"}
-KAFKA_TEST_TIMES = {
-    "broker.session.timeout.ms",
-    "broker.heartbeat.interval.ms",
-    "log.retention.check.interval.ms",
-    "log.initial.task.delay.ms",
-    "log.cleaner.backoff.ms",
-    "log.cleaner.dedupe.buffer.size",
-}
 
 
 def schema_errors(document: object) -> list[str]:
@@ -54,27 +43,26 @@ def test_the_schema_finds_a_wrong_key():
     assert schema_errors(broken)
 
 
-def test_kafka_runs_as_in_the_tests(tmp_path):
-    ours = SERVICES["kafka"]["environment"]
-    tested = KafkaServer(tmp_path)._settings()
-    names = {_variable(name) for name in tested.keys() - KAFKA_TEST_TIMES} | {"KAFKA_ADVERTISED_LISTENERS"}
-    assert set(ours) == names
-    for name in tested.keys() - KAFKA_TEST_TIMES - KAFKA_PLACES:
-        assert _parts(ours[_variable(name)]) == _parts(tested[name]), name
-    assert _listeners(ours["KAFKA_LISTENERS"]) == _listeners(tested["listeners"])
-    assert SERVICES["kafka"]["image"] == f"apache/kafka:{VERSION}"
+def test_kafka_runs_with_the_settings_of_the_tests():
+    """The tests' brokers read the mounted files, but for addresses, folders and times; so they must be mounted."""
+    assert shipped_settings("server.properties").keys() <= KafkaServer(Path("/tmp"))._settings().keys()
+    kafka = SERVICES["kafka"]
+    mounted = {config["target"]: COMPOSE["configs"][config["source"]]["file"] for config in kafka["configs"]}
+    _, script, settings = kafka["command"]
+    assert ROOT / mounted[script] == SHIPPED / "start.sh"
+    assert ROOT / mounted[settings] == SHIPPED / "server.properties"
+    log = kafka["environment"]["KAFKA_LOG4J_OPTS"].partition("=")[2]
+    assert (ROOT / mounted[log]).is_file()
+    data = {mount.partition(":")[2] for mount in kafka["volumes"]}
+    assert {shipped_settings("server.properties")["log.dirs"]} == data
 
 
-def _variable(name: str) -> str:
-    return "KAFKA_" + name.upper().replace(".", "_")
-
-
-def _parts(value: str) -> set[str]:
-    return set(value.split(","))
-
-
-def _listeners(value: str) -> set[str]:
-    return {part.partition("://")[0] for part in value.split(",")}
+def test_only_the_container_reaches_the_controller():
+    """Its users may do everything, and one of the open broker is asked for nothing."""
+    for name in ("server.properties", "secure.properties"):
+        settings = shipped_settings(name)
+        listeners = dict(part.split("://") for part in settings["listeners"].split(","))
+        assert listeners[settings["controller.listener.names"]].startswith("localhost:")
 
 
 @pytest.mark.parametrize(("name", "server"), [("prometheus", Prometheus), ("alertmanager", Alertmanager)])
@@ -136,15 +124,44 @@ def test_command_exists_and_takes_these_options(name):
             assert option in helped.output
 
 
-@pytest.mark.parametrize("name", OURS)
+@pytest.mark.parametrize("name", SERVICES)
 def test_container_has_no_more_rights_than_it_needs(name):
-    service = OURS[name]
+    service = SERVICES[name]
     assert service["user"] not in ("0", "root")
     assert service["read_only"] is True
     assert service["cap_drop"] == ["ALL"]
     assert service["security_opt"] == ["no-new-privileges:true"]
+    assert all("size=" in folder for folder in service["tmpfs"]), "it counts as memory"
     assert "privileged" not in service
-    assert service["volumes"] == [f"{name}:/data"], "numba and the stage itself write there, each to its own"
+
+
+@pytest.mark.parametrize("name", SERVICES)
+def test_container_is_bounded(name):
+    service = SERVICES[name]
+    assert re.fullmatch(r"\d+[mg]", service["mem_limit"])
+    assert 0 < service["pids_limit"] <= 1024
+    assert service["cpu_shares"] > 0
+
+
+@pytest.mark.parametrize("name", OURS)
+def test_stage_writes_to_a_volume_of_its_own(name):
+    assert OURS[name]["volumes"] == [f"{name}:/data"], "numba and the stage itself write there"
+
+
+def test_images_are_named_by_an_exact_version():
+    """A tag such as latest or 13 is another program tomorrow."""
+    images = {service["image"] for service in SERVICES.values()}
+    assert {image for image in images if not re.fullmatch(r"[\w./-]+:v?\d+\.\d+\.\d+", image)} == set()
+
+
+def test_the_limits_and_images_are_documented():
+    text = (ROOT / "docs" / "compose.md").read_text()
+    for name, service in SERVICES.items():
+        assert f"\n| `{name}` | {service['mem_limit']} | {service['cpu_shares']} |" in text, name
+        if name not in OURS:
+            assert f"| {service['image'].partition(':')[2].removeprefix('v')} |" in text, service["image"]
+    for version in (VERSION, OLD_VERSION):
+        assert version in text
 
 
 def test_only_loopback_ports_are_published():
