@@ -1,7 +1,7 @@
-"""A real Kafka broker (KRaft, one node) in a child process; also used outside pytest by the benchmarks and checks.
+"""A real Kafka broker (KRaft) in a child process; also used outside pytest by the benchmarks and checks.
 
-The jars come from ``kafka/install.sh``. Fixtures: ``kafka`` is shared by the session; ``own_kafka`` belongs to one
-test, which may kill it.
+The jars come from ``kafka/install.sh``, the settings from ``deploy/compose/kafka``. Fixtures: ``kafka`` is shared by
+the session; ``own_kafka`` belongs to one test, and ``kafka_cluster`` to one module, which may kill them.
 """
 
 import os
@@ -13,6 +13,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from uuid import uuid4
 
@@ -21,12 +22,29 @@ import pytest
 VERSION = "4.1.1"
 OLD_VERSION = "3.9.2"
 _ROOT = Path(__file__).resolve().parents[2]
-_INSTALL = Path(__file__).parent / "kafka" / "install.sh"
-_JAVA = ("java", "-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
+INSTALL = Path(__file__).parent / "kafka" / "install.sh"
+SHIPPED = _ROOT / "deploy" / "compose" / "kafka"
+JAVA = ("java", "-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
 _START_S = 60
 _STORE_PASSWORD = "broker-store"
 _LOGIN = "org.apache.kafka.common.security"
 _SCRAM = "SCRAM-SHA-512"
+# What lets a test wait for seconds instead of minutes; the rest is as shipped.
+TEST_TIMES = {
+    "broker.session.timeout.ms": "1000",  # a broker that was killed is let in again only after its old session
+    "broker.heartbeat.interval.ms": "200",
+    "log.retention.check.interval.ms": "500",
+    "log.initial.task.delay.ms": "500",
+    "log.cleaner.backoff.ms": "500",
+    "log.cleaner.dedupe.buffer.size": "4194304",
+}
+
+
+def shipped_settings(name: str) -> dict[str, str]:
+    """Settings by name, of a ``.properties`` file that docker-compose mounts."""
+    lines = (SHIPPED / name).read_text().splitlines()
+    pairs = (line.partition("=") for line in lines if line and not line.startswith("#"))
+    return {name: value for name, _, value in pairs}
 
 
 class KafkaServer:
@@ -34,12 +52,17 @@ class KafkaServer:
 
     start() blocks until the broker answers; stop() is idempotent.
     users: names and passwords; with them the broker wants TLS (``ca_file`` signs it) and SASL, PLAIN or SCRAM-SHA-512.
+    node: its id in the cluster, and voters: the controllers of the cluster, itself alone unless they are set.
     """
 
-    def __init__(self, folder: Path | str, *, version: str = VERSION, users: Mapping[str, str] | None = None) -> None:
-        self.folder, self.version = Path(folder).resolve(), version
+    def __init__(
+        self, folder: Path | str, *, version: str = VERSION, users: Mapping[str, str] | None = None, node: int = 1
+    ) -> None:
+        self.folder, self.version, self.node = Path(folder).resolve(), version, node
         self.port, self._controller_port = _free_ports(2)
+        self.voters = [self.voter]
         self._users = dict(users or {})
+        self._tls = bool(self._users)
         self._process: subprocess.Popen[bytes] | None = None
 
     @property
@@ -47,11 +70,20 @@ class KafkaServer:
         return f"127.0.0.1:{self.port}"
 
     @property
+    def voter(self) -> str:
+        return f"{self.node}@127.0.0.1:{self._controller_port}"
+
+    @property
     def ca_file(self) -> Path:
         return self.folder / "ca.pem"
 
+    @property
+    def libs(self) -> Path:
+        """The class path of the broker."""
+        return _ROOT / "build" / f"kafka-{self.version}" / "libs" / "*"
+
     def start(self) -> None:
-        subprocess.run([_INSTALL, self.version], check=True)
+        subprocess.run([INSTALL, self.version], check=True)
         settings = self.folder / "server.properties"
         if not settings.exists():
             self.folder.mkdir(parents=True, exist_ok=True)
@@ -96,9 +128,8 @@ class KafkaServer:
             os.kill(self._process.pid, number)
 
     def _java(self, *arguments: str) -> "subprocess.Popen[bytes]":
-        libs = _ROOT / "build" / f"kafka-{self.version}" / "libs" / "*"
         with (self.folder / "broker.log").open("ab") as log:
-            return subprocess.Popen([*_JAVA, "-cp", str(libs), *arguments], stdout=log, stderr=log, cwd=self.folder)
+            return subprocess.Popen([*JAVA, "-cp", str(self.libs), *arguments], stdout=log, stderr=log, cwd=self.folder)
 
     def _make_certificate(self) -> None:
         store = ("-keystore", "broker.p12", "-storepass", _STORE_PASSWORD, "-alias", "broker")
@@ -128,30 +159,26 @@ class KafkaServer:
     def _settings(self) -> dict[str, str]:
         listener = "SASL_SSL" if self._users else "PLAINTEXT"
         return {
-            "process.roles": "broker,controller",
-            "node.id": "1",
-            "controller.quorum.voters": f"1@127.0.0.1:{self._controller_port}",
-            "controller.listener.names": "CONTROLLER",
-            "listeners": f"{listener}://127.0.0.1:{self.port},CONTROLLER://127.0.0.1:{self._controller_port}",
+            **shipped_settings("server.properties"),
+            **self._places(listener),
             "listener.security.protocol.map": f"CONTROLLER:PLAINTEXT,{listener}:{listener}",
-            "log.dirs": str(self.folder / "data"),
-            "auto.create.topics.enable": "false",
-            # A broker that was killed is let in again only after its old session.
-            "broker.session.timeout.ms": "1000",
-            "broker.heartbeat.interval.ms": "200",
-            "log.retention.check.interval.ms": "500",
-            "log.initial.task.delay.ms": "500",
-            "log.cleaner.backoff.ms": "500",
-            "log.cleaner.dedupe.buffer.size": "4194304",
-            "offsets.topic.replication.factor": "1",
-            "transaction.state.log.replication.factor": "1",
-            "transaction.state.log.min.isr": "1",
+            **TEST_TIMES,
             **self._security(),
+        }
+
+    def _places(self, listener: str) -> dict[str, str]:
+        """The settings with addresses and folders, for this machine."""
+        return {
+            "node.id": str(self.node),
+            "controller.quorum.voters": ",".join(self.voters),
+            "listeners": f"{listener}://127.0.0.1:{self.port},CONTROLLER://127.0.0.1:{self._controller_port}",
+            "advertised.listeners": f"{listener}://127.0.0.1:{self.port}",
+            "log.dirs": str(self.folder / "data"),
         }
 
     def _wait_until_it_answers(self) -> None:
         deadline = time.monotonic() + _START_S
-        while not _answers(self.port, tls=bool(self._users)):
+        while not _answers(self.port, tls=self._tls):
             assert self._process is not None
             if self._process.poll() is not None or time.monotonic() > deadline:
                 log = (self.folder / "broker.log").read_text(errors="replace")
@@ -210,6 +237,23 @@ def old_kafka() -> Iterator[KafkaServer]:
 @pytest.fixture
 def own_kafka() -> Iterator[KafkaServer]:
     yield from _running(VERSION)
+
+
+@pytest.fixture(scope="module")
+def kafka_cluster() -> Iterator[list[KafkaServer]]:
+    """Three brokers, so that one may be away; who kills one starts it again."""
+    with tempfile.TemporaryDirectory(prefix=f"kafka-{uuid4().hex[:6]}-") as folder:
+        brokers = [KafkaServer(Path(folder) / str(node), node=node) for node in (1, 2, 3)]
+        for broker in brokers:
+            broker.voters = [each.voter for each in brokers]
+        try:
+            with ThreadPoolExecutor(len(brokers)) as starting:  # none answers before most are there
+                list(starting.map(KafkaServer.start, brokers))
+            yield brokers
+        finally:
+            for broker in brokers:
+                broker.thaw()
+                broker.stop()
 
 
 def _running(version: str) -> Iterator[KafkaServer]:

@@ -30,8 +30,8 @@ def tls_node_exporter(certificates: Certificates, tmp_path: Path) -> Iterator[Tl
     """Starts one that speaks TLS alone, and says its host:port; it stops with the test."""
     with ExitStack() as stack:
 
-        def start(*, client_certificate: bool = False) -> str:
-            settings = {"cert_file": certificates.certificate("server"), "key_file": certificates.key("server")}
+        def start(*, client_certificate: bool = False, name: str = "server") -> str:
+            settings = {"cert_file": certificates.certificate(name), "key_file": certificates.key(name)}
             if client_certificate:
                 settings["client_ca_file"] = certificates.authority
             kind = "RequireAndVerifyClientCert" if client_certificate else "NoClientCert"

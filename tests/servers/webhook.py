@@ -31,6 +31,7 @@ class Request:
     path: str
     headers: dict[str, str]
     body: bytes
+    method: str = "POST"
 
 
 class WebhookServer:
@@ -87,7 +88,7 @@ class _Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         body = self.rfile.read(int(self.headers.get("Content-Length", "0")))
         headers = {name.lower(): value for name, value in self.headers.items()}
-        answer = self.server.owner.answer(Request(self.path, headers, body))
+        answer = self.server.owner.answer(Request(self.path, headers, body, self.command))
         if answer.status <= 0:
             self.close_connection = True
             # RST instead of FIN
@@ -100,6 +101,8 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("Content-Length", str(len(answer.body)))
         self.end_headers()
         self.wfile.write(answer.body)
+
+    do_GET = do_POST
 
     def log_message(self, format: str, *args: object) -> None:
         """Quiet."""

@@ -54,6 +54,13 @@ async def read(reader: Consumer, n: int, *, records_max: int = 1000) -> list[Rec
     return records
 
 
+async def until_at_end(reader: Consumer) -> None:
+    """There is nothing more to read."""
+    async with asyncio.timeout(DEADLINE_S):
+        while not await reader.at_end():
+            assert await reader.poll(wait_s=0.1) == []
+
+
 async def gap_of(reader: Consumer) -> Gap:
     """Polls until a gap is reported."""
     async with asyncio.timeout(DEADLINE_S):

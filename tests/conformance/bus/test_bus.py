@@ -178,6 +178,19 @@ async def test_what_waits_is_known_by_partition(bus: Bus) -> None:
             await reader.poll(wait_s=0.1)
 
 
+async def test_how_many_records_wait_is_known(bus: Bus) -> None:
+    topic = fresh_topic(partitions=2)
+    reader = bus.consume([topic], {})
+    assert await reader.lag() == 0
+    await bus.publish(topic, numbered(20))
+    await read(reader, 1, records_max=1)
+    async with asyncio.timeout(60):
+        while await reader.lag() != 19:  # noqa: ASYNC110  # Kafka reports the end with the first records
+            await asyncio.sleep(0.05)
+    await read(reader, 19)
+    assert await reader.lag() == 0
+
+
 async def test_duplicates_are_known_by_epoch_and_sequence(bus: Bus) -> None:
     topic = fresh_topic()
     messages = [sample_message(seq) for seq in range(5)]

@@ -123,6 +123,48 @@ async def test_damaged_records_are_a_gap_and_the_others_are_read(tmp_path: Path)
         assert numbers(await read(reader, 10)) == list(range(20, 30))
 
 
+def overwrite(path: Path, statement: str) -> None:
+    with sqlite3.connect(path) as db:
+        db.execute(statement)
+    db.close()
+
+
+async def test_a_row_of_which_nothing_is_left_is_a_gap_too(tmp_path: Path) -> None:
+    path, topic = tmp_path / "bus.sqlite", fresh_topic()
+    async with running(at(path)) as bus:
+        for first in (0, 10):
+            await bus.publish(topic, numbered(10, first=first))
+    overwrite(path, "UPDATE log_1 SET records = 5 WHERE first = 0")
+    async with running(at(path)) as bus:
+        reader = bus.consume([topic], {})
+        gap = await gap_of(reader)
+        assert (gap.first, gap.last) == (0, 9)
+        assert numbers(await read(reader, 10)) == list(range(10, 20))
+        assert bus.problem() is None
+
+
+async def test_a_read_that_damage_makes_impossible_is_a_problem_and_not_the_end(tmp_path: Path) -> None:
+    path, topic, other = tmp_path / "bus.sqlite", fresh_topic(), fresh_topic()
+    async with running(at(path)) as bus:
+        await bus.publish(topic, numbered(10))
+        overwrite(path, "UPDATE log_1 SET last = 'x'")
+        reader = bus.consume([topic], {})
+        assert await reader.poll(wait_s=0.1) == []
+        await until(lambda: "cannot be read: TypeError" in (bus.problem() or ""))
+        await bus.publish(other, numbered(10))
+        assert numbers(await read(bus.consume([other], {}), 10)) == list(range(10))
+
+
+async def test_a_writer_that_has_ended_is_a_problem_and_the_reason_of_those_who_publish(tmp_path: Path) -> None:
+    path, topic = tmp_path / "bus.sqlite", fresh_topic()
+    async with running(at(path, publish_deadline_s=0.5)) as bus:
+        await bus.publish(topic, numbered(10))
+        overwrite(path, "UPDATE logs SET next = 'x'")
+        with pytest.raises(Unavailable, match="the writer has ended: TypeError"):
+            await bus.publish(topic, numbered(10))
+        assert "the writer has ended: TypeError" in (bus.problem() or "")
+
+
 async def test_another_process_at_the_disk_does_not_hold_up_the_loop(tmp_path: Path) -> None:
     path, topic = tmp_path / "bus.sqlite", fresh_topic()
     async with running(at(path)) as bus:

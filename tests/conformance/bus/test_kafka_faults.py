@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
+from aiokafka.admin import NewPartitions
+from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
 from prometheus_client import REGISTRY
 
 from bus.base import Bus, Message
@@ -14,8 +16,18 @@ from bus.config import BusConfig, KafkaConfig
 from bus.kafka.bus import KafkaBus
 from bus.kafka.consumer import KafkaConsumer
 from bus.open import open_bus
-from common.errors import Unavailable
-from tests.conformance.bus.reading import fresh_topic, numbered, numbers, read, read_until, running
+from common.errors import ConfigError, Unavailable
+from tests.conformance.bus.administration import administration
+from tests.conformance.bus.reading import (
+    fresh_topic,
+    gap_of,
+    numbered,
+    numbers,
+    read,
+    read_until,
+    running,
+    until_at_end,
+)
 from tests.servers.kafka import KafkaServer
 from tests.waiting import until
 
@@ -177,6 +189,49 @@ async def test_a_reader_that_reads_nothing_is_rebuilt(kafka: KafkaServer) -> Non
         assert reader._client is not stuck
 
 
+async def test_a_topic_that_was_deleted_is_made_again_and_is_a_gap(kafka: KafkaServer) -> None:
+    """Also where the new one has as many records as the old one had: positions do not show it."""
+    topic = fresh_topic(partitions=2)
+    async with running(at(kafka, stall_s=1)) as bus:
+        reader = cast(KafkaConsumer, bus.consume([topic], {}))
+        await bus.publish(topic, numbered(20))
+        await read(reader, 20)
+        async with administration(kafka) as admin:
+            await admin.delete_topics([topic.name])
+        await until(lambda: reader._client is None)
+        await bus.publish(topic, numbered(40, first=20))
+        gaps = [await gap_of(reader), await gap_of(reader)]
+        assert {(gap.topic, gap.partition) for gap in gaps} == {(topic.name, 0), (topic.name, 1)}
+        assert sum(gap.last + 1 for gap in gaps) == 20
+        assert {*numbers(await read(reader, 40))} == {*range(20, 60)}
+
+
+async def test_a_rebuilt_reader_goes_on_where_it_was(kafka: KafkaServer) -> None:
+    topic = fresh_topic(partitions=2)
+    async with running(at(kafka, stall_s=1)) as bus:
+        reader = cast(KafkaConsumer, bus.consume([topic], {}))
+        for first in range(0, 40, 10):
+            await bus.publish(topic, numbered(10, first=first))
+            assert {*numbers(await read(reader, 10))} == {*range(first, first + 10)}
+            reader._rebuild(reader._client, "test")
+            await until(lambda: reader._client is not None)
+        await until_at_end(reader)
+
+
+async def test_more_partitions_are_found_while_it_runs(kafka: KafkaServer) -> None:
+    topic = fresh_topic(partitions=2)
+    async with running(at(kafka, stall_s=1)) as bus:
+        reader = cast(KafkaConsumer, bus.consume([topic], {}))
+        await bus.publish(topic, numbered(1))
+        await read(reader, 1)
+        async with administration(kafka) as admin:
+            await admin.create_partitions({topic.name: NewPartitions(3)})
+        await reader._client._client.force_metadata_update()  # which happens every five minutes
+        await until(lambda: topic.name in (reader.problem or ""))
+        with pytest.raises(ConfigError, match=f"{topic.name}: 3 partitions on the broker, expected 2"):
+            await reader.poll(wait_s=0.1)
+
+
 async def test_an_idle_reader_keeps_nothing_of_its_polls(kafka: KafkaServer) -> None:
     topic = fresh_topic()
     async with running(at(kafka)) as bus:
@@ -191,21 +246,14 @@ async def test_an_idle_reader_keeps_nothing_of_its_polls(kafka: KafkaServer) -> 
 
 
 async def test_topics_are_made_with_their_settings(kafka: KafkaServer) -> None:
-    from aiokafka.admin import AIOKafkaAdminClient
-    from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
-
     kept, compacted = fresh_topic(partitions=3, retention_s=600), fresh_topic(compacted=True)
     async with running(at(kafka)) as bus:
         await bus.publish(kept, numbered(1))
         await bus.publish(compacted, numbered(1))
-    admin = AIOKafkaAdminClient(bootstrap_servers=kafka.address)
-    await admin.start()
-    try:
+    async with administration(kafka) as admin:
         partitions = await admin.describe_topics([kept.name])
         resources = [ConfigResource(ConfigResourceType.TOPIC, topic.name) for topic in (kept, compacted)]
         (described,) = await admin.describe_configs(resources)
-    finally:
-        await admin.close()
     settings = {name: {entry[0]: entry[1] for entry in entries} for _, _, _, name, entries in described.resources}
     assert len(partitions[0]["partitions"]) == 3
     assert settings[kept.name]["cleanup.policy"] == "delete"

@@ -1,5 +1,6 @@
 """The Kafka engine and a broker that wants TLS and a password: who is let in, and what the others are answered."""
 
+import asyncio
 import tempfile
 from collections.abc import Iterator
 from typing import Any
@@ -8,11 +9,12 @@ import pytest
 
 from bus.config import BusConfig, KafkaConfig
 from common.errors import Unauthorized, Unavailable
+from tests.conformance.bus.publishing import published, refusal
 from tests.conformance.bus.reading import fresh_topic, numbered, numbers, read, running
 from tests.servers.kafka import KafkaServer
 from tests.waiting import until
 
-PASSWORD, WRONG = "canary-4711", "canary-9999"
+PASSWORD, OTHER, WRONG = "canary-4711", "canary-5822", "canary-9999"
 
 
 @pytest.fixture(scope="module")
@@ -97,3 +99,22 @@ async def test_a_password_that_is_fixed_is_read_again(broker: KafkaServer, tmp_p
         file.write_text(PASSWORD)
         await until(lambda: bus.problem() is None)
         await bus.publish(topic, numbered(1))
+
+
+async def test_a_password_that_is_changed_on_the_broker_is_a_refusal_until_ours_is_changed_too(
+    broker: KafkaServer, tmp_path: Any
+) -> None:
+    file, settings = tmp_path / "password", broker.folder / "server.properties"
+    file.write_text(PASSWORD)
+    topic, before = fresh_topic(), settings.read_text()
+    async with running(signed_in(broker, password=None, password_file=file, attempt_deadline_s=1)) as bus:
+        await bus.publish(topic, numbered(1))
+        settings.write_text(before.replace(PASSWORD, OTHER))
+        try:
+            await asyncio.to_thread(broker.restart)
+            assert "authentication" in await refusal(bus, topic)
+            file.write_text(OTHER)
+            await published(bus, topic)
+        finally:
+            settings.write_text(before)
+            await asyncio.to_thread(broker.restart)

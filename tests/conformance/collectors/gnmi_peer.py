@@ -102,9 +102,13 @@ async def collecting(config: Config) -> AsyncIterator[tuple[Emitted, Ledger]]:
 
 @asynccontextmanager
 async def serving(
-    behaviour: Behaviour, certificates: Certificates | None = None, *, client_certificate: bool = False
+    behaviour: Behaviour,
+    certificates: Certificates | None = None,
+    *,
+    client_certificate: bool = False,
+    name: str = "server",
 ) -> AsyncIterator[str]:
-    """A gNMI server whose Subscribe is ``behaviour``; its address."""
+    """A gNMI server whose Subscribe is ``behaviour``; its address. name: of its certificate."""
 
     class Servicer(gnmi_pb2_grpc.gNMIServicer):
         async def Subscribe(self, request_iterator: Requests, context: Any) -> Responses:
@@ -116,7 +120,7 @@ async def serving(
     if certificates is None:
         port = server.add_insecure_port("127.0.0.1:0")
     else:
-        pair = (certificates.key("server").read_bytes(), certificates.certificate("server").read_bytes())
+        pair = (certificates.key(name).read_bytes(), certificates.certificate(name).read_bytes())
         roots = certificates.authority.read_bytes() if client_certificate else None
         credentials = grpc.ssl_server_credentials([pair], roots, client_certificate)
         port = server.add_secure_port("127.0.0.1:0", credentials)

@@ -3,101 +3,29 @@
 import asyncio
 import gzip
 import os
-import socket
-import struct
-import zlib
-from collections.abc import AsyncIterator, Awaitable, Callable
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
-from pathlib import Path
 
 import pytest
 from structlog.testing import capture_logs
 
-from common.units import NS_PER_S
 from ingest.collectors.exposition.collector import ExpositionCollector
-from ingest.collectors.exposition.config import ScrapeConfig
 from ingest.collectors.exposition.decode.body import BodyReader
-from ingest.collectors.exposition.discovery import TargetGroup, resolve
 from ingest.ledger import DropReason, Ledger
 from telemetry.samples import DownReason, SampleBatch
+from tests.conformance.collectors.http_target import BODY, NOW_NS, Server, make
 from tests.samples import SAMPLES
+from tests.servers.answers import (
+    Answer,
+    bomb,
+    chunked,
+    endless,
+    one_byte_a_second,
+    raw,
+    reset,
+    respond,
+    silence,
+)
 
-NOW_NS = 1_760_000_000 * NS_PER_S
-BODY = (SAMPLES / "dcgm" / "exposition" / "t4_rafay_driver580.prom").read_bytes().rstrip(b"\n") + b"\n"
 POWER = 'gpu_power_watts{device="node1",gpu="GPU-1"}'
-
-Answer = Callable[[asyncio.StreamWriter], Awaitable[None]]
-
-
-class Server:
-    """Answers each request as ``answer`` says; counts connections and keeps the last request."""
-
-    def __init__(self) -> None:
-        self.answer: Answer = respond(BODY)
-        self.connections = 0
-        self.request = b""
-        self.address = ""
-
-    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self.connections += 1
-        with suppress(ConnectionError, asyncio.IncompleteReadError):
-            while not writer.is_closing():
-                self.request = await reader.readuntil(b"\r\n\r\n")
-                await self.answer(writer)
-                await writer.drain()
-        writer.close()
-
-
-def raw(data: bytes, *, close: bool = False) -> Answer:
-    async def answer(writer: asyncio.StreamWriter) -> None:
-        writer.write(data)
-        if close:
-            writer.close()
-
-    return answer
-
-
-def respond(body: bytes, *headers: str, status: str = "200 OK") -> Answer:
-    lines = [f"HTTP/1.1 {status}", f"Content-Length: {len(body)}", *(headers or ("Content-Type: text/plain",))]
-    return raw("\r\n".join(lines).encode() + b"\r\n\r\n" + body)
-
-
-def chunked(body: bytes, size: int, *headers: str) -> Answer:
-    chunks = b"".join(
-        b"%x\r\n%b\r\n" % (len(body[i : i + size]), body[i : i + size]) for i in range(0, len(body), size)
-    )
-    head = "\r\n".join(["HTTP/1.1 200 OK", "Transfer-Encoding: chunked", *headers])
-    return raw(head.encode() + b"\r\n\r\n" + chunks + b"0\r\n\r\n")
-
-
-@pytest.fixture
-async def server() -> AsyncIterator[Server]:
-    served = Server()
-    listening = await asyncio.start_server(served.serve, "127.0.0.1", 0)
-    served.address = f"127.0.0.1:{listening.sockets[0].getsockname()[1]}"
-    yield served
-    listening.close()
-
-
-@pytest.fixture
-def ledger() -> Ledger:
-    return Ledger(0)
-
-
-@pytest.fixture
-async def collector(server: Server, ledger: Ledger) -> AsyncIterator[ExpositionCollector]:
-    made = make(server.address, ledger)
-    yield made
-    await made.stop()
-
-
-def make(address: str, ledger: Ledger, **settings: object) -> ExpositionCollector:
-    job = ScrapeConfig.model_validate(
-        {"job_name": "gpu", "source": "dcgm", "scrape_interval": "10s", "scrape_timeout": "500ms", **settings}
-    )
-    (target,) = resolve(job, [TargetGroup(targets=(address,), labels={"device": "node1"})])
-    return ExpositionCollector(job, target, ledger, 7, ThreadPoolExecutor(1))
 
 
 def values(batch: SampleBatch) -> dict[str, float]:
@@ -221,39 +149,6 @@ async def test_a_real_node_exporter(node_exporter: str, ledger: Ledger) -> None:
 # ---- what does not
 
 
-async def endless(writer: asyncio.StreamWriter) -> None:
-    writer.write(b"HTTP/1.1 200 OK\r\n\r\n")
-    while True:
-        writer.write(b"# comment\n" * 10_000)
-        await writer.drain()
-
-
-async def one_byte_at_a_time(writer: asyncio.StreamWriter) -> None:
-    writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n")
-    while True:
-        writer.write(b"#")
-        await writer.drain()
-        await asyncio.sleep(0.05)
-
-
-async def silence(writer: asyncio.StreamWriter) -> None:
-    await asyncio.sleep(3600)
-
-
-async def reset(writer: asyncio.StreamWriter) -> None:
-    writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\na")
-    await writer.drain()
-    connection: socket.socket = writer.get_extra_info("socket")
-    connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # close with RST
-    writer.transport.abort()
-
-
-def bomb(bytes_inside: int) -> bytes:
-    packer = zlib.compressobj(9, wbits=31)
-    block = b"# " + b"\0" * 65_533 + b"\n"
-    return b"".join([*(packer.compress(block) for _ in range(bytes_inside // len(block))), packer.flush()])
-
-
 @pytest.mark.parametrize(
     ("answer", "down"),
     [
@@ -296,7 +191,7 @@ def bomb(bytes_inside: int) -> bytes:
         (respond(b"", status="503 Service Unavailable"), DownReason.HTTP_STATUS),
         (raw(b"", close=True), DownReason.CLOSED),
         (endless, DownReason.TOO_LARGE),
-        (one_byte_at_a_time, DownReason.TIMEOUT),
+        (one_byte_a_second, DownReason.TIMEOUT),
         (silence, DownReason.TIMEOUT),
         (reset, DownReason.RESET),
     ],
@@ -316,7 +211,7 @@ async def test_bad_responses_are_down_with_a_reason_and_the_next_good_one_is_up(
     await collector.stop()
 
 
-@pytest.mark.parametrize("answer", [one_byte_at_a_time, silence])
+@pytest.mark.parametrize("answer", [one_byte_a_second, silence])
 async def test_the_deadline_is_one_for_the_whole_collection(server: Server, ledger: Ledger, answer: Answer) -> None:
     """The timer is set at the deadline, so only a hung loop would be late: 10 s is no timing assertion."""
     server.answer = answer
@@ -325,6 +220,23 @@ async def test_the_deadline_is_one_for_the_whole_collection(server: Server, ledg
         batch = await collector.collect(NOW_NS)
     assert batch.collection.duration_s >= 0.1
     await collector.stop()
+
+
+async def test_a_target_that_has_ipv6_alone(ledger: Ledger) -> None:
+    served = Server()
+    listening = await asyncio.start_server(served.serve, "::1", 0)
+    address = f"[::1]:{listening.sockets[0].getsockname()[1]}"
+    served.answer = respond(b'DCGM_FI_DEV_GPU_TEMP{gpu="0",UUID="GPU-1"} 40\n')
+    collector = make(address, ledger)
+    try:
+        batch = await collector.collect(NOW_NS)
+        assert batch.collection.up
+        assert 40.0 in batch.values.tolist()
+        assert b"host: " + address.encode() in served.request.lower()
+    finally:
+        await collector.stop()
+        listening.close()
+    assert (await collector.collect(NOW_NS)).collection.down is DownReason.REFUSED, "nobody is there any more"
 
 
 async def test_a_refused_connection(ledger: Ledger) -> None:
@@ -420,31 +332,4 @@ async def test_a_response_is_judged_the_same_when_its_layout_is_known(
     assert (await collector.collect(NOW_NS)).collection.up
     server.answer = answer
     assert (await collector.collect(NOW_NS)).collection.down is down
-    await collector.stop()
-
-
-# ---- secrets
-
-
-async def test_credentials_come_from_files_and_are_read_again(server: Server, ledger: Ledger, tmp_path: Path) -> None:
-    secret = tmp_path / "token"
-    secret.write_text("first\n")
-    collector = make(server.address, ledger, authorization={"credentials_file": str(secret)}, backoff_intervals_max=1)
-    await collector.collect(NOW_NS)
-    assert b"\r\nAuthorization: Bearer first\r\n" in server.request
-    secret.write_text("second\n")
-    server.answer = respond(b"", status="401 Unauthorized")
-    await collector.collect(NOW_NS)
-    await collector.collect(NOW_NS)
-    assert b"\r\nAuthorization: Bearer second\r\n" in server.request
-    secret.unlink()
-    assert (await collector.collect(NOW_NS)).collection.down is DownReason.AUTH
-    await collector.stop()
-
-
-async def test_basic_auth(server: Server, ledger: Ledger, tmp_path: Path) -> None:
-    (tmp_path / "password").write_text("pa:ss")
-    collector = make(server.address, ledger, basic_auth={"username": "me", "password_file": str(tmp_path / "password")})
-    await collector.collect(NOW_NS)
-    assert b"\r\nAuthorization: Basic bWU6cGE6c3M=\r\n" in server.request
     await collector.stop()

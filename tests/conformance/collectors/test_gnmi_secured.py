@@ -5,6 +5,9 @@ from typing import Any
 
 import grpc
 import pytest
+from cryptography import x509
+from prometheus_client import REGISTRY
+from structlog.testing import capture_logs
 
 from ingest.collectors.gnmi.config import GnmiTlsConfig
 from telemetry.samples import DownReason
@@ -34,6 +37,45 @@ async def test_a_server_that_cannot_prove_its_name_is_refused(certificates: Cert
     async with serving(steady, certificates) as address, collecting(job(address, tls=tls)) as (emitted, _):
         await emitted.until(lambda: DownReason.TLS in emitted.downs)
         assert not any(map(len, emitted.batches))
+
+
+async def test_an_expired_certificate_is_refused(certificates: Certificates) -> None:
+    tls = GnmiTlsConfig(ca_file=certificates.authority, server_name="switch.example")
+    server = serving(steady, certificates, name="expired")
+    with capture_logs() as logs:
+        async with server as address, collecting(job(address, tls=tls)) as (emitted, _):
+            await emitted.until(lambda: DownReason.TLS in emitted.downs)
+            assert not any(map(len, emitted.batches))
+    assert any("certificate has expired" in str(line.get("error")) for line in logs)
+
+
+async def test_when_the_certificate_of_a_target_expires_is_a_metric(certificates: Certificates) -> None:
+    tls = GnmiTlsConfig(ca_file=certificates.authority, server_name="switch.example")
+    metric = "fabricscope_ingest_certificate_expiry_timestamp_seconds"
+    async with serving(steady, certificates) as address:
+        target = {"target": f"test/{address}"}
+        async with collecting(job(address, tls=tls)) as (emitted, _):
+            await emitted.until(lambda: any(map(len, emitted.batches)))
+            found = REGISTRY.get_sample_value(metric, target)
+            expected = x509.load_pem_x509_certificate(certificates.certificate("server").read_bytes())
+            assert found == expected.not_valid_after_utc.timestamp()
+        assert REGISTRY.get_sample_value(metric, target) is None, "a target that is gone has none"
+
+
+@pytest.mark.parametrize("kind", ["insecure", "insecure_skip_verify"])
+async def test_a_connection_that_is_not_secure_is_warned_about_and_counted(
+    certificates: Certificates, kind: str
+) -> None:
+    metric, labels = "fabricscope_ingest_gnmi_insecure_targets", {"job": "test", "kind": kind}
+    server = serving(steady, None if kind == "insecure" else certificates)
+    with capture_logs() as logs:
+        async with server as address, collecting(job(address, tls=GnmiTlsConfig(**{kind: True}))) as (emitted, _):
+            await emitted.until(lambda: any(map(len, emitted.batches)))
+            assert REGISTRY.get_sample_value(metric, labels) == 1
+            target = f"test/{address}"
+    assert REGISTRY.get_sample_value(metric, labels) == 0
+    warned = [(line["kind"], line["target"]) for line in logs if line["event"] == "connection is not secure"]
+    assert warned == [(kind, target)]
 
 
 async def test_skip_verify_accepts_any_certificate(certificates: Certificates) -> None:

@@ -1,9 +1,13 @@
 """Pages over TLS from a real exporter: who is talked to, and who is let in."""
 
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from cryptography import x509
+from prometheus_client import REGISTRY
 
+from ingest.collectors.base import CollectorContext
 from ingest.collectors.exposition.collector import ExpositionCollector
 from ingest.collectors.exposition.config import ScrapeConfig
 from ingest.collectors.exposition.discovery import TargetGroup, resolve
@@ -13,16 +17,19 @@ from tests.servers.certificates import Certificates
 from tests.servers.node_exporter import TlsStarter
 
 
-async def scraped(address: str, *, in_the_clear: bool = False, **tls: object) -> SampleBatch:
-    """One collection by a collector of its own."""
+async def scraped(
+    address: str, *, in_the_clear: bool = False, seen: Callable[[str], None] = lambda _: None, **tls: object
+) -> SampleBatch:
+    """One collection by a collector of its own. seen: called with the target's name before it stops."""
     scheme = "http" if in_the_clear else "https"
     job = ScrapeConfig.model_validate(
         {"job_name": "node", "source": "node_exporter", "scheme": scheme, "tls_config": tls}
     )
     (target,) = resolve(job, [TargetGroup(targets=(address,), labels={"device": "node1"})])
     with ThreadPoolExecutor(1) as workers:
-        collector = ExpositionCollector(job, target, Ledger(0), 7, workers)
+        collector = ExpositionCollector(job, target, CollectorContext(Ledger(0), lambda: 7, workers))
         batch = await collector.collect(1_760_000_000 * 10**9)
+        seen(collector.name)
         await collector.stop()
     return batch
 
@@ -55,6 +62,27 @@ async def test_an_exporter_that_cannot_prove_its_name_is_not_asked(
     another = await scraped(address, ca_file=certificates.authority, server_name="another.example")
     assert another.collection.down is DownReason.TLS
     assert (await scraped(address, insecure_skip_verify=True)).collection.up
+
+
+async def test_an_expired_certificate_is_refused(tls_node_exporter: TlsStarter, certificates: Certificates) -> None:
+    refused = await scraped(tls_node_exporter(name="expired"), ca_file=certificates.authority)
+    assert (refused.collection.down, len(refused)) == (DownReason.TLS, 0)
+
+
+async def test_when_the_certificate_of_a_target_expires_is_a_metric(
+    tls_node_exporter: TlsStarter, certificates: Certificates
+) -> None:
+    expected = x509.load_pem_x509_certificate(certificates.certificate("server").read_bytes()).not_valid_after_utc
+    metric = "fabricscope_ingest_certificate_expiry_timestamp_seconds"
+    found: list[float | None] = []
+    address = tls_node_exporter()
+    await scraped(
+        address,
+        seen=lambda name: found.append(REGISTRY.get_sample_value(metric, {"target": name})),
+        ca_file=certificates.authority,
+    )
+    assert found == [expected.timestamp()]
+    assert REGISTRY.get_sample_value(metric, {"target": f"node/{address}"}) is None, "a target that is gone has none"
 
 
 async def test_a_page_in_the_clear_is_not_to_be_had_from_it(tls_node_exporter: TlsStarter) -> None:

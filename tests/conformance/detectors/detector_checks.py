@@ -14,7 +14,7 @@ from analytics.config import EngineConfig
 from analytics.detectors.detector_set import DetectorSet
 from analytics.detectors.spec import Detector, Verdicts
 from analytics.engine import Engine
-from analytics.snapshot.stateful import State
+from analytics.snapshot.stateful import State, joined
 from analytics.state.memory import Memory
 from analytics.view.tick_view import TickView
 from telemetry.codec.records import encode_record
@@ -90,7 +90,7 @@ class Inspected(Detector):
         """All that it can reach but its memory; not in every tick, as that takes long."""
         if view.end_ns // view.config.tick_ns % STATE_EVERY_TICKS:
             return b""
-        head, arrays = self.engine().state()
+        head, arrays = joined({name: block.part for name, block in self.engine().blocks.items()})
         own = repr(vars(self.inner)).encode()
         return b"".join([own, orjson.dumps(head), *(array.tobytes() for array in arrays.values())])
 

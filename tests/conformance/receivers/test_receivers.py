@@ -17,7 +17,9 @@ from alerts.receivers.webhook.config import WebhookConfig
 from alerts.rendering.labels import labels_of
 from alerts.rendering.webhook import signature
 from common.errors import Unavailable
+from telemetry import objects
 from telemetry.incidents import Incident, IncidentState, Severity
+from tests.hostile_texts import HOSTILE_TEXTS
 from tests.servers.alertmanager import Alertmanager
 from tests.servers.webhook import HANG, RESET, Answer, WebhookServer
 from tests.unit.alerts.incident_factory import S, incident
@@ -159,6 +161,15 @@ async def test_alertmanager_shows_one_alert_an_incident_however_often_it_is_sent
     assert shown["inc-1"]["annotations"]["action"].startswith("Drain node1")
     assert shown["inc-1"]["generatorURL"] == "http://me:8080/api/v1/incidents/inc-1"
     assert "inc-1" in alertmanager.amtool("alert", "query", "-o", "extended", "severity=warning")
+
+
+async def test_alertmanager_takes_every_hostile_text_and_shows_an_alert_for_each(to_alertmanager, alertmanager):
+    for number, text in enumerate(HOSTILE_TEXTS):
+        root = objects.port("leaf1", text)
+        hostile = notification(id=f"inc-{number}", title=text, root=root, first_symptom=text)
+        await to_alertmanager.notify(hostile, time.time_ns())
+    shown = {alert["labels"]["incident_id"] for alert in alertmanager.alerts()}
+    assert shown == {f"inc-{number}" for number in range(len(HOSTILE_TEXTS))}
 
 
 async def test_alertmanager_replaces_the_alert_when_it_gets_worse_and_drops_it_when_resolved(

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from common.units import NS_PER_S
-from ingest.collectors.base import CollectorOutput
+from ingest.collectors.base import CollectorContext, CollectorOutput
 from ingest.collectors.exposition.collector import ExpositionCollector
 from ingest.collectors.exposition.config import ScrapeConfig
 from ingest.collectors.exposition.discovery import TargetGroup, resolve
@@ -95,7 +95,7 @@ def directly_read(cluster: SimulatedCluster) -> dict[str, float]:
 async def scrape(settings: dict[str, object], found: Collected, workers: ThreadPoolExecutor) -> None:
     job = ScrapeConfig.model_validate(settings)
     for target in resolve(job, [TargetGroup(targets=one.targets, labels=one.labels) for one in job.static_configs]):
-        collector = ExpositionCollector(job, target, Ledger(0), START_NS, workers)
+        collector = ExpositionCollector(job, target, CollectorContext(Ledger(0), lambda: START_NS, workers))
         found.add(await collector.collect(START_NS))
         await collector.stop()
 
