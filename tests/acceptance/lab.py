@@ -2,7 +2,6 @@
 
 import contextlib
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -19,20 +18,20 @@ from tests.acceptance.pagers import Pagers
 from tests.servers.alertmanager import Alertmanager
 from tests.servers.kafka import KafkaServer
 from tests.servers.process import free_port
-from tests.servers.prometheus import Prometheus
 
 Engine = Literal["embedded", "kafka"]
 STAGES = ("ingest", "analytics", "alerts", "api")
-FURTHER_STAGES = ("export", "recorder")  # with a real Prometheus, and a recording
+ENGINES: tuple[Engine, ...] = ("embedded", "kafka")
 START_S = 90.0
+_BUILD = Path(__file__).parents[2] / "build"
 KEEPS_UP_INTERVALS = 12  # reports are five seconds of the wall clock apart
 
 
 class Program:
-    """One ``fabricscope`` command as a child process; its output is kept in a log file."""
+    """One ``fabricscope`` command, or another module's, as a child process; its output is kept in a log file."""
 
-    def __init__(self, name: str, arguments: list[str], folder: Path) -> None:
-        self.name = name
+    def __init__(self, name: str, arguments: list[str], folder: Path, module: str = "fabricscope") -> None:
+        self.name, self._module = name, module
         self.log = folder / f"{name}.log"
         self._arguments = arguments
         self._process: subprocess.Popen[bytes] | None = None
@@ -41,8 +40,13 @@ class Program:
     def start(self) -> None:
         self._wanted = True
         with self.log.open("ab") as log:
-            command = [sys.executable, "-m", "fabricscope", *self._arguments]
+            command = [sys.executable, "-m", self._module, *self._arguments]
             self._process = subprocess.Popen(command, stdout=log, stderr=log, stdin=subprocess.DEVNULL)
+
+    @property
+    def pid(self) -> int | None:
+        """None before its start, and after its end."""
+        return self._process.pid if self._process is not None and self._process.poll() is None else None
 
     @property
     def failed(self) -> bool:
@@ -56,15 +60,18 @@ class Program:
             self._process.kill()
             self._process.wait()
 
-    def stop(self) -> None:
-        """SIGTERM; kill -9 after 30 s."""
+    def stop(self) -> float | None:
+        """SIGTERM; kill -9 after 60 s. Seconds until it ended in order; None when it did not."""
         self._wanted = False
         if self._process is None or self._process.poll() is not None:
-            return
+            return None
+        began_s = time.monotonic()
         self._process.send_signal(signal.SIGTERM)
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(timeout=60)
+        took_s = time.monotonic() - began_s
         self.kill()
+        return took_s if self._process.returncode == 0 else None
 
     def log_tail(self) -> str:
         return self.log.read_text(errors="replace")[-3000:] if self.log.exists() else ""
@@ -74,7 +81,7 @@ class Lab:
     """Everything on loopback, everything in one folder.
 
     speed: simulated seconds per second. interval_s: collection interval, in simulated time.
-    pagers: more receivers. everything: also a real Prometheus that gets our remote write, and a recorder.
+    pagers: more receivers.
     """
 
     def __init__(
@@ -88,13 +95,11 @@ class Lab:
         seed: int = 1,
         address_offset: int = 0,
         pagers: Pagers | None = None,
-        everything: bool = False,
     ) -> None:
         self.folder, self.engine, self.speed, self.interval_s = folder, engine, speed, interval_s
         self.settings_file = folder / "fabricscope.yaml"
         self.alertmanager = Alertmanager(folder / "alertmanager", pagers.behind_alertmanager.url if pagers else "")
         self.kafka = KafkaServer(folder / "kafka") if engine == "kafka" else None
-        self.prometheus = Prometheus(folder / "prometheus") if everything else None
         self.api_port = free_port()
         self._pagers = pagers
         self._control = f"http://127.4.{address_offset}.1:6821"
@@ -109,8 +114,7 @@ class Lab:
             str(self._cluster_file),
         ]
         self.simulator = Program("simulator", cluster, folder)
-        names = (*STAGES, *FURTHER_STAGES) if everything else STAGES
-        self.stages = {name: Program(name, [name, "--config", str(self.settings_file)], folder) for name in names}
+        self.stages = {name: Program(name, [name, "--config", str(self.settings_file)], folder) for name in STAGES}
 
     def __enter__(self) -> "Lab":
         try:
@@ -129,8 +133,6 @@ class Lab:
         if self.kafka is not None:
             self.kafka.start()
         self.alertmanager.start()
-        if self.prometheus is not None:
-            self.prometheus.start()
         self.simulator.start()
         self.wait_for(self._cluster_file.exists, "the simulator")
         self._write_settings()
@@ -143,8 +145,6 @@ class Lab:
             stage.stop()
         self.simulator.stop()
         self.alertmanager.kill()
-        if self.prometheus is not None:
-            self.prometheus.kill()
         if self.kafka is not None:
             self.kafka.stop()
 
@@ -204,7 +204,7 @@ class Lab:
         settings["global"] |= {
             "cluster": "lab",
             "data_dir": str(self.folder / "data"),
-            "metrics_ports": dict.fromkeys(("ingest", "analytics", "alerts", "export", "recorder"), 0),
+            "metrics_ports": dict.fromkeys(("ingest", "analytics", "alerts"), 0),
         }
         if self.kafka is not None:
             settings["bus"] = {"kind": "kafka", "kafka": {"bootstrap": [self.kafka.address]}}
@@ -216,17 +216,13 @@ class Lab:
         if self._pagers is not None:
             receivers.append({"name": "webhook", "type": "webhook", "url": self._pagers.direct.url})
         settings["alerting"] = {"receivers": receivers}
-        if self.prometheus is not None:
-            settings["remote_write"] = [{"url": self.prometheus.write_url}]
-            settings["recording"] = {"path": str(self.folder / "recording"), "slice_s": 5}
         settings["api"] = {"port": self.api_port}
         self.settings_file.write_text(yaml.safe_dump(settings, sort_keys=False))
 
 
 def engines_named(arguments: list[str]) -> list[Engine]:
     """The engines that the command line names; both when it names none."""
-    known: tuple[Engine, ...] = ("embedded", "kafka")
-    return [engine for engine in known if not arguments or engine in arguments]
+    return [engine for engine in ENGINES if not arguments or engine in arguments]
 
 
 def _json(url: str | urllib.request.Request) -> Any:
@@ -237,9 +233,8 @@ def _json(url: str | urllib.request.Request) -> Any:
 @contextlib.contextmanager
 def lab_folder(name: str) -> Iterator[Path]:
     """``build/NAME``, empty; kept afterwards, because its logs explain failures."""
-    folder = Path(__file__).parents[2] / "build" / name
+    folder = _BUILD / name
     if folder.exists():
         subprocess.run(["rm", "-rf", str(folder)], check=True)
     folder.mkdir(parents=True)
-    os.environ.setdefault("NUMBA_CACHE_DIR", str(folder.parent / "numba"))
     yield folder
