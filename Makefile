@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 PEERS := build/.peers
 
-.PHONY: run test check accept crash bench eval boards docs format lock clean peers
+.PHONY: run test check accept crash soak bench eval fuzz sbom audit boards docs format lock clean peers
 .DEFAULT_GOAL := run
 # Packages come before the virtual environment that needs one of them.
 .NOTPARALLEL:
@@ -17,6 +17,8 @@ $(READY): requirements-dev.lock pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-dev.lock
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@echo "compiling, half a minute"
+	@$(BIN)/python -m analytics.warm_up
 	touch $@
 
 $(PEERS): $(wildcard tests/servers/*/install.sh tests/servers/*/pom.xml tests/servers/*/go.* tests/servers/packages.sh)
@@ -45,11 +47,29 @@ accept: $(PEERS) $(READY)
 crash: $(PEERS) $(READY)
 	$(BIN)/python -m tests.acceptance.crash
 
+# How long, such as 10m; without it an hour.
+soak: $(PEERS) $(READY)
+	$(BIN)/python -m tests.acceptance.soak --duration $(or $(DURATION),1h)
+
 bench: $(PEERS) $(READY)
 	$(BIN)/python -m benchmarks
 
 eval: $(READY)
 	OMP_NUM_THREADS=1 $(BIN)/python -m evaluation
+
+# DURATION is how long each target runs: 30s, 8h; without it a minute. atheris guides it by coverage where it has a wheel for this Python.
+fuzz: $(READY)
+	@$(BIN)/python -c 'import atheris' 2> /dev/null || $(BIN)/python -m pip install --quiet --disable-pip-version-check --only-binary :all: --require-hashes -r requirements-fuzz.lock || echo "no atheris for this Python: inputs are not guided by coverage"
+	$(BIN)/python -m tests.fuzz --keep --duration $(or $(DURATION),1m)
+
+# What requirements.lock installs, as CycloneDX.
+sbom: $(READY)
+	mkdir -p build
+	$(BIN)/python -m cyclonedx_py requirements requirements.lock --pyproject pyproject.toml --mc-type application --output-reproducible --validate --of JSON --sv 1.6 -o build/sbom.json
+
+# Strict: a package of which the index knows nothing was not audited, and that is no pass.
+audit: $(READY)
+	@$(BIN)/python -m pip_audit --strict --disable-pip --require-hashes -r requirements.lock || { echo "audit: not passed. A package above has a known hole, or https://pypi.org/pypi/NAME/VERSION/json did not answer and nothing is known"; exit 1; }
 
 format: $(READY)
 	$(BIN)/ruff format .
@@ -63,13 +83,16 @@ docs: $(READY)
 	$(BIN)/python -m telemetry.catalogue > docs/metrics.md
 	$(BIN)/python -m telemetry.kinds > docs/kinds.md
 	$(BIN)/python -m fabricscope.own_metrics > docs/own-metrics.md
+	$(BIN)/python -m tests.reliability > docs/reliability.md
+	$(BIN)/python -m tests.dependencies > docs/dependencies.md
 
 # From the index alone: what a machine has in folders of its own is not there for others.
-LOCK := env -u PIP_FIND_LINKS $(BIN)/pip-compile --quiet --generate-hashes --no-annotate --no-header --no-emit-options --build-deps-for wheel --allow-unsafe --strip-extras
+LOCK := env -u PIP_FIND_LINKS $(BIN)/pip-compile --quiet --generate-hashes --no-annotate --no-header --no-emit-options --allow-unsafe --strip-extras
 
 lock: $(READY)
-	$(LOCK) --extra dev -o requirements-dev.lock pyproject.toml
-	$(LOCK) -o requirements.lock pyproject.toml
+	$(LOCK) --build-deps-for wheel --extra dev -o requirements-dev.lock pyproject.toml
+	$(LOCK) --build-deps-for wheel -o requirements.lock pyproject.toml
+	echo 'atheris>=3' | $(LOCK) -o requirements-fuzz.lock -
 
 clean:
 	rm -rf build data $(VENV)

@@ -13,6 +13,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from benchmarks.loads.pages import changed, pages
 from benchmarks.rows import Row, print_rows, row
 from common.units import NS_PER_S
+from ingest.collectors.base import CollectorContext
 from ingest.collectors.exposition.collector import ExpositionCollector
 from ingest.collectors.exposition.config import ScrapeConfig
 from ingest.collectors.exposition.decode.body import BodyReader
@@ -76,7 +77,7 @@ async def _collect(source: str, page: bytes, compressed: bool) -> tuple[float, f
         address = f"127.0.0.1:{await asyncio.to_thread(port.get)}"
         job = ScrapeConfig(job_name="bench", source=source, enable_compression=compressed)
         (target,) = resolve(job, [TargetGroup(targets=(address,), labels={"device": "node1"})])
-        collector = ExpositionCollector(job, target, Ledger(0), 0, workers)
+        collector = ExpositionCollector(job, target, CollectorContext(Ledger(0), lambda: 0, workers))
         batch = await collector.collect(_NOW_NS)
         assert batch.collection.up, batch.collection.down
         size = len(encode_batch(batch)[0]) / len(batch)

@@ -12,6 +12,7 @@ import numpy as np
 from analytics.config import EngineConfig
 from analytics.engine import Engine
 from analytics.snapshot import snapshot
+from analytics.snapshot.stateful import joined
 from analytics.worker import build_engine
 from benchmarks.rows import Row, print_rows, row
 from common.units import NS_PER_S
@@ -36,7 +37,7 @@ def filled(series: int) -> Engine:
 def scramble(engine: Engine) -> None:
     """Random bits for all state of series, so that it does not compress."""
     noise = np.random.default_rng(1).integers(0, 256, 1 << 24, np.uint8)
-    for array in engine.series.state().arrays.values():
+    for array in joined(engine.series.parts).arrays.values():
         plain = array.reshape(-1).view(np.uint8)
         for start in range(0, plain.size, noise.size):
             part = plain[start : start + noise.size]

@@ -1,5 +1,10 @@
 """Fixtures that start real servers; each module of ``tests/servers`` owns one."""
 
+import logging
+from collections.abc import Iterator
+
+import pytest
+import structlog
 from hypothesis import settings
 
 # The same examples in each run: the same tree gives the same verdict.
@@ -15,3 +20,13 @@ pytest_plugins = [
     "tests.servers.chromium",
     "tests.servers.webhook",
 ]
+
+
+@pytest.fixture(autouse=True)
+def default_logs() -> Iterator[None]:
+    """A command that a test runs in this process configures logs for the process: not for the tests after it."""
+    yield
+    if structlog.is_configured():
+        structlog.reset_defaults()
+        # What `fabricscope.logs` has added; its stream is closed when the command has ended.
+        logging.root.handlers[:] = [one for one in logging.root.handlers if type(one) is not logging.StreamHandler]

@@ -1,0 +1,169 @@
+"""Ingest with too little CPU: what arrives on the bus, how late, and how much memory it takes.
+
+1,000 targets at 1 s, and ingest on one core that it shares with busy loops; the servers, the bus' reader and this
+process are on the other cores. All is counted outside of ingest: records by a reader of the bus, CPU time and memory by
+the kernel. What the CPU can do is what ingest delivers in a second of CPU time without the busy loops.
+"""
+
+import asyncio
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import yaml
+
+from benchmarks.end_to_end import _cpu_s
+from benchmarks.loads.load import Load, pages_alone
+from benchmarks.rows import Row, print_rows, row
+from bus.base import Bus
+from bus.open import open_bus
+from common.units import NS_PER_S
+from fabricscope.settings import load_settings
+from telemetry import topics
+from telemetry.codec.batch import BatchDecoder
+from telemetry.codec.records import decode_record
+from telemetry.ledger import StageReport
+
+HOSTS, INTERVAL_S, BUSY_LOOPS = 500, 1.0, 4
+FIRST_S, WINDOW_S, KNOWN_S_MAX = 16.0, 20.0, 240.0
+_CORE = 0
+
+
+@dataclass(slots=True)
+class Delivered:
+    """What a reader of the bus saw. late_s: of each collection, from its begin until its record was on the bus."""
+
+    samples: int = 0
+    late_s: list[float] = field(default_factory=list)
+    turns: Counter[str] = field(default_factory=Counter)
+    report: StageReport | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What was delivered in some seconds, from when on it was known that ingest runs."""
+
+    delivered: Delivered
+    wall_s: float
+    cpu_s: float
+    rss_bytes: int
+
+
+def measure(load: Load, busy_loops: int) -> tuple[Measured, Measured]:
+    """The first seconds, in which all series are new, and a window in which all are known."""
+    with tempfile.TemporaryDirectory(prefix="short-of-cpu-") as name, ExitStack() as stack:
+        settings = _settings(Path(name), load)
+        for _ in range(busy_loops):
+            stack.enter_context(_on_core([sys.executable, "-c", "while True: pass"]))
+        ingest = [sys.executable, "-m", "fabricscope", "ingest", "--config", str(settings)]
+        return asyncio.run(_watch(settings, stack.enter_context(_on_core(ingest)), load))
+
+
+@contextmanager
+def _on_core(command: list[str]) -> Iterator[int]:
+    """Process id. Its error output is ours."""
+    process = subprocess.Popen(
+        command,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.STDOUT,
+        preexec_fn=lambda: os.sched_setaffinity(0, {_CORE}),
+    )
+    try:
+        yield process.pid
+    finally:
+        process.kill()
+        process.wait()
+
+
+def _settings(folder: Path, load: Load) -> Path:
+    document = {
+        "global": {"data_dir": str(folder / "data"), "metrics_ports": {"ingest": 0}},
+        "bus": {"kind": "embedded"},
+        **load.jobs,
+    }
+    path = folder / "fabricscope.yaml"
+    path.write_text(yaml.safe_dump(document))
+    return path
+
+
+async def _watch(settings: Path, ingest: int, load: Load) -> tuple[Measured, Measured]:
+    bus = open_bus(load_settings(settings).bus)
+    await bus.start()
+    try:
+        began_s = time.monotonic()
+        while (await _window(bus, ingest, 0.5)).delivered.report is None and time.monotonic() < began_s + KNOWN_S_MAX:
+            pass
+        first = await _window(bus, ingest, FIRST_S)
+        seen = Counter(first.delivered.turns)
+        while len(seen) < load.targets and time.monotonic() < began_s + KNOWN_S_MAX:
+            seen += (await _window(bus, ingest, 2.0)).delivered.turns
+        return first, await _window(bus, ingest, WINDOW_S)
+    finally:
+        await bus.stop()
+
+
+async def _window(bus: Bus, ingest: int, seconds: float) -> Measured:
+    began_s, cpu_s = time.monotonic(), _cpu_s(ingest)
+    delivered = await _read(bus, seconds)
+    return Measured(delivered, time.monotonic() - began_s, _cpu_s(ingest) - cpu_s, _rss_bytes(ingest))
+
+
+async def _read(bus: Bus, seconds: float) -> Delivered:
+    """What comes to the bus from now on."""
+    ends = await bus.offsets_since([topics.SAMPLES, topics.LEDGER], time.time_ns())
+    reader, decoder, found = bus.consume([topics.SAMPLES, topics.LEDGER], ends), BatchDecoder(), Delivered()
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        for record in await reader.poll(wait_s=0.05):
+            if record.topic == topics.LEDGER.name:
+                found.report = decode_record(record.value or b"", StageReport)
+                continue
+            batch = decoder.decode(record.value or b"", record.headers)
+            found.samples += len(batch)
+            found.late_s.append((record.appended_ns - batch.collection.collected_ns) / NS_PER_S)
+            found.turns[batch.table.target] += batch.collection.up
+    await reader.stop()
+    return found
+
+
+def _rss_bytes(pid: int) -> int:
+    return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+def run() -> list[Row]:
+    os.sched_setaffinity(0, set(range(os.cpu_count() or 1)) - {_CORE} or {_CORE})
+    rows: list[Row] = []
+    with pages_alone(HOSTS, INTERVAL_S) as load:
+        for loops in (0, BUSY_LOOPS):
+            first, known = measure(load, loops)
+            rows += _rows(f"short of CPU: {loops} busy loops, new series", first)
+            rows += _rows(f"short of CPU: {loops} busy loops, known series", known)
+    return rows
+
+
+def _rows(what: str, found: Measured) -> Iterator[Row]:
+    delivered = found.delivered
+    turns = [count for count in delivered.turns.values() if count] or [0]
+    yield row(f"{what}: delivered", delivered.samples / found.wall_s, "samples/s")
+    yield row(f"{what}: delivered a second of CPU", delivered.samples / found.cpu_s, "samples/CPU-s")
+    yield row(f"{what}: CPU", found.cpu_s / found.wall_s, "cores")
+    yield row(f"{what}: late, 99 of 100", float(np.percentile(delivered.late_s or [0.0], 99)), "s")
+    yield row(f"{what}: late, longest", max(delivered.late_s, default=0.0), "s")
+    yield row(f"{what}: targets", len(delivered.turns), "targets")
+    yield row(f"{what}: fewest collections of a target", min(turns), "collections")
+    yield row(f"{what}: most collections of a target", max(turns), "collections")
+    yield row(f"{what}: memory", found.rss_bytes / (1 << 20), "MiB")
+    if delivered.report is not None:
+        yield row(f"{what}: held", delivered.report.held, "samples")
+
+
+if __name__ == "__main__":
+    print_rows(run())
