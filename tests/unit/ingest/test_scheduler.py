@@ -178,23 +178,31 @@ async def test_targets_start_together_in_slots_wherever_they_are_in_their_interv
 
 
 async def test_no_more_run_than_the_gate_admits_and_all_get_their_turn(emitted: Emitted) -> None:
-    gate = Gate(SchedulerConfig(), limit=CollectionLimit(4))
-    scheduler = Scheduler(gate, emitted.emit, lambda: 1)
-    targets = [Target(f"node{number}", interval_s=SLOT_S, takes_s=0.01) for number in range(40)]
-    for target in targets:
-        scheduler.add(target)
-    await until(lambda: scheduler.targets_up == len(targets))  # from here on they stand in one line
-    before, most = [target.started for target in targets], 0
+    scheduler = Scheduler(Gate(SchedulerConfig(), limit=CollectionLimit(4)), emitted.emit, lambda: 1)
+    order, held = list[str](), list[asyncio.Event]()
 
-    def all_had_five() -> bool:
-        nonlocal most
-        most = max(most, scheduler.busiest)
-        return all(target.started >= count + 5 for target, count in zip(targets, before, strict=True))
+    class Held(Target):
+        async def collect(self, now_ns: int) -> CollectorOutput:
+            order.append(self.name)
+            if scheduler.targets_up == len(names):
+                held.append(may_end := asyncio.Event())
+                await may_end.wait()
+            return await super().collect(now_ns)
 
-    await until(all_had_five)
-    turns = [target.started - count for target, count in zip(targets, before, strict=True)]
-    assert most == 4
-    assert max(turns) - min(turns) <= 2
+    names = {f"node{number}" for number in range(40)}
+    for name in names:
+        scheduler.add(Held(name, interval_s=SLOT_S))
+    # From here on all stand in one line, and the next begin when the test ends those that run.
+    await until(lambda: len(held) == 4 and scheduler.waiting == 36)
+    order.clear()
+    for _ in range(20):
+        assert scheduler.busiest == 4
+        for may_end in held:
+            may_end.set()
+        held.clear()
+        await until(lambda: len(held) == 4 and scheduler.waiting == 36)
+    assert len(order) == 80
+    assert set(order[:40]) == set(order[40:]) == names
     assert scheduler.skipped[SkipReason.CPU] > 0
     await scheduler.stop()
 
