@@ -18,6 +18,8 @@ from telemetry import topics
 _HEAD = struct.Struct("<IIBIQQQq")
 HEAD_BYTES = _HEAD.size
 BODY_BYTES_MAX = MESSAGE_BYTES_MAX + 2 * HEADERS_BYTES_MAX
+COUNT_MAX = 2**62
+"""What no spool ever counts to; sums of two still fit into 64 bits."""
 # The number of a topic is part of the format: a topic of a new version gets a new one.
 _TOPICS = {1: topics.SAMPLES, 2: topics.TOPOLOGY, 3: topics.CHANGES}
 _NUMBERS = {topic: number for number, topic in _TOPICS.items()}
@@ -36,6 +38,10 @@ class Amount:
 
     def __add__(self, other: "Amount") -> "Amount":
         return Amount(self.samples + other.samples, self.batches + other.batches, self.events + other.events)
+
+    def exceeds(self, other: "Amount") -> bool:
+        """Whether any of the counts is larger."""
+        return self.samples > other.samples or self.batches > other.batches or self.events > other.events
 
     def beyond(self, other: "Amount") -> "Amount":
         """How much further this is than ``other``; never less than nothing."""
@@ -80,7 +86,9 @@ def decode_head(data: bytes) -> Head | None:
     if len(data) < HEAD_BYTES:
         return None
     checksum, body_bytes, number, samples, *before, spooled_ns = _HEAD.unpack(data)
-    if zlib.crc32(memoryview(data)[4:]) != checksum or number not in _TOPICS or body_bytes > BODY_BYTES_MAX:
+    if zlib.crc32(memoryview(data)[4:]) != checksum or number not in _TOPICS:
+        return None
+    if body_bytes > BODY_BYTES_MAX or max(before) > COUNT_MAX:
         return None
     return Head(body_bytes, _TOPICS[number], samples, Amount(*before), spooled_ns)
 

@@ -15,7 +15,7 @@ import orjson
 
 from common.errors import ConfigError
 from ingest.ledger import Counts, DropReason
-from ingest.spool.record import Amount
+from ingest.spool.record import COUNT_MAX, Amount
 
 FORMAT = 1  # of this file and of the segments beside it
 _PLACE_BYTES = 4096
@@ -122,7 +122,7 @@ def _state(document: dict[str, Any]) -> State | None:
         epoch_ns, samples_in, samples_out = (document[name] for name in ("epoch_ns", "samples_in", "samples_out"))
         places = [document[name] for name in ("position", "published", "written")]
         numbers = (drops.values(), (epoch_ns, samples_in, samples_out), *places)
-        if not all(isinstance(n, int) and n >= 0 for of in numbers for n in of):
+        if not all(isinstance(n, int) and 0 <= n <= COUNT_MAX for of in numbers for n in of):
             return None
         position, published, written = Position(*places[0]), Amount(*places[1]), Amount(*places[2])
         counts = Counts(epoch_ns, samples_in, samples_out, {DropReason(reason): n for reason, n in drops.items()})

@@ -108,8 +108,10 @@ class Store:
                 self._lose(DropReason.SPOOL_DAMAGED, segment.first)
             begin, following = self._read.offset, self._following(index)
             for head, record, end in _records(segment, begin):
-                if head.after.samples > following.samples:
+                if head.after.exceeds(following):
                     break  # a process could not take it back from the disk, and has written it again behind this
+                if self._read_amount.exceeds(head.before):
+                    break  # no process counts backwards: whatever wrote this, what is behind it is no better
                 found += self._pass(head, record, now_ns)
                 self._read, self._read_amount = Position(segment.number, end), head.after
                 if len(found) >= count_max or size + end - begin >= bytes_max:

@@ -63,6 +63,8 @@ def test_what_is_no_state_is_none(tmp_path: Path, data: bytes) -> None:
         b'{"format": 1, "drops": {}}',
         b'{"format":1,"position":[0,"a"],"published":[0,0,0],"written":[0,0,0],"epoch_ns":1,"samples_in":0,'
         b'"samples_out":0,"drops":{}}',
+        b'{"format":1,"position":[0,0],"published":[0,0,0],"written":[18446744073709551615,0,0],"epoch_ns":1,'
+        b'"samples_in":0,"samples_out":0,"drops":{}}',
         b'{"format":1,"position":[0],"published":[0,0,0],"written":[0,0,0],"epoch_ns":1,"samples_in":0,'
         b'"samples_out":0,"drops":{}}',
     ],

@@ -11,7 +11,7 @@ from bus.base import Message
 from common.units import NS_PER_S
 from ingest.ledger import Counts, DropReason
 from ingest.outgoing import Outgoing
-from ingest.spool.record import HEAD_BYTES
+from ingest.spool.record import HEAD_BYTES, Amount, encode_one
 from ingest.spool.segment import path_of
 from ingest.spool.store import Store
 from telemetry import topics
@@ -213,6 +213,22 @@ def test_a_damaged_first_head_costs_its_segment(tmp_path: Path, segment: int, le
     following = opened(tmp_path)
     assert read_all(following) == left
     assert lost(following) == {DropReason.SPOOL_DAMAGED: 3 * SAMPLES}
+
+
+@pytest.mark.parametrize(
+    "before",
+    [Amount(2**64 - 1), Amount(0, 2**63), Amount(0, 0, 2**64 - 1), Amount()],
+    ids=["samples", "batches", "events", "backwards"],
+)
+def test_a_head_that_counts_what_no_spool_counts_costs_what_is_behind_it(tmp_path: Path, before: Amount) -> None:
+    hourly(tmp_path, 1)
+    (path,) = segments(tmp_path)
+    data, length = bytearray(path.read_bytes()), len(encode_one(record(0), Amount(), 0))
+    data[length : 2 * length] = encode_one(record(1), before, 0)
+    path.write_bytes(data)
+    following = opened(tmp_path)
+    assert read_all(following) == [0]
+    assert lost(following) == {DropReason.SPOOL_DAMAGED: 2 * SAMPLES}
 
 
 def test_missing_files_are_counted(tmp_path: Path) -> None:
