@@ -5,6 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 PEERS := build/.peers
+KEEP ?= --keep
 
 .PHONY: run test check accept crash soak bench eval fuzz sbom audit boards docs format lock clean peers
 .DEFAULT_GOAL := run
@@ -57,10 +58,11 @@ bench: $(PEERS) $(READY)
 eval: $(READY)
 	OMP_NUM_THREADS=1 $(BIN)/python -m evaluation
 
-# DURATION is how long each target runs: 30s, 8h; without it a minute. atheris guides it by coverage where it has a wheel for this Python.
+# DURATION is how long each target runs: 30s, 8h; without it a minute. The same is drawn again with the same SEED. What
+# reaches new lines is added to the corpus unless KEEP is empty. atheris guides it by coverage where it has a wheel for this Python.
 fuzz: $(READY)
 	@$(BIN)/python -c 'import atheris' 2> /dev/null || $(BIN)/python -m pip install --quiet --disable-pip-version-check --only-binary :all: --require-hashes -r requirements-fuzz.lock || echo "no atheris for this Python: inputs are not guided by coverage"
-	$(BIN)/python -m tests.fuzz --keep --duration $(or $(DURATION),1m)
+	$(BIN)/python -m tests.fuzz $(KEEP) --duration $(or $(DURATION),1m) --seed $(or $(SEED),0)
 
 # What requirements.lock installs, as CycloneDX.
 sbom: $(READY)

@@ -1,14 +1,17 @@
-"""Runs the targets for a while each, one after the other: ``python -m tests.fuzz [TARGET …] --duration 1m``.
+"""Runs the targets for a while each, one on each core: ``python -m tests.fuzz [TARGET …] --duration 1m``.
 
 Exits with 1 when an input broke one; the input is then in ``tests/fuzz/corpus/TARGET``, so that the suite fails until
 it is fixed. ``--keep`` also keeps inputs there that reach lines which those in it do not.
 """
 
 import argparse
+import os
 import re
 import shutil
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 from tests.fuzz.targets import CORPUS, names
@@ -23,13 +26,15 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.fuzz", description=__doc__)
     parser.add_argument("targets", nargs="*", metavar="TARGET", help=f"all when absent: {', '.join(names())}")
     parser.add_argument("--duration", default="1m", type=_seconds, help="of each target, as 30s, 1m or 8h")
+    parser.add_argument("--seed", default=0, type=int, help="of what is drawn; another one each time when absent")
     parser.add_argument("--keep", action="store_true", help="keep inputs that reach new lines")
     options = parser.parse_args()
     unknown = {*options.targets} - {*names()}
     if unknown:
         parser.error(f"{', '.join(sorted(unknown))}: expected some of {', '.join(names())}")
-    results = [_run(name, options.duration, keep=options.keep) for name in options.targets or names()]
-    return 0 if all(results) else 1
+    run = partial(_run, seconds=options.duration, seed=options.seed, keep=options.keep)
+    with ThreadPoolExecutor(os.cpu_count()) as cores:
+        return 0 if all([*cores.map(run, options.targets or names())]) else 1
 
 
 def _seconds(text: str) -> float:
@@ -39,12 +44,12 @@ def _seconds(text: str) -> float:
     return int(found[1]) * _UNITS[found[2]]
 
 
-def _run(name: str, seconds: float, *, keep: bool) -> bool:
+def _run(name: str, seconds: float, seed: int, *, keep: bool) -> bool:
     """Whether nothing broke it."""
     folder = ROOT / "build" / "fuzz" / name
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / "log").open("w+") as log:
-        command = [sys.executable, "-m", "tests.fuzz.one", name, str(seconds), str(folder)]
+        command = [sys.executable, "-m", "tests.fuzz.one", name, str(seconds), str(folder), str(seed)]
         status = subprocess.run(command, cwd=ROOT, stdout=log, stderr=subprocess.STDOUT).returncode
         log.seek(0)
         text = log.read()

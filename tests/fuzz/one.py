@@ -1,4 +1,4 @@
-"""One target in a process of its own: ``python -m tests.fuzz.one TARGET SECONDS FOLDER``.
+"""One target in a process of its own: ``python -m tests.fuzz.one TARGET SECONDS FOLDER SEED``; 0 draws a seed.
 
 With atheris coverage guides the mutations, and inputs that reach something new are put into ``FOLDER/corpus``. Without
 it they are blind. The first input that breaks the target is put into ``FOLDER`` as ``crash-…``.
@@ -20,15 +20,15 @@ _MEMORY_BYTES_MAX = 4 << 30
 _ROOT = Path(__file__).parents[2]
 
 
-def main(name: str, seconds: float, folder: Path) -> None:
+def main(name: str, seconds: float, folder: Path, seed: int) -> None:
     (folder / "corpus").mkdir(parents=True, exist_ok=True)
     if importlib.util.find_spec("atheris"):
-        _guided(name, seconds, folder)
+        _guided(name, seconds, folder, seed)
     else:
-        _blind(name, seconds, folder)
+        _blind(name, seconds, folder, seed or time.time_ns())
 
 
-def _guided(name: str, seconds: float, folder: Path) -> None:
+def _guided(name: str, seconds: float, folder: Path, seed: int) -> None:
     import atheris
 
     # numba compiles these, and knows nothing of what counts coverage
@@ -40,6 +40,7 @@ def _guided(name: str, seconds: float, folder: Path) -> None:
         (folder / "corpus" / hashlib.sha1(data).hexdigest()).write_bytes(data)
     options = [
         f"-max_total_time={seconds:.0f}",
+        f"-seed={seed}",
         f"-max_len={INPUT_BYTES_MAX}",
         f"-timeout={_HUNG_S}",
         "-rss_limit_mb=4096",
@@ -58,7 +59,7 @@ def _compiled_modules() -> list[str]:
     return [name.removesuffix(".__init__") for name in names]
 
 
-def _blind(name: str, seconds: float, folder: Path) -> None:
+def _blind(name: str, seconds: float, folder: Path, seed: int) -> None:
     from tests.fuzz.mutate import mutations
     from tests.fuzz.targets import load
 
@@ -66,7 +67,7 @@ def _blind(name: str, seconds: float, folder: Path) -> None:
     resource.setrlimit(resource.RLIMIT_DATA, (_MEMORY_BYTES_MAX, _MEMORY_BYTES_MAX))
     faulthandler.register(signal.SIGALRM, chain=True)  # shows where it hangs, and ends
     begin = time.monotonic()
-    for runs, data in enumerate(itertools.chain(target.inputs, mutations(target.inputs, time.time_ns()))):
+    for runs, data in enumerate(itertools.chain(target.inputs, mutations(target.inputs, seed))):
         if time.monotonic() - begin > seconds:
             print(f"stat::number_of_executed_units: {runs}")
             return
@@ -80,4 +81,4 @@ def _blind(name: str, seconds: float, folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], float(sys.argv[2]), Path(sys.argv[3]))
+    main(sys.argv[1], float(sys.argv[2]), Path(sys.argv[3]), int(sys.argv[4]))
