@@ -62,10 +62,22 @@ async def until_at_end(reader: Consumer) -> None:
 
 
 async def gap_of(reader: Consumer) -> Gap:
-    """Polls until a gap is reported."""
+    """Polls until a gap is reported, before any record."""
     async with asyncio.timeout(DEADLINE_S):
         while True:
             try:
-                await reader.poll(wait_s=0.1)
+                assert await reader.poll(wait_s=0.1) == []
             except Gap as gap:
                 return gap
+
+
+async def read_past_gaps(reader: Consumer, n: int) -> tuple[list[Record], list[Gap]]:
+    """The next n records, and the gaps that are reported among them."""
+    records, gaps = list[Record](), list[Gap]()
+    async with asyncio.timeout(DEADLINE_S):
+        while len(records) < n:
+            try:
+                records += await reader.poll(wait_s=0.2)
+            except Gap as gap:
+                gaps.append(gap)
+    return records, gaps
