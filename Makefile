@@ -34,7 +34,7 @@ run: $(READY)
 	@$(BIN)/fabricscope run
 
 test: $(PEERS) $(READY)
-	$(BIN)/python -m pytest -n 2 --dist loadfile
+	$(BIN)/python -m pytest -n 3 --dist loadfile
 
 check: $(READY)
 	$(BIN)/ruff format --check .
