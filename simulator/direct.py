@@ -1,6 +1,6 @@
 """Samples of the simulated cluster without any protocol: what the collectors would publish, for tests and campaigns."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -8,6 +8,8 @@ from numpy.typing import NDArray
 
 from common.units import NS_PER_S
 from simulator.cluster import SimulatedCluster
+from simulator.collection.config import CollectionConfig
+from simulator.collection.run import CollectionRun
 from simulator.config import SimulatorConfig
 from simulator.counters import canonical
 from simulator.counters.canonical import Column
@@ -46,15 +48,26 @@ class DirectCollector:
         self._last: dict[int, tuple[SeriesTable, Floats]] = {}
         self._seq = -1
 
+    @property
+    def targets(self) -> Sequence[Endpoint]:
+        """All that are collected from, in the order of the layout."""
+        return [endpoint for _, endpoint in self._endpoints]
+
     def collect(self, part: int = 0, parts: int = 1) -> list[SampleBatch]:
         """One batch a target, as of the readings' time; a device that does not answer gives one that is down.
 
         Of ``parts`` calls, with ``part`` 0, 1, …, each reads its share of the targets.
         """
-        readings = self._cluster.readings
         self._seq += part == 0
-        matrices = {id(columns): self._matrix(columns, readings) for columns in _GROUPS}
-        return [self._batch(i, endpoint, matrices, readings) for i, endpoint in self._endpoints[part::parts]]
+        return self.read(range(part, len(self._endpoints), parts))
+
+    def read(self, positions: Sequence[int]) -> list[SampleBatch]:
+        """The batches of these targets alone (positions in ``targets``), all with the newest sequence number."""
+        readings = self._cluster.readings
+        chosen = [self._endpoints[position] for position in positions]
+        needed = {id(part.columns): part.columns for i, _ in chosen for part in self._parts[i]}
+        matrices = {key: self._matrix(columns, readings) for key, columns in needed.items()}
+        return [self._batch(i, endpoint, matrices, readings) for i, endpoint in chosen]
 
     def _matrix(self, columns: tuple[Column, ...], readings: Readings) -> Floats:
         """[units, columns]; counters as the whole numbers that exporters print."""
@@ -119,15 +132,23 @@ def campaign(
     lasts_s: float,
     start_ns: int = 1_700_000_000 * NS_PER_S,
     parts: int = 1,
+    collection: CollectionConfig | None = None,
+    collection_seed: int = 1,
 ) -> Iterator[CampaignTick]:
     """Simulated time in collection intervals of ``config.interval_s``. The ground truth is in ``tick.cluster.truth``.
 
     parts: ticks of an interval; each target is read in one of them, as collectors spread their targets over it.
+    collection: how telemetry is collected (``simulator.collection.presets.PRESETS``), with a seed of its own. There is
+    a tick for each moment at which something arrives, too. None: perfect values of all targets in every interval.
     """
     cluster = SimulatedCluster(config, start_ns)
     for fault in faults:
         cluster.inject(fault)
     collector = DirectCollector(cluster)
+    if collection is not None:
+        run = CollectionRun(collection, collection_seed, cluster, collector, parts)
+        yield from _arrivals(run, cluster, int(int(lasts_s / config.interval_s) * config.interval_s * NS_PER_S))
+        return
     facts = topology_facts(cluster.layout, start_ns)
     known: set[tuple[str, bool]] = set()
     changes_seen = 0
@@ -142,6 +163,13 @@ def campaign(
             cluster.now_ns, collector.collect(k % parts, parts), facts, cluster.changes[changes_seen:], cluster
         )
         facts, changes_seen = [], len(cluster.changes)
+
+
+def _arrivals(run: CollectionRun, cluster: SimulatedCluster, until_ns: int) -> Iterator[CampaignTick]:
+    inventory = run.inventory()
+    for arrived in run.arrivals(until_ns):
+        yield CampaignTick(cluster.now_ns, arrived.batches, [*inventory, *arrived.facts], arrived.changes, cluster)
+        inventory = []
 
 
 _GROUPS = (

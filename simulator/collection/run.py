@@ -1,0 +1,226 @@
+"""The telemetry of a simulated cluster in the order in which it arrives."""
+
+import heapq
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from enum import IntEnum
+from typing import Protocol
+
+import numpy as np
+
+from common.units import NS_PER_S
+from simulator.cluster import SimulatedCluster
+from simulator.collection.clocks import draw_clock
+from simulator.collection.config import CollectionConfig, Losses, Timing
+from simulator.collection.groups import GROUPS, SeriesGroup
+from simulator.collection.inventory import recorded
+from simulator.collection.jobs import ChangeFeed
+from simulator.collection.losses import Fate, LossState
+from simulator.collection.schedule import GroupTimes, Turn, on_grid, one_of
+from simulator.collection.target import Target, arrives_after_ns
+from simulator.layout import Endpoint, Exporter, topology_facts
+from telemetry.changes import Change
+from telemetry.samples import SampleBatch
+from telemetry.topology import TopologyFact
+
+_CONNECTED_S = 3600.0  # targets were connected within this time before the start
+_SLURM = "slurm"
+
+
+class Reader(Protocol):
+    """Reads the devices of a simulated cluster as they are now."""
+
+    @property
+    def targets(self) -> Sequence[Endpoint]: ...
+
+    def read(self, positions: Sequence[int]) -> list[SampleBatch]:
+        """All series of these targets (positions in ``targets``), or that a target is down, in their order."""
+        ...
+
+
+@dataclass(slots=True)
+class Arrived:
+    """What arrived at one moment: batches in order, and the facts and changes that became known."""
+
+    batches: list[SampleBatch] = field(default_factory=list)
+    facts: list[TopologyFact] = field(default_factory=list)
+    changes: list[Change] = field(default_factory=list)
+
+
+class _Kind(IntEnum):
+    READ = 0
+    COLLECT = 1
+    ARRIVE = 2
+    POLL_JOBS = 3
+    TICK = 4
+
+
+@dataclass(slots=True)
+class _Due:
+    """What is due at one moment. reads, collections: groups by position of the target. arrivals: (position, batch)."""
+
+    reads: defaultdict[int, list[SeriesGroup]] = field(default_factory=lambda: defaultdict(list))
+    collections: defaultdict[int, list[SeriesGroup]] = field(default_factory=lambda: defaultdict(list))
+    arrivals: list[tuple[int, SampleBatch]] = field(default_factory=list)
+    polls_jobs: bool = False
+    is_tick: bool = False
+    ends_interval: bool = False
+
+
+class CollectionRun:
+    """Collects from a cluster as ``config`` says. A function of its arguments, whatever else draws random numbers.
+
+    seed: of everything here. parts: of the cluster's interval, for targets without an interval of their own.
+    Times are nanoseconds since the start of the cluster.
+    """
+
+    def __init__(
+        self, config: CollectionConfig, seed: int, cluster: SimulatedCluster, reader: Reader, parts: int = 1
+    ) -> None:
+        self._config, self._seed, self._cluster, self._reader = config, seed, cluster, reader
+        self._interval_s, self._parts = cluster.config.interval_s, parts
+        self._events: list[tuple[int, int, int, int, SeriesGroup | SampleBatch | None]] = []
+        self._number = 0  # of events, so that none is compared by what it carries
+        self._times: dict[tuple[int, SeriesGroup], Iterator[tuple[int, int]]] = {}
+        self._read_ns: dict[tuple[int, SeriesGroup], int] = {}
+        self._targets: list[Target] = []
+        self._arrived_ns: list[int] = []
+        self._slow_peaks: list[int] = []  # targets whose watermarks are read less often than the cluster's interval
+        self._ticks = 0
+        for position, endpoint in enumerate(reader.targets):
+            self._add(position, endpoint)
+        rng = self._rng("jobs")
+        self._jobs_every_s = one_of(config.jobs_interval_s, rng)
+        self._feed = ChangeFeed(cluster, bool(self._jobs_every_s), config.maintenance_announced)
+        self._poll_losses = _loss_state(config.losses, Exporter.SLURM, self._rng("losses", _SLURM))
+        self._push_tick()
+        if self._jobs_every_s:
+            self._push(on_grid(round(float(rng.random()) * self._jobs_every_s * NS_PER_S)), _Kind.POLL_JOBS)
+
+    def inventory(self) -> list[TopologyFact]:
+        """What the records say about the cluster at the start."""
+        facts = topology_facts(self._cluster.layout, self._cluster.start_ns)
+        return recorded(facts, self._config.inventory, self._rng("inventory"))
+
+    def arrivals(self, until_ns: int) -> Iterator[Arrived]:
+        """Advances the cluster up to ``until_ns``, and stops at each moment at which something arrives.
+
+        It also stops at every part of the cluster's interval, as the campaign without a collection does.
+        """
+        while self._events[0][0] <= until_ns:
+            at_ns, due = self._events[0][0], _Due()
+            while self._events and self._events[0][0] == at_ns:
+                self._take(heapq.heappop(self._events), due)
+            self._cluster.advance(self._cluster.start_ns + at_ns)
+            arrived = self._perform(at_ns, due)
+            if due.is_tick or arrived.batches or arrived.facts or arrived.changes:
+                yield arrived
+
+    def _take(self, event: tuple[int, int, int, int, SeriesGroup | SampleBatch | None], due: _Due) -> None:
+        """Adds the event to what is due, and the one that follows it to the events."""
+        at_ns, kind, position, _, what = event
+        if kind == _Kind.READ and isinstance(what, SeriesGroup):
+            due.reads[position].append(what)
+        elif kind == _Kind.COLLECT and isinstance(what, SeriesGroup):
+            due.collections[position].append(what)
+            self._schedule(position, what)
+        elif isinstance(what, SampleBatch):
+            due.arrivals.append((position, what))
+        elif kind == _Kind.POLL_JOBS:
+            due.polls_jobs = True
+            self._push(at_ns + round(self._jobs_every_s * NS_PER_S), _Kind.POLL_JOBS)
+        else:
+            self._ticks += 1
+            due.is_tick, due.ends_interval = True, self._ticks % self._parts == 0
+            self._push_tick()
+
+    def _perform(self, at_ns: int, due: _Due) -> Arrived:
+        holds = self._slow_peaks if due.ends_interval else ()
+        positions = sorted({*due.reads, *due.collections, *holds})
+        pages = dict(zip(positions, self._reader.read(positions), strict=True)) if positions else {}
+        for position in holds:
+            self._targets[position].hold_peaks(pages[position])
+        for position, groups in due.reads.items():
+            self._targets[position].read(pages[position], groups)
+        for position in sorted(due.collections):
+            groups = [group for group in SeriesGroup if group in due.collections[position]]
+            batch = self._collect(position, groups, pages[position], at_ns)
+            if batch is not None:
+                self._publish(position, batch, at_ns, due)
+        arrived = Arrived([batch for _, batch in sorted(due.arrivals, key=lambda arrival: arrival[0])])
+        self._learn(at_ns, due, arrived)
+        return arrived
+
+    def _collect(self, position: int, groups: list[SeriesGroup], page: SampleBatch, at_ns: int) -> SampleBatch | None:
+        target = self._targets[position]
+        if not target.is_read:  # its exporter has just begun
+            target.read(page, GROUPS[target.endpoint.exporter])
+        return target.collect(page, groups, at_ns)
+
+    def _publish(self, position: int, batch: SampleBatch, at_ns: int, due: _Due) -> None:
+        """At the end of the collection; batches of one target never overtake each other."""
+        arrives_ns = max(self._arrived_ns[position], at_ns + on_grid(arrives_after_ns(batch)))
+        self._arrived_ns[position] = arrives_ns
+        if arrives_ns == at_ns:
+            due.arrivals.append((position, batch))
+        else:
+            self._push(arrives_ns, _Kind.ARRIVE, position, batch)
+
+    def _learn(self, at_ns: int, due: _Due, arrived: Arrived) -> None:
+        """What becomes known about jobs and changes."""
+        if due.is_tick or due.polls_jobs:
+            arrived.changes = self._feed.changes()
+        if due.is_tick and not self._jobs_every_s:
+            arrived.facts = self._feed.facts()
+        if due.polls_jobs and (self._poll_losses is None or self._poll_losses.fate(at_ns) is Fate.ARRIVES):
+            arrived.facts, of_jobs = self._feed.poll()
+            arrived.changes += of_jobs
+
+    def _add(self, position: int, endpoint: Endpoint) -> None:
+        config, start_ns = self._config, self._cluster.start_ns
+        name = f"{endpoint.exporter}/{endpoint.address}"
+        turn = Turn(self._interval_s, position % self._parts, self._parts)
+        connected_ns = round(float(self._rng("phase", name).uniform(0.0, _CONNECTED_S)) * NS_PER_S)
+        timeout_s = config.durations.timeout_s
+        for group in GROUPS[endpoint.exporter]:
+            timing: Timing = getattr(config, group)
+            times = GroupTimes(timing, turn, connected_ns, self._rng("times", name, group))
+            timeout_s = min(timeout_s, times.interval_s)
+            self._times[position, group] = iter(times)
+            self._schedule(position, group)
+            if group is SeriesGroup.WATERMARKS and times.reads_every_s > self._interval_s:
+                self._slow_peaks.append(position)
+        stamps_itself = endpoint.exporter is Exporter.GNMI
+        clocks = config.clocks if stamps_itself else type(config.clocks)()
+        losses = _loss_state(config.losses, endpoint.exporter, self._rng("losses", name))
+        clock = draw_clock(clocks, start_ns, self._rng("clock", name))
+        durations = self._rng("durations", name)
+        self._targets.append(
+            Target(endpoint, start_ns, frozenset(config.absent), losses, clock, config.durations, timeout_s, durations)
+        )
+        self._arrived_ns.append(0)
+
+    def _schedule(self, position: int, group: SeriesGroup) -> None:
+        """The next collection of a group, and the read before it."""
+        at_ns, read_ns = next(self._times[position, group])
+        if read_ns != self._read_ns.get((position, group)):
+            self._read_ns[position, group] = read_ns
+            self._push(read_ns, _Kind.READ, position, group)
+        self._push(at_ns, _Kind.COLLECT, position, group)
+
+    def _push_tick(self) -> None:
+        self._push(Turn(self._interval_s / self._parts, 0, 1).at_ns(self._ticks), _Kind.TICK)
+
+    def _push(self, at_ns: int, kind: _Kind, position: int = 0, what: SeriesGroup | SampleBatch | None = None) -> None:
+        self._number += 1
+        heapq.heappush(self._events, (at_ns, kind, position, self._number, what))
+
+    def _rng(self, *name: str) -> np.random.Generator:
+        return np.random.default_rng([self._seed, *"/".join(("collection", *name)).encode()])
+
+
+def _loss_state(config: Losses, exporter: Exporter, rng: np.random.Generator) -> LossState | None:
+    """None when nothing is lost."""
+    lossless = not config.bad_share and not config.loss_in_good
+    return None if lossless else LossState(config, exporter, rng)

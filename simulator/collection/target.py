@@ -1,0 +1,136 @@
+"""One target: what its exporter has read last, and the batches that a collector makes of it."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from common.units import NS_PER_S
+from simulator.collection.clocks import Clock
+from simulator.collection.config import Durations
+from simulator.collection.groups import GROUPS, Selection, SeriesGroup
+from simulator.collection.losses import Fate, LossState
+from simulator.layout import Endpoint, Exporter
+from telemetry.samples import Collection, DownReason, SampleBatch, all_rows
+from telemetry.series import SeriesTable
+
+WINDOW_S = 0.01
+"""Duration of a stream's batch, and of a poll of an exporter that has nothing else to do."""
+
+
+class Target:
+    """State of one target between its collections.
+
+    losses: None when nothing is lost. timeout_s: of its polls. rng: of their durations.
+    """
+
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        epoch_ns: int,
+        absent: frozenset[str],
+        losses: LossState | None,
+        clock: Clock,
+        durations: Durations,
+        timeout_s: float,
+        rng: np.random.Generator,
+    ) -> None:
+        self.endpoint, self._epoch_ns, self._absent = endpoint, epoch_ns, absent
+        self._losses, self._clock, self._durations, self._rng = losses, clock, durations, rng
+        self._timeout_s = timeout_s
+        self._selections: dict[SeriesTable, Selection] = {}
+        self._page: SeriesTable | None = None  # of the values that are kept
+        self._kept: NDArray[np.float64] = np.zeros(0)
+        self._peaks: NDArray[np.float64] | None = None
+        self._seq = -1
+
+    @property
+    def is_read(self) -> bool:
+        """Whether the exporter has read its device since that was last off."""
+        return self._page is not None
+
+    def read(self, page: SampleBatch, groups: Sequence[SeriesGroup]) -> None:
+        """The exporter reads these groups: ``page`` is all that the device has now, or that it is down."""
+        if not page.collection.up:
+            self._forget()
+            return
+        selection = self._selection(page.table)
+        values = page.values[selection.taken]
+        if page.table is not self._page:  # other units: nothing that is kept belongs to them
+            self._page, self._kept, self._peaks = page.table, values, None
+            return
+        for group in groups:
+            rows = selection.rows[group]
+            self._kept[rows] = values[rows]
+        if self._peaks is not None and SeriesGroup.WATERMARKS in groups:
+            rows = selection.rows[SeriesGroup.WATERMARKS]
+            self._kept[rows] = np.maximum(values[rows], self._peaks)
+            self._peaks = None
+
+    def hold_peaks(self, page: SampleBatch) -> None:
+        """Keeps the highest watermarks for the next read of them, which clears them."""
+        if not page.collection.up or page.table is not self._page:
+            return
+        selection = self._selection(page.table)
+        peaks = page.values[selection.taken[selection.rows[SeriesGroup.WATERMARKS]]]
+        self._peaks = peaks if self._peaks is None else np.maximum(self._peaks, peaks)
+
+    def collect(self, page: SampleBatch, groups: Sequence[SeriesGroup], at_ns: int) -> SampleBatch | None:
+        """The batch of one collection of these groups, None when it is lost.
+
+        page: the device as it is now. at_ns: since the start of the simulation.
+        """
+        self._seq += 1
+        now_ns = page.collection.collected_ns
+        if not page.collection.up:
+            self._forget()
+        fate = self._losses.fate(at_ns) if self._losses is not None else Fate.ARRIVES
+        duration_s, too_long = self._duration()
+        down = page.collection.down or (DownReason.TIMEOUT if too_long else None)
+        if fate is Fate.VANISHES:
+            return None
+        if isinstance(fate, DownReason):
+            down = fate
+            if fate is DownReason.TIMEOUT and self.endpoint.exporter is not Exporter.GNMI:
+                duration_s = self._timeout_s
+        if down is None:
+            return self._batch(groups, Collection(self._epoch_ns, self._seq, now_ns, duration_s))
+        table = page.table if self._page is None else self._selection(self._page).table
+        collection = Collection(self._epoch_ns, self._seq, now_ns, duration_s, down)
+        return SampleBatch(table, collection, np.zeros(0, np.int64), np.zeros(0, np.uint32), np.zeros(0))
+
+    def _batch(self, groups: Sequence[SeriesGroup], collection: Collection) -> SampleBatch | None:
+        assert self._page is not None
+        selection = self._selection(self._page)
+        if len(groups) == len(GROUPS[self.endpoint.exporter]):
+            rows, values = all_rows(self._kept.size), self._kept.copy()
+        else:
+            picked = np.concatenate([selection.rows[group] for group in groups])
+            rows, values = picked.astype(np.uint32), self._kept[picked]
+        if not values.size:  # a group whose every series is absent
+            return None
+        times = np.full(values.size, self._clock.read(collection.collected_ns), dtype=np.int64)
+        return SampleBatch(selection.table, collection, times, rows, values)
+
+    def _selection(self, page: SeriesTable) -> Selection:
+        known = self._selections.get(page)
+        if known is None:
+            known = self._selections[page] = Selection(self.endpoint.exporter, page, self._absent)
+        return known
+
+    def _duration(self) -> tuple[float, bool]:
+        """Of a collection in seconds, and whether it ended because of that."""
+        if self.endpoint.exporter is Exporter.GNMI:
+            return WINDOW_S, False
+        took_s = self._durations.median_s
+        if self._durations.sigma:
+            took_s *= float(np.exp(self._durations.sigma * self._rng.standard_normal()))
+        return min(took_s, self._timeout_s), took_s > self._timeout_s
+
+    def _forget(self) -> None:
+        self._page, self._peaks = None, None
+
+
+def arrives_after_ns(batch: SampleBatch) -> int:
+    """From the begin of a collection to the moment at which its batch is published."""
+    return round(batch.collection.duration_s * NS_PER_S)
