@@ -7,7 +7,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
-from simulator.collection.groups import collected_metrics
+from telemetry import catalogue
 
 Seconds = Annotated[float, Field(gt=0, le=3600, allow_inf_nan=False)]
 Share = Annotated[float, Field(ge=0, le=1)]
@@ -110,8 +110,8 @@ class CollectionConfig(_Frozen):
 
     @field_validator("absent")
     @classmethod
-    def _are_collected(cls, absent: tuple[str, ...]) -> tuple[str, ...]:
-        unknown = sorted(set(absent) - collected_metrics())
+    def _known(cls, absent: tuple[str, ...]) -> tuple[str, ...]:
+        unknown = sorted(set(absent) - catalogue.metrics().keys())
         if unknown:
-            raise ValueError(f"{', '.join(unknown)}: expected metrics that the simulated cluster has")
+            raise ValueError(f"{', '.join(unknown)}: expected metrics of the catalogue")
         return absent

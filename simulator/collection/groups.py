@@ -1,12 +1,10 @@
 """Groups of series that a target publishes together, each at an interval of its own."""
 
 from enum import StrEnum
-from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
 
-from simulator.counters import canonical
 from simulator.layout import Exporter
 from telemetry import catalogue
 from telemetry.series import SeriesTable
@@ -79,10 +77,3 @@ class Selection:
         of_metric = {metric: group_of(exporter, metric) for metric in set(metrics)}
         groups = np.array([of_metric[metrics[row]] for row in left], dtype=object)
         self.rows: dict[SeriesGroup, Rows] = {group: np.flatnonzero(groups == group) for group in GROUPS[exporter]}
-
-
-@cache
-def collected_metrics() -> frozenset[str]:
-    """All metrics that a simulated cluster has."""
-    groups = (canonical.SONIC, canonical.ARISTA, canonical.NICS, canonical.GPUS, canonical.HOSTS, canonical.STORAGE)
-    return frozenset(column.metric for columns in groups for column in columns)
