@@ -147,7 +147,8 @@ def campaign(
     collector = DirectCollector(cluster)
     if collection is not None:
         run = CollectionRun(collection, collection_seed, cluster, collector, parts)
-        yield from _arrivals(run, cluster, int(int(lasts_s / config.interval_s) * config.interval_s * NS_PER_S))
+        ends_s = int(lasts_s / config.interval_s) * parts * (config.interval_s / parts)
+        yield from _arrivals(run, cluster, int(ends_s * NS_PER_S))
         return
     facts = topology_facts(cluster.layout, start_ns)
     known: set[tuple[str, bool]] = set()

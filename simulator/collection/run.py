@@ -1,10 +1,7 @@
 """The telemetry of a simulated cluster in the order in which it arrives."""
 
-import heapq
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from enum import IntEnum
 from typing import Protocol
 
 import numpy as np
@@ -13,6 +10,7 @@ from common.units import NS_PER_S
 from simulator.cluster import SimulatedCluster
 from simulator.collection.clocks import draw_clock
 from simulator.collection.config import CollectionConfig, Losses, Timing
+from simulator.collection.events import Due, Event, Events, Kind
 from simulator.collection.groups import GROUPS, SeriesGroup
 from simulator.collection.inventory import recorded
 from simulator.collection.jobs import ChangeFeed
@@ -48,26 +46,6 @@ class Arrived:
     changes: list[Change] = field(default_factory=list)
 
 
-class _Kind(IntEnum):
-    READ = 0
-    COLLECT = 1
-    ARRIVE = 2
-    POLL_JOBS = 3
-    TICK = 4
-
-
-@dataclass(slots=True)
-class _Due:
-    """What is due at one moment. reads, collections: groups by position of the target. arrivals: (position, batch)."""
-
-    reads: defaultdict[int, list[SeriesGroup]] = field(default_factory=lambda: defaultdict(list))
-    collections: defaultdict[int, list[SeriesGroup]] = field(default_factory=lambda: defaultdict(list))
-    arrivals: list[tuple[int, SampleBatch]] = field(default_factory=list)
-    polls_jobs: bool = False
-    is_tick: bool = False
-    ends_interval: bool = False
-
-
 class CollectionRun:
     """Collects from a cluster as ``config`` says. A function of its arguments, whatever else draws random numbers.
 
@@ -80,8 +58,7 @@ class CollectionRun:
     ) -> None:
         self._config, self._seed, self._cluster, self._reader = config, seed, cluster, reader
         self._interval_s, self._parts = cluster.config.interval_s, parts
-        self._events: list[tuple[int, int, int, int, SeriesGroup | SampleBatch | None]] = []
-        self._number = 0  # of events, so that none is compared by what it carries
+        self._events = Events()
         self._times: dict[tuple[int, SeriesGroup], Iterator[tuple[int, int]]] = {}
         self._read_ns: dict[tuple[int, SeriesGroup], int] = {}
         self._targets: list[Target] = []
@@ -96,7 +73,7 @@ class CollectionRun:
         self._poll_losses = _loss_state(config.losses, Exporter.SLURM, self._rng("losses", _SLURM))
         self._push_tick()
         if self._jobs_every_s:
-            self._push(on_grid(round(float(rng.random()) * self._jobs_every_s * NS_PER_S)), _Kind.POLL_JOBS)
+            self._events.add(on_grid(round(float(rng.random()) * self._jobs_every_s * NS_PER_S)), Kind.POLL_JOBS)
 
     def inventory(self) -> list[TopologyFact]:
         """What the records say about the cluster at the start."""
@@ -108,34 +85,34 @@ class CollectionRun:
 
         It also stops at every part of the cluster's interval, as the campaign without a collection does.
         """
-        while self._events[0][0] <= until_ns:
-            at_ns, due = self._events[0][0], _Due()
-            while self._events and self._events[0][0] == at_ns:
-                self._take(heapq.heappop(self._events), due)
+        while (at_ns := self._events.next_ns) <= until_ns:
+            due = Due()
+            for event in self._events.pop():
+                self._take(event, due)
             self._cluster.advance(self._cluster.start_ns + at_ns)
             arrived = self._perform(at_ns, due)
             if due.is_tick or arrived.batches or arrived.facts or arrived.changes:
                 yield arrived
 
-    def _take(self, event: tuple[int, int, int, int, SeriesGroup | SampleBatch | None], due: _Due) -> None:
+    def _take(self, event: Event, due: Due) -> None:
         """Adds the event to what is due, and the one that follows it to the events."""
-        at_ns, kind, position, _, what = event
-        if kind == _Kind.READ and isinstance(what, SeriesGroup):
+        kind, position, what = event.kind, event.position, event.what
+        if kind is Kind.READ and isinstance(what, SeriesGroup):
             due.reads[position].append(what)
-        elif kind == _Kind.COLLECT and isinstance(what, SeriesGroup):
+        elif kind is Kind.COLLECT and isinstance(what, SeriesGroup):
             due.collections[position].append(what)
             self._schedule(position, what)
         elif isinstance(what, SampleBatch):
             due.arrivals.append((position, what))
-        elif kind == _Kind.POLL_JOBS:
+        elif kind is Kind.POLL_JOBS:
             due.polls_jobs = True
-            self._push(at_ns + round(self._jobs_every_s * NS_PER_S), _Kind.POLL_JOBS)
+            self._events.add(event.at_ns + round(self._jobs_every_s * NS_PER_S), Kind.POLL_JOBS)
         else:
             self._ticks += 1
             due.is_tick, due.ends_interval = True, self._ticks % self._parts == 0
             self._push_tick()
 
-    def _perform(self, at_ns: int, due: _Due) -> Arrived:
+    def _perform(self, at_ns: int, due: Due) -> Arrived:
         holds = self._slow_peaks if due.ends_interval else ()
         positions = sorted({*due.reads, *due.collections, *holds})
         pages = dict(zip(positions, self._reader.read(positions), strict=True)) if positions else {}
@@ -158,16 +135,16 @@ class CollectionRun:
             target.read(page, GROUPS[target.endpoint.exporter])
         return target.collect(page, groups, at_ns)
 
-    def _publish(self, position: int, batch: SampleBatch, at_ns: int, due: _Due) -> None:
+    def _publish(self, position: int, batch: SampleBatch, at_ns: int, due: Due) -> None:
         """At the end of the collection; batches of one target never overtake each other."""
         arrives_ns = max(self._arrived_ns[position], at_ns + on_grid(arrives_after_ns(batch)))
         self._arrived_ns[position] = arrives_ns
         if arrives_ns == at_ns:
             due.arrivals.append((position, batch))
         else:
-            self._push(arrives_ns, _Kind.ARRIVE, position, batch)
+            self._events.add(arrives_ns, Kind.ARRIVE, position, batch)
 
-    def _learn(self, at_ns: int, due: _Due, arrived: Arrived) -> None:
+    def _learn(self, at_ns: int, due: Due, arrived: Arrived) -> None:
         """What becomes known about jobs and changes."""
         if due.is_tick or due.polls_jobs:
             arrived.changes = self._feed.changes()
@@ -206,15 +183,11 @@ class CollectionRun:
         at_ns, read_ns = next(self._times[position, group])
         if read_ns != self._read_ns.get((position, group)):
             self._read_ns[position, group] = read_ns
-            self._push(read_ns, _Kind.READ, position, group)
-        self._push(at_ns, _Kind.COLLECT, position, group)
+            self._events.add(read_ns, Kind.READ, position, group)
+        self._events.add(at_ns, Kind.COLLECT, position, group)
 
     def _push_tick(self) -> None:
-        self._push(Turn(self._interval_s / self._parts, 0, 1).at_ns(self._ticks), _Kind.TICK)
-
-    def _push(self, at_ns: int, kind: _Kind, position: int = 0, what: SeriesGroup | SampleBatch | None = None) -> None:
-        self._number += 1
-        heapq.heappush(self._events, (at_ns, kind, position, self._number, what))
+        self._events.add(Turn(self._interval_s / self._parts, 0, 1).at_ns(self._ticks), Kind.TICK)
 
     def _rng(self, *name: str) -> np.random.Generator:
         return np.random.default_rng([self._seed, *"/".join(("collection", *name)).encode()])

@@ -76,14 +76,16 @@ class Target:
         self._peaks = peaks if self._peaks is None else np.maximum(self._peaks, peaks)
 
     def collect(self, page: SampleBatch, groups: Sequence[SeriesGroup], at_ns: int) -> SampleBatch | None:
-        """The batch of one collection of these groups, None when it is lost.
+        """The batch of one collection of these groups, None when it is lost, or when nothing is in these groups.
 
         page: the device as it is now. at_ns: since the start of the simulation.
         """
-        self._seq += 1
         now_ns = page.collection.collected_ns
         if not page.collection.up:
             self._forget()
+        if self._page is not None and not any(self._selection(self._page).rows[group].size for group in groups):
+            return None
+        self._seq += 1
         fate = self._losses.fate(at_ns) if self._losses is not None else Fate.ARRIVES
         duration_s, too_long = self._duration()
         down = page.collection.down or (DownReason.TIMEOUT if too_long else None)
@@ -99,7 +101,7 @@ class Target:
         collection = Collection(self._epoch_ns, self._seq, now_ns, duration_s, down)
         return SampleBatch(table, collection, np.zeros(0, np.int64), np.zeros(0, np.uint32), np.zeros(0))
 
-    def _batch(self, groups: Sequence[SeriesGroup], collection: Collection) -> SampleBatch | None:
+    def _batch(self, groups: Sequence[SeriesGroup], collection: Collection) -> SampleBatch:
         assert self._page is not None
         selection = self._selection(self._page)
         if len(groups) == len(GROUPS[self.endpoint.exporter]):
@@ -107,8 +109,6 @@ class Target:
         else:
             picked = np.concatenate([selection.rows[group] for group in groups])
             rows, values = picked.astype(np.uint32), self._kept[picked]
-        if not values.size:  # a group whose every series is absent
-            return None
         times = np.full(values.size, self._clock.read(collection.collected_ns), dtype=np.int64)
         return SampleBatch(selection.table, collection, times, rows, values)
 

@@ -69,7 +69,7 @@ def seconds_of(batches: list[SampleBatch]) -> np.ndarray:
     return np.array([batch.collection.collected_ns - START_NS for batch in batches]) / NS_PER_S
 
 
-@pytest.mark.parametrize("parts", [1, 4])
+@pytest.mark.parametrize("parts", [3, 4])
 def test_the_ideal_is_a_campaign_without_a_collection(parts: int) -> None:
     faults = ("xid@25s:node1/1", "switch-reboot@40s:spine1", "exporter-frozen@60s:node/node2", "link-down@70s+10s")
     without = run(None, 100.0, *faults, parts=parts)
@@ -182,6 +182,15 @@ def test_what_is_left_keeps_its_values() -> None:
         for batch, whole in zip(batches, complete[target], strict=True):
             expected = dict(zip(whole.table.keys, whole.values.tolist(), strict=True))
             assert dict(zip(batch.table.keys, batch.values.tolist(), strict=True)).items() <= expected.items()
+
+
+def test_a_group_of_absent_series_is_no_collection() -> None:
+    slow = {"watermarks": Timing(interval_s=(3.0,)), "optics": Timing(interval_s=(7.0,))}
+    watermarks = [metric for metric in metrics(run(None, 10.0)) if "_peak_" in metric]
+    found = by_target(run(CollectionConfig(**slow, absent=tuple(watermarks)), 60.0, config=IDLE))
+    for batches in found.values():
+        assert [batch.collection.seq for batch in batches] == list(range(len(batches)))
+        assert min(map(len, batches)) > 0
 
 
 def test_lost_collections_leave_gaps_and_failed_ones_reasons() -> None:
