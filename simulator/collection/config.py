@@ -80,7 +80,7 @@ class Inventory(_Frozen):
     known: bool = Field(True, description="False: no fact but those about jobs")
     age_s: float = Field(0.0, ge=0, le=86_400 * 365, description="how long ago it was observed")
     links_missing: Share = 0.0
-    links_elsewhere: Share = Field(0.0, description="host links recorded at another host's NIC: two are exchanged")
+    links_elsewhere: Share = Field(0.0, description="host links recorded at the NIC of another one of them")
     racks_missing: Share = Field(0.0, description="devices without a rack")
     racks_exchanged: Share = Field(0.0, description="hosts that are recorded in another host's rack")
     gpus_missing: Share = 0.0

@@ -1,6 +1,7 @@
 """The records of the cluster, which people keep: incomplete, old, and in places of another cluster than this one."""
 
 import hashlib
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TypeGuard, TypeVar
@@ -81,13 +82,20 @@ def _host_end(fact: TopologyFact, hosts: set[str]) -> bool:
 
 def _exchange_racks(facts: list[TopologyFact], hosts: list[int], share: float, rng: np.random.Generator) -> None:
     """Each of the chosen hosts is recorded in the rack of another one."""
-    chosen = _some(hosts, share, rng, at_least=2)
-    racks = [entity.rack for entity in (facts[at].entity for at in chosen) if isinstance(entity, Device)]
-    in_order = np.argsort(np.array(racks, dtype=str), kind="stable").tolist()
-    # Rotated by half of them in the order of the racks, so that as many as can get a rack that is not theirs
-    for k, position in enumerate(in_order):
-        other = in_order[(k + (len(in_order) + 1) // 2) % len(in_order)]
-        facts[chosen[position]] = _with(facts[chosen[position]], rack=racks[other])
+    if not share or len(hosts) < 2:
+        return
+    size = max(2, round(share * len(hosts)))
+    turns: Counter[str] = Counter()
+    drawn: list[tuple[int, int, str]] = []  # (turn in its rack, position, rack)
+    for at in _some(hosts, 1.0, rng):
+        rack = _rack(facts[at])
+        turns[rack] += 1
+        drawn.append((turns[rack], at, rack))
+    # The racks take turns, so that two hosts are of two racks. Each host gets the rack of the one that is half of them
+    # further in the order of racks: another one, unless most of them are in one rack
+    chosen = sorted(sorted(drawn, key=lambda host: host[0])[:size], key=lambda host: host[2])
+    for k, (_, at, _) in enumerate(chosen):
+        facts[at] = _with(facts[at], rack=chosen[(k + (size + 1) // 2) % size][2])
 
 
 def _some(of: Sequence[T], share: float, rng: np.random.Generator, at_least: int = 1) -> list[T]:
@@ -96,6 +104,11 @@ def _some(of: Sequence[T], share: float, rng: np.random.Generator, at_least: int
         return []
     size = min(len(of), max(at_least, round(share * len(of))))
     return [of[int(position)] for position in rng.permutation(len(of))[:size]]
+
+
+def _rack(fact: TopologyFact) -> str:
+    assert isinstance(fact.entity, Device)
+    return fact.entity.rack
 
 
 def _with(fact: TopologyFact, **fields: str) -> TopologyFact:
