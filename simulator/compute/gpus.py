@@ -8,6 +8,7 @@ import math
 
 import numpy as np
 
+from common.jit import compiled
 from common.units import NS_PER_S
 from simulator.fabric.state import Flags, Floats
 from simulator.layout import Layout
@@ -27,6 +28,7 @@ IDLE_WATTS, POWER_LIMIT_WATTS = 72.0, 700.0
 BOOST_HERTZ, IDLE_HERTZ, MEMORY_HERTZ = 1980e6, 345e6, 2619e6
 RESISTANCE_C_PER_W, TIME_CONSTANT_S, INLET_C = 0.055, 20.0, 27.0
 SLOWDOWN_C, HW_SLOWDOWN_C = 87.0, 92.0
+THROTTLED = 0.995  # part of the boost clock below which the driver gives heat as the reason
 POWER_WINDOW_S = 1.0  # the board reports its average of about one second
 FRAMEBUFFER = 81559 * 2**20
 RESERVED = 551 * 2**20
@@ -70,32 +72,76 @@ class Gpus:
 
     @property
     def slowed_by_heat(self) -> Flags:
-        return self.thermal < 0.995
+        return self.thermal < THROTTLED
 
     def tick(self, dt: float) -> None:
         """Turns the time spent since the last tick into power, heat and averages."""
-        busy_s = self.spent[self.hung, 1:]
-        self.spent[self.hung, 1:] = 0.0
-        self.spent[self.hung, HANG] = busy_s.sum(axis=1)
+        if self.hung.any():
+            busy_s = self.spent[self.hung, 1:]
+            self.spent[self.hung, 1:] = 0.0
+            self.spent[self.hung, HANG] = busy_s.sum(axis=1)
         parts = self.spent / dt
-        parts[:, IDLE] = np.maximum(0.0, 1.0 - parts[:, 1:].sum(axis=1))
         self.spent[:] = 0.0
-        self.activity += (parts - self.activity) * (1.0 - math.exp(-dt / self._window_s))
         noise = self._rng.normal(1.0, 0.006, len(self.watts))
-        dynamic = parts @ WATTS * self.clock**2.2
+        dynamic = parts @ WATTS
+        clock = self.clock
+        if (clock < 1.0).any():
+            dynamic *= clock**2.2
         watts = (IDLE_WATTS + dynamic * noise) * self._silicon * self.present
-        self.watts += (watts - self.watts) * (1.0 - math.exp(-dt / POWER_WINDOW_S))
-        self.joules += watts * dt
-        target = self.inlet + self._resistance * self.cooling * watts
-        self.celsius += (target - self.celsius) * (1.0 - math.exp(-dt / TIME_CONSTANT_S))
-        busy = parts[:, 1:].sum(axis=1) > 0.0
-        self.hertz = np.where(busy, BOOST_HERTZ * self.clock, IDLE_HERTZ)
-        self._slow_when_hot(dt)
+        follow = np.array([1.0 - math.exp(-dt / s) for s in (self._window_s, POWER_WINDOW_S, TIME_CONSTANT_S)])
+        _warm(
+            dt,
+            follow,
+            parts,
+            watts,
+            clock,
+            self.inlet,
+            self._resistance * self.cooling,
+            self.activity,
+            self.watts,
+            self.joules,
+            self.celsius,
+            self.hertz,
+            self.thermal,
+            self.thermal_ns,
+        )
 
-    def _slow_when_hot(self, dt: float) -> None:
-        """The driver lowers clocks in proportion to the excess, and lets them rise slowly once it is cool."""
-        excess = self.celsius - SLOWDOWN_C
-        change = np.where(excess > 0.0, -0.05 * excess, 0.02)
-        self.thermal = np.clip(self.thermal + change * dt, 0.3, 1.0)
-        self.thermal_ns[:, 0] += self.slowed_by_heat * dt * NS_PER_S
-        self.thermal_ns[:, 1] += (self.celsius > HW_SLOWDOWN_C) * dt * NS_PER_S
+
+@compiled
+def _warm(
+    dt: float,
+    follow: Floats,
+    parts: Floats,
+    power: Floats,
+    clock: Floats,
+    inlet: Floats,
+    resistance: Floats,
+    activity: Floats,
+    watts: Floats,
+    joules: Floats,
+    celsius: Floats,
+    hertz: Floats,
+    thermal: Floats,
+    thermal_ns: Floats,
+) -> None:
+    """Moves averages, heat and clocks on by ``dt``. All [G] or [G, 5].
+
+    follow: part of the way to its target that each moves: activity, reported power, temperature. power: watts now.
+    The driver lowers clocks in proportion to the excess, and lets them rise slowly once it is cool.
+    """
+    for g in range(power.size):
+        busy = parts[g, 1] + parts[g, 2] + parts[g, 3] + parts[g, 4]
+        parts[g, IDLE] = max(0.0, 1.0 - busy)
+        for k in range(5):
+            activity[g, k] += (parts[g, k] - activity[g, k]) * follow[0]
+        watts[g] += (power[g] - watts[g]) * follow[1]
+        joules[g] += power[g] * dt
+        celsius[g] += (inlet[g] + resistance[g] * power[g] - celsius[g]) * follow[2]
+        hertz[g] = BOOST_HERTZ * clock[g] if busy > 0.0 else IDLE_HERTZ
+        excess = celsius[g] - SLOWDOWN_C
+        change = -0.05 * excess if excess > 0.0 else 0.02
+        thermal[g] = min(1.0, max(0.3, thermal[g] + change * dt))
+        if thermal[g] < THROTTLED:
+            thermal_ns[g, 0] += dt * NS_PER_S
+        if celsius[g] > HW_SLOWDOWN_C:
+            thermal_ns[g, 1] += dt * NS_PER_S

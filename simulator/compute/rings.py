@@ -8,7 +8,7 @@ import numpy as np
 
 from common.jit import compiled
 from simulator.fabric.routing import Routes
-from simulator.fabric.state import Fabric, Flags, Floats, Flows, Ints
+from simulator.fabric.state import Fabric, Flags, Floats, Ints
 from simulator.layout import Layout
 
 COMPLETE_BYTES = 64.0  # rounding: sums of a few thousand steps
@@ -16,14 +16,16 @@ QUEUE_PAIRS = 4  # NCCL_IB_QPS_PER_CONNECTION: each takes another spine
 
 
 @compiled
-def _release(flows: Flows, rows: Ints, released: Floats, ready: Flags, size: float, window: float) -> bool:
+def _release(
+    delivered: Floats, backlog: Floats, rows: Ints, released: Floats, ready: Flags, size: float, window: float
+) -> bool:
     members, rails, pairs = rows.shape
     received = np.zeros((members, rails))
     complete = True
     for i in range(members):
         for rail in range(rails):
             for pair in range(pairs):
-                received[i, rail] += flows.delivered[rows[i, rail, pair]]
+                received[i, rail] += delivered[rows[i, rail, pair]]
             complete = complete and received[i, rail] >= size - COMPLETE_BYTES
     if complete:
         return True
@@ -34,7 +36,7 @@ def _release(flows: Flows, rows: Ints, released: Floats, ready: Flags, size: flo
                 continue
             released[i, rail] += more
             for pair in range(pairs):
-                flows.backlog[rows[i, rail, pair]] += more / pairs
+                backlog[rows[i, rail, pair]] += more / pairs
     return False
 
 
@@ -71,7 +73,10 @@ class Rings:
 
     def step(self, ready: Flags) -> bool:
         """Queues what the members ``ready`` [n, R] may send; True once every member has received everything."""
-        return bool(_release(self._fabric.flows, self.rows, self._released, ready, self._size, self._window))
+        flows = self._fabric.flows
+        return bool(
+            _release(flows.delivered, flows.backlog, self.rows, self._released, ready, self._size, self._window)
+        )
 
     def close(self) -> None:
         """Removes the flows."""
