@@ -43,7 +43,7 @@ class DirectCollector:
         layout = cluster.layout
         self._endpoints = [(i, e) for i, e in enumerate(layout.endpoints) if e.exporter is not Exporter.SLURM]
         self._parts = {i: _parts_of(layout, endpoint) for i, endpoint in self._endpoints}
-        self._integral = {column.metric: _is_whole_number(column.metric) for group in _GROUPS for column in group}
+        self._whole = {id(group): np.array([[_is_whole_number(c.metric)] for c in group]) for group in _GROUPS}
         self._tables: dict[tuple[int, bytes], SeriesTable] = {}
         self._last: dict[int, tuple[SeriesTable, Floats]] = {}
         self._seq = -1
@@ -71,11 +71,12 @@ class DirectCollector:
 
     def _matrix(self, columns: tuple[Column, ...], readings: Readings) -> Floats:
         """[units, columns]; counters as the whole numbers that exporters print."""
-        found = []
-        for column in columns:
-            values = np.asarray(column.of(readings), dtype=np.float64)
-            found.append(np.floor(values) if self._integral[column.metric] else values)
-        return np.stack(found, axis=1)
+        first = np.asarray(columns[0].of(readings))
+        found = np.empty((len(columns), len(first)))
+        for row, column in zip(found, columns, strict=True):
+            row[:] = column.of(readings)
+        np.floor(found, out=found, where=self._whole[id(columns)])
+        return found.T
 
     def _batch(self, i: int, endpoint: Endpoint, matrices: dict[int, Floats], readings: Readings) -> SampleBatch:
         target = f"{endpoint.exporter}/{endpoint.address}"

@@ -14,7 +14,6 @@ from simulator.counters.publish import Publisher
 from simulator.counters.readings import Readings, blank_readings
 from simulator.counters.totals import Model
 from simulator.fabric import kernel
-from simulator.fabric import parameters as par
 from simulator.fabric.links import Links
 from simulator.fabric.optics import Optics
 from simulator.fabric.routing import Routes
@@ -88,16 +87,21 @@ class Machine:
         self.steps += 1
         now_ns, dt = self.now_ns, self.dt
         fabric = self.fabric
-        first = fabric.receive(0)
-        fabric.queues.capacity[first:] = par.PCIE_BYTES_PER_S * (1.0 - self.stalled)
-        self.stalled_recently += (self.stalled - self.stalled_recently) * dt
+        kernel.begin(
+            dt,
+            fabric.receive(0),
+            self.stalled,
+            self.stalled_recently,
+            fabric.queues.capacity,
+            fabric.background,
+            fabric.background_sent,
+        )
         self.jobs.step(now_ns, dt)
         self.storage.set_limits()  # after the jobs: a target is busy in the step of the request
         active = kernel.pick_active(fabric.flows)
         if active.size or self._flowing:  # one step more than needed leaves empty queues behind
             kernel.advance(self.steps, dt, active, fabric.flows, fabric.queues, fabric.ports, fabric.events)
         self._flowing = bool(active.size)
-        fabric.background_sent += fabric.background * dt
         self.storage.count(dt)
         self._ticks()
 

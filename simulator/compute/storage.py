@@ -6,6 +6,7 @@ NIC: what it can serve is shared evenly by the clients with requests.
 
 import numpy as np
 
+from common.jit import compiled
 from simulator.fabric.routing import Routes
 from simulator.fabric.state import Fabric, Floats, Ints
 from simulator.layout import Layout
@@ -16,6 +17,15 @@ TARGET_BYTES_PER_S = 10e9
 SERVICE_S = 1e-3  # one RPC on an idle target
 CAPACITY_BYTES = 700e12
 READ, WRITE = 0, 1
+WAITING_BYTES = 0.5  # less is rounding
+
+
+@compiled
+def _any_waiting(backlog: Floats, rows: Ints) -> bool:
+    for row in rows.flat:
+        if backlog[row] > WAITING_BYTES:
+            return True
+    return False
 
 
 class Storage:
@@ -57,10 +67,10 @@ class Storage:
     def set_limits(self) -> None:
         """Sets the rate limit of each client in the next step: an even share of what its target can serve."""
         flows = self._fabric.flows
-        waiting = flows.backlog[self.rows] > 0.5
-        self._busy = self._busy or bool(waiting.any())
+        self._busy = self._busy or _any_waiting(flows.backlog, self.rows)
         if not self._busy:
             return
+        waiting = flows.backlog[self.rows] > WAITING_BYTES
         clients = waiting.sum(axis=(0, 1))
         jitter = self._rng.normal(1.0, 0.02, len(self.speed))
         limit = np.broadcast_to(TARGET_BYTES_PER_S * self.speed * jitter / np.maximum(1, clients), waiting.shape).copy()

@@ -15,7 +15,6 @@ from simulator.fabric.state import (
     CE_RECEIVED,
     CNP_HANDLED,
     CNP_SENT,
-    LEVELS,
     OUT_OF_SEQUENCE,
     SEQUENCE_ERRORS,
     Flags,
@@ -30,6 +29,7 @@ CNP, TIMER, R_AI, BYTE_COUNTER = par.CNP_INTERVAL_S, par.TIMER_S, par.R_AI_BYTES
 REACTION, IDLE, BURST, GO_BACK = par.REACTION_S, par.IDLE_RESET_S, par.BURST_BYTES, par.GO_BACK_PACKETS
 NIC_XOFF, HYSTERESIS, HEADROOM = par.NIC_XOFF_BYTES, par.XON_HYSTERESIS_BYTES, par.HEADROOM_S
 BUFFER, ALPHA, QUANTA = par.BUFFER_BYTES, par.XOFF_ALPHA, par.PAUSE_QUANTA_BITS / 8
+PCIE = par.PCIE_BYTES_PER_S
 WARM = 0.8  # part of a step's pause that the next step starts with: keeps victims behind a paused link waiting
 UNDERSHOOT = 0.5  # DCQCN drains a queue above its equilibrium with at most this part of the line
 
@@ -38,8 +38,8 @@ class Scratch(NamedTuple):
     """Arrays of one step. A: active flows, Q: queues; bytes.
 
     active:   int64[A], rows of flows. fresh: bool[A], was idle and starts at line rate.
-    volume:   [A] what each flow sends at the current hop. before: [A, 5] inside each hop before the step.
-    out:      [A, 5] sent by each hop. want: [Q] that each queue had to send.
+    volume:   [A] what each flow sends at the current hop. before: [A, L] inside each hop before the step.
+    out:      [A, L] sent by each hop. want: [Q] that each queue had to send.
     returned: [Q] sent back to the queue because its far end is full. xoff: [Q] limit at its far end. sent: [Q].
     """
 
@@ -62,10 +62,30 @@ def pick_active(flows: Flows) -> Ints:
     for f in range(flows.used.size):
         if not flows.used[f]:
             continue
-        if flows.backlog[f] > 0.5 or flows.inside[f].sum() > 0.5:
+        waiting = flows.backlog[f]
+        if waiting <= 0.5:
+            waiting = 0.0
+            for level in range(flows.inside.shape[1]):
+                waiting += flows.inside[f, level]
+        if waiting > 0.5:
             found[n] = f
             n += 1
     return found[:n].copy()
+
+
+@compiled
+def begin(dt: float, first: int, stalled: Floats, recently: Floats, capacity: Floats, rest: Floats, sent: Floats) -> None:
+    """What every step begins with, also one without flows.
+
+    PCIe of NIC n takes nothing for the part ``stalled[n]`` of the step; its receive buffer is the queue ``first + n``.
+    recently: [N] average of ``stalled`` over about a second. capacity: [Q]. rest, sent: [Q] priority 0, bytes per
+    second and bytes.
+    """
+    for n in range(stalled.size):
+        capacity[first + n] = PCIE * (1.0 - stalled[n])
+        recently[n] += (stalled[n] - recently[n]) * dt
+    for q in range(rest.size):
+        sent[q] += rest[q] * dt
 
 
 @compiled
@@ -75,20 +95,20 @@ def advance(step: int, dt: float, active: Ints, flows: Flows, queues: Queues, po
     step: number of this step. ports: number of switch ports; queues below that id mark. nic: [5, N] events, rows
     as in ``state``.
     """
-    n, n_queues = active.size, queues.rated.size
+    n, n_queues, levels = active.size, queues.rated.size, flows.path.shape[1]
     scratch = Scratch(
         active=active,
         fresh=np.zeros(n, dtype=np.bool_),
         volume=np.zeros(n),
-        before=np.zeros((n, LEVELS)),
-        out=np.zeros((n, LEVELS)),
+        before=np.zeros((n, levels)),
+        out=np.zeros((n, levels)),
         want=np.zeros(n_queues),
         returned=np.zeros(n_queues),
         xoff=np.zeros(n_queues),
         sent=np.zeros(n_queues),
     )
     for i in range(n):
-        for level in range(LEVELS):
+        for level in range(levels):
             scratch.before[i, level] = flows.inside[active[i], level]
     queues.burst[:] = 0.0
     _thresholds(scratch.xoff, queues)
@@ -141,11 +161,11 @@ def _offer(step: int, dt: float, scratch: Scratch, flows: Flows, queues: Queues)
 def _throttle(dt: float, scratch: Scratch, flows: Flows, queues: Queues) -> None:
     """Scales ``volume`` by what the NIC's line rate and DCQCN's reaction to marks let through, hop by hop."""
     active, volume, fresh = scratch.active, scratch.volume, scratch.fresh
-    n_queues = queues.rated.size
+    n_queues, levels = queues.rated.size, flows.path.shape[1]
     load, count, fresh_load = np.zeros(n_queues), np.zeros(n_queues), np.zeros(n_queues)
     passing, steady = np.ones(n_queues), np.ones(n_queues)
     cut = np.zeros(active.size, dtype=np.bool_)
-    for level in range(LEVELS - 1):
+    for level in range(levels - 1):
         for i in range(active.size):
             q = flows.path[active[i], level]
             if q >= 0 and volume[i] > 0.0:
@@ -199,7 +219,7 @@ def _passing(dt: float, load: float, fresh_load: float, senders: float, content:
 def _forward(dt: float, scratch: Scratch, flows: Flows, queues: Queues) -> None:
     """Sends from hop to hop as if no buffer downstream were full. Sets ``out`` and ``want``."""
     active, volume, out, want = scratch.active, scratch.volume, scratch.out, scratch.want
-    for level in range(LEVELS):
+    for level in range(flows.path.shape[1]):
         for i in range(active.size):
             f = active[i]
             q = flows.path[f, level]
@@ -220,40 +240,54 @@ def _forward(dt: float, scratch: Scratch, flows: Flows, queues: Queues) -> None:
 
 
 @compiled
-def _hop_before(path: Ints, level: int) -> int:
-    return level - 1 if path[level - 1] >= 0 else 0
+def _hop_after(path: Ints, level: int) -> int:
+    """The next hop of a flow that has a hop at ``level``; hops that its path skips are -1."""
+    after = level + 1
+    while path[after] < 0:
+        after += 1
+    return after
 
 
 @compiled
 def _backpressure(scratch: Scratch, flows: Flows, queues: Queues) -> None:
-    """Returns what exceeds XOFF at each link's far end to the hop before, from the receivers to the senders."""
+    """Returns what exceeds XOFF at each link's far end to the hop before, from the receivers to the senders.
+
+    A link is always at the same level of the paths that cross it.
+    """
+    active, before, xoff = scratch.active, scratch.before, scratch.xoff
+    occupied, grown = np.zeros(xoff.size), np.zeros(xoff.size)
+    for level in range(flows.path.shape[1] - 2, -1, -1):
+        over = False
+        for i in range(active.size):
+            f = active[i]
+            link = flows.path[f, level]
+            if link >= 0:
+                after = _hop_after(flows.path[f], level)
+                occupied[link] += flows.inside[f, after]
+                grown[link] += max(0.0, flows.inside[f, after] - before[i, after])
+                over = over or occupied[link] > xoff[link]
+        if over:
+            _return_excess(level, scratch, flows, occupied, grown)
+
+
+@compiled
+def _return_excess(level: int, scratch: Scratch, flows: Flows, occupied: Floats, grown: Floats) -> None:
+    """Returns the newest bytes behind the links at ``level``. occupied, grown: [Q] bytes there, and of this step."""
     active, before, out = scratch.active, scratch.before, scratch.out
     xoff, returned = scratch.xoff, scratch.returned
-    occupied, grown = np.zeros(returned.size), np.zeros(returned.size)
-    for stage in (4, 3, 2, 1):
-        occupied[:] = 0.0
-        grown[:] = 0.0
-        for sweep in range(2):
-            for i in range(active.size):
-                f = active[i]
-                for level in range(1, LEVELS):
-                    if flows.path[f, level] < 0:
-                        continue
-                    previous = _hop_before(flows.path[f], level)
-                    if previous + 1 != stage:
-                        continue
-                    link = flows.path[f, previous]
-                    growth = max(0.0, flows.inside[f, level] - before[i, level])
-                    if sweep == 0:
-                        occupied[link] += flows.inside[f, level]
-                        grown[link] += growth
-                    elif occupied[link] > xoff[link] and grown[link] > 0.0:
-                        back = growth * min(1.0, (occupied[link] - xoff[link]) / grown[link])
-                        flows.inside[f, level] -= back
-                        out[i, previous] -= back
-                        returned[link] += back
-                        if previous > 0:
-                            flows.inside[f, previous] += back
+    for i in range(active.size):
+        f = active[i]
+        link = flows.path[f, level]
+        if link < 0 or occupied[link] <= xoff[link] or grown[link] <= 0.0:
+            continue
+        after = _hop_after(flows.path[f], level)
+        growth = max(0.0, flows.inside[f, after] - before[i, after])
+        back = growth * min(1.0, (occupied[link] - xoff[link]) / grown[link])
+        flows.inside[f, after] -= back
+        out[i, level] -= back
+        returned[link] += back
+        if level > 0:
+            flows.inside[f, level] += back
 
 
 @compiled
@@ -265,27 +299,29 @@ def _sum_queues(scratch: Scratch, flows: Flows, queues: Queues) -> None:
     for i in range(active.size):
         f = active[i]
         flows.backlog[f] -= out[i, 0]
-        for level in range(LEVELS):
+        link = -1
+        for level in range(flows.path.shape[1]):
             q = flows.path[f, level]
             if q < 0:
                 continue
             sent[q] += out[i, level]
             queues.content[q] += flows.inside[f, level]
-            if level > 0:
-                queues.ingress[flows.path[f, _hop_before(flows.path[f], level)]] += flows.inside[f, level]
+            if link >= 0:
+                queues.ingress[link] += flows.inside[f, level]
+            link = q
 
 
 @compiled
 def _deliver(dt: float, scratch: Scratch, flows: Flows, queues: Queues, marks: Floats, nic: Floats) -> None:
     """Counts delivered and lost bytes and sends CNPs. marks: [Q] probability of a mark. nic: [5, N]."""
-    active, out = scratch.active, scratch.out
+    active, out, last = scratch.active, scratch.out, flows.path.shape[1] - 1
     for i in range(active.size):
         f = active[i]
-        arrived = out[i, LEVELS - 1]
+        arrived = out[i, last]
         if arrived <= 0.0:
             continue
         unmarked, loss = 1.0, 0.0
-        for level in range(LEVELS - 1):
+        for level in range(last):
             q = flows.path[f, level]
             if q >= 0:
                 unmarked *= 1.0 - marks[q]

@@ -9,19 +9,38 @@ from functools import lru_cache
 
 import numpy as np
 
+from common.jit import compiled
 from simulator.fabric.parameters import PACKET_BYTES
-from simulator.fabric.state import Fabric, Flags, Floats
+from simulator.fabric.state import Fabric, Flags, Floats, Ints
 
 SYMBOLS, SYMBOL_BITS, CORRECTABLE = 544, 10, 15
 CODEWORD_BITS = SYMBOLS * SYMBOL_BITS
 CODEWORD_DATA_BYTES = 514 * SYMBOL_BITS / 8
 LANES = 4
+SMALLEST, DECADES = 1e-23, 24  # of the bit error ratios whose odds are kept in a table
 NEGLIGIBLE = 1e-15  # less than one codeword in a month of a link
 
 
+@compiled
 def bit_error_ratio(q: float) -> float:
     """Bit error ratio before FEC of a receiver with quality factor ``q``."""
     return 0.5 * math.erfc(q / math.sqrt(2.0))
+
+
+@compiled
+def _receive(q: Floats, ber: Floats, rounded: Ints) -> None:
+    """Bit error ratios of all receivers, and the number of each when rounded to three digits.
+
+    rounded: 1000 · (decade + ``DECADES``) + digits (100 to 1000); 0 for what is smaller, or halfway between two.
+    """
+    for i in range(q.size):
+        ber[i], rounded[i] = bit_error_ratio(q[i]), 0
+        if ber[i] < SMALLEST:
+            continue
+        decade = math.floor(math.log10(ber[i]))
+        digits = ber[i] * 10.0 ** (2 - decade)
+        if abs(digits - math.floor(digits) - 0.5) > 1e-6:
+            rounded[i] = 1000 * (decade + DECADES) + math.floor(digits + 0.5)
 
 
 @lru_cache(maxsize=4096)
@@ -52,6 +71,7 @@ class Optics:
         self._sent: Floats = rng.normal(1.4, 0.2, (n, LANES))
         self._bias: Floats = rng.normal(0.062, 0.002, (n, LANES))
         self._warmth: Floats = rng.normal(48.0, 1.5, n)
+        self._odds: Floats = np.full((1000 * (DECADES + 1), 2), np.nan)
         self.ber: Floats = np.zeros((n, 2))
         self.corrected, self.uncorrectable = np.zeros(n), np.zeros(n)
         self.corrected_bits, self.symbol_errors = np.zeros(n), np.zeros(n)
@@ -68,11 +88,21 @@ class Optics:
         self.bias = self._bias * (1.0 + 0.01 * wobble)
         self.celsius = self._warmth + self._rng.normal(0.0, 0.2, n)
         drift = 10 ** (-self.attenuation_db / 10) * (1.0 + self._rng.normal(0.0, 0.002, n))
-        pre = np.array([bit_error_ratio(q) for q in (self._q * drift).tolist()])
-        odds = np.array([codeword_odds(float(f"{b:.3g}")) for b in pre.tolist()])
+        pre, rounded = np.empty(n), np.empty(n, dtype=np.int64)
+        _receive(self._q * drift, pre, rounded)
+        odds = self._odds_of(pre, rounded)
         self.ber[:, 0] = np.where(up, pre, 0.0)
         self.ber[:, 1] = np.where(up, odds[:, 1] * (CORRECTABLE + 1) / CODEWORD_BITS, 0.0)
         self._count(dt, up, odds)
+
+    def _odds_of(self, ber: Floats, rounded: Ints) -> Floats:
+        """[P, 2] ``codeword_odds`` of bit error ratios to three digits; each is computed once."""
+        odds: Floats = self._odds[rounded]
+        for i in np.flatnonzero(np.isnan(odds[:, 0])).tolist():
+            odds[i] = codeword_odds(float(f"{ber[i]:.3g}"))
+            if rounded[i]:
+                self._odds[rounded[i]] = odds[i]
+        return odds
 
     def _count(self, dt: float, up: Flags, odds: Floats) -> None:
         queues, n = self._fabric.queues, self._fabric.ports
