@@ -131,6 +131,16 @@ class Layout:
         return tuple(d.name for d in self.devices if d.role is Role.SPINE)
 
     @cached_property
+    def cores(self) -> tuple[str, ...]:
+        """The spines that connect pods: all where there is one tier of them."""
+        return tuple(d.name for d in self.devices if d.role is Role.SPINE and not d.pod)
+
+    @cached_property
+    def tiers(self) -> int:
+        """Tiers of switches: 1 leaves alone, 2 with spines, 3 with aggregation switches in the pods below the cores."""
+        return 1 if not self.spines else 2 if len(self.cores) == len(self.spines) else 3
+
+    @cached_property
     def hosts(self) -> tuple[str, ...]:
         return tuple(d.name for d in self.devices if d.role is Role.HOST)
 

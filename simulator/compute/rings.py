@@ -47,7 +47,7 @@ class Rings:
         self._fabric, self._window = fabric, window
         nics = [layout.device_nics[layout.hosts[h]] for h in hosts]
         members, rails = len(hosts), len(nics[0])
-        stride = max(1, len(layout.spines) // QUEUE_PAIRS)
+        stride = max(1, len(layout.cores) // QUEUE_PAIRS)
         source, destination, spread = [], [], []
         for i in range(members):
             for rail in range(rails):

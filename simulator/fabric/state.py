@@ -1,6 +1,8 @@
 """The fabric's state as arrays: queues of every port, and the flows that fill them.
 
 Queue ids: 0..P-1 egress of switch ports, P..P+N-1 egress of NICs, P+N..P+2N-1 receive buffers of NICs.
+A path has a level for each hop up, each hop down, and the receive buffer: in two tiers of switches NIC, leaf up, spine
+down, leaf down, receive buffer.
 A link is named by the queue that sends into it; ``at[q]`` is the port at its far end (P + n for NIC n).
 """
 
@@ -12,7 +14,6 @@ from numpy.typing import NDArray
 from simulator.fabric import parameters as par
 from simulator.layout import Layout
 
-LEVELS = 5  # NIC, leaf up, spine down, leaf down, receive buffer
 CNP_SENT, CNP_HANDLED, CE_RECEIVED, OUT_OF_SEQUENCE, SEQUENCE_ERRORS = range(5)  # rows of Fabric.events
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -51,13 +52,13 @@ class Flows(NamedTuple):
     source: Ints
     destination: Ints
     spread: Ints  # picks the spine
-    path: Ints  # [F, 5] queue ids, -1 where a level is skipped; path[f, 0] = -1: no route
+    path: Ints  # [F, L] queue ids, -1 where a level is skipped; path[f, 0] = -1: no route
     backlog: Floats
     rate: Floats
     floor: Floats
     limit: Floats  # what the application lets it send
     last_active: Ints  # step
-    inside: Floats  # [F, 5] bytes waiting at each hop
+    inside: Floats  # [F, L] bytes waiting at each hop
     delivered: Floats
 
 
@@ -68,7 +69,8 @@ class Fabric:
         self.layout = layout
         self.ports, self.nics = len(layout.ports), len(layout.nics)
         self.queues = _queues(layout)
-        self.flows = _flows(flows_max)
+        self.levels = 2 * layout.tiers + 1
+        self.flows = _flows(flows_max, self.levels)
         self._free = list(range(flows_max - 1, -1, -1))
         n = self.nics
         self.events = np.zeros((5, n))  # by NIC
@@ -102,7 +104,7 @@ class Fabric:
     def remove_flows(self, rows: Ints) -> None:
         """Removes flows; their bytes in queues count as dropped there."""
         flows = self.flows
-        for level in range(LEVELS):
+        for level in range(self.levels):
             at = flows.path[rows, level]
             np.add.at(self.queues.dropped, at[at >= 0], flows.inside[rows, level][at >= 0])
         flows.used[rows] = False
@@ -131,7 +133,7 @@ def _queues(layout: Layout) -> Queues:
     return Queues(rated=rated, capacity=rated.copy(), switch_behind=behind, at=at, **zeros)
 
 
-def _flows(rows: int) -> Flows:
+def _flows(rows: int, levels: int) -> Flows:
     def whole(fill: int = 0) -> Ints:
         return np.full(rows, fill, dtype=np.int64)
 
@@ -140,12 +142,12 @@ def _flows(rows: int) -> Flows:
         source=whole(),
         destination=whole(),
         spread=whole(),
-        path=np.full((rows, LEVELS), -1, dtype=np.int64),
+        path=np.full((rows, levels), -1, dtype=np.int64),
         backlog=np.zeros(rows),
         rate=np.zeros(rows),
         floor=np.zeros(rows),
         limit=np.zeros(rows),
         last_active=whole(-1_000_000),
-        inside=np.zeros((rows, LEVELS)),
+        inside=np.zeros((rows, levels)),
         delivered=np.zeros(rows),
     )
