@@ -1,8 +1,9 @@
 """SimulatorConfig: how large the simulated cluster is, what runs on it, and the seed that fixes everything else."""
 
-import math
-
 from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from simulator.shapes.check import check_shape
+from simulator.shapes.shape import Shape, Sizes, usual_sizes
 
 
 class JobMix(BaseModel):
@@ -27,18 +28,26 @@ class SimulatorConfig(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    hosts: int = Field(8, ge=2, le=1024, description="GPU hosts")
-    gpus_per_host: int = Field(8, ge=1, le=8, description="GPUs, and as many NICs, of a host")
-    hosts_per_pod: int = Field(0, ge=0, description="hosts that share their leaves; 0: 16, or half the hosts if fewer")
+    hosts: int = Field(8, ge=2, le=4096, description="GPU hosts")
+    gpus_per_host: int = Field(8, ge=1, le=8, description="GPUs, and as many NICs, of a host (single-rail: one NIC)")
+    shape: Shape = Field(Shape.TWO_TIER, description="how hosts are connected: two-tier, three-tier, rail-only, …")
+    oversubscription: float = Field(
+        1.0, ge=1, le=64, description="host capacity of a leaf by its uplink capacity (three-tier: at the cores)"
+    )
+    hosts_per_pod: int = Field(0, ge=0, description="hosts that share their leaves; 0: 16, from 1025 hosts on 64, or half of them")
     rails_per_leaf: int = Field(
         0, ge=0, le=8, description="NIC positions that one leaf serves; 0: 2 up to 16 hosts, else 1"
     )
     spines: int = Field(
-        0, ge=0, le=128, description="spine switches; 0: 4 up to 16 hosts, else half the number of hosts"
+        0,
+        ge=0,
+        le=128,
+        description="spine switches (three-tier: aggregation switches of a pod); 0: 4 up to 16 hosts, else half the "
+        "number of hosts, 64 from 1025 on (three-tier: 16, from 1025 hosts on 32)",
     )
     hosts_per_rack: int = Field(4, ge=1, description="hosts in one rack (one power feed)")
     storage_servers: int = Field(
-        0, ge=0, le=64, description="storage servers (OSS), two NICs each; 0: one for 8 hosts, at least 2"
+        0, ge=0, le=512, description="storage servers (OSS), two NICs each; 0: one for 8 hosts, at least 2"
     )
     targets_per_server: int = Field(2, ge=1, le=16, description="storage targets (OST) of one server")
     filesystem: str = Field("scratch", description="name of the parallel file system")
@@ -51,26 +60,49 @@ class SimulatorConfig(BaseModel):
 
     @model_validator(mode="after")
     def _fits(self) -> "SimulatorConfig":
-        if self.gpus_per_host % self.leaf_rails:
+        if self.nics_per_host % self.leaf_rails:
             raise ValueError(f"rails_per_leaf {self.leaf_rails}: must divide gpus_per_host {self.gpus_per_host}")
+        check_shape(self)
         return self
 
     @property
+    def _usual(self) -> Sizes:
+        return usual_sizes(self.shape, self.hosts, self.nics_per_host)
+
+    @property
+    def nics_per_host(self) -> int:
+        return 1 if self.shape is Shape.SINGLE_RAIL else self.gpus_per_host
+
+    @property
     def pod_hosts(self) -> int:
-        return self.hosts_per_pod or min(16, max(1, math.ceil(self.hosts / 2)))
+        return self.hosts_per_pod or self._usual.pod_hosts
 
     @property
     def leaf_rails(self) -> int:
-        return self.rails_per_leaf or (math.gcd(2, self.gpus_per_host) if self.hosts <= 16 else 1)
+        return self.rails_per_leaf or self._usual.leaf_rails
 
     @property
     def spine_count(self) -> int:
-        return self.spines or (4 if self.hosts <= 16 else max(4, self.hosts // 2))
+        """Switches above each leaf: the spines, or in three tiers the aggregation switches of a pod."""
+        return self.spines or self._usual.spines
 
     @property
     def server_count(self) -> int:
         return self.storage_servers or max(2, self.hosts // 8)
 
     @property
+    def leaves_per_pod(self) -> int:
+        return self.nics_per_host // self.leaf_rails
+
+    @property
     def uplink_bits_per_second(self) -> float:
-        return 1e9 * (self.uplink_gbps or (800.0 if self.hosts <= 16 else 400.0))
+        """Speed of the link from a leaf to each switch above it."""
+        if self.oversubscription > 1.0 and self.shape is not Shape.THREE_TIER:
+            down = self.pod_hosts * self.leaf_rails * self.nic_gbps
+            return 1e9 * down / self.spine_count / self.oversubscription
+        return 1e9 * (self.uplink_gbps or self._usual.uplink_gbps)
+
+    @property
+    def core_bits_per_second(self) -> float:
+        """Speed of the link from an aggregation switch to each of its cores, which are as many as its leaves."""
+        return self.uplink_bits_per_second / self.oversubscription

@@ -8,7 +8,7 @@ from common.units import NS_PER_MS, NS_PER_S
 from simulator.compute.gpus import Gpus
 from simulator.compute.hosts import Hosts
 from simulator.compute.scheduler import Scheduler
-from simulator.compute.storage import Storage
+from simulator.compute.storage import Storage, flow_rows
 from simulator.config import SimulatorConfig
 from simulator.counters.publish import Publisher
 from simulator.counters.readings import Readings, blank_readings
@@ -37,7 +37,7 @@ class Machine:
         self.step_ns = config.step_ms * NS_PER_MS
         self.steps = 0
         rng = np.random.default_rng(config.seed)
-        rows = len(layout.gpus) * 4 + 2 * len(layout.hosts) * len(layout.targets) + EXTRA_FLOWS
+        rows = len(layout.gpus) * 4 + flow_rows(layout) + EXTRA_FLOWS
         self.fabric, self.routes = Fabric(layout, rows), Routes(layout)
         self.links = Links(layout, self.fabric, self.routes, start_ns)
         self.optics = Optics(self.fabric, rng)

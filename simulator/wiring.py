@@ -1,10 +1,10 @@
-"""Builds the layout of a configuration: devices, cables, ports, NICs, GPUs, storage targets and addresses."""
+"""Builds the layout of a configuration: devices, ports, NICs, GPUs, storage targets and addresses."""
 
 import hashlib
-from dataclasses import dataclass
-
 from simulator.config import SimulatorConfig
 from simulator.layout import Endpoint, Exporter, Flavour, GpuUnit, Layout, Nic, SwitchPort, Target
+from simulator.shapes.cables import Cable, build_cables
+from simulator.shapes.switches import STORAGE_POD, STORAGE_RAILS, build_switches
 from telemetry.topology import Device, Link, Role
 
 _FLAVOURS = {Role.LEAF: Flavour.SONIC, Role.SPINE: Flavour.OPENCONFIG}
@@ -13,7 +13,7 @@ _FLAVOURS = {Role.LEAF: Flavour.SONIC, Role.SPINE: Flavour.OPENCONFIG}
 def build_layout(config: SimulatorConfig) -> Layout:
     """The layout of ``config``; a function of it alone."""
     devices = _devices(config)
-    cables = _cables(config, devices)
+    cables = build_cables(config, devices)
     ports, nics = _ports_and_nics(config, devices, cables)
     hosts = [d.name for d in devices if d.role is Role.HOST]
     gpus = _gpus(config, hosts, nics)
@@ -39,59 +39,16 @@ def _is_switch(device: Device) -> bool:
 
 
 def _devices(config: SimulatorConfig) -> tuple[Device, ...]:
-    pods = -(-config.hosts // config.pod_hosts)
-    per_pod = config.gpus_per_host // config.leaf_rails
-    leaves = [
-        Device(f"leaf{pod * per_pod + slot + 1}", Role.LEAF, f"pod{pod + 1}", f"net{pod + 1}", _rails(config, slot))
-        for pod in range(pods)
-        for slot in range(per_pod)
-    ]
-    leaves += [Device(f"leaf{pods * per_pod + k + 1}", Role.LEAF, "storage", "sto1", "") for k in range(2)]
-    spines = [Device(f"spine{k + 1}", Role.SPINE, "", "core1", "") for k in range(config.spine_count)]
     hosts = [
         Device(f"node{k + 1}", Role.HOST, f"pod{k // config.pod_hosts + 1}", f"r{k // config.hosts_per_rack + 1}")
         for k in range(config.hosts)
     ]
-    servers = [Device(f"oss{k + 1}", Role.STORAGE, "storage", "sto1") for k in range(config.server_count)]
-    return (*leaves, *spines, *hosts, *servers)
-
-
-def _rails(config: SimulatorConfig, slot: int) -> str:
-    first = slot * config.leaf_rails
-    return "+".join(str(rail) for rail in range(first, first + config.leaf_rails))
-
-
-@dataclass(frozen=True, slots=True)
-class _Cable:
-    """A switch port and what is at its other end: a NIC (rail >= 0) or a switch."""
-
-    device: str
-    peer: str
-    bits_per_second: float
-    rail: int = -1
-
-
-def _cables(config: SimulatorConfig, devices: tuple[Device, ...]) -> dict[str, list[_Cable]]:
-    """By switch, in port order: leaves have their hosts first, then the spines."""
-    of = {role: [d for d in devices if d.role is role] for role in Role}
-    nic_speed, uplink = config.nic_gbps * 1e9, config.uplink_bits_per_second
-    cables: dict[str, list[_Cable]] = {}
-    for leaf in of[Role.LEAF]:
-        if leaf.pod == "storage":
-            slot = int(leaf.name[4:]) - len(of[Role.LEAF]) + 1
-            down = [_Cable(leaf.name, s.name, nic_speed, slot) for s in of[Role.STORAGE]]
-        else:
-            rails = [int(rail) for rail in leaf.rail.split("+")]
-            members = [h for h in of[Role.HOST] if h.pod == leaf.pod]
-            down = [_Cable(leaf.name, h.name, nic_speed, rail) for h in members for rail in rails]
-        cables[leaf.name] = down + [_Cable(leaf.name, s.name, uplink) for s in of[Role.SPINE]]
-    for spine in of[Role.SPINE]:
-        cables[spine.name] = [_Cable(spine.name, leaf.name, uplink) for leaf in of[Role.LEAF]]
-    return cables
+    servers = [Device(f"oss{k + 1}", Role.STORAGE, STORAGE_POD, "sto1") for k in range(config.server_count)]
+    return (*build_switches(config), *hosts, *servers)
 
 
 def _ports_and_nics(
-    config: SimulatorConfig, devices: tuple[Device, ...], cables: dict[str, list[_Cable]]
+    config: SimulatorConfig, devices: tuple[Device, ...], cables: dict[str, list[Cable]]
 ) -> tuple[tuple[SwitchPort, ...], tuple[Nic, ...]]:
     flat = [(cable, number) for rows in cables.values() for number, cable in enumerate(rows, 1)]
     where = {(c.device, c.peer, c.rail): i for i, (c, _) in enumerate(flat)}
@@ -101,7 +58,7 @@ def _ports_and_nics(
     nic_at: dict[tuple[str, int], int] = {}
     plugged = {(c.peer, c.rail): i for i, (c, _) in enumerate(flat) if c.rail >= 0}
     for device in devices:
-        rails = {Role.HOST: config.gpus_per_host, Role.STORAGE: 2}.get(device.role, 0)
+        rails = {Role.HOST: config.nics_per_host, Role.STORAGE: STORAGE_RAILS}.get(device.role, 0)
         for rail in range(rails):
             nic_at[device.name, rail] = len(nics)
             serial = _digest(config, f"serial/{device.name}/{rail}")[:10].upper()
@@ -134,7 +91,8 @@ def _gpus(config: SimulatorConfig, hosts: list[str], nics: tuple[Nic, ...]) -> t
         for index in range(config.gpus_per_host):
             d = _digest(config, f"gpu/{host}/{index}")
             uuid = f"GPU-{d[:8]}-{d[8:12]}-{d[12:16]}-{d[16:20]}-{d[20:32]}"
-            gpus.append(GpuUnit(host, index, uuid, f"00000000:{0x18 + 0x11 * index:02X}:00.0", nic_at[host, index]))
+            nic = nic_at[host, index % config.nics_per_host]
+            gpus.append(GpuUnit(host, index, uuid, f"00000000:{0x18 + 0x11 * index:02X}:00.0", nic))
     return tuple(gpus)
 
 

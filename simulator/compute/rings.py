@@ -45,7 +45,7 @@ class Rings:
 
     def __init__(self, layout: Layout, fabric: Fabric, routes: Routes, hosts: list[int], window: float) -> None:
         self._fabric, self._window = fabric, window
-        nics = [layout.device_nics[layout.hosts[h]] for h in hosts]
+        nics = [[layout.gpus[gpu].nic for gpu in layout.host_gpus[layout.hosts[h]]] for h in hosts]
         members, rails = len(hosts), len(nics[0])
         stride = max(1, len(layout.cores) // QUEUE_PAIRS)
         source, destination, spread = [], [], []

@@ -17,6 +17,7 @@ TARGET_BYTES_PER_S = 10e9
 SERVICE_S = 1e-3  # one RPC on an idle target
 CAPACITY_BYTES = 700e12
 READ, WRITE = 0, 1
+WIDE_HOSTS, STRIPES = 1024, 16  # assumption: more hosts stripe their files over 16 targets each, fewer over all
 WAITING_BYTES = 0.5  # less is rounding
 
 
@@ -29,7 +30,9 @@ def _any_waiting(backlog: Floats, rows: Ints) -> bool:
 
 
 class Storage:
-    """Traffic between H hosts and T targets, [2, H, T] (read, write) in bytes.
+    """Traffic between H hosts and the targets that their files are striped over, [2, H, S] (read, write) in bytes.
+
+    Up to ``WIDE_HOSTS`` hosts S is T, all targets.
 
     speed: part of a target's rated throughput that it reaches, [T] (a fault lowers it).
     client_speed: bytes per second that a host itself can write, [H] (inf: as fast as the targets).
@@ -39,18 +42,19 @@ class Storage:
         hosts, targets = len(layout.hosts), len(layout.targets)
         self._fabric, self._rng = fabric, rng
         self.speed, self.client_speed = np.ones(targets), np.full(hosts, np.inf)
-        self.rows = _flows(layout, fabric)
+        self._targets = _striping(hosts, targets)
+        self.rows = _flows(layout, fabric, routes, self._targets)
         routes.route(fabric, self.rows.ravel())
-        self._delivered: Floats = np.zeros((2, hosts, targets))
+        self._delivered: Floats = np.zeros(self.rows.shape)
         self.target_bytes, self.target_seconds = np.zeros((2, targets)), np.zeros((2, targets))
         self.host_bytes = np.zeros((2, hosts))
         self.depth = np.zeros(targets)
         self._busy = False
-        self._below_share = np.zeros((hosts, targets), dtype=np.bool_)
+        self._below_share = np.zeros(self._targets.shape, dtype=np.bool_)
         self.used = rng.uniform(0.35, 0.5, targets) * CAPACITY_BYTES
 
     def request(self, kind: int, hosts: list[int], each: float) -> None:
-        """Queues ``each`` bytes for every host, striped over all targets. kind: READ or WRITE."""
+        """Queues ``each`` bytes for every host, striped over its targets. kind: READ or WRITE."""
         rows = self.rows[kind, hosts]
         self._fabric.flows.backlog[rows] += each / rows.shape[1]
 
@@ -71,10 +75,11 @@ class Storage:
         if not self._busy:
             return
         waiting = flows.backlog[self.rows] > WAITING_BYTES
-        clients = waiting.sum(axis=(0, 1))
+        clients = self._by_target(waiting)
         jitter = self._rng.normal(1.0, 0.02, len(self.speed))
-        limit = np.broadcast_to(TARGET_BYTES_PER_S * self.speed * jitter / np.maximum(1, clients), waiting.shape).copy()
-        own = self.client_speed[:, None] / len(self.speed)
+        share = TARGET_BYTES_PER_S * self.speed * jitter / np.maximum(1, clients)
+        limit = np.broadcast_to(share[self._targets], waiting.shape).copy()
+        own = self.client_speed[:, None] / self._targets.shape[1]
         self._below_share = own < limit[WRITE]
         limit[WRITE] = np.minimum(limit[WRITE], own)
         flows.limit[self.rows] = limit
@@ -90,21 +95,45 @@ class Storage:
         queue = np.minimum(RPCS_IN_FLIGHT, np.floor(flows.backlog[self.rows] + moved * 0.5) / RPC_BYTES)
         served = moved[WRITE] / RPC_BYTES * SERVICE_S / dt  # a client below its share never has an RPC waiting
         queue[WRITE] = np.where(self._below_share, served, queue[WRITE])
-        self.target_bytes += moved.sum(axis=1)
         self.host_bytes += moved.sum(axis=2)
-        self.target_seconds += queue.sum(axis=1) * dt
-        self.depth = queue.sum(axis=(0, 1))
-        self.used += moved[WRITE].sum(axis=0)
+        for kind in (READ, WRITE):
+            self.target_bytes[kind] += self._by_target(moved[kind])
+            self.target_seconds[kind] += self._by_target(queue[kind]) * dt
+        self.depth = self._by_target(queue)
+        self.used += self._by_target(moved[WRITE])
         self._busy = bool(moved.any() or self.depth.any())
 
 
-def _flows(layout: Layout, fabric: Fabric) -> Ints:
-    """Flow rows [2, H, T]; a host talks to target t over rail (host + t) modulo its NICs."""
+    def _by_target(self, values: Floats) -> Floats:
+        """[T] sums of ``values`` [H, S] or [2, H, S]."""
+        targets, stripes = len(self.speed), self._targets.shape[1]
+        if stripes == targets:
+            found: Floats = values.reshape(-1, targets).sum(axis=0)
+            return found
+        return np.bincount(np.broadcast_to(self._targets, values.shape).ravel(), values.ravel(), targets)
+
+
+def flow_rows(layout: Layout) -> int:
+    """Flows that a file system of this layout needs."""
+    return 2 * _striping(len(layout.hosts), len(layout.targets)).size
+
+
+def _striping(hosts: int, targets: int) -> Ints:
+    """[H, S] targets of each host; where files are not striped over all, hosts take them in turn (round robin)."""
+    stripes = targets if hosts <= WIDE_HOSTS else min(targets, STRIPES)
+    if stripes == targets:
+        return np.tile(np.arange(targets), (hosts, 1))
+    return np.arange(hosts * stripes).reshape(hosts, stripes) % targets
+
+
+def _flows(layout: Layout, fabric: Fabric, routes: Routes, targets: Ints) -> Ints:
+    """Flow rows [2, H, S]; a host talks to target t over rail (host + t) modulo its NICs."""
     hosts = [layout.device_nics[name] for name in layout.hosts]
     servers = [layout.device_nics[target.server] for target in layout.targets]
-    client = np.array([[nics[(h + t) % len(nics)] for t in range(len(servers))] for h, nics in enumerate(hosts)])
-    server = np.array([[nics[t % len(nics)] for t, nics in enumerate(servers)] for _ in hosts])
-    spread = np.add.outer(np.arange(len(hosts)), np.arange(len(servers)))
-    reads = fabric.add_flows(server.ravel(), client.ravel(), spread.ravel())
-    writes = fabric.add_flows(client.ravel(), server.ravel(), spread.ravel())
-    return np.stack([reads, writes]).reshape(2, len(hosts), len(servers))
+    places = np.arange(len(hosts))[:, None] + targets
+    client = np.array([nics.start for nics in hosts])[:, None] + places % len(hosts[0])
+    server = np.array([nics[t % len(nics)] for t, nics in enumerate(servers)])[targets]
+    client, server, spread = routes.beside(client.ravel(), server.ravel()), server.ravel(), places.ravel()
+    reads = fabric.add_flows(server, client, spread)
+    writes = fabric.add_flows(client, server, spread)
+    return np.stack([reads, writes]).reshape(2, *targets.shape)

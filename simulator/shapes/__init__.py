@@ -1,0 +1,1 @@
+"""Shapes of clusters: which switches there are, and what is plugged where."""
