@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,6 +45,7 @@ class DirectCollector:
         self._endpoints = [(i, e) for i, e in enumerate(layout.endpoints) if e.exporter is not Exporter.SLURM]
         self._parts = {i: _parts_of(layout, endpoint) for i, endpoint in self._endpoints}
         self._whole = {id(group): np.array([[_is_whole_number(c.metric)] for c in group]) for group in _GROUPS}
+        self._units = _extents(one for parts in self._parts.values() for one in parts)
         self._tables: dict[tuple[int, bytes], SeriesTable] = {}
         self._last: dict[int, tuple[SeriesTable, Floats]] = {}
         self._seq = -1
@@ -71,10 +73,10 @@ class DirectCollector:
 
     def _matrix(self, columns: tuple[Column, ...], readings: Readings) -> Floats:
         """[units, columns]; counters as the whole numbers that exporters print."""
-        first = np.asarray(columns[0].of(readings))
-        found = np.empty((len(columns), len(first)))
+        units = self._units[id(columns)]
+        found = np.empty((len(columns), len(units)))
         for row, column in zip(found, columns, strict=True):
-            row[:] = column.of(readings)
+            row[:] = column.of(readings)[units.start : units.stop]
         np.floor(found, out=found, where=self._whole[id(columns)])
         return found.T
 
@@ -107,10 +109,15 @@ class DirectCollector:
             keys = tuple(key for part, there in pairs for key in _keys(endpoint.device, part, there))
             table = self._tables[i, mask] = SeriesTable(target, endpoint.device, keys)
         blocks = [
-            matrices[id(part.columns)][part.units.start : part.units.stop][there].ravel()
+            matrices[id(part.columns)][self._rows(part)][there].ravel()
             for part, there in zip(parts, present, strict=True)
         ]
         return table, np.concatenate(blocks)
+
+    def _rows(self, part: _Part) -> slice:
+        """Rows of the units of ``part`` in the matrix of its columns."""
+        first = self._units[id(part.columns)].start
+        return slice(part.units.start - first, part.units.stop - first)
 
     def _collection(self, now_ns: int, down: DownReason | None = None) -> Collection:
         return Collection(self._cluster.start_ns, self._seq, now_ns, DURATION_S, down)
@@ -206,6 +213,16 @@ def _parts_of(layout: Layout, endpoint: Endpoint) -> list[_Part]:
             return [_Part(canonical.STORAGE, range(mine[0], mine[-1] + 1), labels)]
 
 
+def _extents(parts: Iterable[_Part]) -> dict[int, range]:
+    """From the first to the last unit that has these columns, by the id of the columns."""
+    found: dict[int, range] = {}
+    for part in parts:
+        known = found.get(id(part.columns), part.units)
+        first, last = min(known.start, part.units.start), max(known.stop, part.units.stop)
+        found[id(part.columns)] = range(first, last)
+    return found
+
+
 def _present(part: _Part, readings: Readings) -> NDArray[np.bool_]:
     """Units that have series now: all but GPUs that fell off the bus."""
     if part.columns is canonical.GPUS:
@@ -214,10 +231,26 @@ def _present(part: _Part, readings: Readings) -> NDArray[np.bool_]:
 
 
 def _keys(device: str, part: _Part, present: NDArray[np.bool_]) -> Iterator[str]:
+    names = ("device", *(part.labels[0] if part.labels else ()))
+    form = _key_form(part.columns, names)
     for labels, there in zip(part.labels, present.tolist(), strict=True):
         if there:
-            for column in part.columns:
-                yield series_key(column.metric, {"device": device, **labels, **dict(column.labels)})
+            values = {"device": device, **labels}
+            yield from (form % {name: _escaped(value) for name, value in values.items()}).split("\n")
+
+
+@lru_cache
+def _key_form(columns: tuple[Column, ...], names: tuple[str, ...]) -> str:
+    """The keys of one unit, one a line, with a place for the value of each of its own labels."""
+    own = {name: f"%({name})s" for name in names}
+    fixed = [{name: text.replace("%", "%%") for name, text in column.labels} for column in columns]
+    return "\n".join(series_key(column.metric, {**own, **more}) for column, more in zip(columns, fixed, strict=True))
+
+
+@lru_cache(maxsize=1 << 16)
+def _escaped(value: str) -> str:
+    """A label's value as it stands in a key."""
+    return series_key("", {"": value})[len('{="') : -len('"}')]
 
 
 def _is_whole_number(metric: str) -> bool:
