@@ -12,12 +12,13 @@ from simulator.cluster import SimulatedCluster
 from simulator.collection.config import CollectionConfig
 from simulator.collection.run import CollectionRun
 from simulator.config import SimulatorConfig
-from simulator.counters import canonical
+from simulator.counters import canonical, infiniband
 from simulator.counters.canonical import Column
 from simulator.counters.readings import Readings
 from simulator.fabric.state import Floats
 from simulator.faults.schedule import ScheduledFault
 from simulator.layout import Endpoint, Exporter, Flavour, Layout, topology_facts
+from simulator.shapes.shape import Shape
 from telemetry import catalogue
 from telemetry.changes import Change
 from telemetry.samples import Collection, DownReason, SampleBatch
@@ -188,6 +189,8 @@ _GROUPS = (
     canonical.GPUS,
     canonical.HOSTS,
     canonical.STORAGE,
+    infiniband.PORTS,
+    infiniband.NICS,
 )
 
 
@@ -198,13 +201,15 @@ def _parts_of(layout: Layout, endpoint: Endpoint) -> list[_Part]:
             sonic = layout.flavours[name] is Flavour.SONIC
             units = layout.switch_ports[name]
             labels = tuple({"port": layout.ports[i].name} for i in units)
-            return [_Part(canonical.SONIC if sonic else canonical.ARISTA, units, labels)]
+            ethernet = canonical.SONIC if sonic else canonical.ARISTA
+            return [_Part(infiniband.PORTS if layout.shape is Shape.INFINIBAND else ethernet, units, labels)]
         case Exporter.DCGM:
             units = layout.host_gpus[name]
             return [_Part(canonical.GPUS, units, tuple({"gpu": layout.gpus[i].uuid} for i in units))]
         case Exporter.NODE:
             at, units = layout.hosts.index(name), layout.device_nics[name]
-            nics = _Part(canonical.NICS, units, tuple({"port": layout.nics[i].name} for i in units))
+            columns = infiniband.NICS if layout.shape is Shape.INFINIBAND else canonical.NICS
+            nics = _Part(columns, units, tuple({"port": layout.nics[i].name} for i in units))
             return [nics, _Part(canonical.HOSTS, range(at, at + 1), ({},))]
         case _:
             mine = [i for i, target in enumerate(layout.targets) if target.server == name]

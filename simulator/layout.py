@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
 
+from simulator.shapes.shape import Shape
 from telemetry.topology import Device, Gpu, Job, Link, Mount, Role, StorageTarget, TopologyFact
 
 GPU_MODEL = "NVIDIA H100 80GB HBM3"
@@ -116,6 +117,7 @@ class Layout:
     switch_ports: dict[str, range] = field(default_factory=dict)
     device_nics: dict[str, range] = field(default_factory=dict)
     host_gpus: dict[str, range] = field(default_factory=dict)
+    shape: Shape = Shape.TWO_TIER
 
     @cached_property
     def switches(self) -> tuple[str, ...]:

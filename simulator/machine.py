@@ -19,6 +19,7 @@ from simulator.fabric.optics import Optics
 from simulator.fabric.routing import Routes
 from simulator.fabric.state import Fabric
 from simulator.layout import Exporter, Layout
+from simulator.shapes.shape import Shape
 from telemetry.topology import Role
 
 DAY_NS: Final = 86_400 * NS_PER_S
@@ -59,6 +60,7 @@ class Machine:
         self.stalled = np.zeros(len(layout.nics))  # part of this step that PCIe takes nothing from a NIC
         self.stalled_recently = np.zeros(len(layout.nics))
         self._flowing = False
+        self._credit_flow = layout.shape is Shape.INFINIBAND
         self.boot_ns = start_ns - rng.integers(3, 90, len(layout.devices)) * DAY_NS
         self.readings: Readings = blank_readings(layout, start_ns)
         model = Model(
@@ -100,7 +102,9 @@ class Machine:
         self.storage.set_limits()  # after the jobs: a target is busy in the step of the request
         active = kernel.pick_active(fabric.flows)
         if active.size or self._flowing:  # one step more than needed leaves empty queues behind
-            kernel.advance(self.steps, dt, active, fabric.flows, fabric.queues, fabric.ports, fabric.events)
+            kernel.advance(
+                self.steps, dt, active, fabric.flows, fabric.queues, fabric.ports, fabric.events, self._credit_flow
+            )
         self._flowing = bool(active.size)
         self.storage.count(dt)
         self._ticks()

@@ -31,6 +31,7 @@ def build_layout(config: SimulatorConfig) -> Layout:
         switch_ports=_ranges([p.device for p in ports]),
         device_nics=_ranges([n.device for n in nics]),
         host_gpus=_ranges([g.device for g in gpus]),
+        shape=config.shape,
     )
 
 

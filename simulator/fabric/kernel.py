@@ -29,7 +29,7 @@ CNP, TIMER, R_AI, BYTE_COUNTER = par.CNP_INTERVAL_S, par.TIMER_S, par.R_AI_BYTES
 REACTION, IDLE, BURST, GO_BACK = par.REACTION_S, par.IDLE_RESET_S, par.BURST_BYTES, par.GO_BACK_PACKETS
 NIC_XOFF, HYSTERESIS, HEADROOM = par.NIC_XOFF_BYTES, par.XON_HYSTERESIS_BYTES, par.HEADROOM_S
 BUFFER, ALPHA, QUANTA = par.BUFFER_BYTES, par.XOFF_ALPHA, par.PAUSE_QUANTA_BITS / 8
-PCIE = par.PCIE_BYTES_PER_S
+PCIE, CREDITS = par.PCIE_BYTES_PER_S, par.CREDIT_BYTES
 WARM = 0.8  # part of a step's pause that the next step starts with: keeps victims behind a paused link waiting
 UNDERSHOOT = 0.5  # DCQCN drains a queue above its equilibrium with at most this part of the line
 
@@ -89,11 +89,21 @@ def begin(dt: float, first: int, stalled: Floats, recently: Floats, capacity: Fl
 
 
 @compiled
-def advance(step: int, dt: float, active: Ints, flows: Flows, queues: Queues, ports: int, nic: Floats) -> None:
+def advance(
+    step: int,
+    dt: float,
+    active: Ints,
+    flows: Flows,
+    queues: Queues,
+    ports: int,
+    nic: Floats,
+    credit_flow: bool = False,
+) -> None:
     """Moves the bytes of the flows ``active`` for ``dt`` seconds; updates all state and counters.
 
     step: number of this step. ports: number of switch ports; queues below that id mark. nic: [5, N] events, rows
-    as in ``state``.
+    as in ``state``. credit_flow: InfiniBand: every port has buffers of its own and its peer sends only into what is
+    free of them; nobody marks or slows down, and the pause is the time that a port waited for credits.
     """
     n, n_queues, levels = active.size, queues.rated.size, flows.path.shape[1]
     scratch = Scratch(
@@ -111,23 +121,27 @@ def advance(step: int, dt: float, active: Ints, flows: Flows, queues: Queues, po
         for level in range(levels):
             scratch.before[i, level] = flows.inside[active[i], level]
     queues.burst[:] = 0.0
-    _thresholds(scratch.xoff, queues)
+    _thresholds(scratch.xoff, queues, credit_flow)
     _offer(step, dt, scratch, flows, queues)
-    _throttle(dt, scratch, flows, queues)
+    _throttle(dt, scratch, flows, queues, credit_flow)
     _forward(dt, scratch, flows, queues)
     _backpressure(scratch, flows, queues)
     _sum_queues(scratch, flows, queues)
     marks = np.zeros(n_queues)
-    for q in range(ports):
+    for q in range(0 if credit_flow else ports):
         if queues.content[q] > 0.0 or queues.burst[q] > 0.0:
             marks[q] = marking(queues.content[q], queues.burst[q], queues.capacity[q])
     _deliver(dt, scratch, flows, queues, marks, nic)
-    _count_queues(dt, scratch, queues, marks)
+    _count_queues(dt, scratch, queues, marks, credit_flow)
 
 
 @compiled
-def _thresholds(xoff: Floats, queues: Queues) -> None:
-    """XOFF of every link: alpha times the free part of the shared buffer at its far end."""
+def _thresholds(xoff: Floats, queues: Queues, credit_flow: bool) -> None:
+    """XOFF of every link: alpha times the free part of the shared buffer at its far end, or the port's own buffer."""
+    if credit_flow:
+        for q in range(xoff.size):
+            xoff[q] = NIC_XOFF if queues.switch_behind[q] < 0 else CREDITS
+        return
     used = np.zeros(queues.switch_behind.max() + 1)
     for q in range(xoff.size):
         if queues.switch_behind[q] >= 0:
@@ -158,7 +172,7 @@ def _offer(step: int, dt: float, scratch: Scratch, flows: Flows, queues: Queues)
 
 
 @compiled
-def _throttle(dt: float, scratch: Scratch, flows: Flows, queues: Queues) -> None:
+def _throttle(dt: float, scratch: Scratch, flows: Flows, queues: Queues, credit_flow: bool) -> None:
     """Scales ``volume`` by what the NIC's line rate and DCQCN's reaction to marks let through, hop by hop."""
     active, volume, fresh = scratch.active, scratch.volume, scratch.fresh
     n_queues, levels = queues.rated.size, flows.path.shape[1]
@@ -344,7 +358,7 @@ def _deliver(dt: float, scratch: Scratch, flows: Flows, queues: Queues, marks: F
 
 
 @compiled
-def _count_queues(dt: float, scratch: Scratch, queues: Queues, marks: Floats) -> None:
+def _count_queues(dt: float, scratch: Scratch, queues: Queues, marks: Floats, credit_flow: bool) -> None:
     """Counters of every queue and link, and the pauses that the next step starts with."""
     sent, want, xoff, returned = scratch.sent, scratch.want, scratch.xoff, scratch.returned
     for q in range(sent.size):
@@ -359,12 +373,14 @@ def _count_queues(dt: float, scratch: Scratch, queues: Queues, marks: Floats) ->
             queues.paused[q] = 0.0
             continue
         part = min(1.0, max(0.0, 1.0 - sent[q] / min(want[q], capacity * dt)))
+        queues.pause_s[q] += part * dt
+        queues.paused[q], before = WARM * part, queues.paused[q]
+        if credit_flow:
+            continue
         drain = min(sent[q] / dt, capacity)
         cycles = dt * drain * (capacity - drain) / (HYSTERESIS * capacity)
-        if queues.paused[q] == 0.0:
+        if before == 0.0:
             cycles = max(cycles, 1.0)
             queues.headroom_peak[q] = max(queues.headroom_peak[q], capacity * HEADROOM)
-        queues.pause_s[q] += part * dt
         queues.pause_cycles[q] += cycles
         queues.pause_frames[q] += 2.0 * cycles + part * dt * capacity / QUANTA
-        queues.paused[q] = WARM * part

@@ -3,10 +3,11 @@
 from enum import StrEnum
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, model_validator
 
 from simulator.config import SimulatorConfig
 from simulator.layout import Flavour
+from simulator.shapes.shape import Shape
 
 
 class Unreachable(StrEnum):
@@ -43,3 +44,9 @@ class ServeConfig(BaseModel):
     squeue_file: Path | None = Field(None, description="kept up to date with what `squeue --json` would print")
     faults: tuple[str, ...] = Field((), description="faults to inject, like slow-receiver@30s")
     schedule_file: Path | None = Field(None, description="more of them: a YAML list of {fault, at_s, lasts_s, target}")
+
+    @model_validator(mode="after")
+    def _can_be_served(self) -> "ServeConfig":
+        if self.cluster.shape is Shape.INFINIBAND:
+            raise ValueError("shape infiniband: expected another one: no collector reads its switches yet")
+        return self
