@@ -21,7 +21,13 @@ def register(app: typer.Typer) -> None:
 
 
 def simulate(
-    hosts: Annotated[int, typer.Option(min=2, max=1024, help="GPU hosts, 8 GPUs each.")] = 8,
+    hosts: Annotated[
+        int | None, typer.Option(min=2, max=1024, help="GPU hosts, 8 GPUs each.", show_default="8")
+    ] = None,
+    cluster: Annotated[
+        Path | None,
+        typer.Option(help="The cluster and its faults as YAML: hosts, seed and interval_s are in it then."),
+    ] = None,
     fault: Annotated[
         list[str] | None,
         typer.Option(
@@ -33,16 +39,18 @@ def simulate(
         Path | None, typer.Option(help="Faults, as a YAML list of {fault, at_s, lasts_s, target}.")
     ] = None,
     interval: Annotated[
-        float,
+        float | None,
         typer.Option(
             parser=duration,
             metavar="DURATION",
             help="How often it will be collected from, in simulated time.",
             show_default="10s",
         ),
-    ] = 10.0,
+    ] = None,
     speed: Annotated[float, typer.Option(min=0.01, max=100, help="Simulated seconds per second.")] = 1.0,
-    seed: Annotated[int, typer.Option(min=0, help="Fixes names, noise and random targets.")] = 1,
+    seed: Annotated[
+        int | None, typer.Option(min=0, help="Fixes names, noise and random targets.", show_default="1")
+    ] = None,
     address_offset: Annotated[
         int, typer.Option(min=0, max=250, help="Moves all addresses, for a second simulator.")
     ] = 0,
@@ -52,10 +60,12 @@ def simulate(
     """Serve a simulated cluster over gNMI, exporter pages and Slurm's JSON, on loopback addresses, until Ctrl-C."""
     import asyncio
 
-    from fabricscope.commands.simulate import serve_cluster, serve_config
+    from fabricscope.commands.simulate import cluster_and_faults, serve_cluster, serve_config
 
+    shape, cluster_faults = cluster_and_faults(cluster, hosts=hosts, seed=seed, interval_s=interval)
     config = serve_config(
-        cluster={"hosts": hosts, "seed": seed, "interval_s": interval},
+        cluster=shape,
+        cluster_faults=cluster_faults,
         speed=speed,
         address_offset=address_offset,
         faults=tuple(fault or ()),

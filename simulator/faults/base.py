@@ -54,6 +54,8 @@ class Fault(ABC):
 
     def choose(self, among: Sequence[T], names: Sequence[str]) -> T:
         """The member of ``among`` that the target names, or a random one."""
+        if not among:
+            raise ConfigError(f"{self.name}: nothing to break, expected a cluster with a {self.target_form}")
         if not self.target:
             return among[int(self.rng.integers(len(among)))]
         if self.target not in names:

@@ -6,6 +6,7 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, model_validator
 
 from simulator.config import SimulatorConfig
+from simulator.faults.schedule import ScheduledFault
 from simulator.layout import Flavour
 from simulator.shapes.shape import Shape
 
@@ -43,6 +44,7 @@ class ServeConfig(BaseModel):
     truth_file: Path | None = Field(None, description="ground truth as JSON lines: each fault, from when to when")
     squeue_file: Path | None = Field(None, description="kept up to date with what `squeue --json` would print")
     faults: tuple[str, ...] = Field((), description="faults to inject, like slow-receiver@30s")
+    cluster_faults: tuple[ScheduledFault, ...] = Field((), description="those of a cluster file")
     schedule_file: Path | None = Field(None, description="more of them: a YAML list of {fault, at_s, lasts_s, target}")
 
     @model_validator(mode="after")

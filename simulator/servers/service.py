@@ -177,6 +177,6 @@ class SimulatorService:
 
 
 def _faults(config: ServeConfig) -> list[ScheduledFault]:
-    """The faults of ``faults`` and of ``schedule_file``; ConfigError for a fault that does not exist."""
+    """The faults of ``faults``, the cluster file and ``schedule_file``; ConfigError for a fault that does not exist."""
     scheduled = read_schedule(config.schedule_file) if config.schedule_file is not None else []
-    return [*map(parse_fault, config.faults), *scheduled]
+    return [*map(parse_fault, config.faults), *config.cluster_faults, *scheduled]

@@ -16,6 +16,7 @@ from simulator.config import JobMix, SimulatorConfig
         (17, 9, 1, 8, 2, 400e9),
         (64, 16, 1, 32, 8, 400e9),
         (1024, 16, 1, 512, 128, 400e9),
+        (4096, 64, 1, 64, 512, 400e9),
     ],
 )
 def test_what_is_left_at_0_follows_from_the_hosts(
@@ -43,7 +44,7 @@ def test_default_rails_divide_any_number_of_gpus(gpus: int, rails: int) -> None:
     ("settings", "message"),
     [
         ({"hosts": 1}, "hosts"),
-        ({"hosts": 1025}, "hosts"),
+        ({"hosts": 4097}, "hosts"),
         ({"gpus_per_host": 9}, "gpus_per_host"),
         ({"rails_per_leaf": 3}, "rails_per_leaf 3: must divide gpus_per_host 8"),
         ({"step_ms": 0}, "step_ms"),

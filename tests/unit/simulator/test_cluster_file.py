@@ -1,0 +1,80 @@
+"""Cluster files: what they give, and that every error names its place and what was expected."""
+
+from pathlib import Path
+
+import pytest
+
+from common.errors import ConfigError
+from simulator.cluster_file import read_cluster
+from simulator.config import JobMix, SimulatorConfig
+from simulator.faults.schedule import ScheduledFault
+from simulator.shapes.shape import Shape
+
+
+def test_a_file_gives_the_cluster_and_its_faults(tmp_path: Path) -> None:
+    file = tmp_path / "cluster.yaml"
+    file.write_text(
+        "hosts: 4\nshape: three-tier\njobs: {jobs: 2}\nseed: 3\n"
+        "faults:\n"
+        "  - {fault: late-checkpoint, at_s: 60, target: node2}\n"
+        "  - {fault: xid, at_s: 90, target: node2/3}\n"
+        "  - {fault: spine-down, at_s: 120, lasts_s: 30, target: core4}\n"
+    )
+    config, faults = read_cluster(file)
+    assert config == SimulatorConfig(hosts=4, shape=Shape.THREE_TIER, jobs=JobMix(jobs=2), seed=3)
+    assert type(config) is SimulatorConfig
+    assert faults[2] == ScheduledFault(fault="spine-down", at_s=120, lasts_s=30, target="core4")
+
+
+def test_an_empty_file_is_the_default_cluster(tmp_path: Path) -> None:
+    file = tmp_path / "cluster.yaml"
+    file.write_text("")
+    assert read_cluster(file) == (SimulatorConfig(), ())
+
+
+@pytest.mark.parametrize(
+    ("text", "errors"),
+    [
+        ("hosts: 4\nspines: 200\n", ["2:1: spines: Input should be less than or equal to 128"]),
+        ("hosts: 4\nspine: 2\n", ["2:1: spine: unknown key, expected one of hosts, "]),
+        ("shape: ring\n", ["1:1: shape: Input should be 'two-tier', 'three-tier', 'rail-only'"]),
+        ("hosts: 4\nspines: 2\nshape: rail-only\n", ["2:1: spines: expected 0: a rail-only cluster"]),
+        ("rails_per_leaf: 3\n", ["1:1: rails_per_leaf 3: must divide gpus_per_host 8"]),
+        ("hosts: 4\njobs:\n  jobs: 3\n", ["3:3: jobs.jobs: 3 jobs have no hosts to send between, expected at most 2"]),
+        ("jobs: {size: 3}\n", ["1:8: jobs.size: unknown key, expected one of jobs, compute_s"]),
+        (
+            "faults:\n  - {fault: incast, target: node9/mlx5_0}\n",
+            ["2:21: faults.0: incast: no target 'node9/mlx5_0', expected host/NIC such as node1/mlx5_0"],
+        ),
+        (
+            "hosts: 4\nfaults:\n  - fault: late-checkpoint\n    target: node5\n",
+            ["4:5: faults.0: late-checkpoint: no target 'node5', expected host with a running job"],
+        ),
+        (
+            "shape: rail-only\nfaults:\n  - fault: spine-down\n",
+            ["3:5: faults.0: spine-down: nothing to break, expected a cluster with a spine"],
+        ),
+        (
+            "faults:\n  - {fault: incast, strength: 9}\n  - {fault: sharks}\n  - {fault: xid, when: 3}\n",
+            [
+                "2:21: faults.0.strength: Input should be less than or equal to 2",
+                "3:6: faults.1.fault: no fault 'sharks', expected one of ",
+                "4:18: faults.2.when: unknown key, expected one of fault, at_s",
+            ],
+        ),
+        ("faults: {fault: incast}\n", ["1:1: faults: Input should be a valid "]),
+        ("- hosts\n", ["1:1: expected keys with values, found list"]),
+        ("hosts: [\n", ["2:1: "]),
+    ],
+)
+def test_an_error_names_its_line_and_column_and_what_was_expected(
+    tmp_path: Path, text: str, errors: list[str]
+) -> None:
+    file = tmp_path / "cluster.yaml"
+    file.write_text(text)
+    with pytest.raises(ConfigError) as caught:
+        read_cluster(file)
+    lines = str(caught.value).splitlines()
+    assert len(lines) == len(errors)
+    for line, expected in zip(lines, errors, strict=True):
+        assert line.startswith(f"{file}:{expected}")
