@@ -29,6 +29,8 @@ BOOST_HERTZ, IDLE_HERTZ, MEMORY_HERTZ = 1980e6, 345e6, 2619e6
 RESISTANCE_C_PER_W, TIME_CONSTANT_S, INLET_C = 0.055, 20.0, 27.0
 SLOWDOWN_C, HW_SLOWDOWN_C = 87.0, 92.0
 THROTTLED = 0.995  # part of the boost clock below which the driver gives heat as the reason
+POWER_CONTROL_S = 0.1  # how fast the driver follows the power limit: assumption, a few of its control periods
+CAPPED_CLOCK_MIN = 0.5  # of the boost clock: the driver does not go lower for power (assumption)
 POWER_WINDOW_S = 1.0  # the board reports its average of about one second
 FRAMEBUFFER = 81559 * 2**20
 RESERVED = 551 * 2**20
@@ -37,9 +39,11 @@ RESERVED = 551 * 2**20
 class Gpus:
     """All GPUs of the cluster, [G].
 
-    clock:  part of the boost clock that the GPU reaches = min(stuck, thermal).
+    clock:  part of the boost clock that the GPU reaches = min(stuck, thermal, powered).
     stuck:  upper bound without any throttle reason (a fault); cooling: thermal resistance, 1 = a clean sink.
     inlet:  temperature of the air that cools it.
+    limit_watts: power limit. demand: what chip and work draw at full clock, part of ``WATTS``.
+    density: factor of the power of all work; above 1 it may exceed the limit, and the driver lowers clocks (powered).
     hung:   its kernel never returns. spent: [G, 5] seconds by activity since the last tick.
     """
 
@@ -49,6 +53,8 @@ class Gpus:
         self.present = np.ones(n, dtype=np.bool_)
         self.stuck, self.thermal, self.cooling = np.ones(n), np.ones(n), np.ones(n)
         self.inlet = np.full(n, INLET_C)
+        self.limit_watts, self.demand, self.powered = np.full(n, POWER_LIMIT_WATTS), np.ones(n), np.ones(n)
+        self.density = 1.0
         self.hung = np.zeros(n, dtype=np.bool_)
         self.spent: Floats = np.zeros((n, 5))
         self.activity: Floats = np.zeros((n, 5))  # moving average of the parts of time
@@ -60,6 +66,7 @@ class Gpus:
         self.joules = rng.uniform(1e9, 3e9, n)
         self.hertz = np.full(n, IDLE_HERTZ)
         self.thermal_ns = np.zeros((n, 2))  # software slowdown, hardware slowdown
+        self.power_ns = np.zeros(n)  # held by the power limit
         self.framebuffer = np.zeros(n)
         self.xid = np.zeros(n)
         self.bit_errors = np.zeros((n, 2))  # since the driver was loaded: repaired, not repaired
@@ -68,11 +75,15 @@ class Gpus:
 
     @property
     def clock(self) -> Floats:
-        return np.minimum(self.stuck, self.thermal)
+        return np.minimum(np.minimum(self.stuck, self.thermal), self.powered)
 
     @property
     def slowed_by_heat(self) -> Flags:
         return self.thermal < THROTTLED
+
+    @property
+    def held_by_power(self) -> Flags:
+        return self.powered < np.minimum(THROTTLED, np.minimum(self.stuck, self.thermal))
 
     def tick(self, dt: float) -> None:
         """Turns the time spent since the last tick into power, heat and averages."""
@@ -83,11 +94,13 @@ class Gpus:
         parts = self.spent / dt
         self.spent[:] = 0.0
         noise = self._rng.normal(1.0, 0.006, len(self.watts))
-        dynamic = parts @ WATTS
+        full_watts = parts @ WATTS * (self.demand * self.density)
         clock = self.clock
-        if (clock < 1.0).any():
-            dynamic *= clock**2.2
+        dynamic = full_watts * clock**2.2 if (clock < 1.0).any() else full_watts
         watts = (IDLE_WATTS + dynamic * noise) * self._silicon * self.present
+        if self.density > 1.0:
+            self._keep_limit(dt, full_watts)
+            clock = self.clock
         follow = np.array([1.0 - math.exp(-dt / s) for s in (self._window_s, POWER_WINDOW_S, TIME_CONSTANT_S)])
         _warm(
             dt,
@@ -105,6 +118,13 @@ class Gpus:
             self.thermal,
             self.thermal_ns,
         )
+
+    def _keep_limit(self, dt: float, full_watts: Floats) -> None:
+        """The driver moves the clock to where chip and work draw the limit; ``full_watts``: dynamic at full clock."""
+        room = np.maximum(0.0, self.limit_watts / self._silicon - IDLE_WATTS) / np.maximum(1.0, full_watts)
+        target = np.clip(room ** (1.0 / 2.2), CAPPED_CLOCK_MIN, 1.0)
+        self.powered += (target - self.powered) * (1.0 - math.exp(-dt / POWER_CONTROL_S))
+        self.power_ns += self.held_by_power * dt * NS_PER_S
 
 
 @compiled

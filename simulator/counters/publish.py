@@ -8,7 +8,7 @@ from common.units import NS_PER_S
 from simulator.compute import gpus as gpu
 from simulator.compute import hosts as host
 from simulator.compute.storage import CAPACITY_BYTES
-from simulator.counters.readings import HW_THERMAL, IDLE, SW_THERMAL, Readings
+from simulator.counters.readings import HW_THERMAL, IDLE, SW_POWER_CAP, SW_THERMAL, Readings
 from simulator.counters.totals import (
     Model,
     Totals,
@@ -116,7 +116,7 @@ class Publisher:
         r.dram_active[...] = part @ gpu.DRAM
         r.memory_copy[...] = r.dram_active * 0.9
         r.power_watts[...] = g.watts
-        r.power_limit_watts[...] = gpu.POWER_LIMIT_WATTS
+        r.power_limit_watts[...] = g.limit_watts
         r.celsius[...] = g.celsius
         r.memory_celsius[...] = g.celsius + 4.0 + 14.0 * r.dram_active
         r.sm_clock_hertz[...] = g.hertz
@@ -126,7 +126,8 @@ class Publisher:
         r.framebuffer_free[...] = gpu.FRAMEBUFFER - gpu.RESERVED - r.framebuffer_used
         r.xid_last[...] = g.xid
         hot = np.where(g.slowed_by_heat, SW_THERMAL, 0) | np.where(g.celsius > gpu.HW_SLOWDOWN_C, HW_THERMAL, 0)
-        r.throttle_mask[...] = hot | np.where(g.hertz == gpu.IDLE_HERTZ, IDLE, 0)
+        held = np.where(g.held_by_power, SW_POWER_CAP, 0) | np.where(g.hertz == gpu.IDLE_HERTZ, IDLE, 0)
+        r.throttle_mask[...] = hot | held
         r.ecc[...], r.remapped_rows[...] = g.bit_errors, g.remapped_rows
         r.nvlink_rate[...] = (part @ gpu.NVLINK_BYTES_PER_S)[:, None]
         r.pcie_rate[...] = (part @ gpu.PCIE_BYTES_PER_S)[:, None]

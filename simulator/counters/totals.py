@@ -29,7 +29,7 @@ from simulator.fabric.state import (
 from simulator.layout import LOSSLESS, OTHER, PRIORITIES, Layout
 
 Totals = dict[str, Floats]
-_SW_THERMAL, _HW_THERMAL = THROTTLE_REASONS.index("sw_thermal"), THROTTLE_REASONS.index("hw_thermal")
+_POWER, _SW_THERMAL, _HW_THERMAL = map(THROTTLE_REASONS.index, ("sw_power_cap", "sw_thermal", "hw_thermal"))
 
 
 @dataclass(slots=True)
@@ -123,6 +123,7 @@ def gpu_totals(model: Model) -> Totals:
     g = model.gpus
     throttle = np.zeros((len(g.joules), len(THROTTLE_REASONS)))
     throttle[:, _SW_THERMAL], throttle[:, _HW_THERMAL] = g.thermal_ns[:, 0], g.thermal_ns[:, 1]
+    throttle[:, _POWER] = g.power_ns
     return {"energy_joules": g.joules, "throttle_ns": throttle, "pcie_replays": g.pcie_replays}
 
 

@@ -170,3 +170,38 @@ def test_the_seed_decides_chips_and_noise() -> None:
     assert one.pcie_replays.tolist() == same.pcie_replays.tolist()
     replays = Gpus(build_layout(SimulatorConfig(hosts=64)), np.random.default_rng(1), 1.0).pcie_replays
     assert replays.mean() == pytest.approx(2.0, abs=0.3)
+
+
+@pytest.mark.parametrize("limit_watts", [700.0, 500.0, 400.0])
+def test_dense_work_settles_at_the_power_limit_with_power_as_the_reason(limit_watts: float) -> None:
+    gpus = Gpus(LAYOUT, Quiet(), 1.0)
+    gpus.density, gpus.limit_watts[:] = 1.25, limit_watts
+    for _ in range(200):
+        gpus.spent[:, COMPUTE] = DT
+        gpus.tick(DT)
+    assert gpus.watts == pytest.approx(limit_watts, rel=0.01)
+    assert gpus.held_by_power.all()
+    assert not gpus.slowed_by_heat.any()
+    room = (limit_watts - IDLE_WATTS) / (1.25 * WATTS[COMPUTE])
+    assert gpus.hertz == pytest.approx(BOOST_HERTZ * room ** (1 / 2.2), rel=0.01)
+    assert gpus.power_ns == pytest.approx(10e9, rel=0.05)
+
+
+def test_work_that_waits_for_peers_runs_at_the_full_clock_below_the_limit() -> None:
+    gpus = Gpus(LAYOUT, Quiet(), 1.0)
+    gpus.density, gpus.limit_watts[:] = 1.25, 400.0
+    for activity in (COMPUTE, SPIN):
+        for _ in range(100):
+            gpus.spent[:, activity] = DT
+            gpus.tick(DT)
+    assert gpus.hertz == pytest.approx(BOOST_HERTZ, rel=1e-3)
+    assert not gpus.held_by_power.any()
+
+
+def test_a_limit_does_not_hold_a_clock_that_is_stuck_lower() -> None:
+    gpus = Gpus(LAYOUT, Quiet(), 1.0)
+    gpus.density, gpus.limit_watts[:], gpus.stuck[0] = 1.25, 500.0, 0.5
+    for _ in range(100):
+        gpus.spent[:, COMPUTE] = DT
+        gpus.tick(DT)
+    assert gpus.held_by_power.tolist() == [False, True, True, True]
