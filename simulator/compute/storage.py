@@ -4,6 +4,8 @@ The server schedules bulk transfers (Lustre servers pull writes and push reads),
 NIC: what it can serve is shared evenly by the clients with requests.
 """
 
+from collections.abc import Callable
+
 import numpy as np
 
 from common.jit import compiled
@@ -35,6 +37,10 @@ class Storage:
     Up to ``WIDE_HOSTS`` hosts S is T, all targets.
 
     speed: part of a target's rated throughput that it reaches, [T] (a fault lowers it).
+    free: part of its throughput that is not taken by others, [T].
+    in_flight: RPCs that one client has in flight to a target, [T]; client_limit: bytes per second that these give, [T].
+    stripes: where n files lie, [n, S] parts of a file; None: on all of them evenly.
+    opening: told of each request (kind, hosts). unopened: hosts that still wait for their files to open, [2, H].
     client_speed: bytes per second that a host itself can write, [H] (inf: as fast as the targets).
     """
 
@@ -43,6 +49,11 @@ class Storage:
         self._fabric, self._rng = fabric, rng
         self.speed, self.client_speed = np.ones(targets), np.full(hosts, np.inf)
         self._targets = _striping(hosts, targets)
+        self.free, self.client_limit = np.ones(targets), np.full(targets, np.inf)
+        self.in_flight = np.full(targets, RPCS_IN_FLIGHT)
+        self.stripes: Callable[[int], Floats] | None = None
+        self.opening: Callable[[int, list[int]], None] | None = None
+        self.unopened = np.zeros((2, hosts), dtype=np.bool_)
         self.rows = _flows(layout, fabric, routes, self._targets)
         routes.route(fabric, self.rows.ravel())
         self._delivered: Floats = np.zeros(self.rows.shape)
@@ -54,9 +65,12 @@ class Storage:
         self.used = rng.uniform(0.35, 0.5, targets) * CAPACITY_BYTES
 
     def request(self, kind: int, hosts: list[int], each: float) -> None:
-        """Queues ``each`` bytes for every host, striped over its targets. kind: READ or WRITE."""
+        """Queues ``each`` bytes for every host, on the targets where its file lies. kind: READ or WRITE."""
         rows = self.rows[kind, hosts]
-        self._fabric.flows.backlog[rows] += each / rows.shape[1]
+        striped = each / rows.shape[1] if self.stripes is None else each * self.stripes(len(hosts))
+        self._fabric.flows.backlog[rows] += striped
+        if self.opening is not None:
+            self.opening(kind, hosts)
 
     def cancel(self, hosts: list[int]) -> None:
         """Drops what these hosts still had to transfer."""
@@ -75,13 +89,15 @@ class Storage:
         if not self._busy:
             return
         waiting = flows.backlog[self.rows] > WAITING_BYTES
+        waiting &= ~self.unopened[:, :, None]
         clients = self._by_target(waiting)
         jitter = self._rng.normal(1.0, 0.02, len(self.speed))
-        share = TARGET_BYTES_PER_S * self.speed * jitter / np.maximum(1, clients)
-        limit = np.broadcast_to(share[self._targets], waiting.shape).copy()
+        share = TARGET_BYTES_PER_S * self.speed * jitter * self.free / np.maximum(1, clients)
+        limit = np.broadcast_to(np.minimum(share, self.client_limit)[self._targets], waiting.shape).copy()
         own = self.client_speed[:, None] / self._targets.shape[1]
         self._below_share = own < limit[WRITE]
         limit[WRITE] = np.minimum(limit[WRITE], own)
+        limit[self.unopened] = 0.0
         flows.limit[self.rows] = limit
 
     def count(self, dt: float) -> None:
@@ -92,9 +108,10 @@ class Storage:
         delivered = flows.delivered[self.rows]
         moved = delivered - self._delivered
         self._delivered = delivered
-        queue = np.minimum(RPCS_IN_FLIGHT, np.floor(flows.backlog[self.rows] + moved * 0.5) / RPC_BYTES)
+        queue = np.minimum(self.in_flight[self._targets], np.floor(flows.backlog[self.rows] + moved * 0.5) / RPC_BYTES)
         served = moved[WRITE] / RPC_BYTES * SERVICE_S / dt  # a client below its share never has an RPC waiting
         queue[WRITE] = np.where(self._below_share, served, queue[WRITE])
+        queue[self.unopened] = 0.0
         self.host_bytes += moved.sum(axis=2)
         for kind in (READ, WRITE):
             self.target_bytes[kind] += self._by_target(moved[kind])

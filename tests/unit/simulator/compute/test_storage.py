@@ -145,3 +145,46 @@ def test_an_idle_file_system_counts_nothing(storage: Storage) -> None:
     storage.set_limits()
     storage.count(DT)
     assert storage.target_seconds.sum() == storage.depth.sum() == 0.0
+
+
+def test_what_others_take_is_shared_by_nobody_here(storage: Storage) -> None:
+    storage.request(WRITE, [0, 1], 4e9)
+    storage.speed[1], storage.free[1] = 0.5, 0.8
+    storage.set_limits()
+    limit = storage._fabric.flows.limit[storage.rows]
+    assert limit[WRITE, 0].tolist() == pytest.approx([TARGET_BYTES_PER_S * s / 2 for s in (1.0, 0.4, 1.0, 1.0)])
+
+
+def test_a_client_is_limited_by_its_rpcs_in_flight(storage: Storage) -> None:
+    storage.request(READ, [0], 4e9)
+    storage.client_limit[2] = 1e8
+    storage.set_limits()
+    limit = storage._fabric.flows.limit[storage.rows]
+    assert limit[READ, 0].tolist() == pytest.approx([TARGET_BYTES_PER_S, TARGET_BYTES_PER_S, 1e8, TARGET_BYTES_PER_S])
+
+
+def test_files_lie_where_their_stripes_are(storage: Storage) -> None:
+    storage.stripes = lambda files: np.eye(4)[:files]
+    storage.request(WRITE, [1, 3], 400.0)
+    backlog = storage._fabric.flows.backlog[storage.rows[WRITE]]
+    assert backlog[1].tolist() == [400.0, 0.0, 0.0, 0.0]
+    assert backlog[3].tolist() == [0.0, 400.0, 0.0, 0.0]
+    assert backlog.sum() == 800.0
+
+
+def test_a_file_that_is_not_open_yet_moves_nothing_and_waits_in_no_target(storage: Storage) -> None:
+    requests: list[tuple[int, list[int]]] = []
+    storage.opening = lambda kind, hosts: requests.append((kind, hosts))
+    storage.request(READ, [0, 1], 4e9)
+    storage.unopened[READ, 0] = True
+    storage.set_limits()
+    limit = storage._fabric.flows.limit[storage.rows]
+    storage.count(DT)
+    assert requests == [(READ, [0, 1])]
+    assert limit[READ, 0].tolist() == [0.0] * 4
+    assert limit[READ, 1].tolist() == pytest.approx([TARGET_BYTES_PER_S] * 4), "alone on its targets"
+    assert storage.depth.tolist() == [RPCS_IN_FLIGHT] * 4
+    assert storage.pending(READ, [0])
+    storage.unopened[READ, 0] = False
+    storage.set_limits()
+    assert storage._fabric.flows.limit[storage.rows[READ, 0]].tolist() == pytest.approx([TARGET_BYTES_PER_S / 2] * 4)
