@@ -6,6 +6,7 @@ import numpy as np
 
 from common.units import NS_PER_S
 from simulator.compute.record import RunningJob
+from simulator.conditions.registry import CONDITIONS
 from simulator.config import SimulatorConfig
 from simulator.counters.readings import Readings
 from simulator.faults import FAULTS
@@ -49,6 +50,7 @@ class SimulatedCluster:
         self.config, self.start_ns = config, start_ns
         self.layout: Layout = build_layout(config)
         self.machine = Machine(config, self.layout, start_ns)
+        self.conditions = [CONDITIONS[each.name](self.machine, each.strength) for each in config.conditions]
         self.truth: list[Truth] = []
         self._injected: list[_Injected] = []
 
@@ -104,6 +106,8 @@ class SimulatedCluster:
         stepped = False
         while self.now_ns + self.machine.step_ns <= to_ns:
             self._apply_faults()
+            for condition in self.conditions:
+                condition.step()
             self.machine.step()
             stepped = True
         if stepped:

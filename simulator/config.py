@@ -2,6 +2,7 @@
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from simulator.conditions.config import Conditions
 from simulator.shapes.check import check_shape
 from simulator.shapes.shape import Shape, Sizes, usual_sizes
 
@@ -54,6 +55,7 @@ class SimulatorConfig(BaseModel):
     nic_gbps: float = Field(400.0, gt=0, description="speed of host NICs and leaf host ports")
     uplink_gbps: float = Field(0.0, ge=0, description="speed of leaf–spine links; 0: 800 up to 16 hosts, else 400")
     jobs: JobMix = JobMix()
+    conditions: Conditions = Field((), description="ordinary behaviour that is no fault: name and strength of each")
     seed: int = Field(1, ge=0, description="fixes UUIDs, noise, random fault targets")
     step_ms: int = Field(10, ge=1, le=50, description="internal step of the model")
     interval_s: float = Field(10.0, gt=0, description="how often the cluster is read: clears the interval peaks")

@@ -58,6 +58,8 @@ class Machine:
             start_ns=start_ns,
         )
         self.stalled = np.zeros(len(layout.nics))  # part of this step that PCIe takes nothing from a NIC
+        self.hiccups = np.zeros(len(layout.nics))  # the same of a healthy host (a condition)
+        self.intake = np.full(len(layout.nics), par.PCIE_BYTES_PER_S)  # bytes per second that a healthy host takes
         self.stalled_recently = np.zeros(len(layout.nics))
         self._flowing = False
         self._credit_flow = layout.shape is Shape.INFINIBAND
@@ -92,8 +94,7 @@ class Machine:
         kernel.begin(
             dt,
             fabric.receive(0),
-            self.stalled,
-            self.stalled_recently,
+            kernel.Intake(self.stalled, self.hiccups, self.intake, self.stalled_recently),
             fabric.queues.capacity,
             fabric.background,
             fabric.background_sent,

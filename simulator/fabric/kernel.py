@@ -73,17 +73,27 @@ def pick_active(flows: Flows) -> Ints:
     return found[:n].copy()
 
 
-@compiled
-def begin(dt: float, first: int, stalled: Floats, recently: Floats, capacity: Floats, rest: Floats, sent: Floats) -> None:
-    """What every step begins with, also one without flows.
-
-    PCIe of NIC n takes nothing for the part ``stalled[n]`` of the step; its receive buffer is the queue ``first + n``.
-    recently: [N] average of ``stalled`` over about a second. capacity: [Q]. rest, sent: [Q] priority 0, bytes per
-    second and bytes.
+class Intake(NamedTuple):
+    """What PCIe takes from each NIC, [N]: nothing for the part ``stalled`` (a fault) of the step, and at most ``most``
+    bytes per second, which is less for the part ``hiccups``. recently: average of both parts over about a second.
     """
-    for n in range(stalled.size):
-        capacity[first + n] = PCIE * (1.0 - stalled[n])
-        recently[n] += (stalled[n] - recently[n]) * dt
+
+    stalled: Floats
+    hiccups: Floats
+    most: Floats
+    recently: Floats
+
+
+@compiled
+def begin(dt: float, first: int, intake: Intake, capacity: Floats, rest: Floats, sent: Floats) -> None:
+    """What every step begins with, also one without flows. The receive buffer of NIC n is the queue ``first + n``.
+
+    capacity: [Q]. rest, sent: [Q] priority 0, bytes per second and bytes.
+    """
+    for n in range(intake.stalled.size):
+        capacity[first + n] = min(PCIE * (1.0 - intake.stalled[n]), intake.most[n])
+        stalled = max(intake.stalled[n], intake.hiccups[n])
+        intake.recently[n] += (stalled - intake.recently[n]) * dt
     for q in range(rest.size):
         sent[q] += rest[q] * dt
 

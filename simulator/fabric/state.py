@@ -6,6 +6,7 @@ down, leaf down, receive buffer.
 A link is named by the queue that sends into it; ``at[q]`` is the port at its far end (P + n for NIC n).
 """
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -72,6 +73,9 @@ class Fabric:
         self.levels = 2 * layout.tiers + 1
         self.flows = _flows(flows_max, self.levels)
         self._free = list(range(flows_max - 1, -1, -1))
+        self.spread_by: Callable[[Ints], Ints] | None = (
+            None  # of the ``spread`` of new flows; None: spread as asked for
+        )
         n = self.nics
         self.events = np.zeros((5, n))  # by NIC
         self.timeouts = np.zeros(n)
@@ -93,7 +97,8 @@ class Fabric:
             raise ValueError(f"flow table: {len(source)} more rows do not fit into {len(flows.used)}")
         rows = np.array([self._free.pop() for _ in range(len(source))], dtype=np.int64)
         flows.used[rows] = True
-        flows.source[rows], flows.destination[rows], flows.spread[rows] = source, destination, spread
+        flows.source[rows], flows.destination[rows] = source, destination
+        flows.spread[rows] = spread if self.spread_by is None else self.spread_by(spread)
         flows.floor[rows] = floor
         flows.limit[rows] = np.inf
         flows.last_active[rows] = -1_000_000

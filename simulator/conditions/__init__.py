@@ -1,0 +1,1 @@
+"""Ordinary behaviour of a cluster that is no fault: nothing is broken, nobody needs a page."""
