@@ -12,9 +12,9 @@ from simulator.machine import Machine
 # et al., Understanding host interconnect congestion, HotNets 2022). Guo et al., RDMA over Commodity Ethernet at Scale,
 # SIGCOMM 2016: NICs that miss their translation cache pause the switch. Log-normal lengths of milliseconds: assumption,
 # between those and the tens of milliseconds of a host that is really slow (the fault slow-receiver).
-MEDIAN_S, SIGMA = 1.5e-3, 1.0
+MEDIAN_S, SIGMA = 3e-3, 1.0
 # Rate at strength 1, so that ports with traffic are paused for about 0.3 % of the time (tests measure it).
-STALLS_PER_S = 5.4
+STALLS_PER_S = 2.7
 # Bad minutes: what else uses a host's memory changes over tens of seconds. Assumption: factor 1/3 to 3 (one sigma).
 MEMORY_S, INTENSITY_SIGMA = 40.0, 1.1
 

@@ -13,7 +13,7 @@ from simulator.fabric.state import Floats
 from simulator.faults.schedule import parse_fault
 from simulator.layout import LOSSLESS
 
-MINUTES = 8
+MINUTES = 6
 
 
 def cluster_of(strength: float, jobs: int = 2, step_ms: int = 50) -> SimulatedCluster:
@@ -48,7 +48,7 @@ def test_the_share_hardly_depends_on_the_step(step_ms: int) -> None:
 
 def test_there_are_quiet_and_bad_minutes() -> None:
     low, middle, high = np.percentile(shares(1.0), [10, 50, 95])
-    assert high > 3.0 * middle
+    assert high > 2.5 * middle, "1.5 if all minutes were alike"
     assert middle > 2.0 * low
 
 
