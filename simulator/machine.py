@@ -14,6 +14,7 @@ from simulator.counters.publish import Publisher
 from simulator.counters.readings import Readings, blank_readings
 from simulator.counters.totals import Model
 from simulator.fabric import kernel
+from simulator.fabric import parameters as par
 from simulator.fabric.links import Links
 from simulator.fabric.optics import Optics
 from simulator.fabric.routing import Routes
