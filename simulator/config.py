@@ -35,7 +35,9 @@ class SimulatorConfig(BaseModel):
     oversubscription: float = Field(
         1.0, ge=1, le=64, description="host capacity of a leaf by its uplink capacity (three-tier: at the cores)"
     )
-    hosts_per_pod: int = Field(0, ge=0, description="hosts that share their leaves; 0: 16, from 1025 hosts on 64, or half of them")
+    hosts_per_pod: int = Field(
+        0, ge=0, description="hosts that share their leaves; 0: 16, from 1025 hosts on 64, or half of them"
+    )
     rails_per_leaf: int = Field(
         0, ge=0, le=8, description="NIC positions that one leaf serves; 0: 2 up to 16 hosts, else 1"
     )

@@ -1,6 +1,7 @@
 """Builds the layout of a configuration: devices, ports, NICs, GPUs, storage targets and addresses."""
 
 import hashlib
+
 from simulator.config import SimulatorConfig
 from simulator.layout import Endpoint, Exporter, Flavour, GpuUnit, Layout, Nic, SwitchPort, Target
 from simulator.shapes.cables import Cable, build_cables

@@ -17,9 +17,7 @@ from simulator.servers.config import ServeConfig
 from simulator.servers.service import SimulatorService
 
 
-def cluster_and_faults(
-    path: Path | None, **given: float | None
-) -> tuple[SimulatorConfig, tuple[ScheduledFault, ...]]:
+def cluster_and_faults(path: Path | None, **given: float | None) -> tuple[SimulatorConfig, tuple[ScheduledFault, ...]]:
     """What the options say, or the cluster file at ``path``; ConfigError for both at once."""
     settings = {key: value for key, value in given.items() if value is not None}
     if path is None:

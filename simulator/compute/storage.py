@@ -10,7 +10,7 @@ import numpy as np
 
 from common.jit import compiled
 from simulator.fabric.routing import Routes
-from simulator.fabric.state import Fabric, Floats, Ints
+from simulator.fabric.state import Fabric, Flags, Floats, Ints
 from simulator.layout import Layout
 
 RPC_BYTES = 2.0**20
@@ -25,7 +25,7 @@ WAITING_BYTES = 0.5  # less is rounding
 
 @compiled
 def _any_waiting(backlog: Floats, rows: Ints) -> bool:
-    for row in rows.flat:
+    for row in rows.flat:  # noqa: SIM110  # what is compiled has no any()
         if backlog[row] > WAITING_BYTES:
             return True
     return False
@@ -120,14 +120,14 @@ class Storage:
         self.used += self._by_target(moved[WRITE])
         self._busy = bool(moved.any() or self.depth.any())
 
-
-    def _by_target(self, values: Floats) -> Floats:
+    def _by_target(self, values: Floats | Flags) -> Floats:
         """[T] sums of ``values`` [H, S] or [2, H, S]."""
         targets, stripes = len(self.speed), self._targets.shape[1]
         if stripes == targets:
-            found: Floats = values.reshape(-1, targets).sum(axis=0)
-            return found
-        return np.bincount(np.broadcast_to(self._targets, values.shape).ravel(), values.ravel(), targets)
+            sums: Floats = values.reshape(-1, targets).sum(axis=0)
+            return sums
+        where = np.broadcast_to(self._targets, values.shape).ravel()
+        return np.asarray(np.bincount(where, values.ravel(), targets), dtype=np.float64)
 
 
 def flow_rows(layout: Layout) -> int:

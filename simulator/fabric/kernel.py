@@ -107,7 +107,7 @@ def advance(
     queues: Queues,
     ports: int,
     nic: Floats,
-    credit_flow: bool = False,
+    credit_flow: bool,
 ) -> None:
     """Moves the bytes of the flows ``active`` for ``dt`` seconds; updates all state and counters.
 

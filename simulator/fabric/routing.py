@@ -74,13 +74,12 @@ def _works(tables: Tables, capacity: Floats, here: int, there: int, way: int) ->
         rise, fall = tables.rise[tables.pod_of[here], way], tables.fall[tables.pod_of[there], way]
         if capacity[rise] <= 0.0 or capacity[fall] <= 0.0:
             return False
-    return capacity[tables.up[here, slot]] > 0.0 and capacity[tables.down[there, slot]] > 0.0
+    works: bool = capacity[tables.up[here, slot]] > 0.0 and capacity[tables.down[there, slot]] > 0.0
+    return works
 
 
 @compiled
-def _way(
-    tables: Tables, capacity: Floats, leaves: Flags, pods: Flags, here: int, there: int, spread: int
-) -> int:
+def _way(tables: Tables, capacity: Floats, leaves: Flags, pods: Flags, here: int, there: int, spread: int) -> int:
     """Number of the way that ``spread`` picks among those that work, -1 if there is none.
 
     Within a pod a way is a switch above its leaves; between pods it is a core.

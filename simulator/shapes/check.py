@@ -8,14 +8,14 @@ from simulator.shapes.shape import SWITCH_PORTS_MAX, Shape
 class Numbers(Protocol):
     """What is checked of a ``SimulatorConfig``."""
 
-    hosts: int
-    hosts_per_pod: int
-    rails_per_leaf: int
-    spines: int
-    uplink_gbps: float
-    oversubscription: float
-    shape: Shape
-
+    @property
+    def hosts(self) -> int: ...
+    @property
+    def uplink_gbps(self) -> float: ...
+    @property
+    def oversubscription(self) -> float: ...
+    @property
+    def shape(self) -> Shape: ...
     @property
     def pod_hosts(self) -> int: ...
     @property
@@ -40,7 +40,9 @@ def check_shape(config: Numbers) -> None:
         raise ValueError("oversubscription: expected 1 where uplink_gbps is given: it follows from it")
     for key, what, ports in _largest(config):
         if ports > SWITCH_PORTS_MAX:
-            raise ValueError(f"{key}: expected fewer: {what} would need {ports} ports, and none has more than {SWITCH_PORTS_MAX}")
+            raise ValueError(
+                f"{key}: expected fewer: {what} would need {ports} ports, and none has more than {SWITCH_PORTS_MAX}"
+            )
 
 
 def _largest(config: Numbers) -> list[tuple[str, str, int]]:

@@ -21,9 +21,7 @@ def build_switches(config: SimulatorConfig) -> list[Device]:
     ]
     if config.shape is Shape.RAIL_ONLY:
         return leaves
-    leaves += [
-        Device(f"leaf{len(leaves) + k + 1}", Role.LEAF, STORAGE_POD, "sto1", "") for k in range(STORAGE_RAILS)
-    ]
+    leaves += [Device(f"leaf{len(leaves) + k + 1}", Role.LEAF, STORAGE_POD, "sto1", "") for k in range(STORAGE_RAILS)]
     if config.shape is Shape.THREE_TIER:
         return leaves + _aggregation(config, pods) + _cores(config)
     return leaves + [Device(f"spine{k + 1}", Role.SPINE, "", "core1", "") for k in range(config.spine_count)]

@@ -67,9 +67,7 @@ def test_an_empty_file_is_the_default_cluster(tmp_path: Path) -> None:
         ("hosts: [\n", ["2:1: "]),
     ],
 )
-def test_an_error_names_its_line_and_column_and_what_was_expected(
-    tmp_path: Path, text: str, errors: list[str]
-) -> None:
+def test_an_error_names_its_line_and_column_and_what_was_expected(tmp_path: Path, text: str, errors: list[str]) -> None:
     file = tmp_path / "cluster.yaml"
     file.write_text(text)
     with pytest.raises(ConfigError) as caught:

@@ -43,7 +43,7 @@ class Bench:
             self.offered += each * DT * len(self.rows)
             active = kernel.pick_active(fabric.flows)
             self.steps += 1
-            kernel.advance(self.steps, DT, active, fabric.flows, fabric.queues, fabric.ports, fabric.events)
+            kernel.advance(self.steps, DT, active, fabric.flows, fabric.queues, fabric.ports, fabric.events, False)
 
     def stall(self, stalled: bool) -> None:
         self.fabric.queues.capacity[self.fabric.receive(self.target)] = 0.0 if stalled else par.PCIE_BYTES_PER_S

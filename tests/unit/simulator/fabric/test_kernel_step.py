@@ -70,7 +70,7 @@ class Leaf:
     def step(self) -> None:
         self.steps += 1
         active = kernel.pick_active(self.flows)
-        kernel.advance(self.steps, DT, active, self.flows, self.queues, self.nics, self.events)
+        kernel.advance(self.steps, DT, active, self.flows, self.queues, self.nics, self.events, False)
 
     def total(self) -> float:
         """Bytes that are delivered, in flight or waiting to be sent."""
