@@ -92,24 +92,28 @@ class Gpus:
             self.spent[self.hung, 1:] = 0.0
             self.spent[self.hung, HANG] = busy_s.sum(axis=1)
         parts = self.spent / dt
-        self.spent[:] = 0.0
         noise = self._rng.normal(1.0, 0.006, len(self.watts))
         full_watts = parts @ WATTS * (self.demand * self.density)
         clock = self.clock
-        dynamic = full_watts * clock**2.2 if (clock < 1.0).any() else full_watts
-        watts = (IDLE_WATTS + dynamic * noise) * self._silicon * self.present
+        dynamic = full_watts * clock**2.2 if clock.min() < 1.0 else full_watts
         if self.density > 1.0:
             self._keep_limit(dt, full_watts)
             clock = self.clock
-        follow = np.array([1.0 - math.exp(-dt / s) for s in (self._window_s, POWER_WINDOW_S, TIME_CONSTANT_S)])
         _warm(
             dt,
-            follow,
+            _follow(dt, self._window_s),
+            _follow(dt, POWER_WINDOW_S),
+            _follow(dt, TIME_CONSTANT_S),
             parts,
-            watts,
+            dynamic,
+            noise,
+            self._silicon,
+            self.present,
             clock,
             self.inlet,
-            self._resistance * self.cooling,
+            self._resistance,
+            self.cooling,
+            self.spent,
             self.activity,
             self.watts,
             self.joules,
@@ -123,19 +127,31 @@ class Gpus:
         """The driver moves the clock to where chip and work draw the limit; ``full_watts``: dynamic at full clock."""
         room = np.maximum(0.0, self.limit_watts / self._silicon - IDLE_WATTS) / np.maximum(1.0, full_watts)
         target = np.clip(room ** (1.0 / 2.2), CAPPED_CLOCK_MIN, 1.0)
-        self.powered += (target - self.powered) * (1.0 - math.exp(-dt / POWER_CONTROL_S))
+        self.powered += (target - self.powered) * _follow(dt, POWER_CONTROL_S)
         self.power_ns += self.held_by_power * dt * NS_PER_S
+
+
+def _follow(dt: float, time_constant_s: float) -> float:
+    """Part of the way to its target that a first-order lag moves in ``dt``."""
+    return 1.0 - math.exp(-dt / time_constant_s)
 
 
 @compiled
 def _warm(
     dt: float,
-    follow: Floats,
+    of_activity: float,
+    of_power: float,
+    of_heat: float,
     parts: Floats,
-    power: Floats,
+    dynamic: Floats,
+    noise: Floats,
+    silicon: Floats,
+    present: Flags,
     clock: Floats,
     inlet: Floats,
     resistance: Floats,
+    cooling: Floats,
+    spent: Floats,
     activity: Floats,
     watts: Floats,
     joules: Floats,
@@ -144,19 +160,21 @@ def _warm(
     thermal: Floats,
     thermal_ns: Floats,
 ) -> None:
-    """Moves averages, heat and clocks on by ``dt``. All [G] or [G, 5].
+    """Moves averages, heat and clocks on by ``dt``, and clears ``spent``. All [G], or [G, 5] by activity.
 
-    follow: part of the way to its target that each moves: activity, reported power, temperature. power: watts now.
-    The driver lowers clocks in proportion to the excess, and lets them rise slowly once it is cool.
+    of_activity, of_power, of_heat: part of the way to its target that each moves. dynamic: watts above idle.
+    The driver lowers clocks in proportion to the excess heat, and lets them rise slowly once it is cool.
     """
-    for g in range(power.size):
+    for g in range(watts.size):
+        power = (IDLE_WATTS + dynamic[g] * noise[g]) * silicon[g] if present[g] else 0.0
         busy = parts[g, 1] + parts[g, 2] + parts[g, 3] + parts[g, 4]
         parts[g, IDLE] = max(0.0, 1.0 - busy)
         for k in range(5):
-            activity[g, k] += (parts[g, k] - activity[g, k]) * follow[0]
-        watts[g] += (power[g] - watts[g]) * follow[1]
-        joules[g] += power[g] * dt
-        celsius[g] += (inlet[g] + resistance[g] * power[g] - celsius[g]) * follow[2]
+            activity[g, k] += (parts[g, k] - activity[g, k]) * of_activity
+            spent[g, k] = 0.0
+        watts[g] += (power - watts[g]) * of_power
+        joules[g] += power * dt
+        celsius[g] += (inlet[g] + resistance[g] * cooling[g] * power - celsius[g]) * of_heat
         hertz[g] = BOOST_HERTZ * clock[g] if busy > 0.0 else IDLE_HERTZ
         excess = celsius[g] - SLOWDOWN_C
         change = -0.05 * excess if excess > 0.0 else 0.02
