@@ -28,13 +28,19 @@ def bit_error_ratio(q: float) -> float:
 
 
 @compiled
-def _receive(q: Floats, ber: Floats, rounded: Ints) -> None:
-    """Bit error ratios of all receivers, and the number of each when rounded to three digits.
-
-    rounded: 1000 · (decade + ``DECADES``) + digits (100 to 1000); 0 for what is smaller, or halfway between two.
-    """
+def _receive(q: Floats, ber: Floats) -> None:
     for i in range(q.size):
-        ber[i], rounded[i] = bit_error_ratio(q[i]), 0
+        ber[i] = bit_error_ratio(q[i])
+
+
+@compiled
+def _round(ber: Floats, rounded: Ints) -> None:
+    """The number of each bit error ratio when rounded to three digits: 1000 · (decade + ``DECADES``) + digits.
+
+    0 for what is smaller than the table, or so close to halfway between two that only exact arithmetic tells.
+    """
+    for i in range(ber.size):
+        rounded[i] = 0
         if ber[i] < SMALLEST:
             continue
         decade = math.floor(math.log10(ber[i]))
@@ -89,7 +95,8 @@ class Optics:
         self.celsius = self._warmth + self._rng.normal(0.0, 0.2, n)
         drift = 10 ** (-self.attenuation_db / 10) * (1.0 + self._rng.normal(0.0, 0.002, n))
         pre, rounded = np.empty(n), np.empty(n, dtype=np.int64)
-        _receive(self._q * drift, pre, rounded)
+        _receive(self._q * drift, pre)
+        _round(pre, rounded)
         odds = self._odds_of(pre, rounded)
         self.ber[:, 0] = np.where(up, pre, 0.0)
         self.ber[:, 1] = np.where(up, odds[:, 1] * (CORRECTABLE + 1) / CODEWORD_BITS, 0.0)

@@ -4,7 +4,7 @@ import math
 from enum import StrEnum
 from typing import NamedTuple
 
-# Arista 7816R4 and others of its class: 1152 ports of 400 Gb/s, the largest chassis that is sold.
+# Ports of 400 Gb/s of the largest modular switches, such as Arista 7816R4 (576 of 800 Gb/s).
 SWITCH_PORTS_MAX = 1152
 SMALL, MEDIUM = 16, 1024  # hosts, up to which the numbers of ``usual_sizes`` hold
 

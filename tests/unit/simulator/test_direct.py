@@ -11,7 +11,7 @@ from simulator.faults.schedule import parse_fault
 from simulator.layout import Exporter
 from telemetry import catalogue
 from telemetry.samples import DownReason, SampleBatch
-from telemetry.series import parse_series_key
+from telemetry.series import parse_series_key, series_key
 
 CONFIG = SimulatorConfig(hosts=4, interval_s=2.0)
 
@@ -153,3 +153,12 @@ def test_facts_and_changes_come_once() -> None:
     changes = [change.id for tick in ticks for change in tick.changes]
     assert len(set(changes)) == len(changes)
     assert changes[:2] == ["job_start/4711", "job_end/4711"]
+
+
+def test_keys_are_spelled_as_everywhere_else() -> None:
+    config = SimulatorConfig(hosts=2, gpus_per_host=1, step_ms=50, filesystem='100% "new"')
+    (tick,) = campaign(config, [], lasts_s=10)
+    for key in (key for batch in tick.batches for key in batch.table.keys):
+        assert series_key(*parse_series_key(key)) == key
+    (server, *_) = (batch for batch in tick.batches if batch.table.device == "oss1")
+    assert {parse_series_key(key)[1]["fs"] for key in server.table.keys} == {'100% "new"'}

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from simulator.config import SimulatorConfig
-from simulator.fabric.optics import CODEWORD_BITS, CORRECTABLE, LANES, Optics, bit_error_ratio, codeword_odds
+from simulator.fabric.optics import CODEWORD_BITS, CORRECTABLE, LANES, Optics, _round, bit_error_ratio, codeword_odds
 from simulator.fabric.state import Fabric, Flags
 from simulator.wiring import build_layout
 
@@ -114,3 +114,14 @@ def test_a_symbol_has_ten_bits_and_seldom_two_errors() -> None:
     found.tick(1.0, UP)
     assert found.symbol_errors[0] == round(0.999 * found.corrected_bits[0])
     assert 1e6 < found.symbol_errors[0] < found.corrected_bits[0]
+
+
+def test_the_table_of_odds_gives_what_every_bit_error_ratio_to_three_digits_has() -> None:
+    found = optics()
+    decades = np.random.default_rng(1).uniform(-26.0, -0.31, len(LAYOUT.ports) - 4)
+    halfway = [1.235e-4, 9.995e-5, 1e-24, 0.0]  # no three digits of their own, the next decade, too small for the table
+    ber = np.array([*10.0**decades, *halfway])
+    rounded = np.empty(ber.size, np.int64)
+    for _ in range(2):  # the second time from the table
+        _round(ber, rounded)
+        assert found._odds_of(ber, rounded).tolist() == [list(codeword_odds(float(f"{b:.3g}"))) for b in ber.tolist()]
