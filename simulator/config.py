@@ -1,6 +1,8 @@
 """SimulatorConfig: how large the simulated cluster is, what runs on it, and the seed that fixes everything else."""
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+import math
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from simulator.conditions.config import Conditions
 from simulator.shapes.check import check_shape
@@ -59,6 +61,7 @@ class SimulatorConfig(BaseModel):
     jobs: JobMix = JobMix()
     conditions: Conditions = Field((), description="ordinary behaviour that is no fault: name and strength of each")
     seed: int = Field(1, ge=0, description="fixes UUIDs, noise, random fault targets")
+    boot_s: tuple[float, float] = Field((0.0, 0.0), description="shortest and longest time that a host takes to boot")
     step_ms: int = Field(10, ge=1, le=50, description="internal step of the model")
     interval_s: float = Field(10.0, gt=0, description="how often the cluster is read: clears the interval peaks")
 
@@ -68,6 +71,13 @@ class SimulatorConfig(BaseModel):
             raise ValueError(f"rails_per_leaf {self.leaf_rails}: must divide gpus_per_host {self.gpus_per_host}")
         check_shape(self)
         return self
+
+    @field_validator("boot_s")
+    @classmethod
+    def _in_order(cls, boot_s: tuple[float, float]) -> tuple[float, float]:
+        if not 0.0 <= boot_s[0] <= boot_s[1] < math.inf:
+            raise ValueError(f"{boot_s}: expected the shortest and the longest time, seconds, 0 or more")
+        return boot_s
 
     @property
     def _usual(self) -> Sizes:

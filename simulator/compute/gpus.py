@@ -23,6 +23,7 @@ DRAM = np.array([0.0, 0.44, 0.07, 0.01, 0.0])
 WATTS = np.array([0.0, 570.0, 190.0, 45.0, 55.0])  # above idle, at full clock
 NVLINK_BYTES_PER_S = np.array([0.0, 95e9, 30e9, 0.0, 0.0])
 PCIE_BYTES_PER_S = np.array([0.0, 1.5e9, 0.3e9, 0.2e9, 0.0])
+NVLINK_RATED_BYTES_PER_S = 450e9  # one direction of an H100 SXM: 18 links of 25 GB/s
 
 IDLE_WATTS, POWER_LIMIT_WATTS = 72.0, 700.0
 BOOST_HERTZ, IDLE_HERTZ, MEMORY_HERTZ = 1980e6, 345e6, 2619e6
@@ -44,6 +45,8 @@ class Gpus:
     inlet:  temperature of the air that cools it.
     limit_watts: power limit. demand: what chip and work draw at full clock, part of ``WATTS``.
     density: factor of the power of all work; above 1 it may exceed the limit, and the driver lowers clocks (powered).
+    pace:   part of the work of its clock that it gets done, lower where its exchange with its neighbours is slow.
+    nvlink: whether its links to the others of its host work. braked: the board holds its clock down for want of power.
     hung:   its kernel never returns. spent: [G, 5] seconds by activity since the last tick.
     """
 
@@ -55,6 +58,8 @@ class Gpus:
         self.inlet = np.full(n, INLET_C)
         self.limit_watts, self.demand, self.powered = np.full(n, POWER_LIMIT_WATTS), np.ones(n), np.ones(n)
         self.density = 1.0
+        self.pace, self.nvlink = np.ones(n), np.ones(n, dtype=np.bool_)
+        self.braked, self.braked_ns = np.zeros(n, dtype=np.bool_), np.zeros(n)
         self.hung = np.zeros(n, dtype=np.bool_)
         self.spent: Floats = np.zeros((n, 5))
         self.activity: Floats = np.zeros((n, 5))  # moving average of the parts of time
@@ -78,6 +83,12 @@ class Gpus:
         return np.minimum(np.minimum(self.stuck, self.thermal), self.powered)
 
     @property
+    def work_rate(self) -> Floats:
+        """Seconds of compute at full clock that a second brings."""
+        rate: Floats = self.clock * self.pace
+        return rate
+
+    @property
     def slowed_by_heat(self) -> Flags:
         return self.thermal < THROTTLED
 
@@ -91,6 +102,7 @@ class Gpus:
             busy_s = self.spent[self.hung, 1:]
             self.spent[self.hung, 1:] = 0.0
             self.spent[self.hung, HANG] = busy_s.sum(axis=1)
+        self._exchange()
         parts = self.spent / dt
         noise = self._rng.normal(1.0, 0.006, len(self.watts))
         full_watts = parts @ WATTS * (self.demand * self.density)
@@ -122,6 +134,16 @@ class Gpus:
             self.thermal,
             self.thermal_ns,
         )
+        if self.braked.any():
+            self.braked_ns += self.braked * dt * NS_PER_S
+
+    def _exchange(self) -> None:
+        """Where exchange within the host is slow, part of the time of kernels is spent in waiting for it."""
+        slow = self.pace < 1.0
+        if slow.any():
+            waits = self.spent[slow, COMPUTE] * (1.0 - self.pace[slow])
+            self.spent[slow, COMPUTE] -= waits
+            self.spent[slow, SPIN] += waits
 
     def _keep_limit(self, dt: float, full_watts: Floats) -> None:
         """The driver moves the clock to where chip and work draw the limit; ``full_watts``: dynamic at full clock."""

@@ -20,6 +20,7 @@ class Hosts:
         self._gpus = np.array([list(layout.host_gpus[name]) for name in layout.hosts])
         self.load = np.full(n, 1.0)
         self.others = np.zeros(n)  # cores that are busy with something else than jobs
+        self.network_cores = np.zeros(n)  # that copy packets, where the NICs do not
         self.idle_s, self.busy_s = np.zeros(n), np.zeros(n)
         self.available = np.full(n, MEMORY_BYTES * 0.97)
         self.watts, self.inlet = np.full(n, BASE_WATTS), rng.normal(24.0, 0.8, n)
@@ -28,7 +29,8 @@ class Hosts:
     def tick(self, dt: float, activity: Floats, gpu_watts: Floats) -> None:
         """activity: [G, 5] parts of time by activity. A rank keeps one core polling and three feeding it."""
         engaged = activity[self._gpus][:, :, 1:].sum(axis=2).sum(axis=1)
-        cores = np.minimum(CORES, 1.5 + 4.0 * engaged * self._rng.normal(1.0, 0.03, len(engaged)) + self.others)
+        ranks = 1.5 + 4.0 * engaged * self._rng.normal(1.0, 0.03, len(engaged))
+        cores = np.minimum(CORES, ranks + self.others + self.network_cores)
         self.load += (cores - self.load) * (1.0 - np.exp(-dt / 60.0))
         self.busy_s += cores * dt
         self.idle_s += (CORES - cores) * dt

@@ -35,8 +35,8 @@ class Members(NamedTuple):
 def compute(dt: float, gpus: Ints, clock: Floats, hung: Flags, left: Floats, spent: Floats, ready: Flags) -> None:
     """Each GPU computes what is left at its clock; one that is done polls in NCCL until all are.
 
-    gpus: [n, R] positions. clock, hung: [G]. left: [n, R] seconds of compute at full clock. spent: [G, 5] seconds by
-    activity. ready: [n, R] set when nothing is left.
+    gpus: [n, R] positions. clock: [G] seconds of compute in a second. hung: [G]. left: [n, R] seconds of compute at
+    full clock. spent: [G, 5] seconds by activity. ready: [n, R] set when nothing is left.
     """
     for i in range(gpus.shape[0]):
         for rail in range(gpus.shape[1]):
@@ -68,6 +68,7 @@ class JobRun:
         self.record, self.members = record, members
         self._rings, self._storage, self._mix, self._rng = rings, storage, mix, rng
         self.phase = Phase.LOAD
+        self.hung = False  # a collective that never completes: every rank polls, and nothing is sent
         self.next_checkpoint_ns = first_checkpoint_ns
         self._left: Floats = np.zeros(members.gpus.shape)  # seconds of compute at full clock
         self._ready = np.zeros(members.gpus.shape, dtype=np.bool_)
@@ -75,6 +76,9 @@ class JobRun:
 
     def step(self, now_ns: int, dt: float, gpus: Gpus) -> None:
         """Advances the job by ``dt`` seconds of event time."""
+        if self.hung:
+            gpus.spent[self.members.gpus, SPIN] += dt
+            return
         match self.phase:
             case Phase.TRAIN:
                 self._train(now_ns, dt, gpus)
@@ -101,7 +105,7 @@ class JobRun:
         self._storage.request(fs.READ, self.members.hosts, self._mix.load_bytes)  # the next iteration's data
 
     def _train(self, now_ns: int, dt: float, gpus: Gpus) -> None:
-        compute(dt, self.members.gpus, gpus.clock, gpus.hung, self._left, gpus.spent, self._ready)
+        compute(dt, self.members.gpus, gpus.work_rate, gpus.hung, self._left, gpus.spent, self._ready)
         if not self._rings.step(self._ready):
             return
         self.record.iterations += 1

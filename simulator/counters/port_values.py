@@ -28,6 +28,7 @@ PORT: dict[str, OfPort] = {
     "pre_fec_ber": lambda p: p.ber[:, PRE_FEC],
     "post_fec_ber": lambda p: p.ber[:, POST_FEC],
     "up": lambda p: p.up,
+    "session_up": lambda p: p.up & ~p.daemon_down,
     "flaps": lambda p: p.flaps,
     "speed": lambda p: p.speed,
     "module_celsius": lambda p: p.module_celsius,

@@ -8,7 +8,15 @@ from common.units import NS_PER_S
 from simulator.compute import gpus as gpu
 from simulator.compute import hosts as host
 from simulator.compute.storage import CAPACITY_BYTES
-from simulator.counters.readings import HW_THERMAL, IDLE, SW_POWER_CAP, SW_THERMAL, Readings
+from simulator.counters.readings import (
+    HW_POWER_BRAKE,
+    HW_SLOWDOWN,
+    HW_THERMAL,
+    IDLE,
+    SW_POWER_CAP,
+    SW_THERMAL,
+    Readings,
+)
 from simulator.counters.totals import (
     Model,
     Totals,
@@ -67,6 +75,16 @@ class Publisher:
                 at_boot = self._at_boot.setdefault((group, name), np.zeros_like(values))
                 at_boot[where.start : where.stop] = values[where.start : where.stop]
 
+    def exchange_cables(self, one: int, other: int) -> None:
+        """Two NICs change their leaf ports; every counter goes on from the value that it has."""
+        before = [totals(self._model) for totals in _TOTALS.values()]
+        self._model.exchange_cables(one, other)
+        for (group, totals), old in zip(_TOTALS.items(), before, strict=True):
+            for name, values in totals(self._model).items():
+                if (values != old[name]).any():
+                    at_boot = self._at_boot.setdefault((group, name), np.zeros_like(values))
+                    at_boot += values - old[name]
+
     def publish(self, now_ns: int) -> None:
         """Writes counters and gauges into the readings, as of ``now_ns``."""
         self._readings.now_ns = now_ns
@@ -92,6 +110,7 @@ class Publisher:
         r.pg_headroom_peak[:, LOSSLESS] = np.maximum(q.headroom_peak, headroom)[feeder]
         r.ber[...] = optics.ber
         r.up[...] = model.links.port_up
+        r.daemon_down[...] = model.links.without_daemon
         r.last_change_ns[...] = model.links.changed_ns
         r.speed[...] = q.rated[here] * model.links.speed_factor * 8
         r.rx_power_dbm[...] = optics.received_dbm
@@ -127,10 +146,12 @@ class Publisher:
         r.xid_last[...] = g.xid
         hot = np.where(g.slowed_by_heat, SW_THERMAL, 0) | np.where(g.celsius > gpu.HW_SLOWDOWN_C, HW_THERMAL, 0)
         held = np.where(g.held_by_power, SW_POWER_CAP, 0) | np.where(g.hertz == gpu.IDLE_HERTZ, IDLE, 0)
-        r.throttle_mask[...] = hot | held
+        braked = np.where(g.braked, HW_SLOWDOWN | HW_POWER_BRAKE, 0)
+        r.throttle_mask[...] = hot | braked | held
         r.ecc[...], r.remapped_rows[...] = g.bit_errors, g.remapped_rows
-        r.nvlink_rate[...] = (part @ gpu.NVLINK_BYTES_PER_S)[:, None]
-        r.pcie_rate[...] = (part @ gpu.PCIE_BYTES_PER_S)[:, None]
+        exchanged = part @ gpu.NVLINK_BYTES_PER_S
+        r.nvlink_rate[...] = (exchanged * g.nvlink)[:, None]
+        r.pcie_rate[...] = (part @ gpu.PCIE_BYTES_PER_S + exchanged * ~g.nvlink)[:, None]
         r.present[...] = g.present
 
     def _publish_hosts(self) -> None:

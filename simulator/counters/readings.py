@@ -23,6 +23,7 @@ LANES = 4
 
 # NVML clocks event reasons (bitmask), and the columns of ``GpuReadings.throttle_ns``.
 IDLE, SW_POWER_CAP, HW_SLOWDOWN, SYNC_BOOST, SW_THERMAL, HW_THERMAL = 0x1, 0x4, 0x8, 0x10, 0x20, 0x40
+HW_POWER_BRAKE = 0x80
 THROTTLE_REASONS = ("sw_power_cap", "sw_thermal", "hw_thermal", "sync_boost", "hw_power_brake")
 
 # Columns of ``NicReadings.discards``.
@@ -42,7 +43,8 @@ class PortReadings:
     pg_dropped_packets: [P, 8].
     fec_corrected, fec_uncorrectable: [P] codewords; fec_corrected_bits, fec_symbol_errors: [P].
     ber: [P, 2] bit error ratio before and after FEC (``PRE_FEC``, ``POST_FEC``), now.
-    up: [P] oper status; admin is always up. flaps: [P] carrier transitions. last_change_ns: [P].
+    up: [P] oper status; admin is always up. daemon_down: [P] no BGP session, as the routing daemon at an end is down.
+    flaps: [P] carrier transitions. last_change_ns: [P].
     speed: [P] bits per second now (the rating is in the layout).
     rx_power_dbm, tx_power_dbm, bias_amperes: [P, 4] per lane; -40 dBm is no light. module_celsius, module_volts: [P].
     """
@@ -72,6 +74,7 @@ class PortReadings:
     fec_symbol_errors: Floats
     ber: Floats
     up: Flags
+    daemon_down: Flags
     flaps: Floats
     last_change_ns: Ints
     speed: Floats
@@ -256,7 +259,7 @@ _SHAPES: dict[type, dict[str, tuple[int, ...]]] = {
     },
 }
 _TYPES: dict[str, type] = {
-    **dict.fromkeys(("up", "present", "reachable"), np.bool_),
+    **dict.fromkeys(("up", "daemon_down", "present", "reachable"), np.bool_),
     **dict.fromkeys(("last_change_ns", "throttle_mask", "boot_ns"), np.int64),
 }
 

@@ -30,6 +30,7 @@ from simulator.layout import LOSSLESS, OTHER, PRIORITIES, Layout
 
 Totals = dict[str, Floats]
 _POWER, _SW_THERMAL, _HW_THERMAL = map(THROTTLE_REASONS.index, ("sw_power_cap", "sw_thermal", "hw_thermal"))
+_BRAKE = THROTTLE_REASONS.index("hw_power_brake")
 
 
 @dataclass(slots=True)
@@ -64,6 +65,13 @@ class Model:
         self.nic_queues = fabric.ports + np.arange(fabric.nics)
         self.feeding_queues = np.array([fabric.egress(p.nic) if p.nic >= 0 else p.peer_port for p in layout.ports])
         self.leaf_ports = np.array([nic.port for nic in layout.nics])
+
+    def exchange_cables(self, one: int, other: int) -> None:
+        """Plugs each of two NICs into the leaf port that was the other's."""
+        nics = [one, other]
+        ports = self.leaf_ports[nics]
+        self.leaf_ports[nics] = ports[::-1]
+        self.feeding_queues[ports] = self.feeding_queues[ports[::-1]]
 
 
 def port_totals(model: Model) -> Totals:
@@ -124,6 +132,7 @@ def gpu_totals(model: Model) -> Totals:
     throttle = np.zeros((len(g.joules), len(THROTTLE_REASONS)))
     throttle[:, _SW_THERMAL], throttle[:, _HW_THERMAL] = g.thermal_ns[:, 0], g.thermal_ns[:, 1]
     throttle[:, _POWER] = g.power_ns
+    throttle[:, _BRAKE] = g.braked_ns
     return {"energy_joules": g.joules, "throttle_ns": throttle, "pcie_replays": g.pcie_replays}
 
 

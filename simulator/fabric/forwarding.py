@@ -62,7 +62,7 @@ def build_tables(layout: Layout) -> Tables:
         slot_of=slot_of,
         rise=rise,
         fall=fall,
-        beside=_beside(layout, leaf_of),
+        beside=find_beside(layout, leaf_of),
     )
 
 
@@ -86,7 +86,8 @@ def _slots(layout: Layout) -> dict[str, int]:
     return found
 
 
-def _beside(layout: Layout, leaf_of: Ints) -> Ints:
+def find_beside(layout: Layout, leaf_of: Ints) -> Ints:
+    """``Tables.beside`` of NICs at the leaves ``leaf_of``."""
     if layout.tiers > 1:
         return np.empty((len(layout.nics), 0), dtype=np.int64)
     found = np.full((len(layout.nics), len(layout.leaves)), -1, dtype=np.int64)

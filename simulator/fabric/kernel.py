@@ -135,14 +135,15 @@ def advance(
     _offer(step, dt, scratch, flows, queues)
     _throttle(dt, scratch, flows, queues, credit_flow)
     _forward(dt, scratch, flows, queues)
+    drops = _tail_drop(scratch, flows, queues, ports, nic)
     _backpressure(scratch, flows, queues)
     _sum_queues(scratch, flows, queues)
     marks = np.zeros(n_queues)
     for q in range(0 if credit_flow else ports):
         if queues.content[q] > 0.0 or queues.burst[q] > 0.0:
             marks[q] = marking(queues.content[q], queues.burst[q], queues.capacity[q])
-    _deliver(dt, scratch, flows, queues, marks, nic)
-    _count_queues(dt, scratch, queues, marks, credit_flow)
+    _deliver(dt, scratch, flows, queues, marks, drops, nic)
+    _count_queues(dt, scratch, queues, marks, drops, credit_flow)
 
 
 @compiled
@@ -256,11 +257,50 @@ def _forward(dt: float, scratch: Scratch, flows: Flows, queues: Queues) -> None:
             if q < 0:
                 continue
             have = flows.inside[f, level] + volume[i]
-            room = queues.capacity[q] * dt * (1.0 - queues.paused[q])
+            room = queues.capacity[q] * dt * (1.0 - max(queues.paused[q], queues.held[q]))
             out[i, level] = have if want[q] <= room else have * (room / want[q])
             if level > 0:
                 flows.inside[f, level] = have - out[i, level]
             volume[i] = out[i, level]
+
+
+@compiled
+def _tail_drop(scratch: Scratch, flows: Flows, queues: Queues, ports: int, nic: Floats) -> Floats:
+    """[Q] part of the packets that a queue which is not lossless drops: what it would hold above its limit, and what
+    finds it full in bursts. That part is the loss of an M/M/1/K queue, (1 - rho) rho^K (Kleinrock, Queueing Systems,
+    vol. 1, section 3.6), with 1 - rho from the mean of the bursts.
+    """
+    drops = np.zeros(queues.rated.size)
+    if not (queues.tail_drop[:ports] > 0.0).any():
+        return drops
+    active, content, sent = scratch.active, np.zeros(drops.size), np.zeros(drops.size)
+    for i in range(active.size):
+        for level in range(1, flows.path.shape[1] - 1):
+            q = flows.path[active[i], level]
+            if q >= 0:
+                content[q] += flows.inside[active[i], level]
+                sent[q] += scratch.out[i, level]
+    for q in range(ports):
+        limit = queues.tail_drop[q]
+        if limit > 0.0 and queues.burst[q] > 0.0:
+            full = np.exp(-max(0.0, limit - content[q]) / queues.burst[q])
+            drops[q] = full * BURST / (BURST + 2.0 * queues.burst[q])
+        if limit > 0.0 and content[q] > limit:
+            excess = content[q] - limit
+            drops[q] = max(drops[q], excess / (excess + sent[q]))
+    for i in range(active.size):
+        f = active[i]
+        for level in range(1, flows.path.shape[1] - 1):
+            q = flows.path[f, level]
+            if q < 0 or queues.tail_drop[q] <= 0.0 or content[q] <= queues.tail_drop[q]:
+                continue
+            lost = flows.inside[f, level] * (1.0 - queues.tail_drop[q] / content[q])
+            flows.inside[f, level] -= lost
+            flows.backlog[f] += lost
+            queues.dropped[q] += lost
+            nic[OUT_OF_SEQUENCE, flows.destination[f]] += lost / PACKET
+            nic[SEQUENCE_ERRORS, flows.source[f]] += lost / PACKET
+    return drops
 
 
 @compiled
@@ -336,8 +376,10 @@ def _sum_queues(scratch: Scratch, flows: Flows, queues: Queues) -> None:
 
 
 @compiled
-def _deliver(dt: float, scratch: Scratch, flows: Flows, queues: Queues, marks: Floats, nic: Floats) -> None:
-    """Counts delivered and lost bytes and sends CNPs. marks: [Q] probability of a mark. nic: [5, N]."""
+def _deliver(
+    dt: float, scratch: Scratch, flows: Flows, queues: Queues, marks: Floats, drops: Floats, nic: Floats
+) -> None:
+    """Counts delivered and lost bytes and sends CNPs. marks, drops: [Q] probability of a mark, a drop. nic: [5, N]."""
     active, out, last = scratch.active, scratch.out, flows.path.shape[1] - 1
     for i in range(active.size):
         f = active[i]
@@ -349,7 +391,7 @@ def _deliver(dt: float, scratch: Scratch, flows: Flows, queues: Queues, marks: F
             q = flows.path[f, level]
             if q >= 0:
                 unmarked *= 1.0 - marks[q]
-                loss += queues.loss[q]
+                loss += queues.loss[q] + drops[q]
         good = arrived / (1.0 + loss * GO_BACK)
         flows.delivered[f] += good
         flows.backlog[f] += arrived - good
@@ -368,7 +410,9 @@ def _deliver(dt: float, scratch: Scratch, flows: Flows, queues: Queues, marks: F
 
 
 @compiled
-def _count_queues(dt: float, scratch: Scratch, queues: Queues, marks: Floats, credit_flow: bool) -> None:
+def _count_queues(
+    dt: float, scratch: Scratch, queues: Queues, marks: Floats, drops: Floats, credit_flow: bool
+) -> None:
     """Counters of every queue and link, and the pauses that the next step starts with."""
     sent, want, xoff, returned = scratch.sent, scratch.want, scratch.xoff, scratch.returned
     for q in range(sent.size):
@@ -376,8 +420,16 @@ def _count_queues(dt: float, scratch: Scratch, queues: Queues, marks: Floats, cr
         queues.sent[q] += sent[q]
         queues.marked[q] += sent[q] / PACKET * marks[q]
         queues.lost[q] += sent[q] / PACKET * queues.loss[q]
+        queues.dropped[q] += sent[q] * drops[q]
         queues.peak[q] = max(queues.peak[q], queues.content[q] + queues.burst[q])
         queues.ingress_peak[q] = max(queues.ingress_peak[q], queues.ingress[q])
+        if queues.held[q] > 0.0:
+            queues.pause_s[q] += dt
+            if not credit_flow:
+                queues.pause_cycles[q] += queues.paused[q] < 1.0  # once: no frame ends it
+                queues.pause_frames[q] += dt * queues.rated[q] / QUANTA
+            queues.paused[q] = 1.0
+            continue
         paused = returned[q] > 0.0 or (queues.paused[q] > 0.0 and queues.ingress[q] > xoff[q] - HYSTERESIS)
         if not paused or want[q] <= 0.0 or capacity <= 0.0:
             queues.paused[q] = 0.0

@@ -5,6 +5,7 @@ import numpy as np
 from simulator.fabric.routing import Routes
 from simulator.fabric.state import Fabric, Flags, Floats, Ints
 from simulator.layout import Layout
+from telemetry.topology import Link
 
 
 class Links:
@@ -33,10 +34,28 @@ class Links:
         up: Flags = self.port_up[self._port_of_nic]
         return up
 
+    @property
+    def without_daemon(self) -> Flags:
+        """Whether the routing daemon at either end of each port is down, [P]: no BGP session, whatever the link."""
+        dead = [self._layout.device_index[name] for name in self._routes.daemons_down.elements()]
+        return np.isin(self._here, dead) | np.isin(self._there, dead)
+
+    def cable(self, nic: int) -> Link:
+        """What LLDP tells about the link of a NIC."""
+        unit, leaf = self._layout.nics[nic], self._layout.ports[self._port_of_nic[nic]]
+        ends = sorted([(unit.device, unit.name), (leaf.device, leaf.name)], key="/".join)
+        return Link(*ends[0], *ends[1], bits_per_second=leaf.bits_per_second)
+
     def ends(self, port: int) -> list[int]:
         """The switch ports of the link: both ends of a leaf–spine link, the leaf port of a NIC's link."""
         peer = self._layout.ports[port].peer_port
         return [port] if peer < 0 else [port, peer]
+
+    def exchange_cables(self, one: int, other: int) -> None:
+        """Plugs each of two NICs into the leaf port that was the other's; the caller refreshes."""
+        ports = self._port_of_nic[[one, other]]
+        self._port_of_nic[[one, other]] = ports[::-1]
+        self._there[ports] = self._there[ports[::-1]]
 
     def refresh(self, now_ns: int) -> None:
         """Updates link states, capacities and routes after a change of ``device_on``, ``cuts`` or ``speed_factor``."""

@@ -5,13 +5,14 @@ those of one leaf spread evenly, as clusters with enhanced ECMP do (Gangidi et a
 the modulo changes and loads become uneven, as with any hash.
 """
 
+from collections import Counter
 from collections.abc import Iterable
 
 import numpy as np
 
 from common.jit import compiled
 from simulator.fabric import parameters as par
-from simulator.fabric.forwarding import Tables, build_tables
+from simulator.fabric.forwarding import Tables, build_tables, find_beside
 from simulator.fabric.state import OUT_OF_SEQUENCE, Fabric, Flags, Floats, Flows, Ints
 from simulator.layout import Layout
 
@@ -20,19 +21,28 @@ class Routes:
     """The forwarding tables; ``route`` sets the paths of flows over the links that are up."""
 
     def __init__(self, layout: Layout) -> None:
+        self._layout = layout
         self._tables = build_tables(layout)
+        self.daemons_down: Counter[str] = Counter()  # reasons why a spine announces no routes though its links are up
 
     def route(self, fabric: Fabric, rows: Ints) -> None:
         """Sets the paths of ``rows``. Bytes on a path that is abandoned are lost and retransmitted."""
-        queues = fabric.queues
-        whole = _whole(self._tables, queues.capacity)
+        capacity = self._announced(fabric)
+        whole = _whole(self._tables, capacity)
         rows = np.ascontiguousarray(rows, dtype=np.int64)
-        _route(self._tables, queues.capacity, *whole, rows, fabric.flows, queues.dropped, fabric.events)
+        _route(self._tables, capacity, *whole, rows, fabric.flows, fabric.queues.dropped, fabric.events)
+
+    def exchange_cables(self, one: int, other: int) -> None:
+        """From now on each of two NICs is at the leaf port that was the other's."""
+        tables, nics = self._tables, [one, other]
+        for column in (tables.leaf_of, tables.port_of):
+            column[nics] = column[nics[::-1]]
+        tables.beside[:] = find_beside(self._layout, tables.leaf_of)
 
     def load_background(self, fabric: Fabric, pairs: Iterable[tuple[int, int]]) -> None:
         """Loads the paths of NIC pairs with the priority 0 traffic of one host each."""
         fabric.background[:] = 0.0
-        capacity = fabric.queues.capacity
+        capacity = self._announced(fabric)
         ends = np.array(list(pairs), dtype=np.int64).reshape(-1, 2)
         _load(self._tables, capacity, *_whole(self._tables, capacity), ends, fabric.levels, fabric.background)
 
@@ -47,6 +57,19 @@ class Routes:
             return nics
         found: Ints = tables.beside[nics, tables.leaf_of[others]]
         return np.where(found >= 0, found, nics)
+
+    def _announced(self, fabric: Fabric) -> Floats:
+        """[Q] capacity of the queues that routes may use: none between switches where a routing daemon is down."""
+        capacity = fabric.queues.capacity
+        dead = [name for name, reasons in self.daemons_down.items() if reasons > 0]
+        if not dead:
+            return capacity
+        usable = capacity.copy()
+        for i in (i for name in dead for i in self._layout.switch_ports[name]):
+            peer = self._layout.ports[i].peer_port
+            if peer >= 0:
+                usable[[i, peer]] = 0.0
+        return usable
 
 
 @compiled

@@ -33,6 +33,8 @@ class Queues(NamedTuple):
     switch_behind: Ints  # switch at the far end of the link, -1 a NIC
     at: Ints
     loss: Floats  # part of the packets that the far end discards for bad FCS
+    held: Floats  # 1 where the far end pauses this queue for ever (a deadlock)
+    tail_drop: Floats  # bytes above which this queue drops instead of pausing its senders; 0: lossless
 
     sent: Floats
     marked: Floats
@@ -89,6 +91,14 @@ class Fabric:
     def receive(self, nic: int) -> int:
         """Queue id of a NIC's receive buffer."""
         return self.ports + self.nics + nic
+
+    def exchange_cables(self, one: int, other: int) -> None:
+        """Plugs each of two NICs into the leaf port that was the other's."""
+        queues = self.queues
+        ends = [self.egress(one), self.egress(other)]
+        ports = queues.at[ends]
+        queues.at[ends], queues.at[ports] = ports[::-1], ends[::-1]
+        queues.switch_behind[ends] = queues.switch_behind[ends[::-1]]
 
     def add_flows(self, source: Ints, destination: Ints, spread: Ints, floor: float = par.MIN_RATE_BYTES_PER_S) -> Ints:
         """Rows of new, idle flows without a path; the caller routes them."""

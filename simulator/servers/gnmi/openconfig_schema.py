@@ -175,7 +175,7 @@ def _neighbours() -> list[Leaf]:
         _text("state/port-id-type", lambda layout, port: "INTERFACE_NAME"),
         _text("state/chassis-id", lambda layout, port: chassis_id(layout.device_index[layout.ports[port].peer_device])),
         _text("state/chassis-id-type", lambda layout, port: "MAC_ADDRESS"),
-        _leaf(BGP, "state/session-state", Form.STRING, PORT["up"], ("IDLE", "ESTABLISHED")),
+        _leaf(BGP, "state/session-state", Form.STRING, PORT["session_up"], ("IDLE", "ESTABLISHED")),
     ]
 
 

@@ -161,7 +161,7 @@ _RATES = (Cell("FEC_PRE_BER", "%.6g", PORT["pre_fec_ber"]), Cell("FEC_POST_BER",
 _WATCHDOG = _counters(_SAI_QUEUE, _OCCUPANCY, priority_values(LOSSLESS))
 _BGP = (
     Cell("peerType", text=lambda layout, port: "e-BGP"),
-    Cell("state", of=PORT["up"], enum=("Idle", "Established")),
+    Cell("state", of=PORT["session_up"], enum=("Idle", "Established")),
 )
 
 TABLES: tuple[Table, ...] = (
