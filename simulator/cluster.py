@@ -1,6 +1,6 @@
 """SimulatedCluster: advance it in event time, inject faults, read it."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from simulator.conditions.registry import CONDITIONS
 from simulator.config import SimulatorConfig
 from simulator.counters.readings import Readings
 from simulator.faults import FAULTS
-from simulator.faults.base import Fault
+from simulator.faults.injected import InjectedFault
 from simulator.faults.schedule import ScheduledFault
 from simulator.faults.truth import Truth
 from simulator.layout import Layout
@@ -18,19 +18,6 @@ from simulator.machine import Machine
 from simulator.wiring import build_layout
 from telemetry.changes import Change
 from telemetry.topology import Job, TopologyFact
-
-
-@dataclass(slots=True)
-class _Injected:
-    """A fault and its times. ends_ns: 0 while no end is scheduled. truth: position in ``SimulatedCluster.truth``
-    once it has begun, else -1.
-    """
-
-    fault: Fault
-    starts_ns: int
-    ends_ns: int
-    truth: int = -1
-    ended: bool = False
 
 
 class SimulatedCluster:
@@ -52,7 +39,7 @@ class SimulatedCluster:
         self.machine = Machine(config, self.layout, start_ns)
         self.conditions = [CONDITIONS[each.name](self.machine, each.strength) for each in config.conditions]
         self.truth: list[Truth] = []
-        self._injected: list[_Injected] = []
+        self._injected: list[InjectedFault] = []
 
     @property
     def now_ns(self) -> int:
@@ -73,6 +60,11 @@ class SimulatedCluster:
         """Running jobs."""
         return self.readings.jobs
 
+    @property
+    def cable_facts(self) -> list[TopologyFact]:
+        """Links that LLDP has seen come and go since the start; the inventory still tells the old ones."""
+        return self.machine.cable_facts
+
     def inject(self, fault: ScheduledFault) -> None:
         """Schedules a fault; one whose time has passed begins with the next step.
 
@@ -83,7 +75,16 @@ class SimulatedCluster:
         starts_ns = max(self.start_ns + int(fault.at_s * NS_PER_S), self.now_ns)
         lasts_s = fault.lasts_s or kind.lasts_s
         ends_ns = starts_ns + int(lasts_s * NS_PER_S) if lasts_s else 0
-        self._injected.append(_Injected(kind(self.machine, rng, fault.target, fault.strength), starts_ns, ends_ns))
+        self._injected.append(
+            InjectedFault(
+                fault=kind(self.machine, rng, fault.target, fault.strength),
+                starts_ns=starts_ns,
+                ends_ns=ends_ns,
+                on_ns=int(fault.on_s * NS_PER_S),
+                off_ns=int(fault.off_s * NS_PER_S),
+                silent=fault.silent,
+            )
+        )
 
     def end_fault(self, name: str) -> None:
         """Ends every active fault of this name."""
@@ -125,19 +126,10 @@ class SimulatedCluster:
             if injected.ended or now_ns < injected.starts_ns:
                 continue
             if injected.truth < 0:
-                injected.fault.begin()
+                truth = injected.begin()
                 injected.truth = len(self.truth)
-                self.truth.append(_truth(injected))
-            if injected.ends_ns and now_ns >= injected.ends_ns:
-                injected.fault.end()
-                injected.ended = True
-            else:
-                injected.fault.step((now_ns - injected.starts_ns) / NS_PER_S)
-
-
-def _truth(injected: _Injected) -> Truth:
-    fault = injected.fault
-    return Truth(fault.name, fault.kind, fault.root, injected.starts_ns, injected.ends_ns, fault.planned, fault.reach)
+                self.truth.append(truth)
+            injected.step(now_ns)
 
 
 def _entity(job: RunningJob) -> Job:

@@ -161,7 +161,7 @@ def campaign(
         return
     facts = topology_facts(cluster.layout, start_ns)
     known: set[tuple[str, bool]] = set()
-    changes_seen = 0
+    changes_seen = cables_seen = 0
     tick_s = config.interval_s / parts
     for k in range(int(lasts_s / config.interval_s) * parts):
         cluster.advance(start_ns + int((k + 1) * tick_s * NS_PER_S))
@@ -169,6 +169,8 @@ def campaign(
             if (fact.entity.key, fact.gone) not in known:
                 known.add((fact.entity.key, fact.gone))
                 facts.append(fact)
+        facts += cluster.cable_facts[cables_seen:]
+        cables_seen = len(cluster.cable_facts)
         yield CampaignTick(
             cluster.now_ns, collector.collect(k % parts, parts), facts, cluster.changes[changes_seen:], cluster
         )

@@ -1,10 +1,13 @@
 """The machine: all parts of the simulated cluster, one step of them, and the actions that faults use."""
 
+from collections import Counter
+from collections.abc import Iterable
 from typing import Final
 
 import numpy as np
 
 from common.units import NS_PER_MS, NS_PER_S
+from simulator.booting import Booting
 from simulator.compute.gpus import Gpus
 from simulator.compute.hosts import Hosts
 from simulator.compute.scheduler import Scheduler
@@ -19,9 +22,10 @@ from simulator.fabric.links import Links
 from simulator.fabric.optics import Optics
 from simulator.fabric.routing import Routes
 from simulator.fabric.state import Fabric
+from simulator.holds import Holds
 from simulator.layout import Exporter, Layout
 from simulator.shapes.shape import Shape
-from telemetry.topology import Role
+from telemetry.topology import TopologyFact
 
 DAY_NS: Final = 86_400 * NS_PER_S
 SLOW_TICK_S: Final = 1.0
@@ -64,6 +68,13 @@ class Machine:
         self.stalled_recently = np.zeros(len(layout.nics))
         self._flowing = False
         self._credit_flow = layout.shape is Shape.INFINIBAND
+        self.holds, self._booting = Holds(), Booting(config.seed, config.boot_s)
+        self._off: Counter[str] = Counter()  # reasons why a device is off, and why a host takes no job
+        self._drained: Counter[int] = Counter()
+        self.cable_facts: list[TopologyFact] = []  # what LLDP told since the start, where cables have changed
+        self._frozen: Counter[int] = Counter()
+        self._silent = np.zeros(len(layout.devices), dtype=np.int64)  # reasons why a device answers no collection
+        self.off_the_bus = np.zeros(len(layout.gpus), dtype=np.bool_)  # GPUs that stay lost when their host boots
         self.boot_ns = start_ns - rng.integers(3, 90, len(layout.devices)) * DAY_NS
         self.readings: Readings = blank_readings(layout, start_ns)
         model = Model(
@@ -91,6 +102,8 @@ class Machine:
         """Moves everything on by one internal step."""
         self.steps += 1
         now_ns, dt = self.now_ns, self.dt
+        if self._booting.takes_time:
+            self._end_boots(now_ns)
         fabric = self.fabric
         kernel.begin(
             dt,
@@ -103,7 +116,8 @@ class Machine:
         self.jobs.step(now_ns, dt)
         self.storage.set_limits()  # after the jobs: a target is busy in the step of the request
         active = kernel.pick_active(fabric.flows)
-        if active.size or self._flowing:  # one step more than needed leaves empty queues behind
+        # One step more than needed leaves empty queues behind; a deadlock pauses queues without any flow.
+        if active.size or self._flowing or fabric.queues.held.any():
             kernel.advance(
                 self.steps, dt, active, fabric.flows, fabric.queues, fabric.ports, fabric.events, self._credit_flow
             )
@@ -114,27 +128,37 @@ class Machine:
     def publish(self) -> None:
         """Brings the readings up to now."""
         self._publisher.publish(self.now_ns)
+        self.readings.devices.reachable[self._silent > 0] = False
 
     def power(self, names: list[str], on: bool, reason: str) -> None:
-        """Switches devices off (their jobs die, their links go dark) or on (they boot: counters restart at 0)."""
-        now_ns = self.now_ns
+        """Switches devices off (their jobs die, their links go dark) or on (they boot: counters restart at 0).
+
+        A device that was switched off for several reasons is on when the last of them is gone.
+        """
         for name in names:
-            d = self.layout.device_index[name]
-            self.links.device_on[d] = on
-            if on:
-                self._booted(name, now_ns)
-            elif self.layout.devices[d].role is Role.HOST:
-                self.stop_jobs(name, reason)
-        self.links.refresh(now_ns)
+            self._off[name] = max(0, self._off[name] + (-1 if on else 1))
+            if not on:
+                self._switch_off(name, reason)
+            elif not self._off[name]:
+                self._switch_on(name)
+        self.links.refresh(self.now_ns)
 
     def drain(self, name: str, drained: bool) -> None:
-        """Takes a host out of scheduling, or returns it; running jobs go on."""
+        """Takes a host out of scheduling for one more reason, or for one less; running jobs go on."""
         host = self.layout.hosts.index(name)
-        (self.jobs.drained.add if drained else self.jobs.drained.discard)(host)
+        self._drained[host] = max(0, self._drained[host] + (1 if drained else -1))
+        (self.jobs.drained.add if self._drained[host] else self.jobs.drained.discard)(host)
+
+    def silence(self, names: Iterable[str], silent: bool) -> None:
+        """Devices answer no collection though they work, or answer again."""
+        for name in names:
+            self._silent[self.layout.device_index[name]] += 1 if silent else -1
 
     def freeze(self, exporter: Exporter, name: str, frozen: bool) -> None:
-        """A frozen exporter keeps answering with the values of the moment it froze."""
-        self.readings.frozen[self.layout.endpoint_index[exporter, name]] = frozen
+        """A frozen exporter keeps answering with the values of the moment it froze, until nothing freezes it."""
+        at = self.layout.endpoint_index[exporter, name]
+        self._frozen[at] += 1 if frozen else -1
+        self.readings.frozen[at] = self._frozen[at] > 0
 
     def lose_gpu(self, gpu: int, xid: int) -> None:
         """The GPU falls off the bus; its job dies."""
@@ -142,17 +166,49 @@ class Machine:
         self.gpus.xid[gpu] = xid
         self.stop_jobs(self.layout.gpus[gpu].device, f"died of XID {xid}")
 
+    def exchange_cables(self, one: int, other: int) -> None:
+        """Plugs each of two NICs into the leaf port that was the other's; routes follow, and LLDP tells."""
+        before = [self.links.cable(nic) for nic in (one, other)]
+        for part in (self.fabric, self.routes, self.links, self._publisher):
+            part.exchange_cables(one, other)
+        self.links.refresh(self.now_ns)
+        after = [self.links.cable(nic) for nic in (one, other)]
+        for cable, gone in (*((c, True) for c in before), *((c, False) for c in after)):
+            self.cable_facts.append(TopologyFact(cable, self.now_ns, f"lldp/{cable.a_device}", gone))
+
     def stop_jobs(self, name: str, reason: str) -> None:
         """Ends every job that uses the host."""
         for slot in self.jobs.jobs_on(self.layout.hosts.index(name)):
             self.jobs.end(slot, self.now_ns, reason)
 
+    def _switch_off(self, name: str, reason: str) -> None:
+        self.links.device_on[self.layout.device_index[name]] = False
+        if self._booting.interrupt(name):
+            self.drain(name, False)
+        if name in self.layout.host_gpus:
+            self.stop_jobs(name, reason)
+
+    def _switch_on(self, name: str) -> None:
+        if self._booting.takes_time and name in self.layout.host_gpus:
+            self.drain(name, True)
+            self._booting.start(name, self.now_ns)
+            return
+        self._booted(name, self.now_ns)
+
+    def _end_boots(self, now_ns: int) -> None:
+        if done := self._booting.finished(now_ns):
+            for name in done:
+                self._booted(name, now_ns)
+                self.drain(name, False)
+            self.links.refresh(now_ns)
+
     def _booted(self, name: str, now_ns: int) -> None:
+        self.links.device_on[self.layout.device_index[name]] = True
         self.boot_ns[self.layout.device_index[name]] = now_ns
         self._publisher.restart(name)
         if name in self.layout.host_gpus:
             rows = self.layout.host_gpus[name]
-            self.gpus.present[rows.start : rows.stop] = True
+            self.gpus.present[rows.start : rows.stop] = ~self.off_the_bus[rows.start : rows.stop]
             self.gpus.xid[rows.start : rows.stop] = 0.0
             self.gpus.bit_errors[rows.start : rows.stop] = 0.0
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from simulator.config import JobMix, SimulatorConfig
-from simulator.faults import FAULTS
+from simulator.faults import FAULTS, STANDARD
 from simulator.faults.power import PlannedRebootWave
 from simulator.faults.schedule import ScheduledFault
 
@@ -18,7 +18,7 @@ STRENGTH = (0.5, 1.5)
 HEALTHY_S, WAVE_AFTER_S = 3600.0, (900.0, 2700.0)  # every healthy hour has one planned wave of reboots
 # Shares of collections: lost, and failed. A target never loses two consecutive ones: that would be silence.
 LOST, FAILED = 0.004, 0.002
-SINGLES, PAIRS = tuple(FAULTS), 4  # of one seed: every kind of fault alone, and this many overlapping pairs
+SINGLES, PAIRS = STANDARD, 4  # of one seed: every kind of fault alone, and this many overlapping pairs
 WAVE = PlannedRebootWave.name
 CAMPAIGN_FAULTS = 4  # in one campaign
 

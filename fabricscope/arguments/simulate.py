@@ -11,7 +11,9 @@ FAULTS = (
     *("slow-receiver", "incast", "dirty-optic", "link-down", "link-flap", "speed-downgrade", "spine-down"),
     *("switch-reboot", "gpu-thermal-throttle", "xid", "straggler-gpu", "hung-gpu", "gpu-memory-wears"),
     *("slow-storage-target", "late-checkpoint", "exporter-frozen", "rack-power-loss", "rack-cooling"),
-    "planned-reboot-wave",
+    *("planned-reboot-wave", "leaf-down", "storage-server-down", "line-card-down", "pdu-phase-loss"),
+    *("row-power-loss", "fan-wall-failure", "routing-daemon-down", "nic-driver-push", "pfc-deadlock"),
+    *("rdma-over-sockets", "nvlink-down", "lossless-misconfigured", "cable-swap", "nccl-hang"),
 )
 """What can be injected, for the help: the faults themselves need numeric libraries. A test compares the names."""
 

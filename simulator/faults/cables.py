@@ -1,6 +1,7 @@
-"""Faults of one link: dirt, breaks, flaps, and a speed below the rating."""
+"""Faults of links: dirt, breaks, flaps, a speed below the rating, and cables in each other's place."""
 
-from simulator.faults.base import Fault
+from simulator.faults.base import Fault, host_nics, port_names
+from simulator.layout import Layout
 from telemetry.incidents import IncidentKind
 from telemetry.objects import ObjectRef, link, port
 
@@ -16,11 +17,17 @@ class _OnLink(Fault):
         p = self.machine.layout.ports[self.at]
         return link(port(p.device, p.name), port(p.peer_device, p.peer_name))
 
+    @classmethod
+    def targets(cls, layout: Layout) -> list[str]:
+        return port_names(layout)
+
     def choose_link(self) -> int:
         layout = self.machine.layout
         if not self.target:
             pods = {d.name for d in layout.devices if d.pod.startswith("pod")}
-            return self.choose([i for i, p in enumerate(layout.ports) if p.nic < 0 and p.device in pods], [])
+            among = [i for i, p in enumerate(layout.ports) if p.nic < 0 and p.device in pods]
+            names = port_names(layout)
+            return self.choose(among, [names[i] for i in among])
         ends = {f"{device}/{name}": i for (device, name), i in layout.port_index.items()}
         ends |= {f"{device}/{name}": layout.nics[i].port for (device, name), i in layout.nic_index.items()}
         return self.choose(list(ends.values()), list(ends))
@@ -43,10 +50,10 @@ class DirtyOptic(_OnLink):
 
     def step(self, elapsed_s: float) -> None:
         grown = min(1.0, elapsed_s / self.RAMP_S)
-        self.machine.optics.attenuation_db[self.at] = self.ATTENUATION_DB * self.strength * grown
+        self.hold(self.machine.optics.attenuation_db, self.at, self.ATTENUATION_DB * self.strength * grown, sum)
 
     def end(self) -> None:
-        self.machine.optics.attenuation_db[self.at] = 0.0
+        self.release()
 
 
 class LinkDown(_OnLink):
@@ -94,14 +101,80 @@ class SpeedDowngrade(_OnLink):
 
     def begin(self) -> None:
         self.at = self.choose_link()
-        self._set(max(0.1, 1.0 - self.LOST * self.strength))
-
-    def end(self) -> None:
-        self._set(1.0)
-
-    def _set(self, factor: float) -> None:
         links = self.machine.links
         for end in links.ends(self.at):
-            links.speed_factor[end] = factor
+            self.hold(links.speed_factor, end, max(0.1, 1.0 - self.LOST * self.strength), min)
+        self._train()
+
+    def end(self) -> None:
+        self.release()
+        self._train()
+
+    def _train(self) -> None:
         self.cut(1)
         self.cut(-1)
+
+
+class CableSwap(Fault):
+    """Somebody swaps the cables of two NICs of a host: both links are dark for a while and come up in each other's leaf
+    port. LLDP then tells other neighbours than the inventory, and what was one hop on a rail crosses the spines.
+    """
+
+    name = "cable-swap"
+    kind = IncidentKind.UNEXPLAINED
+    accepted = (IncidentKind.LINK_DEGRADED,)
+    target_form = "host/NIC"
+    PULLED_S = 20.0
+    nics: tuple[int, int] = (-1, -1)
+
+    @classmethod
+    def targets(cls, layout: Layout) -> list[str]:
+        return list(host_nics(layout))
+
+    @property
+    def root(self) -> ObjectRef:
+        return self._link(self.nics[0])
+
+    @property
+    def roots(self) -> tuple[ObjectRef, ...]:
+        return (self._link(self.nics[1]),)
+
+    @property
+    def reach(self) -> tuple[str, ...]:
+        nics = self.machine.layout.nics
+        return tuple(dict.fromkeys(nics[n].device for n in self.nics))
+
+    def begin(self) -> None:
+        one = self.choose_nic()
+        self.nics = one, self._partner(one)
+        self._swapped = False
+        self._cut(1)
+
+    def step(self, elapsed_s: float) -> None:
+        if elapsed_s >= self.PULLED_S and not self._swapped:
+            self._swapped = True
+            self.machine.exchange_cables(*self.nics)
+            self._cut(-1)
+
+    def end(self) -> None:
+        if self._swapped:
+            self._cut(1)
+            self.machine.exchange_cables(*self.nics)
+        self._cut(-1)
+
+    def _partner(self, one: int) -> int:
+        """The next NIC of the host that is at another leaf; else the next one."""
+        layout = self.machine.layout
+        here = layout.device_nics[layout.nics[one].device]
+        after: list[int] = [*range(one + 1, here.stop), *range(here.start, one)] or [(one + 1) % len(host_nics(layout))]
+        leaf_of = {n: layout.ports[layout.nics[n].port].device for n in (one, *after)}
+        return next((n for n in after if leaf_of[n] != leaf_of[one]), after[0])
+
+    def _cut(self, reasons: int) -> None:
+        links, layout = self.machine.links, self.machine.layout
+        links.cuts[[layout.nics[n].port for n in self.nics]] += reasons
+        links.refresh(self.machine.now_ns)
+
+    def _link(self, nic: int) -> ObjectRef:
+        p = self.machine.layout.ports[self.machine.layout.nics[nic].port]
+        return link(port(p.device, p.name), port(p.peer_device, p.peer_name))

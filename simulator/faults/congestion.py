@@ -3,7 +3,8 @@
 import numpy as np
 
 from simulator.fabric.state import Ints
-from simulator.faults.base import Fault
+from simulator.faults.base import Fault, host_nics
+from simulator.layout import Layout
 from telemetry.incidents import IncidentKind
 from telemetry.objects import ObjectRef, port
 
@@ -13,6 +14,10 @@ class _AtHostPort(Fault):
 
     target_form = "host/NIC"
     nic = -1
+
+    @classmethod
+    def targets(cls, layout: Layout) -> list[str]:
+        return list(host_nics(layout))
 
     @property
     def root(self) -> ObjectRef:
@@ -41,10 +46,10 @@ class SlowReceiver(_AtHostPort):
             self._stalls = not self._stalls
             lasts_s = self.rng.uniform(*(self.STALL_S if self._stalls else self.RUN_S))
             self._until_s += lasts_s * (self.strength if self._stalls else 1.0)
-        self.machine.stalled[self.nic] = 1.0 if self._stalls else 0.0
+        self.hold(self.machine.stalled, self.nic, 1.0 if self._stalls else 0.0, max)
 
     def end(self) -> None:
-        self.machine.stalled[self.nic] = 0.0
+        self.release()
 
 
 class Incast(_AtHostPort):

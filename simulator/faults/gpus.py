@@ -1,6 +1,9 @@
 """Faults of one GPU."""
 
-from simulator.faults.base import Fault
+from simulator.compute.gpus import COMPUTE, NVLINK_BYTES_PER_S, NVLINK_RATED_BYTES_PER_S
+from simulator.fabric.parameters import PCIE_BYTES_PER_S
+from simulator.faults.base import Fault, gpu_names
+from simulator.layout import Layout
 from telemetry.incidents import IncidentKind
 from telemetry.objects import ObjectRef, gpu
 
@@ -8,6 +11,10 @@ from telemetry.objects import ObjectRef, gpu
 class _OnGpu(Fault):
     target_form = "host/index or host/UUID"
     gpu = -1
+
+    @classmethod
+    def targets(cls, layout: Layout) -> list[str]:
+        return gpu_names(layout)
 
     @property
     def root(self) -> ObjectRef:
@@ -28,10 +35,10 @@ class StragglerGpu(_OnGpu):
 
     def begin(self) -> None:
         self.gpu = self.choose_gpu()
-        self.machine.gpus.stuck[self.gpu] = max(0.1, 1.0 - self.LOST_CLOCK * self.strength)
+        self.hold(self.machine.gpus.stuck, self.gpu, max(0.1, 1.0 - self.LOST_CLOCK * self.strength), min)
 
     def end(self) -> None:
-        self.machine.gpus.stuck[self.gpu] = 1.0
+        self.release()
 
 
 class HungGpu(_OnGpu):
@@ -42,10 +49,10 @@ class HungGpu(_OnGpu):
 
     def begin(self) -> None:
         self.gpu = self.choose_gpu()
-        self.machine.gpus.hung[self.gpu] = True
+        self.hold(self.machine.gpus.hung, self.gpu, True, max)
 
     def end(self) -> None:
-        self.machine.gpus.hung[self.gpu] = False
+        self.release()
 
 
 class GpuThermalThrottle(_OnGpu):
@@ -57,10 +64,10 @@ class GpuThermalThrottle(_OnGpu):
 
     def begin(self) -> None:
         self.gpu = self.choose_gpu()
-        self.machine.gpus.cooling[self.gpu] = 1.0 + self.MORE_RESISTANCE * self.strength
+        self.hold(self.machine.gpus.cooling, self.gpu, self.MORE_RESISTANCE * self.strength, sum)
 
     def end(self) -> None:
-        self.machine.gpus.cooling[self.gpu] = 1.0
+        self.release()
 
 
 class GpuMemoryWears(_OnGpu):
@@ -98,9 +105,41 @@ class Xid(_OnGpu):
         self.gpu = self.choose_gpu()
         self.machine.drain(self.machine.layout.gpus[self.gpu].device, True)
         self.machine.lose_gpu(self.gpu, self.CODE)
+        self.hold(self.machine.off_the_bus, self.gpu, True, max)
 
     def end(self) -> None:
+        self.release()
         host = self.machine.layout.gpus[self.gpu].device
         self.machine.drain(host, False)
         self.machine.power([host], False, "lost its host")
         self.machine.power([host], True, "")
+
+
+class NvlinkDown(_OnGpu):
+    """The NVLinks of a GPU fail (XID 74): what it exchanged with its neighbours over 450 GB/s crosses PCIe. Its kernels
+    wait for that, tensor cores idle in between, and its peers wait for it; clock, heat and power limit are as ever.
+
+    The part of compute time that is exchange follows from its NVLink traffic; PCIe makes that part longer by the ratio
+    of the rates. A weak fault (strength below 1) leaves some of the links. Kokolis et al. (Revisiting Reliability in
+    Large-Scale Machine Learning Research Clusters, 2024) list NVLink among the causes of failed jobs.
+    """
+
+    name = "nvlink-down"
+    kind = IncidentKind.GPU_FAULT
+    accepted = (IncidentKind.STRAGGLER,)
+    strengths = (0.1, 1.0)
+    XID = 74  # NVIDIA's XID 74: NVLink error
+
+    def begin(self) -> None:
+        self.gpu = self.choose_gpu()
+        gpus = self.machine.gpus
+        exchange = NVLINK_BYTES_PER_S[COMPUTE] / NVLINK_RATED_BYTES_PER_S
+        left = (1.0 - self.strength) * NVLINK_RATED_BYTES_PER_S + self.strength * PCIE_BYTES_PER_S
+        pace = 1.0 / (1.0 - exchange + exchange * NVLINK_RATED_BYTES_PER_S / left)
+        self.hold(gpus.pace, self.gpu, pace, min)
+        if self.strength == 1.0:
+            self.hold(gpus.nvlink, self.gpu, False, min)
+        gpus.xid[self.gpu] = self.XID
+
+    def end(self) -> None:
+        self.release()

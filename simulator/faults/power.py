@@ -2,15 +2,22 @@
 
 from common.units import NS_PER_S
 from simulator.faults.base import Fault
+from simulator.layout import Layout
 from telemetry.changes import Change, ChangeKind
 from telemetry.incidents import IncidentKind
 from telemetry.objects import ObjectKind, ObjectRef, device
 from telemetry.topology import Role
 
 
-class _OnRack(Fault):
+class OnRack(Fault):
+    """A fault of one rack of hosts."""
+
     target_form = "rack"
     rack = ""
+
+    @classmethod
+    def targets(cls, layout: Layout) -> list[str]:
+        return racks(layout)
 
     @property
     def root(self) -> ObjectRef:
@@ -18,13 +25,23 @@ class _OnRack(Fault):
 
     def choose_rack(self) -> list[str]:
         """The hosts of the rack that the target names, or of a random one."""
-        hosts = [d for d in self.machine.layout.devices if d.role is Role.HOST]
-        racks = sorted({d.rack for d in hosts}, key=lambda name: (len(name), name))
-        self.rack = self.choose(racks, racks)
-        return [d.name for d in hosts if d.rack == self.rack]
+        layout = self.machine.layout
+        names = racks(layout)
+        self.rack = self.choose(names, names)
+        return hosts_of(layout, self.rack)
 
 
-class RackPowerLoss(_OnRack):
+def racks(layout: Layout) -> list[str]:
+    """Racks with hosts, in order."""
+    return sorted({d.rack for d in layout.devices if d.role is Role.HOST}, key=lambda name: (len(name), name))
+
+
+def hosts_of(layout: Layout, rack: str) -> list[str]:
+    """The hosts of a rack, in order."""
+    return [d.name for d in layout.devices if d.role is Role.HOST and d.rack == rack]
+
+
+class RackPowerLoss(OnRack):
     """A rack loses both feeds: its hosts are off, their leaf ports go dark, their jobs die."""
 
     name = "rack-power-loss"
@@ -47,7 +64,7 @@ class RackPowerLoss(_OnRack):
             self.machine.drain(host, False)
 
 
-class RackCooling(_OnRack):
+class RackCooling(OnRack):
     """A rack's cooling fails: the inlet air of its hosts gets warmer within a minute, and so do their GPUs."""
 
     name = "rack-cooling"
@@ -79,12 +96,13 @@ class RackCooling(_OnRack):
         self.machine.hosts.inlet[list(self.hosts)] += more
 
 
-class PlannedRebootWave(_OnRack):
+class PlannedRebootWave(OnRack):
     """Announced maintenance: the hosts of a rack are drained and rebooted one after the other."""
 
     name = "planned-reboot-wave"
     kind = IncidentKind.DEVICE_REBOOTED
     planned = True
+    intermittent = False
     lasts_s = 120.0
     FIRST_S, EVERY_S, OFF_S = 5.0, 12.0, 20.0
     hosts: tuple[str, ...] = ()

@@ -1,10 +1,13 @@
-"""Faults of the file system and of what writes to it."""
+"""Faults of the file system, of its servers, and of what writes to it."""
+
+import math
 
 from common.errors import ConfigError
 from common.units import NS_PER_S
 from simulator.faults.base import Fault
+from simulator.layout import Layout
 from telemetry.incidents import IncidentKind
-from telemetry.objects import ObjectRef, job, storage_target
+from telemetry.objects import ObjectRef, device, job, storage_target
 
 
 class SlowStorageTarget(Fault):
@@ -16,19 +19,22 @@ class SlowStorageTarget(Fault):
     SPEED = 0.06
     index = -1
 
+    @classmethod
+    def targets(cls, layout: Layout) -> list[str]:
+        return [f"{layout.filesystem}/{t.name}" for t in layout.targets]
+
     @property
     def root(self) -> ObjectRef:
         layout = self.machine.layout
         return storage_target(layout.filesystem, layout.targets[self.index].name)
 
     def begin(self) -> None:
-        layout = self.machine.layout
-        names = [f"{layout.filesystem}/{t.name}" for t in layout.targets]
+        names = self.targets(self.machine.layout)
         self.index = self.choose(range(len(names)), names)
-        self.machine.storage.speed[self.index] = min(1.0, self.SPEED / self.strength)
+        self.hold(self.machine.storage.speed, self.index, min(1.0, self.SPEED / self.strength), math.prod)
 
     def end(self) -> None:
-        self.machine.storage.speed[self.index] = 1.0
+        self.release()
 
 
 class LateCheckpoint(Fault):
@@ -37,10 +43,15 @@ class LateCheckpoint(Fault):
     name = "late-checkpoint"
     kind = IncidentKind.LATE_CHECKPOINT
     target_form = "host with a running job"
+    intermittent = False
     BYTES_PER_S = 0.1e9
     SOON_S = 5.0
     host = -1
     job_id = ""
+
+    @classmethod
+    def targets(cls, layout: Layout) -> list[str]:
+        return list(layout.hosts)
 
     @property
     def root(self) -> ObjectRef:
@@ -56,11 +67,38 @@ class LateCheckpoint(Fault):
         if not runs:
             raise ConfigError(f"{self.name}: no target {self.target!r}, expected a host with a running job")
         self.host = self.choose(list(runs), [hosts[host] for host in runs])
-        self.machine.storage.client_speed[self.host] = self.BYTES_PER_S / self.strength
+        self.hold(self.machine.storage.client_speed, self.host, self.BYTES_PER_S / self.strength, min)
         run = runs[self.host]
         self.job_id = run.record.job_id
         soon_ns = self.machine.now_ns + int(self.SOON_S * NS_PER_S)
         run.next_checkpoint_ns = min(run.next_checkpoint_ns, soon_ns)
 
     def end(self) -> None:
-        self.machine.storage.client_speed[self.host] = float("inf")
+        self.release()
+
+
+class StorageServerDown(Fault):
+    """A storage server dies: its targets answer nobody, its NICs are dark. Files are striped over all targets, so
+    everybody who reads or writes waits for it. There is no failover partner.
+    """
+
+    name = "storage-server-down"
+    kind = IncidentKind.DEVICE_DOWN
+    target_form = "storage server"
+    server = ""
+
+    @classmethod
+    def targets(cls, layout: Layout) -> list[str]:
+        return list(layout.servers)
+
+    @property
+    def root(self) -> ObjectRef:
+        return device(self.server)
+
+    def begin(self) -> None:
+        servers = self.machine.layout.servers
+        self.server = self.choose(servers, servers)
+        self.machine.power([self.server], False, "")
+
+    def end(self) -> None:
+        self.machine.power([self.server], True, "")

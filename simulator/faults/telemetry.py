@@ -1,7 +1,7 @@
 """Faults of the telemetry itself."""
 
 from simulator.faults.base import Fault
-from simulator.layout import Exporter
+from simulator.layout import Exporter, Layout
 from telemetry.incidents import IncidentKind
 from telemetry.objects import ObjectRef, device
 
@@ -13,6 +13,10 @@ class ExporterFrozen(Fault):
     kind = IncidentKind.TELEMETRY_LOST
     target_form = "exporter/device"
     exporter, host = Exporter.DCGM, ""
+
+    @classmethod
+    def targets(cls, layout: Layout) -> list[str]:
+        return [f"{e.exporter}/{e.device}" for e in layout.endpoints if e.device]
 
     @property
     def root(self) -> ObjectRef:

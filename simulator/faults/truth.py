@@ -15,6 +15,8 @@ class Truth:
 
     expected: the kind that correlation should name; root: the object (``kind:name``). planned: announced by a Change
     beforehand, so nobody needs a page. reach: hosts that are affected directly (not through their job).
+    accepted, roots: other kinds and objects that are as right as ``expected`` and ``root``. silent: the telemetry of
+    the devices that the root is on is lost.
     """
 
     fault: str
@@ -24,10 +26,13 @@ class Truth:
     end_ns: int
     planned: bool = False
     reach: tuple[str, ...] = ()
+    accepted: tuple[IncidentKind, ...] = ()
+    roots: tuple[ObjectRef, ...] = ()
+    silent: bool = False
 
     def line(self) -> bytes:
-        """One line of JSON."""
-        record = {
+        """One line of JSON; the last three fields only where they say something."""
+        record: dict[str, object] = {
             "fault": self.fault,
             "expected": self.expected,
             "root": str(self.root),
@@ -36,6 +41,12 @@ class Truth:
             "planned": self.planned,
             "reach": self.reach,
         }
+        if self.accepted:
+            record["accepted"] = self.accepted
+        if self.roots:
+            record["roots"] = [str(root) for root in self.roots]
+        if self.silent:
+            record["silent"] = True
         return orjson.dumps(record, option=orjson.OPT_APPEND_NEWLINE)
 
 

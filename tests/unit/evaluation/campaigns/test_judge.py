@@ -12,7 +12,7 @@ from evaluation.campaigns.rows import rows
 from evaluation.campaigns.run_plan import CampaignRun
 from evaluation.campaigns.truth import LATE_NS, FaultImpact, impacts
 from simulator.config import SimulatorConfig
-from simulator.faults import FAULTS
+from simulator.faults import FAULTS, STANDARD
 from simulator.faults.schedule import ScheduledFault
 from simulator.faults.truth import Truth
 from simulator.layout import topology_facts
@@ -116,7 +116,7 @@ def test_planned_maintenance_is_named_by_any_of_its_hosts() -> None:
 def test_every_kind_of_fault_is_planned_alone_and_the_seed_decides_the_rest() -> None:
     plans = faulty(1)
     alone = [fault.fault for plan in plans[:-1] for fault in plan.faults]
-    assert sorted(alone) == sorted(FAULTS)
+    assert sorted(alone) == sorted(STANDARD)
     assert plans == faulty(1) != faulty(2)
     assert all(fault.at_s + fault.lasts_s < plan.lasts_s for plan in plans for fault in plan.faults)
     assert all(not plan.healthy for plan in plans)

@@ -122,19 +122,29 @@ def knobs(cluster: SimulatedCluster) -> dict[str, list[object]]:
         "clients": machine.storage.client_speed.tolist(),
         "frozen": cluster.readings.frozen.tolist(),
         "drained": sorted(machine.jobs.drained),
+        "off the bus": machine.off_the_bus.tolist(),
+        "pace": machine.gpus.pace.tolist(),
+        "nvlink": machine.gpus.nvlink.tolist(),
+        "braked": machine.gpus.braked.tolist(),
+        "cores": machine.hosts.network_cores.tolist(),
+        "held": machine.fabric.queues.held.tolist(),
+        "tail drop": machine.fabric.queues.tail_drop.tolist(),
+        "far ends": [machine.fabric.queues.at.tolist(), machine.fabric.queues.switch_behind.tolist()],
+        "daemons": sorted(machine.routes.daemons_down.elements()),
+        "reachable": cluster.readings.devices.reachable.tolist(),
     }
 
 
-# Not to be seen in what they set: errors that are counted, flows, a link that may be up at the moment.
-UNSEEN = ("gpu-memory-wears", "incast", "link-flap")
+# Not to be seen in what they set: errors that are counted, flows, a job, a link that may be up at the moment.
+UNSEEN = ("gpu-memory-wears", "incast", "link-flap", "nccl-hang", "rdma-over-sockets")
 
 
 @pytest.mark.parametrize("fault", FAULTS)
 def test_the_end_of_a_fault_undoes_all_that_it_set(fault: str) -> None:
-    lasts_s = FAULTS[fault].lasts_s or 8.0
+    lasts_s, strength = FAULTS[fault].lasts_s or 8.0, min(1.5, FAULTS[fault].strengths[1])
     cluster = SimulatedCluster(CONFIG, start_ns=0)
     untouched = knobs(cluster)
-    cluster.inject(ScheduledFault(fault=fault, at_s=5.0, lasts_s=lasts_s, strength=1.5))
+    cluster.inject(ScheduledFault(fault=fault, at_s=5.0, lasts_s=lasts_s, strength=strength))
     cluster.advance(12 * NS_PER_S)
     assert fault in UNSEEN or knobs(cluster) != untouched
     cluster.advance(int((7.0 + lasts_s) * NS_PER_S))
