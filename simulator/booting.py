@@ -4,6 +4,8 @@ A DGX or HGX host of eight GPUs and as many NICs takes minutes: POST trains 2 TB
 come the fabric manager, the drivers and the links. 5 to 12 minutes is an assumption from that order of magnitude.
 """
 
+from collections.abc import Iterable
+
 import numpy as np
 
 
@@ -20,6 +22,10 @@ class Booting:
 
     def start(self, host: str, now_ns: int) -> None:
         self._ready_ns[host] = now_ns + int(self._rng.uniform(*self._takes_s) * 1e9)
+
+    def ready_ns(self, hosts: Iterable[str]) -> int:
+        """When the last of the hosts that boot now will be up; 0 when none boots."""
+        return max((self._ready_ns.get(host, 0) for host in hosts), default=0)
 
     def interrupt(self, host: str) -> bool:
         """The host loses its power; True if it was booting."""

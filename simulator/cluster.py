@@ -130,6 +130,8 @@ class SimulatedCluster:
                 injected.truth = len(self.truth)
                 self.truth.append(truth)
             injected.step(now_ns)
+            if injected.ended and (ready_ns := self.machine.booted_ns(injected.fault.reach)):
+                self.truth[injected.truth] = replace(self.truth[injected.truth], end_ns=ready_ns)
 
 
 def _entity(job: RunningJob) -> Job:

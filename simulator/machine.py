@@ -72,6 +72,7 @@ class Machine:
         self._off: Counter[str] = Counter()  # reasons why a device is off, and why a host takes no job
         self._drained: Counter[int] = Counter()
         self.cable_facts: list[TopologyFact] = []  # what LLDP told since the start, where cables have changed
+        self._swapped: list[tuple[int, int]] = []  # pairs of NICs, in the order of their swaps
         self._frozen: Counter[int] = Counter()
         self._silent = np.zeros(len(layout.devices), dtype=np.int64)  # reasons why a device answers no collection
         self.off_the_bus = np.zeros(len(layout.gpus), dtype=np.bool_)  # GPUs that stay lost when their host boots
@@ -143,6 +144,10 @@ class Machine:
                 self._switch_on(name)
         self.links.refresh(self.now_ns)
 
+    def booted_ns(self, hosts: Iterable[str]) -> int:
+        """When the last of the hosts that boot now will be up; 0 when none boots."""
+        return self._booting.ready_ns(hosts)
+
     def drain(self, name: str, drained: bool) -> None:
         """Takes a host out of scheduling for one more reason, or for one less; running jobs go on."""
         host = self.layout.hosts.index(name)
@@ -166,20 +171,32 @@ class Machine:
         self.gpus.xid[gpu] = xid
         self.stop_jobs(self.layout.gpus[gpu].device, f"died of XID {xid}")
 
-    def exchange_cables(self, one: int, other: int) -> None:
-        """Plugs each of two NICs into the leaf port that was the other's; routes follow, and LLDP tells."""
-        before = [self.links.cable(nic) for nic in (one, other)]
-        for part in (self.fabric, self.routes, self.links, self._publisher):
-            part.exchange_cables(one, other)
-        self.links.refresh(self.now_ns)
-        after = [self.links.cable(nic) for nic in (one, other)]
-        for cable, gone in (*((c, True) for c in before), *((c, False) for c in after)):
-            self.cable_facts.append(TopologyFact(cable, self.now_ns, f"lldp/{cable.a_device}", gone))
+    def swap_cables(self, one: int, other: int) -> None:
+        """Plugs each of two NICs into the leaf port that is the other's; routes follow, and LLDP tells."""
+        self._swapped.append((one, other))
+        self._exchange_cables(one, other)
+
+    def restore_cables(self, one: int, other: int) -> None:
+        """Undoes the last such swap; what was swapped after it stays so."""
+        at = max(i for i, pair in enumerate(self._swapped) if pair == (one, other))
+        later = self._swapped[at + 1 :]
+        for pair in (*reversed(later), (one, other), *later):
+            self._exchange_cables(*pair)
+        del self._swapped[at]
 
     def stop_jobs(self, name: str, reason: str) -> None:
         """Ends every job that uses the host."""
         for slot in self.jobs.jobs_on(self.layout.hosts.index(name)):
             self.jobs.end(slot, self.now_ns, reason)
+
+    def _exchange_cables(self, one: int, other: int) -> None:
+        before = [self.links.cable(nic) for nic in (one, other)]
+        for part in (self.fabric, self.routes, self.links, self._publisher):
+            part.exchange_cables(one, other)
+        self.links.refresh(self.now_ns)
+        after = [self.links.cable(nic) for nic in (one, other)]
+        facts = [*((cable, True) for cable in before), *((cable, False) for cable in after)]
+        self.cable_facts += [TopologyFact(c, self.now_ns, f"lldp/{c.a_device}", gone) for c, gone in facts]
 
     def _switch_off(self, name: str, reason: str) -> None:
         self.links.device_on[self.layout.device_index[name]] = False

@@ -33,12 +33,13 @@ def simulate(
     fault: Annotated[
         list[str] | None,
         typer.Option(
-            help="NAME@AT[+LENGTH][:TARGET], like slow-receiver@30s+60s:node3/mlx5_2; may be repeated. "
+            help="NAME@AT[+LENGTH][,on=5s,off=10s][,strength=0.5][,silent][:TARGET], like "
+            "slow-receiver@30s+60s:node3/mlx5_2; may be repeated. "
             f"Names: {', '.join(FAULTS)}."
         ),
     ] = None,
     schedule: Annotated[
-        Path | None, typer.Option(help="Faults, as a YAML list of {fault, at_s, lasts_s, target}.")
+        Path | None, typer.Option(help="Faults, as a YAML list of {fault, at_s, lasts_s, target, …}.")
     ] = None,
     interval: Annotated[
         float | None,

@@ -153,13 +153,13 @@ class CableSwap(Fault):
     def step(self, elapsed_s: float) -> None:
         if elapsed_s >= self.PULLED_S and not self._swapped:
             self._swapped = True
-            self.machine.exchange_cables(*self.nics)
+            self.machine.swap_cables(*self.nics)
             self._cut(-1)
 
     def end(self) -> None:
         if self._swapped:
             self._cut(1)
-            self.machine.exchange_cables(*self.nics)
+            self.machine.restore_cables(*self.nics)
         self._cut(-1)
 
     def _partner(self, one: int) -> int:

@@ -37,13 +37,13 @@ class FanWallFailure(_OnHost):
     """Fans of one host fail: less air passes all its heat sinks, its GPUs get warmer side by side and throttle. The air
     that comes in is as cool as its neighbours'.
 
-    strength 1: half of the air, so each sink has about twice the thermal resistance (assumption: resistance to the air
-    is in proportion to 1/flow). Weak: warmer, and no GPU throttles.
+    strength 1: three of five fans, so each sink has 2.5 times its thermal resistance (assumption: it is in proportion
+    to 1/flow). Up to 0.4 the GPUs are warmer and none throttles.
     """
 
     name = "fan-wall-failure"
     kind = IncidentKind.ENVIRONMENT
-    MORE_RESISTANCE = 1.0
+    MORE_RESISTANCE = 1.5
 
     def begin(self) -> None:
         self.choose_host()
@@ -60,7 +60,8 @@ class RdmaOverSockets(_OnHost):
     good. File system traffic goes on over RDMA.
 
     42 Gb/s a core: Cai et al., Understanding Host Network Stack Overheads, SIGCOMM 2021. One core each for sending and
-    receiving of a NIC (assumption: NCCL_SOCKET_NTHREADS 1). strength 2: half of that.
+    receiving of a NIC (assumption: NCCL_SOCKET_NTHREADS 1); those of its neighbours are left out. strength 2: half of
+    that rate.
     """
 
     name = "rdma-over-sockets"

@@ -119,7 +119,7 @@ class PlannedRebootWave(OnRack):
         self.hosts = tuple(self.choose_rack())
         self._off: set[str] = set()
         machine, now_ns = self.machine, self.machine.now_ns
-        ends_ns = now_ns + int(self.lasts_s * NS_PER_S)
+        ends_ns = now_ns + int((self.lasts_s + machine.config.boot_s[1]) * NS_PER_S)
         what = (self.root, *(device(host) for host in self.hosts[1:]))
         summary = f"Firmware update of rack {self.rack}: reboot one host after the other"
         machine.jobs.changes.append(

@@ -11,7 +11,7 @@ from telemetry.objects import ObjectRef
 
 @dataclass(frozen=True, slots=True)
 class Truth:
-    """One fault. start_ns, end_ns: event time; end_ns is 0 for a fault that lasts.
+    """One fault. start_ns, end_ns: event time; end_ns is 0 for a fault that lasts, and after the boot of its hosts.
 
     expected: the kind that correlation should name; root: the object (``kind:name``). planned: announced by a Change
     beforehand, so nobody needs a page. reach: hosts that are affected directly (not through their job).

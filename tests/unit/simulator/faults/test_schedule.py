@@ -20,6 +20,20 @@ from simulator.faults.schedule import ScheduledFault, parse_fault, read_schedule
         ("link-down@30s+60s", ScheduledFault(fault="link-down", at_s=30, lasts_s=60)),
         ("xid@5s:node3/4", ScheduledFault(fault="xid", at_s=5, target="node3/4")),
         (
+            "dirty-optic@5s+60s,on=2s,off=3.5s,strength=0.3,silent:leaf1/Ethernet4",
+            ScheduledFault(
+                fault="dirty-optic",
+                at_s=5,
+                lasts_s=60,
+                target="leaf1/Ethernet4",
+                strength=0.3,
+                on_s=2,
+                off_s=3.5,
+                silent=True,
+            ),
+        ),
+        ("xid@5s,silent", ScheduledFault(fault="xid", at_s=5, silent=True)),
+        (
             "link-down@5s+1s:leaf1/Ethernet4",
             ScheduledFault(fault="link-down", at_s=5, lasts_s=1, target="leaf1/Ethernet4"),
         ),
@@ -30,7 +44,8 @@ def test_command_line_form(text: str, expected: ScheduledFault) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "incast", "incast@", "incast@5", "incast@-5s", "sharks@5s", "incast@5s+s", "incast@.s"]
+    "text",
+    ["", "incast", "incast@", "incast@5", "incast@-5s", "sharks@5s", "incast@5s+s", "incast@.s", "incast@5s,on=3s"],
 )
 def test_other_forms_are_rejected(text: str) -> None:
     with pytest.raises(ConfigError, match="fault"):
@@ -51,6 +66,10 @@ def test_schedule_file(tmp_path: Path) -> None:
         ("- {fault: incast, when: 3}", "fault 1: when"),
         ("- {fault: incast, at_s: .nan}", "fault 1: at_s"),
         ("- [", "expected"),
+        ("- {fault: nvlink-down, strength: 1.5}", "fault 1: .*strength 1.5: nvlink-down has a meaning from 0.1 to 1"),
+        ("- {fault: incast, strength: 0.05}", "strength 0.05: incast has a meaning from 0.1 to 2"),
+        ("- {fault: incast, on_s: 5}", "on_s 5, off_s 0: expected both"),
+        ("- {fault: incast, on_s: 0.01, off_s: 5}", "at least 0.1 s each"),
     ],
 )
 def test_bad_schedule_file(tmp_path: Path, text: str, message: str) -> None:

@@ -1,6 +1,5 @@
 """What a fault hits: the named target in every form, or one that the seed chooses; and that its end undoes it."""
 
-import numpy as np
 import pytest
 
 from common.errors import ConfigError
@@ -10,6 +9,7 @@ from simulator.config import JobMix, SimulatorConfig
 from simulator.faults import FAULTS
 from simulator.faults.schedule import ScheduledFault
 from telemetry.objects import ObjectKind
+from tests.unit.simulator.faults.knobs import knobs
 
 CONFIG = SimulatorConfig(hosts=4, gpus_per_host=2, jobs=JobMix(jobs=1), step_ms=50)
 
@@ -47,6 +47,20 @@ UUID = LAYOUT.gpus[3].uuid  # node2/1
         ("rack-power-loss", "r1", "rack:r1"),
         ("rack-cooling", "r1", "rack:r1"),
         ("planned-reboot-wave", "r1", "device:node1"),
+        ("leaf-down", "leaf3", "device:leaf3"),
+        ("storage-server-down", "oss2", "device:oss2"),
+        ("line-card-down", "spine2/1", "device:spine2"),
+        ("pdu-phase-loss", "r1/L3", "rack:r1"),
+        ("row-power-loss", "r1", "rack:r1"),
+        ("fan-wall-failure", "node4", "device:node4"),
+        ("routing-daemon-down", "spine1", "device:spine1"),
+        ("nic-driver-push", "r1", "port:leaf1/Ethernet0"),
+        ("pfc-deadlock", "leaf2/Ethernet16", "port:leaf2/Ethernet16"),
+        ("rdma-over-sockets", "node1", "device:node1"),
+        ("nvlink-down", "node2/1", f"gpu:node2/{UUID}"),
+        ("lossless-misconfigured", "spine1/Ethernet1/1", "port:spine1/Ethernet1/1"),
+        ("cable-swap", "node2/mlx5_0", "link:leaf1/Ethernet8--node2/mlx5_0"),
+        ("nccl-hang", "node4", "job:4711"),
     ],
 )
 def test_a_target_is_the_root_that_it_names(fault: str, target: str, root: str) -> None:
@@ -103,38 +117,6 @@ def test_the_reach_are_the_hosts_that_suffer_directly(fault: str, reach: tuple[s
     assert broken(fault, targets.get(fault, "")).truth[0].reach == reach
 
 
-def knobs(cluster: SimulatedCluster) -> dict[str, list[object]]:
-    """Everything that faults set."""
-    machine = cluster.machine
-    return {
-        "clocks": machine.gpus.stuck.tolist(),
-        "cooling": machine.gpus.cooling.tolist(),
-        "inlet of GPUs": np.round(machine.gpus.inlet, 6).tolist(),
-        "hung": machine.gpus.hung.tolist(),
-        "present": machine.gpus.present.tolist(),
-        "inlet of hosts": np.round(machine.hosts.inlet, 6).tolist(),
-        "attenuation": machine.optics.attenuation_db.tolist(),
-        "cuts": machine.links.cuts.tolist(),
-        "speed": machine.links.speed_factor.tolist(),
-        "on": machine.links.device_on.tolist(),
-        "stalled": machine.stalled.tolist(),
-        "targets": machine.storage.speed.tolist(),
-        "clients": machine.storage.client_speed.tolist(),
-        "frozen": cluster.readings.frozen.tolist(),
-        "drained": sorted(machine.jobs.drained),
-        "off the bus": machine.off_the_bus.tolist(),
-        "pace": machine.gpus.pace.tolist(),
-        "nvlink": machine.gpus.nvlink.tolist(),
-        "braked": machine.gpus.braked.tolist(),
-        "cores": machine.hosts.network_cores.tolist(),
-        "held": machine.fabric.queues.held.tolist(),
-        "tail drop": machine.fabric.queues.tail_drop.tolist(),
-        "far ends": [machine.fabric.queues.at.tolist(), machine.fabric.queues.switch_behind.tolist()],
-        "daemons": sorted(machine.routes.daemons_down.elements()),
-        "reachable": cluster.readings.devices.reachable.tolist(),
-    }
-
-
 # Not to be seen in what they set: errors that are counted, flows, a job, a link that may be up at the moment.
 UNSEEN = ("gpu-memory-wears", "incast", "link-flap", "nccl-hang", "rdma-over-sockets")
 
@@ -143,12 +125,12 @@ UNSEEN = ("gpu-memory-wears", "incast", "link-flap", "nccl-hang", "rdma-over-soc
 def test_the_end_of_a_fault_undoes_all_that_it_set(fault: str) -> None:
     lasts_s, strength = FAULTS[fault].lasts_s or 8.0, min(1.5, FAULTS[fault].strengths[1])
     cluster = SimulatedCluster(CONFIG, start_ns=0)
-    untouched = knobs(cluster)
+    untouched = knobs(cluster.machine)
     cluster.inject(ScheduledFault(fault=fault, at_s=5.0, lasts_s=lasts_s, strength=strength))
     cluster.advance(12 * NS_PER_S)
-    assert fault in UNSEEN or knobs(cluster) != untouched
+    assert fault in UNSEEN or knobs(cluster.machine) != untouched
     cluster.advance(int((7.0 + lasts_s) * NS_PER_S))
-    assert knobs(cluster) == untouched
+    assert knobs(cluster.machine) == untouched
 
 
 @pytest.mark.parametrize(
@@ -169,7 +151,7 @@ def test_strength_scales_faults_that_have_degrees(
         cluster.inject(ScheduledFault(fault=fault, at_s=5.0, target=target, strength=strength))
         cluster.advance(6 * NS_PER_S)
         healthy = SimulatedCluster(CONFIG, start_ns=0)
-        pairs = zip(knobs(cluster)[knob], knobs(healthy)[knob], strict=True)
+        pairs = zip(knobs(cluster.machine)[knob], knobs(healthy.machine)[knob], strict=True)
         changed = {now for now, before in pairs if now != before}
         assert list(changed) == [pytest.approx(expected)]
 

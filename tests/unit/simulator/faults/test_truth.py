@@ -48,6 +48,21 @@ def test_a_line_has_all_fields(truth: Truth, expected: dict[str, object]) -> Non
     assert orjson.loads(truth.line()) == expected
 
 
+def test_a_line_has_what_else_is_right_and_lost() -> None:
+    card = Truth(
+        "line-card-down",
+        IncidentKind.DEVICE_DOWN,
+        device("spine1"),
+        10,
+        0,
+        accepted=(IncidentKind.LINK_DOWN,),
+        roots=(device("leaf1"),),
+        silent=True,
+    )
+    found = orjson.loads(card.line())
+    assert (found["accepted"], found["roots"], found["silent"]) == (["link_down"], ["device:leaf1"], True)
+
+
 def test_lines_are_in_order_of_begin_then_name(tmp_path: Path) -> None:
     write_truth(tmp_path / "truth.jsonl", [SPINE, RACK, WAVE])
     lines = [orjson.loads(line)["fault"] for line in (tmp_path / "truth.jsonl").read_bytes().splitlines()]

@@ -100,6 +100,13 @@ def test_states_are_words_and_speeds_megabits() -> None:
     assert {row["state"] for row in document("STATE_DB", "NEIGH_STATE_TABLE", down).values()} == {"Idle"}
 
 
+def test_a_session_is_idle_without_a_routing_daemon_though_its_link_is_up() -> None:
+    lost = dataclasses.replace(READINGS.ports, daemon_down=np.ones_like(READINGS.ports.up))
+    without = dataclasses.replace(READINGS, ports=lost)
+    assert document("APPL_DB", "PORT_TABLE/Ethernet4", without)["oper_status"] == "up"
+    assert {row["state"] for row in document("STATE_DB", "NEIGH_STATE_TABLE", without).values()} == {"Idle"}
+
+
 def test_wildcards_answer_with_vendor_names_where_the_platform_has_aliases() -> None:
     assert list(document("COUNTERS_DB", "COUNTERS/Ethernet*", alias=True)) == [
         f"etp{k}" for k in range(1, len(PORTS) + 1)
