@@ -137,7 +137,8 @@ class CableSwap(Fault):
 
     @property
     def roots(self) -> tuple[ObjectRef, ...]:
-        return (self._link(self.nics[1]),)
+        one, other = self.nics
+        return self._link(other), self._link(one, other), self._link(other, one)
 
     @property
     def reach(self) -> tuple[str, ...]:
@@ -175,6 +176,8 @@ class CableSwap(Fault):
         links.cuts[[layout.nics[n].port for n in self.nics]] += reasons
         links.refresh(self.machine.now_ns)
 
-    def _link(self, nic: int) -> ObjectRef:
-        p = self.machine.layout.ports[self.machine.layout.nics[nic].port]
-        return link(port(p.device, p.name), port(p.peer_device, p.peer_name))
+    def _link(self, nic: int, at: int = -1) -> ObjectRef:
+        """The link of a NIC, or what it becomes when the NIC is where the NIC ``at`` belongs."""
+        layout = self.machine.layout
+        unit, p = layout.nics[nic], layout.ports[layout.nics[nic if at < 0 else at].port]
+        return link(port(p.device, p.name), port(unit.device, unit.name))

@@ -286,6 +286,12 @@ def test_swapped_cables_are_dark_then_up_in_each_others_port() -> None:
     nics = [layout.nic_index["node1", name] for name in ("mlx5_0", "mlx5_2")]
     ports = [layout.nics[nic].port for nic in nics]
     assert np.flatnonzero(~readings.nics.up).tolist() == nics
+    assert [str(root) for root in (cluster.truth[0].root, *cluster.truth[0].roots)] == [
+        "link:leaf1/Ethernet0--node1/mlx5_0",
+        "link:leaf2/Ethernet0--node1/mlx5_2",
+        "link:leaf2/Ethernet0--node1/mlx5_0",
+        "link:leaf1/Ethernet0--node1/mlx5_2",
+    ]
     cluster.advance(30 * NS_PER_S)
     assert readings.nics.up.all()
     before = readings.ports.bytes[ports].copy(), readings.nics.bytes[nics].copy()
