@@ -50,10 +50,12 @@ def _describe(path: Path, positions: Positions, problem: Any) -> str:
     where, text = tuple(problem["loc"]), problem["msg"].removeprefix("Value error, ")
     if problem["type"] == "extra_forbidden":
         text = f"unknown key, expected one of {', '.join(_keys(where[:-1]))}"
-    if not where:  # numbers that contradict each other: the message begins with the key
-        key = _KEY.match(text)
-        return f"{locate(path, positions, (key[0],) if key else ())}: {text}"
-    return f"{locate(path, positions, where)}: {'.'.join(map(str, where))}: {text}"
+    key = _KEY.match(text)
+    if key and (*where, key[0]) in positions:  # numbers that contradict each other: the message begins with the key
+        place = locate(path, positions, (*where, key[0]))
+    else:
+        place = locate(path, positions, where)
+    return f"{place}: {'.'.join(map(str, where))}: {text}" if where else f"{place}: {text}"
 
 
 def _keys(where: tuple[str | int, ...]) -> list[str]:

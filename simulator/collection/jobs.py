@@ -20,7 +20,7 @@ class ChangeFeed:
         self._cluster, self._polled, self._announced = cluster, polled, maintenance_announced
         self._known: set[tuple[str, bool]] = set()
         self._running: dict[str, TopologyFact] = {}
-        self._changes_seen = 0
+        self._changes_seen = self._cables_seen = 0
         self._of_jobs: list[Change] = []
 
     def changes(self) -> list[Change]:
@@ -33,6 +33,12 @@ class ChangeFeed:
             return new
         self._of_jobs += [change for change in new if change.kind in _JOB_KINDS]
         return [change for change in new if change.kind not in _JOB_KINDS]
+
+    def cables(self) -> list[TopologyFact]:
+        """Links that LLDP has seen come and go: switches and hosts tell them without an inventory."""
+        new = self._cluster.cable_facts[self._cables_seen :]
+        self._cables_seen += len(new)
+        return new
 
     def facts(self) -> list[TopologyFact]:
         """Of jobs that started or ended, where all is known at once."""

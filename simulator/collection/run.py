@@ -153,6 +153,8 @@ class CollectionRun:
         if due.polls_jobs and (self._poll_losses is None or self._poll_losses.fate(at_ns) is Fate.ARRIVES):
             arrived.facts, of_jobs = self._feed.poll()
             arrived.changes += of_jobs
+        if due.is_tick:
+            arrived.facts = [*arrived.facts, *self._feed.cables()]
 
     def _add(self, position: int, endpoint: Endpoint) -> None:
         config, start_ns = self._config, self._cluster.start_ns

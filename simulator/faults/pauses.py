@@ -2,6 +2,7 @@
 
 from simulator.faults.base import Fault, port_names
 from simulator.layout import Layout
+from simulator.shapes.shape import Shape
 from telemetry.incidents import IncidentKind
 from telemetry.objects import ObjectRef, port
 
@@ -70,12 +71,13 @@ class LosslessMisconfigured(Fault):
     """The queue of RDMA on one port has the buffer profile of a lossy queue: above a small static limit it drops,
     where all others pause their senders; go-back-N repeats a window for every drop.
 
-    Guo et al., SIGCOMM 2016, report an incident by a buffer parameter that one model of switch had otherwise.
+    Guo et al., SIGCOMM 2016, report an incident by a buffer parameter that one model of switch had otherwise. InfiniBand
+    has no such profile: a sender without credits sends nothing.
     """
 
     name = "lossless-misconfigured"
     kind = IncidentKind.CONGESTION
-    target_form = "switch/port"
+    target_form = "Ethernet switch/port"
     strengths = (0.25, 4.0)
     LIMIT_BYTES = 1e6  # assumption: a static limit of one megabyte, of the 64 that are shared
     at = -1
@@ -87,7 +89,7 @@ class LosslessMisconfigured(Fault):
 
     @classmethod
     def targets(cls, layout: Layout) -> list[str]:
-        return port_names(layout)
+        return [] if layout.shape is Shape.INFINIBAND else port_names(layout)
 
     def begin(self) -> None:
         names = self.targets(self.machine.layout)

@@ -2,6 +2,7 @@
 
 from simulator.faults.base import Fault
 from simulator.layout import Layout
+from simulator.shapes.shape import Shape
 from telemetry.incidents import IncidentKind
 from telemetry.objects import ObjectRef, device, link, port
 
@@ -132,12 +133,13 @@ class LineCardDown(Fault):
 
 class RoutingDaemonDown(Fault):
     """The routing daemon of a spine dies: its links stay up and light is good, but its neighbours drop all routes
-    through it, so that the other spines carry its traffic (RFC 4271, section 6.5: hold timer expired).
+    through it, so that the other spines carry its traffic (RFC 4271, section 6.5: hold timer expired). InfiniBand has
+    none: the subnet manager sets all tables.
     """
 
     name = "routing-daemon-down"
     kind = IncidentKind.BGP_DOWN
-    target_form = "spine"
+    target_form = "spine that speaks BGP"
     spine = ""
 
     @property
@@ -146,10 +148,10 @@ class RoutingDaemonDown(Fault):
 
     @classmethod
     def targets(cls, layout: Layout) -> list[str]:
-        return list(layout.spines)
+        return [] if layout.shape is Shape.INFINIBAND else list(layout.spines)
 
     def begin(self) -> None:
-        spines = self.machine.layout.spines
+        spines = self.targets(self.machine.layout)
         self.spine = self.choose(spines, spines)
         self._count(1)
 

@@ -52,12 +52,12 @@ def test_an_empty_file_is_the_default_cluster(tmp_path: Path) -> None:
         ),
         (
             "shape: rail-only\nfaults:\n  - fault: spine-down\n",
-            ["3:5: faults.0: spine-down: nothing to break, expected a cluster with a spine"],
+            ["3:5: faults.0: spine-down: no target '', this cluster has no spine"],
         ),
         (
             "faults:\n  - {fault: incast, strength: 9}\n  - {fault: sharks}\n  - {fault: xid, when: 3}\n",
             [
-                "2:21: faults.0.strength: Input should be less than or equal to 2",
+                "2:21: faults.0: strength 9: incast has a meaning from 0.1 to 2",
                 "3:6: faults.1.fault: no fault 'sharks', expected one of ",
                 "4:18: faults.2.when: unknown key, expected one of fault, at_s",
             ],
