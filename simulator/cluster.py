@@ -115,9 +115,13 @@ class SimulatedCluster:
             self.machine.publish()
 
     def job_facts(self) -> list[TopologyFact]:
-        """One fact for every job that runs, and one with ``gone`` for every job that has ended."""
-        running = [TopologyFact(_entity(job), self.now_ns, "slurm") for job in self.jobs]
-        ended = [TopologyFact(_entity(job), job.ends_ns, "slurm", gone=True) for job in self.machine.jobs.ended]
+        """One fact for every job that runs, and one with ``gone`` for every job that has ended.
+
+        Jobs without GPUs have none: the collector of Slurm's jobs leaves them out too.
+        """
+        running = [TopologyFact(_entity(job), self.now_ns, "slurm") for job in self.jobs if job.uses_gpus]
+        over = (job for job in self.machine.jobs.ended if job.uses_gpus)
+        ended = [TopologyFact(_entity(job), job.ends_ns, "slurm", gone=True) for job in over]
         return [*ended, *running]
 
     def _apply_faults(self) -> None:

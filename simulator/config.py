@@ -8,9 +8,11 @@ from simulator.conditions.config import Conditions
 from simulator.shapes.check import check_shape
 from simulator.shapes.shape import Shape, Sizes, usual_sizes
 
+from simulator.compute.work.kind import WorkKind
+
 
 class JobMix(BaseModel):
-    """The jobs that the cluster runs. Each alternates compute and all-reduce, reads data and writes checkpoints."""
+    """The jobs that the cluster runs. Those that train compute and exchange, read data and write checkpoints."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -24,6 +26,9 @@ class JobMix(BaseModel):
     checkpoint_bytes: float = Field(60e9, gt=0, description="bytes that each host writes in one checkpoint")
     lifetime_s: float = Field(1500.0, gt=0, description="how long a job runs before the next one takes its hosts")
     gap_s: float = Field(20.0, ge=0, description="idle time between two jobs on the same hosts")
+    kinds: tuple[WorkKind, ...] = Field(
+        (WorkKind.DATA_PARALLEL,), min_length=1, description="what the jobs do: slots take them in turn and keep theirs"
+    )
 
 
 class SimulatorConfig(BaseModel):

@@ -12,6 +12,7 @@ from simulator.compute.gpus import Gpus
 from simulator.compute.hosts import Hosts
 from simulator.compute.scheduler import Scheduler
 from simulator.compute.storage import Storage, flow_rows
+from simulator.compute.work.registry import flows_per_gpu
 from simulator.config import SimulatorConfig
 from simulator.counters.publish import Publisher
 from simulator.counters.readings import Readings, blank_readings
@@ -43,7 +44,7 @@ class Machine:
         self.step_ns = config.step_ms * NS_PER_MS
         self.steps = 0
         rng = np.random.default_rng(config.seed)
-        rows = len(layout.gpus) * 4 + flow_rows(layout) + EXTRA_FLOWS
+        rows = len(layout.gpus) * flows_per_gpu(config.jobs) + flow_rows(layout) + EXTRA_FLOWS
         self.fabric, self.routes = Fabric(layout, rows), Routes(layout)
         self.links = Links(layout, self.fabric, self.routes, start_ns)
         self.optics = Optics(self.fabric, rng)
@@ -61,6 +62,7 @@ class Machine:
             rng=rng,
             window=window,
             start_ns=start_ns,
+            seed=config.seed,
         )
         self.stalled = np.zeros(len(layout.nics))  # part of this step that PCIe takes nothing from a NIC
         self.hiccups = np.zeros(len(layout.nics))  # the same of a healthy host (a condition)
@@ -169,7 +171,10 @@ class Machine:
         """The GPU falls off the bus; its job dies."""
         self.gpus.present[gpu] = False
         self.gpus.xid[gpu] = xid
-        self.stop_jobs(self.layout.gpus[gpu].device, f"died of XID {xid}")
+        host = self.layout.hosts.index(self.layout.gpus[gpu].device)
+        for slot in self.jobs.jobs_on(host):
+            if slot.job is not None and gpu in slot.job.members.gpus:
+                self.jobs.end(slot, self.now_ns, f"died of XID {xid}")
 
     def swap_cables(self, one: int, other: int) -> None:
         """Plugs each of two NICs into the leaf port that is the other's; routes follow, and LLDP tells."""
@@ -236,7 +241,7 @@ class Machine:
         per_second = max(1, round(SLOW_TICK_S / self.dt))
         if self.steps % per_second == 0:
             self.optics.tick(SLOW_TICK_S, self.links.port_up)
-            self.hosts.tick(SLOW_TICK_S, self.gpus.activity, self.gpus.watts)
+            self.hosts.tick(SLOW_TICK_S, self.gpus.activity, self.gpus.watts, self.jobs.cores)
             self._count_timeouts(SLOW_TICK_S)
         if self.steps % max(1, round(self.config.interval_s / self.dt)) == 0:
             self._publisher.begin_interval()

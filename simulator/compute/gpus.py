@@ -25,6 +25,19 @@ NVLINK_BYTES_PER_S = np.array([0.0, 95e9, 30e9, 0.0, 0.0])
 PCIE_BYTES_PER_S = np.array([0.0, 1.5e9, 0.3e9, 0.2e9, 0.0])
 NVLINK_RATED_BYTES_PER_S = 450e9  # one direction of an H100 SXM: 18 links of 25 GB/s
 
+# Kernels that differ from the usual ones of a training job: columns of ``kernels``, parts of the time in COMPUTE.
+# ``MORE`` says by how much they differ. Decoding tokens reads all weights for each: about 60 % of the power limit,
+# which prompts reach (Patel et al., POLCA, ASPLOS 2024). NCCL's exchange over NVLink occupies a fifth of the SMs (24
+# channels, 132 SMs) at 300 GB/s (assumption). A kernel of one GPU alone exchanges nothing and is smaller (assumption).
+# In partitions (MIG) it is the same, and there is no utilisation (NVIDIA/dcgm-exporter issue 216).
+DECODE, EXCHANGE, ALONE, PARTITIONED = range(4)
+MORE_UTILIZATION = np.array([0.0, 0.0, 0.0, -1.0])
+MORE_SM_ACTIVE = np.array([-0.26, -0.66, 0.0, 0.0])
+MORE_TENSOR = np.array([-0.50, -0.56, -0.20, -0.20])
+MORE_DRAM = np.array([0.21, -0.29, 0.0, 0.0])
+MORE_WATTS = np.array([-220.0, -360.0, -90.0, -90.0])
+MORE_NVLINK_BYTES_PER_S = np.array([-65e9, 205e9, -95e9, -95e9])
+
 IDLE_WATTS, POWER_LIMIT_WATTS = 72.0, 700.0
 BOOST_HERTZ, IDLE_HERTZ, MEMORY_HERTZ = 1980e6, 345e6, 2619e6
 RESISTANCE_C_PER_W, TIME_CONSTANT_S, INLET_C = 0.055, 20.0, 27.0
@@ -48,6 +61,7 @@ class Gpus:
     pace:   part of the work of its clock that it gets done, lower where its exchange with its neighbours is slow.
     nvlink: whether its links to the others of its host work. braked: the board holds its clock down for want of power.
     hung:   its kernel never returns. spent: [G, 5] seconds by activity since the last tick.
+    kernels: [G, 4] seconds of those in COMPUTE by kernels that differ from the usual ones.
     """
 
     def __init__(self, layout: Layout, rng: np.random.Generator, window_s: float) -> None:
@@ -64,6 +78,8 @@ class Gpus:
         self.spent: Floats = np.zeros((n, 5))
         self.activity: Floats = np.zeros((n, 5))  # moving average of the parts of time
         self.activity[:, IDLE] = 1.0
+        self.kernels: Floats = np.zeros((n, 4))
+        self.kernel_activity: Floats = np.zeros((n, 4))  # moving average of their parts of time
         self._silicon = rng.normal(1.0, 0.015, n)  # leakage differs from chip to chip
         self._resistance = RESISTANCE_C_PER_W * rng.normal(1.0, 0.03, n)
         self.watts = np.full(n, IDLE_WATTS)
@@ -99,13 +115,14 @@ class Gpus:
     def tick(self, dt: float) -> None:
         """Turns the time spent since the last tick into power, heat and averages."""
         if self.hung.any():
+            self.kernels[self.hung] = 0.0
             busy_s = self.spent[self.hung, 1:]
             self.spent[self.hung, 1:] = 0.0
             self.spent[self.hung, HANG] = busy_s.sum(axis=1)
         self._exchange()
-        parts = self.spent / dt
+        parts, kernels = self.spent / dt, self.kernels / dt
         noise = self._rng.normal(1.0, 0.006, len(self.watts))
-        full_watts = parts @ WATTS * (self.demand * self.density)
+        full_watts = (parts @ WATTS + kernels @ MORE_WATTS) * (self.demand * self.density)
         clock = self.clock
         dynamic = full_watts * clock**2.2 if clock.min() < 1.0 else full_watts
         if self.density > 1.0:
@@ -117,6 +134,7 @@ class Gpus:
             _follow(dt, POWER_WINDOW_S),
             _follow(dt, TIME_CONSTANT_S),
             parts,
+            kernels,
             dynamic,
             noise,
             self._silicon,
@@ -126,7 +144,9 @@ class Gpus:
             self._resistance,
             self.cooling,
             self.spent,
+            self.kernels,
             self.activity,
+            self.kernel_activity,
             self.watts,
             self.joules,
             self.celsius,
@@ -144,6 +164,7 @@ class Gpus:
             waits = self.spent[slow, COMPUTE] * (1.0 - self.pace[slow])
             self.spent[slow, COMPUTE] -= waits
             self.spent[slow, SPIN] += waits
+            self.kernels[slow] *= self.pace[slow, None]
 
     def _keep_limit(self, dt: float, full_watts: Floats) -> None:
         """The driver moves the clock to where chip and work draw the limit; ``full_watts``: dynamic at full clock."""
@@ -165,6 +186,7 @@ def _warm(
     of_power: float,
     of_heat: float,
     parts: Floats,
+    kernels: Floats,
     dynamic: Floats,
     noise: Floats,
     silicon: Floats,
@@ -174,7 +196,9 @@ def _warm(
     resistance: Floats,
     cooling: Floats,
     spent: Floats,
+    spent_in_kernels: Floats,
     activity: Floats,
+    kernel_activity: Floats,
     watts: Floats,
     joules: Floats,
     celsius: Floats,
@@ -182,7 +206,7 @@ def _warm(
     thermal: Floats,
     thermal_ns: Floats,
 ) -> None:
-    """Moves averages, heat and clocks on by ``dt``, and clears ``spent``. All [G], or [G, 5] by activity.
+    """Moves averages, heat and clocks on by ``dt``, and clears ``spent``. All [G], [G, 5] by activity, or [G, 4] by kernel.
 
     of_activity, of_power, of_heat: part of the way to its target that each moves. dynamic: watts above idle.
     The driver lowers clocks in proportion to the excess heat, and lets them rise slowly once it is cool.
@@ -194,6 +218,9 @@ def _warm(
         for k in range(5):
             activity[g, k] += (parts[g, k] - activity[g, k]) * of_activity
             spent[g, k] = 0.0
+        for k in range(4):
+            kernel_activity[g, k] += (kernels[g, k] - kernel_activity[g, k]) * of_activity
+            spent_in_kernels[g, k] = 0.0
         watts[g] += (power - watts[g]) * of_power
         joules[g] += power * dt
         celsius[g] += (inlet[g] + resistance[g] * cooling[g] * power - celsius[g]) * of_heat

@@ -26,11 +26,14 @@ class Hosts:
         self.watts, self.inlet = np.full(n, BASE_WATTS), rng.normal(24.0, 0.8, n)
         self.written, self.writes, self.read, self.reads, self.io_s = (np.zeros(n) for _ in range(5))
 
-    def tick(self, dt: float, activity: Floats, gpu_watts: Floats) -> None:
-        """activity: [G, 5] parts of time by activity. A rank keeps one core polling and three feeding it."""
+    def tick(self, dt: float, activity: Floats, gpu_watts: Floats, cores_more: Floats | float = 0.0) -> None:
+        """activity: [G, 5] parts of time by activity. A rank keeps one core polling and three feeding it.
+
+        cores_more: [H] cores that work without GPUs keeps busy.
+        """
         engaged = activity[self._gpus][:, :, 1:].sum(axis=2).sum(axis=1)
         ranks = 1.5 + 4.0 * engaged * self._rng.normal(1.0, 0.03, len(engaged))
-        cores = np.minimum(CORES, ranks + self.others + self.network_cores)
+        cores = np.minimum(CORES, ranks + self.others + self.network_cores + cores_more)
         self.load += (cores - self.load) * (1.0 - np.exp(-dt / 60.0))
         self.busy_s += cores * dt
         self.idle_s += (CORES - cores) * dt

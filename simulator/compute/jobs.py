@@ -1,7 +1,10 @@
-"""Jobs: load data, compute, all-reduce, and checkpoint now and then, in lockstep. The slowest member gates the rest."""
+"""Training in lockstep: load data, compute, all-reduce, and checkpoint now and then. The slowest member gates the rest.
+
+As it is, data-parallel over rings; the other kinds of training in ``work`` differ in how they compute and exchange.
+"""
 
 from enum import Enum
-from typing import NamedTuple
+from typing import ClassVar, Protocol
 
 import numpy as np
 
@@ -10,8 +13,8 @@ from common.units import NS_PER_S
 from simulator.compute import storage as fs
 from simulator.compute.gpus import COMPUTE, SPIN, WAIT, Gpus
 from simulator.compute.record import RunningJob
-from simulator.compute.rings import Rings
-from simulator.config import JobMix
+from simulator.compute.rings import QUEUE_PAIRS, Rings
+from simulator.compute.work.base import Members, Resources, Work
 from simulator.fabric.state import Flags, Floats, Ints
 
 FIRST_LOAD = 5.0  # a job that starts reads this many iterations' data before it computes
@@ -24,11 +27,17 @@ class Phase(Enum):
     CHECKPOINT = "checkpoint"
 
 
-class Members(NamedTuple):
-    """hosts: positions in ``Layout.hosts``, in ring order. gpus: [n, R] positions in ``Layout.gpus``."""
+class Collective(Protocol):
+    """An all-reduce among the members of a job."""
 
-    hosts: list[int]
-    gpus: Ints
+    def begin(self, gradient: float) -> None:
+        """Starts one of ``gradient`` bytes a rail."""
+
+    def step(self, ready: Flags) -> bool:
+        """Queues what the members ``ready`` [n, R] may send; True once every member has received everything."""
+
+    def close(self) -> None:
+        """Removes its flows."""
 
 
 @compiled
@@ -52,30 +61,34 @@ def compute(dt: float, gpus: Ints, clock: Floats, hung: Flags, left: Floats, spe
             ready[i, rail] = left[i, rail] <= 0.0
 
 
-class JobRun:
-    """One job on its hosts. ``step`` advances it by one step of the model."""
+class JobRun(Work):
+    """One job that trains.
+
+    framebuffer_used: bytes of memory on each GPU. gradient_part: part of ``JobMix.allreduce_bytes`` that it reduces.
+    """
+
+    flows_per_gpu = QUEUE_PAIRS
+    framebuffer_used: ClassVar[float] = FRAMEBUFFER_USED
+    gradient_part: ClassVar[float] = 1.0
 
     def __init__(
         self,
         record: RunningJob,
         members: Members,
-        rings: Rings,
-        storage: fs.Storage,
-        mix: JobMix,
+        resources: Resources,
         rng: np.random.Generator,
-        first_checkpoint_ns: int,
+        first_checkpoint_ns: int = 0,
     ) -> None:
-        self.record, self.members = record, members
-        self._rings, self._storage, self._mix, self._rng = rings, storage, mix, rng
+        super().__init__(record, members, resources, rng)
+        self._rings = self._connect()
         self.phase = Phase.LOAD
         self.hung = False  # a collective that never completes: every rank polls, and nothing is sent
         self.next_checkpoint_ns = first_checkpoint_ns
         self._left: Floats = np.zeros(members.gpus.shape)  # seconds of compute at full clock
         self._ready = np.zeros(members.gpus.shape, dtype=np.bool_)
-        storage.request(fs.READ, members.hosts, FIRST_LOAD * mix.load_bytes)
+        self._storage.request(fs.READ, members.hosts, FIRST_LOAD * self._mix.load_bytes)
 
     def step(self, now_ns: int, dt: float, gpus: Gpus) -> None:
-        """Advances the job by ``dt`` seconds of event time."""
         if self.hung:
             gpus.spent[self.members.gpus, SPIN] += dt
             return
@@ -92,21 +105,36 @@ class JobRun:
                     self._end_checkpoint(now_ns, gpus)
 
     def close(self) -> None:
-        """Ends the traffic of the job."""
         self._rings.close()
         self._storage.cancel(self.members.hosts)
 
+    def _connect(self) -> Collective:
+        """The all-reduce of the job."""
+        r = self._resources
+        return Rings(r.layout, r.fabric, r.routes, self.members.hosts, r.window)
+
+    def _begin_compute(self) -> None:
+        """Sets what the members compute and exchange in the iteration that begins."""
+        self._left = self._seconds(self._mix.compute_s)
+        self._rings.begin(self.gradient_part * self._mix.allreduce_bytes)
+
+    def _advance(self, dt: float, gpus: Gpus) -> bool:
+        """Moves the iteration on by ``dt`` seconds; True once it is complete."""
+        compute(dt, self.members.gpus, gpus.work_rate, gpus.hung, self._left, gpus.spent, self._ready)
+        return self._rings.step(self._ready)
+
+    def _seconds(self, mean_s: float) -> Floats:
+        """[n, R] seconds of compute: batches differ by 1 %, members by 0.4 %."""
+        return mean_s * self._rng.normal(1.0, 0.01) * self._rng.normal(1.0, 0.004, self.members.gpus.shape)
+
     def _begin_iteration(self, gpus: Gpus) -> None:
         self.phase = Phase.TRAIN
-        gpus.framebuffer[self.members.gpus] = FRAMEBUFFER_USED
-        shape = self.members.gpus.shape
-        self._left = self._mix.compute_s * self._rng.normal(1.0, 0.01) * self._rng.normal(1.0, 0.004, shape)
-        self._rings.begin(self._mix.allreduce_bytes)
+        gpus.framebuffer[self.members.gpus] = self.framebuffer_used
+        self._begin_compute()
         self._storage.request(fs.READ, self.members.hosts, self._mix.load_bytes)  # the next iteration's data
 
     def _train(self, now_ns: int, dt: float, gpus: Gpus) -> None:
-        compute(dt, self.members.gpus, gpus.work_rate, gpus.hung, self._left, gpus.spent, self._ready)
-        if not self._rings.step(self._ready):
+        if not self._advance(dt, gpus):
             return
         self.record.iterations += 1
         if now_ns >= self.next_checkpoint_ns:

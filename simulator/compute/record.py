@@ -8,6 +8,7 @@ class RunningJob:
     """A job as the scheduler sees it. ends_ns: 0 while it runs. checkpoints: finished ones.
 
     last_checkpoint_ns: end of the last finished checkpoint, 0 before the first. gpu_indices: () means all of each node.
+    uses_gpus: False for a job that asked for CPUs only.
     """
 
     job_id: str
@@ -21,3 +22,4 @@ class RunningJob:
     checkpoints: int = 0
     last_checkpoint_ns: int = 0
     gpu_indices: tuple[int, ...] = ()
+    uses_gpus: bool = True

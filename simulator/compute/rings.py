@@ -17,7 +17,7 @@ QUEUE_PAIRS = 4  # NCCL_IB_QPS_PER_CONNECTION: each takes another spine
 
 @compiled
 def _release(
-    delivered: Floats, backlog: Floats, rows: Ints, released: Floats, ready: Flags, size: float, window: float
+    delivered: Floats, backlog: Floats, rows: Ints, released: Floats, offered: Floats, size: float, window: float
 ) -> bool:
     members, rails, pairs = rows.shape
     received = np.zeros((members, rails))
@@ -31,8 +31,8 @@ def _release(
         return True
     for i in range(members):
         for rail in range(rails):
-            more = min(size, received[i - 1, rail] + window) - released[i, rail]
-            if not ready[i, rail] or more <= 0.0:
+            more = min(offered[i, rail], received[i - 1, rail] + window) - released[i, rail]
+            if more <= 0.0:
                 continue
             released[i, rail] += more
             for pair in range(pairs):
@@ -73,9 +73,13 @@ class Rings:
 
     def step(self, ready: Flags) -> bool:
         """Queues what the members ``ready`` [n, R] may send; True once every member has received everything."""
-        flows = self._fabric.flows
+        return self.offer(ready.astype(np.float64))
+
+    def offer(self, computed: Floats) -> bool:
+        """The same with the part of its gradient that each member has computed, [n, R] of 0..1."""
+        flows, offered = self._fabric.flows, self._size * computed
         return bool(
-            _release(flows.delivered, flows.backlog, self.rows, self._released, ready, self._size, self._window)
+            _release(flows.delivered, flows.backlog, self.rows, self._released, offered, self._size, self._window)
         )
 
     def close(self) -> None:

@@ -127,12 +127,12 @@ class Publisher:
 
     def _publish_gpus(self) -> None:
         g, r = self._model.gpus, self._readings.gpus
-        part = g.activity
-        r.utilization[...] = part @ gpu.UTILIZATION
-        r.sm_active[...] = part @ gpu.SM_ACTIVE
+        part, other = g.activity, g.kernel_activity
+        r.utilization[...] = part @ gpu.UTILIZATION + other @ gpu.MORE_UTILIZATION
+        r.sm_active[...] = part @ gpu.SM_ACTIVE + other @ gpu.MORE_SM_ACTIVE
         r.sm_occupancy[...] = r.sm_active * 0.45
-        r.tensor_active[...] = part @ gpu.TENSOR
-        r.dram_active[...] = part @ gpu.DRAM
+        r.tensor_active[...] = part @ gpu.TENSOR + other @ gpu.MORE_TENSOR
+        r.dram_active[...] = part @ gpu.DRAM + other @ gpu.MORE_DRAM
         r.memory_copy[...] = r.dram_active * 0.9
         r.power_watts[...] = g.watts
         r.power_limit_watts[...] = g.limit_watts
@@ -149,7 +149,7 @@ class Publisher:
         braked = np.where(g.braked, HW_SLOWDOWN | HW_POWER_BRAKE, 0)
         r.throttle_mask[...] = hot | braked | held
         r.ecc[...], r.remapped_rows[...] = g.bit_errors, g.remapped_rows
-        exchanged = part @ gpu.NVLINK_BYTES_PER_S
+        exchanged = part @ gpu.NVLINK_BYTES_PER_S + other @ gpu.MORE_NVLINK_BYTES_PER_S
         r.nvlink_rate[...] = (exchanged * g.nvlink)[:, None]
         r.pcie_rate[...] = (part @ gpu.PCIE_BYTES_PER_S + exchanged * ~g.nvlink)[:, None]
         r.present[...] = g.present

@@ -42,7 +42,7 @@ class LateCheckpoint(Fault):
 
     name = "late-checkpoint"
     kind = IncidentKind.LATE_CHECKPOINT
-    target_form = "host with a running job"
+    target_form = "host with a running job that writes checkpoints"
     intermittent = False
     BYTES_PER_S = 0.1e9
     SOON_S = 5.0
@@ -63,9 +63,10 @@ class LateCheckpoint(Fault):
 
     def begin(self) -> None:
         hosts = self.machine.layout.hosts
-        runs = {host: run for run in self.machine.jobs.running for host in sorted(run.members.hosts)}
+        writing = [run for run in self.machine.jobs.running if run.next_checkpoint_ns]
+        runs = {host: run for run in writing for host in sorted(run.members.hosts)}
         if not runs:
-            raise ConfigError(f"{self.name}: no target {self.target!r}, expected a host with a running job")
+            raise ConfigError(f"{self.name}: no target {self.target!r}, expected a {self.target_form}")
         self.host = self.choose(list(runs), [hosts[host] for host in runs])
         self.hold(self.machine.storage.client_speed, self.host, self.BYTES_PER_S / self.strength, min)
         run = runs[self.host]

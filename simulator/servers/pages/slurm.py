@@ -35,14 +35,14 @@ def jobs_document(readings: Readings, gpus_per_node: int = 8) -> str:
 
 def _job(job: RunningJob, gpus_per_node: int) -> dict[str, Any]:
     indices = job.gpu_indices or tuple(range(gpus_per_node))
-    count = len(indices)
+    count = len(indices) if job.uses_gpus else 0
     hosts = len(job.nodes)
     return {
         "account": "research",
         "batch_host": job.nodes[0] if job.nodes else "",
         "cluster": "sim",
         "end_time": _number(job.ends_ns // NS_PER_S),
-        "gres_detail": [f"gpu:{count}(IDX:{_ranges(indices)})"] * hosts,
+        "gres_detail": [f"gpu:{count}(IDX:{_ranges(indices)})"] * hosts if job.uses_gpus else [],
         "job_id": int(job.job_id) if job.job_id.isdigit() else job.job_id,
         "job_resources": {"nodes": {"count": hosts, "list": compressed(job.nodes)}},
         "job_state": ["RUNNING"],
@@ -52,7 +52,7 @@ def _job(job: RunningJob, gpus_per_node: int) -> dict[str, Any]:
         "partition": job.partition,
         "start_time": _number(job.started_ns // NS_PER_S),
         "submit_time": _number(job.started_ns // NS_PER_S),
-        "tres_alloc_str": f"node={hosts},gres/gpu={hosts * count}",
+        "tres_alloc_str": f"node={hosts}" + (f",gres/gpu={hosts * count}" if job.uses_gpus else ""),
         "user_id": 1000,
         "user_name": job.user,
     }

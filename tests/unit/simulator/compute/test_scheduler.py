@@ -5,7 +5,8 @@ import pytest
 
 from common.units import NS_PER_S
 from simulator.compute.gpus import COMPUTE, SPIN, WAIT, Gpus
-from simulator.compute.jobs import Phase, compute
+from simulator.compute.jobs import JobRun, Phase, compute
+from simulator.compute.rings import Rings
 from simulator.compute.scheduler import Scheduler, _alternate
 from simulator.compute.storage import READ, WRITE, Storage
 from simulator.config import JobMix, SimulatorConfig
@@ -135,15 +136,22 @@ def finish_transfers(found: Scheduler, kind: int) -> None:
     found.fabric.flows.backlog[found.storage.rows[kind]] = 0.0
 
 
-def finish_all_reduce(found: Scheduler) -> None:
+def trained(found: Scheduler) -> JobRun:
     run = found.running[0]
-    found.fabric.flows.delivered[run._rings.rows] = 1e15
+    assert isinstance(run, JobRun)
+    return run
+
+
+def finish_all_reduce(found: Scheduler) -> None:
+    rings = trained(found)._rings
+    assert isinstance(rings, Rings)
+    found.fabric.flows.delivered[rings.rows] = 1e15
 
 
 def test_a_job_loads_trains_and_writes_checkpoints() -> None:
     found = scheduler(jobs=1, checkpoint_period_s=10.0, compute_s=0.001)
     found.step(2 * NS_PER_S, DT)
-    run = found.running[0]
+    run = trained(found)
     phases = [run.phase]
     finish_transfers(found, READ)
     found.step(3 * NS_PER_S, DT)
