@@ -7,4 +7,9 @@ class WorkKind(StrEnum):
     """What a job does. docs/simulator/work.md describes each."""
 
     DATA_PARALLEL = "data-parallel"
+    OVERLAPPED = "overlapped"
+    MIXTURE_OF_EXPERTS = "mixture-of-experts"
+    PIPELINE = "pipeline"
+    TENSOR_PARALLEL = "tensor-parallel"
+    TREE = "tree"
     IDLE = "idle"

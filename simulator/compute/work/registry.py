@@ -2,11 +2,21 @@
 
 from simulator.compute.jobs import JobRun
 from simulator.compute.work.base import Work
+from simulator.compute.work.experts import ExpertTraining
 from simulator.compute.work.kind import WorkKind
+from simulator.compute.work.overlapped import OverlappedTraining
+from simulator.compute.work.pipeline import PipelineTraining
+from simulator.compute.work.tensor_parallel import TensorParallelTraining
+from simulator.compute.work.tree import TreeTraining
 from simulator.config import JobMix
 
 WORK: dict[WorkKind, type[Work]] = {
     WorkKind.DATA_PARALLEL: JobRun,
+    WorkKind.OVERLAPPED: OverlappedTraining,
+    WorkKind.MIXTURE_OF_EXPERTS: ExpertTraining,
+    WorkKind.PIPELINE: PipelineTraining,
+    WorkKind.TENSOR_PARALLEL: TensorParallelTraining,
+    WorkKind.TREE: TreeTraining,
 }
 
 
