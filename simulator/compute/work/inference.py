@@ -1,7 +1,7 @@
 """Inference and evaluation: replicas that serve requests on their own, and models that are tried out in bursts.
 
 Decoding tokens is bound by memory, the prompts before it by compute, at higher power (Patel et al., Splitwise, ISCA
-2024, section 3). Load follows the hour of the day and comes in bursts (Wang et al., BurstGPT, 2024; Patel et al.,
+2024). Load follows the hour of the day and comes in bursts (Wang et al., BurstGPT, 2024; Patel et al.,
 POLCA, ASPLOS 2024).
 """
 
@@ -23,7 +23,7 @@ DECODE_PART = 0.85  # of the busy time (assumption: short prompts, batched decod
 DAY_MEAN, DAY_SWING, BUSIEST_HOUR = 0.45, 0.3, 14.0  # part of the capacity; UTC (assumption)
 NOISE_SIGMA, NOISE_S = 0.3, 30.0  # of the logarithm of a replica's load, and how long it lasts (assumption)
 BURST_EVERY_S, BURST_MEAN_S, BURST_LOAD = 400.0, 20.0, 2.5  # (assumption)
-# A cycle of evaluation: 30 % loading and preparing, 19 % computing metrics on CPUs (Hu et al., NSDI 2024, section 4.2).
+# A cycle of evaluation: 30 % loading and preparing, 19 % computing metrics on CPUs (Hu et al., NSDI 2024, HumanEval).
 PREPARES_S, ANSWERS_S, SCORES_S, EVALUATION_SIGMA = 18.0, 31.0, 11.0, 0.5
 TRIED_LOAD = 25.0  # iterations' data: 15 GB, a model of 7 billion parameters
 

@@ -1,8 +1,8 @@
 """Jobs of one host or of some of its GPUs: many short ones, and several on one host.
 
 Most jobs of shared clusters are of this sort: most ask for one GPU, and GPUs of running jobs are used 52 % on average
-because input, parameter updates and the program between kernels take the rest (Jeon et al., ATC 2019, section 3).
-The median GPU job of Acme runs for two minutes (Hu et al., NSDI 2024, section 3.1).
+because input, parameter updates and the program between kernels take the rest (Jeon et al., ATC 2019; Weng et al.,
+NSDI 2022). The median GPU job of Acme runs for two minutes (Hu et al., NSDI 2024).
 """
 
 import numpy as np
