@@ -209,6 +209,7 @@ class Machine:
             self.drain(name, False)
         if name in self.layout.host_gpus:
             self.stop_jobs(name, reason)
+            self.storage.cancel([self.layout.hosts.index(name)])  # also what ended jobs still had to write
 
     def _switch_on(self, name: str) -> None:
         if self._booting.takes_time and name in self.layout.host_gpus:

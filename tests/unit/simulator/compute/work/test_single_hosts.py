@@ -5,6 +5,7 @@ import pytest
 
 from common.units import NS_PER_S
 from simulator.cluster import SimulatedCluster
+from simulator.compute.storage import READ
 from simulator.compute.work.inference import daily_load
 from simulator.compute.work.kind import WorkKind
 from simulator.compute.work.local import SmallJob, SubNodeJob
@@ -131,6 +132,17 @@ def test_a_gpu_that_is_lost_or_hangs_costs_only_its_own_job() -> None:
     assert cluster.readings.gpus.tensor_active.min() >= 0.0
     assert cluster.readings.gpus.tensor_active[held].max() < 0.01
     assert other.iterations >= before
+
+
+def test_a_host_without_power_ends_all_jobs_that_share_it_and_their_transfers() -> None:
+    cluster = after(doing(WorkKind.SUB_NODE, gpus=8, lifetime_s=1e5), 70)
+    shared = [job for job in cluster.jobs if job.nodes == ("node2",)]
+    storage = cluster.machine.storage
+    storage.request(READ, [1, 2], 50e9)
+    cluster.machine.power(["node2"], False, "lost power")
+    assert len(shared) >= 2
+    assert all(job.ends_ns for job in shared)
+    assert (storage.pending(READ, [1]), storage.pending(READ, [2])) == (False, True)
 
 
 def test_small_jobs_have_one_host_each_and_live_for_minutes() -> None:
