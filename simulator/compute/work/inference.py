@@ -11,8 +11,7 @@ import numpy as np
 
 from common.units import NS_PER_S
 from simulator.compute.gpus import DECODE, Gpus
-from simulator.compute.record import RunningJob
-from simulator.compute.work.base import Allocation, Members, Resources
+from simulator.compute.work.base import Allocation
 from simulator.compute.work.phases import PhasedWork, lognormal_s
 from simulator.fabric.state import Floats
 
@@ -43,18 +42,11 @@ class Inference(PhasedWork):
 
     partition = "serving"
 
-    def __init__(
-        self,
-        record: RunningJob,
-        members: Members,
-        resources: Resources,
-        rng: np.random.Generator,
-        first_checkpoint_ns: int = 0,
-    ) -> None:
-        super().__init__(record, members, resources, rng)
-        rails = members.gpus.shape[1]
+    def _prepare(self) -> None:
+        rng = self._rng
+        rails = self.members.gpus.shape[1]
         self._size = int(rng.choice([size for size in REPLICA_SIZES if rails % size == 0]))
-        replicas = members.gpus.size // self._size
+        replicas = self.members.gpus.size // self._size
         self._noise: Floats = rng.normal(0.0, NOISE_SIGMA, replicas)
         self._burst_s: Floats = np.zeros(replicas)
         self._loaded = False

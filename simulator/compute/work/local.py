@@ -9,8 +9,7 @@ import numpy as np
 
 from simulator.compute import storage as fs
 from simulator.compute.gpus import ALONE, COMPUTE, EXCHANGE, SPIN, WAIT, Gpus
-from simulator.compute.record import RunningJob
-from simulator.compute.work.base import Allocation, Members, Resources
+from simulator.compute.work.base import Allocation
 from simulator.compute.work.phases import PhasedWork, lognormal_s
 from simulator.config import JobMix
 from simulator.fabric.state import Flags, Floats
@@ -37,15 +36,8 @@ class SmallJob(PhasedWork):
     def lifetime_s(cls, mix: JobMix, number: int, rng: np.random.Generator) -> float:
         return max(SHORTEST_S, lognormal_s(rng, SMALL_MEDIAN_S, SMALL_SIGMA))
 
-    def __init__(
-        self,
-        record: RunningJob,
-        members: Members,
-        resources: Resources,
-        rng: np.random.Generator,
-        first_checkpoint_ns: int = 0,
-    ) -> None:
-        super().__init__(record, members, resources, rng)
+    def _prepare(self) -> None:
+        rng = self._rng
         self._duty, self._memory = rng.uniform(*DUTY), rng.uniform(*MEMORY_BYTES)
         self._loaded = False
 

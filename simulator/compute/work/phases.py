@@ -34,6 +34,11 @@ class PhasedWork(Work):
         self._parts: Floats = np.zeros((self._rows.size, 5))
         self._kernels: Floats = np.zeros((self._rows.size, 4))
         self._until_ns, self._awaited, self._busy = 0, NOTHING, False
+        self._prepare()
+
+    def _prepare(self) -> None:
+        """Draws what is the job's own."""
+        return
 
     @abstractmethod
     def _next_phase(self, now_ns: int, gpus: Gpus) -> float:

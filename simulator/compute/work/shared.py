@@ -3,8 +3,7 @@
 import numpy as np
 
 from simulator.compute.gpus import ALONE, PARTITIONED, Gpus
-from simulator.compute.record import RunningJob
-from simulator.compute.work.base import Allocation, Members, Resources
+from simulator.compute.work.base import Allocation
 from simulator.compute.work.phases import PhasedWork, lognormal_s
 from simulator.config import JobMix
 
@@ -54,15 +53,8 @@ class PartitionedGpu(OneGpuWork):
 
     partition = "mig"
 
-    def __init__(
-        self,
-        record: RunningJob,
-        members: Members,
-        resources: Resources,
-        rng: np.random.Generator,
-        first_checkpoint_ns: int = 0,
-    ) -> None:
-        super().__init__(record, members, resources, rng)
+    def _prepare(self) -> None:
+        rng = self._rng
         self._on = rng.random(INSTANCES) < ENDS_AFTER_S / (ENDS_AFTER_S + STARTS_AFTER_S)
         self._loads = rng.uniform(*INSTANCE_BUSY, INSTANCES)
 
