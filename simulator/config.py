@@ -4,11 +4,10 @@ import math
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
+from simulator.compute.work.kind import WorkKind
 from simulator.conditions.config import Conditions
 from simulator.shapes.check import check_shape
 from simulator.shapes.shape import Shape, Sizes, usual_sizes
-
-from simulator.compute.work.kind import WorkKind
 
 
 class JobMix(BaseModel):

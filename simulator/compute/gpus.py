@@ -206,7 +206,8 @@ def _warm(
     thermal: Floats,
     thermal_ns: Floats,
 ) -> None:
-    """Moves averages, heat and clocks on by ``dt``, and clears ``spent``. All [G], [G, 5] by activity, or [G, 4] by kernel.
+    """Moves averages, heat and clocks on by ``dt``, and clears ``spent``. All [G],
+    [G, 5] by activity, or [G, 4] by kernel.
 
     of_activity, of_power, of_heat: part of the way to its target that each moves. dynamic: watts above idle.
     The driver lowers clocks in proportion to the excess heat, and lets them rise slowly once it is cool.

@@ -40,12 +40,17 @@ def _release(
     return False
 
 
+def nics_of_gpus(layout: Layout, hosts: list[int]) -> Ints:
+    """[n, R] NIC of every GPU of ``hosts``: one each, or the same for all where hosts have one."""
+    return np.array([[layout.gpus[gpu].nic for gpu in layout.host_gpus[layout.hosts[h]]] for h in hosts])
+
+
 class Rings:
     """The rings of one job over ``hosts`` (in ring order). Columns are rails, rows the members: [n, R]."""
 
     def __init__(self, layout: Layout, fabric: Fabric, routes: Routes, hosts: list[int], window: float) -> None:
         self._fabric, self._window = fabric, window
-        nics = [[layout.gpus[gpu].nic for gpu in layout.host_gpus[layout.hosts[h]]] for h in hosts]
+        nics = nics_of_gpus(layout, hosts).tolist()
         members, rails = len(hosts), len(nics[0])
         stride = max(1, len(layout.cores) // QUEUE_PAIRS)
         source, destination, spread = [], [], []

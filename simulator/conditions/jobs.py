@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from simulator.compute.jobs import JobRun
 from simulator.compute.scheduler import Slot
+from simulator.compute.work.base import Work
 from simulator.conditions.base import Condition
 from simulator.machine import Machine
 
@@ -26,14 +26,17 @@ class ApplicationXids(Condition):
     def step(self) -> None:
         if not self.every(1.0):
             return
+        layout = self.machine.layout
+        gpus_per_host = len(layout.gpus) // len(layout.hosts)
         for slot in self.machine.jobs.slots:
-            if slot.job is None:
+            if slot.job is None or not slot.job.members.gpus.size:
                 continue
-            odds = self.PER_HOST_HOUR * self.strength * len(slot.job.members.hosts) / 3600.0
+            hosts = slot.job.members.gpus.size / gpus_per_host  # jobs may share them
+            odds = self.PER_HOST_HOUR * self.strength * hosts / 3600.0
             if self.rng.random() < odds:
                 self._fail(slot, slot.job)
 
-    def _fail(self, slot: Slot, job: JobRun) -> None:
+    def _fail(self, slot: Slot, job: Work) -> None:
         gpus = np.unique(job.members.gpus)
         killed = gpus[self.rng.random(gpus.size) < self.CLEANUP_SHARE]
         self.machine.gpus.xid[killed] = self.CLEANUP

@@ -410,9 +410,7 @@ def _deliver(
 
 
 @compiled
-def _count_queues(
-    dt: float, scratch: Scratch, queues: Queues, marks: Floats, drops: Floats, credit_flow: bool
-) -> None:
+def _count_queues(dt: float, scratch: Scratch, queues: Queues, marks: Floats, drops: Floats, credit_flow: bool) -> None:
     """Counters of every queue and link, and the pauses that the next step starts with."""
     sent, want, xoff, returned = scratch.sent, scratch.want, scratch.xoff, scratch.returned
     for q in range(sent.size):

@@ -19,7 +19,7 @@ class NcclHang(Fault):
     name = "nccl-hang"
     kind = IncidentKind.UNEXPLAINED
     accepted = (IncidentKind.STRAGGLER,)
-    target_form = "host with a running job"
+    target_form = "host with a running job that trains"
     intermittent = False
     host = -1
     run: JobRun
@@ -38,7 +38,8 @@ class NcclHang(Fault):
 
     def begin(self) -> None:
         hosts = self.machine.layout.hosts
-        runs = {host: run for run in self.machine.jobs.running for host in sorted(run.members.hosts)}
+        training = [run for run in self.machine.jobs.running if isinstance(run, JobRun)]
+        runs = {host: run for run in training for host in sorted(run.members.hosts)}
         if not runs:
             raise ConfigError(f"{self.name}: no target {self.target!r}, expected a {self.target_form}")
         self.host = self.choose(list(runs), [hosts[host] for host in runs])

@@ -71,8 +71,8 @@ class LosslessMisconfigured(Fault):
     """The queue of RDMA on one port has the buffer profile of a lossy queue: above a small static limit it drops,
     where all others pause their senders; go-back-N repeats a window for every drop.
 
-    Guo et al., SIGCOMM 2016, report an incident by a buffer parameter that one model of switch had otherwise. InfiniBand
-    has no such profile: a sender without credits sends nothing.
+    Guo et al., SIGCOMM 2016, report an incident by a buffer parameter that one model of switch had otherwise.
+    InfiniBand has no such profile: a sender without credits sends nothing.
     """
 
     name = "lossless-misconfigured"

@@ -13,7 +13,7 @@ import numpy as np
 
 from simulator.compute.gpus import Gpus
 from simulator.compute.jobs import Collective, JobRun, compute
-from simulator.compute.rings import COMPLETE_BYTES, QUEUE_PAIRS
+from simulator.compute.rings import COMPLETE_BYTES, QUEUE_PAIRS, nics_of_gpus
 from simulator.compute.work.base import Resources
 from simulator.fabric.state import Flags, Floats, Ints
 
@@ -28,7 +28,7 @@ class AllToAll:
 
     def __init__(self, resources: Resources, hosts: list[int]) -> None:
         layout, self._fabric = resources.layout, resources.fabric
-        nics = np.array([list(layout.device_nics[layout.hosts[h]]) for h in hosts])
+        nics = nics_of_gpus(layout, hosts)
         n, rails = nics.shape
         self.peers: Ints = (np.arange(n)[:, None] + np.arange(1, n)) % n
         source = np.broadcast_to(nics[:, None, :], (n, n - 1, rails))
@@ -102,7 +102,7 @@ class ExpertTraining(JobRun):
         self._left[hosts] = self._part[hosts]
 
     def _advance(self, dt: float, gpus: Gpus) -> bool:
-        compute(dt, self.members.gpus, gpus.clock, gpus.hung, self._left, gpus.spent, self._ready)
+        compute(dt, self.members.gpus, gpus.work_rate, gpus.hung, self._left, gpus.spent, self._ready)
         for group, hosts in enumerate(self._groups):
             if self._round[group] == ROUNDS or not self._exchanges[group].step(self._ready[hosts]):
                 continue

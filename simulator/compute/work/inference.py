@@ -63,7 +63,7 @@ class Inference(PhasedWork):
         lasts_s = self._rng.exponential(BURST_MEAN_S, self._noise.size)
         self._burst_s = np.where(begins, lasts_s, np.maximum(0.0, self._burst_s - 1.0))
         load = daily_load(now_ns) * np.exp(self._noise) * np.where(self._burst_s > 0.0, BURST_LOAD, 1.0)
-        pace = gpus.clock[self._rows].reshape(-1, self._size).min(axis=1)
+        pace = gpus.work_rate[self._rows].reshape(-1, self._size).min(axis=1)
         self._compute(np.repeat(np.minimum(1.0, load / pace), self._size), DECODE, DECODE_PART)
         return 1.0
 

@@ -50,7 +50,7 @@ class SmallJob(PhasedWork):
         gpus.framebuffer[self._rows] = self._memory
         self.record.iterations += 1
         self._storage.request(fs.READ, self.members.hosts, self._share(gpus) * self._mix.load_bytes)
-        clock = gpus.clock[self._rows]
+        clock = gpus.work_rate[self._rows]
         pace = float(clock.min())
         duty = min(1.0, self._duty * self._rng.normal(1.0, 0.05))
         kernels_s = duty / pace  # of one second's work at full clock
@@ -63,7 +63,7 @@ class SmallJob(PhasedWork):
 
     def _share(self, gpus: Gpus) -> float:
         """Part of the GPUs of its host."""
-        return self._rows.size * len(self._resources.layout.hosts) / len(gpus.clock)
+        return self._rows.size * len(self._resources.layout.hosts) / len(gpus.present)
 
     def _stuck(self, hung: Flags) -> tuple[Floats, Floats]:
         """The others poll for the one that hangs."""

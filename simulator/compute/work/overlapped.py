@@ -27,7 +27,7 @@ class OverlappedTraining(JobRun):
         self._whole = self._left.copy()
 
     def _advance(self, dt: float, gpus: Gpus) -> bool:
-        compute(dt, self.members.gpus, gpus.clock, gpus.hung, self._left, gpus.spent, self._ready)
+        compute(dt, self.members.gpus, gpus.work_rate, gpus.hung, self._left, gpus.spent, self._ready)
         done = 1.0 - self._left / self._whole
         backward = np.clip((done - FORWARD) / (1.0 - FORWARD), 0.0, 1.0)
         return self._ring.offer(backward) and bool(self._ready.all())

@@ -10,7 +10,7 @@ import numpy as np
 
 from simulator.compute.gpus import Gpus
 from simulator.compute.jobs import Collective, JobRun
-from simulator.compute.rings import QUEUE_PAIRS, Rings
+from simulator.compute.rings import QUEUE_PAIRS, Rings, nics_of_gpus
 from simulator.compute.work.base import Resources
 from simulator.compute.work.schedule import Progress, advance_stages
 from simulator.fabric.parameters import GOODPUT
@@ -27,7 +27,7 @@ class Neighbours:
 
     def __init__(self, resources: Resources, hosts: list[int]) -> None:
         layout, self._fabric = resources.layout, resources.fabric
-        nics = np.array([list(layout.device_nics[layout.hosts[h]]) for h in hosts])
+        nics = nics_of_gpus(layout, hosts)
         low, high = nics[:-1], nics[1:]
         spread = np.arange(low.size)
         self.rows: Ints = np.stack(
@@ -97,6 +97,9 @@ class PipelineTraining(JobRun):
         hosts = self.members.hosts
         self._pipelines = np.array_split(np.arange(len(hosts)), -(-len(hosts) // STAGES_MAX))
         self._links = [Neighbours(self._resources, [hosts[i] for i in stages]) for stages in self._pipelines]
+        fabric, nics = self._resources.fabric, nics_of_gpus(self._resources.layout, hosts[:1])
+        sharing = nics.size // np.unique(nics).size  # GPUs of one NIC
+        self._wire_s = sharing * ACTIVATION_BYTES / (GOODPUT * float(fabric.queues.rated[fabric.egress(0)]))
         self._progress = [Progress.of(len(stages)) for stages in self._pipelines]
         return StageRings(self._resources, hosts, self._pipelines)
 
@@ -120,16 +123,14 @@ class PipelineTraining(JobRun):
         self._ready[:] = False
 
     def _advance(self, dt: float, gpus: Gpus) -> bool:
-        fabric = self._resources.fabric
-        wire_s = ACTIVATION_BYTES / (GOODPUT * float(fabric.queues.rated[fabric.egress(0)]))
         for links, progress, stages in zip(self._links, self._progress, self._pipelines, strict=True):
             forward, backward = progress.forward.copy(), progress.backward.copy()
             done = advance_stages(
                 dt,
-                wire_s,
+                self._wire_s,
                 MICRO_BATCHES,
                 self.members.gpus[stages],
-                gpus.clock,
+                gpus.work_rate,
                 gpus.hung,
                 progress,
                 links.arrived(),

@@ -31,7 +31,7 @@ class RlTraining(JobRun):
         if not (self._answers > 0.0).any():
             return super()._advance(dt, gpus)
         rows = self.members.gpus
-        pace = np.where(gpus.hung[rows], 1e-9, gpus.clock[rows])
+        pace = np.where(gpus.hung[rows], 1e-9, gpus.work_rate[rows])
         busy = np.minimum(dt, np.maximum(0.0, self._answers) / pace)
         self._answers = np.where(busy < dt, 0.0, self._answers - busy * pace)
         gpus.spent[rows, COMPUTE] += busy

@@ -20,7 +20,7 @@ def compute_together(
 ) -> None:
     """As ``jobs.compute``, but the GPUs of a host wait for each other in every layer: the slowest sets the pace.
 
-    kernels: [G, 4] seconds of COMPUTE by kernels that differ.
+    clock: [G] seconds of compute in a second. kernels: [G, 4] seconds of COMPUTE by kernels that differ.
     """
     members, rails = gpus.shape
     for i in range(members):
@@ -48,6 +48,6 @@ class TensorParallelTraining(JobRun):
 
     def _advance(self, dt: float, gpus: Gpus) -> bool:
         compute_together(
-            dt, self.members.gpus, gpus.clock, gpus.hung, self._left, gpus.spent, gpus.kernels, self._ready
+            dt, self.members.gpus, gpus.work_rate, gpus.hung, self._left, gpus.spent, gpus.kernels, self._ready
         )
         return self._rings.step(self._ready)

@@ -9,7 +9,7 @@ import numpy as np
 
 from common.jit import compiled
 from simulator.compute.jobs import Collective, JobRun
-from simulator.compute.rings import COMPLETE_BYTES, QUEUE_PAIRS
+from simulator.compute.rings import COMPLETE_BYTES, QUEUE_PAIRS, nics_of_gpus
 from simulator.compute.work.base import Resources
 from simulator.fabric.state import Flags, Floats, Flows, Ints
 
@@ -85,11 +85,11 @@ class Trees:
 
     def __init__(self, resources: Resources, hosts: list[int]) -> None:
         layout, self._fabric, self._window = resources.layout, resources.fabric, resources.window
-        nics = np.array([list(layout.device_nics[layout.hosts[h]]) for h in hosts])
+        nics = nics_of_gpus(layout, hosts)
         members, rails = nics.shape
         self.parent = parents(members)
         pairs = QUEUE_PAIRS // TREES
-        stride = max(1, len(layout.spines) // pairs)
+        stride = max(1, len(layout.cores) // pairs)
         self.rows: Ints = np.full((2, TREES, members, rails, pairs), -1, dtype=np.int64)
         for tree in range(TREES):
             children = np.flatnonzero(self.parent[tree] >= 0)
