@@ -92,7 +92,7 @@ class Publisher:
             arrays = getattr(self._readings, group)
             for name, values in totals(self._model).items():
                 at_boot = self._at_boot.get((group, name))
-                getattr(arrays, name)[...] = values if at_boot is None else values - at_boot
+                getattr(arrays, name)[...] = values if at_boot is None else np.maximum(0.0, values - at_boot)
         self._publish_ports()
         self._publish_nics()
         self._publish_gpus()

@@ -7,7 +7,10 @@ from telemetry.objects import ObjectRef, link, port
 
 
 class _OnLink(Fault):
-    """Breaks a leaf–spine link by default, or that of the named port. at: its switch port, which receives the light."""
+    """Breaks a leaf–spine link by default, one of a host where there are no spines, or that of the named port.
+
+    at: its switch port, which receives the light.
+    """
 
     target_form = "switch/port or host/NIC"
     at = -1
@@ -25,7 +28,8 @@ class _OnLink(Fault):
         layout = self.machine.layout
         if not self.target:
             pods = {d.name for d in layout.devices if d.pod.startswith("pod")}
-            among = [i for i, p in enumerate(layout.ports) if p.nic < 0 and p.device in pods]
+            ours = [i for i, p in enumerate(layout.ports) if p.device in pods]
+            among = [i for i in ours if layout.ports[i].nic < 0] or ours
             names = port_names(layout)
             return self.choose(among, [names[i] for i in among])
         ends = {f"{device}/{name}": i for (device, name), i in layout.port_index.items()}

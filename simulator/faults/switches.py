@@ -75,7 +75,7 @@ class SwitchReboot(_OnSwitch):
 
     def candidates(self) -> tuple[str, ...]:
         layout = self.machine.layout
-        return layout.switches if self.target else layout.spines
+        return layout.switches if self.target else layout.spines or layout.leaves
 
 
 class LineCardDown(Fault):
