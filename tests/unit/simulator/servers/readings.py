@@ -28,7 +28,7 @@ def filled_readings(layout: Layout, now_ns: int = NOW_NS, seed: int = 1) -> Read
         for one in dataclasses.fields(arrays):
             array = getattr(arrays, one.name)
             if array.dtype == np.bool_:
-                array[...] = True
+                array[...] = one.name != "daemon_down"
             elif one.name in _RATIOS or one.name.endswith("_ratio"):
                 array[...] = rng.random(array.shape)
             elif array.dtype == np.float64:
