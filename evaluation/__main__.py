@@ -1,7 +1,8 @@
 """``make eval``: detection quality as tables, ``build/eval.json``, and pages of ``docs/evaluation``.
 
-``python -m evaluation [series|campaigns|public|baselines] …``; without a name: series and campaigns. ``public``
-downloads its series from the Python index. A part that is not run keeps its rows in ``build/eval.json``.
+``python -m evaluation [series|campaigns|families|public|baselines] …``; without a name: series, campaigns and families.
+What follows ``families`` are its options (``--help``). ``public`` downloads its series from the Python index. A part
+that is not run keeps its rows in ``build/eval.json``.
 """
 
 import json
@@ -17,8 +18,13 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from common.errors import ConfigError
 from evaluation import report
 from evaluation.campaigns import baselines, run
+from evaluation.families import page
+from evaluation.families import run as families
+from evaluation.families.family import read_families
+from evaluation.families.rows import rows as family_rows
 from evaluation.scores import compare
 from evaluation.series import public
 from evaluation.series.synthetic import REPORT_SEEDS, corpus
@@ -32,17 +38,28 @@ _LIBRARIES = ("fabricscope", "numpy", "numba", "polars", "river", "scikit-learn"
 
 def main(names: Sequence[str]) -> None:
     progress = Console(stderr=True)
+    names, arguments = _split(names)
+    options = families.parse(arguments)
     for name in parts(names, progress):
         began_s = time.monotonic()
-        _keep(name, PARTS[name]())
+        if name == "families":
+            _keep("families-train" if options.train else name, fault_families(options))
+        else:
+            _keep(name, PARTS[name]())
         progress.print(f"{name}: {time.monotonic() - began_s:.0f} s")
     progress.print(f"written: {JSON}")
+
+
+def _split(names: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
+    """The parts, and the options: all that follows ``families``."""
+    after = list(names).index("families") + 1 if "families" in names else len(names)
+    return names[:after], names[after:]
 
 
 def parts(names: Sequence[str], progress: Console) -> list[str]:
     """The parts to run; an old name is replaced, with a hint. SystemExit for an unknown one."""
     found = []
-    for name in names or ("series", "campaigns"):
+    for name in names or ("series", "campaigns", "families"):
         if name in _OLD_NAMES:
             progress.print(f"{name} is now called {_OLD_NAMES[name]}")
         found.append(_OLD_NAMES.get(name, name))
@@ -80,9 +97,26 @@ def campaign_baselines() -> list[report.Row]:
     return found
 
 
+def fault_families(options: families.Options = families.SMALL) -> list[report.Row]:
+    """SystemExit where a family names what the simulator lacks. Training families are not published on a page."""
+    try:
+        outcomes = families.run(options, Console(stderr=True))
+    except ConfigError as error:
+        raise SystemExit(f"families: {error}") from error
+    found = family_rows(outcomes)
+    ran = list(dict.fromkeys(each.family for each in outcomes))
+    text = page.families_page(found, options, read_families(), ran)
+    if options.train:
+        Console().print(text, markup=False, highlight=False)
+    else:
+        (PAGES / "results-families.md").write_text(text)
+    return [page.plain(row) for row in found]
+
+
 PARTS = {
     "series": synthetic_series,
     "campaigns": fault_campaigns,
+    "families": fault_families,
     "public": public_series,
     "baselines": campaign_baselines,
 }

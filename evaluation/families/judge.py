@@ -1,0 +1,203 @@
+"""The judge: what people were told first, against what was true.
+
+A page belongs to the fault whose root it names, else to the fault that can reach the object that it names, the one that
+began last; else it is false. One wrong page is not "exactly one incident", and what a later version says does not count.
+"""
+
+import math
+from collections import Counter
+from dataclasses import dataclass, field
+
+from common.units import NS_PER_S
+from evaluation.families import parts
+from evaluation.families.paging import Page
+from evaluation.families.reach import Reach, reaches
+from evaluation.families.run_plan import FamilyRun
+from evaluation.families.severity import evidence_group, is_hard, limit_s, severities_due
+from telemetry.incidents import IncidentKind, Severity
+from telemetry.objects import ObjectKind, ObjectRef
+
+MEMBER_FAULTS = frozenset({"straggler-gpu", "hung-gpu", "nccl-hang"})
+OF_GPUS = frozenset({IncidentKind.STRAGGLER, IncidentKind.GPU_FAULT})
+
+
+@dataclass(slots=True)
+class FaultOutcome:
+    """One fault and what people were told of it.
+
+    due: severities that are right for the first notice, empty: nobody may be paged. together: faults that overlap it.
+    first: its first page; where none is due, the first notice. others: its further pages. duplicates: those of them
+    that name its root too. root_later: the root that people know in the end is the right one, by any of its pages.
+    members, named: GPUs that stand for it in truth and in pages, for faults of single GPUs.
+    """
+
+    fault: str
+    at_s: float
+    hard: bool
+    together: int
+    visible: bool
+    due: frozenset[Severity]
+    limit_s: float
+    delay_s: float = math.inf
+    first: Page | None = None
+    root_first: bool = False
+    kind_first: bool = False
+    text_first: bool = False
+    severity_right: bool = False
+    root_later: bool = False
+    others: list[Page] = field(default_factory=list)
+    duplicates: int = 0
+    members: frozenset[ObjectRef] = frozenset()
+    named: frozenset[ObjectRef] = frozenset()
+
+    @property
+    def counts(self) -> bool:
+        """Whether a notice is due at all: nobody is told of announced work, nobody can tell what nothing shows."""
+        return self.visible and bool(self.due)
+
+    @property
+    def page_due(self) -> bool:
+        """Whether somebody has to be paged."""
+        return self.counts and Severity.INFO not in self.due
+
+    @property
+    def right_first(self) -> bool:
+        return self.root_first and self.kind_first
+
+    @property
+    def exactly_one(self) -> bool:
+        return self.right_first and not self.others
+
+    @property
+    def in_time(self) -> bool:
+        return self.delay_s <= self.limit_s
+
+
+@dataclass(slots=True)
+class ClusterOutcome:
+    """One cluster of a family. false: pages of no fault. right: pages that name the root and kind of a fault.
+
+    findings: true and false ones. false_findings: the false ones by detector.
+    """
+
+    family: str
+    healthy: bool
+    seed: int
+    node_days: float
+    start_ns: int = 0
+    faults: list[FaultOutcome] = field(default_factory=list)
+    pages: int = 0
+    right: int = 0
+    false: list[Page] = field(default_factory=list)
+    findings: Counter[bool] = field(default_factory=Counter)
+    false_findings: Counter[str] = field(default_factory=Counter)
+
+
+def judge(run: FamilyRun) -> ClusterOutcome:
+    """Every page is of one fault, or false; a page of announced work is false."""
+    plan = run.plan
+    causes, announced = reaches(run.truths, run.topology), parts.maintenance_announced(plan.family)
+    node_days = plan.config.hosts * plan.lasts_s / 86_400.0
+    outcome = ClusterOutcome(plan.family.name, plan.family.faults is None, plan.seed, node_days, run.start_ns)
+    outcome.faults = [_outcome(cause, causes, run) for cause in causes]
+    outcome.pages = len(run.pages)
+    for page in run.pages:
+        at = _belongs(page, causes)
+        if at is None or (causes[at].truth.planned and announced):
+            outcome.false.append(page)
+            continue
+        outcome.right += _right(page, causes[at])
+        _add(outcome.faults[at], page, causes[at], run.roots)
+    for fault, cause in zip(outcome.faults, causes, strict=True):
+        if fault.first is None and Severity.INFO in fault.due:
+            _notice(fault, cause, causes, run)
+    for finding in run.findings.values():
+        true = any(cause.explains(finding) for cause in causes)
+        outcome.findings[true] += 1
+        if not true:
+            outcome.false_findings[finding.detector] += 1
+    return outcome
+
+
+def _outcome(cause: Reach, among: list[Reach], run: FamilyRun) -> FaultOutcome:
+    truth = cause.truth
+    others = (other.truth for other in among if other is not cause)
+    together = sum(other.start_ns < truth.end_ns and truth.start_ns < other.end_ns for other in others)
+    evidence_s = parts.evidence_s(run.plan.family, evidence_group(cause), run.plan.config.interval_s)
+    of_gpu = truth.fault in MEMBER_FAULTS and truth.root.kind is ObjectKind.GPU
+    return FaultOutcome(
+        truth.fault,
+        (truth.start_ns - run.start_ns) / NS_PER_S,
+        is_hard(cause),
+        together,
+        cause.visible,
+        severities_due(cause, announced=parts.maintenance_announced(run.plan.family)),
+        limit_s(cause, evidence_s),
+        members=frozenset({truth.root}) if of_gpu else frozenset(),
+    )
+
+
+def _belongs(page: Page, causes: list[Reach]) -> int | None:
+    """Position of the fault of a page: one that it names; else one that reaches what it names; of several the last."""
+    incident = page.incident
+    possible = [
+        at
+        for at, cause in enumerate(causes)
+        if cause.lasts(incident.onset_ns) and cause.truth.start_ns <= page.at_ns
+    ]
+    named = [at for at in possible if causes[at].is_root(incident.root)]
+    kind_too = [at for at in named if _right(page, causes[at])]
+    near = [at for at in possible if causes[at].reaches(incident.root)]
+    found = kind_too or named or near
+    return max(found, key=lambda at: causes[at].truth.start_ns) if found else None
+
+
+def _right(page: Page, cause: Reach) -> bool:
+    return cause.is_root(page.incident.root) and cause.is_kind(page.incident.kind, page.at_ns)
+
+
+def _add(fault: FaultOutcome, page: Page, cause: Reach, roots: dict[str, ObjectRef]) -> None:
+    """One more page of the fault; pages come in order of time."""
+    incident = page.incident
+    fault.root_later |= cause.is_root(roots.get(incident.id, incident.root))
+    if fault.members and incident.kind in OF_GPUS:
+        fault.named |= _members(incident.root, cause)
+    if fault.first is None:
+        _keep_first(fault, page, cause)
+        return
+    fault.others.append(page)
+    fault.duplicates += cause.is_root(incident.root)
+
+
+def _keep_first(fault: FaultOutcome, page: Page, cause: Reach) -> None:
+    incident = page.incident
+    fault.first = page
+    fault.delay_s = (page.at_ns - cause.truth.start_ns) / NS_PER_S
+    fault.root_first = cause.is_root(incident.root)
+    fault.kind_first = cause.is_kind(incident.kind, page.at_ns)
+    fault.text_first = _says(incident.title, cause)
+    fault.severity_right = incident.severity in fault.due
+
+
+def _says(title: str, cause: Reach) -> bool:
+    """Whether a title names the root, or one of its ends, in full."""
+    root = cause.truth.root
+    names = {root.name, *(end.name for end in cause.graph.ports(root))}
+    return any(name in title for name in names)
+
+
+def _members(root: ObjectRef, cause: Reach) -> frozenset[ObjectRef]:
+    """GPUs that a root stands for: itself, all of a host, none of what is neither."""
+    if root.kind is ObjectKind.GPU:
+        return frozenset({root})
+    return frozenset(cause.graph.gpus_of(root.name)) if root.kind is ObjectKind.DEVICE else frozenset()
+
+
+def _notice(fault: FaultOutcome, cause: Reach, causes: list[Reach], run: FamilyRun) -> None:
+    """The first notice of a fault that needs no page."""
+    position = causes.index(cause)
+    for notice in sorted(run.notices.values(), key=lambda each: (each.at_ns, each.incident.id)):
+        if _belongs(notice, causes) == position:
+            fault.root_later = cause.is_root(notice.incident.root)
+            _keep_first(fault, notice, cause)
+            return

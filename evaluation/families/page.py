@@ -1,0 +1,47 @@
+"""docs/evaluation/results-families.md: the rows as text."""
+
+import math
+from collections.abc import Sequence
+
+from evaluation import report
+from evaluation.families.family import FamilySets
+from evaluation.families.rows import TITLES, Row
+from evaluation.families.run import Options
+
+
+def families_page(rows: Sequence[Row], options: Options, sets: FamilySets, ran: Sequence[str]) -> str:
+    """ran: names of the families that the rows are of."""
+    about = (
+        "Written by `python -m evaluation families`. What a family is, how it is judged and what the columns mean: "
+        "[families.md](families.md)."
+    )
+    seed = f"Seed {options.seed}, {options.hours:g} simulated hours of each family. Bounds (`from`, `to`) are exact, 95 %."
+    absent = [family.name for family in sets.report if family.name not in ran]
+    left_out = f"**Not run: {', '.join(absent)}.** The figures say nothing about them." if absent else ""
+    sections = [part for name in TITLES for part in _section(name, rows)]
+    return report.page("Results: families left out", about, seed, *([left_out] if left_out else []), *sections)
+
+
+def _section(name: str, rows: Sequence[Row]) -> list[str]:
+    found = [{key: value for key, value in row.items() if key != "table"} for row in rows if row["table"] == name]
+    heading = [f"## {name.replace('_', ' ').capitalize()}", f"{TITLES[name]}."]
+    if not found:
+        return [*heading, "None."]
+    headings = tuple(found[0])
+    return [*heading, report.table(headings, [[cell(row[key]) for key in headings] for row in found])]
+
+
+def cell(value: object) -> str:
+    """Three digits; nothing for what is not known."""
+    if not isinstance(value, float):
+        return str(value)
+    if math.isnan(value):
+        return ""
+    if math.isinf(value):
+        return "never"
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
+
+
+def plain(row: Row) -> Row:
+    """What JSON can hold: NaN and infinity are null."""
+    return {key: None if isinstance(value, float) and not math.isfinite(value) else value for key, value in row.items()}

@@ -1,0 +1,57 @@
+"""All possible places of a fault in a cluster: what the plans draw from."""
+
+from common.errors import ConfigError
+from evaluation.families.family import Place
+from simulator import faults
+from simulator.layout import Layout
+from telemetry.topology import Role
+
+STORAGE_POD = "storage"
+AT_BEGIN = ""  # the fault itself chooses when it begins: what runs then is not known before
+
+
+def candidates(layout: Layout, fault: str, place: Place) -> list[str]:
+    """Targets of this fault at this kind of place, in the order of the layout.
+
+    ConfigError when the cluster has none: a family that draws nothing would test nothing.
+    """
+    found = [target for target in _targets(layout, fault) if place is Place.ANY or _place(layout, target) is place]
+    if not found:
+        raise ConfigError(f"{fault}: this cluster has no target of it at {place}")
+    return found
+
+
+def _targets(layout: Layout, fault: str) -> list[str]:
+    listed = getattr(faults, "targets", None)
+    if listed is not None:
+        return list(listed(layout, fault))
+    hosts = set(layout.hosts)
+    racks = dict.fromkeys(device.rack for device in layout.devices if device.role is Role.HOST)
+    by_form = {
+        "switch/port or host/NIC": [f"{port.device}/{port.name}" for port in layout.ports],
+        "host/NIC": [f"{nic.device}/{nic.name}" for nic in layout.nics if nic.device in hosts],
+        "spine": list(layout.spines),
+        "switch": list(layout.switches),
+        "host/index or host/UUID": [f"{gpu.device}/{gpu.index}" for gpu in layout.gpus],
+        "file system/target": [f"{layout.filesystem}/{target.name}" for target in layout.targets],
+        "host with a running job": [AT_BEGIN],
+        "exporter/device": [f"{each.exporter}/{each.device}" for each in layout.endpoints if each.device],
+        "rack": list(racks),
+    }
+    form = faults.FAULTS[fault].target_form
+    if form not in by_form:
+        raise ConfigError(f"{fault}: nothing lists its targets ({form})")
+    return by_form[form]
+
+
+def _place(layout: Layout, target: str) -> Place:
+    """Where a target is: a cable of a host or server is at that end; else its device decides, and leaves of storage
+    belong to it."""
+    roles = {each.name: Role.STORAGE if each.pod == STORAGE_POD else each.role for each in layout.devices}
+    parts = target.split("/")
+    at = layout.port_index.get((parts[0], "/".join(parts[1:])), -1)
+    name = layout.ports[at].peer_device if at >= 0 and layout.ports[at].nic >= 0 else parts[0]
+    device = name if name in roles else parts[-1]  # exporter/device
+    if parts[0] == layout.filesystem or roles.get(device) is Role.STORAGE:
+        return Place.STORAGE
+    return Place.HOSTS if roles.get(device, Role.HOST) is Role.HOST else Place.FABRIC

@@ -1,0 +1,189 @@
+"""Figures of families as plain rows; ``table`` names the one of a row. NaN: nothing is known; inf: never."""
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from evaluation.families import figures
+from evaluation.families.figures import Figure
+from evaluation.families.judge import ClusterOutcome, FaultOutcome
+
+Row = dict[str, Any]
+TITLES = {
+    "targets": "What a better product must reach, beside today's figures",
+    "families": "Families with faults, by the first page of each fault",
+    "pages": "Pages by family",
+    "faults": "Kinds of faults, all families together",
+    "health": "Clusters without faults: pages, all of them false",
+    "false_pages": "False pages by family, kind and severity, healthy families included",
+    "findings": "Findings by family: true where the fault can reach the place by path, while it lasts",
+}
+
+
+def rows(clusters: Sequence[ClusterOutcome]) -> list[Row]:
+    """Rows of all tables, in their order."""
+    families = {name: [each for each in clusters if each.family == name] for name in _names(clusters)}
+    faulty = {name: of for name, of in families.items() if not of[0].healthy}
+    kinds = sorted({fault.fault for fault in figures.counted(clusters)})
+    return [
+        *targets(clusters),
+        *(_faults("families", "family", name, figures.counted(of)) for name, of in faulty.items()),
+        *(_pages(name, of) for name, of in faulty.items()),
+        *(
+            _faults("faults", "fault", kind, [fault for fault in figures.counted(clusters) if fault.fault == kind])
+            for kind in kinds
+        ),
+        *(_health(name, of) for name, of in families.items() if of[0].healthy),
+        *_false_pages(clusters),
+        *(_findings(name, of) for name, of in families.items()),
+    ]
+
+
+def _names(clusters: Sequence[ClusterOutcome]) -> list[str]:
+    return list(dict.fromkeys(each.family for each in clusters))
+
+
+def targets(clusters: Sequence[ClusterOutcome]) -> list[Row]:
+    """The figures that have a target, over all families of the run."""
+    faults, due = figures.counted(clusters), figures.paged(clusters)
+    alone = [fault for fault in faults if not fault.together]
+    pairs = [fault for fault in faults if fault.together == 1]
+    more = [fault for fault in faults if fault.together > 1]
+    hard, slow = ([fault for fault in due if fault.hard is which] for which in (True, False))
+    healthy = [each for each in clusters if each.healthy]
+    return [
+        _target("root named first, faults alone", figures.share_of(alone, _first), 0.95, "faults"),
+        _target("root named first, pairs", figures.share_of(pairs, _first), 0.85, "faults"),
+        _target("root named first, three and more", figures.share_of(more, _first), None, "faults"),
+        _target("severity right at first", figures.share_of(faults, lambda fault: fault.severity_right), None, "faults"),
+        _target("exactly one incident, the right one", figures.share_of(faults, lambda fault: fault.exactly_one), 0.95, "faults"),
+        _target("precision of pages", figures.precision(clusters), 0.95, "pages"),
+        _target("member F1, GPUs that straggle or hang", figures.member_f1(faults), 0.95, "GPUs"),
+        _target("false pages per 1,000 nodes and week", figures.false_rate(clusters), -1.0, "node-weeks"),
+        _target("the same, healthy families alone", figures.false_rate(healthy), -1.0, "node-weeks"),
+        _target("hard faults: page within an interval and 5 s", figures.share_of(hard, _in_time), 0.95, "faults"),
+        _target("slow faults: page within three intervals", figures.share_of(slow, _in_time), 0.95, "faults"),
+    ]
+
+
+def _first(fault: FaultOutcome) -> bool:
+    return fault.right_first
+
+
+def _in_time(fault: FaultOutcome) -> bool:
+    return fault.in_time
+
+
+def _target(name: str, found: Figure, target: float | None, of: str) -> Row:
+    """target: at least that; a negative one: at most; None: reported only."""
+    return {
+        "table": "targets",
+        "figure": name,
+        "target": "" if target is None else f"≥ {target:g}" if target >= 0 else f"≤ {-target:g}",
+        "today": found.value,
+        "from": found.low,
+        "to": found.high,
+        "of": f"{found.of:.3g} {of}",
+        "verdict": _verdict(found, target),
+    }
+
+
+def _verdict(found: Figure, target: float | None) -> str:
+    """Missed or proven where the bounds say so, else open: too little was run to tell."""
+    if target is None:
+        return ""
+    if math.isnan(found.value):
+        return "not run"
+    value, low, high, least = (found.value, found.low, found.high, target)
+    if target < 0:
+        value, low, high = -value, -high, -low
+    if low >= least:
+        return "proven"
+    if high < least:
+        return "missed, proven"
+    return "met, not proven" if value >= least else "missed, not proven"
+
+
+def _faults(table: str, heading: str, name: str, faults: Sequence[FaultOutcome]) -> Row:
+    first = figures.share_of(faults, lambda fault: fault.right_first)
+    one = figures.share_of(faults, lambda fault: fault.exactly_one)
+
+    def part(which: Callable[[FaultOutcome], bool]) -> float:
+        return figures.share_of(faults, which).value
+
+    due = [fault for fault in faults if fault.page_due]
+    return {
+        "table": table,
+        heading: name,
+        "faults": len(faults),
+        "told of": part(lambda fault: fault.first is not None),
+        "root and kind first": first.value,
+        **_bounds(first),
+        "root first": part(lambda fault: fault.root_first),
+        "root later": part(lambda fault: fault.root_later),
+        "text first": part(lambda fault: fault.text_first),
+        "severity right": part(lambda fault: fault.severity_right),
+        "exactly one": one.value,
+        **_bounds(one, "one "),
+        "member F1": figures.member_f1(faults).value,
+        "delay p50, s": figures.delay(due, 0.5),
+        "delay p95, s": figures.delay(due, 0.95),
+        "in time": figures.share_of(due, lambda fault: fault.in_time).value,
+    }
+
+
+def _bounds(found: Figure, prefix: str = "") -> Row:
+    return {f"{prefix}from": found.low, f"{prefix}to": found.high}
+
+
+def _pages(name: str, clusters: Sequence[ClusterOutcome]) -> Row:
+    every = [fault for cluster in clusters for fault in cluster.faults]
+    found, false = figures.precision(clusters), figures.false_rate(clusters)
+    return {
+        "table": "pages",
+        "family": name,
+        "pages": sum(each.pages for each in clusters),
+        "right": sum(each.right for each in clusters),
+        "precision": found.value,
+        **_bounds(found),
+        "duplicates": sum(fault.duplicates for fault in every),
+        "other pages of a fault": sum(len(fault.others) - fault.duplicates for fault in every),
+        "false": sum(len(each.false) for each in clusters),
+        "false per 1,000 nodes and week": false.value,
+        "false from": false.low,
+        "false to": false.high,
+        "faults that nothing shows": sum(not fault.visible for fault in every),
+    }
+
+
+def _health(name: str, clusters: Sequence[ClusterOutcome]) -> Row:
+    found, false = figures.false_rate(clusters), sum(len(each.false) for each in clusters)
+    return {
+        "table": "health",
+        "family": name,
+        "node-days": sum(each.node_days for each in clusters),
+        "false pages": false,
+        "per 1,000 nodes and week": found.value,
+        **_bounds(found),
+        "what is proven": f"{false} in {found.of:.3g} node-weeks: at most {found.high:.3g} a week and 1,000 nodes",
+    }
+
+
+def _false_pages(clusters: Sequence[ClusterOutcome]) -> Iterator[Row]:
+    for (family, kind, severity), count in sorted(figures.false_kinds(clusters).items()):
+        yield {"table": "false_pages", "family": family, "incident": kind, "severity": severity, "pages": count}
+
+
+def _findings(name: str, clusters: Sequence[ClusterOutcome]) -> Row:
+    true, false = (sum(each.findings[which] for each in clusters) for which in (True, False))
+    found = figures.share(true, true + false)
+    by = sum((each.false_findings for each in clusters), start=type(clusters[0].false_findings)())
+    most = ", ".join(f"{detector} {count}" for detector, count in sorted(by.items(), key=lambda one: (-one[1], one[0]))[:3])
+    return {
+        "table": "findings",
+        "family": name,
+        "findings": true + false,
+        "true": found.value,
+        **_bounds(found),
+        "most false ones": most,
+    }
