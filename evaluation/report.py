@@ -165,10 +165,10 @@ def campaigns_page(found: Sequence[Row]) -> str:
     )
     seeds = f"Seeds {_numbers(REPORT)}, on which nothing was tuned; detectors were tuned on seeds {_numbers(TUNE)}."
     kind = (
-        "**These tables flatter.** Other seeds are not other clusters, and the judge is kind: one incident with the wrong "
-        "root counts as exactly one; the newest root counts and not the first; severity is ignored; a pause on any port is "
-        "true during a fault of the fabric; leaves, host cables and storage servers are never drawn. The stricter judge, on "
-        "clusters left out: [results-families.md](results-families.md)."
+        "**These tables flatter.** Other seeds are not other clusters, and the judge is kind: one incident with the "
+        "wrong root counts as exactly one; the newest root counts and not the first; severity is ignored; a pause on "
+        "any port is true during a fault of the fabric; leaves, host cables and storage servers are never drawn. The "
+        "stricter judge, on clusters left out: [results-families.md](results-families.md)."
     )
     return page("Results: fault campaigns", about, seeds, kind, *_campaigns(found, TITLES))
 

@@ -37,8 +37,8 @@ class Place(StrEnum):
 class FaultChoice(BaseModel):
     """Which faults, how bad, how long, where, and how many that overlap.
 
-    strength, lasts_s: drawn uniformly; a fault with a natural duration keeps it. intermittent, silent: as in
-    ``ScheduledFault``.
+    strength, lasts_s: drawn uniformly; a fault with a natural duration keeps it. on_s, off_s: an intermittent fault
+    acts and pauses for that long in turn; 0: it always acts. silent: what it is on answers no collection meanwhile.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -47,9 +47,20 @@ class FaultChoice(BaseModel):
     together: int = Field(1, ge=1, le=3)
     strength: Range = (0.5, 1.5)
     lasts_s: Range = (60.0, 180.0)
-    intermittent: bool = False
+    on_s: Range = (0.0, 0.0)
+    off_s: Range = (0.0, 0.0)
     silent: bool = False
     place: Place = Place.ANY
+
+    @model_validator(mode="after")
+    def _acts_and_pauses(self) -> "FaultChoice":
+        if (self.on_s[0] > 0.0) != (self.off_s[0] > 0.0):
+            raise ValueError("on_s and off_s: expected both above 0, or neither")
+        return self
+
+    @property
+    def intermittent(self) -> bool:
+        return self.on_s[0] > 0.0
 
 
 class Family(BaseModel):

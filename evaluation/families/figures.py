@@ -9,7 +9,6 @@ import numpy as np
 
 from evaluation.families.bounds import f1_bounds, rate_bounds, share_bounds
 from evaluation.families.judge import ClusterOutcome, FaultOutcome
-from telemetry.incidents import Severity
 
 DAYS_PER_WEEK = 7.0
 NODES = 1000.0
@@ -41,7 +40,7 @@ def counted(clusters: Sequence[ClusterOutcome]) -> list[FaultOutcome]:
 
 def paged(clusters: Sequence[ClusterOutcome]) -> list[FaultOutcome]:
     """Faults that somebody has to be paged for."""
-    return [fault for fault in counted(clusters) if Severity.INFO not in fault.due]
+    return [fault for fault in counted(clusters) if fault.page_due]
 
 
 def precision(clusters: Sequence[ClusterOutcome]) -> Figure:
@@ -70,7 +69,7 @@ def member_f1(faults: Sequence[FaultOutcome]) -> Figure:
 
 
 def delay(faults: Sequence[FaultOutcome], quantile: float) -> float:
-    """Quantile of the seconds from the begin of a fault to its first page; a fault without a page is infinitely late."""
+    """Quantile of the seconds from the begin of a fault to its first page; without a page it is infinitely late."""
     if not faults:
         return math.nan
     return float(np.quantile([fault.delay_s for fault in faults], quantile, method="higher"))

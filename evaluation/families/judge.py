@@ -1,7 +1,7 @@
 """The judge: what people were told first, against what was true.
 
-A page belongs to the fault whose root it names, else to the fault that can reach the object that it names, the one that
-began last; else it is false. One wrong page is not "exactly one incident", and what a later version says does not count.
+A page belongs to the fault whose root it names, else to the fault that can reach the object that it names, the one
+that began last; else it is false. One wrong page is not "exactly one incident", and later versions do not count.
 """
 
 import math
@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from common.units import NS_PER_S
 from evaluation.families import parts
 from evaluation.families.paging import Page
-from evaluation.families.reach import Reach, reaches
 from evaluation.families.run_plan import FamilyRun
-from evaluation.families.severity import evidence_group, is_hard, limit_s, severities_due
+from evaluation.families.truth.reach import Reach, reaches
+from evaluation.families.truth.severity import evidence_group, is_hard, limit_s, severities_due
 from telemetry.incidents import IncidentKind, Severity
 from telemetry.objects import ObjectKind, ObjectRef
 
@@ -141,9 +141,7 @@ def _belongs(page: Page, causes: list[Reach]) -> int | None:
     """Position of the fault of a page: one that it names; else one that reaches what it names; of several the last."""
     incident = page.incident
     possible = [
-        at
-        for at, cause in enumerate(causes)
-        if cause.lasts(incident.onset_ns) and cause.truth.start_ns <= page.at_ns
+        at for at, cause in enumerate(causes) if cause.lasts(incident.onset_ns) and cause.truth.start_ns <= page.at_ns
     ]
     named = [at for at in possible if causes[at].is_root(incident.root)]
     kind_too = [at for at in named if _right(page, causes[at])]

@@ -5,8 +5,9 @@ from collections.abc import Sequence
 
 from evaluation import report
 from evaluation.families.family import FamilySets
-from evaluation.families.rows import TITLES, Row
+from evaluation.families.rows import TITLES
 from evaluation.families.run import Options
+from evaluation.families.targets import Row
 
 
 def families_page(rows: Sequence[Row], options: Options, sets: FamilySets, ran: Sequence[str]) -> str:
@@ -15,7 +16,9 @@ def families_page(rows: Sequence[Row], options: Options, sets: FamilySets, ran: 
         "Written by `python -m evaluation families`. What a family is, how it is judged and what the columns mean: "
         "[families.md](families.md)."
     )
-    seed = f"Seed {options.seed}, {options.hours:g} simulated hours of each family. Bounds (`from`, `to`) are exact, 95 %."
+    seed = (
+        f"Seed {options.seed}, {options.hours:g} simulated hours of each family, four times that of healthy ones. Bounds (`from`, `to`) are exact, 95 %."
+    )
     absent = [family.name for family in sets.report if family.name not in ran]
     left_out = f"**Not run: {', '.join(absent)}.** The figures say nothing about them." if absent else ""
     sections = [part for name in TITLES for part in _section(name, rows)]

@@ -1,27 +1,32 @@
-"""The parts of the simulator that a family names, looked up when it runs: what is missing is an error, never left out.
-"""
+"""The parts of the simulator that a family names, looked up when it runs: what is missing is an error."""
 
 import inspect
-from collections.abc import Iterable, Iterator
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping
+from importlib import import_module
+from typing import Any, cast
 
 from pydantic import ValidationError
 
 from common.errors import ConfigError
-from evaluation.families.family import Family
+from evaluation.families.family import Family, FaultChoice
 from simulator.config import JobMix, SimulatorConfig
 from simulator.direct import campaign
 from simulator.faults import FAULTS
 from simulator.faults.schedule import ScheduledFault
 
-try:
-    from simulator.collection.presets import PRESETS
-except ImportError:
-    PRESETS: dict[str, Any] = {}
 
+def _presets() -> Mapping[str, Any]:
+    """Ways to collect telemetry, by name."""
+    try:
+        return cast(Mapping[str, Any], import_module("simulator.collection.presets").PRESETS)
+    except ModuleNotFoundError:
+        return {}
+
+
+PRESETS = _presets()
 TODAY = Family(name="today", stands_for="what needs no part")
-# Uplinks carry a third of what the hosts of a leaf can send. Assumption: between full bandwidth and the 1:7 above the pods
-# of Meta's 24,000 GPUs (Grattafiori et al., The Llama 3 Herd of Models, 2024, section 3.3).
+# Uplinks carry a third of what the hosts of a leaf can send. Assumption: between full bandwidth and the 1:7 above the
+# pods of Meta's 24,000 GPUs (Grattafiori et al., The Llama 3 Herd of Models, 2024, section 3.3).
 OVERSUBSCRIPTION = 3.0
 
 
@@ -38,16 +43,31 @@ def _lacking(family: Family) -> Iterator[str]:
     except ConfigError as error:
         yield str(error)
     try:
-        collection_of(family)
+        collection_of(family, seed=0)
     except ConfigError as error:
         yield str(error)
     if family.faults is None:
         return
     if unknown := [name for name in family.faults.kinds if name not in FAULTS]:
         yield f"no fault {', '.join(unknown)}, expected some of {', '.join(FAULTS)}"
-    for flag in ("intermittent", "silent"):
-        if getattr(family.faults, flag) and flag not in ScheduledFault.model_fields:
-            yield f"the simulator has no {flag} faults"
+    if lacking := sorted(how(family.faults, 0.0, 0.0).keys() - ScheduledFault.model_fields.keys()):
+        yield f"faults have no {', '.join(lacking)}"
+    known = (name for name in family.faults.kinds if name in FAULTS)
+    once = [name for name in known if not getattr(FAULTS[name], "intermittent", True)]
+    if once and family.faults.intermittent:
+        yield f"{', '.join(once)}: cannot begin again, so not intermittent"
+
+
+def how(choice: FaultChoice, on_s: float, off_s: float) -> dict[str, Any]:
+    """The fields of ``ScheduledFault`` for faults that come and go or that lose their telemetry; none for others."""
+    fields: dict[str, Any] = {"on_s": on_s, "off_s": off_s} if choice.intermittent else {}
+    return fields | ({"silent": True} if choice.silent else {})
+
+
+def strength(fault: str, wanted: float) -> float:
+    """The nearest strength that means something for this fault."""
+    least, most = getattr(FAULTS[fault], "strengths", (0.1, 2.0))
+    return min(max(wanted, least), most)
 
 
 def cluster_config(family: Family, mix: JobMix, *, seed: int, interval_s: float, step_ms: int) -> SimulatorConfig:
@@ -72,20 +92,17 @@ def _problem(error: Any) -> str:
     return f"{'.'.join(map(str, error['loc']))} = {error['input']!r}: {error['msg']}"
 
 
-def collection_of(family: Family) -> dict[str, Any]:
-    """Arguments of ``campaign`` for the telemetry of a family. ConfigError for a preset that the simulator lacks."""
+def collection_of(family: Family, seed: int) -> dict[str, Any]:
+    """Arguments of ``campaign`` for the telemetry of a family; ``seed`` draws what is lost or wrong.
+
+    ConfigError for a preset that the simulator lacks.
+    """
     if family.collection == TODAY.collection:
         return {}
     if family.collection not in PRESETS or "collection" not in inspect.signature(campaign).parameters:
         known = ", ".join({TODAY.collection: None, **PRESETS})
         raise ConfigError(f"no collection {family.collection!r}, expected one of {known}")
-    return {"collection": PRESETS[family.collection]}
-
-
-def how(family: Family) -> dict[str, bool]:
-    """The fields of ``ScheduledFault`` that say how the faults of a family behave; only those that are set."""
-    choice = family.faults
-    return {flag: True for flag in ("intermittent", "silent") if choice is not None and getattr(choice, flag)}
+    return {"collection": PRESETS[family.collection], "collection_seed": seed}
 
 
 def evidence_s(family: Family, group: str, interval_s: float) -> float:
@@ -94,7 +111,7 @@ def evidence_s(family: Family, group: str, interval_s: float) -> float:
     timing = getattr(preset, group, None)
     if timing is None:
         return interval_s
-    return max((interval_s, *timing.interval_s, *timing.refresh_s))
+    return float(max((interval_s, *timing.interval_s, *timing.refresh_s)))
 
 
 def maintenance_announced(family: Family) -> bool:

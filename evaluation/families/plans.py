@@ -19,6 +19,7 @@ WARM_UP_S = (240.0, 360.0)
 RECOVERS_S = (200.0, 300.0)  # after a fault: incidents fire up to six intervals late, and are over six after the repair
 APART_S = 40.0  # faults that overlap begin within this time
 HOURS_MAX = 1.0  # of one cluster with faults; a healthy one lasts as long as is asked for
+HEALTHY_TIMES = 4.0  # as long as a family with faults: rare pages need time to show
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,11 +34,13 @@ class FamilyPlan:
 
 
 def plans(family: Family, seed: int, hours: float) -> list[FamilyPlan]:
-    """Clusters of a family, together of ``hours``. A function of family and seed.
+    """Clusters of a family, together of ``hours``, or ``HEALTHY_TIMES`` that. A function of family and seed.
 
     ConfigError for a family whose cluster has no place for one of its faults.
     """
-    clusters = max(1, round(hours / HOURS_MAX)) if family.faults else 1
+    if family.faults is None:
+        return [_plan(family, seed, 0, HEALTHY_TIMES * hours)]
+    clusters = max(1, round(hours / HOURS_MAX))
     try:
         return [_plan(family, seed, number, hours / clusters) for number in range(clusters)]
     except ConfigError as error:
@@ -47,33 +50,33 @@ def plans(family: Family, seed: int, hours: float) -> list[FamilyPlan]:
 def _plan(family: Family, seed: int, number: int, hours: float) -> FamilyPlan:
     rng = np.random.default_rng([seed, number, *family.name.encode()])
     config = parts.cluster_config(
-        family, _jobs(rng), seed=int(rng.integers(2**31)), interval_s=INTERVAL_S, step_ms=STEP_MS
+        family, _jobs(rng, len(family.work)), seed=int(rng.integers(2**31)), interval_s=INTERVAL_S, step_ms=STEP_MS
     )
     lasts_s = hours * 3600.0
-    faults = () if family.faults is None else _faults(family, build_layout(config), rng, lasts_s)
+    faults = () if family.faults is None else _faults(family.faults, build_layout(config), rng, lasts_s)
     return FamilyPlan(family, seed * 1000 + number, config, faults, lasts_s)
 
 
-def _jobs(rng: np.random.Generator) -> JobMix:
-    """As in the older campaigns, with jobs that may last longer: assumption, published jobs last minutes to weeks."""
+def _jobs(rng: np.random.Generator, kinds: int) -> JobMix:
+    """As in the older campaigns, with jobs that may last longer (assumption), and one of each kind of work at least."""
     return JobMix(
-        jobs=int(rng.integers(1, 4)),
+        jobs=max(kinds, int(rng.integers(1, 4))),
         compute_s=float(rng.uniform(0.8, 2.0)),
         checkpoint_period_s=float(rng.uniform(120.0, 400.0)),
         lifetime_s=float(rng.uniform(600.0, 3600.0)),
     )
 
 
-def _faults(family: Family, layout: Layout, rng: np.random.Generator, until_s: float) -> tuple[ScheduledFault, ...]:
+def _faults(
+    choice: FaultChoice, layout: Layout, rng: np.random.Generator, until_s: float
+) -> tuple[ScheduledFault, ...]:
     """Groups of overlapping faults, each with time to recover; a group that would not be over in time is left out."""
-    choice = family.faults
-    assert choice is not None
     at_s, found, queue = float(rng.uniform(*WARM_UP_S)), list[ScheduledFault](), list[str]()
     while True:
         while len(queue) < choice.together:
             queue += [str(kind) for kind in rng.permutation(choice.kinds)]
         kinds, queue = queue[: choice.together], queue[choice.together :]
-        group = _group(family, choice, kinds, layout, rng, at_s)
+        group = _group(choice, kinds, layout, rng, at_s)
         over_s = max(fault.at_s + (fault.lasts_s or FAULTS[fault.fault].lasts_s) for fault in group)
         if over_s + RECOVERS_S[0] > until_s:
             return tuple(found)
@@ -82,7 +85,7 @@ def _faults(family: Family, layout: Layout, rng: np.random.Generator, until_s: f
 
 
 def _group(
-    family: Family, choice: FaultChoice, kinds: list[str], layout: Layout, rng: np.random.Generator, at_s: float
+    choice: FaultChoice, kinds: list[str], layout: Layout, rng: np.random.Generator, at_s: float
 ) -> list[ScheduledFault]:
     group: list[ScheduledFault] = []
     for position, kind in enumerate(kinds):
@@ -92,8 +95,8 @@ def _group(
                 at_s=at_s + (float(rng.uniform(0.0, APART_S)) if position else 0.0),
                 lasts_s=FAULTS[kind].lasts_s or float(rng.uniform(*choice.lasts_s)),
                 target=_target(layout, kind, choice, rng, {fault.target for fault in group}),
-                strength=float(rng.uniform(*choice.strength)),
-                **parts.how(family),
+                strength=parts.strength(kind, float(rng.uniform(*choice.strength))),
+                **parts.how(choice, float(rng.uniform(*choice.on_s)), float(rng.uniform(*choice.off_s))),
             )
         )
     return group

@@ -1,14 +1,12 @@
 """Figures of families as plain rows; ``table`` names the one of a row. NaN: nothing is known; inf: never."""
 
-import math
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
 
 from evaluation.families import figures
 from evaluation.families.figures import Figure
 from evaluation.families.judge import ClusterOutcome, FaultOutcome
+from evaluation.families.targets import Row, targets
 
-Row = dict[str, Any]
 TITLES = {
     "targets": "What a better product must reach, beside today's figures",
     "families": "Families with faults, by the first page of each fault",
@@ -41,67 +39,6 @@ def rows(clusters: Sequence[ClusterOutcome]) -> list[Row]:
 
 def _names(clusters: Sequence[ClusterOutcome]) -> list[str]:
     return list(dict.fromkeys(each.family for each in clusters))
-
-
-def targets(clusters: Sequence[ClusterOutcome]) -> list[Row]:
-    """The figures that have a target, over all families of the run."""
-    faults, due = figures.counted(clusters), figures.paged(clusters)
-    alone = [fault for fault in faults if not fault.together]
-    pairs = [fault for fault in faults if fault.together == 1]
-    more = [fault for fault in faults if fault.together > 1]
-    hard, slow = ([fault for fault in due if fault.hard is which] for which in (True, False))
-    healthy = [each for each in clusters if each.healthy]
-    return [
-        _target("root named first, faults alone", figures.share_of(alone, _first), 0.95, "faults"),
-        _target("root named first, pairs", figures.share_of(pairs, _first), 0.85, "faults"),
-        _target("root named first, three and more", figures.share_of(more, _first), None, "faults"),
-        _target("severity right at first", figures.share_of(faults, lambda fault: fault.severity_right), None, "faults"),
-        _target("exactly one incident, the right one", figures.share_of(faults, lambda fault: fault.exactly_one), 0.95, "faults"),
-        _target("precision of pages", figures.precision(clusters), 0.95, "pages"),
-        _target("member F1, GPUs that straggle or hang", figures.member_f1(faults), 0.95, "GPUs"),
-        _target("false pages per 1,000 nodes and week", figures.false_rate(clusters), -1.0, "node-weeks"),
-        _target("the same, healthy families alone", figures.false_rate(healthy), -1.0, "node-weeks"),
-        _target("hard faults: page within an interval and 5 s", figures.share_of(hard, _in_time), 0.95, "faults"),
-        _target("slow faults: page within three intervals", figures.share_of(slow, _in_time), 0.95, "faults"),
-    ]
-
-
-def _first(fault: FaultOutcome) -> bool:
-    return fault.right_first
-
-
-def _in_time(fault: FaultOutcome) -> bool:
-    return fault.in_time
-
-
-def _target(name: str, found: Figure, target: float | None, of: str) -> Row:
-    """target: at least that; a negative one: at most; None: reported only."""
-    return {
-        "table": "targets",
-        "figure": name,
-        "target": "" if target is None else f"≥ {target:g}" if target >= 0 else f"≤ {-target:g}",
-        "today": found.value,
-        "from": found.low,
-        "to": found.high,
-        "of": f"{found.of:.3g} {of}",
-        "verdict": _verdict(found, target),
-    }
-
-
-def _verdict(found: Figure, target: float | None) -> str:
-    """Missed or proven where the bounds say so, else open: too little was run to tell."""
-    if target is None:
-        return ""
-    if math.isnan(found.value):
-        return "not run"
-    value, low, high, least = (found.value, found.low, found.high, target)
-    if target < 0:
-        value, low, high = -value, -high, -low
-    if low >= least:
-        return "proven"
-    if high < least:
-        return "missed, proven"
-    return "met, not proven" if value >= least else "missed, not proven"
 
 
 def _faults(table: str, heading: str, name: str, faults: Sequence[FaultOutcome]) -> Row:
@@ -146,8 +83,8 @@ def _pages(name: str, clusters: Sequence[ClusterOutcome]) -> Row:
         "right": sum(each.right for each in clusters),
         "precision": found.value,
         **_bounds(found),
-        "duplicates": sum(fault.duplicates for fault in every),
-        "other pages of a fault": sum(len(fault.others) - fault.duplicates for fault in every),
+        "further, right root": sum(fault.duplicates for fault in every),
+        "further, wrong root": sum(len(fault.others) - fault.duplicates for fault in every),
         "false": sum(len(each.false) for each in clusters),
         "false per 1,000 nodes and week": false.value,
         "false from": false.low,
@@ -178,7 +115,9 @@ def _findings(name: str, clusters: Sequence[ClusterOutcome]) -> Row:
     true, false = (sum(each.findings[which] for each in clusters) for which in (True, False))
     found = figures.share(true, true + false)
     by = sum((each.false_findings for each in clusters), start=type(clusters[0].false_findings)())
-    most = ", ".join(f"{detector} {count}" for detector, count in sorted(by.items(), key=lambda one: (-one[1], one[0]))[:3])
+    most = ", ".join(
+        f"{detector} {count}" for detector, count in sorted(by.items(), key=lambda one: (-one[1], one[0]))[:3]
+    )
     return {
         "table": "findings",
         "family": name,

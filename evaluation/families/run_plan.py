@@ -18,7 +18,7 @@ from telemetry.objects import ObjectRef
 from telemetry.topology import Topology
 
 LATER_S = 60.0
-TRIES = 5
+TRIES = 10
 
 
 @dataclass(slots=True)
@@ -58,7 +58,7 @@ def run_plan(plan: FamilyPlan) -> FamilyRun:
 
 def _run(plan: FamilyPlan) -> FamilyRun:
     engine, pager, run = build_engine(EngineConfig(interval_s=plan.config.interval_s)), Pager(), FamilyRun(plan)
-    arguments = parts.collection_of(plan.family)
+    arguments = parts.collection_of(plan.family, plan.config.seed)
     for tick in campaign(plan.config, plan.faults, plan.lasts_s, parts=PARTS, **arguments):
         engine.add_facts(tick.facts)
         for change in tick.changes:

@@ -7,6 +7,8 @@ import pytest
 from rich.console import Console
 
 from evaluation import __main__ as program
+from evaluation.families import run as families
+from evaluation.families.family import Family, FamilySets
 
 
 def chosen(*names: str) -> tuple[list[str], str]:
@@ -15,8 +17,29 @@ def chosen(*names: str) -> tuple[list[str], str]:
     return program.parts(names, Console(file=printed, width=120)), printed.getvalue()
 
 
-def test_without_a_name_series_and_campaigns_run() -> None:
-    assert chosen() == (["series", "campaigns"], "")
+def test_without_a_name_series_campaigns_and_families_run() -> None:
+    assert chosen() == (["series", "campaigns", "families"], "")
+
+
+def test_what_follows_families_are_its_options(tmp_path, monkeypatch) -> None:
+    seen: list[families.Options] = []
+    monkeypatch.setattr(program, "JSON", tmp_path / "build" / "eval.json")
+
+    def fault_families(options: families.Options) -> list[dict[str, str]]:
+        seen.append(options)
+        return []
+
+    monkeypatch.setattr(program, "fault_families", fault_families)
+    program.main(["families", "--train", "--hours", "2", "--families", "one", "two"])
+    assert [(each.train, each.hours, each.names) for each in seen] == [(True, 2.0, ("one", "two"))]
+    assert json.loads((tmp_path / "build" / "eval.json").read_text())["families-train"] == []
+
+
+def test_a_family_whose_parts_are_missing_ends_the_program_with_its_name(monkeypatch) -> None:
+    moebius = Family(name="odd", stands_for="a test", shape="moebius")
+    monkeypatch.setattr(families, "read_families", lambda: FamilySets(train=(), report=(moebius,)))
+    with pytest.raises(SystemExit, match=r"families: family odd: .*moebius"):
+        program.fault_families()
 
 
 def test_parts_run_in_the_given_order() -> None:
@@ -28,7 +51,9 @@ def test_an_old_name_is_replaced_with_a_hint() -> None:
 
 
 def test_an_unknown_part_is_an_error_that_lists_all() -> None:
-    with pytest.raises(SystemExit, match=r"no part fleet, expected one of series, campaigns, public, baselines"):
+    with pytest.raises(
+        SystemExit, match=r"no part fleet, expected one of series, campaigns, families, public, baselines"
+    ):
         chosen("series", "fleet")
 
 

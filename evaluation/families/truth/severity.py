@@ -1,7 +1,7 @@
-"""How severe the first notice of a fault should be, and how soon it should come: from what was broken, not from what the
-product says of its own kinds."""
+"""How severe the first notice of a fault should be, and how soon it should come: from what was broken, not from what
+the product says of its own kinds."""
 
-from evaluation.families.reach import Reach
+from evaluation.families.truth.reach import Reach
 from telemetry.incidents import IncidentKind, Severity
 from telemetry.objects import ObjectKind
 
@@ -28,7 +28,7 @@ GROUPS = {
 
 
 def severities_due(reach: Reach, *, announced: bool = True) -> frozenset[Severity]:
-    """Severities that are right for the first notice; with INFO among them nobody has to be paged, with none nobody may.
+    """Severities that are right for the first notice; with INFO nobody has to be paged, with none nobody may.
 
     A fault that slows a job may be either, as that depends on how much; that is generous. announced: whether telemetry
     has the changes that people announce; without them nothing tells maintenance from a fault.

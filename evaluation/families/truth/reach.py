@@ -10,7 +10,7 @@ from analytics.correlate.cause import AWAY, CHECKPOINTS, CONGESTED
 from analytics.correlate.cluster.graph import Graph, physical
 from common.units import NS_PER_S
 from evaluation.campaigns.truth import EARLY_NS, LATE_NS, NEEDS_JOB, FaultImpact
-from evaluation.families.paths import Pair, Paths
+from evaluation.families.truth.paths import Pair, Paths
 from simulator.faults.truth import Truth
 from telemetry.findings import Finding, FindingKind
 from telemetry.incidents import IncidentKind
@@ -197,13 +197,14 @@ class Reach:
     def is_kind(self, kind: IncidentKind, at_ns: int) -> bool:
         """Whether an incident of this kind was right at that moment: a device that reboots is down until it is back."""
         while_down = self.truth.expected is IncidentKind.DEVICE_REBOOTED and at_ns <= (self.truth.end_ns or at_ns)
-        return kind is self.truth.expected or (while_down and kind is IncidentKind.DEVICE_DOWN)
+        accepted = (self.truth.expected, *getattr(self.truth, "accepted", ()))
+        return kind in accepted or (while_down and kind is IncidentKind.DEVICE_DOWN)
 
     def is_root(self, root: ObjectRef) -> bool:
         """Whether it is the cause; that of announced maintenance is any of its hosts."""
         if self.truth.planned:
             return root in {device(name) for name in self.truth.reach}
-        return root == self.truth.root
+        return root in (self.truth.root, *getattr(self.truth, "roots", ()))
 
 
 def reaches(truths: list[Truth], topology: Topology) -> list[Reach]:

@@ -1,0 +1,63 @@
+"""What a family names and the simulator lacks is an error with the family, the part and what there is."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from common.errors import ConfigError
+from evaluation.families import parts
+from evaluation.families.family import Family, FaultChoice
+from simulator.config import JobMix
+
+PLAIN = Family(name="plain", stands_for="a test", faults=FaultChoice(kinds=("xid",)))
+
+
+def test_a_family_of_parts_that_exist_passes() -> None:
+    parts.check([PLAIN])
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"conditions": ("rain",)}, "family plain: .*rain"),
+        ({"work": ("gaming",)}, "family plain: .*gaming"),
+        ({"shape": "moebius"}, "family plain: .*moebius"),
+        ({"collection": "by-post"}, "family plain: no collection 'by-post', expected one of ideal"),
+        (
+            {"faults": FaultChoice(kinds=("xid", "gnomes"))},
+            "family plain: no fault gnomes, expected some of .*incast",
+        ),
+    ],
+)
+def test_a_missing_part_is_named_with_its_family(changes: dict[str, object], message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        parts.check([PLAIN.model_copy(update=changes)])
+
+
+def test_all_that_is_missing_is_said_at_once() -> None:
+    lacking = [PLAIN.model_copy(update={"name": name, "shape": "moebius"}) for name in ("one", "two")]
+    with pytest.raises(ConfigError) as caught:
+        parts.check([*lacking, PLAIN])
+    lines = str(caught.value).splitlines()
+    assert [line.split(":")[0] for line in lines] == ["family one", "family two"]
+
+
+def test_intermittent_and_silent_faults_are_asked_of_the_simulator() -> None:
+    choice = FaultChoice(kinds=("xid",), on_s=(1.0, 2.0), off_s=(3.0, 4.0), silent=True)
+    assert parts.how(choice, 1.5, 3.5) == {"on_s": 1.5, "off_s": 3.5, "silent": True}
+    assert parts.how(FaultChoice(kinds=("xid",)), 0.0, 0.0) == {}
+
+
+def test_a_plain_family_has_the_cluster_of_today() -> None:
+    config = parts.cluster_config(PLAIN, JobMix(jobs=1), seed=3, interval_s=10.0, step_ms=50)
+    assert (config.hosts, config.seed, config.jobs) == (8, 3, JobMix(jobs=1))
+
+
+def test_evidence_is_as_far_apart_as_the_slowest_collection_of_its_group(monkeypatch: pytest.MonkeyPatch) -> None:
+    timing = SimpleNamespace(interval_s=(15.0, 60.0), refresh_s=())
+    preset = SimpleNamespace(node=timing, maintenance_announced=False)
+    monkeypatch.setattr(parts, "PRESETS", {"slow": preset})
+    slow = PLAIN.model_copy(update={"collection": "slow"})
+    assert [parts.evidence_s(slow, group, 10.0) for group in ("node", "ports")] == [60.0, 10.0]
+    assert parts.evidence_s(PLAIN, "node", 10.0) == 10.0
+    assert (parts.maintenance_announced(slow), parts.maintenance_announced(PLAIN)) == (False, True)
