@@ -7,7 +7,7 @@ READY := $(VENV)/.ready
 PEERS := build/.peers
 KEEP ?= --keep
 
-.PHONY: run test check accept crash soak bench eval fuzz sbom audit boards docs format lock clean peers
+.PHONY: run test check accept crash soak bench eval dataset fuzz sbom audit boards docs format lock clean peers
 .DEFAULT_GOAL := run
 # Packages come before the virtual environment that needs one of them.
 .NOTPARALLEL:
@@ -57,6 +57,10 @@ bench: $(PEERS) $(READY)
 
 eval: $(READY)
 	OMP_NUM_THREADS=1 $(BIN)/python -m evaluation
+
+# A labelled set of RoCE counters during faults, as Parquet: build/dataset. Some minutes.
+dataset: $(READY)
+	OMP_NUM_THREADS=1 $(BIN)/python -m evaluation.dataset
 
 # DURATION is how long each target runs: 30s, 8h; without it a minute. The same is drawn again with the same SEED. What
 # reaches new lines is added to the corpus unless KEEP is empty. atheris guides it by coverage where it has a wheel for this Python.

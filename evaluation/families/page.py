@@ -17,7 +17,8 @@ def families_page(rows: Sequence[Row], options: Options, sets: FamilySets, ran: 
         "[families.md](families.md)."
     )
     seed = (
-        f"Seed {options.seed}, {options.hours:g} simulated hours of each family, four times that of healthy ones. Bounds (`from`, `to`) are exact, 95 %."
+        f"Seed {options.seed}, {options.hours:g} simulated hours of each family, four times that of healthy ones. "
+        "Bounds (`from`, `to`) are exact, 95 %."
     )
     absent = [family.name for family in sets.report if family.name not in ran]
     left_out = f"**Not run: {', '.join(absent)}.** The figures say nothing about them." if absent else ""

@@ -41,7 +41,12 @@ def parse(arguments: Sequence[str]) -> Options:
     """The options after ``families``; SystemExit with usage for others."""
     parser = argparse.ArgumentParser(prog="python -m evaluation families", description=__doc__)
     parser.add_argument("--train", action="store_true", help="the training families; the page is not written")
-    parser.add_argument("--hours", type=_hours, default=HOURS, help="simulated hours of each family (%(default)s), four times that of healthy ones")
+    parser.add_argument(
+        "--hours",
+        type=_hours,
+        default=HOURS,
+        help="simulated hours of each family (%(default)s), four times that of healthy ones",
+    )
     parser.add_argument("--families", nargs="+", default=[], metavar="NAME", help="only these")
     parser.add_argument("--processes", type=int, default=os.cpu_count() or 1, help="at a time (%(default)s)")
     found = parser.parse_args(arguments)

@@ -1,0 +1,1 @@
+"""``make dataset``: a labelled set of RoCE counters during faults, as Parquet, for anybody who works on detection."""
