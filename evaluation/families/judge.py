@@ -179,11 +179,11 @@ def _keep_first(fault: FaultOutcome, page: Page, cause: Reach) -> None:
 
 def _says(title: str, cause: Reach) -> bool:
     """Whether a title names the root, or an end of it, in full; of a GPU the host and twelve characters are enough."""
-    root = cause.truth.root
-    names = {root.name, *(end.name for end in cause.graph.ports(root))}
-    if root.kind is ObjectKind.GPU:
-        host, _, uuid = root.name.partition("/")
-        names.add(f"{host}/{uuid[:12]}")
+    names = {name for root in cause.roots for name in (root.name, *(end.name for end in cause.graph.ports(root)))}
+    for root in cause.roots:
+        if root.kind is ObjectKind.GPU:
+            host, _, uuid = root.name.partition("/")
+            names.add(f"{host}/{uuid[:12]}")
     return any(name in title for name in names)
 
 

@@ -3,7 +3,7 @@
 From the ground truth, the true cables and the jobs that ran meanwhile; not from what correlation concluded.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from analytics.correlate.cause import AWAY, CHECKPOINTS, CONGESTED
@@ -48,8 +48,14 @@ class Reach:
 
     @cached_property
     def own(self) -> frozenset[ObjectRef]:
-        """The root with its ends and parts."""
-        return FaultImpact(self.truth, self.graph, self.jobs).own
+        """The root with its ends and parts, and those of all other objects that may be named as well."""
+        truths = (replace(self.truth, root=root) for root in self.roots)
+        return frozenset().union(*(FaultImpact(truth, self.graph, self.jobs).own for truth in truths))
+
+    @property
+    def roots(self) -> tuple[ObjectRef, ...]:
+        """Objects that an incident may name: the root first, then what is as right, such as every port of a cycle."""
+        return (self.truth.root, *getattr(self.truth, "roots", ()))
 
     @cached_property
     def meanwhile(self) -> tuple[Job, ...]:
@@ -143,9 +149,9 @@ class Reach:
     @cached_property
     def dependents(self) -> frozenset[ObjectRef]:
         """What cannot work without the root; the switches beside one that is gone."""
-        root = self.truth.root
-        found = set() if self.truth.expected in LOCAL else self.graph.reached(root)
-        if root.kind is ObjectKind.STORAGE_TARGET:  # files are striped: clients of one use all others
+        local = self.truth.expected in LOCAL
+        found = set() if local else {ref for root in self.roots for ref in self.graph.reached(root)}
+        if self.truth.root.kind is ObjectKind.STORAGE_TARGET:  # files are striped: clients of one use all others
             found |= self.graph.targets.keys()
         names = {ref.device for ref in self.own if self.graph.is_switch(ref.device)}
         ends = {name for ref in self.own for name in self.graph.ends(ref)}
@@ -204,7 +210,7 @@ class Reach:
         """Whether it is the cause; that of announced maintenance is any of its hosts."""
         if self.truth.planned:
             return root in {device(name) for name in self.truth.reach}
-        return root in (self.truth.root, *getattr(self.truth, "roots", ()))
+        return root in self.roots
 
 
 def reaches(truths: list[Truth], topology: Topology) -> list[Reach]:

@@ -1,6 +1,7 @@
 """The judge: the first page counts, one wrong page is not one right incident, and what belongs to no fault is false."""
 
 import math
+from dataclasses import replace
 
 import pytest
 
@@ -138,3 +139,11 @@ def test_a_healthy_cluster_has_false_pages_only() -> None:
     outcome = judge(run([], [RIGHT, NOWHERE], healthy))
     assert (outcome.healthy, len(outcome.false), outcome.right) == (True, 2, 0)
     assert outcome.node_days == pytest.approx(8 / 24)
+
+
+def test_a_title_names_a_gpu_by_host_and_the_begin_of_its_uuid() -> None:
+    made = page(IncidentKind.STRAGGLER, GPU, 1020.0)
+    host, _, uuid = GPU.removeprefix("gpu:").partition("/")
+    titles = [f"straggler {host}/{uuid[:12]}", f"straggler on {host}"]
+    named = [replace(made, incident=replace(made.incident, title=title)) for title in titles]
+    assert [judged(each, of=SLOW)[0].text_first for each in named] == [True, False]

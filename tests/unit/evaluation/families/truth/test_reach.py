@@ -1,12 +1,15 @@
 """What a fault can reach, by path and kind, in a cluster of two jobs that share spines and storage."""
 
+from dataclasses import dataclass
+
 import pytest
 
 from analytics.correlate.cluster.graph import Graph, physical
 from evaluation.families.truth.paths import Paths
 from evaluation.families.truth.severity import is_hard, limit_s, severities_due
+from simulator.faults.truth import Truth
 from telemetry.findings import FindingKind
-from telemetry.incidents import Severity
+from telemetry.incidents import IncidentKind, Severity
 from telemetry.objects import ObjectRef, parse_object, port
 from telemetry.topology import Device, Link, Role, Topology, TopologyFact
 from tests.unit.evaluation.families.made_up import CABLE, GPU, SIBLING, TOPOLOGY, UPLINK, finding, reach_of, truth
@@ -127,3 +130,22 @@ def test_a_slow_gpu_of_an_idle_host_is_not_visible() -> None:
     idle = next(f"gpu:node3/{unit.name.partition('/')[2]}" for unit in PATHS.graph.gpus_of("node3"))
     here, there = reach_of(truth("straggler-gpu", GPU, ("node1",)), truth("straggler-gpu", idle, ("node3",)))
     assert (here.visible, there.visible) == (True, False)
+
+
+@dataclass(frozen=True, slots=True)
+class _SeveralRoots(Truth):
+    """A fault with further objects and kinds that are as right as the root and its kind."""
+
+    accepted: tuple[IncidentKind, ...] = (IncidentKind.LINK_DEGRADED,)
+    roots: tuple[ObjectRef, ...] = (parse_object(UPLINK),)
+
+
+def test_objects_and_kinds_that_are_as_right_as_the_root_may_be_named() -> None:
+    begun, ended = (truth("link-down", CABLE).start_ns, truth("link-down", CABLE).end_ns)
+    (swapped,) = reach_of(_SeveralRoots("link-down", IncidentKind.LINK_DOWN, parse_object(CABLE), begun, ended))
+    assert [swapped.is_root(parse_object(root)) for root in (CABLE, UPLINK, "device:leaf1")] == [True, True, False]
+    kinds = (IncidentKind.LINK_DOWN, IncidentKind.LINK_DEGRADED, IncidentKind.LINK_FLAPPING)
+    assert [swapped.is_kind(kind, begun) for kind in kinds] == [True, True, False]
+    assert swapped.explains(finding(FindingKind.LINK_ERRORS, UPLINK))
+    (alone,) = reach_of(truth("link-down", CABLE))
+    assert not alone.explains(finding(FindingKind.LINK_ERRORS, UPLINK))
