@@ -102,8 +102,12 @@ def _health(name: str, clusters: Sequence[ClusterOutcome]) -> Row:
         "false pages": false,
         "per 1,000 nodes and week": found.value,
         **_bounds(found),
-        "what is proven": f"{false} in {found.of:.3g} node-weeks: at most {found.high:.3g} a week and 1,000 nodes",
+        "what is proven": f"{false} in {found.of:.3g} node-weeks: at most {_bound(found.high)} a week and 1,000 nodes",
     }
+
+
+def _bound(value: float) -> str:
+    return f"{value:,.0f}" if value >= 1000.0 else f"{value:.3g}"
 
 
 def _false_pages(clusters: Sequence[ClusterOutcome]) -> Iterator[Row]:

@@ -56,8 +56,8 @@ def test_a_rate_is_proven_by_its_upper_bound_only() -> None:
 def test_health_says_what_was_proven() -> None:
     (row,) = (row for row in rows.rows([HEALTHY]) if row["table"] == "health")
     weeks = HEALTHY.node_days / 7
-    bound = 3.6889 / weeks * 1000
-    assert row["what is proven"] == f"0 in {weeks:.3g} node-weeks: at most {bound:.3g} a week and 1,000 nodes"
+    bound = -math.log(0.025) / weeks * 1000  # a Poisson count of 0 has probability exp(-rate)
+    assert row["what is proven"] == f"0 in {weeks:.3g} node-weeks: at most {bound:,.0f} a week and 1,000 nodes"
 
 
 def test_false_pages_are_listed_by_family_kind_and_severity() -> None:
