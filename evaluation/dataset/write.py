@@ -5,11 +5,9 @@ from pathlib import Path
 
 import orjson
 
-from evaluation.campaigns.plan import PARTS
 from evaluation.dataset.collect import RoceColumns
-from evaluation.families import parts
 from evaluation.families.plans import FamilyPlan
-from simulator.direct import campaign
+from evaluation.families.run_plan import ticks
 from simulator.faults.truth import write_truth
 from simulator.layout import topology_facts
 
@@ -25,8 +23,7 @@ def write_cluster(plan: FamilyPlan, into: Path) -> str:
     folder = into / f"{plan.family.name}-{plan.seed}"
     folder.mkdir(parents=True)
     columns = RoceColumns()
-    arguments = parts.collection_of(plan.family, plan.config.seed)
-    for tick in campaign(plan.config, plan.faults, plan.lasts_s, parts=PARTS, **arguments):
+    for tick in ticks(plan):
         columns.add(tick.batches)
         cluster = tick.cluster
     samples, series = columns.samples(), columns.series()

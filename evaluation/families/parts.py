@@ -1,30 +1,18 @@
 """The parts of the simulator that a family names, looked up when it runs: what is missing is an error."""
 
-import inspect
-from collections.abc import Iterable, Iterator, Mapping
-from importlib import import_module
-from typing import Any, cast
+from collections.abc import Iterable, Iterator
+from typing import Any
 
 from pydantic import ValidationError
 
 from common.errors import ConfigError
 from evaluation.families.family import Family, FaultChoice
+from simulator.collection.config import CollectionConfig, Timing
+from simulator.collection.presets import PRESETS
 from simulator.config import JobMix, SimulatorConfig
-from simulator.direct import campaign
 from simulator.faults import FAULTS
-from simulator.faults.schedule import ScheduledFault
+from simulator.shapes.shape import Shape
 
-
-def _presets() -> Mapping[str, Any]:
-    """Ways to collect telemetry, by name."""
-    try:
-        return cast(Mapping[str, Any], import_module("simulator.collection.presets").PRESETS)
-    except ModuleNotFoundError:
-        return {}
-
-
-PRESETS = _presets()
-TODAY = Family(name="today", stands_for="what needs no part")
 # Uplinks carry a third of what the hosts of a leaf can send. Assumption: between full bandwidth and the 1:7 above the
 # pods of Meta's 24,000 GPUs (Grattafiori et al., The Llama 3 Herd of Models, 2024, section 3.3).
 OVERSUBSCRIPTION = 3.0
@@ -43,17 +31,14 @@ def _lacking(family: Family) -> Iterator[str]:
     except ConfigError as error:
         yield str(error)
     try:
-        collection_of(family, seed=0)
+        collection_of(family)
     except ConfigError as error:
         yield str(error)
     if family.faults is None:
         return
     if unknown := [name for name in family.faults.kinds if name not in FAULTS]:
         yield f"no fault {', '.join(unknown)}, expected some of {', '.join(FAULTS)}"
-    if lacking := sorted(how(family.faults, 0.0, 0.0).keys() - ScheduledFault.model_fields.keys()):
-        yield f"faults have no {', '.join(lacking)}"
-    known = (name for name in family.faults.kinds if name in FAULTS)
-    once = [name for name in known if not getattr(FAULTS[name], "intermittent", True)]
+    once = [name for name in family.faults.kinds if name in FAULTS and not FAULTS[name].intermittent]
     if once and family.faults.intermittent:
         yield f"{', '.join(once)}: cannot begin again, so not intermittent"
 
@@ -66,24 +51,25 @@ def how(choice: FaultChoice, on_s: float, off_s: float) -> dict[str, Any]:
 
 def strength(fault: str, wanted: float) -> float:
     """The nearest strength that means something for this fault."""
-    least, most = getattr(FAULTS[fault], "strengths", (0.1, 2.0))
+    least, most = FAULTS[fault].strengths
     return min(max(wanted, least), most)
 
 
 def cluster_config(family: Family, mix: JobMix, *, seed: int, interval_s: float, step_ms: int) -> SimulatorConfig:
     """The cluster of a family. ConfigError for a condition, a kind of work or a shape that the simulator lacks."""
-    fields: dict[str, Any] = {"hosts": family.hosts, "seed": seed, "interval_s": interval_s, "step_ms": step_ms}
-    jobs = mix.model_dump()
-    if family.work != TODAY.work:
-        jobs["kinds"] = family.work
-    if family.conditions:
-        fields["conditions"] = [{"name": name} for name in family.conditions]
-    if family.shape == "oversubscribed":
-        fields["oversubscription"] = OVERSUBSCRIPTION
-    elif family.shape != TODAY.shape:
-        fields["shape"] = family.shape
+    is_oversubscribed = family.shape == "oversubscribed"
+    fields: dict[str, Any] = {
+        "hosts": family.hosts,
+        "shape": Shape.TWO_TIER if is_oversubscribed else family.shape,
+        "oversubscription": OVERSUBSCRIPTION if is_oversubscribed else 1.0,
+        "conditions": [{"name": name} for name in family.conditions],
+        "jobs": {**mix.model_dump(), "kinds": family.work},
+        "seed": seed,
+        "interval_s": interval_s,
+        "step_ms": step_ms,
+    }
     try:
-        return SimulatorConfig.model_validate({**fields, "jobs": jobs})
+        return SimulatorConfig.model_validate(fields)
     except ValidationError as error:
         raise ConfigError("; ".join(_problem(each) for each in error.errors())) from error
 
@@ -92,28 +78,19 @@ def _problem(error: Any) -> str:
     return f"{'.'.join(map(str, error['loc']))} = {error['input']!r}: {error['msg']}"
 
 
-def collection_of(family: Family, seed: int) -> dict[str, Any]:
-    """Arguments of ``campaign`` for the telemetry of a family; ``seed`` draws what is lost or wrong.
-
-    ConfigError for a preset that the simulator lacks.
-    """
-    if family.collection == TODAY.collection:
-        return {}
-    if family.collection not in PRESETS or "collection" not in inspect.signature(campaign).parameters:
-        known = ", ".join({TODAY.collection: None, **PRESETS})
-        raise ConfigError(f"no collection {family.collection!r}, expected one of {known}")
-    return {"collection": PRESETS[family.collection], "collection_seed": seed}
+def collection_of(family: Family) -> CollectionConfig:
+    """How the telemetry of a family is collected; ConfigError for a preset that the simulator lacks."""
+    if family.collection not in PRESETS:
+        raise ConfigError(f"no collection {family.collection!r}, expected one of {', '.join(PRESETS)}")
+    return PRESETS[family.collection]
 
 
 def evidence_s(family: Family, group: str, interval_s: float) -> float:
     """The longest that evidence of one group of metrics (``ports``, ``dcgm``, ``node``, ``lustre``) may be apart."""
-    preset = PRESETS.get(family.collection)
-    timing = getattr(preset, group, None)
-    if timing is None:
-        return interval_s
+    timing: Timing = getattr(PRESETS[family.collection], group)
     return float(max((interval_s, *timing.interval_s, *timing.refresh_s)))
 
 
 def maintenance_announced(family: Family) -> bool:
     """Whether the product hears of maintenance that people announce."""
-    return bool(getattr(PRESETS.get(family.collection), "maintenance_announced", True))
+    return PRESETS[family.collection].maintenance_announced

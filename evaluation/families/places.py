@@ -2,12 +2,11 @@
 
 from common.errors import ConfigError
 from evaluation.families.family import Place
-from simulator import faults
+from simulator.faults import targets
 from simulator.layout import Layout
 from telemetry.topology import Role
 
 STORAGE_POD = "storage"
-AT_BEGIN = ""  # the fault itself chooses when it begins: what runs then is not known before
 
 
 def candidates(layout: Layout, fault: str, place: Place) -> list[str]:
@@ -15,33 +14,10 @@ def candidates(layout: Layout, fault: str, place: Place) -> list[str]:
 
     ConfigError when the cluster has none: a family that draws nothing would test nothing.
     """
-    found = [target for target in _targets(layout, fault) if place is Place.ANY or _place(layout, target) is place]
+    found = [target for target in targets(layout, fault) if place is Place.ANY or _place(layout, target) is place]
     if not found:
         raise ConfigError(f"{fault}: this cluster has no target of it at {place}")
     return found
-
-
-def _targets(layout: Layout, fault: str) -> list[str]:
-    listed = getattr(faults, "targets", None)
-    if listed is not None:
-        return list(listed(layout, fault))
-    hosts = set(layout.hosts)
-    racks = dict.fromkeys(device.rack for device in layout.devices if device.role is Role.HOST)
-    by_form = {
-        "switch/port or host/NIC": [f"{port.device}/{port.name}" for port in layout.ports],
-        "host/NIC": [f"{nic.device}/{nic.name}" for nic in layout.nics if nic.device in hosts],
-        "spine": list(layout.spines),
-        "switch": list(layout.switches),
-        "host/index or host/UUID": [f"{gpu.device}/{gpu.index}" for gpu in layout.gpus],
-        "file system/target": [f"{layout.filesystem}/{target.name}" for target in layout.targets],
-        "host with a running job": [AT_BEGIN],
-        "exporter/device": [f"{each.exporter}/{each.device}" for each in layout.endpoints if each.device],
-        "rack": list(racks),
-    }
-    form = faults.FAULTS[fault].target_form
-    if form not in by_form:
-        raise ConfigError(f"{fault}: nothing lists its targets ({form})")
-    return by_form[form]
 
 
 def _place(layout: Layout, target: str) -> Place:

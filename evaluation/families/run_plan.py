@@ -1,5 +1,6 @@
 """Runs a plan of a family through the engine with every detector on, and through the decision of the alerts stage."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from analytics.config import EngineConfig
@@ -9,7 +10,7 @@ from evaluation.campaigns.plan import PARTS
 from evaluation.families import parts
 from evaluation.families.paging import Page, Pager
 from evaluation.families.plans import FamilyPlan
-from simulator.direct import campaign
+from simulator.direct import CampaignTick, campaign
 from simulator.faults.truth import Truth
 from simulator.layout import topology_facts
 from telemetry.findings import Finding
@@ -40,6 +41,12 @@ class FamilyRun:
     topology: Topology = field(default_factory=Topology)
 
 
+def ticks(plan: FamilyPlan) -> Iterator[CampaignTick]:
+    """The telemetry of a plan, as the collection of its family collects it."""
+    collection, seed = parts.collection_of(plan.family), plan.config.seed
+    return campaign(plan.config, plan.faults, plan.lasts_s, parts=PARTS, collection=collection, collection_seed=seed)
+
+
 def run_plan(plan: FamilyPlan) -> FamilyRun:
     """The same plan gives the same pages. A fault that needs a running job waits for one, a minute at a time.
 
@@ -58,8 +65,7 @@ def run_plan(plan: FamilyPlan) -> FamilyRun:
 
 def _run(plan: FamilyPlan) -> FamilyRun:
     engine, pager, run = build_engine(EngineConfig(interval_s=plan.config.interval_s)), Pager(), FamilyRun(plan)
-    arguments = parts.collection_of(plan.family, plan.config.seed)
-    for tick in campaign(plan.config, plan.faults, plan.lasts_s, parts=PARTS, **arguments):
+    for tick in ticks(plan):
         engine.add_facts(tick.facts)
         for change in tick.changes:
             engine.add_change(change)

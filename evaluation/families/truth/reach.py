@@ -55,7 +55,7 @@ class Reach:
     @property
     def roots(self) -> tuple[ObjectRef, ...]:
         """Objects that an incident may name: the root first, then what is as right, such as every port of a cycle."""
-        return (self.truth.root, *getattr(self.truth, "roots", ()))
+        return (self.truth.root, *self.truth.roots)
 
     @cached_property
     def meanwhile(self) -> tuple[Job, ...]:
@@ -203,7 +203,7 @@ class Reach:
     def is_kind(self, kind: IncidentKind, at_ns: int) -> bool:
         """Whether an incident of this kind was right at that moment: a device that reboots is down until it is back."""
         while_down = self.truth.expected is IncidentKind.DEVICE_REBOOTED and at_ns <= (self.truth.end_ns or at_ns)
-        accepted = (self.truth.expected, *getattr(self.truth, "accepted", ()))
+        accepted = (self.truth.expected, *self.truth.accepted)
         return kind in accepted or (while_down and kind is IncidentKind.DEVICE_DOWN)
 
     def is_root(self, root: ObjectRef) -> bool:

@@ -1,7 +1,5 @@
 """What a family names and the simulator lacks is an error with the family, the part and what there is."""
 
-from types import SimpleNamespace
-
 import pytest
 
 from common.errors import ConfigError
@@ -53,11 +51,12 @@ def test_a_plain_family_has_the_cluster_of_today() -> None:
     assert (config.hosts, config.seed, config.jobs) == (8, 3, JobMix(jobs=1))
 
 
-def test_evidence_is_as_far_apart_as_the_slowest_collection_of_its_group(monkeypatch: pytest.MonkeyPatch) -> None:
-    timing = SimpleNamespace(interval_s=(15.0, 60.0), refresh_s=())
-    preset = SimpleNamespace(node=timing, maintenance_announced=False)
-    monkeypatch.setattr(parts, "PRESETS", {"slow": preset})
-    slow = PLAIN.model_copy(update={"collection": "slow"})
-    assert [parts.evidence_s(slow, group, 10.0) for group in ("node", "ports")] == [60.0, 10.0]
+def test_evidence_is_as_far_apart_as_the_slowest_collection_of_its_group() -> None:
+    mixed = PLAIN.model_copy(update={"collection": "mixed-intervals"})
+    assert [parts.evidence_s(mixed, group, 10.0) for group in ("node", "dcgm", "ports")] == [60.0, 30.0, 10.0]
     assert parts.evidence_s(PLAIN, "node", 10.0) == 10.0
-    assert (parts.maintenance_announced(slow), parts.maintenance_announced(PLAIN)) == (False, True)
+
+
+def test_maintenance_is_announced_unless_the_collection_withholds_it() -> None:
+    unannounced = PLAIN.model_copy(update={"collection": "unannounced"})
+    assert (parts.maintenance_announced(unannounced), parts.maintenance_announced(PLAIN)) == (False, True)
