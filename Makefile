@@ -20,6 +20,7 @@ $(READY): requirements-dev.lock pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 	@echo "compiling, half a minute"
 	@$(BIN)/python -m analytics.warm_up
+	@$(BIN)/python -m simulator.warm_up
 	touch $@
 
 $(PEERS): $(wildcard tests/servers/*/install.sh tests/servers/*/pom.xml tests/servers/*/go.* tests/servers/packages.sh)

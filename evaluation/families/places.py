@@ -7,6 +7,8 @@ from simulator.layout import Layout
 from telemetry.topology import Role
 
 STORAGE_POD = "storage"
+AT_BEGIN = ""  # the fault itself chooses when it begins: what runs then is not known before
+NEEDS_JOB = frozenset({"late-checkpoint", "nccl-hang"})  # of some kinds of work alone
 
 
 def candidates(layout: Layout, fault: str, place: Place) -> list[str]:
@@ -14,6 +16,8 @@ def candidates(layout: Layout, fault: str, place: Place) -> list[str]:
 
     ConfigError when the cluster has none: a family that draws nothing would test nothing.
     """
+    if fault in NEEDS_JOB:
+        return [AT_BEGIN]
     found = [target for target in targets(layout, fault) if place is Place.ANY or _place(layout, target) is place]
     if not found:
         raise ConfigError(f"{fault}: this cluster has no target of it at {place}")

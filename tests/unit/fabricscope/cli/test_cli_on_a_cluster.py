@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 import time
+import urllib.request
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +16,7 @@ import yaml
 from fabricscope.settings import load_settings
 
 ADDRESS_OFFSET = 43
-START_S_MAX = 60
+START_S_MAX = 120
 COLLECT_S = (4, 10, 30, 90)
 
 
@@ -46,6 +47,21 @@ def wait_for(path: Path, words: str) -> None:
         time.sleep(0.05)
 
 
+def wait_until_it_simulates() -> None:
+    """The first steps of the model are made: where it has never run, it is compiled before."""
+    deadline = time.monotonic() + START_S_MAX
+    while True:
+        assert time.monotonic() < deadline, f"waited {START_S_MAX} s for the simulation to begin"
+        try:
+            with urllib.request.urlopen(f"http://127.4.{ADDRESS_OFFSET}.1:6821/clock", timeout=5) as answer:
+                clock = json.load(answer)
+        except OSError:
+            clock = {"now_ns": 0, "start_ns": 0}
+        if clock["now_ns"] > clock["start_ns"]:
+            return
+        time.sleep(0.05)
+
+
 def collect_until(words: str, status: int, *arguments: object) -> str:
     """What ``collect`` prints once it exits with this status and these words: a busy machine needs longer for that."""
     for seconds in COLLECT_S:
@@ -63,6 +79,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SimulatedClust
     running = [start(folder / "simulate.log", "simulate", *options)]
     try:
         wait_for(settings, "inventory")
+        wait_until_it_simulates()
         document = yaml.safe_load(settings.read_text())
         document["global"]["metrics_ports"] = {"ingest": 0}
         settings.write_text(yaml.safe_dump(document))
