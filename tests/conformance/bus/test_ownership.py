@@ -21,20 +21,6 @@ from tests.servers.process import free_port
 Claim = Callable[..., Awaitable[Ownership]]
 
 
-@pytest.fixture(params=["embedded", "kafka"])
-def config(request: pytest.FixtureRequest, tmp_path: Path) -> BusConfig:
-    if request.param == "embedded":
-        return BusConfig(embedded=EmbeddedConfig(path=tmp_path / "bus.sqlite"))
-    broker = request.getfixturevalue("kafka")
-    return BusConfig(kind="kafka", kafka=KafkaConfig(bootstrap=(broker.address,)))
-
-
-@pytest.fixture
-async def bus(config: BusConfig) -> AsyncIterator[Bus]:
-    async with running(config) as bus:
-        yield bus
-
-
 @pytest.fixture
 def owners() -> Topic:
     return fresh_topic(compacted=True)

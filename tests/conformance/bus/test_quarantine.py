@@ -11,20 +11,12 @@ import pytest
 
 from bus import deadletter
 from bus.base import Message
-from bus.config import BusConfig, EmbeddedConfig, KafkaConfig
+from bus.config import BusConfig
 from bus.quarantine.notes import CRASHES_MAX, KILLS_MAX
 from telemetry.topics import Topic
 from tests.conformance.bus.reading import fresh_topic, numbered, read, running
 
 ROOT = Path(__file__).parents[3]
-
-
-@pytest.fixture(params=["embedded", "kafka"])
-def config(request: pytest.FixtureRequest, tmp_path: Path) -> BusConfig:
-    if request.param == "embedded":
-        return BusConfig(embedded=EmbeddedConfig(path=tmp_path / "bus.sqlite"))
-    broker = request.getfixturevalue("kafka")
-    return BusConfig(kind="kafka", kafka=KafkaConfig(bootstrap=(broker.address,)))
 
 
 @dataclass

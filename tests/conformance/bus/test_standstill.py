@@ -3,33 +3,16 @@
 import asyncio
 import subprocess
 import sys
-from collections.abc import AsyncIterator
 from pathlib import Path
 
-import pytest
-
 from bus.base import Bus
-from bus.config import BusConfig, EmbeddedConfig, KafkaConfig
+from bus.config import BusConfig
 from telemetry.topics import Topic
-from tests.conformance.bus.reading import fresh_topic, running
+from tests.conformance.bus.reading import fresh_topic
 
 STILL_S = 1.2
 PARTITIONS = 4
 ROOT = Path(__file__).parents[3]
-
-
-@pytest.fixture(params=["embedded", "kafka"])
-def config(request: pytest.FixtureRequest, tmp_path: Path) -> BusConfig:
-    if request.param == "embedded":
-        return BusConfig(embedded=EmbeddedConfig(path=tmp_path / "bus.sqlite"))
-    broker = request.getfixturevalue("kafka")
-    return BusConfig(kind="kafka", kafka=KafkaConfig(bootstrap=(broker.address,)))
-
-
-@pytest.fixture
-async def bus(config: BusConfig) -> AsyncIterator[Bus]:
-    async with running(config) as bus:
-        yield bus
 
 
 def publish_while_we_stand_still(config: BusConfig, topic: Topic) -> None:
