@@ -62,18 +62,6 @@ def test_memory_that_grows_after_the_warm_up_differs_from_memory_that_is_level()
     assert [one.kept for one in memory(measured, hour)] == [False, False, True, None]
 
 
-def test_memory_that_took_one_step_is_level_and_memory_that_goes_on_in_steps_is_not() -> None:
-    every_5_s = [float(second) for second in range(0, 3600, 5)]
-    measured = Measurements(
-        memory={
-            "recorder": [(at_s, 151.0 + 10 * (at_s > 2000)) for at_s in every_5_s],
-            "api": [(at_s, 151.0 + 4 * (at_s // 600)) for at_s in every_5_s],
-            "export": [(at_s, 151.0 + 10 * (at_s > 3000)) for at_s in every_5_s],
-        }
-    )
-    assert [one.kept for one in memory(measured, Plan(duration_s=3600.0))] == [True, False, False]
-
-
 def test_a_page_that_is_late_or_missing_is_a_broken_promise() -> None:
     second = 10**9
 
