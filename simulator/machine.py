@@ -19,6 +19,7 @@ from simulator.counters.readings import Readings, blank_readings
 from simulator.counters.totals import Model
 from simulator.fabric import kernel
 from simulator.fabric import parameters as par
+from simulator.fabric.intake import Intake, begin
 from simulator.fabric.links import Links
 from simulator.fabric.optics import Optics
 from simulator.fabric.routing import Routes
@@ -73,7 +74,7 @@ class Machine:
         self.holds, self._booting = Holds(), Booting(config.seed, config.boot_s)
         self._off: Counter[str] = Counter()  # reasons why a device is off, and why a host takes no job
         self._drained: Counter[int] = Counter()
-        self.cable_facts: list[TopologyFact] = []  # what LLDP told since the start, where cables have changed
+        self.cable_facts: list[TopologyFact] = []  # what LLDP reported since the start, where cables have changed
         self._swapped: list[tuple[int, int]] = []  # pairs of NICs, in the order of their swaps
         self._frozen: Counter[int] = Counter()
         self._silent = np.zeros(len(layout.devices), dtype=np.int64)  # reasons why a device answers no collection
@@ -108,10 +109,10 @@ class Machine:
         if self._booting.takes_time:
             self._end_boots(now_ns)
         fabric = self.fabric
-        kernel.begin(
+        begin(
             dt,
             fabric.receive(0),
-            kernel.Intake(self.stalled, self.hiccups, self.intake, self.stalled_recently),
+            Intake(self.stalled, self.hiccups, self.intake, self.stalled_recently),
             fabric.queues.capacity,
             fabric.background,
             fabric.background_sent,
@@ -177,7 +178,7 @@ class Machine:
                 self.jobs.end(slot, self.now_ns, f"died of XID {xid}")
 
     def swap_cables(self, one: int, other: int) -> None:
-        """Plugs each of two NICs into the leaf port that is the other's; routes follow, and LLDP tells."""
+        """Plugs each of two NICs into the leaf port that is the other's; routes follow, and LLDP reports it."""
         self._swapped.append((one, other))
         self._exchange_cables(one, other)
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from common.jit import compiled
 from simulator.fabric import parameters as par
+from simulator.fabric.drops import tail_drop
 from simulator.fabric.marking import equilibrium_queue, marking
 from simulator.fabric.state import (
     CE_RECEIVED,
@@ -29,7 +30,7 @@ CNP, TIMER, R_AI, BYTE_COUNTER = par.CNP_INTERVAL_S, par.TIMER_S, par.R_AI_BYTES
 REACTION, IDLE, BURST, GO_BACK = par.REACTION_S, par.IDLE_RESET_S, par.BURST_BYTES, par.GO_BACK_PACKETS
 NIC_XOFF, HYSTERESIS, HEADROOM = par.NIC_XOFF_BYTES, par.XON_HYSTERESIS_BYTES, par.HEADROOM_S
 BUFFER, ALPHA, QUANTA = par.BUFFER_BYTES, par.XOFF_ALPHA, par.PAUSE_QUANTA_BITS / 8
-PCIE, CREDITS = par.PCIE_BYTES_PER_S, par.CREDIT_BYTES
+CREDITS = par.CREDIT_BYTES
 WARM = 0.8  # part of a step's pause that the next step starts with: keeps victims behind a paused link waiting
 UNDERSHOOT = 0.5  # DCQCN drains a queue above its equilibrium with at most this part of the line
 
@@ -73,31 +74,6 @@ def pick_active(flows: Flows) -> Ints:
     return found[:n].copy()
 
 
-class Intake(NamedTuple):
-    """What PCIe takes from each NIC, [N]: nothing for the part ``stalled`` (a fault) of the step, and at most ``most``
-    bytes per second, which is less for the part ``hiccups``. recently: average of both parts over about a second.
-    """
-
-    stalled: Floats
-    hiccups: Floats
-    most: Floats
-    recently: Floats
-
-
-@compiled
-def begin(dt: float, first: int, intake: Intake, capacity: Floats, rest: Floats, sent: Floats) -> None:
-    """What every step begins with, also one without flows. The receive buffer of NIC n is the queue ``first + n``.
-
-    capacity: [Q]. rest, sent: [Q] priority 0, bytes per second and bytes.
-    """
-    for n in range(intake.stalled.size):
-        capacity[first + n] = min(PCIE * (1.0 - intake.stalled[n]), intake.most[n])
-        stalled = max(intake.stalled[n], intake.hiccups[n])
-        intake.recently[n] += (stalled - intake.recently[n]) * dt
-    for q in range(rest.size):
-        sent[q] += rest[q] * dt
-
-
 @compiled
 def advance(
     step: int,
@@ -135,7 +111,7 @@ def advance(
     _offer(step, dt, scratch, flows, queues)
     _throttle(dt, scratch, flows, queues, credit_flow)
     _forward(dt, scratch, flows, queues)
-    drops = _tail_drop(scratch, flows, queues, ports, nic)
+    drops = tail_drop(active, scratch.out, flows, queues, ports, nic)
     _backpressure(scratch, flows, queues)
     _sum_queues(scratch, flows, queues)
     marks = np.zeros(n_queues)
@@ -262,45 +238,6 @@ def _forward(dt: float, scratch: Scratch, flows: Flows, queues: Queues) -> None:
             if level > 0:
                 flows.inside[f, level] = have - out[i, level]
             volume[i] = out[i, level]
-
-
-@compiled
-def _tail_drop(scratch: Scratch, flows: Flows, queues: Queues, ports: int, nic: Floats) -> Floats:
-    """[Q] part of the packets that a queue which is not lossless drops: what it would hold above its limit, and what
-    finds it full in bursts. That part is the loss of an M/M/1/K queue, (1 - rho) rho^K (Kleinrock, Queueing Systems,
-    vol. 1, section 3.6), with 1 - rho from the mean of the bursts.
-    """
-    drops = np.zeros(queues.rated.size)
-    if not (queues.tail_drop[:ports] > 0.0).any():
-        return drops
-    active, content, sent = scratch.active, np.zeros(drops.size), np.zeros(drops.size)
-    for i in range(active.size):
-        for level in range(1, flows.path.shape[1] - 1):
-            q = flows.path[active[i], level]
-            if q >= 0:
-                content[q] += flows.inside[active[i], level]
-                sent[q] += scratch.out[i, level]
-    for q in range(ports):
-        limit = queues.tail_drop[q]
-        if limit > 0.0 and queues.burst[q] > 0.0:
-            full = np.exp(-max(0.0, limit - content[q]) / queues.burst[q])
-            drops[q] = full * BURST / (BURST + 2.0 * queues.burst[q])
-        if limit > 0.0 and content[q] > limit:
-            excess = content[q] - limit
-            drops[q] = max(drops[q], excess / (excess + sent[q]))
-    for i in range(active.size):
-        f = active[i]
-        for level in range(1, flows.path.shape[1] - 1):
-            q = flows.path[f, level]
-            if q < 0 or queues.tail_drop[q] <= 0.0 or content[q] <= queues.tail_drop[q]:
-                continue
-            lost = flows.inside[f, level] * (1.0 - queues.tail_drop[q] / content[q])
-            flows.inside[f, level] -= lost
-            flows.backlog[f] += lost
-            queues.dropped[q] += lost
-            nic[OUT_OF_SEQUENCE, flows.destination[f]] += lost / PACKET
-            nic[SEQUENCE_ERRORS, flows.source[f]] += lost / PACKET
-    return drops
 
 
 @compiled

@@ -41,7 +41,7 @@ class Links:
         return np.isin(self._here, dead) | np.isin(self._there, dead)
 
     def cable(self, nic: int) -> Link:
-        """What LLDP tells about the link of a NIC."""
+        """What LLDP reports about the link of a NIC."""
         unit, leaf = self._layout.nics[nic], self._layout.ports[self._port_of_nic[nic]]
         ends = sorted([(unit.device, unit.name), (leaf.device, leaf.name)], key="/".join)
         return Link(*ends[0], *ends[1], bits_per_second=leaf.bits_per_second)

@@ -37,7 +37,7 @@ def _receive(q: Floats, ber: Floats) -> None:
 def _round(ber: Floats, rounded: Ints) -> None:
     """The number of each bit error ratio when rounded to three digits: 1000 · (decade + ``DECADES``) + digits.
 
-    0 for what is smaller than the table, or so close to halfway between two that only exact arithmetic tells.
+    0 for what is smaller than the table, or so close to halfway between two that only exact arithmetic decides.
     """
     for i in range(ber.size):
         rounded[i] = 0
