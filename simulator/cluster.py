@@ -62,7 +62,7 @@ class SimulatedCluster:
 
     @property
     def cable_facts(self) -> list[TopologyFact]:
-        """Links that LLDP has seen come and go since the start; the inventory still tells the old ones."""
+        """Links that LLDP has seen come and go since the start; the inventory still has the old ones."""
         return self.machine.cable_facts
 
     def inject(self, fault: ScheduledFault) -> None:

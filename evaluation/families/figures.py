@@ -34,7 +34,7 @@ def share_of(faults: Sequence[FaultOutcome], which: Callable[[FaultOutcome], boo
 
 
 def counted(clusters: Sequence[ClusterOutcome]) -> list[FaultOutcome]:
-    """Faults that somebody should be told of: the announced and the invisible ones are left out."""
+    """Faults that somebody should be notified of: the announced and the invisible ones are left out."""
     return [fault for cluster in clusters for fault in cluster.faults if fault.counts]
 
 

@@ -1,4 +1,4 @@
-"""The judge: what people were told first, against what was true.
+"""The judge: what the first pages said, against what was true.
 
 A page belongs to the fault whose root it names, else to the fault that can reach the object that it names, the one
 that began last; else it is false. One wrong page is not "exactly one incident", and later versions do not count.
@@ -23,7 +23,7 @@ OF_GPUS = frozenset({IncidentKind.STRAGGLER, IncidentKind.GPU_FAULT})
 
 @dataclass(slots=True)
 class FaultOutcome:
-    """One fault and what people were told of it.
+    """One fault and its pages.
 
     due: severities that are right for the first notice, empty: nobody may be paged. together: faults that overlap it.
     first: its first page; where none is due, the first notice. others: its further pages. duplicates: those of them
@@ -52,7 +52,7 @@ class FaultOutcome:
 
     @property
     def counts(self) -> bool:
-        """Whether a notice is due at all: nobody is told of announced work, nobody can tell what nothing shows."""
+        """Whether a notice is due at all: nobody is notified of announced work, and nothing shows the invisible."""
         return self.visible and bool(self.due)
 
     @property

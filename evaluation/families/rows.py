@@ -53,7 +53,7 @@ def _faults(table: str, heading: str, name: str, faults: Sequence[FaultOutcome])
         "table": table,
         heading: name,
         "faults": len(faults),
-        "told of": part(lambda fault: fault.first is not None),
+        "reported": part(lambda fault: fault.first is not None),
         "root and kind first": first.value,
         **_bounds(first),
         "root first": part(lambda fault: fault.root_first),

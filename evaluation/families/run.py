@@ -82,9 +82,9 @@ def run(options: Options, progress: Console) -> list[ClusterOutcome]:
     found, began_s = [], time.monotonic()
     for outcome in _outcomes(work, options.processes):
         found.append(outcome)
-        told = f"{len(outcome.faults)} faults, {outcome.pages} pages, {len(outcome.false)} of them false"
+        line = f"{len(outcome.faults)} faults, {outcome.pages} pages, {len(outcome.false)} of them false"
         spent_s = time.monotonic() - began_s
-        progress.print(f"{len(found)} of {len(work)}, {spent_s:.0f} s: {outcome.family}: {told}", highlight=False)
+        progress.print(f"{len(found)} of {len(work)}, {spent_s:.0f} s: {outcome.family}: {line}", highlight=False)
     return found
 
 

@@ -24,7 +24,7 @@ TRIES = 10
 
 @dataclass(slots=True)
 class FamilyRun:
-    """One cluster: what was true, and what people were told.
+    """One cluster: what was true, and what was sent to people.
 
     pages: by the alerts stage. notices: the first firing version of every incident, whether or not it is a page.
     roots: what people know in the end, by incident. findings: the first version of each. topology: the true one, not

@@ -77,7 +77,7 @@ class GroupTimes:
         return self._refreshed_ns
 
     def _refresh_times(self) -> Iterator[int]:
-        """Each begins its period again from the refresh before: the thread sleeps for as long as it is told to."""
+        """Each begins its period again from the refresh before: the thread sleeps for a whole period."""
         at_ns = on_grid(round(float(self._rng.random()) * self.refresh_s * NS_PER_S))
         while True:
             yield at_ns

@@ -40,7 +40,7 @@ class Storage:
     free: part of its throughput that is not taken by others, [T].
     in_flight: RPCs that one client has in flight to a target, [T]; client_limit: bytes per second that these give, [T].
     stripes: where n files lie, [n, S] parts of a file; None: on all of them evenly.
-    opening: told of each request (kind, hosts). unopened: hosts that still wait for their files to open, [2, H].
+    opening: called with each request (kind, hosts). unopened: hosts that still wait for their files to open, [2, H].
     client_speed: bytes per second that a host itself can write, [H] (inf: as fast as the targets).
     """
 

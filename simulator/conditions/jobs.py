@@ -1,5 +1,7 @@
 """application-xids, user-crashes, cancelled-jobs: jobs that end early for reasons that no operator can repair."""
 
+from abc import abstractmethod
+
 import numpy as np
 
 from simulator.compute.scheduler import Slot
@@ -77,9 +79,9 @@ class _EndsEarly(Condition):
             return 0
         return min(planned_ns, int(self.part() * planned_ns))
 
+    @abstractmethod
     def part(self) -> float:
         """Part of the planned time after which the job ends."""
-        raise NotImplementedError
 
 
 class UserCrashes(_EndsEarly):

@@ -121,7 +121,7 @@ class SpeedDowngrade(_OnLink):
 
 class CableSwap(Fault):
     """Somebody swaps the cables of two NICs of a host: both links are dark for a while and come up in each other's leaf
-    port. LLDP then tells other neighbours than the inventory, and what was one hop on a rail crosses the spines.
+    port. LLDP then reports other neighbours than the inventory, and what was one hop on a rail crosses the spines.
     """
 
     name = "cable-swap"

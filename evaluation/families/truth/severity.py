@@ -31,7 +31,7 @@ def severities_due(reach: Reach, *, announced: bool = True) -> frozenset[Severit
     """Severities that are right for the first notice; with INFO nobody has to be paged, with none nobody may.
 
     A fault that slows a job may be either, as that depends on how much; that is generous. announced: whether telemetry
-    has the changes that people announce; without them nothing tells maintenance from a fault.
+    has the changes that people announce; without them nothing distinguishes maintenance from a fault.
     """
     truth = reach.truth
     if truth.planned:

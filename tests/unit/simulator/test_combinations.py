@@ -71,8 +71,8 @@ def test_links_break_at_hosts_where_there_are_no_spines() -> None:
 def test_exchanged_cables_are_known_with_every_collection() -> None:
     faults = [parse_fault("cable-swap@5s+60s")]
     ticks = campaign(_config(), faults, 60.0, collection=PRESETS["no-inventory"])
-    told = [fact for tick in ticks for fact in tick.facts if fact.source.startswith("lldp/")]
-    assert [fact.gone for fact in told] == [True, True, False, False]
+    reported = [fact for tick in ticks for fact in tick.facts if fact.source.startswith("lldp/")]
+    assert [fact.gone for fact in reported] == [True, True, False, False]
 
 
 @pytest.mark.parametrize("kind", [WorkKind.MIXTURE_OF_EXPERTS, WorkKind.PIPELINE, WorkKind.TREE])

@@ -65,13 +65,13 @@ def test_names_are_looked_up_in_the_list_that_is_asked_for() -> None:
         families.chosen(families.Options(train=True, names=("plain-leaf-side",)), sets)
 
 
-def test_progress_is_told_for_every_cluster(monkeypatch: pytest.MonkeyPatch) -> None:
-    told = io.StringIO()
+def test_progress_is_printed_for_every_cluster(monkeypatch: pytest.MonkeyPatch) -> None:
+    printed = io.StringIO()
     monkeypatch.setattr(families, "_one", lambda plan: judge(FamilyRun(plan)))
     options = families.Options(names=("plain-leaf-side", "healthy-plain"), hours=2.0, processes=1)
-    outcomes = families.run(options, Console(file=told, width=120))
+    outcomes = families.run(options, Console(file=printed, width=120))
     assert [each.family for each in outcomes] == ["plain-leaf-side", "plain-leaf-side", "healthy-plain"]
-    assert told.getvalue().splitlines()[-1].startswith("3 of 3, ")
+    assert printed.getvalue().splitlines()[-1].startswith("3 of 3, ")
 
 
 @pytest.mark.parametrize(

@@ -34,7 +34,7 @@ def test_every_name_has_a_condition_and_a_largest_strength() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "told"),
+    ("given", "message"),
     [
         ({"name": "gremlins"}, r"no condition 'gremlins', expected one of pcie-hiccups, power-cap"),
         ({"name": "hash-collisions", "strength": 1.5}, r"condition hash-collisions: strength 1.5, expected at most 1"),
@@ -43,8 +43,8 @@ def test_every_name_has_a_condition_and_a_largest_strength() -> None:
         ({"name": "power-cap", "target": "node1"}, "target\n.*Extra inputs"),
     ],
 )
-def test_bad_input_is_refused_with_what_was_expected(given: dict[str, object], told: str) -> None:
-    with pytest.raises(ValidationError, match=told):
+def test_bad_input_is_refused_with_what_was_expected(given: dict[str, object], message: str) -> None:
+    with pytest.raises(ValidationError, match=message):
         SimulatorConfig(conditions=[given])
 
 
