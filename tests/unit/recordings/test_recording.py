@@ -56,6 +56,22 @@ def test_an_empty_slice_writes_no_folder(tmp_path):
     assert read_manifest(tmp_path).offsets == {"samples/0": 1}
 
 
+def test_a_slice_of_thousands_of_batches_comes_back_whole(tmp_path):
+    """More than the writer holds as objects; the table of all of them is written once."""
+    put_in = [placed(batch(seq)) for seq in range(2500)]
+    writer = RecordingWriter(tmp_path, Manifest())
+    for one in put_in:
+        writer.add_batch(one)
+    assert writer.samples_held == sum(len(one.batch) for one in put_in)
+    writer.close_slice({}, ())
+    found = list(read_batches(tmp_path))
+    assert len(found) == len(put_in)
+    assert all(same(one, other) for one, other in zip(found, put_in, strict=True))
+    rows = {file.name: file.rows for file in read_manifest(tmp_path).slices[0].files}
+    assert rows["batches.parquet"] == 2500
+    assert rows["tables.parquet"] == 1
+
+
 def test_a_folder_without_manifest_is_no_recording(tmp_path):
     with pytest.raises(BadInput, match=r"manifest\.json: not a recording"):
         everything(tmp_path)
