@@ -38,6 +38,7 @@ from analytics.state.target_state import TargetState
 from analytics.state.tick import Tick, pack
 from analytics.state.topology_index import TopologyIndex, index_topology
 from analytics.view.derived import Derived
+from analytics.view.quality import counts
 from analytics.view.tick_data import SelectionCache, TickData
 from analytics.view.tick_view import TickView
 from analytics.window.watermark import DropReason, SampleCounts, TickWindow
@@ -117,7 +118,7 @@ class Engine:
         self.findings = FindingTracker()
         self.multivariate = Multivariate(config.multivariate, config.interval_ns)
         self.starvation = StarvationLedger()
-        self.quality_counts: dict[str, int] = {}  # series by quality, as of the newest tick
+        self._quality = np.zeros(0, np.uint8)  # of each series, as of the newest tick
         self._selections = SelectionCache(self.registry)
         self._indexed: tuple[int, Topology | None, TopologyIndex] = (-1, None, TopologyIndex())
 
@@ -173,6 +174,11 @@ class Engine:
             before = ()
         known = {each.name: each for each in before}
         return {each.name for each in self.detectors.detectors if known.get(each.name) != each}
+
+    @property
+    def quality_counts(self) -> dict[str, int]:
+        """Series by quality, as of the newest tick; empty before it. Counted when it is asked for."""
+        return counts(self._quality) if self._quality.size else {}
 
     @property
     def counts(self) -> SampleCounts:
@@ -258,7 +264,7 @@ class Engine:
         view = view.with_derived(self._derived(view))
         findings = self.detectors.judge(view, self.findings)
         findings += self.findings.end_unjudged(view)
-        self.quality_counts = view.quality_counts
+        self._quality = view.quality
         if self._compares:
             findings += self.multivariate.update(view, self.findings, findings)
             self.starvation.update(view, self.findings)

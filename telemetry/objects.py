@@ -36,6 +36,9 @@ class ObjectKind(StrEnum):
     TARGET = "target"  # an endpoint of telemetry: "dcgm/127.0.0.1:9400"
 
 
+_OF_A_DEVICE = (ObjectKind.DEVICE, ObjectKind.PORT, ObjectKind.GPU)
+
+
 @dataclass(frozen=True, slots=True, order=True)
 class ObjectRef:
     """One object of the cluster; sorts by kind and name."""
@@ -49,7 +52,7 @@ class ObjectRef:
     @property
     def device(self) -> str:
         """The switch or host of a device, port or GPU; '' for other kinds."""
-        if self.kind in (ObjectKind.DEVICE, ObjectKind.PORT, ObjectKind.GPU):
+        if self.kind in _OF_A_DEVICE:
             return self.name.partition("/")[0]
         return ""
 

@@ -8,7 +8,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from dataclasses import field as dataclass_field
 from enum import StrEnum
-from typing import Literal, TypeVar
+from functools import cached_property
+from typing import Literal, TypeVar, cast
 
 from telemetry.objects import Count, EventTime, Finite, Name, ObjectRef, link, port
 
@@ -168,5 +169,13 @@ class Topology:
 
     def entities(self, of: type[T]) -> list[T]:
         """All present entities of one kind, sorted by key."""
-        found = ((key, fact.entity) for key, fact in self.facts.items() if not fact.gone)
-        return [entity for _, entity in sorted(found, key=lambda pair: pair[0]) if isinstance(entity, of)]
+        return list(cast(list[T], self._present.get(of, ())))
+
+    @cached_property
+    def _present(self) -> dict[type[Entity], list[Entity]]:
+        """By kind. Once for each version: several parts ask for the same kinds in every tick."""
+        found: dict[type[Entity], list[Entity]] = {}
+        for _, fact in sorted(self.facts.items(), key=lambda pair: pair[0]):
+            if not fact.gone:
+                found.setdefault(type(fact.entity), []).append(fact.entity)
+        return found

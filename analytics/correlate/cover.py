@@ -126,13 +126,13 @@ def _own_symptoms(view: CorrelationView, claim: Claim, uncovered: set[str]) -> s
 
 def _absorb(view: CorrelationView, claims: Sequence[Claim], uncovered: set[str]) -> None:
     """Gives each symptom that is left to the nearest claim, and to the stronger of two that are equally near."""
-    index = _index(claims)
-    for finding in view.findings:
-        if finding.id in uncovered and finding.kind in SYMPTOMS:
-            best = next(_explaining(view, claims, index, finding), None)
-            if best is not None:
-                claims[best].symptoms.add(finding.id)
-                uncovered.discard(finding.id)
+    left = [finding for finding in view.findings if finding.id in uncovered and finding.kind in SYMPTOMS]
+    index = _index(claims) if left else {}
+    for finding in left:
+        best = next(_explaining(view, claims, index, finding), None)
+        if best is not None:
+            claims[best].symptoms.add(finding.id)
+            uncovered.discard(finding.id)
 
 
 Index = dict[tuple[Near, str], list[int]]  # claims by how near they are to an object, job or device
@@ -166,8 +166,9 @@ def _explaining(view: CorrelationView, claims: Sequence[Claim], index: Index, fi
         (Near.DEVICE, [finding.object.device]),
         (Near.FABRIC, [""] if switch else []),
     ):
-        found = [index.get((near, name), []) for name in names]
-        yield from (at for at in merge(*found) if _explains(view, claims[at], near, finding))
+        found = [at for name in names if (at := index.get((near, name)))]
+        nearest = found[0] if len(found) == 1 else merge(*found)
+        yield from (at for at in nearest if _explains(view, claims[at], near, finding))
 
 
 def _explains(view: CorrelationView, claim: Claim, near: Near, finding: Finding) -> bool:

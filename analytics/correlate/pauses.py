@@ -11,7 +11,7 @@ cannot send. The walk ends where nothing pauses further (direction as in IEEE 80
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum
 
@@ -51,8 +51,9 @@ def origins(findings: Iterable[Finding], graph: Graph) -> list[Origin]:
     by_device: defaultdict[tuple[str, str], list[Paused]] = defaultdict(list)
     for port, priority in keys:
         by_device[port.device, priority].append((port, priority))
+    sides = {port: _Sides.of(port, graph) for port, _ in keys}
     for key in keys:
-        for towards in _towards(key, by_device, graph):
+        for towards in _towards(key, by_device, sides):
             walk.add_edge(index[key], index[towards], None)
     ends = [_end(walk, component, graph) for component in rx.strongly_connected_components(walk)]
     found = [_origin(walk, end, paused, graph) for end in ends if end is not None]
@@ -82,24 +83,41 @@ def _priorities(finding: Finding) -> tuple[str, ...]:
     return tuple(sorted(found))
 
 
-def _towards(key: Paused, by_device: defaultdict[tuple[str, str], list[Paused]], graph: Graph) -> Iterable[Paused]:
+@dataclass(frozen=True, slots=True)
+class _Sides:
+    """The devices of a port and of its peer ("" without one), which of them are switches, and ``Graph.faces_edge``.
+
+    Looked up once for each port: in a storm every port is compared with all others of its peer's device.
+    """
+
+    device: str
+    peer: str
+    of_switch: bool
+    to_switch: bool
+    faces_edge: bool
+
+    @classmethod
+    def of(cls, port: ObjectRef, graph: Graph) -> "_Sides":
+        peer = graph.peers.get(port)
+        there = peer.device if peer else ""
+        return cls(port.device, there, graph.is_switch(port.device), graph.is_switch(there), graph.faces_edge(port))
+
+
+def _towards(
+    key: Paused, by_device: Mapping[tuple[str, str], list[Paused]], sides: Mapping[ObjectRef, _Sides]
+) -> Iterable[Paused]:
     """The paused ports of the device that pauses ``key``, except back to where the traffic came from.
 
     Traffic that reaches a leaf from the fabric leaves it towards a host, so host-facing ports come first; ports back
     into the fabric count only without them, for a loop.
     """
     port, priority = key
-    peer = graph.peers.get(port)
-    if peer is None or not graph.is_switch(peer.device):
+    here = sides[port]
+    if not here.to_switch:
         return []
-    onward = [other for other in by_device[peer.device, priority] if _leads_on(other[0], port.device, graph)]
-    down = [other for other in onward if graph.faces_edge(other[0])]
-    return down if down and graph.is_switch(port.device) else onward
-
-
-def _leads_on(port: ObjectRef, came_from: str, graph: Graph) -> bool:
-    peer = graph.peers.get(port)
-    return peer is None or peer.device != came_from
+    onward = [other for other in by_device.get((here.peer, priority), ()) if sides[other[0]].peer != here.device]
+    down = [other for other in onward if sides[other[0]].faces_edge] if here.of_switch else []
+    return down or onward
 
 
 def _end(walk: "rx.PyDiGraph[Paused, None]", component: list[int], graph: Graph) -> tuple[End, list[int]] | None:

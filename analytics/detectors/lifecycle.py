@@ -67,6 +67,8 @@ class FindingTracker:
         """The findings that these verdicts open, change or clear, ordered by object."""
         entries = self._entries.setdefault(detector.name, {})
         self._kinds[detector.name] = detector.kind
+        if not entries and not verdicts.objects.size:
+            return []
         rows = set(np.flatnonzero(verdicts.breached).tolist())
         findings = []
         if entries:

@@ -9,6 +9,7 @@ from enum import StrEnum
 import numpy as np
 from numpy.typing import NDArray
 
+from analytics.state.columns import locked
 from analytics.state.lookup import worst_of_each
 from analytics.state.memory import Memory, MemoryColumn
 from analytics.view.tick_view import Column, TickView
@@ -62,6 +63,11 @@ class Verdicts:
     onsets_ns: NDArray[np.int64] | None = None
 
 
+NO_VERDICTS = Verdicts(
+    locked(np.zeros(0, np.int64)), locked(np.zeros(0, np.int64)), locked(np.zeros(0, np.bool_)), locked(np.zeros(0))
+)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Detector(ABC):
     """name: unique. kind: of its findings. metrics: canonical names that it reads. scope: see ``Scope``.
@@ -105,6 +111,8 @@ def verdicts_of(
     An object that does not breach has none unless it is watched: nothing waits for it to clear.
     """
     rows = _of_interest(column, score)
+    if not rows.size:
+        return NO_VERDICTS
     rows = rows[worst_of_each(column.objects[rows], score[rows])]
     worst = column.only(rows)
     shown = worst.values if values is None else values[rows]
@@ -118,5 +126,5 @@ def _of_interest(column: Column, score: NDArray[np.float64]) -> NDArray[np.int64
     interesting = score >= 1.0
     if column.watching:
         interesting |= column.watched & ~np.isnan(score)
-    rows = np.flatnonzero(interesting)
-    return np.asarray(rows[column.only(rows).fresh])
+    rows = interesting.nonzero()[0]
+    return np.asarray(rows[column.only(rows).fresh]) if rows.size else rows

@@ -76,9 +76,9 @@ class Columns:
 
     def copy(self) -> "Columns":
         """The rows in use, in memory of their own."""
-        copied = Columns(self._layout)
-        copied._arrays = {name: self[name].copy() for name in self._layout}
-        copied.size = self.size
+        copied = object.__new__(Columns)  # without the empty arrays that would be replaced at once
+        copied._layout, copied.size = self._layout, self.size
+        copied._arrays = {name: array[: self.size].copy() for name, array in self._arrays.items()}
         return copied
 
     def state(self) -> State:

@@ -56,7 +56,7 @@ class Memory:
 
     def draft(self) -> "Memory":
         """A copy to write to; the owner of the memory keeps it or discards it."""
-        copied = Memory(())
+        copied = object.__new__(Memory)
         copied._layout, copied._newest = self._layout, self._newest
         copied._columns = self._columns.copy()
         return copied

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from analytics.state.registry import Registry
 from analytics.window.watermark import DropReason, SampleCounts
+from common.jit import compiled
 from telemetry.samples import SampleBatch
 
 _BEHIND_NS_MAX = 3600 * 10**9
@@ -42,11 +43,39 @@ class Tick:
 
     def sorted(self) -> "Tick":
         """Within each batch the samples by series and time, as most batches are already."""
-        falls = 1 + np.flatnonzero(self.sids[1:] <= self.sids[:-1])
-        if np.isin(falls, self.starts).all():
+        unsorted = np.flatnonzero(_unsorted(self.starts, self.sids)).tolist()
+        if not unsorted:
             return self
-        order = np.lexsort((self.times_ns, self.sids, self.batch_of))
+        order = np.arange(self.sids.size)
+        for batch in unsorted:
+            rows = slice(self.starts[batch], self.starts[batch + 1])
+            order[rows] = rows.start + np.lexsort((self.times_ns[rows], self.sids[rows]))
         return replace(self, sids=self.sids[order], times_ns=self.times_ns[order], values=self.values[order])
+
+
+@compiled
+def _unsorted(starts: NDArray[np.int64], sids: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """bool[batches]: those in which a series is not followed by a later one."""
+    found = np.zeros(starts.size - 1, np.bool_)
+    for batch in range(found.size):
+        for i in range(starts[batch] + 1, starts[batch + 1]):
+            if sids[i] <= sids[i - 1]:
+                found[batch] = True
+                break
+    return found
+
+
+@compiled
+def _all_usable(
+    starts: NDArray[np.int64], collected_ns: NDArray[np.int64], sids: NDArray[np.int64], times_ns: NDArray[np.int64]
+) -> bool:
+    """Whether every sample has a series and an event time within the limits."""
+    for batch in range(collected_ns.size):
+        for i in range(starts[batch], starts[batch + 1]):
+            age_ns = collected_ns[batch] - times_ns[i]
+            if sids[i] < 0 or age_ns < -_AHEAD_NS_MAX or age_ns > _BEHIND_NS_MAX:
+                return False
+    return True
 
 
 def pack(batches: list[SampleBatch], registry: Registry, counts: SampleCounts) -> Tick:
@@ -64,11 +93,11 @@ def pack(batches: list[SampleBatch], registry: Registry, counts: SampleCounts) -
 
 
 def _usable(tick: Tick, counts: SampleCounts) -> Tick:
+    if _all_usable(tick.starts, tick.collected_ns, tick.sids, tick.times_ns):
+        return tick
     age_ns = np.repeat(tick.collected_ns, np.diff(tick.starts)) - tick.times_ns
     refused, ahead, behind = tick.sids < 0, age_ns < -_AHEAD_NS_MAX, age_ns > _BEHIND_NS_MAX
     bad = refused | ahead | behind
-    if not bad.any():
-        return tick
     counts.drop(DropReason.TOO_MANY_SERIES, int(refused.sum()))
     counts.drop(DropReason.CLOCK_AHEAD, int((ahead & ~refused).sum()))
     counts.drop(DropReason.CLOCK_BEHIND, int((behind & ~refused).sum()))

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from analytics.models.group_medians import group_medians
 from analytics.state.rates import NEVER
 from analytics.state.series_index import SeriesIndex
-from analytics.view.quality import Quality
+from analytics.view.quality import FRESH, Quality
 from analytics.view.tick_data import TickData
 from telemetry.selectors import Selector, reads, received, sent, writes
 
@@ -76,7 +76,7 @@ _ZEROS = (
 
 def with_implausible(tick: TickData, quality: NDArray[np.uint8]) -> NDArray[np.uint8]:
     """uint8[series]: ``quality``, with fresh series marked that are unsupported or zero by a fault."""
-    fresh = quality == int(Quality.FRESH)
+    fresh = quality == FRESH
     marked = quality.copy()
     for zero in _ZEROS:
         sids = _zeros(tick, zero, fresh)
@@ -105,13 +105,15 @@ def _changing(index: SeriesIndex) -> _Changing:
 
 def _unsupported(tick: TickData) -> NDArray[np.int64]:
     changing, series, columns = tick.per_series(_changing), tick.series, tick.index.columns
-    changed = series["moved_ns"][changing.sids] != NEVER
-    known_ns = tick.targets["first_ns"][columns["target"][changing.sids]] + round(
-        _KNOWN_INTERVALS * tick.config.interval_ns
-    )
-    blank = ~changed & np.isin(series["raw"][changing.sids], _NO_VALUES) & (known_ns <= tick.end_ns)
-    if not blank.any():
+    changed = series["moved_ns"].take(changing.sids) != NEVER
+    constant = np.flatnonzero(~changed)
+    of = changing.sids[constant]
+    known_ns = tick.targets["first_ns"][columns["target"][of]] + round(_KNOWN_INTERVALS * tick.config.interval_ns)
+    constant = constant[np.isin(series["raw"][of], _NO_VALUES) & (known_ns <= tick.end_ns)]
+    if not constant.size:
         return _NONE
+    blank = np.zeros(changed.size, np.bool_)
+    blank[constant] = True
     models = tick.topology_index.groups["model"].of[columns["object"][changing.sids]] + 1
     keys = changing.pairs * (1 + int(models.max())) + models
     has_values = np.bincount(keys, weights=~blank) > 0
@@ -142,7 +144,9 @@ def _is_active(
     least = other.least * _job_median(tick, sids, fresh, sids) if other.of_job else other.least
     active = sids[fresh[sids] & (tick.series["value"][sids] >= least)]
     objects = tick.index.columns["object"]
-    return np.isin(objects[suspects], objects[active])
+    is_active = np.zeros(len(tick.index.objects), np.bool_)
+    is_active[objects[active]] = True
+    return np.asarray(is_active[objects[suspects]])
 
 
 def _job_median(

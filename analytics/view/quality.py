@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analytics.state.rates import RESET
+from common.jit import compiled
 
 STALE_INTERVALS = 2.5
 
@@ -29,19 +30,44 @@ class Quality(IntEnum):
 
 
 FRESH = int(Quality.FRESH)
+_STALE, _FROZEN, _RESET = int(Quality.STALE), int(Quality.FROZEN), int(Quality.RESET)
 # Where many series of a target are in these states, findings about the others have less confidence.
-UNUSABLE = (int(Quality.STALE), int(Quality.FROZEN), int(Quality.ZERO))
+IS_UNUSABLE = np.isin(list(Quality), (Quality.STALE, Quality.FROZEN, Quality.ZERO))  # by quality
 
 
 def series_quality(
     valued_ns: NDArray[np.int64],
     status: NDArray[np.uint8],
+    targets: NDArray[np.int32],
     frozen: NDArray[np.bool_],
     now_ns: int,
     interval_ns: int,
 ) -> NDArray[np.uint8]:
-    """uint8[series]: valued_ns is when the newest value was collected, frozen whether the series' target is."""
-    stale = valued_ns < now_ns - round(STALE_INTERVALS * interval_ns)
-    quality = np.where(status == RESET, int(Quality.RESET), int(Quality.FRESH))
-    quality = np.where(stale, int(Quality.STALE), quality)
-    return np.asarray(np.where(frozen, int(Quality.FROZEN), quality), np.uint8)
+    """uint8[series]: valued_ns is when the newest value was collected, frozen whether each of the targets is."""
+    quality = np.empty(valued_ns.size, np.uint8)
+    _judge(valued_ns, status, targets, frozen, now_ns - round(STALE_INTERVALS * interval_ns), quality)
+    return quality
+
+
+@compiled
+def _judge(
+    valued_ns: NDArray[np.int64],
+    status: NDArray[np.uint8],
+    targets: NDArray[np.int32],
+    frozen: NDArray[np.bool_],
+    stale_ns: int,
+    quality: NDArray[np.uint8],
+) -> None:
+    for s in range(valued_ns.size):
+        if frozen[targets[s]]:
+            quality[s] = _FROZEN
+        elif valued_ns[s] < stale_ns:
+            quality[s] = _STALE
+        else:
+            quality[s] = _RESET if status[s] == RESET else FRESH
+
+
+def counts(quality: NDArray[np.uint8]) -> dict[str, int]:
+    """How many series are in each state, by its name."""
+    found = np.bincount(quality, minlength=len(Quality)).tolist()
+    return {state.name.lower(): found[state] for state in Quality}

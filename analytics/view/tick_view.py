@@ -13,7 +13,7 @@ from analytics.state.columns import locked, read_only
 from analytics.state.lookup import lookup
 from analytics.view.derived import Derived
 from analytics.view.implausible import with_implausible
-from analytics.view.quality import FRESH, UNUSABLE, Quality, series_quality
+from analytics.view.quality import FRESH, IS_UNUSABLE, series_quality
 from analytics.view.tick_data import TickData
 from telemetry import catalogue
 from telemetry.catalogue import Kind
@@ -42,7 +42,7 @@ class Column:
 
     @cached_property
     def objects(self) -> NDArray[np.int64]:
-        return locked(self._view.index.columns["object"][self.sids])
+        return locked(self._view.index.columns["object"].take(self.sids))
 
     @cached_property
     def targets(self) -> NDArray[np.int32]:
@@ -50,15 +50,15 @@ class Column:
 
     @cached_property
     def values(self) -> NDArray[np.float64]:
-        return locked(self._view.series["value"][self.sids])
+        return locked(self._view.series["value"].take(self.sids))
 
     @cached_property
     def times_ns(self) -> NDArray[np.int64]:
-        return locked(self._view.series["value_ns"][self.sids])
+        return locked(self._view.series["value_ns"].take(self.sids))
 
     @cached_property
     def fresh(self) -> NDArray[np.bool_]:
-        return locked(self._view.quality[self.sids] == FRESH)
+        return locked(self._view.fresh.take(self.sids))
 
     @cached_property
     def new(self) -> NDArray[np.bool_]:
@@ -90,7 +90,7 @@ class Column:
     @cached_property
     def watched(self) -> NDArray[np.bool_]:
         """bool[k]: see ``TickView``."""
-        return locked(self._view.watched[self.objects])
+        return locked(self._view.watched.take(self.objects))
 
     def moving(self) -> "Column":
         """The rows above 0 and those of watched objects: other rows of an error counter are healthy."""
@@ -131,25 +131,24 @@ class TickView:
     @cached_property
     def quality(self) -> NDArray[np.uint8]:
         """uint8[series]: ``Quality`` of each."""
-        frozen = self.targets["frozen"][self.index.columns["target"]]
+        targets, frozen = self.index.columns["target"], self.targets["frozen"]
         quality = series_quality(
-            self.series["valued_ns"], self.series["status"], frozen, self.end_ns, self.config.interval_ns
+            self.series["valued_ns"], self.series["status"], targets, frozen, self.end_ns, self.config.interval_ns
         )
         return locked(with_implausible(self.data, quality))
 
     @cached_property
+    def fresh(self) -> NDArray[np.bool_]:
+        """bool[series]: whether the value is usable now."""
+        return locked(self.quality == FRESH)
+
+    @cached_property
     def target_quality(self) -> NDArray[np.float64]:
         """float64[targets]: 1 where all values of a target are usable, down to a half where none is."""
-        targets, unusable = self.index.columns["target"], np.isin(self.quality, UNUSABLE)
+        targets, unusable = self.index.columns["target"], IS_UNUSABLE.take(self.quality)
         size = len(self.index.targets)
         known = np.maximum(1, np.bincount(targets, minlength=size))
         return locked(1.0 - 0.5 * np.bincount(targets, weights=unusable, minlength=size) / known)
-
-    @property
-    def quality_counts(self) -> dict[str, int]:
-        """How many series are in each state."""
-        counts = np.bincount(self.quality, minlength=len(Quality)).tolist()
-        return {state.name.lower(): counts[state] for state in Quality}
 
     def column(self, metric: str, selector: Selector | None = None) -> Column:
         """The series of a metric; ``selector`` chooses by labels such as direction and must be a named function."""

@@ -5,7 +5,6 @@ is ``gpu_lost``.
 """
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,17 +34,19 @@ class SeriesVanished(Detector):
     def judge(self, view: TickView, memory: Memory) -> list[Verdicts]:
         parts, columns = view.data.per_series(_parts), view.index.columns
         targets, answered_ns, answers = parts.targets, view.targets["seen_ns"], _answers(view)
-        seen_ns = columns["seen_ns"][parts.sids]
+        seen_ns = columns["seen_ns"].take(parts.sids)
         due_ns = np.where(answers, answered_ns - round(_MISSED_INTERVALS * view.config.interval_ns), NEVER)
-        missing = seen_ns <= due_ns[targets]
+        missing = seen_ns <= due_ns.take(targets)
         rows = parts.first.copy()
         vanished = np.zeros(parts.first.size)
         if missing.any():
             missing &= ~_mostly(missing, targets)
-            missing &= ~_mostly(missing, columns["metric"][parts.sids])
+            missing &= ~_mostly(missing, parts.metrics)
             rows[parts.part[missing]] = np.flatnonzero(missing)
             vanished = np.bincount(parts.part, missing).astype(np.float64)
-            vanished[parts.gpu & (vanished == np.bincount(parts.part))] = 0.0
+            vanished[parts.gpu & (vanished == parts.sizes)] = 0.0
+        elif not view.watching:
+            return []
         judged = answers[targets[rows]] & ((vanished > 0) | view.watched[columns["object"][parts.sids[rows]]])
         rows, score = rows[judged], vanished[judged] / _SERIES_MIN
         sids, times_ns = parts.sids[rows], answered_ns[targets[rows]]
@@ -61,7 +62,7 @@ def _answers(view: TickView) -> NDArray[np.bool_]:
     return np.asarray(recent & ~view.targets["frozen"])
 
 
-def _mostly(missing: NDArray[np.bool_], groups: NDArray[np.integer[Any]]) -> NDArray[np.bool_]:
+def _mostly(missing: NDArray[np.bool_], groups: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Rows of whose group too many are missing."""
     return np.asarray((np.bincount(groups, weights=missing) > _SHARE_MAX * np.bincount(groups))[groups])
 
@@ -70,14 +71,16 @@ def _mostly(missing: NDArray[np.bool_], groups: NDArray[np.integer[Any]]) -> NDA
 class _Parts:
     """Series of objects that exist independently of the workload: ports, GPUs, storage targets.
 
-    targets: of each series. part: of each the number of its object, below k. first: int64[k], a row of each object.
-    gpu: bool[k].
+    targets, metrics: of each series. part: of each the number of its object, below k. first: int64[k], a row of each
+    object. sizes: int64[k], series of each object. gpu: bool[k].
     """
 
     sids: NDArray[np.int64]
     targets: NDArray[np.int64]
+    metrics: NDArray[np.int64]
     part: NDArray[np.int64]
     first: NDArray[np.int64]
+    sizes: NDArray[np.int64]
     gpu: NDArray[np.bool_]
 
 
@@ -88,4 +91,5 @@ def _parts(index: SeriesIndex) -> _Parts:
     sids = np.flatnonzero(lasting[objects]) if kinds else np.zeros(0, np.int64)
     numbers, first, part = np.unique(objects[sids], return_index=True, return_inverse=True)
     gpu = np.array([kinds[number] == ObjectKind.GPU for number in numbers.tolist()], bool)
-    return _Parts(sids, index.columns["target"][sids].astype(np.int64), part, first, gpu)
+    targets, metrics = (index.columns[name][sids].astype(np.int64) for name in ("target", "metric"))
+    return _Parts(sids, targets, metrics, part, first, np.bincount(part, minlength=first.size), gpu)
