@@ -1,5 +1,6 @@
 """SimulatedCluster: advance it in event time, inject faults, read it."""
 
+from collections.abc import Collection
 from dataclasses import replace
 
 import numpy as np
@@ -8,6 +9,7 @@ from common.units import NS_PER_S
 from simulator.compute.record import RunningJob
 from simulator.conditions.registry import CONDITIONS
 from simulator.config import SimulatorConfig
+from simulator.counters.publish import GROUPS
 from simulator.counters.readings import Readings
 from simulator.faults import FAULTS
 from simulator.faults.injected import InjectedFault
@@ -40,6 +42,7 @@ class SimulatedCluster:
         self.conditions = [CONDITIONS[each.name](self.machine, each.strength) for each in config.conditions]
         self.truth: list[Truth] = []
         self._injected: list[InjectedFault] = []
+        self._outdated: frozenset[str] = frozenset()  # groups of readings that are older than the model
 
     @property
     def now_ns(self) -> int:
@@ -102,8 +105,11 @@ class SimulatedCluster:
         self._injected.remove(rejected)
         return rejected.fault.target
 
-    def advance(self, to_ns: int) -> None:
-        """Runs the model up to the last whole internal step at or before ``to_ns``, then publishes the readings."""
+    def advance(self, to_ns: int, groups: Collection[str] = GROUPS) -> None:
+        """Runs the model up to the last whole internal step at or before ``to_ns``, then publishes the readings.
+
+        groups: of the readings, that somebody will read before the next call; the others are not brought up to date.
+        """
         stepped = False
         while self.now_ns + self.machine.step_ns <= to_ns:
             self._apply_faults()
@@ -112,7 +118,11 @@ class SimulatedCluster:
             self.machine.step()
             stepped = True
         if stepped:
-            self.machine.publish()
+            self._outdated = GROUPS
+        wanted = self._outdated.intersection(groups)
+        if stepped or wanted:
+            self.machine.publish(wanted)
+            self._outdated -= wanted
 
     def job_facts(self) -> list[TopologyFact]:
         """One fact for every job that runs, and one with ``gone`` for every job that has ended.

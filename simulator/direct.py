@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,6 +38,18 @@ class _Part:
     labels: tuple[Mapping[str, str], ...]
 
 
+class _Values(NamedTuple):
+    """Values of some columns. matrix: [units, columns]."""
+
+    units: range
+    matrix: Floats
+
+    def of(self, units: range, there: NDArray[np.bool_]) -> Floats:
+        """Of those of ``units`` that are ``there``."""
+        rows = self.matrix[units.start - self.units.start : units.stop - self.units.start]
+        return rows if there.all() else rows[there]
+
+
 class DirectCollector:
     """Collects from every endpoint of a simulated cluster at once. Keeps tables, and what frozen exporters repeat."""
 
@@ -45,8 +58,7 @@ class DirectCollector:
         layout = cluster.layout
         self._endpoints = [(i, e) for i, e in enumerate(layout.endpoints) if e.exporter is not Exporter.SLURM]
         self._parts = {i: _parts_of(layout, endpoint) for i, endpoint in self._endpoints}
-        self._whole = {id(group): np.array([[_is_whole_number(c.metric)] for c in group]) for group in _GROUPS}
-        self._units = _extents(one for parts in self._parts.values() for one in parts)
+        self._whole = {id(group): [_is_whole_number(column.metric) for column in group] for group in _GROUPS}
         self._tables: dict[tuple[int, bytes], SeriesTable] = {}
         self._last: dict[int, tuple[SeriesTable, Floats]] = {}
         self._seq = -1
@@ -68,20 +80,28 @@ class DirectCollector:
         """The batches of these targets alone (positions in ``targets``), all with the newest sequence number."""
         readings = self._cluster.readings
         chosen = [self._endpoints[position] for position in positions]
-        needed = {id(part.columns): part.columns for i, _ in chosen for part in self._parts[i]}
-        matrices = {key: self._matrix(columns, readings) for key, columns in needed.items()}
-        return [self._batch(i, endpoint, matrices, readings) for i, endpoint in chosen]
+        parts = [part for i, _ in chosen for part in self._parts[i]]
+        units = _extents(parts)
+        columns = {id(part.columns): part.columns for part in parts}
+        tables = {key: _Values(units[key], self._matrix(columns[key], units[key], readings)) for key in columns}
+        return [self._batch(i, endpoint, tables, readings) for i, endpoint in chosen]
 
-    def _matrix(self, columns: tuple[Column, ...], readings: Readings) -> Floats:
+    def groups(self, positions: Sequence[int]) -> set[str]:
+        """Groups of readings that ``read`` uses for these targets."""
+        return {group for at in positions for group in _READ_BY[self._endpoints[at][1].exporter]}
+
+    def _matrix(self, columns: tuple[Column, ...], units: range, readings: Readings) -> Floats:
         """[units, columns]; counters as the whole numbers that exporters print."""
-        units = self._units[id(columns)]
         found = np.empty((len(columns), len(units)))
-        for row, column in zip(found, columns, strict=True):
-            row[:] = column.of(readings)[units.start : units.stop]
-        np.floor(found, out=found, where=self._whole[id(columns)])
+        for row, column, whole in zip(found, columns, self._whole[id(columns)], strict=True):
+            values = column.of(readings)[units.start : units.stop]
+            if whole:
+                np.floor(values, out=row)
+            else:
+                row[:] = values
         return found.T
 
-    def _batch(self, i: int, endpoint: Endpoint, matrices: dict[int, Floats], readings: Readings) -> SampleBatch:
+    def _batch(self, i: int, endpoint: Endpoint, tables: dict[int, "_Values"], readings: Readings) -> SampleBatch:
         target = f"{endpoint.exporter}/{endpoint.address}"
         on = readings.devices.reachable[self._cluster.layout.device_index[endpoint.device]]
         now_ns = readings.now_ns
@@ -90,7 +110,7 @@ class DirectCollector:
                 SeriesTable(target, endpoint.device, ()), self._collection(now_ns, DownReason.TIMEOUT)
             )
         if not readings.frozen[i] or i not in self._last:
-            self._last[i] = self._read(i, endpoint, target, matrices, readings)
+            self._last[i] = self._read(i, endpoint, target, tables, readings)
         table, values = self._last[i]
         n = values.size
         if n == 0:  # every GPU is gone: an empty page
@@ -99,7 +119,7 @@ class DirectCollector:
         return SampleBatch(table, self._collection(now_ns), times, np.arange(n, dtype=np.uint32), values)
 
     def _read(
-        self, i: int, endpoint: Endpoint, target: str, matrices: dict[int, Floats], readings: Readings
+        self, i: int, endpoint: Endpoint, target: str, tables: dict[int, "_Values"], readings: Readings
     ) -> tuple[SeriesTable, Floats]:
         parts = self._parts[i]
         present = [_present(part, readings) for part in parts]
@@ -110,15 +130,9 @@ class DirectCollector:
             keys = tuple(key for part, there in pairs for key in _keys(endpoint.device, part, there))
             table = self._tables[i, mask] = SeriesTable(target, endpoint.device, keys)
         blocks = [
-            matrices[id(part.columns)][self._rows(part)][there].ravel()
-            for part, there in zip(parts, present, strict=True)
+            tables[id(part.columns)].of(part.units, there).ravel() for part, there in zip(parts, present, strict=True)
         ]
         return table, np.concatenate(blocks)
-
-    def _rows(self, part: _Part) -> slice:
-        """Rows of the units of ``part`` in the matrix of its columns."""
-        first = self._units[id(part.columns)].start
-        return slice(part.units.start - first, part.units.stop - first)
 
     def _collection(self, now_ns: int, down: DownReason | None = None) -> Collection:
         return Collection(self._cluster.start_ns, self._seq, now_ns, DURATION_S, down)
@@ -184,6 +198,13 @@ def _arrivals(run: CollectionRun, cluster: SimulatedCluster, until_ns: int) -> I
         inventory = []
 
 
+_READ_BY = {
+    Exporter.GNMI: ("ports",),
+    Exporter.DCGM: ("gpus",),
+    Exporter.NODE: ("nics", "hosts"),
+    Exporter.LUSTRE: ("storage",),
+}
+"""Groups of readings by the exporter that shows them."""
 _GROUPS = (
     canonical.SONIC,
     canonical.ARISTA,

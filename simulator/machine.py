@@ -1,7 +1,7 @@
 """The machine: all parts of the simulated cluster, one step of them, and the actions that faults use."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Final
 
 import numpy as np
@@ -14,7 +14,7 @@ from simulator.compute.scheduler import Scheduler
 from simulator.compute.storage import Storage, flow_rows
 from simulator.compute.work.registry import flows_per_gpu
 from simulator.config import SimulatorConfig
-from simulator.counters.publish import Publisher
+from simulator.counters.publish import GROUPS, Publisher
 from simulator.counters.readings import Readings, blank_readings
 from simulator.counters.totals import Model
 from simulator.fabric import kernel
@@ -119,19 +119,15 @@ class Machine:
         )
         self.jobs.step(now_ns, dt)
         self.storage.set_limits()  # after the jobs: a target is busy in the step of the request
-        active = kernel.pick_active(fabric.flows)
-        # One step more than needed leaves empty queues behind; a deadlock pauses queues without any flow.
-        if active.size or self._flowing or fabric.queues.held.any():
-            kernel.advance(
-                self.steps, dt, active, fabric.flows, fabric.queues, fabric.ports, fabric.events, self._credit_flow
-            )
-        self._flowing = bool(active.size)
+        self._flowing = kernel.step(
+            self.steps, dt, self._flowing, fabric.flows, fabric.queues, fabric.ports, fabric.events, self._credit_flow
+        )
         self.storage.count(dt)
         self._ticks()
 
-    def publish(self) -> None:
-        """Brings the readings up to now."""
-        self._publisher.publish(self.now_ns)
+    def publish(self, groups: Collection[str] = GROUPS) -> None:
+        """Brings these groups of the readings up to now."""
+        self._publisher.publish(self.now_ns, groups)
         self.readings.devices.reachable[self._silent > 0] = False
 
     def power(self, names: list[str], on: bool, reason: str) -> None:

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from common.jit import compiled
 from simulator.conditions.base import Condition
 from simulator.conditions.processes import SlowNoise, log_normal_of_mean
 from simulator.fabric import parameters as par
@@ -15,6 +16,7 @@ from simulator.machine import Machine
 MEDIAN_S, SIGMA = 3e-3, 1.0
 # Rate at strength 1, so that ports with traffic are paused for about 0.3 % of the time (tests measure it).
 STALLS_PER_S = 2.7
+PCIE = par.PCIE_BYTES_PER_S
 # Bad minutes: what else uses a host's memory changes over tens of seconds. Assumption: factor 1/3 to 3 (one sigma).
 MEMORY_S, INTENSITY_SIGMA = 40.0, 1.1
 
@@ -46,9 +48,16 @@ class PcieHiccups(Condition):
             np.add.at(self._left_s, at, MEDIAN_S * np.exp(SIGMA * self.rng.normal(0.0, 1.0, begin)))
         elif not self._stalls:
             return
-        stalled_s = np.minimum(self._left_s, dt)
-        self._left_s -= stalled_s
         self._stalls = bool(begin)
-        machine.hiccups[:] = stalled_s / dt
-        # The line cannot bring later in the step what a stall kept it from bringing: PCIe's spare rate is of no use.
-        machine.intake[:] = np.where(stalled_s > 0.0, self._line * (1.0 - machine.hiccups), par.PCIE_BYTES_PER_S)
+        _stall(dt, self._line, self._left_s, machine.hiccups, machine.intake)
+
+
+@compiled
+def _stall(dt: float, line: Floats, left_s: Floats, hiccups: Floats, intake: Floats) -> None:
+    """What one step takes of the stalls, [N]; the line cannot bring later in the step what a stall kept it from
+    bringing: PCIe's spare rate is of no use."""
+    for n in range(line.size):
+        stalled_s = min(left_s[n], dt)
+        left_s[n] -= stalled_s
+        hiccups[n] = stalled_s / dt
+        intake[n] = line[n] * (1.0 - hiccups[n]) if stalled_s > 0.0 else PCIE

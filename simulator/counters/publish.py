@@ -1,6 +1,6 @@
 """From the state of the model to the readings: every counter as its device counts it since its last boot."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 import numpy as np
 
@@ -37,6 +37,8 @@ _TOTALS: dict[str, Callable[[Model], Totals]] = {
     "storage": storage_totals,
 }
 """By group of the readings."""
+GROUPS = frozenset(_TOTALS)
+"""Groups of readings that are written on their own: what is published of devices and jobs is always written."""
 
 
 class Publisher:
@@ -49,6 +51,13 @@ class Publisher:
         self._target_servers = [model.layout.device_index[target.server] for target in model.layout.targets]
         n = len(model.fabric.queues.rated)
         self._peaks_before = [np.zeros(n) for _ in range(3)]
+        self._gauges: dict[str, Callable[[], None]] = {
+            "ports": self._publish_ports,
+            "nics": self._publish_nics,
+            "gpus": self._publish_gpus,
+            "hosts": self._publish_hosts,
+            "storage": self._publish_storage,
+        }
 
     def begin_interval(self) -> None:
         """Starts new interval peaks; a reading covers the current interval and the one before."""
@@ -85,19 +94,15 @@ class Publisher:
                     at_boot = self._at_boot.setdefault((group, name), np.zeros_like(values))
                     at_boot += values - old[name]
 
-    def publish(self, now_ns: int) -> None:
-        """Writes counters and gauges into the readings, as of ``now_ns``."""
+    def publish(self, now_ns: int, groups: Collection[str] = GROUPS) -> None:
+        """Writes counters and gauges into the readings, as of ``now_ns``; other ``groups`` stay as they were."""
         self._readings.now_ns = now_ns
-        for group, totals in _TOTALS.items():
+        for group in groups:
             arrays = getattr(self._readings, group)
-            for name, values in totals(self._model).items():
+            for name, values in _TOTALS[group](self._model).items():
                 at_boot = self._at_boot.get((group, name))
                 getattr(arrays, name)[...] = values if at_boot is None else np.maximum(0.0, values - at_boot)
-        self._publish_ports()
-        self._publish_nics()
-        self._publish_gpus()
-        self._publish_hosts()
-        self._publish_storage()
+            self._gauges[group]()
         self._publish_devices()
 
     def _publish_ports(self) -> None:
