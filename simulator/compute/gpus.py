@@ -114,17 +114,19 @@ class Gpus:
 
     def tick(self, dt: float) -> None:
         """Turns the time spent since the last tick into power, heat and averages."""
-        if self.hung.any():
+        clock = self.clock
+        hangs, brakes, is_slow, is_throttled = _look(self.hung, self.braked, self.pace, clock)
+        if hangs:
             self.kernels[self.hung] = 0.0
             busy_s = self.spent[self.hung, 1:]
             self.spent[self.hung, 1:] = 0.0
             self.spent[self.hung, HANG] = busy_s.sum(axis=1)
-        self._exchange()
+        if is_slow:
+            self._exchange()
         parts, kernels = self.spent / dt, self.kernels / dt
         noise = self._rng.normal(1.0, 0.006, len(self.watts))
         full_watts = (parts @ WATTS + kernels @ MORE_WATTS) * (self.demand * self.density)
-        clock = self.clock
-        dynamic = full_watts * clock**2.2 if clock.min() < 1.0 else full_watts
+        dynamic = full_watts * clock**2.2 if is_throttled else full_watts
         if self.density > 1.0:
             self._keep_limit(dt, full_watts)
             clock = self.clock
@@ -154,17 +156,16 @@ class Gpus:
             self.thermal,
             self.thermal_ns,
         )
-        if self.braked.any():
+        if brakes:
             self.braked_ns += self.braked * dt * NS_PER_S
 
     def _exchange(self) -> None:
         """Where exchange within the host is slow, part of the time of kernels is spent in waiting for it."""
         slow = self.pace < 1.0
-        if slow.any():
-            waits = self.spent[slow, COMPUTE] * (1.0 - self.pace[slow])
-            self.spent[slow, COMPUTE] -= waits
-            self.spent[slow, SPIN] += waits
-            self.kernels[slow] *= self.pace[slow, None]
+        waits = self.spent[slow, COMPUTE] * (1.0 - self.pace[slow])
+        self.spent[slow, COMPUTE] -= waits
+        self.spent[slow, SPIN] += waits
+        self.kernels[slow] *= self.pace[slow, None]
 
     def _keep_limit(self, dt: float, full_watts: Floats) -> None:
         """The driver moves the clock to where chip and work draw the limit; ``full_watts``: dynamic at full clock."""
@@ -177,6 +178,18 @@ class Gpus:
 def _follow(dt: float, time_constant_s: float) -> float:
     """Part of the way to its target that a first-order lag moves in ``dt``."""
     return 1.0 - math.exp(-dt / time_constant_s)
+
+
+@compiled
+def _look(hung: Flags, braked: Flags, pace: Floats, clock: Floats) -> tuple[bool, bool, bool, bool]:
+    """Whether any GPU hangs, any is braked, any exchanges slowly, and any has less than its boost clock."""
+    hangs = brakes = is_slow = is_throttled = False
+    for g in range(hung.size):
+        hangs |= hung[g]
+        brakes |= braked[g]
+        is_slow |= pace[g] < 1.0
+        is_throttled |= clock[g] < 1.0
+    return hangs, brakes, is_slow, is_throttled
 
 
 @compiled

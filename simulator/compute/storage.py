@@ -31,6 +31,71 @@ def _any_waiting(backlog: Floats, rows: Ints) -> bool:
     return False
 
 
+@compiled
+def _count_clients(backlog: Floats, rows: Ints, unopened: Flags, targets: Ints, clients: Floats) -> None:
+    """Adds to ``clients`` [T] those that wait for each target. rows: [2, H, S]. unopened: [2, H]. targets: [H, S]."""
+    for kind in range(rows.shape[0]):
+        for host in range(rows.shape[1]):
+            for stripe in range(0 if unopened[kind, host] else rows.shape[2]):
+                if backlog[rows[kind, host, stripe]] > WAITING_BYTES:
+                    clients[targets[host, stripe]] += 1.0
+
+
+@compiled
+def _limit(
+    share: Floats, client_speed: Floats, rows: Ints, unopened: Flags, targets: Ints, below_share: Flags, limit: Floats
+) -> None:
+    """Sets the ``limit`` of each flow: what its target gives one client, and what its host itself can write.
+
+    share: [T] bytes per second. below_share: [H, S] set where the host writes less than its share.
+    """
+    for host in range(rows.shape[1]):
+        own = client_speed[host] / rows.shape[2]
+        for stripe in range(rows.shape[2]):
+            most = share[targets[host, stripe]]
+            below_share[host, stripe] = own < most
+            limit[rows[READ, host, stripe]] = 0.0 if unopened[READ, host] else most
+            limit[rows[WRITE, host, stripe]] = 0.0 if unopened[WRITE, host] else min(most, own)
+
+
+@compiled
+def _serve(
+    dt: float,
+    delivered: Floats,
+    backlog: Floats,
+    rows: Ints,
+    targets: Ints,
+    in_flight: Floats,
+    unopened: Flags,
+    below_share: Flags,
+    before: Floats,
+    moved: Floats,
+    served: Floats,
+    waiting: Floats,
+    depth: Floats,
+) -> None:
+    """What was moved since the last step, and the RPCs in the queue of each target.
+
+    before: [2, H, S] what was delivered up to the last step, and then up to this one. moved: [2, H, S] bytes.
+    served, waiting: [2, T] bytes, and RPCs in flight; depth: [T] the latter together; all three are added to.
+    """
+    for kind in range(rows.shape[0]):
+        for host in range(rows.shape[1]):
+            for stripe in range(rows.shape[2]):
+                row, target = rows[kind, host, stripe], targets[host, stripe]
+                step = delivered[row] - before[kind, host, stripe]
+                before[kind, host, stripe] = delivered[row]
+                queue = min(in_flight[target], np.floor(backlog[row] + step * 0.5) / RPC_BYTES)
+                if kind == WRITE and below_share[host, stripe]:
+                    queue = step / RPC_BYTES * SERVICE_S / dt  # it never has an RPC waiting
+                if unopened[kind, host]:
+                    queue = 0.0
+                moved[kind, host, stripe] = step
+                served[kind, target] += step
+                waiting[kind, target] += queue
+                depth[target] += queue
+
+
 class Storage:
     """Traffic between H hosts and the targets that their files are striped over, [2, H, S] (read, write) in bytes.
 
@@ -88,46 +153,48 @@ class Storage:
         self._busy = self._busy or _any_waiting(flows.backlog, self.rows)
         if not self._busy:
             return
-        waiting = flows.backlog[self.rows] > WAITING_BYTES
-        waiting &= ~self.unopened[:, :, None]
-        clients = self._by_target(waiting)
+        clients = np.zeros(len(self.speed))
+        _count_clients(flows.backlog, self.rows, self.unopened, self._targets, clients)
         jitter = self._rng.normal(1.0, 0.02, len(self.speed))
         share = TARGET_BYTES_PER_S * self.speed * jitter * self.free / np.maximum(1, clients)
-        limit = np.broadcast_to(np.minimum(share, self.client_limit)[self._targets], waiting.shape).copy()
-        own = self.client_speed[:, None] / self._targets.shape[1]
-        self._below_share = own < limit[WRITE]
-        limit[WRITE] = np.minimum(limit[WRITE], own)
-        limit[self.unopened] = 0.0
-        flows.limit[self.rows] = limit
+        _limit(
+            np.minimum(share, self.client_limit),
+            self.client_speed,
+            self.rows,
+            self.unopened,
+            self._targets,
+            self._below_share,
+            flows.limit,
+        )
 
     def count(self, dt: float) -> None:
         """Counts what the last step delivered, and the service time of RPCs (Little's law: time = queue x dt)."""
         flows = self._fabric.flows
         if not self._busy:
             return
-        delivered = flows.delivered[self.rows]
-        moved = delivered - self._delivered
-        self._delivered = delivered
-        queue = np.minimum(self.in_flight[self._targets], np.floor(flows.backlog[self.rows] + moved * 0.5) / RPC_BYTES)
-        served = moved[WRITE] / RPC_BYTES * SERVICE_S / dt  # a client below its share never has an RPC waiting
-        queue[WRITE] = np.where(self._below_share, served, queue[WRITE])
-        queue[self.unopened] = 0.0
+        moved = np.empty(self.rows.shape)
+        served, waiting = np.zeros((2, len(self.speed))), np.zeros((2, len(self.speed)))
+        self.depth = np.zeros(len(self.speed))
+        _serve(
+            dt,
+            flows.delivered,
+            flows.backlog,
+            self.rows,
+            self._targets,
+            self.in_flight,
+            self.unopened,
+            self._below_share,
+            self._delivered,
+            moved,
+            served,
+            waiting,
+            self.depth,
+        )
         self.host_bytes += moved.sum(axis=2)
-        for kind in (READ, WRITE):
-            self.target_bytes[kind] += self._by_target(moved[kind])
-            self.target_seconds[kind] += self._by_target(queue[kind]) * dt
-        self.depth = self._by_target(queue)
-        self.used += self._by_target(moved[WRITE])
+        self.target_bytes += served
+        self.target_seconds += waiting * dt
+        self.used += served[WRITE]
         self._busy = bool(moved.any() or self.depth.any())
-
-    def _by_target(self, values: Floats | Flags) -> Floats:
-        """[T] sums of ``values`` [H, S] or [2, H, S]."""
-        targets, stripes = len(self.speed), self._targets.shape[1]
-        if stripes == targets:
-            sums: Floats = values.reshape(-1, targets).sum(axis=0)
-            return sums
-        where = np.broadcast_to(self._targets, values.shape).ravel()
-        return np.asarray(np.bincount(where, values.ravel(), targets), dtype=np.float64)
 
 
 def flow_rows(layout: Layout) -> int:
