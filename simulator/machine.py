@@ -17,13 +17,13 @@ from simulator.config import SimulatorConfig
 from simulator.counters.publish import GROUPS, Publisher
 from simulator.counters.readings import Readings, blank_readings
 from simulator.counters.totals import Model
-from simulator.fabric import kernel
 from simulator.fabric import parameters as par
 from simulator.fabric.intake import Intake, begin
 from simulator.fabric.links import Links
 from simulator.fabric.optics import Optics
 from simulator.fabric.routing import Routes
 from simulator.fabric.state import Fabric
+from simulator.fabric.step import move
 from simulator.holds import Holds
 from simulator.layout import Exporter, Layout
 from simulator.shapes.shape import Shape
@@ -119,7 +119,7 @@ class Machine:
         )
         self.jobs.step(now_ns, dt)
         self.storage.set_limits()  # after the jobs: a target is busy in the step of the request
-        self._flowing = kernel.step(
+        self._flowing = move(
             self.steps, dt, self._flowing, fabric.flows, fabric.queues, fabric.ports, fabric.events, self._credit_flow
         )
         self.storage.count(dt)

@@ -63,9 +63,9 @@ class Verdicts:
     onsets_ns: NDArray[np.int64] | None = None
 
 
-NO_VERDICTS = Verdicts(
-    locked(np.zeros(0, np.int64)), locked(np.zeros(0, np.int64)), locked(np.zeros(0, np.bool_)), locked(np.zeros(0))
-)
+_NO_ROWS, _NO_VALUES = locked(np.zeros(0, np.int64)), locked(np.zeros(0))
+_NO_EVIDENCE = EvidenceColumns(_NO_ROWS, _NO_VALUES, _NO_VALUES)
+NO_VERDICTS = Verdicts(_NO_ROWS, _NO_ROWS, locked(np.zeros(0, np.bool_)), _NO_VALUES, (_NO_EVIDENCE,))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,7 +11,7 @@ import numpy as np
 from common.jit import compiled
 from simulator.fabric import parameters as par
 from simulator.fabric.drops import tail_drop
-from simulator.fabric.marking import equilibrium_queue, marking
+from simulator.fabric.marking import KMIN, equilibrium_queue, marking
 from simulator.fabric.state import (
     CE_RECEIVED,
     CNP_HANDLED,
@@ -53,47 +53,6 @@ class Scratch(NamedTuple):
     returned: Floats
     xoff: Floats
     sent: Floats
-
-
-@compiled
-def pick_active(flows: Flows) -> Ints:
-    """int64[]: rows of flows with bytes to send or in flight, ascending."""
-    found = np.empty(flows.used.size, dtype=np.int64)
-    n = 0
-    for f in range(flows.used.size):
-        if not flows.used[f]:
-            continue
-        waiting = flows.backlog[f]
-        if waiting <= 0.5:
-            waiting = 0.0
-            for level in range(flows.inside.shape[1]):
-                waiting += flows.inside[f, level]
-        if waiting > 0.5:
-            found[n] = f
-            n += 1
-    return found[:n].copy()
-
-
-@compiled
-def step(
-    number: int,
-    dt: float,
-    flowed: bool,
-    flows: Flows,
-    queues: Queues,
-    ports: int,
-    nic: Floats,
-    credit_flow: bool,
-) -> bool:
-    """``advance`` for the flows with bytes, if there are any; whether there were. flowed: in the step before.
-
-    One step more than needed leaves empty queues behind; a deadlock pauses queues without any flow.
-    """
-    active = pick_active(flows)
-    flows_now = active.size > 0
-    if flows_now or flowed or queues.held.any():
-        advance(number, dt, active, flows, queues, ports, nic, credit_flow)
-    return flows_now
 
 
 @compiled
@@ -230,6 +189,9 @@ def _passing(dt: float, load: float, fresh_load: float, senders: float, content:
     if capacity <= 0.0:
         return 1.0, 1.0
     room = capacity * dt
+    # The equilibrium is at KMIN at least: most queues have less to send and need not know where it is.
+    if load - room - max(capacity * KMIN - content, -UNDERSHOOT * room) <= 0.0:
+        return 1.0, min(1.0, room / load)
     above = max(equilibrium_queue(capacity, senders) - content, -UNDERSHOOT * room)
     excess = load - room - above
     if excess <= 0.0:

@@ -10,7 +10,6 @@ from analytics.models.group_medians import group_medians
 from analytics.state.lookup import lookup
 from analytics.state.rates import NEVER
 from analytics.state.series_index import SeriesIndex
-from analytics.view.quality import FRESH
 from analytics.view.tick_view import TickView
 from telemetry.objects import ObjectKind
 
@@ -91,7 +90,7 @@ def _folded(view: TickView, part: Part, where: PartSeries, n: int) -> NDArray[np
     found = np.full(n, np.nan)
     if not where.sids.size:
         return found
-    values = np.where(view.quality[where.sids] == FRESH, view.series["value"][where.sids], np.nan)
+    values = np.where(view.fresh.take(where.sids), view.series["value"].take(where.sids), np.nan)
     if part.fold is Fold.MAX:
         found[where.rows] = np.maximum.reduceat(values, where.starts)
         return found

@@ -57,7 +57,7 @@ class WorkLevel:
     @property
     def normal(self) -> float:
         """The median of normal work; NaN while too little is known."""
-        return float(np.median(self.learned)) if len(self.learned) >= LEARNED_MIN else float("nan")
+        return float(median(self.learned)) if len(self.learned) >= LEARNED_MIN else float("nan")
 
     def mean(self, bins: int) -> float:
         """Of the known ones among the newest bins."""
