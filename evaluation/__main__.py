@@ -1,8 +1,8 @@
 """``make eval``: detection quality as tables, ``build/eval.json``, and pages of ``docs/evaluation``.
 
-``python -m evaluation [series|campaigns|families|public|baselines] …``; without a name: series, campaigns and families.
-What follows ``families`` are its options (``--help``). ``public`` downloads its series from the Python index. A part
-that is not run keeps its rows in ``build/eval.json``.
+``python -m evaluation [series|campaigns|families|public|baselines|health] …``; without a name: series, campaigns and
+families. What follows ``families`` or ``health`` are its options (``--help``). ``public`` downloads its series from the
+Python index. A part that is not run keeps its rows in ``build/eval.json``.
 """
 
 import json
@@ -21,9 +21,10 @@ from rich.table import Table
 from common.errors import ConfigError
 from evaluation import report
 from evaluation.campaigns import baselines, run
-from evaluation.families import page
+from evaluation.families import health, page
 from evaluation.families import run as families
 from evaluation.families.family import read_families
+from evaluation.families.judge import ClusterOutcome
 from evaluation.families.rows import rows as family_rows
 from evaluation.scores import compare
 from evaluation.series import public
@@ -32,6 +33,7 @@ from evaluation.series.synthetic import REPORT_SEEDS, corpus
 _ROOT = Path(__file__).parents[1]
 JSON = _ROOT / "build" / "eval.json"
 PAGES = _ROOT / "docs" / "evaluation"
+_WITH_OPTIONS = ("families", "health")
 _OLD_NAMES = {"rivals": "baselines"}
 _LIBRARIES = ("fabricscope", "numpy", "numba", "polars", "river", "scikit-learn")
 
@@ -39,11 +41,15 @@ _LIBRARIES = ("fabricscope", "numpy", "numba", "polars", "river", "scikit-learn"
 def main(names: Sequence[str]) -> None:
     progress = Console(stderr=True)
     names, arguments = _split(names)
-    options = families.parse(arguments)
+    ends = names[-1] if names else ""
+    options = families.parse(arguments if ends != "health" else [])
+    healthy = health.parse(arguments if ends == "health" else [])
     for name in parts(names, progress):
         began_s = time.monotonic()
         if name == "families":
             _keep("families-train" if options.train else name, fault_families(options))
+        elif name == "health":
+            _keep("health-train" if healthy.train else name, healthy_clusters(healthy))
         else:
             _keep(name, PARTS[name]())
         progress.print(f"{name}: {time.monotonic() - began_s:.0f} s")
@@ -51,8 +57,8 @@ def main(names: Sequence[str]) -> None:
 
 
 def _split(names: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
-    """The parts, and the options: all that follows ``families``."""
-    after = list(names).index("families") + 1 if "families" in names else len(names)
+    """The parts, and the options: all that follows the first part that has some."""
+    after = next((at for at, name in enumerate(names, 1) if name in _WITH_OPTIONS), len(names))
     return names[:after], names[after:]
 
 
@@ -113,12 +119,31 @@ def fault_families(options: families.Options = families.SMALL) -> list[report.Ro
     return [page.plain(row) for row in found]
 
 
+def healthy_clusters(options: health.HealthOptions = health.TEN_NODE_DAYS) -> list[report.Row]:
+    """SystemExit for a name that is no healthy family. The page is written after every cluster."""
+
+    def keep(found: Sequence[ClusterOutcome]) -> None:
+        if not options.train:
+            text = health.health_page(health.health_rows(found), options, found)
+            (PAGES / "results-health.md").write_text(text)
+
+    try:
+        outcomes = health.measure(options, Console(stderr=True), keep)
+    except ConfigError as error:
+        raise SystemExit(f"health: {error}") from error
+    found = health.health_rows(outcomes)
+    if options.train:
+        Console().print(health.health_page(found, options, outcomes), markup=False, highlight=False)
+    return [page.plain(row) for row in found]
+
+
 PARTS = {
     "series": synthetic_series,
     "campaigns": fault_campaigns,
     "families": fault_families,
     "public": public_series,
     "baselines": campaign_baselines,
+    "health": healthy_clusters,
 }
 
 

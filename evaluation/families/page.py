@@ -22,13 +22,14 @@ def families_page(rows: Sequence[Row], options: Options, sets: FamilySets, ran: 
     )
     absent = [family.name for family in sets.report if family.name not in ran]
     left_out = f"**Not run: {', '.join(absent)}.** The figures say nothing about them." if absent else ""
-    sections = [part for name in TITLES for part in _section(name, rows)]
+    sections = [part for name, title in TITLES.items() for part in section(name, title, rows)]
     return report.page("Results: families left out", about, seed, *([left_out] if left_out else []), *sections)
 
 
-def _section(name: str, rows: Sequence[Row]) -> list[str]:
+def section(name: str, title: str, rows: Sequence[Row]) -> list[str]:
+    """Heading, title and table of the rows of one table."""
     found = [{key: value for key, value in row.items() if key != "table"} for row in rows if row["table"] == name]
-    heading = [f"## {name.replace('_', ' ').capitalize()}", f"{TITLES[name]}."]
+    heading = [f"## {name.replace('_', ' ').capitalize()}", f"{title}."]
     if not found:
         return [*heading, "None."]
     headings = tuple(found[0])

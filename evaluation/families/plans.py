@@ -39,12 +39,18 @@ def plans(family: Family, seed: int, hours: float) -> list[FamilyPlan]:
     ConfigError for a family whose cluster has no place for one of its faults.
     """
     if family.faults is None:
-        return [_plan(family, seed, 0, HEALTHY_TIMES * hours)]
+        return [healthy_plan(family, seed, 0, HEALTHY_TIMES * hours)]
     clusters = max(1, round(hours / HOURS_MAX))
     try:
         return [_plan(family, seed, number, hours / clusters) for number in range(clusters)]
     except ConfigError as error:
         raise ConfigError(f"family {family.name}: {error}") from error
+
+
+def healthy_plan(family: Family, seed: int, number: int, hours: float) -> FamilyPlan:
+    """Cluster ``number`` of a family without faults. A function of its arguments."""
+    assert family.faults is None
+    return _plan(family, seed, number, hours)
 
 
 def _plan(family: Family, seed: int, number: int, hours: float) -> FamilyPlan:

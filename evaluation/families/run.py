@@ -80,7 +80,7 @@ def run(options: Options, progress: Console) -> list[ClusterOutcome]:
     families = chosen(options, read_families())
     work = [plan for family in families for plan in plans(family, options.seed, options.hours)]
     found, began_s = [], time.monotonic()
-    for outcome in _outcomes(work, options.processes):
+    for outcome in outcomes(work, options.processes):
         found.append(outcome)
         line = f"{len(outcome.faults)} faults, {outcome.pages} pages, {len(outcome.false)} of them false"
         spent_s = time.monotonic() - began_s
@@ -88,7 +88,8 @@ def run(options: Options, progress: Console) -> list[ClusterOutcome]:
     return found
 
 
-def _outcomes(work: Sequence[FamilyPlan], processes: int) -> Iterator[ClusterOutcome]:
+def outcomes(work: Sequence[FamilyPlan], processes: int) -> Iterator[ClusterOutcome]:
+    """The outcome of each plan, in order, as soon as it is known."""
     if processes == 1:
         yield from map(_one, work)
         return

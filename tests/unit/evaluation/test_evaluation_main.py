@@ -7,6 +7,7 @@ import pytest
 from rich.console import Console
 
 from evaluation import __main__ as program
+from evaluation.families import health
 from evaluation.families import run as families
 from evaluation.families.family import Family, FamilySets
 
@@ -33,6 +34,25 @@ def test_what_follows_families_are_its_options(tmp_path, monkeypatch) -> None:
     program.main(["families", "--train", "--hours", "2", "--families", "one", "two"])
     assert [(each.train, each.hours, each.names) for each in seen] == [(True, 2.0, ("one", "two"))]
     assert json.loads((tmp_path / "build" / "eval.json").read_text())["families-train"] == []
+
+
+def test_what_follows_health_are_its_options(tmp_path, monkeypatch) -> None:
+    seen: list[health.HealthOptions] = []
+    monkeypatch.setattr(program, "JSON", tmp_path / "build" / "eval.json")
+
+    def healthy_clusters(options: health.HealthOptions) -> list[dict[str, str]]:
+        seen.append(options)
+        return []
+
+    monkeypatch.setattr(program, "healthy_clusters", healthy_clusters)
+    program.main(["health", "--train", "--node-days", "2"])
+    assert [(each.train, each.node_days) for each in seen] == [(True, 2.0)]
+    assert json.loads((tmp_path / "build" / "eval.json").read_text())["health-train"] == []
+
+
+def test_a_part_with_options_is_the_last_one() -> None:
+    assert program._split(["campaigns", "health", "--hosts", "8"]) == (["campaigns", "health"], ["--hosts", "8"])
+    assert program._split(["series", "campaigns"]) == (["series", "campaigns"], [])
 
 
 def test_a_family_whose_parts_are_missing_ends_the_program_with_its_name(monkeypatch) -> None:
