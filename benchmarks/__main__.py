@@ -28,6 +28,7 @@ NAMES = (
     "models",
     "remote_write",
     "simulator",
+    "health",
     "end_to_end",
 )
 OUT = Path(__file__).parents[1] / "build" / "bench.json"
