@@ -1,7 +1,7 @@
 """GPUs: clocks, power, temperature and activity, from what each one did in the last tick.
 
-Power is idle power plus a dynamic part that grows with the clock (f^2.2: voltage follows frequency); temperature is one
-thermal resistance and one time constant to the inlet air. Figures: H100 SXM (700 W, slowdown at 87 C).
+Power is idle power plus a dynamic part that grows with the clock; temperature is one thermal resistance and one time
+constant to the inlet air. How much each activity draws: ``figures``. An H100 SXM has 700 W and slows down at 87 C.
 """
 
 import math
@@ -10,32 +10,15 @@ import numpy as np
 
 from common.jit import compiled
 from common.units import NS_PER_S
+from simulator.compute.figures import COMPUTE, HANG, IDLE, SPIN, USUAL, WAIT
 from simulator.fabric.state import Flags, Floats
 from simulator.layout import Layout
 
-# What a GPU does: columns of ``spent``.
-# no job; kernels; NCCL kernel that polls for peers; waits for storage; a kernel that never returns
-IDLE, COMPUTE, SPIN, WAIT, HANG = range(5)
-UTILIZATION = np.array([0.0, 1.0, 1.0, 0.02, 1.0])
-SM_ACTIVE = np.array([0.0, 0.86, 0.13, 0.0, 0.01])
-TENSOR = np.array([0.0, 0.56, 0.0, 0.0, 0.0])
-DRAM = np.array([0.0, 0.44, 0.07, 0.01, 0.0])
-WATTS = np.array([0.0, 570.0, 190.0, 45.0, 55.0])  # above idle, at full clock
+# Exchange by activity, and by kernel how much it differs from COMPUTE.
 NVLINK_BYTES_PER_S = np.array([0.0, 95e9, 30e9, 0.0, 0.0])
 PCIE_BYTES_PER_S = np.array([0.0, 1.5e9, 0.3e9, 0.2e9, 0.0])
 NVLINK_RATED_BYTES_PER_S = 450e9  # one direction of an H100 SXM: 18 links of 25 GB/s
 
-# Kernels that differ from the usual ones of a training job: columns of ``kernels``, parts of the time in COMPUTE.
-# ``MORE`` says by how much they differ. Decoding tokens reads all weights for each: about 60 % of the power limit,
-# which prompts reach (Patel et al., POLCA, ASPLOS 2024). NCCL's exchange over NVLink occupies a fifth of the SMs (24
-# channels, 132 SMs) at 300 GB/s (assumption). A kernel of one GPU alone exchanges nothing and is smaller (assumption).
-# In partitions (MIG) it is the same, and there is no utilisation (NVIDIA/dcgm-exporter issue 216).
-DECODE, EXCHANGE, ALONE, PARTITIONED = range(4)
-MORE_UTILIZATION = np.array([0.0, 0.0, 0.0, -1.0])
-MORE_SM_ACTIVE = np.array([-0.26, -0.66, 0.0, 0.0])
-MORE_TENSOR = np.array([-0.50, -0.56, -0.20, -0.20])
-MORE_DRAM = np.array([0.21, -0.29, 0.0, 0.0])
-MORE_WATTS = np.array([-220.0, -360.0, -90.0, -90.0])
 MORE_NVLINK_BYTES_PER_S = np.array([-65e9, 205e9, -95e9, -95e9])
 
 IDLE_WATTS, POWER_LIMIT_WATTS = 72.0, 700.0
@@ -56,8 +39,8 @@ class Gpus:
     clock:  part of the boost clock that the GPU reaches = min(stuck, thermal, powered).
     stuck:  upper bound without any throttle reason (a fault); cooling: thermal resistance, 1 = a clean sink.
     inlet:  temperature of the air that cools it.
-    limit_watts: power limit. demand: what chip and work draw at full clock, part of ``WATTS``.
-    density: factor of the power of all work; above 1 it may exceed the limit, and the driver lowers clocks (powered).
+    limit_watts: power limit. demand: what chip and work draw at full clock, part of the figures' watts.
+    limited: work may draw more than the limit, and then the driver lowers clocks (powered); else it never does.
     pace:   part of the work of its clock that it gets done, lower where its exchange with its neighbours is slow.
     nvlink: whether its links to the others of its host work. braked: the board holds its clock down for want of power.
     hung:   its kernel never returns. spent: [G, 5] seconds by activity since the last tick.
@@ -71,7 +54,7 @@ class Gpus:
         self.stuck, self.thermal, self.cooling = np.ones(n), np.ones(n), np.ones(n)
         self.inlet = np.full(n, INLET_C)
         self.limit_watts, self.demand, self.powered = np.full(n, POWER_LIMIT_WATTS), np.ones(n), np.ones(n)
-        self.density = 1.0
+        self.limited, self.figures = False, USUAL
         self.pace, self.nvlink = np.ones(n), np.ones(n, dtype=np.bool_)
         self.braked, self.braked_ns = np.zeros(n, dtype=np.bool_), np.zeros(n)
         self.hung = np.zeros(n, dtype=np.bool_)
@@ -84,6 +67,7 @@ class Gpus:
         self._resistance = RESISTANCE_C_PER_W * rng.normal(1.0, 0.03, n)
         self.watts = np.full(n, IDLE_WATTS)
         self.celsius = np.full(n, INLET_C + RESISTANCE_C_PER_W * IDLE_WATTS)
+        self.sink_celsius = self.celsius.copy()  # without what the chip shows at once
         self.joules = rng.uniform(1e9, 3e9, n)
         self.hertz = np.full(n, IDLE_HERTZ)
         self.thermal_ns = np.zeros((n, 2))  # software slowdown, hardware slowdown
@@ -123,11 +107,15 @@ class Gpus:
             self.spent[self.hung, HANG] = busy_s.sum(axis=1)
         if is_slow:
             self._exchange()
+        figures = self.figures
+        if figures.holds_clock:
+            self._hold_contexts(dt)
         parts, kernels = self.spent / dt, self.kernels / dt
         noise = self._rng.normal(1.0, 0.006, len(self.watts))
-        full_watts = (parts @ WATTS + kernels @ MORE_WATTS) * (self.demand * self.density)
-        dynamic = full_watts * clock**2.2 if is_throttled else full_watts
-        if self.density > 1.0:
+        scale = self.demand * (figures.dense if self.limited else 1.0)
+        full_watts = (parts @ figures.watts + kernels @ figures.more_watts) * scale + parts @ figures.steady_watts
+        dynamic = full_watts * clock**figures.exponent if is_throttled else full_watts
+        if self.limited:
             self._keep_limit(dt, full_watts)
             clock = self.clock
         _warm(
@@ -135,6 +123,7 @@ class Gpus:
             _follow(dt, self._window_s),
             _follow(dt, POWER_WINDOW_S),
             _follow(dt, TIME_CONSTANT_S),
+            figures.at_once,
             parts,
             kernels,
             dynamic,
@@ -151,6 +140,7 @@ class Gpus:
             self.kernel_activity,
             self.watts,
             self.joules,
+            self.sink_celsius,
             self.celsius,
             self.hertz,
             self.thermal,
@@ -167,10 +157,15 @@ class Gpus:
         self.spent[slow, SPIN] += waits
         self.kernels[slow] *= self.pace[slow, None]
 
+    def _hold_contexts(self, dt: float) -> None:
+        """Where a process has memory on the GPU, time without kernels is not that of a GPU without a process."""
+        idle_s = np.maximum(0.0, dt - self.spent[:, 1:].sum(axis=1))
+        self.spent[:, WAIT] += np.where(self.framebuffer > 0.0, idle_s, 0.0)
+
     def _keep_limit(self, dt: float, full_watts: Floats) -> None:
         """The driver moves the clock to where chip and work draw the limit; ``full_watts``: dynamic at full clock."""
         room = np.maximum(0.0, self.limit_watts / self._silicon - IDLE_WATTS) / np.maximum(1.0, full_watts)
-        target = np.clip(room ** (1.0 / 2.2), CAPPED_CLOCK_MIN, 1.0)
+        target = np.clip(room ** (1.0 / self.figures.exponent), CAPPED_CLOCK_MIN, 1.0)
         self.powered += (target - self.powered) * _follow(dt, POWER_CONTROL_S)
         self.power_ns += self.held_by_power * dt * NS_PER_S
 
@@ -198,6 +193,7 @@ def _warm(
     of_activity: float,
     of_power: float,
     of_heat: float,
+    at_once: float,
     parts: Floats,
     kernels: Floats,
     dynamic: Floats,
@@ -214,6 +210,7 @@ def _warm(
     kernel_activity: Floats,
     watts: Floats,
     joules: Floats,
+    sink_celsius: Floats,
     celsius: Floats,
     hertz: Floats,
     thermal: Floats,
@@ -223,6 +220,7 @@ def _warm(
     [G, 5] by activity, or [G, 4] by kernel.
 
     of_activity, of_power, of_heat: part of the way to its target that each moves. dynamic: watts above idle.
+    at_once: part of the thermal resistance that shows within the tick.
     The driver lowers clocks in proportion to the excess heat, and lets them rise slowly once it is cool.
     """
     for g in range(watts.size):
@@ -237,7 +235,9 @@ def _warm(
             spent_in_kernels[g, k] = 0.0
         watts[g] += (power - watts[g]) * of_power
         joules[g] += power * dt
-        celsius[g] += (inlet[g] + resistance[g] * cooling[g] * power - celsius[g]) * of_heat
+        above = resistance[g] * cooling[g] * power
+        sink_celsius[g] += (inlet[g] + above * (1.0 - at_once) - sink_celsius[g]) * of_heat
+        celsius[g] = sink_celsius[g] + above * at_once
         hertz[g] = BOOST_HERTZ * clock[g] if busy > 0.0 else IDLE_HERTZ
         excess = celsius[g] - SLOWDOWN_C
         change = -0.05 * excess if excess > 0.0 else 0.02

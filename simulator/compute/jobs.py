@@ -11,7 +11,8 @@ import numpy as np
 from common.jit import compiled
 from common.units import NS_PER_S
 from simulator.compute import storage as fs
-from simulator.compute.gpus import COMPUTE, SPIN, WAIT, Gpus
+from simulator.compute.figures import COMPUTE, SPIN, WAIT
+from simulator.compute.gpus import Gpus
 from simulator.compute.record import RunningJob
 from simulator.compute.rings import QUEUE_PAIRS, Rings
 from simulator.compute.work.base import Members, Resources, Work

@@ -18,6 +18,7 @@ STRENGTH_MAX: Final[dict[str, float]] = {
     "metadata-load": 10.0,
     "hdd-targets": 1.0,
     "noise-with-memory": 3.0,
+    "recorded-h100": 1.25,
 }
 """Every condition and the largest strength that still means something: a part of the whole ends at 1."""
 

@@ -1,6 +1,6 @@
 """power-cap and chip-spread: GPUs that work at their power limit, and chips that differ in what they draw.
 
-The driver lowers the clock until chip and work draw the limit (``Gpus.density``); the reason is the power limit,
+The driver lowers the clock until chip and work draw the limit (``Gpus.limited``); the reason is the power limit,
 not heat. What draws less than its limit (idle, NCCL, waiting) runs at the full clock.
 """
 
@@ -10,10 +10,6 @@ from simulator.compute.gpus import POWER_LIMIT_WATTS
 from simulator.conditions.base import Condition
 from simulator.conditions.processes import SlowNoise
 from simulator.machine import Machine
-
-# Dense work of a GPU that is not held back would draw more than its limit: large matrix multiplications of an H100 run
-# below the boost clock at 700 W. The factor is an assumption; 72 W + 1.25 · 570 W = 785 W gives 1.87 GHz at 700 W.
-DENSE_DEMAND = 1.25
 
 
 class PowerCap(Condition):
@@ -37,7 +33,7 @@ class PowerCap(Condition):
         self._cap = SlowNoise(self.rng, len(layout.hosts), self.HOST_S)
         self._work = SlowNoise(self.rng, len(layout.gpus), self.WORK_S)
         self._before = np.ones(len(layout.gpus))
-        gpus.density = DENSE_DEMAND
+        gpus.limited = True
 
     def step(self) -> None:
         if not self.every(1.0):
@@ -64,7 +60,7 @@ class ChipSpread(Condition):
     def __init__(self, machine: Machine, strength: float = 1.0) -> None:
         super().__init__(machine, strength)
         gpus = machine.gpus
-        gpus.density = DENSE_DEMAND
+        gpus.limited = True
         gpus.demand *= np.exp(self.SIGMA * strength * self.rng.normal(0.0, 1.0, len(gpus.demand)))
 
     def step(self) -> None:

@@ -7,6 +7,7 @@ from simulator.conditions.hiccups import PcieHiccups
 from simulator.conditions.jobs import ApplicationXids, CancelledJobs, UserCrashes
 from simulator.conditions.noise import NoiseWithMemory
 from simulator.conditions.power import ChipSpread, PowerCap
+from simulator.conditions.recorded import RecordedH100
 from simulator.conditions.storage import HddTargets, OtherClients, StorageRebuild
 
 CONDITIONS: dict[str, type[Condition]] = {
@@ -25,5 +26,6 @@ CONDITIONS: dict[str, type[Condition]] = {
         MetadataLoad,
         HddTargets,
         NoiseWithMemory,
+        RecordedH100,
     )
 }

@@ -132,17 +132,18 @@ class Publisher:
 
     def _publish_gpus(self) -> None:
         g, r = self._model.gpus, self._readings.gpus
-        part, other = g.activity, g.kernel_activity
-        r.utilization[...] = part @ gpu.UTILIZATION + other @ gpu.MORE_UTILIZATION
-        r.sm_active[...] = part @ gpu.SM_ACTIVE + other @ gpu.MORE_SM_ACTIVE
-        r.sm_occupancy[...] = r.sm_active * 0.45
-        r.tensor_active[...] = part @ gpu.TENSOR + other @ gpu.MORE_TENSOR
-        r.dram_active[...] = part @ gpu.DRAM + other @ gpu.MORE_DRAM
-        r.memory_copy[...] = r.dram_active * 0.9
+        part, other, figures = g.activity, g.kernel_activity, g.figures
+        r.utilization[...] = part @ figures.utilization + other @ figures.more_utilization
+        r.sm_active[...] = part @ figures.sm_active + other @ figures.more_sm_active
+        r.sm_occupancy[...] = r.sm_active * figures.occupancy
+        r.tensor_active[...] = part @ figures.tensor + other @ figures.more_tensor
+        r.dram_active[...] = part @ figures.dram + other @ figures.more_dram
+        r.memory_copy[...] = np.minimum(1.0, r.dram_active * figures.memory_copy)
         r.power_watts[...] = g.watts
         r.power_limit_watts[...] = g.limit_watts
         r.celsius[...] = g.celsius
-        r.memory_celsius[...] = g.celsius + 4.0 + 14.0 * r.dram_active
+        constant, by_chip, by_watt, by_dram = figures.memory_celsius
+        r.memory_celsius[...] = by_chip * g.celsius + constant + by_dram * r.dram_active + by_watt * g.watts
         r.sm_clock_hertz[...] = g.hertz
         r.memory_clock_hertz[...] = gpu.MEMORY_HERTZ
         r.framebuffer_used[...] = np.maximum(g.framebuffer, 4e6)

@@ -1,6 +1,7 @@
 """Faults of one GPU."""
 
-from simulator.compute.gpus import COMPUTE, NVLINK_BYTES_PER_S, NVLINK_RATED_BYTES_PER_S
+from simulator.compute.figures import COMPUTE
+from simulator.compute.gpus import NVLINK_BYTES_PER_S, NVLINK_RATED_BYTES_PER_S
 from simulator.fabric.parameters import PCIE_BYTES_PER_S
 from simulator.faults.base import Fault, gpu_names
 from simulator.layout import Layout

@@ -10,7 +10,8 @@ import math
 import numpy as np
 
 from common.units import NS_PER_S
-from simulator.compute.gpus import DECODE, Gpus
+from simulator.compute.figures import DECODE
+from simulator.compute.gpus import Gpus
 from simulator.compute.work.base import Allocation
 from simulator.compute.work.phases import PhasedWork, lognormal_s
 from simulator.fabric.state import Floats

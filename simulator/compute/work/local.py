@@ -8,7 +8,8 @@ NSDI 2022). The median GPU job of Acme runs for two minutes (Hu et al., NSDI 202
 import numpy as np
 
 from simulator.compute import storage as fs
-from simulator.compute.gpus import ALONE, COMPUTE, EXCHANGE, SPIN, WAIT, Gpus
+from simulator.compute.figures import ALONE, COMPUTE, EXCHANGE, SPIN, WAIT
+from simulator.compute.gpus import Gpus
 from simulator.compute.work.base import Allocation
 from simulator.compute.work.phases import PhasedWork, lognormal_s
 from simulator.config import JobMix

@@ -6,7 +6,8 @@ import numpy as np
 
 from common.units import NS_PER_S
 from simulator.compute import storage as fs
-from simulator.compute.gpus import COMPUTE, WAIT, Gpus
+from simulator.compute.figures import COMPUTE, WAIT
+from simulator.compute.gpus import Gpus
 from simulator.compute.record import RunningJob
 from simulator.compute.work.base import Members, Resources, Work
 from simulator.fabric.state import Flags, Floats, Ints

@@ -6,7 +6,8 @@ NSDI 2025; Sheng et al., HybridFlow, EuroSys 2025).
 
 import numpy as np
 
-from simulator.compute.gpus import COMPUTE, DECODE, Gpus
+from simulator.compute.figures import COMPUTE, DECODE
+from simulator.compute.gpus import Gpus
 from simulator.compute.jobs import JobRun
 from simulator.fabric.state import Floats
 

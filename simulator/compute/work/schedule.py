@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from common.jit import compiled
-from simulator.compute.gpus import COMPUTE, SPIN
+from simulator.compute.figures import COMPUTE, SPIN
 from simulator.fabric.state import Flags, Floats, Ints
 
 FORWARD_PART = 1 / 3  # of the compute of a micro-batch: the backward pass takes twice as long

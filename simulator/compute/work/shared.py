@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from simulator.compute.gpus import ALONE, PARTITIONED, Gpus
+from simulator.compute.figures import ALONE, PARTITIONED
+from simulator.compute.gpus import Gpus
 from simulator.compute.work.base import Allocation
 from simulator.compute.work.phases import PhasedWork, lognormal_s
 from simulator.config import JobMix

@@ -6,7 +6,8 @@ compute of 2.8 TFLOP takes about 7 ms at 400 TFLOP/s, its exchange at 300 GB/s a
 """
 
 from common.jit import compiled
-from simulator.compute.gpus import COMPUTE, EXCHANGE, SPIN, Gpus
+from simulator.compute.figures import COMPUTE, EXCHANGE, SPIN
+from simulator.compute.gpus import Gpus
 from simulator.compute.jobs import JobRun
 from simulator.fabric.state import Flags, Floats, Ints
 

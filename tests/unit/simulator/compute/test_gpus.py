@@ -5,25 +5,12 @@ import math
 import numpy as np
 import pytest
 
-from simulator.compute.gpus import (
-    BOOST_HERTZ,
-    COMPUTE,
-    HANG,
-    IDLE,
-    IDLE_HERTZ,
-    IDLE_WATTS,
-    INLET_C,
-    RESISTANCE_C_PER_W,
-    SLOWDOWN_C,
-    SPIN,
-    UTILIZATION,
-    WAIT,
-    WATTS,
-    Gpus,
-)
+from simulator.compute.figures import COMPUTE, HANG, IDLE, SPIN, USUAL, WAIT
+from simulator.compute.gpus import BOOST_HERTZ, IDLE_HERTZ, IDLE_WATTS, INLET_C, RESISTANCE_C_PER_W, SLOWDOWN_C, Gpus
 from simulator.config import SimulatorConfig
 from simulator.wiring import build_layout
 
+WATTS, UTILIZATION = USUAL.watts, USUAL.utilization
 LAYOUT = build_layout(SimulatorConfig(hosts=2, gpus_per_host=2))
 DT = 0.05
 
@@ -175,21 +162,21 @@ def test_the_seed_decides_chips_and_noise() -> None:
 @pytest.mark.parametrize("limit_watts", [700.0, 500.0, 400.0])
 def test_dense_work_settles_at_the_power_limit_with_power_as_the_reason(limit_watts: float) -> None:
     gpus = Gpus(LAYOUT, Quiet(), 1.0)
-    gpus.density, gpus.limit_watts[:] = 1.25, limit_watts
+    gpus.limited, gpus.limit_watts[:] = True, limit_watts
     for _ in range(200):
         gpus.spent[:, COMPUTE] = DT
         gpus.tick(DT)
     assert gpus.watts == pytest.approx(limit_watts, rel=0.01)
     assert gpus.held_by_power.all()
     assert not gpus.slowed_by_heat.any()
-    room = (limit_watts - IDLE_WATTS) / (1.25 * WATTS[COMPUTE])
+    room = (limit_watts - IDLE_WATTS) / (USUAL.dense * WATTS[COMPUTE])
     assert gpus.hertz == pytest.approx(BOOST_HERTZ * room ** (1 / 2.2), rel=0.01)
     assert gpus.power_ns == pytest.approx(10e9, rel=0.05)
 
 
 def test_work_that_waits_for_peers_runs_at_the_full_clock_below_the_limit() -> None:
     gpus = Gpus(LAYOUT, Quiet(), 1.0)
-    gpus.density, gpus.limit_watts[:] = 1.25, 400.0
+    gpus.limited, gpus.limit_watts[:] = True, 400.0
     for activity in (COMPUTE, SPIN):
         for _ in range(100):
             gpus.spent[:, activity] = DT
@@ -200,7 +187,7 @@ def test_work_that_waits_for_peers_runs_at_the_full_clock_below_the_limit() -> N
 
 def test_a_limit_does_not_hold_a_clock_that_is_stuck_lower() -> None:
     gpus = Gpus(LAYOUT, Quiet(), 1.0)
-    gpus.density, gpus.limit_watts[:], gpus.stuck[0] = 1.25, 500.0, 0.5
+    gpus.limited, gpus.limit_watts[:], gpus.stuck[0] = True, 500.0, 0.5
     for _ in range(100):
         gpus.spent[:, COMPUTE] = DT
         gpus.tick(DT)

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from simulator.compute.gpus import COMPUTE, IDLE
+from simulator.compute.figures import COMPUTE, IDLE
 from simulator.compute.hosts import BASE_WATTS, CORES, LOG_BYTES_PER_S, MEMORY_BYTES, WATTS_PER_CORE, Hosts
 from simulator.config import SimulatorConfig
 from simulator.fabric.state import Floats

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from common.units import NS_PER_S
-from simulator.compute.gpus import COMPUTE, SPIN, WAIT, Gpus
+from simulator.compute.figures import COMPUTE, SPIN, WAIT
+from simulator.compute.gpus import Gpus
 from simulator.compute.jobs import JobRun, Phase, compute
 from simulator.compute.rings import Rings
 from simulator.compute.scheduler import Scheduler, _alternate

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from simulator.cluster import SimulatedCluster
-from simulator.compute.gpus import COMPUTE, SPIN
+from simulator.compute.figures import COMPUTE, SPIN
 from simulator.compute.jobs import JobRun
 from simulator.compute.work.experts import AllToAll, ExpertTraining
 from simulator.compute.work.kind import WorkKind

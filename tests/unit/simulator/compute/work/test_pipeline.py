@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from simulator.compute.gpus import COMPUTE, SPIN
+from simulator.compute.figures import COMPUTE, SPIN
 from simulator.compute.work.kind import WorkKind
 from simulator.compute.work.pipeline import ACTIVATION_BYTES, MICRO_BATCHES
 from simulator.compute.work.schedule import Progress, advance_stages, is_forward
