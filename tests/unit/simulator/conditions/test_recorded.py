@@ -53,16 +53,20 @@ def simulated(jobs: JobMix, fault: str = "", strength: float = 1.0, context: boo
     return Seen(*np.array(rows).transpose(1, 0, 2))
 
 
+def median(found: pl.DataFrame, column: str) -> float:
+    return float(np.median(found[column].drop_nulls().to_numpy()))
+
+
 def same(seen: Seen, found: pl.DataFrame, watts: float, kelvin: float) -> None:
     """Medians of power and temperatures are within ``watts`` and ``kelvin`` of the recorded ones."""
-    assert np.median(seen.watts) == pytest.approx(found["power_usage_mw"].median() / 1e3, abs=watts)
-    assert np.median(seen.celsius) == pytest.approx(found["gpu_temp_c"].median(), abs=kelvin)
-    assert np.median(seen.memory_celsius) == pytest.approx(found["memory_temp_c"].median(), abs=kelvin)
+    assert np.median(seen.watts) == pytest.approx(median(found, "power_usage_mw") / 1e3, abs=watts)
+    assert np.median(seen.celsius) == pytest.approx(median(found, "gpu_temp_c"), abs=kelvin)
+    assert np.median(seen.memory_celsius) == pytest.approx(median(found, "memory_temp_c"), abs=kelvin)
 
 
 def same_work(seen: Seen, found: pl.DataFrame) -> None:
     for ratios, column in ((seen.sm, "sm_util"), (seen.tensor, "any_tensor_util"), (seen.dram, "dram_bw_util")):
-        assert np.median(ratios) == pytest.approx(found[f"gpm_{column}_pct"].median() / 100, abs=0.02)
+        assert np.median(ratios) == pytest.approx(median(found, f"gpm_{column}_pct") / 100, abs=0.02)
 
 
 def test_without_a_process_a_gpu_is_idle() -> None:
@@ -86,7 +90,7 @@ def test_a_kernel_that_never_returns_draws_as_much_as_no_kernel() -> None:
     same(hung, found, watts=2.0, kelvin=4.0)
     assert set(hung.mhz.ravel()) == set(found["sm_clock_mhz"]) == {1980}
     assert hung.utilization.min() == pytest.approx(1.0)
-    assert found["util_gpu_pct"].min() == 100
+    assert found["util_gpu_pct"].to_list() == [100] * found.height
     same_work(hung, found)
 
 
@@ -94,15 +98,15 @@ def test_training_is_held_below_its_clock_by_the_default_limit() -> None:
     seen, found = simulated(LONG_STEPS), phase("train")
     same(seen, found, watts=10.0, kelvin=4.0)
     same_work(seen, found)
-    assert np.median(seen.mhz) == pytest.approx(found["sm_clock_mhz"].median(), rel=0.02)
-    assert seen.mhz.std() == pytest.approx(found["sm_clock_mhz"].std(), rel=0.25)
+    assert np.median(seen.mhz) == pytest.approx(median(found, "sm_clock_mhz"), rel=0.02)
+    assert seen.mhz.std() == pytest.approx(found["sm_clock_mhz"].to_numpy().std(), rel=0.25)
     assert set(seen.mask.ravel()) == set(found["clocks_event_reasons"]) == {SW_POWER_CAP}
 
 
 def test_denser_kernels_are_held_at_the_clock_of_matrix_products() -> None:
     seen, found = simulated(LONG_STEPS, strength=1.22), phase("gemm")
-    assert np.median(seen.mhz) == pytest.approx(found["sm_clock_mhz"].median(), rel=0.02)
-    assert np.median(seen.watts) == pytest.approx(found["power_usage_mw"].median() / 1e3, rel=0.02)
+    assert np.median(seen.mhz) == pytest.approx(median(found, "sm_clock_mhz"), rel=0.02)
+    assert np.median(seen.watts) == pytest.approx(median(found, "power_usage_mw") / 1e3, rel=0.02)
 
 
 def test_half_of_the_warming_shows_at_once() -> None:
