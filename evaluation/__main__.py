@@ -1,8 +1,8 @@
 """``make eval``: detection quality as tables, ``build/eval.json``, and pages of ``docs/evaluation``.
 
-``python -m evaluation [series|campaigns|families|public|baselines|health] …``; without a name: series, campaigns and
-families. What follows ``families`` or ``health`` are its options (``--help``). ``public`` downloads its series from the
-Python index. A part that is not run keeps its rows in ``build/eval.json``.
+``python -m evaluation [series|campaigns|families|public|baselines|health|pictures] …``; without a name: series, campaigns
+and families. What follows ``families`` or ``health`` are its options (``--help``). ``public`` downloads its series from
+the Python index; ``pictures`` draws a day without a fault. A part that is not run keeps its rows in ``build/eval.json``.
 """
 
 import json
@@ -26,6 +26,7 @@ from evaluation.families import run as families
 from evaluation.families.family import read_families
 from evaluation.families.judge import ClusterOutcome
 from evaluation.families.rows import rows as family_rows
+from evaluation.pictures import run as pictures
 from evaluation.scores import compare
 from evaluation.series import public
 from evaluation.series.synthetic import REPORT_SEEDS, corpus
@@ -137,6 +138,12 @@ def healthy_clusters(options: health.HealthOptions = health.TEN_NODE_DAYS) -> li
     return [page.plain(row) for row in found]
 
 
+def pictures_of_a_day() -> list[report.Row]:
+    found = pictures.draw(_ROOT / "docs" / "pictures")
+    (PAGES / "results-day.md").write_text(pictures.page(found))
+    return found
+
+
 PARTS = {
     "series": synthetic_series,
     "campaigns": fault_campaigns,
@@ -144,6 +151,7 @@ PARTS = {
     "public": public_series,
     "baselines": campaign_baselines,
     "health": healthy_clusters,
+    "pictures": pictures_of_a_day,
 }
 
 

@@ -31,6 +31,7 @@ class GpuFigures:
     memory_copy: NVML's memory utilisation by the DRAM activity.
     watts: above idle at full clock; ``demand`` of chip and work scales it. steady_watts: the same, unscaled.
     dense: factor of ``watts`` where conditions hold GPUs to their limit. exponent: of the clock in dynamic power.
+    power_window_s: time constant of the power that the board reports.
     at_once: part of the thermal resistance that shows within a tick; the rest follows with the time constant.
     memory_celsius: constant, and factors of the chip's temperature, of the power and of the DRAM activity.
     holds_clock: a process with a context keeps the boost clock though no kernel runs.
@@ -49,6 +50,7 @@ class GpuFigures:
     more_watts: Floats
     dense: float
     exponent: float
+    power_window_s: float
     at_once: float
     occupancy: float
     memory_copy: float
@@ -72,6 +74,7 @@ USUAL = GpuFigures(
     # run below the boost clock at 700 W. The factor is an assumption; 72 W + 1.25 · 570 W gives 1.87 GHz at 700 W.
     dense=1.25,
     exponent=2.2,  # voltage follows frequency
+    power_window_s=1.0,
     at_once=0.0,
     occupancy=0.45,
     memory_copy=0.9,
@@ -101,6 +104,7 @@ RECORDED = GpuFigures(
     more_watts=np.array([350.0, 210.0, 480.0, 480.0]) - _TRAINING_WATTS,
     dense=1.0,
     exponent=1.33,
+    power_window_s=0.6,  # the board gives the mean of the last second (3 W rms); the first-order lag nearest to it
     # Least squares over both runs: 0.024 to 0.028 K/W within 0.15 s and 0.024 to 0.030 K/W with 13 to 25 s.
     at_once=0.47,
     occupancy=0.327,

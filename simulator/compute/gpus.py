@@ -28,7 +28,6 @@ SLOWDOWN_C, HW_SLOWDOWN_C = 87.0, 92.0
 THROTTLED = 0.995  # part of the boost clock below which the driver gives heat as the reason
 POWER_CONTROL_S = 0.1  # how fast the driver follows the power limit: assumption, a few of its control periods
 CAPPED_CLOCK_MIN = 0.5  # of the boost clock: the driver does not go lower for power (assumption)
-POWER_WINDOW_S = 1.0  # the board reports its average of about one second
 FRAMEBUFFER = 81559 * 2**20
 RESERVED = 551 * 2**20
 
@@ -121,7 +120,7 @@ class Gpus:
         _warm(
             dt,
             _follow(dt, self._window_s),
-            _follow(dt, POWER_WINDOW_S),
+            _follow(dt, figures.power_window_s),
             _follow(dt, TIME_CONSTANT_S),
             figures.at_once,
             parts,

@@ -1,0 +1,1 @@
+"""Pictures of how the simulated cluster looks when nothing is broken: docs/simulator/day.md."""
