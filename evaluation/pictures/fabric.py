@@ -34,7 +34,7 @@ def draw_pauses(day: Day, path: Path) -> None:
     spread(arista, 100 * spines.pause_share, day.hours, ORANGE, "spine to leaf")
     for axes in (nvidia, arista, broadcom):
         axes.axhline(100 * DETECTION, color=RED, lw=1.0, ls=":")
-        axes.set_ylim(0.001, 150)
+        axes.set_ylim(0.0001, 150)
         axes.set_ylabel("pause received, % of the time")
     spread(broadcom, 100 * from_frames(hosts), day.hours, BLUE, "from frames")
     spread(broadcom, 100 * from_transitions(hosts), day.hours, GREEN, "from transitions")
@@ -43,7 +43,7 @@ def draw_pauses(day: Day, path: Path) -> None:
     spread(cisco, hosts.frames, day.hours, BLUE, "leaf to host")
     cisco.axhspan(PAUSE_FRAMES.low, PAUSE_FRAMES.high, color=PUBLISHED, alpha=0.18, lw=0)
     cisco.annotate(
-        f"servers: {PAUSE_FRAMES.words} [1]",
+        f"{PAUSE_FRAMES.words} [1]",
         (0.99, 6e3),
         xycoords=("axes fraction", "data"),
         ha="right",
@@ -125,7 +125,8 @@ def _thresholds(course: Axes, shares: Axes, bits_per_second: float) -> None:
         colour = PUBLISHED if "[1]" in words else RED
         course.axhline(size / MEGA, color=colour, lw=0.9, ls=":")
         shares.axvline(size / MEGA, color=colour, lw=0.9, ls=":")
-        course.annotate(words, (0.01, size / MEGA), xycoords=("axes fraction", "data"), color=colour, va="bottom")
+        beside = "top" if words.startswith("Kmax") else "bottom"  # XOFF is close above it
+        course.annotate(words, (0.01, size / MEGA), xycoords=("axes fraction", "data"), color=colour, va=beside)
 
 
 def _legends(*all_axes: Axes) -> None:
