@@ -1,6 +1,6 @@
 """SimulatedCluster: advance it in event time, inject faults, read it."""
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import replace
 
 import numpy as np
@@ -41,6 +41,7 @@ class SimulatedCluster:
         self.machine = Machine(config, self.layout, start_ns)
         self.conditions = [CONDITIONS[each.name](self.machine, each.strength) for each in config.conditions]
         self.truth: list[Truth] = []
+        self.observers: list[Callable[[], None]] = []  # called after every step of the model; they change nothing
         self._injected: list[InjectedFault] = []
         self._outdated: frozenset[str] = frozenset()  # groups of readings that are older than the model
 
@@ -89,6 +90,15 @@ class SimulatedCluster:
             )
         )
 
+    def remove_faults(self, positions: Collection[int]) -> None:
+        """Removes faults that have not begun. positions: in the order in which they were injected.
+
+        ValueError for one that has begun: what it broke stays broken.
+        """
+        if begun := [at for at in positions if self._injected[at].truth >= 0]:
+            raise ValueError(f"faults {begun} have begun")
+        self._injected = [one for at, one in enumerate(self._injected) if at not in positions]
+
     def end_fault(self, name: str) -> None:
         """Ends every active fault of this name."""
         for injected in self._injected:
@@ -116,6 +126,8 @@ class SimulatedCluster:
             for condition in self.conditions:
                 condition.step()
             self.machine.step()
+            for observe in self.observers:
+                observe()
             stepped = True
         if stepped:
             self._outdated = GROUPS

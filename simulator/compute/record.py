@@ -8,7 +8,8 @@ class RunningJob:
     """A job as the scheduler sees it. ends_ns: 0 while it runs. checkpoints: finished ones.
 
     last_checkpoint_ns: end of the last finished checkpoint, 0 before the first. gpu_indices: () means all of each node.
-    uses_gpus: False for a job that asked for CPUs only.
+    uses_gpus: False for a job that asked for CPUs only. served_s: GPU-seconds at full pace that its requests took, for
+    work that has no iterations to count (inference) or whose iterations take longer when slowed (jobs of one host).
     """
 
     job_id: str
@@ -23,3 +24,4 @@ class RunningJob:
     last_checkpoint_ns: int = 0
     gpu_indices: tuple[int, ...] = ()
     uses_gpus: bool = True
+    served_s: float = 0.0

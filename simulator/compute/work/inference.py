@@ -65,6 +65,8 @@ class Inference(PhasedWork):
         self._burst_s = np.where(begins, lasts_s, np.maximum(0.0, self._burst_s - 1.0))
         load = daily_load(now_ns) * np.exp(self._noise) * np.where(self._burst_s > 0.0, BURST_LOAD, 1.0)
         pace = gpus.work_rate[self._rows].reshape(-1, self._size).min(axis=1)
+        stuck = gpus.hung[self._rows].reshape(-1, self._size).any(axis=1)
+        self.record.served_s += self._size * float(np.where(stuck, 0.0, np.minimum(load, pace)).sum())
         self._compute(np.repeat(np.minimum(1.0, load / pace), self._size), DECODE, DECODE_PART)
         return 1.0
 

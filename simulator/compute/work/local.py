@@ -56,6 +56,8 @@ class SmallJob(PhasedWork):
         duty = min(1.0, self._duty * self._rng.normal(1.0, 0.05))
         kernels_s = duty / pace  # of one second's work at full clock
         busy = kernels_s / (kernels_s + 1.0 - duty)
+        if not gpus.hung[self._rows].any():
+            self.record.served_s += self._rows.size * PHASE_S / (kernels_s + 1.0 - duty)
         alone = self._rows.size == 1
         self._compute(busy * pace / clock, ALONE if alone else EXCHANGE, 1.0 if alone else EXCHANGE_PART)
         self._parts[:, SPIN] = busy - self._parts[:, COMPUTE]
