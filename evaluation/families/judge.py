@@ -1,7 +1,8 @@
 """The judge: what the first pages said, against what was true.
 
-A page belongs to the fault whose root it names, else to the fault that can reach the object that it names, the one
-that began last; else it is false. One wrong page is not "exactly one incident", and later versions do not count.
+A page that comes without the faults too is the background's, and false. Any other belongs to the fault whose root it
+names, else to the fault that can reach the object that it names, the one that began last; else it is false. One wrong
+page is not "exactly one incident", and later versions do not count.
 """
 
 import math
@@ -10,9 +11,11 @@ from dataclasses import dataclass, field
 
 from common.units import NS_PER_S
 from evaluation.families import parts
+from evaluation.families.counterfactual.background import background_findings, background_firing, background_pages
+from evaluation.families.costs import Cost, cost_of
 from evaluation.families.paging import Page
 from evaluation.families.run_plan import FamilyRun
-from evaluation.families.truth.reach import Reach, reaches
+from evaluation.families.truth.reach import Reach
 from evaluation.families.truth.severity import evidence_group, is_hard, limit_s, severities_due
 from telemetry.incidents import IncidentKind, Severity
 from telemetry.objects import ObjectKind, ObjectRef
@@ -27,8 +30,9 @@ class FaultOutcome:
 
     due: severities that are right for the first notice, empty: nobody may be paged. together: faults that overlap it.
     first: its first page; where none is due, the first notice. others: its further pages. duplicates: those of them
-    that name its root too. root_later: the root that people know in the end is the right one, by any of its pages.
-    members, named: GPUs that stand for it in truth and in pages, for faults of single GPUs.
+    that name its root too. right: pages that are right, 0 or 1: a second one brings nothing. unpaged: further incidents
+    of it that page nobody. root_later: the root that people know in the end is the right one, by any of its pages.
+    members, named: GPUs that stand for it in truth and in pages, for faults of single GPUs. cost: stated and true.
     """
 
     fault: str
@@ -47,6 +51,9 @@ class FaultOutcome:
     root_later: bool = False
     others: list[Page] = field(default_factory=list)
     duplicates: int = 0
+    right: int = 0
+    unpaged: int = 0
+    cost: Cost | None = None
     members: frozenset[ObjectRef] = frozenset()
     named: frozenset[ObjectRef] = frozenset()
 
@@ -75,8 +82,9 @@ class FaultOutcome:
 
 @dataclass(slots=True)
 class ClusterOutcome:
-    """One cluster of a family. false: pages of no fault. right: pages that name the root and kind of a fault.
+    """One cluster of a family. false: pages of no fault, ``background`` of them as without the faults.
 
+    right: first pages that name the root and kind of a fault. unpaged_false: incidents of no fault that page nobody.
     findings: true and false ones. false_findings: the false ones by detector.
     """
 
@@ -89,34 +97,63 @@ class ClusterOutcome:
     pages: int = 0
     right: int = 0
     false: list[Page] = field(default_factory=list)
+    background: int = 0
+    unpaged_false: int = 0
     findings: Counter[bool] = field(default_factory=Counter)
     false_findings: Counter[str] = field(default_factory=Counter)
 
 
-def judge(run: FamilyRun) -> ClusterOutcome:
-    """Every page is of one fault, or false; a page of announced work is false."""
+def judge(run: FamilyRun, causes: list[Reach]) -> ClusterOutcome:
+    """Every page is of one fault, or false; a page of announced work is false. causes: of all faults, as in the run."""
     plan = run.plan
-    causes, announced = reaches(run.truths, run.topology), parts.maintenance_announced(plan.family)
+    announced = parts.maintenance_announced(plan.family)
     node_days = plan.config.hosts * plan.lasts_s / 86_400.0
     outcome = ClusterOutcome(plan.family.name, plan.family.faults is None, plan.seed, node_days, run.start_ns)
     outcome.faults = [_outcome(cause, causes, run) for cause in causes]
     outcome.pages = len(run.pages)
-    for page in run.pages:
-        at = _belongs(page, causes)
+    background = background_pages(run.pages, run.branches)
+    outcome.background = len(background)
+    for number, page in enumerate(run.pages):
+        at = None if number in background else _belongs(page, causes)
         if at is None or (causes[at].truth.planned and announced):
             outcome.false.append(page)
             continue
-        outcome.right += _right(page, causes[at])
-        _add(outcome.faults[at], page, causes[at], run.roots)
+        _add(outcome.faults[at], page, causes[at], run.roots, announced)
+    outcome.right = sum(fault.right for fault in outcome.faults)
+    _judge_unpaged(outcome, causes, run)
     for fault, cause in zip(outcome.faults, causes, strict=True):
+        fault.cost = cost_of(fault.first, cause.harm, run.newest) if fault.page_due else None
+    _judge_findings(outcome, causes, run)
+    return outcome
+
+
+def _judge_unpaged(outcome: ClusterOutcome, causes: list[Reach], run: FamilyRun) -> None:
+    """Incidents that page nobody: the first one is the notice of a fault that needs no page, the others add nothing."""
+    announced = parts.maintenance_announced(run.plan.family)
+    paged = {page.incident.id for page in run.pages}
+    background = background_firing(run.notices.values(), run.branches)
+    for notice in sorted(run.notices.values(), key=lambda each: (each.at_ns, each.incident.id)):
+        if notice.incident.id in paged:
+            continue
+        at = None if notice.incident.id in background else _belongs(notice, causes)
+        if at is None:
+            outcome.unpaged_false += 1
+            continue
+        fault, cause = outcome.faults[at], causes[at]
         if fault.first is None and Severity.INFO in fault.due:
-            _notice(fault, cause, causes, run)
+            fault.root_later = cause.is_root(notice.incident.root)
+            _keep_first(fault, notice, cause, announced)
+        else:
+            fault.unpaged += 1
+
+
+def _judge_findings(outcome: ClusterOutcome, causes: list[Reach], run: FamilyRun) -> None:
+    background = background_findings(run.findings.values(), run.branches)
     for finding in run.findings.values():
-        true = any(cause.explains(finding) for cause in causes)
+        true = finding.id not in background and any(cause.explains(finding) for cause in causes)
         outcome.findings[true] += 1
         if not true:
             outcome.false_findings[finding.detector] += 1
-    return outcome
 
 
 def _outcome(cause: Reach, among: list[Reach], run: FamilyRun) -> FaultOutcome:
@@ -131,7 +168,7 @@ def _outcome(cause: Reach, among: list[Reach], run: FamilyRun) -> FaultOutcome:
         is_hard(cause),
         together,
         cause.visible,
-        severities_due(cause, announced=parts.maintenance_announced(run.plan.family)),
+        severities_due(cause, truth.end_ns, announced=parts.maintenance_announced(run.plan.family)),
         limit_s(cause, evidence_s),
         members=frozenset({truth.root}) if of_gpu else frozenset(),
     )
@@ -154,27 +191,28 @@ def _right(page: Page, cause: Reach) -> bool:
     return cause.is_root(page.incident.root) and cause.is_kind(page.incident.kind, page.at_ns)
 
 
-def _add(fault: FaultOutcome, page: Page, cause: Reach, roots: dict[str, ObjectRef]) -> None:
+def _add(fault: FaultOutcome, page: Page, cause: Reach, roots: dict[str, ObjectRef], announced: bool) -> None:
     """One more page of the fault; pages come in order of time."""
     incident = page.incident
     fault.root_later |= cause.is_root(roots.get(incident.id, incident.root))
+    fault.right = max(fault.right, int(_right(page, cause)))
     if fault.members and incident.kind in OF_GPUS:
         fault.named |= _members(incident.root, cause)
     if fault.first is None:
-        _keep_first(fault, page, cause)
+        _keep_first(fault, page, cause, announced)
         return
     fault.others.append(page)
     fault.duplicates += cause.is_root(incident.root)
 
 
-def _keep_first(fault: FaultOutcome, page: Page, cause: Reach) -> None:
+def _keep_first(fault: FaultOutcome, page: Page, cause: Reach, announced: bool) -> None:
     incident = page.incident
     fault.first = page
     fault.delay_s = (page.at_ns - cause.truth.start_ns) / NS_PER_S
     fault.root_first = cause.is_root(incident.root)
     fault.kind_first = cause.is_kind(incident.kind, page.at_ns)
     fault.text_first = _says(incident.title, cause)
-    fault.severity_right = incident.severity in fault.due
+    fault.severity_right = incident.severity in severities_due(cause, page.at_ns, announced=announced)
 
 
 def _says(title: str, cause: Reach) -> bool:
@@ -192,13 +230,3 @@ def _members(root: ObjectRef, cause: Reach) -> frozenset[ObjectRef]:
     if root.kind is ObjectKind.GPU:
         return frozenset({root})
     return frozenset(cause.graph.gpus_of(root.name)) if root.kind is ObjectKind.DEVICE else frozenset()
-
-
-def _notice(fault: FaultOutcome, cause: Reach, causes: list[Reach], run: FamilyRun) -> None:
-    """The first notice of a fault that needs no page."""
-    position = causes.index(cause)
-    for notice in sorted(run.notices.values(), key=lambda each: (each.at_ns, each.incident.id)):
-        if _belongs(notice, causes) == position:
-            fault.root_later = cause.is_root(notice.incident.root)
-            _keep_first(fault, notice, cause)
-            return

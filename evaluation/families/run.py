@@ -15,6 +15,7 @@ from evaluation.families.family import Family, FamilySets, read_families
 from evaluation.families.judge import ClusterOutcome, judge
 from evaluation.families.plans import FamilyPlan, plans
 from evaluation.families.run_plan import run_plan
+from evaluation.families.truth.assemble import reaches
 
 TRAIN_SEED, REPORT_SEED = 1, 201
 HOURS = 0.5  # of each family: small, for `make eval`; bounds get narrow with ten hours and more
@@ -98,4 +99,5 @@ def outcomes(work: Sequence[FamilyPlan], processes: int) -> Iterator[ClusterOutc
 
 
 def _one(plan: FamilyPlan) -> ClusterOutcome:
-    return judge(run_plan(plan))
+    found = run_plan(plan)
+    return judge(found, reaches(found))

@@ -22,7 +22,7 @@ class Harm:
 
     begins_ns: of the fault. course: GPU-seconds lost after 0, 1, 2, … seconds. total: until its end.
     jobs: share of its time that each job lost while the fault lasted, 1 for those that it ended.
-    gpus: whole GPUs that were lost while it lasted. standing: those of them whose job stood still, or ended.
+    gpus: whole GPUs that were lost while it lasted. standing: those that were gone, or whose job stood still or ended.
     """
 
     begins_ns: int = 0
@@ -49,7 +49,7 @@ def harm(actual: ClusterRecord, without: ClusterRecord, begins_ns: int, ends_ns:
     lost: dict[int, Floats] = {}
     share: dict[int, float] = {}
     jobs: dict[str, float] = {}
-    standing = 0
+    standing: set[int] = set()
     for name, before in without.jobs.items():
         after = actual.jobs.get(name)
         if after is None or not _comparable(after, before, begins_ns, ends_ns):
@@ -60,7 +60,7 @@ def harm(actual: ClusterRecord, without: ClusterRecord, begins_ns: int, ends_ns:
         if part < LOST_SHARE_MIN:
             continue
         jobs[name] = part
-        standing += len(before.gpus) if part >= STALLED else 0
+        standing |= set(before.gpus) if part >= STALLED else set()
         for gpu in before.gpus:
             idle_s = _idle_s(actual, gpu, after, before, times_ns) if ended else 0.0
             lost[gpu] = np.maximum(lost.get(gpu, 0.0), late_s + idle_s)
@@ -70,8 +70,9 @@ def harm(actual: ClusterRecord, without: ClusterRecord, begins_ns: int, ends_ns:
         if seconds_gone[-1] > 0.0:
             lost[gpu] = np.maximum(lost.get(gpu, 0.0), seconds_gone)
             share[gpu] = 1.0
+            standing.add(gpu)
     course = np.sum(list(lost.values()), axis=0) if lost else np.zeros(times_ns.size)
-    return Harm(begins_ns, tuple(course.tolist()), float(course[end]), jobs, sum(share.values()), standing)
+    return Harm(begins_ns, tuple(course.tolist()), float(course[end]), jobs, sum(share.values()), len(standing))
 
 
 def _comparable(after: JobLog, before: JobLog, begins_ns: int, ends_ns: int) -> bool:

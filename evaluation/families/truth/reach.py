@@ -1,21 +1,22 @@
 """What one fault can reach, by path: the judge of single findings, and of which fault a wrong page belongs to.
 
-From the ground truth, the true cables and the jobs that ran meanwhile; not from what correlation concluded.
+From the ground truth, the traffic that was sent, and what the jobs lost; not from what correlation concluded.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from analytics.correlate.cause import AWAY, CHECKPOINTS, CONGESTED
-from analytics.correlate.cluster.graph import Graph, physical
+from analytics.correlate.cluster.graph import Graph
 from common.units import NS_PER_S
 from evaluation.campaigns.truth import EARLY_NS, LATE_NS, NEEDS_JOB, FaultImpact
-from evaluation.families.truth.paths import Pair, Paths
+from evaluation.families.counterfactual.harm import Harm
+from evaluation.families.truth.traffic import Pair, Traffic
 from simulator.faults.truth import Truth
 from telemetry.findings import Finding, FindingKind
 from telemetry.incidents import IncidentKind
 from telemetry.objects import ObjectKind, ObjectRef, device, job
-from telemetry.topology import Job, Topology, TopologyFact
+from telemetry.topology import Job, TopologyFact
 
 # Faults of these kinds change nothing in the fabric but the traffic of their own jobs.
 LOCAL = frozenset(
@@ -36,15 +37,20 @@ JOB_NS_MIN = 30 * NS_PER_S
 
 @dataclass(frozen=True)
 class Reach:
-    """One fault in one cluster. jobs: facts of all jobs, ended ones included."""
+    """One fault in one cluster.
+
+    traffic: of the time of the fault, with it and without it. jobs: facts of all jobs, ended ones included.
+    harm: what it cost.
+    """
 
     truth: Truth
-    paths: Paths
+    traffic: Traffic
     jobs: tuple[TopologyFact, ...]
+    harm: Harm = field(default_factory=Harm)
 
     @property
     def graph(self) -> Graph:
-        return self.paths.graph
+        return self.traffic.graph
 
     @cached_property
     def own(self) -> frozenset[ObjectRef]:
@@ -82,43 +88,38 @@ class Reach:
 
     @cached_property
     def pairs(self) -> tuple[Pair, ...]:
-        """Pairs of NICs whose traffic may cross the root: of the jobs meanwhile, and of what an incast brings."""
+        """Pairs of NICs whose bytes crossed the root, or would have without the fault."""
         if self.truth.expected in LOCAL:
             return ()
         mine = {ref for ref in self.own if ref.kind is ObjectKind.PORT}
-        mine |= {nic for name in self._servers for nic in self.paths.nics(name).values()}
-        candidates = dict.fromkeys(pair for each in self.meanwhile for pair in self.paths.pairs(each))
-        if self.truth.expected is IncidentKind.INCAST:
-            candidates |= dict.fromkeys(self._senders())
-        return tuple(pair for pair in candidates if not mine.isdisjoint(self.paths.ports(pair)))
+        mine |= {nic for name in self._servers for nic in self.traffic.nics(name)}
+        return self.traffic.crossing(frozenset(mine))
 
     @property
     def _servers(self) -> set[str]:
         server = self.graph.server_of(self.truth.root)
         return {server} if server else set()
 
-    def _senders(self) -> list[Pair]:
-        """Any host may send to the port of an incast, job or not."""
-        end = self.graph.peers.get(self.truth.root)
-        if end is None:
-            return []
-        name = end.name.partition("/")[2]
-        hosts = (host for host in sorted(self.graph.devices) if self.graph.is_edge(host) and host != end.device)
-        return [(self.paths.nics(host)[name], end) for host in hosts if name in self.paths.nics(host)]
-
     @cached_property
-    def affected(self) -> tuple[Job, ...]:
-        """Jobs that it can delay: they use a host that it hits or a route that it is on."""
+    def users(self) -> tuple[Job, ...]:
+        """Jobs that use what is broken: on a host that it hits, or with bytes on a way that crosses the root; of a
+        fault that pauses its senders also those that share a paused link between switches."""
         if self.truth.root.kind is ObjectKind.JOB:
             return tuple(each for each in self.meanwhile if each.job_id == self.truth.root.name)
-        crossing, places = frozenset(self.pairs), self._first
-        fabric = {ref for ref in places if self._inside(ref)} if self.truth.expected in PAUSING else set()
+        crossing = frozenset(self.pairs)
+        fabric = {ref for ref in self._first if self._inside(ref)} if self.truth.expected in PAUSING else set()
         found = []
         for each in self.meanwhile:
-            pairs = list(self.paths.pairs(each))
-            behind = bool(fabric) and any(not fabric.isdisjoint(self.paths.ports(pair)) for pair in pairs)
+            pairs = list(self.traffic.pairs(each))
+            behind = not fabric.isdisjoint(self.traffic.union(pairs))
             if self.hosts & set(each.nodes) or not crossing.isdisjoint(pairs) or behind:
                 found.append(each)
+        return tuple(found)
+
+    @cached_property
+    def delayed(self) -> tuple[Job, ...]:
+        """Jobs that lost time by it, and those on the hosts that it hits."""
+        found = [each for each in self.meanwhile if each.job_id in self.harm.jobs or self.hosts & set(each.nodes)]
         return tuple(found)
 
     def _inside(self, ref: ObjectRef) -> bool:
@@ -127,24 +128,24 @@ class Reach:
 
     @cached_property
     def _first(self) -> frozenset[ObjectRef]:
-        return self.paths.union(self.pairs)
+        return self.traffic.union(self.pairs)
 
     @cached_property
     def places(self) -> frozenset[ObjectRef]:
-        """Ports where it can cause pauses, marks, queues and drops: on the routes of the traffic that crosses it; one
-        that pauses its senders also on those of the jobs that share a paused link between switches."""
+        """Ports where it can cause pauses, marks, queues and drops: on the ways of the bytes that crossed it; one that
+        pauses its senders also on those of the jobs that share a paused link between switches."""
         if self.truth.expected not in PAUSING:
             return self._first
-        behind = (pair for each in self.affected for pair in self.paths.pairs(each))
-        return self._first | self.paths.union(behind)
+        behind = (pair for each in self.users for pair in self.traffic.pairs(each))
+        return self._first | self.traffic.union(behind)
 
     @cached_property
     def waiting(self) -> frozenset[ObjectRef]:
-        """The jobs that it can delay, their hosts and GPUs, and the ports that carry their traffic."""
-        hosts = sorted({host for each in self.affected for host in each.nodes})
-        found = {job(each.job_id) for each in self.affected} | {device(host) for host in hosts}
+        """The jobs that it delayed, their hosts and GPUs, and the ports that carry their traffic."""
+        hosts = sorted({host for each in self.delayed for host in each.nodes})
+        found = {job(each.job_id) for each in self.delayed} | {device(host) for host in hosts}
         found |= {ref for host in hosts for ref in self.graph.gpus_of(host)}
-        return self.paths.union(pair for each in self.affected for pair in self.paths.pairs(each)) | found
+        return self.traffic.union(pair for each in self.delayed for pair in self.traffic.pairs(each)) | found
 
     @cached_property
     def dependents(self) -> frozenset[ObjectRef]:
@@ -162,12 +163,12 @@ class Reach:
         """Whether anything can show it: what needs a job shows nothing where none runs for ``JOB_NS_MIN``."""
         if self.truth.fault not in SILENT_WITHOUT_JOB:
             return True
-        affected = {each.job_id for each in self.affected}
+        users = {each.job_id for each in self.users}
         entities = ((fact, fact.entity) for fact in self.jobs)
         return any(
             self._together_ns(fact, entity) >= JOB_NS_MIN
             for fact, entity in entities
-            if isinstance(entity, Job) and entity.job_id in affected
+            if isinstance(entity, Job) and entity.job_id in users
         )
 
     def lasts(self, at_ns: int) -> bool:
@@ -211,10 +212,3 @@ class Reach:
         if self.truth.planned:
             return root in {device(name) for name in self.truth.reach}
         return root in self.roots
-
-
-def reaches(truths: list[Truth], topology: Topology) -> list[Reach]:
-    """Every fault of one cluster. topology: the true one, ended jobs included."""
-    paths = Paths(Graph(physical(topology)))
-    jobs = tuple(fact for fact in topology.facts.values() if isinstance(fact.entity, Job))
-    return [Reach(truth, paths, jobs) for truth in truths]

@@ -1,15 +1,18 @@
-"""How severe the first notice of a fault should be, and how soon it should come: from what was broken, not from what
-the product says of its own kinds."""
+"""How severe the first notice of a fault should be, and how soon it should come: from what the fault cost, not from
+what the product says of its own kinds."""
 
 from evaluation.families.truth.reach import Reach
 from telemetry.incidents import IncidentKind, Severity
 from telemetry.objects import ObjectKind
 
 INFO, WARNING, CRITICAL = Severity.INFO, Severity.WARNING, Severity.CRITICAL
-# Everything behind it stands still.
-STANDSTILL = frozenset({IncidentKind.RACK_POWER, IncidentKind.PAUSE_LOOP})
-# One GPU or one process stops the whole job.
-STOPS_JOB = frozenset({"hung-gpu", "nccl-hang", "xid"})
+# What the product promises (docs/correlation.md, Cost): critical where waiting jobs lose 6 whole GPUs, or 600
+# GPU-seconds are lost. Not read from its settings: a product that is set otherwise is judged by the same limits.
+CRITICAL_GPUS, CRITICAL_GPU_SECONDS = 6.0, 600.0
+TOLERANCE = 1.5  # within this factor of a limit either severity is right
+STANDSTILL = IncidentKind.PAUSE_LOOP  # it never ends by itself, whoever waits behind it now
+# Nothing waits for a device that is back after its reboot, nor for a row of memory that was replaced.
+HARMLESS = frozenset({IncidentKind.DEVICE_REBOOTED, IncidentKind.WEAR})
 # A counter or a state says it at once: one interval must do. All others need a course of values.
 HARD_KINDS = frozenset(
     {IncidentKind.LINK_DOWN, IncidentKind.DEVICE_DOWN, IncidentKind.DEVICE_REBOOTED, IncidentKind.RACK_POWER}
@@ -27,24 +30,36 @@ GROUPS = {
 }
 
 
-def severities_due(reach: Reach, *, announced: bool = True) -> frozenset[Severity]:
-    """Severities that are right for the first notice; with INFO nobody has to be paged, with none nobody may.
+def severities_due(reach: Reach, at_ns: int = 0, *, announced: bool = True) -> frozenset[Severity]:
+    """Severities that are right for a notice at ``at_ns``; with INFO nobody has to be paged, with none nobody may.
 
-    A fault that slows a job may be either, as that depends on how much; that is generous. announced: whether telemetry
-    has the changes that people announce; without them nothing distinguishes maintenance from a fault.
+    Whether INFO is among them does not depend on ``at_ns``. announced: whether telemetry has the changes that people
+    announce; without them nothing distinguishes maintenance from a fault.
     """
     truth = reach.truth
-    if truth.planned:
-        return frozenset() if announced else frozenset(Severity)
+    if truth.planned and announced:
+        return frozenset()
     if truth.expected is IncidentKind.TELEMETRY_LOST:
         return frozenset({INFO})
-    if truth.expected in STANDSTILL or (truth.fault in STOPS_JOB and reach.affected):
+    if truth.expected is STANDSTILL:
         return frozenset({CRITICAL})
-    if reach.affected:
-        return frozenset({WARNING, CRITICAL})
-    # Nothing waits for a device that is back after its reboot, nor for a row of memory that was replaced.
-    harmless = truth.expected in (IncidentKind.DEVICE_REBOOTED, IncidentKind.WEAR)
-    return frozenset({INFO, WARNING} if harmless else {WARNING})
+    if truth.expected in HARMLESS and not reach.harm.total:
+        return frozenset({INFO, WARNING})
+    return _by_cost(reach, at_ns)
+
+
+def _by_cost(reach: Reach, at_ns: int) -> frozenset[Severity]:
+    """By the whole GPUs that are lost while the fault lasts, and the GPU-seconds that were lost until then.
+
+    Where whole jobs stand still there is no tolerance: nothing about it is gradual.
+    """
+    harm = reach.harm
+    if harm.standing >= CRITICAL_GPUS:
+        return frozenset({CRITICAL})
+    times = max(harm.gpus / CRITICAL_GPUS, harm.lost_by(at_ns) / CRITICAL_GPU_SECONDS)
+    if times >= TOLERANCE:
+        return frozenset({CRITICAL})
+    return frozenset({WARNING} if times <= 1.0 / TOLERANCE else {WARNING, CRITICAL})
 
 
 def is_hard(reach: Reach) -> bool:
@@ -54,7 +69,7 @@ def is_hard(reach: Reach) -> bool:
 def evidence_group(reach: Reach) -> str:
     """Which metrics show the fault: of the GPUs, of the hosts, of storage, else of the switches' ports."""
     root = reach.truth.root
-    if root.kind is ObjectKind.DEVICE and root.name in reach.paths.servers:
+    if root.kind is ObjectKind.DEVICE and root.name in reach.traffic.servers:
         return "lustre"
     if root.kind is ObjectKind.DEVICE and reach.graph.is_edge(root.name):
         return "node"
