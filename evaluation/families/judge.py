@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 
 from common.units import NS_PER_S
 from evaluation.families import parts
-from evaluation.families.counterfactual.background import background_findings, background_firing, background_pages
 from evaluation.families.costs import Cost, cost_of
+from evaluation.families.counterfactual.background import background_findings, background_firing, background_pages
 from evaluation.families.paging import Page
 from evaluation.families.run_plan import FamilyRun
 from evaluation.families.truth.reach import Reach
@@ -26,7 +26,7 @@ OF_GPUS = frozenset({IncidentKind.STRAGGLER, IncidentKind.GPU_FAULT})
 
 @dataclass(slots=True)
 class FaultOutcome:
-    """One fault and its pages.
+    """One fault and its pages. campaign: the cluster, by name.
 
     due: severities that are right for the first notice, empty: nobody may be paged. together: faults that overlap it.
     first: its first page; where none is due, the first notice. others: its further pages. duplicates: those of them
@@ -35,6 +35,7 @@ class FaultOutcome:
     members, named: GPUs that stand for it in truth and in pages, for faults of single GPUs. cost: stated and true.
     """
 
+    campaign: str
     fault: str
     at_s: float
     hard: bool
@@ -85,7 +86,8 @@ class ClusterOutcome:
     """One cluster of a family. false: pages of no fault, ``background`` of them as without the faults.
 
     right: first pages that name the root and kind of a fault. unpaged_false: incidents of no fault that page nobody.
-    findings: true and false ones. false_findings: the false ones by detector.
+    findings: true and false ones, ``background_findings`` of them as without the faults. false_findings: the false ones
+    by detector.
     """
 
     family: str
@@ -100,6 +102,7 @@ class ClusterOutcome:
     background: int = 0
     unpaged_false: int = 0
     findings: Counter[bool] = field(default_factory=Counter)
+    background_findings: int = 0
     false_findings: Counter[str] = field(default_factory=Counter)
 
 
@@ -149,6 +152,7 @@ def _judge_unpaged(outcome: ClusterOutcome, causes: list[Reach], run: FamilyRun)
 
 def _judge_findings(outcome: ClusterOutcome, causes: list[Reach], run: FamilyRun) -> None:
     background = background_findings(run.findings.values(), run.branches)
+    outcome.background_findings = len(background)
     for finding in run.findings.values():
         true = finding.id not in background and any(cause.explains(finding) for cause in causes)
         outcome.findings[true] += 1
@@ -163,6 +167,7 @@ def _outcome(cause: Reach, among: list[Reach], run: FamilyRun) -> FaultOutcome:
     evidence_s = parts.evidence_s(run.plan.family, evidence_group(cause), run.plan.config.interval_s)
     of_gpu = truth.fault in MEMBER_FAULTS and truth.root.kind is ObjectKind.GPU
     return FaultOutcome(
+        f"{run.plan.family.name}/{run.plan.seed}",
         truth.fault,
         (truth.start_ns - run.start_ns) / NS_PER_S,
         is_hard(cause),

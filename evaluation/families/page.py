@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from evaluation import report
 from evaluation.families.family import FamilySets
+from evaluation.families.figures import Figure
 from evaluation.families.rows import TITLES
 from evaluation.families.run import Options
 from evaluation.families.targets import Row
@@ -18,7 +19,8 @@ def families_page(rows: Sequence[Row], options: Options, sets: FamilySets, ran: 
     )
     seed = (
         f"Seed {options.seed}, {options.hours:g} simulated hours of each family, four times that of healthy ones. "
-        "Bounds (`from`, `to`) are exact, 95 %."
+        "Bounds, in brackets or from and to, are of 95 %, with events as independent; `by campaign` takes campaigns "
+        "alone as independent."
     )
     absent = [family.name for family in sets.report if family.name not in ran]
     left_out = f"**Not run: {', '.join(absent)}.** The figures say nothing about them." if absent else ""
@@ -37,9 +39,13 @@ def section(name: str, title: str, rows: Sequence[Row]) -> list[str]:
 
 
 def cell(value: object) -> str:
-    """Three digits; nothing for what is not known."""
-    if not isinstance(value, float):
-        return str(value)
+    """Three digits, and the bounds of a figure; nothing for what is not known."""
+    if isinstance(value, Figure):
+        return f"{_number(value.value)} [{_number(value.low)}, {_number(value.high)}]" if value.of else ""
+    return _number(value) if isinstance(value, float) else str(value)
+
+
+def _number(value: float) -> str:
     if math.isnan(value):
         return ""
     if math.isinf(value):
@@ -48,5 +54,13 @@ def cell(value: object) -> str:
 
 
 def plain(row: Row) -> Row:
-    """What JSON can hold: NaN and infinity are null."""
-    return {key: None if isinstance(value, float) and not math.isfinite(value) else value for key, value in row.items()}
+    """What JSON can hold: NaN and infinity are null; bounds of a figure have keys of their own."""
+    found: Row = {}
+    for key, value in row.items():
+        if isinstance(value, Figure):
+            found |= {key: value.value, f"{key}, from": value.low, f"{key}, to": value.high}
+        else:
+            found[key] = value
+    return {
+        key: None if isinstance(value, float) and not math.isfinite(value) else value for key, value in found.items()
+    }

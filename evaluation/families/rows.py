@@ -1,4 +1,4 @@
-"""Figures of families as plain rows; ``table`` names the one of a row. NaN: nothing is known; inf: never."""
+"""Figures of families as rows; ``table`` names the one of a row. NaN: nothing is known; inf: never."""
 
 from collections.abc import Callable, Iterator, Sequence
 
@@ -14,7 +14,8 @@ TITLES = {
     "faults": "Kinds of faults, all families together",
     "health": "Clusters without faults: pages, all of them false",
     "false_pages": "False pages by family, kind and severity, healthy families included",
-    "findings": "Findings by family: true where the fault can reach the place by path, while it lasts",
+    "findings": "Findings by family: true where a fault that lasts reaches the place, and not there without it",
+    "costs": "What each fault alone cost, and what the product states",
 }
 
 
@@ -34,6 +35,7 @@ def rows(clusters: Sequence[ClusterOutcome]) -> list[Row]:
         *(_health(name, of) for name, of in families.items() if of[0].healthy),
         *_false_pages(clusters),
         *(_findings(name, of) for name, of in families.items()),
+        *(row for each in clusters for row in _costs(each)),
     ]
 
 
@@ -42,11 +44,8 @@ def _names(clusters: Sequence[ClusterOutcome]) -> list[str]:
 
 
 def _faults(table: str, heading: str, name: str, faults: Sequence[FaultOutcome]) -> Row:
-    first = figures.share_of(faults, lambda fault: fault.right_first)
-    one = figures.share_of(faults, lambda fault: fault.exactly_one)
-
-    def part(which: Callable[[FaultOutcome], bool]) -> float:
-        return figures.share_of(faults, which).value
+    def part(which: Callable[[FaultOutcome], bool]) -> Figure:
+        return figures.share_of(faults, which)
 
     due = [fault for fault in faults if fault.page_due]
     return {
@@ -54,41 +53,34 @@ def _faults(table: str, heading: str, name: str, faults: Sequence[FaultOutcome])
         heading: name,
         "faults": len(faults),
         "reported": part(lambda fault: fault.first is not None),
-        "root and kind first": first.value,
-        **_bounds(first),
+        "root and kind first": part(lambda fault: fault.right_first),
         "root first": part(lambda fault: fault.root_first),
         "root later": part(lambda fault: fault.root_later),
         "text first": part(lambda fault: fault.text_first),
         "severity right": part(lambda fault: fault.severity_right),
-        "exactly one": one.value,
-        **_bounds(one, "one "),
-        "member F1": figures.member_f1(faults).value,
+        "exactly one": part(lambda fault: fault.exactly_one),
+        "member F1": figures.member_f1(faults),
         "delay p50, s": figures.delay(due, 0.5),
         "delay p95, s": figures.delay(due, 0.95),
-        "in time": figures.share_of(due, lambda fault: fault.in_time).value,
+        "in time": figures.share_of(due, lambda fault: fault.in_time),
     }
-
-
-def _bounds(found: Figure, prefix: str = "") -> Row:
-    return {f"{prefix}from": found.low, f"{prefix}to": found.high}
 
 
 def _pages(name: str, clusters: Sequence[ClusterOutcome]) -> Row:
     every = [fault for cluster in clusters for fault in cluster.faults]
-    found, false = figures.precision(clusters), figures.false_rate(clusters)
     return {
         "table": "pages",
         "family": name,
         "pages": sum(each.pages for each in clusters),
         "right": sum(each.right for each in clusters),
-        "precision": found.value,
-        **_bounds(found),
+        "precision": figures.precision(clusters),
         "further, right root": sum(fault.duplicates for fault in every),
         "further, wrong root": sum(len(fault.others) - fault.duplicates for fault in every),
         "false": sum(len(each.false) for each in clusters),
-        "false per 1,000 nodes and week": false.value,
-        "false from": false.low,
-        "false to": false.high,
+        "of these as without faults": sum(each.background for each in clusters),
+        "false per 1,000 nodes and week": figures.false_rate(clusters),
+        "unpaged incidents of faults": sum(fault.unpaged for fault in every),
+        "unpaged, of no fault": sum(each.unpaged_false for each in clusters),
         "faults that nothing shows": sum(not fault.visible for fault in every),
     }
 
@@ -100,8 +92,8 @@ def _health(name: str, clusters: Sequence[ClusterOutcome]) -> Row:
         "family": name,
         "node-days": sum(each.node_days for each in clusters),
         "false pages": false,
-        "per 1,000 nodes and week": found.value,
-        **_bounds(found),
+        "per 1,000 nodes and week": found,
+        "unpaged incidents": sum(each.unpaged_false for each in clusters),
         "what is proven": f"{false} in {found.of:.3g} node-weeks: at most {_bound(found.high)} a week and 1,000 nodes",
     }
 
@@ -116,8 +108,6 @@ def _false_pages(clusters: Sequence[ClusterOutcome]) -> Iterator[Row]:
 
 
 def _findings(name: str, clusters: Sequence[ClusterOutcome]) -> Row:
-    true, false = (sum(each.findings[which] for each in clusters) for which in (True, False))
-    found = figures.share(true, true + false)
     by = sum((each.false_findings for each in clusters), start=type(clusters[0].false_findings)())
     most = ", ".join(
         f"{detector} {count}" for detector, count in sorted(by.items(), key=lambda one: (-one[1], one[0]))[:3]
@@ -125,8 +115,28 @@ def _findings(name: str, clusters: Sequence[ClusterOutcome]) -> Row:
     return {
         "table": "findings",
         "family": name,
-        "findings": true + false,
-        "true": found.value,
-        **_bounds(found),
+        "findings": sum(each.findings.total() for each in clusters),
+        "true": figures.findings(clusters),
+        "as without faults": sum(each.background_findings for each in clusters),
         "most false ones": most,
     }
+
+
+def _costs(cluster: ClusterOutcome) -> Iterator[Row]:
+    for fault in cluster.faults:
+        if fault.cost is None or fault.together:
+            continue
+        yield {
+            "table": "costs",
+            "family": cluster.family,
+            "fault": fault.fault,
+            "true until the first page, GPU s": fault.cost.first,
+            "stated there": fault.cost.stated_first,
+            "true in the end, GPU s": fault.cost.final,
+            "stated in the end": fault.cost.stated,
+            "jobs that lost time": len(fault.cost.jobs),
+            "of these in the first page": len(fault.cost.jobs & fault.cost.stated_jobs),
+            "other jobs there": len(fault.cost.stated_jobs - fault.cost.jobs),
+            "severity": "none" if fault.first is None else str(fault.first.incident.severity),
+            "right": "yes" if fault.severity_right else "no",
+        }

@@ -71,11 +71,15 @@ def run_plan(plan: FamilyPlan) -> FamilyRun:
         later_s = attempt * LATER_S
         faults = tuple(fault.model_copy(update={"at_s": fault.at_s + later_s}) for fault in plan.faults)
         try:
-            return _Running(replace(plan, faults=faults, lasts_s=plan.lasts_s + later_s)).run_all()
+            return _run(replace(plan, faults=faults, lasts_s=plan.lasts_s + later_s))
         except ConfigError as error:
             if "running job" not in str(error) or attempt == TRIES - 1:
                 raise ConfigError(f"family {plan.family.name}, seed {plan.seed}: {error}") from error
     raise AssertionError("the last attempt returns or raises")
+
+
+def _run(plan: FamilyPlan) -> FamilyRun:
+    return _Running(plan).run_all()
 
 
 class _Running:
@@ -101,7 +105,9 @@ class _Running:
                 found.branches.append(self._branch(group, cluster, log, until_s))
         assert log is not None
         found.record, found.truths, found.start_ns = log.record(), cluster.truth, cluster.start_ns
-        found.topology = Topology().with_facts([*topology_facts(cluster.layout, cluster.start_ns), *cluster.job_facts()])
+        found.topology = Topology().with_facts(
+            [*topology_facts(cluster.layout, cluster.start_ns), *cluster.job_facts()]
+        )
         return found
 
     def _process(self, tick: CampaignTick) -> None:

@@ -12,7 +12,7 @@ Row = dict[str, Any]
 
 
 def targets(clusters: Sequence[ClusterOutcome]) -> list[Row]:
-    """The figures that have a target, over all families of the run."""
+    """The figures that have a target, over all families of the run, and those that stand beside them."""
     faults, due = figures.counted(clusters), figures.paged(clusters)
     alone = [fault for fault in faults if not fault.together]
     pairs = [fault for fault in faults if fault.together == 1]
@@ -21,7 +21,9 @@ def targets(clusters: Sequence[ClusterOutcome]) -> list[Row]:
     healthy = [each for each in clusters if each.healthy]
     return [
         _target("root named first, faults alone", figures.share_of(alone, _first), 0.95, "faults"),
+        _target("root named in the end, faults alone", figures.share_of(alone, _later), None, "faults"),
         _target("root named first, pairs", figures.share_of(pairs, _first), 0.85, "faults"),
+        _target("root named in the end, pairs", figures.share_of(pairs, _later), None, "faults"),
         _target("root named first, three and more", figures.share_of(more, _first), None, "faults"),
         _target("severity right at first", figures.share_of(faults, _severity), None, "faults"),
         _target("exactly one incident, the right one", figures.share_of(faults, _exactly_one), 0.95, "faults"),
@@ -31,19 +33,39 @@ def targets(clusters: Sequence[ClusterOutcome]) -> list[Row]:
         _target("the same, healthy families alone", figures.false_rate(healthy), 1.0, "node-weeks", at_most=True),
         _target("hard faults: page within an interval and 5 s", figures.share_of(hard, _in_time), 0.95, "faults"),
         _target("slow faults: page within three intervals", figures.share_of(slow, _in_time), 0.95, "faults"),
-        _p95("hard faults", hard),
-        _p95("slow faults", slow),
+        *_delays("hard faults", hard),
+        *_delays("slow faults", slow),
+        *_costs([fault for fault in due if not fault.together]),
     ]
 
 
-def _p95(name: str, faults: Sequence[FaultOutcome]) -> Row:
-    """In seconds. Within its limit exactly where the share above reaches 0.95, which has bounds."""
-    found = Figure(figures.delay(faults, 0.95), math.nan, math.nan, len(faults))
-    return _target(f"page p95 of {name}, s", found, None, "faults")
+def _delays(name: str, faults: Sequence[FaultOutcome]) -> list[Row]:
+    return [
+        _target(
+            f"page p95 of {name}, of what they may take", figures.lateness(faults, 0.95), 1.0, "faults", at_most=True
+        ),
+        _target(f"page p95 of {name}, s", figures.delay(faults, 0.95), None, "faults"),
+    ]
+
+
+def _costs(alone: Sequence[FaultOutcome]) -> list[Row]:
+    """Of faults alone: what two faults cost one job together is of neither."""
+    found = []
+    for name, first in (("at the first page", True), ("in the end", False)):
+        ratios = figures.cost_ratios(alone, first=first)
+        middle = figures.quantile([ratio for _, ratio in ratios], 0.5)
+        found.append(_target(f"GPU time lost, {name}: stated / true, median", middle, None, "faults"))
+        share = figures.within_factor(ratios)
+        found.append(_target(f"GPU time lost, {name}: within a factor of {figures.WITHIN:g}", share, None, "faults"))
+    return [*found, _target("F1 of the jobs that first pages name", figures.jobs_f1(alone), None, "jobs")]
 
 
 def _first(fault: FaultOutcome) -> bool:
     return fault.right_first
+
+
+def _later(fault: FaultOutcome) -> bool:
+    return fault.root_later
 
 
 def _severity(fault: FaultOutcome) -> bool:
@@ -68,16 +90,20 @@ def _target(name: str, found: Figure, target: float | None, of: str, *, at_most:
         "today": found.value,
         "from": found.low,
         "to": found.high,
+        "by campaign from": found.wide_low,
+        "by campaign to": found.wide_high,
         "of": f"{found.of:.3g} {of}",
         "verdict": "" if target is None else _verdict(found, target, at_most),
     }
 
 
 def _verdict(found: Figure, target: float, at_most: bool) -> str:
-    """Proven where both bounds are on one side of the target; else too little was run to tell."""
+    """Proven where all bounds are on one side of the target; else too little was run to tell."""
     if math.isnan(found.value):
         return "not run"
-    value, low, high = found.value, found.low, found.high
+    value = found.value
+    low = float(min(found.low, math.inf if math.isnan(found.wide_low) else found.wide_low))
+    high = float(max(found.high, -math.inf if math.isnan(found.wide_high) else found.wide_high))
     if at_most:
         value, low, high, target = -value, -high, -low, -target
     if low >= target:

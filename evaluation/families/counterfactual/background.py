@@ -4,10 +4,10 @@ time."""
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import TypeVar
 
+from common.units import NS_PER_S
 from evaluation.campaigns.plan import INTERVAL_S
 from evaluation.families.counterfactual.branch import Branch
 from evaluation.families.paging import Page
-from common.units import NS_PER_S
 from telemetry.findings import Finding
 from telemetry.incidents import Severity
 

@@ -1,8 +1,9 @@
 """A copy of this process that goes on in another way, and reports what it saw there."""
 
 import os
-import pickle
 from collections.abc import Callable
+from multiprocessing import Pipe
+from multiprocessing.connection import Connection
 from typing import NoReturn, TypeVar
 
 T = TypeVar("T")
@@ -14,32 +15,32 @@ def in_copy(call: Callable[[], T]) -> T:
     Raises what ``call`` raises. Only the calling thread exists in the copy (fork(2)), so ``call`` must not need
     others: simulator and engine are numpy and compiled code. RuntimeError when the copy dies without a result.
     """
-    reader, writer = os.pipe()
+    reader, writer = Pipe(duplex=False)
     child = os.fork()
     if child == 0:
-        os.close(reader)
         _report(writer, call)
-    os.close(writer)
-    with os.fdopen(reader, "rb") as pipe:
-        answer = pipe.read()
-    os.waitpid(child, 0)
-    if not answer:
-        raise RuntimeError("the copy of the process died without a result")
-    returned, found = pickle.loads(answer)
-    if not returned:
-        raise found
-    result: T = found
-    return result
+    writer.close()
+    try:
+        result, error = reader.recv()
+    except EOFError:
+        raise RuntimeError("the copy of the process died without a result") from None
+    finally:
+        reader.close()
+        os.waitpid(child, 0)
+    if error is not None:
+        raise error
+    found: T = result
+    return found
 
 
-def _report(writer: int, call: Callable[[], object]) -> NoReturn:
+def _report(writer: Connection, call: Callable[[], object]) -> NoReturn:
     """Ends the copy at once, without the buffers and the exit handlers that belong to the process that it copies."""
     try:
         try:
-            answer = (True, call())
+            answer = call(), None
         except Exception as error:
-            answer = (False, error)
-        with os.fdopen(writer, "wb") as pipe:
-            pipe.write(pickle.dumps(answer))
+            writer.send((None, error))
+        else:
+            writer.send(answer)
     finally:
         os._exit(0)

@@ -3,7 +3,6 @@
 from analytics.correlate.cluster.graph import Graph, physical
 from common.units import NS_PER_S
 from evaluation.campaigns.truth import EARLY_NS, LATE_NS
-from evaluation.families.counterfactual.branch import Branch
 from evaluation.families.counterfactual.harm import harm
 from evaluation.families.run_plan import FamilyRun
 from evaluation.families.truth.reach import Reach
@@ -34,7 +33,5 @@ def _position(run: FamilyRun, truth: Truth) -> int:
     starts_ns = [run.start_ns + int(fault.at_s * NS_PER_S) for fault in run.plan.faults]
     pairs = zip(run.plan.faults, starts_ns, strict=True)
     return next(
-        at
-        for at, (fault, start_ns) in enumerate(pairs)
-        if (fault.fault, start_ns) == (truth.fault, truth.start_ns)
+        at for at, (fault, start_ns) in enumerate(pairs) if (fault.fault, start_ns) == (truth.fault, truth.start_ns)
     )

@@ -5,10 +5,26 @@ from dataclasses import replace
 
 import pytest
 
-from evaluation.families.judge import ClusterOutcome, FaultOutcome, judge
+from common.units import NS_PER_S
+from evaluation.families.counterfactual.harm import Harm
+from evaluation.families.judge import ClusterOutcome, FaultOutcome
+from evaluation.families.paging import Page
 from telemetry.findings import FindingKind
 from telemetry.incidents import IncidentKind, Severity
-from tests.unit.evaluation.families.made_up import CABLE, FAMILY, GPU, SIBLING, UPLINK, finding, page, run, truth
+from tests.unit.evaluation.families.made_up import (
+    CABLE,
+    FAMILY,
+    GPU,
+    SIBLING,
+    STOPPED,
+    UPLINK,
+    finding,
+    judge,
+    page,
+    run,
+    truth,
+    without_faults,
+)
 
 DOWN = truth("link-down", CABLE)
 SLOW = truth("straggler-gpu", GPU, ("node1",))
@@ -39,7 +55,7 @@ def test_one_wrong_page_is_not_exactly_one() -> None:
 def test_the_root_of_a_later_page_does_not_repair_the_first() -> None:
     fault, outcome = judged(WRONG, RIGHT)
     assert (fault.right_first, fault.root_later, fault.exactly_one) == (False, True, False)
-    assert (len(fault.others), fault.duplicates, outcome.right) == (1, 1, 1)
+    assert (len(fault.others), fault.duplicates, outcome.right) == (1, 1, 1)  # the first one that is right
 
 
 def test_a_later_version_of_the_first_page_counts_beside_it_alone() -> None:
@@ -47,9 +63,9 @@ def test_a_later_version_of_the_first_page_counts_beside_it_alone() -> None:
     assert (fault.root_first, fault.root_later) == (False, True)
 
 
-def test_a_second_page_with_the_same_root_is_a_duplicate() -> None:
+def test_a_second_page_with_the_same_root_is_a_duplicate_and_not_right_again() -> None:
     fault, outcome = judged(RIGHT, page(IncidentKind.LINK_DOWN, CABLE, 1040.0, key="again"))
-    assert (fault.right_first, fault.exactly_one, fault.duplicates, outcome.right) == (True, False, 1, 2)
+    assert (fault.right_first, fault.exactly_one, fault.duplicates, outcome.right) == (True, False, 1, 1)
 
 
 def test_the_right_object_with_the_wrong_cause_is_not_the_root() -> None:
@@ -86,7 +102,18 @@ def test_a_page_that_no_fault_explains_is_false(false: object) -> None:
 def test_severity_is_judged_at_the_first_page() -> None:
     idle = truth("link-down", "link:leaf1/Ethernet16--node3/mlx5_0")
     pages = [page(IncidentKind.LINK_DOWN, str(idle.root), 1012.0, severity) for severity in Severity]
-    assert [judged(each, of=idle)[0].severity_right for each in pages] == [False, True, False]
+    right = [judge(run([idle], [each]), Harm()).faults[0].severity_right for each in pages]
+    assert right == [False, True, False]
+
+
+def test_severity_follows_from_what_jobs_lost_and_not_from_what_could_have_lost() -> None:
+    """Traffic of job 1 crosses the cable in both cases; the first time others carried it."""
+    pages = [
+        page(IncidentKind.LINK_DOWN, CABLE, 1012.0, severity) for severity in (Severity.WARNING, Severity.CRITICAL)
+    ]
+    harms = (Harm(), STOPPED)
+    right = [[judge(run([DOWN], [each]), harm).faults[0].severity_right for each in pages] for harm in harms]
+    assert right == [[True, False], [False, True]]
 
 
 def test_a_page_of_announced_maintenance_is_false_and_of_unannounced_it_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -95,7 +122,8 @@ def test_a_page_of_announced_maintenance_is_false_and_of_unannounced_it_is_not(m
     assert (fault.counts, len(outcome.false)) == (False, 1)
     monkeypatch.setattr("evaluation.families.parts.maintenance_announced", lambda family: False)
     fault, outcome = judged(rebooted, of=WAVE)
-    assert (fault.counts, fault.page_due, fault.right_first, outcome.false) == (True, False, True, [])
+    assert (fault.counts, fault.page_due, fault.right_first, outcome.false) == (True, True, True, [])
+    assert not judge(run([WAVE], [rebooted]), Harm()).faults[0].page_due  # nobody waited for it
 
 
 def test_a_fault_that_needs_no_page_is_judged_by_its_first_notice() -> None:
@@ -107,6 +135,84 @@ def test_a_fault_that_needs_no_page_is_judged_by_its_first_notice() -> None:
     assert (quiet.page_due, quiet.right_first, quiet.severity_right, quiet.exactly_one) == (False, True, True, True)
     loud = judged(page(IncidentKind.TELEMETRY_LOST, "device:node1", 1050.0), of=frozen)[0]
     assert (loud.right_first, loud.severity_right) == (True, False)
+
+
+@pytest.mark.parametrize("background", [RIGHT, WRONG])
+def test_a_page_that_comes_without_the_fault_too_is_false_whatever_it_names(background: Page) -> None:
+    """Both name what the fault reaches, while it lasts."""
+    made = run([DOWN], [background])
+    made.branches = [without_faults(replace(background, at_ns=background.at_ns + 20 * NS_PER_S))]
+    outcome = judge(made)
+    assert (outcome.false, outcome.background, outcome.right) == ([background], 1, 0)
+    assert outcome.faults[0].first is None
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        page(IncidentKind.DEVICE_DOWN, "device:node1", 1100.0),  # at another time
+        page(IncidentKind.DEVICE_REBOOTED, "device:node1", 1010.0),  # of another kind
+        page(IncidentKind.DEVICE_DOWN, "device:node2", 1010.0),  # elsewhere
+    ],
+)
+def test_another_page_without_the_fault_excuses_nothing(other: Page) -> None:
+    made = run([DOWN], [WRONG])
+    made.branches = [without_faults(other)]
+    outcome = judge(made)
+    assert (outcome.false, outcome.background, outcome.faults[0].first) == ([], 0, WRONG)
+
+
+def test_one_page_without_the_fault_stands_for_one_page_with_it() -> None:
+    again = page(IncidentKind.DEVICE_DOWN, "device:node1", 1050.0, key="again")
+    made = run([DOWN], [WRONG, again])
+    made.branches = [without_faults(replace(WRONG, at_ns=again.at_ns - NS_PER_S))]
+    outcome = judge(made)
+    assert (outcome.false, outcome.faults[0].first) == ([again], WRONG)
+
+
+def test_a_page_that_only_the_page_budget_held_back_without_the_fault_is_of_the_background() -> None:
+    made = run([DOWN], [WRONG])
+    made.branches = [without_faults(firing=[WRONG])]
+    assert judge(made).false == [WRONG]
+    harmless = replace(WRONG, incident=replace(WRONG.incident, severity=Severity.INFO))
+    made.branches = [without_faults(firing=[harmless])]
+    assert judge(made).false == []
+
+
+def test_incidents_that_page_nobody_are_counted_beside_the_pages() -> None:
+    made = run([DOWN], [RIGHT])
+    quiet = [page(IncidentKind.DEVICE_DOWN, "device:node1", 1020.0, Severity.INFO), NOWHERE]
+    made.notices |= {each.incident.id: each for each in quiet}
+    outcome = judge(made)
+    assert (outcome.faults[0].unpaged, outcome.unpaged_false, outcome.faults[0].exactly_one) == (1, 1, True)
+
+
+def test_a_finding_that_comes_without_the_fault_too_is_false() -> None:
+    made = run([DOWN], [])
+    slowed = finding(FindingKind.JOB_SLOWED, "job:1")
+    made.findings = {slowed.id: slowed}
+    assert judge(made).findings == {True: 1}
+    made.branches = [without_faults(findings=[replace(slowed, onset_ns=slowed.onset_ns - 30 * NS_PER_S)])]
+    outcome = judge(made)
+    assert (outcome.findings, outcome.background_findings) == ({False: 1}, 1)
+
+
+def test_a_slowed_job_is_no_true_finding_where_no_job_lost_time() -> None:
+    made = run([truth("link-down", UPLINK)], [])
+    slowed = finding(FindingKind.JOB_SLOWED, "job:1")
+    made.findings = {slowed.id: slowed}
+    assert judge(made, Harm()).findings == {False: 1}
+
+
+def test_the_stated_cost_stands_beside_the_true_one() -> None:
+    stated = replace(RIGHT, incident=replace(RIGHT.incident, gpu_seconds=100.0))
+    made = run([DOWN], [stated])
+    made.newest = {RIGHT.incident.id: replace(RIGHT.incident, gpu_seconds=1200.0)}
+    cost, missed = judge(made).faults[0].cost, judge(run([DOWN], [])).faults[0].cost
+    assert cost is not None
+    assert missed is not None
+    assert (cost.stated_first, cost.first, cost.stated, cost.final) == (100.0, 400.0, 1200.0, 600.0)
+    assert (missed.stated, missed.final, sorted(missed.jobs), len(missed.stated_jobs)) == (0.0, 600.0, ["1"], 0)
 
 
 def test_of_two_faults_each_gets_the_page_that_names_it() -> None:

@@ -8,11 +8,12 @@ import pytest
 
 from evaluation.families import figures, rows, targets
 from evaluation.families.family import read_families
-from evaluation.families.judge import ClusterOutcome, judge
+from evaluation.families.figures import Figure
+from evaluation.families.judge import ClusterOutcome
 from evaluation.families.page import cell, families_page, plain
 from evaluation.families.run import Options
 from telemetry.incidents import IncidentKind, Severity
-from tests.unit.evaluation.families.made_up import CABLE, FAMILY, GPU, SIBLING, page, run, truth
+from tests.unit.evaluation.families.made_up import CABLE, FAMILY, GPU, SIBLING, SLOWED, judge, page, run, truth
 
 DOWN = truth("link-down", CABLE)
 SLOW = truth("straggler-gpu", GPU, ("node1",))
@@ -25,7 +26,12 @@ NOISY = judge(run([], [NOISE], FAMILY.model_copy(update={"name": "noisy", "fault
 
 
 def target(name: str, clusters: list[ClusterOutcome]) -> targets.Row:
-    return next(row for row in targets.targets(clusters) if row["figure"] == name)
+    """Of clusters that are a campaign each."""
+    apart = [
+        replace(cluster, faults=[replace(fault, campaign=str(number)) for fault in cluster.faults])
+        for number, cluster in enumerate(clusters)
+    ]
+    return next(row for row in targets.targets(apart) if row["figure"] == name)
 
 
 @pytest.mark.parametrize(
@@ -35,7 +41,7 @@ def target(name: str, clusters: list[ClusterOutcome]) -> targets.Row:
         ([RIGHT] * 100, "proven"),
         ([MISSED], "missed, not proven"),
         ([RIGHT, MISSED], "missed, not proven"),
-        ([RIGHT, *[MISSED] * 9], "missed, proven"),
+        ([RIGHT, *[MISSED] * 19], "missed, proven"),
         ([HEALTHY], "not run"),
     ],
 )
@@ -46,11 +52,12 @@ def test_a_share_is_proven_by_its_lower_bound_only(clusters: list[ClusterOutcome
 def test_a_rate_is_proven_by_its_upper_bound_only() -> None:
     name = "the same, healthy families alone"
     assert target(name, [HEALTHY])["verdict"] == "met, not proven"
-    week = replace(HEALTHY, node_days=7 * 4000.0)  # 3.69 events in 4,000 node-weeks are less than one in 1,000
-    assert target(name, [week])["verdict"] == "proven"
-    assert target(name, [NOISY])["verdict"] == "missed, proven"
+    weeks = replace(HEALTHY, node_days=7 * 2000.0)  # 3.69 events in 4,000 node-weeks are less than one in 1,000
+    assert target(name, [weeks] * 2)["verdict"] == "proven"
+    assert target(name, [replace(weeks, node_days=7 * 4000.0)])["verdict"] == "met, not proven"  # of one campaign
+    assert target(name, [NOISY] * 2)["verdict"] == "missed, proven"
     many = replace(NOISY, node_days=7 * 600.0)
-    assert target(name, [many])["verdict"] == "missed, not proven"
+    assert target(name, [many] * 2)["verdict"] == "missed, not proven"
 
 
 def test_health_says_what_was_proven() -> None:
@@ -68,8 +75,9 @@ def test_false_pages_are_listed_by_family_kind_and_severity() -> None:
 
 
 def test_missed_faults_are_in_the_delay() -> None:
-    assert figures.delay([*RIGHT.faults, *LATE.faults], 0.95) == 40.0
-    assert figures.delay([*RIGHT.faults, *MISSED.faults], 0.95) == math.inf
+    assert figures.delay([*RIGHT.faults, *LATE.faults], 0.95).value == 40.0
+    assert figures.delay([*RIGHT.faults, *MISSED.faults], 0.95).value == math.inf
+    assert figures.lateness([*RIGHT.faults, *LATE.faults], 0.95).value == pytest.approx(40.0 / 15.0)
     within = target("hard faults: page within an interval and 5 s", [RIGHT, LATE, MISSED])
     assert within["today"] == pytest.approx(1 / 3)
 
@@ -111,16 +119,46 @@ def test_the_page_has_every_table_and_names_what_was_not_run() -> None:
 def test_what_json_cannot_hold_is_null_and_the_page_says_never() -> None:
     found = [plain(row) for row in rows.rows([MISSED, HEALTHY])]
     assert json.loads(json.dumps(found, allow_nan=False)) == found
-    assert [cell(value) for value in (math.inf, math.nan, 0.12345, 12345.6, 3, "x")] == [
-        "never",
-        "",
-        "0.123",
-        "12,346",
-        "3",
-        "x",
-    ]
+    values = (math.inf, math.nan, 0.12345, 12345.6, 3, "x", Figure(0.5, 0.125, math.inf, 2), Figure(math.nan, 0, 1, 0))
+    assert [cell(value) for value in values] == ["never", "", "0.123", "12,346", "3", "x", "0.5 [0.125, never]", ""]
+    assert plain({"share": Figure(0.5, 0.125, math.inf, 2)}) == {"share": 0.5, "share, from": 0.125, "share, to": None}
 
 
 def test_severity_wrong_is_shown() -> None:
     loud = judge(run([DOWN], [page(IncidentKind.LINK_DOWN, CABLE, 1012.0, Severity.INFO)]))
     assert target("severity right at first", [loud, RIGHT])["today"] == 0.5
+
+
+def test_one_bad_campaign_does_not_prove_what_many_would() -> None:
+    """Forty faults of one campaign that share their jobs are no forty campaigns."""
+    bad = replace(MISSED, faults=[replace(MISSED.faults[0], campaign="bad")] * 20)
+    good = replace(RIGHT, faults=[replace(RIGHT.faults[0], campaign=f"good {number}") for number in range(20)])
+    found = figures.share_of(figures.counted([bad, good]), lambda fault: fault.right_first)
+    assert (found.wide_low < found.low, found.wide_high > found.high) == (True, True)
+    alone = figures.share_of(figures.counted([bad]), lambda fault: fault.right_first)
+    assert (alone.wide_low, alone.wide_high) == (0.0, 1.0)
+
+
+def test_every_figure_of_the_report_has_bounds() -> None:
+    found = [plain(row) for row in rows.rows([RIGHT, MISSED, HEALTHY])]
+    beside = {"node-days", "at_s"}
+    for row in found:
+        unbounded = {key for key, value in row.items() if isinstance(value, float)} - beside
+        if row["table"] in ("families", "faults", "pages", "findings", "health"):
+            assert {
+                key for key in unbounded if f"{key}, from" not in row and not key.endswith((", from", ", to"))
+            } == set()
+
+
+def test_costs_are_of_faults_alone_and_a_missed_one_states_nothing() -> None:
+    ratios = figures.cost_ratios([*RIGHT.faults, *MISSED.faults], first=False)
+    assert [ratio for _, ratio in ratios] == [0.0, 0.0]
+    stated = page(IncidentKind.LINK_DOWN, CABLE, 1012.0)
+    made = run([DOWN], [stated])
+    made.newest = {stated.incident.id: replace(stated.incident, gpu_seconds=1.4 * SLOWED.total)}
+    near = judge(made)
+    assert target("GPU time lost, in the end: within a factor of 1.5", [near, MISSED])["today"] == 0.5
+    paired = replace(near, faults=[replace(near.faults[0], together=1)])
+    assert target("GPU time lost, in the end: within a factor of 1.5", [paired])["of"] == "0 faults"
+    cheap = judge(made, replace(SLOWED, total=figures.COST_MIN / 2))
+    assert figures.cost_ratios(cheap.faults, first=False) == []

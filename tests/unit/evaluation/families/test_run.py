@@ -12,6 +12,7 @@ from evaluation.families.family import Family, FaultChoice, read_families
 from evaluation.families.judge import judge
 from evaluation.families.plans import FamilyPlan
 from evaluation.families.run_plan import FamilyRun, run_plan
+from evaluation.families.truth.assemble import reaches
 from simulator.config import JobMix, SimulatorConfig
 from simulator.faults.schedule import ScheduledFault
 from telemetry.incidents import IncidentKind
@@ -26,7 +27,7 @@ def test_a_broken_host_cable_is_paged_and_the_same_plan_gives_the_same_pages() -
     one, other = run_plan(plan), run_plan(plan)
     assert one.pages == other.pages
     assert (one.truths, one.findings) == (other.truths, other.findings)
-    outcome = judge(one)
+    outcome = judge(one, reaches(one))
     (fault,) = outcome.faults
     assert fault.first is not None
     assert (fault.first.incident.kind, str(fault.first.incident.root)) == (
@@ -35,6 +36,31 @@ def test_a_broken_host_cable_is_paged_and_the_same_plan_gives_the_same_pages() -
     )
     assert 0.0 < fault.delay_s < 60.0
     assert (outcome.false, outcome.findings[False]) == ([], 0)
+
+
+def test_without_its_fault_the_same_cluster_has_neither_its_pages_nor_its_findings() -> None:
+    found = run_plan(FamilyPlan(FAMILY, 1, CONFIG, (FAULT,), 130.0))
+    (branch,) = found.branches
+    assert (branch.pages, branch.findings) == ([], [])
+    assert branch.from_ns == found.start_ns + int(57.5e9)  # the last tick before it
+    (cause,) = reaches(found)
+    (job,) = found.record.jobs.values()
+    before = [at_ns for at_ns in job.times_ns if at_ns < cause.truth.start_ns]
+    (without,) = branch.record.jobs.values()
+    assert without.times_ns[: len(before)] == before
+    assert len(without.times_ns) > len(job.times_ns)  # the ring of this rail stands still until the repair
+    assert cause.harm.jobs.keys() == {"4711"}
+    assert 0.8 * 8 * 30.0 < cause.harm.total < 1.2 * 8 * 30.0  # eight GPUs for half a minute
+
+
+def test_of_two_faults_each_costs_what_it_costs_alone() -> None:
+    slow = ScheduledFault(fault="straggler-gpu", at_s=65.0, lasts_s=30.0, target="node3/0", strength=0.5)
+    found = run_plan(FamilyPlan(FAMILY, 1, CONFIG, (FAULT, slow), 160.0))
+    (branch,) = found.branches
+    assert (branch.positions, sorted(branch.alone)) == ((0, 1), [0, 1])
+    down, straggler = reaches(found)
+    assert down.harm.total > 150.0
+    assert 20.0 < straggler.harm.total < 150.0  # though the job stood still for most of its time
 
 
 def test_a_fault_that_needs_a_job_waits_for_one_a_minute_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -67,7 +93,7 @@ def test_names_are_looked_up_in_the_list_that_is_asked_for() -> None:
 
 def test_progress_is_printed_for_every_cluster(monkeypatch: pytest.MonkeyPatch) -> None:
     printed = io.StringIO()
-    monkeypatch.setattr(families, "_one", lambda plan: judge(FamilyRun(plan)))
+    monkeypatch.setattr(families, "_one", lambda plan: judge(FamilyRun(plan), []))
     options = families.Options(names=("plain-leaf-side", "healthy-plain"), hours=2.0, processes=1)
     outcomes = families.run(options, Console(file=printed, width=120))
     assert [each.family for each in outcomes] == ["plain-leaf-side", "plain-leaf-side", "healthy-plain"]

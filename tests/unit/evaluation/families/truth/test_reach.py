@@ -1,41 +1,55 @@
 """What a fault can reach, by path and kind, in a cluster of two jobs that share spines and storage."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pytest
 
-from analytics.correlate.cluster.graph import Graph, physical
-from evaluation.families.truth.paths import Paths
+from common.units import NS_PER_S
+from evaluation.families.counterfactual.harm import Harm
 from evaluation.families.truth.severity import is_hard, limit_s, severities_due
 from simulator.faults.truth import Truth
 from telemetry.findings import FindingKind
 from telemetry.incidents import IncidentKind, Severity
-from telemetry.objects import ObjectRef, parse_object, port
-from telemetry.topology import Device, Link, Role, Topology, TopologyFact
-from tests.unit.evaluation.families.made_up import CABLE, GPU, SIBLING, TOPOLOGY, UPLINK, finding, reach_of, truth
+from telemetry.objects import ObjectRef, parse_object
+from telemetry.topology import Job
+from tests.unit.evaluation.families.made_up import (
+    CABLE,
+    GPU,
+    GRAPH,
+    SIBLING,
+    SLOWED,
+    STOPPED,
+    UPLINK,
+    finding,
+    reach_of,
+    traffic,
+    truth,
+)
 
-PATHS = Paths(Graph(physical(TOPOLOGY)))
+START_NS = 1000 * NS_PER_S
 
 
 def devices(ports: frozenset[ObjectRef]) -> set[str]:
     return {each.device for each in ports}
 
 
-def test_hosts_of_one_leaf_talk_over_that_leaf_alone() -> None:
-    assert devices(PATHS.ports((port("node1", "mlx5_0"), port("node2", "mlx5_0")))) == {"node1", "node2", "leaf1"}
+def test_bytes_between_hosts_of_one_leaf_take_that_leaf_alone() -> None:
+    sent = traffic([("node1/mlx5_0", "node2/mlx5_0")])
+    assert devices(sent.union(sent.pairs(Job("1", ("node1", "node2"))))) == {"node1", "node2", "leaf1"}
 
 
-def test_hosts_of_two_leaves_may_use_every_spine() -> None:
-    found = devices(PATHS.ports((port("node1", "mlx5_0"), port("node5", "mlx5_0"))))
-    assert found == {"node1", "node5", "leaf1", "leaf3", "spine1", "spine2", "spine3", "spine4"}
+def test_bytes_between_two_leaves_take_one_spine_though_all_would_do() -> None:
+    sent = traffic([("node1/mlx5_0", "node5/mlx5_0")], spread=2)
+    found = devices(sent.union(sent.pairs(Job("1", ("node1", "node5")))))
+    assert found == {"node1", "node5", "leaf1", "leaf3", "spine3"}
 
 
-def test_leaves_without_a_way_between_them_share_no_port() -> None:
-    roles = {"a": Role.LEAF, "b": Role.LEAF, "h1": Role.HOST, "h2": Role.HOST}
-    apart: list[Device | Link] = [Device(name, role) for name, role in roles.items()]
-    apart += [Link("a", "1", "h1", "n"), Link("b", "1", "h2", "n")]
-    paths = Paths(Graph(physical(Topology().with_facts(TopologyFact(each, 0, "test") for each in apart))))
-    assert len(paths.ports((port("h1", "n"), port("h2", "n")))) == 4
+def test_pairs_of_a_job_are_those_that_sent() -> None:
+    sent = traffic(
+        [("node1/mlx5_0", "node2/mlx5_0"), ("node2/mlx5_0", "oss1/mlx5_0"), ("node2/mlx5_0", "node3/mlx5_0")]
+    )
+    found = {(a.device, b.device) for a, b in sent.pairs(Job("1", ("node1", "node2")))}
+    assert found == {("node1", "node2"), ("node2", "oss1")}  # not the other rails, nor a host of somebody else
 
 
 @pytest.mark.parametrize(
@@ -46,6 +60,8 @@ def test_leaves_without_a_way_between_them_share_no_port() -> None:
         ("port:leaf1/Ethernet16", False),  # node3, idle
         ("port:leaf2/Ethernet0", False),  # rails that the cable is no part of
         ("port:leaf3/Ethernet0", False),  # the other job, in the other pod
+        ("port:spine1/Ethernet1/1", True),  # to storage
+        ("port:spine2/Ethernet1/1", False),  # as short a way, which nothing took
     ],
 )
 def test_a_cable_causes_congestion_on_the_routes_of_its_host_alone(about: str, reached: bool) -> None:
@@ -53,11 +69,24 @@ def test_a_cable_causes_congestion_on_the_routes_of_its_host_alone(about: str, r
     assert down.explains(finding(FindingKind.ECN_MARKING, about)) is reached
 
 
-def test_pauses_of_a_slow_receiver_reach_the_job_that_shares_a_paused_uplink_but_no_idle_host() -> None:
-    (slow,) = reach_of(truth("slow-receiver", "port:leaf1/Ethernet0", ("node1",)))
-    assert slow.explains(finding(FindingKind.PFC_PAUSE_SENT, "port:spine1/Ethernet1/1"))
-    assert slow.explains(finding(FindingKind.JOB_SLOWED, "job:2"))
-    assert not slow.explains(finding(FindingKind.PFC_PAUSE_SENT, "port:leaf1/Ethernet16"))
+def test_pauses_of_a_slow_receiver_reach_the_job_that_shares_a_paused_uplink_and_no_other() -> None:
+    receiver = truth("slow-receiver", "port:leaf1/Ethernet0", ("node1",))
+    mine = [("node2/mlx5_0", "node1/mlx5_0"), ("node1/mlx5_0", "oss1/mlx5_0")]
+    shares = traffic([*mine, ("node5/mlx5_0", "oss1/mlx5_0")])
+    apart = traffic([*mine, ("node5/mlx5_0", "node6/mlx5_0")])
+    reached = []
+    for sent in (shares, apart):
+        (slow,) = reach_of(receiver, sent=sent)
+        assert slow.explains(finding(FindingKind.PFC_PAUSE_SENT, "port:spine1/Ethernet1/1"))
+        assert not slow.explains(finding(FindingKind.PFC_PAUSE_SENT, "port:leaf1/Ethernet16"))
+        reached.append(slow.explains(finding(FindingKind.PFC_PAUSE_SENT, "port:leaf3/Ethernet0")))
+    assert reached == [True, False]
+
+
+def test_a_job_that_lost_no_time_is_not_slowed_though_it_shares_an_uplink() -> None:
+    receiver = truth("slow-receiver", "port:leaf1/Ethernet0", ("node1",))
+    found = [reach_of(receiver, harm=harm)[0] for harm in (Harm(jobs={"1": 0.4}), Harm(jobs={"1": 0.4, "2": 0.2}))]
+    assert [slow.explains(finding(FindingKind.JOB_SLOWED, "job:2")) for slow in found] == [False, True]
 
 
 @pytest.mark.parametrize(
@@ -97,27 +126,42 @@ def test_an_announced_wave_is_named_by_any_of_its_hosts() -> None:
     assert [wave.is_root(parse_object(f"device:{name}")) for name in ("node2", "node3")] == [True, False]
 
 
+NOTHING = Harm()
+WEAK, MIDDLE, STRONG = (Harm(gpus=gpus) for gpus in (3.9, 6.0, 9.1))
+LASTING = Harm(START_NS, (0.0, 950.0), 950.0, {"1": 0.1}, 3.0)
+
+
 @pytest.mark.parametrize(
-    ("fault", "root", "reach", "due"),
+    ("fault", "root", "harm", "due"),
     [
-        ("link-down", CABLE, (), {Severity.WARNING, Severity.CRITICAL}),
-        ("link-down", "link:leaf1/Ethernet16--node3/mlx5_0", (), {Severity.WARNING}),  # idle
-        ("hung-gpu", GPU, ("node1",), {Severity.CRITICAL}),
-        ("rack-power-loss", "rack:r1", ("node1", "node2"), {Severity.CRITICAL}),
-        ("exporter-frozen", "device:node1", (), {Severity.INFO}),
-        ("planned-reboot-wave", "device:node1", ("node1",), set()),
+        ("link-down", UPLINK, NOTHING, {Severity.WARNING}),  # three others carry its traffic
+        ("link-down", CABLE, WEAK, {Severity.WARNING}),
+        ("link-down", CABLE, MIDDLE, {Severity.WARNING, Severity.CRITICAL}),
+        ("link-down", CABLE, STRONG, {Severity.CRITICAL}),
+        ("link-down", CABLE, LASTING, {Severity.CRITICAL}),  # slowly, but more than is promised
+        ("hung-gpu", GPU, STOPPED, {Severity.CRITICAL}),
+        ("hung-gpu", GPU, Harm(gpus=1.0, standing=1), {Severity.WARNING}),  # a job of one GPU
+        ("rack-power-loss", "rack:r1", Harm(gpus=8.0, standing=8), {Severity.CRITICAL}),
+        ("pfc-deadlock", "port:leaf1/Ethernet32", NOTHING, {Severity.CRITICAL}),
+        ("switch-reboot", "device:leaf1", NOTHING, {Severity.INFO, Severity.WARNING}),
+        ("switch-reboot", "device:leaf1", replace(SLOWED, gpus=9.1), {Severity.CRITICAL}),
+        ("exporter-frozen", "device:node1", NOTHING, {Severity.INFO}),
+        ("planned-reboot-wave", "device:node1", STOPPED, set()),
     ],
 )
-def test_severity_follows_from_what_stands_still(
-    fault: str, root: str, reach: tuple[str, ...], due: set[Severity]
-) -> None:
-    (found,) = reach_of(truth(fault, root, reach))
-    assert severities_due(found) == due
+def test_severity_follows_from_the_cost(fault: str, root: str, harm: Harm, due: set[Severity]) -> None:
+    (found,) = reach_of(truth(fault, root), harm=harm)
+    assert severities_due(found, found.truth.end_ns) == due
 
 
-def test_maintenance_that_nobody_announced_may_page() -> None:
-    (wave,) = reach_of(truth("planned-reboot-wave", "device:node1", ("node1",)))
-    assert severities_due(wave, announced=False) == set(Severity)
+def test_what_is_lost_later_makes_no_early_page_critical() -> None:
+    (found,) = reach_of(truth("link-down", CABLE), harm=LASTING)
+    assert severities_due(found, START_NS) == {Severity.WARNING}
+
+
+def test_maintenance_that_nobody_announced_is_judged_by_its_cost() -> None:
+    (wave,) = reach_of(truth("planned-reboot-wave", "device:node1", ("node1",)), harm=STOPPED)
+    assert severities_due(wave, announced=False) == {Severity.CRITICAL}
 
 
 def test_a_hard_fault_has_one_interval_and_a_slow_one_three() -> None:
@@ -127,7 +171,7 @@ def test_a_hard_fault_has_one_interval_and_a_slow_one_three() -> None:
 
 
 def test_a_slow_gpu_of_an_idle_host_is_not_visible() -> None:
-    idle = next(f"gpu:node3/{unit.name.partition('/')[2]}" for unit in PATHS.graph.gpus_of("node3"))
+    idle = next(f"gpu:node3/{unit.name.partition('/')[2]}" for unit in GRAPH.gpus_of("node3"))
     here, there = reach_of(truth("straggler-gpu", GPU, ("node1",)), truth("straggler-gpu", idle, ("node3",)))
     assert (here.visible, there.visible) == (True, False)
 
