@@ -118,9 +118,10 @@ class Reach:
 
     @cached_property
     def delayed(self) -> tuple[Job, ...]:
-        """Jobs that lost time by it, and those on the hosts that it hits."""
-        found = [each for each in self.meanwhile if each.job_id in self.harm.jobs or self.hosts & set(each.nodes)]
-        return tuple(found)
+        """Jobs that lost time by it. Of those that began since on a host that it hits, it is not known."""
+        began = [each for each in self.meanwhile if each.started_ns > self.truth.start_ns]
+        new = {each.job_id for each in began if self.hosts & set(each.nodes)}
+        return tuple(each for each in self.meanwhile if each.job_id in self.harm.jobs.keys() | new)
 
     def _inside(self, ref: ObjectRef) -> bool:
         """Whether a port is between two switches."""
@@ -141,8 +142,8 @@ class Reach:
 
     @cached_property
     def waiting(self) -> frozenset[ObjectRef]:
-        """The jobs that it delayed, their hosts and GPUs, and the ports that carry their traffic."""
-        hosts = sorted({host for each in self.delayed for host in each.nodes})
+        """The jobs that it delayed with the ports that carry their traffic; their hosts, those that it hits, their GPUs."""
+        hosts = sorted({host for each in self.delayed for host in each.nodes} | self.hosts)
         found = {job(each.job_id) for each in self.delayed} | {device(host) for host in hosts}
         found |= {ref for host in hosts for ref in self.graph.gpus_of(host)}
         return self.traffic.union(pair for each in self.delayed for pair in self.traffic.pairs(each)) | found

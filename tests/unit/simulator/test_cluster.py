@@ -192,3 +192,25 @@ def test_no_step_is_taken_before_it_is_due() -> None:
     assert (cluster.readings.gpus.energy_joules == before).all()
     cluster.advance(50_000_000)
     assert cluster.now_ns == 50_000_000
+
+
+def test_without_a_fault_that_was_removed_in_time_the_cluster_is_as_if_it_was_never_scheduled() -> None:
+    prints = []
+    for faults in (["xid@3s:node1/0", "link-down@4s:leaf1/Ethernet0"], ["link-down@4s:leaf1/Ethernet0"]):
+        cluster = SimulatedCluster(SimulatorConfig(hosts=4), start_ns=0)
+        for fault in faults:
+            cluster.inject(parse_fault(fault))
+        cluster.advance(2 * NS_PER_S)
+        cluster.remove_faults([at for at in range(len(faults)) if faults[at].startswith("xid")])
+        cluster.advance(6 * NS_PER_S)
+        prints.append(fingerprint(cluster.readings))
+    assert prints[0] == prints[1]
+    with pytest.raises(ValueError, match="have begun"):
+        cluster.remove_faults([0])
+
+
+def test_observers_see_every_step() -> None:
+    cluster, seen = SimulatedCluster(SimulatorConfig(hosts=4, step_ms=50), start_ns=0), list[int]()
+    cluster.observers.append(lambda: seen.append(cluster.now_ns))
+    cluster.advance(NS_PER_S)
+    assert seen == list(range(NS_PER_S // 20, NS_PER_S + 1, NS_PER_S // 20))

@@ -193,3 +193,11 @@ def test_objects_and_kinds_that_are_as_right_as_the_root_may_be_named() -> None:
     assert swapped.explains(finding(FindingKind.LINK_ERRORS, UPLINK))
     (alone,) = reach_of(truth("link-down", CABLE))
     assert not alone.explains(finding(FindingKind.LINK_ERRORS, UPLINK))
+
+
+def test_a_slow_gpu_whose_job_lost_no_time_slows_no_job_and_still_is_on_its_host() -> None:
+    slow = truth("straggler-gpu", GPU, ("node1",))
+    found = [reach_of(slow, harm=harm)[0] for harm in (NOTHING, SLOWED)]
+    assert [each.explains(finding(FindingKind.JOB_SLOWED, "job:1")) for each in found] == [False, True]
+    assert [each.reaches(parse_object("device:node1")) for each in found] == [True, True]
+    assert [each.reaches(parse_object("device:node2")) for each in found] == [False, True]  # it waits for node1

@@ -172,3 +172,17 @@ def test_preprocessing_uses_cores_and_the_file_system_and_no_gpu() -> None:
     assert '"partition":"cpu"' in jobs_document(readings, 2)
     cluster.machine.stop_jobs("node1", "was cancelled")
     assert cluster.machine.jobs.cores.tolist() == [0.0] * 4
+
+
+@pytest.mark.parametrize("kind", [WorkKind.INFERENCE, WorkKind.SMALL])
+def test_what_was_served_grows_in_health_and_stands_still_where_a_gpu_hangs(kind: WorkKind) -> None:
+    served = []
+    for fault in ("", "straggler-gpu@0s:node1/0", "hung-gpu@0s:node1/0"):
+        cluster = doing(kind, hosts=2, gpus=1, fault=fault, load_bytes=1e6, compute_s=1.0, lifetime_s=1e6)
+        after(cluster, 12.0)
+        jobs = [job for job in cluster.jobs if "node1" in job.nodes]
+        served.append(sum(job.served_s for job in jobs))
+    healthy, slow, hung = served
+    assert healthy > hung
+    assert healthy >= slow
+    assert (kind is WorkKind.SMALL) == (hung == 0.0)  # a replica of the other host serves on
