@@ -44,12 +44,9 @@ def harm(actual: ClusterRecord, without: ClusterRecord, begins_ns: int, ends_ns:
     these get another job; a GPU that is gone is lost whole. A GPU that is counted in several ways counts once.
     """
     seconds = (ends_ns - begins_ns) / NS_PER_S
-    times_ns = begins_ns + np.arange(int(seconds) + SETTLES_S + 1, dtype=np.int64) * NS_PER_S
     end = int(seconds)
-    lost: dict[int, Floats] = {}
-    share: dict[int, float] = {}
-    jobs: dict[str, float] = {}
-    standing: set[int] = set()
+    times_ns = begins_ns + np.arange(end + SETTLES_S + 1, dtype=np.int64) * NS_PER_S
+    losses, jobs = _Losses(times_ns.size), dict[str, float]()
     for name, before in without.jobs.items():
         after = actual.jobs.get(name)
         if after is None or not _comparable(after, before, begins_ns, ends_ns):
@@ -60,19 +57,35 @@ def harm(actual: ClusterRecord, without: ClusterRecord, begins_ns: int, ends_ns:
         if part < LOST_SHARE_MIN:
             continue
         jobs[name] = part
-        standing |= set(before.gpus) if part >= STALLED else set()
         for gpu in before.gpus:
             idle_s = _idle_s(actual, gpu, after, before, times_ns) if ended else 0.0
-            lost[gpu] = np.maximum(lost.get(gpu, 0.0), late_s + idle_s)
-            share[gpu] = max(share.get(gpu, 0.0), part)
+            losses.add(gpu, late_s + idle_s, part)
     for gpu, spans in actual.gone.items():
-        seconds_gone = _within(spans, begins_ns, times_ns) - _within(without.gone.get(gpu, []), begins_ns, times_ns)
-        if seconds_gone[-1] > 0.0:
-            lost[gpu] = np.maximum(lost.get(gpu, 0.0), seconds_gone)
-            share[gpu] = 1.0
-            standing.add(gpu)
-    course = np.sum(list(lost.values()), axis=0) if lost else np.zeros(times_ns.size)
-    return Harm(begins_ns, tuple(course.tolist()), float(course[end]), jobs, sum(share.values()), len(standing))
+        gone_s = _within(spans, begins_ns, times_ns) - _within(without.gone.get(gpu, []), begins_ns, times_ns)
+        if gone_s[-1] > 0.0:
+            losses.add(gpu, gone_s, 1.0)
+    course = losses.course()
+    standing = sum(part >= STALLED for part in losses.parts.values())
+    return Harm(begins_ns, tuple(course.tolist()), float(course[end]), jobs, sum(losses.parts.values()), standing)
+
+
+class _Losses:
+    """What each GPU lost, by position in ``Layout.gpus``. seconds: at each time. parts: of its time, 0..1."""
+
+    def __init__(self, times: int) -> None:
+        self._times = times
+        self.seconds: dict[int, Floats] = {}
+        self.parts: dict[int, float] = {}
+
+    def add(self, gpu: int, seconds: Floats, part: float) -> None:
+        """One more reason; the larger one counts."""
+        self.seconds[gpu] = np.maximum(self.seconds.get(gpu, 0.0), seconds)
+        self.parts[gpu] = max(self.parts.get(gpu, 0.0), part)
+
+    def course(self) -> Floats:
+        """GPU-seconds of all at each time."""
+        found: Floats = np.sum(list(self.seconds.values()), axis=0) if self.seconds else np.zeros(self._times)
+        return found
 
 
 def _comparable(after: JobLog, before: JobLog, begins_ns: int, ends_ns: int) -> bool:

@@ -142,7 +142,8 @@ class Reach:
 
     @cached_property
     def waiting(self) -> frozenset[ObjectRef]:
-        """The jobs that it delayed with the ports that carry their traffic; their hosts, those that it hits, their GPUs."""
+        """The jobs that it delayed, and the ports that carry their traffic; their hosts and those that it hits, and the
+        GPUs of these."""
         hosts = sorted({host for each in self.delayed for host in each.nodes} | self.hosts)
         found = {job(each.job_id) for each in self.delayed} | {device(host) for host in hosts}
         found |= {ref for host in hosts for ref in self.graph.gpus_of(host)}
