@@ -1,8 +1,9 @@
 """``make eval``: detection quality as tables, ``build/eval.json``, and pages of ``docs/evaluation``.
 
-``python -m evaluation [series|campaigns|families|public|baselines|health|pictures] …``; without a name: series, campaigns
-and families. What follows ``families`` or ``health`` are its options (``--help``). ``public`` downloads its series from
-the Python index; ``pictures`` draws a day without a fault. A part that is not run keeps its rows in ``build/eval.json``.
+``python -m evaluation [series|campaigns|families|health|pictures|public|baselines] …``; without a name: series,
+campaigns and families. What follows ``families`` or ``health`` are its options (``--help``). ``pictures`` draws a day
+without a fault; ``public`` downloads its series from the Python index. A part that is not run keeps its rows in
+``build/eval.json``.
 """
 
 import json

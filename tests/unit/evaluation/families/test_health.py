@@ -23,7 +23,7 @@ NOISY = FAMILY.model_copy(update={"name": "noisy", "faults": None, "hosts": 64})
 def outcome(name: str, pages: int, severity: Severity = Severity.WARNING) -> ClusterOutcome:
     """A made-up healthy cluster of one node-week."""
     noise = [page(IncidentKind.INCAST, "port:leaf1/Ethernet0", 500.0 + at, severity) for at in range(pages)]
-    return replace(judge(run([], noise, QUIET.model_copy(update={"name": name}))), node_days=7.0)
+    return replace(judge(run([], noise, QUIET.model_copy(update={"name": name})), []), node_days=7.0)
 
 
 def test_a_longer_run_begins_with_all_clusters_of_a_shorter_one() -> None:
@@ -60,7 +60,7 @@ def test_all_healthy_families_run_unless_some_are_named() -> None:
 
 def test_what_is_known_is_handed_on_after_every_cluster(monkeypatch: pytest.MonkeyPatch) -> None:
     printed, known = io.StringIO(), list[int]()
-    monkeypatch.setattr(families, "_one", lambda plan: judge(FamilyRun(plan)))
+    monkeypatch.setattr(families, "_one", lambda plan: judge(FamilyRun(plan), []))
     options = HealthOptions(4.0, names=("healthy-plain", "healthy-rails"), processes=1)
     found = health.measure(options, Console(file=printed, width=120), lambda so_far: known.append(len(so_far)))
     assert [each.family for each in found] == ["healthy-plain", "healthy-rails", "healthy-plain"]
