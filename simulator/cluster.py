@@ -52,6 +52,14 @@ class SimulatedCluster:
 
     @property
     def readings(self) -> Readings:
+        """All of them, as of the last ``advance``."""
+        return self.readings_of(GROUPS)
+
+    def readings_of(self, groups: Collection[str]) -> Readings:
+        """The same, of which these groups at least are up to date."""
+        if outdated := self._outdated.intersection(groups):
+            self.machine.publish(outdated)
+            self._outdated -= outdated
         return self.machine.readings
 
     @property
@@ -62,7 +70,7 @@ class SimulatedCluster:
     @property
     def jobs(self) -> list[RunningJob]:
         """Running jobs."""
-        return self.readings.jobs
+        return self.machine.readings.jobs
 
     @property
     def cable_facts(self) -> list[TopologyFact]:
@@ -118,7 +126,7 @@ class SimulatedCluster:
     def advance(self, to_ns: int, groups: Collection[str] = GROUPS) -> None:
         """Runs the model up to the last whole internal step at or before ``to_ns``, then publishes the readings.
 
-        groups: of the readings, that somebody will read before the next call; the others are not brought up to date.
+        groups: of the readings; who reads others brings them up to date with ``readings_of``.
         """
         stepped = False
         while self.now_ns + self.machine.step_ns <= to_ns:
@@ -131,10 +139,8 @@ class SimulatedCluster:
             stepped = True
         if stepped:
             self._outdated = GROUPS
-        wanted = self._outdated.intersection(groups)
-        if stepped or wanted:
-            self.machine.publish(wanted)
-            self._outdated -= wanted
+            self.machine.publish(())
+        self.readings_of(groups)
 
     def job_facts(self) -> list[TopologyFact]:
         """One fact for every job that runs, and one with ``gone`` for every job that has ended.

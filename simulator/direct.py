@@ -78,17 +78,13 @@ class DirectCollector:
 
     def read(self, positions: Sequence[int]) -> list[SampleBatch]:
         """The batches of these targets alone (positions in ``targets``), all with the newest sequence number."""
-        readings = self._cluster.readings
         chosen = [self._endpoints[position] for position in positions]
+        readings = self._cluster.readings_of({group for _, one in chosen for group in _READ_BY[one.exporter]})
         parts = [part for i, _ in chosen for part in self._parts[i]]
         units = _extents(parts)
         columns = {id(part.columns): part.columns for part in parts}
         tables = {key: _Values(units[key], self._matrix(columns[key], units[key], readings)) for key in columns}
         return [self._batch(i, endpoint, tables, readings) for i, endpoint in chosen]
-
-    def groups(self, positions: Sequence[int]) -> set[str]:
-        """Groups of readings that ``read`` uses for these targets."""
-        return {group for at in positions for group in _READ_BY[self._endpoints[at][1].exporter]}
 
     def _matrix(self, columns: tuple[Column, ...], units: range, readings: Readings) -> Floats:
         """[units, columns]; counters as the whole numbers that exporters print."""

@@ -1,6 +1,6 @@
 """The telemetry of a simulated cluster in the order in which it arrives."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -34,10 +34,6 @@ class Reader(Protocol):
 
     def read(self, positions: Sequence[int]) -> list[SampleBatch]:
         """All series of these targets (positions in ``targets``), or that a target is down, in their order."""
-        ...
-
-    def groups(self, positions: Sequence[int]) -> Collection[str]:
-        """The groups of the cluster's readings that ``read`` needs up to date for these targets."""
         ...
 
 
@@ -93,9 +89,8 @@ class CollectionRun:
             due = Due()
             for event in self._events.pop():
                 self._take(event, due)
-            positions = self._to_read(due)
-            self._cluster.advance(self._cluster.start_ns + at_ns, self._reader.groups(positions))
-            arrived = self._perform(at_ns, due, positions)
+            self._cluster.advance(self._cluster.start_ns + at_ns, groups=())
+            arrived = self._perform(at_ns, due)
             if due.is_tick or arrived.batches or arrived.facts or arrived.changes:
                 yield arrived
 
@@ -117,12 +112,11 @@ class CollectionRun:
             due.is_tick, due.ends_interval = True, self._ticks % self._parts == 0
             self._push_tick()
 
-    def _to_read(self, due: Due) -> list[int]:
-        return sorted({*due.reads, *due.collections, *(self._slow_peaks if due.ends_interval else ())})
-
-    def _perform(self, at_ns: int, due: Due, positions: list[int]) -> Arrived:
+    def _perform(self, at_ns: int, due: Due) -> Arrived:
+        holds = self._slow_peaks if due.ends_interval else ()
+        positions = sorted({*due.reads, *due.collections, *holds})
         pages = dict(zip(positions, self._reader.read(positions), strict=True)) if positions else {}
-        for position in self._slow_peaks if due.ends_interval else ():
+        for position in holds:
             self._targets[position].hold_peaks(pages[position])
         for position, groups in due.reads.items():
             self._targets[position].read(pages[position], groups)

@@ -56,6 +56,25 @@ class Scratch(NamedTuple):
 
 
 @compiled
+def pick_active(flows: Flows) -> Ints:
+    """int64[]: rows of flows with bytes to send or in flight, ascending."""
+    found = np.empty(flows.used.size, dtype=np.int64)
+    n = 0
+    for f in range(flows.used.size):
+        if not flows.used[f]:
+            continue
+        waiting = flows.backlog[f]
+        if waiting <= 0.5:
+            waiting = 0.0
+            for level in range(flows.inside.shape[1]):
+                waiting += flows.inside[f, level]
+        if waiting > 0.5:
+            found[n] = f
+            n += 1
+    return found[:n].copy()
+
+
+@compiled
 def advance(
     step: int,
     dt: float,

@@ -1,10 +1,8 @@
-"""Which flows have bytes to move in a step, and whether there is anything to do at all."""
-
-import numpy as np
+"""One step of the fabric, if it has anything to do."""
 
 from common.jit import compiled
-from simulator.fabric.kernel import advance
-from simulator.fabric.state import Floats, Flows, Ints, Queues
+from simulator.fabric.kernel import advance, pick_active
+from simulator.fabric.state import Floats, Flows, Queues
 
 
 @compiled
@@ -27,22 +25,3 @@ def move(
     if flows_now or flowed or queues.held.any():
         advance(number, dt, active, flows, queues, ports, nic, credit_flow)
     return flows_now
-
-
-@compiled
-def pick_active(flows: Flows) -> Ints:
-    """int64[]: rows of flows with bytes to send or in flight, ascending."""
-    found = np.empty(flows.used.size, dtype=np.int64)
-    n = 0
-    for f in range(flows.used.size):
-        if not flows.used[f]:
-            continue
-        waiting = flows.backlog[f]
-        if waiting <= 0.5:
-            waiting = 0.0
-            for level in range(flows.inside.shape[1]):
-                waiting += flows.inside[f, level]
-        if waiting > 0.5:
-            found[n] = f
-            n += 1
-    return found[:n].copy()

@@ -27,8 +27,8 @@ def outcome(name: str, pages: int, severity: Severity = Severity.WARNING) -> Clu
 
 
 def test_a_longer_run_begins_with_all_clusters_of_a_shorter_one() -> None:
-    shorter = health.clusters([QUIET, NOISY], HealthOptions(5.0))
-    longer = health.clusters([QUIET, NOISY], HealthOptions(12.0))
+    shorter = health.clusters([QUIET, NOISY], HealthOptions(5.0, hosts=32))
+    longer = health.clusters([QUIET, NOISY], HealthOptions(12.0, hosts=32))
     assert longer[: len(shorter)] == shorter
     assert [plan.family.name for plan in shorter] == ["quiet", "noisy", "quiet"]
     assert len({plan.config.seed for plan in longer}) == len(longer)
@@ -37,7 +37,8 @@ def test_a_longer_run_begins_with_all_clusters_of_a_shorter_one() -> None:
 @pytest.mark.parametrize("node_days", [0.1, 4.0, 4.1])
 def test_as_many_node_days_as_asked_for_and_no_cluster_more(node_days: float) -> None:
     days = [
-        plan.config.hosts * plan.lasts_s / 86_400 for plan in health.clusters([QUIET, NOISY], HealthOptions(node_days))
+        plan.config.hosts * plan.lasts_s / 86_400
+        for plan in health.clusters([QUIET, NOISY], HealthOptions(node_days, hosts=32))
     ]
     assert sum(days[:-1]) < node_days <= sum(days)
 
@@ -61,7 +62,7 @@ def test_all_healthy_families_run_unless_some_are_named() -> None:
 def test_what_is_known_is_handed_on_after_every_cluster(monkeypatch: pytest.MonkeyPatch) -> None:
     printed, known = io.StringIO(), list[int]()
     monkeypatch.setattr(families, "_one", lambda plan: judge(FamilyRun(plan), []))
-    options = HealthOptions(4.0, names=("healthy-plain", "healthy-rails"), processes=1)
+    options = HealthOptions(4.0, names=("healthy-plain", "healthy-rails"), hosts=32, processes=1)
     found = health.measure(options, Console(file=printed, width=120), lambda so_far: known.append(len(so_far)))
     assert [each.family for each in found] == ["healthy-plain", "healthy-rails", "healthy-plain"]
     assert known == [1, 2, 3]
