@@ -141,7 +141,7 @@ def healthy_clusters(options: health.HealthOptions = health.TEN_NODE_DAYS) -> li
 
 def pictures_of_a_day() -> list[report.Row]:
     found = pictures.draw(_ROOT / "docs" / "pictures")
-    (PAGES / "results-day.md").write_text(pictures.page(found))
+    (PAGES / "results-pictures.md").write_text(pictures.page(found))
     return found
 
 

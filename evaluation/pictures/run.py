@@ -21,7 +21,7 @@ WAITING_WATTS = 160.0  # between a context without kernels, 122 W, and any kerne
 
 
 def draw(folder: Path, hours: float = 24.0) -> list[Row]:
-    """Writes all pictures; the rows of ``results-day.md``."""
+    """Writes all pictures; the rows of ``results-pictures.md``."""
     day = simulate(hours)
     draw_pauses(day, folder / "day-pauses.svg")
     draw_marks(day, folder / "day-marks.svg")
@@ -76,7 +76,7 @@ def _row(what: str, unit: str, values: Floats, published: Published | None = Non
 
 
 def page(found: list[Row]) -> str:
-    """docs/evaluation/results-day.md."""
+    """docs/evaluation/results-pictures.md."""
     cells = [[_text(row.get(heading, "")) for heading in HEADINGS] for row in found]
     about = (
         "Written by `python -m evaluation pictures`: one day of 8 hosts without a fault, with the unkind conditions. "
