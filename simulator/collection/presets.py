@@ -96,3 +96,23 @@ PRESETS: dict[str, CollectionConfig] = {
     "no-inventory": CollectionConfig(inventory=Inventory(known=False)),
     "unannounced": CollectionConfig(maintenance_announced=False),
 }
+
+
+def preset(names: str) -> CollectionConfig:
+    """One of ``PRESETS``, or several of them joined by ``+``. ValueError for others, and for two that contradict.
+
+    >>> preset("frames-only+lossy").losses == PRESETS["lossy"].losses
+    True
+    """
+    fields: dict[str, object] = {}
+    for name in names.split("+"):
+        if name not in PRESETS:
+            raise ValueError(f"no preset {name!r}, expected some of {', '.join(PRESETS)}, joined by +")
+        for field in PRESETS[name].model_fields_set:
+            value = getattr(PRESETS[name], field)
+            if field == "absent":
+                value = (*fields.get(field, ()), *value)  # type: ignore[misc]  # a tuple of names
+            elif fields.get(field, value) != value:
+                raise ValueError(f"{names}: expected presets that do not contradict: {name} has other {field}")
+            fields[field] = value
+    return CollectionConfig.model_validate(fields)

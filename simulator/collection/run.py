@@ -4,26 +4,21 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-import numpy as np
-
 from common.units import NS_PER_S
 from simulator.cluster import SimulatedCluster
-from simulator.collection.clocks import draw_clock
-from simulator.collection.config import CollectionConfig, Losses, Timing
+from simulator.collection.config import CollectionConfig
+from simulator.collection.draws import Draws
 from simulator.collection.events import Due, Event, Events, Kind
 from simulator.collection.groups import GROUPS, SeriesGroup
 from simulator.collection.inventory import recorded
 from simulator.collection.jobs import ChangeFeed
-from simulator.collection.losses import Fate, LossState
-from simulator.collection.schedule import GroupTimes, Turn, on_grid, one_of
+from simulator.collection.losses import Fate
+from simulator.collection.schedule import Turn, on_grid
 from simulator.collection.target import Target, arrives_after_ns
-from simulator.layout import Endpoint, Exporter, topology_facts
+from simulator.layout import Endpoint, topology_facts
 from telemetry.changes import Change
 from telemetry.samples import SampleBatch
 from telemetry.topology import TopologyFact
-
-_CONNECTED_S = 3600.0  # targets were connected within this time before the start
-_SLURM = "slurm"
 
 
 class Reader(Protocol):
@@ -56,8 +51,9 @@ class CollectionRun:
     def __init__(
         self, config: CollectionConfig, seed: int, cluster: SimulatedCluster, reader: Reader, parts: int = 1
     ) -> None:
-        self._config, self._seed, self._cluster, self._reader = config, seed, cluster, reader
+        self._config, self._cluster, self._reader = config, cluster, reader
         self._interval_s, self._parts = cluster.config.interval_s, parts
+        self._draws = Draws(config, seed, self._interval_s, cluster.start_ns)
         self._events = Events()
         self._times: dict[tuple[int, SeriesGroup], Iterator[tuple[int, int]]] = {}
         self._read_ns: dict[tuple[int, SeriesGroup], int] = {}
@@ -67,18 +63,17 @@ class CollectionRun:
         self._ticks = 0
         for position, endpoint in enumerate(reader.targets):
             self._add(position, endpoint)
-        rng = self._rng("jobs")
-        self._jobs_every_s = one_of(config.jobs_interval_s, rng)
+        self._jobs_every_s, first_poll_ns = self._draws.job_polls()
         self._feed = ChangeFeed(cluster, bool(self._jobs_every_s), config.maintenance_announced)
-        self._poll_losses = _loss_state(config.losses, Exporter.SLURM, self._rng("losses", _SLURM))
+        self._poll_losses = self._draws.job_losses()
         self._push_tick()
         if self._jobs_every_s:
-            self._events.add(on_grid(round(float(rng.random()) * self._jobs_every_s * NS_PER_S)), Kind.POLL_JOBS)
+            self._events.add(first_poll_ns, Kind.POLL_JOBS)
 
     def inventory(self) -> list[TopologyFact]:
         """What the records say about the cluster at the start."""
         facts = topology_facts(self._cluster.layout, self._cluster.start_ns)
-        return recorded(facts, self._config.inventory, self._rng("inventory"))
+        return recorded(facts, self._config.inventory, self._draws.rng("inventory"))
 
     def arrivals(self, until_ns: int) -> Iterator[Arrived]:
         """Advances the cluster up to ``until_ns``, and stops at each moment at which something arrives.
@@ -157,27 +152,14 @@ class CollectionRun:
             arrived.facts = [*arrived.facts, *self._feed.cables()]
 
     def _add(self, position: int, endpoint: Endpoint) -> None:
-        config, start_ns = self._config, self._cluster.start_ns
-        name = f"{endpoint.exporter}/{endpoint.address}"
-        turn = Turn(self._interval_s, position % self._parts, self._parts)
-        connected_ns = round(float(self._rng("phase", name).uniform(0.0, _CONNECTED_S)) * NS_PER_S)
-        timeout_s = config.durations.timeout_s
-        for group in GROUPS[endpoint.exporter]:
-            timing: Timing = getattr(config, group)
-            times = GroupTimes(timing, turn, connected_ns, self._rng("times", name, group))
-            timeout_s = min(timeout_s, times.interval_s)
+        config, draws = self._config, self._draws.target(endpoint, position % self._parts, self._parts)
+        for group, times in draws.times.items():
             self._times[position, group] = iter(times)
             self._schedule(position, group)
             if group is SeriesGroup.WATERMARKS and times.reads_every_s > self._interval_s:
                 self._slow_peaks.append(position)
-        stamps_itself = endpoint.exporter is Exporter.GNMI
-        clocks = config.clocks if stamps_itself else type(config.clocks)()
-        losses = _loss_state(config.losses, endpoint.exporter, self._rng("losses", name))
-        clock = draw_clock(clocks, start_ns, self._rng("clock", name))
-        durations = self._rng("durations", name)
-        self._targets.append(
-            Target(endpoint, start_ns, frozenset(config.absent), losses, clock, config.durations, timeout_s, durations)
-        )
+        absent = frozenset(config.absent)
+        self._targets.append(Target(endpoint, self._cluster.start_ns, absent, config.durations, draws))
         self._arrived_ns.append(0)
 
     def _schedule(self, position: int, group: SeriesGroup) -> None:
@@ -190,12 +172,3 @@ class CollectionRun:
 
     def _push_tick(self) -> None:
         self._events.add(Turn(self._interval_s / self._parts, 0, 1).at_ns(self._ticks), Kind.TICK)
-
-    def _rng(self, *name: str) -> np.random.Generator:
-        return np.random.default_rng([self._seed, *"/".join(("collection", *name)).encode()])
-
-
-def _loss_state(config: Losses, exporter: Exporter, rng: np.random.Generator) -> LossState | None:
-    """None when nothing is lost."""
-    lossless = not config.bad_share and not config.loss_in_good
-    return None if lossless else LossState(config, exporter, rng)

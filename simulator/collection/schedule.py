@@ -61,6 +61,17 @@ class GroupTimes:
             at_ns = self._nominal_ns(number) + _jitter_ns(self._timing.jitter_s, self._rng)
             yield at_ns, self._read_ns(at_ns)
 
+    def reads(self) -> Iterator[int]:
+        """When an exporter that nobody schedules reads its device: in order, of a cached group, in place of iterating.
+
+        One without a cache that is collected less often than the cluster's interval reads when it is collected.
+        """
+        if self.refresh_s:
+            yield self._refreshes_ns
+            yield from self._refreshes
+        else:
+            yield from (self._nominal_ns(number) for number in count())
+
     def _nominal_ns(self, number: int) -> int:
         if not self._timing.interval_s:
             return self._turn.at_ns(number)

@@ -6,10 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from common.units import NS_PER_S
-from simulator.collection.clocks import Clock
 from simulator.collection.config import Durations
+from simulator.collection.draws import TargetDraws
 from simulator.collection.groups import GROUPS, Selection, SeriesGroup
-from simulator.collection.losses import Fate, LossState
+from simulator.collection.losses import Fate
 from simulator.layout import Endpoint, Exporter
 from telemetry.samples import Collection, DownReason, SampleBatch, all_rows
 from telemetry.series import SeriesTable
@@ -19,25 +19,19 @@ WINDOW_S = 0.01
 
 
 class Target:
-    """State of one target between its collections.
-
-    losses: None when nothing is lost. timeout_s: of its polls. rng: of their durations.
-    """
+    """State of one target between its collections."""
 
     def __init__(
         self,
         endpoint: Endpoint,
         epoch_ns: int,
         absent: frozenset[str],
-        losses: LossState | None,
-        clock: Clock,
         durations: Durations,
-        timeout_s: float,
-        rng: np.random.Generator,
+        draws: TargetDraws,
     ) -> None:
-        self.endpoint, self._epoch_ns, self._absent = endpoint, epoch_ns, absent
-        self._losses, self._clock, self._durations, self._rng = losses, clock, durations, rng
-        self._timeout_s = timeout_s
+        self.endpoint, self._epoch_ns, self._absent, self._durations = endpoint, epoch_ns, absent, durations
+        self._losses, self._clock, self._rng = draws.losses, draws.clock, draws.durations
+        self._timeout_s = draws.timeout_s
         self._selections: dict[SeriesTable, Selection] = {}
         self._page: SeriesTable | None = None  # of the values that are kept
         self._kept: NDArray[np.float64] = np.zeros(0)
@@ -122,13 +116,18 @@ class Target:
         """Of a collection in seconds, and whether it ended because of that."""
         if self.endpoint.exporter is Exporter.GNMI:
             return WINDOW_S, False
-        took_s = self._durations.median_s
-        if self._durations.sigma:
-            took_s *= float(np.exp(self._durations.sigma * self._rng.standard_normal()))
+        took_s = poll_s(self._durations, self._rng)
         return min(took_s, self._timeout_s), took_s > self._timeout_s
 
     def _forget(self) -> None:
         self._page, self._peaks = None, None
+
+
+def poll_s(durations: Durations, rng: np.random.Generator) -> float:
+    """How long the next poll takes, without a timeout."""
+    if not durations.sigma:
+        return durations.median_s
+    return durations.median_s * float(np.exp(durations.sigma * rng.standard_normal()))
 
 
 def arrives_after_ns(batch: SampleBatch) -> int:
