@@ -1,15 +1,18 @@
-"""Cluster files: the simulated cluster and its faults in YAML, with the place of everything that is wrong."""
+"""Cluster files: the simulated cluster, its faults and telemetry in YAML, with the place of all that is wrong."""
 
 import re
 from pathlib import Path
-from typing import Any, get_args
+from typing import Annotated, Any, NamedTuple, get_args
 
 import numpy as np
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, BeforeValidator, ValidationError
 
 from common.documents.yaml_positions import Positions, load_with_positions, locate
 from common.errors import ConfigError
 from simulator.cluster import SimulatedCluster
+from simulator.collection.config import CollectionConfig, Timing
+from simulator.collection.groups import SeriesGroup
+from simulator.collection.presets import preset
 from simulator.config import SimulatorConfig
 from simulator.faults import FAULTS
 from simulator.faults.schedule import ScheduledFault
@@ -17,18 +20,33 @@ from simulator.faults.schedule import ScheduledFault
 _KEY = re.compile(r"\w+")
 
 
+def _preset(value: object) -> object:
+    """The settings behind names of presets."""
+    return preset(value) if isinstance(value, str) else value
+
+
 class ClusterFile(SimulatorConfig):
-    """The keys of ``SimulatorConfig``, and the faults."""
+    """The keys of ``SimulatorConfig``, the faults, and how the telemetry is collected."""
 
     faults: tuple[ScheduledFault, ...] = ()
+    collection: Annotated[CollectionConfig | None, BeforeValidator(_preset)] = None
 
 
-def read_cluster(path: Path) -> tuple[SimulatorConfig, tuple[ScheduledFault, ...]]:
-    """The cluster of a file and its faults::
+class Cluster(NamedTuple):
+    """What a cluster file describes. collection: None when the file has none: telemetry is perfect."""
+
+    config: SimulatorConfig
+    faults: tuple[ScheduledFault, ...] = ()
+    collection: CollectionConfig | None = None
+
+
+def read_cluster(path: Path) -> Cluster:
+    """The cluster of a file, its faults, and its collection: presets joined by ``+``, or settings::
 
         hosts: 64
         shape: three-tier
         jobs: {jobs: 4}
+        collection: mixed-intervals+lossy
         faults:
           - {fault: link-down, at_s: 60, lasts_s: 30, target: leaf1/Ethernet64}
 
@@ -41,9 +59,10 @@ def read_cluster(path: Path) -> tuple[SimulatorConfig, tuple[ScheduledFault, ...
     except ValidationError as error:
         raise ConfigError("\n".join(_describe(path, positions, problem) for problem in error.errors())) from error
     _check_jobs(path, positions, found)
-    config = SimulatorConfig.model_validate(found.model_dump(exclude={"faults"}))
+    _check_jitter(path, positions, found)
+    config = SimulatorConfig.model_validate(found.model_dump(exclude={"faults", "collection"}))
     _check_targets(path, positions, config, found.faults)
-    return config, found.faults
+    return Cluster(config, found.faults, found.collection)
 
 
 def _describe(path: Path, positions: Positions, problem: Any) -> str:
@@ -79,6 +98,18 @@ def _check_jobs(path: Path, positions: Positions, found: ClusterFile) -> None:
             f"{where}: jobs.jobs: {found.jobs.jobs} jobs have no hosts to send between, expected at most {most} "
             f"on {found.hosts} hosts"
         )
+
+
+def _check_jitter(path: Path, positions: Positions, found: ClusterFile) -> None:
+    """What has no interval of its own has that of the cluster."""
+    for group in SeriesGroup:
+        timing: Timing = getattr(found.collection, group, Timing())
+        if not timing.interval_s and timing.jitter_s >= found.interval_s:
+            where = locate(path, positions, ("collection", group.value, "jitter_s"))
+            raise ConfigError(
+                f"{where}: collection.{group}.jitter_s: {timing.jitter_s:g}, expected less than the cluster's "
+                f"interval_s, {found.interval_s:g}"
+            )
 
 
 def _check_targets(

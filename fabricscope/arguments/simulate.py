@@ -24,11 +24,13 @@ def register(app: typer.Typer) -> None:
 
 def simulate(
     hosts: Annotated[
-        int | None, typer.Option(min=2, max=1024, help="GPU hosts, 8 GPUs each.", show_default="8")
+        int | None, typer.Option(min=2, max=4096, help="GPU hosts, 8 GPUs each.", show_default="8")
     ] = None,
     cluster: Annotated[
         Path | None,
-        typer.Option(help="The cluster and its faults as YAML: hosts, seed and interval_s are in it then."),
+        typer.Option(
+            help="The cluster, its faults and its telemetry as YAML: hosts, seed and interval_s are in it then."
+        ),
     ] = None,
     fault: Annotated[
         list[str] | None,
@@ -63,12 +65,13 @@ def simulate(
     """Serve a simulated cluster over gNMI, exporter pages and Slurm's JSON, on loopback addresses, until Ctrl-C."""
     import asyncio
 
-    from fabricscope.commands.simulate import cluster_and_faults, serve_cluster, serve_config
+    from fabricscope.commands.simulate import cluster_of, serve_cluster, serve_config
 
-    shape, cluster_faults = cluster_and_faults(cluster, hosts=hosts, seed=seed, interval_s=interval)
+    described = cluster_of(cluster, hosts=hosts, seed=seed, interval_s=interval)
     config = serve_config(
-        cluster=shape,
-        cluster_faults=cluster_faults,
+        cluster=described.config,
+        cluster_faults=described.faults,
+        collection=described.collection,
         speed=speed,
         address_offset=address_offset,
         faults=tuple(fault or ()),

@@ -10,18 +10,17 @@ from rich.console import Console
 
 from common.errors import ConfigError
 from fabricscope.running.stopping import parent_is_gone, stop_on_signals
-from simulator.cluster_file import read_cluster
+from simulator.cluster_file import Cluster, read_cluster
 from simulator.config import SimulatorConfig
-from simulator.faults.schedule import ScheduledFault
 from simulator.servers.config import ServeConfig
 from simulator.servers.service import SimulatorService
 
 
-def cluster_and_faults(path: Path | None, **given: float | None) -> tuple[SimulatorConfig, tuple[ScheduledFault, ...]]:
+def cluster_of(path: Path | None, **given: float | None) -> Cluster:
     """What the options say, or the cluster file at ``path``; ConfigError for both at once."""
     settings = {key: value for key, value in given.items() if value is not None}
     if path is None:
-        return SimulatorConfig.model_validate(settings), ()
+        return Cluster(SimulatorConfig.model_validate(settings))
     if settings:
         raise ConfigError(f"{', '.join(settings)}: expected in {path}, not also as an option")
     return read_cluster(path)

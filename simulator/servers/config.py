@@ -5,6 +5,7 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, model_validator
 
+from simulator.collection.config import CollectionConfig
 from simulator.config import SimulatorConfig
 from simulator.faults.schedule import ScheduledFault
 from simulator.layout import Flavour
@@ -22,6 +23,7 @@ class ServeConfig(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     cluster: SimulatorConfig = SimulatorConfig()
+    collection: CollectionConfig | None = Field(None, description="how telemetry is collected; None: perfectly")
     speed: float = Field(
         1.0, gt=0, le=100, description="simulated seconds per second; from 1.01 pages carry timestamps"
     )

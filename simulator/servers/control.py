@@ -1,11 +1,12 @@
 """The control port: ground truth, state and clock of the simulation, and faults on request. For tests and demos."""
 
+import re
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, Protocol
+from typing import Annotated, Any, Protocol
 
 import orjson
 from aiohttp import web
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from common.errors import BadInput, ConfigError
 from simulator.faults.schedule import ScheduledFault
@@ -14,15 +15,37 @@ _BODY_BYTES_MAX = 64 * 1024
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 
 
+def _duration(text: str) -> str:
+    if re.fullmatch(r"\+?\d+(\.\d+)?(ms|s|m|h)", text) is None:
+        raise ValueError(f"{text!r}: expected a duration such as 250ms, 30s, 1.5m or 2h")
+    return text
+
+
+def _length(text: str) -> str:
+    if text.startswith("+"):
+        raise ValueError(f"{text!r}: expected a length without +, such as 30s")
+    return _duration(text)
+
+
+_Length = Annotated[str, AfterValidator(_length)]
+
+
 class FaultRequest(BaseModel):
-    """Body of ``POST /faults``. at: ``+30s`` is from now, ``30s`` from the start of the simulation."""
+    """Body of ``POST /faults``: a fault of a schedule, with durations as texts.
+
+    at: ``+30s`` is from now, ``30s`` from the start of the simulation. on, off: it acts and pauses for so long in turn.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     fault: str = Field(min_length=1, max_length=64, description="name, like slow-receiver")
-    at: str = Field("+0s", pattern=r"^\+?\d+(\.\d+)?(ms|s|m|h)$")
+    at: Annotated[str, AfterValidator(_duration)] = "+0s"
     target: str = Field("", max_length=200, description="what breaks; empty lets the seed choose")
-    lasts: str = Field("0s", pattern=r"^\d+(\.\d+)?(ms|s|m|h)$", description="how long; 0s is the fault's own length")
+    lasts: _Length = Field("0s", description="how long; 0s is the fault's own length")
+    strength: float = Field(1.0, strict=True, description="how bad it is, 1 as in the table of faults")
+    on: _Length = Field("0s", description="of an intermittent fault; 0s: it always acts")
+    off: _Length = "0s"
+    silent: bool = Field(False, strict=True, description="the devices that it is on answer no collection meanwhile")
 
     @property
     def from_now(self) -> bool:
@@ -30,9 +53,16 @@ class FaultRequest(BaseModel):
         return self.at.startswith("+")
 
     def scheduled(self) -> ScheduledFault:
-        """ValidationError for a fault that does not exist."""
+        """ValidationError for a fault that does not exist, or that cannot happen so."""
         return ScheduledFault(
-            fault=self.fault, at_s=_seconds(self.at), lasts_s=_seconds(self.lasts), target=self.target
+            fault=self.fault,
+            at_s=_seconds(self.at),
+            lasts_s=_seconds(self.lasts),
+            target=self.target,
+            strength=self.strength,
+            on_s=_seconds(self.on),
+            off_s=_seconds(self.off),
+            silent=self.silent,
         )
 
 
@@ -66,8 +96,7 @@ def control_app(service: ControlledService) -> web.Application:
             wanted = FaultRequest.model_validate_json(await request.read())
             return _json(await service.inject(wanted.scheduled(), from_now=wanted.from_now))
         except ValidationError as error:
-            first = error.errors()[0]
-            return _json({"error": f"{'.'.join(map(str, first['loc'])) or 'body'}: {first['msg']}"}, 400)
+            return _json({"error": _reason(error)}, 400)
         except (BadInput, ConfigError) as error:
             return _json({"error": str(error)}, 400)
 
@@ -80,6 +109,15 @@ def control_app(service: ControlledService) -> web.Application:
     app.router.add_post("/faults", post_fault)
     app.router.add_delete("/faults/{name}", delete_fault)
     return app
+
+
+def _reason(error: ValidationError) -> str:
+    """The field that is wrong, and what was expected there."""
+    first = error.errors()[0]
+    where, text = ".".join(map(str, first["loc"])), first["msg"].removeprefix("Value error, ")
+    if first["type"] == "extra_forbidden":
+        text = f"unknown, expected one of {', '.join(FaultRequest.model_fields)}"
+    return f"{where or 'body'}: {text}"
 
 
 def _seconds(text: str) -> float:

@@ -1,5 +1,7 @@
 """Lustre's histogram of I/O times, from the operations and their summed time that the model counts."""
 
+from typing import Protocol
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -9,6 +11,12 @@ BUCKETS_MS = tuple(2**k for k in range(13))
 """Upper bounds of the buckets: an operation of t ms counts in the first one that is >= t."""
 
 _MIDPOINTS_S = 0.75e-3 * np.array(BUCKETS_MS)
+
+
+class IoCounts(Protocol):
+    """counts: float64[targets, buckets, 2], as ``IoTimes`` counts them."""
+
+    counts: NDArray[np.float64]
 
 
 class IoTimes:

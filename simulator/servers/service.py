@@ -19,9 +19,12 @@ from simulator.faults.truth import write_truth
 from simulator.layout import Exporter, Layout
 from simulator.servers.addresses import CONTROL_PORT, SLURM_HOST, with_offset
 from simulator.servers.clock import SimulatedClock, default_start_ns
+from simulator.servers.collection.caches import ExporterCaches
+from simulator.servers.collection.plan import CollectionPlan
 from simulator.servers.config import ServeConfig
 from simulator.servers.control import control_app
 from simulator.servers.driver import ClusterDriver, ClusterState
+from simulator.servers.gnmi.server import Credentials
 from simulator.servers.listeners import build_listeners, gnmi_credentials
 from simulator.servers.pages.slurm import jobs_document
 from simulator.servers.reachability import Listener, apply_reachability
@@ -31,6 +34,7 @@ from simulator.servers.snapshot import Latest
 log = structlog.get_logger(__name__)
 
 _CATCH_UP = 4  # after a pause the simulation runs at most this many times faster than ``speed``
+_STEPS_OF_INTERVAL = 4  # a sample is at most a quarter of its interval old
 _STOP_S = 5.0
 
 
@@ -44,6 +48,8 @@ class SimulatorService:
         self._control: web.AppRunner | None = None
         self._task: asyncio.Task[None] | None = None
         self._state: ClusterState
+        self._caches: ExporterCaches | None = None
+        self._step_s = config.step_s
         self._folder = Path(tempfile.gettempdir()) / f"fabricscope-simulator-{config.address_offset}"
 
     @property
@@ -62,9 +68,9 @@ class SimulatorService:
         self._driver = ClusterDriver(config.cluster, start_ns)
         try:
             self._state = await self._driver.start(_faults(config))
-            self._latest = Latest(self._state.readings)
+            self._latest = self._served = Latest(self._state.readings)
             credentials = await asyncio.to_thread(gnmi_credentials, config, self.layout, self._folder)
-            self._listeners = build_listeners(config, self.layout, self._latest, self._driver.io_times, credentials)
+            self._listeners = self._build_listeners(config, self._driver, credentials, start_ns)
             await self._open()
         except BaseException:
             await self.stop()
@@ -101,6 +107,18 @@ class SimulatorService:
             draft.write_text(text)
             draft.replace(target)
 
+    def _build_listeners(
+        self, config: ServeConfig, driver: ClusterDriver, credentials: Credentials, start_ns: int
+    ) -> dict[int, list[Listener]]:
+        layout = driver.cluster.layout
+        if config.collection is None:
+            return build_listeners(config, layout, self._latest, driver.io_times, credentials)
+        plan = CollectionPlan(config.collection, config.cluster, layout, start_ns)
+        self._caches = ExporterCaches(plan, layout, self._state.readings, driver.io_times)
+        self._served = Latest(self._caches.serve(self._state.readings))
+        self._step_s = min(self._step_s, plan.shortest_s / config.speed / _STEPS_OF_INTERVAL)
+        return build_listeners(config, layout, self._served, self._caches, credentials, plan)
+
     async def _open(self) -> None:
         try:
             await asyncio.gather(*(server.open() for group in self._listeners.values() for server in group))
@@ -112,17 +130,19 @@ class SimulatorService:
 
     async def _run(self) -> None:
         assert self._driver is not None
-        step_ns_max = int(_CATCH_UP * self.config.step_s * self.config.speed * NS_PER_S)
+        step_ns_max = int(_CATCH_UP * self._step_s * self.config.speed * NS_PER_S)
         while True:
             began = time.monotonic()
             to_ns = min(self._clock.now_ns(), self._latest().now_ns + step_ns_max)
             self._publish(await self._driver.advance(to_ns))
             await apply_reachability(self._listeners, self._latest(), self.config.unreachable)
-            await asyncio.sleep(max(0.0, self.config.step_s - (time.monotonic() - began)))
+            await asyncio.sleep(max(0.0, self._step_s - (time.monotonic() - began)))
 
     def _publish(self, new: ClusterState) -> None:
         known, self._state = self._state, new
         self._latest.publish(new.readings)
+        if self._caches is not None:
+            self._served.publish(self._caches.serve(new.readings))
         if self.config.truth_file is not None and new.truth != known.truth:
             write_truth(self.config.truth_file, list(new.truth))
         if self.config.squeue_file is not None and new.readings.jobs != known.readings.jobs:

@@ -9,8 +9,9 @@ import orjson
 from numpy.typing import NDArray
 
 from simulator.layout import Layout
+from simulator.servers.collection.omitted import Omits, omits_nothing
 from simulator.servers.gnmi.openconfig_schema import LEAVES, Container, Form, Leaf
-from simulator.servers.gnmi.paths import Elem, elems_of, json_value, match, to_proto, without_modules
+from simulator.servers.gnmi.paths import Elem, elems_of, json_value, match, path_text, to_proto, without_modules
 from simulator.servers.gnmi.query import Absent, Query
 from simulator.servers.snapshot import Snapshot
 from telemetry.gnmi import gnmi_pb2
@@ -35,7 +36,7 @@ _MODULES = {
 
 
 class OpenConfigTree:
-    """The OpenConfig tree of one switch."""
+    """The OpenConfig tree of one switch. omits: paths of leaves that it does not have."""
 
     encodings: Sequence[int] = (gnmi_pb2.JSON, gnmi_pb2.JSON_IETF, gnmi_pb2.PROTO)
     models: Sequence[gnmi_pb2.ModelData] = tuple(
@@ -43,8 +44,9 @@ class OpenConfigTree:
         for name, version in _MODELS
     )
 
-    def __init__(self, layout: Layout, switch: str) -> None:
+    def __init__(self, layout: Layout, switch: str, omits: Omits = omits_nothing) -> None:
         self._layout = layout
+        self._leaves = [leaf for leaf in LEAVES if not omits(path_text(leaf.container.prefix + leaf.path))]
         ports = layout.switch_ports[switch]
         self._all = np.arange(ports.start, ports.stop)
         self._uplinks = np.array([i for i in ports if layout.ports[i].peer_port >= 0], dtype=np.int64)
@@ -78,7 +80,7 @@ class OpenConfigTree:
         """Leaves that the path selects, each with the ports that it selects."""
         pattern = without_modules(elems_of(prefix, path))
         selected = []
-        for leaf in LEAVES:
+        for leaf in self._leaves:
             matched, key = match(pattern, leaf.container.prefix + leaf.path)
             ports = self._uplinks if leaf.container.between_switches else self._all
             if matched and key is not None:

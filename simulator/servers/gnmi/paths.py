@@ -47,6 +47,14 @@ def parse_elems(text: str) -> Elems:
     return tuple(_parse_elem(part) for part in _split(text))
 
 
+def path_text(elems: Iterable[Elem]) -> str:
+    """
+    >>> path_text(parse_elems("interfaces/interface[name=Ethernet1/1]/state"))
+    'interfaces/interface[name=Ethernet1/1]/state'
+    """
+    return "/".join(elem.name + "".join(f"[{key}={value}]" for key, value in elem.keys) for elem in elems)
+
+
 def to_proto(elems: Iterable[Elem], target: str = "") -> gnmi_pb2.Path:
     path = gnmi_pb2.Path(target=target)
     for elem in elems:

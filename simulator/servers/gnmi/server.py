@@ -10,6 +10,8 @@ from dataclasses import dataclass
 import grpc
 
 from common.units import NS_PER_S
+from simulator.collection.clocks import Clock
+from simulator.servers.collection.samples import SampleLosses, SampleOutcome
 from simulator.servers.gnmi.query import Query, Tree
 from simulator.servers.gnmi.stream import StreamPlan
 from simulator.servers.snapshot import Current, Latest
@@ -51,25 +53,33 @@ class Credentials:
 class View:
     """What a server reads. current: the snapshot that its values come from, an old one while its exporter is frozen.
 
-    latest: the newest snapshot, which gives the time.
+    latest: the newest snapshot, which gives the time. clock: that of the switch, None: it is right.
     """
 
     current: Current
     latest: Latest
+    clock: Clock | None = None
 
     def now_ns(self) -> int:
-        return self.latest().now_ns
+        now_ns = self.latest().now_ns
+        return now_ns if self.clock is None else self.clock.read(now_ns)
 
 
 class GnmiServer:
-    """Serves one switch on one address. While ``silent``, streams stay open and send nothing, as a hung agent's do."""
+    """Serves one switch on one address. While ``silent``, streams stay open and send nothing, as a hung agent's do.
 
-    def __init__(self, address: str, tree: Tree, view: View, credentials: Credentials) -> None:
+    losses: of samples; None: none is lost.
+    """
+
+    def __init__(
+        self, address: str, tree: Tree, view: View, credentials: Credentials, losses: SampleLosses | None = None
+    ) -> None:
         self.address = address
         self.silent = False
         self._tree = tree
         self._view = view
         self._credentials = credentials
+        self._losses = losses
         self._server: grpc.aio.Server | None = None
 
     @property
@@ -197,6 +207,9 @@ class GnmiServer:
         await context.write(_SYNC)
 
     async def _stream(self, wanted: gnmi_pb2.SubscriptionList, queries: list[Query], context: Context) -> None:
+        while await self._outcome(context) is SampleOutcome.LOST:
+            assert self._losses is not None
+            await asyncio.sleep(self._losses.retry_s)
         plan, seen = StreamPlan(), self._view.latest().number
         for query, subscription in zip(queries, wanted.subscription, strict=True):
             plan.add(query, subscription, time.monotonic_ns())
@@ -210,8 +223,18 @@ class GnmiServer:
             if self.silent:
                 await asyncio.sleep(_SILENCE_CHECK_S)
                 continue
-            for message in plan.due(self._view.current(), self._view.now_ns(), time.monotonic_ns()):
+            mono_ns = time.monotonic_ns()
+            if plan.samples_due(mono_ns) and await self._outcome(context) is SampleOutcome.LOST:
+                plan.skip_samples(mono_ns)
+            for message in plan.due(self._view.current(), self._view.now_ns(), mono_ns):
                 await context.write(message)
+
+    async def _outcome(self, context: Context) -> SampleOutcome:
+        """Of the samples that are due now; ends the stream where its burst of losses says so."""
+        outcome = self._losses.next() if self._losses is not None else SampleOutcome.SENT
+        if outcome is SampleOutcome.CLOSED:
+            await context.abort(grpc.StatusCode.UNAVAILABLE, "telemetry agent restarts")
+        return outcome
 
     async def _wait(self, plan: StreamPlan, seen: int) -> None:
         """Until the next sample is due or, with ON_CHANGE paths, a snapshot newer than ``seen`` is there."""

@@ -1,13 +1,14 @@
 """A SONiC switch: ``prefix.target`` chooses a database, a path gives a map of strings, one leaf a string."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 
 import numpy as np
 from numpy.typing import NDArray
 
 from simulator.layout import Layout
+from simulator.servers.collection.omitted import Omits, omits_nothing
 from simulator.servers.gnmi.paths import Elem, elems_of, json_value, to_proto
 from simulator.servers.gnmi.query import Absent, Query
 from simulator.servers.gnmi.sonic_schema import TABLES, Cell, Rows, Table, alias
@@ -19,17 +20,19 @@ class SonicTree:
     """The databases of one switch.
 
     wildcard_alias: whether ``Ethernet*`` answers with vendor names (``etp5``), as platforms with aliases do.
+    omits: paths of fields that it does not have, as the catalogue writes them: ``RATES/{port}/FEC_PRE_BER``.
     """
 
     encodings: Sequence[int] = (gnmi_pb2.JSON, gnmi_pb2.JSON_IETF)
     models: Sequence[gnmi_pb2.ModelData] = (gnmi_pb2.ModelData(name="sonic-db", organization="SONiC", version="0.1.0"),)
 
-    def __init__(self, layout: Layout, switch: str, wildcard_alias: bool = False) -> None:
+    def __init__(self, layout: Layout, switch: str, wildcard_alias: bool = False, omits: Omits = omits_nothing) -> None:
         self._layout = layout
         ports = layout.switch_ports[switch]
         self._all = list(ports)
         self._uplinks = [i for i in ports if layout.ports[i].peer_port >= 0]
         self._wildcard_alias = wildcard_alias
+        self._tables = [left for table in TABLES if (left := _without(table, omits)).rows]
 
     def query(self, prefix: gnmi_pb2.Path, path: gnmi_pb2.Path, encoding: int) -> Query:
         elems = elems_of(prefix, path)
@@ -47,7 +50,7 @@ class SonicTree:
         name, key, last = (*names, "", "")[:3]
         if len(names) > 3:
             return None
-        for table in TABLES:
+        for table in self._tables:
             if table.database != database or table.name != name or (table.below and table.below != last):
                 continue
             if not table.below and last and last not in _fields(table):
@@ -81,6 +84,17 @@ class _Selection:
     def flat(self) -> bool:
         """Whether the answer is the row itself and not a map of rows."""
         return self.single and not self.table.below
+
+
+def _without(table: Table, omits: Omits) -> Table:
+    """The table without the fields that are omitted."""
+    place = f"{table.name}/{table.below}/" if table.below else f"{table.name}/"
+    rows = []
+    for one in table.rows:
+        key = one.pattern.format(key="port")
+        cells = tuple(cell for cell in one.cells if not omits(f"{place}{key}/{cell.name}"))
+        rows += [replace(one, cells=cells)] if cells else []
+    return replace(table, rows=tuple(rows))
 
 
 def _fields(table: Table) -> set[str]:

@@ -66,6 +66,15 @@ class StreamPlan:
         for query in [one.query for one in self._sampled] + [one.query for one in self._on_change]:
             yield from query.full(snapshot, now_ns)
 
+    def samples_due(self, mono_ns: int) -> bool:
+        return any(one.due_ns <= mono_ns for one in self._sampled)
+
+    def skip_samples(self, mono_ns: int) -> None:
+        """Leaves out the samples that are due."""
+        for sampled in self._sampled:
+            if sampled.due_ns <= mono_ns:
+                sampled.due_ns = _after(sampled.due_ns, sampled.interval_ns, mono_ns)
+
     def due(self, snapshot: Snapshot, now_ns: int, mono_ns: int) -> Iterator[bytes]:
         """What to send now: changes since the last snapshot, and samples and heartbeats that are due."""
         is_new, self._seen = snapshot.number != self._seen, snapshot.number

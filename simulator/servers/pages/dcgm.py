@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from simulator.counters.readings import RX, THROTTLE_REASONS, TX, GpuReadings, Readings
 from simulator.layout import DRIVER, GPU_MODEL, GpuUnit, Layout
+from simulator.servers.collection.omitted import Omits, omits_nothing
 from simulator.servers.pages.fields import Field, FieldPage, field
 
 _MIB = 1024.0**2
@@ -136,10 +137,10 @@ _SWITCHED_ON: tuple[tuple[str, str, str, str, Of], ...] = (
 class DcgmPage:
     """The page of one host. A GPU that fell off the bus has no line; one layout is kept for every set seen."""
 
-    def __init__(self, layout: Layout, host: str) -> None:
+    def __init__(self, layout: Layout, host: str, omits: Omits = omits_nothing) -> None:
         self._range = layout.host_gpus[host]
         self._units = [layout.gpus[i] for i in self._range]
-        self._host = host
+        self._host, self._omits = host, omits
         self._pages: dict[bytes, FieldPage] = {}
 
     def render(self, readings: Readings, timestamp_ms: int | None = None) -> str:
@@ -148,7 +149,7 @@ class DcgmPage:
         page = self._pages.get(present.tobytes())
         if page is None:
             positions = np.flatnonzero(present)
-            page = self._pages[present.tobytes()] = FieldPage(self._fields(positions))
+            page = self._pages[present.tobytes()] = FieldPage(self._fields(positions), self._omits)
         return page.render(readings, timestamp_ms)
 
     def _fields(self, positions: NDArray[np.int64]) -> list[Field]:

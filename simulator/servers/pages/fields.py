@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simulator.counters.readings import Readings
+from simulator.servers.collection.omitted import Omits, omits_nothing
 from simulator.servers.pages.template import Family, PageTemplate
 
 Read = Callable[[Readings], NDArray[np.generic]]
@@ -22,9 +23,13 @@ class Field:
 
 
 class FieldPage:
-    """Renders fields against readings. Layout is fixed, so the text around the numbers is built once."""
+    """Renders fields against readings, without those that the exporter omits.
 
-    def __init__(self, fields: Sequence[Field]) -> None:
+    Layout is fixed, so the text around the numbers is built once.
+    """
+
+    def __init__(self, fields: Sequence[Field], omits: Omits = omits_nothing) -> None:
+        fields = [field for field in fields if not omits(field.family.name)]
         self._reads = [field.read for field in fields]
         self._template = PageTemplate(field.family for field in fields)
 

@@ -7,14 +7,15 @@ from numpy.typing import NDArray
 
 from simulator.counters.readings import Readings, StorageReadings
 from simulator.layout import Layout
-from simulator.servers.io_time import BUCKETS_MS, IoTimes
+from simulator.servers.collection.omitted import Omits, omits_nothing
+from simulator.servers.io_time import BUCKETS_MS, IoCounts
 from simulator.servers.pages.fields import Field, FieldPage, field
 
 _KIB = 1024.0
 Of = Callable[[StorageReadings], NDArray[np.generic]]
 
 
-def server_page(layout: Layout, server: str, io_times: IoTimes) -> FieldPage:
+def server_page(layout: Layout, server: str, io_times: IoCounts, omits: Omits = omits_nothing) -> FieldPage:
     """The page of one storage server: its targets (OST)."""
     positions = np.array([i for i, target in enumerate(layout.targets) if target.server == server])
     names = [layout.targets[i].exporter_name for i in positions]
@@ -45,11 +46,12 @@ def server_page(layout: Layout, server: str, io_times: IoTimes) -> FieldPage:
             _counter("lustre_read_samples_total", "Reads done.", reads, of(lambda s: s.reads)),
             _counter("lustre_write_bytes_total", "Bytes written.", writes, of(lambda s: s.written_bytes)),
             _counter("lustre_write_samples_total", "Writes done.", writes, of(lambda s: s.writes)),
-        ]
+        ],
+        omits,
     )
 
 
-def _io_times(names: list[str], positions: NDArray[np.int64], io_times: IoTimes) -> Field:
+def _io_times(names: list[str], positions: NDArray[np.int64], io_times: IoCounts) -> Field:
     """The values are counts although the name ends in milliseconds: the exporter names Lustre's histogram like that."""
     rows = [
         {"component": "ost", "operation": operation, "target": name, "size": str(size)}
@@ -61,7 +63,7 @@ def _io_times(names: list[str], positions: NDArray[np.int64], io_times: IoTimes)
     return _counter("lustre_io_time_milliseconds_total", text, rows, lambda _: io_times.counts[positions])
 
 
-def client_page(layout: Layout, host: str) -> FieldPage:
+def client_page(layout: Layout, host: str, omits: Omits = omits_nothing) -> FieldPage:
     """The page of one host: what it read and wrote as a client of the file system."""
     at = layout.hosts.index(host)
     target = f"{layout.filesystem}-{0xFFFF9239AA0C0000 + 0x800 * at:016x}"
@@ -93,7 +95,8 @@ def client_page(layout: Layout, host: str) -> FieldPage:
                 [{}],
                 lambda readings: readings.hosts.lustre_written_bytes[at : at + 1],
             ),
-        ]
+        ],
+        omits,
     )
 
 

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from common.units import NS_PER_S
 from simulator.counters.readings import DISCARD_KINDS, RX, TX, HostReadings, NicReadings, Readings
 from simulator.layout import LOSSLESS, PRIORITIES, Layout
+from simulator.servers.collection.omitted import Omits, omits_nothing
 from simulator.servers.pages.fields import Field, FieldPage, field
 
 _ACTIVE, _DOWN = 4, 1  # port state of the InfiniBand class
@@ -101,7 +102,7 @@ _HOST: tuple[tuple[str, str, OfHost], ...] = (
 )
 
 
-def node_page(layout: Layout, host: str) -> FieldPage:
+def node_page(layout: Layout, host: str, omits: Omits = omits_nothing) -> FieldPage:
     """The page of one host, families sorted by name as node_exporter sorts them."""
     nics, at = layout.device_nics[host], layout.hosts.index(host)
     device = layout.device_index[host]
@@ -116,7 +117,7 @@ def node_page(layout: Layout, host: str) -> FieldPage:
             lambda readings: readings.devices.boot_ns[device : device + 1] / NS_PER_S,
         )
     )
-    return FieldPage(sorted(fields, key=lambda one: one.family.name))
+    return FieldPage(sorted(fields, key=lambda one: one.family.name), omits)
 
 
 def ethtool_name(statistic: str) -> str:

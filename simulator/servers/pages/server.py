@@ -1,18 +1,25 @@
 """HTTP server of exporter pages: one listener a target, so that each can refuse or hang on its own."""
 
 import asyncio
+import socket
+import struct
 import zlib
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import Final, NoReturn
 
 from aiohttp import web
+
+from simulator.servers.collection.polls import PollOutcome, Polls, ends
 
 Render = Callable[[], str]
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 _GZIP_FROM_BYTES = 1400  # less than one packet gains nothing
 _CLOSE_S = 0.5
 _SILENCE_CHECK_S = 0.1
+_GIVEN_UP_S = 60.0
+_AT_ONCE: Final = struct.pack("ii", 1, 0)  # struct linger: on, 0 seconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,10 +34,13 @@ class Page:
 
 
 class PageServer:
-    """Serves one page. While ``silent``, requests are accepted and never answered."""
+    """Serves one page. While ``silent``, requests are accepted and never answered.
 
-    def __init__(self, page: Page) -> None:
-        self.page = page
+    polls: how they end, None: all are answered.
+    """
+
+    def __init__(self, page: Page, polls: Polls | None = None) -> None:
+        self.page, self._polls = page, polls
         self.silent = False
         self._http: web.Server | None = None
         self._listener: asyncio.Server | None = None
@@ -69,12 +79,29 @@ class PageServer:
             return web.Response(status=404, text="404 page not found\n")
         if request.method not in ("GET", "HEAD"):
             return web.Response(status=405)
-        body = self.page.render().encode()
+        body = self.page.render().encode()  # as of the begin of the poll, however long that takes
+        outcome = await ends(self._polls)
+        if outcome is PollOutcome.UNAVAILABLE:
+            return web.Response(status=503, text="503 too many collections\n")
+        if outcome is not PollOutcome.ANSWERED:
+            await _fail(request, outcome)
         headers = {"Content-Type": self.page.content_type}
         if len(body) >= _GZIP_FROM_BYTES and "gzip" in request.headers.get("Accept-Encoding", ""):
             body = gzipped(body)
             headers["Content-Encoding"] = "gzip"
         return web.Response(body=body, headers=headers)
+
+
+async def _fail(request: web.BaseRequest, outcome: PollOutcome) -> NoReturn:
+    """Cuts the connection: at once, or when its collector has long given up."""
+    transport = request.transport
+    if outcome is PollOutcome.SILENT:
+        await asyncio.sleep(_GIVEN_UP_S)
+    elif transport is not None and (peer := transport.get_extra_info("socket")) is not None:
+        peer.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _AT_ONCE)  # a reset in place of an orderly end
+    if transport is not None:
+        transport.abort()
+    raise asyncio.CancelledError
 
 
 def gzipped(body: bytes) -> bytes:

@@ -6,6 +6,8 @@ import pytest
 
 from common.errors import ConfigError
 from simulator.cluster_file import read_cluster
+from simulator.collection.config import CollectionConfig, Timing
+from simulator.collection.presets import PRESETS
 from simulator.config import JobMix, SimulatorConfig
 from simulator.faults.schedule import ScheduledFault
 from simulator.shapes.shape import Shape
@@ -20,7 +22,8 @@ def test_a_file_gives_the_cluster_and_its_faults(tmp_path: Path) -> None:
         "  - {fault: xid, at_s: 90, target: node2/3}\n"
         "  - {fault: spine-down, at_s: 120, lasts_s: 30, target: core4}\n"
     )
-    config, faults = read_cluster(file)
+    config, faults, collection = read_cluster(file)
+    assert collection is None
     assert config == SimulatorConfig(hosts=4, shape=Shape.THREE_TIER, jobs=JobMix(jobs=2), seed=3)
     assert type(config) is SimulatorConfig
     assert faults[2] == ScheduledFault(fault="spine-down", at_s=120, lasts_s=30, target="core4")
@@ -29,7 +32,25 @@ def test_a_file_gives_the_cluster_and_its_faults(tmp_path: Path) -> None:
 def test_an_empty_file_is_the_default_cluster(tmp_path: Path) -> None:
     file = tmp_path / "cluster.yaml"
     file.write_text("")
-    assert read_cluster(file) == (SimulatorConfig(), ())
+    assert read_cluster(file) == (SimulatorConfig(), (), None)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("collection: lossy", PRESETS["lossy"]),
+        ("collection: ideal", CollectionConfig()),
+        (
+            "collection: frames-only+slow-slurm",
+            CollectionConfig(absent=PRESETS["frames-only"].absent, jobs_interval_s=(15.0, 30.0, 60.0)),
+        ),
+        ("collection: {dcgm: {interval_s: [30]}}", CollectionConfig(dcgm=Timing(interval_s=(30.0,)))),
+    ],
+)
+def test_a_collection_is_presets_or_settings(tmp_path: Path, text: str, expected: CollectionConfig) -> None:
+    file = tmp_path / "cluster.yaml"
+    file.write_text(text)
+    assert read_cluster(file) == (SimulatorConfig(), (), expected)
 
 
 @pytest.mark.parametrize(
@@ -62,6 +83,29 @@ def test_an_empty_file_is_the_default_cluster(tmp_path: Path) -> None:
                 "4:18: faults.2.when: unknown key, expected one of fault, at_s",
             ],
         ),
+        (
+            "seed: 2\ncollection: mixed\n",
+            ["2:1: collection: no preset 'mixed', expected some of ideal, mixed-intervals, "],
+        ),
+        (
+            "collection: mixed-intervals+cached\n",
+            ["1:1: collection: mixed-intervals+cached: expected presets that do not contradict: cached has other "],
+        ),
+        ("collection: [lossy]\n", ["1:1: collection: Input should be a valid dictionary"]),
+        ("collection: {lossy: 1}\n", ["1:14: collection.lossy: unknown key, expected one of states, ports, "]),
+        (
+            "collection:\n  ports: {interval_s: [1], jitter_s: 2}\n",
+            ["2:28: collection.ports: jitter_s 2: expected less than the shortest period, 1"],
+        ),
+        (
+            "interval_s: 5\ncollection:\n  dcgm: {jitter_s: 6}\n",
+            ["3:10: collection.dcgm.jitter_s: 6, expected less than the cluster's interval_s, 5"],
+        ),
+        (
+            "collection: {absent: [gpu_hopes]}\n",
+            ["1:14: collection.absent: gpu_hopes: expected metrics of the catalogue"],
+        ),
+        ("collection: {losses: {bad_share: 2}}\n", ["1:23: collection.losses.bad_share: Input should be less "]),
         ("faults: {fault: incast}\n", ["1:1: faults: Input should be a valid "]),
         ("- hosts\n", ["1:1: expected keys with values, found list"]),
         ("hosts: [\n", ["2:1: "]),

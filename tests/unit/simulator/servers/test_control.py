@@ -65,10 +65,15 @@ async def test_every_document_has_its_path(path: str, expected: dict[str, Any]) 
             ScheduledFault(fault="link-down", at_s=0.25, lasts_s=5400.0, target="leaf1/Ethernet0"),
             True,
         ),
+        (
+            {"fault": "dirty-optic", "strength": 0.3, "on": "20s", "off": "1m", "silent": True},
+            ScheduledFault(fault="dirty-optic", strength=0.3, on_s=20.0, off_s=60.0, silent=True),
+            True,
+        ),
     ],
 )
 async def test_a_fault_is_injected_as_it_was_asked_for(
-    body: dict[str, str], fault: ScheduledFault, from_now: bool
+    body: dict[str, object], fault: ScheduledFault, from_now: bool
 ) -> None:
     service = Scripted()
     async with TestClient(TestServer(control_app(service))) as client:
@@ -84,9 +89,16 @@ async def test_a_fault_is_injected_as_it_was_asked_for(
         (b"[]", "body: "),
         (b'{"fault": ""}', "fault: "),
         (b'{"fault": "sharks"}', "fault: .*no fault 'sharks'"),
-        (b'{"fault": "xid", "at": "soon"}', "at: "),
-        (b'{"fault": "xid", "lasts": "-5s"}', "lasts: "),
-        (b'{"fault": "xid", "when": "5s"}', "when: "),
+        (b'{"fault": "xid", "at": "soon"}', "at: 'soon': expected a duration such as 250ms"),
+        (b'{"fault": "xid", "lasts": "-5s"}', "lasts: '-5s': expected a duration"),
+        (b'{"fault": "xid", "lasts": "+5s"}', "lasts: '\\+5s': expected a length without"),
+        (b'{"fault": "xid", "when": "5s"}', "when: unknown, expected one of fault, at, "),
+        (b'{"fault": "incast", "strength": 9}', "body: strength 9: incast has a meaning from 0.1 to 2"),
+        (b'{"fault": "incast", "strength": 0}', "strength: Input should be greater than 0"),
+        (b'{"fault": "incast", "strength": "1"}', "strength: Input should be a valid number"),
+        (b'{"fault": "incast", "on": "5s"}', "body: on_s 5, off_s 0: expected both, at least 0.1 s each"),
+        (b'{"fault": "nccl-hang", "on": "5s", "off": "5s"}', "body: on_s 5: nccl-hang cannot begin again"),
+        (b'{"fault": "incast", "silent": "yes"}', "silent: Input should be a valid boolean"),
         (b'{"fault": "xid", "target": "nowhere"}', "xid: no target 'nowhere'"),
     ],
 )

@@ -1,0 +1,63 @@
+"""How the polls of one exporter end: answered late, refused by a busy one, cut off, or never answered."""
+
+import asyncio
+from collections.abc import Callable
+from enum import Enum, auto
+
+import numpy as np
+
+from simulator.collection.config import Durations
+from simulator.collection.losses import Fate, LossState
+from simulator.collection.target import poll_s
+from telemetry.samples import DownReason
+
+
+class PollOutcome(Enum):
+    ANSWERED = auto()
+    UNAVAILABLE = auto()  # status 503
+    RESET = auto()  # the connection is cut
+    SILENT = auto()  # no answer until the collector gives up
+
+
+_OUTCOMES: dict[Fate | DownReason, PollOutcome] = {
+    Fate.ARRIVES: PollOutcome.ANSWERED,
+    # A collector always knows that it has no answer; nothing that a server does makes a poll vanish
+    Fate.VANISHES: PollOutcome.UNAVAILABLE,
+    DownReason.TIMEOUT: PollOutcome.SILENT,
+    DownReason.REFUSED: PollOutcome.RESET,
+    DownReason.RESET: PollOutcome.RESET,
+}
+
+
+class Polls:
+    """The polls of one exporter, in order.
+
+    losses: None when none is lost. durations: None for an exporter that answers at once. elapsed_ns: simulated time
+    since the start. speed: simulated seconds per second.
+    """
+
+    def __init__(
+        self,
+        losses: LossState | None,
+        durations: Durations | None,
+        rng: np.random.Generator,
+        elapsed_ns: Callable[[], int],
+        speed: float,
+    ) -> None:
+        self._losses, self._durations, self._rng = losses, durations, rng
+        self._elapsed_ns, self._speed = elapsed_ns, speed
+
+    def next(self) -> tuple[PollOutcome, float]:
+        """What becomes of the poll that arrives now, and how long the exporter takes, in real seconds."""
+        took_s = poll_s(self._durations, self._rng) / self._speed if self._durations is not None else 0.0
+        fate = self._losses.fate(self._elapsed_ns()) if self._losses is not None else Fate.ARRIVES
+        return _OUTCOMES[fate], took_s
+
+
+async def ends(polls: Polls | None) -> PollOutcome:
+    """Waits as long as the exporter takes; None: an ideal one."""
+    if polls is None:
+        return PollOutcome.ANSWERED
+    outcome, took_s = polls.next()
+    await asyncio.sleep(took_s)
+    return outcome
