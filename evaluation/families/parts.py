@@ -8,7 +8,7 @@ from pydantic import ValidationError
 from common.errors import ConfigError
 from evaluation.families.family import Family, FaultChoice
 from simulator.collection.config import CollectionConfig, Timing
-from simulator.collection.presets import PRESETS
+from simulator.collection.presets import preset
 from simulator.config import JobMix, SimulatorConfig
 from simulator.faults import FAULTS
 from simulator.shapes.shape import Shape
@@ -80,17 +80,18 @@ def _problem(error: Any) -> str:
 
 def collection_of(family: Family) -> CollectionConfig:
     """How the telemetry of a family is collected; ConfigError for a preset that the simulator lacks."""
-    if family.collection not in PRESETS:
-        raise ConfigError(f"no collection {family.collection!r}, expected one of {', '.join(PRESETS)}")
-    return PRESETS[family.collection]
+    try:
+        return preset(family.collection)
+    except ValueError as error:
+        raise ConfigError(f"no collection {family.collection!r}: {error}") from error
 
 
 def evidence_s(family: Family, group: str, interval_s: float) -> float:
     """The longest that evidence of one group of metrics (``ports``, ``dcgm``, ``node``, ``lustre``) may be apart."""
-    timing: Timing = getattr(PRESETS[family.collection], group)
+    timing: Timing = getattr(collection_of(family), group)
     return float(max((interval_s, *timing.interval_s, *timing.refresh_s)))
 
 
 def maintenance_announced(family: Family) -> bool:
     """Whether the product hears of maintenance that people announce."""
-    return PRESETS[family.collection].maintenance_announced
+    return collection_of(family).maintenance_announced

@@ -28,6 +28,7 @@ from telemetry.incidents import Incident, IncidentState
 from telemetry.objects import ObjectRef
 from telemetry.topology import Topology
 
+START_NS = 1_700_000_000 * NS_PER_S
 LATER_S = 60.0
 TRIES = 10
 SETTLED_S = 90.0  # after the repair: as long as the cost of a fault is measured, and some
@@ -56,13 +57,13 @@ class FamilyRun:
     branches: list[Branch] = field(default_factory=list)
 
 
-def ticks(plan: FamilyPlan) -> Iterator[CampaignTick]:
+def ticks(plan: FamilyPlan, start_ns: int = START_NS) -> Iterator[CampaignTick]:
     """The telemetry of a plan, as the collection of its family collects it."""
     collection, seed = parts.collection_of(plan.family), plan.config.seed
-    return campaign(plan.config, plan.faults, plan.lasts_s, parts=PARTS, collection=collection, collection_seed=seed)
+    return campaign(plan.config, plan.faults, plan.lasts_s, start_ns, PARTS, collection, seed)
 
 
-def run_plan(plan: FamilyPlan) -> FamilyRun:
+def run_plan(plan: FamilyPlan, start_ns: int = START_NS) -> FamilyRun:
     """The same plan gives the same pages. A fault that needs a running job waits for one, a minute at a time.
 
     ConfigError when there is none for minutes, or when the cluster lacks what a fault breaks.
@@ -71,24 +72,24 @@ def run_plan(plan: FamilyPlan) -> FamilyRun:
         later_s = attempt * LATER_S
         faults = tuple(fault.model_copy(update={"at_s": fault.at_s + later_s}) for fault in plan.faults)
         try:
-            return _run(replace(plan, faults=faults, lasts_s=plan.lasts_s + later_s))
+            return _run(replace(plan, faults=faults, lasts_s=plan.lasts_s + later_s), start_ns)
         except ConfigError as error:
             if "running job" not in str(error) or attempt == TRIES - 1:
                 raise ConfigError(f"family {plan.family.name}, seed {plan.seed}: {error}") from error
     raise AssertionError("the last attempt returns or raises")
 
 
-def _run(plan: FamilyPlan) -> FamilyRun:
-    return _Running(plan).run_all()
+def _run(plan: FamilyPlan, start_ns: int) -> FamilyRun:
+    return _Running(plan, start_ns).run_all()
 
 
 class _Running:
     """A cluster and the product that watches it, on their way through a plan."""
 
-    def __init__(self, plan: FamilyPlan) -> None:
+    def __init__(self, plan: FamilyPlan, start_ns: int) -> None:
         self._plan, self._found = plan, FamilyRun(plan)
         self._engine, self._pager = build_engine(EngineConfig(interval_s=plan.config.interval_s)), Pager()
-        self._ticks = ticks(plan)
+        self._ticks = ticks(plan, start_ns)
         self._found.pages, self._found.roots = self._pager.pages, self._pager.roots
 
     def run_all(self) -> FamilyRun:

@@ -1,0 +1,82 @@
+"""Runs a plan through the real collectors; what people were sent has the form of ``run_plan`` of the families."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from common.errors import BadInput
+from evaluation.collected.live import LiveCampaign
+from evaluation.collected.observed import Observed
+from evaluation.families.paging import Page
+from evaluation.families.plans import FamilyPlan
+from evaluation.families.run_plan import FamilyRun, run_plan
+from telemetry.incidents import Incident, IncidentState
+from telemetry.ledger import StageReport
+
+ADDRESS_OFFSET = 23
+
+
+@dataclass(frozen=True, slots=True)
+class PlanTwice:
+    """One plan, both ways. reports: ledgers of the stages at the end. lag_s: most that the simulation was late."""
+
+    direct: FamilyRun
+    collected: FamilyRun
+    reports: dict[str, StageReport]
+    lag_s: float
+
+
+async def run_twice(plan: FamilyPlan, folder: Path, speed: float) -> PlanTwice:
+    """Through real collectors first, then without a protocol from the same moment and with the same seeds.
+
+    BadInput when the two clusters had other faults: then there is nothing to compare.
+    """
+    live = LiveCampaign(folder, cluster_of(plan), speed, ADDRESS_OFFSET)
+    lag_s = 0.0
+    async with live:
+        for part in range(1, 11):
+            await live.until(plan.lasts_s * part / 10)
+            lag_s = max(lag_s, float((await live.control("clock"))["lag_s"]))
+        truth, clock = await live.control("truth"), await live.control("clock")
+    direct = run_plan(plan, int(clock["start_ns"]))
+    _check_same(direct, truth["truth"])
+    collected = FamilyRun(plan, direct.start_ns, direct.truths, topology=direct.topology)
+    _fill(collected, live)
+    return PlanTwice(direct, collected, live.observed.reports, lag_s)
+
+
+def cluster_of(plan: FamilyPlan) -> dict[str, Any]:
+    """The plan as a cluster file."""
+    faults = [fault.model_dump(mode="json") for fault in plan.faults]
+    return {**plan.config.model_dump(mode="json"), "faults": faults, "collection": plan.family.collection}
+
+
+def _check_same(direct: FamilyRun, served: list[dict[str, Any]]) -> None:
+    ours = [(truth.fault, str(truth.root), truth.start_ns) for truth in direct.truths]
+    theirs = [(truth["fault"], truth["root"], truth["start_ns"]) for truth in served]
+    if ours != theirs[: len(ours)]:
+        raise BadInput(f"{direct.plan.family.name}: the faults differ: {theirs} were served, expected {ours}")
+
+
+def _fill(run: FamilyRun, live: LiveCampaign) -> None:
+    observed = live.observed
+    run.findings = observed.findings
+    for appended_ns, version in observed.versions:
+        if version.state is IncidentState.FIRING:
+            run.notices.setdefault(version.id, Page(live.event_ns(appended_ns), version))
+    firing: set[str] = set()
+    for notified in observed.notified:
+        if not notified.firing:
+            firing.discard(notified.incident)
+            continue
+        version = _known(observed, notified.incident, notified.wall_ns)
+        run.roots[version.id] = version.root
+        if version.id not in firing:  # else an update
+            firing.add(version.id)
+            run.pages.append(Page(live.event_ns(notified.wall_ns), version))
+
+
+def _known(observed: Observed, incident: str, wall_ns: int) -> Incident:
+    """The version that a notification was about: the newest that the bus had when it arrived."""
+    versions = [version for at_ns, version in observed.versions if version.id == incident and at_ns <= wall_ns]
+    return versions[-1]
