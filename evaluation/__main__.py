@@ -1,8 +1,8 @@
 """``make eval``: detection quality as tables, ``build/eval.json``, and pages of ``docs/evaluation``.
 
 ``python -m evaluation [PART] …``, of ``series``, ``campaigns``, ``families``, ``health``, ``collected``, ``pictures``,
-``public`` and ``baselines``; without a name: series, campaigns and families. What follows ``families`` or ``health`` are
-its options (``--help``). ``collected`` takes half an hour on any machine; ``pictures`` draws a day without a fault;
+``public`` and ``baselines``; without a name: series, campaigns and families. What follows ``families`` or ``health``
+are its options (``--help``). ``collected`` takes half an hour on any machine; ``pictures`` draws a day without a fault;
 ``public`` downloads its series from the Python index. A part that is not run keeps its rows in ``build/eval.json``.
 """
 

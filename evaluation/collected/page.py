@@ -97,9 +97,8 @@ def collected_page(found: Sequence[Row], speed: float) -> str:
     )
     setting = (
         f"Seed {SEED}, {CLUSTERS} clusters of {HOURS:g} simulated hours a family, {speed:g} simulated seconds a "
-        "second. Bounds (`from`, `to`) are exact, 95 %: with so few faults they are wide, and a difference within them is "
-        "none. "
-        "What the figures of real processes are depends a little on the machine; the direct ones are reproducible."
+        "second. Bounds (`from`, `to`) are exact, 95 %: so few faults leave them wide, and a difference within them is "
+        "none. The figures of real processes depend a little on the machine; the direct ones are reproducible."
     )
     families = [[f"`{each.name}`", each.stands_for, each.collection] for each in FAMILIES]
     sections = ["## Families", report.table(("family", "stands for", "telemetry"), families)]

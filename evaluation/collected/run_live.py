@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from common.errors import BadInput
+from common.units import NS_PER_MS
 from evaluation.collected.live import LiveCampaign
 from evaluation.collected.observed import Observed
 from evaluation.families.paging import Page
@@ -38,7 +39,8 @@ async def run_twice(plan: FamilyPlan, folder: Path, speed: float) -> PlanTwice:
             await live.until(plan.lasts_s * part / 10)
             lag_s = max(lag_s, float((await live.control("clock"))["lag_s"]))
         truth, clock = await live.control("truth"), await live.control("clock")
-    direct = run_plan(plan, int(clock["start_ns"]))
+    first_step_ns = NS_PER_MS * plan.config.step_ms  # it is served, and its clock begins, after its first step
+    direct = run_plan(plan, int(clock["start_ns"]) - first_step_ns)
     _check_same(direct, truth["truth"])
     collected = FamilyRun(plan, direct.start_ns, direct.truths, topology=direct.topology)
     _fill(collected, live)

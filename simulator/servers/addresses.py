@@ -14,13 +14,21 @@ def with_offset(host: str, offset: int) -> str:
     '127.2.3.7'
     """
     net, kind, third, last = host.split(".")
-    if not 0 <= int(third) + offset <= 255:
-        raise ConfigError(f"simulator: address_offset {offset} leaves no address for {host}; use 0 to 250")
     return f"{net}.{kind}.{int(third) + offset}.{last}"
 
 
 def served_endpoints(layout: Layout, offset: int) -> list[Endpoint]:
-    """Every address that this simulator serves: those of the layout, and the Lustre client exporter of each host."""
+    """Every address that this simulator serves: those of the layout, and the Lustre client exporter of each host.
+
+    ConfigError when the offset leaves too few: 256 hosts take one number of the third octet.
+    """
+    offset_max = 255 - max(int(endpoint.host.split(".")[2]) for endpoint in layout.endpoints)
+    if offset > offset_max:
+        hosts = len(layout.hosts)
+        raise ConfigError(
+            f"simulator: address_offset {offset} leaves no addresses for {hosts} hosts (127.1.{offset}.1 to "
+            f"127.1.{offset + 255 - offset_max}.{hosts & 255}); expected at most {offset_max}"
+        )
     clients = [
         Endpoint(Exporter.LUSTRE, endpoint.device, endpoint.host, LUSTRE_PORT)
         for endpoint in layout.endpoints

@@ -26,6 +26,7 @@ from simulator.servers.control import control_app
 from simulator.servers.driver import ClusterDriver, ClusterState
 from simulator.servers.gnmi.server import Credentials
 from simulator.servers.listeners import build_listeners, gnmi_credentials
+from simulator.servers.open_files import allow_open_files
 from simulator.servers.pages.slurm import jobs_document
 from simulator.servers.reachability import Listener, apply_reachability
 from simulator.servers.settings import settings_text
@@ -120,6 +121,7 @@ class SimulatorService:
         return build_listeners(config, layout, self._served, self._caches, credentials, plan)
 
     async def _open(self) -> None:
+        allow_open_files(sum(map(len, self._listeners.values())))
         try:
             await asyncio.gather(*(server.open() for group in self._listeners.values() for server in group))
             self._control = web.AppRunner(control_app(self), access_log=None, shutdown_timeout=1.0)

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Collection
 from functools import lru_cache
 
-from telemetry.catalogue import origins_of
+from telemetry.catalogue import Kind, origins_of
 
 Omits = Callable[[str], bool]
 """Whether a source leaves out a name: of a field of a page, or the path of a leaf."""
@@ -29,7 +29,10 @@ def omitting(absent: tuple[str, ...], *sources: str) -> Omits:
     kept: list[str] = []
     for source in sources:
         for metric, origin in origins_of(source):
-            (gone if metric.name in absent else kept).append(origin.name)
+            if metric.name in absent:
+                gone.append(origin.name)
+            elif metric.kind is not Kind.INFO:  # the labels of any line: no reason to keep this one
+                kept.append(origin.name)
     is_gone, is_kept = _any_of(gone), _any_of(kept)
     return lambda name: is_gone(name) and not is_kept(name)
 

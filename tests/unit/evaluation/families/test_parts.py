@@ -20,7 +20,7 @@ def test_a_family_of_parts_that_exist_passes() -> None:
         ({"conditions": ("rain",)}, "family plain: .*rain"),
         ({"work": ("gaming",)}, "family plain: .*gaming"),
         ({"shape": "moebius"}, "family plain: .*moebius"),
-        ({"collection": "by-post"}, "family plain: no collection 'by-post': no preset 'by-post', expected some of ideal"),
+        ({"collection": "by-post"}, "family plain: no collection 'by-post': no preset 'by-post', expected some"),
         (
             {"faults": FaultChoice(kinds=("xid", "gnomes"))},
             "family plain: no fault gnomes, expected some of .*incast",

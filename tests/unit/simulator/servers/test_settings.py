@@ -1,5 +1,6 @@
 """Settings that collect from a simulator: addresses, intervals, TLS, and the inventory beside them."""
 
+import resource
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from simulator.layout import Exporter, Flavour
 from simulator.servers.addresses import CONTROL_PORT, SLURM_HOST, served_endpoints, with_offset
 from simulator.servers.config import ServeConfig
 from simulator.servers.listeners import flavour_of, gnmi_credentials
+from simulator.servers.open_files import allow_open_files
 from simulator.servers.settings import collection, inventory_document, settings_text
 from simulator.wiring import build_layout
 
@@ -110,6 +112,25 @@ def test_no_two_listeners_have_one_address() -> None:
     assert len(set(addresses)) == len(addresses)
     assert f"{with_offset(SLURM_HOST, 3)}:{CONTROL_PORT}" not in addresses
     assert {one.exporter for one in served_endpoints(LAYOUT, 3)} == set(Exporter)
+
+
+def test_an_offset_that_leaves_too_few_addresses_is_refused_with_the_largest() -> None:
+    large = build_layout(SimulatorConfig(hosts=600, gpus_per_host=1))
+    assert {one.host for one in served_endpoints(large, 253)} >= {"127.1.253.1", "127.1.255.88"}
+    with pytest.raises(ConfigError, match=r"600 hosts \(127\.1\.254\.1 to 127\.1\.256\.88\); expected at most 253"):
+        served_endpoints(large, 254)
+
+
+def test_open_files_are_allowed_as_far_as_the_hard_limit() -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (256, hard))
+    try:
+        allow_open_files(200)
+        assert resource.getrlimit(resource.RLIMIT_NOFILE) == (500, hard)
+        with pytest.raises(ConfigError, match=r"addresses, each with a connection, need .* expected fewer hosts, or"):
+            allow_open_files(hard)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
 def test_a_certificate_without_its_key_is_refused(tmp_path: Path) -> None:
