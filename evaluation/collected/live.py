@@ -10,6 +10,7 @@ from typing import Any, Self
 import aiohttp
 import yaml
 
+from alerts.config import AlertingConfig
 from bus.open import open_bus
 from common.errors import Unavailable
 from common.tasks import cancel
@@ -22,6 +23,7 @@ from fabricscope.settings import MetricsPorts, load_settings
 
 _START_S = 120.0  # the first start of a version compiles
 _LOOK_S = 0.2
+_ALERTING_WAITS = ("quiet_s", "update_quiet_s", "pages_window_s", "drops_hold_s")
 
 
 class LiveCampaign:
@@ -104,9 +106,16 @@ class LiveCampaign:
         """Those of the simulator, with a receiver, and with ports that nobody else on this machine has."""
         settings = yaml.load(self.settings_file.read_text(), yaml.CSafeLoader)
         settings["global"]["metrics_ports"] = dict.fromkeys(MetricsPorts.model_fields, 0)
-        settings["alerting"] = {"receivers": [{"name": "people", "type": "webhook", "url": self._inbox.url}]}
+        receiver = {"name": "people", "type": "webhook", "url": self._inbox.url}
+        settings["alerting"] = {"receivers": [receiver], **_waits_s(self._speed)}
         settings["api"] = {"port": _free_port()}
         self.settings_file.write_text(yaml.dump(settings, Dumper=yaml.CSafeDumper, sort_keys=False))
+
+
+def _waits_s(speed: float) -> dict[str, float]:
+    """Waits of the alerts stage, whose clock is real: as many simulated seconds as its defaults."""
+    defaults = AlertingConfig()
+    return {name: getattr(defaults, name) / speed for name in _ALERTING_WAITS}
 
 
 def _free_port() -> int:

@@ -38,6 +38,6 @@ def omitting(absent: tuple[str, ...], *sources: str) -> Omits:
 
 
 def _any_of(names: Collection[str]) -> Callable[[str], bool]:
-    """Whether a text is one of ``names``, in which a label in braces stands for any text."""
-    pattern = re.compile("|".join(_PLACE.sub("[^/]+?", re.escape(_KEYS.sub("", name))) for name in names) or r"(?!)")
+    """Whether a text is one of ``names``, in which a label in braces stands for a word."""
+    pattern = re.compile("|".join(_PLACE.sub("[^/_:]+", re.escape(_KEYS.sub("", name))) for name in names) or r"(?!)")
     return lambda text: pattern.fullmatch(_KEYS.sub("", text)) is not None

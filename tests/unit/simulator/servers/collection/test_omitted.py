@@ -69,6 +69,7 @@ def _openconfig(tree: OpenConfigTree) -> set[str]:
         ("node_exporter", FRAMES_ONLY, "node_ethtool_received_prio3_pause_duration"),
         ("node_exporter", FRAMES_ONLY, "node_ethtool_received_prio3_pause_transition"),
         ("sonic", FRAMES_ONLY, "SAI_PORT_STAT_PFC_3_RX_PAUSE_DURATION_US"),
+        ("sonic", FRAMES_ONLY, "SAI_PORT_STAT_PFC_3_ON2OFF_RX_PKTS"),
         ("sonic", NO_ECN, "SAI_QUEUE_STAT_WRED_ECN_MARKED_PACKETS"),
         ("arista", FRAMES_ONLY, "pfc-on-total-rx-time"),
         ("arista", NO_ECN, "ecn-marked-pkts"),
