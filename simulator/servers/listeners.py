@@ -117,9 +117,10 @@ def _page(
 def _polls(config: ServeConfig, latest: Latest, endpoint: Endpoint, plan: CollectionPlan) -> Polls:
     elapsed = _elapsed(plan, latest)
     if endpoint.exporter is Exporter.SLURM:
-        return Polls(plan.job_losses, None, plan.draws.rng("durations", "slurm"), elapsed, config.speed)
+        rng = plan.draws.rng("durations", "slurm")
+        return Polls(plan.job_losses, None, rng, plan.job_interval_s, elapsed, config.speed)
     drawn = plan.target(endpoint)
-    return Polls(drawn.losses, plan.config.durations, drawn.durations, elapsed, config.speed)
+    return Polls(drawn.losses, plan.config.durations, drawn.durations, drawn.timeout_s, elapsed, config.speed)
 
 
 def _elapsed(plan: CollectionPlan, latest: Latest) -> Callable[[], int]:

@@ -32,8 +32,9 @@ _OUTCOMES: dict[Fate | DownReason, PollOutcome] = {
 class Polls:
     """The polls of one exporter, in order.
 
-    losses: None when none is lost. durations: None for an exporter that answers at once. elapsed_ns: simulated time
-    since the start. speed: simulated seconds per second.
+    losses: None when none is lost. durations: None for an exporter that answers at once. timeout_s: after which its
+    collector gives up. elapsed_ns: simulated time since the start. speed: simulated seconds per second.
+    silent_s: how long a poll that is never answered stays open, real seconds.
     """
 
     def __init__(
@@ -41,23 +42,22 @@ class Polls:
         losses: LossState | None,
         durations: Durations | None,
         rng: np.random.Generator,
+        timeout_s: float,
         elapsed_ns: Callable[[], int],
         speed: float,
     ) -> None:
         self._losses, self._durations, self._rng = losses, durations, rng
+        self.silent_s = 2.0 * timeout_s / speed
         self._elapsed_ns, self._speed = elapsed_ns, speed
+
+    async def end(self) -> PollOutcome:
+        """What becomes of the poll that arrives now, once its exporter, or its collector, has waited for it."""
+        outcome, took_s = self.next()
+        await asyncio.sleep(self.silent_s if outcome is PollOutcome.SILENT else took_s)
+        return outcome
 
     def next(self) -> tuple[PollOutcome, float]:
         """What becomes of the poll that arrives now, and how long the exporter takes, in real seconds."""
         took_s = poll_s(self._durations, self._rng) / self._speed if self._durations is not None else 0.0
         fate = self._losses.fate(self._elapsed_ns()) if self._losses is not None else Fate.ARRIVES
         return _OUTCOMES[fate], took_s
-
-
-async def ends(polls: Polls | None) -> PollOutcome:
-    """Waits as long as the exporter takes; None: an ideal one."""
-    if polls is None:
-        return PollOutcome.ANSWERED
-    outcome, took_s = polls.next()
-    await asyncio.sleep(took_s)
-    return outcome

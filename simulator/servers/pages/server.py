@@ -11,14 +11,13 @@ from typing import Final, NoReturn
 
 from aiohttp import web
 
-from simulator.servers.collection.polls import PollOutcome, Polls, ends
+from simulator.servers.collection.polls import PollOutcome, Polls
 
 Render = Callable[[], str]
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 _GZIP_FROM_BYTES = 1400  # less than one packet gains nothing
 _CLOSE_S = 0.5
 _SILENCE_CHECK_S = 0.1
-_GIVEN_UP_S = 60.0
 _AT_ONCE: Final = struct.pack("ii", 1, 0)  # struct linger: on, 0 seconds
 
 
@@ -80,11 +79,11 @@ class PageServer:
         if request.method not in ("GET", "HEAD"):
             return web.Response(status=405)
         body = self.page.render().encode()  # as of the begin of the poll, however long that takes
-        outcome = await ends(self._polls)
+        outcome = await self._polls.end() if self._polls is not None else PollOutcome.ANSWERED
         if outcome is PollOutcome.UNAVAILABLE:
             return web.Response(status=503, text="503 too many collections\n")
         if outcome is not PollOutcome.ANSWERED:
-            await _fail(request, outcome)
+            _reset(request)
         headers = {"Content-Type": self.page.content_type}
         if len(body) >= _GZIP_FROM_BYTES and "gzip" in request.headers.get("Accept-Encoding", ""):
             body = gzipped(body)
@@ -92,14 +91,12 @@ class PageServer:
         return web.Response(body=body, headers=headers)
 
 
-async def _fail(request: web.BaseRequest, outcome: PollOutcome) -> NoReturn:
-    """Cuts the connection: at once, or when its collector has long given up."""
+def _reset(request: web.BaseRequest) -> NoReturn:
+    """Ends the connection with a reset in place of an orderly end."""
     transport = request.transport
-    if outcome is PollOutcome.SILENT:
-        await asyncio.sleep(_GIVEN_UP_S)
-    elif transport is not None and (peer := transport.get_extra_info("socket")) is not None:
-        peer.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _AT_ONCE)  # a reset in place of an orderly end
     if transport is not None:
+        if (peer := transport.get_extra_info("socket")) is not None:
+            peer.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _AT_ONCE)
         transport.abort()
     raise asyncio.CancelledError
 

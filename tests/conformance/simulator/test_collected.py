@@ -22,8 +22,11 @@ from ingest.collectors.gnmi.collector import GnmiCollector
 from ingest.collectors.gnmi.config import Config as GnmiConfig
 from ingest.ledger import Ledger
 from simulator.cluster import SimulatedCluster
+from simulator.collection.config import CollectionConfig
+from simulator.collection.presets import preset
 from simulator.config import JobMix, SimulatorConfig
 from simulator.direct import DirectCollector
+from simulator.servers.collection.plan import CollectionPlan
 from simulator.servers.config import ServeConfig
 from simulator.servers.gnmi.server import Credentials
 from simulator.servers.io_time import IoTimes
@@ -55,13 +58,17 @@ WITHIN = {
 UNCHECKED = {"storage_operation_duration_seconds_sum"}
 
 
+COLLECTIONS = (None, CollectionConfig(), preset("frames-only+no-ecn"))
+
+
 @asynccontextmanager
-async def served(cluster: SimulatedCluster) -> AsyncIterator[None]:
+async def served(cluster: SimulatedCluster, config: ServeConfig) -> AsyncIterator[None]:
     """Serves the simulated cluster as it is now."""
     io_times = IoTimes(len(cluster.layout.targets))
     io_times.observe(cluster.readings.storage)
     latest = Latest(copied(cluster.readings))
-    groups = build_listeners(CONFIG, cluster.layout, latest, io_times, Credentials())
+    plan = CollectionPlan(config.collection, config.cluster, cluster.layout, START_NS) if config.collection else None
+    groups = build_listeners(config, cluster.layout, latest, io_times, Credentials(), plan)
     servers = [server for group in groups.values() for server in group]
     try:
         for server in servers:
@@ -108,12 +115,16 @@ def cluster() -> SimulatedCluster:
     return running
 
 
+@pytest.mark.parametrize("how", COLLECTIONS, ids=["default", "planned", "less"])
 async def test_every_number_of_the_cluster_arrives_under_its_canonical_name(
-    cluster: SimulatedCluster, tmp_path: Path
+    cluster: SimulatedCluster, tmp_path: Path, how: CollectionConfig | None
 ) -> None:
-    expected, found = directly_read(cluster), Collected()
-    settings = collection(CONFIG, cluster.layout, tmp_path / "inventory.yaml")
-    async with served(cluster):
+    config, absent = CONFIG.model_copy(update={"collection": how}), how.absent if how else ()
+    directly = directly_read(cluster)
+    expected = {key: value for key, value in directly.items() if parse_series_key(key)[0] not in absent}
+    found = Collected()
+    settings = collection(config, cluster.layout, tmp_path / "inventory.yaml")
+    async with served(cluster, config):
         with ThreadPoolExecutor(2) as workers:
             for job in settings["scrape_configs"]:
                 await scrape(job, found, workers)
@@ -134,6 +145,7 @@ async def test_every_number_of_the_cluster_arrives_under_its_canonical_name(
             for stream in streams:
                 stream.cancel()
             await asyncio.gather(*streams, return_exceptions=True)
+    assert not {parse_series_key(key)[0] for key in found.values} & set(absent)
     wrong = {}
     for key, value in expected.items():
         metric = parse_series_key(key)[0]
