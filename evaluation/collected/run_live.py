@@ -1,5 +1,6 @@
 """Runs a plan through the real collectors; what people were sent has the form of ``run_plan`` of the families."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -7,7 +8,7 @@ from typing import Any
 from common.errors import BadInput
 from common.units import NS_PER_MS
 from evaluation.collected.live import LiveCampaign
-from evaluation.collected.observed import Observed
+from evaluation.collected.observed import Notified, Observed
 from evaluation.families.paging import Page
 from evaluation.families.plans import FamilyPlan
 from evaluation.families.run_plan import FamilyRun, run_plan
@@ -43,7 +44,8 @@ async def run_twice(plan: FamilyPlan, folder: Path, speed: float) -> PlanTwice:
     direct = run_plan(plan, int(clock["start_ns"]) - first_step_ns)
     _check_same(direct, truth["truth"])
     collected = FamilyRun(plan, direct.start_ns, direct.truths, topology=direct.topology)
-    _fill(collected, live)
+    collected.findings = live.observed.findings
+    add_pages(collected, live.observed, live.event_ns)
     return PlanTwice(direct, collected, live.observed.reports, lag_s)
 
 
@@ -60,25 +62,27 @@ def _check_same(direct: FamilyRun, served: list[dict[str, Any]]) -> None:
         raise BadInput(f"{direct.plan.family.name}: the faults differ: {theirs} were served, expected {ours}")
 
 
-def _fill(run: FamilyRun, live: LiveCampaign) -> None:
-    observed = live.observed
-    run.findings = observed.findings
+def add_pages(run: FamilyRun, observed: Observed, event_ns: Callable[[int], int]) -> None:
+    """Adds pages, notices and roots. event_ns: simulated time at a moment of the wall clock.
+
+    A notification of an incident that is not on the bus is about the product itself, and left out.
+    """
     for appended_ns, version in observed.versions:
         if version.state is IncidentState.FIRING:
-            run.notices.setdefault(version.id, Page(live.event_ns(appended_ns), version))
+            run.notices.setdefault(version.id, Page(event_ns(appended_ns), version))
     firing: set[str] = set()
     for notified in observed.notified:
+        known = _known(observed, notified)
         if not notified.firing:
             firing.discard(notified.incident)
-            continue
-        version = _known(observed, notified.incident, notified.wall_ns)
-        run.roots[version.id] = version.root
-        if version.id not in firing:  # else an update
-            firing.add(version.id)
-            run.pages.append(Page(live.event_ns(notified.wall_ns), version))
+        elif known is not None:
+            run.roots[known.id] = known.root
+            if known.id not in firing:  # else an update
+                firing.add(known.id)
+                run.pages.append(Page(event_ns(notified.wall_ns), known))
 
 
-def _known(observed: Observed, incident: str, wall_ns: int) -> Incident:
+def _known(observed: Observed, notified: Notified) -> Incident | None:
     """The version that a notification was about: the newest that the bus had when it arrived."""
-    versions = [version for at_ns, version in observed.versions if version.id == incident and at_ns <= wall_ns]
-    return versions[-1]
+    of_incident = (each for each in observed.versions if each[1].id == notified.incident)
+    return next((version for at_ns, version in reversed(list(of_incident)) if at_ns <= notified.wall_ns), None)
