@@ -150,8 +150,11 @@ def pictures_of_a_day() -> list[report.Row]:
 
 def collected_campaigns() -> list[report.Row]:
     """Runs the product's own processes on this machine, some of it in real time."""
-    found = collected_rows(collected.run(Console(stderr=True)))
-    (PAGES / "results-collected.md").write_text(collected_page(found, collected.SPEED))
+    judged, found = [], []
+    for each in collected.run(Console(stderr=True)):
+        judged.append(each)
+        found = collected_rows(judged)
+        (PAGES / "results-collected.md").write_text(collected_page(found, collected.SPEED))
     return [page.plain(row) for row in found]
 
 

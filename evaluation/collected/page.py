@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from evaluation import report
-from evaluation.collected.families import CLUSTERS, FAMILIES, HOURS, SEED
+from evaluation.collected.families import FAMILIES, HOURS, SEED
 from evaluation.families import figures
 from evaluation.families.judge import ClusterOutcome
 from evaluation.families.page import cell
@@ -12,6 +12,12 @@ from evaluation.families.targets import Row
 from telemetry.ledger import StageReport
 
 WAYS = ("collected", "direct")
+_HEADINGS = {
+    "figures": "Side by side",
+    "faults": "Fault by fault",
+    "false_pages": "False pages",
+    "ledgers": "Ledgers",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +36,7 @@ def rows(judged: Sequence[JudgedTwice]) -> list[Row]:
     found = [row for name in names for row in _figures(name, [each for each in judged if each.direct.family == name])]
     found += _figures("all", judged)
     found += [row for each in judged for row in _faults(each)]
+    found += [row for name in names for row in _false(name, [each for each in judged if each.direct.family == name])]
     return found + [_ledger(each) for each in judged]
 
 
@@ -74,6 +81,16 @@ def _faults(judged: JudgedTwice) -> list[Row]:
     return found
 
 
+def _false(family: str, judged: Sequence[JudgedTwice]) -> list[Row]:
+    """False pages by kind and severity, both ways."""
+    counts = [figures.false_kinds([getattr(each, way) for each in judged]) for way in WAYS]
+    found = []
+    for _, kind, severity in sorted(counts[0].keys() | counts[1].keys()):
+        row: Row = {"table": "false_pages", "family": family, "incident": kind, "severity": severity}
+        found.append(row | {way: of[family, kind, severity] for way, of in zip(WAYS, counts, strict=True)})
+    return found
+
+
 def _ledger(judged: JudgedTwice) -> Row:
     ingest, analytics = judged.reports["ingest"], judged.reports["analytics"]
     return {
@@ -95,15 +112,17 @@ def collected_page(found: Sequence[Row], speed: float) -> str:
         "simulator, real gNMI and HTTP, ingest, the bus, analytics and alerts, each stage a process, pages as a "
         "webhook received them; *direct* without a protocol, as [families](families.md) are run. Judged alike."
     )
+    clusters = sum(row["table"] == "ledgers" for row in found)
     setting = (
-        f"Seed {SEED}, {CLUSTERS} clusters of {HOURS:g} simulated hours a family, {speed:g} simulated seconds a "
-        "second. Bounds (`from`, `to`) are exact, 95 %: so few faults leave them wide, and a difference within them is "
+        f"From seed {SEED} on, {clusters} clusters of {HOURS:g} simulated hours, {speed:g} simulated seconds a second. "
+        "Bounds (`from`, `to`) are exact, 95 %: so few faults leave them wide, and a difference within them is "
         "none. The figures of real processes depend a little on the machine; the direct ones are reproducible."
     )
     families = [[f"`{each.name}`", each.stands_for, each.collection] for each in FAMILIES]
     sections = ["## Families", report.table(("family", "stands for", "telemetry"), families)]
-    for table, heading in (("figures", "Side by side"), ("faults", "Fault by fault"), ("ledgers", "Ledgers")):
-        sections += [f"## {heading}", _table([row for row in found if row["table"] == table])]
+    for table, heading in _HEADINGS.items():
+        of_table = [row for row in found if row["table"] == table]
+        sections += [f"## {heading}", _table(of_table) if of_table else "None."]
     return report.page("Results: through real collectors", about, setting, *sections)
 
 

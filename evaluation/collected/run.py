@@ -3,6 +3,7 @@
 import asyncio
 import shutil
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 from rich.console import Console
@@ -12,23 +13,22 @@ from evaluation.collected.page import JudgedTwice
 from evaluation.collected.run_live import run_twice
 from evaluation.families.judge import judge
 
-SPEED = 6.0
+SPEED = 4.0
 """Simulated seconds a second. A switch is read every simulated second, and streams are sampled every 0.1 s at most."""
 
 
-def run(progress: Console) -> list[JudgedTwice]:
-    """Both outcomes of every cluster. Logs and bus of a cluster that fails are kept."""
-    found, plans = [], planned()
+def run(progress: Console) -> Iterator[JudgedTwice]:
+    """Both outcomes of every cluster, as soon as there are. Logs and bus of a cluster that fails are kept."""
+    plans = planned()
     for number, plan in enumerate(plans, 1):
         folder = Path(tempfile.mkdtemp(prefix="fabricscope-collected-"))
         twice = asyncio.run(run_twice(plan, folder / "live", SPEED))
         judged = JudgedTwice(judge(twice.collected), judge(twice.direct), twice.reports, twice.lag_s)
         shutil.rmtree(folder)
-        found.append(judged)
         ways = [f"{each.pages} pages, {len(each.false)} of them false" for each in (judged.collected, judged.direct)]
         progress.print(
             f"{number} of {len(plans)}: {plan.family.name}: {len(judged.direct.faults)} faults; "
             f"collected: {ways[0]}; direct: {ways[1]}",
             highlight=False,
         )
-    return found
+        yield judged

@@ -23,6 +23,8 @@ def test_each_way_has_its_figures_and_each_fault_both() -> None:
     (fault,) = (row for row in found if row["table"] == "faults")
     assert (fault["root first, collected"], fault["root first, direct"]) == ("no page", "yes")
     assert fault["delay, s, direct"] == 12.0
+    (false,) = (row for row in found if row["table"] == "false_pages")
+    assert (false["incident"], false["collected"], false["direct"]) == (IncidentKind.INCAST, 1, 0)
     (ledger,) = (row for row in found if row["table"] == "ledgers")
     assert (ledger["dropped by ingest"], ledger["unaccounted"]) == (2, 1)
 
