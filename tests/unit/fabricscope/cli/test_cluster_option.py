@@ -3,8 +3,10 @@
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 from common.errors import ConfigError
+from fabricscope.cli import app
 from fabricscope.commands.simulate import cluster_of, serve_config
 from simulator.cluster_file import Cluster
 from simulator.collection.presets import PRESETS
@@ -33,6 +35,13 @@ def test_a_cluster_file_says_everything(file: Path) -> None:
 def test_an_option_beside_the_file_is_refused(file: Path) -> None:
     with pytest.raises(ConfigError, match=r"hosts, seed: expected in .*cluster\.yaml, not also as an option"):
         cluster_of(file, hosts=8, seed=1, interval_s=None)
+
+
+def test_as_many_hosts_can_be_asked_for_as_a_cluster_file_takes() -> None:
+    (most,) = (limit.le for limit in SimulatorConfig.model_fields["hosts"].metadata if hasattr(limit, "le"))
+    answer = CliRunner().invoke(app, ["simulate", "--hosts", str(most + 1)], env={"COLUMNS": "200"})
+    assert answer.exit_code == 2
+    assert f"'--hosts': Input should be less than or equal to {most}" in answer.output
 
 
 def test_a_fabric_that_no_collector_reads_is_not_served() -> None:
