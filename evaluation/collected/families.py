@@ -4,7 +4,7 @@ from evaluation.families.family import Family, FaultChoice
 from evaluation.families.plans import FamilyPlan, plans
 
 SEED = 301  # of no other evaluation
-HOURS = 0.4  # simulated, of one cluster: three faults, each with time to recover
+HOURS = 0.3  # simulated, of one cluster: two or three faults, each with time to recover
 CLUSTERS = 1  # of each family
 _UNKIND = ("pcie-hiccups", "chip-spread", "application-xids")
 _WORK = ("data-parallel", "inference")
