@@ -109,8 +109,8 @@ def _ledger(judged: JudgedTwice) -> Row:
 def collected_page(found: Sequence[Row], speed: float) -> str:
     about = (
         "Written by `python -m evaluation collected`. The same plans, twice: *collected* through the servers of the "
-        "simulator, real gNMI and HTTP, ingest, the bus, analytics and alerts, each stage a process, pages as a "
-        "webhook received them; *direct* without a protocol, as [families](families.md) are run. Judged alike."
+        "simulator and the real collectors, *direct* without a protocol. How, and why they differ: "
+        "[collected.md](collected.md)."
     )
     clusters = sum(row["table"] == "ledgers" for row in found)
     setting = (
