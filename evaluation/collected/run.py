@@ -14,6 +14,7 @@ from evaluation.collected.families import planned
 from evaluation.collected.page import JudgedTwice
 from evaluation.collected.run_live import run_twice
 from evaluation.families.judge import judge
+from evaluation.families.truth.assemble import reaches
 
 SPEED = 4.0
 """Simulated seconds a second. A switch is read every simulated second, and streams are sampled every 0.1 s at most."""
@@ -27,7 +28,8 @@ def run(progress: Console) -> Iterator[JudgedTwice]:
     for number, plan in enumerate(plans, 1):
         folder = Path(tempfile.mkdtemp(prefix="fabricscope-collected-"))
         twice = asyncio.run(run_twice(plan, folder / "live", SPEED))
-        judged = JudgedTwice(judge(twice.collected), judge(twice.direct), twice.reports, twice.lag_s)
+        causes = reaches(twice.direct)
+        judged = JudgedTwice(judge(twice.collected, causes), judge(twice.direct, causes), twice.reports, twice.lag_s)
         shutil.rmtree(folder)
         ways = [f"{each.pages} pages, {len(each.false)} of them false" for each in (judged.collected, judged.direct)]
         progress.print(

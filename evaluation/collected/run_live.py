@@ -1,7 +1,7 @@
 """Runs a plan through the real collectors; what people were sent has the form of ``run_plan`` of the families."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -43,10 +43,15 @@ async def run_twice(plan: FamilyPlan, folder: Path, speed: float) -> PlanTwice:
     first_step_ns = NS_PER_MS * plan.config.step_ms  # it is served, and its clock begins, after its first step
     direct = run_plan(plan, int(clock["start_ns"]) - first_step_ns)
     _check_same(direct, truth["truth"])
-    collected = FamilyRun(plan, direct.start_ns, direct.truths, topology=direct.topology)
+    collected = same_cluster(direct)
     collected.findings = live.observed.findings
     add_pages(collected, live.observed, live.event_ns)
     return PlanTwice(direct, collected, live.observed.reports, lag_s)
+
+
+def same_cluster(direct: FamilyRun) -> FamilyRun:
+    """What is true of the cluster, and what would have been without its faults, and nothing that was sent."""
+    return replace(direct, pages=[], notices={}, newest={}, roots={}, findings={})
 
 
 def cluster_of(plan: FamilyPlan) -> dict[str, Any]:
@@ -63,11 +68,12 @@ def _check_same(direct: FamilyRun, served: list[dict[str, Any]]) -> None:
 
 
 def add_pages(run: FamilyRun, observed: Observed, event_ns: Callable[[int], int]) -> None:
-    """Adds pages, notices and roots. event_ns: simulated time at a moment of the wall clock.
+    """Adds pages, notices, newest versions and roots. event_ns: simulated time at a moment of the wall clock.
 
     A notification of an incident that is not on the bus is about the product itself, and left out.
     """
     for appended_ns, version in observed.versions:
+        run.newest[version.id] = version
         if version.state is IncidentState.FIRING:
             run.notices.setdefault(version.id, Page(event_ns(appended_ns), version))
     firing: set[str] = set()

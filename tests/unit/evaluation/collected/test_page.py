@@ -1,10 +1,9 @@
 """Both ways stand side by side, whichever is worse."""
 
 from evaluation.collected.page import JudgedTwice, collected_page, rows
-from evaluation.families.judge import judge
 from telemetry.incidents import IncidentKind
 from telemetry.ledger import StageReport
-from tests.unit.evaluation.families.made_up import CABLE, page, run, truth
+from tests.unit.evaluation.families.made_up import CABLE, judge, page, run, truth
 
 DOWN = truth("link-down", CABLE)
 RIGHT = judge(run([DOWN], [page(IncidentKind.LINK_DOWN, CABLE, 1012.0)]))
