@@ -1,8 +1,8 @@
 """recorded-h100: GPUs that draw, heat up and keep their clocks as a recorded H100 does.
 
 Training holds a healthy H100 at its default limit of 700 W: the driver lowers the clock to about 1.59 GHz, the reason
-is the power limit. A process that runs no kernel keeps the boost clock at 122 W. See ``RECORDED`` and docs/simulator/
-h100.md.
+is the power limit. A process that runs no kernel keeps the boost clock at 122 W. See ``RECORDED`` and
+docs/simulator/h100.md.
 """
 
 import numpy as np
