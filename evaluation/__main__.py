@@ -162,11 +162,11 @@ PARTS = {
     "series": synthetic_series,
     "campaigns": fault_campaigns,
     "families": fault_families,
+    "health": healthy_clusters,
     "collected": collected_campaigns,
+    "pictures": pictures_of_a_day,
     "public": public_series,
     "baselines": campaign_baselines,
-    "health": healthy_clusters,
-    "pictures": pictures_of_a_day,
 }
 
 
