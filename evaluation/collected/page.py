@@ -118,8 +118,11 @@ def collected_page(found: Sequence[Row], speed: float) -> str:
         "Bounds (`from`, `to`) are exact, 95 %: so few faults leave them wide, and a difference within them is "
         "none. The figures of real processes depend a little on the machine; the direct ones are reproducible."
     )
+    ran = {row["family"] for row in found}
+    absent = [family.name for family in FAMILIES if family.name not in ran]
+    left_out = [f"**Not run: {', '.join(absent)}.** The figures say nothing about them."] if absent else []
     families = [[f"`{each.name}`", each.stands_for, each.collection] for each in FAMILIES]
-    sections = ["## Families", report.table(("family", "stands for", "telemetry"), families)]
+    sections = [*left_out, "## Families", report.table(("family", "stands for", "telemetry"), families)]
     for table, heading in _HEADINGS.items():
         of_table = [row for row in found if row["table"] == table]
         sections += [f"## {heading}", _table(of_table) if of_table else "None."]

@@ -33,3 +33,4 @@ def test_the_page_has_every_table() -> None:
     for heading in ("## Families", "## Side by side", "## Fault by fault", "## Ledgers"):
         assert heading in text
     assert "6 simulated seconds a second" in text
+    assert "**Not run: intervals-and-losses, without-pause-time, caches-and-clocks.**" in text
