@@ -73,7 +73,7 @@ def test_an_old_name_is_replaced_with_a_hint() -> None:
 def test_an_unknown_part_is_an_error_that_lists_all() -> None:
     with pytest.raises(
         SystemExit,
-        match=r"no part fleet, expected one of series, campaigns, families, health, collected, pictures, public, baselines",
+        match=r"no part fleet, expected one of series, campaigns, families, health, collected, pictures, public",
     ):
         chosen("series", "fleet")
 
