@@ -15,7 +15,7 @@ from tests.acceptance.crash.run import run
 from tests.acceptance.crash.site import STAGES, Site
 from tests.acceptance.lab import ENGINES, lab_folder
 
-KILLS = 100
+KILLS = 150
 
 
 def main() -> None:
