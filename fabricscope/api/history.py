@@ -36,16 +36,19 @@ class History:
         self._decoder = BatchDecoder()
 
     def add(self, batch: SampleBatch, value: bytes, headers: dict[str, bytes]) -> None:
-        """Keeps a batch as it came on the bus (``value`` and ``headers``) until it is too old or too much is kept."""
-        kept = self._devices.setdefault(batch.table.device, deque())
-        kept.append(_Kept(batch.collection.collected_ns, value, headers))
-        self._bytes += kept[-1].size
-        self._devices.move_to_end(batch.table.device)
-        oldest_ns = batch.collection.collected_ns - self._span_ns
-        while kept and kept[0].collected_ns < oldest_ns:
-            self._bytes -= kept.popleft().size
+        """Keeps a batch as it came on the bus (``value`` and ``headers``) until it is too old or too much is kept.
+
+        One without samples says only how late it is: what targets that are down report would fill the memory.
+        """
+        device, collected_ns = batch.table.device, batch.collection.collected_ns
+        if len(batch):
+            kept = _Kept(collected_ns, value, headers)
+            self._devices.setdefault(device, deque()).append(kept)
+            self._devices.move_to_end(device)
+            self._bytes += kept.size
+        self._drop_older(device, collected_ns - self._span_ns)
         while self._bytes > self._bytes_max:
-            self._drop_oldest_of_longest_silent()
+            self._drop_oldest(next(iter(self._devices)))
 
     def series(self, device: str, keys: set[str]) -> dict[str, tuple[NDArray[np.int64], NDArray[np.float64]]]:
         """Times (ns) and values of each series of a device, in time order; a series without samples is missing."""
@@ -58,10 +61,13 @@ class History:
                     pieces.setdefault(key, []).append((batch.times_ns[mine], batch.values[mine]))
         return {key: _in_time_order(parts) for key, parts in pieces.items()}
 
-    def _drop_oldest_of_longest_silent(self) -> None:
-        device, kept = next(iter(self._devices.items()))
-        if kept:
-            self._bytes -= kept.popleft().size
+    def _drop_older(self, device: str, oldest_ns: int) -> None:
+        while (kept := self._devices.get(device)) and kept[0].collected_ns < oldest_ns:
+            self._drop_oldest(device)
+
+    def _drop_oldest(self, device: str) -> None:
+        kept = self._devices[device]
+        self._bytes -= kept.popleft().size
         if not kept:
             del self._devices[device]
 

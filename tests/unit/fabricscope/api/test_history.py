@@ -82,15 +82,40 @@ def test_what_is_too_old_gives_its_bytes_back():
     assert seconds(history, "leaf1") == [50, 51, 52]
 
 
-def test_records_that_say_only_that_a_target_is_down_take_memory_too():
+def add_down(history: History, *at_s: int) -> None:
     table, nothing = SeriesTable("gnmi/leaf1", "leaf1", (key("leaf1"),)), np.empty(0)
-    tracemalloc.start()
-    history = History(10_000 * NS, bytes_max=200_000)
-    for second in range(2000):
+    for second in at_s:
         down = Collection(1, second, second * NS, 0.01, DownReason.TIMEOUT)
         batch = SampleBatch(table, down, nothing.astype(np.int64), nothing.astype(np.uint32), nothing)
         value, headers = encode_batch(batch)
         history.add(batch, value, dict(headers))
+
+
+def test_records_that_say_only_that_a_target_is_down_take_no_memory():
+    tracemalloc.start()
+    history = History(10_000 * NS, bytes_max=10**9)
+    add_down(history, *range(2000))
+    used, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert used < 100_000
+
+
+def test_a_target_that_is_down_loses_what_is_too_old():
+    size = add(History(100 * NS, 10**6), "leaf1", 1)
+    history = History(10 * NS, bytes_max=2 * size + size // 2)  # room for two
+    add(history, "leaf1", 1, 5)
+    add_down(history, 12)
+    assert seconds(history, "leaf1") == [5]
+    add_down(history, 20)
+    assert seconds(history, "leaf1") == []
+    add(history, "leaf2", 21, 22)  # all of the room is theirs
+    assert seconds(history, "leaf2") == [21, 22]
+
+
+def test_many_small_records_take_the_memory_that_is_counted():
+    tracemalloc.start()
+    history = History(10_000 * NS, bytes_max=200_000)
+    add(history, "leaf1", *range(2000))
     used, _ = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert 100_000 < used < 300_000
