@@ -6,6 +6,7 @@ the same recording gives the same findings and incidents, byte for byte.
 
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from concurrent.futures import Executor
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, NamedTuple, Protocol
 
@@ -89,6 +90,7 @@ class Engine:
 
     correlator: None for findings only. scopes: of the detectors that it runs. A worker that owns some devices needs
     those of ``Scope.DEVICE``; what compares devices needs the series of all and runs once.
+    workers: train multivariate models; None: a thread of its own.
     attempt: entered for each tick with its end, as ``tick`` and then as ``correlation``. Where it gives False, that is
     left out: the samples are dropped as ``crashed``, or what the tick found is not correlated until it is found again.
     """
@@ -96,9 +98,14 @@ class Engine:
     attempt: Callable[[str, int], AbstractContextManager[bool]] = staticmethod(_always)
 
     def __init__(
-        self, config: EngineConfig, correlator: Correlator | None = None, scopes: Collection[Scope] = ALL_SCOPES
+        self,
+        config: EngineConfig,
+        correlator: Correlator | None = None,
+        scopes: Collection[Scope] = ALL_SCOPES,
+        workers: Executor | None = None,
     ) -> None:
         self.config, self.correlator, self._scopes = config, correlator, frozenset(scopes)
+        self._workers = workers
         self._compares = Scope.CLUSTER in scopes
         self.window = TickWindow(config)
         self.cluster = ClusterRecords()
@@ -116,7 +123,7 @@ class Engine:
         self.activity, self.working, self.trends = JobActivity(), WorkingGpus(), TrendHistory()
         self.detectors = DetectorSet(each for each in detectors(config.detection) if each.scope in self._scopes)
         self.findings = FindingTracker()
-        self.multivariate = Multivariate(config.multivariate, config.interval_ns)
+        self.multivariate = Multivariate(config.multivariate, config.interval_ns, self._workers)
         self.starvation = StarvationLedger()
         self._quality = np.zeros(0, np.uint8)  # of each series, as of the newest tick
         self._selections = SelectionCache(self.registry)

@@ -1,6 +1,7 @@
 """The blocking half of the service: decode, align, step, snapshot. One thread calls it, one call at a time."""
 
 from collections.abc import Collection, Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -43,9 +44,9 @@ class StepResult:
     ahead: dict[str, int] = field(default_factory=dict)
 
 
-def build_engine(config: EngineConfig) -> Engine:
-    """The engine with everything on."""
-    return Engine(config, Correlator(CorrelateConfig(interval_s=config.interval_s)))
+def build_engine(config: EngineConfig, workers: Executor | None = None) -> Engine:
+    """The engine with everything on. workers: see ``Engine``."""
+    return Engine(config, Correlator(CorrelateConfig(interval_s=config.interval_s)), workers=workers)
 
 
 class Worker:

@@ -14,6 +14,7 @@ from common.errors import ConfigError
 from common.units import NS_PER_S
 from evaluation.campaigns.plan import PARTS
 from evaluation.families import parts
+from evaluation.families.counterfactual.at_once import AtOnce
 from evaluation.families.counterfactual.branch import Branch, FaultGroup, groups
 from evaluation.families.counterfactual.fork import in_copy
 from evaluation.families.counterfactual.log import ClusterLog, ClusterRecord
@@ -88,7 +89,7 @@ class _Running:
 
     def __init__(self, plan: FamilyPlan, start_ns: int) -> None:
         self._plan, self._found = plan, FamilyRun(plan)
-        self._engine, self._pager = build_engine(EngineConfig(interval_s=plan.config.interval_s)), Pager()
+        self._engine, self._pager = build_engine(EngineConfig(interval_s=plan.config.interval_s), AtOnce()), Pager()
         self._ticks = ticks(plan, start_ns)
         self._found.pages, self._found.roots = self._pager.pages, self._pager.roots
 

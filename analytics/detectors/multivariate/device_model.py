@@ -1,7 +1,7 @@
 """All devices of one kind: their own normals, the healthy history, the model, and verdicts on new vectors."""
 
 import math
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Executor
 from typing import NamedTuple
 
 import numpy as np
@@ -56,7 +56,7 @@ class DeviceModel:
     fire_immediately_score = math.inf
     clear_intervals = 6.0
 
-    def __init__(self, kind: Kind, config: MultivariateConfig, interval_ns: int, workers: ThreadPoolExecutor) -> None:
+    def __init__(self, kind: Kind, config: MultivariateConfig, interval_ns: int, workers: Executor) -> None:
         self.device, self.name = kind, f"multivariate_{kind.name}"
         parts = [part for measure in kind.measures for part in (measure.over, measure.under) if part]
         self.metrics = tuple(dict.fromkeys(part.metric for part in parts))

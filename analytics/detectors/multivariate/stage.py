@@ -1,7 +1,7 @@
 """All multivariate models of the engine: one for each kind of device that is switched on."""
 
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import replace
 
 import numpy as np
@@ -18,10 +18,13 @@ from telemetry.findings import Finding, FindingKind, FindingState
 
 
 class Multivariate:
-    """Judges all values of a device together. Devices with a finding of a detector are not learned meanwhile."""
+    """Judges all values of a device together. Devices with a finding of a detector are not learned meanwhile.
 
-    def __init__(self, config: MultivariateConfig, interval_ns: int) -> None:
-        workers = ThreadPoolExecutor(1, "multivariate-training")
+    workers: train the models; None: a thread of its own.
+    """
+
+    def __init__(self, config: MultivariateConfig, interval_ns: int, workers: Executor | None = None) -> None:
+        workers = workers or ThreadPoolExecutor(1, "multivariate-training")
         self.models = tuple(DeviceModel(KINDS[name], config, interval_ns, workers) for name in config.kinds)
         self._unhealthy: dict[str, str] = {}  # by finding: the device, or the object itself where it has none
 

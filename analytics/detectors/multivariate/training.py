@@ -5,7 +5,7 @@ that is fixed beforehand, so results do not depend on how long training takes: i
 then, and a replay that is faster waits for it.
 """
 
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Executor, Future
 from typing import Any
 
 import numpy as np
@@ -23,7 +23,7 @@ _SETTLE_INTERVALS = 6  # between the beginning of training and the model's first
 class Training:
     """The models of one kind, one after the other. model: the one in use; None before the first."""
 
-    def __init__(self, config: MultivariateConfig, interval_ns: int, workers: ThreadPoolExecutor) -> None:
+    def __init__(self, config: MultivariateConfig, interval_ns: int, workers: Executor) -> None:
         self._config, self._workers = config, workers
         self._every_ns, self._learn_ns = round(config.train_every_s * 1e9), round(config.learn_s * 1e9)
         self._settle_ns = _SETTLE_INTERVALS * interval_ns
