@@ -9,7 +9,7 @@ import os
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import count
 
 from rich.console import Console
@@ -117,11 +117,11 @@ def measure(
 def health_rows(found: Sequence[ClusterOutcome]) -> list[Row]:
     """Rows of all tables: the target, all families, each family, kinds of pages, findings."""
     known = rows(found)
-    every = {**next(row for row in rows([_together(found)]) if row["table"] == "health"), "family": "all"}
+    together = rows([replace(each, family="all") for each in found])
     return [
         *({**row, "table": "target", "figure": "false pages per 1,000 nodes and week"} for row in _target(found)),
         *(row for row in known if row["table"] == "health"),
-        every,
+        *(row for row in together if row["table"] == "health"),
         *_kinds(found),
         *(row for row in known if row["table"] in ("false_pages", "findings")),
     ]
@@ -129,16 +129,6 @@ def health_rows(found: Sequence[ClusterOutcome]) -> list[Row]:
 
 def _target(found: Sequence[ClusterOutcome]) -> Iterator[Row]:
     return (row for row in targets(found) if row["figure"] == _FIGURE)
-
-
-def _together(found: Sequence[ClusterOutcome]) -> ClusterOutcome:
-    return ClusterOutcome(
-        "all",
-        healthy=True,
-        seed=found[0].seed,
-        node_days=sum(each.node_days for each in found),
-        false=[one for each in found for one in each.false],
-    )
 
 
 def _kinds(found: Sequence[ClusterOutcome]) -> Iterator[Row]:
