@@ -77,10 +77,12 @@ async def subscribing(
     address: str, metadata: tuple[tuple[str, str], ...] = (), root: bytes | None = None
 ) -> AsyncIterator[grpc.aio.StreamStreamCall[Message, gnmi_pb2.SubscribeResponse]]:
     """A call of Subscribe that has asked for nothing yet; root: of the server's certificate, None without TLS."""
+    # gRPC shares connections between channels to one address, and with them the backoff of one that was refused
+    own = (("grpc.use_local_subchannel_pool", 1),)
     channel = (
-        grpc.aio.insecure_channel(address)
+        grpc.aio.insecure_channel(address, own)
         if root is None
-        else grpc.aio.secure_channel(address, grpc.ssl_channel_credentials(root))
+        else grpc.aio.secure_channel(address, grpc.ssl_channel_credentials(root), own)
     )
     async with channel:
         call = channel.stream_stream(
