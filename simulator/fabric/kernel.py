@@ -378,7 +378,7 @@ def _count_queues(dt: float, scratch: Scratch, queues: Queues, marks: Floats, dr
         if credit_flow:
             continue
         drain = min(sent[q] / dt, capacity)
-        cycles = dt * drain * (capacity - drain) / (HYSTERESIS * capacity)
+        cycles = part * dt * drain / HYSTERESIS  # each pause lasts until the far end has drained that much
         if before == 0.0:
             cycles = max(cycles, 1.0)
             queues.headroom_peak[q] = max(queues.headroom_peak[q], capacity * HEADROOM)
