@@ -125,8 +125,9 @@ def _thresholds(course: Axes, shares: Axes, bits_per_second: float) -> None:
         colour = PUBLISHED if "[1]" in words else RED
         course.axhline(size / MEGA, color=colour, lw=0.9, ls=":")
         shares.axvline(size / MEGA, color=colour, lw=0.9, ls=":")
-        beside = "top" if words.startswith("Kmax") else "bottom"  # XOFF is close above it
-        course.annotate(words, (0.01, size / MEGA), xycoords=("axes fraction", "data"), color=colour, va=beside)
+        left = words.startswith("Kmax")  # XOFF is close to the right of it
+        at = (size / MEGA + (-0.3 if left else 0.3), 94)
+        shares.annotate(words, at, color=colour, fontsize=8, rotation=90, ha="right" if left else "left", va="top")
 
 
 def _legends(*all_axes: Axes) -> None:

@@ -44,6 +44,7 @@ def draw_gpus(day: Day, path: Path) -> None:
         hour_axis(axes, day.hours)
         axes.legend(fontsize=8, framealpha=0.8, edgecolor="none", ncols=2, loc="lower left")
     clocks.set_ylim(1300, 2020)
+    power.set_ylim(80, 720)
     work = found.filter(pl.col("phase").is_in(["train", "train-comm", "decode", "idle-context"]))
     running = day.hertz[day.hertz > IDLE_HERTZ] / MHZ
     _histogram(clock_shares, running, work["sm_clock_mhz"].to_numpy(), (1095, 2026, 30), "MHz, all with a process")
