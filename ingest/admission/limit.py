@@ -10,7 +10,7 @@ WAIT_GOOD_S, WAIT_BAD_S = 0.1, 0.2
 """A collection waits for this process about six times from its request until it is on the bus: six times 0.2 s, and
 the time for the page, are below the 2 s by which a sample may be late."""
 STOP_S = 0.4  # work that waits for so long is too much already: nothing more begins
-LIMIT_MIN, _LIMIT_FIRST = 4, 16
+LIMIT_MIN, _LIMIT_FIRST = 4, 8
 _GROWTH, _DECREASE = 1.1, 0.8
 
 
