@@ -132,6 +132,7 @@ class IncidentMeaning:
     phrase: str
     action: str
     runbook: str
+    pages_without_waiting: bool = True
     disturbs_fabric: bool = False
     loses_packets: bool = False
     holds_writes: HoldsWrites = HoldsWrites.ALWAYS

@@ -37,7 +37,8 @@ def _incidents() -> Iterator[str]:
     yield "|---|---|---|---|---|---|"
     for kind, row in incident_kinds().items():
         action = row.action.replace("{root}", "`root`").replace("{device}", "`device`")
-        yield f"| `{kind}` | {row.meaning} | {row.root} | {row.domain} | {row.severity_floor} | {action} |"
+        least = row.severity_floor if row.pages_without_waiting else f"info, {row.severity_floor} once a job waits"
+        yield f"| `{kind}` | {row.meaning} | {row.root} | {row.domain} | {least} | {action} |"
 
 
 if __name__ == "__main__":
