@@ -144,7 +144,7 @@ class Correlator:
         )
         if track.fires and was is IncidentState.PENDING:
             track.id = incident_id(*track.key, track.onset_ns, ids)
-            track.note(now_ns, track.cause.root, f"fired: {track.cause.reason}")
+            track.note(now_ns, track.cause.root, phrases.fired(track.cause, track.job_impact))
         elif track.life.state is IncidentState.RESOLVED and track.id:
             track.note(now_ns, track.cause.root, "resolved")
 

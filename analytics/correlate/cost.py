@@ -101,15 +101,24 @@ by_rank = attrgetter("rank")
 
 
 def severity(
-    kind: IncidentKind, known: Severity, gpus: float, lost_gpu_seconds: float, planned: bool, config: CorrelateConfig
+    kind: IncidentKind,
+    known: Severity,
+    gpus: float,
+    lost_gpu_seconds: float,
+    planned: bool,
+    config: CorrelateConfig,
+    *,
+    waited_for: bool,
 ) -> Severity:
     """At least the floor of the kind, raised by the whole GPUs that are lost now and by the GPU-seconds so far.
 
     known: severity so far, below which it never falls while the incident is open; planned work is always INFO.
+    waited_for: whether a job has shown that it waits; pressure on the fabric is INFO until one does.
     """
+    row = incident_kinds()[kind]
     if planned:
         return Severity.INFO
-    grade = incident_kinds()[kind].severity_floor
+    grade = row.severity_floor if waited_for or row.pages_without_waiting else Severity.INFO
     if gpus >= config.critical_gpus or lost_gpu_seconds >= config.critical_gpu_seconds:
         grade = Severity.CRITICAL
     elif gpus:

@@ -26,7 +26,10 @@ OPEN_BONUS = 1.1  # between equals the incident that is already open stays
 
 @dataclass(slots=True)
 class Claim:
-    """A chosen cause with its own findings and the symptoms within its reach. gain: how much it newly explained."""
+    """A chosen cause with its own findings and the symptoms within its reach.
+
+    gain: how much it newly explained. newest_ns: onset of the newest of its own findings, None without any.
+    """
 
     cause: Cause
     onset_ns: int
@@ -34,6 +37,7 @@ class Claim:
     gain: float = 0.0
     primary: set[str] = field(default_factory=set)
     symptoms: set[str] = field(default_factory=set)
+    newest_ns: int | None = None
 
     @property
     def findings(self) -> set[str]:
@@ -111,7 +115,8 @@ def _greedy(
             primary = cause.primary & uncovered
             uncovered -= primary
             onset = min(view.onset(primary), open_since.get(cause.key, view.onset(primary)))
-            claim = Claim(cause, onset, view.cluster.reach(cause), -now, set(primary))
+            newest = max(view.by_id[found].onset_ns for found in primary)
+            claim = Claim(cause, onset, view.cluster.reach(cause), -now, set(primary), newest_ns=newest)
             claim.symptoms |= _own_symptoms(view, claim, uncovered)
             uncovered -= claim.symptoms
             chosen.append(claim)
@@ -172,4 +177,4 @@ def _explaining(view: CorrelationView, claims: Sequence[Claim], index: Index, fi
 
 
 def _explains(view: CorrelationView, claim: Claim, near: Near, finding: Finding) -> bool:
-    return explains(view.config, claim.cause, near, claim.onset_ns, finding)
+    return explains(view.config, claim.cause, near, claim.onset_ns, finding, claim.newest_ns)

@@ -33,10 +33,14 @@ class End(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """One end of the walk: the last paused port, its peer's device, and all findings and devices that lead there."""
+    """One end of the walk: the last paused port, its peer's device, and all findings and devices that lead there.
+
+    ports: the last paused port, or all those of a cycle.
+    """
 
     end: End
     port: ObjectRef
+    ports: frozenset[ObjectRef]
     device: str
     findings: frozenset[str]
     devices: frozenset[str]
@@ -143,4 +147,5 @@ def _origin(
     peer = graph.peers.get(port)
     devices = {port.device for port, _ in ports} | ({peer.device} if peer else set())
     findings = {finding.id for key in ports for finding in paused[key]}
-    return Origin(kind, port, peer.device if peer else "", frozenset(findings), frozenset(devices))
+    ends = frozenset(walk[node][0] for node in component)
+    return Origin(kind, port, ends, peer.device if peer else "", frozenset(findings), frozenset(devices))

@@ -7,7 +7,7 @@ It must not be older than the cause by more than sampling lets the onsets of two
 
 from enum import IntEnum
 
-from analytics.correlate.cause import CONGESTED, PAUSES, SYMPTOMS, Cause
+from analytics.correlate.cause import CONGESTED, JOB_WAITS, PAUSES, SYMPTOMS, Cause
 from analytics.correlate.config import CorrelateConfig
 from telemetry.findings import Finding, FindingKind
 from telemetry.kinds import Explains, HoldsWrites, IncidentMeaning, incident_kinds
@@ -30,10 +30,17 @@ class Near(IntEnum):
     FABRIC = 4  # anywhere on a switch
 
 
-def explains(config: CorrelateConfig, cause: Cause, near: Near, onset_ns: int, finding: Finding) -> bool:
-    """Whether a symptom that is ``near`` a cause can come from it. onset_ns: of the cause."""
+def explains(
+    config: CorrelateConfig, cause: Cause, near: Near, onset_ns: int, finding: Finding, newest_ns: int | None = None
+) -> bool:
+    """Whether a symptom that is ``near`` a cause can come from it.
+
+    onset_ns: of the cause. newest_ns: onset of the newest of its findings, None where there is only one.
+    """
     kind = incident_kinds()[cause.kind]
     if finding.kind not in SYMPTOMS or kind.explains is Explains.NOTHING or not _in_time(config, onset_ns, finding):
+        return False
+    if not kind.pages_without_waiting and not _follows(config, newest_ns or onset_ns, finding):
         return False
     if finding.kind is FindingKind.STORAGE_SLOW:
         return kind.loses_packets and near <= Near.POSSIBLE_JOB
@@ -46,6 +53,13 @@ def explains(config: CorrelateConfig, cause: Cause, near: Near, onset_ns: int, f
     # Links between switches slow all of their users alike: they make no straggler.
     storage = cause.root.kind is ObjectKind.STORAGE_TARGET
     return finding.kind is not FindingKind.STRAGGLER or near is Near.CERTAIN_JOB or storage
+
+
+def _follows(config: CorrelateConfig, newest_ns: int, finding: Finding) -> bool:
+    """Whether a job began to wait when the pressure did. Pressure that is there without a broken part goes on for
+    hours while nobody waits; a job that slows down long after its newest change waits for something else."""
+    late = newest_ns + config.intervals_ns(config.straggler_window_intervals)
+    return finding.kind not in JOB_WAITS or finding.onset_ns <= late
 
 
 def _holds_writes(kind: IncidentMeaning, near: Near) -> bool:

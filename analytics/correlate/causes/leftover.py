@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 import rustworkx as rx
 
-from analytics.correlate.cause import CONGESTED, Cause, cause_of
+from analytics.correlate.cause import CONGESTED, JOB_WAITS, Cause, cause_of
 from analytics.correlate.view import CorrelationView
 from telemetry.findings import Finding
 from telemetry.incidents import IncidentKind
@@ -21,12 +21,15 @@ def propose(view: CorrelationView, left: Sequence[Finding], past_hold: frozenset
     """Causes for the findings in ``left``; only those in ``past_hold`` may open one."""
     left = [finding for finding in left if not started(view, finding)]
     congested = [finding for finding in left if finding.kind in CONGESTED]
+    others = [finding for finding in left if finding.kind not in CONGESTED]
     for group in _neighbourhoods(view, congested):
-        yield from _cause(view, IncidentKind.CONGESTION, group, past_hold)
+        waiting = _waiting_for(view, group, others)
+        claimed = {finding.id for finding in waiting}
+        others = [finding for finding in others if finding.id not in claimed]
+        yield from _cause(view, IncidentKind.CONGESTION, group, past_hold, waiting)
     owners: defaultdict[str, list[Finding]] = defaultdict(list)
-    for finding in left:
-        if finding.kind not in CONGESTED:
-            owners[_owner(view, finding)].append(finding)
+    for finding in others:
+        owners[_owner(view, finding)].append(finding)
     for name in sorted(owners):
         yield from _cause(view, IncidentKind.UNEXPLAINED, owners[name], past_hold)
 
@@ -41,6 +44,28 @@ def started(view: CorrelationView, finding: Finding) -> bool:
     recent = {job_id for _, job_id in view.starts[since:until]}
     on_fabric = view.graph.is_switch(finding.object.device)
     return bool(recent & mine) or (bool(recent) and (on_fabric or not mine))
+
+
+def _waiting_for(view: CorrelationView, group: Sequence[Finding], others: Iterable[Finding]) -> list[Finding]:
+    """That jobs wait which send through the congested ports, and that they began to when the congestion did."""
+    jobs = {job_id for finding in group for job_id in _senders(view, finding.object)}
+    first = min(finding.onset_ns for finding in group) - view.config.onset_slack_ns
+    last = max(finding.onset_ns for finding in group)
+    last += view.config.intervals_ns(view.config.straggler_window_intervals)
+    return [
+        finding
+        for finding in others
+        if finding.kind in JOB_WAITS and first <= finding.onset_ns <= last and jobs & {*view.jobs.of(finding.object)}
+    ]
+
+
+def _senders(view: CorrelationView, ref: ObjectRef) -> Iterable[str]:
+    """Jobs of the host at either end of a port; of one between switches, and of a whole switch, those behind it."""
+    at_ends = view.jobs.of(ref)
+    peer = view.graph.peers.get(ref)
+    if at_ends or view.graph.faces_edge(ref):
+        return at_ends
+    return view.jobs.behind(ref.device) | (view.jobs.behind(peer.device) if peer else frozenset())
 
 
 def _neighbourhoods(view: CorrelationView, findings: Sequence[Finding]) -> list[list[Finding]]:
@@ -68,8 +93,13 @@ def _by_onset(findings: Iterable[Finding]) -> list[Finding]:
 
 
 def _cause(
-    view: CorrelationView, kind: IncidentKind, group: list[Finding], past_hold: frozenset[str]
+    view: CorrelationView,
+    kind: IncidentKind,
+    group: list[Finding],
+    past_hold: frozenset[str],
+    waiting: Sequence[Finding] = (),
 ) -> Iterable[Cause]:
+    """waiting: findings that jobs wait for it, which are no reason to open one."""
     open_already = view.is_firing(kind, {finding.object for finding in group})
     faint = all(finding.kind in FAINT for finding in group)
     waited = [finding for finding in group if finding.id in past_hold and finding.confidence >= _SUPPORTS_ONLY]
@@ -82,6 +112,6 @@ def _cause(
     yield cause_of(
         kind,
         view.root(kind, ranked),
-        frozenset(finding.id for finding in group),
+        frozenset(finding.id for finding in (*group, *waiting)),
         f"{len(group)} findings that no known cause explains",
     )

@@ -25,7 +25,7 @@ def propose(view: CorrelationView) -> Iterable[Cause]:
             case End.SWITCH:
                 at_switch[origin.device].append(origin)
             case End.CYCLE:
-                yield _loop(origin)
+                yield from _loop(view, origin)
     for port in sorted(at_edge):
         if not any(finding.kind in STORAGE for finding in _served(view, at_edge[port][0].device)):
             yield _slow_receiver(port, at_edge[port])
@@ -50,12 +50,22 @@ def _served(view: CorrelationView, server: str) -> list[Finding]:
     return [finding for finding in view.of(*sorted(STORAGE)) if view.graph.server_of(finding.object) == server]
 
 
-def _loop(origin: Origin) -> Cause:
-    return cause_of(
+def _loop(view: CorrelationView, origin: Origin) -> Iterable[Cause]:
+    """A cycle of pauses in which ports stand still: a deadlock never ends by itself (Hu et al., HotNets 2016).
+
+    Short pauses form cycles in health too, as each of them ends before the next one needs it. So most of the ports must
+    have been paused all the time without sending; some may be of a device that does not report it.
+    """
+    storms = [finding for finding in view.of(FindingKind.PAUSE_STORM) if finding.object in origin.ports]
+    standing = {finding.object for finding in storms}
+    if 2 * len(standing) < len(origin.ports):
+        return
+    yield cause_of(
         IncidentKind.PAUSE_LOOP,
         origin.port,
-        origin.findings,
-        f"the pauses of {_count(origin.devices)} form a cycle through {origin.port.name} with no way out",
+        origin.findings | {finding.id for finding in storms},
+        f"the pauses of {_count(origin.devices)} form a cycle through {origin.port.name} with no way out, "
+        f"and {len(standing)} of its {len(origin.ports)} ports send nothing",
         devices=origin.devices,
     )
 

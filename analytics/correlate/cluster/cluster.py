@@ -42,7 +42,8 @@ class Cluster:
 
     def reach(self, cause: Cause) -> Reach:
         """What a cause can disturb."""
-        key = (incident_kinds()[cause.kind].disturbs_fabric, cause.root, cause.devices, bool(cause.change))
+        kind = incident_kinds()[cause.kind]
+        key = (kind.disturbs_fabric, kind.pages_without_waiting, cause.root, cause.devices, bool(cause.change))
         if key not in self._reaches:
             _make_room(self._reaches)
             self._reaches[key] = reach(cause, self.graph, self.jobs)

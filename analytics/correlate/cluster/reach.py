@@ -30,11 +30,27 @@ def reach(cause: Cause, graph: Graph, jobs: Jobs) -> Reach:
         devices |= graph.neighbours(cause.root.name)
     certain = {job_id for ref in graph.reached(cause.root) for job_id in _dependents(ref, jobs)}
     possible = {job_id for name in ends for job_id in jobs.on_device(name)}
-    if incident_kinds()[cause.kind].disturbs_fabric:
+    kind = incident_kinds()[cause.kind]
+    if not kind.pages_without_waiting:
+        possible |= _under_pressure(ends, cause.devices, graph, jobs)
+    elif kind.disturbs_fabric:
         possible = possible.union(*(jobs.around(name) for name in devices))
     if cause.root.kind is ObjectKind.STORAGE_TARGET:
         possible |= jobs.using(cause.root)
     return Reach(frozenset(own), frozenset(devices), frozenset(certain), frozenset(possible))
+
+
+def _under_pressure(ends: set[str], devices: frozenset[str], graph: Graph, jobs: Jobs) -> set[str]:
+    """Jobs that send through what is paused: those of the hosts and switches that a pause reached, and the readers
+    and writers of a storage server at the end. While pauses reached no switch but the root's, other hosts behind that
+    switch send as before."""
+    reached = devices - ends
+    names = reached | ends if any(graph.is_switch(name) for name in reached) else reached
+    found = {job_id for name in names for job_id in jobs.behind(name)}
+    for target in graph.targets:
+        if graph.server_of(target) in ends:
+            found |= jobs.using(target)
+    return found
 
 
 def _own(root: ObjectRef, graph: Graph) -> set[ObjectRef]:

@@ -1,6 +1,6 @@
 """Texts of an incident for people. Templates are data (``telemetry/kinds``); here names and numbers are filled in."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 
 from analytics.correlate.budget import Considered, LeftOut
@@ -15,6 +15,7 @@ from telemetry.objects import ObjectKind, ObjectRef
 from telemetry.topology import Role
 
 TITLE_MAX = 140
+_JOB_MAX = 32  # characters of a job's id in a title: ids of pods are longer
 LABEL = {Severity.CRITICAL: "CRIT", Severity.WARNING: "WARN", Severity.INFO: "INFO"}
 ROLES = {Role.HOST: "hosts", Role.STORAGE: "storage servers"}
 
@@ -38,16 +39,27 @@ def title(
     """``[CRIT] pod1: PFC storm from leaf12/Ethernet48 — 38 GPUs, 2 jobs stalled``, at most 140 characters."""
     pod = _pod(view, cause.root)
     what = fill(incident_kinds()[cause.kind].phrase, cause.root)
-    head, tail = f"[{LABEL[severity]}] {f'{pod}: ' if pod else ''}", f" — {_cost(view, cause.root, blast, job_impact)}"
+    head, tail = f"[{LABEL[severity]}] {f'{pod}: ' if pod else ''}", f" — {_cost(view, cause, blast, job_impact)}"
     room = TITLE_MAX - len(head) - len(tail)
     return head + (what if len(what) <= room else what[: room - 1] + "…") + tail
 
 
-def _cost(view: CorrelationView, root: ObjectRef, blast: BlastRadius, job_impact: Mapping[str, float]) -> str:
-    """``32 GPUs, 1 job slowed by 34 %``: what waits; else what the cause reaches by topology."""
+def fired(cause: Cause, job_impact: Mapping[str, float]) -> str:
+    """Why an incident opened; of a kind that pages only once a job waits also who does."""
+    text = f"fired: {cause.reason}"
+    if incident_kinds()[cause.kind].pages_without_waiting:
+        return text
+    return f"{text}; {waiting(job_impact) if job_impact else 'no job shows that it waits, so nobody is paged'}"
+
+
+def _cost(view: CorrelationView, cause: Cause, blast: BlastRadius, job_impact: Mapping[str, float]) -> str:
+    """``32 GPUs, job 17 slowed by 34 %``: what waits; else what the cause reaches by topology."""
+    root = cause.root
     if job_impact:
         gpus = {ref for job_id in job_impact for ref in view.jobs.gpus(job_id)}
-        return ", ".join([_count(len(gpus), "GPU"), *_waiting(job_impact)])
+        return f"{_count(len(gpus), 'GPU')}, {waiting(job_impact)}"
+    if not incident_kinds()[cause.kind].pages_without_waiting:
+        return f"no job waits, {len(blast.jobs)} in reach" if blast.jobs else "no job waits"
     if blast.jobs:
         return f"{_count(len(blast.gpus), 'GPU')}, {_count(len(blast.jobs), 'job')} at risk"
     if blast.gpus:
@@ -56,14 +68,26 @@ def _cost(view: CorrelationView, root: ObjectRef, blast: BlastRadius, job_impact
     return f"{links}no job reached"
 
 
+def waiting(job_impact: Mapping[str, float]) -> str:
+    """``job 17 stalled, 2 jobs slowed by up to 34 %``: who waits; by name where it is one."""
+    return ", ".join(_waiting(job_impact))
+
+
 def _waiting(job_impact: Mapping[str, float]) -> Iterator[str]:
-    stalled = [share for share in job_impact.values() if share >= STALLED]
-    slowed = [share for share in job_impact.values() if share < STALLED]
+    stalled = {job_id: share for job_id, share in job_impact.items() if share >= STALLED}
+    slowed = {job_id: share for job_id, share in job_impact.items() if share < STALLED}
     if stalled:
-        yield f"{_count(len(stalled), 'job')} stalled"
+        yield f"{_jobs(stalled)} stalled"
     if slowed:
-        most = f"{'up to ' if len(slowed) > 1 else ''}{100 * max(slowed):.0f} %"
-        yield f"{_count(len(slowed), 'job')} slowed by {most}"
+        most = f"{'up to ' if len(slowed) > 1 else ''}{100 * max(slowed.values()):.0f} %"
+        yield f"{_jobs(slowed)} slowed by {most}"
+
+
+def _jobs(job_ids: Collection[str]) -> str:
+    if len(job_ids) > 1:
+        return f"{len(job_ids)} jobs"
+    (name,) = job_ids
+    return f"job {name if len(name) <= _JOB_MAX else name[: _JOB_MAX - 1] + '…'}"
 
 
 def _count(number: int, noun: str) -> str:

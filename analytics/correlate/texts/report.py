@@ -12,7 +12,7 @@ from analytics.correlate.texts import phrases
 from analytics.correlate.tracks import Track
 from analytics.correlate.view import CorrelationView
 from telemetry.findings import Evidence, Finding
-from telemetry.incidents import BlastRadius, Hypothesis, Incident, TimelineEntry
+from telemetry.incidents import BlastRadius, Hypothesis, Incident, Severity, TimelineEntry
 from telemetry.kinds import incident_kinds
 from telemetry.objects import ObjectRef
 
@@ -43,8 +43,24 @@ def update(view: CorrelationView, track: Track, claim: Claim, others: Sequence[C
         track.alternatives = _alternatives(view, claim, others)
         track.confidence = _confidence(track, primary)
     planned = bool(track.cause.change) or view.planned(view.surroundings(track.cause.root), track.onset_ns) is not None
-    gpus = cost.gpus_lost(view, track.job_impact)
-    track.severity = cost.severity(track.cause.kind, track.severity, gpus, track.gpu_seconds, planned, view.config)
+    _grade(view, track, planned, now_ns)
+
+
+def _grade(view: CorrelationView, track: Track, planned: bool, now_ns: int) -> None:
+    """Sets the severity; that a job began to wait for what is published already is a line of the timeline."""
+    before = track.severity
+    track.severity = cost.severity(
+        track.cause.kind,
+        before,
+        cost.gpus_lost(view, track.job_impact),
+        track.gpu_seconds,
+        planned,
+        view.config,
+        waited_for=bool(track.job_impact),
+    )
+    gated = not incident_kinds()[track.cause.kind].pages_without_waiting
+    if gated and track.id and before is Severity.INFO and track.severity is not before:
+        track.note(now_ns, track.cause.root, f"{track.severity}: {phrases.waiting(track.job_impact)}")
 
 
 def _join(view: CorrelationView, track: Track, finding: Finding) -> None:

@@ -46,9 +46,18 @@ def incast_without_pauses(p: Fabric) -> list[list[Finding]]:
 
 
 def pause_loop(p: Fabric) -> list[list[Finding]]:
-    """leaf1 → spine1 → leaf2 → spine2 → leaf1: each waits for the next."""
-    ring = [p.uplink(1, 1), p.downlink(1, 2), p.uplink(2, 2), p.downlink(2, 1)]
-    return [[p.find(K.PFC_PAUSE_RECEIVED, port, at) for at, port in enumerate(ring)]]
+    """leaf1 → spine1 → leaf2 → spine2 → leaf1: each waits for the next, and nothing moves."""
+    standing = [p.find(K.PAUSE_STORM, port, at, score=3) for at, port in enumerate(ring(p)[:3])]
+    return [[*cycle_of_pauses(p)[0], *standing]]
+
+
+def ring(p: Fabric) -> list[str]:
+    return [p.uplink(1, 1), p.downlink(1, 2), p.uplink(2, 2), p.downlink(2, 1)]
+
+
+def cycle_of_pauses(p: Fabric) -> list[list[Finding]]:
+    """Short pauses all round: each ends before the next one needs it."""
+    return [[p.find(K.PFC_PAUSE_RECEIVED, port, at) for at, port in enumerate(ring(p))]]
 
 
 def bgp_down(p: Fabric) -> list[list[Finding]]:

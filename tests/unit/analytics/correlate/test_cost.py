@@ -150,20 +150,32 @@ def test_whole_gpus_lost_at_present(cluster: Fabric) -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "known", "gpus", "cost", "planned", "expected"),
+    ("kind", "known", "gpus", "cost", "planned", "waited_for", "expected"),
     [
-        (IncidentKind.LINK_DOWN, Severity.INFO, 0, 0.0, False, Severity.WARNING),
-        (IncidentKind.LINK_DOWN, Severity.INFO, 5.9, 599.0, False, Severity.WARNING),
-        (IncidentKind.LINK_DOWN, Severity.INFO, 6, 0.0, False, Severity.CRITICAL),
-        (IncidentKind.LINK_DOWN, Severity.INFO, 0, 600.0, False, Severity.CRITICAL),
-        (IncidentKind.LINK_DOWN, Severity.CRITICAL, 0, 0.0, False, Severity.CRITICAL),
-        (IncidentKind.UNEXPLAINED, Severity.INFO, 0, 0.0, False, Severity.INFO),
-        (IncidentKind.UNEXPLAINED, Severity.INFO, 1, 0.0, False, Severity.WARNING),
-        (IncidentKind.RACK_POWER, Severity.INFO, 0, 0.0, False, Severity.CRITICAL),
-        (IncidentKind.RACK_POWER, Severity.CRITICAL, 64, 9e9, True, Severity.INFO),
+        (IncidentKind.LINK_DOWN, Severity.INFO, 0, 0.0, False, False, Severity.WARNING),
+        (IncidentKind.LINK_DOWN, Severity.INFO, 5.9, 599.0, False, True, Severity.WARNING),
+        (IncidentKind.LINK_DOWN, Severity.INFO, 6, 0.0, False, True, Severity.CRITICAL),
+        (IncidentKind.LINK_DOWN, Severity.INFO, 0, 600.0, False, True, Severity.CRITICAL),
+        (IncidentKind.LINK_DOWN, Severity.CRITICAL, 0, 0.0, False, False, Severity.CRITICAL),
+        (IncidentKind.UNEXPLAINED, Severity.INFO, 0, 0.0, False, False, Severity.INFO),
+        (IncidentKind.UNEXPLAINED, Severity.INFO, 1, 0.0, False, True, Severity.WARNING),
+        (IncidentKind.RACK_POWER, Severity.INFO, 0, 0.0, False, False, Severity.CRITICAL),
+        (IncidentKind.RACK_POWER, Severity.CRITICAL, 64, 9e9, True, True, Severity.INFO),
+        # Pressure is nothing to wake anybody for until a job waits, even one whose GPUs are not known.
+        (IncidentKind.SLOW_RECEIVER, Severity.INFO, 0, 0.0, False, False, Severity.INFO),
+        (IncidentKind.SLOW_RECEIVER, Severity.INFO, 0, 0.0, False, True, Severity.WARNING),
+        (IncidentKind.INCAST, Severity.INFO, 6, 0.0, False, True, Severity.CRITICAL),
+        (IncidentKind.CONGESTION, Severity.WARNING, 0, 0.0, False, False, Severity.WARNING),
+        (IncidentKind.PAUSE_LOOP, Severity.INFO, 0, 0.0, False, False, Severity.CRITICAL),
     ],
 )
 def test_severity(
-    kind: IncidentKind, known: Severity, gpus: float, cost: float, planned: bool, expected: Severity
+    kind: IncidentKind,
+    known: Severity,
+    gpus: float,
+    cost: float,
+    planned: bool,
+    waited_for: bool,
+    expected: Severity,
 ) -> None:
-    assert severity(kind, known, gpus, cost, planned, CorrelateConfig()) is expected
+    assert severity(kind, known, gpus, cost, planned, CorrelateConfig(), waited_for=waited_for) is expected

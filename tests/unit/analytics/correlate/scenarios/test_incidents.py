@@ -19,7 +19,7 @@ def test_blast_of_a_host_port_is_all_of_its_lockstep_job(cluster: Fabric, run: R
     assert blast.links == ("leaf3/Ethernet4--node2/mlx5_2",)
     assert blast.nodes == ("node1", "node2", "node3", "node4")
     assert (blast.jobs, len(blast.gpus)) == (("1",), 32)
-    assert run.only.title == "[WARN] pod1: PFC storm from leaf3/Ethernet4 — 32 GPUs, 1 job at risk"
+    assert run.only.title == "[INFO] pod1: PFC storm from leaf3/Ethernet4 — no job waits, 1 in reach"
 
 
 def test_link_inside_ecmp_reaches_links_only_until_a_job_stalls(cluster: Fabric, run: Run) -> None:
@@ -29,7 +29,7 @@ def test_link_inside_ecmp_reaches_links_only_until_a_job_stalls(cluster: Fabric,
     assert run.only.title.endswith("— no job reached")
     run.tick(cluster.find(K.JOB_STALLED, "job:2", 12))
     assert (run.only.blast.jobs, len(run.only.blast.gpus)) == (("2",), 32)
-    assert run.only.title.endswith("— 32 GPUs, 1 job stalled")
+    assert run.only.title.endswith("— 32 GPUs, job 2 stalled")
     assert run.only.severity is Severity.CRITICAL
 
 
@@ -57,12 +57,12 @@ def test_a_slowed_job_costs_from_its_onset_on(cluster: Fabric, run: Run, share: 
     """The finding comes four ticks after its onset, when the incident already fires."""
     run.tick(cluster.find(K.PFC_PAUSE_RECEIVED, cluster.facing(3, 2)))
     run.tick(ticks=3)
-    assert (run.only.severity, run.only.gpu_seconds) == (Severity.WARNING, 0.0)
+    assert (run.only.severity, run.only.gpu_seconds) == (Severity.INFO, 0.0)
     finding = slowed(cluster, "job:1", share)
     run.tick(finding)
     assert (
         run.only.title
-        == f"[CRIT] pod1: PFC storm from leaf3/Ethernet4 — 32 GPUs, 1 job slowed by {share:.0%}".replace("%", " %")
+        == f"[CRIT] pod1: PFC storm from leaf3/Ethernet4 — 32 GPUs, job 1 slowed by {share:.0%}".replace("%", " %")
     )
     run.tick(ticks=3)
     seconds = (run.now_ns - finding.onset_ns) / 1e9
@@ -75,20 +75,20 @@ def test_several_jobs_and_a_stall_are_counted_separately(cluster: Fabric, run: R
     run.tick(slowed(cluster, "job:1", 0.3), slowed(cluster, "job:2", 0.4))
     assert run.only.title.endswith("— 64 GPUs, 2 jobs slowed by up to 40 %")
     run.tick(cluster.find(K.JOB_STALLED, "job:1"))
-    assert run.only.title.endswith("— 64 GPUs, 1 job stalled, 1 job slowed by 40 %")
+    assert run.only.title.endswith("— 64 GPUs, job 1 stalled, job 2 slowed by 40 %")
 
 
 def test_what_a_job_lost_comes_before_what_its_straggler_shows(cluster: Fabric, run: Run) -> None:
     straggler = replace(cluster.find(K.STRAGGLER, cluster.gpu(3, 2)), evidence=(Evidence("s", 0.55, 1.0, "hertz"),))
     run.tick(straggler)
-    assert run.only.title.endswith("1 job slowed by 45 %")
+    assert run.only.title.endswith("job 1 slowed by 45 %")
     finding = slowed(cluster, "job:1", 0.36)
     run.tick(finding)
-    assert run.only.title.endswith("1 job slowed by 36 %")
+    assert run.only.title.endswith("job 1 slowed by 36 %")
     cost = run.correlator.state().head["tracks"][0]["gpu_seconds"]
     run.clear(finding)
     run.tick(ticks=2)
-    assert run.only.title.endswith("1 job slowed by 36 %")
+    assert run.only.title.endswith("job 1 slowed by 36 %")
     assert run.correlator.state().head["tracks"][0]["gpu_seconds"] == pytest.approx(cost)
 
 

@@ -1,0 +1,134 @@
+"""Pressure on the fabric pages nobody until a job shows that it waits for it, by place and time."""
+
+import pytest
+
+from telemetry.findings import Finding
+from telemetry.findings import FindingKind as K
+from telemetry.incidents import Incident, Severity
+from telemetry.incidents import IncidentKind as I
+from telemetry.topology import Job
+from tests.unit.analytics.correlate.faults import Make, cycle_of_pauses, incast, ring, slow_receiver
+from tests.unit.analytics.correlate.small_fabric import T0, Fabric, Run, S, facts
+
+
+def of_kind(run: Run, kind: I) -> Incident:
+    (found,) = [incident for incident in run.incidents.values() if incident.kind is kind]
+    return found
+
+
+def without_jobs(ticks: list[list[Finding]]) -> list[list[Finding]]:
+    jobs = (K.JOB_STALLED, K.STRAGGLER)
+    return [[finding for finding in findings if finding.kind not in jobs] for findings in ticks]
+
+
+@pytest.mark.parametrize(("make", "kind"), [(slow_receiver, I.SLOW_RECEIVER), (incast, I.INCAST)])
+def test_it_is_info_while_nobody_waits_and_says_so(make: Make, kind: I, cluster: Fabric, run: Run) -> None:
+    for findings in without_jobs(make(cluster)):
+        run.tick(*findings)
+    run.tick(ticks=60)
+    assert (run.only.kind, run.only.severity) == (kind, Severity.INFO)
+    assert "no job waits" in run.only.title
+    assert [entry.text for entry in run.only.timeline if entry.text.endswith("so nobody is paged")]
+
+
+@pytest.mark.parametrize(("make", "kind"), [(slow_receiver, I.SLOW_RECEIVER), (incast, I.INCAST)])
+def test_it_is_raised_in_the_tick_in_which_a_job_shows_that_it_waits(
+    make: Make, kind: I, cluster: Fabric, run: Run
+) -> None:
+    for findings in without_jobs(make(cluster)):
+        run.tick(*findings)
+    run.tick(ticks=2)
+    run.tick(cluster.find(K.JOB_SLOWED, "job:1", 15))
+    assert (run.only.kind, run.only.severity) == (kind, Severity.CRITICAL)
+    assert run.only.title.endswith("— 32 GPUs, job 1 stalled")
+    assert [entry.text for entry in run.only.timeline if entry.text == "critical: job 1 stalled"]
+
+
+def one_host(cluster: Fabric, run: Run) -> None:
+    """Jobs 3 and 4 have one host each, behind the same leaves."""
+    jobs = [Job(name, (host,), started_ns=T0 - 7200 * S) for name, host in (("3", "node2"), ("4", "node3"))]
+    kept = [fact for key, fact in cluster.topology.facts.items() if key not in ("job/1", "job/2")]
+    run.topology = type(cluster.topology)().with_facts([*kept, *facts(jobs)])
+
+
+@pytest.mark.parametrize(("job", "severity"), [("3", Severity.CRITICAL), ("4", Severity.INFO)])
+def test_a_job_of_another_host_behind_the_same_switch_waits_for_something_else(
+    cluster: Fabric, run: Run, job: str, severity: Severity
+) -> None:
+    one_host(cluster, run)
+    run.tick(cluster.find(K.PFC_PAUSE_RECEIVED, cluster.facing(3, 2), 0))
+    run.tick(cluster.find(K.JOB_STALLED, f"job:{job}", 5))
+    run.tick(ticks=3)
+    assert of_kind(run, I.SLOW_RECEIVER).severity is severity
+
+
+def test_a_job_whose_switch_a_pause_reached_waits_for_it(cluster: Fabric, run: Run) -> None:
+    one_host(cluster, run)
+    run.tick(
+        cluster.find(K.PFC_PAUSE_RECEIVED, cluster.facing(3, 2), 0),
+        cluster.find(K.PFC_PAUSE_RECEIVED, cluster.downlink(1, 3), 0),
+        cluster.find(K.JOB_STALLED, "job:4", 5),
+    )
+    run.tick(ticks=3)
+    assert (run.only.kind, run.only.severity) == (I.SLOW_RECEIVER, Severity.CRITICAL)
+
+
+@pytest.mark.parametrize(("after_s", "severity"), [(60, Severity.CRITICAL), (61, Severity.INFO)])
+def test_a_job_that_slows_down_long_after_the_pressure_began_waits_for_something_else(
+    cluster: Fabric, run: Run, after_s: float, severity: Severity
+) -> None:
+    run.tick(cluster.find(K.PFC_PAUSE_RECEIVED, cluster.facing(3, 2), 0))
+    run.tick(cluster.find(K.JOB_SLOWED, "job:1", after_s))
+    run.tick(ticks=3)
+    assert of_kind(run, I.SLOW_RECEIVER).severity is severity
+
+
+def test_readers_of_a_storage_server_wait_for_its_port(cluster: Fabric, run: Run) -> None:
+    run.tick(cluster.find(K.PFC_PAUSE_RECEIVED, "leaf1/Ethernet7000", 0))
+    run.tick(cluster.find(K.CHECKPOINT_LATE, "job:2", 300))
+    run.tick(ticks=3)
+    assert (run.only.kind, run.only.severity) == (I.SLOW_RECEIVER, Severity.CRITICAL)
+
+
+def test_short_pauses_in_a_cycle_are_no_deadlock(cluster: Fabric, run: Run) -> None:
+    for findings in cycle_of_pauses(cluster):
+        run.tick(*findings)
+    run.tick(ticks=30)
+    assert (run.only.kind, run.only.severity) == (I.CONGESTION, Severity.INFO)
+
+
+def test_one_port_that_stands_still_makes_no_deadlock_of_a_cycle(cluster: Fabric, run: Run) -> None:
+    run.tick(*cycle_of_pauses(cluster)[0], cluster.find(K.PAUSE_STORM, ring(cluster)[0]))
+    run.tick(ticks=30)
+    assert run.only.kind is I.CONGESTION
+
+
+def test_a_deadlock_is_critical_whoever_waits(cluster: Fabric, run: Run) -> None:
+    storms = [cluster.find(K.PAUSE_STORM, port) for port in ring(cluster)[:2]]
+    run.tick(*cycle_of_pauses(cluster)[0], *storms)
+    run.tick(ticks=2)
+    assert (run.only.kind, run.only.severity) == (I.PAUSE_LOOP, Severity.CRITICAL)
+
+
+@pytest.mark.parametrize(
+    ("onset_s", "expected"),
+    [(40, [("congestion", Severity.CRITICAL)]), (-31, [("congestion", Severity.INFO), ("unexplained", None)])],
+)
+def test_congestion_without_an_origin_is_raised_by_jobs_behind_it(
+    cluster: Fabric, run: Run, onset_s: float, expected: list[tuple[str, Severity | None]]
+) -> None:
+    run.tick(cluster.find(K.PFC_PAUSE_RECEIVED, cluster.downlink(1, 1), 0, score=3))
+    run.tick(cluster.find(K.PFC_PAUSE_RECEIVED, cluster.uplink(5, 1), 1), cluster.find(K.JOB_SLOWED, "job:1", onset_s))
+    run.tick(ticks=30)
+    assert run.roots[0] == f"congestion {cluster.downlink(1, 1)}"
+    assert [incident.kind for incident in run.incidents.values()] == [kind for kind, _ in expected]
+    assert of_kind(run, I.CONGESTION).severity is expected[0][1]
+
+
+def test_an_incident_whose_job_ended_keeps_its_severity(cluster: Fabric, run: Run) -> None:
+    run.tick(cluster.find(K.PFC_PAUSE_RECEIVED, cluster.facing(3, 2), 0), cluster.find(K.JOB_SLOWED, "job:1", 5))
+    run.tick(ticks=2)
+    fact = run.topology.facts["job/1"]
+    run.topology = run.topology.with_facts([type(fact)(fact.entity, fact.observed_ns + 1, "slurm", gone=True)])
+    run.tick(ticks=3)
+    assert run.only.severity is Severity.CRITICAL
