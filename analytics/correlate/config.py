@@ -43,6 +43,12 @@ class CorrelateConfig(BaseModel):
         0.5, gt=0, le=1, description="When more than this share of all devices is silent, that is one incident."
     )
     deviations_min: int = Field(3, ge=1, description="Deviations alone are an incident when there are this many.")
+    paused_share_min: float = Field(
+        0.2,
+        gt=0,
+        le=1,
+        description="Pauses of this share of time count as waiting for a job that began under them: it has no normal.",
+    )
     critical_gpus: float = Field(
         6.0,
         gt=0,

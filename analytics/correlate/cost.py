@@ -4,6 +4,7 @@ from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass
 from operator import attrgetter
 
+from analytics.correlate.cause import Cause
 from analytics.correlate.config import NS_PER_S, CorrelateConfig
 from analytics.correlate.tracks import Track
 from analytics.correlate.view import CorrelationView
@@ -14,6 +15,8 @@ from telemetry.objects import ObjectKind, ObjectRef
 
 STALLED = 0.85  # a job that loses this share of its time is stalled: the rest is its last steps and its first
 MEASURED = (FindingKind.JOB_STALLED, FindingKind.JOB_SLOWED)  # the job's own work; the stronger one first
+MEASURED_PAUSES = (FindingKind.PFC_PAUSE_RECEIVED, FindingKind.PFC_PAUSE_SENT)
+NORMAL_INTERVALS = 12.0  # until the normal of a job is known: docs/detection.md, Jobs
 
 
 def lost_share(finding: Finding) -> float:
@@ -54,6 +57,28 @@ def waits(view: CorrelationView, members: Iterable[Finding], measured: Container
         share = max(lost_share(finding) for finding in _strongest(found[job_id]))
         waiting[job_id] = Wait(share, min(finding.onset_ns for finding in found[job_id]))
     return waiting
+
+
+def began_under_pressure(view: CorrelationView, cause: Cause, primary: Iterable[Finding]) -> dict[str, Wait]:
+    """Jobs that have had pressure at a port of their own since they began, and so no normal by which they could show
+    that they wait. Where the port was paused for much of the time, that is the share that they lose at most."""
+    if incident_kinds()[cause.kind].pages_without_waiting:
+        return {}
+    found: dict[str, Wait] = {}
+    for finding in primary:
+        share = _paused_share(finding)
+        for job_id in view.jobs.of(finding.object) if share >= view.config.paused_share_min else ():
+            started_ns = view.jobs.running[job_id].started_ns
+            if started_ns and finding.onset_ns < started_ns + view.config.intervals_ns(NORMAL_INTERVALS):
+                wait = Wait(share, max(started_ns, finding.onset_ns))
+                found[job_id] = max(wait, found.get(job_id, wait), key=attrgetter("share"))
+    return found
+
+
+def _paused_share(finding: Finding) -> float:
+    """The share of time that a pause is known to have taken, 0 where only frames are counted."""
+    known = (each.value for each in finding.evidence if finding.kind in MEASURED_PAUSES and each.unit == "ratio")
+    return max(known, default=0.0)
 
 
 def _strongest(about: list[Finding]) -> list[Finding]:

@@ -73,6 +73,11 @@ def waiting(job_impact: Mapping[str, float]) -> str:
     return ", ".join(_waiting(job_impact))
 
 
+def without_normal(job_id: str, share: float) -> str:
+    """Why a job counts as waiting that cannot show it."""
+    return f"job {job_id} began under this and has no normal yet; its port was paused {100 * share:.0f} % of the time"
+
+
 def _waiting(job_impact: Mapping[str, float]) -> Iterator[str]:
     stalled = {job_id: share for job_id, share in job_impact.items() if share >= STALLED}
     slowed = {job_id: share for job_id, share in job_impact.items() if share < STALLED}

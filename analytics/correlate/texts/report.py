@@ -32,7 +32,10 @@ def update(view: CorrelationView, track: Track, claim: Claim, others: Sequence[C
         _join(view, track, finding)
     measured = [finding for finding in members if finding.kind in cost.MEASURED]
     track.measured.update(job_id for finding in measured for job_id in view.jobs.of(finding.object))
-    waiting = cost.waits(view, members, track.measured)
+    young = cost.began_under_pressure(view, track.cause, primary)
+    waiting = young | cost.waits(view, members, track.measured)
+    for job_id in sorted(young.keys() - track.job_impact.keys()):
+        track.note(now_ns, track.cause.root, phrases.without_normal(job_id, young[job_id].share))
     track.gpu_seconds += cost.gpu_seconds(view, track, waiting, now_ns)
     track.accounted_ns = now_ns
     track.job_impact |= {job_id: wait.share for job_id, wait in waiting.items()}

@@ -1,12 +1,14 @@
 """Pressure on the fabric pages nobody until a job shows that it waits for it, by place and time."""
 
+from dataclasses import replace
+
 import pytest
 
-from telemetry.findings import Finding
+from telemetry.findings import Evidence, Finding
 from telemetry.findings import FindingKind as K
 from telemetry.incidents import Incident, Severity
 from telemetry.incidents import IncidentKind as I
-from telemetry.topology import Job
+from telemetry.topology import Job, TopologyFact
 from tests.unit.analytics.correlate.faults import Make, cycle_of_pauses, incast, ring, slow_receiver
 from tests.unit.analytics.correlate.small_fabric import T0, Fabric, Run, S, facts
 
@@ -132,3 +134,25 @@ def test_an_incident_whose_job_ended_keeps_its_severity(cluster: Fabric, run: Ru
     run.topology = run.topology.with_facts([type(fact)(fact.entity, fact.observed_ns + 1, "slurm", gone=True)])
     run.tick(ticks=3)
     assert run.only.severity is Severity.CRITICAL
+
+
+@pytest.mark.parametrize(
+    ("started_s", "share", "unit", "severity"),
+    [
+        (-60, 0.3, "ratio", Severity.CRITICAL),  # 32 GPUs, 0.3 of the time
+        (30, 0.3, "ratio", Severity.CRITICAL),
+        (-60, 0.19, "ratio", Severity.INFO),
+        (-60, 0.3, "ratio at most", Severity.INFO),  # frames prove nothing
+        (-121, 0.3, "ratio", Severity.INFO),  # its normal is known: it would show that it waits
+    ],
+)
+def test_a_job_that_began_under_pressure_has_no_normal_by_which_it_could_show_it(
+    cluster: Fabric, run: Run, started_s: float, share: float, unit: str, severity: Severity
+) -> None:
+    young = Job("1", ("node1", "node2", "node3", "node4"), started_ns=T0 + int(started_s * S))
+    run.topology = cluster.topology.with_facts([TopologyFact(young, T0 + S, "slurm")])
+    pause = cluster.find(K.PFC_PAUSE_RECEIVED, cluster.facing(3, 2), 0)
+    run.tick(replace(pause, evidence=(Evidence(pause.evidence[0].series, share, 0.0, unit),)))
+    run.tick(ticks=3)
+    assert run.only.severity is severity
+    assert severity is Severity.INFO or any("no normal yet" in entry.text for entry in run.only.timeline)
