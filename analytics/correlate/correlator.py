@@ -187,9 +187,6 @@ def _merge(track: Track, into: Track, now_ns: int) -> None:
     """Closes a track whose evidence another one explains."""
     track.life = Life(IncidentState.RESOLVED, track.life.opened_ns, track.life.fired_ns, now_ns)
     track.note(now_ns, into.cause.root, f"merged into {into.id or into.cause.kind}: one cause explains both")
-    into.gpu_seconds = max(into.gpu_seconds, track.gpu_seconds)
-    into.job_impact, into.measured = track.job_impact | into.job_impact, track.measured | into.measured
-    for job_id, cost_until_ns in track.cost_until_ns.items():
-        into.cost_until_ns[job_id] = max(cost_until_ns, into.cost_until_ns.get(job_id, cost_until_ns))
+    into.take_over_impact(track)
     for found, onset in sorted(track.members.items()):
         into.members.setdefault(found, onset)

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from heapq import heapify, heappop, heappush, merge
 
-from analytics.correlate.cause import SYMPTOMS, Cause, weight
+from analytics.correlate.cause import JOB_WAITS, SYMPTOMS, Cause, weight
 from analytics.correlate.causes import leftover
 from analytics.correlate.cluster.reach import Reach
 from analytics.correlate.symptoms import Near, explains
@@ -177,4 +177,5 @@ def _explaining(view: CorrelationView, claims: Sequence[Claim], index: Index, fi
 
 
 def _explains(view: CorrelationView, claim: Claim, near: Near, finding: Finding) -> bool:
-    return explains(view.config, claim.cause, near, claim.onset_ns, finding, claim.newest_ns)
+    since_ns = view.waits_since(finding.object) if finding.kind in JOB_WAITS else None
+    return explains(view.config, claim.cause, near, claim.onset_ns, finding, claim.newest_ns, since_ns)

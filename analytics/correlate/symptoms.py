@@ -31,17 +31,26 @@ class Near(IntEnum):
 
 
 def explains(
-    config: CorrelateConfig, cause: Cause, near: Near, onset_ns: int, finding: Finding, newest_ns: int | None = None
+    config: CorrelateConfig,
+    cause: Cause,
+    near: Near,
+    onset_ns: int,
+    finding: Finding,
+    newest_ns: int | None = None,
+    waits_since_ns: int | None = None,
 ) -> bool:
     """Whether a symptom that is ``near`` a cause can come from it.
 
     onset_ns: of the cause. newest_ns: onset of the newest of its findings, None where there is only one.
+    waits_since_ns: since when the finding's job has waited, by any finding about it; None where only this one shows it.
     """
     kind = incident_kinds()[cause.kind]
     if finding.kind not in SYMPTOMS or kind.explains is Explains.NOTHING or not _in_time(config, onset_ns, finding):
         return False
-    if not kind.pages_without_waiting and not _follows(config, newest_ns or onset_ns, finding):
-        return False
+    if not kind.pages_without_waiting and finding.kind in JOB_WAITS:
+        since_ns = finding.onset_ns if waits_since_ns is None else waits_since_ns
+        if not _follows(config, onset_ns, newest_ns or onset_ns, since_ns):
+            return False
     if finding.kind is FindingKind.STORAGE_SLOW:
         return kind.loses_packets and near <= Near.POSSIBLE_JOB
     if near is Near.OWN:
@@ -55,11 +64,11 @@ def explains(
     return finding.kind is not FindingKind.STRAGGLER or near is Near.CERTAIN_JOB or storage
 
 
-def _follows(config: CorrelateConfig, newest_ns: int, finding: Finding) -> bool:
+def _follows(config: CorrelateConfig, onset_ns: int, newest_ns: int, since_ns: int) -> bool:
     """Whether a job began to wait when the pressure did. Pressure that is there without a broken part goes on for
     hours while nobody waits; a job that slows down long after its newest change waits for something else."""
     late = newest_ns + config.intervals_ns(config.straggler_window_intervals)
-    return finding.kind not in JOB_WAITS or finding.onset_ns <= late
+    return onset_ns - config.onset_slack_ns <= since_ns <= late
 
 
 def _holds_writes(kind: IncidentMeaning, near: Near) -> bool:

@@ -11,7 +11,7 @@ from analytics.correlate.lifecycle import Life
 from analytics.correlate.view import CorrelationView
 from telemetry.findings import Evidence
 from telemetry.incidents import Hypothesis, IncidentKind, IncidentState, Severity, TimelineEntry
-from telemetry.kinds import Tier
+from telemetry.kinds import Tier, incident_kinds
 from telemetry.objects import ObjectKind, ObjectRef
 
 
@@ -25,6 +25,7 @@ class Track:
     job_impact:    of every job that has waited so far, the share of its time that it last lost.
     measured:      jobs with findings about their own work.
     cost_until_ns: until when the cost of each such job has been counted.
+    matters_since_ns: of pressure on the fabric, from when on it was more than ordinary, as a job waited; 0 until then.
     first:    onset, id and text of its first symptom.
     published_digest, published_gpu_seconds: of the version that was published last.
     """
@@ -41,6 +42,7 @@ class Track:
     job_impact: dict[str, float] = field(default_factory=dict)
     measured: set[str] = field(default_factory=set)
     cost_until_ns: dict[str, int] = field(default_factory=dict)
+    matters_since_ns: int = 0
     first: tuple[int, str, str] = (0, "", "")
     order_known: bool = True
     evidence: tuple[Evidence, ...] = ()
@@ -63,6 +65,16 @@ class Track:
     def age(self) -> tuple[bool, int, IncidentKind, ObjectRef]:
         """Sorts firing before pending, and the older first."""
         return not self.fires, self.life.opened_ns, *self.key
+
+    def take_over_impact(self, merged: "Track") -> None:
+        """What waited for an incident that is now a part of this one. That a job has waited for other pressure shows
+        nothing about pressure that nobody waits for; if it still waits, it shows so again."""
+        if not self.job_impact and not incident_kinds()[self.cause.kind].pages_without_waiting:
+            return
+        self.gpu_seconds = max(self.gpu_seconds, merged.gpu_seconds)
+        self.job_impact, self.measured = merged.job_impact | self.job_impact, merged.measured | self.measured
+        for job_id, cost_until_ns in merged.cost_until_ns.items():
+            self.cost_until_ns[job_id] = max(cost_until_ns, self.cost_until_ns.get(job_id, cost_until_ns))
 
     def note(self, at_ns: int, ref: ObjectRef, text: str) -> None:
         """A line of the timeline."""

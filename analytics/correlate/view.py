@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 
+from analytics.correlate.cause import JOB_WAITS
 from analytics.correlate.cluster.cluster import Cluster
 from analytics.correlate.config import CorrelateConfig
 from analytics.correlate.pauses import Origin, origins
@@ -62,6 +63,10 @@ class CorrelationView:
     def onset(self, ids: Iterable[str]) -> int:
         """The earliest onset of those that are still active, in nanoseconds; 0 when none is."""
         return min((self.by_id[found].onset_ns for found in ids if found in self.by_id), default=0)
+
+    def waits_since(self, job: ObjectRef) -> int:
+        """When a job began to wait, by the earliest active finding about its work: one that stalls was slow before."""
+        return min(finding.onset_ns for finding in self.about(job) if finding.kind in JOB_WAITS)
 
     def root(self, kind: IncidentKind, ranked: Sequence[ObjectRef]) -> ObjectRef:
         """The best ranked object, unless an incident that already fires names another of them."""

@@ -55,7 +55,9 @@ def _waiting_for(view: CorrelationView, group: Sequence[Finding], others: Iterab
     return [
         finding
         for finding in others
-        if finding.kind in JOB_WAITS and first <= finding.onset_ns <= last and jobs & {*view.jobs.of(finding.object)}
+        if finding.kind in JOB_WAITS
+        and first <= view.waits_since(finding.object) <= last
+        and jobs & {*view.jobs.of(finding.object)}
     ]
 
 

@@ -36,6 +36,8 @@ def update(view: CorrelationView, track: Track, claim: Claim, others: Sequence[C
     waiting = young | cost.waits(view, members, track.measured)
     for job_id in sorted(young.keys() - track.job_impact.keys()):
         track.note(now_ns, track.cause.root, phrases.without_normal(job_id, young[job_id].share))
+    if waiting and not track.job_impact:
+        _begins_to_matter(view, track, members, min(wait.since_ns for wait in waiting.values()))
     track.gpu_seconds += cost.gpu_seconds(view, track, waiting, now_ns)
     track.accounted_ns = now_ns
     track.job_impact |= {job_id: wait.share for job_id, wait in waiting.items()}
@@ -47,6 +49,22 @@ def update(view: CorrelationView, track: Track, claim: Claim, others: Sequence[C
         track.confidence = _confidence(track, primary)
     planned = bool(track.cause.change) or view.planned(view.surroundings(track.cause.root), track.onset_ns) is not None
     _grade(view, track, planned, now_ns)
+
+
+def _begins_to_matter(view: CorrelationView, track: Track, members: Sequence[Finding], waits_since_ns: int) -> None:
+    """The first job waits. Pressure was there before it as it always is: what people are paged for began with the wait,
+    so its onset and first symptom are of that time."""
+    if incident_kinds()[track.cause.kind].pages_without_waiting:
+        return
+    track.matters_since_ns = waits_since_ns - view.config.onset_slack_ns
+    recent = [finding for finding in members if finding.onset_ns >= track.matters_since_ns]
+    first = min(recent, key=lambda finding: (finding.onset_ns, finding.id))
+    track.first = _first(first)
+
+
+def _first(finding: Finding) -> tuple[int, str, str]:
+    text = f"{phrases.clock(finding.onset_ns)} UTC: {phrases.symptom(finding)}"
+    return finding.onset_ns, finding.id, text
 
 
 def _grade(view: CorrelationView, track: Track, planned: bool, now_ns: int) -> None:
@@ -70,11 +88,11 @@ def _join(view: CorrelationView, track: Track, finding: Finding) -> None:
     if finding.id in track.members or len(track.members) >= view.config.findings_max:
         return
     track.members[finding.id] = finding.onset_ns
-    text = phrases.symptom(finding)
     if len(track.notes) < view.config.timeline_max:
-        track.note(finding.onset_ns, finding.object, text)
-    if not track.first[2] or (finding.onset_ns, finding.id) < track.first[:2]:
-        track.first = (finding.onset_ns, finding.id, f"{phrases.clock(finding.onset_ns)} UTC: {text}")
+        track.note(finding.onset_ns, finding.object, phrases.symptom(finding))
+    earlier = not track.first[2] or (finding.onset_ns, finding.id) < track.first[:2]
+    if earlier and finding.onset_ns >= track.matters_since_ns:
+        track.first = _first(finding)
 
 
 def _evidence(root: ObjectRef, primary: Sequence[Finding]) -> tuple[Evidence, ...]:
@@ -122,7 +140,7 @@ def incident(view: CorrelationView, track: Track, blast: BlastRadius, gaps: tupl
         state=track.life.state,
         severity=track.severity,
         title=phrases.title(view, track.cause, track.severity, blast, track.job_impact),
-        onset_ns=min(track.onset_ns, *track.members.values()),
+        onset_ns=max(min(track.onset_ns, *track.members.values()), track.matters_since_ns),
         opened_ns=track.life.opened_ns,
         updated_ns=now_ns,
         fired_ns=track.life.fired_ns,

@@ -127,3 +127,22 @@ def test_an_id_that_is_in_use_is_not_given_again() -> None:
     third = incident_id(I.LINK_DOWN, device("leaf1"), 5, [first, second])
     assert len({first, second, third}) == 3
     assert first == incident_id(I.LINK_DOWN, device("leaf1"), 5, ["another"])
+
+
+@pytest.mark.parametrize(
+    ("kind", "root", "already", "expected"),
+    [
+        (I.DEVICE_DOWN, "device:leaf1", {}, {"1": 0.5}),
+        (I.INCAST, "port:leaf1/Ethernet0", {}, {}),  # nobody has waited for it
+        (I.INCAST, "port:leaf1/Ethernet0", {"2": 0.3}, {"1": 0.5, "2": 0.3}),
+    ],
+)
+def test_a_job_that_waited_for_a_merged_incident_waits_for_pressure_only_if_a_job_did_already(
+    kind: I, root: str, already: dict[str, float], expected: dict[str, float]
+) -> None:
+    into, merged = track(kind, root), track(I.SLOW_RECEIVER, "port:leaf1/Ethernet4")
+    into.job_impact, merged.job_impact = already, {"1": 0.5}
+    merged.gpu_seconds, merged.cost_until_ns = 40.0, {"1": T0 + S}
+    into.take_over_impact(merged)
+    assert into.job_impact == expected
+    assert (into.gpu_seconds, into.cost_until_ns) == ((40.0, {"1": T0 + S}) if expected else (0.0, {}))

@@ -156,3 +156,21 @@ def test_a_job_that_began_under_pressure_has_no_normal_by_which_it_could_show_it
     run.tick(ticks=3)
     assert run.only.severity is severity
     assert severity is Severity.INFO or any("no normal yet" in entry.text for entry in run.only.timeline)
+
+
+def test_a_job_that_was_slow_before_the_pressure_does_not_stall_for_it(cluster: Fabric, run: Run) -> None:
+    run.tick(cluster.find(K.JOB_SLOWED, "job:1", 0))
+    run.tick(ticks=10)
+    run.tick(cluster.find(K.PFC_PAUSE_RECEIVED, cluster.facing(3, 2), 50), cluster.find(K.JOB_STALLED, "job:1", 55))
+    run.tick(ticks=5)
+    assert of_kind(run, I.SLOW_RECEIVER).severity is Severity.INFO
+
+
+def test_what_people_are_paged_for_began_when_the_job_began_to_wait(cluster: Fabric, run: Run) -> None:
+    """A pause that went on for minutes before, and one that is new."""
+    run.tick(cluster.find(K.PFC_PAUSE_RECEIVED, cluster.facing(3, 2), 0))
+    run.tick(ticks=60)
+    run.tick(cluster.find(K.PFC_PAUSE_SENT, cluster.facing(3, 1), 290), cluster.find(K.JOB_SLOWED, "job:1", 300))
+    assert (run.only.severity, run.only.onset_ns) == (Severity.CRITICAL, T0 + 270 * S)
+    assert "leaf3/Ethernet0 pauses its peer" in run.only.first_symptom
+    assert any("leaf3/Ethernet4 is paused" in entry.text for entry in run.only.timeline)
