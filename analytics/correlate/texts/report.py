@@ -56,10 +56,10 @@ def _begins_to_matter(view: CorrelationView, track: Track, members: Sequence[Fin
     so its onset and first symptom are of that time."""
     if incident_kinds()[track.cause.kind].pages_without_waiting:
         return
-    track.matters_since_ns = waits_since_ns - view.config.onset_slack_ns
-    recent = [finding for finding in members if finding.onset_ns >= track.matters_since_ns]
-    first = min(recent, key=lambda finding: (finding.onset_ns, finding.id))
-    track.first = _first(first)
+    since_ns = waits_since_ns - view.config.interval_ns  # rates are averages over the interval in which it begins
+    recent = [finding for finding in members if finding.onset_ns >= since_ns]
+    track.first = min(map(_first, recent or members))
+    track.matters_since_ns = track.first[0]
 
 
 def _first(finding: Finding) -> tuple[int, str, str]:

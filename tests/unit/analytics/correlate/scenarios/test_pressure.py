@@ -171,6 +171,6 @@ def test_what_people_are_paged_for_began_when_the_job_began_to_wait(cluster: Fab
     run.tick(cluster.find(K.PFC_PAUSE_RECEIVED, cluster.facing(3, 2), 0))
     run.tick(ticks=60)
     run.tick(cluster.find(K.PFC_PAUSE_SENT, cluster.facing(3, 1), 290), cluster.find(K.JOB_SLOWED, "job:1", 300))
-    assert (run.only.severity, run.only.onset_ns) == (Severity.CRITICAL, T0 + 270 * S)
+    assert (run.only.severity, run.only.onset_ns) == (Severity.CRITICAL, T0 + 290 * S)
     assert "leaf3/Ethernet0 pauses its peer" in run.only.first_symptom
     assert any("leaf3/Ethernet4 is paused" in entry.text for entry in run.only.timeline)
