@@ -51,7 +51,7 @@ def detectors(config: DetectionConfig) -> tuple[Detector, ...]:
     return (
         *pfc_pauses(config.pause_ratio_max, config.link_bits_per_second),
         PauseStorm(),
-        PfcWithoutEcn(),
+        PfcWithoutEcn(ratio_max=config.pause_ratio_max, bits_per_second=config.link_bits_per_second),
         EcnMarking(),
         QueueCongested(threshold_bytes=config.pause_threshold_bytes),
         LosslessDrops(queues=config.lossless_queues),

@@ -105,8 +105,11 @@ def verdicts_of(
     values: NDArray[np.float64] | None = None,
     unit: str = "",
     confidence: float = 0.9,
+    onsets_ns: NDArray[np.int64] | None = None,
 ) -> Verdicts:
     """One verdict an object from the fresh rows of a column: that of its worst series. score >= 1 breaches.
+
+    onsets_ns: int64[k], when a new breach of each row began; None where that is the time of its sample.
 
     An object that does not breach has none unless it is watched: nothing waits for it to clear.
     """
@@ -119,7 +122,8 @@ def verdicts_of(
     normal = worst.level if normals is None else normals[rows]
     evidence = EvidenceColumns(worst.sids, shown, normal, unit=unit)
     breached = score[rows] >= 1.0
-    return Verdicts(worst.objects, worst.times_ns, breached, score[rows], (evidence,), confidence)
+    onsets = None if onsets_ns is None else onsets_ns[rows]
+    return Verdicts(worst.objects, worst.times_ns, breached, score[rows], (evidence,), confidence, onsets)
 
 
 def _of_interest(column: Column, score: NDArray[np.float64]) -> NDArray[np.int64]:

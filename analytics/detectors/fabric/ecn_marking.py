@@ -6,8 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analytics.detectors.spec import Detector, Verdicts, verdicts_of
+from analytics.detectors.usual_heights import USUAL_HEIGHTS, unusual
 from analytics.state.lookup import lookup
-from analytics.state.memory import Memory
+from analytics.state.memory import Memory, MemoryColumn
 from analytics.state.series_index import SeriesIndex
 from analytics.view.tick_view import TickView
 from telemetry.findings import FindingKind
@@ -21,13 +22,13 @@ _MARKS_PER_SECOND_MIN = 100.0
 
 @dataclass(frozen=True, kw_only=True)
 class EcnMarking(Detector):
-    """Judges marks per second against the queue's own baseline, and against the packets that it sent."""
+    """Judges marks per second against the queue's own baseline, against the packets that it sent, and against how often
+    it marked as many; see ``usual_heights``."""
 
     name: str = "ecn_marking"
     kind: FindingKind = FindingKind.ECN_MARKING
     metrics: tuple[str, ...] = ("fabric_queue_ecn_marked_packets_total", "fabric_queue_transmit_packets_total")
-    persist: int = 2
-    fire_immediately_score: float = 3.0
+    memory: tuple[MemoryColumn, ...] = USUAL_HEIGHTS
 
     def judge(self, view: TickView, memory: Memory) -> list[Verdicts]:
         marks, packets = view.column(self.metrics[0]), view.column(self.metrics[1])
@@ -37,7 +38,8 @@ class EcnMarking(Detector):
         by_share = np.where(np.isnan(share), np.inf, share / _SHARE_MIN)
         by_count = marks.values / _MARKS_PER_SECOND_MIN
         score = np.minimum(np.minimum(by_share, by_count), marks.score / _SIGMAS)
-        return [verdicts_of(marks, score, confidence=0.6)]
+        score, onsets = unusual(view, memory, marks, score)
+        return [verdicts_of(marks, score, confidence=0.6, onsets_ns=onsets)]
 
 
 def _sent_by(index: SeriesIndex) -> NDArray[np.int64]:

@@ -1,4 +1,9 @@
-"""PFC pause: a port is paused by its peer, or pauses it, for a larger share of time than in a healthy fabric."""
+"""PFC pause: a port is paused by its peer, or pauses it, for a larger share of time than it usually is.
+
+A device that reports how long it paused is judged by that time. One that counts frames alone says how long at most:
+IEEE 802.1Qbb lets a frame stop a priority for any time from 0 (which ends a pause) to 65535 quanta of 512 bit times, so
+a thousand short pauses and a long one look the same. Such a device is judged by that bound, with half of the weight.
+"""
 
 from dataclasses import dataclass
 
@@ -6,49 +11,88 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analytics.detectors.spec import Detector, Verdicts, verdicts_of
-from analytics.state.memory import Memory
+from analytics.detectors.usual_heights import USUAL_HEIGHTS, unusual
+from analytics.state.lookup import lookup
+from analytics.state.memory import Memory, MemoryColumn
 from analytics.view.tick_view import Column, TickView
 from telemetry.findings import FindingKind
 from telemetry.selectors import received, sent
 
-# IEEE 802.1Qbb: a pause frame stops a priority for up to 65535 quanta of 512 bit times. A port that keeps its peer
-# paused renews the frame about twice in that time.
-PAUSE_BITS_PER_FRAME = 65535 * 512 / 2
+PAUSE_BITS_MAX = 65535 * 512  # that one frame stops a priority for, in bit times of its link
+BOUND_UNIT = "ratio at most"  # of the evidence where only frames are counted
+_BOUND_WEIGHT, _BOUND_CONFIDENCE = 0.5, 0.4
 
 _SOURCES = (
     ("fabric_port_pfc_pause_seconds_total", "fabric_port_pfc_pause_frames_total", "fabric_port_speed_bits_per_second"),
     ("nic_pfc_pause_seconds_total", "nic_pfc_pause_frames_total", "nic_speed_bits_per_second"),
 )
+_TRANSITIONS = "fabric_port_pfc_transitions_total"
 
 
 @dataclass(frozen=True, kw_only=True)
 class PfcPause(Detector):
-    """Judges the share of time of the worst priority; where only frames are counted, the largest share that they allow.
+    """Judges the share of time of the worst priority against what is usual for it; see ``usual_heights``.
 
-    ratio_max: share of time from which it is a finding. bits_per_second: of a link that reports no speed.
+    ratio_max: share of time below which nothing is a finding. bits_per_second: of a link that reports no speed.
     """
 
     ratio_max: float
     bits_per_second: float
-    metrics: tuple[str, ...] = tuple(metric for source in _SOURCES for metric in source)
+    metrics: tuple[str, ...] = (*(metric for source in _SOURCES for metric in source), _TRANSITIONS)
+    memory: tuple[MemoryColumn, ...] = USUAL_HEIGHTS
 
     def judge(self, view: TickView, memory: Memory) -> list[Verdicts]:
         selector = received if self.kind is FindingKind.PFC_PAUSE_RECEIVED else sent
         verdicts = []
         for seconds_name, frames_name, speed_name in _SOURCES:
-            seconds, frames = view.column(seconds_name, selector), view.column(frames_name, selector).moving()
+            seconds, frames = view.column(seconds_name, selector), view.column(frames_name, selector)
             timed = np.zeros(len(view.index.objects), bool)
             timed[seconds.objects[seconds.fresh]] = True
-            frames = frames.only(~timed[frames.objects])
-            paused = self._paused_by_frames(frames, view.column(speed_name))
-            verdicts.append(verdicts_of(seconds, seconds.values / self.ratio_max, unit="ratio"))
-            verdicts.append(verdicts_of(frames, paused / self.ratio_max, confidence=0.7))
+            score, onsets = unusual(view, memory, seconds, seconds.values / self.ratio_max)
+            verdicts.append(verdicts_of(seconds, score, unit="ratio", onsets_ns=onsets))
+            if not timed[frames.objects].all():
+                frames = frames.only(~timed[frames.objects])
+                verdicts.append(self._by_frames(view, memory, frames, view.column(speed_name)))
         return verdicts
 
-    def _paused_by_frames(self, frames: Column, speeds: Column) -> NDArray[np.float64]:
-        known = speeds.about(frames.objects)
-        bits_per_second = np.where(known > 0, known, self.bits_per_second)
-        return np.minimum(1.0, frames.values * PAUSE_BITS_PER_FRAME / bits_per_second)
+    def _by_frames(self, view: TickView, memory: Memory, frames: Column, speeds: Column) -> Verdicts:
+        most = np.minimum(1.0, pause_at_most(view, frames, speeds, self.bits_per_second))
+        score, onsets = unusual(view, memory, frames, most / self.ratio_max, _BOUND_WEIGHT)
+        unknown = np.full(most.size, np.nan)
+        return verdicts_of(
+            frames,
+            score,
+            values=most,
+            normals=unknown,
+            unit=BOUND_UNIT,
+            confidence=_BOUND_CONFIDENCE,
+            onsets_ns=onsets,
+        )
+
+
+def pause_at_most(view: TickView, frames: Column, speeds: Column, bits_per_second: float) -> NDArray[np.float64]:
+    """float64[k]: the longest time, in seconds a second, that the frames of each series can have paused it.
+
+    At least it is 0. bits_per_second: of a link without a speed.
+    """
+    known = speeds.about(frames.objects)
+    return _pausing(view, frames) * PAUSE_BITS_MAX / np.where(known > 0, known, bits_per_second)
+
+
+def _pausing(view: TickView, frames: Column) -> NDArray[np.float64]:
+    """Frames a second that can pause. Where transitions from paused to running are counted, and there are two frames
+    for each of them, one of the two has ended the pause."""
+    transitions = view.column(_TRANSITIONS)
+    if not len(transitions):
+        return frames.values
+    at = lookup(_priorities(view, transitions), _priorities(view, frames))
+    ended = np.append(np.where(transitions.fresh, transitions.values, 0.0), 0.0)[at]
+    return np.where(frames.values >= 2.0 * ended, frames.values - ended, frames.values)
+
+
+def _priorities(view: TickView, column: Column) -> NDArray[np.int64]:
+    """Port, priority and direction of each series as one number."""
+    return np.asarray(column.objects * len(view.index.variants) + view.index.columns["variant"][column.sids])
 
 
 def pfc_pauses(ratio_max: float, bits_per_second: float) -> tuple[PfcPause, ...]:

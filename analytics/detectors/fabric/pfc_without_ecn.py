@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from analytics.detectors.fabric.pfc_pause import pause_at_most
 from analytics.detectors.spec import Detector, Verdicts, computed_evidence
 from analytics.state.memory import Memory
 from analytics.view.tick_view import Column, TickView
@@ -16,30 +17,45 @@ from telemetry.findings import FindingKind
 from telemetry.selectors import sent
 from telemetry.series import series_key
 
-_FRAMES_PER_SECOND_MIN = 1000.0  # a hundredth of the time of one 400 Gb/s port; less is many flows that start at once
 # Marks for each pause frame: a frame pauses for up to 65535 quanta (84 us, some thousand packets at 400 Gb/s), so where
 # ECN works there are many; one in a hundred frames counts as none.
 _MARKS_PER_FRAME_MIN = 0.01
+_CONFIDENCE, _CONFIDENCE_OF_BOUND = 0.6, 0.3
 
 
 @dataclass(frozen=True, kw_only=True)
 class PfcWithoutEcn(Detector):
-    """Judges each switch that counts both; one that does not count marks is not judged."""
+    """Judges each switch that counts both; one that does not count marks is not judged.
 
+    ratio_max: pauses that its ports send, as a share of the time of one port, of which nothing follows; a few come from
+    flows that start at once. bits_per_second: of a link that reports no speed.
+    """
+
+    ratio_max: float
+    bits_per_second: float
     name: str = "pfc_without_ecn"
     kind: FindingKind = FindingKind.PFC_WITHOUT_ECN
-    metrics: tuple[str, ...] = ("fabric_port_pfc_pause_frames_total", "fabric_queue_ecn_marked_packets_total")
+    metrics: tuple[str, ...] = (
+        "fabric_port_pfc_pause_frames_total",
+        "fabric_queue_ecn_marked_packets_total",
+        "fabric_port_pfc_pause_seconds_total",
+        "fabric_port_speed_bits_per_second",
+    )
     persist: int = 3
 
     def judge(self, view: TickView, memory: Memory) -> list[Verdicts]:
         devices = view.index.device_objects
-        frames, marks = view.column(self.metrics[0], sent), view.column(self.metrics[1])
+        frames, marks, seconds = view.column(self.metrics[0], sent), view.column(self.metrics[1]), self._seconds(view)
         frames, marks = frames.only(frames.fresh), marks.only(marks.fresh)
         counting = np.intersect1d(devices[frames.targets], devices[marks.targets])
-        paused, marked = (_sums(devices, column, counting) for column in (frames, marks))
-        enough = paused >= _FRAMES_PER_SECOND_MIN
+        paused, marked = (_sums(devices, column, column.values, counting) for column in (frames, marks))
+        timed = np.isin(counting, devices[seconds.targets])
+        most = pause_at_most(view, frames, view.column(self.metrics[3]), self.bits_per_second)
+        time = np.where(
+            timed, _sums(devices, seconds, seconds.values, counting), _sums(devices, frames, most, counting)
+        )
         share = marked / np.fmax(paused, 1.0)
-        score = np.where(enough, np.minimum(_MARKS_PER_FRAME_MIN / np.fmax(share, 1e-3), 10.0), 0.0)
+        score = np.where(time >= self.ratio_max, np.minimum(_MARKS_PER_FRAME_MIN / np.fmax(share, 1e-3), 10.0), 0.0)
         names = [view.index.objects.names[number].partition(":")[2] for number in counting.tolist()]
 
         def key(row: int) -> str:
@@ -49,12 +65,19 @@ class PfcWithoutEcn(Detector):
         newest_ns = np.zeros(counting.size, np.int64)
         known = np.isin(devices[frames.targets], counting)
         np.maximum.at(newest_ns, np.searchsorted(counting, devices[frames.targets][known]), frames.times_ns[known])
-        return [Verdicts(counting, newest_ns, score >= 1.0, score, (evidence,), 0.6)]
+        confidence = np.where(timed, _CONFIDENCE, _CONFIDENCE_OF_BOUND)
+        return [Verdicts(counting, newest_ns, score >= 1.0, score, (evidence,), confidence)]
+
+    def _seconds(self, view: TickView) -> Column:
+        seconds = view.column(self.metrics[2], sent)
+        return seconds.only(seconds.fresh)
 
 
-def _sums(devices: NDArray[np.int64], column: Column, counting: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Per second, over all ports of each counting device."""
+def _sums(
+    devices: NDArray[np.int64], column: Column, values: NDArray[np.float64], counting: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """Values, one of each series of the column, over all ports of each counting device."""
     mine = devices[column.targets]
     known = np.isin(mine, counting)
     at = np.searchsorted(counting, mine[known])
-    return np.bincount(at, column.values[known], counting.size).astype(np.float64)
+    return np.bincount(at, values[known], counting.size).astype(np.float64)

@@ -1,10 +1,15 @@
-"""Queue congestion: a buffer that is near the level at which the switch sends PFC pause."""
+"""Queue congestion: a buffer that is near the level at which the switch sends PFC pause, as it usually is not.
+
+That level depends on the ASIC, its buffer and the profile of the queue, which no telemetry reports. So the setting is
+only the least that a finding needs; what is much for a queue follows from what it usually holds.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from analytics.detectors.spec import Detector, Verdicts, verdicts_of
-from analytics.state.memory import Memory
+from analytics.detectors.usual_heights import USUAL_HEIGHTS, unusual
+from analytics.state.memory import Memory, MemoryColumn
 from analytics.view.tick_view import TickView
 from telemetry.findings import FindingKind
 
@@ -18,16 +23,19 @@ def cleared_by_itself(labels: Mapping[str, str]) -> bool:
 
 @dataclass(frozen=True, kw_only=True)
 class QueueCongested(Detector):
-    """Judges occupancy and its peaks against ``threshold_bytes``, the buffer use at which the switch pauses."""
+    """Judges occupancy and its peaks against what is usual for the queue; see ``usual_heights``.
+
+    threshold_bytes: the buffer use at which the switch pauses; far below that nothing is a finding.
+    """
 
     threshold_bytes: float
     name: str = "queue_congested"
     kind: FindingKind = FindingKind.QUEUE_CONGESTED
     metrics: tuple[str, ...] = ("fabric_queue_occupancy_peak_bytes", "fabric_queue_occupancy_bytes")
-    persist: int = 2
-    fire_immediately_score: float = 3.0
+    memory: tuple[MemoryColumn, ...] = USUAL_HEIGHTS
 
     def judge(self, view: TickView, memory: Memory) -> list[Verdicts]:
         peaks = view.column(self.metrics[0], cleared_by_itself)
         column = peaks if peaks.fresh.any() else view.column(self.metrics[1])
-        return [verdicts_of(column, column.values / (_NEAR * self.threshold_bytes), confidence=0.7)]
+        score, onsets = unusual(view, memory, column, column.values / (_NEAR * self.threshold_bytes))
+        return [verdicts_of(column, score, confidence=0.7, onsets_ns=onsets)]

@@ -52,6 +52,11 @@ def steps(before: float, after: float) -> list[float]:
     return [before, before, after]
 
 
+def goes_on(per_second: float, samples: int) -> list[float]:
+    """A rate that lasts for so many samples."""
+    return [0.0, *(per_second * INTERVAL_S * n for n in range(samples + 1))]
+
+
 def pause(metric: str, direction: str) -> str:
     return port_key(metric, priority="3", direction=direction)
 
@@ -69,12 +74,14 @@ SYMBOLS = series_key("ib_port_symbol_errors_total", {"device": "node1", "port": 
 SEVERITY = series_key("node_sensor_severity", {"device": "node1", "sensor": "PSU 1", "kind": "power"})
 
 SCORES: list[tuple[Detector, str, list[float], float]] = [
-    # Share of time; frames pause for at most 65535 quanta of 512 bit times, and are renewed twice in that time.
-    (RECEIVED, pause("fabric_port_pfc_pause_seconds_total", "rx"), rate(0.2), 0.2 / 0.05),
-    (SENT, pause("fabric_port_pfc_pause_frames_total", "tx"), rate(2000), 2000 * 65535 * 512 / 2 / SPEED / 0.05),
-    (SENT, pause("fabric_port_pfc_pause_frames_total", "tx"), rate(1e6), 1.0 / 0.05),
+    # Share of time: one sample where it is eight times the limit, else two. Frames pause for at most 65535 quanta of
+    # 512 bit times, and count half as much: more samples.
+    (RECEIVED, pause("fabric_port_pfc_pause_seconds_total", "rx"), rate(0.5), 0.5 / 0.05),
+    (RECEIVED, pause("fabric_port_pfc_pause_seconds_total", "rx"), goes_on(0.1, 2), 0.1 / 0.05),
+    (SENT, pause("fabric_port_pfc_pause_frames_total", "tx"), goes_on(1000, 4), 1000 * 65535 * 512 / SPEED / 0.05),
+    (SENT, pause("fabric_port_pfc_pause_frames_total", "tx"), goes_on(1e6, 2), 1.0 / 0.05),
     (LosslessDrops(queues=("3",)), port_key("fabric_queue_dropped_packets_total", queue="3"), rate(50), 1 + 50 / 100),
-    (QueueCongested(threshold_bytes=8e6), port_key("fabric_queue_occupancy_bytes"), steps(0, 8e6), 1 / 0.8),
+    (QueueCongested(threshold_bytes=8e6), port_key("fabric_queue_occupancy_bytes"), [0, 8e6, 8e6], 1 / 0.8),
     (PauseStorm(), port_key("fabric_pfc_watchdog_storms_total", queue="3"), grows(1), 1.0),
     (PauseStorm(), port_key("fabric_pfc_watchdog_storms_total", queue="3"), grows(3), 3.0),
     (LinkDown(), port_key("fabric_port_up"), steps(1, 0), 1.0),
@@ -83,6 +90,7 @@ SCORES: list[tuple[Detector, str, list[float], float]] = [
     (LinkFlapping(), port_key("fabric_port_flaps_total"), grows(50), 10 / 2.5),  # the most that is remembered
     (LinkErrors(), port_key("fabric_port_fec_uncorrectable_codewords_total"), rate(0.3), 0.3 / 0.1),
     (LinkErrors(), SYMBOLS, rate(3), 3 / 1.0),
+    # Bits and symbols are as many errors; a codeword is corrected with probability 1 - (1 - BER)^5440.
     (LinkErrors(), port_key("fabric_port_bit_error_ratio", stage="pre_fec"), steps(0, 2 * BER_MAX), 2.0),
     # Bits and symbols are as many errors; a codeword is corrected with probability 1 - (1 - BER)^5440.
     (FecBudget(bits_per_second=SPEED), port_key("fabric_port_fec_corrected_bits_total"), rate(2 * BER_MAX * LINE), 2.0),
@@ -131,7 +139,11 @@ HEALTHY: list[tuple[Detector, str, list[float]]] = [
     (RECEIVED, pause("fabric_port_pfc_pause_seconds_total", "rx"), rate(0.049)),
     (RECEIVED, pause("fabric_port_pfc_pause_seconds_total", "tx"), rate(0.9)),
     (LosslessDrops(queues=("3",)), port_key("fabric_queue_dropped_packets_total", queue="0"), rate(50)),
-    (QueueCongested(threshold_bytes=8e6), port_key("fabric_queue_occupancy_bytes"), steps(0, 6.3e6)),
+    (RECEIVED, pause("fabric_port_pfc_pause_seconds_total", "rx"), rate(0.39)),
+    (SENT, pause("fabric_port_pfc_pause_frames_total", "tx"), goes_on(1000, 3)),
+    (SENT, pause("fabric_port_pfc_pause_frames_total", "tx"), goes_on(590, 9)),  # 4.95 % of the time at most
+    (QueueCongested(threshold_bytes=8e6), port_key("fabric_queue_occupancy_bytes"), [0, 6.3e6, 6.3e6]),
+    (QueueCongested(threshold_bytes=8e6), port_key("fabric_queue_occupancy_bytes"), steps(0, 8e6)),
     (LinkDown(), port_key("fabric_port_up"), steps(0, 0)),
     (LinkSlow(), port_key("fabric_port_speed_bits_per_second"), steps(4e11, 3.97e11)),
     (LinkSlow(), port_key("fabric_port_speed_bits_per_second"), steps(4e11, 0)),

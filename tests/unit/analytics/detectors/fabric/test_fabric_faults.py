@@ -1,5 +1,7 @@
 """Faults of the fabric that show in several series together. One row a collection, ten seconds apart."""
 
+import pytest
+
 from analytics.engine import Engine, Output
 from telemetry import objects
 from telemetry.findings import Finding, FindingKind
@@ -52,6 +54,49 @@ def test_a_switch_that_pauses_and_does_not_mark_is_found_after_three_samples() -
 def test_a_switch_that_marks_and_one_that_does_not_count_marks_are_not_found() -> None:
     assert not of_kind(judged([FRAMES, MARKS], rates(*[(20_000, 5_000.0)] * 5)), FindingKind.PFC_WITHOUT_ECN)
     assert not of_kind(judged([FRAMES], rates(*[(20_000,)] * 5)), FindingKind.PFC_WITHOUT_ECN)
+
+
+def test_short_pauses_are_no_reason_to_mark_however_many_frames_they_take() -> None:
+    time = port_key("fabric_port_pfc_pause_seconds_total", priority="3", direction="tx")
+    assert not of_kind(judged([FRAMES, MARKS, time], rates(*[(20_000, 1.0, 0.04)] * 5)), FindingKind.PFC_WITHOUT_ECN)
+    (found,) = of_kind(judged([FRAMES, MARKS, time], rates(*[(20_000, 1.0, 0.06)] * 5)), FindingKind.PFC_WITHOUT_ECN)
+    (bound,) = of_kind(judged([FRAMES, MARKS], rates(*[(20_000, 1.0)] * 5)), FindingKind.PFC_WITHOUT_ECN)
+    assert found.confidence > bound.confidence
+    assert not of_kind(judged([FRAMES, MARKS], rates(*[(590, 1.0)] * 5)), FindingKind.PFC_WITHOUT_ECN)
+
+
+def paused(*rows: tuple[float, ...], keys: list[str]) -> list[Finding]:
+    return of_kind(judged(keys, rates(*rows)), FindingKind.PFC_PAUSE_SENT)
+
+
+def test_frames_alone_say_how_long_a_port_paused_at_most() -> None:
+    (found,) = paused(*[(2000,)] * 6, keys=[FRAMES])
+    (evidence,) = found.evidence
+    assert evidence.unit == "ratio at most"
+    assert evidence.value == pytest.approx(2000 * 65535 * 512 / SPEED, rel=1e-5)
+    assert evidence.normal is None
+
+
+def test_a_frame_that_ends_a_pause_pauses_nothing() -> None:
+    """As many transitions to running as pauses: half of the frames are their ends."""
+    ends = port_key("fabric_port_pfc_transitions_total", priority="3", direction="tx")
+    (found,) = paused(*[(2000, 1000)] * 6, keys=[FRAMES, ends])
+    assert found.evidence[0].value == pytest.approx(1000 * 65535 * 512 / SPEED, rel=1e-5)
+    assert not paused(*[(1180, 590)] * 6, keys=[FRAMES, ends])
+    # Fewer than two frames for each: the device does not count those that end a pause.
+    (found,) = paused(*[(1180, 600)] * 6, keys=[FRAMES, ends])
+    assert found.evidence[0].value == pytest.approx(1180 * 65535 * 512 / SPEED, rel=1e-5)
+
+
+def test_a_port_that_reports_time_is_not_judged_by_its_frames() -> None:
+    time = port_key("fabric_port_pfc_pause_seconds_total", priority="3", direction="tx")
+    assert not paused(*[(1e6, 0.04)] * 6, keys=[FRAMES, time])
+
+
+def test_the_onset_of_a_pause_is_its_first_sample_and_it_is_found_at_the_second() -> None:
+    time = port_key("fabric_port_pfc_pause_seconds_total", priority="3", direction="tx")
+    (found,) = paused((0.0,), (0.1,), (0.1,), (0.1,), keys=[time])
+    assert ((found.onset_ns - START_NS) / 1e9, (found.observed_ns - START_NS) / 1e9) == (20, 30)
 
 
 def uneven(*loads: float, up: tuple[float, ...] = (1, 1, 1, 1), usual: tuple[float, ...] = (0.3,) * SPINES) -> bool:

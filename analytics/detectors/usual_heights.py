@@ -1,0 +1,43 @@
+"""What a series reaches again and again is no finding: how high it usually is, learned in the detector's memory."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analytics.models import heights
+from analytics.models.heights import RUNGS, Heights, Samples
+from analytics.state.memory import Memory, MemoryColumn
+from analytics.view.tick_view import Column, TickView
+
+_HORIZON = ("baseline_horizon_s",)
+USUAL_HEIGHTS = (
+    MemoryColumn("since_ns", dtype="i8"),
+    MemoryColumn("high_ns", dtype="i8"),
+    MemoryColumn("began_ns", dtype="i8"),
+    MemoryColumn("surprise"),
+    MemoryColumn("usual", RUNGS, settings=_HORIZON),
+    MemoryColumn("run", RUNGS, settings=_HORIZON),
+)
+_BELOW = 0.99  # a score at the limit that is usual for this series
+
+
+def unusual(
+    view: TickView, memory: Memory, column: Column, score: NDArray[np.float64], weight: float = 1.0
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """The scores, below 1 where the series is usually as high or was so for too few samples, and when each run began.
+
+    memory: with the columns ``USUAL_HEIGHTS``. score: float64[k], 1.0 is the detector's limit, which stays the least
+    that a finding needs. weight: of one sample, less than 1 where it is a bound. int64[k] in nanoseconds.
+    """
+    rows, at_ns = memory.rows(column.sids), column.times_ns
+    state = Heights(*(memory[name] for name in Heights._fields))
+    first = np.flatnonzero(column.fresh & (state.since_ns[rows] == 0))
+    state.since_ns[rows[first]] = at_ns[first]
+    high = column.fresh & (score >= 1.0)
+    newer = np.flatnonzero(high & (at_ns > state.high_ns[rows]))
+    if newer.size:
+        spans = view.series["span_s"][column.sids[newer]]
+        every_s = np.where(spans > 0.0, spans, view.config.interval_s)
+        samples = Samples(rows[newer], at_ns[newer], score[newer], every_s, weight)
+        heights.learn(state, samples, view.config.baseline_horizon_s, view.config.baseline_follow_s)
+    proved = high & (state.surprise[rows] >= heights.LIMIT)
+    return np.where(high & ~proved, _BELOW, score), np.where(proved, state.began_ns[rows], at_ns)

@@ -1,0 +1,101 @@
+"""How surprising a height is by how often it was reached, and what a run of such samples adds up to."""
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from analytics.models.heights import DRIFT, LIMIT, RUNGS, Heights, Samples, learn
+
+EVERY_S, HORIZON_S, FOLLOW_S = 10.0, 1800.0, 1800.0
+S = 1_000_000_000
+
+
+def new_series() -> Heights:
+    ints = (np.zeros(1, np.int64) for _ in range(3))
+    return Heights(*ints, np.zeros(1), np.zeros((1, RUNGS)), np.zeros((1, RUNGS)))
+
+
+def fed(
+    scores: list[float], heights: Heights | None = None, first: int = 0, weight: float = 1.0
+) -> NDArray[np.float64]:
+    """The surprise after each sample; the first one comes ten seconds after ``first`` intervals."""
+    state = heights or new_series()
+    if not state.since_ns[0]:
+        state.since_ns[0] = 10 * S
+    found = []
+    for at, score in enumerate(scores, start=first + 1):
+        if score >= 1.0:
+            sample = Samples(np.array([0]), np.array([10 * at * S]), np.array([score]), np.array([EVERY_S]), weight)
+            learn(state, sample, HORIZON_S, FOLLOW_S)
+        found.append(float(state.surprise[0]))
+    return np.array(found)
+
+
+def samples_until_found(scores: list[float], **known: float) -> int | None:
+    """How many samples it takes; None where they are too few."""
+    at = np.flatnonzero(fed(scores, **known) >= LIMIT)
+    return int(at[0]) + 1 if at.size else None
+
+
+@pytest.mark.parametrize(("score", "samples"), [(1.0, 2), (2.0, 2), (4.0, 2), (8.0, 1), (20.0, 1)])
+def test_a_series_without_history_needs_two_samples_or_a_very_high_one(score: float, samples: int) -> None:
+    assert samples_until_found([score] * 5) == samples
+
+
+def test_one_sample_at_the_limit_is_never_enough_however_quiet_the_series_was() -> None:
+    assert samples_until_found([0.0] * 1000 + [1.9]) is None
+
+
+def test_after_a_quiet_time_one_sample_far_above_the_limit_is_enough() -> None:
+    assert samples_until_found([0.0] * 100 + [4.0]) == 101
+
+
+def test_samples_that_are_only_bounds_count_half() -> None:
+    assert samples_until_found([1.0] * 9, weight=0.5) == 4
+
+
+def test_the_surprise_of_the_first_sample_is_that_of_the_prior() -> None:
+    assert fed([8.0])[0] == pytest.approx(-np.log(0.01 / 64) - DRIFT)
+
+
+def bursts(every: int, samples: int, score: float = 2.0) -> list[float]:
+    return [score if at % every == 0 else 0.0 for at in range(samples)]
+
+
+def test_heights_that_come_again_and_again_are_no_finding_and_higher_ones_are() -> None:
+    """One sample in five is high; then two in a row are as high, or four times as high."""
+    state = new_series()
+    assert (fed(bursts(5, 360), state)[60:] < LIMIT).all()
+    kept = Heights(*(column.copy() for column in state))
+    assert (fed([2.0, 2.0], state, first=370) < LIMIT).all()
+    assert (fed([16.0, 16.0], kept, first=370) >= LIMIT).any()
+
+
+def test_what_lasts_is_a_finding_until_it_is_the_usual_height() -> None:
+    found = fed([3.0] * 260) >= LIMIT
+    assert found[1:180].all()
+    assert not found[200:].any()
+
+
+def test_a_run_is_not_learned_while_it_lasts() -> None:
+    state = new_series()
+    fed([3.0] * 100, state)
+    assert not state.usual.any()
+    assert state.run[0, 1] > 50.0
+
+
+def test_the_onset_is_that_of_the_first_sample_of_the_run() -> None:
+    state = new_series()
+    fed([0.0, 0.0, 2.0, 2.0, 2.0], state)
+    assert (state.began_ns[0], state.high_ns[0]) == (30 * S, 50 * S)
+    fed([2.0, 2.0], state, first=60)
+    assert state.began_ns[0] == 610 * S
+
+
+def test_a_sample_that_is_missing_halves_what_was_proved() -> None:
+    state = new_series()
+    before = float(fed([2.0], state)[-1])
+    after = float(fed([2.0], state, first=2)[-1])
+    alone = float(fed([2.0])[-1])
+    assert before == pytest.approx(alone)
+    assert before < after < 2 * before
