@@ -7,7 +7,7 @@ from analytics.detectors.environment.rack_hot import RackHot
 from analytics.detectors.fabric.bgp_session import BgpSession
 from analytics.detectors.fabric.ecmp_imbalance import EcmpImbalance
 from analytics.detectors.fabric.ecn_marking import EcnMarking
-from analytics.detectors.fabric.fec_budget import FecBudget
+from analytics.detectors.fabric.fec_budget import FecBudget, FecMargin
 from analytics.detectors.fabric.ib_symbol_errors import IbSymbolErrors
 from analytics.detectors.fabric.link_down import LinkDown
 from analytics.detectors.fabric.link_errors import LinkErrors
@@ -59,6 +59,7 @@ def detectors(config: DetectionConfig) -> tuple[Detector, ...]:
         LinkFlapping(),
         LinkErrors(),
         FecBudget(bits_per_second=config.link_bits_per_second),
+        FecMargin(bits_per_second=config.link_bits_per_second),
         IbSymbolErrors(bits_per_second=config.link_bits_per_second),
         LinkSlow(),
         EcmpImbalance(bits_per_second=config.link_bits_per_second),

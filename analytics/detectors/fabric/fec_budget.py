@@ -2,6 +2,10 @@
 
 Everything is converted to the bit error ratio before FEC. RS(544,514) works on 10 bit symbols in codewords of 5440 bits
 (IEEE 802.3 clauses 91 and 119); at the few errors of a link that still works they hit different symbols and codewords.
+
+RS(544,514) "KP4" FEC keeps a post-FEC bit error ratio of 1e-15 up to 2.4e-4 before it. Below that nothing is lost and
+nobody waits: a link that is steadily near the limit is a matter for the next maintenance, one that is getting worse is
+a fault.
 """
 
 from dataclasses import dataclass
@@ -9,27 +13,27 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from analytics.detectors.fabric.link_errors import PRE_FEC_BER_MAX
 from analytics.detectors.spec import Detector, Verdicts, verdicts_of
 from analytics.state.memory import Memory
 from analytics.view.tick_view import Column, TickView
 from telemetry.findings import FindingKind
 from telemetry.selectors import before_fec
 
+PRE_FEC_BER_MAX = 2.4e-4
+MARGIN = 10.0  # a decade below the limit the reserve is used up: a link that gets worse still has time to be drained
+# A link that gets ten times worse than it was degrades, if that brings it within two decades of the limit.
+_TIMES_OWN, _DEGRADING = 10.0, PRE_FEC_BER_MAX / 100
 _CODEWORD_BITS = 5440
 _LINE_RATE = 1.0625  # of the data rate: 64b/66b becomes 256b/257b and parity
 _CODEWORDS_MAX = 0.999  # where every codeword is corrected the ratio cannot be computed
-# A link that gets ten times worse than it was degrades, if it is also within a decade of the limit.
-_TIMES_OWN, _DEGRADING = 10.0, PRE_FEC_BER_MAX / 10
+_RATIO_MIN = 1e-15  # one error in hours of a link; a usual ratio below it is none
 
 
 @dataclass(frozen=True, kw_only=True)
-class FecBudget(Detector):
-    """Judges the budget that is used up, and a steep rise towards it. bits_per_second: where no speed is known."""
+class _PreFec(Detector):
+    """What both detectors read. bits_per_second: where no speed is known."""
 
     bits_per_second: float
-    name: str = "fec_budget"
-    kind: FindingKind = FindingKind.LINK_ERRORS
     metrics: tuple[str, ...] = (
         "fabric_port_fec_corrected_bits_total",
         "fabric_port_fec_symbol_errors_total",
@@ -37,15 +41,22 @@ class FecBudget(Detector):
         "fabric_port_bit_error_ratio",
     )
     persist: int = 2
-    fire_immediately_score: float = 30.0
     clear_intervals: float = 6.0
 
     def judge(self, view: TickView, memory: Memory) -> list[Verdicts]:
+        column, now, usual = self._ratios(view)
+        score = self._score(now, usual)
+        return [verdicts_of(column, score, values=now, normals=usual, unit="ratio", confidence=0.8)]
+
+    def _score(self, now: NDArray[np.float64], usual: NDArray[np.float64]) -> NDArray[np.float64]:
+        raise NotImplementedError
+
+    def _ratios(self, view: TickView) -> tuple[Column, NDArray[np.float64], NDArray[np.float64]]:
+        """The counters and gauges, and for each its bit error ratio before FEC: now, and usually (NaN: not known)."""
         bits, symbols, codewords = (view.column(metric) for metric in self.metrics[:3])
         ratio = view.column(self.metrics[3], before_fec)
         counted = view.joined([bits, symbols])
         line, words = self._line_rate(view, counted), self._line_rate(view, codewords) / _CODEWORD_BITS
-        counters = view.joined([counted, codewords, ratio])
         now, usual = (
             np.concatenate([errors / line, _of_codewords(corrected / words), gauge])
             for errors, corrected, gauge in (
@@ -53,14 +64,35 @@ class FecBudget(Detector):
                 (counted.level, codewords.level, ratio.level),
             )
         )
-        with np.errstate(divide="ignore", invalid="ignore"):
-            rise = np.where(usual > 0, now / (_TIMES_OWN * usual), 0.0)
-        score = np.fmax(now / PRE_FEC_BER_MAX, np.minimum(rise, now / _DEGRADING))
-        return [verdicts_of(counters, score, values=now, normals=usual, unit="ratio", confidence=0.8)]
+        return view.joined([counted, codewords, ratio]), now, usual
 
     def _line_rate(self, view: TickView, column: Column) -> NDArray[np.float64]:
         known = view.column("fabric_port_speed_bits_per_second").about(column.objects)
         return _LINE_RATE * np.where(known > 0, known, self.bits_per_second)
+
+
+@dataclass(frozen=True, kw_only=True)
+class FecBudget(_PreFec):
+    """Judges what FEC can repair no more, and a steep rise towards it."""
+
+    name: str = "fec_budget"
+    kind: FindingKind = FindingKind.LINK_ERRORS
+    fire_immediately_score: float = 30.0
+
+    def _score(self, now: NDArray[np.float64], usual: NDArray[np.float64]) -> NDArray[np.float64]:
+        rise = np.where(np.isnan(usual), 0.0, now / (_TIMES_OWN * np.fmax(usual, _RATIO_MIN)))
+        return np.fmax(now / PRE_FEC_BER_MAX, np.minimum(rise, now / _DEGRADING))
+
+
+@dataclass(frozen=True, kw_only=True)
+class FecMargin(_PreFec):
+    """Judges whether the reserve is used up, whether or not it ever was different."""
+
+    name: str = "fec_margin"
+    kind: FindingKind = FindingKind.WEAR
+
+    def _score(self, now: NDArray[np.float64], usual: NDArray[np.float64]) -> NDArray[np.float64]:
+        return now * MARGIN / PRE_FEC_BER_MAX
 
 
 def _of_codewords(share: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -1,4 +1,4 @@
-"""Link errors: bits that FEC could not repair, or almost could not; frames with a wrong check sequence."""
+"""Link errors: bits that FEC could not repair, frames with a wrong check sequence."""
 
 from dataclasses import dataclass
 
@@ -8,11 +8,7 @@ from analytics.detectors.spec import Detector, Verdicts, verdicts_of
 from analytics.state.memory import Memory
 from analytics.view.tick_view import TickView
 from telemetry.findings import FindingKind
-from telemetry.selectors import before_fec
 
-# RS(544,514) "KP4" FEC (IEEE 802.3 clauses 91 and 119) keeps a post-FEC bit error ratio of 1e-15 up to 2.4e-4 before
-# it. A decade below that a link that is getting worse still has time to be drained.
-PRE_FEC_BER_MAX = 2.4e-4 / 10
 # IEEE 802.3 guarantees a frame loss below 6.2e-10; at 400 Gb/s that is one large frame in minutes. One in ten seconds
 # is far above that.
 ERRORS_PER_SECOND_MAX = 0.1
@@ -34,7 +30,7 @@ class LinkErrors(Detector):
 
     name: str = "link_errors"
     kind: FindingKind = FindingKind.LINK_ERRORS
-    metrics: tuple[str, ...] = (*_LIMITS, "fabric_port_bit_error_ratio")
+    metrics: tuple[str, ...] = tuple(_LIMITS)
     persist: int = 2
     fire_immediately_score: float = 30.0
     clear_intervals: float = 6.0
@@ -42,6 +38,4 @@ class LinkErrors(Detector):
     def judge(self, view: TickView, memory: Memory) -> list[Verdicts]:
         columns = [view.column(metric) for metric in _LIMITS]
         scores = [column.values / limit for column, limit in zip(columns, _LIMITS.values(), strict=True)]
-        ratio = view.column("fabric_port_bit_error_ratio", before_fec)
-        errors = view.joined([*columns, ratio])
-        return [verdicts_of(errors, np.concatenate([*scores, ratio.values / PRE_FEC_BER_MAX]))]
+        return [verdicts_of(view.joined(columns), np.concatenate(scores))]

@@ -7,7 +7,7 @@ import pytest
 from analytics.detectors.environment.inlet_hot import InletHot
 from analytics.detectors.environment.part_failed import PartFailed
 from analytics.detectors.fabric.bgp_session import BgpSession
-from analytics.detectors.fabric.fec_budget import FecBudget
+from analytics.detectors.fabric.fec_budget import FecBudget, FecMargin
 from analytics.detectors.fabric.ib_symbol_errors import IbSymbolErrors
 from analytics.detectors.fabric.link_down import LinkDown
 from analytics.detectors.fabric.link_errors import LinkErrors
@@ -34,9 +34,10 @@ from tests.unit.analytics.small_cluster import INTERVAL_S, port_key
 SPEED = 400e9
 LINE = 1.0625 * SPEED  # bits a second on the wire
 CODEWORDS = LINE / 5440
-BER_MAX = 2.4e-5
+BER_MAX = 2.4e-4  # before FEC; a tenth of it is the margin
 GPU = {"device": "node1", "gpu": "GPU-1"}
 RECEIVED, SENT = pfc_pauses(0.05, SPEED)
+BUDGET, MARGIN = FecBudget(bits_per_second=SPEED), FecMargin(bits_per_second=SPEED)
 
 
 def rate(per_second: float) -> list[float]:
@@ -69,6 +70,7 @@ def of_gpu(metric: str, **labels: str) -> str:
     return series_key(metric, {**GPU, **labels})
 
 
+PRE_FEC = port_key("fabric_port_bit_error_ratio", stage="pre_fec")
 CORRECTED_CODEWORDS = port_key("fabric_port_fec_corrected_codewords_total")
 SYMBOLS = series_key("ib_port_symbol_errors_total", {"device": "node1", "port": "mlx5_0"})
 SEVERITY = series_key("node_sensor_severity", {"device": "node1", "sensor": "PSU 1", "kind": "power"})
@@ -91,17 +93,17 @@ SCORES: list[tuple[Detector, str, list[float], float]] = [
     (LinkErrors(), port_key("fabric_port_fec_uncorrectable_codewords_total"), rate(0.3), 0.3 / 0.1),
     (LinkErrors(), SYMBOLS, rate(3), 3 / 1.0),
     # Bits and symbols are as many errors; a codeword is corrected with probability 1 - (1 - BER)^5440.
-    (LinkErrors(), port_key("fabric_port_bit_error_ratio", stage="pre_fec"), steps(0, 2 * BER_MAX), 2.0),
-    # Bits and symbols are as many errors; a codeword is corrected with probability 1 - (1 - BER)^5440.
-    (FecBudget(bits_per_second=SPEED), port_key("fabric_port_fec_corrected_bits_total"), rate(2 * BER_MAX * LINE), 2.0),
-    (FecBudget(bits_per_second=SPEED), port_key("fabric_port_fec_symbol_errors_total"), rate(3 * BER_MAX * LINE), 3.0),
-    (
-        FecBudget(bits_per_second=SPEED),
-        CORRECTED_CODEWORDS,
-        rate(-expm1(-5440 * 2 * BER_MAX) * CODEWORDS),
-        2.0,
-    ),
-    (FecBudget(bits_per_second=SPEED), CORRECTED_CODEWORDS, rate(CODEWORDS), -log1p(-0.999) / 5440 / BER_MAX),
+    (BUDGET, port_key("fabric_port_bit_error_ratio", stage="pre_fec"), steps(0, 2 * BER_MAX), 2.0),
+    (BUDGET, port_key("fabric_port_fec_corrected_bits_total"), rate(2 * BER_MAX * LINE), 2.0),
+    (BUDGET, port_key("fabric_port_fec_symbol_errors_total"), rate(3 * BER_MAX * LINE), 3.0),
+    (BUDGET, CORRECTED_CODEWORDS, rate(-expm1(-5440 * 2 * BER_MAX) * CODEWORDS), 2.0),
+    (BUDGET, CORRECTED_CODEWORDS, rate(CODEWORDS), -log1p(-0.999) / 5440 / BER_MAX),
+    # A decade over what it was, once that is known; 5e-6 is 2.08 times two decades below the limit.
+    (BUDGET, PRE_FEC, [2e-7] * 20 + [5e-6], 5e-6 / (BER_MAX / 100)),
+    (BUDGET, PRE_FEC, [0.0] * 20 + [5e-6], 5e-6 / (BER_MAX / 100)),
+    (BUDGET, PRE_FEC, [4e-7] * 20 + [5e-6], 5e-6 / 4e-6),
+    (MARGIN, PRE_FEC, steps(0, 0.3 * BER_MAX), 3.0),
+    (MARGIN, port_key("fabric_port_fec_corrected_bits_total"), rate(0.2 * BER_MAX * LINE), 2.0),
     # Ten times 1e-15 of the bits of an hour are 14.4 errors.
     (IbSymbolErrors(bits_per_second=SPEED), SYMBOLS, grows(28.8), 28.8 / 14.4),
     (IbSymbolErrors(bits_per_second=1e9), SYMBOLS, grows(72), 72 / 36),  # 1e-12 of a slow link without FEC
@@ -148,8 +150,15 @@ HEALTHY: list[tuple[Detector, str, list[float]]] = [
     (LinkSlow(), port_key("fabric_port_speed_bits_per_second"), steps(4e11, 3.97e11)),
     (LinkSlow(), port_key("fabric_port_speed_bits_per_second"), steps(4e11, 0)),
     (LinkFlapping(), port_key("fabric_port_flaps_total"), grows(2)),
-    (LinkErrors(), port_key("fabric_port_bit_error_ratio", stage="post_fec"), steps(0, 2 * BER_MAX)),
-    (FecBudget(bits_per_second=SPEED), port_key("fabric_port_fec_corrected_bits_total"), rate(0.9 * BER_MAX * LINE)),
+    (BUDGET, port_key("fabric_port_bit_error_ratio", stage="post_fec"), steps(0, 2 * BER_MAX)),
+    (
+        BUDGET,
+        port_key("fabric_port_fec_corrected_bits_total"),
+        rate(0.9 * BER_MAX * LINE),
+    ),  # its usual ratio is unknown
+    (BUDGET, PRE_FEC, [5e-6] * 20 + [4e-5]),  # eight times as much
+    (BUDGET, PRE_FEC, [1e-9] * 20 + [2e-6]),  # still far from the limit
+    (MARGIN, PRE_FEC, steps(0, 0.09 * BER_MAX)),
     (IbSymbolErrors(bits_per_second=SPEED), SYMBOLS, grows(14)),
     (GpuThrottle(), of_gpu("gpu_throttle_seconds_total", reason="power"), rate(0.9)),
     (GpuXid(), of_gpu("gpu_xid_last"), steps(79, 79)),
