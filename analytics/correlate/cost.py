@@ -8,6 +8,7 @@ from analytics.correlate.cause import Cause
 from analytics.correlate.config import NS_PER_S, CorrelateConfig
 from analytics.correlate.tracks import Track
 from analytics.correlate.view import CorrelationView
+from analytics.models.jobs.job_work import BIN_NS
 from telemetry.findings import Finding, FindingKind
 from telemetry.incidents import IncidentKind, Severity
 from telemetry.kinds import finding_kinds, incident_kinds
@@ -16,7 +17,7 @@ from telemetry.objects import ObjectKind, ObjectRef
 STALLED = 0.85  # a job that loses this share of its time is stalled: the rest is its last steps and its first
 MEASURED = (FindingKind.JOB_STALLED, FindingKind.JOB_SLOWED)  # the job's own work; the stronger one first
 MEASURED_PAUSES = (FindingKind.PFC_PAUSE_RECEIVED, FindingKind.PFC_PAUSE_SENT)
-NORMAL_INTERVALS = 12.0  # until the normal of a job is known: docs/detection.md, Jobs
+NORMAL_BINS = 12  # bins of a job's work until its normal is known: docs/detection.md, Jobs
 
 
 def lost_share(finding: Finding) -> float:
@@ -65,11 +66,12 @@ def began_under_pressure(view: CorrelationView, cause: Cause, primary: Iterable[
     if incident_kinds()[cause.kind].pages_without_waiting:
         return {}
     found: dict[str, Wait] = {}
+    unknown_ns = NORMAL_BINS * max(BIN_NS, view.config.interval_ns)
     for finding in primary:
         share = _paused_share(finding)
         for job_id in view.jobs.of(finding.object) if share >= view.config.paused_share_min else ():
             started_ns = view.jobs.running[job_id].started_ns
-            if started_ns and finding.onset_ns < started_ns + view.config.intervals_ns(NORMAL_INTERVALS):
+            if started_ns and finding.onset_ns < started_ns + unknown_ns:
                 wait = Wait(share, max(started_ns, finding.onset_ns))
                 found[job_id] = max(wait, found.get(job_id, wait), key=attrgetter("share"))
     return found
