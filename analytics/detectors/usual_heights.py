@@ -8,14 +8,13 @@ from analytics.models.heights import RUNGS, Heights, Samples
 from analytics.state.memory import Memory, MemoryColumn
 from analytics.view.tick_view import Column, TickView
 
-_HORIZON = ("baseline_horizon_s",)
 USUAL_HEIGHTS = (
     MemoryColumn("since_ns", dtype="i8"),
     MemoryColumn("high_ns", dtype="i8"),
     MemoryColumn("began_ns", dtype="i8"),
     MemoryColumn("surprise"),
-    MemoryColumn("usual", RUNGS, settings=_HORIZON),
-    MemoryColumn("run", RUNGS, settings=_HORIZON),
+    MemoryColumn("usual", RUNGS),
+    MemoryColumn("run", RUNGS),
 )
 _BELOW = 0.99  # a score at the limit that is usual for this series
 

@@ -16,9 +16,10 @@ from numpy.typing import NDArray
 
 RUNGS = 4  # the limit, and 2, 4 and 8 times it
 # Assumption: without any history one sample in a hundred is at the limit, and a quarter of that at twice it (a Pareto
-# tail with exponent 2). It counts as much as twenty samples.
+# tail with exponent 2). It counts as much as sixty samples,
+# so that a fault that comes and goes is not usual at once.
 _PRIOR_SHARE = 0.01 * 0.25 ** np.arange(RUNGS)
-_PRIOR_SAMPLES = 20.0
+_PRIOR_SAMPLES = 60.0
 DRIFT = float(np.log(2.0))
 LIMIT = 7.5  # nats: two samples in a row that come once in a hundred each, or one that comes once in some thousands
 _ONE_SAMPLE, _SURE_RUNG = 0.6 * LIMIT, 2  # that one sample counts for at most, below this rung

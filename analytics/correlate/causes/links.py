@@ -10,14 +10,14 @@ from telemetry.incidents import IncidentKind
 from telemetry.kinds import HoldPolicy
 from telemetry.objects import ObjectRef
 
-FEC_MARGIN = "fec_margin"
 FLAPPING_SCORE = 2.0  # times the limit of carrier changes: more than one outage and one repair
 
 
 def propose(view: CorrelationView) -> Iterable[Cause]:
     """One cause a link, from findings about either end."""
-    links = _by_link(view, view.of(*sorted(LINK)))
-    worn = _by_link(view, [finding for finding in view.of(FindingKind.WEAR) if finding.detector == FEC_MARGIN])
+    links: defaultdict[ObjectRef, list[Finding]] = defaultdict(list)
+    for finding in view.of(*sorted(LINK)):
+        links[view.graph.link_of.get(finding.object, finding.object)].append(finding)
     for link in sorted(links):
         found = links[link]
         kind, what = _kind(found, degraded=view.is_firing(IncidentKind.LINK_DEGRADED, [link]))
@@ -25,17 +25,7 @@ def propose(view: CorrelationView) -> Iterable[Cause]:
         reason = f"{what} at {'both ends' if ends > 1 else 'one end'} of {link.name}"
         one_sided = kind is IncidentKind.LINK_DOWN and ends < 2  # the other end may be dead
         hold = HoldPolicy.INTERVAL if one_sided else None
-        # That its error correction works harder is part of the same fault where it began with it.
-        since_ns = min(finding.onset_ns for finding in found) - view.config.onset_slack_ns
-        also = [finding for finding in worn.get(link, ()) if finding.onset_ns >= since_ns]
-        yield cause_of(kind, link, frozenset(finding.id for finding in (*found, *also)), reason, hold=hold)
-
-
-def _by_link(view: CorrelationView, findings: Iterable[Finding]) -> dict[ObjectRef, list[Finding]]:
-    links: defaultdict[ObjectRef, list[Finding]] = defaultdict(list)
-    for finding in findings:
-        links[view.graph.link_of.get(finding.object, finding.object)].append(finding)
-    return links
+        yield cause_of(kind, link, frozenset(finding.id for finding in found), reason, hold=hold)
 
 
 def _kind(found: list[Finding], *, degraded: bool) -> tuple[IncidentKind, str]:

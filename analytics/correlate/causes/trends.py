@@ -4,7 +4,6 @@ from collections import defaultdict
 from collections.abc import Iterable
 
 from analytics.correlate.cause import Cause, cause_of
-from analytics.correlate.causes.links import FEC_MARGIN
 from analytics.correlate.view import CorrelationView
 from telemetry.findings import Finding, FindingKind
 from telemetry.incidents import IncidentKind
@@ -21,10 +20,4 @@ def propose(view: CorrelationView) -> Iterable[Cause]:
             objects[view.graph.link_of.get(finding.object, finding.object)].append(finding)
         for root in sorted(objects):
             found = frozenset(finding.id for finding in objects[root])
-            yield cause_of(incident, root, found, _reason(root, objects[root]))
-
-
-def _reason(root: ObjectRef, found: list[Finding]) -> str:
-    if all(finding.detector == FEC_MARGIN for finding in found):
-        return f"error correction of {root.name} has little reserve left; nothing is lost so far"
-    return f"{root.name} will reach its limit if it goes on like this"
+            yield cause_of(incident, root, found, f"{root.name} will reach its limit if it goes on like this")

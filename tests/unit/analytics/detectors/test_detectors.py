@@ -71,13 +71,13 @@ FOUND: list[tuple[str, str, Rows, FindingKind]] = [
     ("four carrier changes", FLAPS, [[0], [0], [2], [4]], FindingKind.LINK_FLAPPING),
     ("half the speed that it had", SPEED, gauges(4e11, 4e11, 2e11, 2e11), FindingKind.LINK_SLOW),
     ("codewords beyond repair", FEC, counts(0, 0, 3, 3), FindingKind.LINK_ERRORS),
-    ("a BER at the limit of KP4", BER, gauges(1e-8, 1e-8, 2e-4, 2e-4), FindingKind.LINK_ERRORS),
+    ("a BER near the limit of KP4", BER, gauges(1e-8, 1e-8, 2e-4, 2e-4), FindingKind.WEAR),
     ("clocks held down by heat", HOT, counts(0, 0, 0.5, 0.5), FindingKind.GPU_THROTTLED),
     ("a new XID", XID, gauges(0, 0, 79), FindingKind.GPU_XID),
     ("a fan that stopped", FAN, gauges(1, 1, 0, 0), FindingKind.PART_FAILED),
     ("a power supply in a critical state", PSU, gauges(0, 0, 2, 2), FindingKind.PART_FAILED),
-    ("codewords corrected at the limit of FEC", CODEWORDS, counts(0, 0, 6e7, 6e7), FindingKind.LINK_ERRORS),
-    ("symbols corrected at the limit of FEC", SYMBOLS, counts(0, 0, 9e7, 9e7), FindingKind.LINK_ERRORS),
+    ("codewords corrected near the limit of FEC", CODEWORDS, counts(0, 0, 3e7, 3e7), FindingKind.WEAR),
+    ("symbols corrected near the limit of FEC", SYMBOLS, counts(0, 0, 9e7, 9e7), FindingKind.WEAR),
     ("symbol errors beyond the class", IB_SYMBOLS, [[5], [5], [25], [25]], FindingKind.LINK_ERRORS),
     ("one bit error beyond repair", DOUBLE_BIT, [[0], [0], [1], [1]], FindingKind.GPU_ECC),
     ("a burst of repaired bit errors", SINGLE_BIT, [[3], [3], [20], [25]], FindingKind.GPU_ECC),
@@ -148,7 +148,7 @@ def test_a_finding_clears_after_fresh_samples_and_keeps_its_id() -> None:
 
 
 def test_a_short_pause_of_the_fault_does_not_end_the_finding() -> None:
-    found = findings(PAUSED, counts(0, 0.3, 0, 0.3, 0, 0.3))
+    found = findings(PAUSED, counts(0, 0.3, 0.3, 0, 0.3, 0, 0.3))
     assert {f.state for f in found} == {FindingState.ACTIVE}
     assert len({f.id for f in found}) == 1
 
