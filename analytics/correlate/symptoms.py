@@ -55,6 +55,8 @@ def explains(
         return kind.loses_packets and near <= Near.POSSIBLE_JOB
     if near is Near.OWN:
         return True
+    if finding.kind is FindingKind.WEAR:  # little reserve is part of a fault of the same object, and of nothing else
+        return False
     if kind.explains is Explains.OWN or (finding.kind in WRITTEN and not _holds_writes(kind, near)):
         return False
     if near is Near.FABRIC:

@@ -9,6 +9,7 @@ from telemetry.findings import Finding, FindingKind
 from telemetry.incidents import IncidentKind
 from telemetry.objects import ObjectRef
 
+_FEC_MARGIN = "fec_margin"
 _KINDS = {FindingKind.CAPACITY: IncidentKind.CAPACITY, FindingKind.WEAR: IncidentKind.WEAR}
 
 
@@ -20,4 +21,10 @@ def propose(view: CorrelationView) -> Iterable[Cause]:
             objects[view.graph.link_of.get(finding.object, finding.object)].append(finding)
         for root in sorted(objects):
             found = frozenset(finding.id for finding in objects[root])
-            yield cause_of(incident, root, found, f"{root.name} will reach its limit if it goes on like this")
+            yield cause_of(incident, root, found, _reason(root, objects[root]))
+
+
+def _reason(root: ObjectRef, found: list[Finding]) -> str:
+    if all(finding.detector == _FEC_MARGIN for finding in found):
+        return f"error correction of {root.name} has little reserve left; nothing is lost so far"
+    return f"{root.name} will reach its limit if it goes on like this"

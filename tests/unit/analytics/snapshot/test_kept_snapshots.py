@@ -14,6 +14,7 @@ from analytics.snapshot.fit import Cause
 from analytics.snapshot.snapshot import STATE_VERSION
 from analytics.worker import build_engine
 from common.errors import BadInput
+from telemetry.findings import Finding
 from tests.unit.analytics.snapshot.kept import (
     MARK,
     NEWEST,
@@ -28,6 +29,7 @@ from tests.unit.analytics.snapshot.kept import (
 
 Head = dict[str, Any]
 KEPT = sorted(SNAPSHOTS.glob("version-*.snapshot"))
+NEW_DETECTORS = {"fec_margin"}
 CLEARED_ROUND = 62  # everything is well again from round 42 on
 
 
@@ -46,13 +48,18 @@ def test_everything_that_an_earlier_version_knew_is_known(path: Path) -> None:
     assert engine.multivariate.models[0].devices == 16
 
 
-def changes_of(outputs: list[Output]) -> list[tuple[str, str, str]]:
-    """Kind, id and state of all that was published; numbers may differ in the last digit between machines."""
-    return [(one.kind, one.id, one.state) for one in outputs]
+def changes_of(outputs: list[Output]) -> set[tuple[str, str, str]]:
+    """Kind, id and state of all that was published; numbers may differ in the last digit between machines.
+
+    A set, as a version with other texts publishes what is open once more. Without what detectors publish that earlier
+    versions had not: after the restart they find it for the first time.
+    """
+    known = (one for one in outputs if not (isinstance(one, Finding) and one.detector in NEW_DETECTORS))
+    return {(one.kind, one.id, one.state) for one in known}
 
 
 @pytest.fixture(scope="module")
-def without_restart() -> list[tuple[str, str, str]]:
+def without_restart() -> set[tuple[str, str, str]]:
     engine = begun()
     observed(engine, batches(0, ROUNDS))
     return changes_of(observed(engine, batches(ROUNDS, CLEARED_ROUND)))
@@ -60,7 +67,7 @@ def without_restart() -> list[tuple[str, str, str]]:
 
 @pytest.mark.parametrize("path", KEPT, ids=lambda path: path.stem)
 def test_it_goes_on_from_an_earlier_version_as_if_there_had_been_no_restart(
-    path: Path, without_restart: list[tuple[str, str, str]]
+    path: Path, without_restart: set[tuple[str, str, str]]
 ) -> None:
     engine, _ = loaded(path)
     assert len(open_incidents(engine)) == 9

@@ -27,7 +27,8 @@ def test_pauses_of_other_priorities_belong_to_another_cause(cluster: Fabric, run
         cluster.find(K.PFC_PAUSE_RECEIVED, cluster.facing(1, 1), priority="3"),
         cluster.find(K.PFC_PAUSE_RECEIVED, cluster.downlink(1, 1), priority="4"),
     )
-    incident = run.tick()[0]
+    run.tick()
+    (incident,) = run.incidents.values()
     assert incident.evidence[0].series.count('priority="3"') == 1
     assert run.correlator.state().head["tracks"][0]["primary"] == [f"pfc_pause_received@port:{cluster.facing(1, 1)}"]
 
