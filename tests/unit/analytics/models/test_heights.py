@@ -1,5 +1,7 @@
 """How surprising a height is by how often it was reached, and what a run of such samples adds up to."""
 
+import copy
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -11,8 +13,8 @@ S = 1_000_000_000
 
 
 def new_series() -> Heights:
-    ints = (np.zeros(1, np.int64) for _ in range(3))
-    return Heights(*ints, np.zeros(1), np.zeros((1, RUNGS)), np.zeros((1, RUNGS)))
+    since, high, began = (np.zeros(1, np.int64) for _ in range(3))
+    return Heights(since, high, began, np.zeros(1), np.zeros((1, RUNGS)), np.zeros((1, RUNGS)))
 
 
 def fed(
@@ -31,9 +33,9 @@ def fed(
     return np.array(found)
 
 
-def samples_until_found(scores: list[float], **known: float) -> int | None:
+def samples_until_found(scores: list[float], weight: float = 1.0) -> int | None:
     """How many samples it takes; None where they are too few."""
-    at = np.flatnonzero(fed(scores, **known) >= LIMIT)
+    at = np.flatnonzero(fed(scores, weight=weight) >= LIMIT)
     return int(at[0]) + 1 if at.size else None
 
 
@@ -66,7 +68,7 @@ def test_heights_that_come_again_and_again_are_no_finding_and_higher_ones_are() 
     """One sample in five is high; then two in a row are as high, or four times as high."""
     state = new_series()
     assert (fed(bursts(5, 360), state)[60:] < LIMIT).all()
-    kept = Heights(*(column.copy() for column in state))
+    kept = copy.deepcopy(state)
     assert (fed([2.0, 2.0], state, first=370) < LIMIT).all()
     assert (fed([16.0, 16.0], kept, first=370) >= LIMIT).any()
 
