@@ -14,7 +14,9 @@ class Cause:
 
     factor:  how much of the usual evidence is there, 0..1.
     devices: further devices that it disturbs (those that a pause reached).
+    gone:    further devices that it took away with the root.
     change:  id of the change that explains it, '' for none.
+    subject: what of the root, for the title ("3 of 16 links of leaf1"); '' for its name alone.
     """
 
     kind: IncidentKind
@@ -25,7 +27,9 @@ class Cause:
     hold: HoldPolicy
     factor: float = 1.0
     devices: frozenset[str] = frozenset()
+    gone: frozenset[str] = frozenset()
     change: str = ""
+    subject: str = ""
 
     @property
     def key(self) -> tuple[IncidentKind, ObjectRef]:
@@ -42,7 +46,9 @@ def cause_of(
     hold: HoldPolicy | None = None,
     factor: float = 1.0,
     devices: frozenset[str] = frozenset(),
+    gone: frozenset[str] = frozenset(),
     change: str = "",
+    subject: str = "",
 ) -> Cause:
     """A cause with the tier and hold of its kind where none are given."""
     row = incident_kinds()[kind]
@@ -55,7 +61,9 @@ def cause_of(
         hold=row.hold if hold is None else hold,
         factor=factor,
         devices=devices,
+        gone=gone,
         change=change,
+        subject=subject,
     )
 
 

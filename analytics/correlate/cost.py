@@ -116,7 +116,7 @@ def _dead_gpus(view: CorrelationView, track: Track) -> list[ObjectRef]:
     if "gpus" not in incident_kinds()[track.cause.kind].takes_away or not track.primary:
         return []
     names = view.graph.rack(root.name) if root.kind is ObjectKind.RACK else [root.name]
-    return [ref for name in names for ref in view.graph.gpus_of(name)]
+    return [ref for name in (*names, *sorted(track.cause.gone)) for ref in view.graph.gpus_of(name)]
 
 
 def gpus_lost(view: CorrelationView, job_impact: Mapping[str, float]) -> float:

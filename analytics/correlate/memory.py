@@ -68,7 +68,7 @@ def dump(memory: CorrelatorMemory) -> dict[str, Any]:
             track[name] = sorted(track[name])
         for name in ("job_impact", "cost_until_ns"):
             track[name] = dict(sorted(track[name].items()))
-        for name in ("primary", "devices"):
+        for name in ("primary", "devices", "gone"):
             track["cause"][name] = sorted(track["cause"][name])
     return {"version": VERSION, **plain}
 

@@ -28,7 +28,7 @@ def propose(view: CorrelationView) -> Iterable[Cause]:
             frozenset(finding.id for finding in found),
             f"planned: {change.kind} {change.summary or change.id}",
             factor=FACTOR,
-            devices=frozenset(_devices(view, change)),
+            gone=frozenset(_devices(view, change)),
             change=change.id,
         )
 

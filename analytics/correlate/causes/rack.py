@@ -1,10 +1,11 @@
-"""Power of a rack: most of its devices die at once.
+"""Power of a rack, or of racks that share a feed: most of their devices die at once.
 
 Silence alone is no death: a starved collector receives nothing either. A device that lives sees the link to a dead one
 go down, so a silent device counts only where no living neighbour could report its link, or one does.
 """
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 from analytics.correlate.cause import Cause, cause_of
 from analytics.correlate.causes.devices import deaths
@@ -15,6 +16,7 @@ from telemetry.objects import ObjectKind, ObjectRef
 
 CONFIDENCE_MIN = 0.9  # less is the silence of one exporter of a device whose other targets answer
 DEVICES_MIN = 3  # fewer dead devices are no evidence about the rack
+Gone = dict[str, tuple[frozenset[str], int]]  # by device: the findings that show it, and the first onset
 
 
 def propose(view: CorrelationView) -> Iterable[Cause]:
@@ -32,22 +34,60 @@ def propose(view: CorrelationView) -> Iterable[Cause]:
     for death in deaths(view):
         if not death.alive:
             gone[death.device] = (death.findings, death.onset_ns)
-    racks = {known.rack for name in gone if (known := view.graph.devices.get(name)) and known.rack}
-    for rack in sorted(racks):
-        yield from _rack(view, rack, gone)
+    names = {known.rack for name in gone if (known := view.graph.devices.get(name)) and known.rack}
+    lost = [rack for name in sorted(names) if (rack := _rack(view, name, gone))]
+    for racks in _at_once(lost, view.config.onset_slack_ns):
+        yield _cause(view, racks, gone)
 
 
-def _rack(view: CorrelationView, rack: str, gone: dict[str, tuple[frozenset[str], int]]) -> Iterable[Cause]:
+@dataclass(frozen=True, slots=True)
+class _Rack:
+    """A rack most of whose devices went away at once, and when the first of them did."""
+
+    name: str
+    dead: tuple[str, ...]
+    devices: int
+    onset_ns: int
+
+    @property
+    def ref(self) -> ObjectRef:
+        return ObjectRef(ObjectKind.RACK, self.name)
+
+
+def _rack(view: CorrelationView, rack: str, gone: Gone) -> _Rack | None:
     members = view.graph.rack(rack)
-    dead = [name for name in members if name in gone]
+    dead = tuple(name for name in members if name in gone)
     if len(dead) < DEVICES_MIN or len(dead) < view.config.rack_share * len(members):
-        return
+        return None
     onsets = [gone[name][1] for name in dead]
     if max(onsets) - min(onsets) > view.config.onset_slack_ns:
-        return
-    yield cause_of(
+        return None
+    return _Rack(rack, dead, len(members), min(onsets))
+
+
+def _at_once(racks: Iterable[_Rack], within_ns: int) -> Iterable[list[_Rack]]:
+    """Racks in groups that went away together. Two feeds that fail within seconds of each other by chance are far less
+    likely than one that several racks share: a busway, a phase of a PDU."""
+    group: list[_Rack] = []
+    for rack in sorted(racks, key=lambda each: (each.onset_ns, each.name)):
+        if group and rack.onset_ns - group[0].onset_ns > within_ns:
+            yield group
+            group = []
+        group.append(rack)
+    if group:
+        yield group
+
+
+def _cause(view: CorrelationView, racks: list[_Rack], gone: Gone) -> Cause:
+    root = view.root(IncidentKind.RACK_POWER, [rack.ref for rack in racks])
+    dead = [name for rack in racks for name in rack.dead]
+    others = [rack for rack in racks if rack.ref != root]
+    which = f"rack {root.name}" if not others else "racks " + ", ".join(sorted(rack.name for rack in racks))
+    return cause_of(
         IncidentKind.RACK_POWER,
-        ObjectRef(ObjectKind.RACK, rack),
+        root,
         frozenset[str]().union(*(gone[name][0] for name in dead)),
-        f"{len(dead)} of {len(members)} devices of rack {rack} went away at once",
+        f"{len(dead)} of {sum(rack.devices for rack in racks)} devices of {which} went away at once",
+        gone=frozenset(name for rack in others for name in rack.dead),
+        subject=f"{root.name} and {len(others)} more" if others else "",
     )

@@ -16,7 +16,7 @@ def blast_radius(cause: Cause, waiting_jobs: frozenset[str], graph: Graph, jobs:
     root = cause.root
     if cause.kind is IncidentKind.TELEMETRY_LOST:  # nothing is known to suffer
         return BlastRadius(nodes=(root.name,) if graph.is_edge(root.name) else ())
-    reached = graph.reached(root).union(*(graph.reached(device(name)) for name in sorted(further_devices(cause))))
+    reached = graph.reached(root).union(*(graph.reached(device(name)) for name in sorted(cause.gone)))
     affected = {job_id for ref in reached if ref.kind in HOLDS for job_id in jobs.of(ref)} | waiting_jobs
     if root.kind is ObjectKind.STORAGE_TARGET and not affected:
         affected = _readers(reached, graph, jobs)
@@ -28,11 +28,6 @@ def blast_radius(cause: Cause, waiting_jobs: frozenset[str], graph: Graph, jobs:
     gpus |= {ref.name for job_id in affected for ref in jobs.gpus(job_id)}
     nodes = hosts | {node for job_id in affected for node in jobs.nodes(job_id)}
     return BlastRadius(tuple(sorted(links)), tuple(sorted(nodes)), tuple(sorted(gpus)), tuple(sorted(affected)))
-
-
-def further_devices(cause: Cause) -> frozenset[str]:
-    """Devices that a planned change took away with the root."""
-    return cause.devices if cause.change else frozenset()
 
 
 def _readers(reached: Iterable[ObjectRef], graph: Graph, jobs: Jobs) -> set[str]:

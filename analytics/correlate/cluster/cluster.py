@@ -4,7 +4,7 @@ from collections.abc import Hashable
 from typing import Any
 
 from analytics.correlate.cause import Cause
-from analytics.correlate.cluster.blast import blast_radius, further_devices
+from analytics.correlate.cluster.blast import blast_radius
 from analytics.correlate.cluster.graph import Graph, physical
 from analytics.correlate.cluster.jobs import Jobs, running
 from analytics.correlate.cluster.reach import Reach, reach
@@ -43,7 +43,7 @@ class Cluster:
     def reach(self, cause: Cause) -> Reach:
         """What a cause can disturb."""
         kind = incident_kinds()[cause.kind]
-        key = (kind.disturbs_fabric, kind.pages_without_waiting, cause.root, cause.devices, bool(cause.change))
+        key = (kind.disturbs_fabric, kind.pages_without_waiting, cause.root, cause.devices, cause.gone)
         if key not in self._reaches:
             _make_room(self._reaches)
             self._reaches[key] = reach(cause, self.graph, self.jobs)
@@ -51,7 +51,7 @@ class Cluster:
 
     def blast_radius(self, cause: Cause, waiting_jobs: frozenset[str]) -> BlastRadius:
         """What an incident with this cause touches; see ``blast.py``."""
-        key = (cause.key, waiting_jobs, further_devices(cause))
+        key = (cause.key, waiting_jobs, cause.gone)
         if key not in self._blasts:
             _make_room(self._blasts)
             self._blasts[key] = blast_radius(cause, waiting_jobs, self.graph, self.jobs)

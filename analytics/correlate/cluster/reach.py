@@ -22,13 +22,14 @@ class Reach:
 
 
 def reach(cause: Cause, graph: Graph, jobs: Jobs) -> Reach:
-    """What a cause reaches. It depends on the root, on further devices of the cause and on whether it was planned."""
-    own = _own(cause.root, graph) | {device(name) for name in cause.devices if cause.change}
+    """What a cause reaches. It depends on the root and on further devices of the cause."""
+    own = _own(cause.root, cause.gone, graph)
     ends = {ref.device for ref in own if ref.device}
-    devices = ends | cause.devices
+    devices = ends | cause.devices | cause.gone
     if cause.root.kind is ObjectKind.DEVICE:
         devices |= graph.neighbours(cause.root.name)
-    certain = {job_id for ref in graph.reached(cause.root) for job_id in _dependents(ref, jobs)}
+    gone = (graph.reached(device(name)) for name in sorted(cause.gone))
+    certain = {job_id for ref in graph.reached(cause.root).union(*gone) for job_id in _dependents(ref, jobs)}
     possible = {job_id for name in ends for job_id in jobs.on_device(name)}
     kind = incident_kinds()[cause.kind]
     if not kind.pages_without_waiting:
@@ -53,12 +54,12 @@ def _under_pressure(ends: set[str], devices: frozenset[str], graph: Graph, jobs:
     return found
 
 
-def _own(root: ObjectRef, graph: Graph) -> set[ObjectRef]:
+def _own(root: ObjectRef, gone: frozenset[str], graph: Graph) -> set[ObjectRef]:
     link = graph.link_of.get(root, root)
     own = {root, link, *graph.ports(link)}
     if root.kind in (ObjectKind.DEVICE, ObjectKind.RACK):
         names = graph.rack(root.name) if root.kind is ObjectKind.RACK else [root.name]
-        for name in names:
+        for name in (*names, *sorted(gone)):
             own |= {device(name), *graph.gpus_of(name), *graph.links(name)}
             own |= {port for near in graph.links(name) for port in graph.ports(near)}
     if root.kind is ObjectKind.STORAGE_TARGET:

@@ -38,7 +38,8 @@ def title(
 ) -> str:
     """``[CRIT] pod1: PFC storm from leaf12/Ethernet48 — 38 GPUs, 2 jobs stalled``, at most 140 characters."""
     pod = _pod(view, cause.root)
-    what = fill(incident_kinds()[cause.kind].phrase, cause.root)
+    phrase = incident_kinds()[cause.kind].phrase
+    what = phrase.replace("{root}", cause.subject) if cause.subject else fill(phrase, cause.root)
     head, tail = f"[{LABEL[severity]}] {f'{pod}: ' if pod else ''}", f" — {_cost(view, cause, blast, job_impact)}"
     room = TITLE_MAX - len(head) - len(tail)
     return head + (what if len(what) <= room else what[: room - 1] + "…") + tail

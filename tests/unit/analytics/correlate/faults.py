@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from analytics.detectors.storage.storage_slow import ONE_CLIENT_CONFIDENCE
-from telemetry.findings import Finding
+from telemetry.findings import Evidence, Finding
 from telemetry.findings import FindingKind as K
 from tests.unit.analytics.correlate.small_fabric import Fabric
 
@@ -63,6 +63,27 @@ def cycle_of_pauses(p: Fabric) -> list[list[Finding]]:
 def bgp_down(p: Fabric) -> list[list[Finding]]:
     """The link is up: nothing else explains it."""
     return [[p.find(K.BGP_SESSION, "leaf3", 0), p.find(K.BGP_SESSION, "leaf3", 0)]]
+
+
+def session_lost(p: Fabric, name: str, port: str, at: float) -> Finding:
+    """A session over a port, as BGP unnumbered names it."""
+    series = f'fabric_bgp_session_up{{device="{name}",peer="{port.partition("/")[2]}"}}'
+    return replace(p.find(K.BGP_SESSION, name, at), evidence=(Evidence(series, 0.0, 1.0, "state"),))
+
+
+def routing_daemon(p: Fabric) -> list[list[Finding]]:
+    """The daemon of spine2 dies: its neighbours lose their sessions one after the other, its links stay up."""
+    first, *others = (session_lost(p, f"leaf{leaf}", p.uplink(leaf, 2), leaf) for leaf in range(1, 9))
+    return [[first], others, [session_lost(p, "spine2", p.downlink(2, 5), 9)]]
+
+
+def line_card(p: Fabric) -> list[list[Finding]]:
+    """Three of the eight links of spine2 are dark at both ends."""
+    leaves = range(1, 4)
+    return [
+        [p.find(K.LINK_DOWN, p.uplink(1, 2))],
+        [p.find(K.LINK_DOWN, port, 2) for leaf in leaves for port in (p.uplink(leaf, 2), p.downlink(2, leaf))],
+    ]
 
 
 def link_down_takes_its_session(p: Fabric) -> list[list[Finding]]:

@@ -57,8 +57,10 @@ def test_blast_radius(
     assert (len(blast.links), blast.nodes, len(blast.gpus), blast.jobs) == (links, nodes, gpus, jobs)
 
 
-@pytest.mark.parametrize(("change", "nodes"), [("", HALF), ("c1", (*HALF, *OTHER_HALF))])
-def test_devices_of_a_planned_change_go_with_the_root(fabric: Cluster, change: str, nodes: tuple[str, ...]) -> None:
-    root, devices = parse_object("device:node1"), frozenset({"node1", "node5"})
-    cause = cause_of(I.DEVICE_REBOOTED, root, frozenset(), "", devices=devices, change=change)
-    assert fabric.blast_radius(cause, NOTHING).nodes == nodes
+def test_devices_that_went_with_the_root_are_hit_and_those_it_disturbs_are_not(fabric: Cluster) -> None:
+    both = frozenset({"node1", "node5"})
+    root = parse_object("device:node1")
+    alone = cause_of(I.DEVICE_REBOOTED, root, frozenset(), "", devices=both)
+    together = cause_of(I.DEVICE_REBOOTED, root, frozenset(), "", gone=both)
+    assert fabric.blast_radius(alone, NOTHING).nodes == HALF
+    assert fabric.blast_radius(together, NOTHING).nodes == (*HALF, *OTHER_HALF)

@@ -22,8 +22,8 @@ def fabric(cluster: Fabric) -> Cluster:
     return known
 
 
-def cause(kind: I, root: str, devices: frozenset[str] = frozenset(), change: str = "") -> Cause:
-    return cause_of(kind, parse_object(root), frozenset(), "", devices=devices, change=change)
+def cause(kind: I, root: str, devices: frozenset[str] = frozenset(), gone: frozenset[str] = frozenset()) -> Cause:
+    return cause_of(kind, parse_object(root), frozenset(), "", devices=devices, gone=gone)
 
 
 @pytest.mark.parametrize(
@@ -57,9 +57,9 @@ def test_reach_of_a_cause(
     assert parse_object(root) in reached.own
 
 
-def test_further_devices_are_disturbed_and_part_of_the_root_only_when_planned(fabric: Cluster) -> None:
+def test_further_devices_are_disturbed_and_part_of_the_root_only_when_gone_with_it(fabric: Cluster) -> None:
     further = frozenset({"node1", "node2"})
-    unplanned = fabric.reach(cause(I.DEVICE_REBOOTED, "device:node1", further))
-    planned = fabric.reach(cause(I.DEVICE_REBOOTED, "device:node1", further, change="c1"))
-    assert further <= unplanned.devices == planned.devices
-    assert planned.own - unplanned.own == {parse_object("device:node2")}
+    disturbed = fabric.reach(cause(I.DEVICE_REBOOTED, "device:node1", further))
+    gone = fabric.reach(cause(I.DEVICE_REBOOTED, "device:node1", gone=further))
+    assert further <= disturbed.devices == gone.devices
+    assert gone.own - disturbed.own == fabric.reach(cause(I.DEVICE_REBOOTED, "device:node2")).own

@@ -6,6 +6,7 @@ from analytics.correlate.correlator import Correlator
 from telemetry.findings import FindingKind as K
 from telemetry.incidents import IncidentKind as I
 from telemetry.topology import Link, Topology
+from tests.unit.analytics.correlate.faults import line_card, session_lost
 from tests.unit.analytics.correlate.small_fabric import Fabric, Run
 
 
@@ -62,7 +63,55 @@ def test_leaves_that_report_their_lost_hosts_are_alive(cluster: Fabric, run: Run
     down = [cluster.find(K.LINK_DOWN, cluster.facing(leaf, node)) for leaf in range(1, 9) for node in range(1, 9)]
     run.tick(*down)
     run.tick(ticks=2)
+    assert run.roots == ["rack_power r1"]
+    assert run.only.title.startswith("[CRIT] pod1: rack r1 and 1 more without power")
+    assert run.only.blast.nodes == tuple(f"node{node}" for node in range(1, 9))
+
+
+def test_racks_that_go_away_minutes_apart_have_two_causes(cluster: Fabric, run: Run) -> None:
+    for node in range(1, 9):
+        at = 1 if node < 5 else 240
+        run.tick(*(cluster.find(K.LINK_DOWN, cluster.facing(leaf, node), at) for leaf in range(1, 9)))
+    run.tick(ticks=2)
     assert run.roots == ["rack_power r1", "rack_power r2"]
+
+
+def test_sessions_with_two_spines_have_two_causes(cluster: Fabric, run: Run) -> None:
+    for spine in (1, 2):
+        leaves = (2 * spine, 2 * spine + 1)
+        run.tick(*(session_lost(cluster, f"leaf{leaf}", cluster.uplink(leaf, spine), spine) for leaf in leaves))
+    run.tick(ticks=10)
+    assert run.roots == ["bgp_down spine1", "bgp_down spine2"]
+
+
+def test_both_ends_of_one_session_are_one_incident(cluster: Fabric, run: Run) -> None:
+    run.tick(session_lost(cluster, "leaf3", cluster.uplink(3, 2), 1))
+    run.tick(session_lost(cluster, "spine2", cluster.downlink(2, 3), 2))
+    run.tick(ticks=10)
+    assert run.roots == ["bgp_down leaf3"]
+    assert "BGP session of leaf3 with spine2 down" in run.only.title
+
+
+@pytest.mark.parametrize("links", [2, 3])
+def test_links_of_one_neighbour_say_nothing_about_the_switch(cluster: Fabric, run: Run, links: int) -> None:
+    """A host whose NICs lose their links one leaf each is no leaf that lost a part of itself."""
+    run.tick(*(cluster.find(K.LINK_DOWN, cluster.facing(leaf, 1)) for leaf in range(1, links + 1)))
+    run.tick(ticks=10)
+    assert {incident.kind for incident in run.incidents.values()} == {I.LINK_DOWN}
+
+
+def test_links_that_go_down_minutes_apart_have_no_part_in_common(cluster: Fabric, run: Run) -> None:
+    for node in (1, 2, 3):
+        run.tick(cluster.find(K.LINK_DOWN, cluster.facing(1, node), 120.0 * node))
+    run.tick(ticks=10)
+    assert [incident.kind for incident in run.incidents.values()] == [I.LINK_DOWN] * 3
+
+
+def test_a_part_of_a_switch_is_not_the_whole_switch(cluster: Fabric, run: Run) -> None:
+    for findings in line_card(cluster):
+        run.tick(*findings)
+    run.tick(ticks=10)
+    assert "3 of 8 links of spine2 down" in run.only.title
 
 
 @pytest.mark.parametrize(("changes", "kind"), [(1.2, "link_degraded"), (2.4, "link_flapping")])
