@@ -163,12 +163,13 @@ def _explaining(view: CorrelationView, claims: Sequence[Claim], index: Index, fi
     """Claims that explain a symptom, nearest first; of equally near ones the first chosen."""
     slow = finding.kind is FindingKind.STORAGE_SLOW
     jobs = sorted(view.jobs.using(finding.object)) if slow else view.jobs.of(finding.object)
-    switch = view.graph.is_switch(finding.object.device)
+    device = view.graph.server_of(finding.object) if slow else finding.object.device
+    switch = view.graph.is_switch(device)
     for near, names in (
         (Near.OWN, [str(finding.object)]),
         (Near.CERTAIN_JOB, jobs),
         (Near.POSSIBLE_JOB, jobs),
-        (Near.DEVICE, [finding.object.device]),
+        (Near.DEVICE, [device]),
         (Near.FABRIC, [""] if switch else []),
     ):
         found = [at for name in names if (at := index.get((near, name)))]

@@ -10,6 +10,7 @@ from enum import IntEnum
 from analytics.correlate.cause import CONGESTED, JOB_WAITS, PAUSES, SYMPTOMS, Cause
 from analytics.correlate.config import CorrelateConfig
 from telemetry.findings import Finding, FindingKind
+from telemetry.incidents import IncidentKind
 from telemetry.kinds import Explains, HoldsWrites, IncidentMeaning, incident_kinds
 from telemetry.objects import ObjectKind
 
@@ -18,6 +19,9 @@ WRITTEN = frozenset({FindingKind.CHECKPOINT_LATE, FindingKind.CHECKPOINT_COLLIDI
 TRAFFIC = CONGESTED | {FindingKind.DEVIATION}
 # What any fault of the fabric may cause anywhere; other causes only this part of it.
 LOCAL_TRAFFIC = TRAFFIC - PAUSES - {FindingKind.LOSSLESS_DROPS}
+
+# What parts a storage server from its clients when it is a link of the server, or a switch at the end of one.
+CUTS_OFF = frozenset({IncidentKind.LINK_DOWN, IncidentKind.DEVICE_DOWN, IncidentKind.DEVICE_REBOOTED})
 
 
 class Near(IntEnum):
@@ -52,7 +56,8 @@ def explains(
         if not _follows(config, onset_ns, newest_ns or onset_ns, since_ns):
             return False
     if finding.kind is FindingKind.STORAGE_SLOW:
-        return kind.loses_packets and near <= Near.POSSIBLE_JOB
+        cuts_off = near is Near.DEVICE and cause.kind in CUTS_OFF
+        return cuts_off or (kind.loses_packets and near <= Near.POSSIBLE_JOB)
     if near is Near.OWN:
         return True
     if finding.kind is FindingKind.WEAR:  # little reserve is part of a fault of the same object, and of nothing else

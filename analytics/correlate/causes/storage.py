@@ -4,11 +4,12 @@ from collections import defaultdict
 from collections.abc import Iterable
 
 from analytics.correlate.cause import STORAGE, Cause, cause_of
+from analytics.correlate.causes.devices import deaths
 from analytics.correlate.view import CorrelationView
-from telemetry.findings import Finding
+from telemetry.findings import Finding, FindingKind
 from telemetry.incidents import IncidentKind
 from telemetry.kinds import HoldPolicy, Tier
-from telemetry.objects import ObjectRef
+from telemetry.objects import ObjectRef, device
 
 HARD_CONFIDENCE_MIN = 0.6  # less may be clients that wait behind a link that loses packets
 OWN_SCORE_MIN = 2.0  # less may be a target that waits for another one, whose finding is still to come
@@ -53,13 +54,28 @@ def _cause(view: CorrelationView, server: str, found: list[Finding], delayed: li
     root = view.root(IncidentKind.SLOW_STORAGE, ranked + _siblings(view, found))
     paused = frozenset[str]().union(*(origin.findings for origin in view.origins if origin.device == server))
     also = f", with {len(ranked) - 1} more targets of {server}" if len(set(ranked)) > 1 else ""
+    certain = max(finding.confidence for finding in found) >= HARD_CONFIDENCE_MIN and not _cut_off(view, server)
     return cause_of(
         IncidentKind.SLOW_STORAGE,
         root,
         frozenset({finding.id for finding in (*found, *delayed)}) | paused,
         f"{root.name} answers slowly{also}",
-        tier=Tier.HARD if max(finding.confidence for finding in found) >= HARD_CONFIDENCE_MIN else Tier.DEPENDENT,
+        tier=Tier.HARD if certain else Tier.DEPENDENT,
         hold=HoldPolicy.NONE if max(finding.score for finding in found) >= OWN_SCORE_MIN else HoldPolicy.INTERVAL,
+    )
+
+
+def _cut_off(view: CorrelationView, server: str) -> bool:
+    """Whether a link of the server, or a switch that it is connected to, is down or was just now: its clients wait for
+    the path then, whatever its targets do."""
+    links, switches = view.graph.links(server), sorted(view.graph.neighbours(server))
+    ends = (port for link in links for port in view.graph.ports(link))
+    if any(finding.kind is FindingKind.LINK_DOWN for port in ends for finding in view.about(port)):
+        return True
+    dead = {death.device for death in deaths(view)}
+    refs = [device(name) for name in switches]
+    return not dead.isdisjoint(switches) or any(
+        view.is_firing(kind, refs) for kind in (IncidentKind.DEVICE_DOWN, IncidentKind.DEVICE_REBOOTED)
     )
 
 

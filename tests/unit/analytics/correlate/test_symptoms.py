@@ -49,7 +49,10 @@ def near_enough(cluster: Fabric, kind: I, root: str, symptom: K) -> set[Near]:
         # Storage is slow behind a link that loses packets, next to a job that uses it.
         (I.LINK_FLAPPING, "link:a/1--b/1", K.STORAGE_SLOW, {Near.OWN, *JOBS}),
         (I.LINK_DEGRADED, "link:a/1--b/1", K.STORAGE_SLOW, {Near.OWN, *JOBS}),
-        (I.LINK_DOWN, "link:a/1--b/1", K.STORAGE_SLOW, NOWHERE),
+        # Without a way to its server too, which is at the end of the link or one link from the switch.
+        (I.LINK_DOWN, "link:a/1--b/1", K.STORAGE_SLOW, {Near.DEVICE}),
+        (I.DEVICE_REBOOTED, "device:leaf1", K.STORAGE_SLOW, {Near.DEVICE}),
+        (I.GPU_FAULT, "gpu:node1/GPU-0001-0", K.STORAGE_SLOW, NOWHERE),
         # Weak causes explain what is about their root, forecasts nothing.
         (I.TELEMETRY_LOST, "device:node1", K.DEVIATION, OWN),
         (I.UNEXPLAINED, "device:node1", K.JOB_STALLED, OWN),

@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 
+import pytest
+
 from analytics.detectors.multivariate.verdicts import CONFIDENCE
 from analytics.detectors.storage.storage_slow import ONE_CLIENT_CONFIDENCE
 from telemetry.changes import Change, ChangeKind
@@ -148,3 +150,21 @@ def test_storage_that_may_only_wait_for_a_link_is_a_cause_where_no_link_loses_pa
     run.tick(cluster.find(K.LINK_DOWN, cluster.uplink(1, 1)), cluster.find(K.CHECKPOINT_LATE, "job:1", 5))
     run.tick(replace(slow, confidence=ONE_CLIENT_CONFIDENCE), ticks=6)
     assert run.roots == ["link_down leaf1/Ethernet4000--spine1/Ethernet0", "slow_storage scratch/OST0001"]
+
+
+@pytest.mark.parametrize(
+    ("target", "roots"),
+    [
+        ("OST0002", ["device_down leaf2"]),  # of oss2, behind leaf2
+        ("OST0000", ["device_down leaf2", "slow_storage scratch/OST0000"]),  # of oss1, behind leaf1
+    ],
+)
+def test_a_target_behind_the_switch_that_died_is_not_blamed(
+    target: str, roots: list[str], cluster: Fabric, run: Run
+) -> None:
+    """Its operations collapse, because no client reaches its server."""
+    hosts = [cluster.find(K.LINK_DOWN, f"node{node}/mlx5_1") for node in range(1, 9)]
+    run.tick(*hosts, cluster.find(K.TARGET_SILENT, "leaf2"))
+    run.tick(cluster.find(K.STORAGE_SLOW, f"storage_target:scratch/{target}", 8, score=2.0))
+    run.tick(ticks=30)
+    assert run.roots == roots
