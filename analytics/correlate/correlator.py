@@ -54,7 +54,7 @@ class Correlator:
         firing = {track.key: track.onset_ns for track in self._memory.tracks if track.fires}
         active = self._memory.active(self._cluster.jobs.ended)
         self._considered = consider(active, self._memory.tracks, self._config)
-        view = CorrelationView(self._considered.findings, self._cluster, changes, self._config, firing)
+        view = CorrelationView(self._considered.findings, self._cluster, changes, self._config, firing, now_ns)
         claims, causes = self._choose(view, now_ns)
         closed = self._assign(view, claims, causes, now_ns)
         return self._publish(view, closed, now_ns)

@@ -24,4 +24,7 @@ def open_cause(view: CorrelationView, track: Track) -> Cause:
         primary |= {finding.id for finding in own if finding.kind is FindingKind.DEVICE_REBOOTED}
     # Findings that remain after a device went down or came back are no incident of one of its links.
     remains = "device" in kind.takes_away and primary <= track.members.keys()
-    return replace(cause, primary=frozenset(primary), factor=1.0 if remains else OPEN_FACTOR)
+    factor = 1.0 if remains else OPEN_FACTOR
+    if cause.change and not view.lasts(cause.change):
+        factor = 0.0  # what is not back when planned work is over is no part of it
+    return replace(cause, primary=frozenset(primary), factor=factor)

@@ -19,7 +19,7 @@ PLANNED = frozenset({ChangeKind.MAINTENANCE, ChangeKind.REBOOT, ChangeKind.FIRMW
 class CorrelationView:
     """Active findings by onset, with the cluster and the changes; the same for every order of arrival.
 
-    firing: onsets of the incidents that already fire, by kind and root.
+    firing: onsets of the incidents that already fire, by kind and root. now_ns: event time of this step.
     """
 
     def __init__(
@@ -29,7 +29,9 @@ class CorrelationView:
         changes: Sequence[Change] = (),
         config: CorrelateConfig | None = None,
         firing: Mapping[tuple[IncidentKind, ObjectRef], int] | None = None,
+        now_ns: int = 0,
     ) -> None:
+        self.now_ns = now_ns
         self.findings = sorted(findings, key=lambda finding: (finding.onset_ns, finding.id))
         self.cluster, self.graph, self.jobs = cluster, cluster.graph, cluster.jobs
         self.changes = sorted(changes, key=lambda change: (change.starts_ns, change.id))
@@ -87,14 +89,24 @@ class CorrelationView:
 
     def covers(self, change: Change, at_ns: int) -> bool:
         """Whether something that began at ``at_ns`` may come from the change."""
-        slack = self.config.onset_slack_ns
-        ends = max(change.ends_ns, change.starts_ns + self.config.change_window_ns)
-        return change.starts_ns - slack <= at_ns <= ends + slack
+        return change.starts_ns - self.config.onset_slack_ns <= at_ns <= self._ends_ns(change)
+
+    def is_over(self, change: Change) -> bool:
+        """Whether what it took away should be back by now."""
+        return self.now_ns > self._ends_ns(change)
+
+    def lasts(self, change_id: str) -> bool:
+        """Whether a change of this id is known and not over."""
+        return any(change.id == change_id and not self.is_over(change) for change in self.changes)
+
+    def _ends_ns(self, change: Change) -> int:
+        ends_ns = max(change.ends_ns, change.starts_ns + self.config.change_window_ns)
+        return ends_ns + self.config.onset_slack_ns
 
     def planned(self, refs: Iterable[ObjectRef], at_ns: int) -> Change | None:
-        """The maintenance, reboot, firmware update or drain that covers ``refs`` at a time."""
+        """The maintenance, reboot, firmware update or drain that covers ``refs`` at a time, and is not over."""
         for change in self.changes_of(refs):
-            if change.kind in PLANNED and self.covers(change, at_ns):
+            if change.kind in PLANNED and self.covers(change, at_ns) and not self.is_over(change):
                 return change
         return None
 

@@ -1,4 +1,7 @@
-"""A planned change explains the findings about its objects: a rolling reboot is one incident and pages nobody."""
+"""A planned change explains the findings about its objects: a rolling reboot is one incident and pages nobody.
+
+Until it is over: what has not come back by then is down, and somebody must know.
+"""
 
 from collections.abc import Iterable
 
@@ -15,7 +18,7 @@ FACTOR = 2.0  # a recorded change ranks above any inference
 def propose(view: CorrelationView) -> Iterable[Cause]:
     """Planned changes, each with the findings about its objects that began while it lasted."""
     for change in view.changes:
-        if change.kind not in PLANNED:
+        if change.kind not in PLANNED or view.is_over(change):
             continue
         found = [finding for finding in _about(view, change) if view.covers(change, finding.onset_ns)]
         if not found:

@@ -47,7 +47,8 @@ def update(view: CorrelationView, track: Track, claim: Claim, others: Sequence[C
         track.order_known = _order_known(view, claim, members)
         track.alternatives = _alternatives(view, claim, others)
         track.confidence = _confidence(track, primary)
-    planned = bool(track.cause.change) or view.planned(view.surroundings(track.cause.root), track.onset_ns) is not None
+    surroundings = view.surroundings(track.cause.root)
+    planned = view.lasts(track.cause.change) or view.planned(surroundings, track.onset_ns) is not None
     _grade(view, track, planned, now_ns)
 
 

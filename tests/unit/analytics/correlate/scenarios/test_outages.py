@@ -10,7 +10,7 @@ from telemetry.incidents import IncidentKind as I
 from telemetry.incidents import Severity
 from telemetry.objects import device
 from tests.unit.analytics.correlate.faults import rack_power, slow_receiver
-from tests.unit.analytics.correlate.small_fabric import Fabric, Run
+from tests.unit.analytics.correlate.small_fabric import Fabric, Run, S
 
 HOSTS_OF_R1 = ("node1", "node2", "node3", "node4")
 
@@ -116,3 +116,25 @@ def test_a_rack_whose_hosts_are_silent_and_unlinked_has_none(dead: tuple[str, ..
     lost = [cluster.find(K.LINK_DOWN, cluster.facing(leaf, int(node[4:]))) for node in dead for leaf in range(1, 9)]
     run.tick(*silent, *lost, ticks=20)
     assert run.roots == ["rack_power r1"]
+
+
+def test_a_host_that_is_not_back_when_its_maintenance_ends_is_paged(cluster: Fabric, run: Run) -> None:
+    nodes = tuple(device(f"node{n}") for n in range(1, 4))
+    ends_ns = run.now_ns + 900 * S
+    run.changes = [Change("c1", ChangeKind.MAINTENANCE, nodes, run.now_ns, ends_ns, summary="kernel update")]
+    gone = {
+        n: [
+            *(cluster.find(K.LINK_DOWN, cluster.facing(leaf, n)) for leaf in range(1, 9)),
+            cluster.find(K.TARGET_SILENT, f"node{n}"),
+        ]
+        for n in range(1, 4)
+    }
+    run.tick(*(finding for findings in gone.values() for finding in findings))
+    run.clear(*gone[1], *gone[2])
+    run.tick(ticks=100)
+    assert (run.only.kind, run.only.severity) == (I.DEVICE_REBOOTED, Severity.INFO)
+    while run.now_ns <= ends_ns + 60 * S:
+        run.tick()
+    worst = max(run.incidents.values(), key=lambda incident: incident.severity.rank)
+    assert (worst.kind, worst.root.name, worst.severity) == (I.DEVICE_DOWN, "node3", Severity.WARNING)
+    assert len([one for one in run.incidents.values() if one.severity is not Severity.INFO]) == 1
