@@ -28,7 +28,7 @@ from analytics.models.scoring.live import NO_SLOT
 from analytics.snapshot.block import Block
 from analytics.snapshot.fit import Changes
 from analytics.snapshot.rules import RULES
-from analytics.snapshot.stateful import Stateful
+from analytics.snapshot.stateful import Joined, Stateful
 from analytics.starvation.ledger import StarvationLedger
 from analytics.state import rates
 from analytics.state.cluster_records import ClusterRecords
@@ -119,7 +119,7 @@ class Engine:
         """The parts whose memory rests on the time of samples."""
         config = self.config
         self.registry = Registry(config.series_max, config.detection.scored)
-        self.series, self.targets = SeriesState(config), TargetState(config.interval_ns)
+        self.series, self.targets = SeriesState(config), TargetState(config)
         self.activity, self.working, self.trends = JobActivity(), WorkingGpus(), TrendHistory()
         self.detectors = DetectorSet(each for each in detectors(config.detection) if each.scope in self._scopes)
         self.findings = FindingTracker()
@@ -137,7 +137,8 @@ class Engine:
             "window": self.window,
             "registry": self.registry,
             **self.series.parts,
-            "targets": self.targets,
+            "targets": self.targets.parts["targets"],
+            "cadence": Joined({"series": self.series.gaps, "targets": self.targets.parts["cadence"]}),
             "cluster": self.cluster,
             "trends": self.trends,
             "findings": self.findings,
@@ -288,7 +289,7 @@ class Engine:
         series.grow(len(self.registry))
         targets.grow(len(self.registry.targets))
         began_ns = min((batch.collection.collected_ns for batch in batches), default=end_ns)
-        self.targets.update(tick, [batch.collection.up for batch in batches], began_ns)
+        self.targets.update(tick, [batch.collection for batch in batches], began_ns)
         self.registry.update_seen(tick.sids, np.repeat(tick.collected_ns, np.diff(tick.starts)))
         repeated = self.targets.repetitions(tick, series, self.registry, self.cluster.topology)
         if repeated.any():

@@ -16,6 +16,7 @@ RULES = {
     "registry": _ESSENTIAL,  # numbers the series: rows of most other blocks
     "rates": _ESSENTIAL,
     "targets": _ESSENTIAL,
+    "cadence": Rule(),
     "cluster": _ESSENTIAL,  # the bus is not read again for it
     "findings": Rule(format=2, migrations={1: from_format_1}, essential=True),
     "correlator": _ESSENTIAL,

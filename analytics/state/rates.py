@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from analytics.state import usual_gap
 from common.jit import compiled
 
 NEVER = np.iinfo(np.int64).min
@@ -37,6 +38,7 @@ LAYOUT: dict[str, tuple[str, float, int]] = {
     "moved_ns": ("i8", NEVER, 1),  # event time of the newest sample that differed from the previous one
     "highest": ("f8", -np.inf, 1),  # highest sample ever
     "streak": ("i4", 0, 1),  # accepted samples in a row that differed from the previous one
+    "gaps_s": ("f4", 0.0, usual_gap.KEPT),  # newest gaps between the event times of two values; see ``usual_gap``
 }
 
 # A decrease is a wrap only when the counter was near its end and the step is small against its range: at half the range
@@ -81,6 +83,7 @@ class RateColumns(NamedTuple):
     moved_ns: NDArray[np.int64]
     highest: NDArray[np.float64]
     streak: NDArray[np.int32]
+    gaps_s: NDArray[np.float32]
 
 
 @compiled
@@ -97,7 +100,7 @@ def to_values(
     """
     starts, collected_ns, sids, times_ns, values = samples
     metric_of, counter, modulus, refresh_ns = rules
-    raw, raw_ns, value, value_ns, valued_ns, span_s, status, moved_ns, highest, streak = state
+    raw, raw_ns, value, value_ns, valued_ns, span_s, status, moved_ns, highest, streak, gaps_s = state
     for batch in range(collected_ns.size):
         for i in range(starts[batch], starts[batch + 1]):
             s, now, x = sids[i], times_ns[i], values[i]
@@ -140,6 +143,8 @@ def to_values(
             out_status[i] = result
             if result == VALUE:
                 out[i] = y
+                if value_ns[s] != NEVER:
+                    usual_gap.note(gaps_s[s], (now - value_ns[s]) * 1e-9)
                 value[s], value_ns[s], valued_ns[s], span_s[s] = y, now, collected_ns[batch], span
 
 

@@ -15,6 +15,8 @@ from analytics.state.tick import Tick
 Layout = dict[str, tuple[str, float, int]]
 _BASELINES: Layout = {"baseline": ("f8", 0.0, baseline.WIDTH), "score": ("f8", np.nan, 1)}
 _SCORES: Layout = {"slot": ("i4", NO_SLOT, 1), "anomaly": ("f8", np.nan, 1)}
+_GAPS = ("gaps_s",)
+_RATES = tuple(name for name in rates.LAYOUT if name not in _GAPS)
 LAYOUT: Layout = {**rates.LAYOUT, **_BASELINES, **_SCORES}
 
 
@@ -61,11 +63,16 @@ class SeriesState:
         self._scores.forget_kinds(metrics)
 
     @property
+    def gaps(self) -> Stateful:
+        """How often each series has a value."""
+        return SomeColumns(self.columns, _GAPS)
+
+    @property
     def parts(self) -> dict[str, Stateful]:
         """By name of their block; the rates come first, as they say how many series there are."""
         slots = SomeColumns(self.columns, tuple(_SCORES))
         return {
-            "rates": SomeColumns(self.columns, tuple(rates.LAYOUT)),
+            "rates": SomeColumns(self.columns, _RATES),
             "baselines": SomeColumns(self.columns, tuple(_BASELINES)),
             "scores": Joined({"columns": slots, "records": self._scores}),
         }

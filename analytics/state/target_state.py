@@ -1,27 +1,28 @@
 """The state of every target: when it answered, since when it is silent, whether it is frozen."""
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from analytics.snapshot.stateful import State
-from analytics.state import rates
-from analytics.state.columns import Columns
+from analytics.config import EngineConfig
+from analytics.snapshot.stateful import Stateful
+from analytics.state import rates, target_cadence, usual_gap
+from analytics.state.columns import Columns, Layout, SomeColumns
 from analytics.state.rates import NEVER
 from analytics.state.registry import Registry
 from analytics.state.tick import Tick
+from common.jit import compiled
+from telemetry.samples import Collection
 from telemetry.topology import Device, Topology
 
 OUTAGE_INTERVALS = 1.5  # without a collection of any target: the collectors or the bus were down
-# DCGM's exporter refreshes every 30 s by default, which is three default intervals. A target that repeats itself for
-# longer is either idle or frozen.
-REPEAT_INTERVALS = 3.0
 CHANGING_MIN = 3  # series that are known to change, without which a repetition is no evidence
 _STREAK_MIN = 10  # samples in a row that differed: such a series always changes
 _SHARE_MAX = 0.5  # of a role; more unchanged targets at once are a pause of the work, not a fault of the exporters
 
-LAYOUT: dict[str, tuple[str, float, int]] = {
+_COLLECTED: Layout = {
     "first_ns": ("i8", NEVER, 1),  # oldest collection
     "seen_ns": ("i8", NEVER, 1),  # newest collection that succeeded
     "quiet_ns": ("i8", NEVER, 1),  # silence counts from here: the newest success, or the end of our own outage
@@ -33,34 +34,48 @@ LAYOUT: dict[str, tuple[str, float, int]] = {
     "reset_ns": ("i8", NEVER, 1),  # newest collection in which most counters started again
     "reset_count": ("i8", 0, 1),  # their number
 }
+LAYOUT: Layout = {**_COLLECTED, **target_cadence.LAYOUT}
+
+
+class _Columns(NamedTuple):
+    """Of all targets, as in ``LAYOUT``."""
+
+    first_ns: NDArray[np.int64]
+    seen_ns: NDArray[np.int64]
+    quiet_ns: NDArray[np.int64]
+    tried_ns: NDArray[np.int64]
+    down_ns: NDArray[np.int64]
+    down_count: NDArray[np.int64]
+    epoch_ns: NDArray[np.int64]
+    seq: NDArray[np.int64]
+    gaps_s: NDArray[np.float32]
+    watched_s: NDArray[np.float64]
+    losses: NDArray[np.float64]
+    lost_s: NDArray[np.float64]
+    returned_s: NDArray[np.float64]
 
 
 class TargetState:
     """Columns by target number. ``update`` and ``repetitions`` come before the samples of a tick are processed."""
 
-    def __init__(self, interval_ns: int) -> None:
+    def __init__(self, config: EngineConfig) -> None:
         self.columns = Columns(LAYOUT)
-        self._interval_ns = interval_ns
+        self._interval_ns, self._tick_s = config.interval_ns, config.tick_ns * 1e-9
 
-    def update(self, tick: Tick, ups: Sequence[bool], now_ns: int) -> None:
-        """The collections of a tick, in event order. ups: whether each succeeded. now_ns: time of the first."""
+    def update(self, tick: Tick, collections: Sequence[Collection], now_ns: int) -> None:
+        """The collections of a tick, in event order. now_ns: time of the first."""
         columns = self.columns
-        columns["quiet_ns"][:] = quiet_since(columns["quiet_ns"], columns["tried_ns"], now_ns, self._interval_ns)
-        for target, collected_ns, up in zip(tick.targets.tolist(), tick.collected_ns.tolist(), ups, strict=True):
-            self._update(target, collected_ns, up)
-
-    def _update(self, target: int, collected_ns: int, up: bool) -> None:
-        columns = self.columns
-        if columns["first_ns"][target] == NEVER:
-            columns["first_ns"][target] = columns["quiet_ns"][target] = collected_ns
-        columns["tried_ns"][target] = collected_ns
-        if up:
-            columns["seen_ns"][target] = columns["quiet_ns"][target] = collected_ns
-            columns["down_ns"][target], columns["down_count"][target] = NEVER, 0
-            return
-        if columns["down_count"][target] == 0:
-            columns["down_ns"][target] = collected_ns
-        columns["down_count"][target] += 1
+        often_ns = max(self._interval_ns, round(target_cadence.shortest_s(columns) * 1e9))
+        columns["quiet_ns"][:] = quiet_since(columns["quiet_ns"], columns["tried_ns"], now_ns, often_ns)
+        _collect(
+            tick.targets,
+            tick.collected_ns,
+            np.array([each.up for each in collections], np.bool_),
+            np.array([each.epoch_ns for each in collections], np.int64),
+            np.array([each.seq for each in collections], np.int64),
+            _Columns(*(columns[name] for name in _Columns._fields)),
+        )
+        target_cadence.update(columns, self._tick_s)
 
     def repetitions(self, tick: Tick, series: Columns, registry: Registry, topology: Topology) -> NDArray[np.bool_]:
         """bool[collections]: those that only repeat the previous one; marks frozen targets.
@@ -70,10 +85,13 @@ class TargetState:
         sizes = np.diff(tick.starts)
         changed = rates.segment_sums(rates.has_changed(series["raw"], tick.sids, tick.values), tick.starts)
         moved_ns, frozen = self.columns["moved_ns"], self.columns["frozen"]
+        moved_gaps_s = self.columns["moved_gaps_s"]
         unchanged: list[int] = []
         for batch in np.flatnonzero(sizes > 0).tolist():
             target, collected_ns = int(tick.targets[batch]), int(tick.collected_ns[batch])
             if changed[batch]:
+                if moved_ns[target] != NEVER:
+                    usual_gap.note(moved_gaps_s[target], (collected_ns - moved_ns[target]) * 1e-9)
                 moved_ns[target], frozen[target] = collected_ns, False
             elif _should_have_changed(tick, batch, series, registry):
                 unchanged.append(batch)
@@ -86,12 +104,12 @@ class TargetState:
         self, tick: Tick, unchanged: list[int], series: Columns, registry: Registry, topology: Topology
     ) -> list[int]:
         """Which of the unchanged collections are repetitions: within a refresh period, or of a frozen target."""
-        limit_ns = round(REPEAT_INTERVALS * self._interval_ns)
+        limits_ns = self.columns["repeats_s"] * 1e9
         within, suspects, idles = [], {}, registry.rules.idles
         for batch in unchanged:
             target = int(tick.targets[batch])
             sids = tick.sids[tick.starts[batch] : tick.starts[batch + 1]]
-            if tick.collected_ns[batch] - self.columns["moved_ns"][target] <= limit_ns:
+            if tick.collected_ns[batch] - self.columns["moved_ns"][target] <= limits_ns[target]:
                 within.append(batch)
             elif always_changing(series["streak"][sids[~idles[registry.columns["metric"][sids]]]]):
                 suspects[batch] = registry.devices[target]
@@ -104,9 +122,17 @@ class TargetState:
         return within + frozen
 
     def update_resets(self, tick: Tick, reset: NDArray[np.bool_], registry: Registry) -> None:
-        """reset: bool[samples], counters that started again. When most of a target have, its device has rebooted."""
-        if not reset.any():
-            return
+        """reset: bool[samples], counters that started again. When most of a target have, its device has rebooted.
+
+        What the collections of the tick say about losses is learned here: a device that was off has lost none.
+        """
+        began_again = np.zeros(self.columns.size, np.bool_)
+        if reset.any():
+            self._update_resets(tick, reset, registry)
+            began_again[tick.targets] = self.columns["reset_ns"][tick.targets] == tick.collected_ns
+        target_cadence.learn_losses(self.columns, began_again, self._tick_s)
+
+    def _update_resets(self, tick: Tick, reset: NDArray[np.bool_], registry: Registry) -> None:
         counts = rates.segment_sums(reset, tick.starts)
         counters = registry.rules.counter[registry.columns["metric"][tick.sids]]
         live = rates.segment_sums(counters & (reset | (tick.values > 0)), tick.starts)
@@ -115,11 +141,41 @@ class TargetState:
             self.columns["reset_ns"][target] = tick.collected_ns[batch]
             self.columns["reset_count"][target] = counts[batch]
 
-    def state(self) -> State:
-        return self.columns.state()
+    @property
+    def parts(self) -> dict[str, Stateful]:
+        """By name of the block that each belongs to; ``targets`` comes first, as it says how many there are."""
+        return {
+            "targets": SomeColumns(self.columns, tuple(_COLLECTED)),
+            "cadence": SomeColumns(self.columns, tuple(target_cadence.LAYOUT)),
+        }
 
-    def restore(self, state: State) -> None:
-        self.columns.restore(state)
+
+@compiled
+def _collect(
+    targets: NDArray[np.int64],
+    collected_ns: NDArray[np.int64],
+    ups: NDArray[np.bool_],
+    epochs_ns: NDArray[np.int64],
+    seqs: NDArray[np.int64],
+    of: _Columns,
+) -> None:
+    for row in range(targets.size):
+        target, at_ns = targets[row], collected_ns[row]
+        if of.first_ns[target] == NEVER:
+            of.first_ns[target] = of.quiet_ns[target] = at_ns
+        target_cadence.note_attempt(
+            target, at_ns, epochs_ns[row], seqs[row], of.tried_ns[target], of.epoch_ns, of.seq, of.gaps_s
+        )
+        of.tried_ns[target] = at_ns
+        if ups[row]:
+            gap_s = (at_ns - of.quiet_ns[target]) * 1e-9
+            target_cadence.note_answer(target, gap_s, of.watched_s, of.losses, of.lost_s, of.returned_s)
+            of.seen_ns[target] = of.quiet_ns[target] = at_ns
+            of.down_ns[target], of.down_count[target] = NEVER, 0
+        else:
+            if of.down_count[target] == 0:
+                of.down_ns[target] = at_ns
+            of.down_count[target] += 1
 
 
 def quiet_since(

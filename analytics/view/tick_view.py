@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from analytics.models import baseline
 from analytics.state.columns import locked, read_only
 from analytics.state.lookup import lookup
+from analytics.view.cadence import series_cadence, target_cadence
 from analytics.view.derived import Derived
 from analytics.view.implausible import with_implausible
 from analytics.view.quality import FRESH, IS_UNUSABLE, series_quality
@@ -129,11 +130,21 @@ class TickView:
         return bool(self.watched.any())
 
     @cached_property
+    def cadence_s(self) -> NDArray[np.float64]:
+        """float64[series]: seconds from one value to the next, as they usually come; see ``view.cadence``."""
+        return locked(series_cadence(self.data))
+
+    @cached_property
+    def target_cadence_s(self) -> NDArray[np.float64]:
+        """float64[targets]: seconds from one collection to the next."""
+        return locked(target_cadence(self.data))
+
+    @cached_property
     def quality(self) -> NDArray[np.uint8]:
         """uint8[series]: ``Quality`` of each."""
         targets, frozen = self.index.columns["target"], self.targets["frozen"]
         quality = series_quality(
-            self.series["valued_ns"], self.series["status"], targets, frozen, self.end_ns, self.config.interval_ns
+            self.series["valued_ns"], self.series["status"], targets, frozen, self.end_ns, self.cadence_s
         )
         return locked(with_implausible(self.data, quality))
 

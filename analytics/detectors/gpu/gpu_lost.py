@@ -10,7 +10,7 @@ from analytics.state.memory import Memory
 from analytics.view.tick_view import TickView
 from telemetry.findings import FindingKind
 
-_MISSED_INTERVALS = 1.5
+_MISSED_GAPS, _RECENT_GAPS = 1.5, 2.0  # usual gaps of the series, of its target
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,10 +28,12 @@ class GpuLost(Detector):
         rows = worst_of_each(column.objects, seen_ns.astype(np.float64))  # the series that was seen last
         column, seen_ns = column.only(rows), seen_ns[rows]
         answered_ns = view.targets["seen_ns"][column.targets]
-        answers = answered_ns >= view.end_ns - 2 * view.config.interval_ns
-        missed = (answered_ns - seen_ns) / (_MISSED_INTERVALS * view.config.interval_ns)
-        column, score, answered_ns = column.only(answers), missed[answers], answered_ns[answers]
-        onsets_ns = seen_ns[answers] + view.config.interval_ns  # the first collection without it
-        gone_s = score * _MISSED_INTERVALS * view.config.interval_s
+        recent_ns = _RECENT_GAPS * 1e9 * view.target_cadence_s[column.targets]
+        answers = (view.end_ns - answered_ns <= recent_ns) & (view.targets["usual_s"][column.targets] > 0)
+        column, seen_ns, answered_ns = column.only(answers), seen_ns[answers], answered_ns[answers]
+        gap_s = view.cadence_s[column.sids]
+        gone_s = (answered_ns - seen_ns) * 1e-9
+        score = gone_s / (_MISSED_GAPS * gap_s)
+        onsets_ns = seen_ns + (gap_s * 1e9).astype(np.int64)  # the first collection without it
         evidence = EvidenceColumns(column.sids, gone_s, np.zeros(len(column)), unit="seconds without a sample")
         return [Verdicts(column.objects, answered_ns, score >= 1.0, score, (evidence,), 0.95, onsets_ns)]

@@ -11,14 +11,14 @@ from numpy.typing import NDArray
 
 from analytics.detectors.spec import Detector, EvidenceColumns, Verdicts
 from analytics.state.memory import Memory
-from analytics.state.rates import NEVER
 from analytics.state.series_index import SeriesIndex
 from analytics.view.tick_view import TickView
 from telemetry.findings import FindingKind
 from telemetry.objects import ObjectKind
 
 _KINDS = (ObjectKind.PORT, ObjectKind.GPU, ObjectKind.STORAGE_TARGET)
-_MISSED_INTERVALS = 1.5
+_MISSED_GAPS = 1.5  # usual ones of the series
+_RECENT_GAPS = 2.0  # usual ones of the target
 _SERIES_MIN = 3  # that vanish together; a single one may be a quirk of the exporter
 _SHARE_MAX = 1 / 3  # of a target's series, or of a metric's: more of either is the exporter and not the object
 
@@ -35,8 +35,9 @@ class SeriesVanished(Detector):
         parts, columns = view.data.per_series(_parts), view.index.columns
         targets, answered_ns, answers = parts.targets, view.targets["seen_ns"], _answers(view)
         seen_ns = columns["seen_ns"].take(parts.sids)
-        due_ns = np.where(answers, answered_ns - round(_MISSED_INTERVALS * view.config.interval_ns), NEVER)
-        missing = seen_ns <= due_ns.take(targets)
+        gaps_ns = (view.cadence_s.take(parts.sids) * 1e9).astype(np.int64)
+        known = answers.take(targets) & (view.series["gaps_s"][parts.sids, -1] > 0)
+        missing = known & (answered_ns.take(targets) - seen_ns >= _MISSED_GAPS * gaps_ns)
         rows = parts.first.copy()
         vanished = np.zeros(parts.first.size)
         if missing.any():
@@ -52,13 +53,13 @@ class SeriesVanished(Detector):
         sids, times_ns = parts.sids[rows], answered_ns[targets[rows]]
         gone_s = (times_ns - seen_ns[rows]) * 1e-9
         evidence = EvidenceColumns(sids, gone_s, np.zeros(rows.size), unit="seconds without a sample")
-        onsets_ns = seen_ns[rows] + view.config.interval_ns  # the first collection without it
+        onsets_ns = seen_ns[rows] + gaps_ns[rows]  # the first collection without it
         return [Verdicts(columns["object"][sids], times_ns, score >= 1.0, score, (evidence,), 0.6, onsets_ns)]
 
 
 def _answers(view: TickView) -> NDArray[np.bool_]:
     """Targets with a new collection that is not a repetition of an old one."""
-    recent = view.targets["seen_ns"] >= view.end_ns - 2 * view.config.interval_ns
+    recent = view.end_ns - view.targets["seen_ns"].clip(0) <= _RECENT_GAPS * 1e9 * view.target_cadence_s
     return np.asarray(recent & ~view.targets["frozen"])
 
 

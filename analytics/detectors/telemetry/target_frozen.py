@@ -27,7 +27,8 @@ class TargetFrozen(Detector):
         known = targets["moved_ns"] != NEVER
         frozen = targets["frozen"] & known
         unchanged_ns = np.where(known, targets["seen_ns"] - targets["moved_ns"], 0)
-        score = np.where(frozen, np.maximum(1.0, unchanged_ns / (3 * view.config.interval_ns)), 0.0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            score = np.where(frozen, np.maximum(1.0, unchanged_ns * 1e-9 / targets["repeats_s"]), 0.0)
         rows = np.flatnonzero(known)
         rows = rows[worst_of_each(objects[rows], score[rows])]
 
@@ -36,5 +37,6 @@ class TargetFrozen(Detector):
             return series_key("unchanged", labels)
 
         evidence = computed_evidence(unchanged_ns[rows] * 1e-9, 0.0, "seconds", unchanged)
-        times_ns, onsets_ns = targets["seen_ns"][rows], targets["moved_ns"][rows] + view.config.interval_ns
+        times_ns, gaps_ns = targets["seen_ns"][rows], (view.target_cadence_s[rows] * 1e9).astype(np.int64)
+        onsets_ns = targets["moved_ns"][rows] + gaps_ns
         return [Verdicts(objects[rows], times_ns, frozen[rows], score[rows], (evidence,), 0.9, onsets_ns)]

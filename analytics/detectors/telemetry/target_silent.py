@@ -1,4 +1,4 @@
-"""Target silent: no telemetry of a device for two and a half intervals, or its collections fail."""
+"""Target silent: nothing comes of it, or its collections fail, for longer than its cadence and its losses explain."""
 
 from dataclasses import dataclass
 
@@ -8,12 +8,14 @@ from numpy.typing import NDArray
 from analytics.detectors.spec import Detector, Verdicts, computed_evidence
 from analytics.state.lookup import worst_of_each
 from analytics.state.memory import Memory
-from analytics.view.quality import STALE_INTERVALS
 from analytics.view.tick_view import TickView
 from telemetry.findings import FindingKind
 from telemetry.series import series_key
 
 _FAILED_MAX = 2  # collections in a row: one may be a lost packet
+# Of the silence that is news. Who fails says more than who is not heard of: where nothing was ever lost, two failures
+# are enough, the second of which may come a little early.
+_FAILING = 0.7
 _PARTIAL = 0.5  # confidence when another target of the same device still answers: it is not the device
 _ALL = 0.95
 
@@ -47,11 +49,15 @@ class TargetSilent(Detector):
 
 
 def _score(view: TickView) -> NDArray[np.float64]:
-    quiet = (view.end_ns - view.targets["quiet_ns"]) / (STALE_INTERVALS * view.config.interval_ns)
-    return np.asarray(np.maximum(quiet, view.targets["down_count"] / _FAILED_MAX))
+    targets = view.targets
+    limit_s = targets["silent_after_s"]
+    quiet = (view.end_ns - targets["quiet_ns"]) * 1e-9 / limit_s
+    failing_s = (view.end_ns - targets["down_ns"].clip(0)) * 1e-9 + view.target_cadence_s
+    failing = np.minimum(targets["down_count"] / _FAILED_MAX, failing_s / (_FAILING * limit_s))
+    return np.asarray(np.maximum(quiet, failing))
 
 
 def _onsets_ns(view: TickView) -> NDArray[np.int64]:
     """The first collection that failed or is missing."""
-    due_ns = view.targets["quiet_ns"] + view.config.interval_ns
+    due_ns = view.targets["quiet_ns"] + (view.target_cadence_s * 1e9).astype(np.int64)
     return np.where(view.targets["down_count"] > 0, view.targets["down_ns"], due_ns)

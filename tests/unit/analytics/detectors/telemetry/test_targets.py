@@ -3,10 +3,11 @@
 from collections.abc import Sequence
 
 import numpy as np
+import pytest
 
 from analytics.engine import Engine
 from telemetry.findings import Finding, FindingKind, FindingState
-from telemetry.samples import Collection, SampleBatch
+from telemetry.samples import Collection, DownReason, SampleBatch
 from telemetry.series import series_key
 from tests.unit.analytics.small_cluster import (
     CONFIG,
@@ -110,3 +111,48 @@ def test_a_target_that_stays_away_when_the_others_return_is_silent() -> None:
     found = of_kind(run(Engine(CONFIG), interleaved(leaf, others)), FindingKind.TARGET_SILENT)
     assert {str(finding.object) for finding in found} == {"device:leaf1"}
     assert found[0].onset_ns > START_NS + 20 * INTERVAL_S * SECOND
+
+
+def at_times(name: str, times_s: Sequence[float], failed_from_s: float = 1e9) -> list[SampleBatch]:
+    """Collections of one port of a target; those from ``failed_from_s`` on fail."""
+    of = table(name, [port_key("fabric_port_receive_bytes_total", device=name)])
+    found = []
+    for seq, at_s in enumerate(times_s):
+        up = at_s < failed_from_s
+        at_ns = START_NS + round(at_s * SECOND)
+        collection = Collection(START_NS, seq, at_ns, 0.1, None if up else DownReason.TIMEOUT)
+        rows = np.zeros(int(up), np.uint32)
+        found.append(SampleBatch(of, collection, np.full(rows.size, at_ns), rows, np.full(rows.size, 1e9 * seq)))
+    return found
+
+
+@pytest.mark.parametrize("interval_s", [30, 60, 120])
+def test_a_target_that_is_collected_rarely_is_not_silent_in_between(interval_s: int) -> None:
+    stream = at_times("leaf1", range(0, 1200, interval_s))
+    outputs = run(Engine(CONFIG), interleaved(stream, clockwork(1, range(120))))
+    assert of_kind(outputs, FindingKind.TARGET_SILENT) == []
+
+
+@pytest.mark.parametrize(("interval_s", "within_s"), [(1, 25), (15, 55), (60, 165)])
+def test_a_target_that_dies_is_silent_within_two_and_a_half_of_its_own_intervals(
+    interval_s: int, within_s: float
+) -> None:
+    """And the tick in which that is, and what a tick waits for."""
+    stream = at_times("leaf1", range(0, 600, interval_s))
+    engine, found_s = Engine(CONFIG), []
+    for each in interleaved(stream, clockwork(1, range(120))):
+        engine.observe(each)
+        if of_kind(engine.advance(), FindingKind.TARGET_SILENT):
+            found_s.append((each.collection.collected_ns - START_NS) / SECOND - 600)
+    assert 0 < found_s[0] <= within_s
+
+
+def test_a_target_that_often_loses_a_few_collections_is_not_silent_after_two_of_them() -> None:
+    """Three in a row are lost every five minutes: after some of that it is normal, and a minute without any is not."""
+    lost = {seq + n for seq in range(30, 720, 30) for n in range(3)}
+    stream = [batch(LEAF, seq, [0]) for seq in range(720) if seq not in lost]
+    outputs = run(Engine(CONFIG), interleaved(stream, clockwork(1, range(900))))
+    found = of_kind(outputs, FindingKind.TARGET_SILENT)
+    late = [one for one in found if one.onset_ns > START_NS + 1200 * SECOND]
+    assert {one.onset_ns for one in late} == {START_NS + 7200 * SECOND}, "only the end of it all"
+    assert late[0].observed_ns - late[0].onset_ns <= 300 * SECOND

@@ -1,0 +1,32 @@
+"""How often each series and each target is heard of, as far as it is known in a tick.
+
+What waits, clears or goes stale does so in the cadence of its evidence. Values are learned in ``state.usual_gap``; here
+they are filled up where nothing is learned, and kept within limits.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analytics.state import usual_gap
+from analytics.view.tick_data import TickData
+
+# A series with gaps that are longer than this reports on change, not in a rhythm: what is older is stale all the same.
+_GAP_S_MAX = 900.0
+
+
+def target_cadence(tick: TickData) -> NDArray[np.float64]:
+    """float64[targets]: usual seconds between two collections; the configured interval before the second one."""
+    usual_s, interval_s = tick.targets["usual_s"], tick.config.interval_s
+    return np.where(usual_s > 0, np.maximum(usual_s, tick.config.tick_ns * 1e-9), interval_s)
+
+
+def series_cadence(tick: TickData) -> NDArray[np.float64]:
+    """float64[series]: usual seconds between two values.
+
+    Before the second value that of its target, or the configured interval where that is longer: one target may have
+    groups of series, each with an interval of its own. At least a tick, as nothing is judged more often.
+    """
+    targets, of = np.maximum(target_cadence(tick), tick.config.interval_s), tick.index.columns["target"]
+    cadence_s = np.empty(of.size)
+    usual_gap.fill(tick.series["gaps_s"], targets, of, tick.config.tick_ns * 1e-9, _GAP_S_MAX, cadence_s)
+    return cadence_s
