@@ -72,6 +72,8 @@ class Finding:
     score:       how far from normal, 1.0 = the detector's own limit.
     confidence:  0..1.
     evidence:    strongest first, at most five.
+    cadence_s:   usual seconds between two new values of that evidence: how soon something can be known about it;
+                 0 where it is not known.
     """
 
     id: Name
@@ -84,3 +86,4 @@ class Finding:
     score: Finite
     confidence: Finite
     evidence: tuple[Evidence, ...]
+    cadence_s: Finite = 0.0

@@ -1,8 +1,14 @@
-"""Settings of correlation; durations that depend on how often telemetry is sampled are in sampling intervals."""
+"""Settings of correlation; durations that depend on how often telemetry is sampled are in sampling intervals.
+
+Those of an incident count in the cadence of its evidence where that is longer: what is read every 30 s shows no sooner
+that it is over, or that something else explains it.
+"""
 
 from pydantic import BaseModel, ConfigDict, Field
 
 NS_PER_S = 1_000_000_000
+# Evidence that comes more rarely than a scrape of Prometheus by default makes nothing wait longer than that does.
+CADENCE_S_MAX = 60.0
 
 
 class CorrelateConfig(BaseModel):
@@ -77,6 +83,6 @@ class CorrelateConfig(BaseModel):
     def change_window_ns(self) -> int:
         return int(self.change_window_s * NS_PER_S)
 
-    def intervals_ns(self, intervals: float) -> int:
-        """That many collection intervals, in nanoseconds."""
-        return int(intervals * self.interval_s * NS_PER_S)
+    def intervals_ns(self, intervals: float, cadence_s: float = 0.0) -> int:
+        """That many collection intervals, in nanoseconds. cadence_s: of the evidence, where it is longer."""
+        return int(intervals * max(self.interval_s, min(cadence_s, CADENCE_S_MAX)) * NS_PER_S)

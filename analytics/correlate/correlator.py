@@ -92,8 +92,7 @@ class Correlator:
             open_causes.append(OpenCause(cause, track.onset_ns, cooling=not cause.primary))
             if cause.primary and track.key not in fresh:
                 causes.append(cause)
-        hold = self._config.intervals_ns(self._config.weak_hold_intervals)
-        past_hold = frozenset(found for found, since in self._memory.since.items() if now_ns - since >= hold)
+        past_hold = self._memory.waited(self._config, now_ns)
         return choose(view, causes, open_causes, past_hold), causes
 
     def _assign(self, view: CorrelationView, claims: list[Claim], causes: list[Cause], now_ns: int) -> list[Track]:
@@ -106,6 +105,7 @@ class Correlator:
         for claim, known in zip(claims, matching.continues, strict=True):
             track = known or Track(claim.cause, Life(IncidentState.PENDING, now_ns), claim.onset_ns)
             _follow(track, claim, now_ns)
+            track.cadence_s = max((view.by_id[found].cadence_s for found in claim.primary), default=track.cadence_s)
             others = {id(other): other for found in claim.findings for other in alternatives.get(found, ())}
             report.update(view, track, claim, sorted(others.values(), key=lambda other: other.key), now_ns)
             self._memory.mark_explained(claim.findings, now_ns)
@@ -129,18 +129,18 @@ class Correlator:
 
     def _advance(self, track: Track, now_ns: int, ids: Collection[str]) -> None:
         config = self._config
-        hold = {
-            HoldPolicy.NONE: 0.0,
-            HoldPolicy.TICK: config.hold_intervals,
-            HoldPolicy.INTERVAL: config.doubtful_hold_intervals,
+        hold_ns = {
+            HoldPolicy.NONE: 0,
+            HoldPolicy.TICK: config.intervals_ns(config.hold_intervals),  # a tick, however often its evidence comes
+            HoldPolicy.INTERVAL: config.intervals_ns(config.doubtful_hold_intervals, track.cadence_s),
         }[track.cause.hold]
         was = track.life.state
         track.life = advance(
             track.life,
             active=bool(track.primary),
             now_ns=now_ns,
-            hold_ns=config.intervals_ns(hold),
-            keep_ns=config.intervals_ns(config.keep_firing_intervals),
+            hold_ns=hold_ns,
+            keep_ns=config.intervals_ns(config.keep_firing_intervals, track.cadence_s),
         )
         if track.fires and was is IncidentState.PENDING:
             track.id = incident_id(*track.key, track.onset_ns, ids)

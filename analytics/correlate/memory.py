@@ -7,6 +7,7 @@ from typing import Any
 import orjson
 from pydantic import TypeAdapter, ValidationError
 
+from analytics.correlate.config import CorrelateConfig
 from analytics.correlate.tracks import Track
 from common.errors import BadInput
 from telemetry.codec.records import encode_record
@@ -44,6 +45,16 @@ class CorrelatorMemory:
             for finding in self.findings.values()
             if finding.object.kind is not ObjectKind.JOB or finding.object.name not in ended_jobs
         ]
+
+    def waited(self, config: CorrelateConfig, now_ns: int) -> frozenset[str]:
+        """Ids of the findings that have waited for a cause for long enough, in the cadence of their own evidence."""
+        weak, least_ns = config.weak_hold_intervals, config.intervals_ns(config.weak_hold_intervals)
+        return frozenset(
+            found
+            for found, since in self.since.items()
+            if now_ns - since >= least_ns
+            and now_ns - since >= config.intervals_ns(weak, self.findings[found].cadence_s)
+        )
 
     def mark_explained(self, findings: Iterable[str], now_ns: int) -> None:
         """Explained findings wait from now on, should their incident end before them."""

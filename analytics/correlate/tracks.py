@@ -27,6 +27,7 @@ class Track:
     cost_until_ns: until when the cost of each such job has been counted.
     matters_since_ns: of pressure on the fabric, from when on it was more than ordinary, as a job waited; 0 until then.
     first:    onset, id and text of its first symptom.
+    cadence_s: of its evidence: the usual seconds between two values of what comes most rarely, 0 where not known.
     published_digest, published_gpu_seconds: of the version that was published last.
     """
 
@@ -50,6 +51,7 @@ class Track:
     notes: list[TimelineEntry] = field(default_factory=list)
     gpu_seconds: float = 0.0
     accounted_ns: int = 0
+    cadence_s: float = 0.0
     published_digest: str = ""
     published_gpu_seconds: float = 0.0
 

@@ -42,6 +42,7 @@ from analytics.detectors.storage.storage_slow import StorageSlow
 from analytics.detectors.storage.storage_throughput import StorageThroughput
 from analytics.detectors.telemetry.device_rebooted import DeviceRebooted
 from analytics.detectors.telemetry.series_vanished import SeriesVanished
+from analytics.detectors.telemetry.target_cut_off import TargetCutOff
 from analytics.detectors.telemetry.target_frozen import TargetFrozen
 from analytics.detectors.telemetry.target_silent import TargetSilent
 
@@ -89,6 +90,7 @@ def detectors(config: DetectionConfig) -> tuple[Detector, ...]:
         CheckpointOverdue(),
         CheckpointColliding(),
         TargetSilent(),
+        TargetCutOff(),
         TargetFrozen(),
         DeviceRebooted(),
         Deviation(metrics=tuple(config.scored), least=config.scored),

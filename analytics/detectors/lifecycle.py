@@ -101,7 +101,7 @@ class FindingTracker:
             entry.samples, entry.breached_ns = entry.samples + 1, now_ns
         entry.newest_ns = now_ns
         at_once = score >= detector.fire_immediately_score
-        state = _next_state(entry, detector, bool(verdicts.breached[row]), at_once, view.config.interval_ns)
+        state = _next_state(entry, detector, bool(verdicts.breached[row]), at_once, _waits_ns(verdicts, row, view))
         if not verdicts.breached[row] and (state is FindingState.CLEARED or not entry.active):
             del entries[name]
         if state is None or not (state is FindingState.CLEARED or _worth_publishing(entry, score, now_ns, view)):
@@ -191,17 +191,32 @@ def _ended(detector: str, kind: FindingKind, name: str, entry: Entry) -> Finding
     )
 
 
-def _next_state(
-    entry: Entry, detector: Publisher, breached: bool, at_once: bool, interval_ns: int
-) -> FindingState | None:
-    """The state to publish, None while there is none; marks the entry active when it becomes so."""
+def _next_state(entry: Entry, detector: Publisher, breached: bool, at_once: bool, waits_ns: int) -> FindingState | None:
+    """The state to publish, None while there is none; marks the entry active when it becomes so. waits_ns: what its
+    clear time counts in."""
     if breached:
         entry.active = entry.active or at_once or entry.samples >= detector.persist
         return FindingState.ACTIVE if entry.active else None
     if not entry.active:
         return None
-    over = entry.newest_ns - entry.breached_ns >= round(detector.clear_intervals * interval_ns)
+    over = entry.newest_ns - entry.breached_ns >= round(detector.clear_intervals * waits_ns)
     return FindingState.CLEARED if over else None
+
+
+def _cadence_s(verdicts: Verdicts, row: int, view: TickView) -> float:
+    """How often something new is known of what a verdict rests on, in seconds; 0 where no series says so."""
+    if verdicts.cadence_s is not None:
+        return float(verdicts.cadence_s[row])
+    sid = int(verdicts.evidence[0].sids[row]) if verdicts.evidence else -1
+    return float(view.cadence_s[sid]) if sid >= 0 else 0.0
+
+
+def _waits_ns(verdicts: Verdicts, row: int, view: TickView) -> int:
+    """What a clear time counts in: evidence that comes rarely needs longer to show that it is over.
+
+    Evidence that comes often does not make the time shorter: a link that flaps is not repaired after six seconds.
+    """
+    return max(view.config.interval_ns, round(_cadence_s(verdicts, row, view) * 1e9))
 
 
 def _worth_publishing(entry: Entry, score: float, now_ns: int, view: TickView) -> bool:
@@ -226,6 +241,7 @@ def _finding(
         score=_rounded(verdicts.score[row]),
         confidence=_rounded(confidence * _data_quality(verdicts, row, view)),
         evidence=_evidence(verdicts, row, view),
+        cadence_s=_rounded(_cadence_s(verdicts, row, view)),
     )
 
 

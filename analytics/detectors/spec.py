@@ -52,6 +52,7 @@ class Verdicts:
     objects: int64[n], object numbers, each once. times_ns: int64[n], event time of the sample judged.
     score: float64[n], 1.0 = the detector's limit. breached: bool[n]. confidence: float64[n] or one number.
     onsets_ns: int64[n], when a new breach began; None where that is ``times_ns``.
+    cadence_s: float64[n], usual seconds between two verdicts; None: between two values of the first evidence.
     """
 
     objects: NDArray[np.int64]
@@ -61,6 +62,7 @@ class Verdicts:
     evidence: tuple[EvidenceColumns, ...] = ()
     confidence: float | NDArray[np.float64] = 0.9
     onsets_ns: NDArray[np.int64] | None = None
+    cadence_s: NDArray[np.float64] | None = None
 
 
 _NO_ROWS, _NO_VALUES = locked(np.zeros(0, np.int64)), locked(np.zeros(0))
@@ -74,7 +76,7 @@ class Detector(ABC):
 
     persist: samples in a row that must breach before there is a finding.
     fire_immediately_score: score from which one sample is enough.
-    clear_intervals: collection intervals without a breach until the finding clears.
+    clear_intervals: without a breach until the finding clears, in the cadence of its evidence.
     memory: columns of its own memory, by series. memory_format: goes up when the same columns mean something else;
     what was remembered begins again.
     """

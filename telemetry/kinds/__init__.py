@@ -75,7 +75,7 @@ class Explains(StrEnum):
 
     ALL = "all"  # all within its reach
     OWN = "own"  # about its root alone: its evidence is too weak for more
-    NOTHING = "nothing"  # what changes over days does not explain what begins now
+    NOTHING = "nothing"  # what changes over days, or is not heard of, does not explain what begins now
 
 
 class HoldsWrites(StrEnum):

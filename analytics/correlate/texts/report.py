@@ -104,10 +104,14 @@ def _evidence(root: ObjectRef, primary: Sequence[Finding]) -> tuple[Evidence, ..
 
 
 def _order_known(view: CorrelationView, claim: Claim, members: Sequence[Finding]) -> bool:
-    """Whether the first symptom is the root's, and more than a sampling interval before any other object's."""
+    """Whether the first symptom is the root's, and more than a sampling interval before any other object's.
+
+    The interval is that of the evidence that comes most rarely: what it shows may have begun as much earlier.
+    """
+    within_ns = view.config.intervals_ns(1.0, max((finding.cadence_s for finding in members), default=0.0))
     own = [finding.onset_ns for finding in members if finding.object in claim.reach.own]
     others = [finding.onset_ns for finding in members if finding.object not in claim.reach.own]
-    return not own or not others or abs(min(others) - min(own)) > view.config.interval_ns
+    return not own or not others or abs(min(others) - min(own)) > within_ns
 
 
 def _alternatives(view: CorrelationView, claim: Claim, others: Sequence[Cause]) -> tuple[Hypothesis, ...]:

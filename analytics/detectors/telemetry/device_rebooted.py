@@ -43,4 +43,5 @@ class DeviceRebooted(Detector):
 
         resets = targets["reset_count"][rows].astype(np.float64)
         evidence = computed_evidence(resets, 0.0, "counters", counters)
-        return Verdicts(objects[rows], targets["seen_ns"][rows], score[rows] >= 1.0, score[rows], (evidence,), 0.85)
+        times_ns, breached, cadence_s = targets["seen_ns"][rows], score[rows] >= 1.0, view.target_cadence_s[rows]
+        return Verdicts(objects[rows], times_ns, breached, score[rows], (evidence,), 0.85, cadence_s=cadence_s)

@@ -39,4 +39,5 @@ class TargetFrozen(Detector):
         evidence = computed_evidence(unchanged_ns[rows] * 1e-9, 0.0, "seconds", unchanged)
         times_ns, gaps_ns = targets["seen_ns"][rows], (view.target_cadence_s[rows] * 1e9).astype(np.int64)
         onsets_ns = targets["moved_ns"][rows] + gaps_ns
-        return [Verdicts(objects[rows], times_ns, frozen[rows], score[rows], (evidence,), 0.9, onsets_ns)]
+        cadence_s = view.target_cadence_s[rows]
+        return [Verdicts(objects[rows], times_ns, frozen[rows], score[rows], (evidence,), 0.9, onsets_ns, cadence_s)]

@@ -45,7 +45,8 @@ class TargetSilent(Detector):
         evidence = computed_evidence(answers, 1.0, "state", up)
         times_ns = np.where(score >= 1.0, view.end_ns, view.targets["seen_ns"])[rows]
         breached = score[rows] >= 1.0
-        return [Verdicts(objects, times_ns, breached, score[rows], (evidence,), confidence, _onsets_ns(view)[rows])]
+        onsets_ns, cadence_s = _onsets_ns(view)[rows], view.target_cadence_s[rows]
+        return [Verdicts(objects, times_ns, breached, score[rows], (evidence,), confidence, onsets_ns, cadence_s)]
 
 
 def _score(view: TickView) -> NDArray[np.float64]:

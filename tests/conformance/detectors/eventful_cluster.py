@@ -17,12 +17,13 @@ from telemetry.topology import Device, Entity, Gpu, Job, Link, Mount, Role, Stor
 
 NS = 10**9
 START_NS = 1_700_000_000 * NS
-SILENT, FROZEN = ("leaf2",), ("node1",)
+SILENT, FROZEN = ("leaf2", "node9"), ("node1",)
 VANISHING = ('gpu="GPU-0-3"', 'port="Ethernet3"')
 JOBS = {"7": ("node0", "node1"), "8": ("node2", "node3")}
 HOSTS, GPUS, SPINES, TARGETS = 4, 4, 2, 4
 EVENTS_BEGIN, EVENTS_END, ABSENCES_BEGIN, STALL_BEGINS, ROUNDS = 30, 42, 88, 98, 114
 PERIOD, LASTS = 8, 2  # rounds of a checkpoint
+NEWCOMERS_BEGIN = 66
 
 Value = Callable[[int, np.random.Generator], float]
 
@@ -41,6 +42,7 @@ class _Target:
     device: str
     source: str
     series: list[_Series] = field(default_factory=list)
+    begins: int = 0  # its first round
 
     def gauge(self, metric: str, labels: Mapping[str, str], value: Value) -> None:
         self.series.append(_Series(series_key(metric, {"device": self.device, **labels}), value))
@@ -55,6 +57,7 @@ class Cluster:
     def __init__(self, *, eventful: bool, interval_s: int = 10) -> None:
         self._eventful, self._interval_s = eventful, interval_s
         self._targets = [*(self._host(n) for n in range(HOSTS)), self._leaf(), self._lossy_leaf(), self._storage()]
+        self._targets += self._newcomers()
         self._before: dict[str, SampleBatch] = {}
 
     def batches(self, rounds: int = ROUNDS, seed: int = 1) -> Iterator[SampleBatch]:
@@ -66,6 +69,8 @@ class Cluster:
         totals = [np.zeros(len(table)) for table in tables]
         for number in range(rounds):
             for at, (target, table, total) in enumerate(zip(self._targets, tables, totals, strict=True)):
+                if number < target.begins:
+                    continue
                 values = np.array([one.value(number, rng) for one in target.series])
                 counters = np.array([one.counter for one in target.series])
                 total += np.where(counters, values * self._interval_s, 0.0)
@@ -206,6 +211,15 @@ class Cluster:
         target.counter("fabric_port_transmit_bytes_total", port, _about(2e10))
         return target
 
+    def _newcomers(self) -> list[_Target]:
+        """A host with one link that loses its power, and the leaf that sees that."""
+        leaf = _Target("leaf3", "gnmi", begins=NEWCOMERS_BEGIN)
+        host = _Target("node9", "node", begins=NEWCOMERS_BEGIN)
+        dies = self._eventful
+        leaf.gauge("fabric_port_up", {"port": "Ethernet0"}, lambda n, rng: float(not dies or n < ABSENCES_BEGIN))
+        host.gauge("node_load_1m", {}, _constant(40.0))
+        return [leaf, host]
+
     def _storage(self) -> _Target:
         target = _Target("oss1", "lustre")
         for n in range(TARGETS):
@@ -267,6 +281,9 @@ def _facts() -> list[TopologyFact]:
         *(Link("leaf1", f"Ethernet{n}", host, "mlx5_0", 400e9) for n, host in enumerate(hosts)),
         *(Link("leaf1", f"Ethernet{100 + n}", f"spine{n}", "Ethernet0", 400e9) for n in range(SPINES)),
         *(Gpu(host, f"GPU-{h}-{n}", n, "mlx5_0") for h, host in enumerate(hosts) for n in range(GPUS)),
+        Device("leaf3", Role.LEAF, rack="r2"),
+        Device("node9", Role.HOST, rack="r2"),
+        Link("leaf3", "Ethernet0", "node9", "mlx5_0", 400e9),
         *(Mount(host, "scratch") for host in hosts),
         *(StorageTarget("scratch", f"OST{n:04d}", "oss1") for n in range(TARGETS)),
         *(Job(name, nodes, "train", "ada", started_ns=START_NS - 3600 * NS) for name, nodes in JOBS.items()),

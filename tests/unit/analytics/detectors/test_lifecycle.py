@@ -11,7 +11,7 @@ from analytics.view.tick_view import TickView
 from telemetry import objects
 from telemetry.findings import Finding, FindingKind, FindingState
 from tests.unit.analytics.detectors.ticks import at_each_tick, collected
-from tests.unit.analytics.small_cluster import INTERVAL_S, SECOND, START_NS, port_key
+from tests.unit.analytics.small_cluster import INTERVAL_S, SECOND, START_NS, batch, clockwork, port_key, table
 
 ACTIVE, CLEARED = FindingState.ACTIVE, FindingState.CLEARED
 METRIC = "fabric_queue_occupancy_bytes"
@@ -205,3 +205,22 @@ def test_a_restored_tracker_goes_on_where_the_other_stopped(view: TickView) -> N
             second.restore(first.state())
         assert half.update(source, verdict(view, n, score), view) == whole.update(source, verdict(view, n, score), view)
     assert second.state() == whole.state()
+
+
+@pytest.mark.parametrize(("cadence_s", "cleared"), [(1.0, 2), (10.0, 2), (30.0, 6)])
+def test_evidence_that_comes_rarely_needs_longer_to_show_that_it_is_over(
+    view: TickView, cadence_s: float, cleared: int
+) -> None:
+    """Two intervals of the evidence; that of the collection where the evidence comes more often."""
+    tracker, source, states = FindingTracker(), Source(clear_intervals=2), []
+    for n, score in enumerate([1.0] + [0.0] * 8):
+        for finding in tracker.update(source, verdict(view, n, score, cadence_s=np.array([cadence_s])), view):
+            states.append((n, finding.state, finding.cadence_s))
+    assert states == [(0, ACTIVE, cadence_s), (cleared, CLEARED, cadence_s)]
+
+
+def test_the_cadence_of_a_finding_is_that_of_its_series() -> None:
+    batches = [batch(table("leaf1", KEYS), seq, (1.0, 2.0, 3.0), at_s=30.0 * seq) for seq in range(6)]
+    view = at_each_tick(lambda view: view, [*batches, *clockwork(0, range(18))])[-1]
+    assert published(view, evidence=(evidence(view, 3.0, 1.0),)).cadence_s == 30.0
+    assert published(view).cadence_s == 0.0

@@ -1,0 +1,87 @@
+"""Target cut off: nothing comes of a device, and its links have no carrier at their other ends.
+
+A lost collection has no such company. So this needs no patience: a host with one link that loses power is known after
+the first collection without it.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analytics.detectors.spec import NO_VERDICTS, Detector, Scope, Verdicts, computed_evidence
+from analytics.state.memory import Memory
+from analytics.state.rates import NEVER
+from analytics.view.tick_view import TickView
+from telemetry import objects
+from telemetry.findings import FindingKind
+from telemetry.series import series_key
+from telemetry.topology import Link
+
+_MISSED_GAPS = 1.5  # usual ones of the target
+_UP = 1.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class TargetCutOff(Detector):
+    """Judges devices with links whose other ends report their state."""
+
+    name: str = "target_cut_off"
+    kind: FindingKind = FindingKind.TARGET_SILENT
+    metrics: tuple[str, ...] = ("fabric_port_up", "nic_up")
+    scope: Scope = Scope.CLUSTER
+    clear_intervals: float = 0.0
+
+    def judge(self, view: TickView, memory: Memory) -> list[Verdicts]:
+        ends = view.per_topology(_other_ends)
+        down = view.fresh[ends.sids] & (view.series["value"][ends.sids] < _UP)
+        if not down.any() and not view.watching:
+            return [NO_VERDICTS]
+        size = len(view.index.objects)
+        up = np.bincount(ends.devices[view.fresh[ends.sids] & ~down], minlength=size)
+        since_ns = np.full(size, NEVER)  # when the last of its links lost its carrier
+        np.maximum.at(since_ns, ends.devices[down], view.series["moved_ns"][ends.sids[down]])
+        dark = (up == 0) & (since_ns != NEVER)
+        return [self._judge(view, dark, since_ns, np.bincount(ends.devices[down], minlength=size))]
+
+    def _judge(
+        self, view: TickView, dark: NDArray[np.bool_], since_ns: NDArray[np.int64], links: NDArray[np.int64]
+    ) -> Verdicts:
+        targets, of = view.targets, view.index.device_objects
+        missed = (view.end_ns - targets["quiet_ns"]) * 1e-9 / (_MISSED_GAPS * view.target_cadence_s)
+        missing = np.maximum(missed, np.minimum(targets["down_count"], 1.0))
+        heard_ns, score, due_ns = np.full(dark.size, NEVER), np.zeros(dark.size), np.full(dark.size, view.end_ns)
+        np.maximum.at(heard_ns, of, targets["seen_ns"])
+        np.maximum.at(score, of, missing)
+        np.minimum.at(due_ns, of, targets["quiet_ns"] + (view.target_cadence_s * 1e9).astype(np.int64))
+        rows = np.unique(of[dark[of] | view.watched[of]])
+        score = np.where(dark & (heard_ns <= since_ns), score, 0.0)[rows]
+        breached = score >= 1.0
+
+        def down(row: int) -> str:
+            return series_key("links_without_carrier", {"device": view.index.object_ref(int(rows[row])).name})
+
+        evidence = computed_evidence(links[rows].astype(np.float64), 0.0, "links", down)
+        times_ns = np.where(breached, view.end_ns, heard_ns[rows])
+        return Verdicts(rows, times_ns, breached, score, (evidence,), 0.95, due_ns[rows])
+
+
+@dataclass(frozen=True)
+class _Ends:
+    """sids: int64[k], state of a port. devices: int64[k], object of the device at the other end of its link."""
+
+    sids: NDArray[np.int64]
+    devices: NDArray[np.int64]
+
+
+def _other_ends(view: TickView) -> _Ends:
+    ports = view.joined([view.column(metric) for metric in TargetCutOff.metrics])
+    sid_of = dict(zip(ports.objects.tolist(), ports.sids.tolist(), strict=True))
+    found = []
+    for link in view.topology.entities(Link):
+        for here, there in (link.ports, link.ports[::-1]):
+            port, device = (view.index.objects.get(str(each)) for each in (there, objects.device(here.device)))
+            if port is not None and device is not None and port in sid_of:
+                found.append((sid_of[port], device))
+    sids, devices = np.array(found, np.int64).reshape(-1, 2).T
+    return _Ends(sids, devices)
