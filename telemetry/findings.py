@@ -29,6 +29,7 @@ class FindingKind(StrEnum):
     DEVICE_REBOOTED = "device_rebooted"
     GPU_THROTTLED = "gpu_throttled"
     GPU_XID = "gpu_xid"
+    PROGRAM_ERROR = "program_error"
     GPU_LOST = "gpu_lost"
     GPU_ECC = "gpu_ecc"
     GPU_ROW_REMAP = "gpu_row_remap"

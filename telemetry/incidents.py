@@ -23,6 +23,7 @@ class IncidentKind(StrEnum):
     ENVIRONMENT = "environment"
     STRAGGLER = "straggler"
     GPU_FAULT = "gpu_fault"
+    PROGRAM_FAILED = "program_failed"
     SLOW_STORAGE = "slow_storage"
     LATE_CHECKPOINT = "late_checkpoint"
     CAPACITY = "capacity"

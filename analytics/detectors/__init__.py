@@ -30,6 +30,7 @@ from analytics.detectors.gpu.gpu_power_limit import GpuPowerLimit
 from analytics.detectors.gpu.gpu_row_remap import GpuRowRemap
 from analytics.detectors.gpu.gpu_throttle import GpuThrottle
 from analytics.detectors.gpu.gpu_xid import GpuXid
+from analytics.detectors.gpu.program_error import ProgramError
 from analytics.detectors.jobs.checkpoint_colliding import CheckpointColliding
 from analytics.detectors.jobs.checkpoint_late import CheckpointLate
 from analytics.detectors.jobs.checkpoint_overdue import CheckpointOverdue
@@ -67,6 +68,7 @@ def detectors(config: DetectionConfig) -> tuple[Detector, ...]:
         BgpSession(),
         GpuThrottle(),
         GpuXid(),
+        ProgramError(),
         GpuLost(),
         GpuHung(),
         GpuEcc(),

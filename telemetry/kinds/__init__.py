@@ -33,6 +33,7 @@ class FindingGroup(StrEnum):
     REBOOT = "reboot"
     GPU = "gpu"
     STRAGGLER = "straggler"
+    PROGRAM = "program"
     JOB = "job"
     STORAGE = "storage"
     CHECKPOINT = "checkpoint"

@@ -38,10 +38,20 @@ def _fault(view: CorrelationView, gpus: list[ObjectRef], found: list[Finding]) -
     for finding in found:
         onsets[finding.object] = min(finding.onset_ns, onsets.get(finding.object, finding.onset_ns))
     root = view.root(IncidentKind.GPU_FAULT, sorted(gpus, key=lambda gpu: (onsets[gpu], gpu)))
-    reasons = sorted({finding_kinds()[finding.kind].cause for finding in found if finding.object == root})
+    reasons = sorted({_reason(finding) for finding in found if finding.object == root})
     others = f"; {len(gpus) - 1} more GPUs of its host as well" if len(gpus) > 1 else ""
     primary = frozenset(finding.id for finding in found)
     return cause_of(IncidentKind.GPU_FAULT, root, primary, " and ".join(reasons) + others)
+
+
+def _reason(finding: Finding) -> str:
+    """Errors that the driver ascribes to programs are the GPU's where they come with one program after the other."""
+    repeated = [one for one in finding.evidence if one.unit == "programs"]
+    if not repeated:
+        return finding_kinds()[finding.kind].cause
+    usual = repeated[0].normal or 0.0
+    programs = f"{repeated[0].value:.0f} users' programs failed on it, where {usual:.2g} is usual for a GPU"
+    return f"{programs}: its hardware is suspected, although each XID blames the program"
 
 
 def _stragglers(view: CorrelationView) -> Iterable[Cause]:

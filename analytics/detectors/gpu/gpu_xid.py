@@ -1,28 +1,30 @@
-"""XID: the NVIDIA driver reported an error of a GPU."""
+"""XID: the NVIDIA driver reported an error of a GPU.
 
+Errors by which it blames the program are ``program_error``. But where one GPU has them with one program after the
+other, and the other GPUs do not, it is the GPU.
+"""
+
+import hashlib
+import math
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from analytics.detectors.spec import Detector, Verdicts, verdicts_of
-from analytics.state.memory import Memory
-from analytics.view.tick_view import TickView
+from analytics.detectors.gpu.programs import job_at, program_of
+from analytics.detectors.gpu.xid_codes import CLEANUP, classify, is_application
+from analytics.detectors.spec import Detector, Scope, Verdicts, computed_evidence, verdicts_of
+from analytics.state.memory import Memory, MemoryColumn
+from analytics.view.tick_view import Column, TickView
 from telemetry.findings import FindingKind
+from telemetry.series import series_key
 
-# NVIDIA, "XID Errors" (deploy docs, r555 and later): the class decides how likely the GPU itself is at fault.
-_HARDWARE = (48, 62, 63, 64, 74, 79, 92, 94, 95, 110, 119, 120, 136, 140, 143)  # ECC, row remap, NVLink, bus, GSP
-_APPLICATION = (13, 31, 43, 45, 68, 69)  # illegal access, stopped or killed by its own program
-_SCORES = {"hardware": 3.0, "application": 1.0, "other": 1.5}
+REPEATED = "programs_with_application_xids"  # name of the evidence that they repeat
+_SCORES = {"hardware": 3.0, "application": 0.0, "other": 1.5}
 _RECENT_NS = 900 * 10**9  # the last code stays in the telemetry: after so long it is history
-
-
-def classify(code: int) -> str:
-    """
-    >>> classify(79), classify(31), classify(8)
-    ('hardware', 'application', 'other')
-    """
-    return "hardware" if code in _HARDWARE else "application" if code in _APPLICATION else "other"
+_KEPT, _KEPT_NS = 8, 30 * 86_400 * 10**9  # programs of each GPU that are remembered, and for how long
+_REPEATED_MIN = 2
+_CHANCE = 0.01  # that any GPU of the cluster is suspected although all are alike
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,7 +34,12 @@ class GpuXid(Detector):
     name: str = "gpu_xid"
     kind: FindingKind = FindingKind.GPU_XID
     metrics: tuple[str, ...] = ("gpu_xid_last",)
+    scope: Scope = Scope.CLUSTER
     clear_intervals: float = 1.0
+    memory: tuple[MemoryColumn, ...] = (
+        MemoryColumn("programs", _KEPT, "i8"),  # those with application errors, newest first; 0: none
+        MemoryColumn("at_ns", _KEPT, "i8"),
+    )
 
     def judge(self, view: TickView, memory: Memory) -> list[Verdicts]:
         column = view.column(self.metrics[0])
@@ -40,9 +47,70 @@ class GpuXid(Detector):
         recent = (column.values > 0) & (changed_ns >= view.end_ns - _RECENT_NS)
         score = np.zeros(len(column))
         score[recent] = _by_class(column.values[recent])
-        return [verdicts_of(column, score, normals=np.zeros(len(column)), unit="XID")]
+        rows = memory.rows(column.sids)
+        blamed = recent & is_application(column.values) & (column.values != CLEANUP)
+        for row in np.flatnonzero(blamed & (changed_ns > memory["at_ns"][rows, 0])).tolist():
+            _note(memory, int(rows[row]), _program(view, column, row), int(changed_ns[row]))
+        found = verdicts_of(column, score, normals=np.zeros(len(column)), unit="XID")
+        return [found, _repeated(view, column.only(blamed), memory, rows, rows[blamed])]
 
 
 def _by_class(codes: NDArray[np.float64]) -> NDArray[np.float64]:
     distinct, at = np.unique(codes, return_inverse=True)
     return np.array([_SCORES[classify(int(code))] for code in distinct], np.float64)[at]
+
+
+def _program(view: TickView, column: Column, row: int) -> int:
+    """A number for the program on the GPU of a row when its code changed; 0 where none is known."""
+    sid = int(column.sids[row])
+    at_ns = int(view.series["moved_ns"][sid])
+    gpu = view.index.object_ref(int(column.objects[row]))
+    job = job_at(view.topology, gpu, at_ns - round(view.cadence_s[sid] * 1e9), at_ns)
+    if job is None:
+        return 0
+    return int.from_bytes(hashlib.blake2b(program_of(job).encode(), digest_size=7).digest()) or 1
+
+
+def _note(memory: Memory, row: int, program: int, at_ns: int) -> None:
+    """The newest first; a program that is known already moves there."""
+    programs, times_ns = memory["programs"], memory["at_ns"]
+    known = [
+        (old, old_ns)
+        for old, old_ns in zip(programs[row].tolist(), times_ns[row].tolist(), strict=True)
+        if old not in (0, program) and at_ns - old_ns <= _KEPT_NS
+    ]
+    newest = [(program, at_ns), *known][:_KEPT]
+    programs[row], times_ns[row] = 0, 0
+    programs[row, : len(newest)], times_ns[row, : len(newest)] = zip(*newest, strict=True)
+
+
+def _repeated(
+    view: TickView, column: Column, memory: Memory, everywhere: NDArray[np.int64], rows: NDArray[np.int64]
+) -> Verdicts:
+    """GPUs with application errors of more programs than chance explains.
+
+    If all GPUs are alike, the number is Poisson with the mean of the others; the limit is divided by the number of GPUs
+    (Bonferroni), and one more error counts among the others, so that little history proves little.
+    """
+    counts = np.count_nonzero(memory["programs"], axis=1)
+    gpus, own = everywhere.size, counts[rows].astype(np.float64)
+    usual = (float(counts[everywhere].sum()) - own + 1.0) / max(1, gpus - 1)
+    limit = math.log(_CHANCE / max(1, gpus))
+    chances = [_log_chance(count, mean) for count, mean in zip(own.tolist(), usual.tolist(), strict=True)]
+    score = np.where(own >= _REPEATED_MIN, np.array(chances, np.float64) / limit, 0.0)
+
+    def programs(row: int) -> str:
+        return series_key(REPEATED, {"gpu": view.index.object_ref(int(column.objects[row])).name})
+
+    evidence = computed_evidence(own, usual, "programs", programs)
+    return Verdicts(column.objects, column.times_ns, score >= 1.0, score, (evidence,), 0.7)
+
+
+def _log_chance(count: float, mean: float) -> float:
+    """Natural logarithm of the chance of at least so many events, Poisson.
+
+    >>> round(_log_chance(1, 0.5), 4)  # 1 - exp(-0.5)
+    -0.9327
+    """
+    below = sum(mean**k / math.factorial(k) for k in range(int(count))) * math.exp(-mean)
+    return math.log(max(1.0 - below, 1e-300))

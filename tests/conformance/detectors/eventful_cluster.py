@@ -22,6 +22,7 @@ VANISHING = ('gpu="GPU-0-3"', 'port="Ethernet3"')
 JOBS = {"7": ("node0", "node1"), "8": ("node2", "node3")}
 HOSTS, GPUS, SPINES, TARGETS = 4, 4, 2, 4
 EVENTS_BEGIN, EVENTS_END, ABSENCES_BEGIN, STALL_BEGINS, ROUNDS = 30, 42, 88, 98, 114
+PROGRAM_FAILS = 72
 PERIOD, LASTS = 8, 2  # rounds of a checkpoint
 NEWCOMERS_BEGIN = 66
 
@@ -131,7 +132,7 @@ class Cluster:
         target.gauge("gpu_temperature_celsius", gpu, self._event(_about(62.0, 0.005), 75.0))
         target.gauge("gpu_memory_used_bytes", gpu, _about(6e10))
         target.gauge("gpu_power_limit_watts", gpu, only(500.0, _constant(700.0)))
-        target.gauge("gpu_xid_last", gpu, only(79.0, _constant(0.0)))
+        target.gauge("gpu_xid_last", gpu, only(79.0, self._program_error(gpu["gpu"])))
         target.gauge("gpu_pcie_lanes", gpu, only(8.0, _constant(16.0)))
         target.counter("gpu_pcie_replays_total", gpu, only(5.0, _constant(0.0)))
         target.counter("gpu_throttle_seconds_total", {**gpu, "reason": "thermal"}, only(0.5, _constant(0.0)))
@@ -140,6 +141,11 @@ class Cluster:
         errors = {**gpu, "persistence": "volatile"}
         for severity in ("correctable", "uncorrectable"):
             target.counter("gpu_ecc_errors_total", {**errors, "severity": severity}, only(3.0, _constant(0.0)))
+
+    def _program_error(self, gpu: str) -> Value:
+        """The last XID of a GPU that is healthy: one of them stops a program that makes an error."""
+        failing = self._eventful and gpu == "GPU-0-0"
+        return lambda n, rng: 31.0 if failing and n >= PROGRAM_FAILS else 0.0
 
     def _pauses(self, job: str, number: int) -> bool:
         """Whether a job is held up by its checkpoint. Eventful ones are late, collide, and do not come any more.

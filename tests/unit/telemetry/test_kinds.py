@@ -90,6 +90,7 @@ def test_every_finding_that_is_no_plain_symptom_feeds_an_incident() -> None:
         (IncidentKind.PAUSE_LOOP, Domain.FABRIC, Severity.CRITICAL),
         (IncidentKind.RACK_POWER, Domain.POWER, Severity.CRITICAL),
         (IncidentKind.GPU_FAULT, Domain.GPU, Severity.WARNING),
+        (IncidentKind.PROGRAM_FAILED, Domain.GPU, Severity.INFO),
         (IncidentKind.WEAR, Domain.CAPACITY, Severity.INFO),
         (IncidentKind.TELEMETRY_LOST, Domain.TELEMETRY, Severity.INFO),
         (IncidentKind.ALERTS_OVERLOADED, Domain.TELEMETRY, Severity.CRITICAL),

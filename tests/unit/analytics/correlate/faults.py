@@ -187,6 +187,14 @@ def gpu_lost(p: Fabric) -> list[list[Finding]]:
     return [[p.find(K.GPU_LOST, p.gpu(1, 5)), p.find(K.GPU_XID, p.gpu(1, 5)), p.find(K.JOB_STALLED, "job:1", 2)]]
 
 
+def program_fails(p: Fabric) -> list[list[Finding]]:
+    """Three GPUs of a job report it, and the job stands still until its launcher notices."""
+    gpus = [p.gpu(1, 5), p.gpu(1, 6), p.gpu(3, 0)]
+    xids = [p.find(K.PROGRAM_ERROR, gpu, n) for n, gpu in enumerate(gpus)]
+    whose = (Evidence("xid{}", 31.0, 0.0, "XID"), Evidence('program{job_id="1",program="ada"}', 1.0, 0.0, "programs"))
+    return [[replace(xid, evidence=whose) for xid in xids]]
+
+
 def rack_overheats(p: Fabric) -> list[list[Finding]]:
     """The cooling of a rack: its GPUs throttle, and one of its hosts reports a failed fan."""
     return [

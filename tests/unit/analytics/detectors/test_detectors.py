@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import pytest
 
 from analytics.config import DetectionConfig
-from analytics.detectors.gpu.gpu_xid import classify
+from analytics.detectors.gpu.xid_codes import classify
 from telemetry.findings import Finding, FindingKind, FindingState
 from telemetry.series import series_key
 from tests.unit.analytics.small_cluster import CONFIG, INTERVAL_S, SECOND, START_NS, judged, port_key
@@ -74,6 +74,7 @@ FOUND: list[tuple[str, str, Rows, FindingKind]] = [
     ("a BER near the limit of KP4", BER, gauges(1e-8, 1e-8, 2e-4, 2e-4), FindingKind.WEAR),
     ("clocks held down by heat", HOT, counts(0, 0, 0.5, 0.5), FindingKind.GPU_THROTTLED),
     ("a new XID", XID, gauges(0, 0, 79), FindingKind.GPU_XID),
+    ("an XID that blames the program", XID, gauges(0, 0, 31), FindingKind.PROGRAM_ERROR),
     ("a fan that stopped", FAN, gauges(1, 1, 0, 0), FindingKind.PART_FAILED),
     ("a power supply in a critical state", PSU, gauges(0, 0, 2, 2), FindingKind.PART_FAILED),
     ("codewords corrected near the limit of FEC", CODEWORDS, counts(0, 0, 3e7, 3e7), FindingKind.WEAR),
@@ -153,7 +154,9 @@ def test_a_short_pause_of_the_fault_does_not_end_the_finding() -> None:
     assert len({f.id for f in found}) == 1
 
 
-@pytest.mark.parametrize(("code", "expected"), [(79, "hardware"), (31, "application"), (8, "other")])
+@pytest.mark.parametrize(
+    ("code", "expected"), [(79, "hardware"), (31, "application"), (109, "application"), (8, "other")]
+)
 def test_xid_classes(code: int, expected: str) -> None:
     assert classify(code) == expected
 

@@ -24,6 +24,7 @@ from analytics.detectors.gpu.gpu_power_limit import GpuPowerLimit
 from analytics.detectors.gpu.gpu_row_remap import GpuRowRemap
 from analytics.detectors.gpu.gpu_throttle import GpuThrottle
 from analytics.detectors.gpu.gpu_xid import GpuXid
+from analytics.detectors.gpu.program_error import ProgramError
 from analytics.detectors.spec import Detector
 from analytics.state.memory import Memory
 from analytics.view.tick_view import TickView
@@ -112,7 +113,7 @@ SCORES: list[tuple[Detector, str, list[float], float]] = [
     (GpuThrottle(), of_gpu("gpu_throttle_seconds_total", reason="thermal"), rate(0.25), 0.25 / 0.1),
     (GpuThrottle(), of_gpu("gpu_throttle_active", reason="thermal"), steps(0, 1), 1.0),
     (GpuXid(), of_gpu("gpu_xid_last"), steps(0, 79), 3.0),
-    (GpuXid(), of_gpu("gpu_xid_last"), steps(0, 31), 1.0),
+    (ProgramError(), of_gpu("gpu_xid_last"), steps(0, 31), 1.0),
     (GpuXid(), of_gpu("gpu_xid_last"), steps(79, 8), 1.5),
     (GpuEcc(), errors("correctable"), grows(20), 20 / 10),
     (GpuEcc(), errors("correctable"), grows(1000), 40 / 10),
