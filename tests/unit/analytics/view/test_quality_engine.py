@@ -127,3 +127,41 @@ def test_a_port_whose_series_vanish_has_a_finding() -> None:
 @pytest.mark.parametrize("gone", [[3], [0, 3, 6, 9], list(range(9))])
 def test_single_series_a_whole_metric_and_most_of_a_target_are_no_finding_about_an_object(gone: list[int]) -> None:
     assert vanished(gone) == []
+
+
+def slow_group(lost: Sequence[int] = (), gone_from: int = 10**6) -> list[Finding]:
+    """A switch with ports that are read every 10 s and optics every 60 s, for twelve minutes.
+
+    lost: readings of the optics that are missing as a whole. gone_from: since when those of one port are.
+    """
+    counted = [port_key("fabric_port_receive_bytes_total", f"Ethernet{n}") for n in range(4)]
+    lanes = [
+        port_key(metric, f"Ethernet{n}", lane=lane)
+        for n in range(4)
+        for metric in ("fabric_port_optical_power_dbm", "fabric_port_laser_bias_amperes")
+        for lane in "12"
+    ]
+    of, batches = table("leaf1", [*counted, *lanes]), []
+    for seq in range(72):
+        rows = list(range(len(counted)))
+        if seq % 6 == 0 and seq // 6 not in lost:
+            gone = 'port="Ethernet1"' if seq >= gone_from else "nothing"
+            rows += [n for n in range(len(counted), len(of)) if gone not in of.keys[n]]
+        at_ns = START_NS + seq * INTERVAL_S * SECOND
+        values = np.array([1e9 * seq if n < len(counted) else 1.0 + seq % 5 for n in rows])
+        collection = Collection(START_NS, seq, at_ns, 0.1)
+        batches.append(SampleBatch(of, collection, np.full(len(rows), at_ns), np.array(rows, np.uint32), values))
+    outputs: list[Output] = run(Engine(CONFIG), batches)
+    return [one for one in outputs if isinstance(one, Finding) and one.detector == "series_vanished"]
+
+
+@pytest.mark.parametrize("lost", [(), (5,), (1,), (4, 7)])
+def test_series_that_are_read_rarely_have_not_vanished_in_between(lost: Sequence[int]) -> None:
+    assert slow_group(lost) == []
+
+
+def test_series_that_are_read_rarely_vanish_in_their_own_time() -> None:
+    found = slow_group(gone_from=36)
+    assert {str(one.object) for one in found} == {"port:leaf1/Ethernet1"}
+    assert found[0].onset_ns == START_NS + 360 * SECOND
+    assert found[0].observed_ns <= START_NS + 400 * SECOND

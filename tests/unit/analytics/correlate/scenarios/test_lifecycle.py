@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 
+import pytest
+
 from telemetry.findings import FindingKind as K
 from telemetry.findings import FindingState
 from telemetry.incidents import IncidentKind, IncidentState, Severity
@@ -125,3 +127,29 @@ def test_device_that_dies_after_its_link_has_cleared_continues_the_incident(clus
     run.tick(*(cluster.find(K.LINK_DOWN, cluster.uplink(leaf, 2), 25) for leaf in range(2, 9)))
     run.tick(ticks=3)
     assert run.only.kind is IncidentKind.DEVICE_DOWN
+
+
+@pytest.mark.parametrize(("cadence_s", "ticks"), [(0.0, 12), (1.0, 12), (30.0, 36), (600.0, 72)])
+def test_an_incident_stays_open_for_six_intervals_of_its_evidence(
+    cadence_s: float, ticks: int, cluster: Fabric, run: Run
+) -> None:
+    """Of a minute at most, and of the collection where the evidence comes more often; a tick is half of that."""
+    down = replace(cluster.find(K.LINK_DOWN, cluster.uplink(1, 1)), cadence_s=cadence_s)
+    run.tick(down)
+    run.tick(ticks=13)  # it is seen from one end only: it waits for an interval of its evidence first
+    run.clear(down)
+    run.tick(ticks=ticks - 1)
+    assert run.only.state is FIRING
+    run.tick()
+    assert run.only.state is RESOLVED
+
+
+@pytest.mark.parametrize(("cadence_s", "ticks"), [(10.0, 12), (30.0, 36)])
+def test_a_symptom_waits_for_a_cause_in_the_cadence_of_its_evidence(
+    cadence_s: float, ticks: int, cluster: Fabric, run: Run
+) -> None:
+    run.tick(replace(cluster.find(K.JOB_STALLED, "job:1"), cadence_s=cadence_s))
+    run.tick(ticks=ticks - 1)
+    assert run.incidents == {}
+    run.tick(ticks=2)
+    assert run.only.kind is IncidentKind.UNEXPLAINED
