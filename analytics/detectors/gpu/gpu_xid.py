@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from analytics.detectors.gpu.programs import job_at, program_of
 from analytics.detectors.gpu.xid_codes import CLEANUP, classify, is_application
-from analytics.detectors.spec import Detector, Scope, Verdicts, computed_evidence, verdicts_of
+from analytics.detectors.spec import Detector, EvidenceColumns, Scope, Verdicts, verdicts_of
 from analytics.state.memory import Memory, MemoryColumn
 from analytics.view.tick_view import Column, TickView
 from telemetry.findings import FindingKind
@@ -24,6 +24,7 @@ _SCORES = {"hardware": 3.0, "application": 0.0, "other": 1.5}
 _RECENT_NS = 900 * 10**9  # the last code stays in the telemetry: after so long it is history
 _KEPT, _KEPT_NS = 8, 30 * 86_400 * 10**9  # programs of each GPU that are remembered, and for how long
 _REPEATED_MIN = 2
+_SURE, _SUSPECTED = 0.9, 0.7  # confidence
 _CHANCE = 0.01  # that any GPU of the cluster is suspected although all are alike
 
 
@@ -51,8 +52,12 @@ class GpuXid(Detector):
         blamed = recent & is_application(column.values) & (column.values != CLEANUP)
         for row in np.flatnonzero(blamed & (changed_ns > memory["at_ns"][rows, 0])).tolist():
             _note(memory, int(rows[row]), _program(view, column, row), int(changed_ns[row]))
-        found = verdicts_of(column, score, normals=np.zeros(len(column)), unit="XID")
-        return [found, _repeated(view, column.only(blamed), memory, rows, rows[blamed])]
+        repeats = np.zeros(len(column))
+        own, usual = _programs(view, memory, rows)
+        lately = memory["at_ns"][rows, 0] >= view.end_ns - _RECENT_NS
+        repeats[lately] = _unlikely(own[lately], usual[lately], rows.size)
+        found = verdicts_of(column, np.maximum(score, repeats), normals=np.zeros(len(column)), unit="XID")
+        return [_with_repeats(found, view, column.sids, np.where(repeats >= 1.0, own, np.nan), usual)]
 
 
 def _by_class(codes: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -84,26 +89,42 @@ def _note(memory: Memory, row: int, program: int, at_ns: int) -> None:
     programs[row, : len(newest)], times_ns[row, : len(newest)] = zip(*newest, strict=True)
 
 
-def _repeated(
-    view: TickView, column: Column, memory: Memory, everywhere: NDArray[np.int64], rows: NDArray[np.int64]
-) -> Verdicts:
-    """GPUs with application errors of more programs than chance explains.
+def _programs(
+    view: TickView, memory: Memory, rows: NDArray[np.int64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Of each GPU: programs with application errors in ``_KEPT_NS``, and how many the other GPUs have on average.
+
+    One more counts among the others, so that little history proves little.
+    """
+    recent = (memory["programs"][rows] != 0) & (memory["at_ns"][rows] >= view.end_ns - _KEPT_NS)
+    own = np.count_nonzero(recent, axis=1).astype(np.float64)
+    return own, (own.sum() - own + 1.0) / max(1, rows.size - 1)
+
+
+def _unlikely(own: NDArray[np.float64], usual: NDArray[np.float64], gpus: int) -> NDArray[np.float64]:
+    """1 and more where so many programs are no chance.
 
     If all GPUs are alike, the number is Poisson with the mean of the others; the limit is divided by the number of GPUs
-    (Bonferroni), and one more error counts among the others, so that little history proves little.
+    (Bonferroni).
     """
-    counts = np.count_nonzero(memory["programs"], axis=1)
-    gpus, own = everywhere.size, counts[rows].astype(np.float64)
-    usual = (float(counts[everywhere].sum()) - own + 1.0) / max(1, gpus - 1)
     limit = math.log(_CHANCE / max(1, gpus))
     chances = [_log_chance(count, mean) for count, mean in zip(own.tolist(), usual.tolist(), strict=True)]
-    score = np.where(own >= _REPEATED_MIN, np.array(chances, np.float64) / limit, 0.0)
+    return np.where(own >= _REPEATED_MIN, np.array(chances, np.float64) / limit, 0.0)
+
+
+def _with_repeats(
+    found: Verdicts, view: TickView, sids: NDArray[np.int64], own: NDArray[np.float64], usual: NDArray[np.float64]
+) -> Verdicts:
+    """The verdicts with what repeats as their first evidence. own, usual: of each of ``sids``, which ascend."""
+    xids = found.evidence[0]
+    at = np.searchsorted(sids, xids.sids)
 
     def programs(row: int) -> str:
-        return series_key(REPEATED, {"gpu": view.index.object_ref(int(column.objects[row])).name})
+        return series_key(REPEATED, {"gpu": view.index.object_ref(int(found.objects[row])).name})
 
-    evidence = computed_evidence(own, usual, "programs", programs)
-    return Verdicts(column.objects, column.times_ns, score >= 1.0, score, (evidence,), 0.7)
+    repeats = EvidenceColumns(xids.sids, own[at], usual[at], "programs", programs)
+    confidence = np.where(np.isnan(own[at]), _SURE, _SUSPECTED)
+    return Verdicts(found.objects, found.times_ns, found.breached, found.score, (repeats, xids), confidence)
 
 
 def _log_chance(count: float, mean: float) -> float:

@@ -85,6 +85,7 @@ def test_a_gpu_on_which_one_program_after_the_other_fails_is_suspected() -> None
     first = suspected(found)[0]
     assert (first.object, first.onset_ns) == (FIRST, at(9)), "with the third one"
     assert (first.evidence[0].value, first.evidence[0].unit) == (3.0, "programs")
+    assert {one.id for one in suspected(found)} == {first.id}, "and stays so, whatever fails next"
     fault = incidents(found)[IncidentKind.GPU_FAULT, FIRST]
     assert any("its hardware is suspected" in entry.text for entry in fault.timeline)
 
