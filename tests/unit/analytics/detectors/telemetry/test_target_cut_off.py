@@ -6,12 +6,16 @@ from analytics.engine import Engine
 from telemetry.findings import Finding, FindingState
 from telemetry.samples import SampleBatch
 from telemetry.series import series_key
-from telemetry.topology import Device, Link, Role, TopologyFact
+from telemetry.topology import Device, Entity, Link, Role, TopologyFact
 from tests.unit.analytics.small_cluster import CONFIG, INTERVAL_S, SECOND, START_NS, batch, down, port_key, run, table
 
 LEAF = table("leaf1", [port_key("fabric_port_up")])
 HOST = table("node1", [series_key("node_load_1m", {"device": "node1"})], "node")
-FACTS = [Device("leaf1", Role.LEAF), Device("node1", Role.HOST), Link("leaf1", "Ethernet0", "node1", "mlx5_0")]
+FACTS: list[Entity] = [
+    Device("leaf1", Role.LEAF),
+    Device("node1", Role.HOST),
+    Link("leaf1", "Ethernet0", "node1", "mlx5_0"),
+]
 FAILS = 12
 
 
