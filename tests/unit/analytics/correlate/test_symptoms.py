@@ -54,7 +54,7 @@ def near_enough(cluster: Fabric, kind: I, root: str, symptom: K) -> set[Near]:
         (I.DEVICE_REBOOTED, "device:leaf1", K.STORAGE_SLOW, {Near.DEVICE}),
         (I.GPU_FAULT, "gpu:node1/GPU-0001-0", K.STORAGE_SLOW, NOWHERE),
         # Weak causes explain what is about their root, forecasts nothing.
-        (I.TELEMETRY_LOST, "device:node1", K.DEVIATION, OWN),
+        (I.TELEMETRY_LOST, "device:node1", K.DEVIATION, NOWHERE),
         (I.UNEXPLAINED, "device:node1", K.JOB_STALLED, OWN),
         (I.CAPACITY, "device:node1", K.DEVIATION, NOWHERE),
         # What is no symptom is a cause's own evidence or nothing.
