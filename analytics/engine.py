@@ -335,7 +335,8 @@ class Engine:
         forecasts = self.trends.update(view)
         if not self._compares:
             return Derived(forecasts=forecasts)
-        return Derived(self.activity.update(view), self.working.update(view), forecasts)
+        working_job, classes = self.working.update(view)
+        return Derived(self.activity.update(view), working_job, classes, forecasts)
 
     def _evict(self, end_ns: int) -> None:
         """Forgets silent series, at moments that only depend on event time."""

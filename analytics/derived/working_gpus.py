@@ -1,10 +1,12 @@
-"""Which GPUs work in a job, and so are peers of each other."""
+"""Which GPUs work in a job, and so are peers of each other; and whether the job's GPUs wait for each other."""
 
 import numpy as np
 from numpy.typing import NDArray
 
+from analytics.derived import work_classes
 from analytics.snapshot.stateful import State
 from analytics.state.memory import Memory, MemoryColumn
+from analytics.view.derived import WorkClasses
 from analytics.view.tick_view import TickView
 
 _METRIC = "gpu_utilization_ratio"
@@ -14,13 +16,19 @@ _SETTLE_INTERVALS = 2.0  # after the start of a job
 
 
 class WorkingGpus:
-    """Memory of each utilisation series: when it was last seen, and for how many samples its GPU has worked."""
+    """Memory of each utilisation series: when it was last seen, for how many samples its GPU has worked, and how
+    coherent it is with the others of its job, 144 bytes in all. And what jobs of each name have shown.
+    """
 
     def __init__(self) -> None:
-        self._memory = Memory((MemoryColumn("seen_s"), MemoryColumn("samples")))
+        self._memory = Memory((MemoryColumn("seen_s"), MemoryColumn("samples"), *work_classes.COLUMNS))
+        self._names = work_classes.Names()
 
-    def update(self, view: TickView) -> NDArray[np.int64]:
-        """int64[objects]: job of each GPU that worked in its last collections, once the job has settled; else -1."""
+    def update(self, view: TickView) -> tuple[NDArray[np.int64], WorkClasses]:
+        """int64[objects]: job of each GPU that worked in its last collections, once the job has settled; else -1.
+
+        And what was shown about the jobs.
+        """
         busy = view.column(_METRIC)
         rows = self._memory.rows(busy.sids)
         seen_s, samples = self._memory["seen_s"], self._memory["samples"]
@@ -33,13 +41,23 @@ class WorkingGpus:
         works[busy.objects] = samples[rows] >= _SAMPLES_MIN
         settled_ns = view.end_ns - round(_SETTLE_INTERVALS * view.config.interval_ns)
         new_jobs = [n for n, each in enumerate(view.topology_index.jobs) if each.started_ns > settled_ns]
-        return np.where(works & ~np.isin(job, new_jobs), job, -1)
+        settled = ~np.isin(job, new_jobs)
+        work_classes.learn(view, self._memory, busy, np.where(settled, job, -1)[busy.objects])
+        return np.where(works & settled, job, -1), work_classes.classified(view, self._memory, busy, self._names)
 
     def keep(self, sids: NDArray[np.int64]) -> None:
         self._memory.keep(sids)
 
     def state(self) -> State:
-        return self._memory.state()
+        return State(dict(self._names.shown), self._memory.state().arrays)
 
     def restore(self, state: State) -> None:
         self._memory.restore(state)
+        self._names = work_classes.Names(state.head)
+
+
+def from_format_1(state: State) -> State:
+    """Format 1 knew nothing of work classes: they begin empty."""
+    size = state.arrays["sid"].size
+    shapes = {column.name: size if column.width == 1 else (size, column.width) for column in work_classes.COLUMNS}
+    return State({}, {**state.arrays, **{name: np.zeros(shape) for name, shape in shapes.items()}})

@@ -25,9 +25,30 @@ class Forecasts:
 
 
 @dataclass(frozen=True)
+class WorkClasses:
+    """What was shown about the GPUs of each job, see ``work_classes.py``.
+
+    By position in ``TopologyIndex.jobs``: classes: int64[jobs], ``WorkClass``; coherence: float64[jobs], between the
+    GPUs of a host, median of its hosts, NaN while unknown; across: float64[jobs], the same between its hosts;
+    inherited: bool[jobs], whether an earlier job of the same user and name has shown it.
+    By object: lockstep_job: int64[objects], job of each GPU whose job was shown to work in lockstep, else -1.
+    lead: float64[objects], by how much more than usual a GPU is ahead of the others of its job on its host, in the last
+    samples and as a part of its activity; NaN while that is unknown.
+    """
+
+    classes: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
+    coherence: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
+    across: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
+    inherited: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, bool))
+    lockstep_job: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
+    lead: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
+
+
+@dataclass(frozen=True)
 class Derived:
     """jobs: the work of each running job, by its id. working_job: int64[objects], see ``working_gpus.py``."""
 
     jobs: Mapping[str, JobWork] = field(default_factory=dict)
     working_job: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
+    classes: WorkClasses = field(default_factory=WorkClasses)
     forecasts: Forecasts = field(default_factory=Forecasts)

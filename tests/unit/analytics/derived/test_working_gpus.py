@@ -18,7 +18,7 @@ def working(*rows: tuple[float, float], job: Job | None = None) -> list[list[boo
     known = WorkingGpus()
 
     def work(view: TickView) -> list[bool]:
-        jobs = known.update(view)
+        jobs, _ = known.update(view)
         return [bool(jobs[number] >= 0) for number in view.column("gpu_utilization_ratio").objects.tolist()]
 
     entities = [*GPUS, job or Job("7", ("node1",))]
@@ -62,8 +62,8 @@ def test_a_restored_part_goes_on_where_the_other_stopped() -> None:
 
     def work(view: TickView) -> bool:
         number = int(view.column("gpu_utilization_ratio").objects[0])
-        before = int(first.update(view)[number])
+        before = int(first.update(view)[0][number])
         second.restore(first.state())
-        return before == int(second.update(view)[number])
+        return before == int(second.update(view)[0][number])
 
     assert all(at_each_tick(work, collected(KEYS, rows, "node1"), [*GPUS, Job("7", ("node1",))]))
