@@ -73,5 +73,5 @@ def _stragglers(view: CorrelationView) -> Iterable[Cause]:
             IncidentKind.STRAGGLER,
             root,
             frozenset(finding.id for finding in found),
-            f"unlike the other {max(0, members - 1)} GPUs of its job, and nothing else is wrong with it",
+            f"unlike the other {max(0, members - 1)} GPUs of its job, which wait for it; nothing else is wrong with it",
         )

@@ -1,12 +1,15 @@
 """Peers: members of one job, rail, role, leaf or file system that move away from the others."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from analytics.detectors.general.peer_members import members
+from analytics.detectors.jobs import power_cap
+from analytics.detectors.jobs.lockstep import coherence_evidence, lockstep_groups, works_longer
+from analytics.detectors.jobs.power_cap import power_capped
 from analytics.detectors.spec import Detector, EvidenceColumns, Scope, Verdicts
 from analytics.models.peers.compare import Learning, PeerGroups, PeerValues, compare, run_lengths
 from analytics.models.peers.member import WIDTH
@@ -22,26 +25,40 @@ _HORIZON_SAMPLES_MIN = 100  # collections may be minutes apart; a scale from a d
 
 @dataclass(frozen=True, kw_only=True)
 class Peers(Detector):
-    """Judges by ``models.peers.compare``, which has the persistence; the strongest metric is the evidence."""
+    """Judges by ``models.peers.compare``, which has the persistence; the strongest metric is the evidence.
+
+    lockstep: names only GPUs of jobs that were shown to work in lockstep; it learns the others too.
+    """
 
     rules: tuple[Rule, ...]
     confidence: float
+    lockstep: bool = False
     scope: Scope = Scope.CLUSTER
     memory: tuple[MemoryColumn, ...] = (MemoryColumn("place", WIDTH, "f4", ("interval_s",)),)
 
     def judge(self, view: TickView, memory: Memory) -> list[Verdicts]:
         column, score, normals, run = _compared(view, memory, self.rules)
+        if self.lockstep:
+            groups = lockstep_groups(view)[column.objects]
+            score = np.where((groups >= 0) | np.isnan(score), score, 0.0)
+            hosts = view.index.device_objects[column.targets]
+            with np.errstate(invalid="ignore"):
+                deficit = np.where(column.values < normals, 1.0 - column.values / normals, 0.0)
+            score = np.where(works_longer(view, column.objects, hosts, deficit), score, 0.0)
         rows = np.flatnonzero((score >= 1.0) | (column.watched & ~np.isnan(score)))  # the others need no verdict
         rows = rows[worst_of_each(column.objects[rows], score[rows])]
         worst, score = column.only(rows), score[rows]
         onsets_ns = worst.times_ns - np.maximum(run[rows] - 1, 0) * view.config.interval_ns
-        evidence = EvidenceColumns(worst.sids, worst.values, normals[rows])
-        return [Verdicts(worst.objects, worst.times_ns, score >= 1.0, score, (evidence,), self.confidence, onsets_ns)]
+        evidence = [EvidenceColumns(worst.sids, worst.values, normals[rows])]
+        if self.lockstep:
+            evidence.append(coherence_evidence(view, groups[rows]))
+        breached = score >= 1.0
+        return [Verdicts(worst.objects, worst.times_ns, breached, score, (*evidence,), self.confidence, onsets_ns)]
 
 
 def slow_peers() -> Peers:
     """GPUs that make their job wait."""
-    return _peers("peers_slow", FindingKind.STRAGGLER, SLOWING, 0.85)
+    return replace(_peers("peers_slow", FindingKind.STRAGGLER, SLOWING, 0.85), lockstep=True)
 
 
 def deviating_peers() -> Peers:
@@ -50,7 +67,7 @@ def deviating_peers() -> Peers:
 
 
 def _peers(name: str, kind: FindingKind, rules: tuple[Rule, ...], confidence: float) -> Peers:
-    metrics = (*(rule.metric for rule in rules), "gpu_utilization_ratio")
+    metrics = (*(rule.metric for rule in rules), "gpu_utilization_ratio", power_cap.SECONDS, power_cap.ACTIVE)
     return Peers(name=name, kind=kind, rules=rules, confidence=confidence, metrics=metrics)
 
 
@@ -62,6 +79,7 @@ def _compared(
     """
     known, config = view.per_topology(members)[tuple(rules)], view.config
     at_work = ~known.of_job | (view.derived.working_job[known.objects] >= 0)
+    at_work &= ~(known.is_clock & power_capped(view, known.objects))
     rows = np.flatnonzero(at_work & (view.quality[known.sids] == FRESH))
     column, keys = Column(view, known.sids[rows]), known.keys[rows]
     score, normals = np.zeros(rows.size), np.full(rows.size, np.nan)

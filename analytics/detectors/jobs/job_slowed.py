@@ -1,4 +1,8 @@
-"""Job slowed: a job works less than in its own past. It shows what a fault costs, not where the fault is."""
+"""Job slowed: a job works less than in its own past. It shows what a fault costs, not where the fault is.
+
+Only of jobs that were shown to work in lockstep: all of their GPUs lose what their mean loses. The load of a service or
+a notebook falls without any fault.
+"""
 
 from dataclasses import dataclass
 
@@ -6,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analytics.derived.job_activity import BUSY, SM, TENSOR
+from analytics.detectors.jobs.lockstep import coherence_evidence, lockstep_jobs
 from analytics.detectors.spec import Detector, Scope, Verdicts, computed_evidence
 from analytics.models.jobs.job_work import JobWork
 from analytics.models.jobs.work_level import LOW_SHARE
@@ -46,11 +51,14 @@ def _is_known(job: JobWork) -> bool:
 
 
 def _verdicts(view: TickView, judged: list[tuple[str, JobWork]]) -> Verdicts:
+    positions = {job.job_id: position for position, job in enumerate(view.topology_index.jobs)}
+    jobs = np.array([positions[name] for name, _ in judged], np.int64)
+    lockstep = lockstep_jobs(view)[jobs]
     numbers = [view.index.object_number(objects.job(name)) for name, _ in judged]
     values = np.array([work.work.mean(max(1, work.slump)) for _, work in judged])
     normals = np.array([work.work.normal for _, work in judged])
-    slumps = np.array([work.slump > 0 for _, work in judged], bool)
-    dips = np.array([work.dips for _, work in judged], bool)
+    slumps = lockstep & np.array([work.slump > 0 for _, work in judged], bool)
+    dips = lockstep & np.array([work.dips for _, work in judged], bool)
     interval_ns = view.config.interval_ns
 
     def series(row: int) -> str:
@@ -63,7 +71,7 @@ def _verdicts(view: TickView, judged: list[tuple[str, JobWork]]) -> Verdicts:
         np.array([work.closed_ns for _, work in judged], np.int64),
         slumps | dips,
         np.where(dips, _SCORE_OF_ONE, _score(values, normals, slumps)),
-        (evidence,),
+        (evidence, coherence_evidence(view, jobs)),
         np.where(slumps, _CONFIDENCE, _CONFIDENCE_OF_ONE),
         np.array([work.onset_ns(interval_ns) for _, work in judged], np.int64),
     )

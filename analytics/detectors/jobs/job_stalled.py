@@ -1,9 +1,13 @@
-"""Job stalled: none of a job's GPUs computes, for longer than a checkpoint takes."""
+"""Job stalled: none of a job's GPUs computes, for longer than a checkpoint takes.
+
+Only of jobs that were shown to work in lockstep: a notebook or a service without requests computes nothing either.
+"""
 
 from dataclasses import dataclass
 
 import numpy as np
 
+from analytics.detectors.jobs.lockstep import coherence_evidence, lockstep_jobs
 from analytics.detectors.spec import Detector, Scope, Verdicts, computed_evidence
 from analytics.state.memory import Memory
 from analytics.view.tick_view import TickView
@@ -45,7 +49,7 @@ class JobStalled(Detector):
         def series(row: int) -> str:
             return f"max({series_key(self.metrics[0], {'job_id': names[row]})})"
 
-        idle = (busiest < _ACTIVE_MIN) & (sizes >= _SAMPLES_MIN)
-        evidence = computed_evidence(busiest, np.nan, "ratio", series)
+        idle = (busiest < _ACTIVE_MIN) & (sizes >= _SAMPLES_MIN) & lockstep_jobs(view)[present]
+        evidence = (computed_evidence(busiest, np.nan, "ratio", series), coherence_evidence(view, present))
         score = np.where(idle, 1.0, 0.0)
-        return [Verdicts(np.array(numbers, np.int64), steps_ns, idle, score, (evidence,), 0.7, newest_ns)]
+        return [Verdicts(np.array(numbers, np.int64), steps_ns, idle, score, evidence, 0.7, newest_ns)]

@@ -1,8 +1,11 @@
 """Straggler: the one GPU of a job that works while the others wait for it.
 
-In lockstep training the slowest member is busy all the time and its peers spin in the collective. So against the median
-of its job a straggler has a lower clock, or its tensor cores are active for more of the time. Activity is compared with
-the GPUs of its own host too: they are read at the same moment, those of other hosts at another moment of the iteration.
+It is judged only in jobs that were shown to work in lockstep (``derived/work_classes.py``): elsewhere nobody waits for
+a GPU that works more or less than others. In lockstep the slowest member is busy all the time and its peers spin in the
+collective. So against the median of its job a straggler has a lower clock that its power limit does not explain, and
+works longer for it; or its tensor cores are active for more of the time than they were and than those of the others.
+Activity is compared with the GPUs of its own host too: they are read at the same moment, those of other hosts at
+another moment of the iteration.
 """
 
 from dataclasses import dataclass
@@ -10,6 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from analytics.detectors.jobs import power_cap
+from analytics.detectors.jobs.lockstep import coherence_evidence, lockstep_groups, works_longer
+from analytics.detectors.jobs.power_cap import power_capped
 from analytics.detectors.spec import Detector, EvidenceColumns, Scope, Verdicts
 from analytics.models.group_medians import group_medians
 from analytics.models.peers.modes import kind_medians
@@ -27,7 +33,6 @@ _ACTIVE_SCALE, _ACTIVE_APART = 0.01, 0.05  # experts and pipeline stages are com
 _PEERS_MIN = 3
 _SMOOTHING = 0.3  # weight of the newest activity: hosts are read at different moments of an iteration
 _SAMPLES_MIN = 5
-_NOT_IMMEDIATE = 0.99  # of the score from which one sample is enough
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,10 +41,15 @@ class Straggler(Detector):
 
     name: str = "straggler"
     kind: FindingKind = FindingKind.STRAGGLER
-    metrics: tuple[str, ...] = ("gpu_sm_clock_hertz", "gpu_tensor_active_ratio", "gpu_utilization_ratio")
+    metrics: tuple[str, ...] = (
+        "gpu_sm_clock_hertz",
+        "gpu_tensor_active_ratio",
+        "gpu_utilization_ratio",
+        power_cap.SECONDS,
+        power_cap.ACTIVE,
+    )
     scope: Scope = Scope.CLUSTER
     persist: int = 2
-    fire_immediately_score: float = 3.0
     memory: tuple[MemoryColumn, ...] = (
         MemoryColumn("smooth", settings=("interval_s",)),
         MemoryColumn("seen_s"),
@@ -49,35 +59,51 @@ class Straggler(Detector):
     def judge(self, view: TickView, memory: Memory) -> list[Verdicts]:
         clock, active = (view.column(metric) for metric in self.metrics[:2])
         smooth = _smooth(memory, active)
-        groups = view.derived.working_job[clock.objects]
+        groups = lockstep_groups(view)[clock.objects]
         rows = np.flatnonzero(clock.fresh & (groups >= 0))
         clock, groups = clock.only(rows), groups[rows]
+        hosts = view.index.device_objects[clock.targets]
         at = lookup(active.objects, clock.objects)
-        activity = np.where(at >= 0, smooth[at] if len(active) else np.nan, np.nan)
-        median_clock = group_medians(groups, clock.values)
+        known = at >= 0
+        activity = np.where(known, smooth[at] if len(active) else np.nan, np.nan)
+        level = np.where(known, active.level[at] if len(active) else np.nan, np.nan)
+        free = np.where(power_capped(view, clock.objects), np.nan, clock.values)
+        median_clock = group_medians(groups, free)
         median_activity = kind_medians(groups, activity, _ACTIVE_SCALE, _ACTIVE_APART)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            below = 1.0 - clock.values / median_clock
-            apart = _CLOCK_SIGMAS * _SIGMA_PER_MAD * group_medians(groups, np.abs(below))
-            by_clock = below / np.clip(apart, 1.0 - _CLOCK_SHARE, 1.0 - _CLOCK_LEAST)
-            usual = np.fmax(median_activity, group_medians(_hosts(view, clock), activity))
-            by_activity = (activity / usual - 1.0) / (_ACTIVE_TIMES - 1.0)
-        score = np.maximum(np.nan_to_num(by_clock), np.nan_to_num(by_activity))
-        score[_sizes(groups) < _PEERS_MIN] = 0.0
-        # A job ends for all GPUs of a host at once, and clocks fall before utilisation, which is an average: a change
-        # of the whole host needs a second sample.
-        alone = clock.values < _CLOCK_SHARE * group_medians(_hosts(view, clock), clock.values)
-        score = np.where(alone, score, np.minimum(score, _NOT_IMMEDIATE * self.fire_immediately_score))
+        by_clock = _by_clock(groups, free, median_clock)
+        waited_for = works_longer(view, clock.objects, hosts, 1.0 - free / median_clock)
+        by_activity = _by_activity(groups, hosts, activity, level, median_activity)
+        score = np.fmax(np.where(waited_for, by_clock, 0.0), by_activity)
+        score = np.where(_sizes(groups) < _PEERS_MIN, 0.0, np.nan_to_num(score))
         evidence = (
-            EvidenceColumns(clock.sids, clock.values, median_clock),
+            EvidenceColumns(clock.sids, clock.values, np.where(np.isnan(free), np.nan, median_clock)),
             EvidenceColumns(active.sids[at] if len(active) else clock.sids, activity, median_activity),
+            coherence_evidence(view, groups),
         )
         return [Verdicts(clock.objects, clock.times_ns, score >= 1.0, score, evidence, 0.85)]
 
 
-def _hosts(view: TickView, clock: Column) -> NDArray[np.int64]:
-    """Number of each GPU's host."""
-    return view.index.device_objects[clock.targets]
+def _by_clock(groups: NDArray[np.int64], free: NDArray[np.float64], median: NDArray[np.float64]) -> NDArray[np.float64]:
+    """free: clocks, NaN of GPUs at their power limit. median: of each one's job."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        below = 1.0 - free / median
+        apart = _CLOCK_SIGMAS * _SIGMA_PER_MAD * group_medians(groups, np.abs(below))
+        return np.asarray(below / np.clip(apart, 1.0 - _CLOCK_SHARE, 1.0 - _CLOCK_LEAST))
+
+
+def _by_activity(
+    groups: NDArray[np.int64],
+    hosts: NDArray[np.int64],
+    activity: NDArray[np.float64],
+    level: NDArray[np.float64],
+    median: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """level: its own usual activity. Who has always worked more is no straggler: stages and experts differ."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        times = activity / np.fmax(median, group_medians(hosts, activity))
+        change = activity / level
+        times_own = change / np.fmax(group_medians(groups, change), group_medians(hosts, change))
+        return np.asarray((np.minimum(times, times_own) - 1.0) / (_ACTIVE_TIMES - 1.0))
 
 
 def _sizes(groups: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -22,18 +22,21 @@ def _entities(job: Job) -> list[Entity]:
 
 
 def lost(values: Values, job: Job = JOB) -> dict[str, GpuLoss]:
-    """What the GPU of each host lost."""
+    """What the first GPU of each host lost; the second one does the same, in step with it."""
     engine, pressure = Engine(CONFIG), dict.fromkeys(JOB.nodes, 0.0)
     engine.add_facts(TopologyFact(entity, START_NS, "test") for entity in _entities(job))
     losses: dict[str, GpuLoss] = {}
     for number in range(ROUNDS):
         for host in JOB.nodes:
-            gpu = {"device": host, "gpu": "GPU-0"}
+            gpus = [{"device": host, "gpu": f"GPU-{n}"} for n in range(2)]
             wait = {"device": host, "resource": "cpu", "kind": "waiting"}
-            keys = [series_key(f"gpu_{name}", gpu) for name in ("utilization_ratio", "tensor_active_ratio")]
+            names = ("utilization_ratio", "tensor_active_ratio")
+            keys = [series_key(f"gpu_{name}", gpu) for gpu in gpus for name in names]
             busy, active, waiting = values(host, number)
             pressure[host] += waiting * INTERVAL_S
-            run(engine, [batch(table(host, keys, "dcgm"), number, [busy, active + 1e-4 * (number % 7)])])
+            active *= 1.0 + 0.03 * (-1) ** number  # the phase of the step
+            rows = [busy, active + 1e-4 * (number % 7)] * 2
+            run(engine, [batch(table(host, keys, "dcgm"), number, rows)])
             run(
                 engine,
                 [batch(table(host, [series_key("node_pressure_seconds_total", wait)]), number, [pressure[host]])],

@@ -1,4 +1,6 @@
-"""The straggler against its job: one GPU is found at once, the end of a job finds none."""
+"""The straggler against its job in lockstep: one GPU is found at its second sample, the end of a job finds none."""
+
+from dataclasses import replace
 
 import numpy as np
 
@@ -26,12 +28,19 @@ def engine_with_a_job() -> Engine:
     return engine
 
 
+def phase(seq: int, host: int) -> float:
+    """Of the step in which a host is read: all of its GPUs compute more, or less."""
+    return 1.0 + 0.2 * (-1.0) ** (seq + host)
+
+
 def collections(seq: int, clocks: dict[str, list[float]], busy: dict[str, float] | None = None) -> list[SampleBatch]:
     """One collection of each host; the second host is read three seconds after the first."""
     found = []
     for late, host in enumerate(HOSTS):
         utilisation = (busy or {}).get(host, 1.0)
-        values = [*clocks.get(host, [FULL_HZ] * GPUS), *[0.5] * GPUS, *[utilisation] * GPUS]
+        hertz = clocks.get(host, [FULL_HZ] * GPUS)
+        longer = max(hertz) / np.array(hertz)  # the same work at a lower clock
+        values = [*hertz, *(0.4 * phase(seq, late) * longer), *[utilisation] * GPUS]
         found.append(batch(TABLES[host], seq, values, at_s=seq * CONFIG.interval_s + 3 * late))
     return found
 
@@ -41,12 +50,24 @@ def stragglers(batches: list[SampleBatch]) -> set[str]:
     return {str(one.object) for one in outputs if isinstance(one, Finding) and one.kind is FindingKind.STRAGGLER}
 
 
-def test_one_slow_gpu_is_found_after_one_collection() -> None:
-    healthy = [page for seq in range(6) for page in collections(seq, {})]
-    slow = collections(6, {"node2": [FULL_HZ, FULL_HZ, FULL_HZ, 0.5 * FULL_HZ]})
-    assert stragglers([*healthy, *slow, *collections(7, {"node2": [FULL_HZ, FULL_HZ, FULL_HZ, 0.5 * FULL_HZ]})]) == {
-        "gpu:node2/GPU-3"
-    }
+ONE_SLOW = {"node2": [FULL_HZ, FULL_HZ, FULL_HZ, 0.5 * FULL_HZ]}
+
+
+def test_one_slow_gpu_is_found_at_its_second_sample() -> None:
+    healthy = [page for seq in range(8) for page in collections(seq, {})]
+    slow = collections(8, ONE_SLOW)
+    assert stragglers([*healthy, *slow, *collections(9, {}), *collections(10, {})]) == set()
+    again = [page for seq in range(9, 11) for page in collections(seq, ONE_SLOW)]
+    assert stragglers([*healthy, *slow, *again]) == {"gpu:node2/GPU-3"}
+
+
+def test_while_nothing_shows_that_others_wait_nobody_is_named() -> None:
+    """Activity that never changes says nothing about the work."""
+    steady = [page for seq in range(12) for page in collections(seq, ONE_SLOW if seq >= 8 else {})]
+    flat = [one.values.copy() for one in steady]
+    for values in flat:
+        values[GPUS : 2 * GPUS] = 0.4
+    assert stragglers([replace(one, values=values) for one, values in zip(steady, flat, strict=True)]) == set()
 
 
 def test_the_end_of_a_job_is_no_straggler() -> None:
@@ -59,8 +80,8 @@ def test_the_end_of_a_job_is_no_straggler() -> None:
 
 
 def test_a_host_that_stays_slow_is_found() -> None:
-    healthy = [page for seq in range(6) for page in collections(seq, {})]
-    slow = [page for seq in range(6, 10) for page in collections(seq, {"node2": [0.5 * FULL_HZ] * GPUS})]
+    healthy = [page for seq in range(8) for page in collections(seq, {})]
+    slow = [page for seq in range(8, 12) for page in collections(seq, {"node2": [0.5 * FULL_HZ] * GPUS})]
     assert any(name.startswith("gpu:node2/") for name in stragglers([*healthy, *slow]))
 
 
@@ -78,8 +99,12 @@ def test_of_clocks_that_always_differ_only_one_far_below_is_found() -> None:
     outputs = run(
         engine,
         [
-            batch(tables[host], seq, [*(clocks[n] * (1.0 + 1e-3 * rng.normal(size=8))), *[0.5] * 8, *[1.0] * 8])
-            for seq in range(6)
+            batch(
+                tables[host],
+                seq,
+                [*(clocks[n] * (1.0 + 1e-3 * rng.normal(size=8))), *[0.4 * phase(seq, n)] * 8, *[1.0] * 8],
+            )
+            for seq in range(9)
             for n, host in enumerate(hosts)
         ],
     )

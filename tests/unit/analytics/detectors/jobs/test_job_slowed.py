@@ -16,7 +16,7 @@ from tests.unit.analytics.small_cluster import SECOND, START_NS
 
 HOSTS, GPUS = 4, 2
 NODES = tuple(f"node{host}" for host in range(HOSTS))
-USUAL, FAULT_S, LASTS_S = 0.4, 260, 560
+USUAL, PHASE, FAULT_S, LASTS_S = 0.4, 0.06, 260, 560
 Level = Callable[[float], tuple[float, float]]  # seconds since the start -> activity, utilisation
 
 
@@ -46,7 +46,10 @@ def findings(
                 for name in (metric, "gpu_utilization_ratio", "gpu_energy_joules_total")
             ]
             active, busy = level(at_s)
-            values = [v for _ in range(GPUS) for v in (active * rng.normal(1, 0.03), busy, 1e3 * seq)]
+            phase = 1.0 + PHASE * (-1) ** (
+                seq + number
+            )  # of the step: common to a host, and in all as much more as less
+            values = [v for _ in range(GPUS) for v in (active * phase * rng.normal(1, 0.01), busy, 1e3 * seq)]
             at_ns = START_NS + round(at_s * SECOND)
             table, rows = SeriesTable(f"dcgm/{node}", node, tuple(keys)), np.arange(len(keys), dtype=np.uint32)
             times_ns = np.full(rows.size, at_ns)

@@ -33,8 +33,9 @@ def collections(rounds: int, change: Change) -> list[SampleBatch]:
     found, counts = [], {host: np.zeros(GPUS) for host in HOSTS}
     for seq in range(rounds):
         for place, host in enumerate(HOSTS):
+            phase = {ACTIVE: 1.0 + 0.1 * (-1) ** (seq + place)}  # of the step, common to a host
             values = [
-                level * change(metric, host, gpu, seq) * (1.0 + 0.01 * rng.normal())
+                level * phase.get(metric, 1.0) * change(metric, host, gpu, seq) * (1.0 + 0.01 * rng.normal())
                 for metric, level in HEALTHY.items()
                 for gpu in range(GPUS)
             ]
@@ -76,23 +77,63 @@ def only(metric: str, host: str, gpu: int, factor: float) -> Change:
     return change
 
 
+def slower(host: str, gpu: int, factor: float) -> Change:
+    """A lower clock: the same work takes longer, of which half is kernels."""
+
+    def change(of: str, at: str, member: int, seq: int) -> float:
+        if (at, member) != (host, gpu) or seq < FAULT:
+            return 1.0
+        return {CLOCK: factor, ACTIVE: 0.5 + 0.5 / factor}.get(of, 1.0)
+
+    return change
+
+
+def apart(change: Change) -> Change:
+    """The same in a job whose GPUs work each for itself: requests come to them by chance."""
+    load = np.random.default_rng(7).lognormal(0.0, 0.4, (60, len(HOSTS), GPUS))
+
+    def other(of: str, at: str, member: int, seq: int) -> float:
+        return change(of, at, member, seq) * (load[seq, HOSTS.index(at), member] if of == ACTIVE else 1.0)
+
+    return other
+
+
 def test_healthy_members_are_not_named() -> None:
     assert findings(lambda *_: 1.0, rounds=60) == []
 
 
+def stragglers(change: Change) -> list[Finding]:
+    return [one for one in findings(change) if one.kind is FindingKind.STRAGGLER]
+
+
+def test_where_nobody_waits_nobody_is_a_straggler() -> None:
+    assert stragglers(slower("node2", 1, 0.8))
+    assert stragglers(apart(slower("node2", 1, 0.8))) == []
+
+
+def test_a_lower_clock_that_nobody_waits_for_is_no_straggler() -> None:
+    assert stragglers(only(CLOCK, "node2", 1, 0.8)) == []
+
+
+def test_the_finding_says_how_coherent_the_job_is() -> None:
+    (*_, last) = stragglers(slower("node2", 1, 0.9))[0].evidence
+    assert (last.series, last.unit) == ('coherence(gpu_sm_active_ratio{job_id="4711"})', "ratio")
+    assert last.value > 0.9
+
+
 @pytest.mark.parametrize(
-    ("metric", "factor", "kind", "subject"),
+    ("metric", "factor", "kind", "subject", "change"),
     [
-        (CLOCK, 0.95, FindingKind.STRAGGLER, "gpu:node2/GPU-1"),
-        (ACTIVE, 1.15, FindingKind.STRAGGLER, "gpu:node2/GPU-1"),
-        (POWER, 0.85, FindingKind.DEVIATION, "gpu:node2/GPU-1"),
-        (SENT, 0.4, FindingKind.DEVIATION, "port:node2/mlx5_1"),
+        (CLOCK, 0.95, FindingKind.STRAGGLER, "gpu:node2/GPU-1", slower("node2", 1, 0.95)),
+        (ACTIVE, 1.15, FindingKind.STRAGGLER, "gpu:node2/GPU-1", only(ACTIVE, "node2", 1, 1.15)),
+        (POWER, 0.85, FindingKind.DEVIATION, "gpu:node2/GPU-1", only(POWER, "node2", 1, 0.85)),
+        (SENT, 0.4, FindingKind.DEVIATION, "port:node2/mlx5_1", only(SENT, "node2", 1, 0.4)),
     ],
 )
 def test_an_outlier_is_named_within_three_intervals_with_its_metric(
-    metric: str, factor: float, kind: FindingKind, subject: str
+    metric: str, factor: float, kind: FindingKind, subject: str, change: Change
 ) -> None:
-    found = findings(only(metric, "node2", 1, factor))
+    found = findings(change)
     assert {(str(one.object), one.kind) for one in found} == {(subject, kind)}
     first, fault_ns = found[0], START_NS + FAULT * INTERVAL_S * SECOND
     assert metric in first.evidence[0].series
@@ -105,7 +146,7 @@ def test_an_outlier_is_named_within_three_intervals_with_its_metric(
 
 @pytest.mark.parametrize("portion", [7, 1000])
 def test_portions_do_not_matter(portion: int) -> None:
-    change = only(CLOCK, "node2", 1, 0.95)
+    change = slower("node2", 1, 0.95)
     engine, found, batches = cluster(), list[Output](), collections(FAULT + 6, change)
     for start in range(0, len(batches), portion):
         for each in batches[start : start + portion]:
