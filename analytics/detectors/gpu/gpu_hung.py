@@ -1,7 +1,11 @@
-"""Hung GPU: it reports that a kernel runs all the time, but draws little power and computes nothing.
+"""Hung GPU: it reports that a kernel runs all the time, but computes nothing, and is unlike those that wait for it.
 
-The peers of a hung GPU spin in the collective, which is busy and computes nothing, too; but spinning draws power. So a
-GPU is hung only where it draws clearly less than the median of its job.
+The peers of a hung GPU spin in the collective, which is busy and computes nothing, too. On a recorded H100 they draw
+hardly more: 123 W where a kernel hangs, 129 W where 24 blocks poll (docs/simulator/h100.md). What differs is how many
+SMs are occupied: NCCL polls with a block a channel, a kernel that is stuck holds its own blocks. So in a job that was
+shown to work in lockstep, and of which hardly a GPU computes, the hung one has far fewer SMs active than its peers, or
+draws clearly less. In other jobs nobody waits, and a small kernel that runs for minutes is no fault: only a GPU that is
+alone in its job, or in none, is judged, by its own past.
 """
 
 from dataclasses import dataclass
@@ -9,9 +13,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from analytics.detectors.jobs.lockstep import coherence_evidence
 from analytics.detectors.levels import LEVEL, learned_level
 from analytics.detectors.spec import Detector, EvidenceColumns, Scope, Verdicts
 from analytics.models.group_medians import group_medians
+from analytics.state.lookup import lookup
 from analytics.state.memory import Memory, MemoryColumn
 from analytics.view.tick_view import Column, TickView
 from telemetry.findings import FindingKind
@@ -21,6 +27,9 @@ _TENSOR_MAX, _SM_MAX = 0.02, 0.2  # an NCCL kernel that waits keeps an eighth of
 _WORKING_MIN = 0.3  # of the SMs: then its power is its working level
 _POWER_SHARE = 0.5  # of its own working level: idle power and leakage, at boost clocks
 _PEERS_SHARE = 0.8  # of the job's median: silicon differs by a few per cent
+_SM_SHARE = 0.5  # of the job's median: peers run the same collective, with the same number of blocks
+_SM_LEAST = 0.001  # less is none
+_SCORE_MAX = 100.0
 # Half a minute: no step of a healthy job waits so long inside a kernel, and NCCL's own watchdog needs ten. At most one
 # sample counts in each step, whatever the collection interval is.
 _STEP_NS, _STEPS = 10 * 10**9, 3
@@ -28,7 +37,7 @@ _STEP_NS, _STEPS = 10 * 10**9, 3
 
 @dataclass(frozen=True, kw_only=True)
 class GpuHung(Detector):
-    """Judges each GPU that reports how active its SMs or tensor cores are."""
+    """Judges each GPU that reports how active its SMs or tensor cores are, where its premise holds."""
 
     name: str = "gpu_hung"
     kind: FindingKind = FindingKind.GPU_HUNG
@@ -49,18 +58,52 @@ class GpuHung(Detector):
         active = np.fmax(tensor / _TENSOR_MAX, sm / _SM_MAX)  # NaN where neither is known
         working = np.where(np.fmax(tensor, sm) >= _WORKING_MIN, power.values, np.nan)
         usual = learned_level(view, memory, power, working)  # what each GPU draws while it works
-        job = view.topology_index.job[power.objects]
-        median = group_medians(np.where(job >= 0, job, -1 - np.arange(job.size)), power.values)
-        low = np.minimum(_POWER_SHARE * usual, np.where(job >= 0, _PEERS_SHARE * median, np.inf))
         idle = np.minimum(busy / _BUSY_MIN, np.where(active < 1.0, 1.0, 0.0))
+        job = view.topology_index.job[power.objects]
         with np.errstate(divide="ignore", invalid="ignore"):
-            score = np.where(idle >= 1.0, np.nan_to_num(low / power.values), 0.0)
+            own = _POWER_SHARE * usual / power.values
+            odd = np.where(
+                _is_alone(job), np.where(_computes(view, power), own, 0.0), _unlike(view, power, own, active, sm)
+            )
+        score = np.where(idle >= 1.0, np.nan_to_num(odd, posinf=_SCORE_MAX), 0.0)
         rows = np.flatnonzero(power.fresh & ~np.isnan(busy) & ~np.isnan(active))
         shown = power.only(rows)
         evidence = EvidenceColumns(shown.sids, shown.values, usual[rows])
         steps_ns = shown.times_ns // _STEP_NS * _STEP_NS
         score = score[rows]
-        return [Verdicts(shown.objects, steps_ns, score >= 1.0, score, (evidence,), 0.8, shown.times_ns)]
+        coherent = coherence_evidence(view, view.derived.classes.lockstep_job[shown.objects])
+        breached = score >= 1.0
+        return [Verdicts(shown.objects, steps_ns, breached, score, (evidence, coherent), 0.8, shown.times_ns)]
+
+
+def _unlike(
+    view: TickView, power: Column, own: NDArray[np.float64], active: NDArray[np.float64], sm: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """How unlike the others of a job in lockstep each GPU is, 1.0 from where it hangs; 0 where the others compute.
+
+    own: the same by its own usual power. active: of what counts as computing.
+    """
+    groups = view.derived.classes.lockstep_job[power.objects]
+    by_power = np.minimum(own, _PEERS_SHARE * group_medians(groups, power.values) / power.values)
+    by_sm = _SM_SHARE * group_medians(groups, sm) / np.maximum(sm, _SM_LEAST)
+    wait = (groups >= 0) & (group_medians(groups, active) < 1.0)
+    return np.where(wait, np.fmax(by_power, by_sm), 0.0)
+
+
+def _is_alone(job: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """bool[k]: whether no other GPU works for the same job."""
+    _, at, sizes = np.unique(job, return_inverse=True, return_counts=True)
+    return np.asarray((job < 0) | (sizes[at] == 1))
+
+
+def _computes(view: TickView, power: Column) -> NDArray[np.bool_]:
+    """bool[k]: whether each GPU has computed most of the time so far."""
+    levels = [_about(view.column(metric), power) for metric in ("gpu_tensor_active_ratio", "gpu_sm_active_ratio")]
+    return np.asarray(np.fmax(*levels) >= _WORKING_MIN)
+
+
+def _about(column: Column, power: Column) -> NDArray[np.float64]:
+    return np.append(column.level, np.nan)[lookup(column.objects, power.objects)]
 
 
 def _beside(column: Column, power: Column) -> NDArray[np.float64]:

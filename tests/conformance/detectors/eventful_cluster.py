@@ -112,11 +112,12 @@ class Cluster:
         return target
 
     def _gpu(self, target: _Target, gpu: dict[str, str], job: str, *, broken: bool, hung: bool) -> None:
-        def working(usual: float, paused: float) -> Value:
+        def working(usual: float, paused: float, polling: float = 0.0) -> Value:
+            """From ``STALL_BEGINS`` on one GPU of a job hangs and the others poll for it."""
             noise = _about(usual)
             stalled = self._eventful and job == "8"
             return lambda n, rng: (
-                0.0 if stalled and n >= STALL_BEGINS else paused if self._pauses(job, n) else noise(n, rng)
+                polling if stalled and n >= STALL_BEGINS else paused if self._pauses(job, n) else noise(n, rng)
             )
 
         def only(value: Value | float, healthy: Value) -> Value:
@@ -124,8 +125,9 @@ class Cluster:
 
         idle = self._event(working(0.5, 0.02), 0.0) if hung else only(0.9, working(0.5, 0.02))
         target.gauge("gpu_tensor_active_ratio", gpu, idle)
-        target.gauge("gpu_sm_active_ratio", gpu, self._event(working(0.8, 0.05), 0.1) if hung else working(0.8, 0.05))
-        target.gauge("gpu_utilization_ratio", gpu, _constant(1.0) if hung else working(1.0, 0.3))
+        polls = working(0.8, 0.05, 0.01 if hung else 0.13)
+        target.gauge("gpu_sm_active_ratio", gpu, self._event(polls, 0.1) if hung else polls)
+        target.gauge("gpu_utilization_ratio", gpu, _constant(1.0) if hung else working(1.0, 0.3, 1.0))
         target.gauge("gpu_sm_clock_hertz", gpu, only(1.2e9, _about(1.98e9, 0.002)))
         target.gauge("gpu_power_watts", gpu, self._event(_about(600.0), 90.0) if hung else _about(600.0))
         target.counter("gpu_energy_joules_total", gpu, _about(600.0))

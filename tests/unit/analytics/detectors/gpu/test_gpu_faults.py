@@ -5,7 +5,7 @@ from telemetry import objects
 from telemetry.findings import Finding, FindingKind
 from telemetry.samples import SampleBatch
 from telemetry.series import series_key
-from telemetry.topology import Gpu, Job, TopologyFact
+from telemetry.topology import Entity, Gpu, Job, TopologyFact
 from tests.unit.analytics.small_cluster import CONFIG, INTERVAL_S, SECOND, START_NS, batch, clockwork, run, table
 
 HOSTS, GPUS = ("node1", "node2"), 4
@@ -44,6 +44,32 @@ def test_the_hung_gpu_is_found_and_those_that_wait_for_it_are_not() -> None:
     assert {finding.object for finding in found} == {objects.gpu("node2", "GPU-1")}
     assert found[0].onset_ns == START_NS + 20 * INTERVAL_S * SECOND
     assert found[0].observed_ns - found[0].onset_ns <= 30 * SECOND
+
+
+def test_peers_that_draw_hardly_more_than_the_hung_gpu_differ_from_it_by_their_blocks() -> None:
+    """Of a recorded H100: a kernel of one block that never returns, and 24 blocks that poll."""
+    found = hung((129.4, 1.0, 0.0, 0.14), {("node2", 1): (123.0, 1.0, 0.0, 0.0076)})
+    assert {finding.object for finding in found} == {objects.gpu("node2", "GPU-1")}
+
+
+def test_where_the_others_go_on_working_a_small_kernel_is_no_hang() -> None:
+    assert hung(WORKS, {("node2", 1): HANGS}) == []
+
+
+def test_a_gpu_alone_in_its_job_hangs_by_its_own_past() -> None:
+    def alone(before: tuple[float, ...]) -> list[Finding]:
+        engine = Engine(CONFIG)
+        entities: list[Entity] = [Gpu("node1", f"GPU-{g}", g) for g in range(GPUS)]
+        entities += [Job(str(g), ("node1",), gpu_indices=(g,)) for g in range(GPUS)]
+        engine.add_facts(TopologyFact(entity, START_NS - 1, "test") for entity in entities)
+        batches = [
+            page for seq in range(32) for page in pages(seq, WORKS, {("node1", 1): before if seq < 20 else HANGS})
+        ]
+        outputs = run(engine, [*batches, *clockwork(0, range(32, 34))])
+        return [one for one in outputs if isinstance(one, Finding) and one.kind is FindingKind.GPU_HUNG]
+
+    assert {finding.object for finding in alone(WORKS)} == {objects.gpu("node1", "GPU-1")}
+    assert alone(IDLE) == []  # a notebook that runs one small kernel
 
 
 def test_a_whole_job_that_waits_has_no_hung_gpu() -> None:
