@@ -8,6 +8,7 @@ nobody waits: a link that is steadily near the limit is a matter for the next ma
 a fault.
 """
 
+from abc import abstractmethod
 from dataclasses import dataclass
 
 import numpy as np
@@ -48,8 +49,9 @@ class _PreFec(Detector):
         score = self._score(now, usual)
         return [verdicts_of(column, score, values=now, normals=usual, unit="ratio", confidence=0.8)]
 
+    @abstractmethod
     def _score(self, now: NDArray[np.float64], usual: NDArray[np.float64]) -> NDArray[np.float64]:
-        raise NotImplementedError
+        """1.0 at the limit, of each ratio and what it usually is."""
 
     def _ratios(self, view: TickView) -> tuple[Column, NDArray[np.float64], NDArray[np.float64]]:
         """The counters and gauges, and for each its bit error ratio before FEC: now, and usually (NaN: not known)."""

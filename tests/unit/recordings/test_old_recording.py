@@ -36,7 +36,7 @@ def test_its_replay_gives_the_same_lines(replayed, name):
 def test_its_incident_fired_and_was_resolved():
     """Else equal lines would prove little."""
     incidents = [decode_record(line, Incident) for line in (OLD / "incidents.jsonl").read_bytes().splitlines()]
-    assert [one.state for one in incidents] == [*[IncidentState.FIRING] * 9, IncidentState.RESOLVED]
+    assert [one.state for one in incidents] == [*[IncidentState.FIRING] * 10, IncidentState.RESOLVED]
     assert {str(one.root) for one in incidents} == {"port:leaf6/Ethernet0"}
 
 
