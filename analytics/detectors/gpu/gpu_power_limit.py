@@ -1,6 +1,7 @@
-"""Power limit: a GPU may draw less than before: an operator or a weak power supply limits it.
+"""Power limit: a GPU may draw less than before, and the others of its host may not.
 
-Running into the usual limit is normal under load and is not judged (see ``gpu_throttle``).
+Sites move the limits of whole hosts to fit more of them under one feed (Patel et al., POLCA, ASPLOS 2024): that is a
+setting. Running into the usual limit is normal under load and is not judged (see ``gpu_throttle``).
 """
 
 from dataclasses import dataclass
@@ -8,12 +9,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from analytics.detectors.spec import Detector, Scope, Verdicts, verdicts_of
+from analytics.models.group_medians import group_medians
 from analytics.state.memory import Memory
 from analytics.view.tick_view import TickView
 from telemetry.findings import FindingKind
 
 _SHARE_MIN = 0.95  # of the highest limit that this GPU has had: less than that costs clocks
-_GPUS_MIN = 4  # from so many on, a change of most of them is a setting of the site
+_GPUS_MIN = 4  # of a host, or of the cluster where hosts have fewer: from so many on, a change of most is a setting
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,6 +34,8 @@ class GpuPowerLimit(Detector):
         limit = limit.only(limit.fresh & (limit.values > 0))
         most = view.series["highest"][limit.sids]
         lowered = most / limit.values
-        if len(limit) >= _GPUS_MIN:
-            lowered /= np.median(lowered)
+        hosts = limit.targets.astype(np.int64)
+        of_hosts = np.bincount(hosts, minlength=1)[hosts] >= _GPUS_MIN
+        others = np.median(lowered) if len(limit) >= _GPUS_MIN else 1.0
+        lowered /= np.where(of_hosts, group_medians(hosts, lowered), others)
         return [verdicts_of(limit, _SHARE_MIN * lowered, normals=most)]

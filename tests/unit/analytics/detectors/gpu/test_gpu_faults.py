@@ -85,14 +85,29 @@ def test_two_samples_are_no_hang() -> None:
     assert hung(SPINS, {("node2", 1): HANGS}, rounds=2) == []
 
 
-def limited(after: list[float]) -> set[str]:
-    """GPUs that are found after their power limits went from 700 W to these."""
-    of = table("node1", [series_key("gpu_power_limit_watts", {"device": "node1", "gpu": f"GPU-{g}"}) for g in range(5)])
-    rows = [*[[700.0] * 5] * 4, *[after] * 4]
-    outputs = run(Engine(CONFIG), [*(batch(of, seq, row) for seq, row in enumerate(rows)), *clockwork(0, range(8, 10))])
+def limited(*after: list[float]) -> set[str]:
+    """GPUs that are found after the power limits of each host's went from 700 W to these."""
+    tables = []
+    for number, limits in enumerate(after, 1):
+        host = f"node{number}"
+        keys = [series_key("gpu_power_limit_watts", {"device": host, "gpu": f"GPU-{g}"}) for g in range(len(limits))]
+        tables.append((table(host, keys, "dcgm"), limits))
+    batches = [
+        batch(of, seq, limits if seq >= 4 else [700.0] * len(limits)) for seq in range(8) for of, limits in tables
+    ]
+    outputs = run(Engine(CONFIG), [*batches, *clockwork(0, range(8, 10))])
     return {one.object.name for one in outputs if isinstance(one, Finding)}
 
 
 def test_one_lowered_power_limit_is_found_and_a_new_limit_for_all_is_not() -> None:
     assert limited([700, 500, 700, 700, 700]) == {"node1/GPU-1"}
     assert limited([500] * 5) == set()
+
+
+def test_a_new_limit_for_one_host_is_a_setting_and_one_gpu_of_it_is_still_found() -> None:
+    assert limited([700] * 5, [500] * 5, [650] * 5) == set()
+    assert limited([700] * 5, [500, 500, 500, 300, 500]) == {"node2/GPU-3"}
+
+
+def test_hosts_of_two_gpus_are_compared_with_the_cluster() -> None:
+    assert limited([700, 700], [500, 700], [700, 700]) == {"node2/GPU-0"}
