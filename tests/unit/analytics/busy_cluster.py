@@ -42,10 +42,13 @@ def _leaf_table() -> SeriesTable:
 
 
 def _host_values(rng: np.random.Generator, host: int, number: int) -> list[float]:
+    """One job in lockstep: all of its GPUs compute and wait together, and for the slow one."""
     values = []
+    computes = 0.5 + 0.1 * np.sin(1.7 * number)
     for n in range(4):
         slow = host == 1 and n == 2 and number >= FAULT_ROUND
-        values += [1.2e9 if slow else 1.98e9, 0.5 if slow else 0.5 + 0.02 * rng.normal(), 1.0]
+        waits = 0.2 if number >= FAULT_ROUND and not slow else 0.0
+        values += [1.2e9 if slow else 1.98e9, computes - waits + 0.005 * rng.normal(), 1.0]
         values.append(5000.0 * number + float(rng.integers(0, 100)))
     return values
 

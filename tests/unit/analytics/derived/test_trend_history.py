@@ -60,7 +60,8 @@ def test_a_period_is_kept_as_the_median_of_its_twelve_values() -> None:
 
 def test_slots_without_a_value_are_left_out_and_an_empty_period_stays_empty() -> None:
     rows: list[list[float] | None] = [None] * (2 * SLOTS)
-    rows[0], rows[6] = [100.0, 1000.0], [300.0, 1000.0]  # each is fresh for two and a half intervals: three slots
+    for slot, free in ((0, 100.0), (1, 100.0), (6, 300.0), (7, 300.0)):  # mostly a slot apart: the second is fresh for
+        rows[slot] = [free, 1000.0]  # two and a half slots, three of them
     (row,) = medians(history(ROOM, [*rows, *[[700.0, 1000.0]] * SLOTS]), 3)
     assert row[0] == pytest.approx(0.2)
     assert np.isnan(row[1])
