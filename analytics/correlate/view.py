@@ -97,7 +97,11 @@ class CorrelationView:
 
     def lasts(self, change_id: str) -> bool:
         """Whether a change of this id is known and not over."""
-        return any(change.id == change_id and not self.is_over(change) for change in self.changes)
+        return change_id in self._lasting
+
+    @cached_property
+    def _lasting(self) -> frozenset[str]:
+        return frozenset(change.id for change in self.changes if not self.is_over(change))
 
     def _ends_ns(self, change: Change) -> int:
         ends_ns = max(change.ends_ns, change.starts_ns + self.config.change_window_ns)

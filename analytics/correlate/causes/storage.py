@@ -22,11 +22,12 @@ def propose(view: CorrelationView) -> Iterable[Cause]:
     filesystems: defaultdict[str, list[Finding]] = defaultdict(list)
     for finding in view.of(*sorted(STORAGE)):
         filesystems[finding.object.name.partition("/")[0]].append(finding)
+    dead = frozenset(death.device for death in deaths(view)) if filesystems else frozenset[str]()
     for filesystem in sorted(filesystems):
-        yield from _filesystem(view, filesystems[filesystem])
+        yield from _filesystem(view, filesystems[filesystem], dead)
 
 
-def _filesystem(view: CorrelationView, found: list[Finding]) -> Iterable[Cause]:
+def _filesystem(view: CorrelationView, found: list[Finding], dead: frozenset[str]) -> Iterable[Cause]:
     # Files are striped: clients that wait for one target request little from the others. So collapsed throughput makes
     # a target a cause only where none is slower than its siblings.
     candidates = [finding for finding in found if finding.detector != _THROUGHPUT] or found
@@ -46,15 +47,17 @@ def _filesystem(view: CorrelationView, found: list[Finding]) -> Iterable[Cause]:
     kept = {finding.id for finding in heavy}
     delayed = [finding for finding in found if finding.id not in kept]
     for position, name in enumerate(ranked):
-        yield _cause(view, name, servers[name], delayed if position == 0 else [])
+        reached = not _cut_off(view, name, dead)
+        yield _cause(view, name, servers[name], delayed if position == 0 else [], reached=reached)
 
 
-def _cause(view: CorrelationView, server: str, found: list[Finding], delayed: list[Finding]) -> Cause:
+def _cause(view: CorrelationView, server: str, found: list[Finding], delayed: list[Finding], *, reached: bool) -> Cause:
+    """reached: whether clients have a way to the server; without one they wait for the path."""
     ranked = [finding.object for finding in sorted(found, key=lambda f: (-f.score, f.onset_ns, f.object))]
     root = view.root(IncidentKind.SLOW_STORAGE, ranked + _siblings(view, found))
     paused = frozenset[str]().union(*(origin.findings for origin in view.origins if origin.device == server))
     also = f", with {len(ranked) - 1} more targets of {server}" if len(set(ranked)) > 1 else ""
-    certain = max(finding.confidence for finding in found) >= HARD_CONFIDENCE_MIN and not _cut_off(view, server)
+    certain = max(finding.confidence for finding in found) >= HARD_CONFIDENCE_MIN and reached
     return cause_of(
         IncidentKind.SLOW_STORAGE,
         root,
@@ -65,14 +68,13 @@ def _cause(view: CorrelationView, server: str, found: list[Finding], delayed: li
     )
 
 
-def _cut_off(view: CorrelationView, server: str) -> bool:
+def _cut_off(view: CorrelationView, server: str, dead: frozenset[str]) -> bool:
     """Whether a link of the server, or a switch that it is connected to, is down or was just now: its clients wait for
     the path then, whatever its targets do."""
     links, switches = view.graph.links(server), sorted(view.graph.neighbours(server))
     ends = (port for link in links for port in view.graph.ports(link))
     if any(finding.kind is FindingKind.LINK_DOWN for port in ends for finding in view.about(port)):
         return True
-    dead = {death.device for death in deaths(view)}
     refs = [device(name) for name in switches]
     return not dead.isdisjoint(switches) or any(
         view.is_firing(kind, refs) for kind in (IncidentKind.DEVICE_DOWN, IncidentKind.DEVICE_REBOOTED)
