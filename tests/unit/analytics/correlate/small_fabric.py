@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from typing import Final
 
 from analytics.correlate.config import CorrelateConfig
 from analytics.correlate.correlator import Correlator
@@ -43,10 +44,11 @@ def facts(of: Iterable[Entity]) -> list[TopologyFact]:
 class Fabric:
     """The topology, and short ways to make findings about it. Times are in seconds after T0."""
 
-    def __init__(self) -> None:
+    def __init__(self, more: Iterable[Entity] = ()) -> None:
         half = (tuple(f"node{h}" for h in range(1, 5)), tuple(f"node{h}" for h in range(5, 9)))
         jobs = [Job("1", half[0], started_ns=T0 - 7200 * S), Job("2", half[1], started_ns=T0 - 7200 * S)]
-        self.topology = Topology().with_facts(facts([*entities(), *jobs]))
+        # Final: most tests share one fabric.
+        self.topology: Final = Topology().with_facts(facts([*entities(), *jobs, *more]))
 
     def uplink(self, leaf: int, spine: int) -> str:
         return f"leaf{leaf}/Ethernet{4 * (999 + spine)}"

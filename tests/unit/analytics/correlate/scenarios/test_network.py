@@ -7,7 +7,7 @@ from telemetry.findings import FindingKind as K
 from telemetry.incidents import IncidentKind as I
 from telemetry.topology import Link, Topology
 from tests.unit.analytics.correlate.faults import line_card, session_lost
-from tests.unit.analytics.correlate.small_fabric import Fabric, Run, facts
+from tests.unit.analytics.correlate.small_fabric import Fabric, Run
 
 
 def test_two_slow_receivers_under_one_spine_keep_their_own_ports(cluster: Fabric, run: Run) -> None:
@@ -92,11 +92,11 @@ def test_both_ends_of_one_session_are_one_incident(cluster: Fabric, run: Run) ->
     assert "BGP session of leaf3 with spine2 down" in run.only.title
 
 
-def test_cables_to_one_neighbour_say_nothing_about_either_switch(cluster: Fabric, start: type[Run]) -> None:
+def test_cables_to_one_neighbour_say_nothing_about_either_switch() -> None:
     """Three more cables between leaf1 and spine1: what they share is the pair."""
     names = [f"Ethernet{port}" for port in (8000, 8004, 8008)]
-    cluster.topology = cluster.topology.with_facts(facts(Link("leaf1", name, "spine1", name) for name in names))
-    run = start(cluster)
+    cluster = Fabric(more=[Link("leaf1", name, "spine1", name) for name in names])
+    run = Run(cluster)
     run.tick(*(cluster.find(K.LINK_DOWN, f"{end}/{name}") for name in names for end in ("leaf1", "spine1")))
     run.tick(ticks=10)
     assert {incident.kind for incident in run.incidents.values()} == {I.LINK_DOWN}
