@@ -20,15 +20,16 @@ class ClusterRecords:
         self.topology = Topology()
         self.changes: tuple[Change, ...] = ()
         self._waiting_facts: list[TopologyFact] = []
-        self._waiting_changes: list[Change] = []
+        self._waiting_changes: dict[str, Change] = {}
 
     def add_facts(self, facts: Iterable[TopologyFact]) -> None:
         """Facts are valid from the tick in which they were observed."""
         self._waiting_facts.extend(facts)
 
     def add_change(self, change: Change) -> None:
-        """A change is valid from the tick in which it starts."""
-        self._waiting_changes.append(change)
+        """A change is valid from the tick in which it starts; collectors repeat what they know when they start."""
+        if change not in self.changes:
+            self._waiting_changes[change.id] = change
 
     def update(self, end_ns: int) -> None:
         """Adds all records up to the end of a tick, and drops changes that ended a day ago."""
@@ -36,10 +37,10 @@ class ClusterRecords:
         if due:
             self._waiting_facts = [fact for fact in self._waiting_facts if fact.observed_ns >= end_ns]
             self.topology = self.topology.with_facts(sorted(due, key=lambda f: (f.observed_ns, f.entity.key, f.source)))
-        begun = [change for change in self._waiting_changes if change.starts_ns < end_ns]
+        begun = {name: change for name, change in self._waiting_changes.items() if change.starts_ns < end_ns}
         if begun:
-            self._waiting_changes = [change for change in self._waiting_changes if change.starts_ns >= end_ns]
-            known = {change.id: change for change in (*self.changes, *begun)}
+            self._waiting_changes = {n: change for n, change in self._waiting_changes.items() if n not in begun}
+            known = {change.id: change for change in self.changes} | begun
             recent = (c for c in known.values() if max(c.starts_ns, c.ends_ns) >= end_ns - _CHANGES_KEPT_NS)
             self.changes = tuple(sorted(recent, key=lambda change: (change.starts_ns, change.id)))
 
@@ -48,7 +49,7 @@ class ClusterRecords:
             "topology": [fact for _, fact in sorted(self.topology.facts.items())],
             "changes": self.changes,
             "waiting_facts": self._waiting_facts,
-            "waiting_changes": self._waiting_changes,
+            "waiting_changes": list(self._waiting_changes.values()),
         }
         return State(head, {})
 
@@ -57,4 +58,4 @@ class ClusterRecords:
         self.topology = Topology().with_facts(_facts.validate_python(head["topology"]))
         self.changes = tuple(_changes.validate_python(head["changes"]))
         self._waiting_facts = _facts.validate_python(head["waiting_facts"])
-        self._waiting_changes = _changes.validate_python(head["waiting_changes"])
+        self._waiting_changes = {change.id: change for change in _changes.validate_python(head["waiting_changes"])}
