@@ -2,18 +2,21 @@
 
 1,000 targets at 1 s, and ingest on one core that it shares with busy loops; the servers, the bus' reader and this
 process are on the other cores. All is counted outside of ingest: records by a reader of the bus, CPU time and memory by
-the kernel. What the CPU can do is what ingest delivers without the busy loops from so many targets that it takes the
-same share of the core: on the line between few targets and all of them, as an idle ingest takes some CPU too.
+the kernel. Once all series are known the loops of the same run are stopped and go on in turn, and each window beside
+them is compared with the window alone before it. What the CPU can do is what ingest delivers alone from so many targets
+that it takes the same share of the core: on the line between few targets and all of them, as an ingest with little to
+do takes more CPU for each sample.
 """
 
 import asyncio
 import os
+import signal
 import subprocess
 import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -34,8 +37,9 @@ from telemetry.codec.records import decode_record
 from telemetry.ledger import StageReport
 
 HOSTS, FEW_HOSTS, INTERVAL_S, BUSY_LOOPS = 500, 100, 1.0, 4
-FIRST_CPU_S, WINDOW_S, KNOWN_S_MAX = 6.0, 60.0, 240.0
+FIRST_CPU_S, KNOWN_S_MAX = 6.0, 240.0
 """The first seconds are of CPU time: what is learned makes all that follows cheaper, so only equal ones compare."""
+PAIRS, SETTLE_S, WINDOW_S = 6, 4.0, 12.0
 _CORE = 0
 
 
@@ -67,14 +71,22 @@ class Measured:
         return self.delivered.samples / self.wall_s
 
 
-def measure(load: Load, busy_loops: int) -> tuple[Measured, Measured]:
-    """The first seconds of CPU time, in which series are new, and a window in which all are known."""
+@dataclass(frozen=True, slots=True)
+class Run:
+    """The first seconds of CPU time, in which series are new; then, all known, windows alone and beside in turn."""
+
+    first: Measured
+    alone: list[Measured] = field(default_factory=list)
+    beside: list[Measured] = field(default_factory=list)
+
+
+def measure(load: Load, busy_loops: int) -> Run:
     with tempfile.TemporaryDirectory(prefix="short-of-cpu-") as name, ExitStack() as stack:
         settings = _settings(Path(name), load)
-        for _ in range(busy_loops):
-            stack.enter_context(_on_core([sys.executable, "-c", "while True: pass"]))
+        endless = [sys.executable, "-c", "while True: pass"]
+        loops = [stack.enter_context(_on_core(endless)) for _ in range(busy_loops)]
         ingest = [sys.executable, "-m", "fabricscope", "ingest", "--config", str(settings)]
-        return asyncio.run(_watch(settings, stack.enter_context(_on_core(ingest)), load))
+        return asyncio.run(_watch(settings, stack.enter_context(_on_core(ingest)), loops, load))
 
 
 @contextmanager
@@ -104,7 +116,7 @@ def _settings(folder: Path, load: Load) -> Path:
     return path
 
 
-async def _watch(settings: Path, ingest: int, load: Load) -> tuple[Measured, Measured]:
+async def _watch(settings: Path, ingest: int, loops: list[int], load: Load) -> Run:
     bus = open_bus(load_settings(settings).bus)
     await bus.start()
     try:
@@ -112,11 +124,17 @@ async def _watch(settings: Path, ingest: int, load: Load) -> tuple[Measured, Mea
         while not (await _window(bus, ingest, 0.5)).delivered.samples and time.monotonic() < began_s + KNOWN_S_MAX:
             pass
         begin_cpu_s = _cpu_s(ingest)
-        first = await _window(bus, ingest, KNOWN_S_MAX, lambda: _cpu_s(ingest) - begin_cpu_s < FIRST_CPU_S)
-        seen = Counter(first.delivered.turns)
+        run = Run(await _window(bus, ingest, KNOWN_S_MAX, lambda: _cpu_s(ingest) - begin_cpu_s < FIRST_CPU_S))
+        seen = Counter(run.first.delivered.turns)
         while len(seen) < load.targets and time.monotonic() < began_s + KNOWN_S_MAX:
             seen += (await _window(bus, ingest, 2.0)).delivered.turns
-        return first, await _window(bus, ingest, WINDOW_S)
+        for _ in range(PAIRS):
+            for windows, what in ((run.alone, signal.SIGSTOP), (run.beside, signal.SIGCONT)):
+                for loop in loops:
+                    os.kill(loop, what)
+                await asyncio.sleep(SETTLE_S)
+                windows.append(await _window(bus, ingest, WINDOW_S))
+        return run
     finally:
         await bus.stop()
 
@@ -151,23 +169,46 @@ def _rss_bytes(pid: int) -> int:
 
 def run() -> list[Row]:
     os.sched_setaffinity(0, set(range(os.cpu_count() or 1)) - {_CORE} or {_CORE})
-    rows: list[Row] = []
     with pages_alone(FEW_HOSTS, INTERVAL_S) as load:
-        _, few = measure(load, 0)
-    windows = []
+        few = measure(load, 0)
+    rows: list[Row] = []
     with pages_alone(HOSTS, INTERVAL_S) as load:
         for loops in (0, BUSY_LOOPS):
-            first, known = measure(load, loops)
-            rows += _rows(f"short of CPU: {loops} busy loops, new series", first)
-            rows += _rows(f"short of CPU: {loops} busy loops, known series", known)
-            windows.append(known)
-    alone, beside = windows
-    can_do = np.interp(beside.cores, (few.cores, alone.cores), (few.samples_per_s, alone.samples_per_s))
-    delivered = "short of CPU: known series, delivered beside what the same share of the core delivers alone"
-    return [*rows, row(delivered, beside.samples_per_s, "samples/s", float(can_do))]
+            found = measure(load, loops)
+            rows += _rows(f"short of CPU: {loops} busy loops, new series", [found.first])
+            rows += _rows(f"short of CPU: {loops} busy loops, known series", found.beside)
+            rows += _beside_what_the_cpu_can_do(found, _sum(few.alone + few.beside), loops)
+    return rows
 
 
-def _rows(what: str, found: Measured) -> Iterator[Row]:
+def _beside_what_the_cpu_can_do(found: Run, few: Measured, loops: int) -> Iterator[Row]:
+    """Without loops both windows of a pair are alike, and the ratio says how steady the machine is."""
+    name = f"short of CPU: {loops} busy loops, known series, beside what the same share of the core delivers alone"
+    for pair, (alone, beside) in enumerate(zip(found.alone, found.beside, strict=True), start=1):
+        yield row(f"{name}: pair {pair}", beside.samples_per_s, "samples/s", _can_do(beside.cores, few, alone))
+    alone, beside = _sum(found.alone), _sum(found.beside)
+    yield row(f"{name}: all pairs", beside.samples_per_s, "samples/s", _can_do(beside.cores, few, alone))
+
+
+def _can_do(cores: float, few: Measured, alone: Measured) -> float:
+    return few.samples_per_s + (alone.samples_per_s - few.samples_per_s) * (cores - few.cores) / (
+        alone.cores - few.cores
+    )
+
+
+def _sum(windows: Sequence[Measured]) -> Measured:
+    """Windows of one run as one."""
+    delivered = Delivered(report=windows[-1].delivered.report)
+    for each in windows:
+        delivered.samples += each.delivered.samples
+        delivered.late_s += each.delivered.late_s
+        delivered.turns += each.delivered.turns
+    wall_s, cpu_s = sum(each.wall_s for each in windows), sum(each.cpu_s for each in windows)
+    return Measured(delivered, wall_s, cpu_s, max(each.rss_bytes for each in windows))
+
+
+def _rows(what: str, windows: Sequence[Measured]) -> Iterator[Row]:
+    found = _sum(windows)
     delivered = found.delivered
     turns = [count for count in delivered.turns.values() if count] or [0]
     yield row(f"{what}: delivered", found.samples_per_s, "samples/s")
