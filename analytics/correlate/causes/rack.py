@@ -37,7 +37,7 @@ def propose(view: CorrelationView) -> Iterable[Cause]:
             gone[death.device] = (death.findings, death.onset_ns)
     names = {known.rack for name in gone if (known := view.graph.devices.get(name)) and known.rack}
     lost = [rack for name in sorted(names) if (rack := _rack(view, name, gone))]
-    unplaced = losses(view)
+    unplaced = losses(view) if lost else []
     for racks in _at_once(lost, view.config.onset_slack_ns):
         yield _cause(view, racks, gone, unplaced)
 
