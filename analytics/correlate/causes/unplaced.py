@@ -123,9 +123,10 @@ def _dead(view: CorrelationView, loss: Loss) -> Cause:
     dark = f"{len(loss.ports)} ports elsewhere lost their carrier" if loss.ports else "nothing else sees their links"
     if not gone:
         reason = f"{root.name} is silent and {dark} at the same time; what is behind these is not recorded"
-        return cause_of(
-            IncidentKind.DEVICE_DOWN, root, _ids(loss), reason, hold=HoldPolicy.INTERVAL, factor=_factor(loss)
-        )
+        # A host may be the first of a rack; a switch that takes several ports with it is the whole of it.
+        sure = view.graph.is_switch(root.name) and len(loss.ports) >= PORTS_MIN
+        hold = None if sure else HoldPolicy.INTERVAL
+        return cause_of(IncidentKind.DEVICE_DOWN, root, _ids(loss), reason, hold=hold, factor=_factor(loss))
     noun = _noun(view, names)
     return cause_of(
         IncidentKind.DEVICE_DOWN,
