@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from analytics.correlate.cause import Cause, cause_of
 from analytics.correlate.causes.devices import deaths
-from analytics.correlate.causes.unplaced import Loss, losses
+from analytics.correlate.causes.unplaced import Loss, began_with, losses
 from analytics.correlate.view import CorrelationView
 from telemetry.findings import FindingKind
 from telemetry.incidents import IncidentKind
@@ -84,7 +84,13 @@ def _cause(view: CorrelationView, racks: list[_Rack], gone: Gone, unplaced: Iter
     """unplaced: where what the devices were linked to is not known, ports that lost their carrier with them."""
     root = view.root(IncidentKind.RACK_POWER, [rack.ref for rack in racks])
     dead = [name for rack in racks for name in rack.dead]
-    dark = {port.id for loss in unplaced if not loss.silent.keys().isdisjoint(dead) for port in loss.ports.values()}
+    with_it = [
+        loss
+        for loss in unplaced
+        if not loss.silent.keys().isdisjoint(dead)
+        or (not loss.silent and any(began_with(view, loss, rack.onset_ns) for rack in racks))
+    ]
+    dark = {finding.id for loss in with_it for finding in loss.ports.values()}
     others = [rack for rack in racks if rack.ref != root]
     which = f"rack {root.name}" if not others else "racks " + ", ".join(sorted(rack.name for rack in racks))
     return cause_of(

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from analytics.correlate.cause import Cause, cause_of
 from analytics.correlate.causes.at_once import at_once
-from analytics.correlate.causes.devices import ALIVE_FACTOR
+from analytics.correlate.causes.devices import ALIVE_FACTOR, Death, deaths
 from analytics.correlate.view import CorrelationView
 from telemetry.findings import Finding, FindingKind
 from telemetry.incidents import IncidentKind
@@ -49,6 +49,10 @@ class Loss:
         return dict(sorted(found.items()))
 
     @property
+    def onset_ns(self) -> int:
+        return min(finding.onset_ns for finding in self.found)
+
+    @property
     def died(self) -> bool:
         """Whether there is a port for each silent device: each took the carrier of one at least."""
         return 0 < len(self.silent) <= len(self.ports)
@@ -79,7 +83,13 @@ def _loss(group: Sequence[Finding]) -> Loss:
 
 def propose(view: CorrelationView) -> Iterable[Cause]:
     """One cause for each group that has more in common than its time; rack power is proposed in ``rack.py``."""
-    for loss in losses(view):
+    found = losses(view)
+    dead = [death for death in deaths(view) if not death.alive] if found else []
+    for loss in found:
+        beside = [death for death in dead if not loss.silent and began_with(view, loss, death.onset_ns)]
+        if beside:
+            yield _beside(loss, beside[0])
+            continue
         by_device = loss.by_device
         hub = max(by_device, key=lambda name: (len(by_device[name]), name), default="")
         if _is_part(by_device, hub, len(loss.ports)) and not (loss.silent and view.graph.is_edge(hub)):
@@ -92,6 +102,22 @@ def propose(view: CorrelationView) -> Iterable[Cause]:
             yield _behind(view, loss, hub)
         elif len(loss.silent) >= SILENT_MIN and not loss.ports and _nobody_sees(view, loss.silent):
             yield _dead(view, loss)
+
+
+def began_with(view: CorrelationView, loss: Loss, onset_ns: int) -> bool:
+    """Whether it went away when something else did."""
+    return abs(loss.onset_ns - onset_ns) <= view.config.intervals_ns(WINDOW_INTERVALS)
+
+
+def _beside(loss: Loss, death: Death) -> Cause:
+    """Cables that nobody recorded, of a device that others show to be dead."""
+    return cause_of(
+        IncidentKind.DEVICE_DOWN,
+        device(death.device),
+        death.findings | frozenset(finding.id for finding in loss.ports.values()),
+        f"{death.down} of {death.links} links of {death.device} are down, and {len(loss.ports)} ports elsewhere lost "
+        "their carrier at the same time; what is behind these is not recorded",
+    )
 
 
 def _is_part(by_device: dict[str, list[ObjectRef]], hub: str, ports: int) -> bool:

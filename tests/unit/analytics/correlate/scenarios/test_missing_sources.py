@@ -90,6 +90,32 @@ def test_a_switch_that_falls_silent_is_what_the_dark_ports_led_to(bare: Unrecord
     assert run.roots == ["device_down spine2"]
 
 
+def partly(cluster: Fabric, *unrecorded: str) -> Topology:
+    """The whole topology without the links of these devices to hosts."""
+    kept = [fact for fact in cluster.topology.facts.values() if not _is_host_link(fact.entity, unrecorded)]
+    return Topology().with_facts(kept)
+
+
+def _is_host_link(entity: Entity, of: tuple[str, ...]) -> bool:
+    return isinstance(entity, Link) and entity.b_device.startswith("node") and entity.a_device in of
+
+
+def test_a_dead_leaf_takes_the_cables_along_that_nobody_recorded(bare: Unrecorded, cluster: Fabric) -> None:
+    run = Run(cluster)
+    run.topology = partly(cluster, "leaf3")
+    links = [port for spine in range(1, 5) for port in (cluster.downlink(spine, 3),)]
+    run.tick(*bare.dark(*links, *(f"node{n}/mlx5_2" for n in range(1, 9))))
+    run.tick(*bare.silent("leaf3", at=9), ticks=10)
+    assert run.roots == ["device_down leaf3"]
+
+
+def test_a_rack_without_power_takes_the_cables_along_that_nobody_recorded(bare: Unrecorded, cluster: Fabric) -> None:
+    run = Run(cluster)
+    run.topology = partly(cluster, "leaf3")
+    run.tick(*bare.dark(*bare.of_hosts(*HOSTS)), *bare.silent(*HOSTS), ticks=10)
+    assert run.roots == ["rack_power r1"]
+
+
 def test_two_ports_that_lose_their_carrier_at_once_are_one_cable(bare: Unrecorded, run: Run) -> None:
     run.tick(*bare.dark(bare.facing(3, 5)))
     run.tick(*bare.dark("node5/mlx5_2", at=4), ticks=10)
