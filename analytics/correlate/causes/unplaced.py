@@ -136,7 +136,7 @@ def _part(view: CorrelationView, loss: Loss, hub: str, ports: int) -> Cause:
         primary,
         reason,
         factor=ALIVE_FACTOR,
-        hold=HoldPolicy.SILENCE,
+        hold=HoldPolicy.INTERVAL,
         subject=what,
     )
 
