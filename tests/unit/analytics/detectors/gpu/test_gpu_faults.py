@@ -34,7 +34,7 @@ def pages(seq: int, usual: tuple[float, ...], but: Does) -> list[SampleBatch]:
 def hung(usual: tuple[float, ...], but: Does, *, rounds: int = 12, jobs: Sequence[Job] = JOBS) -> list[Finding]:
     """Findings after twenty rounds of work and then ``rounds`` of this."""
     engine = Engine(CONFIG)
-    entities = [*(Gpu(host, f"GPU-{g}", g) for host in HOSTS for g in range(GPUS)), *jobs]
+    entities: list[Entity] = [*(Gpu(host, f"GPU-{g}", g) for host in HOSTS for g in range(GPUS)), *jobs]
     engine.add_facts(TopologyFact(entity, START_NS - 1, "test") for entity in entities)
     batches = [page for seq in range(20) for page in pages(seq, WORKS, {})]
     batches += [page for seq in range(20, 20 + rounds) for page in pages(seq, usual, but)]
