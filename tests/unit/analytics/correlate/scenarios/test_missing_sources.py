@@ -6,11 +6,14 @@ from dataclasses import replace
 import pytest
 
 from analytics.inference.entities import SOURCE
+from telemetry.changes import Change, ChangeKind
 from telemetry.findings import Evidence, Finding
 from telemetry.findings import FindingKind as K
 from telemetry.incidents import IncidentKind as I
+from telemetry.incidents import Severity
+from telemetry.objects import device
 from telemetry.topology import Device, Entity, Link, Role, Topology, TopologyFact
-from tests.unit.analytics.correlate.small_fabric import Fabric, Run, entities, facts
+from tests.unit.analytics.correlate.small_fabric import Fabric, Run, S, entities, facts
 
 HOSTS = ("node1", "node2", "node3", "node4")
 
@@ -88,6 +91,14 @@ def test_a_switch_that_falls_silent_is_what_the_dark_ports_led_to(bare: Unrecord
     run.tick(*bare.dark(*(bare.uplink(leaf, 2) for leaf in range(1, 9))))
     run.tick(*bare.silent("spine2", at=9), ticks=10)
     assert run.roots == ["device_down spine2"]
+
+
+def test_planned_work_covers_the_ports_that_lead_to_its_devices(bare: Unrecorded, run: Run) -> None:
+    hosts = tuple(device(host) for host in HOSTS)
+    run.changes = [Change("c1", ChangeKind.MAINTENANCE, hosts, run.now_ns, run.now_ns + 3600 * S, summary="new PSUs")]
+    run.tick(*bare.dark(*bare.of_hosts(*HOSTS)))
+    run.tick(*bare.silent(*HOSTS, at=8), ticks=12)
+    assert (run.only.kind, run.only.severity) == (I.DEVICE_REBOOTED, Severity.INFO)
 
 
 def partly(cluster: Fabric, *unrecorded: str) -> Topology:
