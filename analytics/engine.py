@@ -24,6 +24,7 @@ from analytics.detectors.lifecycle import FindingTracker
 from analytics.detectors.multivariate.device_model import DeviceModel
 from analytics.detectors.multivariate.stage import Multivariate
 from analytics.detectors.spec import Detector, Scope
+from analytics.inference.entities import Inference
 from analytics.models.scoring.live import NO_SLOT
 from analytics.snapshot.block import Block
 from analytics.snapshot.fit import Changes
@@ -127,6 +128,7 @@ class Engine:
         self.starvation = StarvationLedger()
         self._quality = np.zeros(0, np.uint8)  # of each series, as of the newest tick
         self._selections = SelectionCache(self.registry)
+        self._inference = Inference()
         self._indexed: tuple[int, Topology | None, TopologyIndex] = (-1, None, TopologyIndex())
 
     @property
@@ -187,6 +189,16 @@ class Engine:
     def quality_counts(self) -> dict[str, int]:
         """Series by quality, as of the newest tick; empty before it. Counted when it is asked for."""
         return counts(self._quality) if self._quality.size else {}
+
+    @property
+    def topology(self) -> Topology:
+        """The facts as of the newest tick, and what follows for devices without any: see ``analytics.inference``."""
+        return self._inference.topology(self.registry, self.cluster.topology)
+
+    @property
+    def inferred(self) -> Mapping[str, int]:
+        """How many entities of each kind are inferred, as of the newest tick."""
+        return self._inference.counts
 
     @property
     def counts(self) -> SampleCounts:
@@ -253,7 +265,7 @@ class Engine:
         """A wrong time was believed, and is over: nothing that was learned can be compared with what comes."""
         self._closed = self.advance()
         if self.correlator is not None:
-            self._closed += self.correlator.close(self.window.watermark_ns, self.cluster.topology)
+            self._closed += self.correlator.close(self.window.watermark_ns, self.topology)
         self.times_gone_back += 1
         self.window.begin_again()
         self._begin()
@@ -277,7 +289,7 @@ class Engine:
             findings += self.multivariate.update(view, self.findings, findings)
             self.starvation.update(view, self.findings)
         if self.correlator is not None:
-            self._scored.append(_Scored(end_ns, findings, self.cluster.topology, self.cluster.changes))
+            self._scored.append(_Scored(end_ns, findings, self.topology, self.cluster.changes))
         self._evict(end_ns)
         return findings
 
@@ -291,7 +303,7 @@ class Engine:
         began_ns = min((batch.collection.collected_ns for batch in batches), default=end_ns)
         self.targets.update(tick, [batch.collection for batch in batches], began_ns)
         self.registry.update_seen(tick.sids, np.repeat(tick.collected_ns, np.diff(tick.starts)))
-        repeated = self.targets.repetitions(tick, series, self.registry, self.cluster.topology)
+        repeated = self.targets.repetitions(tick, series, self.registry, self.topology)
         if repeated.any():
             self.counts.processed += int(np.diff(tick.starts)[repeated].sum())
             tick = tick.only(~repeated[tick.batch_of])
@@ -313,7 +325,7 @@ class Engine:
             index=self.registry,
             series=ReadOnlyColumns(self.series.columns),
             targets=ReadOnlyColumns(self.targets.columns),
-            topology=self.cluster.topology,
+            topology=self.topology,
             topology_index=self._topology_index(),
             changes=self.cluster.changes,
             selections=self._selections,
@@ -325,9 +337,9 @@ class Engine:
 
     def _topology_index(self) -> TopologyIndex:
         version, topology, index = self._indexed
-        if version != self.registry.version or topology is not self.cluster.topology:
-            index = index_topology(self.registry, self.cluster.topology)
-            self._indexed = (self.registry.version, self.cluster.topology, index)
+        if version != self.registry.version or topology is not self.topology:
+            index = index_topology(self.registry, self.topology)
+            self._indexed = (self.registry.version, self.topology, index)
         return index
 
     def _derived(self, view: TickView) -> Derived:

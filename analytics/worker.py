@@ -165,5 +165,6 @@ class Worker:
                 "times_gone_back": self.engine.times_gone_back,
                 **{f"begun_again_{block}": 1 for block in self.begun_again},
                 "ticks_uncorrelated": self.engine.ticks_uncorrelated,
+                **{f"inferred_{kind}": count for kind, count in engine.inferred.items()},
             },
         )

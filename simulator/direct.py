@@ -18,7 +18,7 @@ from simulator.counters.canonical import Column
 from simulator.counters.readings import Readings
 from simulator.fabric.state import Floats
 from simulator.faults.schedule import ScheduledFault
-from simulator.layout import Endpoint, Exporter, Flavour, Layout, topology_facts
+from simulator.layout import Endpoint, Exporter, Flavour, Layout, peer_address, topology_facts
 from simulator.shapes.shape import Shape
 from telemetry import catalogue
 from telemetry.changes import Change
@@ -51,13 +51,16 @@ class _Values(NamedTuple):
 
 
 class DirectCollector:
-    """Collects from every endpoint of a simulated cluster at once. Keeps tables, and what frozen exporters repeat."""
+    """Collects from every endpoint of a simulated cluster at once. Keeps tables, and what frozen exporters repeat.
 
-    def __init__(self, cluster: SimulatedCluster) -> None:
+    sessions: of switches also their BGP sessions, by the address of the neighbour as over gNMI.
+    """
+
+    def __init__(self, cluster: SimulatedCluster, *, sessions: bool = False) -> None:
         self._cluster = cluster
         layout = cluster.layout
         self._endpoints = [(i, e) for i, e in enumerate(layout.endpoints) if e.exporter is not Exporter.SLURM]
-        self._parts = {i: _parts_of(layout, endpoint) for i, endpoint in self._endpoints}
+        self._parts = {i: _parts_of(layout, endpoint, sessions) for i, endpoint in self._endpoints}
         self._whole = {id(group): [_is_whole_number(column.metric) for column in group] for group in _GROUPS}
         self._tables: dict[tuple[int, bytes], SeriesTable] = {}
         self._last: dict[int, tuple[SeriesTable, Floats]] = {}
@@ -163,7 +166,7 @@ def campaign(
     cluster = SimulatedCluster(config, start_ns)
     for fault in faults:
         cluster.inject(fault)
-    collector = DirectCollector(cluster)
+    collector = DirectCollector(cluster, sessions=collection is not None and collection.sessions)
     if collection is not None:
         run = CollectionRun(collection, collection_seed, cluster, collector, parts)
         ends_s = int(lasts_s / config.interval_s) * parts * (config.interval_s / parts)
@@ -204,6 +207,7 @@ _READ_BY = {
 _GROUPS = (
     canonical.SONIC,
     canonical.ARISTA,
+    canonical.SESSIONS,
     canonical.NICS,
     canonical.GPUS,
     canonical.HOSTS,
@@ -213,7 +217,7 @@ _GROUPS = (
 )
 
 
-def _parts_of(layout: Layout, endpoint: Endpoint) -> list[_Part]:
+def _parts_of(layout: Layout, endpoint: Endpoint, sessions: bool) -> list[_Part]:
     name = endpoint.device
     match endpoint.exporter:
         case Exporter.GNMI:
@@ -221,7 +225,9 @@ def _parts_of(layout: Layout, endpoint: Endpoint) -> list[_Part]:
             units = layout.switch_ports[name]
             labels = tuple({"port": layout.ports[i].name} for i in units)
             ethernet = canonical.SONIC if sonic else canonical.ARISTA
-            return [_Part(infiniband.PORTS if layout.shape is Shape.INFINIBAND else ethernet, units, labels)]
+            if layout.shape is Shape.INFINIBAND:
+                return [_Part(infiniband.PORTS, units, labels)]
+            return [_Part(ethernet, units, labels), *(_sessions_of(layout, units) if sessions else ())]
         case Exporter.DCGM:
             units = layout.host_gpus[name]
             return [_Part(canonical.GPUS, units, tuple({"gpu": layout.gpus[i].uuid} for i in units))]
@@ -235,6 +241,16 @@ def _parts_of(layout: Layout, endpoint: Endpoint) -> list[_Part]:
             fixed = {"system": "lustre", "fs": layout.filesystem, "side": "server"}
             labels = tuple({**fixed, "target": layout.targets[i].name} for i in mine)
             return [_Part(canonical.STORAGE, range(mine[0], mine[-1] + 1), labels)]
+
+
+def _sessions_of(layout: Layout, ports: range) -> list[_Part]:
+    """Of the ports towards other switches, which come last on every switch."""
+    between = [i for i in ports if layout.ports[i].nic < 0]
+    if not between:
+        return []
+    units = range(between[0], ports.stop)
+    assert len(units) == len(between)
+    return [_Part(canonical.SESSIONS, units, tuple({"peer": peer_address(layout, i)} for i in units))]
 
 
 def _extents(parts: Iterable[_Part]) -> dict[int, range]:

@@ -3,6 +3,7 @@
 Positions matter: the arrays of ``counters.readings`` are indexed by the positions in the tuples of ``Layout``.
 """
 
+import ipaddress
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
@@ -169,6 +170,13 @@ class Layout:
     def endpoint_index(self) -> dict[tuple[Exporter, str], int]:
         """Position in ``endpoints``, by exporter and device."""
         return {(e.exporter, e.device): i for i, e in enumerate(self.endpoints)}
+
+
+def peer_address(layout: Layout, port: int) -> str:
+    """Address of the BGP neighbour behind a leaf–spine port: the other end of the link's /31."""
+    peer = layout.ports[port].peer_port
+    base = int(ipaddress.IPv4Address("10.128.0.0")) + 2 * min(port, peer)
+    return str(ipaddress.IPv4Address(base + (1 if port < peer else 0)))
 
 
 def topology_facts(layout: Layout, now_ns: int) -> list[TopologyFact]:

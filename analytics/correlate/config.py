@@ -21,6 +21,12 @@ class CorrelateConfig(BaseModel):
     doubtful_hold_intervals: float = Field(
         1.0, ge=0, description="A cause that may be part of a larger one (a link seen from one end) fires after this."
     )
+    silence_hold_intervals: float = Field(
+        3.0,
+        ge=0,
+        description="Ports that lost their carrier, with nothing known behind them, wait this long for the "
+        "silence of what is there.",
+    )
     weak_hold_intervals: float = Field(
         6.0, ge=0, description="Symptoms without a cause (a stalled job, a deviation) wait this long for one."
     )

@@ -19,7 +19,7 @@ from analytics.correlate.view import CorrelationView
 from analytics.snapshot.stateful import State
 from telemetry.changes import Change
 from telemetry.findings import Finding, FindingState
-from telemetry.incidents import Incident, IncidentState
+from telemetry.incidents import Incident, IncidentKind, IncidentState
 from telemetry.kinds import HoldPolicy
 from telemetry.topology import Topology
 
@@ -54,7 +54,13 @@ class Correlator:
         firing = {track.key: track.onset_ns for track in self._memory.tracks if track.fires}
         active = self._memory.active(self._cluster.jobs.ended)
         self._considered = consider(active, self._memory.tracks, self._config)
-        view = CorrelationView(self._considered.findings, self._cluster, changes, self._config, firing, now_ns)
+        away = {
+            name: track.cause.root
+            for track in self._memory.tracks
+            if track.fires and track.cause.kind in (IncidentKind.DEVICE_DOWN, IncidentKind.RACK_POWER)
+            for name in track.cause.gone
+        }
+        view = CorrelationView(self._considered.findings, self._cluster, changes, self._config, firing, now_ns, away)
         claims, causes = self._choose(view, now_ns)
         closed = self._assign(view, claims, causes, now_ns)
         return self._publish(view, closed, now_ns)
@@ -133,6 +139,7 @@ class Correlator:
             HoldPolicy.NONE: 0,
             HoldPolicy.TICK: config.intervals_ns(config.hold_intervals),  # a tick, however often its evidence comes
             HoldPolicy.INTERVAL: config.intervals_ns(config.doubtful_hold_intervals, track.cadence_s),
+            HoldPolicy.SILENCE: config.intervals_ns(config.silence_hold_intervals, track.cadence_s),
         }[track.cause.hold]
         was = track.life.state
         track.life = advance(
@@ -179,8 +186,16 @@ def _follow(track: Track, claim: Claim, now_ns: int) -> None:
         was = f"{track.cause.kind} {phrases.short(track.cause.root)}"
         track.note(now_ns, claim.cause.root, f"cause revised (was {was}): {claim.cause.reason}")
     track.onset_ns = min(track.onset_ns, claim.onset_ns) if track.id else claim.onset_ns
-    track.cause = claim.cause
+    track.cause = _with_all_gone(track, claim.cause) if track.id else claim.cause
     track.primary, track.symptoms = set(claim.primary), set(claim.symptoms)
+
+
+def _with_all_gone(track: Track, cause: Cause) -> Cause:
+    """The cause, with what it took away at most: devices that come back one after the other went away together."""
+    before = track.cause
+    if track.key != cause.key or not cause.gone < before.gone:
+        return cause
+    return replace(cause, gone=before.gone, subject=before.subject, reason=before.reason)
 
 
 def _merge(track: Track, into: Track, now_ns: int) -> None:

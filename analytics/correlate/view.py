@@ -19,7 +19,8 @@ PLANNED = frozenset({ChangeKind.MAINTENANCE, ChangeKind.REBOOT, ChangeKind.FIRMW
 class CorrelationView:
     """Active findings by onset, with the cluster and the changes; the same for every order of arrival.
 
-    firing: onsets of the incidents that already fire, by kind and root. now_ns: event time of this step.
+    firing: onsets of the incidents that already fire, by kind and root. now_ns: event time of this step. away: by
+    device that one of these took away with its root, that root.
     """
 
     def __init__(
@@ -30,8 +31,9 @@ class CorrelationView:
         config: CorrelateConfig | None = None,
         firing: Mapping[tuple[IncidentKind, ObjectRef], int] | None = None,
         now_ns: int = 0,
+        away: Mapping[str, ObjectRef] | None = None,
     ) -> None:
-        self.now_ns = now_ns
+        self.now_ns, self.away = now_ns, away or {}
         self.findings = sorted(findings, key=lambda finding: (finding.onset_ns, finding.id))
         self.cluster, self.graph, self.jobs = cluster, cluster.graph, cluster.jobs
         self.changes = sorted(changes, key=lambda change: (change.starts_ns, change.id))

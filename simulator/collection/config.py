@@ -105,6 +105,8 @@ class CollectionConfig(_Frozen):
     jobs_interval_s: tuple[Seconds, ...] = Field(
         (), description="time between two polls of Slurm, one of these by the seed; empty: nothing is late"
     )
+    jobs_known: bool = Field(True, description="False: nobody asks Slurm, so no fact or change is about a job")
+    sessions: bool = Field(False, description="switches: also the BGP sessions of their ports towards other switches")
     inventory: Inventory = Inventory()
     maintenance_announced: bool = Field(True, description="False: changes of kind maintenance are withheld")
 

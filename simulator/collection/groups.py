@@ -39,7 +39,7 @@ GROUPS: dict[Exporter, tuple[SeriesGroup, ...]] = {
     Exporter.LUSTRE: (SeriesGroup.LUSTRE,),
 }
 # What a switch learns as it happens, and not by reading counters
-_STATES = ("fabric_port_up", "fabric_port_speed_bits_per_second")
+_STATES = ("fabric_port_up", "fabric_port_speed_bits_per_second", "fabric_bgp_session_up")
 _OPTICS = ("fabric_transceiver_", "fabric_port_optical_power_", "fabric_port_laser_bias_")
 
 

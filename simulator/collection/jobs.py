@@ -13,11 +13,15 @@ _JOB_KINDS = (ChangeKind.JOB_START, ChangeKind.JOB_END)
 class ChangeFeed:
     """The facts and changes that are new since the last call.
 
-    polled: whether jobs are known by polls of Slurm alone. Else everything is known at once.
+    polled: whether jobs are known by polls of Slurm alone. Else everything is known at once. jobs_known: False where
+    nobody says anything about jobs.
     """
 
-    def __init__(self, cluster: SimulatedCluster, polled: bool, maintenance_announced: bool) -> None:
+    def __init__(
+        self, cluster: SimulatedCluster, polled: bool, maintenance_announced: bool, jobs_known: bool = True
+    ) -> None:
         self._cluster, self._polled, self._announced = cluster, polled, maintenance_announced
+        self._jobs_known = jobs_known
         self._known: set[tuple[str, bool]] = set()
         self._running: dict[str, TopologyFact] = {}
         self._changes_seen = self._cables_seen = 0
@@ -29,6 +33,8 @@ class ChangeFeed:
         self._changes_seen += len(new)
         if not self._announced:
             new = [change for change in new if change.kind is not ChangeKind.MAINTENANCE]
+        if not self._jobs_known:
+            return [change for change in new if change.kind not in _JOB_KINDS]
         if not self._polled:
             return new
         self._of_jobs += [change for change in new if change.kind in _JOB_KINDS]
@@ -42,6 +48,8 @@ class ChangeFeed:
 
     def facts(self) -> list[TopologyFact]:
         """Of jobs that started or ended, where all is known at once."""
+        if not self._jobs_known:
+            return []
         new = [fact for fact in self._cluster.job_facts() if (fact.entity.key, fact.gone) not in self._known]
         self._known.update((fact.entity.key, fact.gone) for fact in new)
         return new

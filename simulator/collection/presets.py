@@ -94,6 +94,11 @@ PRESETS: dict[str, CollectionConfig] = {
         )
     ),
     "no-inventory": CollectionConfig(inventory=Inventory(known=False)),
+    # No LLDP and no list of racks, as where hosts run none and the list is of another department: what is left are
+    # devices with their roles, GPUs, file systems. Assumption
+    "no-cables": CollectionConfig(inventory=Inventory(links_missing=1.0, racks_missing=1.0)),
+    "nothing-known": CollectionConfig(inventory=Inventory(known=False), jobs_known=False),
+    "sessions": CollectionConfig(sessions=True),
     "unannounced": CollectionConfig(maintenance_announced=False),
 }
 

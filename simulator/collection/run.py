@@ -63,8 +63,9 @@ class CollectionRun:
         self._ticks = 0
         for position, endpoint in enumerate(reader.targets):
             self._add(position, endpoint)
-        self._jobs_every_s, first_poll_ns = self._draws.job_polls()
-        self._feed = ChangeFeed(cluster, bool(self._jobs_every_s), config.maintenance_announced)
+        every_s, first_poll_ns = self._draws.job_polls()
+        self._jobs_every_s = every_s if config.jobs_known else 0.0
+        self._feed = ChangeFeed(cluster, bool(self._jobs_every_s), config.maintenance_announced, config.jobs_known)
         self._poll_losses = self._draws.job_losses()
         self._push_tick()
         if self._jobs_every_s:

@@ -211,6 +211,7 @@ def _storage(metric: str, of: Callable[[StorageReadings], Values], **labels: str
 
 SONIC = (*_port_columns(), *_sonic_only())
 ARISTA = (*_port_columns(), *_arista_only())
+SESSIONS = (_port("fabric_bgp_session_up", PORT["session_up"]),)
 NICS = tuple(_nic_columns())
 GPUS = tuple(_gpu_columns())
 HOSTS = (

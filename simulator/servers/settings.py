@@ -61,7 +61,8 @@ def collection(config: ServeConfig, layout: Layout, inventory: Path) -> dict[str
     (scheduler,) = of_exporter[Exporter.SLURM]
     jobs = {"name": "slurm", "url": f"http://{scheduler.address}{slurm.PATH}", "interval_s": interval_s}
     file = {"inventory": {"file": str(inventory)}} if _inventory(config, layout) else {}
-    return {"scrape_configs": scraped, "gnmi_configs": streamed, "job_sources": [jobs], **file}
+    sources = [jobs] if plan is None or plan.config.jobs_known else []
+    return {"scrape_configs": scraped, "gnmi_configs": streamed, "job_sources": sources, **file}
 
 
 def _plan(config: ServeConfig, layout: Layout) -> CollectionPlan | None:

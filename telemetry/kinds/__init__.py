@@ -69,6 +69,7 @@ class HoldPolicy(StrEnum):
     NONE = "none"  # its detectors have already waited for a second sample
     TICK = "tick"
     INTERVAL = "interval"  # until every device has been read once
+    SILENCE = "silence"  # until a device that died would be silent
 
 
 class Explains(StrEnum):

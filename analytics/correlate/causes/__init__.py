@@ -18,6 +18,7 @@ from analytics.correlate.causes import (
     storage,
     telemetry_lost,
     trends,
+    unplaced,
 )
 from analytics.correlate.view import CorrelationView
 
@@ -25,6 +26,7 @@ FAMILIES: tuple[Callable[[CorrelationView], Iterable[Cause]], ...] = (
     planned.propose,
     rack.propose,
     devices.propose,
+    unplaced.propose,
     parts.propose,
     links.propose,
     pfc.propose,

@@ -77,9 +77,11 @@ def propose(view: CorrelationView) -> Iterable[Cause]:
 
 
 def _only_rebooted(view: CorrelationView, finding: Finding) -> bool:
-    """Whether a device with an open incident is back so soon that it only rebooted."""
-    down_ns = view.firing_since(IncidentKind.DEVICE_DOWN, device(finding.object.device))
-    return down_ns is not None and finding.onset_ns - down_ns <= view.config.reboot_s * NS_PER_S
+    """Whether a device with an open incident of its own is back so soon that it only rebooted."""
+    ref = device(finding.object.device)
+    down_ns = view.firing_since(IncidentKind.DEVICE_DOWN, ref)
+    alone = ref not in view.away.values()  # several that are lost together do not reboot by themselves
+    return down_ns is not None and alone and finding.onset_ns - down_ns <= view.config.reboot_s * NS_PER_S
 
 
 def _returns(view: CorrelationView, name: str) -> bool:
@@ -87,7 +89,8 @@ def _returns(view: CorrelationView, name: str) -> bool:
     known = view.graph.devices.get(name)
     rack = ObjectRef(ObjectKind.RACK, known.rack if known else "")
     return (
-        view.is_firing(IncidentKind.DEVICE_DOWN, [device(name)])
+        name in view.away
+        or view.is_firing(IncidentKind.DEVICE_DOWN, [device(name)])
         or view.is_firing(IncidentKind.RACK_POWER, [rack])
         or view.is_firing(IncidentKind.GPU_FAULT, view.graph.gpus_of(name))
     )

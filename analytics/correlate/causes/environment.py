@@ -1,39 +1,84 @@
 """Power and cooling of a rack or device: a fault slows many GPUs at once, or leaves no spare part."""
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 
-from analytics.correlate.cause import ENVIRONMENT, Cause, cause_of
+from analytics.correlate.cause import ENVIRONMENT, GPU_FAULTS, Cause, cause_of
+from analytics.correlate.causes.at_once import at_once
+from analytics.correlate.causes.gpus import by_heat
 from analytics.correlate.view import CorrelationView
-from telemetry.findings import FindingKind
+from telemetry.findings import Finding, FindingKind
 from telemetry.incidents import IncidentKind
 from telemetry.kinds import finding_kinds
-from telemetry.objects import ObjectKind, ObjectRef
+from telemetry.objects import ObjectKind, ObjectRef, device
+
+HOSTS_MIN = 2  # hosts of no known rack that get warm at once share their air, or what drives it
+# Hosts behind one fan wall get warm as their own load lets them, within a minute.
+WINDOW_INTERVALS = 6.0
+
+ByRoot = Mapping[ObjectRef, Sequence[Finding]]
 
 
 def propose(view: CorrelationView) -> Iterable[Cause]:
-    """One cause a rack or device, with the GPUs of it that throttle; a warm rack explains its warm devices."""
-    found = view.of(*sorted(ENVIRONMENT))
-    warm = {finding.object.name for finding in found if finding.object.kind is ObjectKind.RACK}
-    roots: dict[ObjectRef, list[str]] = {}
-    reasons: dict[ObjectRef, set[str]] = {}
-    for finding in found:
-        rack = _rack(view, finding.object)
-        root = ObjectRef(ObjectKind.RACK, rack) if rack in warm else finding.object
-        roots.setdefault(root, []).append(finding.id)
-        reasons.setdefault(root, set()).add(finding_kinds()[finding.kind].cause)
-    slowed: defaultdict[str, list[str]] = defaultdict(list)
-    for finding in view.of(FindingKind.GPU_THROTTLED):
-        slowed[finding.object.device].append(finding.id)
+    """One cause a rack or device, with the GPUs of it that throttle; a warm rack explains its warm devices. Warm hosts
+    whose racks are not known are one, too, where they got warm at once."""
+    roots = _roots(view)
     for root in sorted(roots):
+        found = roots[root]
         hosts = view.graph.rack(root.name) if root.kind is ObjectKind.RACK else [root.device]
-        throttled = [found for host in hosts for found in slowed.get(host, ())]
+        reasons = {finding_kinds()[finding.kind].cause for finding in found}
+        throttled = [finding for host in hosts for finding in _throttled(view, host)]
         yield cause_of(
             IncidentKind.ENVIRONMENT,
             root,
-            frozenset((*roots[root], *throttled)),
-            f"{root.name} {' and '.join(sorted(reasons[root]))}",
+            frozenset(finding.id for finding in (*found, *throttled)),
+            f"{root.name} {' and '.join(sorted(reasons))}",
         )
+    hosts_alone = {root: found for root, found in roots.items() if root.kind is ObjectKind.DEVICE}
+    yield from _together(view, {root: found for root, found in hosts_alone.items() if not _rack(view, root)})
+
+
+def _roots(view: CorrelationView) -> dict[ObjectRef, list[Finding]]:
+    """Racks and devices that are warm or lost a part, and hosts most of whose GPUs heat or a power brake slows."""
+    found = view.of(*sorted(ENVIRONMENT))
+    warm = {finding.object.name for finding in found if finding.object.kind is ObjectKind.RACK}
+    roots: defaultdict[ObjectRef, list[Finding]] = defaultdict(list)
+    for finding in found:
+        rack = _rack(view, finding.object)
+        roots[ObjectRef(ObjectKind.RACK, rack) if rack in warm else finding.object].append(finding)
+    for host in sorted({finding.object.device for finding in view.of(FindingKind.GPU_THROTTLED)}):
+        if _rack(view, device(host)) not in warm and by_heat(slowed := _faults(view, host)):
+            roots[device(host)] += slowed
+    return dict(roots)
+
+
+def _together(view: CorrelationView, hosts: ByRoot) -> Iterable[Cause]:
+    """Hosts that got warm within one window, and of which no rack is known."""
+    host_of = {found[0].id: root for root, found in hosts.items()}
+    for group in at_once((found[0] for found in hosts.values()), view.config.intervals_ns(WINDOW_INTERVALS)):
+        refs = [host_of[finding.id] for finding in group]
+        if len(refs) < HOSTS_MIN:
+            continue
+        root = view.root(IncidentKind.ENVIRONMENT, refs)
+        others = len(refs) - 1
+        primary = {one.id for ref in refs for one in (*hosts[ref], *_throttled(view, ref.name))}
+        yield cause_of(
+            IncidentKind.ENVIRONMENT,
+            root,
+            frozenset(primary),
+            f"{len(refs)} hosts got too warm within a minute. Nothing is known that they share: rack, row or cooling; "
+            "an inventory with racks would name it",
+            devices=frozenset(ref.name for ref in refs),
+            subject=f"{root.name} and {others} more host{'s' if others > 1 else ''}",
+        )
+
+
+def _throttled(view: CorrelationView, host: str) -> list[Finding]:
+    return [finding for finding in view.on_device(host) if finding.kind is FindingKind.GPU_THROTTLED]
+
+
+def _faults(view: CorrelationView, host: str) -> list[Finding]:
+    return [finding for finding in view.on_device(host) if finding.kind in GPU_FAULTS]
 
 
 def _rack(view: CorrelationView, ref: ObjectRef) -> str:

@@ -1,7 +1,8 @@
 """A GPU that is broken or throttled, and a GPU that is slow for no reason it reports."""
 
+import re
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from analytics.correlate.cause import GPU_FAULTS, Cause, cause_of
 from analytics.correlate.view import CorrelationView
@@ -10,6 +11,7 @@ from telemetry.incidents import IncidentKind
 from telemetry.kinds import finding_kinds
 from telemetry.objects import ObjectRef
 
+_THROTTLED = re.compile(r'^gpu_throttle_.*reason="(sw_thermal|hw_thermal|thermal|hw_slowdown|hw_power_brake)"')
 TOGETHER_MIN = 3  # so many GPUs of one host at once have one cause: its cooling, its power, its driver
 
 
@@ -27,7 +29,8 @@ def _faults(view: CorrelationView) -> Iterable[Cause]:
         found = hosts[host]
         gpus = sorted({finding.object for finding in found})
         if len(gpus) >= TOGETHER_MIN:
-            yield _fault(view, gpus, found)
+            if not by_heat(found):  # what these have in common is the host's air and power: ``environment.py``
+                yield _fault(view, gpus, found)
             continue
         for gpu in gpus:
             yield _fault(view, [gpu], [finding for finding in found if finding.object == gpu])
@@ -42,6 +45,14 @@ def _fault(view: CorrelationView, gpus: list[ObjectRef], found: list[Finding]) -
     others = f"; {len(gpus) - 1} more GPUs of its host as well" if len(gpus) > 1 else ""
     primary = frozenset(finding.id for finding in found)
     return cause_of(IncidentKind.GPU_FAULT, root, primary, " and ".join(reasons) + others)
+
+
+def by_heat(found: Sequence[Finding]) -> bool:
+    """Whether heat or a power brake holds the clocks of several GPUs, and nothing else is wrong with them."""
+    return len({finding.object for finding in found}) >= TOGETHER_MIN and all(
+        finding.kind is FindingKind.GPU_THROTTLED and any(_THROTTLED.search(each.series) for each in finding.evidence)
+        for finding in found
+    )
 
 
 def _reason(finding: Finding) -> str:

@@ -6,6 +6,7 @@ Until it is over: what has not come back by then is down, and somebody must know
 from collections.abc import Iterable
 
 from analytics.correlate.cause import AWAY, Cause, cause_of
+from analytics.correlate.causes.unplaced import Loss, losses
 from analytics.correlate.view import PLANNED, CorrelationView
 from telemetry.changes import Change
 from telemetry.findings import Finding
@@ -17,10 +18,10 @@ FACTOR = 2.0  # a recorded change ranks above any inference
 
 def propose(view: CorrelationView) -> Iterable[Cause]:
     """Planned changes, each with the findings about its objects that began while it lasted."""
-    for change in view.changes:
-        if change.kind not in PLANNED or view.is_over(change):
-            continue
-        found = [finding for finding in _about(view, change) if view.covers(change, finding.onset_ns)]
+    planned = [change for change in view.changes if change.kind in PLANNED and not view.is_over(change)]
+    unplaced = [loss for loss in losses(view) if loss.silent] if planned else []
+    for change in planned:
+        found = [finding for finding in _about(view, change, unplaced) if view.covers(change, finding.onset_ns)]
         if not found:
             continue
         ranked = [device(name) for name in sorted(_devices(view, change))]
@@ -43,12 +44,14 @@ def _devices(view: CorrelationView, change: Change) -> set[str]:
     return names | {name for rack in racks for name in view.graph.rack(rack)}
 
 
-def _about(view: CorrelationView, change: Change) -> list[Finding]:
+def _about(view: CorrelationView, change: Change, unplaced: Iterable[Loss]) -> list[Finding]:
+    """unplaced: with silent devices; where all are the change's, so are the ports that went dark with them."""
     names = sorted(_devices(view, change))
+    led_here = [port for loss in unplaced if loss.silent.keys() <= {*names} for port in loss.ports.values()]
     ports: set[ObjectRef] = {port for n in names for link in view.graph.links(n) for port in view.graph.ports(link)}
     near = [finding for port in sorted(ports) for finding in view.about(port)]
     own = [finding for name in names for finding in view.on_device(name)]
-    found = {finding.id: finding for finding in (*near, *own) if finding.kind in AWAY}
+    found = {finding.id: finding for finding in (*near, *own, *led_here) if finding.kind in AWAY}
     return [found[key] for key in sorted(found)]
 
 

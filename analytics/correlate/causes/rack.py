@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from analytics.correlate.cause import Cause, cause_of
 from analytics.correlate.causes.devices import deaths
+from analytics.correlate.causes.unplaced import Loss, began_with, losses
 from analytics.correlate.view import CorrelationView
 from telemetry.findings import FindingKind
 from telemetry.incidents import IncidentKind
@@ -36,8 +37,9 @@ def propose(view: CorrelationView) -> Iterable[Cause]:
             gone[death.device] = (death.findings, death.onset_ns)
     names = {known.rack for name in gone if (known := view.graph.devices.get(name)) and known.rack}
     lost = [rack for name in sorted(names) if (rack := _rack(view, name, gone))]
+    unplaced = losses(view) if lost else []
     for racks in _at_once(lost, view.config.onset_slack_ns):
-        yield _cause(view, racks, gone)
+        yield _cause(view, racks, gone, unplaced)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,15 +80,23 @@ def _at_once(racks: Iterable[_Rack], within_ns: int) -> Iterable[list[_Rack]]:
         yield group
 
 
-def _cause(view: CorrelationView, racks: list[_Rack], gone: Gone) -> Cause:
+def _cause(view: CorrelationView, racks: list[_Rack], gone: Gone, unplaced: Iterable[Loss]) -> Cause:
+    """unplaced: where what the devices were linked to is not known, ports that lost their carrier with them."""
     root = view.root(IncidentKind.RACK_POWER, [rack.ref for rack in racks])
     dead = [name for rack in racks for name in rack.dead]
+    with_it = [
+        loss
+        for loss in unplaced
+        if not loss.silent.keys().isdisjoint(dead)
+        or (not loss.silent and any(began_with(view, loss, rack.onset_ns) for rack in racks))
+    ]
+    dark = {finding.id for loss in with_it for finding in loss.ports.values()}
     others = [rack for rack in racks if rack.ref != root]
     which = f"rack {root.name}" if not others else "racks " + ", ".join(sorted(rack.name for rack in racks))
     return cause_of(
         IncidentKind.RACK_POWER,
         root,
-        frozenset[str]().union(*(gone[name][0] for name in dead)),
+        frozenset(dark).union(*(gone[name][0] for name in dead)),
         f"{len(dead)} of {sum(rack.devices for rack in racks)} devices of {which} went away at once",
         gone=frozenset(name for rack in others for name in rack.dead),
         subject=f"{root.name} and {len(others)} more" if others else "",

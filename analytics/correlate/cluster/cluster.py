@@ -8,6 +8,7 @@ from analytics.correlate.cluster.blast import blast_radius
 from analytics.correlate.cluster.graph import Graph, physical
 from analytics.correlate.cluster.jobs import Jobs, running
 from analytics.correlate.cluster.reach import Reach, reach
+from analytics.inference.entities import SOURCE
 from telemetry.incidents import BlastRadius
 from telemetry.kinds import incident_kinds
 from telemetry.topology import Topology
@@ -22,6 +23,7 @@ class Cluster:
         self._topology: Topology | None = None
         self.graph = Graph({})
         self.jobs = Jobs({}, frozenset(), self.graph)
+        self.inferred = 0  # devices that nobody has recorded
         self._reaches: dict[Hashable, Reach] = {}
         self._blasts: dict[Hashable, BlastRadius] = {}
 
@@ -34,6 +36,8 @@ class Cluster:
         rewired = entities != self.graph.entities
         if rewired:
             self.graph = Graph(entities)
+            facts = topology.facts.values()
+            self.inferred = sum(fact.source == SOURCE and fact.entity.kind == "device" for fact in facts)
         present, ended = running(topology)
         if rewired or present != self.jobs.running or ended != self.jobs.ended:
             self.jobs = Jobs(present, ended, self.graph)

@@ -125,11 +125,12 @@ class Graph:
 
     def ends(self, link: ObjectRef) -> tuple[str, ...]:
         """Names of the two devices of a link; none for a link that is not known."""
-        return self._ends.get(link, ())
+        known = self._ends.get(link, ())
+        return known or tuple(port.device for port in _ports_named(link))
 
     def ports(self, link: ObjectRef) -> tuple[ObjectRef, ...]:
-        """The two ports of a link; none for a link that is not known."""
-        return self._ports.get(link, ())
+        """The two ports of a link, by its name where it is inferred; none for what is no link."""
+        return self._ports.get(link, ()) or _ports_named(link)
 
     def neighbours(self, name: str) -> set[str]:
         """Names of the devices one link away."""
@@ -152,8 +153,19 @@ class Graph:
         return self._racks.get(name, [])
 
     @property
+    def has_links(self) -> bool:
+        """Whether any cable is known."""
+        return bool(self._links)
+
+    @property
     def racks(self) -> list[str]:
         return sorted(self._racks)
+
+
+def _ports_named(link: ObjectRef) -> tuple[ObjectRef, ...]:
+    """The ports in the name of a link that no fact describes."""
+    ends = link.name.split("--") if link.kind is ObjectKind.LINK else []
+    return tuple(ObjectRef(ObjectKind.PORT, end) for end in ends) if len(ends) == 2 else ()
 
 
 def physical(topology: Topology) -> dict[str, Entity]:

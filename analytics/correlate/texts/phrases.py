@@ -130,7 +130,23 @@ def gaps(view: CorrelationView) -> tuple[str, ...]:
     groups: dict[str, list[str]] = {}
     for name, known in view.graph.devices.items():
         groups.setdefault(ROLES.get(known.role, "switches"), []).append(name)
-    return tuple(_missing(noun, members, names) for noun, members in sorted(groups.items()) if names & set(members))
+    silent = [_missing(noun, members, names) for noun, members in sorted(groups.items()) if names & set(members)]
+    return (*silent, *_unrecorded(view))
+
+
+def _unrecorded(view: CorrelationView) -> Iterator[str]:
+    """What nobody has recorded of the cluster, so that an incident may name less than it could."""
+    graph, jobs = view.graph, view.jobs
+    if not graph.devices:
+        return
+    if view.cluster.inferred:
+        yield f"roles of {_count(view.cluster.inferred, 'device')} inferred from what they send"
+    if not graph.has_links:
+        yield "no cable recorded: LLDP or an inventory would say what is behind a port"
+    if not graph.racks:
+        yield "no rack recorded: an inventory would say what shares power and air"
+    if not jobs.running and not jobs.ended:
+        yield "no job recorded: Slurm or Kubernetes would say who waits"
 
 
 def cut(considered: Considered, device: str, config: CorrelateConfig) -> tuple[str, ...]:

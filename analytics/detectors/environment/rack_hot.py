@@ -1,4 +1,4 @@
-"""Cooling of a rack: together its GPUs get warmer than the power that they draw explains."""
+"""Cooling of a rack or of a host: together its GPUs get warmer than the power that they draw explains."""
 
 from dataclasses import dataclass
 
@@ -21,6 +21,10 @@ _KELVIN_MAX = 4.0
 _LEARNED_KELVIN = 2.0
 _SLOWER_TIMES = 8.0
 _GPUS_MIN, _HOSTS_MIN = 8, 2  # fewer may be one host
+# One host alone is warm when half of what an H100 at 70 C has left is gone, on most of its GPUs: its fans follow its
+# load and its firmware, which moves a host by a few kelvin, and not all of its GPUs alike.
+_HOST_KELVIN_MAX, _HOST_GPUS_MIN, _HOST_GPUS_SHARE = 8.0, 4, 0.75
+_ROOM_QUANTILE = 0.25  # what more than three quarters of all hosts have in common is the room
 # Normals that were learned while the room warmed up are too low for half an hour, in every rack.
 _SETTLED_VALUES = 180
 Floats = NDArray[np.float64]
@@ -29,7 +33,7 @@ _METRICS = ("gpu_temperature_celsius", "gpu_energy_joules_total", "gpu_power_wat
 
 @dataclass(frozen=True, kw_only=True)
 class RackHot(Detector):
-    """Judges the median of the rack's GPUs, each against its own normal temperature at that power."""
+    """Judges the median of the rack's or host's GPUs, each against its own normal temperature at that power."""
 
     name: str = "rack_hot"
     kind: FindingKind = FindingKind.OVERHEATED
@@ -41,31 +45,59 @@ class RackHot(Detector):
     memory: tuple[MemoryColumn, ...] = (MemoryColumn("line", thermal.WIDTH, settings=("interval_s",)),)
 
     def judge(self, view: TickView, memory: Memory) -> list[Verdicts]:
-        racks_of = view.topology_index.rack
         heat = view.column(_METRICS[0])
         watts = _watts(view, heat)
-        rows = heat.fresh & ~np.isnan(watts) & (racks_of[heat.objects] >= 0)
+        rows = heat.fresh & ~np.isnan(watts)
         heat, watts = heat.only(rows), watts[rows]
-        racks = racks_of[heat.objects]
-        above = _above(view, memory, heat, watts, racks)
-        counts = view.series["baseline"][heat.sids, baseline.COUNT]
-        present, first, size = np.unique(racks, return_index=True, return_counts=True)
-        hosts = np.unique(np.stack([racks, heat.targets]), axis=1)[0]
-        enough = (size >= _GPUS_MIN) & (np.unique(hosts, return_counts=True)[1] >= _HOSTS_MIN)
-        rise = _own_rise(group_medians(racks, above), counts, racks)[first]
-        warm = group_medians(heat.targets.astype(np.int64), above) >= _KELVIN_MAX / 2
-        enough &= 2 * np.bincount(np.searchsorted(present, racks), warm, present.size) > size
-        score = np.where(enough, np.maximum(rise, 0.0) / _KELVIN_MAX, 0.0)
-        names = [view.index.objects.names[number].partition(":")[2] for number in present.tolist()]
+        hosts = view.index.device_objects[heat.targets]
+        racks = view.topology_index.rack[heat.objects]
+        above = _above(view, memory, heat, watts, np.where(racks >= 0, racks, hosts), hosts)
+        placed = racks >= 0
+        return [
+            _racks(view, heat.only(placed), racks[placed], above[placed]),
+            _hosts(view, heat, hosts, above),
+        ]
 
-        def key(row: int) -> str:
-            return f"median({series_key(_METRICS[0], {str(ObjectKind.RACK): names[row]})})"
 
-        values = group_medians(racks, heat.values)[first]
-        evidence = computed_evidence(values, values - rise, "celsius", key)
-        newest_ns = np.zeros(present.size, np.int64)
-        np.maximum.at(newest_ns, np.searchsorted(present, racks), heat.times_ns)
-        return [Verdicts(present, newest_ns, score >= 1.0, score, (evidence,), 0.7)]
+def _racks(view: TickView, heat: Column, racks: NDArray[np.int64], above: Floats) -> Verdicts:
+    counts = view.series["baseline"][heat.sids, baseline.COUNT]
+    present, first, size = np.unique(racks, return_index=True, return_counts=True)
+    hosts = np.unique(np.stack([racks, heat.targets]), axis=1)[0]
+    enough = (size >= _GPUS_MIN) & (np.unique(hosts, return_counts=True)[1] >= _HOSTS_MIN)
+    rise = _own_rise(group_medians(racks, above), counts, racks)[first]
+    warm = group_medians(heat.targets.astype(np.int64), above) >= _KELVIN_MAX / 2
+    enough &= 2 * np.bincount(np.searchsorted(present, racks), warm, present.size) > size
+    score = np.where(enough, np.maximum(rise, 0.0) / _KELVIN_MAX, 0.0)
+    return _verdicts(view, heat, racks, score, rise, ObjectKind.RACK)
+
+
+def _hosts(view: TickView, heat: Column, hosts: NDArray[np.int64], above: Floats) -> Verdicts:
+    """Each host by the median of its GPUs, less what nearly all hosts have in common."""
+    present, first, size = np.unique(hosts, return_index=True, return_counts=True)
+    rise = group_medians(hosts, above)[first]
+    room = np.quantile(rise, _ROOM_QUANTILE, method="lower") if present.size > 1 else 0.0
+    rise = rise - max(0.0, float(room))
+    warm = np.bincount(np.searchsorted(present, hosts), above >= _HOST_KELVIN_MAX / 2, present.size)
+    enough = (size >= _HOST_GPUS_MIN) & (warm >= _HOST_GPUS_SHARE * size)
+    score = np.where(enough, np.maximum(rise, 0.0) / _HOST_KELVIN_MAX, 0.0)
+    return _verdicts(view, heat, hosts, score, rise, ObjectKind.DEVICE)
+
+
+def _verdicts(
+    view: TickView, heat: Column, groups: NDArray[np.int64], score: Floats, rise: Floats, kind: ObjectKind
+) -> Verdicts:
+    """groups: int64[n], object of each GPU's rack or host; score, rise: of each of these, in their order."""
+    present, first = np.unique(groups, return_index=True)
+    names = [view.index.objects.names[number].partition(":")[2] for number in present.tolist()]
+
+    def key(row: int) -> str:
+        return f"median({series_key(_METRICS[0], {str(kind): names[row]})})"
+
+    values = group_medians(groups, heat.values)[first]
+    evidence = computed_evidence(values, values - rise, "celsius", key)
+    newest_ns = np.zeros(present.size, np.int64)
+    np.maximum.at(newest_ns, np.searchsorted(present, groups), heat.times_ns)
+    return Verdicts(present, newest_ns, score >= 1.0, score, (evidence,), 0.7)
 
 
 def _watts(view: TickView, heat: Column) -> NDArray[np.float64]:
@@ -77,13 +109,16 @@ def _watts(view: TickView, heat: Column) -> NDArray[np.float64]:
     return watts
 
 
-def _above(view: TickView, memory: Memory, heat: Column, watts: Floats, racks: NDArray[np.int64]) -> Floats:
-    """Kelvin above normal of each GPU; learns from what is new."""
+def _above(
+    view: TickView, memory: Memory, heat: Column, watts: Floats, racks: NDArray[np.int64], hosts: NDArray[np.int64]
+) -> Floats:
+    """Kelvin above normal of each GPU; learns from what is new. racks: or the host, where no rack is known."""
     rows, at_s = memory.rows(heat.sids), heat.times_ns / 1e9
     line = memory["line"][rows]
     new = at_s > line[:, thermal.SEEN_S]
     above = thermal.kelvin_above(line, heat.values, watts)
-    slower = np.where(group_medians(racks, above) > _LEARNED_KELVIN, 1.0 / _SLOWER_TIMES, 1.0)
+    warm = np.fmax(group_medians(racks, above), group_medians(hosts, above)) > _LEARNED_KELVIN
+    slower = np.where(warm, 1.0 / _SLOWER_TIMES, 1.0)
     weight = view.config.baseline.alpha * slower
     later = line[new]
     thermal.learn(later, heat.values[new], watts[new], at_s[new], weight[new])

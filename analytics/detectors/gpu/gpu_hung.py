@@ -5,7 +5,8 @@ hardly more: 123 W where a kernel hangs, 129 W where 24 blocks poll (docs/simula
 SMs are occupied: NCCL polls with a block a channel, a kernel that is stuck holds its own blocks. So in a job that was
 shown to work in lockstep, and of which hardly a GPU computes, the hung one has far fewer SMs active than its peers, or
 draws clearly less. In other jobs nobody waits, and a small kernel that runs for minutes is no fault: only a GPU that is
-alone in its job, or in none, is judged, by its own past.
+alone in its job, or in none, is judged, by its own past. Where no job is known, GPUs of one host that hang together
+are taken as one job that waits: one kernel that hangs does not hang its neighbours.
 """
 
 from dataclasses import dataclass
@@ -66,6 +67,7 @@ class GpuHung(Detector):
                 _is_alone(job), np.where(_computes(view, power), own, 0.0), _unlike(view, power, own, active, sm)
             )
         score = np.where(idle >= 1.0, np.nan_to_num(odd, posinf=_SCORE_MAX), 0.0)
+        score = np.where(_waits_with_others(job, view.index.device_objects[power.targets], score >= 1.0), 0.0, score)
         rows = np.flatnonzero(power.fresh & ~np.isnan(busy) & ~np.isnan(active))
         shown = power.only(rows)
         evidence = EvidenceColumns(shown.sids, shown.values, usual[rows])
@@ -94,6 +96,15 @@ def _is_alone(job: NDArray[np.int64]) -> NDArray[np.bool_]:
     """bool[k]: whether no other GPU works for the same job."""
     _, at, sizes = np.unique(job, return_inverse=True, return_counts=True)
     return np.asarray((job < 0) | (sizes[at] == 1))
+
+
+def _waits_with_others(job: NDArray[np.int64], hosts: NDArray[np.int64], hangs: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """bool[k]: GPUs of no known job that hang with others of their host: they are one job, and it waits for something.
+
+    hosts: int64[k], object number of the host of each GPU.
+    """
+    alike = hangs & (job < 0)
+    return np.asarray(alike & (np.bincount(hosts[alike], minlength=int(hosts.max(initial=0)) + 1)[hosts] > 1))
 
 
 def _computes(view: TickView, power: Column) -> NDArray[np.bool_]:

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from simulator.counters.port_values import PORT, OfPort, lane_values, priority_values, scaled
 from simulator.counters.readings import LANES, PortReadings
-from simulator.layout import LOSSLESS, PRIORITIES
+from simulator.layout import LOSSLESS, PRIORITIES, peer_address
 from simulator.servers.gnmi.paths import Elems, parse_elems
-from simulator.servers.gnmi.peers import Known, Text, chassis_id, neighbour_known, peer_address
+from simulator.servers.gnmi.peers import Known, Text, chassis_id, neighbour_known
 
 
 class Form(StrEnum):

@@ -1,6 +1,5 @@
-"""Facts about ports that both flavours report: LLDP neighbours and BGP sessions."""
+"""LLDP neighbours of ports, which both flavours report."""
 
-import ipaddress
 from collections.abc import Callable
 
 import numpy as np
@@ -30,10 +29,3 @@ def neighbour_known(readings: Readings, ports: NDArray[np.int64]) -> NDArray[np.
 def chassis_id(device: int) -> str:
     """The MAC address of a device by its position: locally administered, unique in the cluster."""
     return "02:00:00:" + ":".join(f"{device >> shift & 255:02x}" for shift in (16, 8, 0))
-
-
-def peer_address(layout: Layout, port: int) -> str:
-    """Address of the BGP neighbour behind a leaf–spine port: the other end of the link's /31."""
-    peer = layout.ports[port].peer_port
-    base = int(ipaddress.IPv4Address("10.128.0.0")) + 2 * min(port, peer)
-    return str(ipaddress.IPv4Address(base + (1 if port < peer else 0)))

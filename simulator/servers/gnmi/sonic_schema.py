@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from simulator.counters.port_values import PORT, OfPort, lane_values, priority_values, scaled
 from simulator.counters.readings import LANES, PortReadings
-from simulator.layout import LOSSLESS, PRIORITIES, Layout
-from simulator.servers.gnmi.peers import Known, Text, chassis_id, neighbour_known, peer_address
+from simulator.layout import LOSSLESS, PRIORITIES, Layout, peer_address
+from simulator.servers.gnmi.peers import Known, Text, chassis_id, neighbour_known
 
 
 def port_name(layout: Layout, port: int) -> str:

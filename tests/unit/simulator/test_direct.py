@@ -5,10 +5,11 @@ import pytest
 
 from common.units import NS_PER_S
 from simulator.cluster import SimulatedCluster
+from simulator.collection.config import CollectionConfig
 from simulator.config import SimulatorConfig
 from simulator.direct import CampaignTick, DirectCollector, campaign
 from simulator.faults.schedule import parse_fault
-from simulator.layout import Exporter
+from simulator.layout import Exporter, peer_address
 from telemetry import catalogue
 from telemetry.samples import DownReason, SampleBatch
 from telemetry.series import parse_series_key, series_key
@@ -34,6 +35,24 @@ def test_every_series_is_in_the_catalogue_with_its_labels() -> None:
             metric, labels = parse_series_key(key)
             assert labels.keys() == set(known[metric].labels), key
             assert labels["device"] == batch.table.device
+
+
+def test_sessions_are_those_between_switches_and_idle_where_a_daemon_is_down() -> None:
+    fault, sessions = parse_fault("routing-daemon-down@4s+60s:spine2"), CollectionConfig(sessions=True)
+    tick = list(campaign(CONFIG, [fault], 10.0, collection=sessions))[-1]
+    up = {
+        (labels["device"], labels["peer"]): value
+        for batch in tick.batches
+        for key, value in zip(batch.table.keys, batch.values.tolist(), strict=True)
+        for metric, labels in [parse_series_key(key)]
+        if metric == "fabric_bgp_session_up"
+    }
+    layout = tick.cluster.layout
+    between = [(port, at) for at, port in enumerate(layout.ports) if port.nic < 0]
+    assert up == {
+        (port.device, peer_address(layout, at)): float("spine2" not in (port.device, port.peer_device))
+        for port, at in between
+    }
 
 
 def test_values_belong_to_their_series() -> None:

@@ -168,3 +168,11 @@ def test_a_site_names_the_metrics_that_are_scored() -> None:
     kinds = {output.kind for output in judged([load], rows, config=chosen) if isinstance(output, Finding)}
     assert kinds == {FindingKind.DEVIATION}
     assert not judged([load], rows)
+
+
+def test_the_evidence_of_lost_sessions_counts_what_is_left_and_names_the_peers() -> None:
+    keys = [series_key("fabric_bgp_session_up", {"device": "leaf1", "peer": f"10.0.0.{n}"}) for n in (1, 3, 5, 7)]
+    (found,) = [one for one in judged(keys, [[1, 1, 1, 0], [1, 1, 1, 0], [0, 0, 1, 0]]) if isinstance(one, Finding)]
+    left = found.evidence[1]
+    assert left.series == 'sessions_up{device="leaf1",peer="10.0.0.1,10.0.0.3"}'
+    assert (left.value, left.normal, left.unit) == (1.0, 3.0, "sessions")

@@ -40,7 +40,8 @@ def test_jitter_as_long_as_the_clusters_interval_is_refused() -> None:
 
 def test_presets_have_the_names_that_families_use() -> None:
     names = "ideal mixed-intervals cached frames-only no-ecn lossy skewed-clocks slow-slurm stale-inventory"
-    assert set(PRESETS) == {*names.split(), "no-inventory", "unannounced"}
+    more = "no-inventory no-cables nothing-known sessions unannounced"
+    assert set(PRESETS) == {*names.split(), *more.split()}
     assert PRESETS["ideal"] == CollectionConfig()
     assert len({config.model_dump_json() for config in PRESETS.values()}) == len(PRESETS)
 

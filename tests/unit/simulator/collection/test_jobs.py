@@ -82,3 +82,8 @@ def test_a_job_that_runs_over_many_polls_is_one_fact() -> None:
     assert [(fact.entity.key, fact.observed_ns) for fact in facts] == [("job/4711", START_NS + 5 * S)]
     assert [change.kind for change in changes] == [ChangeKind.JOB_START]
     assert feed.poll() == ([], [])
+
+
+def test_nothing_is_known_of_jobs_where_nobody_asks_slurm() -> None:
+    for polls in ((), (5.0,)):
+        assert known(CollectionConfig(jobs_known=False, jobs_interval_s=polls)) == ([], [])

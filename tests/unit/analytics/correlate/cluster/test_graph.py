@@ -102,7 +102,7 @@ def test_neighbours_racks_mounts_and_servers_are_found_by_name(graph: Graph) -> 
 
 def test_what_the_topology_does_not_know_has_nothing(graph: Graph) -> None:
     ref = parse_object("link:a/1--b/2")
-    assert (*graph.ends(ref), *graph.ports(ref), *graph.links("a"), *graph.neighbours("a"), *graph.rack("a")) == ()
+    assert (*graph.links("a"), *graph.neighbours("a"), *graph.rack("a")) == ()
     assert (*graph.gpus_of("a"), *graph.mounted_on("a")) == ()
     assert graph.server_of(parse_object("storage_target:a/b")) == ""
     assert graph.reached(ref) == {ref}
@@ -133,3 +133,9 @@ def test_jobs_and_entities_that_are_gone_are_no_part_of_it() -> None:
     known = physical(Topology().with_facts([*facts, gone]))
     assert sorted(type(entity).__name__ for entity in known.values()) == ["Device", "Link", "Mount", "StorageTarget"]
     assert Graph(known).devices.keys() == {"leaf1"}
+
+
+def test_a_link_that_is_inferred_has_the_ends_of_its_name(graph: Graph) -> None:
+    assert graph.ends(parse_object("link:a/1--b/2")) == ("a", "b")
+    assert [str(port) for port in graph.ports(parse_object("link:a/1--b/2"))] == ["port:a/1", "port:b/2"]
+    assert graph.ports(parse_object("device:a--b")) == ()

@@ -1,5 +1,7 @@
 """Air that gets warm: at the inlet of a host, and around the GPUs of a whole rack."""
 
+from collections.abc import Mapping
+
 import pytest
 
 from analytics.engine import Engine
@@ -25,17 +27,26 @@ TABLES = {
 }
 
 
-def overheated(celsius: float, watts: float, hosts: tuple[str, ...] = HOSTS[:2]) -> set[str]:
-    """What is too warm once the GPUs of these hosts have gone from 62 C and 500 W to this."""
+def overheated(
+    celsius: float,
+    watts: float,
+    hosts: tuple[str, ...] = HOSTS[:2],
+    *,
+    racks: Mapping[str, str] = RACKS,
+    gpus: int = GPUS,
+) -> set[str]:
+    """What is too warm once so many GPUs of these hosts have gone from 62 C and 500 W to this. racks: by host."""
     engine = Engine(CONFIG)
-    engine.add_facts(TopologyFact(Device(host, Role.HOST, rack=RACKS[host]), START_NS - 1, "test") for host in HOSTS)
+    known = [Device(host, Role.HOST, rack=racks.get(host, "")) for host in HOSTS]
+    engine.add_facts(TopologyFact(device, START_NS - 1, "test") for device in known)
     batches = []
     for seq in range(USUAL_ROUNDS + ROUNDS):
         for host in HOSTS:
             now = seq >= USUAL_ROUNDS and host in hosts
-            heat, power = (celsius, watts) if now else (62.0, 500.0)
             wobble = 0.5 * (seq % 3)
-            batches.append(batch(TABLES[host], seq, [heat + wobble, power + wobble] * GPUS))
+            warm = [celsius + wobble, watts + wobble] * (gpus if now else 0)
+            usual = [62.0 + wobble, 500.0 + wobble] * (GPUS - (gpus if now else 0))
+            batches.append(batch(TABLES[host], seq, [*warm, *usual]))
     ends = USUAL_ROUNDS + ROUNDS
     outputs = run(engine, [*batches, *clockwork(0, range(ends, ends + 2))])
     found = [one for one in outputs if isinstance(one, Finding) and one.kind is FindingKind.OVERHEATED]
@@ -43,13 +54,25 @@ def overheated(celsius: float, watts: float, hosts: tuple[str, ...] = HOSTS[:2])
 
 
 def test_a_rack_that_gets_hotter_at_the_same_power_has_a_cooling_fault() -> None:
-    assert overheated(72.0, 505.0) == {"rack:r1"}
+    assert overheated(67.0, 505.0) == {"rack:r1"}
+    assert overheated(72.0, 505.0) == {"rack:r1", "device:node1", "device:node2"}
 
 
-def test_heat_that_comes_from_power_and_heat_of_one_host_are_none() -> None:
+def test_heat_that_comes_from_power_is_none() -> None:
     assert overheated(72.0, 640.0) == set()
-    assert overheated(72.0, 500.0, hosts=("node1",)) == set()
     assert overheated(65.0, 500.0) == set()
+
+
+def test_one_host_alone_is_too_warm_when_half_of_its_reserve_is_gone_on_most_of_its_gpus() -> None:
+    assert overheated(72.0, 500.0, hosts=("node1",)) == {"device:node1"}
+    assert overheated(68.0, 500.0, hosts=("node1",)) == set()  # what fans that follow the load do
+    assert overheated(72.0, 500.0, hosts=("node1",), gpus=2) == set()  # GPUs of their own
+    assert overheated(72.0, 500.0, hosts=("node1",), gpus=3) == {"device:node1"}
+
+
+def test_hosts_whose_racks_nobody_recorded_are_too_warm_each_by_itself() -> None:
+    assert overheated(72.0, 505.0, racks={}) == {"device:node1", "device:node2"}
+    assert overheated(72.0, 505.0, hosts=HOSTS, racks={}) == set()
 
 
 def test_heat_of_all_racks_while_the_room_warms_up_is_none() -> None:

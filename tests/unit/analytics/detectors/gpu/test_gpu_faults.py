@@ -1,5 +1,7 @@
 """Faults of GPUs that show in several series together: the hung one among those that spin and wait for it."""
 
+from collections.abc import Sequence
+
 from analytics.engine import Engine
 from telemetry import objects
 from telemetry.findings import Finding, FindingKind
@@ -17,6 +19,7 @@ TABLES = {
     )
     for host in HOSTS
 }
+JOBS = (Job("4711", HOSTS),)
 Does = dict[tuple[str, int], tuple[float, ...]]
 
 
@@ -28,10 +31,10 @@ def pages(seq: int, usual: tuple[float, ...], but: Does) -> list[SampleBatch]:
     return found
 
 
-def hung(usual: tuple[float, ...], but: Does, *, rounds: int = 12) -> list[Finding]:
+def hung(usual: tuple[float, ...], but: Does, *, rounds: int = 12, jobs: Sequence[Job] = JOBS) -> list[Finding]:
     """Findings after twenty rounds of work and then ``rounds`` of this."""
     engine = Engine(CONFIG)
-    entities = [Gpu(host, f"GPU-{g}", g) for host in HOSTS for g in range(GPUS)] + [Job("4711", HOSTS)]
+    entities: list[Entity] = [*(Gpu(host, f"GPU-{g}", g) for host in HOSTS for g in range(GPUS)), *jobs]
     engine.add_facts(TopologyFact(entity, START_NS - 1, "test") for entity in entities)
     batches = [page for seq in range(20) for page in pages(seq, WORKS, {})]
     batches += [page for seq in range(20, 20 + rounds) for page in pages(seq, usual, but)]
@@ -75,6 +78,13 @@ def test_a_gpu_alone_in_its_job_hangs_by_its_own_past() -> None:
 def test_a_whole_job_that_waits_has_no_hung_gpu() -> None:
     assert hung(SPINS, {}) == []
     assert hung(HANGS, {}) == []
+
+
+def test_gpus_of_a_host_that_stop_together_are_a_job_that_waits_though_no_job_is_known() -> None:
+    assert hung(HANGS, {}, jobs=()) == []
+    assert hung(WORKS, {("node1", 0): HANGS, ("node1", 3): HANGS}, jobs=()) == []
+    found = hung(WORKS, {("node1", 0): HANGS, ("node2", 3): HANGS}, jobs=())
+    assert {str(finding.object) for finding in found} == {"gpu:node1/GPU-0", "gpu:node2/GPU-3"}
 
 
 def test_idle_gpus_do_not_hang() -> None:

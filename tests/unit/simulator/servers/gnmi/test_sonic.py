@@ -9,8 +9,9 @@ import pytest
 
 from common.units import NS_PER_S
 from simulator.counters.readings import RX, TX, Readings
+from simulator.layout import peer_address
 from simulator.servers.gnmi.paths import parse_elems, to_proto
-from simulator.servers.gnmi.peers import LLDP_HOLD_NS, chassis_id, neighbour_known, peer_address
+from simulator.servers.gnmi.peers import LLDP_HOLD_NS, chassis_id, neighbour_known
 from simulator.servers.gnmi.query import Absent
 from simulator.servers.gnmi.sonic import SonicTree
 from simulator.servers.snapshot import Snapshot

@@ -1,0 +1,1 @@
+"""What follows about the cluster from the series that it sends, where nobody has recorded it."""

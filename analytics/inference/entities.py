@@ -1,0 +1,130 @@
+"""Devices that no fact names, from what they send: who answers as DCGM is a host, who counts switch ports a switch.
+
+A fact always wins: nothing is inferred about a device that has one. What is inferred has the source ``inferred`` and
+stays inside the process, so that nobody mistakes it for an inventory.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+
+import numpy as np
+
+from analytics.inference.racks import racks_of
+from analytics.state.series_index import SeriesIndex
+from telemetry.objects import ObjectKind, parse_object
+from telemetry.series import parse_series_key
+from telemetry.topology import Device, Entity, Gpu, Job, Mount, Role, StorageTarget, Topology, TopologyFact
+
+SOURCE = "inferred"
+_SWITCH, _SESSIONS, _STORAGE = "fabric_port_", "fabric_bgp_session_up", "storage_"
+_HOST = ("node_", "nic_")
+_SWITCH_PORTS_MIN = 16  # an HGX host has eight to ten InfiniBand ports, the smallest switches have more
+# Only between roles of switches, which no metric tells apart where sessions are not reported.
+_SPINE_NAMES = ("spine", "core", "agg", "fabric")
+
+
+class Inference:
+    """The topology with what is inferred; computed again when a series or a fact is new. Nothing in it is state."""
+
+    def __init__(self) -> None:
+        self._version, self._facts = -1, Topology()
+        self._known = self._facts
+        self.counts: Mapping[str, int] = {}  # of what is inferred, by kind of entity
+
+    def topology(self, index: SeriesIndex, facts: Topology) -> Topology:
+        """The facts, and entities of the devices that send series and have none."""
+        if self._version == index.version and self._facts is facts:
+            return self._known
+        same_facts = self._facts is facts
+        self._version, self._facts = index.version, facts
+        entities = [TopologyFact(entity, 0, SOURCE) for entity in infer(index, facts)]
+        known = facts.with_facts(entities) if entities else facts
+        self.counts = dict(sorted(Counter(fact.entity.kind for fact in entities).items()))
+        if not same_facts or known.facts != self._known.facts:  # else whoever knows the old one has no new work
+            self._known = known
+        return self._known
+
+
+def infer(index: SeriesIndex, facts: Topology) -> Iterator[Entity]:
+    """Entities of the devices without a fact, in a fixed order."""
+    known = {device.name for device in facts.entities(Device)}
+    unknown = set(index.devices) - known
+    if not unknown:
+        return
+    metrics = _metrics_of(index)
+    parts = _parts_of(index, unknown)
+    roles = {name: role for name in sorted(unknown) if (role := _role(name, metrics.get(name, {}), parts[name]))}
+    racks = racks_of([name for name, role in roles.items() if role is Role.HOST])
+    sliced = {node for job in facts.entities(Job) if job.gpu_indices for node in job.nodes}
+    for name, role in roles.items():
+        yield Device(name, role, rack=racks.get(name, ""))
+        yield from _entities(name, role, parts[name], numbered=name not in sliced)
+    for host, filesystem in _mounts(index, {name for name, role in roles.items() if role is Role.HOST}):
+        yield Mount(host, filesystem)
+
+
+def _metrics_of(index: SeriesIndex) -> dict[str, dict[str, int]]:
+    """By device: how many series of each metric it sends."""
+    columns, size = index.columns, max(1, len(index.metrics))
+    found: defaultdict[str, dict[str, int]] = defaultdict(dict)
+    pairs, counts = np.unique(columns["target"].astype(np.int64) * size + columns["metric"], return_counts=True)
+    for target, metric, count in zip(*(each.tolist() for each in divmod(pairs, size)), counts.tolist(), strict=True):
+        of = found[index.devices[target]]
+        name = index.metrics.names[metric]
+        of[name] = of.get(name, 0) + count
+    return found
+
+
+def _parts_of(index: SeriesIndex, devices: Iterable[str]) -> dict[str, dict[ObjectKind, list[str]]]:
+    """By device: names of the GPUs, ports and storage targets that its own series are about, sorted."""
+    found: dict[str, dict[ObjectKind, list[str]]] = {name: defaultdict(list) for name in devices}
+    columns, size = index.columns, max(1, len(index.objects))
+    pairs = np.unique(columns["target"].astype(np.int64) * size + columns["object"])
+    about: defaultdict[str, set[int]] = defaultdict(set)
+    for target, number in zip(*(each.tolist() for each in divmod(pairs, size)), strict=True):
+        if index.devices[target] in found:
+            about[index.devices[target]].add(number)
+    for name, numbers in about.items():
+        refs = sorted(parse_object(index.objects.names[number]) for number in numbers)
+        for ref in refs:
+            found[name][ref.kind].append(ref.name)
+    return found
+
+
+def _role(name: str, metrics: dict[str, int], parts: dict[ObjectKind, list[str]]) -> Role | None:
+    """None for a device that sends nothing which belongs to one role."""
+    sessions, ports = metrics.get(_SESSIONS, 0), len(parts[ObjectKind.PORT])
+    if parts[ObjectKind.STORAGE_TARGET]:
+        return Role.STORAGE
+    if parts[ObjectKind.GPU]:
+        return Role.HOST
+    if not any(each.startswith(_SWITCH) for each in metrics):  # a switch may run node_exporter too
+        if any(each.startswith(_HOST) for each in metrics):
+            return Role.HOST
+        if ports < _SWITCH_PORTS_MIN:
+            return None
+    named = any(word in name.lower() for word in _SPINE_NAMES)
+    return Role.SPINE if named or (ports and sessions >= ports) else Role.LEAF
+
+
+def _entities(name: str, role: Role, parts: dict[ObjectKind, list[str]], *, numbered: bool) -> Iterator[Entity]:
+    """numbered: whether the order of the GPUs may stand for their numbers, as no job uses a part of them."""
+    if role is Role.HOST and numbered:
+        for position, gpu in enumerate(parts[ObjectKind.GPU]):
+            yield Gpu(name, gpu.partition("/")[2], position)
+    if role is Role.STORAGE:
+        for target in parts[ObjectKind.STORAGE_TARGET]:
+            filesystem, _, part = target.partition("/")
+            yield StorageTarget(filesystem, part, name)
+
+
+def _mounts(index: SeriesIndex, hosts: set[str]) -> list[tuple[str, str]]:
+    """File systems whose clients send series, by host."""
+    storage = [number for number, name in enumerate(index.metrics.names) if name.startswith(_STORAGE)]
+    found = set()
+    for sid in np.flatnonzero(np.isin(index.columns["metric"], storage)).tolist():
+        device = index.devices[index.columns["target"][sid]]
+        labels = parse_series_key(index.keys[sid])[1] if device in hosts else {}
+        if labels.get("side") == "client" and labels.get("fs"):
+            found.add((device, labels["fs"]))
+    return sorted(found)

@@ -1,0 +1,216 @@
+"""A cluster whose cables and racks nobody recorded: what went away together is one incident all the same."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+import pytest
+
+from analytics.inference.entities import SOURCE
+from telemetry.changes import Change, ChangeKind
+from telemetry.findings import Evidence, Finding
+from telemetry.findings import FindingKind as K
+from telemetry.incidents import IncidentKind as I
+from telemetry.incidents import Severity
+from telemetry.objects import device
+from telemetry.topology import Device, Entity, Link, Role, Topology, TopologyFact
+from tests.unit.analytics.correlate.small_fabric import Fabric, Run, S, entities, facts
+
+HOSTS = ("node1", "node2", "node3", "node4")
+
+
+class Unrecorded(Fabric):
+    """Devices with their roles, GPUs and file systems; no link, no rack, no job. Names of ports are as ever."""
+
+    def __init__(self, more: Iterable[Entity] = ()) -> None:
+        super().__init__()
+        known = [replace(each, rack="") if isinstance(each, Device) else each for each in entities()]
+        self.bare = Topology().with_facts(facts([*(each for each in known if not isinstance(each, Link)), *more]))
+
+    def dark(self, *ports: str, at: float = 0.0) -> list[Finding]:
+        return [self.find(K.LINK_DOWN, port, at) for port in ports]
+
+    def silent(self, *names: str, at: float = 0.0) -> list[Finding]:
+        return [replace(self.find(K.TARGET_SILENT, name, at), confidence=0.95) for name in names]
+
+    def of_hosts(self, *hosts: str) -> list[str]:
+        return [self.facing(leaf, int(host[4:])) for host in hosts for leaf in range(1, 9)]
+
+
+@pytest.fixture(scope="module")
+def bare() -> Unrecorded:
+    return Unrecorded()
+
+
+@pytest.fixture
+def run(bare: Unrecorded) -> Run:
+    found = Run(bare)
+    found.topology = bare.bare
+    return found
+
+
+def test_hosts_that_are_lost_together_are_one_incident_that_says_what_is_not_known(bare: Unrecorded, run: Run) -> None:
+    run.tick(*bare.dark(*bare.of_hosts(*HOSTS)))
+    run.tick(*bare.silent(*HOSTS, at=8), ticks=12)
+    assert run.roots == ["device_down node1"]
+    assert "node1 and 3 more hosts down" in run.only.title
+    assert len(run.only.blast.gpus) == 32
+    (why,) = [entry.text for entry in run.only.timeline if entry.text.startswith("fired: ")]
+    assert "4 hosts lost together, and 32 ports elsewhere lost their carrier" in why
+    assert "power, rack or switch; an inventory with racks, or LLDP, would name it" in why
+
+
+def test_an_incident_says_what_nobody_has_recorded(bare: Unrecorded, run: Run, cluster: Fabric) -> None:
+    run.tick(*bare.dark("node5/mlx5_2"), ticks=10)
+    assert [gap.partition(":")[0] for gap in run.only.gaps] == [
+        "no cable recorded",
+        "no rack recorded",
+        "no job recorded",
+    ]
+    inferred = TopologyFact(Device("x1", Role.HOST), 0, SOURCE)
+    run.topology = run.topology.with_facts([inferred])
+    run.tick()
+    assert run.only.gaps[0] == "roles of 1 device inferred from what they send"
+    recorded = Run(cluster)
+    recorded.tick(*bare.dark("node5/mlx5_2"), ticks=10)
+    assert recorded.only.gaps == ()
+
+
+def test_hosts_that_come_back_one_by_one_stay_in_the_incident_of_their_loss(bare: Unrecorded, run: Run) -> None:
+    dark = {host: bare.dark(*bare.of_hosts(host)) for host in HOSTS}
+    silent = {host: bare.silent(host, at=8) for host in HOSTS}
+    run.tick(*(finding for host in HOSTS for finding in (*dark[host], *silent[host])), ticks=6)
+    for number, host in enumerate(HOSTS):
+        run.clear(*dark[host], *silent[host])
+        run.tick(bare.find(K.DEVICE_REBOOTED, host, 60 + 10 * number))
+    run.tick(ticks=4)
+    assert run.roots == ["device_down node1"]
+    assert "node1 and 3 more hosts down" in run.only.title
+
+
+def test_a_switch_that_falls_silent_is_what_the_dark_ports_led_to(bare: Unrecorded, run: Run) -> None:
+    run.tick(*bare.dark(*(bare.uplink(leaf, 2) for leaf in range(1, 9))))
+    run.tick(*bare.silent("spine2", at=9), ticks=10)
+    assert run.roots == ["device_down spine2"]
+
+
+def test_planned_work_covers_the_ports_that_lead_to_its_devices(bare: Unrecorded, run: Run) -> None:
+    hosts = tuple(device(host) for host in HOSTS)
+    run.changes = [Change("c1", ChangeKind.MAINTENANCE, hosts, run.now_ns, run.now_ns + 3600 * S, summary="new PSUs")]
+    run.tick(*bare.dark(*bare.of_hosts(*HOSTS)))
+    run.tick(*bare.silent(*HOSTS, at=8), ticks=12)
+    assert (run.only.kind, run.only.severity) == (I.DEVICE_REBOOTED, Severity.INFO)
+
+
+def partly(cluster: Fabric, *unrecorded: str) -> Topology:
+    """The whole topology without the links of these devices to hosts."""
+    kept = [fact for fact in cluster.topology.facts.values() if not _is_host_link(fact.entity, unrecorded)]
+    return Topology().with_facts(kept)
+
+
+def _is_host_link(entity: Entity, of: tuple[str, ...]) -> bool:
+    return isinstance(entity, Link) and entity.b_device.startswith("node") and entity.a_device in of
+
+
+def test_a_dead_leaf_takes_the_cables_along_that_nobody_recorded(bare: Unrecorded, cluster: Fabric) -> None:
+    run = Run(cluster)
+    run.topology = partly(cluster, "leaf3")
+    links = [port for spine in range(1, 5) for port in (cluster.downlink(spine, 3),)]
+    run.tick(*bare.dark(*links, *(f"node{n}/mlx5_2" for n in range(1, 9))))
+    run.tick(*bare.silent("leaf3", at=9), ticks=10)
+    assert run.roots == ["device_down leaf3"]
+
+
+def test_a_rack_without_power_takes_the_cables_along_that_nobody_recorded(bare: Unrecorded, cluster: Fabric) -> None:
+    run = Run(cluster)
+    run.topology = partly(cluster, "leaf3")
+    run.tick(*bare.dark(*bare.of_hosts(*HOSTS)), *bare.silent(*HOSTS), ticks=10)
+    assert run.roots == ["rack_power r1"]
+
+
+def test_two_ports_that_lose_their_carrier_at_once_are_one_cable(bare: Unrecorded, run: Run) -> None:
+    run.tick(*bare.dark(bare.facing(3, 5)))
+    run.tick(*bare.dark("node5/mlx5_2", at=4), ticks=10)
+    assert [str(incident.root) for incident in run.incidents.values()] == ["link:leaf3/Ethernet16--node5/mlx5_2"]
+
+
+def test_two_leaves_have_no_cable_between_them(bare: Unrecorded, run: Run) -> None:
+    run.tick(*bare.dark(bare.facing(3, 5), bare.facing(4, 6)), ticks=10)
+    assert run.roots == ["link_down leaf3/Ethernet16", "link_down leaf4/Ethernet20"]
+
+
+def test_ports_that_go_dark_minutes_apart_have_nothing_in_common(bare: Unrecorded, run: Run) -> None:
+    run.tick(*bare.dark(bare.facing(3, 5)), ticks=24)
+    run.tick(*bare.dark("node7/mlx5_2", at=120), ticks=10)
+    assert run.roots == ["link_down leaf3/Ethernet16", "link_down node7/mlx5_2"]
+
+
+@pytest.mark.parametrize("also_silent", [(), ("leaf8",)])
+def test_a_part_of_a_switch_is_known_by_the_other_ends(
+    also_silent: tuple[str, ...], bare: Unrecorded, run: Run
+) -> None:
+    ends = [port for leaf in range(1, 5) for port in (bare.downlink(1, leaf), bare.uplink(leaf, 1))]
+    run.tick(*bare.dark(*ends), *bare.silent(*also_silent), ticks=10)
+    assert "device_down spine1" in run.roots
+    assert {root for root in run.roots if not root.startswith("telemetry_lost")} == {"device_down spine1"}
+    assert any("4 ports of spine1 down" in incident.title for incident in run.incidents.values())
+
+
+def test_what_nobody_collects_from_is_named_by_what_leads_to_it(bare: Unrecorded, run: Run) -> None:
+    run.tick(*bare.dark(*(bare.facing(leaf, node) for leaf in (2, 5, 7) for node in (1, 2))), ticks=12)
+    assert "what is behind 6 ports of leaf7 and 2 more devices down" in run.only.title
+
+
+def test_silence_without_a_dark_port_is_no_death(bare: Unrecorded, run: Run) -> None:
+    run.tick(*bare.silent(*HOSTS), ticks=20)
+    assert {incident.kind for incident in run.incidents.values()} == {I.TELEMETRY_LOST}
+
+
+@pytest.mark.parametrize(("lost", "kinds"), [(12, {I.DEVICE_DOWN}), (2, {I.TELEMETRY_LOST}), (30, {I.TELEMETRY_LOST})])
+def test_hosts_that_nobody_else_could_see_are_lost_when_several_are(lost: int, kinds: set[I], bare: Unrecorded) -> None:
+    run = Run(bare)
+    run.topology = Topology().with_facts(facts(Device(f"gpu{n}", Role.HOST) for n in range(40)))
+    run.tick(*bare.silent(*(f"gpu{n}" for n in range(lost))), ticks=20)
+    assert {incident.kind for incident in run.incidents.values()} == kinds
+
+
+def lost_sessions(bare: Fabric, name: str, at: float, *peers: str) -> Finding:
+    series = f'sessions_up{{device="{name}",peer="{",".join(peers)}"}}'
+    return replace(bare.find(K.BGP_SESSION, name, at), evidence=(Evidence(series, 0.0, float(len(peers)), "sessions"),))
+
+
+def test_sessions_by_address_lead_to_the_daemon_that_all_of_them_lost(bare: Unrecorded, run: Run) -> None:
+    run.tick(*(lost_sessions(bare, f"leaf{n}", n, f"10.0.0.{2 * n + 1}") for n in range(1, 5)))
+    run.tick(lost_sessions(bare, "agg9", 3, *(f"10.0.0.{2 * n}" for n in range(1, 5))), ticks=10)
+    assert run.roots == ["bgp_down agg9"]
+    assert "4 neighbours lost their session with agg9" in next(
+        entry.text for entry in run.only.timeline if "fired" in entry.text
+    )
+
+
+def test_sessions_with_somebody_who_does_not_answer_are_one_incident(bare: Unrecorded, run: Run) -> None:
+    run.tick(*(lost_sessions(bare, f"leaf{n}", n, f"10.0.0.{2 * n + 1}") for n in range(1, 5)), ticks=10)
+    assert run.only.kind is I.BGP_DOWN
+    assert "4 devices" in run.only.title
+
+
+def test_hosts_that_get_warm_together_are_one_incident(bare: Unrecorded, run: Run) -> None:
+    run.tick(bare.find(K.OVERHEATED, "node3", 0))
+    run.tick(bare.find(K.OVERHEATED, "node4", 10), *by_heat(bare, 4), ticks=10)
+    assert run.roots == ["environment node3"]
+    assert "node3 and 1 more host" in run.only.title
+
+
+def test_gpus_of_one_host_that_heat_slows_are_a_matter_of_its_cooling(bare: Unrecorded, run: Run) -> None:
+    run.tick(*by_heat(bare, 6), ticks=10)
+    assert run.roots == ["environment node6"]
+
+
+def test_gpus_of_one_host_with_other_faults_are_not(bare: Unrecorded, run: Run) -> None:
+    run.tick(*by_heat(bare, 6), bare.find(K.GPU_XID, bare.gpu(6, 1)), ticks=10)
+    assert run.only.kind is I.GPU_FAULT
+
+
+def by_heat(bare: Unrecorded, node: int) -> list[Finding]:
+    series = f'gpu_throttle_seconds_total{{device="node{node}",gpu="g",reason="hw_thermal"}}'
+    evidence = (Evidence(series, 0.9, 0.0, "ratio"),)
+    return [replace(bare.find(K.GPU_THROTTLED, bare.gpu(node, n), 2), evidence=evidence) for n in range(8)]
