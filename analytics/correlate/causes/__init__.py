@@ -18,11 +18,13 @@ from analytics.correlate.causes import (
     storage,
     telemetry_lost,
     trends,
+    waves,
 )
 from analytics.correlate.view import CorrelationView
 
 FAMILIES: tuple[Callable[[CorrelationView], Iterable[Cause]], ...] = (
     planned.propose,
+    waves.propose,
     rack.propose,
     devices.propose,
     parts.propose,

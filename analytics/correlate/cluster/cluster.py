@@ -7,6 +7,7 @@ from analytics.correlate.cause import Cause
 from analytics.correlate.cluster.blast import blast_radius
 from analytics.correlate.cluster.graph import Graph, physical
 from analytics.correlate.cluster.jobs import Jobs, running
+from analytics.correlate.cluster.nodes import Nodes, nodes_of
 from analytics.correlate.cluster.reach import Reach, reach
 from telemetry.incidents import BlastRadius
 from telemetry.kinds import incident_kinds
@@ -22,6 +23,7 @@ class Cluster:
         self._topology: Topology | None = None
         self.graph = Graph({})
         self.jobs = Jobs({}, frozenset(), self.graph)
+        self.nodes = Nodes()
         self._reaches: dict[Hashable, Reach] = {}
         self._blasts: dict[Hashable, BlastRadius] = {}
 
@@ -34,6 +36,7 @@ class Cluster:
         rewired = entities != self.graph.entities
         if rewired:
             self.graph = Graph(entities)
+        self.nodes = nodes_of(topology)
         present, ended = running(topology)
         if rewired or present != self.jobs.running or ended != self.jobs.ended:
             self.jobs = Jobs(present, ended, self.graph)

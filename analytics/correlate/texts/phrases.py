@@ -1,11 +1,10 @@
 """Texts of an incident for people. Templates are data (``telemetry/kinds``); here names and numbers are filled in."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from datetime import UTC, datetime
 
 from analytics.correlate.budget import Considered, LeftOut
 from analytics.correlate.cause import SILENCE, Cause
-from analytics.correlate.config import NS_PER_S, CorrelateConfig
+from analytics.correlate.config import CorrelateConfig
 from analytics.correlate.cost import STALLED
 from analytics.correlate.view import CorrelationView
 from telemetry.findings import Finding
@@ -39,7 +38,7 @@ def title(
     """``[CRIT] pod1: PFC storm from leaf12/Ethernet48 — 38 GPUs, 2 jobs stalled``, at most 140 characters."""
     pod = _pod(view, cause.root)
     phrase = incident_kinds()[cause.kind].phrase
-    what = phrase.replace("{root}", cause.subject) if cause.subject else fill(phrase, cause.root)
+    what = cause.headline or (phrase.replace("{root}", cause.subject) if cause.subject else fill(phrase, cause.root))
     head, tail = f"[{LABEL[severity]}] {f'{pod}: ' if pod else ''}", f" — {_cost(view, cause, blast, job_impact)}"
     room = TITLE_MAX - len(head) - len(tail)
     return head + (what if len(what) <= room else what[: room - 1] + "…") + tail
@@ -107,11 +106,6 @@ def _pod(view: CorrelationView, root: ObjectRef) -> str:
     devices = [view.graph.devices.get(name) for name in (*names, view.graph.server_of(root))]
     pods = {known.pod for known in devices if known and known.pod}
     return min(pods, default="")
-
-
-def clock(at_ns: int) -> str:
-    """``08:30:00``, UTC."""
-    return datetime.fromtimestamp(at_ns // NS_PER_S, tz=UTC).strftime("%H:%M:%S")
 
 
 def symptom(finding: Finding) -> str:

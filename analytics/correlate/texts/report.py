@@ -9,6 +9,7 @@ from analytics.correlate import cost
 from analytics.correlate.cause import Cause, weight
 from analytics.correlate.cover import Claim, gain
 from analytics.correlate.texts import phrases
+from analytics.correlate.texts.clock import clock
 from analytics.correlate.tracks import Track
 from analytics.correlate.view import CorrelationView
 from telemetry.findings import Evidence, Finding
@@ -64,7 +65,7 @@ def _begins_to_matter(view: CorrelationView, track: Track, members: Sequence[Fin
 
 
 def _first(finding: Finding) -> tuple[int, str, str]:
-    text = f"{phrases.clock(finding.onset_ns)} UTC: {phrases.symptom(finding)}"
+    text = f"{clock(finding.onset_ns)} UTC: {phrases.symptom(finding)}"
     return finding.onset_ns, finding.id, text
 
 
