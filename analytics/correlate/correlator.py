@@ -150,7 +150,7 @@ class Correlator:
         )
         if track.fires and was is IncidentState.PENDING:
             track.id = incident_id(*track.key, track.onset_ns, ids)
-            track.note(now_ns, track.cause.root, phrases.fired(track.cause, track.job_impact))
+            track.note(now_ns, track.cause.root, phrases.fired(track))
         elif track.life.state is IncidentState.RESOLVED and track.id:
             removed = track.cause.root.device in self._cluster.nodes.removed
             text = "resolved: it is not in the inventory any more" if removed else "resolved"
