@@ -10,6 +10,7 @@ from analytics.correlate.absence import Absence
 from analytics.correlate.causes.devices import deaths
 from analytics.correlate.texts.clock import clock
 from analytics.correlate.view import CorrelationView
+from analytics.detectors.telemetry.gpu_memory import EVIDENCE
 from common.units import NS_PER_S
 from telemetry.findings import Finding, FindingKind
 from telemetry.topology import Intent, NodeState, Role
@@ -17,6 +18,8 @@ from telemetry.topology import Intent, NodeState, Role
 CONFIDENCE_MIN = 0.9  # less is the silence of one exporter of a device whose other targets answer
 RESOLUTION_NS = NS_PER_S  # Slurm's times are whole seconds: a job that dies with its host may seem to end before it
 WITNESSES_MIN = 3
+# Of a GPU that a process uses, more than a CUDA context has (0.5 GB on an H100), less than any training (assumption).
+PROCESS_BYTES = 2.0**30
 LEAVES_INTERVALS = 2.0  # a host whose links go dark at the other end is not read for as long, if it went with them
 
 
@@ -99,6 +102,21 @@ def _note_use(view: CorrelationView, name: str, absence: Absence) -> None:
             absence.wanted_ns = view.now_ns
     elif nodes.jobs_known:
         absence.idle = f"without a job since {clock(last_ns)}" if last_ns else "without a job"
+    elif (used_bytes := _gpu_memory(view, name)) is not None:
+        absence.in_use = used_bytes > PROCESS_BYTES
+        absence.idle = "" if absence.in_use else "without a process on its GPUs"
+
+
+def _gpu_memory(view: CorrelationView, name: str) -> float | None:
+    """What any GPU of a host had in use when it was last heard of, in bytes; None where nothing says so."""
+    shown = [
+        each.value
+        for finding in view.on_device(name)
+        if finding.kind is FindingKind.TARGET_SILENT
+        for each in finding.evidence
+        if each.series.startswith(EVIDENCE)
+    ]
+    return max(shown, default=None)
 
 
 def _last_used_ns(view: CorrelationView, name: str) -> int | None:

@@ -5,8 +5,9 @@ from dataclasses import replace
 
 import pytest
 
+from analytics.detectors.telemetry.gpu_memory import EVIDENCE as MEMORY
 from telemetry.changes import Change, ChangeKind
-from telemetry.findings import Finding, FindingState
+from telemetry.findings import Evidence, Finding, FindingState
 from telemetry.findings import FindingKind as K
 from telemetry.incidents import Incident, IncidentState, Severity
 from telemetry.incidents import IncidentKind as I
@@ -22,6 +23,7 @@ class Hosts:
         self.cluster, self.run, self.leaves = cluster, run, leaves
         self.gone: dict[str, list[Finding]] = {}
         self.paged: set[str] = set()
+        self.memory_bytes: float | None = None  # of their GPUs, where it is known
 
     def seconds(self) -> float:
         return (self.run.now_ns - T0) / S
@@ -30,7 +32,7 @@ class Hosts:
         found: list[Finding] = []
         for name in off:
             self.gone[name] = [self.find(K.LINK_DOWN, port) for port in self.ports(name)]
-            self.gone[name].append(self.find(K.TARGET_SILENT, name))
+            self.gone[name].append(self.silence(name))
             found += self.gone[name]
         for name in on:
             found += (
@@ -41,6 +43,12 @@ class Hosts:
     def find(self, kind: K, about: str) -> Finding:
         found = self.cluster.find(kind, about, self.seconds())
         return replace(found, id=f"{found.id}@{self.seconds()}")
+
+    def silence(self, name: str) -> Finding:
+        found = self.find(K.TARGET_SILENT, name)
+        if self.memory_bytes is None:
+            return found
+        return replace(found, evidence=(*found.evidence, Evidence(MEMORY, self.memory_bytes, None, "bytes")))
 
     def ports(self, name: str) -> Sequence[str]:
         return [self.cluster.facing(leaf, int(name[4:])) for leaf in range(1, self.leaves + 1)]
@@ -169,11 +177,13 @@ def test_a_job_that_dies_with_its_host_does_not_make_it_an_idle_one(hosts: Hosts
     assert (run.only.kind, run.only.severity) == (I.DEVICE_DOWN, Severity.WARNING)
 
 
-def test_a_wave_in_which_the_scheduler_reports_nothing_is_recognised_after_two(cluster: Fabric, run: Run) -> None:
-    hosts = Hosts(cluster, run)
-    run.topology = replace(
-        run.topology, facts={key: fact for key, fact in run.topology.facts.items() if not isinstance(fact.entity, Job)}
-    )
+def without_scheduler(run: Run) -> None:
+    facts = {key: fact for key, fact in run.topology.facts.items() if not isinstance(fact.entity, Job)}
+    run.topology = replace(run.topology, facts=facts)
+
+
+def test_without_a_scheduler_the_third_host_of_a_wave_pages_nobody(hosts: Hosts, run: Run) -> None:
+    without_scheduler(run)
     for name in [f"node{n}" for n in range(1, 9)]:
         hosts.step(off=[name])
         hosts.rest(120)
@@ -182,6 +192,18 @@ def test_a_wave_in_which_the_scheduler_reports_nothing_is_recognised_after_two(c
     roots = {one.root.name for one in run.incidents.values() if one.severity is not Severity.INFO}
     assert roots == {"node1", "node2"}
     assert len(run.incidents) == 3
+
+
+@pytest.mark.parametrize(("used_bytes", "pages"), [(0.0, 0), (40e9, 1)])
+def test_without_a_scheduler_the_memory_of_its_gpus_says_whether_a_host_was_used(
+    hosts: Hosts, run: Run, used_bytes: float, pages: int
+) -> None:
+    without_scheduler(run)
+    hosts.memory_bytes = used_bytes
+    hosts.step(off=["node1"])
+    hosts.rest(60)
+    assert len(hosts.paged) == pages
+    assert ("without a process on its GPUs" in run.only.title) is (pages == 0)
 
 
 def test_a_drained_host_that_is_switched_off_pages_nobody_while_it_is_drained(hosts: Hosts, run: Run) -> None:
