@@ -50,10 +50,13 @@ def _away(view: CorrelationView) -> Iterable[tuple[str, list[Finding]]]:
     for death in deaths(view):
         if not death.alive and death.device in view.graph.devices:
             yield death.device, [view.by_id[found] for found in sorted(death.findings)]
-    for finding in view.of(FindingKind.TARGET_SILENT):
-        name = finding.object.device
-        if name in view.graph.devices and not view.graph.links(name) and finding.confidence >= CONFIDENCE_MIN:
-            yield name, [finding]
+    silent = {
+        name: finding
+        for finding in view.of(FindingKind.TARGET_SILENT)
+        if (name := finding.object.device) in view.graph.devices and finding.confidence >= CONFIDENCE_MIN
+    }
+    if len(silent) <= view.config.silent_share * len(view.graph.devices):  # more is what collects them
+        yield from ((name, [finding]) for name, finding in silent.items() if not view.graph.links(name))
 
 
 def _leaving(view: CorrelationView) -> Iterable[tuple[str, list[Finding]]]:

@@ -149,6 +149,8 @@ class _Successors:
         most, at = max(((share, -at) for at, share in shares.items()), default=(0, 0))
         if 2 * most > len(active):
             return -at
+        if track.cause.unused and not active:
+            return None  # it waits for the next device of its wave; what fails meanwhile is an incident of its own
         return self._related(track, cooling=not active)
 
     def _related(self, track: Track, *, cooling: bool) -> int | None:

@@ -118,6 +118,15 @@ class CorrelationView:
                 return change
         return None
 
+    def announced(self, refs: Iterable[ObjectRef], at_ns: int) -> bool:
+        """Whether such a change covers ``refs`` at a time, over or not."""
+        return any(change.kind in PLANNED and self.covers(change, at_ns) for change in self.changes_of(refs))
+
+    def wanted(self, ref: ObjectRef, at_ns: int) -> bool:
+        """Whether the scheduler wanted the host of an object out of use at a time, and still does."""
+        since_ns = self.cluster.nodes.since_ns.get(ref.device)
+        return since_ns is not None and since_ns <= at_ns
+
     @cached_property
     def waves(self) -> tuple[Wave, ...]:
         """Devices that went away in turn, by role and time."""

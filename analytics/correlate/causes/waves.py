@@ -50,8 +50,14 @@ def refreshed(view: CorrelationView, cause: Cause) -> Cause:
 
 
 def _expected(view: CorrelationView, wave: Wave) -> list[Member]:
-    """Those that are back, or not late."""
-    return [each for each in wave.members if each.quiet and not each.overdue(view.now_ns)]
+    """Those that are back, or not late. What somebody announced has an end of its own."""
+    return [
+        each
+        for each in wave.members
+        if each.quiet
+        and not each.overdue(view.now_ns)
+        and not view.announced(view.surroundings(device(each.name)), each.absence.since_ns)
+    ]
 
 
 def _about(view: CorrelationView, member: Member) -> Iterable[Finding]:

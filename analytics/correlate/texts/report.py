@@ -51,8 +51,8 @@ def update(view: CorrelationView, track: Track, claim: Claim, others: Sequence[C
         track.confidence = _confidence(track, primary)
     surroundings = view.surroundings(track.cause.root)
     planned = view.lasts(track.cause.change) or view.planned(surroundings, track.onset_ns) is not None
-    known = track.since_first_seen and not track.job_impact
-    _grade(view, track, planned or known, now_ns)
+    unused = track.since_first_seen or view.wanted(track.cause.root, track.onset_ns)
+    _grade(view, track, planned or (unused and not track.job_impact), now_ns)
 
 
 def _begins_to_matter(view: CorrelationView, track: Track, members: Sequence[Finding], waits_since_ns: int) -> None:

@@ -288,3 +288,85 @@ def test_a_link_that_lldp_does_not_report_any_more_is_still_down(hosts: Hosts, r
     removed(run, [link for link in run.topology.entities(Link) if "node1/mlx5_0" in link.key])
     hosts.rest(90)
     assert {one.state for one in run.incidents.values()} == {IncidentState.FIRING}
+
+
+def test_an_idle_host_that_is_not_back_when_its_announced_window_ends_is_paged_then(hosts: Hosts, run: Run) -> None:
+    drained(hosts)
+    nodes = tuple(map(device, FIRST[:3]))
+    window = Change("m1", ChangeKind.MAINTENANCE, nodes, run.now_ns, run.now_ns + 700 * S, summary="new BIOS")
+    run.changes = [*run.changes, window]
+    hosts.step(off=FIRST[:3])
+    hosts.rest(300)
+    hosts.step(on=FIRST[:2])
+    hosts.rest(300)
+    assert (hosts.paged, run.only.kind) == (set(), I.DEVICE_REBOOTED)
+    hosts.rest(200)
+    assert [one.root.name for one in run.incidents.values() if one.severity is not Severity.INFO] == ["node3"]
+
+
+def test_a_link_of_an_idle_host_that_still_answers_is_paged(hosts: Hosts, run: Run) -> None:
+    drained(hosts)
+    hosts.page(run.tick(hosts.find(K.LINK_DOWN, hosts.cluster.facing(1, 1))))
+    hosts.rest(60)
+    assert {one.kind for one in run.incidents.values() if one.severity is not Severity.INFO} == {I.LINK_DOWN}
+
+
+def test_a_gpu_that_is_lost_in_a_reboot_is_paged(hosts: Hosts, run: Run) -> None:
+    drained(hosts)
+    hosts.step(off=["node1"])
+    hosts.rest(120)
+    hosts.step(on=["node1"])
+    hosts.page(run.tick(hosts.find(K.GPU_LOST, f"gpu:{hosts.cluster.gpu(1, 5).name}")))
+    hosts.rest(30)
+    assert hosts.paged == set(), "drivers load one after the other"
+    hosts.rest(60)
+    assert {one.kind for one in run.incidents.values() if one.severity is not Severity.INFO} == {I.GPU_FAULT}
+
+
+def test_a_link_that_does_not_come_back_with_its_host_is_paged(hosts: Hosts, run: Run) -> None:
+    drained(hosts)
+    hosts.step(off=["node1"])
+    hosts.rest(120)
+    left = hosts.gone["node1"].pop(0)
+    hosts.step(on=["node1"])
+    assert hosts.paged == set()
+    hosts.rest(120)
+    worst = [one for one in run.incidents.values() if one.severity is not Severity.INFO]
+    assert [(one.kind, left.object.name in one.root.name) for one in worst] == [(I.LINK_DOWN, True)]
+
+
+def test_a_fault_of_a_drained_host_is_no_page_until_it_takes_jobs_again(hosts: Hosts, run: Run) -> None:
+    hosts.say("node1", Intent.DRAINED, "bad DIMM")
+    drained(hosts)
+    hosts.page(run.tick(hosts.find(K.GPU_LOST, f"gpu:{hosts.cluster.gpu(1, 5).name}")))
+    hosts.rest(60)
+    assert (hosts.paged, run.only.kind) == (set(), I.GPU_FAULT)
+    hosts.say("node1", None)
+    hosts.rest(10)
+    assert len(hosts.paged) == 1
+
+
+def test_a_wave_does_not_explain_a_job_that_waits_for_something_else(hosts: Hosts, run: Run) -> None:
+    drained(hosts)
+    hosts.step(off=["node1"])
+    hosts.rest(30)
+    hosts.page(run.tick(hosts.find(K.JOB_STALLED, "job:2")))
+    hosts.rest(120)
+    wave = next(one for one in run.incidents.values() if one.kind is I.DEVICE_REBOOTED)
+    assert (wave.severity, wave.gpu_seconds) == (Severity.INFO, 0.0)
+    assert {one.kind for one in run.incidents.values() if one.severity is not Severity.INFO} == {I.UNEXPLAINED}
+
+
+def test_a_host_that_fails_with_a_job_after_its_wave_is_an_incident_of_its_own(hosts: Hosts, run: Run) -> None:
+    drained(hosts)
+    hosts.step(off=["node1"])
+    hosts.rest(60)
+    hosts.step(on=["node1"])
+    hosts.rest(200)
+    run.topology = run.topology.with_facts([TopologyFact(Job("3", FIRST, started_ns=run.now_ns), run.now_ns, "slurm")])
+    hosts.rest(200)
+    began_ns = run.now_ns
+    hosts.step(off=["node1"])
+    hosts.rest(15)
+    worst = [one for one in run.incidents.values() if one.severity is not Severity.INFO]
+    assert [(one.kind, one.root.name, one.onset_ns) for one in worst] == [(I.DEVICE_DOWN, "node1", began_ns)]
