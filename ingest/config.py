@@ -10,6 +10,7 @@ from ingest.collectors.exposition.config import ScrapeConfig
 from ingest.collectors.gnmi.config import Config as GnmiConfig
 from ingest.collectors.inventory.config import Config as InventoryConfig
 from ingest.collectors.slurm.config import Config as SlurmConfig
+from ingest.collectors.slurm.config import NodesConfig
 
 
 class SchedulerConfig(BaseModel):
@@ -75,6 +76,9 @@ class CollectorSections(BaseModel):
     scrape_configs: tuple[ScrapeConfig, ...] = Field(default=(), description="Prometheus exporters over HTTP.")
     gnmi_configs: tuple[GnmiConfig, ...] = Field(default=(), description="Switches over gNMI.")
     job_sources: tuple[SlurmConfig, ...] = Field(default=(), description="Running jobs.")
+    node_sources: tuple[NodesConfig, ...] = Field(
+        default=(), description="Which nodes are drained, rebooted or in maintenance."
+    )
     inventory: InventoryConfig | None = Field(default=None, description="Devices and what they contain, from a file.")
 
     @model_validator(mode="after")

@@ -29,6 +29,10 @@ def build(section: str, config: CollectorSections, context: CollectorContext) ->
             from ingest.collectors.slurm.collector import SlurmCollector
 
             return Collectors(polled=[SlurmCollector(source) for source in config.job_sources])
+        case "node_sources":
+            from ingest.collectors.slurm.collector import SlurmNodesCollector
+
+            return Collectors(polled=[SlurmNodesCollector(source) for source in config.node_sources])
         case "inventory":
             from ingest.collectors.inventory.collector import inventory_collectors
 

@@ -75,6 +75,7 @@ class Finding:
     evidence:    strongest first, at most five.
     cadence_s:   usual seconds between two new values of that evidence: how soon something can be known about it;
                  0 where it is not known.
+    since_first_seen: it was so when telemetry of the object began: nothing shows when it broke.
     """
 
     id: Name
@@ -88,3 +89,4 @@ class Finding:
     confidence: Finite
     evidence: tuple[Evidence, ...]
     cadence_s: Finite = 0.0
+    since_first_seen: bool = False

@@ -93,6 +93,7 @@ class Incident:
     order_known: False when the sampling period is too long to tell which symptom came first.
     findings:    ids of the findings explained, sorted. gaps: what telemetry is missing, in words.
     title:       at most 140 characters.
+    since_first_seen: all its evidence was there when telemetry began: a known fault, and no page until a job waits.
     """
 
     id: Name
@@ -118,3 +119,4 @@ class Incident:
     gaps: tuple[str, ...]
     action: str
     runbook: str
+    since_first_seen: bool = False

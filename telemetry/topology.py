@@ -1,7 +1,7 @@
 """The topology: versioned facts, and the cluster that they describe.
 
-A fact describes one entity (a device, a link, a GPU, a mount, a job). Its key identifies the entity; the newest fact of
-a key is valid, and a fact with ``gone`` ends it. On the bus the topic is compacted by key.
+A fact describes one entity (a device, a link, a GPU, a mount, a job, the state of a node). Its key identifies the
+entity; the newest fact of a key is valid, and a fact with ``gone`` ends it. On the bus the topic is compacted by key.
 """
 
 from collections.abc import Iterable, Mapping
@@ -132,8 +132,38 @@ class Job:
         return f"job/{self.job_id}"
 
 
-Entity = Device | Link | Gpu | StorageTarget | Mount | Job
-T = TypeVar("T", Device, Link, Gpu, StorageTarget, Mount, Job)
+class Intent(StrEnum):
+    """What a scheduler or an operator wants of a node that takes no new job."""
+
+    DRAINED = "drained"  # or draining; also cordoned
+    MAINTENANCE = "maintenance"
+    REBOOT = "reboot"  # asked for or under way
+    POWERED_DOWN = "powered_down"  # by power saving, or on its way there or back
+
+
+@dataclass(frozen=True, slots=True)
+class NodeState:
+    """What the scheduler says of a node. intent: '' where it takes jobs, or is down without anybody's doing.
+
+    states: the scheduler's own words, as ``IDLE+DRAIN``. reason: in the words of whoever set it, ``author``.
+    since_ns: since when, 0 where unknown.
+    """
+
+    device: Name
+    states: str
+    intent: Intent | Literal[""] = ""
+    reason: str = ""
+    author: str = ""
+    since_ns: EventTime = 0
+    kind: Literal["node_state"] = "node_state"
+
+    @property
+    def key(self) -> str:
+        return f"node_state/{self.device}"
+
+
+Entity = Device | Link | Gpu | StorageTarget | Mount | Job | NodeState
+T = TypeVar("T", Device, Link, Gpu, StorageTarget, Mount, Job, NodeState)
 
 
 @dataclass(frozen=True, slots=True)

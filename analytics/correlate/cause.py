@@ -17,6 +17,9 @@ class Cause:
     gone:    further devices that it took away with the root.
     change:  id of the change that explains it, '' for none.
     subject: what of the root, for the title ("3 of 16 links of leaf1"); '' for its name alone.
+    headline: the title in place of the phrase of the kind, '' for that.
+    unused: what it took away was in nobody's use, so no symptom of anything comes from it.
+    keep_s: how long its incident stays open without evidence, where that is longer than usual.
     """
 
     kind: IncidentKind
@@ -30,6 +33,9 @@ class Cause:
     gone: frozenset[str] = frozenset()
     change: str = ""
     subject: str = ""
+    headline: str = ""
+    unused: bool = False
+    keep_s: float = 0.0
 
     @property
     def key(self) -> tuple[IncidentKind, ObjectRef]:
@@ -49,6 +55,9 @@ def cause_of(
     gone: frozenset[str] = frozenset(),
     change: str = "",
     subject: str = "",
+    headline: str = "",
+    unused: bool = False,
+    keep_s: float = 0.0,
 ) -> Cause:
     """A cause with the tier and hold of its kind where none are given."""
     row = incident_kinds()[kind]
@@ -64,6 +73,9 @@ def cause_of(
         gone=gone,
         change=change,
         subject=subject,
+        headline=headline,
+        unused=unused,
+        keep_s=keep_s,
     )
 
 

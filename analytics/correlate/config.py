@@ -48,6 +48,18 @@ class CorrelateConfig(BaseModel):
         ge=0,
         description="A device that is back within this time, with its counters at 0, has only rebooted.",
     )
+    away_s: float = Field(
+        1800.0,
+        gt=0,
+        description="A host that nobody used when it went away is down when it is not back after this, unless others "
+        "have shown how long it takes. As long as Slurm waits for a reboot in AWS ParallelCluster (ResumeTimeout).",
+    )
+    wave_pause_s: float = Field(
+        1800.0,
+        gt=0,
+        description="A device of the same role that goes away this long after another one was back may belong to the "
+        "same wave of reboots, and its incident stays open for as long (assumption).",
+    )
     rack_share: float = Field(
         0.6, gt=0, le=1, description="A rack is without power when at least this share of its devices is dead."
     )
@@ -88,6 +100,14 @@ class CorrelateConfig(BaseModel):
     @property
     def change_window_ns(self) -> int:
         return int(self.change_window_s * NS_PER_S)
+
+    @property
+    def away_ns(self) -> int:
+        return int(self.away_s * NS_PER_S)
+
+    @property
+    def wave_pause_ns(self) -> int:
+        return int(self.wave_pause_s * NS_PER_S)
 
     def intervals_ns(self, intervals: float, cadence_s: float = 0.0) -> int:
         """That many collection intervals, in nanoseconds. cadence_s: of the evidence, where it is longer."""

@@ -4,9 +4,10 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
+from analytics.correlate import absences
 from analytics.correlate.budget import Considered, consider
 from analytics.correlate.cause import Cause
-from analytics.correlate.causes import FAMILIES
+from analytics.correlate.causes import FAMILIES, waves
 from analytics.correlate.cluster.cluster import Cluster
 from analytics.correlate.config import CorrelateConfig
 from analytics.correlate.cover import Claim, OpenCause, choose
@@ -17,6 +18,7 @@ from analytics.correlate.texts import phrases, report
 from analytics.correlate.tracks import Track, incident_id, match
 from analytics.correlate.view import CorrelationView
 from analytics.snapshot.stateful import State
+from common.units import to_ns
 from telemetry.changes import Change
 from telemetry.findings import Finding, FindingState
 from telemetry.incidents import Incident, IncidentKind, IncidentState
@@ -52,7 +54,7 @@ class Correlator:
         self._cluster.update(topology)
         self._memory.update(changed, now_ns)
         firing = {track.key: track.onset_ns for track in self._memory.tracks if track.fires}
-        active = self._memory.active(self._cluster.jobs.ended)
+        active = self._memory.active(self._cluster.jobs.ended, self._cluster.nodes)
         self._considered = consider(active, self._memory.tracks, self._config)
         away = {
             name: track.cause.root
@@ -60,7 +62,17 @@ class Correlator:
             if track.fires and track.cause.kind in (IncidentKind.DEVICE_DOWN, IncidentKind.RACK_POWER)
             for name in track.cause.gone
         }
-        view = CorrelationView(self._considered.findings, self._cluster, changes, self._config, firing, now_ns, away)
+        view = CorrelationView(
+            self._considered.findings,
+            self._cluster,
+            changes,
+            self._config,
+            firing,
+            now_ns,
+            away,
+            self._memory.absences,
+        )
+        absences.update(self._memory.absences, view)
         claims, causes = self._choose(view, now_ns)
         closed = self._assign(view, claims, causes, now_ns)
         return self._publish(view, closed, now_ns)
@@ -122,6 +134,7 @@ class Correlator:
         for track in before:
             if id(track) not in continued:
                 track.primary, track.symptoms = set(), set()
+                track.cause = waves.refreshed(view, track.cause)
                 track.accounted_ns = now_ns
                 tracks.append(track)
         ids = {track.id for track in tracks}
@@ -147,13 +160,15 @@ class Correlator:
             active=bool(track.primary),
             now_ns=now_ns,
             hold_ns=hold_ns,
-            keep_ns=config.intervals_ns(config.keep_firing_intervals, track.cadence_s),
+            keep_ns=max(config.intervals_ns(config.keep_firing_intervals, track.cadence_s), to_ns(track.cause.keep_s)),
         )
         if track.fires and was is IncidentState.PENDING:
             track.id = incident_id(*track.key, track.onset_ns, ids)
-            track.note(now_ns, track.cause.root, phrases.fired(track.cause, track.job_impact))
+            track.note(now_ns, track.cause.root, phrases.fired(track))
         elif track.life.state is IncidentState.RESOLVED and track.id:
-            track.note(now_ns, track.cause.root, "resolved")
+            removed = track.cause.root.device in self._cluster.nodes.removed
+            text = "resolved: it is not in the inventory any more" if removed else "resolved"
+            track.note(now_ns, track.cause.root, text)
 
     def _publish(self, view: CorrelationView, closed: Iterable[Track], now_ns: int) -> list[Incident]:
         gaps = phrases.gaps(view)

@@ -108,7 +108,7 @@ def gpu_seconds(view: CorrelationView, track: Track, waiting: Mapping[str, Wait]
 
 
 def _dead_gpus(view: CorrelationView, track: Track) -> list[ObjectRef]:
-    """GPUs of dead hosts, and GPUs that fell off the bus of a host that still works."""
+    """GPUs of dead hosts that somebody used, and GPUs that fell off the bus of a host that still works."""
     root = track.cause.root
     if track.cause.kind is IncidentKind.GPU_FAULT:
         primary = (view.by_id[found] for found in sorted(track.primary) if found in view.by_id)
@@ -116,7 +116,8 @@ def _dead_gpus(view: CorrelationView, track: Track) -> list[ObjectRef]:
     if "gpus" not in incident_kinds()[track.cause.kind].takes_away or not track.primary:
         return []
     names = view.graph.rack(root.name) if root.kind is ObjectKind.RACK else [root.name]
-    return [ref for name in (*names, *sorted(track.cause.gone)) for ref in view.graph.gpus_of(name)]
+    used = [name for name in (*names, *sorted(track.cause.gone)) if name not in view.idle]
+    return [ref for name in used for ref in view.graph.gpus_of(name)]
 
 
 def gpus_lost(view: CorrelationView, job_impact: Mapping[str, float]) -> float:

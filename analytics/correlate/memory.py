@@ -7,23 +7,29 @@ from typing import Any
 import orjson
 from pydantic import TypeAdapter, ValidationError
 
+from analytics.correlate.absence import Absence
+from analytics.correlate.cluster.nodes import Nodes
 from analytics.correlate.config import CorrelateConfig
 from analytics.correlate.tracks import Track
+from analytics.snapshot.stateful import State
 from common.errors import BadInput
 from telemetry.codec.records import encode_record
 from telemetry.findings import Finding, FindingState
 from telemetry.objects import ObjectKind
 
-VERSION = 3
+VERSION = 4
 
 
 @dataclass
 class CorrelatorMemory:
-    """findings: active ones by id. since: event time from which on nothing explains each. tracks: by age."""
+    """findings: active ones by id. since: event time from which on nothing explains each. tracks: by age.
+    absences: devices that are away, or were not long ago, by name.
+    """
 
     findings: dict[str, Finding] = field(default_factory=dict)
     since: dict[str, int] = field(default_factory=dict)
     tracks: list[Track] = field(default_factory=list)
+    absences: dict[str, Absence] = field(default_factory=dict)
 
     def update(self, changed: Sequence[Finding], now_ns: int) -> None:
         """Newer versions replace older ones; of two equally new ones a cleared one wins, then the greater bytes."""
@@ -38,12 +44,15 @@ class CorrelatorMemory:
                 self.findings[finding.id] = finding
                 self.since.setdefault(finding.id, now_ns)
 
-    def active(self, ended_jobs: frozenset[str]) -> list[Finding]:
-        """Active findings, without those about a job that has ended."""
+    def active(self, ended_jobs: frozenset[str], nodes: Nodes) -> list[Finding]:
+        """Active findings, without those about a job that has ended, about a device that the inventory does not have
+        any more, and about a port whose cable led there."""
         return [
             finding
             for finding in self.findings.values()
-            if finding.object.kind is not ObjectKind.JOB or finding.object.name not in ended_jobs
+            if (finding.object.kind is not ObjectKind.JOB or finding.object.name not in ended_jobs)
+            and finding.object.device not in nodes.removed
+            and finding.object not in nodes.disused
         ]
 
     def waited(self, config: CorrelateConfig, now_ns: int) -> frozenset[str]:
@@ -74,6 +83,7 @@ def dump(memory: CorrelatorMemory) -> dict[str, Any]:
     plain = orjson.loads(orjson.dumps(_adapter.dump_python(memory, mode="json")))
     plain["findings"] = dict(sorted(plain["findings"].items()))
     plain["since"] = dict(sorted(plain["since"].items()))
+    plain["absences"] = dict(sorted(plain["absences"].items()))
     for track in plain["tracks"]:
         for name in ("primary", "symptoms", "measured"):
             track[name] = sorted(track[name])
@@ -82,6 +92,11 @@ def dump(memory: CorrelatorMemory) -> dict[str, Any]:
         for name in ("primary", "devices", "gone"):
             track["cause"][name] = sorted(track["cause"][name])
     return {"version": VERSION, **plain}
+
+
+def from_version_3(state: State) -> State:
+    """Version 3 remembered no absences: a device that is away now has gone when its findings began."""
+    return State({**state.head, "version": 4, "absences": {}}, {})
 
 
 def load(state: Mapping[str, Any]) -> CorrelatorMemory:

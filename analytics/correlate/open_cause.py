@@ -27,4 +27,6 @@ def open_cause(view: CorrelationView, track: Track) -> Cause:
     factor = 1.0 if remains else OPEN_FACTOR
     if cause.change and not view.lasts(cause.change):
         factor = 0.0  # what is not back when planned work is over is no part of it
+    if cause.unused:
+        factor = 0.0  # nor what its wave does not count in any more: it is overdue, or somebody used it
     return replace(cause, primary=frozenset(primary), factor=factor)

@@ -49,7 +49,8 @@ def explains(
     waits_since_ns: since when the finding's job has waited, by any finding about it; None where only this one shows it.
     """
     kind = incident_kinds()[cause.kind]
-    if finding.kind not in SYMPTOMS or kind.explains is Explains.NOTHING or not _in_time(config, onset_ns, finding):
+    nothing = kind.explains is Explains.NOTHING or cause.unused
+    if finding.kind not in SYMPTOMS or nothing or not _in_time(config, onset_ns, finding):
         return False
     if not kind.pages_without_waiting and finding.kind in JOB_WAITS:
         since_ns = finding.onset_ns if waits_since_ns is None else waits_since_ns

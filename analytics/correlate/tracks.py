@@ -26,6 +26,7 @@ class Track:
     measured:      jobs with findings about their own work.
     cost_until_ns: until when the cost of each such job has been counted.
     matters_since_ns: of pressure on the fabric, from when on it was more than ordinary, as a job waited; 0 until then.
+    since_first_seen: all its evidence was there when telemetry of its objects began.
     first:    onset, id and text of its first symptom.
     cadence_s: of its evidence: the usual seconds between two values of what comes most rarely, 0 where not known.
     published_digest, published_gpu_seconds: of the version that was published last.
@@ -44,6 +45,7 @@ class Track:
     measured: set[str] = field(default_factory=set)
     cost_until_ns: dict[str, int] = field(default_factory=dict)
     matters_since_ns: int = 0
+    since_first_seen: bool = False
     first: tuple[int, str, str] = (0, "", "")
     order_known: bool = True
     evidence: tuple[Evidence, ...] = ()
@@ -147,6 +149,8 @@ class _Successors:
         most, at = max(((share, -at) for at, share in shares.items()), default=(0, 0))
         if 2 * most > len(active):
             return -at
+        if track.cause.unused and not active:
+            return None  # it waits for the next device of its wave; what fails meanwhile is an incident of its own
         return self._related(track, cooling=not active)
 
     def _related(self, track: Track, *, cooling: bool) -> int | None:

@@ -4,10 +4,12 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 
+from analytics.correlate.absence import Absence
 from analytics.correlate.cause import JOB_WAITS
 from analytics.correlate.cluster.cluster import Cluster
 from analytics.correlate.config import CorrelateConfig
 from analytics.correlate.pauses import Origin, origins
+from analytics.correlate.waves import Member, Wave, waves
 from telemetry.changes import Change, ChangeKind
 from telemetry.findings import Finding, FindingKind
 from telemetry.incidents import IncidentKind
@@ -21,6 +23,7 @@ class CorrelationView:
 
     firing: onsets of the incidents that already fire, by kind and root. now_ns: event time of this step. away: by
     device that one of these took away with its root, that root.
+    absences: of devices that are away or were not long ago, by name; brought up to ``now_ns`` before causes ask for it.
     """
 
     def __init__(
@@ -32,8 +35,10 @@ class CorrelationView:
         firing: Mapping[tuple[IncidentKind, ObjectRef], int] | None = None,
         now_ns: int = 0,
         away: Mapping[str, ObjectRef] | None = None,
+        absences: Mapping[str, Absence] | None = None,
     ) -> None:
         self.now_ns, self.away = now_ns, away or {}
+        self.absences = {} if absences is None else absences
         self.findings = sorted(findings, key=lambda finding: (finding.onset_ns, finding.id))
         self.cluster, self.graph, self.jobs = cluster, cluster.graph, cluster.jobs
         self.changes = sorted(changes, key=lambda change: (change.starts_ns, change.id))
@@ -115,6 +120,37 @@ class CorrelationView:
             if change.kind in PLANNED and self.covers(change, at_ns) and not self.is_over(change):
                 return change
         return None
+
+    def announced(self, refs: Iterable[ObjectRef], at_ns: int) -> bool:
+        """Whether such a change covers ``refs`` at a time, over or not."""
+        return any(change.kind in PLANNED and self.covers(change, at_ns) for change in self.changes_of(refs))
+
+    def wanted(self, ref: ObjectRef, at_ns: int) -> bool:
+        """Whether the scheduler wanted the host of an object out of use at a time, and still does."""
+        since_ns = self.cluster.nodes.since_ns.get(ref.device)
+        return since_ns is not None and since_ns <= at_ns
+
+    @cached_property
+    def waves(self) -> tuple[Wave, ...]:
+        """Devices that went away in turn, by role and time."""
+        return waves(self.absences, self.graph, self.config, self.now_ns)
+
+    @cached_property
+    def members(self) -> Mapping[str, tuple[Wave, Member]]:
+        """The devices of all waves, by name."""
+        return {each.name: (wave, each) for wave in self.waves for each in wave.members}
+
+    @cached_property
+    def idle(self) -> frozenset[str]:
+        """Hosts that nobody used when they went away."""
+        return frozenset(name for name, absence in self.absences.items() if absence.idle)
+
+    @cached_property
+    def job_ends(self) -> Mapping[str, int]:
+        """When jobs ended, by id, as far as a change says so."""
+        return {
+            change.objects[0].name: change.starts_ns for change in self.changes if change.kind is ChangeKind.JOB_END
+        }
 
     @cached_property
     def origins(self) -> list[Origin]:

@@ -19,6 +19,8 @@ from telemetry.objects import parse_object
 _EVIDENCE_MAX = 5
 _RISE = 1.5  # an active finding is published again when its score rose by this factor …
 _GONE_MAX = 1000  # objects of a detector without any series that may come back; of more the oldest are given up
+_FIRST_VALUE = 0.5  # gaps between two values within which the first one came; a rate needs one gap more
+_NEVER_SEEN = 2**63 - 1
 _REFRESH_INTERVALS = 6  # … or after so many intervals, so that readers see that it is still active
 
 
@@ -242,7 +244,23 @@ def _finding(
         confidence=_rounded(confidence * _data_quality(verdicts, row, view)),
         evidence=_evidence(verdicts, row, view),
         cadence_s=_rounded(_cadence_s(verdicts, row, view)),
+        since_first_seen=_since_first_seen(verdicts, row, entry, view),
     )
+
+
+def _since_first_seen(verdicts: Verdicts, row: int, entry: Entry, view: TickView) -> bool:
+    """Whether the first values that could show it did: the first of a gauge, the second one of a rate."""
+    sid = int(verdicts.evidence[0].sids[row]) if verdicts.evidence else -1
+    if sid >= 0:
+        first_ns = int(view.targets["first_ns"][view.index.columns["target"][sid]])
+    else:
+        own = view.targets["first_ns"][view.index.device_objects == int(verdicts.objects[row])]
+        first_ns = int(own.min(initial=_NEVER_SEEN))
+        if first_ns == _NEVER_SEEN:  # of what has no telemetry of its own, such as a job
+            return False
+    is_rate = sid >= 0 and view.index.rules.counter[view.index.columns["metric"][sid]]
+    values = _FIRST_VALUE + 1.0 if is_rate else _FIRST_VALUE
+    return entry.onset_ns <= first_ns + round(values * _waits_ns(verdicts, row, view))
 
 
 def _data_quality(verdicts: Verdicts, row: int, view: TickView) -> float:

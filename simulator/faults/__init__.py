@@ -8,7 +8,7 @@ from simulator.faults.gpus import GpuMemoryWears, GpuThermalThrottle, HungGpu, N
 from simulator.faults.hosts import FanWallFailure, NicDriverPush, RdmaOverSockets
 from simulator.faults.jobs import NcclHang
 from simulator.faults.pauses import LosslessMisconfigured, PfcDeadlock
-from simulator.faults.power import PlannedRebootWave, RackCooling, RackPowerLoss
+from simulator.faults.power import PlannedRebootWave, RackCooling, RackPowerLoss, RollingReboot
 from simulator.faults.storage import LateCheckpoint, SlowStorageTarget, StorageServerDown
 from simulator.faults.switches import LeafDown, LineCardDown, RoutingDaemonDown, SpineDown, SwitchReboot
 from simulator.faults.telemetry import ExporterFrozen
@@ -50,6 +50,7 @@ _FURTHER: tuple[type[Fault], ...] = (
     LosslessMisconfigured,
     CableSwap,
     NcclHang,
+    RollingReboot,
 )
 FAULTS: dict[str, type[Fault]] = {fault.name: fault for fault in (*_STANDARD, *_FURTHER)}
 STANDARD = tuple(fault.name for fault in _STANDARD)

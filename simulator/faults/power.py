@@ -118,6 +118,12 @@ class PlannedRebootWave(OnRack):
     def begin(self) -> None:
         self.hosts = tuple(self.choose_rack())
         self._off: set[str] = set()
+        self._announce()
+        for host in self.hosts:
+            self.machine.drain(host, True)
+            self.machine.stop_jobs(host, "stopped for maintenance")
+
+    def _announce(self) -> None:
         machine, now_ns = self.machine, self.machine.now_ns
         ends_ns = now_ns + int((self.lasts_s + machine.config.boot_s[1]) * NS_PER_S)
         what = (self.root, *(device(host) for host in self.hosts[1:]))
@@ -125,13 +131,10 @@ class PlannedRebootWave(OnRack):
         machine.jobs.changes.append(
             Change(f"maintenance/{self.rack}/{now_ns}", ChangeKind.MAINTENANCE, what, now_ns, ends_ns, "carol", summary)
         )
-        for host in self.hosts:
-            machine.drain(host, True)
-            machine.stop_jobs(host, "stopped for maintenance")
 
     def step(self, elapsed_s: float) -> None:
         for k, host in enumerate(self.hosts):
-            off = 0.0 <= elapsed_s - self.FIRST_S - k * self.EVERY_S < self.OFF_S
+            off = 0.0 <= elapsed_s - self.FIRST_S - k * self.EVERY_S < self._takes_s(k)
             if off != (host in self._off):
                 (self._off.add if off else self._off.discard)(host)
                 self.machine.power([host], not off, "stopped for maintenance")
@@ -140,3 +143,29 @@ class PlannedRebootWave(OnRack):
         self.machine.power(sorted(self._off), True, "")
         for host in self.hosts:
             self.machine.drain(host, False)
+
+    def _takes_s(self, k: int) -> float:
+        """How long the host at a place in the order is off."""
+        return self.OFF_S
+
+
+class RollingReboot(PlannedRebootWave):
+    """The same without a word to anybody: the hosts of a rack are drained, and rebooted one after the other as soon as
+    their jobs are gone. Each takes a time of its own.
+
+    FIRST_S, EVERY_S, TAKES_S: assumptions, short against the minutes of a real boot so that a wave fits a campaign.
+    """
+
+    name = "rolling-reboot"
+    lasts_s = 240.0
+    FIRST_S, EVERY_S, TAKES_S = 30.0, 45.0, (20.0, 40.0)
+
+    def begin(self) -> None:
+        super().begin()
+        self._each_s = self.rng.uniform(*self.TAKES_S, len(self.hosts))
+
+    def _announce(self) -> None:
+        """Nobody says anything."""
+
+    def _takes_s(self, k: int) -> float:
+        return float(self._each_s[k])

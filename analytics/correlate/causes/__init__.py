@@ -19,11 +19,13 @@ from analytics.correlate.causes import (
     telemetry_lost,
     trends,
     unplaced,
+    waves,
 )
 from analytics.correlate.view import CorrelationView
 
 FAMILIES: tuple[Callable[[CorrelationView], Iterable[Cause]], ...] = (
     planned.propose,
+    waves.propose,
     rack.propose,
     devices.propose,
     unplaced.propose,

@@ -9,7 +9,9 @@ from dataclasses import dataclass
 
 from analytics.correlate.cause import AWAY, LINK, SILENCE, Cause, cause_of
 from analytics.correlate.config import NS_PER_S
+from analytics.correlate.texts.clock import clock
 from analytics.correlate.view import CorrelationView
+from analytics.correlate.waves import LEARNED_MIN
 from telemetry.findings import Finding, FindingKind
 from telemetry.incidents import IncidentKind
 from telemetry.objects import ObjectKind, ObjectRef, device
@@ -64,16 +66,30 @@ def propose(view: CorrelationView) -> Iterable[Cause]:
     """Devices that are down, by the state of most of their links, and devices that came back."""
     for death in deaths(view):
         status = "it still answers" if death.alive else "it is silent" if death.silent else "it says nothing of it"
+        why = status + _overdue(view, death.device)
         yield cause_of(
             IncidentKind.DEVICE_DOWN,
             device(death.device),
             death.findings,
-            f"{death.down} of {death.links} links of {death.device} are down and {status}",
+            f"{death.down} of {death.links} links of {death.device} are down and {why}",
             factor=ALIVE_FACTOR if death.alive else 1.0,
         )
     for finding in view.of(FindingKind.DEVICE_REBOOTED):
         if _only_rebooted(view, finding) or not _returns(view, finding.object.device):
             yield _reboot(view, finding)
+
+
+def _overdue(view: CorrelationView, name: str) -> str:
+    """Why a device that nobody used is named after all."""
+    if name not in view.members:
+        return ""
+    wave, member = view.members[name]
+    if not (member.quiet and member.overdue(view.now_ns)):
+        return ""
+    others = ""
+    if len(wave.took_ns) >= LEARNED_MIN:
+        others = f": the {len(wave.took_ns)} others of its wave took at most {wave.took_ns[-1] // NS_PER_S} s"
+    return f"; {member.absence.idle or 'its use is not known'}, it was expected back by {clock(member.due_ns)}{others}"
 
 
 def _only_rebooted(view: CorrelationView, finding: Finding) -> bool:

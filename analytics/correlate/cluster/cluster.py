@@ -7,6 +7,7 @@ from analytics.correlate.cause import Cause
 from analytics.correlate.cluster.blast import blast_radius
 from analytics.correlate.cluster.graph import Graph, physical
 from analytics.correlate.cluster.jobs import Jobs, running
+from analytics.correlate.cluster.nodes import Nodes, nodes_of
 from analytics.correlate.cluster.reach import Reach, reach
 from analytics.inference.entities import SOURCE
 from telemetry.incidents import BlastRadius
@@ -24,6 +25,7 @@ class Cluster:
         self.graph = Graph({})
         self.jobs = Jobs({}, frozenset(), self.graph)
         self.inferred = 0  # devices that nobody has recorded
+        self.nodes = Nodes()
         self._reaches: dict[Hashable, Reach] = {}
         self._blasts: dict[Hashable, BlastRadius] = {}
 
@@ -38,6 +40,7 @@ class Cluster:
             self.graph = Graph(entities)
             facts = topology.facts.values()
             self.inferred = sum(fact.source == SOURCE and fact.entity.kind == "device" for fact in facts)
+        self.nodes = nodes_of(topology)
         present, ended = running(topology)
         if rewired or present != self.jobs.running or ended != self.jobs.ended:
             self.jobs = Jobs(present, ended, self.graph)

@@ -19,6 +19,7 @@ from telemetry.objects import ObjectKind, ObjectRef, device, gpu, storage_target
 from telemetry.topology import Device, Entity, Gpu, Link, Mount, Role, StorageTarget, Topology
 
 EDGE_ROLES = frozenset({Role.HOST, Role.STORAGE})
+CHANGING = frozenset({"job", "node_state"})
 
 
 class Graph:
@@ -169,6 +170,6 @@ def _ports_named(link: ObjectRef) -> tuple[ObjectRef, ...]:
 
 
 def physical(topology: Topology) -> dict[str, Entity]:
-    """The present entities that a Graph is made of, by key."""
+    """The present entities that a Graph is made of, by key: what changes often has an index of its own."""
     facts = topology.facts.items()
-    return {key: fact.entity for key, fact in facts if not fact.gone and fact.entity.kind != "job"}
+    return {key: fact.entity for key, fact in facts if not fact.gone and fact.entity.kind not in CHANGING}

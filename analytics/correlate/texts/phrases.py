@@ -1,12 +1,12 @@
 """Texts of an incident for people. Templates are data (``telemetry/kinds``); here names and numbers are filled in."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from datetime import UTC, datetime
 
 from analytics.correlate.budget import Considered, LeftOut
 from analytics.correlate.cause import SILENCE, Cause
-from analytics.correlate.config import NS_PER_S, CorrelateConfig
+from analytics.correlate.config import CorrelateConfig
 from analytics.correlate.cost import STALLED
+from analytics.correlate.tracks import Track
 from analytics.correlate.view import CorrelationView
 from telemetry.findings import Finding
 from telemetry.incidents import BlastRadius, Severity
@@ -33,24 +33,28 @@ def fill(template: str, root: ObjectRef) -> str:
     return template.replace("{root}", short(root)).replace("{device}", root.device or root.name)
 
 
-def title(
-    view: CorrelationView, cause: Cause, severity: Severity, blast: BlastRadius, job_impact: Mapping[str, float]
-) -> str:
+def title(view: CorrelationView, track: Track, blast: BlastRadius) -> str:
     """``[CRIT] pod1: PFC storm from leaf12/Ethernet48 — 38 GPUs, 2 jobs stalled``, at most 140 characters."""
+    cause = track.cause
     pod = _pod(view, cause.root)
     phrase = incident_kinds()[cause.kind].phrase
-    what = phrase.replace("{root}", cause.subject) if cause.subject else fill(phrase, cause.root)
-    head, tail = f"[{LABEL[severity]}] {f'{pod}: ' if pod else ''}", f" — {_cost(view, cause, blast, job_impact)}"
+    what = cause.headline or (phrase.replace("{root}", cause.subject) if cause.subject else fill(phrase, cause.root))
+    since = " since before it was first seen" if track.since_first_seen else ""
+    head = f"[{LABEL[track.severity]}] {f'{pod}: ' if pod else ''}"
+    tail = f"{since} — {_cost(view, cause, blast, track.job_impact)}"
     room = TITLE_MAX - len(head) - len(tail)
     return head + (what if len(what) <= room else what[: room - 1] + "…") + tail
 
 
-def fired(cause: Cause, job_impact: Mapping[str, float]) -> str:
-    """Why an incident opened; of a kind that pages only once a job waits also who does."""
-    text = f"fired: {cause.reason}"
-    if incident_kinds()[cause.kind].pages_without_waiting:
+def fired(track: Track) -> str:
+    """Why an incident opened; of what pages only once a job waits also who does."""
+    text = f"fired: {track.cause.reason}"
+    if track.since_first_seen:
+        text += "; it was so when it was first seen: a known fault"
+    elif incident_kinds()[track.cause.kind].pages_without_waiting:
         return text
-    return f"{text}; {waiting(job_impact) if job_impact else 'no job shows that it waits, so nobody is paged'}"
+    waits = waiting(track.job_impact) if track.job_impact else "no job shows that it waits, so nobody is paged"
+    return f"{text}; {waits}"
 
 
 def _cost(view: CorrelationView, cause: Cause, blast: BlastRadius, job_impact: Mapping[str, float]) -> str:
@@ -107,11 +111,6 @@ def _pod(view: CorrelationView, root: ObjectRef) -> str:
     devices = [view.graph.devices.get(name) for name in (*names, view.graph.server_of(root))]
     pods = {known.pod for known in devices if known and known.pod}
     return min(pods, default="")
-
-
-def clock(at_ns: int) -> str:
-    """``08:30:00``, UTC."""
-    return datetime.fromtimestamp(at_ns // NS_PER_S, tz=UTC).strftime("%H:%M:%S")
 
 
 def symptom(finding: Finding) -> str:

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 import orjson
 
 from analytics.correlate import cost
-from analytics.correlate.cause import Cause, weight
+from analytics.correlate.cause import CONGESTED, Cause, weight
 from analytics.correlate.cover import Claim, gain
 from analytics.correlate.texts import phrases
+from analytics.correlate.texts.clock import clock
 from analytics.correlate.tracks import Track
 from analytics.correlate.view import CorrelationView
 from telemetry.findings import Evidence, Finding
@@ -43,13 +44,15 @@ def update(view: CorrelationView, track: Track, claim: Claim, others: Sequence[C
     track.job_impact |= {job_id: wait.share for job_id, wait in waiting.items()}
     track.cost_until_ns |= dict.fromkeys(waiting, now_ns)
     if primary:
+        track.since_first_seen = all(finding.since_first_seen and finding.kind not in CONGESTED for finding in primary)
         track.evidence = _evidence(track.cause.root, primary)
         track.order_known = _order_known(view, claim, members)
         track.alternatives = _alternatives(view, claim, others)
         track.confidence = _confidence(track, primary)
     surroundings = view.surroundings(track.cause.root)
     planned = view.lasts(track.cause.change) or view.planned(surroundings, track.onset_ns) is not None
-    _grade(view, track, planned, now_ns)
+    unused = track.since_first_seen or view.wanted(track.cause.root, track.onset_ns)
+    _grade(view, track, planned or (unused and not track.job_impact), now_ns)
 
 
 def _begins_to_matter(view: CorrelationView, track: Track, members: Sequence[Finding], waits_since_ns: int) -> None:
@@ -64,7 +67,7 @@ def _begins_to_matter(view: CorrelationView, track: Track, members: Sequence[Fin
 
 
 def _first(finding: Finding) -> tuple[int, str, str]:
-    text = f"{phrases.clock(finding.onset_ns)} UTC: {phrases.symptom(finding)}"
+    text = f"{clock(finding.onset_ns)} UTC: {phrases.symptom(finding)}"
     return finding.onset_ns, finding.id, text
 
 
@@ -80,7 +83,7 @@ def _grade(view: CorrelationView, track: Track, planned: bool, now_ns: int) -> N
         view.config,
         waited_for=bool(track.job_impact),
     )
-    gated = not incident_kinds()[track.cause.kind].pages_without_waiting
+    gated = track.since_first_seen or not incident_kinds()[track.cause.kind].pages_without_waiting
     if gated and track.id and before is Severity.INFO and track.severity is not before:
         track.note(now_ns, track.cause.root, f"{track.severity}: {phrases.waiting(track.job_impact)}")
 
@@ -144,7 +147,7 @@ def incident(view: CorrelationView, track: Track, blast: BlastRadius, gaps: tupl
         root=track.cause.root,
         state=track.life.state,
         severity=track.severity,
-        title=phrases.title(view, track.cause, track.severity, blast, track.job_impact),
+        title=phrases.title(view, track, blast),
         onset_ns=max(min(track.onset_ns, *track.members.values()), track.matters_since_ns),
         opened_ns=track.life.opened_ns,
         updated_ns=now_ns,
@@ -162,6 +165,7 @@ def incident(view: CorrelationView, track: Track, blast: BlastRadius, gaps: tupl
         gaps=gaps,
         action=phrases.fill(kind.action, track.cause.root),
         runbook=phrases.fill(kind.runbook, track.cause.root),
+        since_first_seen=track.since_first_seen,
     )
 
 

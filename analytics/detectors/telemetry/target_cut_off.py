@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analytics.detectors.spec import NO_VERDICTS, Detector, Scope, Verdicts, computed_evidence
+from analytics.detectors.telemetry.gpu_memory import METRIC, last_memory
 from analytics.state.memory import Memory
 from analytics.state.rates import NEVER
 from analytics.view.tick_view import TickView
@@ -20,6 +21,7 @@ from telemetry.topology import Link
 
 _MISSED_GAPS = 1.5  # usual ones of the target
 _UP = 1.0
+_UP_METRICS = ("fabric_port_up", "nic_up")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,7 +30,7 @@ class TargetCutOff(Detector):
 
     name: str = "target_cut_off"
     kind: FindingKind = FindingKind.TARGET_SILENT
-    metrics: tuple[str, ...] = ("fabric_port_up", "nic_up")
+    metrics: tuple[str, ...] = (*_UP_METRICS, METRIC)
     scope: Scope = Scope.CLUSTER
     clear_intervals: float = 0.0
 
@@ -63,7 +65,8 @@ class TargetCutOff(Detector):
 
         evidence = computed_evidence(links[rows].astype(np.float64), 0.0, "links", down)
         times_ns = np.where(breached, view.end_ns, heard_ns[rows])
-        return Verdicts(rows, times_ns, breached, score, (evidence,), 0.95, due_ns[rows])
+        shown = (evidence, last_memory(view, rows)) if breached.any() else (evidence,)
+        return Verdicts(rows, times_ns, breached, score, shown, 0.95, due_ns[rows])
 
 
 @dataclass(frozen=True)
@@ -75,7 +78,7 @@ class _Ends:
 
 
 def _other_ends(view: TickView) -> _Ends:
-    ports = view.joined([view.column(metric) for metric in TargetCutOff.metrics])
+    ports = view.joined([view.column(metric) for metric in _UP_METRICS])
     sid_of = dict(zip(ports.objects.tolist(), ports.sids.tolist(), strict=True))
     found = []
     for link in view.topology.entities(Link):

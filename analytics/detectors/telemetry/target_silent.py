@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analytics.detectors.spec import Detector, Verdicts, computed_evidence
+from analytics.detectors.telemetry.gpu_memory import METRIC, last_memory
 from analytics.state.lookup import worst_of_each
 from analytics.state.memory import Memory
 from analytics.view.tick_view import TickView
@@ -26,6 +27,7 @@ class TargetSilent(Detector):
 
     name: str = "target_silent"
     kind: FindingKind = FindingKind.TARGET_SILENT
+    metrics: tuple[str, ...] = (METRIC,)
     clear_intervals: float = 0.0
 
     def judge(self, view: TickView, memory: Memory) -> list[Verdicts]:
@@ -46,7 +48,8 @@ class TargetSilent(Detector):
         times_ns = np.where(score >= 1.0, view.end_ns, view.targets["seen_ns"])[rows]
         breached = score[rows] >= 1.0
         onsets_ns, cadence_s = _onsets_ns(view)[rows], view.target_cadence_s[rows]
-        return [Verdicts(objects, times_ns, breached, score[rows], (evidence,), confidence, onsets_ns, cadence_s)]
+        shown = (evidence, last_memory(view, objects)) if breached.any() else (evidence,)
+        return [Verdicts(objects, times_ns, breached, score[rows], shown, confidence, onsets_ns, cadence_s)]
 
 
 def _score(view: TickView) -> NDArray[np.float64]:

@@ -41,9 +41,16 @@ class EvidencePlot:
 
 
 @router.get("/incidents")
-async def list_incidents(model: Model, state: IncidentState | None = None) -> list[Incident]:
-    """All incidents, worst first."""
-    return [incident for incident in model.worst_first() if state in (None, incident.state)]
+async def list_incidents(
+    model: Model, state: IncidentState | None = None, since_first_seen: bool | None = None
+) -> list[Incident]:
+    """All incidents, worst first. since_first_seen: only known faults, which were there before telemetry began, or
+    only the others."""
+    return [
+        incident
+        for incident in model.worst_first()
+        if state in (None, incident.state) and since_first_seen in (None, incident.since_first_seen)
+    ]
 
 
 @router.get("/incidents/{incident_id}", responses=may_answer(404))

@@ -50,7 +50,7 @@ def parse_jobs(body: bytes, *, gpu_jobs_only: bool = True) -> JobList:
     malformed = 0
     for entry in entries:
         try:
-            job, ended_ns = _job(entry), _time_ns(entry.get("end_time"))
+            job, ended_ns = _job(entry), time_ns(entry.get("end_time"))
         except (BadInput, KeyError, TypeError, ValueError, AttributeError, OverflowError):
             malformed += 1
             continue
@@ -105,7 +105,7 @@ def _job(entry: Mapping[str, Any]) -> Job:
         user=str(entry.get("user_name") or ""),
         partition=str(entry.get("partition") or ""),
         gpu_indices=_gpus(entry),
-        started_ns=_time_ns(entry.get("start_time")),
+        started_ns=time_ns(entry.get("start_time")),
     )
     if not all(0 < len(name) <= NAME_CHARS_MAX for name in (job.job_id, *job.nodes)):
         raise BadInput(f"job {job.job_id[:80]!r}: names of 1 to {NAME_CHARS_MAX} characters expected", "bad_format")
@@ -119,7 +119,7 @@ def _number(value: object) -> int:
     return int(value) if isinstance(value, int | float | str) and value != "" else 0
 
 
-def _time_ns(value: object) -> int:
+def time_ns(value: object) -> int:
     """0 when it is not set. BadInput for what columns do not hold."""
     seconds = _number(value)
     if not 0 <= seconds <= _SECONDS_MAX:

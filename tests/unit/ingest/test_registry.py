@@ -35,6 +35,7 @@ EXAMPLES = {
     "scrape_configs": Example([SCRAPE], ["node/a:1", "node/b:1"], {"numba", "isal"}),
     "gnmi_configs": Example([GNMI], ["leaves/a:1"], {"numba", "hpack"}),
     "job_sources": Example(SLURM, ["slurm", "test"], {"aiohttp"}),
+    "node_sources": Example([{"command": ["scontrol"]}], ["slurm-nodes"], {"aiohttp"}),
     "inventory": Example({"file": "cluster.yaml"}, ["inventory"], set()),
 }
 HEAVY = ("numba", "grpc", "polars", "zstandard", "isal", "hpack", "aiohttp")

@@ -13,7 +13,19 @@ from telemetry.findings import Evidence, Finding, FindingKind, FindingState
 from telemetry.ledger import StageReport
 from telemetry.owner import Owner
 from telemetry.starvation import GpuLoss, HostLosses, WaitCause
-from telemetry.topology import Device, Entity, Gpu, Job, Link, Mount, Role, StorageTarget, TopologyFact
+from telemetry.topology import (
+    Device,
+    Entity,
+    Gpu,
+    Intent,
+    Job,
+    Link,
+    Mount,
+    NodeState,
+    Role,
+    StorageTarget,
+    TopologyFact,
+)
 from telemetry.trends import DeviceTrends, Forecast
 
 PORT = objects.port("leaf1", "Ethernet4")
@@ -36,6 +48,8 @@ RECORDS: list[Any] = [
     TopologyFact(StorageTarget("scratch", "OST0000", "oss1"), 1, "inventory"),
     TopologyFact(Mount("node1", "scratch"), 1, "inventory"),
     TopologyFact(Job("7", ("node1", "node2"), "llm", "ada", "gpu", (0, 1), 5), 1, "slurm"),
+    TopologyFact(NodeState("node1", "DRAIN+IDLE", Intent.DRAINED, "new PSU", "root", 5), 1, "slurm-nodes"),
+    TopologyFact(NodeState("node1", ""), 1, "slurm-nodes"),
     Change("reboot/1", ChangeKind.REBOOT, (PORT, objects.device("leaf1")), 1, 2, "ada", "planned"),
     FINDING,
     StageReport("ingest", "ingest-0", 1, 2, 10, 9, 0, 0, {"quota": 1}, {"targets": 3.0}),
@@ -70,7 +84,7 @@ def test_the_bytes_of_a_finding_are_those_of_the_topic_s_version() -> None:
     assert encode_record(FINDING) == (
         b'{"id":"link_errors/leaf1/Ethernet4/1","kind":"link_errors","object":{"kind":"port","name":"leaf1/Ethernet4"},'
         b'"detector":"fec","state":"active","onset_ns":1,"observed_ns":2,"score":1.5,"confidence":0.9,'
-        b'"evidence":[{"series":"up{}","value":1.0,"normal":null,"unit":""}],"cadence_s":0.0}'
+        b'"evidence":[{"series":"up{}","value":1.0,"normal":null,"unit":""}],"cadence_s":0.0,"since_first_seen":false}'
     )
 
 
@@ -125,6 +139,7 @@ def test_a_malformed_record_is_refused_with_its_first_field(data: bytes, message
         StorageTarget("scratch", "", "oss1"),
         Mount("", "scratch"),
         Job("", ("node1",)),
+        NodeState("", ""),
         Job("7", ("node1", "")),
     ],
     ids=repr,

@@ -6,7 +6,9 @@ from typing import Any
 import orjson
 import pytest
 
-from analytics.correlate.memory import VERSION, CorrelatorMemory, dump, load
+from analytics.correlate.cluster.nodes import Nodes
+from analytics.correlate.memory import VERSION, CorrelatorMemory, dump, from_version_3, load
+from analytics.snapshot.stateful import State
 from common.errors import BadInput
 from telemetry.findings import Finding, FindingState
 from telemetry.findings import FindingKind as K
@@ -56,8 +58,8 @@ def test_a_finding_waits_since_it_was_first_seen_or_last_explained(cluster: Fabr
 def test_findings_about_ended_jobs_are_not_active(cluster: Fabric) -> None:
     memory = CorrelatorMemory()
     memory.update([cluster.find(K.JOB_STALLED, "job:1"), cluster.find(K.DEVIATION, "device:1")], 100)
-    assert {str(finding.object) for finding in memory.active(frozenset({"1"}))} == {"device:1"}
-    assert len(memory.active(frozenset())) == 2
+    assert {str(finding.object) for finding in memory.active(frozenset({"1"}), Nodes())} == {"device:1"}
+    assert len(memory.active(frozenset(), Nodes())) == 2
 
 
 def test_a_snapshot_reads_back_to_the_same_bytes(cluster: Fabric, run: Run) -> None:
@@ -81,3 +83,11 @@ def test_a_snapshot_reads_back_to_the_same_bytes(cluster: Fabric, run: Run) -> N
 def test_a_snapshot_of_another_version_or_shape_is_refused(broken: dict[str, Any], message: str) -> None:
     with pytest.raises(BadInput, match=message):
         load(broken)
+
+
+def test_a_snapshot_of_version_3_is_read_and_knows_of_no_absence(cluster: Fabric, run: Run) -> None:
+    run.tick(cluster.find(K.GPU_LOST, cluster.gpu(1, 5)))
+    head = {**run.correlator.state().head, "version": 3}
+    del head["absences"]
+    memory = load(from_version_3(State(head, {})).head)
+    assert (len(memory.findings), memory.absences) == (1, {})

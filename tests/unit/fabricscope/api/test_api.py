@@ -41,6 +41,8 @@ async def test_incidents_come_worst_first(api, bus):
     found = await eventually(api.url, "/api/v1/incidents", lambda body: len(body) == 3)
     assert [one["id"] for one in found] == ["expensive", "cheap", "over"]
     _, firing = await get(api.url, "/api/v1/incidents?state=firing")
+    assert (await get(api.url, "/api/v1/incidents?since_first_seen=true"))[1] == []
+    assert len((await get(api.url, "/api/v1/incidents?since_first_seen=false"))[1]) == 3
     assert [one["id"] for one in firing] == ["expensive", "cheap"]
     _, one = await get(api.url, "/api/v1/incidents/expensive")
     assert one["root"] == {"kind": "port", "name": "leaf1/Ethernet4"}

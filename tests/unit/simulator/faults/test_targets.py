@@ -61,6 +61,7 @@ UUID = LAYOUT.gpus[3].uuid  # node2/1
         ("lossless-misconfigured", "spine1/Ethernet1/1", "port:spine1/Ethernet1/1"),
         ("cable-swap", "node2/mlx5_0", "link:leaf1/Ethernet8--node2/mlx5_0"),
         ("nccl-hang", "node4", "job:4711"),
+        ("rolling-reboot", "r1", "device:node1"),
     ],
 )
 def test_a_target_is_the_root_that_it_names(fault: str, target: str, root: str) -> None:

@@ -7,6 +7,7 @@ import pytest
 from telemetry.findings import FindingKind as K
 from telemetry.findings import FindingState
 from telemetry.incidents import IncidentKind, IncidentState, Severity
+from tests.unit.analytics.correlate.faults import host_link_down
 from tests.unit.analytics.correlate.small_fabric import Fabric, Run
 
 FIRING, RESOLVED = IncidentState.FIRING, IncidentState.RESOLVED
@@ -153,3 +154,25 @@ def test_a_symptom_waits_for_a_cause_in_the_cadence_of_its_evidence(
     assert run.incidents == {}
     run.tick(ticks=2)
     assert run.only.kind is IncidentKind.UNEXPLAINED
+
+
+def test_a_known_fault_pages_nobody_until_a_job_waits_for_it(cluster: Fabric, run: Run) -> None:
+    old = [replace(one, since_first_seen=True) for one in host_link_down(cluster)[0][:2]]
+    run.tick(*old)
+    run.tick(ticks=20)
+    assert (run.only.severity, run.only.since_first_seen) == (Severity.INFO, True)
+    assert "since before it was first seen" in run.only.title
+    assert any("a known fault; no job shows that it waits" in entry.text for entry in run.only.timeline)
+    run.tick(cluster.find(K.JOB_STALLED, "job:1", 100))
+    run.tick()
+    assert run.only.severity is Severity.CRITICAL
+    assert any(entry.text == "critical: job 1 stalled" for entry in run.only.timeline)
+
+
+def test_a_known_fault_that_gets_worse_is_a_fault_like_any_other(cluster: Fabric, run: Run) -> None:
+    run.tick(*(replace(one, since_first_seen=True) for one in host_link_down(cluster)[0][:1]))
+    run.tick(ticks=5)
+    assert run.only.severity is Severity.INFO
+    run.tick(cluster.find(K.LINK_FLAPPING, "node1/mlx5_0", 30, score=5))
+    run.tick(ticks=2)
+    assert (run.only.severity, run.only.since_first_seen) == (Severity.WARNING, False)

@@ -156,3 +156,19 @@ def test_a_target_that_often_loses_a_few_collections_is_not_silent_after_two_of_
     late = [one for one in found if one.onset_ns > START_NS + 1200 * SECOND]
     assert {one.onset_ns for one in late} == {START_NS + 7200 * SECOND}, "only the end of it all"
     assert late[0].observed_ns - late[0].onset_ns <= 300 * SECOND
+
+
+@pytest.mark.parametrize("used_bytes", [0.0, 60e9])
+def test_silence_of_a_host_says_what_its_gpus_had_in_use_when_it_was_last_heard_of(used_bytes: float) -> None:
+    keys = [series_key("gpu_memory_used_bytes", {"device": "node1", "gpu": f"GPU-{n}"}) for n in range(2)]
+    gpus = table("node1", keys, "dcgm")
+    other = table("node2", [series_key("gpu_memory_used_bytes", {"device": "node2", "gpu": "GPU-9"})], "dcgm")
+    engine = Engine(CONFIG)
+    here = [batch(gpus, seq, [1e6, used_bytes]) for seq in range(3)] + [down(gpus, seq) for seq in range(3, 6)]
+    outputs = run(engine, interleaved(here, [batch(other, seq, [70e9]) for seq in range(8)]))
+    shown = of_kind(outputs, FindingKind.TARGET_SILENT)[0].evidence[1]
+    assert (shown.series, shown.value, shown.unit) == (
+        'busiest_gpu_memory{device="node1"}',
+        max(1e6, used_bytes),
+        "bytes",
+    )

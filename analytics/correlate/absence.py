@@ -1,0 +1,22 @@
+"""One time that a device was away; all of it goes into the snapshot."""
+
+from dataclasses import dataclass
+
+
+@dataclass
+class Absence:
+    """Times are event times in nanoseconds.
+
+    here_ns: newest time at which it still answered or had its links. since_ns: the first sign that it is away.
+    back_ns: when it was back, 0 while it is away. sure: False while only the other ends of its links say so.
+    in_use: whether a job ran on it when it went. idle: why nobody used it then, '' where that is not known.
+    wanted_ns: newest time at which the scheduler wanted it out of use, since before it went; 0 for never.
+    """
+
+    here_ns: int
+    since_ns: int
+    back_ns: int = 0
+    sure: bool = True
+    in_use: bool = False
+    idle: str = ""
+    wanted_ns: int = 0

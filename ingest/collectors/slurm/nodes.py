@@ -1,0 +1,95 @@
+"""From Slurm's node list as JSON, in the forms of its versions, to states of nodes. Pure.
+
+Until 22.05 the base state is a text and its flags are a list of their own; since then all are one list. Words:
+slurm.schedmd.com/sinfo.html, NODE STATE CODES.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+from common.errors import BadInput
+from ingest.collectors.slurm.jobs import time_ns
+from telemetry.objects import NAME_CHARS_MAX
+from telemetry.topology import Intent, NodeState, TopologyFact
+
+TEXT_CHARS_MAX = 200
+# Of several the first one counts. PLANNED, RESERVED and DOWN alone are nobody's wish to take the node away: a job is
+# planned for it, a group of users has it, or Slurm does not hear of it.
+INTENTS: tuple[tuple[Intent, frozenset[str]], ...] = (
+    (Intent.REBOOT, frozenset({"REBOOT", "REBOOT_ISSUED", "REBOOT_REQUESTED"})),
+    (Intent.MAINTENANCE, frozenset({"MAINT", "MAINTENANCE"})),
+    (Intent.POWERED_DOWN, frozenset({"POWER_DOWN", "POWERING_DOWN", "POWERED_DOWN", "POWER_UP", "POWERING_UP"})),
+    (Intent.DRAINED, frozenset({"DRAIN", "DRAINED", "DRAINING"})),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class NodeList:
+    """Nodes by name. malformed: entries that could not be read."""
+
+    nodes: Mapping[str, NodeState]
+    malformed: int
+
+
+def parse_nodes(body: bytes) -> NodeList:
+    """BadInput when the document is no node list. An entry that cannot be read is counted, the others are used."""
+    try:
+        document = orjson.loads(body)
+    except orjson.JSONDecodeError as error:
+        raise BadInput(f"node list of {len(body)} bytes: {error}", "bad_format") from error
+    entries = document.get("nodes") if isinstance(document, dict) else None
+    if not isinstance(entries, list):
+        raise BadInput("node list: expected an object with a list of nodes", "bad_format")
+    nodes: dict[str, NodeState] = {}
+    malformed = 0
+    for entry in entries:
+        try:
+            node = _node(entry)
+        except (BadInput, KeyError, TypeError, ValueError, AttributeError, OverflowError):
+            malformed += 1
+            continue
+        nodes[node.device] = node
+    return NodeList(nodes, malformed)
+
+
+def node_facts(
+    before: Mapping[str, NodeState] | None, after: Mapping[str, NodeState], now_ns: int, source: str
+) -> list[TopologyFact]:
+    """Facts that turn ``before`` into ``after``. None is a start: all nodes get theirs, as nothing else would end what
+    was known of them before it."""
+    known = before or {}
+    found = [TopologyFact(node, now_ns, source) for name, node in after.items() if known.get(name) != node]
+    gone = [TopologyFact(node, now_ns, source, gone=True) for name, node in known.items() if name not in after]
+    return found + gone
+
+
+def _node(entry: Mapping[str, Any]) -> NodeState:
+    """A node in use has no words: whether it is idle or allocated follows from its jobs, and changes all the time."""
+    name = entry["name"]
+    if not isinstance(name, str) or not 0 < len(name) <= NAME_CHARS_MAX:
+        raise BadInput(f"node {str(name)[:80]!r}: a name of 1 to {NAME_CHARS_MAX} characters expected", "bad_format")
+    states = _states(entry)
+    intent = next((intent for intent, words in INTENTS if states & words), None)
+    if intent is None:
+        return NodeState(name, "DOWN" if "DOWN" in states else "")
+    reason = str(entry.get("reason") or "")[:TEXT_CHARS_MAX]
+    return NodeState(
+        name,
+        "+".join(sorted(states))[:TEXT_CHARS_MAX],
+        intent,
+        reason,
+        str(entry.get("reason_set_by_user") or "")[:TEXT_CHARS_MAX],
+        time_ns(entry.get("reason_changed_at")) if reason else 0,
+    )
+
+
+def _states(entry: Mapping[str, Any]) -> set[str]:
+    """In capitals; a text may join several by ``+``, and end with a mark such as ``*``."""
+    found: set[str] = set()
+    for value in (entry["state"], entry.get("state_flags") or ()):
+        for word in value if isinstance(value, list | tuple) else str(value).split("+"):
+            found.add(str(word).strip().rstrip("*~#!%$@^-").upper())
+    return found - {""}

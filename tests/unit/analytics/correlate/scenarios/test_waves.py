@@ -1,0 +1,372 @@
+"""Waves of reboots that nobody announced, and what only looks like one."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+import pytest
+
+from analytics.detectors.telemetry.gpu_memory import EVIDENCE as MEMORY
+from telemetry.changes import Change, ChangeKind
+from telemetry.findings import Evidence, Finding, FindingState
+from telemetry.findings import FindingKind as K
+from telemetry.incidents import Incident, IncidentState, Severity
+from telemetry.incidents import IncidentKind as I
+from telemetry.objects import device, job
+from telemetry.topology import Device, Entity, Intent, Job, Link, NodeState, TopologyFact
+from tests.unit.analytics.correlate.small_fabric import T0, TICK, Fabric, Run, S, entities
+
+
+class Hosts:
+    """Hosts of a cluster that go and come back, as detectors see it: a tick of 5 s each."""
+
+    def __init__(self, cluster: Fabric, run: Run, leaves: int = 8) -> None:
+        self.cluster, self.run, self.leaves = cluster, run, leaves
+        self.gone: dict[str, list[Finding]] = {}
+        self.paged: set[str] = set()
+        self.memory_bytes: float | None = None  # of their GPUs, where it is known
+
+    def seconds(self) -> float:
+        return (self.run.now_ns - T0) / S
+
+    def step(self, off: Iterable[str] = (), on: Iterable[str] = ()) -> None:
+        found: list[Finding] = []
+        for name in off:
+            self.gone[name] = [self.find(K.LINK_DOWN, port) for port in self.ports(name)]
+            self.gone[name].append(self.silence(name))
+            found += self.gone[name]
+        for name in on:
+            found += (
+                replace(one, state=FindingState.CLEARED, observed_ns=self.run.now_ns) for one in self.gone.pop(name)
+            )
+        self.page(self.run.tick(*found))
+
+    def find(self, kind: K, about: str) -> Finding:
+        found = self.cluster.find(kind, about, self.seconds())
+        return replace(found, id=f"{found.id}@{self.seconds()}")
+
+    def silence(self, name: str) -> Finding:
+        found = self.find(K.TARGET_SILENT, name)
+        if self.memory_bytes is None:
+            return found
+        return replace(found, evidence=(*found.evidence, Evidence(MEMORY, self.memory_bytes, None, "bytes")))
+
+    def ports(self, name: str) -> Sequence[str]:
+        return [self.cluster.facing(leaf, int(name[4:])) for leaf in range(1, self.leaves + 1)]
+
+    def page(self, published: Iterable[Incident]) -> None:
+        self.paged |= {one.title for one in published if one.severity is not Severity.INFO and one.fired_ns}
+
+    def rest(self, seconds: float) -> None:
+        for _ in range(int(seconds * S) // TICK):
+            self.step()
+
+    def end_job(self, job_id: str, nodes: Sequence[str]) -> None:
+        """As Slurm reports it, now."""
+        now_ns = self.run.now_ns
+        fact = TopologyFact(Job(job_id, tuple(nodes), started_ns=T0 - 7200 * S), now_ns, "slurm", gone=True)
+        self.run.topology = self.run.topology.with_facts([fact])
+        ended = (job(job_id), *map(device, nodes))
+        self.run.changes = [*self.run.changes, Change(f"end/{job_id}", ChangeKind.JOB_END, ended, now_ns)]
+
+    def say(self, name: str, intent: Intent | None, reason: str = "") -> None:
+        state = NodeState(name, "IDLE+DRAIN" if intent else "IDLE", intent or "", reason, "root", self.run.now_ns)
+        self.run.topology = self.run.topology.with_facts([TopologyFact(state, self.run.now_ns, "slurm")])
+
+
+FIRST = ("node1", "node2", "node3", "node4")
+
+
+@pytest.fixture
+def hosts(cluster: Fabric, run: Run) -> Hosts:
+    return Hosts(cluster, run)
+
+
+def drained(hosts: Hosts) -> Hosts:
+    """The job of the first four hosts is over, half a minute ago."""
+    hosts.end_job("1", FIRST)
+    hosts.rest(30)
+    return hosts
+
+
+def test_hosts_that_reboot_in_turn_without_a_job_are_one_incident_that_pages_nobody(hosts: Hosts, run: Run) -> None:
+    drained(hosts)
+    for name in FIRST:
+        hosts.step(off=[name])
+        hosts.rest(120)
+        hosts.step(on=[name])
+        hosts.rest(60)
+    assert hosts.paged == set()
+    assert (run.only.kind, run.only.root, run.only.severity) == (I.DEVICE_REBOOTED, device("node1"), Severity.INFO)
+    assert "rolling reboot of 4 hosts, 4 back" in run.only.title
+    assert any("node1 was without a job since" in entry.text for entry in run.only.timeline)
+
+
+def test_hosts_that_reboot_in_batches_are_one_incident_that_pages_nobody(hosts: Hosts, run: Run) -> None:
+    drained(hosts)
+    for batch in (FIRST[:2], FIRST[2:]):
+        hosts.step(off=batch)
+        hosts.rest(200)
+        hosts.step(on=batch)
+    hosts.rest(60)
+    assert (hosts.paged, run.only.kind) == (set(), I.DEVICE_REBOOTED)
+
+
+def test_the_one_that_does_not_come_back_is_paged_once_when_it_is_overdue(hosts: Hosts, run: Run) -> None:
+    drained(hosts)
+    for name in FIRST:
+        hosts.step(off=[name])
+        hosts.rest(120)
+        if name != "node4":
+            hosts.step(on=[name])
+    assert hosts.paged == set()
+    hosts.rest(300)
+    assert len(hosts.paged) == 1
+    worst = next(one for one in run.incidents.values() if one.severity is not Severity.INFO)
+    assert (worst.kind, worst.root, worst.severity) == (I.DEVICE_DOWN, device("node4"), Severity.WARNING)
+    assert any("it was expected back by" in entry.text for entry in worst.timeline)
+    assert any("the 3 others of its wave took at most" in entry.text for entry in worst.timeline)
+    hosts.rest(900)
+    assert len(hosts.paged) == 1, "nobody uses it, so it costs nothing"
+
+
+def test_a_host_with_a_job_is_paged_at_once_also_within_a_wave(hosts: Hosts, run: Run) -> None:
+    drained(hosts)
+    for name in FIRST:
+        hosts.step(off=[name])
+        hosts.rest(60)
+        hosts.step(on=[name])
+    hosts.step(off=["node5"])
+    hosts.step()
+    hosts.step()
+    assert [one.root.name for one in run.incidents.values() if one.severity is not Severity.INFO] == ["node5"]
+
+
+def test_a_rack_with_jobs_that_goes_at_once_is_paged_at_once(hosts: Hosts, run: Run) -> None:
+    hosts.rest(30)
+    hosts.step(off=FIRST)
+    hosts.end_job("1", FIRST)  # it dies with its hosts, and Slurm notices
+    hosts.rest(15)
+    assert [(one.kind, one.severity) for one in run.incidents.values()] == [(I.RACK_POWER, Severity.CRITICAL)]
+
+
+def test_a_rack_of_which_a_part_was_in_use_is_paged_at_once(cluster: Fabric, run: Run) -> None:
+    hosts = Hosts(cluster, run)
+    hosts.end_job("1", FIRST)
+    facts = [TopologyFact(Job("3", FIRST[:1], started_ns=run.now_ns), run.now_ns, "slurm")]
+    run.topology = run.topology.with_facts(facts)
+    hosts.rest(30)
+    hosts.step(off=FIRST)
+    hosts.rest(15)
+    assert [(one.kind, one.root.name) for one in run.incidents.values()] == [(I.RACK_POWER, "r1")]
+
+
+def test_an_idle_rack_that_goes_at_once_is_paged_when_it_is_overdue(hosts: Hosts, run: Run) -> None:
+    drained(hosts)
+    hosts.step(off=FIRST)
+    hosts.rest(1700)
+    assert hosts.paged == set()
+    hosts.rest(200)
+    assert [(one.kind, one.severity) for one in run.incidents.values()] == [(I.RACK_POWER, Severity.CRITICAL)]
+
+
+def test_a_job_that_dies_with_its_host_does_not_make_it_an_idle_one(hosts: Hosts, run: Run) -> None:
+    hosts.rest(30)
+    hosts.end_job("1", FIRST)
+    hosts.step(off=["node1"])
+    hosts.rest(15)
+    assert (run.only.kind, run.only.severity) == (I.DEVICE_DOWN, Severity.WARNING)
+
+
+def without_scheduler(run: Run) -> None:
+    facts = {key: fact for key, fact in run.topology.facts.items() if not isinstance(fact.entity, Job)}
+    run.topology = replace(run.topology, facts=facts)
+
+
+def test_without_a_scheduler_the_third_host_of_a_wave_pages_nobody(hosts: Hosts, run: Run) -> None:
+    without_scheduler(run)
+    for name in [f"node{n}" for n in range(1, 9)]:
+        hosts.step(off=[name])
+        hosts.rest(120)
+        hosts.step(on=[name])
+        hosts.rest(90)
+    roots = {one.root.name for one in run.incidents.values() if one.severity is not Severity.INFO}
+    assert roots == {"node1", "node2"}
+    assert len(run.incidents) == 3
+
+
+@pytest.mark.parametrize(("used_bytes", "pages"), [(0.0, 0), (40e9, 1)])
+def test_without_a_scheduler_the_memory_of_its_gpus_says_whether_a_host_was_used(
+    hosts: Hosts, run: Run, used_bytes: float, pages: int
+) -> None:
+    without_scheduler(run)
+    hosts.memory_bytes = used_bytes
+    hosts.step(off=["node1"])
+    hosts.rest(60)
+    assert len(hosts.paged) == pages
+    assert ("without a process on its GPUs" in run.only.title) is (pages == 0)
+
+
+def test_a_drained_host_that_is_switched_off_pages_nobody_while_it_is_drained(hosts: Hosts, run: Run) -> None:
+    hosts.say("node1", Intent.DRAINED, "exchange of a NIC")
+    drained(hosts)
+    hosts.step(off=["node1"])
+    hosts.rest(4000)
+    assert (hosts.paged, run.only.severity) == (set(), Severity.INFO)
+    assert "drained by root since" in run.only.title
+    assert any("exchange of a NIC" in entry.text for entry in run.only.timeline)
+    hosts.say("node1", None)
+    hosts.rest(60)
+    assert len(hosts.paged) == 1
+    assert (run.only.kind, run.only.severity) == (I.DEVICE_DOWN, Severity.WARNING)
+
+
+def test_a_host_that_is_drained_because_it_failed_is_paged(hosts: Hosts, run: Run) -> None:
+    hosts.rest(30)
+    hosts.step(off=["node1"])
+    hosts.say("node1", Intent.DRAINED, "Not responding")
+    hosts.rest(30)
+    assert (run.only.kind, run.only.severity) == (I.DEVICE_DOWN, Severity.WARNING)
+
+
+def test_a_wave_survives_a_restart(hosts: Hosts, run: Run) -> None:
+    drained(hosts)
+    for name in FIRST[:3]:
+        hosts.step(off=[name])
+        hosts.rest(60)
+        hosts.step(on=[name])
+        state = run.correlator.state()
+        run.correlator.restore(state)
+        assert run.correlator.state() == state
+    hosts.step(off=["node4"])
+    hosts.rest(30)
+    assert (hosts.paged, len(run.incidents)) == (set(), 1)
+    assert "rolling reboot of 4 hosts, 3 back" in run.only.title
+
+
+def test_an_unannounced_wave_of_288_hosts_is_one_incident_and_the_one_that_stays_away_one_page() -> None:
+    count = 288
+    cluster = Fabric(entities(hosts=count, rails=2, spines=1, hosts_per_rack=8))
+    run = Run(cluster)
+    names = [f"node{n}" for n in range(1, count + 1)]
+    hosts = Hosts(cluster, run, leaves=2)
+    hosts.end_job("1", names[:4])
+    hosts.end_job("2", names[4:8])
+    hosts.rest(30)
+    for at in range(0, count, 12):
+        batch = names[at : at + 12]
+        hosts.step(off=batch)
+        hosts.rest(60)
+        hosts.step(on=[name for name in batch if name != "node150"])
+    hosts.rest(30)
+    roots = {(one.kind, one.root.name) for one in run.incidents.values() if one.severity is not Severity.INFO}
+    assert (roots, len(hosts.paged)) == ({(I.DEVICE_DOWN, "node150")}, 1)
+    wave = next(one for one in run.incidents.values() if one.kind is I.DEVICE_REBOOTED)
+    assert len(run.incidents) == 2
+    assert "rolling reboot of 287 hosts, 287 back" in wave.title
+
+
+def removed(run: Run, entities: Iterable[Entity]) -> None:
+    run.topology = run.topology.with_facts(TopologyFact(each, run.now_ns, "inventory", gone=True) for each in entities)
+
+
+def test_the_incident_of_a_device_that_is_decommissioned_ends(hosts: Hosts, run: Run) -> None:
+    hosts.rest(30)
+    hosts.step(off=["node1"])
+    hosts.rest(30)
+    assert run.only.kind is I.DEVICE_DOWN
+    links = [link for link in run.topology.entities(Link) if "node1" in (link.a_device, link.b_device)]
+    removed(run, [*(each for each in run.topology.entities(Device) if each.name == "node1"), *links])
+    hosts.rest(90)
+    assert run.only.state is IncidentState.RESOLVED
+    assert run.only.timeline[-1].text == "resolved: it is not in the inventory any more"
+
+
+def test_a_link_that_lldp_does_not_report_any_more_is_still_down(hosts: Hosts, run: Run) -> None:
+    port = hosts.cluster.facing(1, 1)
+    hosts.page(run.tick(hosts.find(K.LINK_DOWN, port), hosts.find(K.LINK_DOWN, "node1/mlx5_0")))
+    hosts.rest(30)
+    removed(run, [link for link in run.topology.entities(Link) if "node1/mlx5_0" in link.key])
+    hosts.rest(90)
+    assert {one.state for one in run.incidents.values()} == {IncidentState.FIRING}
+
+
+def test_an_idle_host_that_is_not_back_when_its_announced_window_ends_is_paged_then(hosts: Hosts, run: Run) -> None:
+    drained(hosts)
+    nodes = tuple(map(device, FIRST[:3]))
+    window = Change("m1", ChangeKind.MAINTENANCE, nodes, run.now_ns, run.now_ns + 700 * S, summary="new BIOS")
+    run.changes = [*run.changes, window]
+    hosts.step(off=FIRST[:3])
+    hosts.rest(300)
+    hosts.step(on=FIRST[:2])
+    hosts.rest(300)
+    assert (hosts.paged, run.only.kind) == (set(), I.DEVICE_REBOOTED)
+    hosts.rest(200)
+    assert [one.root.name for one in run.incidents.values() if one.severity is not Severity.INFO] == ["node3"]
+
+
+def test_a_link_of_an_idle_host_that_still_answers_is_paged(hosts: Hosts, run: Run) -> None:
+    drained(hosts)
+    hosts.page(run.tick(hosts.find(K.LINK_DOWN, hosts.cluster.facing(1, 1))))
+    hosts.rest(60)
+    assert {one.kind for one in run.incidents.values() if one.severity is not Severity.INFO} == {I.LINK_DOWN}
+
+
+def test_a_gpu_that_is_lost_in_a_reboot_is_paged(hosts: Hosts, run: Run) -> None:
+    drained(hosts)
+    hosts.step(off=["node1"])
+    hosts.rest(120)
+    hosts.step(on=["node1"])
+    hosts.page(run.tick(hosts.find(K.GPU_LOST, f"gpu:{hosts.cluster.gpu(1, 5).name}")))
+    hosts.rest(30)
+    assert hosts.paged == set(), "drivers load one after the other"
+    hosts.rest(60)
+    assert {one.kind for one in run.incidents.values() if one.severity is not Severity.INFO} == {I.GPU_FAULT}
+
+
+def test_a_link_that_does_not_come_back_with_its_host_is_paged(hosts: Hosts, run: Run) -> None:
+    drained(hosts)
+    hosts.step(off=["node1"])
+    hosts.rest(120)
+    left = hosts.gone["node1"].pop(0)
+    hosts.step(on=["node1"])
+    assert hosts.paged == set()
+    hosts.rest(120)
+    worst = [one for one in run.incidents.values() if one.severity is not Severity.INFO]
+    assert [(one.kind, left.object.name in one.root.name) for one in worst] == [(I.LINK_DOWN, True)]
+
+
+def test_a_fault_of_a_drained_host_is_no_page_until_it_takes_jobs_again(hosts: Hosts, run: Run) -> None:
+    hosts.say("node1", Intent.DRAINED, "bad DIMM")
+    drained(hosts)
+    hosts.page(run.tick(hosts.find(K.GPU_LOST, f"gpu:{hosts.cluster.gpu(1, 5).name}")))
+    hosts.rest(60)
+    assert (hosts.paged, run.only.kind) == (set(), I.GPU_FAULT)
+    hosts.say("node1", None)
+    hosts.rest(10)
+    assert len(hosts.paged) == 1
+
+
+def test_a_wave_does_not_explain_a_job_that_waits_for_something_else(hosts: Hosts, run: Run) -> None:
+    drained(hosts)
+    hosts.step(off=["node1"])
+    hosts.rest(30)
+    hosts.page(run.tick(hosts.find(K.JOB_STALLED, "job:2")))
+    hosts.rest(120)
+    wave = next(one for one in run.incidents.values() if one.kind is I.DEVICE_REBOOTED)
+    assert (wave.severity, wave.gpu_seconds) == (Severity.INFO, 0.0)
+    assert {one.kind for one in run.incidents.values() if one.severity is not Severity.INFO} == {I.UNEXPLAINED}
+
+
+def test_a_host_that_fails_with_a_job_after_its_wave_is_an_incident_of_its_own(hosts: Hosts, run: Run) -> None:
+    drained(hosts)
+    hosts.step(off=["node1"])
+    hosts.rest(60)
+    hosts.step(on=["node1"])
+    hosts.rest(200)
+    run.topology = run.topology.with_facts([TopologyFact(Job("3", FIRST, started_ns=run.now_ns), run.now_ns, "slurm")])
+    hosts.rest(200)
+    began_ns = run.now_ns
+    hosts.step(off=["node1"])
+    hosts.rest(15)
+    worst = [one for one in run.incidents.values() if one.severity is not Severity.INFO]
+    assert [(one.kind, one.root.name, one.onset_ns) for one in worst] == [(I.DEVICE_DOWN, "node1", began_ns)]
