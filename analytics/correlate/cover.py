@@ -9,11 +9,12 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from heapq import heapify, heappop, heappush, merge
+from itertools import islice
 
 from analytics.correlate.cause import JOB_WAITS, SYMPTOMS, Cause, weight
 from analytics.correlate.causes import leftover
 from analytics.correlate.cluster.reach import Reach
-from analytics.correlate.symptoms import Near, explains
+from analytics.correlate.symptoms import Near, explains, follows
 from analytics.correlate.view import CorrelationView
 from telemetry.findings import Finding, FindingKind
 from telemetry.incidents import IncidentKind
@@ -22,6 +23,7 @@ from telemetry.objects import ObjectRef
 
 Key = tuple[IncidentKind, ObjectRef]
 OPEN_BONUS = 1.1  # between equals the incident that is already open stays
+COMPARED_MAX = 32  # claims by time for one symptom: where more are as near, which one gets it says nothing
 
 
 @dataclass(slots=True)
@@ -29,6 +31,7 @@ class Claim:
     """A chosen cause with its own findings and the symptoms within its reach.
 
     gain: how much it newly explained. newest_ns: onset of the newest of its own findings, None without any.
+    kinds: of all its findings; None where it has none of its own any more.
     """
 
     cause: Cause
@@ -38,6 +41,7 @@ class Claim:
     primary: set[str] = field(default_factory=set)
     symptoms: set[str] = field(default_factory=set)
     newest_ns: int | None = None
+    kinds: set[FindingKind] | None = None
 
     @property
     def findings(self) -> set[str]:
@@ -116,8 +120,10 @@ def _greedy(
             uncovered -= primary
             onset = min(view.onset(primary), open_since.get(cause.key, view.onset(primary)))
             newest = max(view.by_id[found].onset_ns for found in primary)
-            claim = Claim(cause, onset, view.cluster.reach(cause), -now, set(primary), newest_ns=newest)
+            kinds = {view.by_id[found].kind for found in primary}
+            claim = Claim(cause, onset, view.cluster.reach(cause), -now, set(primary), newest_ns=newest, kinds=kinds)
             claim.symptoms |= _own_symptoms(view, claim, uncovered)
+            kinds |= {view.by_id[found].kind for found in claim.symptoms}
             uncovered -= claim.symptoms
             chosen.append(claim)
     return chosen
@@ -130,14 +136,18 @@ def _own_symptoms(view: CorrelationView, claim: Claim, uncovered: set[str]) -> s
 
 
 def _absorb(view: CorrelationView, claims: Sequence[Claim], uncovered: set[str]) -> None:
-    """Gives each symptom that is left to the nearest claim, and to the stronger of two that are equally near."""
+    """Gives each symptom that is left to the nearest claim that predicts it. Of equally near ones it gets the one that
+    began or changed just before it, else the strongest."""
     left = [finding for finding in view.findings if finding.id in uncovered and finding.kind in SYMPTOMS]
     index = _index(claims) if left else {}
     for finding in left:
-        best = next(_explaining(view, claims, index, finding), None)
-        if best is not None:
-            claims[best].symptoms.add(finding.id)
-            uncovered.discard(finding.id)
+        for nearest in _explaining(view, claims, index, finding):
+            found = list(islice(nearest, COMPARED_MAX))
+            if found:
+                best = next((at for at in found if _timely(view, claims[at], finding)), found[0])
+                claims[best].symptoms.add(finding.id)
+                uncovered.discard(finding.id)
+                break
 
 
 Index = dict[tuple[Near, str], list[int]]  # claims by how near they are to an object, job or device
@@ -159,8 +169,11 @@ def _index(claims: Sequence[Claim]) -> Index:
     return index
 
 
-def _explaining(view: CorrelationView, claims: Sequence[Claim], index: Index, finding: Finding) -> Iterator[int]:
-    """Claims that explain a symptom, nearest first; of equally near ones the first chosen."""
+def _explaining(
+    view: CorrelationView, claims: Sequence[Claim], index: Index, finding: Finding
+) -> Iterator[Iterator[int]]:
+    """Claims that explain a symptom, nearest first; equally near ones together, in the order in which they were
+    chosen."""
     slow = finding.kind is FindingKind.STORAGE_SLOW
     jobs = sorted(view.jobs.using(finding.object)) if slow else view.jobs.of(finding.object)
     device = view.graph.server_of(finding.object) if slow else finding.object.device
@@ -174,9 +187,17 @@ def _explaining(view: CorrelationView, claims: Sequence[Claim], index: Index, fi
     ):
         found = [at for name in names if (at := index.get((near, name)))]
         nearest = found[0] if len(found) == 1 else merge(*found)
-        yield from (at for at in nearest if _explains(view, claims[at], near, finding))
+        yield (at for at in nearest if _explains(view, claims[at], near, finding))
+
+
+def _timely(view: CorrelationView, claim: Claim, finding: Finding) -> bool:
+    """Whether a symptom began when the claim's own evidence did; without any it is over."""
+    if claim.newest_ns is None:
+        return False
+    since_ns = view.waits_since(finding.object) if finding.kind in JOB_WAITS else finding.onset_ns
+    return follows(view.config, claim.onset_ns, claim.newest_ns, since_ns)
 
 
 def _explains(view: CorrelationView, claim: Claim, near: Near, finding: Finding) -> bool:
     since_ns = view.waits_since(finding.object) if finding.kind in JOB_WAITS else None
-    return explains(view.config, claim.cause, near, claim.onset_ns, finding, claim.newest_ns, since_ns)
+    return explains(view.config, claim.cause, near, claim.onset_ns, finding, claim.newest_ns, since_ns, claim.kinds)

@@ -1,11 +1,14 @@
-"""Power and cooling of a rack or device: a fault slows many GPUs at once, or leaves no spare part."""
+"""Power and cooling of a rack or device: a fault slows many GPUs at once, or leaves no spare part.
+
+Air that is too warm throttles GPUs after it got warm: one that was throttled before has another reason.
+"""
 
 from collections import defaultdict
 from collections.abc import Iterable
 
 from analytics.correlate.cause import ENVIRONMENT, Cause, cause_of
 from analytics.correlate.view import CorrelationView
-from telemetry.findings import FindingKind
+from telemetry.findings import Finding, FindingKind
 from telemetry.incidents import IncidentKind
 from telemetry.kinds import finding_kinds
 from telemetry.objects import ObjectKind, ObjectRef
@@ -22,12 +25,13 @@ def propose(view: CorrelationView) -> Iterable[Cause]:
         root = ObjectRef(ObjectKind.RACK, rack) if rack in warm else finding.object
         roots.setdefault(root, []).append(finding.id)
         reasons.setdefault(root, set()).add(finding_kinds()[finding.kind].cause)
-    slowed: defaultdict[str, list[str]] = defaultdict(list)
+    slowed: defaultdict[str, list[Finding]] = defaultdict(list)
     for finding in view.of(FindingKind.GPU_THROTTLED):
-        slowed[finding.object.device].append(finding.id)
+        slowed[finding.object.device].append(finding)
     for root in sorted(roots):
         hosts = view.graph.rack(root.name) if root.kind is ObjectKind.RACK else [root.device]
-        throttled = [found for host in hosts for found in slowed.get(host, ())]
+        since_ns = view.onset(roots[root]) - view.config.onset_slack_ns
+        throttled = [each.id for host in hosts for each in slowed.get(host, ()) if each.onset_ns >= since_ns]
         yield cause_of(
             IncidentKind.ENVIRONMENT,
             root,

@@ -192,7 +192,7 @@ def test_symptoms_about_the_root_are_claimed_before_a_weaker_cause_of_the_same_t
 def test_a_symptom_belongs_to_the_nearest_cause(
     cluster: Fabric, near: tuple[I, str], far: tuple[I, str], expected: str
 ) -> None:
-    found = [find(cluster, K.LINK_DOWN, "spine4", "a"), find(cluster, K.LINK_DOWN, "spine4", "b", score=3)]
+    found = [find(cluster, K.GPU_XID, "spine4", "a"), find(cluster, K.LINK_DOWN, "spine4", "b", score=3)]
     stalled = find(cluster, K.JOB_STALLED, "job:1", at=1)
     causes = [cause(*near, "a"), cause(*far, "b")]
     claims = choose(view_of(cluster, *found, stalled), causes, [], NONE)
