@@ -89,7 +89,7 @@ class Correlator:
         open_causes: list[OpenCause] = []
         for track in self._memory.tracks:
             cause = open_cause(view, track)
-            open_causes.append(OpenCause(cause, track.onset_ns, cooling=not cause.primary))
+            open_causes.append(OpenCause(cause, track.onset_ns, not cause.primary, frozenset(track.symptoms)))
             if cause.primary and track.key not in fresh:
                 causes.append(cause)
         past_hold = self._memory.waited(self._config, now_ns)

@@ -5,7 +5,8 @@ about the same object, else one that the symptom's job depends on, else one on a
 the fabric. What each kind of cause predicts, and how far, is data (``telemetry/kinds``).
 """
 
-from collections.abc import Collection, Mapping
+from bisect import bisect_left
+from collections.abc import Collection, Mapping, Sequence
 from enum import IntEnum
 from functools import cache
 
@@ -64,15 +65,18 @@ def explains(
     near: Near,
     onset_ns: int,
     finding: Finding,
-    newest_ns: int | None = None,
+    onsets_ns: Sequence[int] = (),
     waits_since_ns: int | None = None,
     evidence: Collection[FindingKind] | None = None,
+    *,
+    held: bool = False,
 ) -> bool:
     """Whether a symptom that is ``near`` a cause can come from it.
 
-    onset_ns: of the cause. newest_ns: onset of the newest of its findings, None where there is only one.
+    onset_ns: of the cause. onsets_ns: of its own findings, ascending; none where only that of the cause is known.
     waits_since_ns: since when the finding's job has waited, by any finding about it; None where only this one shows it.
     evidence: kinds of the cause's own findings; None where that is all that its kind may rest on.
+    held: it came from this cause before, when all of the cause's findings were active.
     """
     kind = incident_kinds()[cause.kind]
     if finding.kind not in SYMPTOMS or not _in_time(config, onset_ns, finding):
@@ -82,17 +86,19 @@ def explains(
         return False
     if prediction.through and evidence is not None and prediction.through.isdisjoint(evidence):
         return False
-    if not kind.pages_without_waiting and finding.kind in JOB_WAITS:
+    if not kind.pages_without_waiting and finding.kind in JOB_WAITS and not held:
         since_ns = finding.onset_ns if waits_since_ns is None else waits_since_ns
-        return follows(config, onset_ns, newest_ns or onset_ns, since_ns)
+        return follows(config, onsets_ns or (onset_ns,), since_ns)
     return True
 
 
-def follows(config: CorrelateConfig, onset_ns: int, newest_ns: int, since_ns: int) -> bool:
-    """Whether a symptom began when a cause began or last changed. Pressure that is there without a broken part goes on
-    for hours while nobody waits; a job that slows down long after its newest change waits for something else."""
-    late = newest_ns + config.intervals_ns(config.straggler_window_intervals)
-    return onset_ns - config.onset_slack_ns <= since_ns <= late
+def follows(config: CorrelateConfig, onsets_ns: Sequence[int], since_ns: int) -> bool:
+    """Whether a symptom began when a cause began or changed, by the onsets of its findings, ascending.
+
+    Pressure that is there without a broken part goes on for hours while nobody waits: a job that slows down long after
+    any change of it waits for something else."""
+    first = bisect_left(onsets_ns, since_ns - config.intervals_ns(config.straggler_window_intervals))
+    return first < len(onsets_ns) and onsets_ns[first] <= since_ns + config.onset_slack_ns
 
 
 def _in_time(config: CorrelateConfig, onset_ns: int, finding: Finding) -> bool:
