@@ -93,6 +93,8 @@ class Incident:
     order_known: False when the sampling period is too long to tell which symptom came first.
     findings:    ids of the findings explained, sorted. gaps: what telemetry is missing, in words.
     title:       at most 140 characters.
+    because:     evidence for the cause, strongest first. against: why it is not the next two hypotheses. missing: what
+                 would make it surer, and is not known. All in words, and empty in records from before they existed.
     """
 
     id: Name
@@ -118,3 +120,6 @@ class Incident:
     gaps: tuple[str, ...]
     action: str
     runbook: str
+    because: tuple[str, ...] = ()
+    against: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()

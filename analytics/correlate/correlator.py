@@ -14,6 +14,7 @@ from analytics.correlate.lifecycle import Life, advance
 from analytics.correlate.memory import CorrelatorMemory, dump, load
 from analytics.correlate.open_cause import open_cause
 from analytics.correlate.texts import phrases, report
+from analytics.correlate.texts.verdict import Rivals
 from analytics.correlate.tracks import Track, incident_id, match
 from analytics.correlate.view import CorrelationView
 from analytics.snapshot.stateful import State
@@ -100,14 +101,15 @@ class Correlator:
         before = self._memory.tracks
         matching = match(view, claims, before)
         merged = [track for track, _ in matching.merged]
-        alternatives = _not_chosen(causes, claims)
+        alternatives, rivals = _not_chosen(causes, claims), Rivals(claims)
         tracks: list[Track] = []
         for claim, known in zip(claims, matching.continues, strict=True):
             track = known or Track(claim.cause, Life(IncidentState.PENDING, now_ns), claim.onset_ns)
             _follow(track, claim, now_ns)
             track.cadence_s = max((view.by_id[found].cadence_s for found in claim.primary), default=track.cadence_s)
             others = {id(other): other for found in claim.findings for other in alternatives.get(found, ())}
-            report.update(view, track, claim, sorted(others.values(), key=lambda other: other.key), now_ns)
+            ranked = sorted(others.values(), key=lambda other: other.key)
+            report.update(view, track, claim, ranked, rivals, now_ns)
             self._memory.mark_explained(claim.findings, now_ns)
             tracks.append(track)
         for track, at in matching.merged:
@@ -178,6 +180,8 @@ def _follow(track: Track, claim: Claim, now_ns: int) -> None:
     if track.id and track.key != claim.cause.key:
         was = f"{track.cause.kind} {phrases.short(track.cause.root)}"
         track.note(now_ns, claim.cause.root, f"cause revised (was {was}): {claim.cause.reason}")
+    if track.key != claim.cause.key:
+        track.explained_max = 0
     track.onset_ns = min(track.onset_ns, claim.onset_ns) if track.id else claim.onset_ns
     track.cause = claim.cause
     track.primary, track.symptoms = set(claim.primary), set(claim.symptoms)

@@ -14,7 +14,8 @@ from telemetry.codec.records import encode_record
 from telemetry.findings import Finding, FindingState
 from telemetry.objects import ObjectKind
 
-VERSION = 3
+VERSION = 4
+READ = frozenset({3, VERSION})  # 3 has no verdicts
 
 
 @dataclass
@@ -86,7 +87,7 @@ def dump(memory: CorrelatorMemory) -> dict[str, Any]:
 
 def load(state: Mapping[str, Any]) -> CorrelatorMemory:
     """Reads what ``dump`` returned; BadInput (reason ``snapshot``) for another version or a wrong field."""
-    if state.get("version") != VERSION:
+    if state.get("version") not in READ:
         raise BadInput(f"correlation snapshot of version {state.get('version')!r}: expected {VERSION}", "snapshot")
     try:
         return _adapter.validate_python({key: value for key, value in state.items() if key != "version"})

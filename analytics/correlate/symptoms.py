@@ -7,7 +7,7 @@ the fabric. What each kind of cause predicts, and how far, is data (``telemetry/
 
 from bisect import bisect_left
 from collections.abc import Collection, Mapping, Sequence
-from enum import IntEnum
+from enum import IntEnum, StrEnum
 from functools import cache
 
 from analytics.correlate.cause import JOB_WAITS, SYMPTOMS, Cause
@@ -27,6 +27,15 @@ class Near(IntEnum):
     POSSIBLE_JOB = 2
     DEVICE = 3  # on a device of the neighbourhood
     FABRIC = 4  # anywhere on a switch
+
+
+class Objection(StrEnum):
+    """Why a cause does not explain a symptom."""
+
+    EFFECT = "effect"  # its kind does not predict this
+    PLACE = "place"  # it does not reach so far
+    MECHANISM = "mechanism"  # not by what was found of it
+    TIME = "time"
 
 
 _REACHED: Mapping[Within, frozenset[Near]] = {
@@ -71,7 +80,24 @@ def explains(
     *,
     held: bool = False,
 ) -> bool:
-    """Whether a symptom that is ``near`` a cause can come from it.
+    """Whether a symptom that is ``near`` a cause can come from it: ``why_not`` has no objection."""
+    objection = why_not(config, cause, near, onset_ns, finding, onsets_ns, waits_since_ns, evidence, held=held)
+    return objection is None
+
+
+def why_not(
+    config: CorrelateConfig,
+    cause: Cause,
+    near: Near,
+    onset_ns: int,
+    finding: Finding,
+    onsets_ns: Sequence[int] = (),
+    waits_since_ns: int | None = None,
+    evidence: Collection[FindingKind] | None = None,
+    *,
+    held: bool = False,
+) -> Objection | None:
+    """Why a symptom that is ``near`` a cause cannot come from it; None where it can.
 
     onset_ns: of the cause. onsets_ns: of its own findings, ascending; none where only that of the cause is known.
     waits_since_ns: since when the finding's job has waited, by any finding about it; None where only this one shows it.
@@ -79,17 +105,22 @@ def explains(
     held: it came from this cause before, when all of the cause's findings were active.
     """
     kind = incident_kinds()[cause.kind]
-    if finding.kind not in SYMPTOMS or not _in_time(config, onset_ns, finding):
-        return False
+    if finding.kind not in SYMPTOMS:
+        return Objection.EFFECT
+    if not _in_time(config, onset_ns, finding):
+        return Objection.TIME
     prediction = kind.predicts.get(effect_of(finding))
-    if prediction is None or near not in _REACHED[prediction.within]:
-        return False
+    if prediction is None:
+        return Objection.EFFECT
+    if near not in _REACHED[prediction.within]:
+        return Objection.PLACE
     if prediction.through and evidence is not None and prediction.through.isdisjoint(evidence):
-        return False
+        return Objection.MECHANISM
     if not kind.pages_without_waiting and finding.kind in JOB_WAITS and not held:
         since_ns = finding.onset_ns if waits_since_ns is None else waits_since_ns
-        return follows(config, onsets_ns or (onset_ns,), since_ns)
-    return True
+        if not follows(config, onsets_ns or (onset_ns,), since_ns):
+            return Objection.TIME
+    return None
 
 
 def follows(config: CorrelateConfig, onsets_ns: Sequence[int], since_ns: int) -> bool:

@@ -27,6 +27,7 @@ class Track:
     cost_until_ns: until when the cost of each such job has been counted.
     matters_since_ns: of pressure on the fabric, from when on it was more than ordinary, as a job waited; 0 until then.
     first:    onset, id and text of its first symptom.
+    explained_max: the most findings that it had at a time, as of which because, against and missing are.
     cadence_s: of its evidence: the usual seconds between two values of what comes most rarely, 0 where not known.
     published_digest, published_gpu_seconds: of the version that was published last.
     """
@@ -48,6 +49,10 @@ class Track:
     order_known: bool = True
     evidence: tuple[Evidence, ...] = ()
     alternatives: tuple[Hypothesis, ...] = ()
+    because: tuple[str, ...] = ()
+    against: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
+    explained_max: int = 0
     notes: list[TimelineEntry] = field(default_factory=list)
     gpu_seconds: float = 0.0
     accounted_ns: int = 0

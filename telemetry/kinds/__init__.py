@@ -174,6 +174,8 @@ class IncidentMeaning:
     phrase: str
     action: str
     runbook: str
+    absent: str = ""
+    resembles: tuple[IncidentKind, ...] = ()
     pages_without_waiting: bool = True
     disturbs_fabric: bool = False
     takes_away: frozenset[Literal["gpus", "device"]] = frozenset()

@@ -11,7 +11,16 @@ from alerts.notification import Action, Notification
 from alerts.rendering.alertmanager import alerts_of
 from alerts.rendering.annotations import annotations_of, incident_url
 from alerts.rendering.labels import labels_of
-from alerts.rendering.text import alternatives, blast_radius, clean, evidence_line, names_shown, since, timestamp
+from alerts.rendering.text import (
+    alternatives,
+    blast_radius,
+    clean,
+    evidence_line,
+    names_shown,
+    since,
+    timestamp,
+    verdict,
+)
 from alerts.rendering.webhook import body_of, signature
 from telemetry.findings import Evidence
 from telemetry.incidents import BlastRadius, IncidentKind, Severity
@@ -77,6 +86,18 @@ def test_evidence_is_one_value_against_its_normal(value, normal, expected):
 def test_other_causes_come_with_their_reason():
     assert alternatives(incident()) == "incast at port:leaf1/Ethernet4 (20%: only one sender)"
     assert alternatives(incident(alternatives=())) == "none"
+
+
+def test_a_verdict_is_one_sentence_of_the_reason_the_next_two_and_what_is_not_known():
+    known = {
+        "because": ("it pauses", "more"),
+        "against": ("not a: x", "not b: y", "not c: z"),
+        "missing": ("who", "when"),
+    }
+    assert verdict(incident(**known)) == "because it pauses; not a: x; not b: y; not known: who"
+    assert annotations_of(replace(FIRE, incident=incident(**known)))["verdict"] == verdict(incident(**known))
+    assert verdict(incident()) == ""
+    assert "verdict" not in annotations_of(FIRE)
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from analytics.correlate.memory import VERSION, CorrelatorMemory, dump, load
 from common.errors import BadInput
 from telemetry.findings import Finding, FindingState
 from telemetry.findings import FindingKind as K
+from telemetry.incidents import IncidentKind as I
 from tests.unit.analytics.correlate.small_fabric import Fabric, Run
 
 ACTIVE, CLEARED = FindingState.ACTIVE, FindingState.CLEARED
@@ -73,7 +74,8 @@ def test_a_snapshot_reads_back_to_the_same_bytes(cluster: Fabric, run: Run) -> N
     ("broken", "message"),
     [
         ({}, "version None"),
-        ({"version": VERSION - 1}, f"expected {VERSION}"),
+        ({"version": VERSION - 2}, f"expected {VERSION}"),
+        ({"version": VERSION + 1}, f"expected {VERSION}"),
         ({"version": VERSION, "findings": 3}, "findings"),
         ({"version": VERSION, "tracks": [{"id": "x"}]}, "tracks.0"),
     ],
@@ -81,3 +83,13 @@ def test_a_snapshot_reads_back_to_the_same_bytes(cluster: Fabric, run: Run) -> N
 def test_a_snapshot_of_another_version_or_shape_is_refused(broken: dict[str, Any], message: str) -> None:
     with pytest.raises(BadInput, match=message):
         load(broken)
+
+
+def test_a_snapshot_from_before_verdicts_is_read(cluster: Fabric, run: Run) -> None:
+    run.tick(cluster.find(K.LINK_DOWN, cluster.uplink(1, 1)), ticks=2)
+    head: dict[str, Any] = dict(run.correlator.state().head)
+    for track in head["tracks"]:
+        for name in ("because", "against", "missing", "explained_max"):
+            del track[name]
+    memory = load({**head, "version": 3})
+    assert [(track.cause.kind, track.because) for track in memory.tracks] == [(I.LINK_DOWN, ())]

@@ -56,6 +56,12 @@ def incident(
         gaps=("1 of 6 switches silent",),
         action="Drain node1 and look at its PCIe link.",
         runbook="slow_receiver",
+        because=(
+            "node1 pauses leaf1/Ethernet4 and nothing pauses node1",
+            "it predicts what else is seen: queueing (3)",
+        ),
+        against=("not incast: no queue is long", "not slow storage: no storage target answers slowly"),
+        missing=("leaf3 not heard of",),
     )
 
 
