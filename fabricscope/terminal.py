@@ -28,6 +28,8 @@ def incident_panel(incident: Incident) -> Panel:
         rows.add_row("" if number else "Evidence", _value_and_normal(evidence))
     for number, reason in enumerate((*incident.because[:2], *incident.against)):
         rows.add_row("" if number else "Because", _text(reason))
+    if incident.record and incident.record.line:
+        rows.add_row("Record", _text(incident.record.line))
     rows.add_row("Blast radius", _blast(incident))
     for number, other in enumerate(incident.alternatives[:2]):
         cause = f"{other.kind} at {other.root.name} ({other.confidence:.0%}): {other.reason}"

@@ -33,6 +33,7 @@ def annotations_of(notification: Notification) -> dict[str, str]:
         "action": incident.action,
         "runbook": incident.runbook,
         "verdict": verdict(incident),
+        "record": incident.record.line if incident.record else "",
         "alternatives": alternatives(incident),
         "suppressed": f"{len(incident.findings)} findings explained by this incident",
         "gaps": names_shown(incident.gaps),

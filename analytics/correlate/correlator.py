@@ -8,10 +8,12 @@ from analytics.correlate.budget import Considered, consider
 from analytics.correlate.cause import Cause
 from analytics.correlate.causes import FAMILIES
 from analytics.correlate.cluster.cluster import Cluster
-from analytics.correlate.config import CorrelateConfig
+from analytics.correlate.cluster.graph import Graph
+from analytics.correlate.config import NS_PER_S, CorrelateConfig
 from analytics.correlate.cover import Claim, OpenCause, choose
 from analytics.correlate.lifecycle import Life, advance
 from analytics.correlate.memory import CorrelatorMemory, dump, load
+from analytics.correlate.object_records import LastIncident
 from analytics.correlate.open_cause import open_cause
 from analytics.correlate.texts import phrases, report
 from analytics.correlate.texts.verdict import Rivals
@@ -21,7 +23,7 @@ from analytics.snapshot.stateful import State
 from telemetry.changes import Change
 from telemetry.findings import Finding, FindingState
 from telemetry.incidents import Incident, IncidentState
-from telemetry.kinds import HoldPolicy
+from telemetry.kinds import HoldPolicy, incident_kinds
 from telemetry.topology import Topology
 
 
@@ -37,6 +39,7 @@ class Correlator:
         self._memory = CorrelatorMemory()
         self._cluster = Cluster()
         self._considered = Considered(())
+        self._followed: Graph | None = None
 
     @property
     def left_out(self) -> Mapping[str, int]:
@@ -51,7 +54,7 @@ class Correlator:
         changed: findings that are new, updated or cleared since the last step. changes: all that may still matter.
         """
         self._cluster.update(topology)
-        self._memory.update(changed, now_ns)
+        self._record(self._memory.update(changed, now_ns), changes, now_ns)
         firing = {track.key: track.onset_ns for track in self._memory.tracks if track.fires}
         active = self._memory.active(self._cluster.jobs.ended)
         self._considered = consider(active, self._memory.tracks, self._config)
@@ -83,6 +86,17 @@ class Correlator:
         """BadInput (reason ``snapshot``) where the state is of another version or damaged."""
         self._memory = load(state.head)
         self._cluster = Cluster()
+
+    def _record(self, new: Sequence[Finding], changes: Sequence[Change], now_ns: int) -> None:
+        """Keeps what happened to objects. A graph is looked at once: moves show where it is built."""
+        records, graph = self._memory.records, self._cluster.graph
+        if graph is not self._followed:
+            records.follow_moves(graph, now_ns)
+            records.forget_old(now_ns)
+            self._followed = graph
+        records.add_findings(new, graph)
+        if records.known:
+            records.add_changes(changes, now_ns)
 
     def _choose(self, view: CorrelationView, now_ns: int) -> tuple[list[Claim], list[Cause]]:
         causes = [cause for family in FAMILIES for cause in family(view)]
@@ -145,10 +159,21 @@ class Correlator:
             keep_ns=config.intervals_ns(config.keep_firing_intervals, track.cadence_s),
         )
         if track.fires and was is IncidentState.PENDING:
-            track.id = incident_id(*track.key, track.onset_ns, ids)
-            track.note(now_ns, track.cause.root, phrases.fired(track.cause, track.job_impact))
+            self._open(track, now_ns, ids)
         elif track.life.state is IncidentState.RESOLVED and track.id:
             track.note(now_ns, track.cause.root, "resolved")
+            self._memory.records.close_incident(track.cause.root, _last(track, now_ns))
+
+    def _open(self, track: Track, now_ns: int, ids: Collection[str]) -> None:
+        """A track that fires gets its id: that of the incident that it is again, else its own."""
+        root, records = track.cause.root, self._memory.records
+        before = records.recurs(root, now_ns, int(self._config.recurrence_s * NS_PER_S))
+        if before and before.id not in ids and incident_kinds()[track.cause.kind].intermittent:
+            track.continue_from(before, now_ns)
+        else:
+            track.id = incident_id(*track.key, track.onset_ns, ids)
+        track.note(now_ns, root, phrases.fired(track.cause, track.job_impact))
+        records.open_incident(root, track.cause.kind, _last(track, 0), now_ns, self._cluster.graph)
 
     def _publish(self, view: CorrelationView, closed: Iterable[Track], now_ns: int) -> list[Incident]:
         gaps = phrases.gaps(view)
@@ -160,8 +185,12 @@ class Correlator:
             cut = phrases.cut(self._considered, track.cause.root.device, self._config)
             incident = report.incident(view, track, blast, gaps + cut, now_ns)
             if report.needs_publishing(track, incident):
-                changed.append(incident)
+                changed.append(replace(incident, record=self._memory.records.of(track.cause.root, now_ns)))
         return sorted(changed, key=lambda incident: incident.id)
+
+
+def _last(track: Track, resolved_ns: int) -> LastIncident:
+    return LastIncident(track.id, resolved_ns, track.occurrences, round(track.gpu_seconds, 3))
 
 
 def _not_chosen(causes: Iterable[Cause], claims: Iterable[Claim]) -> Mapping[str, list[Cause]]:

@@ -8,6 +8,7 @@ import orjson
 from pydantic import TypeAdapter, ValidationError
 
 from analytics.correlate.config import CorrelateConfig
+from analytics.correlate.object_records import ObjectRecords
 from analytics.correlate.tracks import Track
 from common.errors import BadInput
 from telemetry.codec.records import encode_record
@@ -15,19 +16,27 @@ from telemetry.findings import Finding, FindingState
 from telemetry.objects import ObjectKind
 
 VERSION = 4
-READ = frozenset({3, VERSION})  # 3 has no verdicts
+READ = frozenset({3, VERSION})  # 3 has neither verdicts nor records of objects
 
 
 @dataclass
 class CorrelatorMemory:
-    """findings: active ones by id. since: event time from which on nothing explains each. tracks: by age."""
+    """findings: active ones by id. since: event time from which on nothing explains each. tracks: by age.
+
+    records: of what happened to each object.
+    """
 
     findings: dict[str, Finding] = field(default_factory=dict)
     since: dict[str, int] = field(default_factory=dict)
     tracks: list[Track] = field(default_factory=list)
+    records: ObjectRecords = field(default_factory=ObjectRecords)
 
-    def update(self, changed: Sequence[Finding], now_ns: int) -> None:
-        """Newer versions replace older ones; of two equally new ones a cleared one wins, then the greater bytes."""
+    def update(self, changed: Sequence[Finding], now_ns: int) -> list[Finding]:
+        """Returns those that were not active before.
+
+        Newer versions replace older ones; of two equally new ones a cleared one wins, then the greater bytes.
+        """
+        before = self.findings.keys() & {each.id for each in changed}
         for finding in sorted(changed, key=_version):
             known = self.findings.get(finding.id)
             if known is not None and known.observed_ns > finding.observed_ns:
@@ -38,6 +47,9 @@ class CorrelatorMemory:
             else:
                 self.findings[finding.id] = finding
                 self.since.setdefault(finding.id, now_ns)
+        return [
+            self.findings[found] for found in sorted({each.id for each in changed} - before) if found in self.findings
+        ]
 
     def active(self, ended_jobs: frozenset[str]) -> list[Finding]:
         """Active findings, without those about a job that has ended."""
@@ -75,6 +87,7 @@ def dump(memory: CorrelatorMemory) -> dict[str, Any]:
     plain = orjson.loads(orjson.dumps(_adapter.dump_python(memory, mode="json")))
     plain["findings"] = dict(sorted(plain["findings"].items()))
     plain["since"] = dict(sorted(plain["since"].items()))
+    plain["records"]["known"] = dict(sorted(plain["records"]["known"].items()))
     for track in plain["tracks"]:
         for name in ("primary", "symptoms", "measured"):
             track[name] = sorted(track[name])

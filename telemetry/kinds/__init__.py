@@ -126,6 +126,7 @@ class FindingMeaning:
     meaning: str
     text: str
     detectors: Mapping[str, DetectorMeaning]
+    record: str = ""
     cause: str = ""
     symptom: bool = False
     shows: Effect | None = None
@@ -176,6 +177,7 @@ class IncidentMeaning:
     runbook: str
     absent: str = ""
     resembles: tuple[IncidentKind, ...] = ()
+    intermittent: bool = False
     pages_without_waiting: bool = True
     disturbs_fabric: bool = False
     takes_away: frozenset[Literal["gpus", "device"]] = frozenset()

@@ -173,6 +173,7 @@ def incident(view: CorrelationView, track: Track, blast: BlastRadius, gaps: tupl
         because=track.because,
         against=track.against,
         missing=track.missing,
+        occurrences=track.occurrences,
     )
 
 

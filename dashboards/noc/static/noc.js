@@ -58,6 +58,8 @@ function drawDetail(incident) {
     `${incident.state} since ${clock(incident.onset_ns)} UTC · first symptom: ${incident.first_symptom}` +
     ` · confidence ${Math.round(incident.confidence * 100)} %` +
     (incident.order_known ? "" : " · the sampling interval is too long to know what came first");
+  const times = incident.occurrences > 1 ? `this incident has come ${incident.occurrences} times` : "";
+  byId("record").textContent = [times, incident.record?.line].filter(Boolean).join(" · ");
   const { links, nodes, gpus, jobs } = incident.blast;
   list("blast", [count(gpus, "GPU"), count(nodes, "node"), count(links, "link"), count(jobs, "job"), lost(incident.gpu_seconds)]);
   byId("evidence").replaceChildren(...incident.evidence.slice(0, 4).map(evidenceItem));
