@@ -47,7 +47,7 @@ class Known:
 
 @dataclass
 class ObjectRecords:
-    """All records, by object. At most ``OBJECTS_MAX``: the one that has been quiet for longest gives way."""
+    """All records, by object. At most ``OBJECTS_MAX``: those that have been quiet for longest give way."""
 
     known: dict[str, Known] = field(default_factory=dict)
 
@@ -114,11 +114,17 @@ class ObjectRecords:
         for key in [key for key, known in self.known.items() if now_ns - known.newest_ns > KEPT_NS]:
             del self.known[key]
 
+    def _make_room(self) -> None:
+        """A tenth at a time, as a storm of new objects would look for the quietest one with each of them."""
+        quietest = sorted(self.known, key=lambda key: (self.known[key].newest_ns, key))
+        for key in quietest[: OBJECTS_MAX // 10]:
+            del self.known[key]
+
     def _add(self, ref: ObjectRef, event: RecordEvent, graph: Graph) -> None:
         known = self.known.get(str(ref))
         if known is None:
             if len(self.known) >= OBJECTS_MAX:
-                del self.known[min(self.known, key=lambda key: (self.known[key].newest_ns, key))]
+                self._make_room()
             peer = graph.peers.get(ref)
             known = self.known[str(ref)] = Known(event.at_ns, event.at_ns, peer=peer.name if peer else "")
         if event.what == INCIDENT or not any(
