@@ -191,7 +191,8 @@ def _timeline(view: CorrelationView, track: Track) -> tuple[TimelineEntry, ...]:
 
 
 def needs_publishing(track: Track, incident: Incident) -> bool:
-    """Whether an incident differs from the version published last, beyond its clock, cost and scores.
+    """Whether an incident differs from the version published last, beyond its clock, cost, scores and verdict, which
+    follows from its findings.
 
     If so, the track remembers this version as published.
     """
@@ -199,7 +200,6 @@ def needs_publishing(track: Track, incident: Incident) -> bool:
         *(incident.kind, incident.root, incident.state, incident.severity, incident.title, incident.blast),
         *(incident.findings, incident.gaps, incident.order_known),
         [(other.kind, other.root) for other in incident.alternatives],
-        *(incident.against, incident.missing),
         len(incident.timeline),
     )
     digest = hashlib.sha256(orjson.dumps(content)).hexdigest()

@@ -5,12 +5,11 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 from starlette.exceptions import HTTPException
 
-from common.errors import BadInput
 from fabricscope.api.problem import may_answer
 from fabricscope.api.read_model import ReadModel
 from fabricscope.api.routes.incidents import Model
 from telemetry.incidents import ObjectRecord
-from telemetry.objects import ObjectKind, ObjectRef, parse_object
+from telemetry.objects import ObjectKind, ObjectRef
 
 router = APIRouter(prefix="/api/v1", tags=["incidents"], responses=may_answer(422))
 
@@ -27,13 +26,9 @@ async def list_records(
 @router.get("/records/{name:path}", responses=may_answer(404))
 async def get_record(model: Model, name: str) -> ObjectRecord:
     """One object, such as ``port:leaf1/Ethernet4``, as of its newest incident."""
-    try:
-        ref = parse_object(name)
-    except BadInput as error:
-        raise HTTPException(422, f"path.name: {error}") from error
-    found = _newest(model).get(ref)
+    found = {str(ref): one for ref, one in _newest(model).items()}.get(name)
     if found is None:
-        raise HTTPException(404, f"no record of {ref}")
+        raise HTTPException(404, f"no record of {name}")
     return found
 
 

@@ -147,7 +147,8 @@ async def test_forecasts_are_listed_soonest_first(api, bus):
     [
         ("/api/v1/incidents/none", 404, "not_found"),
         ("/api/v1/records/port:leaf1/Ethernet4", 404, "not_found"),
-        ("/api/v1/records/leaf1", 422, "bad_data"),
+        ("/api/v1/records/leaf1", 404, "not_found"),
+        ("/api/v1/records?kind=cable", 422, "bad_data"),
         ("/api/v1/nowhere", 404, "not_found"),
         ("/api/v1/incidents?state=angry", 422, "bad_data"),
         ("/api/v1/findings?limit=0", 422, "bad_data"),

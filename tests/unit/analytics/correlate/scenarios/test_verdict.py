@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from telemetry.findings import Evidence, Finding
+from telemetry.findings import Evidence
 from telemetry.findings import FindingKind as K
 from telemetry.incidents import Incident
 from telemetry.incidents import IncidentKind as I
@@ -70,16 +70,16 @@ def test_a_device_that_does_not_answer_is_missing(cluster: Fabric, run: Run) -> 
     assert "spine1/Ethernet0, the other end, shows nothing of it" in link.missing
 
 
-def test_frames_without_their_time_are_missing_time(cluster: Fabric, run: Run) -> None:
-    def counted(unit: str) -> Finding:
-        pause = cluster.find(K.PFC_PAUSE_RECEIVED, cluster.facing(3, 2), score=5)
-        return replace(pause, evidence=(Evidence(pause.evidence[0].series, 0.9, None, unit),))
-
-    said = []
-    for unit in ("ratio at most", "ratio"):
-        run.tick(counted(unit), ticks=4)
-        said.append(run.only.missing)
-    assert said == [("for how long ports were paused: frames alone are counted",), ()]
+@pytest.mark.parametrize(
+    ("unit", "missing"),
+    [("ratio at most", ("for how long ports were paused: frames alone are counted",)), ("ratio", ())],
+)
+def test_frames_without_their_time_are_missing_time(
+    unit: str, missing: tuple[str, ...], cluster: Fabric, run: Run
+) -> None:
+    pause = cluster.find(K.PFC_PAUSE_RECEIVED, cluster.facing(3, 2), score=5)
+    run.tick(replace(pause, evidence=(Evidence(pause.evidence[0].series, 0.9, None, unit),)), ticks=4)
+    assert run.only.missing == missing
 
 
 def test_what_clears_first_takes_no_reason_away(cluster: Fabric, run: Run) -> None:
