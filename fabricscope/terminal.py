@@ -26,11 +26,17 @@ def incident_panel(incident: Incident) -> Panel:
     rows.add_row("Since", _text(f"{_clock(incident.onset_ns)} UTC, first symptom: {incident.first_symptom}"))
     for number, evidence in enumerate(incident.evidence[:EVIDENCE_SHOWN]):
         rows.add_row("" if number else "Evidence", _value_and_normal(evidence))
+    for number, reason in enumerate((*incident.because[:2], *incident.against)):
+        rows.add_row("" if number else "Because", _text(reason))
+    if incident.record and incident.record.line:
+        rows.add_row("Record", _text(incident.record.line))
     rows.add_row("Blast radius", _blast(incident))
     for number, other in enumerate(incident.alternatives[:2]):
         cause = f"{other.kind} at {other.root.name} ({other.confidence:.0%}): {other.reason}"
         rows.add_row("" if number else "Alternatives", _text(cause))
     rows.add_row("First action", _text(incident.action))
+    if incident.missing:
+        rows.add_row("Not known", _text("; ".join(incident.missing)))
     if incident.gaps:
         rows.add_row("Data gaps", _text("; ".join(incident.gaps)))
     state = f"{incident.state.value.upper()} · {incident.kind} · confidence {incident.confidence:.0%} · {incident.id}"

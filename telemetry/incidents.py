@@ -85,6 +85,32 @@ class TimelineEntry:
 
 
 @dataclass(frozen=True, slots=True)
+class RecordEvent:
+    """Something that happened to an object. what: a flap, an outage, an incident, a move, a change. detail: more."""
+
+    at_ns: EventTime
+    what: str
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectRecord:
+    """What has happened to an object since ``since_ns``: a port, a cable, a GPU, a device, a storage target.
+
+    events: the newest ones, oldest first. counts: of all of them, by ``what``. score: how often it fails, as of the
+    incident with this record: each event is 1 at first and half of that after a week. line: for people, '' where
+    nothing came back and nothing was done to it.
+    """
+
+    object: ObjectRef
+    since_ns: EventTime
+    events: tuple[RecordEvent, ...]
+    counts: dict[str, int]
+    score: Finite
+    line: str
+
+
+@dataclass(frozen=True, slots=True)
 class Incident:
     """One cause, as of ``updated_ns``. ``id`` is a function of the telemetry alone and never changes.
 
@@ -94,6 +120,9 @@ class Incident:
     findings:    ids of the findings explained, sorted. gaps: what telemetry is missing, in words.
     title:       at most 140 characters.
     since_first_seen: all its evidence was there when telemetry began: a known fault, and no page until a job waits.
+    because:     evidence for the cause, strongest first. against: why it is not the next two hypotheses. missing: what
+                 would make it surer, and is not known. All in words, and empty in records from before they existed.
+    occurrences: how often an intermittent fault has come. record: of the root, None where nothing is recorded of it.
     """
 
     id: Name
@@ -120,3 +149,8 @@ class Incident:
     action: str
     runbook: str
     since_first_seen: bool = False
+    because: tuple[str, ...] = ()
+    against: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
+    occurrences: int = 1
+    record: ObjectRecord | None = None

@@ -14,6 +14,7 @@ from alerts.rendering.text import (
     names_shown,
     since,
     title,
+    verdict,
 )
 from telemetry.incidents import Incident
 
@@ -31,6 +32,8 @@ def annotations_of(notification: Notification) -> dict[str, str]:
         "confidence": f"{incident.confidence:.0%}",
         "action": incident.action,
         "runbook": incident.runbook,
+        "verdict": verdict(incident),
+        "record": incident.record.line if incident.record else "",
         "alternatives": alternatives(incident),
         "suppressed": f"{len(incident.findings)} findings explained by this incident",
         "gaps": names_shown(incident.gaps),

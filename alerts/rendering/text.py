@@ -17,6 +17,7 @@ LABEL_CHARS_MAX = 255
 TEXT_CHARS_MAX = 1024
 EVIDENCE_LINES = 3
 NAMES_SHOWN_MAX = 5
+REJECTED_SHOWN = 2
 _LOOKALIKES = {"<": "‹", ">": "›"}
 _READ_CHARS_MAX = 16 * TEXT_CHARS_MAX
 
@@ -83,6 +84,13 @@ def alternatives(incident: Incident) -> str:
     shown = incident.alternatives[:EVIDENCE_LINES]
     texts = [f"{each.kind} at {each.root} ({each.confidence:.0%}: {each.reason})" for each in shown]
     return clean("; ".join(texts) or "none", TEXT_CHARS_MAX)
+
+
+def verdict(incident: Incident) -> str:
+    """Why this cause and not the next ones, and what would make it surer; empty where the incident does not say."""
+    parts = [f"because {each}" for each in incident.because[:1]]
+    parts += [*incident.against[:REJECTED_SHOWN], *(f"not known: {each}" for each in incident.missing[:1])]
+    return clean("; ".join(parts), TEXT_CHARS_MAX)
 
 
 def names_shown(names: Sequence[str]) -> str:

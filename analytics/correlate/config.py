@@ -39,6 +39,12 @@ class CorrelateConfig(BaseModel):
     straggler_window_intervals: float = Field(
         6.0, ge=0, description="A straggler that appears later than this after a cause is not explained by it."
     )
+    recurrence_s: float = Field(
+        3600.0,
+        ge=0,
+        description="An intermittent fault that is back within this time is the same incident: longer than alerts "
+        "wait before they page the same one again.",
+    )
     change_window_s: float = Field(600.0, ge=0, description="A change this long before an onset is named as suspect.")
     links_down_share: float = Field(
         0.5, gt=0, le=1, description="A device is down when more than this share of its links is."

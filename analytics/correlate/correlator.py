@@ -9,12 +9,15 @@ from analytics.correlate.budget import Considered, consider
 from analytics.correlate.cause import Cause
 from analytics.correlate.causes import FAMILIES, waves
 from analytics.correlate.cluster.cluster import Cluster
-from analytics.correlate.config import CorrelateConfig
+from analytics.correlate.cluster.graph import Graph
+from analytics.correlate.config import NS_PER_S, CorrelateConfig
 from analytics.correlate.cover import Claim, OpenCause, choose
 from analytics.correlate.lifecycle import Life, advance
 from analytics.correlate.memory import CorrelatorMemory, dump, load
+from analytics.correlate.object_records import LastIncident
 from analytics.correlate.open_cause import open_cause
 from analytics.correlate.texts import phrases, report
+from analytics.correlate.texts.verdict import Rivals
 from analytics.correlate.tracks import Track, incident_id, match
 from analytics.correlate.view import CorrelationView
 from analytics.snapshot.stateful import State
@@ -22,7 +25,7 @@ from common.units import to_ns
 from telemetry.changes import Change
 from telemetry.findings import Finding, FindingState
 from telemetry.incidents import Incident, IncidentKind, IncidentState
-from telemetry.kinds import HoldPolicy
+from telemetry.kinds import HoldPolicy, incident_kinds
 from telemetry.topology import Topology
 
 
@@ -38,6 +41,7 @@ class Correlator:
         self._memory = CorrelatorMemory()
         self._cluster = Cluster()
         self._considered = Considered(())
+        self._followed: Graph | None = None
 
     @property
     def left_out(self) -> Mapping[str, int]:
@@ -52,7 +56,7 @@ class Correlator:
         changed: findings that are new, updated or cleared since the last step. changes: all that may still matter.
         """
         self._cluster.update(topology)
-        self._memory.update(changed, now_ns)
+        self._record(self._memory.update(changed, now_ns), changes, now_ns)
         firing = {track.key: track.onset_ns for track in self._memory.tracks if track.fires}
         active = self._memory.active(self._cluster.jobs.ended, self._cluster.nodes)
         self._considered = consider(active, self._memory.tracks, self._config)
@@ -101,13 +105,24 @@ class Correlator:
         self._memory = load(state.head)
         self._cluster = Cluster()
 
+    def _record(self, new: Sequence[Finding], changes: Sequence[Change], now_ns: int) -> None:
+        """Keeps what happened to objects. A graph is looked at once: moves show where it is built."""
+        records, graph = self._memory.records, self._cluster.graph
+        if graph is not self._followed:
+            records.follow_moves(graph, now_ns)
+            records.forget_old(now_ns)
+            self._followed = graph
+        records.add_findings(new, graph)
+        if records.known:
+            records.add_changes(changes, now_ns)
+
     def _choose(self, view: CorrelationView, now_ns: int) -> tuple[list[Claim], list[Cause]]:
         causes = [cause for family in FAMILIES for cause in family(view)]
         fresh = {cause.key for cause in causes}
         open_causes: list[OpenCause] = []
         for track in self._memory.tracks:
             cause = open_cause(view, track)
-            open_causes.append(OpenCause(cause, track.onset_ns, cooling=not cause.primary))
+            open_causes.append(OpenCause(cause, track.onset_ns, not cause.primary, frozenset(track.symptoms)))
             if cause.primary and track.key not in fresh:
                 causes.append(cause)
         past_hold = self._memory.waited(self._config, now_ns)
@@ -118,14 +133,15 @@ class Correlator:
         before = self._memory.tracks
         matching = match(view, claims, before)
         merged = [track for track, _ in matching.merged]
-        alternatives = _not_chosen(causes, claims)
+        alternatives, rivals = _not_chosen(causes, claims), Rivals(claims)
         tracks: list[Track] = []
         for claim, known in zip(claims, matching.continues, strict=True):
             track = known or Track(claim.cause, Life(IncidentState.PENDING, now_ns), claim.onset_ns)
             _follow(track, claim, now_ns)
             track.cadence_s = max((view.by_id[found].cadence_s for found in claim.primary), default=track.cadence_s)
             others = {id(other): other for found in claim.findings for other in alternatives.get(found, ())}
-            report.update(view, track, claim, sorted(others.values(), key=lambda other: other.key), now_ns)
+            ranked = sorted(others.values(), key=lambda other: other.key)
+            report.update(view, track, claim, ranked, rivals, now_ns)
             self._memory.mark_explained(claim.findings, now_ns)
             tracks.append(track)
         for track, at in matching.merged:
@@ -163,12 +179,23 @@ class Correlator:
             keep_ns=max(config.intervals_ns(config.keep_firing_intervals, track.cadence_s), to_ns(track.cause.keep_s)),
         )
         if track.fires and was is IncidentState.PENDING:
-            track.id = incident_id(*track.key, track.onset_ns, ids)
-            track.note(now_ns, track.cause.root, phrases.fired(track))
+            self._open(track, now_ns, ids)
         elif track.life.state is IncidentState.RESOLVED and track.id:
             removed = track.cause.root.device in self._cluster.nodes.removed
             text = "resolved: it is not in the inventory any more" if removed else "resolved"
             track.note(now_ns, track.cause.root, text)
+            self._memory.records.close_incident(track.cause.root, _last(track, now_ns))
+
+    def _open(self, track: Track, now_ns: int, ids: Collection[str]) -> None:
+        """A track that fires gets its id: that of the incident that it is again, else its own."""
+        root, records = track.cause.root, self._memory.records
+        before = records.recurs(root, now_ns, int(self._config.recurrence_s * NS_PER_S))
+        if before and before.id not in ids and incident_kinds()[track.cause.kind].intermittent:
+            track.continue_from(before, now_ns)
+        else:
+            track.id = incident_id(*track.key, track.onset_ns, ids)
+        track.note(now_ns, root, phrases.fired(track))
+        records.open_incident(root, track.cause.kind, _last(track, 0), now_ns, self._cluster.graph)
 
     def _publish(self, view: CorrelationView, closed: Iterable[Track], now_ns: int) -> list[Incident]:
         gaps = phrases.gaps(view)
@@ -180,8 +207,12 @@ class Correlator:
             cut = phrases.cut(self._considered, track.cause.root.device, self._config)
             incident = report.incident(view, track, blast, gaps + cut, now_ns)
             if report.needs_publishing(track, incident):
-                changed.append(incident)
+                changed.append(replace(incident, record=self._memory.records.of(track.cause.root, now_ns)))
         return sorted(changed, key=lambda incident: incident.id)
+
+
+def _last(track: Track, resolved_ns: int) -> LastIncident:
+    return LastIncident(track.id, resolved_ns, track.occurrences, round(track.gpu_seconds, 3))
 
 
 def _not_chosen(causes: Iterable[Cause], claims: Iterable[Claim]) -> Mapping[str, list[Cause]]:
@@ -200,6 +231,8 @@ def _follow(track: Track, claim: Claim, now_ns: int) -> None:
     if track.id and track.key != claim.cause.key:
         was = f"{track.cause.kind} {phrases.short(track.cause.root)}"
         track.note(now_ns, claim.cause.root, f"cause revised (was {was}): {claim.cause.reason}")
+    if track.key != claim.cause.key:
+        track.explained_max = 0
     track.onset_ns = min(track.onset_ns, claim.onset_ns) if track.id else claim.onset_ns
     track.cause = _with_all_gone(track, claim.cause) if track.id else claim.cause
     track.primary, track.symptoms = set(claim.primary), set(claim.symptoms)

@@ -6,14 +6,15 @@ the symptoms within their reach. So a finding belongs to exactly one cause, and 
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from heapq import heapify, heappop, heappush, merge
+from itertools import islice
 
 from analytics.correlate.cause import JOB_WAITS, SYMPTOMS, Cause, weight
 from analytics.correlate.causes import leftover
 from analytics.correlate.cluster.reach import Reach
-from analytics.correlate.symptoms import Near, explains
+from analytics.correlate.symptoms import Near, explains, follows
 from analytics.correlate.view import CorrelationView
 from telemetry.findings import Finding, FindingKind
 from telemetry.incidents import IncidentKind
@@ -21,14 +22,17 @@ from telemetry.kinds import Tier, incident_kinds
 from telemetry.objects import ObjectRef
 
 Key = tuple[IncidentKind, ObjectRef]
+Index = dict[tuple[Near, str], list[int]]  # claims by how near they are to an object, job or device
 OPEN_BONUS = 1.1  # between equals the incident that is already open stays
+COMPARED_MAX = 32  # claims by time for one symptom: where more are as near, which one gets it says nothing
 
 
 @dataclass(slots=True)
 class Claim:
     """A chosen cause with its own findings and the symptoms within its reach.
 
-    gain: how much it newly explained. newest_ns: onset of the newest of its own findings, None without any.
+    gain: how much it newly explained. onsets_ns: of its own findings, ascending; none without any.
+    kinds: of all its findings; None where it has none of its own any more.
     """
 
     cause: Cause
@@ -37,7 +41,8 @@ class Claim:
     gain: float = 0.0
     primary: set[str] = field(default_factory=set)
     symptoms: set[str] = field(default_factory=set)
-    newest_ns: int | None = None
+    onsets_ns: tuple[int, ...] = ()
+    kinds: set[FindingKind] | None = None
 
     @property
     def findings(self) -> set[str]:
@@ -47,11 +52,15 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class OpenCause:
-    """An open incident as a cause: with active findings it competes, without (``cooling``) it only absorbs symptoms."""
+    """An open incident as a cause: with active findings it competes, without (``cooling``) it only absorbs symptoms.
+
+    symptoms: ids of those that it has. They stay with it while it predicts them and no other cause is nearer.
+    """
 
     cause: Cause
     onset_ns: int
     cooling: bool
+    symptoms: frozenset[str] = frozenset()
 
 
 def choose(
@@ -59,6 +68,8 @@ def choose(
 ) -> list[Claim]:
     """The chosen causes with their findings, in the order of choice; every input order gives the same."""
     open_since = {known.cause.key: known.onset_ns for known in open_causes}
+    holders = {found: known.cause.key for known in reversed(open_causes) for found in sorted(known.symptoms)}
+    proposed_at = {cause.key: cause.tier for cause in causes}
     claims: list[Claim] = []
     cooling = [known for known in open_causes if known.cooling]
     passive = [Claim(known.cause, known.onset_ns, view.cluster.reach(known.cause)) for known in cooling]
@@ -71,7 +82,9 @@ def choose(
         chosen = _greedy(view, _unique(proposed), uncovered, open_since)
         claims += chosen
         keys = {claim.cause.key for claim in claims}
-        _absorb(view, [*claims, *(claim for claim in passive if claim.cause.key not in keys)], uncovered)
+        later = {key for key, at in proposed_at.items() if at > tier}
+        held = {found for found, key in holders.items() if key in later}
+        _absorb(view, [*claims, *(claim for claim in passive if claim.cause.key not in keys)], uncovered, holders, held)
     return claims + [claim for claim in passive if claim.symptoms and claim.cause.key not in keys]
 
 
@@ -115,9 +128,11 @@ def _greedy(
             primary = cause.primary & uncovered
             uncovered -= primary
             onset = min(view.onset(primary), open_since.get(cause.key, view.onset(primary)))
-            newest = max(view.by_id[found].onset_ns for found in primary)
-            claim = Claim(cause, onset, view.cluster.reach(cause), -now, set(primary), newest_ns=newest)
+            onsets = tuple(sorted(view.by_id[found].onset_ns for found in primary))
+            kinds = {view.by_id[found].kind for found in primary}
+            claim = Claim(cause, onset, view.cluster.reach(cause), -now, set(primary), onsets_ns=onsets, kinds=kinds)
             claim.symptoms |= _own_symptoms(view, claim, uncovered)
+            kinds |= {view.by_id[found].kind for found in claim.symptoms}
             uncovered -= claim.symptoms
             chosen.append(claim)
     return chosen
@@ -129,18 +144,47 @@ def _own_symptoms(view: CorrelationView, claim: Claim, uncovered: set[str]) -> s
     return {finding.id for finding in about if _explains(view, claim, Near.OWN, finding)}
 
 
-def _absorb(view: CorrelationView, claims: Sequence[Claim], uncovered: set[str]) -> None:
-    """Gives each symptom that is left to the nearest claim, and to the stronger of two that are equally near."""
-    left = [finding for finding in view.findings if finding.id in uncovered and finding.kind in SYMPTOMS]
+def _absorb(
+    view: CorrelationView, claims: Sequence[Claim], uncovered: set[str], holders: Mapping[str, Key], held: Set[str]
+) -> None:
+    """Gives each symptom that is left to a claim that predicts it; all that shows that one job waits goes together.
+
+    holders: which open incident has a symptom. held: those whose incident is chosen in a later tier.
+    """
+    free = uncovered - held
+    left = [finding for finding in view.findings if finding.id in free and finding.kind in SYMPTOMS]
     index = _index(claims) if left else {}
+    waiting = {view.by_id[found].object: key for found, key in holders.items() if _job_waits(view, found)}
     for finding in left:
-        best = next(_explaining(view, claims, index, finding), None)
+        of_job = waiting.get(finding.object) if finding.kind in JOB_WAITS else None
+        best = _best(view, claims, index, finding, holders.get(finding.id, of_job))
         if best is not None:
             claims[best].symptoms.add(finding.id)
             uncovered.discard(finding.id)
+            if finding.kind in JOB_WAITS:
+                waiting.setdefault(finding.object, claims[best].cause.key)
 
 
-Index = dict[tuple[Near, str], list[int]]  # claims by how near they are to an object, job or device
+def _job_waits(view: CorrelationView, found: str) -> bool:
+    return found in view.by_id and view.by_id[found].kind in JOB_WAITS
+
+
+def _best(
+    view: CorrelationView, claims: Sequence[Claim], index: Index, finding: Finding, holder: Key | None
+) -> int | None:
+    """The nearest claim: of equally near ones the one that has it, else the one that began or changed just before it,
+    else the strongest. Ordinary pressure takes it from no incident that has it, however near: that is always there."""
+    nearest: int | None = None
+    for group in _explaining(view, claims, index, finding, holder):
+        found = list(islice(group, COMPARED_MAX))
+        kept = next((at for at in found if claims[at].cause.key == holder), None)
+        if kept is not None:
+            return kept
+        if found and nearest is None:
+            nearest = next((at for at in found if _timely(view, claims[at], finding)), found[0])
+            if holder is None or incident_kinds()[claims[nearest].cause.kind].pages_without_waiting:
+                return nearest
+    return nearest
 
 
 def _index(claims: Sequence[Claim]) -> Index:
@@ -159,8 +203,11 @@ def _index(claims: Sequence[Claim]) -> Index:
     return index
 
 
-def _explaining(view: CorrelationView, claims: Sequence[Claim], index: Index, finding: Finding) -> Iterator[int]:
-    """Claims that explain a symptom, nearest first; of equally near ones the first chosen."""
+def _explaining(
+    view: CorrelationView, claims: Sequence[Claim], index: Index, finding: Finding, holder: Key | None
+) -> Iterator[Iterator[int]]:
+    """Claims that explain a symptom, nearest first; equally near ones together, in the order in which they were
+    chosen."""
     slow = finding.kind is FindingKind.STORAGE_SLOW
     jobs = sorted(view.jobs.using(finding.object)) if slow else view.jobs.of(finding.object)
     device = view.graph.server_of(finding.object) if slow else finding.object.device
@@ -174,9 +221,19 @@ def _explaining(view: CorrelationView, claims: Sequence[Claim], index: Index, fi
     ):
         found = [at for name in names if (at := index.get((near, name)))]
         nearest = found[0] if len(found) == 1 else merge(*found)
-        yield from (at for at in nearest if _explains(view, claims[at], near, finding))
+        yield (at for at in nearest if _explains(view, claims[at], near, finding, holder))
 
 
-def _explains(view: CorrelationView, claim: Claim, near: Near, finding: Finding) -> bool:
+def _timely(view: CorrelationView, claim: Claim, finding: Finding) -> bool:
+    """Whether a symptom began when the claim's own evidence did; without any it is over."""
+    since_ns = view.waits_since(finding.object) if finding.kind in JOB_WAITS else finding.onset_ns
+    return follows(view.config, claim.onsets_ns, since_ns)
+
+
+def _explains(view: CorrelationView, claim: Claim, near: Near, finding: Finding, holder: Key | None = None) -> bool:
+    """holder: the open incident that has this symptom."""
     since_ns = view.waits_since(finding.object) if finding.kind in JOB_WAITS else None
-    return explains(view.config, claim.cause, near, claim.onset_ns, finding, claim.newest_ns, since_ns)
+    held = claim.cause.key == holder
+    return explains(
+        view.config, claim.cause, near, claim.onset_ns, finding, claim.onsets_ns, since_ns, claim.kinds, held=held
+    )

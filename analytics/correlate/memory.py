@@ -10,29 +10,36 @@ from pydantic import TypeAdapter, ValidationError
 from analytics.correlate.absence import Absence
 from analytics.correlate.cluster.nodes import Nodes
 from analytics.correlate.config import CorrelateConfig
+from analytics.correlate.object_records import ObjectRecords
 from analytics.correlate.tracks import Track
-from analytics.snapshot.stateful import State
 from common.errors import BadInput
 from telemetry.codec.records import encode_record
 from telemetry.findings import Finding, FindingState
 from telemetry.objects import ObjectKind
 
 VERSION = 4
+READ = frozenset({3, VERSION})  # 3 has neither verdicts nor records of objects nor absences
 
 
 @dataclass
 class CorrelatorMemory:
     """findings: active ones by id. since: event time from which on nothing explains each. tracks: by age.
-    absences: devices that are away, or were not long ago, by name.
+
+    absences: devices that are away, or were not long ago, by name. records: of what happened to each object.
     """
 
     findings: dict[str, Finding] = field(default_factory=dict)
     since: dict[str, int] = field(default_factory=dict)
     tracks: list[Track] = field(default_factory=list)
     absences: dict[str, Absence] = field(default_factory=dict)
+    records: ObjectRecords = field(default_factory=ObjectRecords)
 
-    def update(self, changed: Sequence[Finding], now_ns: int) -> None:
-        """Newer versions replace older ones; of two equally new ones a cleared one wins, then the greater bytes."""
+    def update(self, changed: Sequence[Finding], now_ns: int) -> list[Finding]:
+        """Returns those that were not active before.
+
+        Newer versions replace older ones; of two equally new ones a cleared one wins, then the greater bytes.
+        """
+        before = self.findings.keys() & {each.id for each in changed}
         for finding in sorted(changed, key=_version):
             known = self.findings.get(finding.id)
             if known is not None and known.observed_ns > finding.observed_ns:
@@ -43,6 +50,9 @@ class CorrelatorMemory:
             else:
                 self.findings[finding.id] = finding
                 self.since.setdefault(finding.id, now_ns)
+        return [
+            self.findings[found] for found in sorted({each.id for each in changed} - before) if found in self.findings
+        ]
 
     def active(self, ended_jobs: frozenset[str], nodes: Nodes) -> list[Finding]:
         """Active findings, without those about a job that has ended, about a device that the inventory does not have
@@ -84,6 +94,7 @@ def dump(memory: CorrelatorMemory) -> dict[str, Any]:
     plain["findings"] = dict(sorted(plain["findings"].items()))
     plain["since"] = dict(sorted(plain["since"].items()))
     plain["absences"] = dict(sorted(plain["absences"].items()))
+    plain["records"]["known"] = dict(sorted(plain["records"]["known"].items()))
     for track in plain["tracks"]:
         for name in ("primary", "symptoms", "measured"):
             track[name] = sorted(track[name])
@@ -94,14 +105,9 @@ def dump(memory: CorrelatorMemory) -> dict[str, Any]:
     return {"version": VERSION, **plain}
 
 
-def from_version_3(state: State) -> State:
-    """Version 3 remembered no absences: a device that is away now has gone when its findings began."""
-    return State({**state.head, "version": 4, "absences": {}}, {})
-
-
 def load(state: Mapping[str, Any]) -> CorrelatorMemory:
     """Reads what ``dump`` returned; BadInput (reason ``snapshot``) for another version or a wrong field."""
-    if state.get("version") != VERSION:
+    if state.get("version") not in READ:
         raise BadInput(f"correlation snapshot of version {state.get('version')!r}: expected {VERSION}", "snapshot")
     try:
         return _adapter.validate_python({key: value for key, value in state.items() if key != "version"})

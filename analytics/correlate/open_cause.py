@@ -17,8 +17,10 @@ def open_cause(view: CorrelationView, track: Track) -> Cause:
     cause = track.cause
     kind = incident_kinds()[cause.kind]
     primary = {found for found in track.primary if found in view.by_id}
+    since_ns = track.onset_ns - view.config.onset_slack_ns  # what began long before is of something else
     for ref in view.cluster.reach(cause).own:
-        primary |= {finding.id for finding in view.about(ref) if finding.kind in kind.returning}
+        about = (finding for finding in view.about(ref) if finding.kind in kind.returning)
+        primary |= {finding.id for finding in about if finding.onset_ns >= since_ns}
     if cause.kind is IncidentKind.GPU_FAULT:  # it is repaired by a reboot of its host
         own = view.on_device(cause.root.device)
         primary |= {finding.id for finding in own if finding.kind is FindingKind.DEVICE_REBOOTED}

@@ -1,27 +1,22 @@
-"""Which symptoms a cause explains.
+"""Which symptoms a cause explains: those that it predicts, by effect, direction, place and time.
 
-A symptom (a stalled job, a deviation, a pause without an origin) belongs to the nearest cause: one about the same
-object, else one that the symptom's job depends on, else one on a neighbouring device, else any fault of the fabric.
-It must not be older than the cause by more than sampling lets the onsets of two detectors differ.
+A symptom (a stalled job, a deviation, a pause without an origin) belongs to the nearest cause that predicts it: one
+about the same object, else one that the symptom's job depends on, else one on a neighbouring device, else any fault of
+the fabric. What each kind of cause predicts, and how far, is data (``telemetry/kinds``).
 """
 
-from enum import IntEnum
+from bisect import bisect_left
+from collections.abc import Collection, Mapping, Sequence
+from enum import IntEnum, StrEnum
+from functools import cache
 
-from analytics.correlate.cause import CONGESTED, JOB_WAITS, PAUSES, SYMPTOMS, Cause
+from analytics.correlate.cause import JOB_WAITS, SYMPTOMS, Cause
 from analytics.correlate.config import CorrelateConfig
 from telemetry.findings import Finding, FindingKind
-from telemetry.incidents import IncidentKind
-from telemetry.kinds import Explains, HoldsWrites, IncidentMeaning, incident_kinds
-from telemetry.objects import ObjectKind
+from telemetry.kinds import Effect, Within, effects, finding_kinds, incident_kinds
 
-# A checkpoint is written while no kernel runs: a slow GPU does not delay it, nor does a link that routing avoids.
-WRITTEN = frozenset({FindingKind.CHECKPOINT_LATE, FindingKind.CHECKPOINT_COLLIDING})
-TRAFFIC = CONGESTED | {FindingKind.DEVIATION}
-# What any fault of the fabric may cause anywhere; other causes only this part of it.
-LOCAL_TRAFFIC = TRAFFIC - PAUSES - {FindingKind.LOSSLESS_DROPS}
-
-# What parts a storage server from its clients when it is a link of the server, or a switch at the end of one.
-CUTS_OFF = frozenset({IncidentKind.LINK_DOWN, IncidentKind.DEVICE_DOWN, IncidentKind.DEVICE_REBOOTED})
+# The least that a detector names as a difference of a clock between GPUs (``peers_slow``). Less is no side.
+LEFT_NORMAL_SHARE = 0.02
 
 
 class Near(IntEnum):
@@ -34,54 +29,107 @@ class Near(IntEnum):
     FABRIC = 4  # anywhere on a switch
 
 
+class Objection(StrEnum):
+    """Why a cause does not explain a symptom."""
+
+    EFFECT = "effect"  # its kind does not predict this
+    PLACE = "place"  # it does not reach so far
+    MECHANISM = "mechanism"  # not by what was found of it
+    TIME = "time"
+
+
+_REACHED: Mapping[Within, frozenset[Near]] = {
+    Within.OWN: frozenset({Near.OWN}),
+    Within.CERTAIN: frozenset({Near.OWN, Near.CERTAIN_JOB}),
+    Within.JOBS: frozenset({Near.OWN, Near.CERTAIN_JOB, Near.POSSIBLE_JOB}),
+    Within.DEVICE: frozenset(Near) - {Near.FABRIC},
+    Within.FABRIC: frozenset(Near),
+    Within.PATH: frozenset({Near.DEVICE}),
+}
+
+
+def effect_of(finding: Finding) -> Effect:
+    """What a symptom shows, by its kind; of some by the first of its values that left its normal to a known side."""
+    row = finding_kinds()[finding.kind]
+    for one in finding.evidence if row.by_evidence else ():
+        if one.normal is None or abs(one.value - one.normal) < LEFT_NORMAL_SHARE * max(abs(one.value), abs(one.normal)):
+            continue
+        metric = one.series.partition("{")[0]
+        if found := _sides().get((metric, one.value > one.normal)):
+            return found
+    assert row.shows is not None, "every symptom shows something"
+    return row.shows
+
+
+@cache
+def _sides() -> Mapping[tuple[str, bool], Effect]:
+    """Effects by metric, and by whether it is above its normal."""
+    above = {(metric, True): effect for effect, row in effects().items() for metric in row.up}
+    return above | {(metric, False): effect for effect, row in effects().items() for metric in row.down}
+
+
 def explains(
     config: CorrelateConfig,
     cause: Cause,
     near: Near,
     onset_ns: int,
     finding: Finding,
-    newest_ns: int | None = None,
+    onsets_ns: Sequence[int] = (),
     waits_since_ns: int | None = None,
+    evidence: Collection[FindingKind] | None = None,
+    *,
+    held: bool = False,
 ) -> bool:
-    """Whether a symptom that is ``near`` a cause can come from it.
+    """Whether a symptom that is ``near`` a cause can come from it: ``why_not`` has no objection."""
+    objection = why_not(config, cause, near, onset_ns, finding, onsets_ns, waits_since_ns, evidence, held=held)
+    return objection is None
 
-    onset_ns: of the cause. newest_ns: onset of the newest of its findings, None where there is only one.
+
+def why_not(
+    config: CorrelateConfig,
+    cause: Cause,
+    near: Near,
+    onset_ns: int,
+    finding: Finding,
+    onsets_ns: Sequence[int] = (),
+    waits_since_ns: int | None = None,
+    evidence: Collection[FindingKind] | None = None,
+    *,
+    held: bool = False,
+) -> Objection | None:
+    """Why a symptom that is ``near`` a cause cannot come from it; None where it can.
+
+    onset_ns: of the cause. onsets_ns: of its own findings, ascending; none where only that of the cause is known.
     waits_since_ns: since when the finding's job has waited, by any finding about it; None where only this one shows it.
+    evidence: kinds of the cause's own findings; None where that is all that its kind may rest on.
+    held: it came from this cause before, when all of the cause's findings were active.
     """
     kind = incident_kinds()[cause.kind]
-    nothing = kind.explains is Explains.NOTHING or cause.unused
-    if finding.kind not in SYMPTOMS or nothing or not _in_time(config, onset_ns, finding):
-        return False
-    if not kind.pages_without_waiting and finding.kind in JOB_WAITS:
+    if finding.kind not in SYMPTOMS or cause.unused:
+        return Objection.EFFECT
+    if not _in_time(config, onset_ns, finding):
+        return Objection.TIME
+    prediction = kind.predicts.get(effect_of(finding))
+    if prediction is None:
+        return Objection.EFFECT
+    if near not in _REACHED[prediction.within]:
+        return Objection.PLACE
+    if prediction.through and evidence is not None and prediction.through.isdisjoint(evidence):
+        return Objection.MECHANISM
+    if not kind.pages_without_waiting and finding.kind in JOB_WAITS and not held:
         since_ns = finding.onset_ns if waits_since_ns is None else waits_since_ns
-        if not _follows(config, onset_ns, newest_ns or onset_ns, since_ns):
-            return False
-    if finding.kind is FindingKind.STORAGE_SLOW:
-        cuts_off = near is Near.DEVICE and cause.kind in CUTS_OFF
-        return cuts_off or (kind.loses_packets and near <= Near.POSSIBLE_JOB)
-    if near is Near.OWN:
-        return True
-    if finding.kind is FindingKind.WEAR:  # little reserve is part of a fault of the same object, and of nothing else
-        return False
-    if kind.explains is Explains.OWN or (finding.kind in WRITTEN and not _holds_writes(kind, near)):
-        return False
-    if near is Near.FABRIC:
-        return finding.kind in (TRAFFIC if kind.disturbs_fabric else LOCAL_TRAFFIC)
-    # Links between switches slow all of their users alike: they make no straggler.
-    storage = cause.root.kind is ObjectKind.STORAGE_TARGET
-    return finding.kind is not FindingKind.STRAGGLER or near is Near.CERTAIN_JOB or storage
+        if not follows(config, onsets_ns or (onset_ns,), since_ns):
+            return Objection.TIME
+    return None
 
 
-def _follows(config: CorrelateConfig, onset_ns: int, newest_ns: int, since_ns: int) -> bool:
-    """Whether a job began to wait when the pressure did. Pressure that is there without a broken part goes on for
-    hours while nobody waits; a job that slows down long after its newest change waits for something else."""
-    late = newest_ns + config.intervals_ns(config.straggler_window_intervals)
-    return onset_ns - config.onset_slack_ns <= since_ns <= late
+def follows(config: CorrelateConfig, onsets_ns: Sequence[int], since_ns: int) -> bool:
+    """Whether a symptom began when a cause began or changed, by the onsets of its findings, ascending.
 
-
-def _holds_writes(kind: IncidentMeaning, near: Near) -> bool:
-    certain = kind.holds_writes is HoldsWrites.CERTAIN and near is Near.CERTAIN_JOB
-    return certain or kind.holds_writes is HoldsWrites.ALWAYS
+    Pressure that is there without a broken part goes on for hours while nobody waits: a job that slows down long after
+    any change of it waits for something else."""
+    first = bisect_left(onsets_ns, since_ns - config.intervals_ns(config.straggler_window_intervals))
+    return first < len(onsets_ns) and onsets_ns[first] <= since_ns + config.onset_slack_ns
 
 
 def _in_time(config: CorrelateConfig, onset_ns: int, finding: Finding) -> bool:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from analytics.correlate.cause import Cause
 from analytics.correlate.cover import Claim
 from analytics.correlate.lifecycle import Life
+from analytics.correlate.object_records import LastIncident
 from analytics.correlate.view import CorrelationView
 from telemetry.findings import Evidence
 from telemetry.incidents import Hypothesis, IncidentKind, IncidentState, Severity, TimelineEntry
@@ -28,6 +29,8 @@ class Track:
     matters_since_ns: of pressure on the fabric, from when on it was more than ordinary, as a job waited; 0 until then.
     since_first_seen: all its evidence was there when telemetry of its objects began.
     first:    onset, id and text of its first symptom.
+    occurrences: how often an intermittent fault has come.
+    explained_max: the most findings that it had at a time, as of which because, against and missing are.
     cadence_s: of its evidence: the usual seconds between two values of what comes most rarely, 0 where not known.
     published_digest, published_gpu_seconds: of the version that was published last.
     """
@@ -50,6 +53,11 @@ class Track:
     order_known: bool = True
     evidence: tuple[Evidence, ...] = ()
     alternatives: tuple[Hypothesis, ...] = ()
+    because: tuple[str, ...] = ()
+    against: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
+    explained_max: int = 0
+    occurrences: int = 1
     notes: list[TimelineEntry] = field(default_factory=list)
     gpu_seconds: float = 0.0
     accounted_ns: int = 0
@@ -79,6 +87,12 @@ class Track:
         self.job_impact, self.measured = merged.job_impact | self.job_impact, merged.measured | self.measured
         for job_id, cost_until_ns in merged.cost_until_ns.items():
             self.cost_until_ns[job_id] = max(cost_until_ns, self.cost_until_ns.get(job_id, cost_until_ns))
+
+    def continue_from(self, before: LastIncident, now_ns: int) -> None:
+        """The same fault came back: this is that incident, once more."""
+        self.id, self.occurrences = before.id, before.occurrences + 1
+        self.gpu_seconds += before.gpu_seconds
+        self.note(now_ns, self.cause.root, f"came back: occurrence {self.occurrences} of this incident")
 
     def note(self, at_ns: int, ref: ObjectRef, text: str) -> None:
         """A line of the timeline."""

@@ -4,7 +4,6 @@ The memories of detectors have rules of their own, from what they declare: ``Det
 of devices: ``Multivariate.blocks``.
 """
 
-from analytics.correlate import memory
 from analytics.derived import working_gpus
 from analytics.detectors.lifecycle import from_format_1
 from analytics.snapshot.block import Rule
@@ -21,7 +20,7 @@ RULES = {
     "cadence": Rule(),
     "cluster": _ESSENTIAL,  # the bus is not read again for it
     "findings": Rule(format=2, migrations={1: from_format_1}, essential=True),
-    "correlator": Rule(format=2, migrations={1: memory.from_version_3}, essential=True),
+    "correlator": _ESSENTIAL,
     "baselines": Rule(settings=PER_COLLECTION),
     # Calibrated by the statistics that follow from the pace of the baselines
     "scores": Rule(settings=(*PER_COLLECTION, "baseline_horizon_s")),

@@ -19,7 +19,7 @@ from fabricscope.api.metrics import REQUESTS
 from fabricscope.api.problem import describe_error, may_answer
 from fabricscope.api.read_model import ReadModel
 from fabricscope.api.replays import Replays
-from fabricscope.api.routes import changes, health, incidents, reload, starvation, stream, targets, trends
+from fabricscope.api.routes import changes, health, incidents, records, reload, starvation, stream, targets, trends
 from fabricscope.api.routes import replays as replay_routes
 from fabricscope.api.routes.reload import Reloading
 from fabricscope.version import VERSION
@@ -55,7 +55,7 @@ def create_app(
     app.state.model, app.state.bus, app.state.clock = model, bus, clock
     app.state.reloading, app.state.replays = reloading, replays
     app.state.streams = OpenStreams(config.client_streams_max, config.streams_max)
-    for module in (health, incidents, targets, starvation, trends, changes, stream, reload, replay_routes):
+    for module in (health, incidents, records, targets, starvation, trends, changes, stream, reload, replay_routes):
         app.include_router(module.router)
     app.mount("/", StaticFiles(directory=STATIC, html=True))
     app.add_exception_handler(HTTPException, _http_error)

@@ -1,4 +1,4 @@
-"""What every kind of finding and incident means: one table each, as data, checked when it is loaded.
+"""What every kind of finding, incident and effect means: one table each, as data, checked when it is loaded.
 
 All stages read the same tables: correlation what explains what, alerts whose incident it is, people the texts.
 """
@@ -72,20 +72,38 @@ class HoldPolicy(StrEnum):
     SILENCE = "silence"  # until a device that died would be silent
 
 
-class Explains(StrEnum):
-    """Which symptoms a cause may explain."""
+class Effect(StrEnum):
+    """What a symptom shows. What each means stands in ``effects.yaml``."""
 
-    ALL = "all"  # all within its reach
-    OWN = "own"  # about its root alone: its evidence is too weak for more
-    NOTHING = "nothing"  # what changes over days, or is not heard of, does not explain what begins now
+    BACK_PRESSURE = "back_pressure"
+    QUEUEING = "queueing"
+    DROPS = "drops"
+    SESSION_LOST = "session_lost"
+    RETRANSMISSION = "retransmission"
+    LINE_ERRORS = "line_errors"
+    TRAFFIC_LOST = "traffic_lost"
+    CLOCK_LOST = "clock_lost"
+    POWER_LOST = "power_lost"
+    HEAT = "heat"
+    LONGER_WORK = "longer_work"
+    JOB_SLOWED = "job_slowed"
+    JOB_STALLED = "job_stalled"
+    STORAGE_WAITS = "storage_waits"
+    WRITES_WAIT = "writes_wait"
+    WRITES_MISSING = "writes_missing"
+    WORN = "worn"
+    OTHER = "other"
 
 
-class HoldsWrites(StrEnum):
-    """Whether a cause holds up a checkpoint that is being written. It is written while no kernel runs."""
+class Within(StrEnum):
+    """How far an effect of a cause reaches, each including the ones before; a path includes nothing else."""
 
-    ALWAYS = "always"
-    CERTAIN = "certain"  # only for jobs that cannot go on without the root: for the others routing avoids it
-    NEVER = "never"
+    OWN = "own"
+    CERTAIN = "certain"
+    JOBS = "jobs"
+    DEVICE = "device"
+    FABRIC = "fabric"
+    PATH = "path"
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,10 +127,34 @@ class FindingMeaning:
     meaning: str
     text: str
     detectors: Mapping[str, DetectorMeaning]
+    record: str = ""
     cause: str = ""
     symptom: bool = False
+    shows: Effect | None = None
+    by_evidence: bool = False
     faint: bool = False
     waiting: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class EffectMeaning:
+    """A row of ``effects.yaml``, where each field is explained."""
+
+    __pydantic_config__ = _STRICT
+
+    meaning: str
+    up: frozenset[str] = frozenset()
+    down: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """One effect of a cause. through: kinds of its own evidence without which it has not that effect; empty: any."""
+
+    __pydantic_config__ = _STRICT
+
+    within: Within
+    through: frozenset[FindingKind] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,14 +172,15 @@ class IncidentMeaning:
     hold: HoldPolicy
     evidence: frozenset[FindingKind]
     returning: frozenset[FindingKind]
-    explains: Explains
+    predicts: Mapping[Effect, Prediction]
     phrase: str
     action: str
     runbook: str
+    absent: str = ""
+    resembles: tuple[IncidentKind, ...] = ()
+    intermittent: bool = False
     pages_without_waiting: bool = True
     disturbs_fabric: bool = False
-    loses_packets: bool = False
-    holds_writes: HoldsWrites = HoldsWrites.ALWAYS
     takes_away: frozenset[Literal["gpus", "device"]] = frozenset()
 
 
@@ -148,12 +191,19 @@ def finding_kinds() -> Mapping[FindingKind, FindingMeaning]:
 
 
 @cache
+def effects() -> Mapping[Effect, EffectMeaning]:
+    """The whole table of effects."""
+    return TypeAdapter(dict[Effect, EffectMeaning]).validate_python(_read("effects.yaml"))
+
+
+@cache
 def incident_kinds() -> Mapping[IncidentKind, IncidentMeaning]:
     """The whole table of incidents."""
     rows = _read("incidents.yaml")
     for row in rows.values():
         row["tier"] = Tier[row["tier"].upper()]
         row["evidence"], row["returning"] = _kinds(row["evidence"]), _kinds(row["returning"])
+        row["predicts"] = _predictions(row["predicts"])
     return TypeAdapter(dict[IncidentKind, IncidentMeaning]).validate_python(rows)
 
 
@@ -168,6 +218,14 @@ def _kinds(names: Iterable[str]) -> frozenset[FindingKind]:
     for name in names:
         found |= {FindingKind(name)} if name in set(FindingKind) else kinds_in(FindingGroup(name))
     return frozenset(found)
+
+
+def _predictions(row: Mapping[str, Any]) -> dict[str, Any]:
+    """One a row: a reach alone stands for an effect without conditions, ``any`` for every effect that is not named."""
+    named = {name: value if isinstance(value, Mapping) else {"within": value} for name, value in row.items()}
+    if rest := named.pop("any", None):
+        named = dict.fromkeys(map(str, Effect), rest) | named
+    return named
 
 
 def _read(name: str) -> dict[str, Any]:

@@ -2,12 +2,16 @@
 
 from collections.abc import Iterator
 
-from telemetry.kinds import finding_kinds, incident_kinds
+from telemetry.kinds import Effect, Prediction, Within, effects, finding_kinds, incident_kinds
+
+_OF_ITS_ROOT = [
+    kind for kind, row in incident_kinds().items() if row.predicts == dict.fromkeys(Effect, Prediction(Within.OWN))
+]
 
 
 def document() -> str:
-    """Markdown: a table of findings with their detectors, and one of incidents."""
-    return "\n".join([*_findings(), *_incidents()]) + "\n"
+    """Markdown: tables of findings with their detectors, of incidents, and of what each kind of incident predicts."""
+    return "\n".join([*_findings(), *_incidents(), *_predictions()]) + "\n"
 
 
 def _findings() -> Iterator[str]:
@@ -39,6 +43,32 @@ def _incidents() -> Iterator[str]:
         action = row.action.replace("{root}", "`root`").replace("{device}", "`device`")
         least = row.severity_floor if row.pages_without_waiting else f"info, {row.severity_floor} once a job waits"
         yield f"| `{kind}` | {row.meaning} | {row.root} | {row.domain} | {least} | {action} |"
+
+
+def _predictions() -> Iterator[str]:
+    yield ""
+    yield "## What a cause predicts"
+    yield ""
+    yield "A cause explains a symptom only where it predicts its effect"
+    yield "([correlation.md](correlation.md#the-steps-of-a-tick))."
+    yield f"{', '.join(f'`{kind}`' for kind in _OF_ITS_ROOT)} explain everything about their root, and nothing else."
+    yield ""
+    yield "| effect | predicted by, and how far |"
+    yield "|---|---|"
+    for effect, row in effects().items():
+        yield f"| `{effect}`: {row.meaning.replace('{object}', 'it')} | {_by(effect)} |"
+
+
+def _by(effect: Effect) -> str:
+    """The kinds of incidents that predict an effect, by how far it reaches."""
+    found: dict[Within, list[str]] = {within: [] for within in Within}
+    for kind, row in incident_kinds().items():
+        if kind in _OF_ITS_ROOT:
+            continue
+        if prediction := row.predicts.get(effect):
+            through = ", ".join(f"`{each}`" for each in sorted(prediction.through))
+            found[prediction.within].append(f"`{kind}`{f' through {through}' if through else ''}")
+    return "; ".join(f"{within}: {', '.join(kinds)}" for within, kinds in found.items() if kinds)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,7 @@
-"""Power and cooling of a rack or device: a fault slows many GPUs at once, or leaves no spare part."""
+"""Power and cooling of a rack or device: a fault slows many GPUs at once, or leaves no spare part.
+
+Air that is too warm throttles GPUs after it got warm: one that was throttled before has another reason.
+"""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -27,7 +30,8 @@ def propose(view: CorrelationView) -> Iterable[Cause]:
         found = roots[root]
         hosts = view.graph.rack(root.name) if root.kind is ObjectKind.RACK else [root.device]
         reasons = {finding_kinds()[finding.kind].cause for finding in found}
-        throttled = [finding for host in hosts for finding in _throttled(view, host)]
+        since_ns = min(finding.onset_ns for finding in found) - view.config.onset_slack_ns
+        throttled = [each for host in hosts for each in _throttled(view, host) if each.onset_ns >= since_ns]
         yield cause_of(
             IncidentKind.ENVIRONMENT,
             root,

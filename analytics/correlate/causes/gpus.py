@@ -5,10 +5,11 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
 from analytics.correlate.cause import GPU_FAULTS, Cause, cause_of
+from analytics.correlate.symptoms import effect_of
 from analytics.correlate.view import CorrelationView
 from telemetry.findings import Finding, FindingKind
 from telemetry.incidents import IncidentKind
-from telemetry.kinds import finding_kinds
+from telemetry.kinds import Effect, finding_kinds
 from telemetry.objects import ObjectRef
 
 _THROTTLED = re.compile(r'^gpu_throttle_.*reason="(sw_thermal|hw_thermal|thermal|hw_slowdown|hw_power_brake)"')
@@ -66,7 +67,10 @@ def _reason(finding: Finding) -> str:
 
 
 def _stragglers(view: CorrelationView) -> Iterable[Cause]:
-    """One straggler a job: the others wait for it and may look like one too."""
+    """Of each job the outlier that stands out most, and every other one that has lost clock by itself.
+
+    Where one makes all others wait, some of them seem to work longer than the rest. No other GPU lowers their clock.
+    """
     jobs: defaultdict[str, list[Finding]] = defaultdict(list)
     for finding in view.of(FindingKind.STRAGGLER):
         mine = view.jobs.of(finding.object)
@@ -80,9 +84,20 @@ def _stragglers(view: CorrelationView) -> Iterable[Cause]:
         first = [finding for finding in found if finding.onset_ns <= until_ns]
         ranked = sorted(first, key=lambda finding: (-finding.score, finding.object))
         root = view.root(IncidentKind.STRAGGLER, [finding.object for finding in ranked])
-        yield cause_of(
-            IncidentKind.STRAGGLER,
-            root,
-            frozenset(finding.id for finding in found),
-            f"unlike the other {max(0, members - 1)} GPUs of its job, which wait for it; nothing else is wrong with it",
-        )
+        hosts: defaultdict[str, list[Finding]] = defaultdict(list)
+        for finding in found:
+            by_itself = finding.object.device != root.device and effect_of(finding) is Effect.CLOCK_LOST
+            hosts[finding.object.device if by_itself else root.device].append(finding)
+        for host in sorted(hosts):
+            yield _straggler(view, root if host == root.device else None, hosts[host], members)
+
+
+def _straggler(view: CorrelationView, root: ObjectRef | None, found: list[Finding], members: int) -> Cause:
+    """root: where it is known; else the one of ``found``, all of one host, that stands out most."""
+    ranked = [finding.object for finding in sorted(found, key=lambda f: (-f.score, f.object))]
+    return cause_of(
+        IncidentKind.STRAGGLER,
+        root or view.root(IncidentKind.STRAGGLER, ranked),
+        frozenset(finding.id for finding in found),
+        f"unlike the other {max(0, members - 1)} GPUs of its job, which wait for it; nothing else is wrong with it",
+    )

@@ -11,6 +11,8 @@ from telemetry.incidents import IncidentKind
 from telemetry.kinds import Tier
 from telemetry.objects import ObjectRef
 
+CONGESTED_SHARE = 0.5  # a port with less than this share of the worst one's congestion only shares its switch's buffer
+
 
 def propose(view: CorrelationView) -> Iterable[Cause]:
     """Where the pauses begin: at a host, at a congested port of a switch, or nowhere in a loop."""
@@ -71,24 +73,36 @@ def _loop(view: CorrelationView, origin: Origin) -> Iterable[Cause]:
 
 
 def _incast(view: CorrelationView, switch: str, found: list[Origin]) -> Iterable[Cause]:
-    """An egress port towards a host that congests while nothing pauses it.
+    """Egress ports towards hosts that congest while nothing pauses them: the worst, and those about as congested.
 
-    A hard cause with pauses that end at its switch; without pauses the port itself needs two kinds of evidence.
+    A hard cause with pauses that end at its switch, which belong to the worst; without pauses a port itself needs two
+    kinds of evidence. A full buffer is shared by all ports of a switch, so what is far less congested is a symptom.
     """
     held = {origin.port for origin in view.origins}
     ports: defaultdict[ObjectRef, list[Finding]] = defaultdict(list)
     for finding in view.on_device(switch):
         if finding.kind in QUEUES and finding.object not in held and view.graph.faces_edge(finding.object):
             ports[finding.object].append(finding)
-    backed = {port: on for port, on in ports.items() if found or len({finding.kind for finding in on}) > 1}
+    twice = {port for port, on in ports.items() if len({finding.kind for finding in on}) > 1}
+    backed = {port: on for port, on in ports.items() if found or port in twice}
     if not backed:
         return
     ranked = sorted(backed, key=lambda port: (-_congestion(backed[port]), port))
     root = view.root(IncidentKind.INCAST, ranked)
-    yield cause_of(
+    yield _incast_into(view, root, backed[root], found)
+    least = CONGESTED_SHARE * _congestion(backed[root])
+    for port in sorted(twice - {root}):
+        if _congestion(backed[port]) >= least:
+            yield _incast_into(view, port, backed[port], [])
+
+
+def _incast_into(view: CorrelationView, root: ObjectRef, on: list[Finding], found: list[Origin]) -> Cause:
+    """on: what congests at the port. found: the pauses that end at its switch, none where another port is worse."""
+    switch = root.device
+    return cause_of(
         IncidentKind.INCAST,
         root,
-        _findings(found) | {finding.id for finding in backed[root]},
+        _findings(found) | {finding.id for finding in on},
         f"the queue towards {view.graph.peers[root].device if root in view.graph.peers else root.name} is congested, "
         + (f"{switch} pauses its senders and is not paused itself" if found else "and nothing pauses it"),
         tier=Tier.HARD if found else Tier.SOFT,

@@ -8,8 +8,9 @@ import orjson
 from analytics.correlate import cost
 from analytics.correlate.cause import CONGESTED, Cause, weight
 from analytics.correlate.cover import Claim, gain
-from analytics.correlate.texts import phrases
+from analytics.correlate.texts import phrases, verdict
 from analytics.correlate.texts.clock import clock
+from analytics.correlate.texts.verdict import Rivals
 from analytics.correlate.tracks import Track
 from analytics.correlate.view import CorrelationView
 from telemetry.findings import Evidence, Finding
@@ -22,10 +23,12 @@ EVIDENCE_MAX = 5
 GPU_SECONDS_STEP = 1.05  # publish again when the cost has grown by 5 %
 
 
-def update(view: CorrelationView, track: Track, claim: Claim, others: Sequence[Cause], now_ns: int) -> None:
-    """Updates a track from this tick's findings: evidence, order of onsets, cost, alternatives.
+def update(
+    view: CorrelationView, track: Track, claim: Claim, others: Sequence[Cause], rivals: Rivals, now_ns: int
+) -> None:
+    """Updates a track from this tick's findings: evidence, order of onsets, cost, alternatives, verdict.
 
-    others: causes that were not chosen and rest on some of the same findings.
+    others: causes that were not chosen and rest on some of the same findings. rivals: all that were chosen.
     """
     members = [view.by_id[found] for found in sorted(claim.findings)]
     primary = [view.by_id[found] for found in sorted(claim.primary)]
@@ -49,6 +52,11 @@ def update(view: CorrelationView, track: Track, claim: Claim, others: Sequence[C
         track.order_known = _order_known(view, claim, members)
         track.alternatives = _alternatives(view, claim, others)
         track.confidence = _confidence(track, primary)
+    if primary and len(members) >= track.explained_max:  # what clears first takes no reason away
+        track.explained_max = len(members)
+        track.because = verdict.because(view, claim)
+        track.against = verdict.against(view, claim, others, rivals)
+        track.missing = verdict.missing(view, claim, order_known=track.order_known)
     surroundings = view.surroundings(track.cause.root)
     planned = view.lasts(track.cause.change) or view.planned(surroundings, track.onset_ns) is not None
     unused = track.since_first_seen or view.wanted(track.cause.root, track.onset_ns)
@@ -166,6 +174,10 @@ def incident(view: CorrelationView, track: Track, blast: BlastRadius, gaps: tupl
         action=phrases.fill(kind.action, track.cause.root),
         runbook=phrases.fill(kind.runbook, track.cause.root),
         since_first_seen=track.since_first_seen,
+        because=track.because,
+        against=track.against,
+        missing=track.missing,
+        occurrences=track.occurrences,
     )
 
 
@@ -183,7 +195,8 @@ def _timeline(view: CorrelationView, track: Track) -> tuple[TimelineEntry, ...]:
 
 
 def needs_publishing(track: Track, incident: Incident) -> bool:
-    """Whether an incident differs from the version published last, beyond its clock, cost and scores.
+    """Whether an incident differs from the version published last, beyond its clock, cost, scores and verdict, which
+    follows from its findings.
 
     If so, the track remembers this version as published.
     """

@@ -58,14 +58,19 @@ function drawDetail(incident) {
     `${incident.state} since ${clock(incident.onset_ns)} UTC · first symptom: ${incident.first_symptom}` +
     ` · confidence ${Math.round(incident.confidence * 100)} %` +
     (incident.order_known ? "" : " · the sampling interval is too long to know what came first");
+  const times = incident.occurrences > 1 ? `this incident has come ${incident.occurrences} times` : "";
+  byId("record").textContent = [times, incident.record?.line].filter(Boolean).join(" · ");
   const { links, nodes, gpus, jobs } = incident.blast;
   list("blast", [count(gpus, "GPU"), count(nodes, "node"), count(links, "link"), count(jobs, "job"), lost(incident.gpu_seconds)]);
   byId("evidence").replaceChildren(...incident.evidence.slice(0, 4).map(evidenceItem));
+  const against = incident.against.length
+    ? incident.against
+    : incident.alternatives.slice(0, 2).map((other) => `perhaps ${readable(other.kind)} at ${other.root.name} (${Math.round(other.confidence * 100)} %): ${other.reason}`);
+  list("because", [...incident.because.slice(0, 2), ...against]);
   byId("action").textContent = incident.action;
-  list("alternatives", incident.alternatives.length
-    ? incident.alternatives.slice(0, 2).map((other) => `${readable(other.kind)} at ${other.root.name} (${Math.round(other.confidence * 100)} %): ${other.reason}`)
-    : ["none that the evidence allows"]);
   list("timeline", incident.timeline.slice(0, 8).map((entry) => `${clock(entry.at_ns)} ${entry.object.name}: ${entry.text}`));
+  byId("missing-title").hidden = incident.missing.length === 0;
+  list("missing", incident.missing);
   byId("gaps").textContent = incident.gaps.join(" · ");
   const version = `${incident.id}/${incident.updated_ns}`;
   if (version !== plotted) {

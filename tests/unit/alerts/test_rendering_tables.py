@@ -11,10 +11,19 @@ from alerts.notification import Action, Notification
 from alerts.rendering.alertmanager import alerts_of
 from alerts.rendering.annotations import annotations_of, incident_url
 from alerts.rendering.labels import labels_of
-from alerts.rendering.text import alternatives, blast_radius, clean, evidence_line, names_shown, since, timestamp
+from alerts.rendering.text import (
+    alternatives,
+    blast_radius,
+    clean,
+    evidence_line,
+    names_shown,
+    since,
+    timestamp,
+    verdict,
+)
 from alerts.rendering.webhook import body_of, signature
 from telemetry.findings import Evidence
-from telemetry.incidents import BlastRadius, IncidentKind, Severity
+from telemetry.incidents import BlastRadius, IncidentKind, ObjectRecord, Severity
 from tests.unit.alerts.incident_factory import T0, S, incident, resolved
 
 ONSET = "2026-05-28T20:26:40.000000+00:00"  # T0 = 1,780,000,000 s
@@ -77,6 +86,24 @@ def test_evidence_is_one_value_against_its_normal(value, normal, expected):
 def test_other_causes_come_with_their_reason():
     assert alternatives(incident()) == "incast at port:leaf1/Ethernet4 (20%: only one sender)"
     assert alternatives(incident(alternatives=())) == "none"
+
+
+def test_a_page_has_the_record_of_its_root_in_one_line():
+    record = ObjectRecord(incident().root, 1, (), {}, 3.0, "3rd flap in 24 h")
+    assert annotations_of(replace(FIRE, incident=incident(record=record)))["record"] == "3rd flap in 24 h"
+
+
+def test_a_verdict_is_one_sentence_of_the_reason_the_next_two_and_what_is_not_known():
+    known = {
+        "because": ("it pauses", "more"),
+        "against": ("not a: x", "not b: y", "not c: z"),
+        "missing": ("who", "when"),
+    }
+    assert verdict(incident(**known)) == "because it pauses; not a: x; not b: y; not known: who"
+    assert annotations_of(replace(FIRE, incident=incident(**known)))["verdict"] == verdict(incident(**known))
+    assert verdict(incident()) == ""
+    assert "record" not in annotations_of(FIRE)
+    assert "verdict" not in annotations_of(FIRE)
 
 
 @pytest.mark.parametrize(

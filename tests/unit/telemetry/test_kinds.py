@@ -8,15 +8,18 @@ import pytest
 from analytics.config import DetectionConfig
 from analytics.detectors import detectors
 from analytics.detectors.multivariate.measures import KINDS
+from telemetry.catalogue import metrics
 from telemetry.findings import FindingKind
 from telemetry.incidents import IncidentKind, Severity
 from telemetry.kinds import (
     Domain,
-    Explains,
+    Effect,
     FindingGroup,
     HoldPolicy,
-    HoldsWrites,
+    Prediction,
     Tier,
+    Within,
+    effects,
     finding_kinds,
     incident_kinds,
     kinds_in,
@@ -70,11 +73,33 @@ def test_its_numbers_are_in_range_and_its_findings_are_its_own(kind: IncidentKin
     assert 0.0 < row.prior <= 2.0
     assert row.returning <= row.evidence | kinds_in(FindingGroup.QUEUE)
     if row.tier is Tier.RESIDUAL:
-        assert row.explains is Explains.OWN
+        assert row.predicts == dict.fromkeys(Effect, Prediction(Within.OWN))
         assert not row.returning
-    if row.explains is Explains.NOTHING:
-        assert not row.disturbs_fabric
-        assert not row.loses_packets
+    symptoms = {each for each in FindingKind if finding_kinds()[each].symptom}
+    assert all(prediction.through <= row.evidence | symptoms for prediction in row.predicts.values())
+
+
+def test_every_effect_has_a_row_and_every_symptom_is_one() -> None:
+    assert list(effects()) == list(Effect)
+    assert {kind for kind, row in finding_kinds().items() if row.shows} == {
+        kind for kind, row in finding_kinds().items() if row.symptom
+    }
+    shown = {row.shows for row in finding_kinds().values() if row.shows}
+    assert shown | {effect for effect, row in effects().items() if row.up or row.down} == set(Effect)
+
+
+def test_a_metric_shows_one_effect_to_a_side_and_is_in_the_catalogue() -> None:
+    sides = [
+        (metric, up) for row in effects().values() for up in (True, False) for metric in (row.up if up else row.down)
+    ]
+    assert len(sides) == len(set(sides))
+    assert {metric for metric, _ in sides} <= set(metrics())
+
+
+def test_every_effect_is_predicted_by_some_cause() -> None:
+    whole = {IncidentKind.UNEXPLAINED, IncidentKind.CONGESTION, IncidentKind.PROGRAM_FAILED}
+    causes = [row for kind, row in incident_kinds().items() if kind not in whole]
+    assert {effect for row in causes for effect in row.predicts} == set(Effect)
 
 
 def test_every_finding_that_is_no_plain_symptom_feeds_an_incident() -> None:
@@ -113,15 +138,16 @@ def test_only_what_nothing_explains_has_no_team() -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "holds"),
+    ("kind", "within"),
     [
-        (IncidentKind.SLOW_STORAGE, HoldsWrites.ALWAYS),
-        (IncidentKind.LINK_DOWN, HoldsWrites.CERTAIN),  # routing goes round it
-        (IncidentKind.STRAGGLER, HoldsWrites.NEVER),  # no kernel runs while a checkpoint is written
+        (IncidentKind.SLOW_STORAGE, Within.JOBS),
+        (IncidentKind.LINK_DOWN, Within.CERTAIN),  # routing goes round it
+        (IncidentKind.STRAGGLER, None),  # no kernel runs while a checkpoint is written
     ],
 )
-def test_a_checkpoint_is_held_up_only_by_what_its_writes_need(kind: IncidentKind, holds: HoldsWrites) -> None:
-    assert incident_kinds()[kind].holds_writes is holds
+def test_a_checkpoint_is_held_up_only_by_what_its_writes_need(kind: IncidentKind, within: Within | None) -> None:
+    found = incident_kinds()[kind].predicts.get(Effect.WRITES_WAIT)
+    assert (found.within if found else None) is within
 
 
 def test_a_cause_that_may_be_part_of_a_larger_one_waits_longer_than_one_that_explains_itself() -> None:

@@ -10,6 +10,7 @@ from telemetry import objects, topics
 from telemetry.changes import Change, ChangeKind
 from telemetry.codec.records import decode_record, encode_record
 from telemetry.findings import Evidence, Finding, FindingKind, FindingState
+from telemetry.incidents import Incident
 from telemetry.ledger import StageReport
 from telemetry.owner import Owner
 from telemetry.starvation import GpuLoss, HostLosses, WaitCause
@@ -98,6 +99,27 @@ def test_fields_of_a_newer_version_are_ignored(record: Any) -> None:
 def test_fields_that_have_a_default_may_be_absent() -> None:
     short = b'{"id":"c/1","kind":"drain","objects":[],"starts_ns":5}'
     assert decode_record(short, Change) == Change("c/1", ChangeKind.DRAIN, (), 5)
+
+
+def test_an_incident_from_before_verdicts_has_none() -> None:
+    line = {
+        "id": "1",
+        "kind": "link_down",
+        "root": {"kind": "port", "name": "leaf1/Ethernet4"},
+        "state": "firing",
+        "severity": "warning",
+        "title": "",
+        "first_symptom": "",
+        "action": "",
+        "runbook": "",
+        "blast": {},
+        **dict.fromkeys(("onset_ns", "opened_ns", "updated_ns", "fired_ns", "resolved_ns", "gpu_seconds"), 1),
+        "confidence": 0.5,
+        "order_known": True,
+        **{key: [] for key in ("evidence", "alternatives", "findings", "timeline", "gaps")},
+    }
+    incident = decode_record(json.dumps(line).encode(), Incident)
+    assert (incident.because, incident.against, incident.missing) == ((), (), ())
 
 
 @pytest.mark.parametrize(

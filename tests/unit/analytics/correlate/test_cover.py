@@ -14,7 +14,7 @@ from analytics.correlate.cause import Cause, cause_of, weight
 from analytics.correlate.cluster.cluster import Cluster
 from analytics.correlate.cover import Claim, OpenCause, choose, gain
 from analytics.correlate.view import CorrelationView
-from telemetry.findings import Finding
+from telemetry.findings import Evidence, Finding
 from telemetry.findings import FindingKind as K
 from telemetry.incidents import IncidentKind as I
 from telemetry.kinds import Tier, incident_kinds
@@ -192,7 +192,7 @@ def test_symptoms_about_the_root_are_claimed_before_a_weaker_cause_of_the_same_t
 def test_a_symptom_belongs_to_the_nearest_cause(
     cluster: Fabric, near: tuple[I, str], far: tuple[I, str], expected: str
 ) -> None:
-    found = [find(cluster, K.LINK_DOWN, "spine4", "a"), find(cluster, K.LINK_DOWN, "spine4", "b", score=3)]
+    found = [find(cluster, K.GPU_XID, "spine4", "a"), find(cluster, K.LINK_DOWN, "spine4", "b", score=3)]
     stalled = find(cluster, K.JOB_STALLED, "job:1", at=1)
     causes = [cause(*near, "a"), cause(*far, "b")]
     claims = choose(view_of(cluster, *found, stalled), causes, [], NONE)
@@ -248,3 +248,63 @@ def test_the_findings_of_a_claim_are_its_own_and_its_symptoms(cluster: Fabric) -
     reach = view.cluster.reach(cause(I.DEVICE_DOWN, "device:node1"))
     claim = Claim(cause(I.DEVICE_DOWN, "device:node1"), T0, reach, primary={"a"}, symptoms={"b"})
     assert (claim.findings, device("node1") in claim.reach.own) == ({"a", "b"}, True)
+
+
+TWO_PORTS = ("port:leaf1/Ethernet0", "port:leaf2/Ethernet4")  # towards node1 and node2, both of job 1
+
+
+def two_incasts(cluster: Fabric, first_at: float, second_at: float, second_score: float) -> list[Finding]:
+    return [
+        find(cluster, K.QUEUE_CONGESTED, "leaf1/Ethernet0", "a", first_at),
+        find(cluster, K.QUEUE_CONGESTED, "leaf2/Ethernet4", "b", second_at, second_score),
+    ]
+
+
+@pytest.mark.parametrize(("held", "owner"), [((), "leaf2/Ethernet4"), (("slowed",), "leaf1/Ethernet0")])
+def test_a_symptom_stays_with_the_incident_that_has_it(cluster: Fabric, held: tuple[str, ...], owner: str) -> None:
+    """Else one job that waits is a page for every port that is congested at some time."""
+    slowed = find(cluster, K.JOB_SLOWED, "job:1", "slowed", 1)
+    causes = [cause(I.INCAST, port, name) for port, name in zip(TWO_PORTS, "ab", strict=True)]
+    known = OpenCause(causes[0], T0, cooling=False, symptoms=frozenset(held))
+    claims = choose(view_of(cluster, slowed, *two_incasts(cluster, 0, 0, 3.0)), causes, [known], NONE)
+    assert [claim.cause.root.name for claim in claims if claim.symptoms] == [owner]
+
+
+def test_all_that_shows_that_a_job_waits_goes_together(cluster: Fabric) -> None:
+    """It was slow and stands still by now: the incident that has the one gets the other, though it changed long ago."""
+    slowed, stalled = (
+        find(cluster, kind, "job:1", name, at)
+        for kind, name, at in ((K.JOB_SLOWED, "slowed", 1), (K.JOB_STALLED, "stalled", 300))
+    )
+    causes = [cause(I.INCAST, port, name) for port, name in zip(TWO_PORTS, "ab", strict=True)]
+    known = OpenCause(causes[0], T0, cooling=False, symptoms=frozenset({"slowed"}))
+    claims = choose(view_of(cluster, slowed, stalled, *two_incasts(cluster, 0, 299, 3.0)), causes, [known], NONE)
+    assert [(claim.cause.root.name, claim.symptoms) for claim in claims if claim.symptoms] == [
+        ("leaf1/Ethernet0", {"slowed", "stalled"})
+    ]
+
+
+def test_a_symptom_leaves_pressure_for_what_broke_nearer_to_it(cluster: Fabric) -> None:
+    slowed = find(cluster, K.JOB_SLOWED, "job:1", "slowed", 1)
+    queue, xid = find(cluster, K.QUEUE_CONGESTED, "spine1/Ethernet0", "a"), find(cluster, K.GPU_XID, "node1", "b")
+    pressure = cause_of(
+        I.INCAST, parse_object("port:spine1/Ethernet0"), frozenset("a"), "", devices=frozenset({"leaf1", "leaf2"})
+    )
+    broken = cause(I.GPU_FAULT, "gpu:node1/GPU-0001-0", "b")
+    known = OpenCause(pressure, T0, cooling=False, symptoms=frozenset({"slowed"}))
+    claims = choose(view_of(cluster, slowed, queue), [pressure], [known], NONE)
+    assert [claim.symptoms for claim in claims] == [{"slowed"}]
+    claims = choose(view_of(cluster, slowed, queue, xid), [pressure, broken], [known], NONE)
+    assert {claim.cause.kind: claim.symptoms for claim in claims} == {I.INCAST: set(), I.GPU_FAULT: {"slowed"}}
+
+
+def test_a_symptom_of_an_incident_of_a_later_tier_is_not_taken_before_it_is_chosen(cluster: Fabric) -> None:
+    clock = (Evidence("gpu_sm_clock_hertz{}", 1.2e9, 1.9e9, "Hz"),)
+    slow = replace(find(cluster, K.STRAGGLER, "node1/GPU-0001-0", "a"), evidence=clock)
+    slowed = find(cluster, K.JOB_SLOWED, "job:1", "slowed", 1)
+    queue = find(cluster, K.QUEUE_CONGESTED, "leaf1/Ethernet0", "b")
+    straggler = cause(I.STRAGGLER, "gpu:node1/GPU-0001-0", "a")
+    incast = cause(I.INCAST, "port:leaf1/Ethernet0", "b", tier=Tier.HARD)
+    known = OpenCause(straggler, T0, cooling=False, symptoms=frozenset({"slowed"}))
+    claims = choose(view_of(cluster, slow, slowed, queue), [straggler, incast], [known], NONE)
+    assert {claim.cause.kind: claim.symptoms for claim in claims} == {I.INCAST: set(), I.STRAGGLER: {"slowed"}}

@@ -7,11 +7,11 @@ import orjson
 import pytest
 
 from analytics.correlate.cluster.nodes import Nodes
-from analytics.correlate.memory import VERSION, CorrelatorMemory, dump, from_version_3, load
-from analytics.snapshot.stateful import State
+from analytics.correlate.memory import VERSION, CorrelatorMemory, dump, load
 from common.errors import BadInput
 from telemetry.findings import Finding, FindingState
 from telemetry.findings import FindingKind as K
+from telemetry.incidents import IncidentKind as I
 from tests.unit.analytics.correlate.small_fabric import Fabric, Run
 
 ACTIVE, CLEARED = FindingState.ACTIVE, FindingState.CLEARED
@@ -75,7 +75,8 @@ def test_a_snapshot_reads_back_to_the_same_bytes(cluster: Fabric, run: Run) -> N
     ("broken", "message"),
     [
         ({}, "version None"),
-        ({"version": VERSION - 1}, f"expected {VERSION}"),
+        ({"version": VERSION - 2}, f"expected {VERSION}"),
+        ({"version": VERSION + 1}, f"expected {VERSION}"),
         ({"version": VERSION, "findings": 3}, "findings"),
         ({"version": VERSION, "tracks": [{"id": "x"}]}, "tracks.0"),
     ],
@@ -89,5 +90,15 @@ def test_a_snapshot_of_version_3_is_read_and_knows_of_no_absence(cluster: Fabric
     run.tick(cluster.find(K.GPU_LOST, cluster.gpu(1, 5)))
     head = {**run.correlator.state().head, "version": 3}
     del head["absences"]
-    memory = load(from_version_3(State(head, {})).head)
+    memory = load(head)
     assert (len(memory.findings), memory.absences) == (1, {})
+
+
+def test_a_snapshot_from_before_verdicts_is_read(cluster: Fabric, run: Run) -> None:
+    run.tick(cluster.find(K.LINK_DOWN, cluster.uplink(1, 1)), ticks=2)
+    head: dict[str, Any] = dict(run.correlator.state().head)
+    for track in head["tracks"]:
+        for name in ("because", "against", "missing", "explained_max"):
+            del track[name]
+    memory = load({**head, "version": 3})
+    assert [(track.cause.kind, track.because) for track in memory.tracks] == [(I.LINK_DOWN, ())]

@@ -5,6 +5,7 @@ import contextlib
 import json
 import signal
 import urllib.parse
+from dataclasses import replace
 from typing import Any
 
 import aiohttp
@@ -112,6 +113,20 @@ async def test_lost_gpu_time_is_added_up_by_job_host_and_gpu(api, bus):
     assert cluster["lost_s"] == 65.0
 
 
+async def test_records_of_objects_are_listed_worst_first_and_found_by_name(api, bus):
+    often, once = incident("often"), incident("once")
+    assert often.record is not None
+    gpu = ObjectRef(ObjectKind.GPU, "node1/GPU-1")
+    other = replace(often.record, object=gpu, score=0.5, line="")
+    older = replace(often.record, score=9.0)
+    await publish_incidents(bus, replace(once, record=other), replace(incident("none"), record=None))
+    await publish_incidents(bus, often, replace(incident("older"), record=older, updated_ns=often.updated_ns - 1))
+    listed = await eventually(api.url, "/api/v1/records", lambda body: len(body) == 2)
+    assert [(one["object"]["name"], one["score"]) for one in listed] == [("leaf1/Ethernet4", 2.0), ("node1/GPU-1", 0.5)]
+    assert await get(api.url, "/api/v1/records?kind=gpu") == (200, listed[1:])
+    assert await get(api.url, "/api/v1/records/port:leaf1/Ethernet4") == (200, listed[0])
+
+
 async def test_forecasts_are_listed_soonest_first(api, bus):
     port, target = (
         ObjectRef(ObjectKind.PORT, "leaf1/Ethernet0"),
@@ -133,6 +148,9 @@ async def test_forecasts_are_listed_soonest_first(api, bus):
     ("path", "status", "kind"),
     [
         ("/api/v1/incidents/none", 404, "not_found"),
+        ("/api/v1/records/port:leaf1/Ethernet4", 404, "not_found"),
+        ("/api/v1/records/leaf1", 404, "not_found"),
+        ("/api/v1/records?kind=cable", 422, "bad_data"),
         ("/api/v1/nowhere", 404, "not_found"),
         ("/api/v1/incidents?state=angry", 422, "bad_data"),
         ("/api/v1/findings?limit=0", 422, "bad_data"),

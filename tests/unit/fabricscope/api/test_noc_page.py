@@ -58,6 +58,9 @@ async def test_shows_the_incident_with_its_evidence(api, bus, browser):
     )
     await expect(page.locator("#verdict")).to_have_text("1 firing, 0 pending")
     await expect(page.locator("#action")).to_have_text("Drain node1 and look at its PCIe link.")
+    await expect(page.locator("#because li")).to_have_text([*incident().because, *incident().against])
+    await expect(page.locator("#missing li")).to_have_text(["leaf3 not heard of"])
+    await expect(page.locator("#record")).to_have_text("2nd flap in 24 h")
     await expect(page.locator("#plots canvas")).to_have_count(1)
     await expect(page.locator("#age")).to_contain_text(" s")
     assert problems == []
@@ -81,7 +84,10 @@ async def test_every_hostile_text_is_text_everywhere_on_the_page(api, bus, brows
         text = "\n".join(texts[number::10])
         evidence = tuple(Evidence(each, 1.0, None, each) for each in texts[number:40:10])
         hostile = replace(incident(f"i{number}"), title=text, action=text, first_symptom=text, evidence=evidence)
-        await publish_incidents(bus, replace(hostile, gaps=tuple(texts)))
+        said = tuple(texts)
+        assert hostile.record is not None
+        hostile = replace(hostile, record=replace(hostile.record, line=text))
+        await publish_incidents(bus, replace(hostile, gaps=said, because=said, against=said, missing=said))
     for number in range(10):
         listed = page.locator("#incidents li").nth(number)
         await expect(listed).to_contain_text("globalThis.owned=1")
@@ -90,6 +96,27 @@ async def test_every_hostile_text_is_text_everywhere_on_the_page(api, bus, brows
     assert await page.evaluate(ELEMENTS) == before
     assert await page.evaluate("globalThis.owned") is None
     assert problems == []
+
+
+async def test_an_incident_that_is_sure_lists_nothing_as_missing(api, bus, browser):
+    await publish_incidents(bus, replace(incident(), missing=()))
+    page, _ = await open_page(browser, api.url)
+    await expect(page.locator("#because li")).to_have_count(4)
+    await expect(page.locator("#missing-title")).to_be_hidden()
+
+
+async def test_an_incident_that_comes_and_goes_says_how_often(api, bus, browser):
+    await publish_incidents(bus, replace(incident(), occurrences=3))
+    page, _ = await open_page(browser, api.url)
+    await expect(page.locator("#record")).to_have_text("this incident has come 3 times · 2nd flap in 24 h")
+
+
+async def test_an_incident_from_before_verdicts_shows_its_alternatives(api, bus, browser):
+    await publish_incidents(bus, replace(incident(), because=(), against=()))
+    page, _ = await open_page(browser, api.url)
+    await expect(page.locator("#because li")).to_have_text(
+        ["perhaps incast at leaf1/Ethernet8 (20 %): ECN marks without a pausing host"]
+    )
 
 
 async def test_without_incidents_all_is_quiet(api, browser):

@@ -12,7 +12,17 @@ from bus.base import Bus, Message
 from telemetry import topics
 from telemetry.codec.records import encode_record
 from telemetry.findings import Evidence, Finding, FindingKind, FindingState
-from telemetry.incidents import BlastRadius, Hypothesis, Incident, IncidentKind, IncidentState, Severity, TimelineEntry
+from telemetry.incidents import (
+    BlastRadius,
+    Hypothesis,
+    Incident,
+    IncidentKind,
+    IncidentState,
+    ObjectRecord,
+    RecordEvent,
+    Severity,
+    TimelineEntry,
+)
 from telemetry.objects import port
 from telemetry.samples import Collection, SampleBatch
 from telemetry.series import SeriesTable, series_key
@@ -56,6 +66,20 @@ def incident(
         gaps=("1 of 6 switches silent",),
         action="Drain node1 and look at its PCIe link.",
         runbook="slow_receiver",
+        because=(
+            "node1 pauses leaf1/Ethernet4 and nothing pauses node1",
+            "it predicts what else is seen: queueing (3)",
+        ),
+        against=("not incast: no queue is long", "not slow storage: no storage target answers slowly"),
+        missing=("leaf3 not heard of",),
+        record=ObjectRecord(
+            port("leaf1", "Ethernet4"),
+            now - 3600 * NS,
+            (RecordEvent(now - 3600 * NS, "flap"), RecordEvent(now - 60 * NS, "flap")),
+            {"flap": 2},
+            2.0,
+            "2nd flap in 24 h",
+        ),
     )
 
 

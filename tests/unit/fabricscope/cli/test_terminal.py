@@ -34,6 +34,10 @@ def printed(one: Incident, width: int = 200) -> str:
         "Since         22:13:20 UTC, first symptom: leaf1/Ethernet4 is paused by its host for 61 % of the time",
         "Evidence      0.61 ratio (normal 0)  fabric_port_pfc_pause_seconds_total{",
         "              9 bytes (no baseline yet)  <img src=x onerror=alert(1)>",
+        "Because       node1 pauses leaf1/Ethernet4 and nothing pauses node1",
+        "              not incast: no queue is long",
+        "Not known     leaf3 not heard of",
+        "Record        2nd flap in 24 h",
         "Blast radius  2 GPUs, 1 node, 1 link, 1 job; 2.00 GPU-hours lost so far",
         "Alternatives  incast at leaf1/Ethernet8 (20%): ECN marks without a pausing host",
         "First action  Drain node1 and look at its PCIe link.",
@@ -45,7 +49,8 @@ def test_a_panel_has_everything_that_one_needs_at_three_in_the_morning(line):
 
 
 def test_a_panel_without_gaps_and_alternatives_has_no_empty_lines_for_them():
-    text = printed(replace(INCIDENT, gaps=(), alternatives=()))
+    text = printed(replace(INCIDENT, gaps=(), alternatives=(), because=(), against=(), missing=(), record=None))
+    assert not {"Because", "Not known", "Record"} & set(text.split("  "))
     assert "Data gaps" not in text
     assert "Alternatives" not in text
 
@@ -54,9 +59,12 @@ def test_what_others_say_is_neither_a_command_nor_markup():
     hostile = "\x1b]0;owned\x07[bold red]\x9b2J http://carol:s3cret@host/"
     evidence = (Evidence(f"series{hostile}", 1.0, 1.0, f"bytes{hostile}"),)
     one = replace(INCIDENT, title=hostile, action=hostile, first_symptom=hostile, gaps=(hostile,), id=hostile)
+    one = replace(one, because=(hostile,), against=(hostile,), missing=(hostile,))
+    assert one.record is not None
+    one = replace(one, record=replace(one.record, line=hostile))
     text = printed(replace(one, evidence=evidence), width=400)
     assert not {"\x1b", "\x07", "\x9b"} & set(text)
-    assert text.count("\\u001b]0;owned\\u0007[bold red]\\u009b2J http://***@host/") == 7
+    assert text.count("\\u001b]0;owned\\u0007[bold red]\\u009b2J http://***@host/") == 11
 
 
 def test_every_hostile_text_is_text_in_a_panel():

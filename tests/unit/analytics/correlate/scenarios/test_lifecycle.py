@@ -53,10 +53,10 @@ def test_a_finding_shorter_than_the_hold_opens_nothing(cluster: Fabric, run: Run
 
 def test_onset_after_resolution_is_a_new_incident(cluster: Fabric, run: Run) -> None:
     for at in (0, 120):
-        down = cluster.find(K.LINK_DOWN, cluster.uplink(1, 1), at)
-        run.tick(down)
+        slow = cluster.find(K.STORAGE_SLOW, "storage_target:scratch/OST0000", at)
+        run.tick(slow)
         run.tick(ticks=3)
-        run.clear(down)
+        run.clear(slow)
         run.tick(ticks=20)
     assert [incident.state for incident in run.incidents.values()] == [RESOLVED, RESOLVED]
 

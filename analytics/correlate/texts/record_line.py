@@ -1,0 +1,42 @@
+"""The record of an object in one line: ``3rd flap in 24 h, moved from leaf1/Ethernet4 … on 2026-11-20``."""
+
+from collections import Counter
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+from analytics.correlate.config import NS_PER_S
+from telemetry.incidents import RecordEvent
+
+DAY_NS = 24 * 3600 * NS_PER_S
+WORK = {"move": "moved ", "change": ""}  # what people did to it
+
+
+def of(events: Sequence[RecordEvent], now_ns: int) -> str:
+    """What it has done most often in a day, else how many incidents it had; and what was last done to it.
+
+    >>> flaps = [RecordEvent(hour * 3600 * NS_PER_S, "flap") for hour in (30, 32, 33)]
+    >>> of([RecordEvent(3600 * NS_PER_S, "change", "maintenance cable swapped"), *flaps], 33 * 3600 * NS_PER_S)
+    '3rd flap in 24 h, maintenance cable swapped on 1970-01-01'
+    """
+    own = [event for event in events if event.what not in WORK]
+    day = Counter(event.what for event in own if now_ns - event.at_ns <= DAY_NS and event.what != "incident")
+    incidents = sum(event.what == "incident" for event in own)
+    parts = []
+    if day and max(day.values()) > 1:
+        what = min(day, key=lambda each: (-day[each], each))
+        parts.append(f"{_ordinal(day[what])} {what} in 24 h")
+    elif incidents > 1:
+        parts.append(f"{_ordinal(incidents)} incident in 30 days")
+    done = [event for event in events if event.what in WORK]
+    if done:
+        parts.append(f"{WORK[done[-1].what]}{done[-1].detail} on {_date(done[-1].at_ns)}")
+    return ", ".join(parts)
+
+
+def _ordinal(number: int) -> str:
+    suffix = "th" if 10 <= number % 100 <= 20 else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    return f"{number}{suffix}"
+
+
+def _date(at_ns: int) -> str:
+    return datetime.fromtimestamp(at_ns // NS_PER_S, tz=UTC).strftime("%Y-%m-%d")

@@ -1,0 +1,162 @@
+"""Why an incident names its cause: the evidence for it, why it is not the next two hypotheses, and what is missing."""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from analytics.correlate.cause import PAUSES, SILENCE, SYMPTOMS, Cause
+from analytics.correlate.config import NS_PER_S
+from analytics.correlate.cover import Claim, gain
+from analytics.correlate.symptoms import Near, Objection, effect_of, why_not
+from analytics.correlate.texts import phrases
+from analytics.correlate.view import CorrelationView
+from telemetry.findings import Finding
+from telemetry.incidents import IncidentKind
+from telemetry.kinds import Effect, effects, incident_kinds
+from telemetry.objects import ObjectKind, ObjectRef
+
+BECAUSE_MAX = 4
+AGAINST_MAX = 2
+MISSING_MAX = 3
+COMPARED_MAX = 16  # findings of an incident that a rival is asked for: one that it does not explain is enough
+
+
+class Rivals:
+    """The chosen causes of a step, by kind, in the order of choice."""
+
+    def __init__(self, claims: Iterable[Claim]) -> None:
+        self._of: dict[IncidentKind, list[Claim]] = {}
+        for claim in claims:
+            self._of.setdefault(claim.cause.kind, []).append(claim)
+
+    def like(self, claim: Claim) -> Iterator[tuple[IncidentKind, Claim | None]]:
+        """What resembles a claim: of each such kind the strongest other one, None where there is none."""
+        for kind in incident_kinds()[claim.cause.kind].resembles:
+            yield kind, next(iter(self._of.get(kind, ())), None)
+
+
+def because(view: CorrelationView, claim: Claim) -> tuple[str, ...]:
+    """The reason, its strongest evidence, and how much else it explains."""
+    primary = sorted((view.by_id[found] for found in claim.primary), key=lambda each: (-each.score, each.id))
+    first = [phrases.symptom(each) for each in primary[:2]]
+    shown: dict[str, int] = {}
+    for found in sorted(claim.symptoms):
+        if (effect := effect_of(view.by_id[found])) is not Effect.OTHER:
+            shown[effect] = shown.get(effect, 0) + 1
+    predicted = ", ".join(f"{effect.replace('_', ' ')} ({shown[effect]})" for effect in sorted(shown))
+    rest = [f"it predicts what else is seen: {predicted}"] if predicted else []
+    return (claim.cause.reason, *first, *rest)[:BECAUSE_MAX]
+
+
+def against(view: CorrelationView, claim: Claim, others: Sequence[Cause], rivals: Rivals) -> tuple[str, ...]:
+    """Why it is none of the next two hypotheses: those with some of the same evidence, then what resembles it.
+
+    others: causes that were not chosen and rest on some of the same findings.
+    """
+    found = [_not_chosen(view, claim, other) for other in _best(view, claim, others)]
+    for kind, rival in rivals.like(claim):
+        if any(other.kind is kind for other in others):
+            continue
+        if rival is not None and (text := _other_incident(view, claim, rival)):
+            found.append(text)
+        elif rival is None and (absent := incident_kinds()[kind].absent):
+            found.append(f"not {_readable(kind)}: {absent}")
+    return tuple(found[:AGAINST_MAX])
+
+
+def _best(view: CorrelationView, claim: Claim, others: Sequence[Cause]) -> list[Cause]:
+    gains = {other.key: gain(view, other, claim.findings) for other in others}
+    causes = [other for other in others if incident_kinds()[other.kind].predicts]  # a forecast is none of what is now
+    return sorted(causes, key=lambda other: (-gains[other.key], other.key))[:AGAINST_MAX]
+
+
+def _not_chosen(view: CorrelationView, claim: Claim, other: Cause) -> str:
+    name = f"not {_readable(other.kind)} at {phrases.short(other.root)}"
+    reach = view.cluster.reach(other)
+    rival = Claim(other, view.onset(other.primary), reach, primary=set(other.primary))
+    left = [each for each in _members(view, claim) if each.id not in other.primary and _objection(view, rival, each)]
+    if left:
+        return f"{name}: {_objection(view, rival, left[0])}"
+    return f"{name}: it explains no more than this, and is less likely"
+
+
+def _other_incident(view: CorrelationView, claim: Claim, rival: Claim) -> str:
+    """'' where the rival would explain all of it; then nothing that is known separates them."""
+    for finding in _members(view, claim):
+        if objection := _objection(view, rival, finding):
+            return f"not {_readable(rival.cause.kind)} at {phrases.short(rival.cause.root)}: {objection}"
+    return ""
+
+
+def _members(view: CorrelationView, claim: Claim) -> list[Finding]:
+    """Its symptoms, then its own evidence, each by onset."""
+    found = [view.by_id[each] for each in (*claim.symptoms, *claim.primary)]
+    found.sort(key=lambda each: (each.id in claim.primary, each.onset_ns, each.id))
+    return found[:COMPARED_MAX]
+
+
+def _objection(view: CorrelationView, rival: Claim, finding: Finding) -> str:
+    """Why a rival does not explain a finding, '' where it does."""
+    near = _nearest(view, rival, finding)
+    if near is not None:
+        objection = why_not(view.config, rival.cause, near, rival.onset_ns, finding, evidence=rival.kinds)
+    else:
+        objection = Objection.PLACE
+    name = phrases.short(finding.object)
+    match objection:
+        case None:
+            return ""
+        case Objection.PLACE:
+            return f"it does not reach {name}"
+        case Objection.TIME:
+            apart = round(abs(rival.onset_ns - finding.onset_ns) / NS_PER_S)
+            return f"it began {apart} s {'after' if rival.onset_ns > finding.onset_ns else 'before'} {name} showed this"
+        case _ if finding.kind in SYMPTOMS:
+            return f"it does not explain that {effects()[effect_of(finding)].meaning.replace('{object}', name)}"
+        case _:
+            return f"it does not explain that {phrases.symptom(finding)}"
+
+
+def _nearest(view: CorrelationView, rival: Claim, finding: Finding) -> Near | None:
+    reach, jobs = rival.reach, view.jobs.of(finding.object)
+    if finding.object in reach.own:
+        return Near.OWN
+    if not reach.certain.isdisjoint(jobs):
+        return Near.CERTAIN_JOB
+    if not reach.possible.isdisjoint(jobs):
+        return Near.POSSIBLE_JOB
+    if finding.object.device in reach.devices:
+        return Near.DEVICE
+    disturbs = incident_kinds()[rival.cause.kind].disturbs_fabric or reach.possible or reach.certain
+    return Near.FABRIC if disturbs and view.graph.is_switch(finding.object.device) else None
+
+
+def missing(view: CorrelationView, claim: Claim, *, order_known: bool) -> tuple[str, ...]:
+    """What is not known and would make it surer."""
+    return tuple(_missing(view, claim, order_known))[:MISSING_MAX]
+
+
+def _missing(view: CorrelationView, claim: Claim, order_known: bool) -> Iterator[str]:
+    root = claim.cause.root
+    silent = {finding.object.device for finding in view.of(*sorted(SILENCE))} - {""}
+    if claim.cause.kind is not IncidentKind.TELEMETRY_LOST:
+        quiet = sorted(silent & (claim.reach.devices | {ref.device for ref in claim.reach.own}) - {root.name})
+        if quiet:
+            yield f"{' and '.join(quiet[:2])}{f' and {len(quiet) - 2} more' if len(quiet) > 2 else ''} not heard of"
+    ends = view.graph.ports(root) if root.kind is ObjectKind.LINK else ()
+    mute = [end for end in ends if not _speaks(view, claim, end)]
+    if len(mute) == 1 and len(ends) == 2:
+        yield f"{mute[0].name}, the other end, shows nothing of it"
+    pauses = [view.by_id[found] for found in sorted(claim.primary) if view.by_id[found].kind in PAUSES]
+    if pauses and not any(one.unit == "ratio" for each in pauses for one in each.evidence):
+        yield "for how long ports were paused: frames alone are counted"
+    if not view.jobs.running and not incident_kinds()[claim.cause.kind].pages_without_waiting:
+        yield "which jobs run, and so who waits"
+    if not order_known:
+        yield "what came first: the evidence comes too rarely"
+
+
+def _speaks(view: CorrelationView, claim: Claim, end: ObjectRef) -> bool:
+    return any(finding.id in claim.primary for finding in view.about(end))
+
+
+def _readable(kind: IncidentKind) -> str:
+    return kind.replace("_", " ")

@@ -1,0 +1,105 @@
+"""Two faults at a time that have nothing to do with each other: two incidents, each with its own symptoms."""
+
+from dataclasses import replace
+
+import pytest
+
+from telemetry.findings import Evidence, Finding
+from telemetry.findings import FindingKind as K
+from tests.unit.analytics.correlate.small_fabric import Fabric, Run
+
+CLOCK = (Evidence("gpu_sm_clock_hertz{}", 1.2e9, 1.9e9, "Hz"),)
+ACTIVE = (Evidence("gpu_tensor_active_ratio{}", 0.9, 0.5, "ratio"),)
+
+
+def straggler(cluster: Fabric, node: int, evidence: tuple[Evidence, ...], score: float) -> Finding:
+    return replace(cluster.find(K.STRAGGLER, cluster.gpu(node, 1), score=score), evidence=evidence)
+
+
+@pytest.mark.parametrize(
+    ("second", "roots"),
+    [
+        # A clock falls by itself, whatever the others of the job do.
+        (CLOCK, ["straggler node1/GPU-0001-1", "straggler node3/GPU-0003-1"]),
+        # While all wait for one, others seem to work longer than those that wait.
+        (ACTIVE, ["straggler node1/GPU-0001-1"]),
+    ],
+)
+def test_a_second_straggler_of_a_job_stays_a_candidate(
+    second: tuple[Evidence, ...], roots: list[str], cluster: Fabric, run: Run
+) -> None:
+    run.tick(straggler(cluster, 1, CLOCK, 4.0), straggler(cluster, 3, second, 2.0), ticks=6)
+    assert run.roots == roots
+
+
+def test_two_slow_gpus_of_one_host_are_one_incident(cluster: Fabric, run: Run) -> None:
+    found = [replace(cluster.find(K.STRAGGLER, cluster.gpu(1, n)), evidence=CLOCK) for n in (1, 2)]
+    run.tick(*found, ticks=6)
+    assert run.roots == ["straggler node1/GPU-0001-1"]
+
+
+@pytest.mark.parametrize(("score", "ports"), [(1.0, 1), (3.0, 2)])
+def test_a_port_that_is_as_congested_as_the_worst_stays_a_candidate(
+    score: float, ports: int, cluster: Fabric, run: Run
+) -> None:
+    """A full buffer is shared by all ports of a switch: a shorter queue is no incast of its own."""
+    kinds = (K.QUEUE_CONGESTED, K.ECN_MARKING)
+    worst = [cluster.find(kind, cluster.facing(2, 4), score=4.0) for kind in kinds]
+    run.tick(*worst, *(cluster.find(kind, cluster.facing(2, 7), score=score) for kind in kinds), ticks=6)
+    assert run.roots == [f"incast leaf2/Ethernet{4 * (node - 1)}" for node in (4, 7)[:ports]]
+
+
+def test_a_warm_rack_takes_no_pauses_of_its_hosts(cluster: Fabric, run: Run) -> None:
+    """node2 is in rack r1: its ports are those of the rack, and pause as a slow receiver does."""
+    run.tick(cluster.find(K.OVERHEATED, "rack:r1"), cluster.find(K.PFC_PAUSE_SENT, cluster.uplink(3, 1), 1))
+    run.tick(
+        cluster.find(K.PFC_PAUSE_RECEIVED, cluster.facing(3, 2), 2, score=5),
+        cluster.find(K.JOB_SLOWED, "job:1", 5),
+        ticks=6,
+    )
+    warm, storm = sorted(run.incidents.values(), key=lambda incident: incident.kind)
+    assert (warm.kind, storm.kind) == ("environment", "slow_receiver")
+    assert warm.findings == ("overheated@rack:r1",)
+    assert "job_slowed@job:1" in storm.findings
+
+
+def test_a_throttled_gpu_takes_no_queues_of_the_fabric(cluster: Fabric, run: Run) -> None:
+    queue = cluster.find(K.QUEUE_CONGESTED, cluster.downlink(1, 5), 5)
+    run.tick(cluster.find(K.GPU_THROTTLED, cluster.gpu(1, 1)))
+    run.tick(queue, ticks=14)
+    assert run.roots == ["congestion spine1/Ethernet16", "gpu_fault node1/GPU-0001-1"]
+
+
+def test_a_lost_clock_is_not_blamed_on_slow_storage(cluster: Fabric, run: Run) -> None:
+    run.tick(cluster.find(K.STORAGE_SLOW, "storage_target:scratch/OST0000", score=5))
+    run.tick(replace(straggler(cluster, 1, CLOCK, 2.0), onset_ns=run.now_ns), ticks=6)
+    assert run.roots == ["slow_storage scratch/OST0000", "straggler node1/GPU-0001-1"]
+
+
+def test_a_job_that_slows_down_belongs_to_what_began_with_it(cluster: Fabric, run: Run) -> None:
+    """Both GPUs are of job 1. One is throttled for ten minutes already when the other one begins to be."""
+    run.tick(cluster.find(K.GPU_THROTTLED, cluster.gpu(1, 1), score=3))
+    run.tick(ticks=120)
+    run.tick(
+        cluster.find(K.GPU_THROTTLED, cluster.gpu(3, 1), 600),
+        cluster.find(K.JOB_SLOWED, "job:1", 605),
+        ticks=4,
+    )
+    (old,) = [one for one in run.incidents.values() if one.root == cluster.gpu(1, 1)]
+    (new,) = [one for one in run.incidents.values() if one.root == cluster.gpu(3, 1)]
+    assert [len(old.findings), len(new.findings)] == [1, 2]
+
+
+@pytest.mark.parametrize(
+    ("warm_s", "roots"),
+    [
+        (20, ["environment r1"]),
+        (40, ["environment r1", "gpu_fault node1/GPU-0001-1"]),
+    ],
+)
+def test_a_gpu_that_was_throttled_before_the_air_got_warm_has_another_reason(
+    warm_s: int, roots: list[str], cluster: Fabric, run: Run
+) -> None:
+    run.tick(ticks=8)
+    run.tick(cluster.find(K.GPU_THROTTLED, cluster.gpu(1, 1)), cluster.find(K.OVERHEATED, "rack:r1", warm_s), ticks=6)
+    assert run.roots == roots

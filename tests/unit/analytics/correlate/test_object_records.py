@@ -1,0 +1,182 @@
+"""Records of objects: what is kept, for how long, what follows a move, and when a fault is the same one again."""
+
+from dataclasses import replace
+
+import pytest
+
+from analytics.correlate.cluster.graph import Graph, physical
+from analytics.correlate.memory import dump, load
+from analytics.correlate.object_records import EVENTS_MAX, KEPT_NS, OBJECTS_MAX, LastIncident, ObjectRecords
+from analytics.correlate.texts import record_line
+from telemetry.changes import Change, ChangeKind
+from telemetry.findings import FindingKind as K
+from telemetry.incidents import Incident, IncidentState, RecordEvent
+from telemetry.objects import ObjectRef, gpu, parse_object, port
+from telemetry.topology import Gpu, Link, Topology
+from tests.unit.analytics.correlate.small_fabric import T0, Fabric, Run, S, facts
+
+DAY = 24 * 3600 * S
+PORT = port("leaf1", "Ethernet4000")
+LINK = parse_object("link:leaf1/Ethernet4000--spine1/Ethernet0")
+
+
+def graph_of(topology: Topology) -> Graph:
+    return Graph(physical(topology))
+
+
+def record(cluster: Fabric, *kinds: K, at_s: float = 0.0, about: str = "leaf1/Ethernet4000") -> ObjectRecords:
+    records = ObjectRecords()
+    records.add_findings([cluster.find(kind, about, at_s) for kind in kinds], graph_of(cluster.topology))
+    return records
+
+
+def whats(records: ObjectRecords, ref: ObjectRef) -> list[str]:
+    found = records.of(ref, T0)
+    return [event.what for event in found.events] if found else []
+
+
+def test_a_finding_about_a_port_is_in_the_record_of_its_cable_too(cluster: Fabric) -> None:
+    records = record(cluster, K.LINK_FLAPPING, K.ECN_MARKING)
+    assert whats(records, PORT) == whats(records, LINK) == ["flap"]
+
+
+def test_both_ends_of_a_cable_show_one_event(cluster: Fabric) -> None:
+    records, graph = ObjectRecords(), graph_of(cluster.topology)
+    for at, name in ((0, cluster.uplink(1, 1)), (20, cluster.downlink(1, 1)), (300, cluster.downlink(1, 1))):
+        records.add_findings([cluster.find(K.LINK_DOWN, name, at)], graph)
+    assert whats(records, LINK) == ["outage", "outage"]
+
+
+def test_the_newest_events_are_kept_and_all_are_counted(cluster: Fabric) -> None:
+    records, graph = ObjectRecords(), graph_of(cluster.topology)
+    for hour in range(20):
+        records.add_findings([cluster.find(K.GPU_ECC, cluster.gpu(1, 1), 3600 * hour)], graph)
+    found = records.of(cluster.gpu(1, 1), T0 + DAY)
+    assert found is not None
+    assert [event.at_ns for event in found.events] == [T0 + 3600 * hour * S for hour in range(20 - EVENTS_MAX, 20)]
+    assert found.counts == {"memory error": 20}
+    assert found.since_ns == T0
+
+
+def test_an_event_counts_half_after_a_week(cluster: Fabric) -> None:
+    records = record(cluster, K.LINK_FLAPPING)
+    scores = [found.score for days in (0, 7, 14) if (found := records.of(LINK, T0 + days * DAY))]
+    assert scores == [1.0, 0.5, 0.25]
+
+
+def test_what_is_quiet_for_a_month_is_forgotten(cluster: Fabric) -> None:
+    records = record(cluster, K.LINK_FLAPPING)
+    records.forget_old(T0 + KEPT_NS)
+    assert records.of(LINK, T0) is not None
+    records.forget_old(T0 + KEPT_NS + 1)
+    assert records.known == {}
+
+
+def test_of_too_many_objects_those_that_were_quiet_longest_give_way(cluster: Fabric) -> None:
+    """A tenth of them at a time."""
+    records, graph = ObjectRecords(), Graph({})
+    found = [cluster.find(K.GPU_XID, gpu("node1", f"GPU-{n}"), n) for n in range(OBJECTS_MAX + 1)]
+    records.add_findings(found, graph)
+    assert len(records.known) == OBJECTS_MAX - OBJECTS_MAX // 10 + 1
+    assert records.of(gpu("node1", f"GPU-{OBJECTS_MAX // 10 - 1}"), T0) is None
+    assert records.of(gpu("node1", f"GPU-{OBJECTS_MAX // 10}"), T0) is not None
+
+
+def test_a_port_that_leads_elsewhere_was_moved(cluster: Fabric) -> None:
+    records = record(cluster, K.LINK_FLAPPING)
+    gone = [
+        fact for fact in cluster.topology.facts.values() if isinstance(fact.entity, Link) and fact.entity.ref == LINK
+    ]
+    moved = Link("leaf1", "Ethernet4000", "spine9", "Ethernet8")
+    topology = cluster.topology.with_facts([replace(gone[0], gone=True, observed_ns=T0 + S), *facts([moved])])
+    for _ in range(2):
+        records.follow_moves(graph_of(topology), T0 + DAY)
+    found = records.of(PORT, T0 + DAY)
+    assert found is not None
+    assert [(event.what, event.detail) for event in found.events] == [
+        ("flap", ""),
+        ("move", "from spine1/Ethernet0 to spine9/Ethernet8"),
+    ]
+    assert found.line == "moved from spine1/Ethernet0 to spine9/Ethernet8 on 2027-01-16"
+
+
+def test_the_record_of_a_gpu_goes_with_it_into_another_host(cluster: Fabric) -> None:
+    records = record(cluster, K.GPU_ROW_REMAP, about="gpu:node1/GPU-0001-1")
+    there = gpu("node9", "GPU-0001-1")
+    records.follow_moves(Graph({"gpu": Gpu("node9", "GPU-0001-1", 0)}), T0 + S)
+    assert (whats(records, cluster.gpu(1, 1)), whats(records, there)) == ([], ["row remap", "move"])
+
+
+def test_what_was_done_to_an_object_is_in_its_record_once(cluster: Fabric) -> None:
+    records = record(cluster, K.LINK_FLAPPING)
+    changes = [
+        Change("a", ChangeKind.MAINTENANCE, (LINK,), T0 + 60 * S, summary="cable swapped"),
+        Change("b", ChangeKind.MAINTENANCE, (LINK,), T0 + DAY, summary="to come"),
+        Change("c", ChangeKind.MAINTENANCE, (LINK,), T0 - DAY, summary="before its record"),
+        Change("d", ChangeKind.JOB_START, (LINK,), T0 + 60 * S),
+    ]
+    for _ in range(2):
+        records.add_changes(changes, T0 + 3600 * S)
+    found = records.of(LINK, T0)
+    assert found is not None
+    assert [event.detail for event in found.events] == ["", "maintenance cable swapped"]
+    assert found.counts == {"change": 1, "flap": 1}
+
+
+@pytest.mark.parametrize(
+    ("events", "line"),
+    [
+        ([], ""),
+        ([(0, "flap", "")], ""),  # once is no record
+        ([(0, "flap", ""), (1, "flap", ""), (2, "outage", "")], "2nd flap in 24 h"),
+        ([(-40, "flap", ""), (0, "flap", "")], ""),  # hours: more than a day apart
+        ([(-60, "incident", ""), (-40, "incident", ""), (0, "incident", "")], "3rd incident in 30 days"),
+        ([(h, "XID", "") for h in range(11)], "11th XID in 24 h"),
+    ],
+)
+def test_a_record_in_one_line(events: list[tuple[int, str, str]], line: str) -> None:
+    assert record_line.of([RecordEvent(T0 + h * 3600 * S, *rest) for h, *rest in events], T0 + 12 * 3600 * S) == line
+
+
+def flap(run: Run, cluster: Fabric, kind: K = K.LINK_DOWN, quiet_ticks: int = 20) -> Incident:
+    at_s = (run.now_ns - T0) / S
+    down = [cluster.find(kind, name, at_s) for name in (cluster.uplink(1, 1), cluster.downlink(1, 1))]
+    down = [replace(each, id=f"{each.id}/{at_s}") for each in down]
+    run.tick(*down, ticks=4)
+    newest = max(run.incidents.values(), key=lambda one: one.updated_ns)
+    run.clear(*down)
+    run.tick(ticks=quiet_ticks)
+    return newest
+
+
+def test_a_link_that_fails_again_within_an_hour_is_one_incident_with_a_count(cluster: Fabric, run: Run) -> None:
+    first, second = flap(run, cluster), flap(run, cluster, K.LINK_FLAPPING)
+    third = flap(run, cluster, quiet_ticks=720 + 20)
+    assert [(one.state, one.occurrences) for one in (first, second, third)] == [
+        (IncidentState.FIRING, times) for times in (1, 2, 3)
+    ]
+    assert first.id == second.id == third.id
+    assert any("came back: occurrence 3" in entry.text for entry in third.timeline)
+    assert third.record is not None
+    assert third.record.line == "2nd outage in 24 h"
+    assert flap(run, cluster).id != first.id  # more than an hour later
+
+
+def test_what_does_not_come_and_go_is_another_incident(cluster: Fabric, run: Run) -> None:
+    ids = []
+    for _ in range(2):
+        slow = cluster.find(K.STORAGE_SLOW, "storage_target:scratch/OST0000", (run.now_ns - T0) / S)
+        run.tick(replace(slow, id=str(run.now_ns)), ticks=3)
+        ids.append(max(run.incidents.values(), key=lambda one: one.updated_ns).id)
+        run.clear(replace(slow, id=str(run.now_ns - 15 * S)))
+        run.tick(ticks=20)
+    assert len(set(ids)) == 2
+
+
+def test_records_outlive_a_restart(cluster: Fabric, run: Run) -> None:
+    first = flap(run, cluster)
+    last = load(dump(run.correlator._memory)).records.known[str(LINK)].last
+    assert last is not None
+    assert last == LastIncident(first.id, last.resolved_ns, 1, 0.0)
+    run.correlator.restore(run.correlator.state())
+    assert flap(run, cluster).occurrences == 2
