@@ -53,7 +53,7 @@ def explains(
         return False
     if not kind.pages_without_waiting and finding.kind in JOB_WAITS:
         since_ns = finding.onset_ns if waits_since_ns is None else waits_since_ns
-        if not _follows(config, onset_ns, newest_ns or onset_ns, since_ns):
+        if not _follows(config, cause, onset_ns, newest_ns or onset_ns, since_ns):
             return False
     if finding.kind is FindingKind.STORAGE_SLOW:
         cuts_off = near is Near.DEVICE and cause.kind in CUTS_OFF
@@ -71,11 +71,13 @@ def explains(
     return finding.kind is not FindingKind.STRAGGLER or near is Near.CERTAIN_JOB or storage
 
 
-def _follows(config: CorrelateConfig, onset_ns: int, newest_ns: int, since_ns: int) -> bool:
+def _follows(config: CorrelateConfig, cause: Cause, onset_ns: int, newest_ns: int, since_ns: int) -> bool:
     """Whether a job began to wait when the pressure did. Pressure that is there without a broken part goes on for
-    hours while nobody waits; a job that slows down long after its newest change waits for something else."""
+    hours while nobody waits; a job that slows down long after its newest change waits for something else. Storage is
+    asked now and then: a job meets a slow target with its next checkpoint, however long that has been slow."""
     late = newest_ns + config.intervals_ns(config.straggler_window_intervals)
-    return onset_ns - config.onset_slack_ns <= since_ns <= late
+    by_requests = cause.root.kind is ObjectKind.STORAGE_TARGET
+    return onset_ns - config.onset_slack_ns <= since_ns and (by_requests or since_ns <= late)
 
 
 def _holds_writes(kind: IncidentMeaning, near: Near) -> bool:

@@ -1,0 +1,36 @@
+"""Slow storage pages nobody until a job shows that it waits, and is named where it explains why."""
+
+import pytest
+
+from telemetry.findings import FindingKind as K
+from telemetry.incidents import IncidentKind as I
+from telemetry.incidents import Severity
+from tests.unit.analytics.correlate.small_fabric import Fabric, Run
+
+TARGET = "storage_target:scratch/OST0000"
+
+
+def test_a_slow_target_is_info_while_nobody_waits_and_says_so(cluster: Fabric, run: Run) -> None:
+    run.tick(cluster.find(K.STORAGE_SLOW, TARGET, score=9))
+    run.tick(ticks=60)
+    assert (run.only.kind, run.only.severity) == (I.SLOW_STORAGE, Severity.INFO)
+    assert run.only.title == "[INFO] pod1: storage target scratch/OST0000 slow — no job waits, 2 in reach"
+    assert [entry.text for entry in run.only.timeline if entry.text.endswith("so nobody is paged")]
+
+
+@pytest.mark.parametrize("waits", [K.JOB_SLOWED, K.JOB_STALLED, K.CHECKPOINT_LATE])
+def test_a_job_meets_a_slow_target_when_it_next_writes(cluster: Fabric, run: Run, waits: K) -> None:
+    """However long that has been slow: a checkpoint comes once in minutes or hours."""
+    run.tick(cluster.find(K.STORAGE_SLOW, TARGET))
+    run.tick(ticks=200)
+    run.tick(cluster.find(waits, "job:2", 1000))
+    assert (run.only.kind, run.only.severity) == (I.SLOW_STORAGE, Severity.CRITICAL)
+    assert [entry.text for entry in run.only.timeline if entry.text == "critical: job 2 stalled"]
+
+
+def test_a_job_that_has_waited_before_the_target_got_slow_waits_for_something_else(cluster: Fabric, run: Run) -> None:
+    run.tick(cluster.find(K.JOB_SLOWED, "job:1", -31), cluster.find(K.STORAGE_SLOW, TARGET, 0))
+    run.tick(ticks=30)
+    assert run.roots == ["slow_storage scratch/OST0000", "unexplained 1"]
+    slow = next(incident for incident in run.incidents.values() if incident.kind is I.SLOW_STORAGE)
+    assert slow.severity is Severity.INFO
