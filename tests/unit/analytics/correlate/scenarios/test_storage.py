@@ -34,3 +34,15 @@ def test_a_job_that_has_waited_before_the_target_got_slow_waits_for_something_el
     assert run.roots == ["slow_storage scratch/OST0000", "unexplained 1"]
     slow = next(incident for incident in run.incidents.values() if incident.kind is I.SLOW_STORAGE)
     assert slow.severity is Severity.INFO
+
+
+@pytest.mark.parametrize("waits", [K.JOB_SLOWED, K.JOB_STALLED, K.CHECKPOINT_LATE])
+def test_a_job_whose_storage_server_died_waits_for_it(cluster: Fabric, run: Run, waits: K) -> None:
+    ports = ("leaf1/Ethernet7000", "oss1/mlx5_0")
+    run.tick(cluster.find(K.TARGET_SILENT, "oss1"), *(cluster.find(K.LINK_DOWN, port) for port in ports))
+    run.tick(ticks=3)
+    assert run.only.title.endswith("oss1 down — 64 GPUs, 2 jobs at risk")
+    run.tick(cluster.find(waits, "job:2", 40))
+    run.tick(ticks=20)
+    assert (run.only.kind, str(run.only.root)) == (I.DEVICE_DOWN, "device:oss1")
+    assert run.only.title.endswith("— 32 GPUs, job 2 stalled")
