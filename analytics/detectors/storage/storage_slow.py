@@ -1,6 +1,7 @@
 """Slow storage target: operations take far longer than on its siblings or in its own past, or hardly any finish."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -8,6 +9,8 @@ from numpy.typing import NDArray
 from analytics.detectors.levels import LEVEL, learned_level
 from analytics.detectors.spec import Detector, EvidenceColumns, Scope, Verdicts
 from analytics.models.group_medians import group_medians
+from analytics.snapshot.block import Migration
+from analytics.snapshot.stateful import State
 from analytics.state.lookup import worst_of_each
 from analytics.state.memory import Memory, MemoryColumn
 from analytics.state.series_index import SeriesIndex
@@ -21,8 +24,9 @@ _TIMES_OWN = 5.0  # a checkpoint makes every target slower than usual, so the fa
 _SECONDS_MIN = 0.02  # below that no job waits for storage
 _OPERATIONS_PER_SECOND_MIN = 1.0
 # Requests wait for each other where a target is busy: with a single queue 1 / (1 - load) times as long as they take
-# (M/M/1: Kleinrock, Queueing Systems, 1975). So a target that does more than its siblings may take longer for each. What
-# it can do is the most that it has done, which fades within days; at four fifths of it and more the times say nothing.
+# (M/M/1: Kleinrock, Queueing Systems, 1975). So a target that does more than its siblings may take longer for each.
+# What it can do is the most that it has done, which fades within days (assumptions: that, and that from four fifths of
+# it on nothing more is known of the queue).
 _LOAD_MAX, _PEAK_FADES_S = 0.8, 3 * 86_400.0
 # A target that hangs finishes nothing, so it has no times: a tenth of what busy siblings do is a collapse. The score is
 # too low for one sample, since servers are read at different moments of a burst.
@@ -59,6 +63,8 @@ class StorageSlow(Detector):
     persist: int = 2
     fire_immediately_score: float = 2.5
     memory: tuple[MemoryColumn, ...] = (*LEVEL, MemoryColumn("peak"))
+    memory_format: int = 2
+    memory_migrations: Mapping[int, Migration] = field(default_factory=lambda: {1: _from_format_1}, hash=False)
 
     def judge(self, view: TickView, memory: Memory) -> list[Verdicts]:
         about = view.data.per_series(_about)
@@ -111,6 +117,11 @@ class StorageSlow(Detector):
             return sums, nothing, nothing
         at = about.counts
         return sums, np.where(known, counts.values[at], np.nan), np.where(known, counts.level[at], np.nan)
+
+
+def _from_format_1(state: State) -> State:
+    """Format 1 knew no peaks: they are learned again from the first sample on."""
+    return State(state.head, {**state.arrays, "peak": np.zeros(len(state.arrays["sid"]))})
 
 
 def _count(groups: NDArray[np.int64], flags: NDArray[np.bool_]) -> NDArray[np.int64]:
