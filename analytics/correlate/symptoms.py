@@ -56,10 +56,12 @@ def explains(
         if not _follows(config, cause, onset_ns, newest_ns or onset_ns, since_ns):
             return False
     if finding.kind is FindingKind.STORAGE_SLOW:
-        cuts_off = near is Near.DEVICE and cause.kind in CUTS_OFF
-        return cuts_off or (kind.loses_packets and near <= Near.POSSIBLE_JOB)
+        of_server = near is Near.DEVICE and (kind.loses_packets or cause.kind in CUTS_OFF)
+        return of_server or (kind.loses_packets and near <= Near.POSSIBLE_JOB)
     if near is Near.OWN:
         return True
+    if finding.kind is FindingKind.JOB_IDLE and not _starves(cause, kind, near):
+        return False
     if finding.kind is FindingKind.WEAR:  # little reserve is part of a fault of the same object, and of nothing else
         return False
     if kind.explains is Explains.OWN or (finding.kind in WRITTEN and not _holds_writes(kind, near)):
@@ -78,6 +80,14 @@ def _follows(config: CorrelateConfig, cause: Cause, onset_ns: int, newest_ns: in
     late = newest_ns + config.intervals_ns(config.straggler_window_intervals)
     by_requests = cause.root.kind is ObjectKind.STORAGE_TARGET
     return onset_ns - config.onset_slack_ns <= since_ns and (by_requests or since_ns <= late)
+
+
+def _starves(cause: Cause, kind: IncidentMeaning, near: Near) -> bool:
+    """Whether a job has nothing to compute because of it: slow storage, or what the job cannot go on without. Pressure
+    on the fabric makes GPUs wait for each other, inside kernels."""
+    if cause.root.kind is ObjectKind.STORAGE_TARGET:
+        return near <= Near.POSSIBLE_JOB
+    return near is Near.CERTAIN_JOB and kind.pages_without_waiting and _holds_writes(kind, near)
 
 
 def _holds_writes(kind: IncidentMeaning, near: Near) -> bool:

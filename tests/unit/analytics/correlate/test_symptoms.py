@@ -41,14 +41,19 @@ def near_enough(cluster: Fabric, kind: I, root: str, symptom: K) -> set[Near]:
         # A straggler comes from what its job depends on, or from storage.
         (I.DEVICE_DOWN, "device:node1", K.STRAGGLER, {Near.OWN, Near.CERTAIN_JOB}),
         (I.SLOW_STORAGE, "storage_target:scratch/OST0000", K.STRAGGLER, NOT_FABRIC),
+        # GPUs without kernels wait for storage, or for what their job cannot go on without; not for the fabric.
+        (I.SLOW_STORAGE, "storage_target:scratch/OST0000", K.JOB_IDLE, {Near.OWN, *JOBS}),
+        (I.DEVICE_DOWN, "device:oss1", K.JOB_IDLE, {Near.OWN, Near.CERTAIN_JOB}),
+        (I.SLOW_RECEIVER, "port:leaf1/1", K.JOB_IDLE, OWN),
+        (I.GPU_FAULT, "gpu:node1/GPU-0001-0", K.JOB_IDLE, OWN),
         # A checkpoint is written while no kernel runs.
         (I.GPU_FAULT, "gpu:node1/GPU-0001-0", K.CHECKPOINT_LATE, OWN),
         (I.DEVICE_DOWN, "device:node1", K.CHECKPOINT_LATE, {Near.OWN, Near.CERTAIN_JOB}),
         (I.LINK_FLAPPING, "link:a/1--b/1", K.CHECKPOINT_LATE, NOT_FABRIC),
         (I.SLOW_STORAGE, "storage_target:scratch/OST0000", K.CHECKPOINT_COLLIDING, NOT_FABRIC),
-        # Storage is slow behind a link that loses packets, next to a job that uses it.
-        (I.LINK_FLAPPING, "link:a/1--b/1", K.STORAGE_SLOW, {Near.OWN, *JOBS}),
-        (I.LINK_DEGRADED, "link:a/1--b/1", K.STORAGE_SLOW, {Near.OWN, *JOBS}),
+        # Storage is slow behind a link that loses packets, next to a job that uses it or at its server.
+        (I.LINK_FLAPPING, "link:a/1--b/1", K.STORAGE_SLOW, NOT_FABRIC),
+        (I.LINK_DEGRADED, "link:a/1--b/1", K.STORAGE_SLOW, NOT_FABRIC),
         # Without a way to its server too, which is at the end of the link or one link from the switch.
         (I.LINK_DOWN, "link:a/1--b/1", K.STORAGE_SLOW, {Near.DEVICE}),
         (I.DEVICE_REBOOTED, "device:leaf1", K.STORAGE_SLOW, {Near.DEVICE}),

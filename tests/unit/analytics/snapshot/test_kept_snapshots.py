@@ -29,10 +29,12 @@ from tests.unit.analytics.snapshot.kept import (
 
 Head = dict[str, Any]
 KEPT = sorted(SNAPSHOTS.glob("version-*.snapshot"))
-NEW_DETECTORS = {"fec_margin"}
+NEW_DETECTORS = {"fec_margin", "job_idle"}
 # What rests on the class of a job, of which earlier versions knew nothing: it is shown again within a minute. Findings
 # that they made without it end.
 OF_CLASSES = {"gpu_hung", "straggler", "job_slowed", "job_stalled", "gpu_fault"}
+# What is open is published once more, as its title says today that no job waits.
+REWORDED = ("slow_storage", "firing")
 CLEARED_ROUND = 62  # everything is well again from round 42 on
 
 
@@ -62,8 +64,8 @@ def changes_of(outputs: list[Output]) -> set[tuple[str, str, str]]:
 
 
 def of_others(changes: set[tuple[str, str, str]]) -> set[tuple[str, str, str]]:
-    """Those that do not rest on the class of a job."""
-    return {change for change in changes if change[0] not in OF_CLASSES}
+    """Those that do not rest on the class of a job, and have no other title today."""
+    return {change for change in changes if change[0] not in OF_CLASSES and (change[0], change[2]) != REWORDED}
 
 
 @pytest.fixture(scope="module")
@@ -89,7 +91,8 @@ def test_what_shows_the_class_of_a_job_goes_on_from_the_format_of_today(
     engine, found = loaded(SNAPSHOTS / "working-2.snapshot")
     assert found.begun_again == {}
     assert engine.working.state().arrays["host"].any()
-    assert changes_of(observed(engine, batches(ROUNDS, CLEARED_ROUND))) == without_restart
+    changes = changes_of(observed(engine, batches(ROUNDS, CLEARED_ROUND)))
+    assert {change for change in changes if (change[0], change[2]) != REWORDED} == without_restart
 
 
 def rewritten(tmp_path: Path, change: Callable[[Head], object]) -> Path:
