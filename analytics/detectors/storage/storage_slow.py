@@ -105,7 +105,7 @@ class StorageSlow(Detector):
         fade = np.exp(-view.config.interval_s / _PEAK_FADES_S)
         peak = np.fmax(total, memory["peak"][rows] * np.where(column.new, fade, 1.0))
         memory["peak"][rows] = peak
-        return np.minimum(total / np.fmax(peak, 1e-9), _LOAD_MAX)
+        return np.asarray(np.minimum(total / np.fmax(peak, 1e-9), _LOAD_MAX))
 
     def _operations(self, view: TickView, about: _About) -> tuple[Column, NDArray[np.float64], NDArray[np.float64]]:
         """The sums' column, operations a second and their usual number; NaN where no fresh value is known."""
