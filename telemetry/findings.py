@@ -39,6 +39,7 @@ class FindingKind(StrEnum):
     STRAGGLER = "straggler"
     JOB_STALLED = "job_stalled"
     JOB_SLOWED = "job_slowed"
+    JOB_IDLE = "job_idle"
     STORAGE_SLOW = "storage_slow"
     METADATA_STORM = "metadata_storm"
     CHECKPOINT_LATE = "checkpoint_late"

@@ -14,6 +14,7 @@ from analytics.correlate.cause import JOB_WAITS, SYMPTOMS, Cause
 from analytics.correlate.config import CorrelateConfig
 from telemetry.findings import Finding, FindingKind
 from telemetry.kinds import Effect, Within, effects, finding_kinds, incident_kinds
+from telemetry.objects import ObjectKind
 
 # The least that a detector names as a difference of a clock between GPUs (``peers_slow``). Less is no side.
 LEFT_NORMAL_SHARE = 0.02
@@ -118,7 +119,10 @@ def why_not(
         return Objection.MECHANISM
     if not kind.pages_without_waiting and finding.kind in JOB_WAITS and not held:
         since_ns = finding.onset_ns if waits_since_ns is None else waits_since_ns
-        if not follows(config, onsets_ns or (onset_ns,), since_ns):
+        onsets = onsets_ns or (onset_ns,)
+        # Storage is asked now and then: a job meets a slow target with its next request, however long it has been slow.
+        asked_rarely = cause.root.kind is ObjectKind.STORAGE_TARGET and onsets[0] <= since_ns + config.onset_slack_ns
+        if not asked_rarely and not follows(config, onsets, since_ns):
             return Objection.TIME
     return None
 

@@ -34,6 +34,7 @@ from analytics.detectors.gpu.program_error import ProgramError
 from analytics.detectors.jobs.checkpoint_colliding import CheckpointColliding
 from analytics.detectors.jobs.checkpoint_late import CheckpointLate
 from analytics.detectors.jobs.checkpoint_overdue import CheckpointOverdue
+from analytics.detectors.jobs.job_idle import JobIdle
 from analytics.detectors.jobs.job_slowed import JobSlowed
 from analytics.detectors.jobs.job_stalled import JobStalled
 from analytics.detectors.jobs.straggler import Straggler
@@ -87,6 +88,7 @@ def detectors(config: DetectionConfig) -> tuple[Detector, ...]:
         slow_peers(),
         deviating_peers(),
         JobSlowed(),
+        JobIdle(),
         JobStalled(),
         CheckpointLate(),
         CheckpointOverdue(),

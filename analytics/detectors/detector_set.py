@@ -75,4 +75,5 @@ class _Held:
 
 def _rule(detector: Detector) -> Rule:
     settings = dict.fromkeys(path for column in detector.memory for path in column.settings)
-    return Rule(format=detector.memory_format, settings=tuple(settings))
+    migrations = detector.memory_migrations
+    return Rule(format=detector.memory_format, migrations=migrations, settings=tuple(settings))

@@ -2,13 +2,14 @@
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 import numpy as np
 from numpy.typing import NDArray
 
+from analytics.snapshot.block import Migration
 from analytics.state.columns import locked
 from analytics.state.lookup import worst_of_each
 from analytics.state.memory import Memory, MemoryColumn
@@ -77,8 +78,8 @@ class Detector(ABC):
     persist: samples in a row that must breach before there is a finding.
     fire_immediately_score: score from which one sample is enough.
     clear_intervals: without a breach until the finding clears, in the cadence of its evidence.
-    memory: columns of its own memory, by series. memory_format: goes up when the same columns mean something else;
-    what was remembered begins again.
+    memory: columns of its own memory, by series. memory_format: goes up when the columns change or mean something else;
+    what was remembered begins again, or goes on by the ``memory_migrations`` from each earlier format.
     """
 
     name: str
@@ -90,6 +91,7 @@ class Detector(ABC):
     clear_intervals: float = 3.0
     memory: tuple[MemoryColumn, ...] = ()
     memory_format: int = 1
+    memory_migrations: Mapping[int, Migration] = field(default_factory=dict, hash=False)
 
     @abstractmethod
     def judge(self, view: TickView, memory: Memory) -> list[Verdicts]:

@@ -88,6 +88,7 @@ class Effect(StrEnum):
     LONGER_WORK = "longer_work"
     JOB_SLOWED = "job_slowed"
     JOB_STALLED = "job_stalled"
+    JOB_IDLE = "job_idle"
     STORAGE_WAITS = "storage_waits"
     WRITES_WAIT = "writes_wait"
     WRITES_MISSING = "writes_missing"

@@ -3,10 +3,10 @@
 from collections import defaultdict
 from collections.abc import Iterable
 
-from analytics.correlate.cause import STORAGE, Cause, cause_of
+from analytics.correlate.cause import LINK, STORAGE, Cause, cause_of
 from analytics.correlate.causes.devices import deaths
 from analytics.correlate.view import CorrelationView
-from telemetry.findings import Finding, FindingKind
+from telemetry.findings import Finding
 from telemetry.incidents import IncidentKind
 from telemetry.kinds import HoldPolicy, Tier
 from telemetry.objects import ObjectRef, device
@@ -52,7 +52,7 @@ def _filesystem(view: CorrelationView, found: list[Finding], dead: frozenset[str
 
 
 def _cause(view: CorrelationView, server: str, found: list[Finding], delayed: list[Finding], *, reached: bool) -> Cause:
-    """reached: whether clients have a way to the server; without one they wait for the path."""
+    """reached: whether clients have a good way to the server; without one they wait for the path."""
     ranked = [finding.object for finding in sorted(found, key=lambda f: (-f.score, f.onset_ns, f.object))]
     root = view.root(IncidentKind.SLOW_STORAGE, ranked + _siblings(view, found))
     paused = frozenset[str]().union(*(origin.findings for origin in view.origins if origin.device == server))
@@ -69,11 +69,11 @@ def _cause(view: CorrelationView, server: str, found: list[Finding], delayed: li
 
 
 def _cut_off(view: CorrelationView, server: str, dead: frozenset[str]) -> bool:
-    """Whether a link of the server, or a switch that it is connected to, is down or was just now: its clients wait for
-    the path then, whatever its targets do."""
+    """Whether a link of the server is down or loses packets, or a switch that it is connected to is down or was just
+    now: its clients wait for the path then, whatever its targets do."""
     links, switches = view.graph.links(server), sorted(view.graph.neighbours(server))
     ends = (port for link in links for port in view.graph.ports(link))
-    if any(finding.kind is FindingKind.LINK_DOWN for port in ends for finding in view.about(port)):
+    if any(finding.kind in LINK for port in ends for finding in view.about(port)):
         return True
     refs = [device(name) for name in switches]
     return not dead.isdisjoint(switches) or any(

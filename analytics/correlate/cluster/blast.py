@@ -7,6 +7,7 @@ from analytics.correlate.cluster.graph import Graph
 from analytics.correlate.cluster.jobs import Jobs
 from telemetry.incidents import BlastRadius, IncidentKind
 from telemetry.objects import ObjectKind, ObjectRef, device
+from telemetry.topology import Role
 
 HOLDS = (ObjectKind.DEVICE, ObjectKind.GPU)
 
@@ -18,7 +19,7 @@ def blast_radius(cause: Cause, waiting_jobs: frozenset[str], graph: Graph, jobs:
         return BlastRadius(nodes=(root.name,) if graph.is_edge(root.name) else ())
     reached = graph.reached(root).union(*(graph.reached(device(name)) for name in sorted(cause.gone)))
     affected = {job_id for ref in reached if ref.kind in HOLDS for job_id in jobs.of(ref)} | waiting_jobs
-    if root.kind is ObjectKind.STORAGE_TARGET and not affected:
+    if not affected and (root.kind is ObjectKind.STORAGE_TARGET or graph.role(root.name) is Role.STORAGE):
         affected = _readers(reached, graph, jobs)
     links = {ref.name for ref in reached if ref.kind is ObjectKind.LINK}
     links |= {graph.link_of[root].name} if root in graph.link_of else set()

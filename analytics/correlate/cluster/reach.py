@@ -12,7 +12,8 @@ from telemetry.objects import ObjectKind, ObjectRef, device
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """own: the root, its ends and parts. devices: its neighbourhood. certain: jobs that cannot go on without the root.
+    """own: the root, its ends and parts. devices: its neighbourhood. certain: jobs that cannot go on without the root,
+    those on hosts that mount the file system of a lost storage server among them, as files lie on many targets.
     possible: jobs that may be slowed by it; only their own symptoms show whether they are."""
 
     own: frozenset[ObjectRef]
@@ -28,16 +29,19 @@ def reach(cause: Cause, graph: Graph, jobs: Jobs) -> Reach:
     devices = ends | cause.devices | cause.gone
     if cause.root.kind is ObjectKind.DEVICE:
         devices |= graph.neighbours(cause.root.name)
-    gone = (graph.reached(device(name)) for name in sorted(cause.gone))
-    certain = {job_id for ref in graph.reached(cause.root).union(*gone) for job_id in _dependents(ref, jobs)}
+    reached = graph.reached(cause.root).union(*(graph.reached(device(name)) for name in sorted(cause.gone)))
+    certain = {job_id for ref in reached for job_id in _dependents(ref, jobs)}
     possible = {job_id for name in ends for job_id in jobs.on_device(name)}
+    readers = {job_id for ref in reached if ref.kind is ObjectKind.STORAGE_TARGET for job_id in jobs.using(ref)}
+    if cause.root.kind is ObjectKind.STORAGE_TARGET or graph.is_switch(cause.root.name):
+        possible |= readers  # it still serves them, or there is a second switch
+    else:
+        certain |= readers
     kind = incident_kinds()[cause.kind]
     if not kind.pages_without_waiting:
         possible |= _under_pressure(ends, cause.devices, graph, jobs)
     elif kind.disturbs_fabric:
         possible = possible.union(*(jobs.around(name) for name in devices))
-    if cause.root.kind is ObjectKind.STORAGE_TARGET:
-        possible |= jobs.using(cause.root)
     return Reach(frozenset(own), frozenset(devices), frozenset(certain), frozenset(possible))
 
 

@@ -3,6 +3,8 @@
 The job's own past is the reference (``models/jobs/checkpoints.py``): sizes and file systems differ too much for one
 limit. All members write at once and continue together. When hardly anything is still written and they wait, nearly all
 are done and wait for the last: that is visible in a job's first checkpoint, too.
+
+Only of jobs that were shown to work in lockstep: where every GPU works for itself, nobody waits for what one writes.
 """
 
 from collections.abc import Sequence
@@ -12,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analytics.derived.job_writes import METRIC
+from analytics.detectors.jobs.lockstep import lockstep_jobs
 from analytics.detectors.spec import Detector, Scope, Verdicts, computed_evidence
 from analytics.models.jobs.job_work import JobWork
 from analytics.state.memory import Memory
@@ -40,11 +43,14 @@ class CheckpointLate(Detector):
         interval_ns = view.config.interval_ns
         margin_ns = max(round(MARGIN_S * 1e9), round(MARGIN_INTERVALS * interval_ns))
         judged = [(name, work) for name, work in sorted(view.derived.jobs.items()) if _known(work)]
+        positions = {job.job_id: position for position, job in enumerate(view.topology_index.jobs)}
+        lockstep = lockstep_jobs(view)[np.array([positions[name] for name, _ in judged], np.int64)]
         lasts = np.array([work.checkpoints.lasts_ns(interval_ns) for _, work in judged], np.float64)
         trickles = np.array([work.checkpoints.trickles_ns() for _, work in judged], np.float64)
         usual = np.array([work.checkpoints.length_ns or np.nan for _, work in judged], np.float64)
         waits = np.fmin(trickles, lasts - usual) / margin_ns
         score = np.fmax(lasts / (LATE_TIMES * usual + margin_ns), np.where(lasts > 0.0, waits, 0.0))
+        score = np.where(lockstep, score, 0.0)
         began = np.array([work.checkpoints.pause_ns or work.newest_ns for _, work in judged], np.int64)
         return [of_jobs(view, judged, score, (lasts, usual), "checkpoint_seconds", began)]
 

@@ -57,9 +57,11 @@ def _verdicts(view: TickView, judged: list[tuple[str, JobWork]]) -> Verdicts:
     numbers = [view.index.object_number(objects.job(name)) for name, _ in judged]
     values = np.array([work.work.mean(max(1, work.slump)) for _, work in judged])
     normals = np.array([work.work.normal for _, work in judged])
+    interval_ns = view.config.interval_ns
+    judged_by_length = np.array([work.only_writes(interval_ns) for _, work in judged], bool)  # checkpoint_late does
+    lockstep &= ~judged_by_length
     slumps = lockstep & np.array([work.slump > 0 for _, work in judged], bool)
     dips = lockstep & np.array([work.dips for _, work in judged], bool)
-    interval_ns = view.config.interval_ns
 
     def series(row: int) -> str:
         name, work = judged[row]

@@ -1,6 +1,7 @@
 """Job stalled: none of a job's GPUs computes, for longer than a checkpoint takes.
 
-Only of jobs that were shown to work in lockstep: a notebook or a service without requests computes nothing either.
+Only of jobs that were shown to work in lockstep: a notebook or a service without requests computes nothing either. A
+checkpoint that takes no longer than this job's always do is no stall: to disks they may take minutes.
 """
 
 from dataclasses import dataclass
@@ -49,7 +50,9 @@ class JobStalled(Detector):
         def series(row: int) -> str:
             return f"max({series_key(self.metrics[0], {'job_id': names[row]})})"
 
-        idle = (busiest < _ACTIVE_MIN) & (sizes >= _SAMPLES_MIN) & lockstep_jobs(view)[present]
+        known = [view.derived.jobs.get(name) for name in names]
+        writes = np.array([work is not None and work.only_writes(view.config.interval_ns) for work in known], bool)
+        idle = (busiest < _ACTIVE_MIN) & (sizes >= _SAMPLES_MIN) & lockstep_jobs(view)[present] & ~writes
         evidence = (computed_evidence(busiest, np.nan, "ratio", series), coherence_evidence(view, present))
         score = np.where(idle, 1.0, 0.0)
         return [Verdicts(np.array(numbers, np.int64), steps_ns, idle, score, evidence, 0.7, newest_ns)]

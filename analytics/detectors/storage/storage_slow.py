@@ -1,6 +1,7 @@
 """Slow storage target: operations take far longer than on its siblings or in its own past, or hardly any finish."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -8,6 +9,8 @@ from numpy.typing import NDArray
 from analytics.detectors.levels import LEVEL, learned_level
 from analytics.detectors.spec import Detector, EvidenceColumns, Scope, Verdicts
 from analytics.models.group_medians import group_medians
+from analytics.snapshot.block import Migration
+from analytics.snapshot.stateful import State
 from analytics.state.lookup import worst_of_each
 from analytics.state.memory import Memory, MemoryColumn
 from analytics.state.series_index import SeriesIndex
@@ -20,6 +23,11 @@ _TIMES_SIBLINGS = 3.0
 _TIMES_OWN = 5.0  # a checkpoint makes every target slower than usual, so the factor is larger for its own past
 _SECONDS_MIN = 0.02  # below that no job waits for storage
 _OPERATIONS_PER_SECOND_MIN = 1.0
+# Requests wait for each other where a target is busy: with a single queue 1 / (1 - load) times as long as they take
+# (M/M/1: Kleinrock, Queueing Systems, 1975). So a target that does more than its siblings may take longer for each.
+# What it can do is the most that it has done, which fades within days (assumptions: that, and that from four fifths of
+# it on nothing more is known of the queue).
+_LOAD_MAX, _PEAK_FADES_S = 0.8, 3 * 86_400.0
 # A target that hangs finishes nothing, so it has no times: a tenth of what busy siblings do is a collapse. The score is
 # too low for one sample, since servers are read at different moments of a burst.
 _COLLAPSED_SHARE, _BUSY_OPERATIONS_PER_SECOND, _COLLAPSED_SCORE = 0.1, 10.0, 2.0
@@ -32,11 +40,13 @@ _NEW_INTERVALS = 1.5  # older values are unchanged ones, which show nothing abou
 
 @dataclass(frozen=True)
 class _About:
-    """Of each of k series of sums. counts: row of its counts, -1 without. groups: number, below k, of its file system
-    and operation; few: whether that has too few targets to compare. shared: whether it is no disk of one host.
+    """Of each of k series of sums. counts: row of its counts, -1 without. places: number, below k, of its target, all
+    operations together; groups: of its file system and operation; few: whether that has too few targets to compare.
+    shared: whether it is no disk of one host.
     """
 
     counts: NDArray[np.int64]
+    places: NDArray[np.int64]
     groups: NDArray[np.int64]
     few: NDArray[np.bool_]
     shared: NDArray[np.bool_]
@@ -52,7 +62,9 @@ class StorageSlow(Detector):
     scope: Scope = Scope.CLUSTER
     persist: int = 2
     fire_immediately_score: float = 2.5
-    memory: tuple[MemoryColumn, ...] = LEVEL
+    memory: tuple[MemoryColumn, ...] = (*LEVEL, MemoryColumn("peak"))
+    memory_format: int = 2
+    memory_migrations: Mapping[int, Migration] = field(default_factory=lambda: {1: _from_format_1}, hash=False)
 
     def judge(self, view: TickView, memory: Memory) -> list[Verdicts]:
         about = view.data.per_series(_about)
@@ -61,10 +73,13 @@ class StorageSlow(Detector):
         groups = about.groups
         alone = _count(groups, ~np.isnan(seconds)) < _SIBLINGS_MIN  # idle siblings have no times
         siblings = group_medians(groups, seconds)
+        unloaded = seconds * (1.0 - self._load(view, memory, column, rate, about))
         # The normal is learned from siblings: a slow target must not learn from itself while they are idle.
         own = learned_level(view, memory, column, np.where(about.few, seconds, np.where(alone, np.nan, siblings)))
-        normal = np.where(alone | np.isnan(siblings), _TIMES_OWN * own, _TIMES_SIBLINGS * siblings)
-        slow = np.minimum(seconds / normal, seconds / _SECONDS_MIN)
+        alone |= np.isnan(siblings)
+        normal = np.where(alone, _TIMES_OWN * own, _TIMES_SIBLINGS * siblings)
+        like_load = _TIMES_SIBLINGS * np.where(alone, own, group_medians(groups, unloaded))
+        slow = np.minimum(np.minimum(seconds / normal, unloaded / like_load), seconds / _SECONDS_MIN)
         sibling_rate = group_medians(groups, rate)
         collapsed = _alone_idle(groups, rate) & (rate < _COLLAPSED_SHARE * sibling_rate)
         if collapsed.any():
@@ -81,6 +96,17 @@ class StorageSlow(Detector):
         confidence = np.where(certain, CONFIDENCE, ONE_CLIENT_CONFIDENCE)
         return [Verdicts(worst.objects, worst.times_ns, breached, score[rows], evidence, confidence)]
 
+    def _load(
+        self, view: TickView, memory: Memory, column: Column, rate: NDArray[np.float64], about: _About
+    ) -> NDArray[np.float64]:
+        """How much of what its target has done at most it does now, by operations of all kinds; 0..``_LOAD_MAX``."""
+        total = np.bincount(about.places, np.nan_to_num(rate), len(column))[about.places]
+        rows = memory.rows(column.sids)
+        fade = np.exp(-view.config.interval_s / _PEAK_FADES_S)
+        peak = np.fmax(total, memory["peak"][rows] * np.where(column.new, fade, 1.0))
+        memory["peak"][rows] = peak
+        return np.asarray(np.minimum(total / np.fmax(peak, 1e-9), _LOAD_MAX))
+
     def _operations(self, view: TickView, about: _About) -> tuple[Column, NDArray[np.float64], NDArray[np.float64]]:
         """The sums' column, operations a second and their usual number; NaN where no fresh value is known."""
         sums, counts = (view.column(metric, server_io) for metric in self.metrics)
@@ -91,6 +117,11 @@ class StorageSlow(Detector):
             return sums, nothing, nothing
         at = about.counts
         return sums, np.where(known, counts.values[at], np.nan), np.where(known, counts.level[at], np.nan)
+
+
+def _from_format_1(state: State) -> State:
+    """Format 1 knew no peaks: they are learned again from the first sample on."""
+    return State(state.head, {**state.arrays, "peak": np.zeros(len(state.arrays["sid"]))})
 
 
 def _count(groups: NDArray[np.int64], flags: NDArray[np.bool_]) -> NDArray[np.int64]:
@@ -104,7 +135,14 @@ def _about(index: SeriesIndex) -> _About:
     few = _count(groups, np.ones(sums.size, bool)) < _SIBLINGS_MIN
     names = index.objects.names
     shared = [names[number].startswith("storage_target:") for number in index.columns["object"][sums].tolist()]
-    return _About(_counterparts(index, sums, counts), groups, few, np.array(shared, bool))
+    return _About(_counterparts(index, sums, counts), _places(index, sums), groups, few, np.array(shared, bool))
+
+
+def _places(index: SeriesIndex, sids: NDArray[np.int64]) -> NDArray[np.int64]:
+    """One number for all operations of a target, or of a disk."""
+    operations = [(target, labels.replace('op="write"', 'op="read"')) for target, labels in _operations_of(index, sids)]
+    numbers = {operation: number for number, operation in enumerate(dict.fromkeys(operations))}
+    return np.array([numbers[operation] for operation in operations], np.int64)
 
 
 def _counterparts(index: SeriesIndex, sums: NDArray[np.int64], counts: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -11,13 +11,18 @@ _DIP = 0.1  # of the usual share of time with kernels: training runs kernels all
 _SCALES = 4.0 * 1.4826  # robust standard deviations, for jobs with an uneven load
 _USUAL_MIN, _USUAL_MAX = 6, 60
 _KEPT = 12  # checkpoints
-CHECKPOINTS_MIN = 2  # before their usual length is known
+CHECKPOINTS_MIN = 3  # before their usual length is known: one of them may be late, or no checkpoint
 PERIODS_MIN = 3
 # Share of the usual time with kernels that each checkpoint costs at least: only then a missing one is noticed.
 _DIP_SEEN = 0.25
 _REGULAR = 0.25  # of the median period: a job whose periods differ by more has no period
 _FORGET_PERIODS = 6  # without a checkpoint: the job has stopped writing them
 _TRICKLE = 0.1  # of the peak of this pause: less is written by those who have not finished yet
+# Of the usual peak of this job's checkpoints: what is written during a pause and is less was written by others. Members
+# write at once and as fast as the file system takes it; that three of four targets are slow leaves a quarter.
+_PEAK_SHARE = 0.25
+# Of a checkpoint without a known length: loading and checkpoints mostly take less (assumption, as for a stalled job).
+UNKNOWN_LENGTH_NS = 120 * 10**9
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +33,7 @@ class Checkpoints:
     pause_ns: when the open pause began, 0 outside of one. peak: most bytes a second that were written during it, 0
     while none were. bulk_ns: when more than a trickle of that was last written. busy_min: smallest share of time with
     kernels in the pause; dips: by how much that was below the usual share, as a share of it, of the newest checkpoints.
+    peaks: of those, the most bytes a second.
     """
 
     usual: tuple[float, ...] = ()
@@ -39,6 +45,7 @@ class Checkpoints:
     bulk_ns: int = 0
     busy_min: float = 1.0
     dips: tuple[float, ...] = ()
+    peaks: tuple[float, ...] = ()
 
     def updated(self, at_ns: int, busy: float, written: float, shared: bool = False) -> "Checkpoints":
         """With one more round of collections.
@@ -46,10 +53,12 @@ class Checkpoints:
         busy: share of the interval with kernels; written: bytes a second in it; shared: whether another job may have
         written them. After a trickle a checkpoint does not grow again, so more bytes are those of another job.
         """
+        if self.peaks and not self.peak and written < _PEAK_SHARE * median(self.peaks):
+            written = 0.0
         if busy < self._pause_below():
             by_others = shared and self.trickles_ns() > 0
             return self._in_pause(at_ns, busy, 0.0 if by_others else written, by_others)
-        after = self._finished(at_ns) if self.pause_ns and (self.peak or written) else self
+        after = self._finished(at_ns, written) if self.pause_ns and (self.peak or written) else self
         usual = (*after.usual[1 - _USUAL_MAX :], busy)
         after = replace(after, usual=usual, newest_ns=at_ns, pause_ns=0, peak=0.0, bulk_ns=0, busy_min=1.0)
         if after.period_ns and at_ns - after.began_ns[-1] > _FORGET_PERIODS * after.period_ns:
@@ -64,13 +73,14 @@ class Checkpoints:
         began_ns, busy_min = self.pause_ns or at_ns, min(self.busy_min, busy)
         return replace(self, newest_ns=at_ns, pause_ns=began_ns, busy_min=busy_min, peak=peak, bulk_ns=bulk_ns)
 
-    def _finished(self, at_ns: int) -> "Checkpoints":
+    def _finished(self, at_ns: int, written: float) -> "Checkpoints":
         """Each sample is about the interval before it, so a pause of one sample took up to one interval."""
         return replace(
             self,
             began_ns=(*self.began_ns[1 - _KEPT :], self.pause_ns),
             lengths_ns=(*self.lengths_ns[1 - _KEPT :], at_ns - self.pause_ns),
             dips=(*self.dips[1 - _KEPT :], 1.0 - self.busy_min / median(self.usual)),
+            peaks=(*self.peaks[1 - _KEPT :], max(self.peak, written)),
         )
 
     def pauses(self, busy: float) -> bool:
@@ -85,9 +95,24 @@ class Checkpoints:
         """For how long hardly anything of the open checkpoint has been written; 0 without one."""
         return self.newest_ns - self.bulk_ns if self.bulk_ns else 0
 
+    def is_ordinary(self, interval_ns: int) -> bool:
+        """Whether an open checkpoint has lasted no longer than usual: no job waits for what it always does."""
+        return 0 < self.lasts_ns(interval_ns) <= self._longest_ns(interval_ns)
+
+    def ordinary_since_ns(self, interval_ns: int, settles_ns: int) -> int:
+        """When a checkpoint of ordinary length began that is open or ended within ``settles_ns``; 0 without one."""
+        if self.pause_ns or not self.began_ns:
+            return self.pause_ns if self.is_ordinary(interval_ns) else 0
+        began_ns, length_ns = self.began_ns[-1], self.lengths_ns[-1]
+        recent = self.newest_ns - began_ns - length_ns <= settles_ns
+        return began_ns if recent and length_ns <= self._longest_ns(interval_ns) else 0
+
+    def _longest_ns(self, interval_ns: int) -> int:
+        return (self.length_ns or UNKNOWN_LENGTH_NS) + interval_ns
+
     @property
     def length_ns(self) -> int:
-        """Usual length of a checkpoint, of two the shorter, since one may be late; 0 while too few were seen."""
+        """Usual length of a checkpoint, of four the second shortest, as one may be late; 0 while too few were seen."""
         return median_low(self.lengths_ns) if len(self.lengths_ns) >= CHECKPOINTS_MIN else 0
 
     @property

@@ -68,6 +68,12 @@ class JobWork:
         """Whether the newest bin is low, but no slump yet: kernels that wait for each other are no checkpoint."""
         return not self.slump and self.pace.low > 0 and self.work.mean(1) < self.work.normal
 
+    def only_writes(self, interval_ns: int) -> bool:
+        """Whether it works less because of an ordinary checkpoint alone, and worked as usual before that."""
+        bin_ns = max(BIN_NS, interval_ns)
+        since_ns = self.checkpoints.ordinary_since_ns(interval_ns, 2 * bin_ns)
+        return since_ns > 0 and (not self.slump or self.onset_ns(interval_ns) >= since_ns - bin_ns)
+
     def onset_ns(self, interval_ns: int) -> int:
         """The centre of the slump's first bin: when in it the level fell is unknown."""
         return self.closed_ns - max(0, self.slump - 1) * max(BIN_NS, interval_ns) - max(0, BIN_NS - interval_ns) // 2

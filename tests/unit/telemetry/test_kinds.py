@@ -127,9 +127,10 @@ def test_a_kind_goes_to_its_team_with_its_floor(kind: IncidentKind, domain: Doma
     assert (incident_kinds()[kind].domain, incident_kinds()[kind].severity_floor) == (domain, floor)
 
 
-def test_only_pressure_on_the_fabric_pages_nobody_while_no_job_waits() -> None:
+def test_only_what_is_slow_or_congested_pages_nobody_while_no_job_waits() -> None:
     gated = {kind for kind, row in incident_kinds().items() if not row.pages_without_waiting}
-    assert gated == {IncidentKind.SLOW_RECEIVER, IncidentKind.INCAST, IncidentKind.CONGESTION}
+    pressure = {IncidentKind.SLOW_RECEIVER, IncidentKind.INCAST, IncidentKind.CONGESTION}
+    assert gated == pressure | {IncidentKind.SLOW_STORAGE, IncidentKind.LATE_CHECKPOINT}
 
 
 def test_only_what_nothing_explains_has_no_team() -> None:

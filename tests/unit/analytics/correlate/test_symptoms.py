@@ -50,14 +50,19 @@ def near_enough(cluster: Fabric, kind: I, root: str, symptom: K) -> set[Near]:
         # A straggler comes from what its job depends on, or from storage.
         (I.DEVICE_DOWN, "device:node1", K.STRAGGLER, {Near.OWN, Near.CERTAIN_JOB}),
         (I.SLOW_STORAGE, "storage_target:scratch/OST0000", K.STRAGGLER, {Near.OWN, *JOBS}),
+        # GPUs without kernels wait for storage, or for what their job cannot go on without; not for the fabric.
+        (I.SLOW_STORAGE, "storage_target:scratch/OST0000", K.JOB_IDLE, {Near.OWN, *JOBS}),
+        (I.DEVICE_DOWN, "device:oss1", K.JOB_IDLE, {Near.OWN, Near.CERTAIN_JOB}),
+        (I.SLOW_RECEIVER, "port:leaf1/1", K.JOB_IDLE, NOWHERE),
+        (I.GPU_FAULT, "gpu:node1/GPU-0001-0", K.JOB_IDLE, NOWHERE),
         # A checkpoint is written while no kernel runs.
         (I.GPU_FAULT, "gpu:node1/GPU-0001-0", K.CHECKPOINT_LATE, NOWHERE),
         (I.DEVICE_DOWN, "device:node1", K.CHECKPOINT_LATE, {Near.OWN, Near.CERTAIN_JOB}),
         (I.LINK_FLAPPING, "link:a/1--b/1", K.CHECKPOINT_LATE, ON_DEVICE),
         (I.SLOW_STORAGE, "storage_target:scratch/OST0000", K.CHECKPOINT_COLLIDING, {Near.OWN, *JOBS}),
-        # Storage is slow behind a link that loses packets, next to a job that uses it.
-        (I.LINK_FLAPPING, "link:a/1--b/1", K.STORAGE_SLOW, {Near.OWN, *JOBS}),
-        (I.LINK_DEGRADED, "link:a/1--b/1", K.STORAGE_SLOW, {Near.OWN, *JOBS}),
+        # Storage is slow behind a link that loses packets, next to a job that uses it or at its server.
+        (I.LINK_FLAPPING, "link:a/1--b/1", K.STORAGE_SLOW, ON_DEVICE),
+        (I.LINK_DEGRADED, "link:a/1--b/1", K.STORAGE_SLOW, ON_DEVICE),
         # Without a way to its server too, which is at the end of the link or one link from the switch.
         (I.LINK_DOWN, "link:a/1--b/1", K.STORAGE_SLOW, {Near.DEVICE}),
         (I.DEVICE_REBOOTED, "device:leaf1", K.STORAGE_SLOW, {Near.DEVICE}),

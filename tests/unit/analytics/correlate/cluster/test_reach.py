@@ -42,6 +42,9 @@ def cause(kind: I, root: str, devices: frozenset[str] = frozenset(), gone: froze
         (I.RACK_POWER, "rack:r1", 1 + 4 * 33, {"node1", "node2", "node3", "node4", *LEAVES}, {"1"}, BOTH),
         # Target, its server and the file system; every job that mounts it may wait.
         (I.SLOW_STORAGE, "storage_target:scratch/OST0002", 3, {"oss2"}, set(), BOTH),
+        # A storage server or its link: jobs that mount the file system cannot go on, as files lie on all targets.
+        (I.DEVICE_DOWN, "device:oss1", 1 + 1 + 2, {"oss1", "leaf1"}, BOTH, BOTH),
+        (I.LINK_DOWN, "link:leaf1/Ethernet7000--oss1/mlx5_0", 3, {"leaf1", "oss1"}, BOTH, BOTH),
         (I.LATE_CHECKPOINT, "job:2", 1, set(), {"2"}, set()),
         (I.UNEXPLAINED, "device:unknown", 1, {"unknown"}, set(), set()),
     ],

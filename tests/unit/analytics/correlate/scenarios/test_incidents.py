@@ -71,7 +71,7 @@ def test_a_slowed_job_costs_from_its_onset_on(cluster: Fabric, run: Run, share: 
 
 def test_several_jobs_and_a_stall_are_counted_separately(cluster: Fabric, run: Run) -> None:
     run.tick(cluster.find(K.STORAGE_SLOW, "storage_target:scratch/OST0000"))
-    assert run.only.title.endswith("— 64 GPUs, 2 jobs at risk")
+    assert run.only.title.endswith("— no job waits, 2 in reach")
     run.tick(slowed(cluster, "job:1", 0.3), slowed(cluster, "job:2", 0.4))
     assert run.only.title.endswith("— 64 GPUs, 2 jobs slowed by up to 40 %")
     run.tick(cluster.find(K.JOB_STALLED, "job:1"))

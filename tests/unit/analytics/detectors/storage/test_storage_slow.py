@@ -77,6 +77,18 @@ def test_what_is_normal_is_not_found(latency: Latency) -> None:
     assert findings(4, latency) == []
 
 
+@pytest.mark.parametrize(("rate", "slow"), [(500.0, False), (40.0, True)], ids=["busy for others", "serves little"])
+def test_a_target_that_does_as_much_as_it_can_may_take_longer(rate: float, slow: bool) -> None:
+    """All have had 600 operations a second in checkpoints, so that is what each of them can do."""
+
+    def latency(target: int, number: int) -> tuple[float, float]:
+        if number % 12 == 10:
+            return 600.0, 0.03
+        return (rate, 0.12) if target == 2 and number >= 26 else (100.0, 0.03)
+
+    assert bool(findings(4, latency, collections=33)) is slow
+
+
 def test_disks_of_one_host_are_judged_separately() -> None:
     assert findings(4, lambda target, number: (10.0 ** (target + 1), 0.003), system=DISKS) == []
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 import numpy as np
+import pytest
 
 from analytics.engine import Engine
 from telemetry import objects
@@ -42,10 +43,24 @@ def checkpoint_findings(
     waits: float = 0.98,
     apart: bool = False,
 ) -> list[Finding]:
-    """The findings about checkpoints.
+    """The findings about checkpoints; parameters as of ``findings_of_jobs``."""
+    found = findings_of_jobs(writes, stored=stored, pace=pace, waits=waits, apart=apart)
+    return [finding for finding in found if "checkpoint" in finding.kind]
+
+
+def findings_of_jobs(
+    writes: Writes,
+    *,
+    stored: bool = True,
+    pace: Callable[[float], float] = lambda at_s: 1.0,
+    waits: float = 0.98,
+    apart: bool = False,
+    lockstep: bool = True,
+) -> list[Finding]:
+    """The findings about jobs.
 
     stored: whether the file system sees anything written; pace: how fast, as a share of what is usual; waits: share of
-    its time that a job waits while it writes.
+    its time that a job waits while it writes. lockstep: whether the GPUs of a job do the same.
     """
     engine, rng = Engine(CONFIG), np.random.default_rng(1)
     engine.add_facts(facts(apart))
@@ -62,10 +77,11 @@ def checkpoint_findings(
                 gpus = [{"device": node, "gpu": f"GPU-{node}-{n}"} for n in range(GPUS)]
                 metrics = ("gpu_tensor_active_ratio", "gpu_utilization_ratio", "gpu_energy_joules_total")
                 keys = [series_key(metric, gpu) for gpu in gpus for metric in metrics]
-                values = [v for _ in gpus for v in (0.4 * busy * rng.normal(1, 0.02), busy, 1e3 * seq)]
+                active = [0.4 * busy * rng.normal(1, 0.02) if lockstep else rng.uniform(0.1, 0.9) for _ in gpus]
+                values = [v for share in active for v in (share, busy, 1e3 * seq)]
                 engine.observe(collection(node, keys, seq, values))
         found += [output for output in engine.advance() if isinstance(output, Finding)]
-    return [finding for finding in found if "checkpoint" in finding.kind]
+    return [finding for finding in found if finding.object.kind is objects.ObjectKind.JOB]
 
 
 def usual(job: str, at_s: float) -> bool:
@@ -98,6 +114,39 @@ def test_a_checkpoint_of_several_times_the_usual_length_is_late() -> None:
     assert found[0].onset_ns == START_NS + began_s * SECOND
     assert found[0].observed_ns <= START_NS + (began_s + 2 * LASTS_S + 30) * SECOND
     assert found[0].evidence[0].normal == LASTS_S
+    assert found[-1].state is FindingState.CLEARED
+
+
+def test_nobody_waits_for_a_checkpoint_where_every_gpu_works_for_itself() -> None:
+    assert findings_of_jobs(one_takes_longer, lockstep=False) == []
+
+
+def minutes_long(job: str, at_s: float) -> bool:
+    """As to a file system of disks."""
+    return job == "7" and at_s >= 100 and (at_s - 100) % 400 < 130
+
+
+def test_a_checkpoint_of_the_usual_length_is_no_waiting_however_long_that_is() -> None:
+    assert findings_of_jobs(minutes_long) == []
+
+
+def stops_for_a_minute(job: str, at_s: float) -> bool:
+    return usual(job, at_s) or (job == "7" and 865 <= at_s < 925)
+
+
+def little_of_others(at_s: float) -> float:
+    return 0.1 if 865 <= at_s < 925 else 1.0
+
+
+def test_a_pause_in_which_others_write_a_little_is_no_checkpoint() -> None:
+    """A tenth of what the job writes in its own checkpoints: so it waits for something, and shows that at once."""
+    found = findings_of_jobs(stops_for_a_minute, pace=little_of_others)
+    found = [finding for finding in found if finding.kind is FindingKind.JOB_IDLE]
+    assert {(f.kind, f.object, f.confidence) for f in found} == {(FindingKind.JOB_IDLE, objects.job("7"), 0.2)}
+    assert (found[0].onset_ns - START_NS) // SECOND in range(860, 880)
+    assert found[0].observed_ns <= START_NS + 905 * SECOND
+    assert found[0].evidence[0].value == pytest.approx(0.02)
+    assert found[0].evidence[0].normal == pytest.approx(1.0)
     assert found[-1].state is FindingState.CLEARED
 
 

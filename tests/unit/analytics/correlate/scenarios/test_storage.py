@@ -1,0 +1,64 @@
+"""Slow storage pages nobody until a job shows that it waits, and is named where it explains why."""
+
+import pytest
+
+from telemetry.findings import FindingKind as K
+from telemetry.incidents import IncidentKind as I
+from telemetry.incidents import Severity
+from tests.unit.analytics.correlate.small_fabric import Fabric, Run
+
+TARGET = "storage_target:scratch/OST0000"
+
+
+def test_a_slow_target_is_info_while_nobody_waits_and_says_so(cluster: Fabric, run: Run) -> None:
+    run.tick(cluster.find(K.STORAGE_SLOW, TARGET, score=9))
+    run.tick(ticks=60)
+    assert (run.only.kind, run.only.severity) == (I.SLOW_STORAGE, Severity.INFO)
+    assert run.only.title == "[INFO] pod1: storage target scratch/OST0000 slow — no job waits, 2 in reach"
+    assert [entry.text for entry in run.only.timeline if entry.text.endswith("so nobody is paged")]
+
+
+@pytest.mark.parametrize("waits", [K.JOB_SLOWED, K.JOB_STALLED, K.JOB_IDLE, K.CHECKPOINT_LATE])
+def test_a_job_meets_a_slow_target_when_it_next_writes(cluster: Fabric, run: Run, waits: K) -> None:
+    """However long that has been slow: a checkpoint comes once in minutes or hours."""
+    run.tick(cluster.find(K.STORAGE_SLOW, TARGET))
+    run.tick(ticks=200)
+    run.tick(cluster.find(waits, "job:2", 1000))
+    assert (run.only.kind, run.only.severity) == (I.SLOW_STORAGE, Severity.CRITICAL)
+    assert [entry.text for entry in run.only.timeline if entry.text == "critical: job 2 stalled"]
+
+
+def test_a_job_that_has_waited_before_the_target_got_slow_waits_for_something_else(cluster: Fabric, run: Run) -> None:
+    run.tick(cluster.find(K.JOB_SLOWED, "job:1", -31), cluster.find(K.STORAGE_SLOW, TARGET, 0))
+    run.tick(ticks=30)
+    assert run.roots == ["slow_storage scratch/OST0000", "unexplained 1"]
+    slow = next(incident for incident in run.incidents.values() if incident.kind is I.SLOW_STORAGE)
+    assert slow.severity is Severity.INFO
+
+
+@pytest.mark.parametrize("waits", [K.JOB_SLOWED, K.JOB_STALLED, K.CHECKPOINT_LATE])
+def test_a_job_whose_storage_server_died_waits_for_it(cluster: Fabric, run: Run, waits: K) -> None:
+    ports = ("leaf1/Ethernet7000", "oss1/mlx5_0")
+    run.tick(cluster.find(K.TARGET_SILENT, "oss1"), *(cluster.find(K.LINK_DOWN, port) for port in ports))
+    run.tick(ticks=3)
+    assert run.only.title.endswith("oss1 down — 64 GPUs, 2 jobs at risk")
+    run.tick(cluster.find(waits, "job:2", 40))
+    run.tick(ticks=20)
+    assert (run.only.kind, str(run.only.root)) == (I.DEVICE_DOWN, "device:oss1")
+    assert run.only.title.endswith("— 32 GPUs, job 2 stalled")
+
+
+def test_targets_behind_a_link_of_their_server_that_loses_packets_are_not_blamed(cluster: Fabric, run: Run) -> None:
+    run.tick(cluster.find(K.LINK_ERRORS, "leaf1/Ethernet7000"))
+    run.tick(*(cluster.find(K.STORAGE_SLOW, f"storage_target:scratch/OST000{n}", 8, score=9) for n in range(2)))
+    run.tick(cluster.find(K.CHECKPOINT_LATE, "job:1", 12))
+    run.tick(ticks=20)
+    assert run.roots == ["link_degraded leaf1/Ethernet7000--oss1/mlx5_0"]
+    assert run.only.title.endswith("— 32 GPUs, job 1 stalled")
+
+
+def test_a_checkpoint_that_has_not_come_pages_nobody(cluster: Fabric, run: Run) -> None:
+    """A crash would cost more, but nobody waits."""
+    run.tick(cluster.find(K.CHECKPOINT_OVERDUE, "job:1"))
+    run.tick(ticks=30)
+    assert (run.only.kind, run.only.severity) == (I.LATE_CHECKPOINT, Severity.INFO)
