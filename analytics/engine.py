@@ -16,6 +16,7 @@ from pydantic import ValidationError
 
 from analytics.config import DetectionConfig, EngineConfig
 from analytics.derived.job_activity import JobActivity
+from analytics.derived.job_memory import JobMemory
 from analytics.derived.trend_history import TrendHistory
 from analytics.derived.working_gpus import WorkingGpus
 from analytics.detectors import detectors
@@ -122,6 +123,7 @@ class Engine:
         self.registry = Registry(config.series_max, config.detection.scored)
         self.series, self.targets = SeriesState(config), TargetState(config)
         self.activity, self.working, self.trends = JobActivity(), WorkingGpus(), TrendHistory()
+        self.job_memory = JobMemory()
         self.detectors = DetectorSet(each for each in detectors(config.detection) if each.scope in self._scopes)
         self.findings = FindingTracker()
         self.multivariate = Multivariate(config.multivariate, config.interval_ns, self._workers)
@@ -148,6 +150,7 @@ class Engine:
         compares: dict[str, Stateful] = {
             "activity": self.activity,
             "working": self.working,
+            "job_memory": self.job_memory,
             "multivariate": self.multivariate,
             "starvation": self.starvation,
         }
@@ -281,6 +284,8 @@ class Engine:
         self.cluster.update(end_ns)
         self._process(end_ns, batches)
         view = self.view(end_ns)
+        if self._compares:
+            view = view.with_topology_index(self.job_memory.at_work(view))
         view = view.with_derived(self._derived(view))
         findings = self.detectors.judge(view, self.findings)
         findings += self.findings.end_unjudged(view)
@@ -364,3 +369,4 @@ class Engine:
         self.series.keep(kept)
         self.detectors.keep(kept)
         self.working.keep(kept)
+        self.job_memory.keep(kept)

@@ -4,7 +4,7 @@ The memories of detectors have rules of their own, from what they declare: ``Det
 of devices: ``Multivariate.blocks``.
 """
 
-from analytics.derived import working_gpus
+from analytics.derived import job_memory, working_gpus
 from analytics.detectors.lifecycle import from_format_1
 from analytics.snapshot.block import Rule
 
@@ -30,6 +30,7 @@ RULES = {
         metrics=("gpu_tensor_active_ratio", "gpu_sm_active_ratio", "gpu_utilization_ratio"),
     ),
     "working": Rule(format=2, migrations={1: working_gpus.from_format_1}),
+    "job_memory": Rule(metrics=(job_memory.METRIC,)),
     "starvation": Rule(),
     "multivariate": Rule(),  # the devices that are not learned, as there are findings about them
 }

@@ -1,7 +1,7 @@
 """The topology of the objects that series are about, as arrays by object number."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,6 +41,11 @@ class TopologyIndex:
     def __post_init__(self) -> None:
         for array in (self.has_link, self.speed_rating, self.job, self.rack, self.uplink_leaf):
             array.flags.writeable = False
+
+    def without(self, ended: Collection[int]) -> "TopologyIndex":
+        """Without the GPUs of some jobs, by position in ``jobs``."""
+        job = np.where(np.isin(self.job, list(ended)), -1, self.job)
+        return replace(self, job=job, groups={**self.groups, "job": of_jobs(job, self.jobs)})
 
 
 def index_topology(registry: Registry, topology: Topology) -> TopologyIndex:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from analytics.models import baseline
 from analytics.state.columns import locked, read_only
 from analytics.state.lookup import lookup
+from analytics.state.topology_index import TopologyIndex
 from analytics.view.cadence import series_cadence, target_cadence
 from analytics.view.derived import Derived
 from analytics.view.implausible import with_implausible
@@ -123,6 +124,12 @@ class TickView:
         """The same tick, with everything that was gathered already."""
         view = copy.copy(self)
         view.derived = derived
+        return view
+
+    def with_topology_index(self, index: TopologyIndex) -> "TickView":
+        """The same tick by another topology."""
+        view = copy.copy(self)
+        view.topology_index = index
         return view
 
     @cached_property
