@@ -127,7 +127,7 @@ def _last_used_ns(view: CorrelationView, name: str) -> int | None:
     if view.jobs.on_device(name):
         return None
     ended = view.cluster.nodes.ended.get(name, ())
-    return max((view.job_ends.get(job_id, seen_ns) for job_id, seen_ns in ended), default=0)
+    return max((view.job_ends.get(job_id, seen_ns) for seen_ns, job_id in ended), default=0)
 
 
 def wanted_text(state: NodeState, since_ns: int) -> str:

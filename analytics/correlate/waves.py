@@ -5,9 +5,11 @@ out of use; and for any device whose use is not known, once two others of its ro
 not hold for a host with a job on it, nor for one with which something else of its rack went, which is not idle.
 """
 
+from bisect import bisect_right
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import accumulate
 
 from analytics.correlate.absence import Absence
 from analytics.correlate.cluster.graph import Graph
@@ -82,20 +84,37 @@ def _in_turn(
 def _members(
     names: list[str], absences: Mapping[str, Absence], graph: Graph, config: CorrelateConfig, now_ns: int
 ) -> Iterable[Member]:
-    of = [absences[name] for name in names]
-    took = [each.back_ns - each.here_ns for each in of if each.back_ns]
-    longest_ns = max(took) if len(took) >= LEARNED_MIN else 0
+    returns = _Returns(absences[name] for name in names)
+    longest_ns = returns.longest_ns if returns.count >= LEARNED_MIN else 0
     for name in names:
         absence = absences[name]
-        quiet = _quiet(absence, of) and not _went_with_others(name, absences, graph, config)
+        quiet = bool(absence.idle) or returns.show_a_pattern(absence.since_ns)
+        quiet = quiet and not _went_with_others(name, absences, graph, config)
         yield Member(name, absence, quiet, _due_ns(absence, longest_ns, config, now_ns))
 
 
-def _quiet(absence: Absence, wave: list[Absence]) -> bool:
-    if absence.idle:
-        return True
-    before = [each.back_ns - each.here_ns for each in wave if 0 < each.back_ns <= absence.since_ns]
-    return len(before) >= PATTERN_MIN and max(before) <= ALIKE * min(before)
+class _Returns:
+    """The devices of a wave that are back, by the time when they were: how long they took, up to each."""
+
+    def __init__(self, absences: Iterable[Absence]) -> None:
+        back = sorted((each.back_ns, each.back_ns - each.here_ns) for each in absences if each.back_ns)
+        self._at_ns = [at_ns for at_ns, _ in back]
+        self._longest_ns = list(accumulate((took_ns for _, took_ns in back), max))
+        self._shortest_ns = list(accumulate((took_ns for _, took_ns in back), min))
+
+    @property
+    def count(self) -> int:
+        return len(self._at_ns)
+
+    @property
+    def longest_ns(self) -> int:
+        """Of all; there must be one."""
+        return self._longest_ns[-1]
+
+    def show_a_pattern(self, before_ns: int) -> bool:
+        """Whether enough were back by then, after about the same time."""
+        count = bisect_right(self._at_ns, before_ns)
+        return count >= PATTERN_MIN and self._longest_ns[count - 1] <= ALIKE * self._shortest_ns[count - 1]
 
 
 def _went_with_others(name: str, absences: Mapping[str, Absence], graph: Graph, config: CorrelateConfig) -> bool:

@@ -6,6 +6,7 @@ Being central does not make a device the cause: most of *its own* links must be 
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 
 from analytics.correlate.cause import AWAY, LINK, SILENCE, Cause, cause_of
 from analytics.correlate.config import NS_PER_S
@@ -32,12 +33,13 @@ class Death:
     onset_ns: int
 
 
-def deaths(view: CorrelationView) -> list[Death]:
-    """Devices that seem dead, by name."""
+@lru_cache(maxsize=1)
+def deaths(view: CorrelationView) -> tuple[Death, ...]:
+    """Devices that seem dead, by name; several families ask for those of one view."""
     down = _down_links(view)
     silent = {finding.object.device for finding in view.of(FindingKind.TARGET_SILENT)} - {""}
     suspects = sorted({name for link in down for name in view.graph.ends(link)} | silent)
-    return [death for name in suspects if (death := _death(view, name, down, name in silent))]
+    return tuple(death for name in suspects if (death := _death(view, name, down, name in silent)))
 
 
 def _down_links(view: CorrelationView) -> dict[ObjectRef, list[Finding]]:

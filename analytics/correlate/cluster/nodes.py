@@ -2,22 +2,25 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from heapq import nlargest
 
 from telemetry.objects import ObjectRef
 from telemetry.topology import Device, Job, Link, NodeState, Topology
+
+JOBS_KEPT = 16  # of each node: jobs that share it may end at once, one a GPU
 
 
 @dataclass(frozen=True, slots=True)
 class Nodes:
     """states: of the nodes that take no job by somebody's will, with the time since when (nanoseconds).
-    ends: of the jobs that have ended, when each was seen to be gone, and on which nodes it ran.
+    ended: by node the newest jobs that have ended there, each with the time when it was seen to be gone.
     removed: devices that the inventory does not have any more. disused: ports whose cable led to one of them.
     jobs_known: whether anything is known of jobs at all.
     """
 
     states: Mapping[str, NodeState] = field(default_factory=dict)
     since_ns: Mapping[str, int] = field(default_factory=dict)
-    ended: Mapping[str, tuple[tuple[str, int], ...]] = field(default_factory=dict)
+    ended: Mapping[str, tuple[tuple[int, str], ...]] = field(default_factory=dict)
     removed: frozenset[str] = frozenset()
     disused: frozenset[ObjectRef] = frozenset()
     jobs_known: bool = False
@@ -27,7 +30,7 @@ def nodes_of(topology: Topology) -> Nodes:
     """One pass over all facts."""
     states: dict[str, NodeState] = {}
     since_ns: dict[str, int] = {}
-    ended: dict[str, list[tuple[str, int]]] = {}
+    ended: dict[str, list[tuple[int, str]]] = {}
     removed: set[str] = set()
     gone_links: list[Link] = []
     jobs_known = False
@@ -39,7 +42,7 @@ def nodes_of(topology: Topology) -> Nodes:
             case Job() as job:
                 jobs_known = True
                 for node in job.nodes if fact.gone else ():
-                    ended.setdefault(node, []).append((job.job_id, fact.observed_ns))
+                    ended.setdefault(node, []).append((fact.observed_ns, job.job_id))
             case Device() as device if fact.gone:
                 removed.add(device.name)
             case Link() as link if fact.gone:
@@ -48,7 +51,7 @@ def nodes_of(topology: Topology) -> Nodes:
     return Nodes(
         states,
         since_ns,
-        {node: tuple(sorted(jobs)) for node, jobs in ended.items()},
+        {node: tuple(nlargest(JOBS_KEPT, jobs)) for node, jobs in ended.items()},
         frozenset(removed),
         frozenset(disused),
         jobs_known,
