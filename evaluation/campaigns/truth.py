@@ -21,7 +21,7 @@ from telemetry.topology import Job, Topology, TopologyFact
 EARLY_NS = int(INTERVAL_S * NS_PER_S)  # rates are averages over the interval in which the fault begins
 LATE_NS = 6 * EARLY_NS  # devices boot, queues and averages settle
 SPREADING = CONGESTED | {FindingKind.DEVIATION}
-OF_JOBS = frozenset({FindingKind.JOB_STALLED, FindingKind.JOB_SLOWED}) | CHECKPOINTS
+OF_JOBS = frozenset({FindingKind.JOB_STALLED, FindingKind.JOB_SLOWED, FindingKind.JOB_IDLE}) | CHECKPOINTS
 # Faults, by name, that cause no backpressure in the fabric.
 LOCAL = frozenset(
     {"gpu-thermal-throttle", "straggler-gpu", "hung-gpu", "xid", "exporter-frozen", "late-checkpoint", "rack-cooling"}

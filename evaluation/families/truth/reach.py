@@ -25,7 +25,7 @@ LOCAL = frozenset(
 )
 # Pauses go back hop by hop to all senders of a paused link, also those that send elsewhere.
 PAUSING = frozenset({IncidentKind.SLOW_RECEIVER, IncidentKind.INCAST, IncidentKind.PAUSE_LOOP})
-OF_JOBS = frozenset({FindingKind.JOB_STALLED, FindingKind.JOB_SLOWED}) | CHECKPOINTS
+OF_JOBS = frozenset({FindingKind.JOB_STALLED, FindingKind.JOB_SLOWED, FindingKind.JOB_IDLE}) | CHECKPOINTS
 OF_PATHS = CONGESTED | {FindingKind.ECMP_IMBALANCE, FindingKind.DEVIATION}
 # What something that depends on the root shows: it is gone, or waits.
 OF_DEPENDENTS = OF_JOBS | AWAY | {FindingKind.BGP_SESSION, FindingKind.DEVIATION, FindingKind.STORAGE_SLOW}

@@ -96,6 +96,7 @@ def test_a_job_that_lost_no_time_is_not_slowed_though_it_shares_an_uplink() -> N
         (FindingKind.STRAGGLER, SIBLING, False),
         (FindingKind.DEVIATION, SIBLING, True),  # it waits
         (FindingKind.JOB_SLOWED, "job:1", True),
+        (FindingKind.JOB_IDLE, "job:1", True),
         (FindingKind.JOB_SLOWED, "job:2", False),
         (FindingKind.PFC_PAUSE_SENT, "port:leaf1/Ethernet0", False),
         (FindingKind.DEVIATION, "port:leaf1/Ethernet0", True),  # its job sends less
