@@ -13,7 +13,7 @@ FAULTS = (
     *("slow-storage-target", "late-checkpoint", "exporter-frozen", "rack-power-loss", "rack-cooling"),
     *("planned-reboot-wave", "leaf-down", "storage-server-down", "line-card-down", "pdu-phase-loss"),
     *("row-power-loss", "fan-wall-failure", "routing-daemon-down", "nic-driver-push", "pfc-deadlock"),
-    *("rdma-over-sockets", "nvlink-down", "lossless-misconfigured", "cable-swap", "nccl-hang"),
+    *("rdma-over-sockets", "nvlink-down", "lossless-misconfigured", "cable-swap", "nccl-hang", "rolling-reboot"),
 )
 """What can be injected, for the help: the faults themselves need numeric libraries. A test compares the names."""
 

@@ -1,5 +1,7 @@
 """What the servers of the tests share: free ports, a process on one of them, and waiting until it answers."""
 
+import contextlib
+import secrets
 import socket
 import subprocess
 import time
@@ -10,14 +12,17 @@ from pathlib import Path
 
 START_S_MAX = 60
 STOP_S_MAX = 60
+_PORTS = range(10_000, 32_000)
 
 
 def free_port() -> int:
-    """A port of 127.0.0.1 that nobody listens on."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-    return port
+    """A port of 127.0.0.1 that nobody listens on, and that the kernel gives to no connection before it is used: below
+    those of ``ip_local_port_range``, which begins at 32768."""
+    while True:
+        port = secrets.choice(_PORTS)
+        with socket.socket() as probe, contextlib.suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return port
 
 
 def wait_ready(url: str, process: subprocess.Popen[bytes], log: Path) -> None:
