@@ -9,11 +9,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import orjson
-
 from common.errors import BadInput
 from common.units import NS_PER_S
 from ingest.collectors.hostlist import expand, indices
+from ingest.collectors.slurm.document import entries
 from telemetry import objects
 from telemetry.changes import Change, ChangeKind
 from telemetry.objects import EVENT_TIME_MAX, NAME_CHARS_MAX
@@ -38,17 +37,10 @@ class JobList:
 
 def parse_jobs(body: bytes, *, gpu_jobs_only: bool = True) -> JobList:
     """BadInput when the document is no job list. An entry that cannot be read is counted, the others are used."""
-    try:
-        document = orjson.loads(body)
-    except orjson.JSONDecodeError as error:
-        raise BadInput(f"job list of {len(body)} bytes: {error}", "bad_format") from error
-    entries = document.get("jobs") if isinstance(document, dict) else None
-    if not isinstance(entries, list):
-        raise BadInput("job list: expected an object with a list of jobs", "bad_format")
     running: dict[str, Job] = {}
     ended: dict[str, int] = {}
     malformed = 0
-    for entry in entries:
+    for entry in entries(body, "jobs"):
         try:
             job, ended_ns = _job(entry), time_ns(entry.get("end_time"))
         except (BadInput, KeyError, TypeError, ValueError, AttributeError, OverflowError):

@@ -8,9 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import orjson
-
 from common.errors import BadInput
+from ingest.collectors.slurm.document import entries
 from ingest.collectors.slurm.jobs import time_ns
 from telemetry.objects import NAME_CHARS_MAX
 from telemetry.topology import Intent, NodeState, TopologyFact
@@ -36,16 +35,9 @@ class NodeList:
 
 def parse_nodes(body: bytes) -> NodeList:
     """BadInput when the document is no node list. An entry that cannot be read is counted, the others are used."""
-    try:
-        document = orjson.loads(body)
-    except orjson.JSONDecodeError as error:
-        raise BadInput(f"node list of {len(body)} bytes: {error}", "bad_format") from error
-    entries = document.get("nodes") if isinstance(document, dict) else None
-    if not isinstance(entries, list):
-        raise BadInput("node list: expected an object with a list of nodes", "bad_format")
     nodes: dict[str, NodeState] = {}
     malformed = 0
-    for entry in entries:
+    for entry in entries(body, "nodes"):
         try:
             node = _node(entry)
         except (BadInput, KeyError, TypeError, ValueError, AttributeError, OverflowError):
