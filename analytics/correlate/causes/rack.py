@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from analytics.correlate.cause import Cause, cause_of
+from analytics.correlate.causes.at_once import at_once
 from analytics.correlate.causes.devices import deaths
 from analytics.correlate.causes.unplaced import Loss, began_with, losses
 from analytics.correlate.view import CorrelationView
@@ -38,7 +39,9 @@ def propose(view: CorrelationView) -> Iterable[Cause]:
     names = {known.rack for name in gone if (known := view.graph.devices.get(name)) and known.rack}
     lost = [rack for name in sorted(names) if (rack := _rack(view, name, gone))]
     unplaced = losses(view) if lost else []
-    for racks in _at_once(lost, view.config.onset_slack_ns):
+    # Two feeds that fail within seconds of each other by chance are far less likely than one that several racks
+    # share: a busway, a phase of a PDU.
+    for racks in at_once(lost, view.config.onset_slack_ns):
         yield _cause(view, racks, gone, unplaced)
 
 
@@ -46,14 +49,14 @@ def propose(view: CorrelationView) -> Iterable[Cause]:
 class _Rack:
     """A rack most of whose devices went away at once, and when the first of them did."""
 
-    name: str
+    id: str
     dead: tuple[str, ...]
     devices: int
     onset_ns: int
 
     @property
     def ref(self) -> ObjectRef:
-        return ObjectRef(ObjectKind.RACK, self.name)
+        return ObjectRef(ObjectKind.RACK, self.id)
 
 
 def _rack(view: CorrelationView, rack: str, gone: Gone) -> _Rack | None:
@@ -65,19 +68,6 @@ def _rack(view: CorrelationView, rack: str, gone: Gone) -> _Rack | None:
     if max(onsets) - min(onsets) > view.config.onset_slack_ns:
         return None
     return _Rack(rack, dead, len(members), min(onsets))
-
-
-def _at_once(racks: Iterable[_Rack], within_ns: int) -> Iterable[list[_Rack]]:
-    """Racks in groups that went away together. Two feeds that fail within seconds of each other by chance are far less
-    likely than one that several racks share: a busway, a phase of a PDU."""
-    group: list[_Rack] = []
-    for rack in sorted(racks, key=lambda each: (each.onset_ns, each.name)):
-        if group and rack.onset_ns - group[0].onset_ns > within_ns:
-            yield group
-            group = []
-        group.append(rack)
-    if group:
-        yield group
 
 
 def _cause(view: CorrelationView, racks: list[_Rack], gone: Gone, unplaced: Iterable[Loss]) -> Cause:
@@ -92,7 +82,7 @@ def _cause(view: CorrelationView, racks: list[_Rack], gone: Gone, unplaced: Iter
     ]
     dark = {finding.id for loss in with_it for finding in loss.ports.values()}
     others = [rack for rack in racks if rack.ref != root]
-    which = f"rack {root.name}" if not others else "racks " + ", ".join(sorted(rack.name for rack in racks))
+    which = f"rack {root.name}" if not others else "racks " + ", ".join(sorted(rack.id for rack in racks))
     return cause_of(
         IncidentKind.RACK_POWER,
         root,
