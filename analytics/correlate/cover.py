@@ -14,7 +14,7 @@ from itertools import islice
 from analytics.correlate.cause import JOB_WAITS, SYMPTOMS, Cause, weight
 from analytics.correlate.causes import leftover
 from analytics.correlate.cluster.reach import Reach
-from analytics.correlate.symptoms import Near, explains, follows
+from analytics.correlate.symptoms import Near, follows, why_not
 from analytics.correlate.view import CorrelationView
 from telemetry.findings import Finding, FindingKind
 from telemetry.incidents import IncidentKind
@@ -234,6 +234,6 @@ def _explains(view: CorrelationView, claim: Claim, near: Near, finding: Finding,
     """holder: the open incident that has this symptom."""
     since_ns = view.waits_since(finding.object) if finding.kind in JOB_WAITS else None
     held = claim.cause.key == holder
-    return explains(
-        view.config, claim.cause, near, claim.onset_ns, finding, claim.onsets_ns, since_ns, claim.kinds, held=held
-    )
+    cause, onset_ns = claim.cause, claim.onset_ns
+    objection = why_not(view.config, cause, near, onset_ns, finding, claim.onsets_ns, since_ns, claim.kinds, held=held)
+    return objection is None

@@ -69,23 +69,6 @@ def _sides() -> Mapping[tuple[str, bool], Effect]:
     return above | {(metric, False): effect for effect, row in effects().items() for metric in row.down}
 
 
-def explains(
-    config: CorrelateConfig,
-    cause: Cause,
-    near: Near,
-    onset_ns: int,
-    finding: Finding,
-    onsets_ns: Sequence[int] = (),
-    waits_since_ns: int | None = None,
-    evidence: Collection[FindingKind] | None = None,
-    *,
-    held: bool = False,
-) -> bool:
-    """Whether a symptom that is ``near`` a cause can come from it: ``why_not`` has no objection."""
-    objection = why_not(config, cause, near, onset_ns, finding, onsets_ns, waits_since_ns, evidence, held=held)
-    return objection is None
-
-
 def why_not(
     config: CorrelateConfig,
     cause: Cause,

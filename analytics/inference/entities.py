@@ -19,7 +19,7 @@ SOURCE = "inferred"
 _SWITCH, _SESSIONS, _STORAGE = "fabric_port_", "fabric_bgp_session_up", "storage_"
 _HOST = ("node_", "nic_")
 _SWITCH_PORTS_MIN = 16  # an HGX host has eight to ten InfiniBand ports, the smallest switches have more
-# Only between roles of switches, which no metric tells apart where sessions are not reported.
+# Only between roles of switches, which no metric distinguishes where sessions are not reported.
 _SPINE_NAMES = ("spine", "core", "agg", "fabric")
 
 
