@@ -84,7 +84,7 @@ class Correlator:
     def close(self, now_ns: int, topology: Topology) -> list[Finding | Incident]:
         """Clears every finding and resolves every incident, as nothing will be heard of them again; forgets all."""
         self._cluster.update(topology)
-        memory, self._memory = self._memory, CorrelatorMemory()
+        memory, self._memory = self._memory, CorrelatorMemory(began_again=True)
         self._considered = Considered(())
         view = CorrelationView([], self._cluster, (), self._config, {})
         for track in memory.tracks:

@@ -1,7 +1,7 @@
 """What correlation remembers between steps, and its snapshot."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import orjson
@@ -26,6 +26,7 @@ class CorrelatorMemory:
     """findings: active ones by id. since: event time from which on nothing explains each. tracks: by age.
 
     absences: devices that are away, or were not long ago, by name. records: of what happened to each object.
+    began_again: whether the clocks went back. All is seen for the first time then, which says nothing about faults.
     """
 
     findings: dict[str, Finding] = field(default_factory=dict)
@@ -33,12 +34,15 @@ class CorrelatorMemory:
     tracks: list[Track] = field(default_factory=list)
     absences: dict[str, Absence] = field(default_factory=dict)
     records: ObjectRecords = field(default_factory=ObjectRecords)
+    began_again: bool = False
 
     def update(self, changed: Sequence[Finding], now_ns: int) -> list[Finding]:
         """Returns those that were not active before.
 
         Newer versions replace older ones; of two equally new ones a cleared one wins, then the greater bytes.
         """
+        if self.began_again:
+            changed = [replace(each, since_first_seen=False) for each in changed]
         before = self.findings.keys() & {each.id for each in changed}
         for finding in sorted(changed, key=_version):
             known = self.findings.get(finding.id)

@@ -102,3 +102,12 @@ def test_a_snapshot_from_before_verdicts_is_read(cluster: Fabric, run: Run) -> N
             del track[name]
     memory = load({**head, "version": 3})
     assert [(track.cause.kind, track.because) for track in memory.tracks] == [(I.LINK_DOWN, ())]
+
+
+def test_what_goes_on_when_the_clocks_went_back_is_no_known_fault(cluster: Fabric, run: Run) -> None:
+    """Its incident of before is resolved, so somebody has to be paged once more."""
+    known = replace(cluster.find(K.LINK_DOWN, cluster.uplink(1, 1)), since_first_seen=True)
+    run.tick(known)
+    run.correlator.close(run.now_ns, cluster.topology)
+    run.tick(replace(known, observed_ns=run.now_ns), ticks=3)
+    assert [one.since_first_seen for one in run.incidents.values() if one.state == "firing"] == [False]
