@@ -88,6 +88,9 @@ class Correlator:
         fresh = {cause.key for cause in causes}
         open_causes: list[OpenCause] = []
         for track in self._memory.tracks:
+            if track.key in fresh and not view.by_id.keys().isdisjoint(track.primary):
+                open_causes.append(OpenCause(track.cause, track.onset_ns, cooling=False))
+                continue
             cause = open_cause(view, track)
             open_causes.append(OpenCause(cause, track.onset_ns, cooling=not cause.primary))
             if cause.primary and track.key not in fresh:

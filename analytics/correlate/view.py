@@ -7,6 +7,7 @@ from functools import cached_property
 from analytics.correlate.cause import JOB_WAITS
 from analytics.correlate.cluster.cluster import Cluster
 from analytics.correlate.config import CorrelateConfig
+from analytics.correlate.finding_index import FindingIndex
 from analytics.correlate.pauses import Origin, origins
 from telemetry.changes import Change, ChangeKind
 from telemetry.findings import Finding, FindingKind
@@ -24,7 +25,7 @@ class CorrelationView:
 
     def __init__(
         self,
-        findings: Iterable[Finding],
+        findings: Iterable[Finding] | FindingIndex,
         cluster: Cluster,
         changes: Sequence[Change] = (),
         config: CorrelateConfig | None = None,
@@ -32,19 +33,13 @@ class CorrelationView:
         now_ns: int = 0,
     ) -> None:
         self.now_ns = now_ns
-        self.findings = sorted(findings, key=lambda finding: (finding.onset_ns, finding.id))
+        self.index = findings if isinstance(findings, FindingIndex) else FindingIndex(findings)
+        self.findings = self.index.findings
         self.cluster, self.graph, self.jobs = cluster, cluster.graph, cluster.jobs
         self.changes = sorted(changes, key=lambda change: (change.starts_ns, change.id))
         self.config = config or CorrelateConfig()
         self._firing = firing or {}
-        self.by_id = {finding.id: finding for finding in self.findings}
-        self._kinds: defaultdict[FindingKind, list[Finding]] = defaultdict(list)
-        self._objects: defaultdict[ObjectRef, list[Finding]] = defaultdict(list)
-        self._devices: defaultdict[str, list[Finding]] = defaultdict(list)
-        for finding in self.findings:
-            self._kinds[finding.kind].append(finding)
-            self._objects[finding.object].append(finding)
-            self._devices[finding.object.device].append(finding)
+        self.by_id = self.index.by_id
         self._changes: defaultdict[ObjectRef, list[Change]] = defaultdict(list)
         for change in self.changes:
             for ref in change.objects:
@@ -52,15 +47,15 @@ class CorrelationView:
 
     def of(self, *kinds: FindingKind) -> list[Finding]:
         """Findings of some kinds, kind by kind, each by onset."""
-        return [finding for kind in kinds for finding in self._kinds.get(kind, ())]
+        return [finding for kind in kinds for finding in self.index.of(kind)]
 
-    def about(self, ref: ObjectRef) -> list[Finding]:
+    def about(self, ref: ObjectRef) -> Sequence[Finding]:
         """Findings whose object is exactly this one, by onset."""
-        return self._objects.get(ref, [])
+        return self.index.about(ref)
 
-    def on_device(self, name: str) -> list[Finding]:
+    def on_device(self, name: str) -> Sequence[Finding]:
         """Findings about a device and its parts, by onset."""
-        return self._devices.get(name, [])
+        return self.index.on_device(name)
 
     def onset(self, ids: Iterable[str]) -> int:
         """The earliest onset of those that are still active, in nanoseconds; 0 when none is."""

@@ -33,7 +33,7 @@ class Cluster:
         entities = physical(topology)
         rewired = entities != self.graph.entities
         if rewired:
-            self.graph = Graph(entities)
+            self.graph = self.graph.changed_to(entities)
         present, ended = running(topology)
         if rewired or present != self.jobs.running or ended != self.jobs.ended:
             self.jobs = Jobs(present, ended, self.graph)
