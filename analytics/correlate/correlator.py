@@ -2,18 +2,22 @@
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
+from typing import Any
 
-from analytics.correlate.budget import Considered, consider
+from analytics.correlate.budget import Budget, Considered
 from analytics.correlate.cause import Cause
 from analytics.correlate.causes import FAMILIES
 from analytics.correlate.cluster.cluster import Cluster
 from analytics.correlate.config import CorrelateConfig
 from analytics.correlate.cover import Claim, OpenCause, choose
+from analytics.correlate.finding_index import FindingIndex
 from analytics.correlate.lifecycle import Life, advance
 from analytics.correlate.memory import CorrelatorMemory, dump, load
 from analytics.correlate.open_cause import open_cause
-from analytics.correlate.texts import phrases, report
+from analytics.correlate.texts import phrases
+from analytics.correlate.texts.reports import Reports
 from analytics.correlate.tracks import Track, incident_id, match
 from analytics.correlate.view import CorrelationView
 from analytics.snapshot.stateful import State
@@ -35,7 +39,15 @@ class Correlator:
         self._config = config or CorrelateConfig()
         self._memory = CorrelatorMemory()
         self._cluster = Cluster()
-        self._considered = Considered(())
+        self._jobs_ended = frozenset[str]()
+        self._forget()
+
+    def _forget(self) -> None:
+        """What is made again from the memory."""
+        self._considered, self._budget = Considered(()), Budget(self._config)
+        self._index, self._reports = FindingIndex(), Reports()
+        self._rests_on: tuple[Any, ...] = ()
+        self._chosen: tuple[list[Claim], list[Cause]] = [], []
 
     @property
     def left_out(self) -> Mapping[str, int]:
@@ -50,26 +62,37 @@ class Correlator:
         changed: findings that are new, updated or cleared since the last step. changes: all that may still matter.
         """
         self._cluster.update(topology)
-        self._memory.update(changed, now_ns)
+        if self._memory.update(changed, now_ns, self._config.changed_findings_max):
+            self._budget.forget()
         firing = {track.key: track.onset_ns for track in self._memory.tracks if track.fires}
-        active = self._memory.active(self._cluster.jobs.ended)
-        self._considered = consider(active, self._memory.tracks, self._config)
-        view = CorrelationView(self._considered.findings, self._cluster, changes, self._config, firing, now_ns)
-        claims, causes = self._choose(view, now_ns)
+        active = self._memory.active(self._ended())
+        self._considered = self._budget.consider(active, self._memory.tracks, len(self._memory.queue))
+        moved = self._index.replace(self._considered.findings)
+        view = CorrelationView(self._index, self._cluster, changes, self._config, firing, now_ns)
+        self._reports.begin(view, moved)
+        claims, causes = self._choose_again(view, moved, now_ns)
         closed = self._assign(view, claims, causes, now_ns)
         return self._publish(view, closed, now_ns)
+
+    def _ended(self) -> frozenset[str]:
+        ended = self._cluster.jobs.ended
+        if ended != self._jobs_ended:
+            self._jobs_ended = ended
+            self._budget.forget()
+        return ended
 
     def close(self, now_ns: int, topology: Topology) -> list[Finding | Incident]:
         """Clears every finding and resolves every incident, as nothing will be heard of them again; forgets all."""
         self._cluster.update(topology)
         memory, self._memory = self._memory, CorrelatorMemory()
-        self._considered = Considered(())
+        self._forget()
         view = CorrelationView([], self._cluster, (), self._config, {})
         for track in memory.tracks:
             track.life = replace(track.life, state=IncidentState.RESOLVED, resolved_ns=now_ns)
             track.note(now_ns, track.cause.root, "resolved: the clocks went back")
         findings = [
-            replace(each, state=FindingState.CLEARED, observed_ns=now_ns) for _, each in sorted(memory.findings.items())
+            replace(each, state=FindingState.CLEARED, observed_ns=now_ns)
+            for _, each in sorted((memory.findings | memory.queue).items())
         ]
         incidents = self._publish(view, memory.tracks, now_ns)
         self._cluster = Cluster()
@@ -82,8 +105,22 @@ class Correlator:
         """BadInput (reason ``snapshot``) where the state is of another version or damaged."""
         self._memory = load(state.head)
         self._cluster = Cluster()
+        self._forget()
 
-    def _choose(self, view: CorrelationView, now_ns: int) -> tuple[list[Claim], list[Cause]]:
+    def _choose_again(
+        self, view: CorrelationView, moved: AbstractSet[str], now_ns: int
+    ) -> tuple[list[Claim], list[Cause]]:
+        """The choice of the step before, as long as it rests on the same: most ticks of a storm bring nothing new."""
+        past_hold = self._memory.waited(view.by_id, self._config, now_ns)
+        rests_on = (
+            *(view.graph, view.jobs, view.changes, view.lasting, view.firing, past_hold),
+            [(track.cause, track.onset_ns, track.primary) for track in self._memory.tracks],
+        )
+        if moved or rests_on != self._rests_on:
+            self._rests_on, self._chosen = rests_on, self._choose(view, past_hold)
+        return self._chosen
+
+    def _choose(self, view: CorrelationView, past_hold: frozenset[str]) -> tuple[list[Claim], list[Cause]]:
         causes = [cause for family in FAMILIES for cause in family(view)]
         fresh = {cause.key for cause in causes}
         open_causes: list[OpenCause] = []
@@ -95,7 +132,6 @@ class Correlator:
             open_causes.append(OpenCause(cause, track.onset_ns, cooling=not cause.primary))
             if cause.primary and track.key not in fresh:
                 causes.append(cause)
-        past_hold = self._memory.waited(self._config, now_ns)
         return choose(view, causes, open_causes, past_hold), causes
 
     def _assign(self, view: CorrelationView, claims: list[Claim], causes: list[Cause], now_ns: int) -> list[Track]:
@@ -109,8 +145,10 @@ class Correlator:
             track = known or Track(claim.cause, Life(IncidentState.PENDING, now_ns), claim.onset_ns)
             _follow(track, claim, now_ns)
             track.cadence_s = max((view.by_id[found].cadence_s for found in claim.primary), default=track.cadence_s)
-            others = {id(other): other for found in claim.findings for other in alternatives.get(found, ())}
-            report.update(view, track, claim, sorted(others.values(), key=lambda other: other.key), now_ns)
+            found_in = claim.findings if alternatives else ()
+            others = {id(other): other for found in found_in for other in alternatives.get(found, ())}
+            others_by_key = sorted(others.values(), key=lambda other: other.key)
+            self._reports.update(view, track, claim, others_by_key, now_ns)
             self._memory.mark_explained(claim.findings, now_ns)
             tracks.append(track)
         for track, at in matching.merged:
@@ -132,11 +170,13 @@ class Correlator:
 
     def _advance(self, track: Track, now_ns: int, ids: Collection[str]) -> None:
         config = self._config
-        hold_ns = {
-            HoldPolicy.NONE: 0,
-            HoldPolicy.TICK: config.intervals_ns(config.hold_intervals),  # a tick, however often its evidence comes
-            HoldPolicy.INTERVAL: config.intervals_ns(config.doubtful_hold_intervals, track.cadence_s),
-        }[track.cause.hold]
+        match track.cause.hold:
+            case HoldPolicy.NONE:
+                hold_ns = 0
+            case HoldPolicy.TICK:  # a tick, however often its evidence comes
+                hold_ns = config.intervals_ns(config.hold_intervals)
+            case HoldPolicy.INTERVAL:
+                hold_ns = config.intervals_ns(config.doubtful_hold_intervals, track.cadence_s)
         was = track.life.state
         track.life = advance(
             track.life,
@@ -157,10 +197,9 @@ class Correlator:
         for track in (*self._memory.tracks, *closed):
             if not track.id:
                 continue
-            blast = self._cluster.blast_radius(track.cause, frozenset(track.job_impact))
             cut = phrases.cut(self._considered, track.cause.root.device, self._config)
-            incident = report.incident(view, track, blast, gaps + cut, now_ns)
-            if report.needs_publishing(track, incident):
+            incident = self._reports.changed(view, track, gaps + cut, now_ns)
+            if incident is not None:
                 changed.append(incident)
         return sorted(changed, key=lambda incident: incident.id)
 

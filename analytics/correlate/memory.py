@@ -1,42 +1,84 @@
 """What correlation remembers between steps, and its snapshot."""
 
-from collections.abc import Iterable, Mapping, Sequence
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import attrgetter
 from typing import Any
 
 import orjson
 from pydantic import TypeAdapter, ValidationError
 
+from analytics.correlate.cause import SYMPTOMS
 from analytics.correlate.config import CorrelateConfig
 from analytics.correlate.tracks import Track
 from common.errors import BadInput
 from telemetry.codec.records import encode_record
-from telemetry.findings import Finding, FindingState
-from telemetry.objects import ObjectKind
+from telemetry.findings import Finding, FindingKind, FindingState
+from telemetry.objects import ObjectKind, ObjectRef
 
-VERSION = 3
+VERSION = 4
+_READ = (3, VERSION)  # 3 had no queue
 
 
 @dataclass
 class CorrelatorMemory:
-    """findings: active ones by id. since: event time from which on nothing explains each. tracks: by age."""
+    """findings: active ones by id. since: event time from which on nothing explains each. tracks: by age.
+
+    queue: what changed and no step has taken yet, the newest version of each by id.
+    """
 
     findings: dict[str, Finding] = field(default_factory=dict)
     since: dict[str, int] = field(default_factory=dict)
     tracks: list[Track] = field(default_factory=list)
+    queue: dict[str, Finding] = field(default_factory=dict)
 
-    def update(self, changed: Sequence[Finding], now_ns: int) -> None:
-        """Newer versions replace older ones; of two equally new ones a cleared one wins, then the greater bytes."""
+    def update(self, changed: Sequence[Finding], now_ns: int, changed_max: int = sys.maxsize) -> bool:
+        """Newer versions replace older ones; of two equally new ones a cleared one wins, then the greater bytes.
+
+        changed_max: how many a step takes; the others stay in the queue, see ``_urgency``. Returns whether others are
+        active than before, or others of their fields than scores and evidence differ.
+        """
         for finding in sorted(changed, key=_version):
-            known = self.findings.get(finding.id)
-            if known is not None and known.observed_ns > finding.observed_ns:
-                continue
-            if finding.state is FindingState.CLEARED:
-                self.findings.pop(finding.id, None)
-                self.since.pop(finding.id, None)
-            else:
-                self.findings[finding.id] = finding
-                self.since.setdefault(finding.id, now_ns)
+            waiting = self.queue.get(finding.id)
+            if waiting is None or waiting.observed_ns <= finding.observed_ns:
+                self.queue[finding.id] = finding
+        taken = list(self.queue.values())
+        if len(taken) > changed_max:
+            taken = sorted(taken, key=self._urgency(taken))[:changed_max]
+        others = False
+        for finding in sorted(taken, key=attrgetter("id")):
+            del self.queue[finding.id]
+            others |= self._update(finding, now_ns)
+        return others
+
+    def _update(self, finding: Finding, now_ns: int) -> bool:
+        known = self.findings.get(finding.id)
+        if known is not None and known.observed_ns > finding.observed_ns:
+            return False
+        if finding.state is FindingState.CLEARED:
+            self.since.pop(finding.id, None)
+            return self.findings.pop(finding.id, None) is not None
+        self.findings[finding.id] = finding
+        self.since.setdefault(finding.id, now_ns)
+        return known is None or _subject(known) != _subject(finding)
+
+    def _urgency(self, waiting: Iterable[Finding]) -> Callable[[Finding], tuple[bool, int, bool, int, str]]:
+        """The first of every kind on every device come before any second one, so that no storm hides another fault;
+        then evidence before symptoms, and the earliest. What is known and has only been seen again comes last."""
+        ranks: dict[str, int] = {}
+        groups: Counter[tuple[FindingKind, str | ObjectRef]] = Counter()
+        for finding in sorted(waiting, key=attrgetter("onset_ns", "id")):
+            group = finding.kind, finding.object.device or finding.object
+            ranks[finding.id] = groups[group]
+            groups[group] += 1
+
+        def urgency(finding: Finding) -> tuple[bool, int, bool, int, str]:
+            again = finding.state is FindingState.ACTIVE and finding.id in self.findings
+            return again, ranks[finding.id], finding.kind in SYMPTOMS, finding.onset_ns, finding.id
+
+        return urgency
 
     def active(self, ended_jobs: frozenset[str]) -> list[Finding]:
         """Active findings, without those about a job that has ended."""
@@ -46,13 +88,13 @@ class CorrelatorMemory:
             if finding.object.kind is not ObjectKind.JOB or finding.object.name not in ended_jobs
         ]
 
-    def waited(self, config: CorrelateConfig, now_ns: int) -> frozenset[str]:
+    def waited(self, among: Iterable[str], config: CorrelateConfig, now_ns: int) -> frozenset[str]:
         """Ids of the findings that have waited for a cause for long enough, in the cadence of their own evidence."""
         weak, least_ns = config.weak_hold_intervals, config.intervals_ns(config.weak_hold_intervals)
         return frozenset(
             found
-            for found, since in self.since.items()
-            if now_ns - since >= least_ns
+            for found in among
+            if (since := self.since[found]) <= now_ns - least_ns
             and now_ns - since >= config.intervals_ns(weak, self.findings[found].cadence_s)
         )
 
@@ -60,6 +102,10 @@ class CorrelatorMemory:
         """Explained findings wait from now on, should their incident end before them."""
         for found in findings:
             self.since[found] = now_ns
+
+
+def _subject(finding: Finding) -> tuple[FindingKind, ObjectRef, int]:
+    return finding.kind, finding.object, finding.onset_ns
 
 
 def _version(finding: Finding) -> tuple[str, int, bool, bytes]:
@@ -73,6 +119,7 @@ def dump(memory: CorrelatorMemory) -> dict[str, Any]:
     """JSON values in a fixed order, so that equal memories give equal bytes."""
     plain = orjson.loads(orjson.dumps(_adapter.dump_python(memory, mode="json")))
     plain["findings"] = dict(sorted(plain["findings"].items()))
+    plain["queue"] = dict(sorted(plain["queue"].items()))
     plain["since"] = dict(sorted(plain["since"].items()))
     for track in plain["tracks"]:
         for name in ("primary", "symptoms", "measured"):
@@ -86,7 +133,7 @@ def dump(memory: CorrelatorMemory) -> dict[str, Any]:
 
 def load(state: Mapping[str, Any]) -> CorrelatorMemory:
     """Reads what ``dump`` returned; BadInput (reason ``snapshot``) for another version or a wrong field."""
-    if state.get("version") != VERSION:
+    if state.get("version") not in _READ:
         raise BadInput(f"correlation snapshot of version {state.get('version')!r}: expected {VERSION}", "snapshot")
     try:
         return _adapter.validate_python({key: value for key, value in state.items() if key != "version"})

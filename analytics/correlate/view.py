@@ -38,7 +38,7 @@ class CorrelationView:
         self.cluster, self.graph, self.jobs = cluster, cluster.graph, cluster.jobs
         self.changes = sorted(changes, key=lambda change: (change.starts_ns, change.id))
         self.config = config or CorrelateConfig()
-        self._firing = firing or {}
+        self.firing = firing or {}
         self.by_id = self.index.by_id
         self._changes: defaultdict[ObjectRef, list[Change]] = defaultdict(list)
         for change in self.changes:
@@ -67,15 +67,15 @@ class CorrelationView:
 
     def root(self, kind: IncidentKind, ranked: Sequence[ObjectRef]) -> ObjectRef:
         """The best ranked object, unless an incident that already fires names another of them."""
-        return next((ref for ref in ranked if (kind, ref) in self._firing), ranked[0])
+        return next((ref for ref in ranked if (kind, ref) in self.firing), ranked[0])
 
     def is_firing(self, kind: IncidentKind, refs: Iterable[ObjectRef]) -> bool:
         """Whether an incident of this kind already fires with one of ``refs`` as its root."""
-        return any((kind, ref) in self._firing for ref in refs)
+        return any((kind, ref) in self.firing for ref in refs)
 
     def firing_since(self, kind: IncidentKind, ref: ObjectRef) -> int | None:
         """Onset of the incident of this kind and root that already fires, in nanoseconds."""
-        return self._firing.get((kind, ref))
+        return self.firing.get((kind, ref))
 
     def changes_of(self, refs: Iterable[ObjectRef]) -> list[Change]:
         """Changes of any of the objects, by their start."""
@@ -92,10 +92,11 @@ class CorrelationView:
 
     def lasts(self, change_id: str) -> bool:
         """Whether a change of this id is known and not over."""
-        return change_id in self._lasting
+        return change_id in self.lasting
 
     @cached_property
-    def _lasting(self) -> frozenset[str]:
+    def lasting(self) -> frozenset[str]:
+        """Ids of the changes that are not over."""
         return frozenset(change.id for change in self.changes if not self.is_over(change))
 
     def _ends_ns(self, change: Change) -> int:
@@ -108,6 +109,14 @@ class CorrelationView:
             if change.kind in PLANNED and self.covers(change, at_ns) and not self.is_over(change):
                 return change
         return None
+
+    def changes_around(self, ref: ObjectRef) -> list[Change]:
+        """Changes of an object and of what contains it, by their start."""
+        return self.changes_of(self.surroundings(ref)) if self.changes else []
+
+    def planned_around(self, ref: ObjectRef, at_ns: int) -> bool:
+        """Whether planned work on an object, or on what contains it, covers a time and is not over."""
+        return bool(self.changes) and self.planned(self.surroundings(ref), at_ns) is not None
 
     @cached_property
     def origins(self) -> list[Origin]:

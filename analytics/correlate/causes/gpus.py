@@ -24,13 +24,14 @@ def _faults(view: CorrelationView) -> Iterable[Cause]:
     for finding in view.of(*sorted(GPU_FAULTS)):
         hosts[finding.object.device].append(finding)
     for host in sorted(hosts):
-        found = hosts[host]
-        gpus = sorted({finding.object for finding in found})
+        gpus: defaultdict[ObjectRef, list[Finding]] = defaultdict(list)
+        for finding in hosts[host]:
+            gpus[finding.object].append(finding)
         if len(gpus) >= TOGETHER_MIN:
-            yield _fault(view, gpus, found)
+            yield _fault(view, sorted(gpus), hosts[host])
             continue
-        for gpu in gpus:
-            yield _fault(view, [gpu], [finding for finding in found if finding.object == gpu])
+        for gpu in sorted(gpus):
+            yield _fault(view, [gpu], gpus[gpu])
 
 
 def _fault(view: CorrelationView, gpus: list[ObjectRef], found: list[Finding]) -> Cause:

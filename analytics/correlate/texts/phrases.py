@@ -57,8 +57,7 @@ def _cost(view: CorrelationView, cause: Cause, blast: BlastRadius, job_impact: M
     """``32 GPUs, job 17 slowed by 34 %``: what waits; else what the cause reaches by topology."""
     root = cause.root
     if job_impact:
-        gpus = {ref for job_id in job_impact for ref in view.jobs.gpus(job_id)}
-        return f"{_count(len(gpus), 'GPU')}, {waiting(job_impact)}"
+        return f"{_count(view.jobs.gpu_count(*job_impact), 'GPU')}, {waiting(job_impact)}"
     if not incident_kinds()[cause.kind].pages_without_waiting:
         return f"no job waits, {len(blast.jobs)} in reach" if blast.jobs else "no job waits"
     if blast.jobs:
@@ -127,6 +126,8 @@ def symptom(finding: Finding) -> str:
 def gaps(view: CorrelationView) -> tuple[str, ...]:
     """What telemetry is missing, by role: ``2 of 64 switches silent``."""
     names = {finding.object.device for finding in view.of(*sorted(SILENCE))} - {""}
+    if not names:
+        return ()
     groups: dict[str, list[str]] = {}
     for name, known in view.graph.devices.items():
         groups.setdefault(ROLES.get(known.role, "switches"), []).append(name)
@@ -140,6 +141,8 @@ def cut(considered: Considered, device: str, config: CorrelateConfig) -> tuple[s
         texts.append(f"{device} has over {config.device_findings_max:,} findings of one kind: the rest waits")
     if considered.left_out.get(LeftOut.CLUSTER_LIMIT):
         texts.append(f"over {config.correlated_findings_max:,} findings are active: the rest waits")
+    if considered.left_out.get(LeftOut.TICK_LIMIT):
+        texts.append(f"over {config.changed_findings_max:,} findings changed at once: the rest follows")
     return tuple(texts)
 
 
