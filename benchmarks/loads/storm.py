@@ -63,8 +63,8 @@ def failing_gpus(hosts: int, findings: int) -> list[Finding]:
 
 
 def mixed(hosts: int, findings: int) -> list[Finding]:
-    """A sixth each: failing GPUs, links with errors, pauses and queues at ports, GPUs that deviate, slow storage and
-    silent hosts, spread over the cluster."""
+    """A sixth each, spread over the cluster: failing GPUs, links with errors, pauses and queues at ports, GPUs that
+    deviate, and jobs that are slow; a job is counted once, so there are fewer of those."""
     found: list[Finding] = []
     for each in range(findings):
         host, rail = each * 37 % hosts, each % RAILS
