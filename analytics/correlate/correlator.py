@@ -25,6 +25,7 @@ from telemetry.changes import Change
 from telemetry.findings import Finding, FindingState
 from telemetry.incidents import Incident, IncidentState
 from telemetry.kinds import HoldPolicy
+from telemetry.refusals import Refusal
 from telemetry.topology import Topology
 
 
@@ -53,6 +54,11 @@ class Correlator:
     def left_out(self) -> Mapping[str, int]:
         """Active findings that the newest step has not looked at, by reason."""
         return self._considered.left_out
+
+    @property
+    def refused(self) -> Mapping[str, Sequence[Refusal]]:
+        """What the topology says that cannot be, by the fact's key, as of the newest step."""
+        return self._cluster.refused
 
     def step(
         self, now_ns: int, changed: Sequence[Finding], topology: Topology, changes: Sequence[Change]

@@ -1,25 +1,30 @@
 """The cluster as correlation needs it, rebuilt only where the topology changed."""
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
 from analytics.correlate.cause import Cause
 from analytics.correlate.cluster.blast import blast_radius
-from analytics.correlate.cluster.graph import Graph, physical
+from analytics.correlate.cluster.graph import Graph
 from analytics.correlate.cluster.jobs import Jobs, running
 from analytics.correlate.cluster.reach import Reach, reach
 from telemetry.incidents import BlastRadius
 from telemetry.kinds import incident_kinds
+from telemetry.refusals import Refusal, consistent, refused_facts
 from telemetry.topology import Topology
 
 CACHE_MAX = 10_000
 
 
 class Cluster:
-    """A cache over one Topology: nothing in it is state. Incidents stay for many ticks, so what they reach is kept."""
+    """A cache over one Topology: nothing in it is state. Incidents stay for many ticks, so what they reach is kept.
+
+    refused: what the topology says that cannot be, by the fact's key; the graph is built without it.
+    """
 
     def __init__(self) -> None:
         self._topology: Topology | None = None
+        self.refused: Mapping[str, Sequence[Refusal]] = {}
         self.graph = Graph({})
         self.jobs = Jobs({}, frozenset(), self.graph)
         self._reaches: dict[Hashable, Reach] = {}
@@ -30,7 +35,8 @@ class Cluster:
         if topology is self._topology:
             return
         self._topology = topology
-        entities = physical(topology)
+        self.refused = refused_facts(topology)
+        entities = consistent(topology, self.refused)
         rewired = entities != self.graph.entities
         if rewired:
             self.graph = self.graph.changed_to(entities)

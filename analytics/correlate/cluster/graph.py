@@ -24,7 +24,7 @@ _REBUILT_SHARE = 0.1  # of the entities: more changes cost more one by one than 
 class Graph:
     """Built once per version of the topology from the entities that are no jobs; lookups are by name.
 
-    entities: without contradictions (``contradictions.py``), else the last by key counts.
+    entities: without contradictions (``telemetry.refusals``), else the last by key counts.
     """
 
     def __init__(self, entities: Mapping[str, Entity]) -> None:

@@ -23,7 +23,7 @@ LIMITS = settings(
 @pytest.mark.parametrize(
     ("mode", "names", "paths"),
     [
-        pytest.param(GenerationMode.POSITIVE, {}, 17, id="as-described"),
+        pytest.param(GenerationMode.POSITIVE, {}, 18, id="as-described"),
         pytest.param(GenerationMode.POSITIVE, KNOWN, 2, id="an-incident-that-is-there"),
         pytest.param(GenerationMode.NEGATIVE, {}, 6, id="not-as-described"),
     ],

@@ -135,8 +135,10 @@ def test_a_changed_graph_is_the_same_as_a_new_one(cluster: Fabric, steps: list[l
         for number in step:
             key = keys[number % len(keys)]
             entity = present.pop(key, None)
-            if entity is None or (number % 3 == 0 and isinstance(entity, Device)):
-                present[key] = replace(known[key], rack=f"r{number % 4}") if isinstance(entity, Device) else known[key]
+            if entity is None:
+                present[key] = known[key]
+            elif isinstance(entity, Device) and number % 3 == 0:
+                present[key] = replace(entity, rack=f"r{number % 4}")
         graph = graph.changed_to(dict(present))
         assert vars(graph) == vars(Graph(present))
 
