@@ -120,10 +120,11 @@ class Correlator:
         past_hold = self._memory.waited(view.by_id, self._config, now_ns)
         rests_on = (
             *(view.graph, view.jobs, view.changes, view.lasting, view.firing, past_hold),
-            [(track.cause, track.onset_ns, track.primary) for track in self._memory.tracks],
+            [(track.cause, track.onset_ns, track.primary, len(track.members)) for track in self._memory.tracks],
         )
         if moved or rests_on != self._rests_on:
-            self._rests_on, self._chosen = rests_on, self._choose(view, past_hold)
+            self._chosen = self._choose(view, past_hold)
+            self._rests_on = () if view.asked_for_time else rests_on
         return self._chosen
 
     def _choose(self, view: CorrelationView, past_hold: frozenset[str]) -> tuple[list[Claim], list[Cause]]:

@@ -1,8 +1,9 @@
 """What is wrong right now, indexed for the families of causes."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
+from typing import Any, TypeVar
 
 from analytics.correlate.cause import JOB_WAITS
 from analytics.correlate.cluster.cluster import Cluster
@@ -14,6 +15,7 @@ from telemetry.findings import Finding, FindingKind
 from telemetry.incidents import IncidentKind
 from telemetry.objects import ObjectKind, ObjectRef
 
+T = TypeVar("T")
 PLANNED = frozenset({ChangeKind.MAINTENANCE, ChangeKind.REBOOT, ChangeKind.FIRMWARE, ChangeKind.DRAIN})
 
 
@@ -32,7 +34,8 @@ class CorrelationView:
         firing: Mapping[tuple[IncidentKind, ObjectRef], int] | None = None,
         now_ns: int = 0,
     ) -> None:
-        self.now_ns = now_ns
+        self._now_ns, self.asked_for_time = now_ns, False
+        self._computed: dict[Callable[[CorrelationView], Any], Any] = {}
         self.index = findings if isinstance(findings, FindingIndex) else FindingIndex(findings)
         self.findings = self.index.findings
         self.cluster, self.graph, self.jobs = cluster, cluster.graph, cluster.jobs
@@ -44,6 +47,12 @@ class CorrelationView:
         for change in self.changes:
             for ref in change.objects:
                 self._changes[ref].append(change)
+
+    @property
+    def now_ns(self) -> int:
+        """Event time of this step. What asks for it may change with every tick, and is chosen again in each."""
+        self.asked_for_time = True
+        return self._now_ns
 
     def of(self, *kinds: FindingKind) -> list[Finding]:
         """Findings of some kinds, kind by kind, each by onset."""
@@ -88,7 +97,7 @@ class CorrelationView:
 
     def is_over(self, change: Change) -> bool:
         """Whether what it took away should be back by now."""
-        return self.now_ns > self._ends_ns(change)
+        return self._now_ns > self._ends_ns(change)
 
     def lasts(self, change_id: str) -> bool:
         """Whether a change of this id is known and not over."""
@@ -117,6 +126,13 @@ class CorrelationView:
     def planned_around(self, ref: ObjectRef, at_ns: int) -> bool:
         """Whether planned work on an object, or on what contains it, covers a time and is not over."""
         return bool(self.changes) and self.planned(self.surroundings(ref), at_ns) is not None
+
+    def once(self, compute: Callable[["CorrelationView"], T]) -> T:
+        """What a function makes of the view, kept for all that ask for it in this step."""
+        if compute not in self._computed:
+            self._computed[compute] = compute(self)
+        found: T = self._computed[compute]
+        return found
 
     @cached_property
     def origins(self) -> list[Origin]:

@@ -31,7 +31,11 @@ class Death:
 
 
 def deaths(view: CorrelationView) -> list[Death]:
-    """Devices that seem dead, by name."""
+    """Devices that seem dead, by name. Four families ask for them: they are looked for once a step."""
+    return view.once(_deaths)
+
+
+def _deaths(view: CorrelationView) -> list[Death]:
     down = _down_links(view)
     silent = {finding.object.device for finding in view.of(FindingKind.TARGET_SILENT)} - {""}
     suspects = sorted({name for link in down for name in view.graph.ends(link)} | silent)

@@ -11,8 +11,11 @@ from typing import Any
 import orjson
 import pytest
 
+from analytics.correlate import correlator
 from analytics.correlate.budget import LeftOut
+from analytics.correlate.cause import Cause
 from analytics.correlate.config import CorrelateConfig
+from analytics.correlate.view import CorrelationView
 from analytics.snapshot.stateful import State
 from telemetry.codec.records import encode_record
 from telemetry.findings import Finding
@@ -126,3 +129,18 @@ def test_news_of_one_incident_do_not_repeat_the_reports_of_the_others(start: typ
     again = replace(findings[0], observed_ns=run.now_ns, score=3.0)
     assert calls(run, again) < 0.55 * first
     assert run.correlator.state().head["findings"][again.id].get("score") == 3.0
+
+
+def test_a_choice_that_rests_on_the_time_is_made_in_every_step(
+    start: type[Run], cluster: Fabric, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[int] = []
+
+    def family(view: CorrelationView) -> tuple[Cause, ...]:
+        asked.append(view.now_ns)
+        return ()
+
+    monkeypatch.setattr(correlator, "FAMILIES", (*correlator.FAMILIES, family))
+    run = start(cluster)
+    run.tick(*storm(cluster, 2), ticks=4)
+    assert len(asked) == 4
