@@ -11,9 +11,9 @@ from typing import Any
 import orjson
 import pytest
 
-from analytics.correlate import correlator
 from analytics.correlate.budget import LeftOut
 from analytics.correlate.cause import Cause
+from analytics.correlate.causes import FAMILIES
 from analytics.correlate.config import CorrelateConfig
 from analytics.correlate.view import CorrelationView
 from analytics.snapshot.stateful import State
@@ -140,7 +140,7 @@ def test_a_choice_that_rests_on_the_time_is_made_in_every_step(
         asked.append(view.now_ns)
         return ()
 
-    monkeypatch.setattr(correlator, "FAMILIES", (*correlator.FAMILIES, family))
+    monkeypatch.setattr("analytics.correlate.correlator.FAMILIES", (*FAMILIES, family))
     run = start(cluster)
     run.tick(*storm(cluster, 2), ticks=4)
     assert len(asked) == 4
