@@ -12,6 +12,7 @@ import orjson
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from analytics.correlate.config import CorrelateConfig
 from analytics.correlate.correlator import Correlator
 from analytics.snapshot.stateful import State
 from telemetry.codec.records import encode_record
@@ -135,3 +136,16 @@ def test_another_process_gives_the_same_bytes() -> None:
         for seed in ("1", "2")
     }
     assert len(digests) == 1
+
+
+@settings(max_examples=40, deadline=None)
+@given(seed=st.integers(0, 10_000))
+def test_what_is_kept_from_step_to_step_changes_nothing(cluster: Fabric, start: type[Run], seed: int) -> None:
+    """Against a correlator that makes everything again in every step."""
+    config = CorrelateConfig(correlated_findings_max=12, device_findings_max=10, changed_findings_max=10)
+    for limits in (None, config):
+        one, other = start(cluster, limits), start(cluster, limits)
+        for changed in (*story(cluster, seed), [], [], [], []):
+            other.correlator._forget()
+            assert published(one, changed) == published(other, changed)
+            assert one.correlator.state() == other.correlator.state()
