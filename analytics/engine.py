@@ -48,6 +48,7 @@ from analytics.window.watermark import DropReason, SampleCounts, TickWindow
 from telemetry.changes import Change
 from telemetry.findings import Finding, FindingState
 from telemetry.incidents import Incident
+from telemetry.refusals import Refusal
 from telemetry.samples import SampleBatch
 from telemetry.topology import Topology, TopologyFact
 
@@ -76,6 +77,11 @@ class Correlator(Stateful, Protocol):
     @property
     def left_out(self) -> Mapping[str, int]:
         """Active findings that the newest step has not looked at, by reason."""
+        ...
+
+    @property
+    def refused(self) -> Mapping[str, Sequence[Refusal]]:
+        """What the topology says that cannot be, by the fact's key."""
         ...
 
     def step(

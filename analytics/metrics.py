@@ -5,6 +5,7 @@ from prometheus_client import Counter, Gauge
 from analytics.correlate.budget import LeftOut
 from analytics.view.quality import Quality
 from telemetry.ledger import StageReport
+from telemetry.refusals import RefusalReason
 
 _PREFIX = "fabricscope_analytics_"
 
@@ -19,6 +20,11 @@ FINDINGS_ACTIVE = Gauge(_PREFIX + "findings_active", "Findings that are active."
 FINDINGS_LEFT_OUT = Gauge(
     _PREFIX + "findings_left_out",
     "Active findings that correlation does not look at, as there are too many.",
+    ["reason"],
+)
+INPUT_REFUSED = Gauge(
+    _PREFIX + "input_refused",
+    "Facts of the topology that contradict others, and changes since the start that are larger than they may be.",
     ["reason"],
 )
 TICKS_UNCORRELATED = Gauge(
@@ -51,5 +57,7 @@ def update(report: StageReport, before: StageReport) -> None:
     FINDINGS_ACTIVE.set(report.details["findings_active"])
     for reason in LeftOut:
         FINDINGS_LEFT_OUT.labels(reason).set(report.details[f"findings_left_out_{reason}"])
+    for refusal in RefusalReason:
+        INPUT_REFUSED.labels(refusal).set(report.details[f"refused_{refusal}"])
     TICKS_UNCORRELATED.set(report.details["ticks_uncorrelated"])
     WATERMARK_SECONDS.set(report.details["watermark_seconds"])

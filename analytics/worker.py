@@ -1,5 +1,6 @@
 """The blocking half of the service: decode, align, step, snapshot. One thread calls it, one call at a time."""
 
+from collections import Counter
 from collections.abc import Collection, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
@@ -21,6 +22,7 @@ from telemetry.changes import Change
 from telemetry.codec.batch import BatchDecoder
 from telemetry.codec.records import decode_record
 from telemetry.ledger import StageReport
+from telemetry.refusals import RefusalReason, refused_changes
 from telemetry.starvation import HostLosses
 from telemetry.topics import Topic
 from telemetry.topology import TopologyFact
@@ -58,6 +60,7 @@ class Worker:
         self.mark = snapshot.Mark({}, 0)
         self._decoder = BatchDecoder()
         self._alignment = Alignment(config.aligned_samples_max)
+        self._changes_refused: Counter[RefusalReason] = Counter()
         self.gaps = 0
         self.begun_again: dict[str, str] = {}  # blocks of the state that did so when it was loaded, and why
         self.records_corrupt = 0
@@ -105,13 +108,19 @@ class Worker:
                 if record.topic == self._topology.name:
                     self.engine.add_facts([decode_record(record.value, TopologyFact)])
                 else:
-                    self.engine.add_change(decode_record(record.value, Change))
+                    self._add_change(decode_record(record.value, Change))
             except BadInput as error:
                 result.corrupt.append((record, error))
             finally:
                 self.mark.offsets[(record.topic, record.partition)] = record.offset + 1
         self.records_corrupt += len(result.corrupt)
         return result
+
+    def _add_change(self, change: Change) -> None:
+        self.engine.add_change(change)
+        for refusal in refused_changes([change]):
+            self._changes_refused[refusal.reason] += 1
+            log.warning("a change counts in part", reason=refusal.reason, text=refusal.text)
 
     def process_samples(
         self, records: Sequence[Record], behind: Collection[TopicPartition], *, bus_tells_time: bool
@@ -144,6 +153,9 @@ class Worker:
     def report(self, at_ns: int) -> StageReport:
         counts, engine = self.engine.counts, self.engine
         left_out = engine.correlator.left_out if engine.correlator else {}
+        of_facts = engine.correlator.refused.values() if engine.correlator else ()
+        refused = Counter(each.reason for found in of_facts for each in found)
+        refused.update(self._changes_refused)
         return StageReport(
             STAGE,
             self._config.instance,
@@ -159,6 +171,7 @@ class Worker:
                 **{f"series_{state}": count for state, count in engine.quality_counts.items()},
                 "findings_active": engine.findings.active(),
                 **{f"findings_left_out_{reason}": float(left_out.get(reason, 0)) for reason in LeftOut},
+                **{f"refused_{reason}": float(refused[reason]) for reason in RefusalReason},
                 "watermark_seconds": engine.window.watermark_ns * 1e-9,
                 "records_corrupt": self.records_corrupt,
                 "gaps": self.gaps,

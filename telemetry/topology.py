@@ -184,18 +184,25 @@ class Topology:
     """The cluster as known at one moment. Immutable; ``with_facts`` gives the next one.
 
     Of two facts with one key the one with the later ``observed_ns`` is valid, whatever the order of their arrival.
+    contested: by key of a device, the newest fact of another source that describes another device of that name.
     """
 
     facts: Mapping[str, TopologyFact] = dataclass_field(default_factory=dict)
+    contested: Mapping[str, TopologyFact] = dataclass_field(default_factory=dict)
 
     def with_facts(self, facts: Iterable[TopologyFact]) -> "Topology":
         """The newest fact of each entity is kept; of equally old ones the last in order."""
-        merged = dict(self.facts)
+        merged, contested = dict(self.facts), dict(self.contested)
         for fact in facts:
-            known = merged.get(fact.entity.key)
+            key = fact.entity.key
+            known = merged.get(key)
             if known is None or known.observed_ns <= fact.observed_ns:
-                merged[fact.entity.key] = fact
-        return replace(self, facts=merged)
+                merged[key] = fact
+            if known is not None and _are_two(known, fact):
+                contested[key] = known if merged[key] is fact else fact
+            elif key in contested and (contested[key].source == fact.source or fact.gone):
+                del contested[key]  # who said otherwise does so no longer
+        return replace(self, facts=merged, contested=contested)
 
     def entities(self, of: type[T]) -> list[T]:
         """All present entities of one kind, sorted by key."""
@@ -209,3 +216,12 @@ class Topology:
             if not fact.gone:
                 found.setdefault(type(fact.entity), []).append(fact.entity)
         return found
+
+
+def _are_two(one: TopologyFact, other: TopologyFact) -> bool:
+    """Whether two sources speak of two devices: none has two roles, or stands in two racks."""
+    if one.source == other.source or one.gone or other.gone or not isinstance(one.entity, Device):
+        return False
+    assert isinstance(other.entity, Device)  # the kind is a part of the key
+    racks = {one.entity.rack, other.entity.rack} - {""}
+    return one.entity.role is not other.entity.role or len(racks) > 1

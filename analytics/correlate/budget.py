@@ -5,8 +5,8 @@ The rest waits and is looked at once others have cleared. Only telemetry decides
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from analytics.correlate.cause import SYMPTOMS
@@ -21,6 +21,7 @@ class LeftOut(StrEnum):
 
     DEVICE_LIMIT = "device_limit"  # its device has too many of its kind
     CLUSTER_LIMIT = "cluster_limit"  # the cluster has too many
+    TICK_LIMIT = "tick_limit"  # too many changed at once: the next tick looks at it
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,3 +76,33 @@ def _most_important(
     known = {found for track in tracks for found in (*track.primary, *track.symptoms)}
     ranked = sorted((found not in known, *rest, found) for *rest, found in within)
     return {str(found) for *_, found in ranked[:findings_max]}
+
+
+class Budget:
+    """``consider``, asked again only when another answer is possible: in a storm most ticks bring newer versions of
+    the same findings. Nothing in it is state."""
+
+    def __init__(self, config: CorrelateConfig) -> None:
+        self._config = config
+        self._known: Set[str] = frozenset()
+        self._considered: Considered | None = None
+        self._ids: Set[str] = frozenset()
+
+    def forget(self) -> None:
+        """Other findings are active than the last time."""
+        self._considered = None
+
+    def consider(self, active: Sequence[Finding], tracks: Sequence[Track], queued: int = 0) -> Considered:
+        """The findings of a step; see the function. queued: what changed and waits for the next step."""
+        found = self._consider(active, tracks)
+        return replace(found, left_out={**found.left_out, LeftOut.TICK_LIMIT: queued}) if queued else found
+
+    def _consider(self, active: Sequence[Finding], tracks: Sequence[Track]) -> Considered:
+        if len(active) <= self._config.device_findings_max:
+            return Considered(active)
+        known = {found for track in tracks for found in (*track.primary, *track.symptoms)}
+        if self._considered is None or known != self._known:
+            self._considered, self._known = consider(active, tracks, self._config), known
+            self._ids = {finding.id for finding in self._considered.findings}
+            return self._considered
+        return replace(self._considered, findings=[finding for finding in active if finding.id in self._ids])

@@ -91,6 +91,9 @@ class CorrelateConfig(BaseModel):
     device_findings_max: int = Field(
         1000, ge=10, description="Of them, those of one kind on one device. No device has so many ports, disks or GPUs."
     )
+    changed_findings_max: int = Field(
+        2000, ge=10, description="Findings that changed which a step takes; the others wait for the next one."
+    )
     findings_max: int = Field(2000, ge=10, description="Finding ids kept for one incident; the earliest stay.")
     timeline_max: int = Field(50, ge=10, description="Entries in the timeline of one incident.")
 

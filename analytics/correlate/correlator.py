@@ -2,21 +2,25 @@
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
+from typing import Any
 
 from analytics.correlate import absences
-from analytics.correlate.budget import Considered, consider
+from analytics.correlate.budget import Budget, Considered
 from analytics.correlate.cause import Cause
 from analytics.correlate.causes import FAMILIES, waves
 from analytics.correlate.cluster.cluster import Cluster
 from analytics.correlate.cluster.graph import Graph
 from analytics.correlate.config import NS_PER_S, CorrelateConfig
 from analytics.correlate.cover import Claim, OpenCause, choose
+from analytics.correlate.finding_index import FindingIndex
 from analytics.correlate.lifecycle import Life, advance
 from analytics.correlate.memory import CorrelatorMemory, dump, load
 from analytics.correlate.object_records import LastIncident
 from analytics.correlate.open_cause import open_cause
-from analytics.correlate.texts import phrases, report
+from analytics.correlate.texts import phrases
+from analytics.correlate.texts.reports import Reports
 from analytics.correlate.texts.verdict import Rivals
 from analytics.correlate.tracks import Track, incident_id, match
 from analytics.correlate.view import CorrelationView
@@ -26,6 +30,8 @@ from telemetry.changes import Change
 from telemetry.findings import Finding, FindingState
 from telemetry.incidents import Incident, IncidentKind, IncidentState
 from telemetry.kinds import HoldPolicy, incident_kinds
+from telemetry.objects import ObjectRef
+from telemetry.refusals import Refusal
 from telemetry.topology import Topology
 
 
@@ -40,13 +46,26 @@ class Correlator:
         self._config = config or CorrelateConfig()
         self._memory = CorrelatorMemory()
         self._cluster = Cluster()
-        self._considered = Considered(())
+        self._forget()
+
+    def _forget(self) -> None:
+        """What is made again from the memory."""
+        self._considered, self._budget = Considered(()), Budget(self._config)
+        self._disregarded: tuple[Any, ...] = ()
         self._followed: Graph | None = None
+        self._index, self._reports = FindingIndex(), Reports()
+        self._rests_on: tuple[Any, ...] = ()
+        self._chosen: tuple[list[Claim], list[Cause]] = [], []
 
     @property
     def left_out(self) -> Mapping[str, int]:
         """Active findings that the newest step has not looked at, by reason."""
         return self._considered.left_out
+
+    @property
+    def refused(self) -> Mapping[str, Sequence[Refusal]]:
+        """What the topology says that cannot be, by the fact's key, as of the newest step."""
+        return self._cluster.refused
 
     def step(
         self, now_ns: int, changed: Sequence[Finding], topology: Topology, changes: Sequence[Change]
@@ -56,42 +75,42 @@ class Correlator:
         changed: findings that are new, updated or cleared since the last step. changes: all that may still matter.
         """
         self._cluster.update(topology)
-        self._record(self._memory.update(changed, now_ns), changes, now_ns)
-        firing = {track.key: track.onset_ns for track in self._memory.tracks if track.fires}
-        active = self._memory.active(self._cluster.jobs.ended, self._cluster.nodes)
-        self._considered = consider(active, self._memory.tracks, self._config)
-        away = {
-            name: track.cause.root
-            for track in self._memory.tracks
-            if track.fires and track.cause.kind in (IncidentKind.DEVICE_DOWN, IncidentKind.RACK_POWER)
-            for name in track.cause.gone
-        }
-        view = CorrelationView(
-            self._considered.findings,
-            self._cluster,
-            changes,
-            self._config,
-            firing,
-            now_ns,
-            away,
-            self._memory.absences,
-        )
-        absences.update(self._memory.absences, view)
-        claims, causes = self._choose(view, now_ns)
+        taken = self._memory.update(changed, now_ns, self._config.changed_findings_max)
+        if taken.others:
+            self._budget.forget()
+        self._record(taken.new, changes, now_ns)
+        tracks = self._memory.tracks
+        firing = {track.key: track.onset_ns for track in tracks if track.fires}
+        self._considered = self._budget.consider(self._active(), tracks, len(self._memory.queue))
+        moved = self._index.replace(self._considered.findings)
+        away, kept = _away(tracks), self._memory.absences
+        view = CorrelationView(self._index, self._cluster, changes, self._config, firing, now_ns, away, kept)
+        absences.update(kept, view)
+        claims, causes = self._choose_again(view, moved, now_ns)
+        self._reports.begin(view, moved, Rivals(claims))
         closed = self._assign(view, claims, causes, now_ns)
         return self._publish(view, closed, now_ns)
+
+    def _active(self) -> list[Finding]:
+        ended, nodes = self._cluster.jobs.ended, self._cluster.nodes
+        disregarded = (ended, nodes.removed, nodes.disused)
+        if disregarded != self._disregarded:
+            self._disregarded = disregarded
+            self._budget.forget()
+        return self._memory.active(ended, nodes)
 
     def close(self, now_ns: int, topology: Topology) -> list[Finding | Incident]:
         """Clears every finding and resolves every incident, as nothing will be heard of them again; forgets all."""
         self._cluster.update(topology)
         memory, self._memory = self._memory, CorrelatorMemory(began_again=True)
-        self._considered = Considered(())
+        self._forget()
         view = CorrelationView([], self._cluster, (), self._config, {})
         for track in memory.tracks:
             track.life = replace(track.life, state=IncidentState.RESOLVED, resolved_ns=now_ns)
             track.note(now_ns, track.cause.root, "resolved: the clocks went back")
         findings = [
-            replace(each, state=FindingState.CLEARED, observed_ns=now_ns) for _, each in sorted(memory.findings.items())
+            replace(each, state=FindingState.CLEARED, observed_ns=now_ns)
+            for _, each in sorted((memory.findings | memory.queue).items())
         ]
         incidents = self._publish(view, memory.tracks, now_ns)
         self._cluster = Cluster()
@@ -104,6 +123,7 @@ class Correlator:
         """BadInput (reason ``snapshot``) where the state is of another version or damaged."""
         self._memory = load(state.head)
         self._cluster = Cluster()
+        self._forget()
 
     def _record(self, new: Sequence[Finding], changes: Sequence[Change], now_ns: int) -> None:
         """Keeps what happened to objects. A graph is looked at once: moves show where it is built."""
@@ -116,16 +136,40 @@ class Correlator:
         if records.known:
             records.add_changes(changes, now_ns)
 
-    def _choose(self, view: CorrelationView, now_ns: int) -> tuple[list[Claim], list[Cause]]:
+    def _choose_again(
+        self, view: CorrelationView, moved: AbstractSet[str], now_ns: int
+    ) -> tuple[list[Claim], list[Cause]]:
+        """The choice of the step before, as long as it rests on the same: most ticks of a storm bring nothing new.
+
+        While a wave goes on it is made in every step: what is overdue follows from the time.
+        """
+        past_hold = self._memory.waited(view.by_id, self._config, now_ns)
+        rests_on = (
+            *(view.graph, view.jobs, view.cluster.nodes, view.changes, view.lasting, view.firing, view.away, view.idle),
+            past_hold,
+            [
+                (track.cause, track.onset_ns, track.primary, track.symptoms, len(track.members))
+                for track in self._memory.tracks
+            ],
+        )
+        if moved or view.waves or rests_on != self._rests_on:
+            view.asked_for_time = False  # before: by what is not kept
+            self._chosen = self._choose(view, past_hold)
+            self._rests_on = () if view.asked_for_time or view.waves else rests_on
+        return self._chosen
+
+    def _choose(self, view: CorrelationView, past_hold: frozenset[str]) -> tuple[list[Claim], list[Cause]]:
         causes = [cause for family in FAMILIES for cause in family(view)]
         fresh = {cause.key for cause in causes}
         open_causes: list[OpenCause] = []
         for track in self._memory.tracks:
+            if track.key in fresh and not view.by_id.keys().isdisjoint(track.primary):
+                open_causes.append(OpenCause(track.cause, track.onset_ns, False, frozenset(track.symptoms)))
+                continue
             cause = open_cause(view, track)
             open_causes.append(OpenCause(cause, track.onset_ns, not cause.primary, frozenset(track.symptoms)))
             if cause.primary and track.key not in fresh:
                 causes.append(cause)
-        past_hold = self._memory.waited(self._config, now_ns)
         return choose(view, causes, open_causes, past_hold), causes
 
     def _assign(self, view: CorrelationView, claims: list[Claim], causes: list[Cause], now_ns: int) -> list[Track]:
@@ -133,15 +177,16 @@ class Correlator:
         before = self._memory.tracks
         matching = match(view, claims, before)
         merged = [track for track, _ in matching.merged]
-        alternatives, rivals = _not_chosen(causes, claims), Rivals(claims)
+        alternatives = _not_chosen(causes, claims)
         tracks: list[Track] = []
         for claim, known in zip(claims, matching.continues, strict=True):
             track = known or Track(claim.cause, Life(IncidentState.PENDING, now_ns), claim.onset_ns)
             _follow(track, claim, now_ns)
             track.cadence_s = max((view.by_id[found].cadence_s for found in claim.primary), default=track.cadence_s)
-            others = {id(other): other for found in claim.findings for other in alternatives.get(found, ())}
-            ranked = sorted(others.values(), key=lambda other: other.key)
-            report.update(view, track, claim, ranked, rivals, now_ns)
+            found_in = claim.findings if alternatives else ()
+            others = {id(other): other for found in found_in for other in alternatives.get(found, ())}
+            others_by_key = sorted(others.values(), key=lambda other: other.key)
+            self._reports.update(view, track, claim, others_by_key, now_ns)
             self._memory.mark_explained(claim.findings, now_ns)
             tracks.append(track)
         for track, at in matching.merged:
@@ -164,12 +209,15 @@ class Correlator:
 
     def _advance(self, track: Track, now_ns: int, ids: Collection[str]) -> None:
         config = self._config
-        hold_ns = {
-            HoldPolicy.NONE: 0,
-            HoldPolicy.TICK: config.intervals_ns(config.hold_intervals),  # a tick, however often its evidence comes
-            HoldPolicy.INTERVAL: config.intervals_ns(config.doubtful_hold_intervals, track.cadence_s),
-            HoldPolicy.SILENCE: config.intervals_ns(config.silence_hold_intervals, track.cadence_s),
-        }[track.cause.hold]
+        match track.cause.hold:
+            case HoldPolicy.NONE:
+                hold_ns = 0
+            case HoldPolicy.TICK:  # a tick, however often its evidence comes
+                hold_ns = config.intervals_ns(config.hold_intervals)
+            case HoldPolicy.INTERVAL:
+                hold_ns = config.intervals_ns(config.doubtful_hold_intervals, track.cadence_s)
+            case HoldPolicy.SILENCE:
+                hold_ns = config.intervals_ns(config.silence_hold_intervals, track.cadence_s)
         was = track.life.state
         track.life = advance(
             track.life,
@@ -203,16 +251,25 @@ class Correlator:
         for track in (*self._memory.tracks, *closed):
             if not track.id:
                 continue
-            blast = self._cluster.blast_radius(track.cause, frozenset(track.job_impact))
             cut = phrases.cut(self._considered, track.cause.root.device, self._config)
-            incident = report.incident(view, track, blast, gaps + cut, now_ns)
-            if report.needs_publishing(track, incident):
+            incident = self._reports.changed(view, track, gaps + cut, now_ns)
+            if incident is not None:
                 changed.append(replace(incident, record=self._memory.records.of(track.cause.root, now_ns)))
         return sorted(changed, key=lambda incident: incident.id)
 
 
 def _last(track: Track, resolved_ns: int) -> LastIncident:
     return LastIncident(track.id, resolved_ns, track.occurrences, round(track.gpu_seconds, 3))
+
+
+def _away(tracks: Iterable[Track]) -> Mapping[str, ObjectRef]:
+    """By device that a dead one took away with it, that one."""
+    return {
+        name: track.cause.root
+        for track in tracks
+        if track.fires and track.cause.kind in (IncidentKind.DEVICE_DOWN, IncidentKind.RACK_POWER)
+        for name in track.cause.gone
+    }
 
 
 def _not_chosen(causes: Iterable[Cause], claims: Iterable[Claim]) -> Mapping[str, list[Cause]]:

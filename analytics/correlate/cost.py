@@ -93,18 +93,25 @@ def _strongest(about: list[Finding]) -> list[Finding]:
 
 def gpu_seconds(view: CorrelationView, track: Track, waiting: Mapping[str, Wait], now_ns: int) -> float:
     """GPU-seconds lost and not yet counted: of every waiting job since it began to wait, and of dead hosts."""
+    dead = _dead_gpus(view, track)
+    seconds_of = {job_id: _newly_waited(track, job_id, wait, now_ns) for job_id, wait in waiting.items()}
+    if not dead and len(seconds_of) < 2:  # each GPU as long: the same sum without naming them, as jobs have thousands
+        return sum((sum([seconds] * view.jobs.gpu_count(job_id)) for job_id, seconds in seconds_of.items()), 0.0)
     lost: dict[ObjectRef, float] = {}
-    for job_id, wait in waiting.items():
-        since_ns = max(wait.since_ns, track.cost_until_ns.get(job_id, wait.since_ns))
-        seconds = wait.share * max(0, now_ns - since_ns) / NS_PER_S
+    for job_id, seconds in seconds_of.items():
         for ref in view.jobs.gpus(job_id):
             lost[ref] = max(lost.get(ref, 0.0), seconds)
-    dead = _dead_gpus(view, track)
     if dead:
         seconds = max(0, now_ns - max(track.accounted_ns, track.onset_ns)) / NS_PER_S
         for ref in dead:
             lost[ref] = seconds
-    return sum(lost[ref] for ref in sorted(lost))
+    return sum(lost[ref] for ref in sorted(lost, key=by_kind_and_name))
+
+
+def _newly_waited(track: Track, job_id: str, wait: Wait, now_ns: int) -> float:
+    """Seconds that a GPU of the job lost since they were counted last."""
+    since_ns = max(wait.since_ns, track.cost_until_ns.get(job_id, wait.since_ns))
+    return wait.share * max(0, now_ns - since_ns) / NS_PER_S
 
 
 def _dead_gpus(view: CorrelationView, track: Track) -> list[ObjectRef]:
@@ -126,6 +133,7 @@ def gpus_lost(view: CorrelationView, job_impact: Mapping[str, float]) -> float:
 
 
 by_rank = attrgetter("rank")
+by_kind_and_name = attrgetter("kind", "name")  # the order of objects, without a call of Python for each comparison
 
 
 def severity(

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from heapq import heapify, heappop, heappush, merge
 from itertools import islice
 
-from analytics.correlate.cause import JOB_WAITS, SYMPTOMS, Cause, weight
+from analytics.correlate.cause import JOB_WAITS, Cause
 from analytics.correlate.causes import leftover
 from analytics.correlate.cluster.reach import Reach
 from analytics.correlate.symptoms import Near, follows, why_not
@@ -22,7 +22,7 @@ from telemetry.kinds import Tier, incident_kinds
 from telemetry.objects import ObjectRef
 
 Key = tuple[IncidentKind, ObjectRef]
-Index = dict[tuple[Near, str], list[int]]  # claims by how near they are to an object, job or device
+Index = dict[tuple[Near, str | ObjectRef], list[int]]  # claims by how near they are to an object, job or device
 OPEN_BONUS = 1.1  # between equals the incident that is already open stays
 COMPARED_MAX = 32  # claims by time for one symptom: where more are as near, which one gets it says nothing
 
@@ -71,6 +71,7 @@ def choose(
     holders = {found: known.cause.key for known in reversed(open_causes) for found in sorted(known.symptoms)}
     proposed_at = {cause.key: cause.tier for cause in causes}
     claims: list[Claim] = []
+    keys: set[Key] = set()
     cooling = [known for known in open_causes if known.cooling]
     passive = [Claim(known.cause, known.onset_ns, view.cluster.reach(known.cause)) for known in cooling]
     uncovered = set(view.by_id)
@@ -81,7 +82,7 @@ def choose(
             proposed += leftover.propose(view, left, past_hold)
         chosen = _greedy(view, _unique(proposed), uncovered, open_since)
         claims += chosen
-        keys = {claim.cause.key for claim in claims}
+        keys |= {claim.cause.key for claim in chosen}
         later = {key for key, at in proposed_at.items() if at > tier}
         held = {found for found, key in holders.items() if key in later}
         _absorb(view, [*claims, *(claim for claim in passive if claim.cause.key not in keys)], uncovered, holders, held)
@@ -95,13 +96,23 @@ def _unique(causes: Iterable[Cause]) -> list[Cause]:
         known = best.get(cause.key)
         if known is None or (cause.factor, len(cause.primary)) > (known.factor, len(known.primary)):
             best[cause.key] = cause
-    return [best[key] for key in sorted(best)]
+    return [best[key] for key in sorted(best, key=_by_name)]
+
+
+def _by_name(key: Key) -> tuple[str, str, str]:
+    """The order of keys, without a call of Python for each comparison."""
+    kind, root = key
+    return kind, root.kind, root.name
 
 
 def gain(view: CorrelationView, cause: Cause, uncovered: set[str]) -> float:
     """How much a cause explains of what nothing has explained so far."""
-    newly = sorted(cause.primary & uncovered)
-    return incident_kinds()[cause.kind].prior * cause.factor * sum(weight(view.by_id[found]) for found in newly)
+    return _gain(view, cause, cause.primary & uncovered)
+
+
+def _gain(view: CorrelationView, cause: Cause, newly: Set[str]) -> float:
+    weights = view.index.weights
+    return incident_kinds()[cause.kind].prior * cause.factor * sum(map(weights.__getitem__, sorted(newly)))
 
 
 def _greedy(
@@ -115,22 +126,25 @@ def _greedy(
     Source: Minoux (1978), Accelerated greedy algorithms for maximizing submodular set functions.
     """
     bonus = [OPEN_BONUS if cause.key in open_since else 1.0 for cause in causes]
-    heap = [(-gain(view, cause, uncovered) * bonus[at], at) for at, cause in enumerate(causes)]
+    newly = [cause.primary & uncovered for cause in causes]
+    heap = [(-_gain(view, cause, newly[at]) * bonus[at], at) for at, cause in enumerate(causes)]
     heapify(heap)
     chosen: list[Claim] = []
     while heap and heap[0][0] < 0:
-        _, at = heappop(heap)
-        cause = causes[at]
-        now = -gain(view, cause, uncovered) * bonus[at]
+        now, at = heappop(heap)
+        cause, before = causes[at], newly[at]
+        newly[at] = before & uncovered
+        if len(newly[at]) < len(before):
+            now = -_gain(view, cause, newly[at]) * bonus[at]
         if heap and (now, at) > heap[0]:
             heappush(heap, (now, at))
         elif now < 0:
-            primary = cause.primary & uncovered
+            primary = set(newly[at])
             uncovered -= primary
-            onset = min(view.onset(primary), open_since.get(cause.key, view.onset(primary)))
             onsets = tuple(sorted(view.by_id[found].onset_ns for found in primary))
+            onset = min(onsets[0], open_since.get(cause.key, onsets[0]))
             kinds = {view.by_id[found].kind for found in primary}
-            claim = Claim(cause, onset, view.cluster.reach(cause), -now, set(primary), onsets_ns=onsets, kinds=kinds)
+            claim = Claim(cause, onset, view.cluster.reach(cause), -now, primary, onsets_ns=onsets, kinds=kinds)
             claim.symptoms |= _own_symptoms(view, claim, uncovered)
             kinds |= {view.by_id[found].kind for found in claim.symptoms}
             uncovered -= claim.symptoms
@@ -152,8 +166,8 @@ def _absorb(
     holders: which open incident has a symptom. held: those whose incident is chosen in a later tier.
     """
     free = uncovered - held
-    left = [finding for finding in view.findings if finding.id in free and finding.kind in SYMPTOMS]
-    index = _index(claims) if left else {}
+    left = [finding for finding in view.index.symptoms if finding.id in free]
+    index = _index(view, claims, left) if left else {}
     waiting = {view.by_id[found].object: key for found, key in holders.items() if _job_waits(view, found)}
     for finding in left:
         of_job = waiting.get(finding.object) if finding.kind in JOB_WAITS else None
@@ -187,20 +201,38 @@ def _best(
     return nearest
 
 
-def _index(claims: Sequence[Claim]) -> Index:
-    index: defaultdict[tuple[Near, str], list[int]] = defaultdict(list)
+def _index(view: CorrelationView, claims: Sequence[Claim], left: Sequence[Finding]) -> Index:
+    """Only of what the symptoms that are left ask for: claims reach far more than that."""
+    asked: defaultdict[Near, set[str | ObjectRef]] = defaultdict(set)
+    for finding in left:
+        for near, names in _asked(view, finding):
+            asked[near].update(names)
+    index: defaultdict[tuple[Near, str | ObjectRef], list[int]] = defaultdict(list)
     for at, claim in enumerate(claims):
-        to, disturbs = claim.reach, incident_kinds()[claim.cause.kind].disturbs_fabric
-        for near, names in (
-            (Near.OWN, [str(ref) for ref in to.own]),
+        to = claim.reach
+        for near, reached in (
+            (Near.OWN, to.own),
             (Near.CERTAIN_JOB, to.certain),
             (Near.POSSIBLE_JOB, to.possible),
             (Near.DEVICE, to.devices),
-            (Near.FABRIC, [""] if disturbs or to.possible or to.certain else []),
         ):
-            for name in names:
+            for name in reached & asked[near]:
                 index[near, name].append(at)
+        if asked[Near.FABRIC] and (incident_kinds()[claim.cause.kind].disturbs_fabric or to.possible or to.certain):
+            index[Near.FABRIC, ""].append(at)
     return index
+
+
+def _asked(view: CorrelationView, finding: Finding) -> Iterable[tuple[Near, Sequence[str | ObjectRef]]]:
+    """What a cause would have to reach to be near a symptom, nearest first."""
+    slow = finding.kind is FindingKind.STORAGE_SLOW
+    jobs = sorted(view.jobs.using(finding.object)) if slow else view.jobs.of(finding.object)
+    device = view.graph.server_of(finding.object) if slow else finding.object.device
+    yield Near.OWN, [finding.object]
+    yield Near.CERTAIN_JOB, jobs
+    yield Near.POSSIBLE_JOB, jobs
+    yield Near.DEVICE, [device]
+    yield Near.FABRIC, [""] if view.graph.is_switch(device) else []
 
 
 def _explaining(
@@ -208,17 +240,7 @@ def _explaining(
 ) -> Iterator[Iterator[int]]:
     """Claims that explain a symptom, nearest first; equally near ones together, in the order in which they were
     chosen."""
-    slow = finding.kind is FindingKind.STORAGE_SLOW
-    jobs = sorted(view.jobs.using(finding.object)) if slow else view.jobs.of(finding.object)
-    device = view.graph.server_of(finding.object) if slow else finding.object.device
-    switch = view.graph.is_switch(device)
-    for near, names in (
-        (Near.OWN, [str(finding.object)]),
-        (Near.CERTAIN_JOB, jobs),
-        (Near.POSSIBLE_JOB, jobs),
-        (Near.DEVICE, [device]),
-        (Near.FABRIC, [""] if switch else []),
-    ):
+    for near, names in _asked(view, finding):
         found = [at for name in names if (at := index.get((near, name)))]
         nearest = found[0] if len(found) == 1 else merge(*found)
         yield (at for at in nearest if _explains(view, claims[at], near, finding, holder))

@@ -1,24 +1,40 @@
 """What correlation remembers between steps, and its snapshot."""
 
-from collections.abc import Iterable, Mapping, Sequence
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from operator import attrgetter
 from typing import Any
 
 import orjson
 from pydantic import TypeAdapter, ValidationError
 
 from analytics.correlate.absence import Absence
+from analytics.correlate.cause import SYMPTOMS
 from analytics.correlate.cluster.nodes import Nodes
 from analytics.correlate.config import CorrelateConfig
 from analytics.correlate.object_records import ObjectRecords
 from analytics.correlate.tracks import Track
 from common.errors import BadInput
 from telemetry.codec.records import encode_record
-from telemetry.findings import Finding, FindingState
-from telemetry.objects import ObjectKind
+from telemetry.findings import Finding, FindingKind, FindingState
+from telemetry.objects import ObjectKind, ObjectRef
 
 VERSION = 4
-READ = frozenset({3, VERSION})  # 3 has neither verdicts nor records of objects nor absences
+READ = frozenset({3, VERSION})  # 3 has neither verdicts nor records nor absences nor a queue
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """What a step took from the findings that changed.
+
+    new: those that were not active before, by id. others: whether others are active than before, or differ in other
+    fields than scores and evidence.
+    """
+
+    new: Sequence[Finding]
+    others: bool
 
 
 @dataclass
@@ -27,6 +43,7 @@ class CorrelatorMemory:
 
     absences: devices that are away, or were not long ago, by name. records: of what happened to each object.
     began_again: whether the clocks went back. All is seen for the first time then, which says nothing about faults.
+    queue: what changed and no step has taken yet, the newest version of each by id.
     """
 
     findings: dict[str, Finding] = field(default_factory=dict)
@@ -35,28 +52,57 @@ class CorrelatorMemory:
     absences: dict[str, Absence] = field(default_factory=dict)
     records: ObjectRecords = field(default_factory=ObjectRecords)
     began_again: bool = False
+    queue: dict[str, Finding] = field(default_factory=dict)
 
-    def update(self, changed: Sequence[Finding], now_ns: int) -> list[Finding]:
-        """Returns those that were not active before.
+    def update(self, changed: Sequence[Finding], now_ns: int, changed_max: int = sys.maxsize) -> Taken:
+        """Newer versions replace older ones; of two equally new ones a cleared one wins, then the greater bytes.
 
-        Newer versions replace older ones; of two equally new ones a cleared one wins, then the greater bytes.
+        changed_max: how many a step takes; the others stay in the queue, see ``_urgency``.
         """
         if self.began_again:
             changed = [replace(each, since_first_seen=False) for each in changed]
-        before = self.findings.keys() & {each.id for each in changed}
         for finding in sorted(changed, key=_version):
-            known = self.findings.get(finding.id)
-            if known is not None and known.observed_ns > finding.observed_ns:
-                continue
-            if finding.state is FindingState.CLEARED:
-                self.findings.pop(finding.id, None)
-                self.since.pop(finding.id, None)
-            else:
-                self.findings[finding.id] = finding
-                self.since.setdefault(finding.id, now_ns)
-        return [
-            self.findings[found] for found in sorted({each.id for each in changed} - before) if found in self.findings
-        ]
+            waiting = self.queue.get(finding.id)
+            if waiting is None or waiting.observed_ns <= finding.observed_ns:
+                self.queue[finding.id] = finding
+        taken = list(self.queue.values())
+        if len(taken) > changed_max:
+            taken = sorted(taken, key=self._urgency(taken))[:changed_max]
+        new: list[Finding] = []
+        others = False
+        for finding in sorted(taken, key=attrgetter("id")):
+            del self.queue[finding.id]
+            if finding.id not in self.findings and finding.state is FindingState.ACTIVE:
+                new.append(finding)
+            others |= self._update(finding, now_ns)
+        return Taken(new, others)
+
+    def _update(self, finding: Finding, now_ns: int) -> bool:
+        known = self.findings.get(finding.id)
+        if known is not None and known.observed_ns > finding.observed_ns:
+            return False
+        if finding.state is FindingState.CLEARED:
+            self.since.pop(finding.id, None)
+            return self.findings.pop(finding.id, None) is not None
+        self.findings[finding.id] = finding
+        self.since.setdefault(finding.id, now_ns)
+        return known is None or _subject(known) != _subject(finding)
+
+    def _urgency(self, waiting: Iterable[Finding]) -> Callable[[Finding], tuple[bool, int, bool, int, str]]:
+        """The first of every kind on every device come before any second one, so that no storm hides another fault;
+        then evidence before symptoms, and the earliest. What is known and has only been seen again comes last."""
+        ranks: dict[str, int] = {}
+        groups: Counter[tuple[FindingKind, str | ObjectRef]] = Counter()
+        for finding in sorted(waiting, key=attrgetter("onset_ns", "id")):
+            group = finding.kind, finding.object.device or finding.object
+            ranks[finding.id] = groups[group]
+            groups[group] += 1
+
+        def urgency(finding: Finding) -> tuple[bool, int, bool, int, str]:
+            again = finding.state is FindingState.ACTIVE and finding.id in self.findings
+            return again, ranks[finding.id], finding.kind in SYMPTOMS, finding.onset_ns, finding.id
+
+        return urgency
 
     def active(self, ended_jobs: frozenset[str], nodes: Nodes) -> list[Finding]:
         """Active findings, without those about a job that has ended, about a device that the inventory does not have
@@ -69,13 +115,13 @@ class CorrelatorMemory:
             and finding.object not in nodes.disused
         ]
 
-    def waited(self, config: CorrelateConfig, now_ns: int) -> frozenset[str]:
+    def waited(self, among: Iterable[str], config: CorrelateConfig, now_ns: int) -> frozenset[str]:
         """Ids of the findings that have waited for a cause for long enough, in the cadence of their own evidence."""
         weak, least_ns = config.weak_hold_intervals, config.intervals_ns(config.weak_hold_intervals)
         return frozenset(
             found
-            for found, since in self.since.items()
-            if now_ns - since >= least_ns
+            for found in among
+            if (since := self.since[found]) <= now_ns - least_ns
             and now_ns - since >= config.intervals_ns(weak, self.findings[found].cadence_s)
         )
 
@@ -83,6 +129,10 @@ class CorrelatorMemory:
         """Explained findings wait from now on, should their incident end before them."""
         for found in findings:
             self.since[found] = now_ns
+
+
+def _subject(finding: Finding) -> tuple[FindingKind, ObjectRef, int]:
+    return finding.kind, finding.object, finding.onset_ns
 
 
 def _version(finding: Finding) -> tuple[str, int, bool, bytes]:
@@ -96,6 +146,7 @@ def dump(memory: CorrelatorMemory) -> dict[str, Any]:
     """JSON values in a fixed order, so that equal memories give equal bytes."""
     plain = orjson.loads(orjson.dumps(_adapter.dump_python(memory, mode="json")))
     plain["findings"] = dict(sorted(plain["findings"].items()))
+    plain["queue"] = dict(sorted(plain["queue"].items()))
     plain["since"] = dict(sorted(plain["since"].items()))
     plain["absences"] = dict(sorted(plain["absences"].items()))
     plain["records"]["known"] = dict(sorted(plain["records"]["known"].items()))

@@ -1,13 +1,15 @@
 """What is wrong right now, indexed for the families of causes."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
+from typing import Any, TypeVar
 
 from analytics.correlate.absence import Absence
-from analytics.correlate.cause import JOB_WAITS
+from analytics.correlate.cause import JOB_WAITS, SILENCE
 from analytics.correlate.cluster.cluster import Cluster
 from analytics.correlate.config import CorrelateConfig
+from analytics.correlate.finding_index import FindingIndex
 from analytics.correlate.pauses import Origin, origins
 from analytics.correlate.waves import Member, Wave, waves
 from telemetry.changes import Change, ChangeKind
@@ -15,6 +17,7 @@ from telemetry.findings import Finding, FindingKind
 from telemetry.incidents import IncidentKind
 from telemetry.objects import ObjectKind, ObjectRef
 
+T = TypeVar("T")
 PLANNED = frozenset({ChangeKind.MAINTENANCE, ChangeKind.REBOOT, ChangeKind.FIRMWARE, ChangeKind.DRAIN})
 
 
@@ -24,11 +27,12 @@ class CorrelationView:
     firing: onsets of the incidents that already fire, by kind and root. now_ns: event time of this step. away: by
     device that one of these took away with its root, that root.
     absences: of devices that are away or were not long ago, by name; brought up to ``now_ns`` before causes ask for it.
+    Causes read absences as ``waves``, ``members`` or ``idle`` alone: on these it rests whether a choice is kept.
     """
 
     def __init__(
         self,
-        findings: Iterable[Finding],
+        findings: Iterable[Finding] | FindingIndex,
         cluster: Cluster,
         changes: Sequence[Change] = (),
         config: CorrelateConfig | None = None,
@@ -37,37 +41,39 @@ class CorrelationView:
         away: Mapping[str, ObjectRef] | None = None,
         absences: Mapping[str, Absence] | None = None,
     ) -> None:
-        self.now_ns, self.away = now_ns, away or {}
+        self._now_ns, self.asked_for_time = now_ns, False
+        self.away = away or {}
         self.absences = {} if absences is None else absences
-        self.findings = sorted(findings, key=lambda finding: (finding.onset_ns, finding.id))
+        self._computed: dict[Callable[[CorrelationView], Any], Any] = {}
+        self.index = findings if isinstance(findings, FindingIndex) else FindingIndex(findings)
+        self.findings = self.index.findings
         self.cluster, self.graph, self.jobs = cluster, cluster.graph, cluster.jobs
         self.changes = sorted(changes, key=lambda change: (change.starts_ns, change.id))
         self.config = config or CorrelateConfig()
-        self._firing = firing or {}
-        self.by_id = {finding.id: finding for finding in self.findings}
-        self._kinds: defaultdict[FindingKind, list[Finding]] = defaultdict(list)
-        self._objects: defaultdict[ObjectRef, list[Finding]] = defaultdict(list)
-        self._devices: defaultdict[str, list[Finding]] = defaultdict(list)
-        for finding in self.findings:
-            self._kinds[finding.kind].append(finding)
-            self._objects[finding.object].append(finding)
-            self._devices[finding.object.device].append(finding)
+        self.firing = firing or {}
+        self.by_id = self.index.by_id
         self._changes: defaultdict[ObjectRef, list[Change]] = defaultdict(list)
         for change in self.changes:
             for ref in change.objects:
                 self._changes[ref].append(change)
 
+    @property
+    def now_ns(self) -> int:
+        """Event time of this step. What asks for it may change with every tick, and is chosen again in each."""
+        self.asked_for_time = True
+        return self._now_ns
+
     def of(self, *kinds: FindingKind) -> list[Finding]:
         """Findings of some kinds, kind by kind, each by onset."""
-        return [finding for kind in kinds for finding in self._kinds.get(kind, ())]
+        return [finding for kind in kinds for finding in self.index.of(kind)]
 
-    def about(self, ref: ObjectRef) -> list[Finding]:
+    def about(self, ref: ObjectRef) -> Sequence[Finding]:
         """Findings whose object is exactly this one, by onset."""
-        return self._objects.get(ref, [])
+        return self.index.about(ref)
 
-    def on_device(self, name: str) -> list[Finding]:
+    def on_device(self, name: str) -> Sequence[Finding]:
         """Findings about a device and its parts, by onset."""
-        return self._devices.get(name, [])
+        return self.index.on_device(name)
 
     def onset(self, ids: Iterable[str]) -> int:
         """The earliest onset of those that are still active, in nanoseconds; 0 when none is."""
@@ -79,15 +85,15 @@ class CorrelationView:
 
     def root(self, kind: IncidentKind, ranked: Sequence[ObjectRef]) -> ObjectRef:
         """The best ranked object, unless an incident that already fires names another of them."""
-        return next((ref for ref in ranked if (kind, ref) in self._firing), ranked[0])
+        return next((ref for ref in ranked if (kind, ref) in self.firing), ranked[0])
 
     def is_firing(self, kind: IncidentKind, refs: Iterable[ObjectRef]) -> bool:
         """Whether an incident of this kind already fires with one of ``refs`` as its root."""
-        return any((kind, ref) in self._firing for ref in refs)
+        return any((kind, ref) in self.firing for ref in refs)
 
     def firing_since(self, kind: IncidentKind, ref: ObjectRef) -> int | None:
         """Onset of the incident of this kind and root that already fires, in nanoseconds."""
-        return self._firing.get((kind, ref))
+        return self.firing.get((kind, ref))
 
     def changes_of(self, refs: Iterable[ObjectRef]) -> list[Change]:
         """Changes of any of the objects, by their start."""
@@ -100,14 +106,15 @@ class CorrelationView:
 
     def is_over(self, change: Change) -> bool:
         """Whether what it took away should be back by now."""
-        return self.now_ns > self._ends_ns(change)
+        return self._now_ns > self._ends_ns(change)
 
     def lasts(self, change_id: str) -> bool:
         """Whether a change of this id is known and not over."""
-        return change_id in self._lasting
+        return change_id in self.lasting
 
     @cached_property
-    def _lasting(self) -> frozenset[str]:
+    def lasting(self) -> frozenset[str]:
+        """Ids of the changes that are not over."""
         return frozenset(change.id for change in self.changes if not self.is_over(change))
 
     def _ends_ns(self, change: Change) -> int:
@@ -132,8 +139,8 @@ class CorrelationView:
 
     @cached_property
     def waves(self) -> tuple[Wave, ...]:
-        """Devices that went away in turn, by role and time."""
-        return waves(self.absences, self.graph, self.config, self.now_ns)
+        """Devices that went away in turn, by role and time. Without any, that holds at every time."""
+        return waves(self.absences, self.graph, self.config, self._now_ns)
 
     @cached_property
     def members(self) -> Mapping[str, tuple[Wave, Member]]:
@@ -151,6 +158,26 @@ class CorrelationView:
         return {
             change.objects[0].name: change.starts_ns for change in self.changes if change.kind is ChangeKind.JOB_END
         }
+
+    def changes_around(self, ref: ObjectRef) -> list[Change]:
+        """Changes of an object and of what contains it, by their start."""
+        return self.changes_of(self.surroundings(ref)) if self.changes else []
+
+    def planned_around(self, ref: ObjectRef, at_ns: int) -> bool:
+        """Whether planned work on an object, or on what contains it, covers a time and is not over."""
+        return bool(self.changes) and self.planned(self.surroundings(ref), at_ns) is not None
+
+    def once(self, compute: Callable[["CorrelationView"], T]) -> T:
+        """What a function makes of the view, kept for all that ask for it in this step."""
+        if compute not in self._computed:
+            self._computed[compute] = compute(self)
+        found: T = self._computed[compute]
+        return found
+
+    @cached_property
+    def silent(self) -> frozenset[str]:
+        """Names of the devices of which something is not heard."""
+        return frozenset(finding.object.device for finding in self.of(*sorted(SILENCE))) - {""}
 
     @cached_property
     def origins(self) -> list[Origin]:

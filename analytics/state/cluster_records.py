@@ -6,6 +6,7 @@ from pydantic import TypeAdapter
 
 from analytics.snapshot.stateful import State
 from telemetry.changes import Change
+from telemetry.refusals import bounded
 from telemetry.topology import Topology, TopologyFact
 
 _CHANGES_KEPT_NS = 24 * 3600 * 10**9
@@ -27,9 +28,12 @@ class ClusterRecords:
         self._waiting_facts.extend(facts)
 
     def add_change(self, change: Change) -> None:
-        """A change is valid from the tick in which it starts; collectors repeat what they know when they start."""
-        if change not in self.changes:
-            self._waiting_changes[change.id] = change
+        """A change is valid from the tick in which it starts, and within the limits of ``telemetry.refusals``.
+
+        Collectors repeat what they know when they start.
+        """
+        if (valid := bounded(change)) not in self.changes:
+            self._waiting_changes[valid.id] = valid
 
     def update(self, end_ns: int) -> None:
         """Adds all records up to the end of a tick, and drops changes that ended a day ago."""

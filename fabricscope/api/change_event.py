@@ -9,13 +9,14 @@ from pydantic import AfterValidator, AwareDatetime, BaseModel, BeforeValidator, 
 
 from bus.base import Bus, Message
 from common.errors import BadInput
+from common.units import NS_PER_S
 from telemetry import topics
 from telemetry.changes import Change, ChangeKind
 from telemetry.codec.records import encode_record
 from telemetry.objects import ObjectKind, parse_object
+from telemetry.refusals import CHANGE_LASTS_NS_MAX, CHANGE_OBJECTS_MAX
 
-OBJECTS_MAX = 500  # whole racks and rows are one object each
-LASTS_MAX = timedelta(days=30)
+LASTS_MAX = timedelta(seconds=CHANGE_LASTS_NS_MAX // NS_PER_S)
 AHEAD_MAX = timedelta(days=366)
 CHARS_MAX = 500
 _OBJECTS_SHOWN = 5
@@ -57,7 +58,7 @@ class ChangeEvent(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     kind: ChangeKind
-    objects: tuple[Object, ...] = Field(min_length=1, max_length=OBJECTS_MAX)
+    objects: tuple[Object, ...] = Field(min_length=1, max_length=CHANGE_OBJECTS_MAX)
     starts: Moment | None = None
     ends: Moment | None = None
     author: Text = ""

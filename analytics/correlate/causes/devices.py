@@ -6,7 +6,6 @@ Being central does not make a device the cause: most of *its own* links must be 
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import lru_cache
 
 from analytics.correlate.cause import AWAY, LINK, SILENCE, Cause, cause_of
 from analytics.correlate.config import NS_PER_S
@@ -33,9 +32,12 @@ class Death:
     onset_ns: int
 
 
-@lru_cache(maxsize=1)
 def deaths(view: CorrelationView) -> tuple[Death, ...]:
-    """Devices that seem dead, by name; several families ask for those of one view."""
+    """Devices that seem dead, by name. Several families ask for them: they are looked for once a step."""
+    return view.once(_deaths)
+
+
+def _deaths(view: CorrelationView) -> tuple[Death, ...]:
     down = _down_links(view)
     silent = {finding.object.device for finding in view.of(FindingKind.TARGET_SILENT)} - {""}
     suspects = sorted({name for link in down for name in view.graph.ends(link)} | silent)

@@ -27,14 +27,15 @@ def _faults(view: CorrelationView) -> Iterable[Cause]:
     for finding in view.of(*sorted(GPU_FAULTS)):
         hosts[finding.object.device].append(finding)
     for host in sorted(hosts):
-        found = hosts[host]
-        gpus = sorted({finding.object for finding in found})
+        gpus: defaultdict[ObjectRef, list[Finding]] = defaultdict(list)
+        for finding in hosts[host]:
+            gpus[finding.object].append(finding)
         if len(gpus) >= TOGETHER_MIN:
-            if not by_heat(found):  # what these have in common is the host's air and power: ``environment.py``
-                yield _fault(view, gpus, found)
+            if not by_heat(hosts[host]):  # what these have in common is the host's air and power: ``environment.py``
+                yield _fault(view, sorted(gpus), hosts[host])
             continue
-        for gpu in gpus:
-            yield _fault(view, [gpu], [finding for finding in found if finding.object == gpu])
+        for gpu in sorted(gpus):
+            yield _fault(view, [gpu], gpus[gpu])
 
 
 def _fault(view: CorrelationView, gpus: list[ObjectRef], found: list[Finding]) -> Cause:

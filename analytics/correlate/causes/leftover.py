@@ -22,11 +22,13 @@ def propose(view: CorrelationView, left: Sequence[Finding], past_hold: frozenset
     left = [finding for finding in left if not started(view, finding)]
     congested = [finding for finding in left if finding.kind in CONGESTED]
     others = [finding for finding in left if finding.kind not in CONGESTED]
+    waits = [finding for finding in others if finding.kind in JOB_WAITS]
+    claimed: set[str] = set()
     for group in _neighbourhoods(view, congested):
-        waiting = _waiting_for(view, group, others)
-        claimed = {finding.id for finding in waiting}
-        others = [finding for finding in others if finding.id not in claimed]
+        waiting = _waiting_for(view, group, (finding for finding in waits if finding.id not in claimed))
+        claimed |= {finding.id for finding in waiting}
         yield from _cause(view, IncidentKind.CONGESTION, group, past_hold, waiting)
+    others = [finding for finding in others if finding.id not in claimed]
     owners: defaultdict[str, list[Finding]] = defaultdict(list)
     for finding in others:
         owners[_owner(view, finding)].append(finding)
@@ -46,7 +48,7 @@ def started(view: CorrelationView, finding: Finding) -> bool:
     return bool(recent & mine) or (bool(recent) and (on_fabric or not mine))
 
 
-def _waiting_for(view: CorrelationView, group: Sequence[Finding], others: Iterable[Finding]) -> list[Finding]:
+def _waiting_for(view: CorrelationView, group: Sequence[Finding], waits: Iterable[Finding]) -> list[Finding]:
     """That jobs wait which send through the congested ports, and that they began to when the congestion did."""
     jobs = {job_id for finding in group for job_id in _senders(view, finding.object)}
     first = min(finding.onset_ns for finding in group) - view.config.onset_slack_ns
@@ -54,10 +56,8 @@ def _waiting_for(view: CorrelationView, group: Sequence[Finding], others: Iterab
     last += view.config.intervals_ns(view.config.straggler_window_intervals)
     return [
         finding
-        for finding in others
-        if finding.kind in JOB_WAITS
-        and first <= view.waits_since(finding.object) <= last
-        and jobs & {*view.jobs.of(finding.object)}
+        for finding in waits
+        if first <= view.waits_since(finding.object) <= last and jobs & {*view.jobs.of(finding.object)}
     ]
 
 

@@ -5,6 +5,7 @@ The switch goes on answering and most of its links stay up, so it is not down. L
 3·(15 s)²/(30 days)³).
 """
 
+from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
@@ -56,5 +57,7 @@ def _part(view: CorrelationView, name: str, down: dict[ObjectRef, list[Finding]]
 def _at_once(down: dict[ObjectRef, list[Finding]], within_ns: int) -> Sequence[ObjectRef]:
     """The most links that went down within a window that begins with one of them; of two equal ones the earlier."""
     first = sorted((min(finding.onset_ns for finding in found), link) for link, found in down.items())
-    windows = ([link for at, link in first[start:] if at <= first[start][0] + within_ns] for start in range(len(first)))
-    return max(windows, key=len, default=[])
+    times = [at for at, _ in first]
+    ends = [bisect_right(times, at + within_ns) for at in times]
+    start = max(range(len(first)), key=lambda start: ends[start] - start, default=0)
+    return [link for _, link in first[start : ends[start]]] if first else []

@@ -28,11 +28,13 @@ def propose(view: CorrelationView) -> Iterable[Cause]:
                 at_switch[origin.device].append(origin)
             case End.CYCLE:
                 yield from _loop(view, origin)
+    slow = {view.graph.server_of(finding.object) for finding in view.of(*sorted(STORAGE))}
     for port in sorted(at_edge):
-        if not any(finding.kind in STORAGE for finding in _served(view, at_edge[port][0].device)):
+        if at_edge[port][0].device not in slow:  # a slow target explains why its server pauses its senders
             yield _slow_receiver(port, at_edge[port])
+    held = frozenset(origin.port for origin in view.origins)
     for switch in sorted({finding.object.device for finding in view.of(*QUEUES)}):
-        yield from _incast(view, switch, at_switch.get(switch, []))
+        yield from _incast(view, switch, at_switch.get(switch, []), held)
 
 
 def _slow_receiver(port: ObjectRef, found: list[Origin]) -> Cause:
@@ -45,11 +47,6 @@ def _slow_receiver(port: ObjectRef, found: list[Origin]) -> Cause:
         f"{host} pauses {port.name} and nothing pauses {host}: the pauses of {_count(devices)} end there",
         devices=devices,
     )
-
-
-def _served(view: CorrelationView, server: str) -> list[Finding]:
-    """Findings about the storage targets of a server: a slow one explains why it pauses its senders."""
-    return [finding for finding in view.of(*sorted(STORAGE)) if view.graph.server_of(finding.object) == server]
 
 
 def _loop(view: CorrelationView, origin: Origin) -> Iterable[Cause]:
@@ -72,13 +69,13 @@ def _loop(view: CorrelationView, origin: Origin) -> Iterable[Cause]:
     )
 
 
-def _incast(view: CorrelationView, switch: str, found: list[Origin]) -> Iterable[Cause]:
+def _incast(view: CorrelationView, switch: str, found: list[Origin], held: frozenset[ObjectRef]) -> Iterable[Cause]:
     """Egress ports towards hosts that congest while nothing pauses them: the worst, and those about as congested.
 
     A hard cause with pauses that end at its switch, which belong to the worst; without pauses a port itself needs two
     kinds of evidence. A full buffer is shared by all ports of a switch, so what is far less congested is a symptom.
+    held: ports that must not send, which are congested by what holds them.
     """
-    held = {origin.port for origin in view.origins}
     ports: defaultdict[ObjectRef, list[Finding]] = defaultdict(list)
     for finding in view.on_device(switch):
         if finding.kind in QUEUES and finding.object not in held and view.graph.faces_edge(finding.object):

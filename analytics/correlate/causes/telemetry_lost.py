@@ -20,7 +20,7 @@ def propose(view: CorrelationView) -> Iterable[Cause]:
     for finding in view.of(*sorted(SILENCE)):
         devices[device(finding.object.device) if finding.object.device else finding.object].append(finding)
     left = set(devices)
-    for what, names in _groups(view):
+    for what, names in _groups(view) if left else ():
         silent = sorted(ref for ref in left if ref.name in names)
         if len(silent) >= _TOGETHER_MIN and len(silent) > view.config.silent_share * len(names):
             left -= set(silent)

@@ -1,6 +1,6 @@
 """The cluster as correlation needs it, rebuilt only where the topology changed."""
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
 from analytics.correlate.cause import Cause
@@ -12,16 +12,21 @@ from analytics.correlate.cluster.reach import Reach, reach
 from analytics.inference.entities import SOURCE
 from telemetry.incidents import BlastRadius
 from telemetry.kinds import incident_kinds
+from telemetry.refusals import Refusal, consistent, refused_facts
 from telemetry.topology import Topology
 
 CACHE_MAX = 10_000
 
 
 class Cluster:
-    """A cache over one Topology: nothing in it is state. Incidents stay for many ticks, so what they reach is kept."""
+    """A cache over one Topology: nothing in it is state. Incidents stay for many ticks, so what they reach is kept.
+
+    refused: what the topology says that cannot be, by the fact's key; the graph is built without it.
+    """
 
     def __init__(self) -> None:
         self._topology: Topology | None = None
+        self.refused: Mapping[str, Sequence[Refusal]] = {}
         self.graph = Graph({})
         self.jobs = Jobs({}, frozenset(), self.graph)
         self.inferred = 0  # devices that nobody has recorded
@@ -34,10 +39,11 @@ class Cluster:
         if topology is self._topology:
             return
         self._topology = topology
-        entities = physical(topology)
+        self.refused = refused_facts(topology)
+        entities = consistent(physical(topology), self.refused)
         rewired = entities != self.graph.entities
         if rewired:
-            self.graph = Graph(entities)
+            self.graph = self.graph.changed_to(entities)
             facts = topology.facts.values()
             self.inferred = sum(fact.source == SOURCE and fact.entity.kind == "device" for fact in facts)
         self.nodes = nodes_of(topology)

@@ -20,6 +20,7 @@ class Jobs:
             for node in running[job_id].nodes:
                 self._on[node].append(running[job_id])
         self._gpus: dict[str, tuple[ObjectRef, ...]] = {}
+        self._gpu_counts: dict[frozenset[str], int] = {}
         self._behind: dict[str, frozenset[str]] = {}
         self._around: dict[str, frozenset[str]] = {}
         self._using: dict[str, frozenset[str]] = {}
@@ -72,6 +73,13 @@ class Jobs:
         if job_id not in self._gpus:
             self._gpus[job_id] = tuple(self._list(job_id))
         return self._gpus[job_id]
+
+    def gpu_count(self, *job_ids: str) -> int:
+        """How many GPUs jobs have together, each counted once."""
+        key = frozenset(job_ids)
+        if key not in self._gpu_counts:
+            self._gpu_counts[key] = len({ref for job_id in key for ref in self.gpus(job_id)})
+        return self._gpu_counts[key]
 
     def _list(self, job_id: str) -> Iterable[ObjectRef]:
         known = self.running.get(job_id)

@@ -1,9 +1,9 @@
 """Texts of an incident for people. Templates are data (``telemetry/kinds``); here names and numbers are filled in."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Set
 
 from analytics.correlate.budget import Considered, LeftOut
-from analytics.correlate.cause import SILENCE, Cause
+from analytics.correlate.cause import Cause
 from analytics.correlate.config import CorrelateConfig
 from analytics.correlate.cost import STALLED
 from analytics.correlate.tracks import Track
@@ -61,8 +61,7 @@ def _cost(view: CorrelationView, cause: Cause, blast: BlastRadius, job_impact: M
     """``32 GPUs, job 17 slowed by 34 %``: what waits; else what the cause reaches by topology."""
     root = cause.root
     if job_impact:
-        gpus = {ref for job_id in job_impact for ref in view.jobs.gpus(job_id)}
-        return f"{_count(len(gpus), 'GPU')}, {waiting(job_impact)}"
+        return f"{_count(view.jobs.gpu_count(*job_impact), 'GPU')}, {waiting(job_impact)}"
     if not incident_kinds()[cause.kind].pages_without_waiting:
         return f"no job waits, {len(blast.jobs)} in reach" if blast.jobs else "no job waits"
     if blast.jobs:
@@ -125,12 +124,18 @@ def symptom(finding: Finding) -> str:
 
 def gaps(view: CorrelationView) -> tuple[str, ...]:
     """What telemetry is missing, by role: ``2 of 64 switches silent``."""
-    names = {finding.object.device for finding in view.of(*sorted(SILENCE))} - {""}
+    return (*_silent(view), *_unrecorded(view))
+
+
+def _silent(view: CorrelationView) -> Iterator[str]:
+    if not view.silent:
+        return
     groups: dict[str, list[str]] = {}
     for name, known in view.graph.devices.items():
         groups.setdefault(ROLES.get(known.role, "switches"), []).append(name)
-    silent = [_missing(noun, members, names) for noun, members in sorted(groups.items()) if names & set(members)]
-    return (*silent, *_unrecorded(view))
+    for noun, members in sorted(groups.items()):
+        if view.silent & set(members):
+            yield _missing(noun, members, view.silent)
 
 
 def _unrecorded(view: CorrelationView) -> Iterator[str]:
@@ -155,9 +160,11 @@ def cut(considered: Considered, device: str, config: CorrelateConfig) -> tuple[s
         texts.append(f"{device} has over {config.device_findings_max:,} findings of one kind: the rest waits")
     if considered.left_out.get(LeftOut.CLUSTER_LIMIT):
         texts.append(f"over {config.correlated_findings_max:,} findings are active: the rest waits")
+    if considered.left_out.get(LeftOut.TICK_LIMIT):
+        texts.append(f"over {config.changed_findings_max:,} findings changed at once: the rest follows")
     return tuple(texts)
 
 
-def _missing(noun: str, members: Iterable[str], silent: set[str]) -> str:
+def _missing(noun: str, members: Iterable[str], silent: Set[str]) -> str:
     known = list(members)
     return f"{len(silent & set(known))} of {len(known)} {noun} silent"

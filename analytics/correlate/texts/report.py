@@ -1,7 +1,7 @@
 """A track as the Incident that is published."""
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import orjson
 
@@ -25,10 +25,11 @@ GPU_SECONDS_STEP = 1.05  # publish again when the cost has grown by 5 %
 
 def update(
     view: CorrelationView, track: Track, claim: Claim, others: Sequence[Cause], rivals: Rivals, now_ns: int
-) -> None:
+) -> Mapping[str, cost.Wait]:
     """Updates a track from this tick's findings: evidence, order of onsets, cost, alternatives, verdict.
 
     others: causes that were not chosen and rest on some of the same findings. rivals: all that were chosen.
+    Returns the jobs that wait.
     """
     members = [view.by_id[found] for found in sorted(claim.findings)]
     primary = [view.by_id[found] for found in sorted(claim.primary)]
@@ -42,10 +43,6 @@ def update(
         track.note(now_ns, track.cause.root, phrases.without_normal(job_id, young[job_id].share))
     if waiting and not track.job_impact:
         _begins_to_matter(view, track, members, min(wait.since_ns for wait in waiting.values()))
-    track.gpu_seconds += cost.gpu_seconds(view, track, waiting, now_ns)
-    track.accounted_ns = now_ns
-    track.job_impact |= {job_id: wait.share for job_id, wait in waiting.items()}
-    track.cost_until_ns |= dict.fromkeys(waiting, now_ns)
     if primary:
         track.since_first_seen = all(finding.since_first_seen and finding.kind not in CONGESTED for finding in primary)
         track.evidence = _evidence(track.cause.root, primary)
@@ -57,8 +54,17 @@ def update(
         track.because = verdict.because(view, claim)
         track.against = verdict.against(view, claim, others, rivals)
         track.missing = verdict.missing(view, claim, order_known=track.order_known)
-    surroundings = view.surroundings(track.cause.root)
-    planned = view.lasts(track.cause.change) or view.planned(surroundings, track.onset_ns) is not None
+    accrue(view, track, waiting, now_ns)
+    return waiting
+
+
+def accrue(view: CorrelationView, track: Track, waiting: Mapping[str, cost.Wait], now_ns: int) -> None:
+    """Adds what time alone adds, while the findings stay as they are: cost, and the severity that follows from it."""
+    track.gpu_seconds += cost.gpu_seconds(view, track, waiting, now_ns)
+    track.accounted_ns = now_ns
+    track.job_impact |= {job_id: wait.share for job_id, wait in waiting.items()}
+    track.cost_until_ns |= dict.fromkeys(waiting, now_ns)
+    planned = view.lasts(track.cause.change) or view.planned_around(track.cause.root, track.onset_ns)
     unused = track.since_first_seen or view.wanted(track.cause.root, track.onset_ns)
     _grade(view, track, planned or (unused and not track.job_impact), now_ns)
 
@@ -187,7 +193,7 @@ def _timeline(view: CorrelationView, track: Track) -> tuple[TimelineEntry, ...]:
         TimelineEntry(
             change.starts_ns, change.objects[0], f"change: {change.kind} {change.summary or change.id}".strip()
         )
-        for change in view.changes_of(view.surroundings(track.cause.root))
+        for change in view.changes_around(track.cause.root)
         if view.covers(change, track.onset_ns)
     ]
     entries = sorted({*track.notes, *changes}, key=lambda entry: (entry.at_ns, entry.object, entry.text))
@@ -207,7 +213,12 @@ def needs_publishing(track: Track, incident: Incident) -> bool:
         len(incident.timeline),
     )
     digest = hashlib.sha256(orjson.dumps(content)).hexdigest()
-    if digest == track.published_digest and incident.gpu_seconds < track.published_gpu_seconds * GPU_SECONDS_STEP + 1:
+    if digest == track.published_digest and not cost_has_grown(track):
         return False
     track.published_digest, track.published_gpu_seconds = digest, incident.gpu_seconds
     return True
+
+
+def cost_has_grown(track: Track) -> bool:
+    """Whether it costs so much more than the version published last that people should know."""
+    return round(track.gpu_seconds, 3) >= track.published_gpu_seconds * GPU_SECONDS_STEP + 1

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from analytics.correlate.cause import PAUSES, SILENCE, SYMPTOMS, Cause
+from analytics.correlate.cause import PAUSES, SYMPTOMS, Cause
 from analytics.correlate.config import NS_PER_S
 from analytics.correlate.cover import Claim, gain
 from analytics.correlate.symptoms import Near, Objection, effect_of, why_not
@@ -26,6 +26,14 @@ class Rivals:
         self._of: dict[IncidentKind, list[Claim]] = {}
         for claim in claims:
             self._of.setdefault(claim.cause.kind, []).append(claim)
+
+    def other_than(self, before: "Rivals") -> frozenset[IncidentKind]:
+        """The kinds of which the strongest cause differs in what an objection to it rests on."""
+        kinds = self._of.keys() | before._of.keys()
+        return frozenset(kind for kind in kinds if self._strongest(kind) != before._strongest(kind))
+
+    def _strongest(self, kind: IncidentKind) -> tuple[object, ...]:
+        return next(((each.cause, each.onset_ns, each.reach, each.kinds) for each in self._of.get(kind, ())), ())
 
     def like(self, claim: Claim) -> Iterator[tuple[IncidentKind, Claim | None]]:
         """What resembles a claim: of each such kind the strongest other one, None where there is none."""
@@ -136,9 +144,8 @@ def missing(view: CorrelationView, claim: Claim, *, order_known: bool) -> tuple[
 
 def _missing(view: CorrelationView, claim: Claim, order_known: bool) -> Iterator[str]:
     root = claim.cause.root
-    silent = {finding.object.device for finding in view.of(*sorted(SILENCE))} - {""}
     if claim.cause.kind is not IncidentKind.TELEMETRY_LOST:
-        quiet = sorted(silent & (claim.reach.devices | {ref.device for ref in claim.reach.own}) - {root.name})
+        quiet = sorted(view.silent & (claim.reach.devices | {ref.device for ref in claim.reach.own}) - {root.name})
         if quiet:
             yield f"{' and '.join(quiet[:2])}{f' and {len(quiet) - 2} more' if len(quiet) > 2 else ''} not heard of"
     ends = view.graph.ports(root) if root.kind is ObjectKind.LINK else ()

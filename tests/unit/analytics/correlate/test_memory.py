@@ -71,6 +71,41 @@ def test_a_snapshot_reads_back_to_the_same_bytes(cluster: Fabric, run: Run) -> N
     assert orjson.dumps(dump(load(orjson.loads(orjson.dumps(head))))) == orjson.dumps(head)
 
 
+def test_a_snapshot_from_before_there_was_a_queue_is_read(cluster: Fabric, run: Run) -> None:
+    run.tick(cluster.find(K.GPU_LOST, cluster.gpu(1, 5)))
+    head = dict(orjson.loads(orjson.dumps(run.correlator.state().head)))
+    del head["queue"]
+    assert dump(load({**head, "version": 3})) == run.correlator.state().head
+
+
+def test_more_than_a_step_takes_waits_the_most_urgent_first(cluster: Fabric) -> None:
+    memory = CorrelatorMemory()
+    storm = [cluster.find(K.GPU_LOST, f"gpu:node1/GPU-{each:05d}", each) for each in range(5)]
+    symptom, other = cluster.find(K.DEVIATION, "node2", 1), cluster.find(K.LINK_DOWN, "leaf1/Ethernet0", 9)
+    memory.update([*storm, symptom, other], 100, 3)
+    assert [finding.id for finding in memory.findings.values()] == sorted([storm[0].id, other.id, symptom.id])
+    again = [replace(other, observed_ns=other.observed_ns + 9, score=5.0), *storm[:2]]
+    memory.update(again, 200, 3)
+    assert memory.findings.keys() == {*(finding.id for finding in storm[:4]), symptom.id, other.id}
+    assert memory.findings[other.id].score == other.score  # only seen again: after all that is new
+    memory.update((), 300, 3)
+    assert memory.findings[other.id].score == 5.0
+    assert len(memory.findings) == 7
+    assert not memory.queue
+
+
+def test_of_the_versions_that_wait_the_newest_is_taken(cluster: Fabric) -> None:
+    memory = CorrelatorMemory()
+    first = cluster.find(K.GPU_LOST, cluster.gpu(1, 1))
+    memory.update([first, version(cluster, 1, score=1.0)], 100, 1)
+    memory.update([version(cluster, 3, score=3.0), version(cluster, 2, score=2.0)], 200, 0)
+    memory.update([], 300, 2)
+    assert memory.findings["a"].score == 3.0
+    assert first.id in memory.findings
+    memory.update([version(cluster, 4, CLEARED)], 400, 1)
+    assert "a" not in memory.findings
+
+
 @pytest.mark.parametrize(
     ("broken", "message"),
     [

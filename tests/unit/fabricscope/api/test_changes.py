@@ -16,7 +16,6 @@ import pytest
 from structlog.testing import capture_logs
 
 from bus.base import Bus, Message, Record
-from fabricscope.api.change_event import OBJECTS_MAX
 from fabricscope.api.config import ApiConfig
 from fabricscope.api.history import History
 from fabricscope.api.read_model import CHANGES_MAX, ReadModel
@@ -25,6 +24,7 @@ from telemetry import topics
 from telemetry.changes import Change, ChangeKind
 from telemetry.codec.records import decode_record, encode_record
 from telemetry.objects import ObjectKind, ObjectRef, device, parse_object
+from telemetry.refusals import CHANGE_OBJECTS_MAX
 from tests.unit.fabricscope.api.traffic import bearer, eventually, get
 
 NS = 1_000_000_000
@@ -127,7 +127,10 @@ async def test_it_starts_now_in_event_time(bus, replace, state_dir, post):
         ({"kind": "party"}, "body.kind: Input should be 'config', 'reboot'"),
         ({"objects": ["node1"]}, "body.objects.0: object 'node1': expected kind:name"),
         ({"objects": []}, "body.objects: .* at least 1 item"),
-        ({"objects": [f"device:node{n}" for n in range(OBJECTS_MAX + 1)]}, f"body.objects: .* at most {OBJECTS_MAX}"),
+        (
+            {"objects": [f"device:node{n}" for n in range(CHANGE_OBJECTS_MAX + 1)]},
+            f"body.objects: .* at most {CHANGE_OBJECTS_MAX}",
+        ),
         ({"objects": ["device:" + "n" * 500]}, "body.objects.0: .* at most 500"),
         ({"ends": "2026-01-31T21:59:59Z"}, "body.ends: .* before the start, expected .* after 2026-01-31T22:00:00Z"),
         ({"starts": "tomorrow"}, "body.starts: expected a time as in RFC 3339"),

@@ -15,6 +15,7 @@ from fabricscope.api.routes.starvation import By, sum_starvation
 from fabricscope.api.routes.stream import INCIDENTS_SHOWN, _events, noc_content
 from fabricscope.api.routes.targets import (
     count_series_states,
+    list_refused_input,
     list_stage_reports,
     list_targets,
     list_top_targets,
@@ -22,13 +23,14 @@ from fabricscope.api.routes.targets import (
 )
 from fabricscope.api.routes.trends import list_forecasts
 from telemetry import topics
+from telemetry.changes import Change, ChangeKind
 from telemetry.codec.records import encode_record
 from telemetry.findings import FindingKind
 from telemetry.incidents import IncidentState
 from telemetry.ledger import StageReport
 from telemetry.objects import ObjectKind, ObjectRef
 from telemetry.starvation import GpuLoss, HostLosses
-from telemetry.topology import Device, Entity, Gpu, Job, Role, Topology, TopologyFact
+from telemetry.topology import Device, Entity, Gpu, Job, Link, Role, Topology, TopologyFact
 from telemetry.trends import DeviceTrends, Forecast
 from tests.unit.fabricscope.api.traffic import incident
 
@@ -113,6 +115,27 @@ async def test_only_what_is_present_is_listed_by_key(model):
 
 
 REPORT = StageReport("analytics", "a", 1, 2, 100, 80, 5, 10, {"stale": 3}, {"series": 4.0, "series_fresh": 3.0})
+
+
+async def test_what_was_refused_is_listed_with_its_reason(model):
+    """Newest first: facts that contradict others, and changes of which only a part counts."""
+    itself = Link("leaf1", "e1", "leaf1", "e2")
+    leaf, host = Device("n1", Role.LEAF), Device("n1", Role.HOST)
+    year = Change("c1", ChangeKind.MAINTENANCE, (ObjectRef(ObjectKind.RACK, "r1"),), 9, 366 * 86_400 * 10**9, "ada")
+    facts = [
+        TopologyFact(itself, 5, "lldp/leaf1"),
+        TopologyFact(leaf, 6, "inventory"),
+        TopologyFact(host, 7, "dcgm"),
+        TopologyFact(Job("4", ("n1", "n9")), 8, "slurm"),
+    ]
+    model.apply([Record(topics.TOPOLOGY.name, 0, at, 0, b"", encode_record(f), {}) for at, f in enumerate(facts)])
+    model.apply([Record(topics.CHANGES.name, 0, 0, 0, b"c1", encode_record(year), {})])
+    assert [(each.reason, each.text, each.source) for each in await list_refused_input(model)] == [
+        ("lasts_too_long", "maintenance c1 lasts 366 days: it counts for 30", "ada"),
+        ("unknown_hosts", "job 4 runs on n9, unknown to the topology", "slurm"),
+        ("name_twice", "dcgm says n1 is a host in rack ?, inventory says n1 is a leaf in rack ?", "inventory"),
+        ("self_link", "leaf1/e1--leaf1/e2 leads from leaf1 to itself", "lldp/leaf1"),
+    ]
 
 
 async def test_a_stage_report_has_its_balance(model):

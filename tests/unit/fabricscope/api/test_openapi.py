@@ -23,7 +23,7 @@ LIMITS = settings(
 @pytest.mark.parametrize(
     ("mode", "names", "paths"),
     [
-        pytest.param(GenerationMode.POSITIVE, {}, 19, id="as-described"),
+        pytest.param(GenerationMode.POSITIVE, {}, 20, id="as-described"),
         pytest.param(GenerationMode.POSITIVE, KNOWN, 2, id="an-incident-that-is-there"),
         pytest.param(GenerationMode.NEGATIVE, {}, 7, id="not-as-described"),
     ],

@@ -1,6 +1,10 @@
 """The causal graph and its lookups, on the small fabric: 8 hosts of 8 rails, 8 leaves, 4 spines, 2 storage servers."""
 
+from dataclasses import replace
+
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from analytics.correlate.cluster.graph import Graph, physical
 from telemetry.objects import ObjectRef, device, parse_object
@@ -118,6 +122,32 @@ def test_the_order_of_the_entities_does_not_matter() -> None:
     backwards = Graph(dict(reversed(known.items())))
     assert backwards.reached(device("leaf1")) == Graph(known).reached(device("leaf1"))
     assert backwards.rack("r1") == Graph(known).rack("r1")
+
+
+@settings(max_examples=60, deadline=None)
+@given(steps=st.lists(st.lists(st.integers(0, 400), max_size=12), min_size=1, max_size=5))
+def test_a_changed_graph_is_the_same_as_a_new_one(cluster: Fabric, steps: list[list[int]]) -> None:
+    """Entities that go away, come back, and are not what they were."""
+    known = physical(cluster.topology)
+    keys = sorted(known)
+    present, graph = dict(known), Graph(known)
+    for step in steps:
+        for number in step:
+            key = keys[number % len(keys)]
+            entity = present.pop(key, None)
+            if entity is None:
+                present[key] = known[key]
+            elif isinstance(entity, Device) and number % 3 == 0:
+                present[key] = replace(entity, rack=f"r{number % 4}")
+        graph = graph.changed_to(dict(present))
+        assert vars(graph) == vars(Graph(present))
+
+
+def test_the_graph_before_a_change_stays_as_it_was(cluster: Fabric) -> None:
+    known = physical(cluster.topology)
+    graph = Graph(known)
+    graph.changed_to({key: entity for key, entity in known.items() if "node3" not in key})
+    assert vars(graph) == vars(Graph(known))
 
 
 def test_jobs_and_entities_that_are_gone_are_no_part_of_it() -> None:

@@ -12,14 +12,15 @@ import orjson
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from analytics.correlate.config import CorrelateConfig
 from analytics.correlate.correlator import Correlator
 from analytics.snapshot.stateful import State
 from telemetry.codec.records import encode_record
 from telemetry.findings import Finding, FindingState
 from telemetry.findings import FindingKind as K
 from telemetry.objects import ObjectRef
-from telemetry.topology import Link
-from tests.unit.analytics.correlate.small_fabric import Fabric, Run
+from telemetry.topology import Intent, Job, Link, NodeState, TopologyFact
+from tests.unit.analytics.correlate.small_fabric import T0, TICK, Fabric, Run, S
 
 KINDS = [kind for kind in K if kind is not K.JOB_STALLED]
 
@@ -135,3 +136,54 @@ def test_another_process_gives_the_same_bytes() -> None:
         for seed in ("1", "2")
     }
     assert len(digests) == 1
+
+
+@settings(max_examples=40, deadline=None)
+@given(seed=st.integers(0, 10_000))
+def test_what_is_kept_from_step_to_step_changes_nothing(cluster: Fabric, start: type[Run], seed: int) -> None:
+    """Against a correlator that makes everything again in every step."""
+    config = CorrelateConfig(correlated_findings_max=12, device_findings_max=10, changed_findings_max=10)
+    for limits in (None, config):
+        one, other = start(cluster, limits), start(cluster, limits)
+        for changed in (*story(cluster, seed), [], [], [], []):
+            other.correlator._forget()
+            assert published(one, changed) == published(other, changed)
+            assert one.correlator.state() == other.correlator.state()
+
+
+def outages(cluster: Fabric, seed: int, ticks: int = 40) -> Iterator[tuple[list[Finding], list[TopologyFact]]]:
+    """Hosts that go and come back, drained or not, without a job in half of all stories; GPUs; many quiet ticks."""
+    dice = random.Random(seed)
+    gone: dict[str, list[Finding]] = {}
+    if dice.random() < 0.5:
+        ended = Job("1", tuple(f"node{n}" for n in range(1, 5)), started_ns=T0 - 7200 * S)
+        yield [], [TopologyFact(ended, T0 + TICK, "slurm", gone=True)]
+    for tick in range(2, ticks):
+        at_ns, node = T0 + tick * TICK, dice.randrange(1, 9)
+        name, at_s = f"node{node}", tick * TICK / S
+        event = dice.randrange(6)
+        if event == 0:
+            state = NodeState(name, "", dice.choice([*Intent, ""]), since_ns=at_ns)
+            yield [], [TopologyFact(state, at_ns, "slurm")]
+        elif event == 1 and name in gone:
+            yield [replace(each, state=FindingState.CLEARED, observed_ns=at_ns) for each in gone.pop(name)], []
+        elif event == 1:
+            gone[name] = [cluster.find(K.LINK_DOWN, cluster.facing(leaf, node), at_s) for leaf in range(1, 9)]
+            gone[name].append(cluster.find(K.TARGET_SILENT, name, at_s))
+            yield gone[name], []
+        elif event == 2:
+            yield [cluster.find(dice.choice([K.GPU_HUNG, K.STRAGGLER]), cluster.gpu(node, 1), at_s)], []
+        else:
+            yield [], []
+
+
+@settings(max_examples=20, deadline=None)
+@given(seed=st.integers(0, 10_000))
+def test_what_is_kept_knows_of_nodes_and_waves(cluster: Fabric, start: type[Run], seed: int) -> None:
+    one, other = start(cluster), start(cluster)
+    for changed, facts in outages(cluster, seed):
+        for run in (one, other):
+            run.topology = run.topology.with_facts(facts)
+        other.correlator._forget()
+        assert published(one, changed) == published(other, changed)
+        assert one.correlator.state() == other.correlator.state()

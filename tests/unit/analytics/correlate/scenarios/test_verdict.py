@@ -1,6 +1,7 @@
 """What an incident says of itself: why this cause, why not the next two, and what is missing to be sure."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -89,3 +90,21 @@ def test_what_clears_first_takes_no_reason_away(cluster: Fabric, run: Run) -> No
     run.clear(slowed)
     run.tick(ticks=3)
     assert run.only.because == before
+
+
+def test_a_verdict_follows_other_incidents_while_its_own_findings_stay(cluster: Fabric, run: Run) -> None:
+    run.tick(cluster.find(K.GPU_HUNG, cluster.gpu(1, 1)), ticks=3)
+    run.tick(cluster.find(K.OVERHEATED, "rack:r2", 12), ticks=6)
+    assert hung(run)["against"][0] == "not environment at r2: it does not reach node1/GPU-0001-1"
+
+
+def test_a_verdict_follows_what_is_not_heard_of_while_its_own_findings_stay(cluster: Fabric, run: Run) -> None:
+    run.tick(cluster.find(K.GPU_HUNG, cluster.gpu(1, 1)), ticks=3)
+    run.tick(cluster.find(K.TARGET_SILENT, "node1", 12))
+    assert hung(run)["missing"] == ["node1 not heard of"]
+
+
+def hung(run: Run) -> dict[str, Any]:
+    """The memory of the incident: what is published waits for something that concerns people."""
+    (found,) = [one for one in run.correlator.state().head["tracks"] if one["cause"]["kind"] == I.GPU_FAULT]
+    return dict(found)

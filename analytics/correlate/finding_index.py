@@ -1,0 +1,95 @@
+"""Active findings by id, kind, object and device, kept from step to step: only what changed is put in its place."""
+
+from collections.abc import Hashable, Iterable, Sequence
+
+from analytics.correlate.cause import SYMPTOMS, weight
+from telemetry.findings import Finding, FindingKind
+from telemetry.objects import ObjectRef
+
+_Group = dict[str, Finding]  # by id, in order of onset
+
+
+class FindingIndex:
+    """by_id: all of them. weights: by id, what each adds to the causes that explain it."""
+
+    def __init__(self, findings: Iterable[Finding] = ()) -> None:
+        self.by_id: dict[str, Finding] = {}
+        self.weights: dict[str, float] = {}
+        self._groups: dict[Hashable, _Group] = {}
+        self._unordered: set[Hashable] = set()
+        self.replace(findings)
+
+    def replace(self, findings: Iterable[Finding]) -> frozenset[str]:
+        """Keeps these and no others; returns the ids of those that are new, newer or gone. Every order gives the same.
+
+        Only identity is compared: what is not new costs next to nothing.
+        """
+        kept = {finding.id: finding for finding in findings}
+        gone = [self.by_id[found] for found in self.by_id.keys() - kept.keys()]
+        new = [finding for found, finding in kept.items() if self.by_id.get(found) is not finding]
+        for finding in gone:
+            self._remove(finding)
+        for finding in new:
+            self._put(finding)
+        for name in self._unordered:
+            self._groups[name] = {each.id: each for each in sorted(self._groups[name].values(), key=_order)}
+        self._unordered.clear()
+        return frozenset(finding.id for finding in (*gone, *new))
+
+    @property
+    def findings(self) -> Sequence[Finding]:
+        """All, by onset."""
+        return self._in(None)
+
+    @property
+    def symptoms(self) -> Sequence[Finding]:
+        """Those that are symptoms of something else, by onset."""
+        return self._in(True)
+
+    def of(self, kind: FindingKind) -> Sequence[Finding]:
+        return self._in(kind)
+
+    def about(self, ref: ObjectRef) -> Sequence[Finding]:
+        return self._in(ref)
+
+    def on_device(self, name: str) -> Sequence[Finding]:
+        return self._in(("device", name))
+
+    def _in(self, name: Hashable) -> list[Finding]:
+        group = self._groups.get(name)
+        return list(group.values()) if group else []
+
+    def _put(self, finding: Finding) -> None:
+        known = self.by_id.get(finding.id)
+        if known is not None and _place(known) != _place(finding):
+            self._remove(known)
+        self.by_id[finding.id] = finding
+        self.weights[finding.id] = weight(finding)
+        for name in _names(finding):
+            group = self._groups.setdefault(name, {})
+            if group and finding.id not in group and _order(next(reversed(group.values()))) > _order(finding):
+                self._unordered.add(name)
+            group[finding.id] = finding
+
+    def _remove(self, finding: Finding) -> None:
+        del self.by_id[finding.id], self.weights[finding.id]
+        for name in _names(finding):
+            del self._groups[name][finding.id]
+            if not self._groups[name]:
+                del self._groups[name]
+                self._unordered.discard(name)
+
+
+def _names(finding: Finding) -> Iterable[Hashable]:
+    """The groups of a finding."""
+    yield from (None, finding.kind, finding.object, ("device", finding.object.device))
+    if finding.kind in SYMPTOMS:
+        yield True
+
+
+def _place(finding: Finding) -> tuple[int, FindingKind, ObjectRef]:
+    return finding.onset_ns, finding.kind, finding.object
+
+
+def _order(finding: Finding) -> tuple[int, str]:
+    return finding.onset_ns, finding.id

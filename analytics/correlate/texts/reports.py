@@ -1,0 +1,118 @@
+"""Reports of open incidents from step to step: what rests on nothing that changed is not made again.
+
+Nothing here is state: without it the same incidents come out, later. In a storm thousands of incidents are open, and of
+most of them a tick brings nothing but time.
+"""
+
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from typing import Any
+
+from analytics.correlate.cause import Cause
+from analytics.correlate.cluster.reach import Reach
+from analytics.correlate.cost import Wait
+from analytics.correlate.cover import Claim
+from analytics.correlate.texts import report
+from analytics.correlate.texts.verdict import Rivals
+from analytics.correlate.tracks import Track
+from analytics.correlate.view import CorrelationView
+from telemetry.incidents import Incident, IncidentKind
+from telemetry.kinds import incident_kinds
+
+
+@dataclass(slots=True)
+class _Known:
+    """What the report of a track was made of, and the version that needed no publishing; None before there is one.
+
+    reach: a new one after every change of the topology or the jobs.
+    """
+
+    track: Track
+    cause: Cause
+    primary: AbstractSet[str]
+    symptoms: AbstractSet[str]
+    gain: float
+    reach: Reach
+    measured: int
+    waiting: Mapping[str, Wait]
+    published: tuple[Any, ...] | None = None
+
+
+class Reports:
+    """Of the step before and of this one, by the track's identity in memory, which a record of it keeps in use."""
+
+    def __init__(self) -> None:
+        self._before: dict[int, _Known] = {}
+        self._known: dict[int, _Known] = {}
+        self._moved: AbstractSet[str] = frozenset()
+        self._surroundings: tuple[Any, ...] = ()
+        self._silent: AbstractSet[str] = frozenset()
+        self._silence_moved: AbstractSet[str] = frozenset()
+        self._rivals = Rivals(())
+        self._rivals_moved: AbstractSet[IncidentKind] = frozenset()
+
+    def begin(self, view: CorrelationView, moved: AbstractSet[str], rivals: Rivals) -> None:
+        """A new step. moved: ids of the findings that are new, newer or gone since the last one. rivals: all causes
+        that were chosen: a verdict rests on those that resemble its cause, and on what is not heard of near it."""
+        self._before, self._known, self._moved = self._known, {}, moved
+        self._rivals, self._rivals_moved = rivals, rivals.other_than(self._rivals)
+        self._silent, self._silence_moved = view.silent, view.silent ^ self._silent
+        surroundings = (view.graph, view.jobs, view.changes)
+        if surroundings != self._surroundings:
+            self._surroundings = surroundings
+            for known in self._before.values():
+                known.published = None
+
+    def update(self, view: CorrelationView, track: Track, claim: Claim, others: Sequence[Cause], now_ns: int) -> None:
+        """As ``report.update``. Alternatives rest on findings of other causes too, so with any nothing is left out."""
+        known = None if others or track.alternatives else self._same(track, claim)
+        if known is None:
+            waiting = report.update(view, track, claim, others, self._rivals, now_ns)
+            measured = len(track.measured)
+            known = _Known(
+                track, claim.cause, claim.primary, claim.symptoms, claim.gain, claim.reach, measured, waiting
+            )
+        else:
+            report.accrue(view, track, known.waiting, now_ns)
+        self._known[id(track)] = known
+
+    def _same(self, track: Track, claim: Claim) -> _Known | None:
+        """What is known of the track where its claim rests on the same."""
+        known = self._before.get(id(track))
+        same = (
+            known is not None
+            and known.reach is claim.reach
+            and known.cause == claim.cause
+            and known.gain == claim.gain
+            and known.measured == len(track.measured)
+            and known.primary == claim.primary
+            and known.symptoms == claim.symptoms
+            and self._moved.isdisjoint(claim.primary)
+            and self._moved.isdisjoint(claim.symptoms)
+            and self._rivals_moved.isdisjoint(incident_kinds()[claim.cause.kind].resembles)
+            and not self._silence_near(claim)
+        )
+        return known if same else None
+
+    def _silence_near(self, claim: Claim) -> bool:
+        """Whether what an incident lacks may be another silence than before."""
+        moved, to = self._silence_moved, claim.reach
+        return bool(moved) and not (moved.isdisjoint(to.devices) and moved.isdisjoint(ref.device for ref in to.own))
+
+    def changed(self, view: CorrelationView, track: Track, gaps: tuple[str, ...], now_ns: int) -> Incident | None:
+        """The incident where it differs from the version published last; see ``report.needs_publishing``."""
+        known = self._known.get(id(track))
+        shown = (
+            *(track.cause.kind, track.cause.root, track.cause.subject, track.cause.headline, track.cause.gone),
+            *(track.life.state, track.since_first_seen),
+            *(track.severity, dict(track.job_impact), len(track.members), track.order_known, track.alternatives),
+            *(len(track.notes), track.onset_ns, track.matters_since_ns, gaps),
+        )
+        if known is not None and known.published == shown and not report.cost_has_grown(track):
+            return None
+        blast = view.cluster.blast_radius(track.cause, frozenset(track.job_impact))
+        incident = report.incident(view, track, blast, gaps, now_ns)
+        if known is not None:
+            known.published = shown
+        return incident if report.needs_publishing(track, incident) else None
