@@ -23,7 +23,7 @@ FINDINGS_LEFT_OUT = Gauge(
     ["reason"],
 )
 INPUT_REFUSED = Gauge(
-    _PREFIX + "input_refused",
+    _PREFIX + "refusals",
     "Facts of the topology that contradict others, and changes since the start that are larger than they may be.",
     ["reason"],
 )
