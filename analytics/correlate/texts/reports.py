@@ -25,7 +25,8 @@ from telemetry.kinds import incident_kinds
 class _Known:
     """What the report of a track was made of, and the version that needed no publishing; None before there is one.
 
-    reach: a new one after every change of the topology or the jobs.
+    reach: a new one after every change of the topology or the jobs. contested: whether causes that were not chosen rest
+    on the same findings.
     """
 
     track: Track
@@ -36,6 +37,7 @@ class _Known:
     reach: Reach
     measured: int
     waiting: Mapping[str, Wait]
+    contested: bool
     published: tuple[Any, ...] | None = None
 
 
@@ -66,13 +68,12 @@ class Reports:
 
     def update(self, view: CorrelationView, track: Track, claim: Claim, others: Sequence[Cause], now_ns: int) -> None:
         """As ``report.update``. Alternatives rest on findings of other causes too, so with any nothing is left out."""
-        known = None if others or track.alternatives else self._same(track, claim)
+        known = None if others else self._same(track, claim)
         if known is None:
             waiting = report.update(view, track, claim, others, self._rivals, now_ns)
             measured = len(track.measured)
-            known = _Known(
-                track, claim.cause, claim.primary, claim.symptoms, claim.gain, claim.reach, measured, waiting
-            )
+            came_from = claim.cause, claim.primary, claim.symptoms, claim.gain, claim.reach
+            known = _Known(track, *came_from, measured, waiting, bool(others))
         else:
             report.accrue(view, track, known.waiting, now_ns)
         self._known[id(track)] = known
@@ -82,6 +83,7 @@ class Reports:
         known = self._before.get(id(track))
         same = (
             known is not None
+            and not known.contested
             and known.reach is claim.reach
             and known.cause == claim.cause
             and known.gain == claim.gain

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from telemetry.changes import Change, ChangeKind
 from telemetry.findings import Evidence
 from telemetry.findings import FindingKind as K
 from telemetry.incidents import Incident
@@ -104,7 +105,23 @@ def test_a_verdict_follows_what_is_not_heard_of_while_its_own_findings_stay(clus
     assert hung(run)["missing"] == ["node1 not heard of"]
 
 
+def test_a_verdict_follows_causes_that_are_proposed_no_more(cluster: Fabric, run: Run) -> None:
+    """A maintenance is withdrawn, its incident ends, and the links that are still down are incidents of their own."""
+    run.changes = [Change("c1", ChangeKind.MAINTENANCE, (cluster.ref("leaf1"),), run.now_ns, summary="new optics")]
+    run.tick(*(cluster.find(K.LINK_DOWN, cluster.facing(1, node), 6) for node in (1, 2)), ticks=20)
+    run.changes = []
+    run.tick(ticks=3)
+    rebooted = "not device rebooted at leaf1: it explains no more than this, and is less likely"
+    assert [track["against"][0] for track in kept(run, I.LINK_DOWN)] == [rebooted] * 2
+    run.tick(ticks=40)
+    assert all(rebooted not in track["against"] for track in kept(run, I.LINK_DOWN))
+
+
+def kept(run: Run, kind: I) -> list[dict[str, Any]]:
+    """The memory of the incidents: what is published waits for something that concerns people."""
+    return [track for track in run.correlator.state().head["tracks"] if track["cause"]["kind"] == kind]
+
+
 def hung(run: Run) -> dict[str, Any]:
-    """The memory of the incident: what is published waits for something that concerns people."""
-    (found,) = [one for one in run.correlator.state().head["tracks"] if one["cause"]["kind"] == I.GPU_FAULT]
-    return dict(found)
+    (found,) = kept(run, I.GPU_FAULT)
+    return found
