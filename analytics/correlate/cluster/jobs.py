@@ -52,8 +52,8 @@ class Jobs:
         """Jobs of a host, or of the hosts that are connected to a switch."""
         if name not in self._behind:
             hosts = {name, *self._graph.neighbours(name)} if self._graph.is_switch(name) else {name}
-            edge = sorted(host for host in hosts if not self._graph.is_switch(host))
-            self._behind[name] = frozenset(job_id for host in edge for job_id in self.on_device(host))
+            served = (self._on.get(host, ()) for host in hosts if not self._graph.is_switch(host))
+            self._behind[name] = frozenset(job.job_id for jobs in served for job in jobs)
         return self._behind[name]
 
     def around(self, name: str) -> frozenset[str]:
