@@ -1,5 +1,6 @@
 """What an incident costs: share of time that jobs lose, GPU-seconds, severity."""
 
+import sys
 from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass
 from operator import attrgetter
@@ -17,6 +18,7 @@ from telemetry.objects import ObjectKind, ObjectRef
 STALLED = 0.85  # a job that loses this share of its time is stalled: the rest is its last steps and its first
 MEASURED = (FindingKind.JOB_STALLED, FindingKind.JOB_SLOWED)  # the job's own work; the stronger one first
 MEASURED_PAUSES = (FindingKind.PFC_PAUSE_RECEIVED, FindingKind.PFC_PAUSE_SENT)
+RESTART_NS = 600 * NS_PER_S  # assumption: what nobody has started again by then has no work waiting
 NORMAL_BINS = 12  # bins of a job's work until its normal is known: docs/detection.md, Jobs
 
 
@@ -36,10 +38,12 @@ def lost_share(finding: Finding) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """share: of its time that a job loses now, 0..1. since_ns: onset of the earliest finding that shows it."""
+    """share: of its time that a job loses now, 0..1. since_ns: onset of the earliest finding that shows it. until_ns:
+    the last moment that counts."""
 
     share: float
     since_ns: int
+    until_ns: int = sys.maxsize
 
 
 def waits(view: CorrelationView, members: Iterable[Finding], measured: Container[str]) -> dict[str, Wait]:
@@ -77,6 +81,11 @@ def began_under_pressure(view: CorrelationView, cause: Cause, primary: Iterable[
     return found
 
 
+def of_ended(ended: Mapping[str, int]) -> dict[str, Wait]:
+    """Jobs that were ended lose all of their GPUs until these get other work. ended: when each one did, by id."""
+    return {job_id: Wait(1.0, ended_ns, ended_ns + RESTART_NS) for job_id, ended_ns in ended.items()}
+
+
 def _paused_share(finding: Finding) -> float:
     """The share of time that a pause is known to have taken, 0 where only frames are counted."""
     known = (each.value for each in finding.evidence if finding.kind in MEASURED_PAUSES and each.unit == "ratio")
@@ -91,15 +100,16 @@ def _strongest(about: list[Finding]) -> list[Finding]:
     return about
 
 
-def gpu_seconds(view: CorrelationView, track: Track, waiting: Mapping[str, Wait], now_ns: int) -> float:
-    """GPU-seconds lost and not yet counted: of every waiting job since it began to wait, and of dead hosts."""
-    dead = _dead_gpus(view, track)
+def gpu_seconds(
+    view: CorrelationView, track: Track, waiting: Mapping[str, Wait], dead: Iterable[ObjectRef], now_ns: int
+) -> float:
+    """GPU-seconds lost and not yet counted: of every waiting job since it began to wait, and of dead GPUs."""
     seconds_of = {job_id: _newly_waited(track, job_id, wait, now_ns) for job_id, wait in waiting.items()}
     if not dead and len(seconds_of) < 2:  # each GPU as long: the same sum without naming them, as jobs have thousands
-        return sum((sum([seconds] * view.jobs.gpu_count(job_id)) for job_id, seconds in seconds_of.items()), 0.0)
+        return sum((sum([seconds] * len(view.jobs.kept_idle(job_id))) for job_id, seconds in seconds_of.items()), 0.0)
     lost: dict[ObjectRef, float] = {}
     for job_id, seconds in seconds_of.items():
-        for ref in view.jobs.gpus(job_id):
+        for ref in view.jobs.kept_idle(job_id):
             lost[ref] = max(lost.get(ref, 0.0), seconds)
     if dead:
         seconds = max(0, now_ns - max(track.accounted_ns, track.onset_ns)) / NS_PER_S
@@ -111,14 +121,14 @@ def gpu_seconds(view: CorrelationView, track: Track, waiting: Mapping[str, Wait]
 def _newly_waited(track: Track, job_id: str, wait: Wait, now_ns: int) -> float:
     """Seconds that a GPU of the job lost since they were counted last."""
     since_ns = max(wait.since_ns, track.cost_until_ns.get(job_id, wait.since_ns))
-    return wait.share * max(0, now_ns - since_ns) / NS_PER_S
+    return wait.share * max(0, min(now_ns, wait.until_ns) - since_ns) / NS_PER_S
 
 
-def _dead_gpus(view: CorrelationView, track: Track) -> list[ObjectRef]:
+def dead_gpus(view: CorrelationView, track: Track) -> list[ObjectRef]:
     """GPUs of dead hosts that somebody used, and GPUs that fell off the bus of a host that still works."""
     root = track.cause.root
     if track.cause.kind is IncidentKind.GPU_FAULT:
-        primary = (view.by_id[found] for found in sorted(track.primary) if found in view.by_id)
+        primary = [view.by_id[found] for found in sorted(track.primary) if found in view.by_id]
         return [finding.object for finding in primary if finding.kind is FindingKind.GPU_LOST]
     if "gpus" not in incident_kinds()[track.cause.kind].takes_away or not track.primary:
         return []
@@ -127,9 +137,15 @@ def _dead_gpus(view: CorrelationView, track: Track) -> list[ObjectRef]:
     return [ref for name in used for ref in view.graph.gpus_of(name)]
 
 
-def gpus_lost(view: CorrelationView, job_impact: Mapping[str, float]) -> float:
-    """How many whole GPUs the waiting jobs lose at present. job_impact: the share of its time that each job loses."""
-    return sum(len(view.jobs.gpus(job_id)) * job_impact[job_id] for job_id in sorted(job_impact))
+def gpus_lost(view: CorrelationView, job_impact: Mapping[str, float], dead: Iterable[ObjectRef]) -> float:
+    """How many whole GPUs are lost at present: of the waiting jobs by the share of its time that each loses
+    (job_impact), and dead ones."""
+    lost = 0.0
+    for job_id in sorted(job_impact):
+        lost += view.jobs.gpu_count(job_id) * job_impact[job_id]
+    for ref in dead:
+        lost += job_impact.keys().isdisjoint(view.jobs.of(ref))
+    return lost
 
 
 by_rank = attrgetter("rank")

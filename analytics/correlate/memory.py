@@ -2,7 +2,7 @@
 
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from operator import attrgetter
 from typing import Any
@@ -104,7 +104,7 @@ class CorrelatorMemory:
 
         return urgency
 
-    def active(self, ended_jobs: frozenset[str], nodes: Nodes) -> list[Finding]:
+    def active(self, ended_jobs: Container[str], nodes: Nodes) -> list[Finding]:
         """Active findings, without those about a job that has ended, about a device that the inventory does not have
         any more, and about a port whose cable led there."""
         return [
@@ -151,7 +151,7 @@ def dump(memory: CorrelatorMemory) -> dict[str, Any]:
     plain["absences"] = dict(sorted(plain["absences"].items()))
     plain["records"]["known"] = dict(sorted(plain["records"]["known"].items()))
     for track in plain["tracks"]:
-        for name in ("primary", "symptoms", "measured"):
+        for name in ("primary", "symptoms", "measured", "ended_jobs"):
             track[name] = sorted(track[name])
         for name in ("job_impact", "cost_until_ns"):
             track[name] = dict(sorted(track[name].items()))

@@ -28,6 +28,7 @@ class Track:
     cost_until_ns: until when the cost of each such job has been counted.
     matters_since_ns: of pressure on the fabric, from when on it was more than ordinary, as a job waited; 0 until then.
     since_first_seen: all its evidence was there when telemetry of its objects began.
+    ended_jobs: that ended because of it.
     first:    onset, id and text of its first symptom.
     occurrences: how often an intermittent fault has come.
     explained_max: the most findings that it had at a time, as of which because, against and missing are.
@@ -46,6 +47,7 @@ class Track:
     members: dict[str, int] = field(default_factory=dict)
     job_impact: dict[str, float] = field(default_factory=dict)
     measured: set[str] = field(default_factory=set)
+    ended_jobs: set[str] = field(default_factory=set)
     cost_until_ns: dict[str, int] = field(default_factory=dict)
     matters_since_ns: int = 0
     since_first_seen: bool = False
@@ -85,6 +87,7 @@ class Track:
             return
         self.gpu_seconds = max(self.gpu_seconds, merged.gpu_seconds)
         self.job_impact, self.measured = merged.job_impact | self.job_impact, merged.measured | self.measured
+        self.ended_jobs |= merged.ended_jobs
         for job_id, cost_until_ns in merged.cost_until_ns.items():
             self.cost_until_ns[job_id] = max(cost_until_ns, self.cost_until_ns.get(job_id, cost_until_ns))
 

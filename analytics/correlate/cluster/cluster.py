@@ -28,7 +28,7 @@ class Cluster:
         self._topology: Topology | None = None
         self.refused: Mapping[str, Sequence[Refusal]] = {}
         self.graph = Graph({})
-        self.jobs = Jobs({}, frozenset(), self.graph)
+        self.jobs = Jobs({}, {}, self.graph)
         self.inferred = 0  # devices that nobody has recorded
         self.nodes = Nodes()
         self._reaches: dict[Hashable, Reach] = {}

@@ -1,7 +1,7 @@
 """Which jobs run where. Training is lockstep: a whole job waits for any of its members."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from analytics.correlate.cluster.graph import Graph
 from telemetry.objects import ObjectKind, ObjectRef
@@ -9,9 +9,9 @@ from telemetry.topology import Job, Topology
 
 
 class Jobs:
-    """The running jobs, and the ids of those that ended."""
+    """running, ended: by id. A job that ended is as it was known before."""
 
-    def __init__(self, running: Mapping[str, Job], ended: frozenset[str], graph: Graph) -> None:
+    def __init__(self, running: Mapping[str, Job], ended: Mapping[str, Job], graph: Graph) -> None:
         self.running = running
         self.ended = ended
         self._graph = graph
@@ -33,12 +33,18 @@ class Jobs:
         """Jobs that an object serves directly: by its host, or by the host that a switch's port leads to."""
         if ref.kind is ObjectKind.JOB:
             return [ref.name] if ref.name in self.running else []
-        if ref.kind is ObjectKind.GPU and (known := self._graph.gpus.get(ref)):
-            on = self._on.get(ref.device, ())
-            return [job.job_id for job in on if not job.gpu_indices or known.index in job.gpu_indices]
+        if ref.kind is ObjectKind.GPU and ref in self._graph.gpus:
+            return [job.job_id for job in self._on.get(ref.device, ()) if self.uses(job.job_id, ref)]
         found = self.on_device(ref.device)
         peer = self._graph.peers.get(ref)
         return found if found or peer is None else self.on_device(peer.device)
+
+    def uses(self, job_id: str, ref: ObjectRef) -> bool:
+        """Whether a job that runs or ended is on a host, or on a GPU."""
+        job, known = self._known(job_id), self._graph.gpus.get(ref)
+        if job is None or ref.device not in job.nodes:
+            return False
+        return not job.gpu_indices or known is None or known.index in job.gpu_indices
 
     def using(self, target: ObjectRef) -> frozenset[str]:
         """Jobs on the hosts that mount the file system of a storage target."""
@@ -64,15 +70,21 @@ class Jobs:
         return self._around[name]
 
     def nodes(self, job_id: str) -> tuple[str, ...]:
-        """Names of a job's hosts; none when it does not run."""
-        known = self.running.get(job_id)
+        """Names of a job's hosts; none where it is not known."""
+        known = self._known(job_id)
         return known.nodes if known else ()
 
     def gpus(self, job_id: str) -> tuple[ObjectRef, ...]:
-        """All GPUs of a job, in the order of its nodes."""
+        """All GPUs of a job that runs or ended, in the order of its nodes."""
         if job_id not in self._gpus:
             self._gpus[job_id] = tuple(self._list(job_id))
         return self._gpus[job_id]
+
+    def kept_idle(self, job_id: str) -> Collection[ObjectRef]:
+        """GPUs that compute nothing while a job waits: all of its own; of one that ended those without another job."""
+        if job_id in self.running:
+            return self.gpus(job_id)
+        return [ref for ref in self.gpus(job_id) if not self.of(ref)]
 
     def gpu_count(self, *job_ids: str) -> int:
         """How many GPUs jobs have together, each counted once."""
@@ -81,22 +93,25 @@ class Jobs:
             self._gpu_counts[key] = len({ref for job_id in key for ref in self.gpus(job_id)})
         return self._gpu_counts[key]
 
+    def _known(self, job_id: str) -> Job | None:
+        return self.running.get(job_id) or self.ended.get(job_id)
+
     def _list(self, job_id: str) -> Iterable[ObjectRef]:
-        known = self.running.get(job_id)
+        known = self._known(job_id)
         for node in known.nodes if known else ():
             for ref in self._graph.gpus_of(node):
                 if known and (not known.gpu_indices or self._graph.gpus[ref].index in known.gpu_indices):
                     yield ref
 
 
-def running(topology: Topology) -> tuple[dict[str, Job], frozenset[str]]:
-    """Running jobs by id, and the ids of those that the topology knows to have ended."""
+def running(topology: Topology) -> tuple[dict[str, Job], dict[str, Job]]:
+    """Running jobs by id, and those that the topology knows to have ended."""
     present: dict[str, Job] = {}
-    ended: set[str] = set()
+    ended: dict[str, Job] = {}
     for fact in topology.facts.values():
         if isinstance(fact.entity, Job):
             if fact.gone:
-                ended.add(fact.entity.job_id)
+                ended[fact.entity.job_id] = fact.entity
             else:
                 present[fact.entity.job_id] = fact.entity
-    return present, frozenset(ended)
+    return present, ended

@@ -1,9 +1,8 @@
 """Texts of an incident for people. Templates are data (``telemetry/kinds``); here names and numbers are filled in."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Set
+from collections.abc import Collection, Iterable, Iterator, Set
 
 from analytics.correlate.budget import Considered, LeftOut
-from analytics.correlate.cause import Cause
 from analytics.correlate.config import CorrelateConfig
 from analytics.correlate.cost import STALLED
 from analytics.correlate.tracks import Track
@@ -41,7 +40,7 @@ def title(view: CorrelationView, track: Track, blast: BlastRadius) -> str:
     what = cause.headline or (phrase.replace("{root}", cause.subject) if cause.subject else fill(phrase, cause.root))
     since = " since before it was first seen" if track.since_first_seen else ""
     head = f"[{LABEL[track.severity]}] {f'{pod}: ' if pod else ''}"
-    tail = f"{since} — {_cost(view, cause, blast, track.job_impact)}"
+    tail = f"{since} — {_cost(view, track, blast)}"
     room = TITLE_MAX - len(head) - len(tail)
     return head + (what if len(what) <= room else what[: room - 1] + "…") + tail
 
@@ -53,16 +52,16 @@ def fired(track: Track) -> str:
         text += "; it was so when it was first seen: a known fault"
     elif incident_kinds()[track.cause.kind].pages_without_waiting:
         return text
-    waits = waiting(track.job_impact) if track.job_impact else "no job shows that it waits, so nobody is paged"
+    waits = waiting(track) if track.job_impact else "no job shows that it waits, so nobody is paged"
     return f"{text}; {waits}"
 
 
-def _cost(view: CorrelationView, cause: Cause, blast: BlastRadius, job_impact: Mapping[str, float]) -> str:
+def _cost(view: CorrelationView, track: Track, blast: BlastRadius) -> str:
     """``32 GPUs, job 17 slowed by 34 %``: what waits; else what the cause reaches by topology."""
-    root = cause.root
-    if job_impact:
-        return f"{_count(view.jobs.gpu_count(*job_impact), 'GPU')}, {waiting(job_impact)}"
-    if not incident_kinds()[cause.kind].pages_without_waiting:
+    root = track.cause.root
+    if track.job_impact:
+        return f"{_count(view.jobs.gpu_count(*track.job_impact), 'GPU')}, {waiting(track)}"
+    if not incident_kinds()[track.cause.kind].pages_without_waiting:
         return f"no job waits, {len(blast.jobs)} in reach" if blast.jobs else "no job waits"
     if blast.jobs:
         return f"{_count(len(blast.gpus), 'GPU')}, {_count(len(blast.jobs), 'job')} at risk"
@@ -72,9 +71,9 @@ def _cost(view: CorrelationView, cause: Cause, blast: BlastRadius, job_impact: M
     return f"{links}no job reached"
 
 
-def waiting(job_impact: Mapping[str, float]) -> str:
-    """``job 17 stalled, 2 jobs slowed by up to 34 %``: who waits; by name where it is one."""
-    return ", ".join(_waiting(job_impact))
+def waiting(track: Track) -> str:
+    """``job 17 ended, 2 jobs slowed by up to 34 %``: who waits; by name where it is one."""
+    return ", ".join(_waiting(track))
 
 
 def without_normal(job_id: str, share: float) -> str:
@@ -82,9 +81,12 @@ def without_normal(job_id: str, share: float) -> str:
     return f"job {job_id} began under this and has no normal yet; its port was paused {100 * share:.0f} % of the time"
 
 
-def _waiting(job_impact: Mapping[str, float]) -> Iterator[str]:
-    stalled = {job_id: share for job_id, share in job_impact.items() if share >= STALLED}
-    slowed = {job_id: share for job_id, share in job_impact.items() if share < STALLED}
+def _waiting(track: Track) -> Iterator[str]:
+    left = {job_id: share for job_id, share in track.job_impact.items() if job_id not in track.ended_jobs}
+    stalled = {job_id: share for job_id, share in left.items() if share >= STALLED}
+    slowed = {job_id: share for job_id, share in left.items() if share < STALLED}
+    if track.ended_jobs:
+        yield f"{_jobs(track.ended_jobs)} ended"
     if stalled:
         yield f"{_jobs(stalled)} stalled"
     if slowed:

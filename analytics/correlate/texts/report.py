@@ -8,6 +8,7 @@ import orjson
 from analytics.correlate import cost
 from analytics.correlate.cause import CONGESTED, Cause, weight
 from analytics.correlate.cover import Claim, gain
+from analytics.correlate.ended_jobs import ended_by
 from analytics.correlate.texts import phrases, verdict
 from analytics.correlate.texts.clock import clock
 from analytics.correlate.texts.verdict import Rivals
@@ -16,7 +17,7 @@ from analytics.correlate.view import CorrelationView
 from telemetry.findings import Evidence, Finding
 from telemetry.incidents import BlastRadius, Hypothesis, Incident, Severity, TimelineEntry
 from telemetry.kinds import incident_kinds
-from telemetry.objects import ObjectRef
+from telemetry.objects import ObjectRef, job
 
 ALTERNATIVES_MAX = 3
 EVIDENCE_MAX = 5
@@ -38,7 +39,9 @@ def update(
     measured = [finding for finding in members if finding.kind in cost.MEASURED]
     track.measured.update(job_id for finding in measured for job_id in view.jobs.of(finding.object))
     young = cost.began_under_pressure(view, track.cause, primary)
-    waiting = young | cost.waits(view, members, track.measured)
+    ended = ended_by(view, track)
+    waiting = young | cost.waits(view, members, track.measured) | cost.of_ended(ended)
+    _note_ends(track, ended)
     for job_id in sorted(young.keys() - track.job_impact.keys()):
         track.note(now_ns, track.cause.root, phrases.without_normal(job_id, young[job_id].share))
     if waiting and not track.job_impact:
@@ -60,13 +63,21 @@ def update(
 
 def accrue(view: CorrelationView, track: Track, waiting: Mapping[str, cost.Wait], now_ns: int) -> None:
     """Adds what time alone adds, while the findings stay as they are: cost, and the severity that follows from it."""
-    track.gpu_seconds += cost.gpu_seconds(view, track, waiting, now_ns)
+    dead = cost.dead_gpus(view, track)
+    track.gpu_seconds += cost.gpu_seconds(view, track, waiting, dead, now_ns)
     track.accounted_ns = now_ns
     track.job_impact |= {job_id: wait.share for job_id, wait in waiting.items()}
     track.cost_until_ns |= dict.fromkeys(waiting, now_ns)
     planned = view.lasts(track.cause.change) or view.planned_around(track.cause.root, track.onset_ns)
     unused = track.since_first_seen or view.wanted(track.cause.root, track.onset_ns)
-    _grade(view, track, planned or (unused and not track.job_impact), now_ns)
+    gpus = cost.gpus_lost(view, track.job_impact, dead)
+    _grade(view, track, gpus, planned or (unused and not track.job_impact), now_ns)
+
+
+def _note_ends(track: Track, ended: Mapping[str, int]) -> None:
+    for job_id in sorted(ended.keys() - track.ended_jobs):
+        track.note(ended[job_id], job(job_id), f"job {job_id} ended by this")
+    track.ended_jobs.update(ended)
 
 
 def _begins_to_matter(view: CorrelationView, track: Track, members: Sequence[Finding], waits_since_ns: int) -> None:
@@ -85,13 +96,13 @@ def _first(finding: Finding) -> tuple[int, str, str]:
     return finding.onset_ns, finding.id, text
 
 
-def _grade(view: CorrelationView, track: Track, planned: bool, now_ns: int) -> None:
+def _grade(view: CorrelationView, track: Track, gpus: float, planned: bool, now_ns: int) -> None:
     """Sets the severity; that a job began to wait for what is published already is a line of the timeline."""
     before = track.severity
     track.severity = cost.severity(
         track.cause.kind,
         before,
-        cost.gpus_lost(view, track.job_impact),
+        gpus,
         track.gpu_seconds,
         planned,
         view.config,
@@ -99,7 +110,7 @@ def _grade(view: CorrelationView, track: Track, planned: bool, now_ns: int) -> N
     )
     gated = track.since_first_seen or not incident_kinds()[track.cause.kind].pages_without_waiting
     if gated and track.id and before is Severity.INFO and track.severity is not before:
-        track.note(now_ns, track.cause.root, f"{track.severity}: {phrases.waiting(track.job_impact)}")
+        track.note(now_ns, track.cause.root, f"{track.severity}: {phrases.waiting(track)}")
 
 
 def _join(view: CorrelationView, track: Track, finding: Finding) -> None:

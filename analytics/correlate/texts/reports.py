@@ -17,6 +17,7 @@ from analytics.correlate.texts import report
 from analytics.correlate.texts.verdict import Rivals
 from analytics.correlate.tracks import Track
 from analytics.correlate.view import CorrelationView
+from telemetry.changes import Change
 from telemetry.incidents import Incident, IncidentKind
 from telemetry.kinds import incident_kinds
 
@@ -49,6 +50,7 @@ class Reports:
         self._known: dict[int, _Known] = {}
         self._moved: AbstractSet[str] = frozenset()
         self._surroundings: tuple[Any, ...] = ()
+        self._changes: list[Change] = []
         self._silent: AbstractSet[str] = frozenset()
         self._silence_moved: AbstractSet[str] = frozenset()
         self._rivals = Rivals(())
@@ -60,11 +62,13 @@ class Reports:
         self._before, self._known, self._moved = self._known, {}, moved
         self._rivals, self._rivals_moved = rivals, rivals.other_than(self._rivals)
         self._silent, self._silence_moved = view.silent, view.silent ^ self._silent
-        surroundings = (view.graph, view.jobs, view.changes)
+        surroundings = (view.graph, view.jobs)
         if surroundings != self._surroundings:
             self._surroundings = surroundings
             for known in self._before.values():
                 known.published = None
+        if view.changes != self._changes:
+            self._changes, self._before = list(view.changes), {}
 
     def update(self, view: CorrelationView, track: Track, claim: Claim, others: Sequence[Cause], now_ns: int) -> None:
         """As ``report.update``. Alternatives rest on findings of other causes too, so with any nothing is left out."""

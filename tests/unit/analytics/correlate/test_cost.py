@@ -1,5 +1,6 @@
 """Share of time that jobs lose, GPU-seconds and severity, by hand. Jobs 1 and 2 have 32 GPUs each."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 import pytest
@@ -7,7 +8,7 @@ import pytest
 from analytics.correlate.cause import cause_of
 from analytics.correlate.cluster.cluster import Cluster
 from analytics.correlate.config import CorrelateConfig
-from analytics.correlate.cost import Wait, gpu_seconds, gpus_lost, lost_share, severity, waits
+from analytics.correlate.cost import Wait, dead_gpus, gpu_seconds, gpus_lost, lost_share, severity, waits
 from analytics.correlate.lifecycle import Life
 from analytics.correlate.tracks import Track
 from analytics.correlate.view import CorrelationView
@@ -35,6 +36,10 @@ def track_of(kind: IncidentKind, root: str, *primary: Finding, onset_s: float = 
     track = Track(cause, Life(IncidentState.FIRING, T0), T0 + int(onset_s * S))
     track.primary = {finding.id for finding in primary}
     return track
+
+
+def lost_by(view: CorrelationView, track: Track, waiting: Mapping[str, Wait], now_ns: int) -> float:
+    return gpu_seconds(view, track, waiting, dead_gpus(view, track), now_ns)
 
 
 @pytest.mark.parametrize(
@@ -96,16 +101,16 @@ def test_a_job_waits_since_the_earliest_finding_that_shows_it(cluster: Fabric) -
 
 def test_gpu_seconds_are_all_gpus_of_a_job_times_its_share_times_its_wait(cluster: Fabric) -> None:
     track = track_of(IncidentKind.SLOW_STORAGE, "storage_target:scratch/OST0000")
-    lost = gpu_seconds(view_of(cluster), track, {"1": Wait(0.25, T0), "2": Wait(0.5, T0 + 6 * S)}, T0 + 10 * S)
+    lost = lost_by(view_of(cluster), track, {"1": Wait(0.25, T0), "2": Wait(0.5, T0 + 6 * S)}, T0 + 10 * S)
     assert lost == pytest.approx(32 * 0.25 * 10 + 32 * 0.5 * 4)
 
 
 def test_time_that_has_been_counted_is_not_counted_again(cluster: Fabric) -> None:
     track = track_of(IncidentKind.SLOW_STORAGE, "storage_target:scratch/OST0000")
     track.cost_until_ns["1"] = T0 + 7 * S
-    assert gpu_seconds(view_of(cluster), track, {"1": Wait(0.5, T0)}, T0 + 10 * S) == pytest.approx(32 * 0.5 * 3)
-    assert gpu_seconds(view_of(cluster), track, {"1": Wait(0.5, T0 + 9 * S)}, T0 + 10 * S) == pytest.approx(32 * 0.5)
-    assert gpu_seconds(view_of(cluster), track, {"1": Wait(0.5, T0 + 20 * S)}, T0 + 10 * S) == 0.0  # begins later
+    assert lost_by(view_of(cluster), track, {"1": Wait(0.5, T0)}, T0 + 10 * S) == pytest.approx(32 * 0.5 * 3)
+    assert lost_by(view_of(cluster), track, {"1": Wait(0.5, T0 + 9 * S)}, T0 + 10 * S) == pytest.approx(32 * 0.5)
+    assert lost_by(view_of(cluster), track, {"1": Wait(0.5, T0 + 20 * S)}, T0 + 10 * S) == 0.0  # begins later
 
 
 @pytest.mark.parametrize(
@@ -123,30 +128,36 @@ def test_dead_hosts_cost_all_of_their_gpus_while_there_is_evidence(
 ) -> None:
     down = cluster.find(K.TARGET_SILENT, "node1")
     dead, cleared = track_of(kind, root, down, onset_s=2), track_of(kind, root, onset_s=2)
-    assert gpu_seconds(view_of(cluster, down), dead, {}, T0 + 10 * S) == gpus * 8
+    assert lost_by(view_of(cluster, down), dead, {}, T0 + 10 * S) == gpus * 8
     dead.accounted_ns = T0 + 9 * S
-    assert gpu_seconds(view_of(cluster, down), dead, {}, T0 + 10 * S) == gpus * 1
-    assert gpu_seconds(view_of(cluster, down), cleared, {}, T0 + 10 * S) == 0.0
+    assert lost_by(view_of(cluster, down), dead, {}, T0 + 10 * S) == gpus * 1
+    assert lost_by(view_of(cluster, down), cleared, {}, T0 + 10 * S) == 0.0
 
 
 def test_gpus_off_the_bus_cost_themselves(cluster: Fabric) -> None:
     lost = [cluster.find(K.GPU_LOST, cluster.gpu(1, index)) for index in (2, 5)]
     xid = cluster.find(K.GPU_XID, cluster.gpu(1, 7))
     track = track_of(IncidentKind.GPU_FAULT, "gpu:node1/GPU-0001-2", *lost, xid)
-    assert gpu_seconds(view_of(cluster, *lost, xid), track, {}, T0 + 10 * S) == 2 * 10
-    assert gpu_seconds(view_of(cluster, lost[0]), track, {}, T0 + 10 * S) == 10  # the other finding has cleared
+    assert lost_by(view_of(cluster, *lost, xid), track, {}, T0 + 10 * S) == 2 * 10
+    assert lost_by(view_of(cluster, lost[0]), track, {}, T0 + 10 * S) == 10  # the other finding has cleared
 
 
 def test_a_dead_gpu_of_a_waiting_job_is_counted_once(cluster: Fabric) -> None:
     down = cluster.find(K.TARGET_SILENT, "node1")
     track = track_of(IncidentKind.DEVICE_DOWN, str(device("node1")), down)
-    lost = gpu_seconds(view_of(cluster, down), track, {"1": Wait(0.5, T0)}, T0 + 10 * S)
+    lost = lost_by(view_of(cluster, down), track, {"1": Wait(0.5, T0)}, T0 + 10 * S)
     assert lost == pytest.approx(8 * 10 + 24 * 0.5 * 10)
 
 
 def test_whole_gpus_lost_at_present(cluster: Fabric) -> None:
-    assert gpus_lost(view_of(cluster), {"1": 0.25, "2": 0.5, "unknown": 1.0}) == pytest.approx(8 + 16)
-    assert gpus_lost(view_of(cluster), {}) == 0
+    assert gpus_lost(view_of(cluster), {"1": 0.25, "2": 0.5, "unknown": 1.0}, []) == pytest.approx(8 + 16)
+    assert gpus_lost(view_of(cluster), {}, []) == 0
+
+
+def test_gpus_of_a_dead_host_are_lost_now_and_once(cluster: Fabric) -> None:
+    dead = [cluster.gpu(1, index) for index in range(8)]
+    assert gpus_lost(view_of(cluster), {}, dead) == 8
+    assert gpus_lost(view_of(cluster), {"1": 0.5}, dead) == 16  # job 1 has them
 
 
 @pytest.mark.parametrize(

@@ -48,7 +48,7 @@ def test_a_gpu_that_a_job_does_not_use_serves_none(cluster: Fabric) -> None:
 
 def test_two_jobs_share_a_host(cluster: Fabric) -> None:
     present = {"2": Job("2", ("node1",), gpu_indices=(1,)), "1": Job("1", ("node1",), gpu_indices=(0,))}
-    jobs = Jobs(present, frozenset(), Graph(physical(cluster.topology)))
+    jobs = Jobs(present, {}, Graph(physical(cluster.topology)))
     assert jobs.on_device("node1") == ["1", "2"]
     assert jobs.of(cluster.gpu(1, 1)) == ["2"]
 
@@ -79,7 +79,17 @@ def test_a_job_that_does_not_run_has_neither_hosts_nor_gpus(jobs: Jobs) -> None:
 
 
 def test_jobs_that_ended_are_known_by_id(cluster: Fabric) -> None:
-    gone = TopologyFact(Job("1", ("node1",)), T0 + 1, "slurm", gone=True)
-    present, ended = running(cluster.topology.with_facts([gone]))
+    gone = Job("1", ("node1",), gpu_indices=(0, 1))
+    present, ended = running(cluster.topology.with_facts([TopologyFact(gone, T0 + 1, "slurm", gone=True)]))
     assert set(present) == {"2"}
-    assert ended == {"1"}
+    assert ended == {"1": gone}
+    jobs = Jobs(present | {"3": Job("3", ("node1",), gpu_indices=(1, 2))}, ended, Graph(physical(cluster.topology)))
+    assert [jobs.uses("1", cluster.gpu(node, index)) for node, index in ((1, 1), (1, 2), (2, 1))] == [
+        True,
+        False,
+        False,
+    ]
+    assert jobs.of(cluster.gpu(1, 0)) == []
+    assert jobs.gpus("1") == (cluster.gpu(1, 0), cluster.gpu(1, 1))
+    assert jobs.kept_idle("1") == [cluster.gpu(1, 0)]
+    assert jobs.kept_idle("3") == (cluster.gpu(1, 1), cluster.gpu(1, 2))

@@ -136,5 +136,5 @@ def test_a_host_that_is_not_back_when_its_maintenance_ends_is_paged(cluster: Fab
     while run.now_ns <= ends_ns + 60 * S:
         run.tick()
     worst = max(run.incidents.values(), key=lambda incident: incident.severity.rank)
-    assert (worst.kind, worst.root.name, worst.severity) == (I.DEVICE_DOWN, "node3", Severity.WARNING)
+    assert (worst.kind, worst.root.name, worst.severity) == (I.DEVICE_DOWN, "node3", Severity.CRITICAL)
     assert len([one for one in run.incidents.values() if one.severity is not Severity.INFO]) == 1

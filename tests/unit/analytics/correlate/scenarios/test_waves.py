@@ -174,7 +174,7 @@ def test_a_job_that_dies_with_its_host_does_not_make_it_an_idle_one(hosts: Hosts
     hosts.end_job("1", FIRST)
     hosts.step(off=["node1"])
     hosts.rest(15)
-    assert (run.only.kind, run.only.severity) == (I.DEVICE_DOWN, Severity.WARNING)
+    assert (run.only.kind, run.only.severity) == (I.DEVICE_DOWN, Severity.CRITICAL)
 
 
 def without_scheduler(run: Run) -> None:
@@ -225,7 +225,7 @@ def test_a_host_that_is_drained_because_it_failed_is_paged(hosts: Hosts, run: Ru
     hosts.step(off=["node1"])
     hosts.say("node1", Intent.DRAINED, "Not responding")
     hosts.rest(30)
-    assert (run.only.kind, run.only.severity) == (I.DEVICE_DOWN, Severity.WARNING)
+    assert (run.only.kind, run.only.severity) == (I.DEVICE_DOWN, Severity.CRITICAL)
 
 
 def test_a_wave_survives_a_restart(hosts: Hosts, run: Run) -> None:
