@@ -290,6 +290,8 @@ def _follow(track: Track, claim: Claim, now_ns: int) -> None:
         track.note(now_ns, claim.cause.root, f"cause revised (was {was}): {claim.cause.reason}")
     if track.key != claim.cause.key:
         track.explained_max = 0
+        if not track.id:
+            track.forget_impact()
     track.onset_ns = min(track.onset_ns, claim.onset_ns) if track.id else claim.onset_ns
     track.cause = _with_all_gone(track, claim.cause) if track.id else claim.cause
     track.primary, track.symptoms = set(claim.primary), set(claim.symptoms)

@@ -80,6 +80,11 @@ class Track:
         """Sorts firing before pending, and the older first."""
         return not self.fires, self.life.opened_ns, *self.key
 
+    def forget_impact(self) -> None:
+        """What a cause cost that turned out to be another one before anybody was notified of it."""
+        self.severity, self.gpu_seconds, self.accounted_ns, self.matters_since_ns = Severity.INFO, 0.0, 0, 0
+        self.job_impact, self.cost_until_ns, self.measured, self.ended_jobs = {}, {}, set(), set()
+
     def take_over_impact(self, merged: "Track") -> None:
         """What waited for an incident that is now a part of this one. That a job has waited for other pressure shows
         nothing about pressure that nobody waits for; if it still waits, it shows so again."""

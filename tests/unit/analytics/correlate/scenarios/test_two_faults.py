@@ -6,6 +6,9 @@ import pytest
 
 from telemetry.findings import Evidence, Finding
 from telemetry.findings import FindingKind as K
+from telemetry.incidents import IncidentKind as I
+from telemetry.incidents import Severity
+from tests.unit.analytics.correlate import faults
 from tests.unit.analytics.correlate.small_fabric import Fabric, Run
 
 CLOCK = (Evidence("gpu_sm_clock_hertz{}", 1.2e9, 1.9e9, "Hz"),)
@@ -103,3 +106,13 @@ def test_a_gpu_that_was_throttled_before_the_air_got_warm_has_another_reason(
     run.tick(ticks=8)
     run.tick(cluster.find(K.GPU_THROTTLED, cluster.gpu(1, 1)), cluster.find(K.OVERHEATED, "rack:r1", warm_s), ticks=6)
     assert run.roots == roots
+
+
+def test_what_a_first_guess_would_have_cost_is_forgotten_with_it(cluster: Fabric, run: Run) -> None:
+    """A lost session could be why the job stalls, until the straggler shows and more sessions follow."""
+    sessions, slow = faults.routing_daemon(cluster), faults.straggler(cluster)
+    for tick in range(10):
+        run.tick(*(finding for steps in (sessions, slow) for finding in (steps[tick] if tick < len(steps) else [])))
+    found = {one.kind: one for one in run.incidents.values()}
+    assert (found[I.STRAGGLER].severity, found[I.BGP_DOWN].severity) == (Severity.CRITICAL, Severity.WARNING)
+    assert found[I.BGP_DOWN].gpu_seconds == 0.0
