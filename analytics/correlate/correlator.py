@@ -189,6 +189,7 @@ class Correlator:
             self._reports.update(view, track, claim, others_by_key, now_ns)
             self._memory.mark_explained(claim.findings, now_ns)
             tracks.append(track)
+        self._reports.accrue(view, now_ns)
         for track, at in matching.merged:
             _merge(track, tracks[at], now_ns)
         continued = {id(track) for track in (*tracks, *merged)}

@@ -81,6 +81,21 @@ def began_under_pressure(view: CorrelationView, cause: Cause, primary: Iterable[
     return found
 
 
+def divided(shares: Iterable[float]) -> list[float]:
+    """What each of several causes pays of the share of its time that one job loses, in their order.
+
+    A job that waits for several loses what the worst of them costs, so their shares do not add up. They are divided by
+    the Shapley value of this game (Littlechild and Owen 1973, the airport game): what the least one costs is paid by
+    all alike, what the next one costs on top of it by all others, and so on. The sum is the largest share.
+    """
+    ranked = sorted(enumerate(shares), key=lambda each: each[1])
+    paid, before, so_far = [0.0] * len(ranked), 0.0, 0.0
+    for number, (position, share) in enumerate(ranked):
+        so_far += (share - before) / (len(ranked) - number)
+        paid[position], before = so_far, share
+    return paid
+
+
 def of_ended(ended: Mapping[str, int]) -> dict[str, Wait]:
     """Jobs that were ended lose all of their GPUs until these get other work. ended: when each one did, by id."""
     return {job_id: Wait(1.0, ended_ns, ended_ns + RESTART_NS) for job_id, ended_ns in ended.items()}

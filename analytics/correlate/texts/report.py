@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import orjson
 
@@ -57,14 +58,19 @@ def update(
         track.because = verdict.because(view, claim)
         track.against = verdict.against(view, claim, others, rivals)
         track.missing = verdict.missing(view, claim, order_known=track.order_known)
-    accrue(view, track, waiting, now_ns)
     return waiting
 
 
-def accrue(view: CorrelationView, track: Track, waiting: Mapping[str, cost.Wait], now_ns: int) -> None:
-    """Adds what time alone adds, while the findings stay as they are: cost, and the severity that follows from it."""
+def accrue(
+    view: CorrelationView, track: Track, waiting: Mapping[str, cost.Wait], paid: Mapping[str, float], now_ns: int
+) -> None:
+    """Adds what time alone adds, while the findings stay as they are: cost, and the severity that follows from it.
+
+    paid: of the jobs that wait for other incidents too, the share of its time that this one pays for.
+    """
     dead = cost.dead_gpus(view, track)
-    track.gpu_seconds += cost.gpu_seconds(view, track, waiting, dead, now_ns)
+    own = {**waiting, **{job_id: replace(waiting[job_id], share=paid[job_id]) for job_id in paid}} if paid else waiting
+    track.gpu_seconds += cost.gpu_seconds(view, track, own, dead, now_ns)
     track.accounted_ns = now_ns
     track.job_impact |= {job_id: wait.share for job_id, wait in waiting.items()}
     track.cost_until_ns |= dict.fromkeys(waiting, now_ns)

@@ -9,9 +9,9 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Any
 
+from analytics.correlate import cost
 from analytics.correlate.cause import Cause
 from analytics.correlate.cluster.reach import Reach
-from analytics.correlate.cost import Wait
 from analytics.correlate.cover import Claim
 from analytics.correlate.texts import report
 from analytics.correlate.texts.verdict import Rivals
@@ -20,9 +20,10 @@ from analytics.correlate.view import CorrelationView
 from telemetry.changes import Change
 from telemetry.incidents import Incident, IncidentKind
 from telemetry.kinds import incident_kinds
+from telemetry.objects import job
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class _Known:
     """What the report of a track was made of, and the version that needed no publishing; None before there is one.
 
@@ -37,7 +38,7 @@ class _Known:
     gain: float
     reach: Reach
     measured: int
-    waiting: Mapping[str, Wait]
+    waiting: Mapping[str, cost.Wait]
     contested: bool
     published: tuple[Any, ...] | None = None
 
@@ -51,6 +52,7 @@ class Reports:
         self._moved: AbstractSet[str] = frozenset()
         self._surroundings: tuple[Any, ...] = ()
         self._changes: list[Change] = []
+        self._paid: Mapping[int, Mapping[str, float]] = {}
         self._silent: AbstractSet[str] = frozenset()
         self._silence_moved: AbstractSet[str] = frozenset()
         self._rivals = Rivals(())
@@ -78,9 +80,29 @@ class Reports:
             measured = len(track.measured)
             came_from = claim.cause, claim.primary, claim.symptoms, claim.gain, claim.reach
             known = _Known(track, *came_from, measured, waiting, bool(others))
-        else:
-            report.accrue(view, track, known.waiting, now_ns)
         self._known[id(track)] = known
+
+    def accrue(self, view: CorrelationView, now_ns: int) -> None:
+        """Adds the cost of this step to all tracks that were updated in it. What waits for several is divided."""
+        if self._known != self._before:
+            self._paid = self._divide(now_ns)
+        for known in self._known.values():
+            report.accrue(view, known.track, known.waiting, self._paid.get(id(known), {}), now_ns)
+
+    def _divide(self, now_ns: int) -> Mapping[int, Mapping[str, float]]:
+        """By the identity of what is known of a track: the share that it pays of each job that waits for others too."""
+        payers: dict[str, list[_Known]] = {}
+        for known in self._known.values():
+            for job_id in known.waiting:
+                payers.setdefault(job_id, []).append(known)
+        paid: dict[int, dict[str, float]] = {}
+        for job_id, among in payers.items():
+            if len(among) > 1:
+                shares = cost.divided(known.waiting[job_id].share for known in among)
+                for known, share in zip(among, shares, strict=True):
+                    paid.setdefault(id(known), {})[job_id] = share
+                _note_others(job_id, [known.track for known in among], now_ns)
+        return paid
 
     def _same(self, track: Track, claim: Claim) -> _Known | None:
         """What is known of the track where its claim rests on the same."""
@@ -122,3 +144,12 @@ class Reports:
         if known is not None:
             known.published = shown
         return incident if report.needs_publishing(track, incident) else None
+
+
+def _note_others(job_id: str, tracks: Sequence[Track], now_ns: int) -> None:
+    """Says once in the timeline of each that its cost of a job is a part of what the job loses."""
+    for track in tracks:
+        others = len(tracks) - 1
+        text = f"job {job_id} waits for {others} other incident{'' if others == 1 else 's'} too: its loss is divided"
+        if all(entry.text != text for entry in track.notes):
+            track.note(now_ns, job(job_id), text)

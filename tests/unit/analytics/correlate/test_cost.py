@@ -8,7 +8,7 @@ import pytest
 from analytics.correlate.cause import cause_of
 from analytics.correlate.cluster.cluster import Cluster
 from analytics.correlate.config import CorrelateConfig
-from analytics.correlate.cost import Wait, dead_gpus, gpu_seconds, gpus_lost, lost_share, severity, waits
+from analytics.correlate.cost import Wait, dead_gpus, divided, gpu_seconds, gpus_lost, lost_share, severity, waits
 from analytics.correlate.lifecycle import Life
 from analytics.correlate.tracks import Track
 from analytics.correlate.view import CorrelationView
@@ -190,3 +190,19 @@ def test_severity(
     expected: Severity,
 ) -> None:
     assert severity(kind, known, gpus, cost, planned, CorrelateConfig(), waited_for=waited_for) is expected
+
+
+@pytest.mark.parametrize(
+    ("shares", "paid"),
+    [
+        ([], []),
+        ([0.4], [0.4]),
+        ([0.4, 0.4], [0.2, 0.2]),
+        ([0.6, 0.2], [0.5, 0.1]),  # half of 0.2 each, and the first one the rest
+        ([0.0, 0.3], [0.0, 0.3]),
+        ([0.9, 0.3, 0.6], [0.55, 0.1, 0.25]),
+    ],
+)
+def test_a_loss_with_several_causes_is_divided(shares: list[float], paid: list[float]) -> None:
+    assert divided(shares) == pytest.approx(paid)
+    assert sum(divided(shares)) == pytest.approx(max(shares, default=0.0))

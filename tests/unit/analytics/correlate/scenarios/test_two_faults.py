@@ -1,6 +1,7 @@
 """Two faults at a time that have nothing to do with each other: two incidents, each with its own symptoms."""
 
 from dataclasses import replace
+from itertools import zip_longest
 
 import pytest
 
@@ -9,7 +10,7 @@ from telemetry.findings import FindingKind as K
 from telemetry.incidents import IncidentKind as I
 from telemetry.incidents import Severity
 from tests.unit.analytics.correlate import faults
-from tests.unit.analytics.correlate.small_fabric import Fabric, Run
+from tests.unit.analytics.correlate.small_fabric import T0, Fabric, Run, S
 
 CLOCK = (Evidence("gpu_sm_clock_hertz{}", 1.2e9, 1.9e9, "Hz"),)
 ACTIVE = (Evidence("gpu_tensor_active_ratio{}", 0.9, 0.5, "ratio"),)
@@ -116,3 +117,15 @@ def test_what_a_first_guess_would_have_cost_is_forgotten_with_it(cluster: Fabric
     found = {one.kind: one for one in run.incidents.values()}
     assert (found[I.STRAGGLER].severity, found[I.BGP_DOWN].severity) == (Severity.CRITICAL, Severity.WARNING)
     assert found[I.BGP_DOWN].gpu_seconds == 0.0
+
+
+def test_what_a_job_loses_to_two_faults_is_divided(cluster: Fabric, run: Run) -> None:
+    both = zip_longest(faults.line_card(cluster), faults.straggler(cluster), fillvalue=list[Finding]())
+    steps = list(both)
+    for tick in range(10):
+        run.tick(*(finding for found in steps[tick : tick + 1] for each in found for finding in each))
+    costs = {one.kind: one.gpu_seconds for one in run.incidents.values()}
+    assert costs[I.DEVICE_DOWN] == pytest.approx(costs[I.STRAGGLER], rel=0.05)
+    assert sum(costs.values()) <= 32 * (run.now_ns - T0) / S  # the 32 GPUs of job 2, and no more
+    texts = [entry.text for one in run.incidents.values() for entry in one.timeline]
+    assert texts.count("job 2 waits for 1 other incident too: its loss is divided") == 2
