@@ -46,7 +46,6 @@ class PauseStorm(Detector):
 
     def judge(self, view: TickView, memory: Memory) -> list[Verdicts]:
         paused = view.column(self.metrics[0], received)
-        paused = paused.only(paused.values >= _PAUSED_SHARE)
         silent = _sends_nothing(view, paused, view.column(self.metrics[1]))
         watchdogs = view.joined([view.column(metric, stuck) for metric in self.metrics[2:]])
         storms = recent_growth(view, memory, watchdogs, _WINDOW_S, _RECENT_MAX)
@@ -56,10 +55,14 @@ class PauseStorm(Detector):
 
 
 def _sends_nothing(view: TickView, paused: Column, sent: Column) -> NDArray[np.bool_]:
-    """Whether the queue of each paused priority sends next to nothing; false where its rate is not known."""
+    """Whether the queue of each priority is paused all the time and sends next to nothing; false where its rate is not
+    known."""
+    silent = paused.values >= _PAUSED_SHARE
+    paused = paused.only(silent)
     sent = sent.only(np.isin(sent.objects, paused.objects) & sent.fresh)
     rates = dict(zip(_queues(view, sent), sent.values.tolist(), strict=True))
-    return np.array([rates.get(queue, np.inf) <= _BYTES_PER_SECOND_MAX for queue in _queues(view, paused)], bool)
+    silent[silent] = [rates.get(queue, np.inf) <= _BYTES_PER_SECOND_MAX for queue in _queues(view, paused)]
+    return silent
 
 
 def _queues(view: TickView, column: Column) -> list[tuple[int, str]]:

@@ -148,6 +148,16 @@ def test_a_finding_clears_after_fresh_samples_and_keeps_its_id() -> None:
     assert found[0].onset_ns == found[1].onset_ns
 
 
+# Errors that are counted over an hour or a day, and memory that was repaired, stay for that long.
+SOON_OVER = [row for row in FOUND if row[1] not in (IB_SYMBOLS, DOUBLE_BIT, SINGLE_BIT, REMAPPED)]
+
+
+@pytest.mark.parametrize(("key", "rows"), [row[1:3] for row in SOON_OVER], ids=[row[0] for row in SOON_OVER])
+def test_what_is_healthy_again_clears(key: str, rows: Rows) -> None:
+    healthy = rows[-1] if "_total{" in key else rows[0]
+    assert findings(key, [*rows, *[healthy] * 60])[-1].state is FindingState.CLEARED
+
+
 def test_a_short_pause_of_the_fault_does_not_end_the_finding() -> None:
     found = findings(PAUSED, counts(0, 0.3, 0.3, 0, 0.3, 0, 0.3))
     assert {f.state for f in found} == {FindingState.ACTIVE}

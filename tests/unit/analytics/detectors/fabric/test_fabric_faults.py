@@ -4,7 +4,7 @@ import pytest
 
 from analytics.engine import Engine, Output
 from telemetry import objects
-from telemetry.findings import Finding, FindingKind
+from telemetry.findings import Finding, FindingKind, FindingState
 from telemetry.topology import Device, Entity, Link, Role, TopologyFact
 from tests.unit.analytics.small_cluster import (
     CONFIG,
@@ -40,6 +40,12 @@ def rates(*rows: tuple[float, ...]) -> list[list[float]]:
 def test_a_queue_that_is_paused_all_the_time_and_sends_nothing_is_in_a_storm() -> None:
     found = of_kind(judged([PAUSED, SENT], rates((0.0, 1e9), (0.999, 0.0), (0.999, 0.0))), FindingKind.PAUSE_STORM)
     assert [finding.object for finding in found] == [objects.port("leaf1", "Ethernet0")]
+
+
+def test_a_storm_that_is_over_clears() -> None:
+    storm = [(0.0, 1e9), (0.999, 0.0), (0.999, 0.0), *[(0.0, 1e9)] * 6]
+    found = of_kind(judged([PAUSED, SENT], rates(*storm)), FindingKind.PAUSE_STORM)
+    assert [finding.state for finding in found] == [FindingState.ACTIVE, FindingState.CLEARED]
 
 
 def test_a_queue_that_still_sends_is_in_no_storm() -> None:
