@@ -129,7 +129,8 @@ class Matching:
 def match(view: CorrelationView, claims: Sequence[Claim], tracks: Sequence[Track]) -> Matching:
     """A claim continues the track of its own cause, else the oldest one of those whose evidence it now explains.
 
-    So one fault stays one incident while its evidence grows from a link to a spine to a rack.
+    So one fault stays one incident while its evidence grows from a link to a spine to a rack. Of two tracks with one
+    root the older one goes on, which people may know already, whatever either was called.
     """
     by_key = {track.key: track for track in tracks}
     continues: list[Track | None] = [by_key.get(claim.cause.key) for claim in claims]
@@ -141,8 +142,12 @@ def match(view: CorrelationView, claims: Sequence[Claim], tracks: Sequence[Track
         at = successors.of(track)
         if at is None:
             continue
-        if continues[at] is None:
+        younger = continues[at]
+        if younger is None:
             continues[at] = track
+        elif track.cause.root == younger.cause.root and track.age < younger.age:
+            continues[at] = track
+            merged.append((younger, at))
         else:
             merged.append((track, at))
     return Matching(tuple(continues), tuple(merged))

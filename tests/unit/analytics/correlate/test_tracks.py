@@ -17,6 +17,7 @@ from telemetry.objects import device, parse_object
 from tests.unit.analytics.correlate.small_fabric import T0, Fabric, S
 
 PENDING, FIRING = IncidentState.PENDING, IncidentState.FIRING
+PORT = "port:leaf1/Ethernet0"
 UPLINK = "link:leaf1/Ethernet4000--spine1/Ethernet0"
 
 
@@ -49,6 +50,14 @@ def test_a_claim_continues_the_track_of_its_own_cause(view: CorrelationView) -> 
     known, other = track(I.LINK_DOWN, UPLINK, "a"), track(I.DEVICE_DOWN, "device:leaf2", "b")
     claims = [claim(view, I.DEVICE_DOWN, "device:leaf2", "a", "b"), claim(view, I.LINK_DOWN, UPLINK, "c")]
     assert match(view, claims, [known, other]).continues == (other, known)
+
+
+def test_of_two_tracks_with_one_root_the_older_one_goes_on(view: CorrelationView) -> None:
+    paged, later = track(I.SLOW_RECEIVER, PORT, "a"), track(I.INCAST, PORT, "b", opened_s=40)
+    claims = [claim(view, I.INCAST, PORT, "a", "b")]
+    matching = match(view, claims, [paged, later])
+    assert matching.continues == (paged,)
+    assert matching.merged == ((later, 0),)
 
 
 def test_a_claim_without_a_track_is_new(view: CorrelationView) -> None:
