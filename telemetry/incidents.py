@@ -114,7 +114,8 @@ class ObjectRecord:
 class Incident:
     """One cause, as of ``updated_ns``. ``id`` is a function of the telemetry alone and never changes.
 
-    onset_ns:    first symptom. opened_ns: when it was first seen (pending). fired_ns, resolved_ns: 0 until then.
+    onset_ns:    when what speaks for its root began, or began to matter; telemetry of other intervals may show a first
+                 symptom before it. opened_ns: when it was first seen (pending). fired_ns, resolved_ns: 0 until then.
     gpu_seconds: time that GPUs of the blast radius lost so far.
     order_known: False when the sampling period is too long to tell which symptom came first.
     findings:    ids of the findings explained, sorted. gaps: what telemetry is missing, in words.

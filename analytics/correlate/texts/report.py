@@ -179,7 +179,7 @@ def incident(view: CorrelationView, track: Track, blast: BlastRadius, gaps: tupl
         state=track.life.state,
         severity=track.severity,
         title=phrases.title(view, track, blast),
-        onset_ns=max(min(track.onset_ns, *track.members.values()), track.matters_since_ns),
+        onset_ns=max(track.onset_ns, track.matters_since_ns),
         opened_ns=track.life.opened_ns,
         updated_ns=now_ns,
         fired_ns=track.life.fired_ns,
