@@ -8,12 +8,13 @@ from alerts.decision.lifecycle import NotifiedState
 from alerts.decision.table import Tracked
 from alerts.notification import Action, Notification, encode_notification
 from alerts.outbox import Delivery, Outbox
+from bus.owner.fence import RoleInPartition
 from common.errors import ConfigError
 from telemetry.incidents import IncidentKind, Severity
 from tests.unit.alerts.incident_factory import T0, incident
 
 OFFSETS = {("fabricscope.incidents.v1", 0): 7}
-EPOCHS = {("fabricscope.incidents.v1", 0): 7}
+EPOCHS = {RoleInPartition("fabricscope.incidents.v1", 0, "analytics"): 7}
 NOTIFIED = NotifiedState(
     True, 1, T0, T0, incident().severity, incident().kind, incident().root, {"severity": "warning"}, ("am",)
 )
