@@ -18,6 +18,7 @@ from export.remote_write.config import RemoteWriteConfig
 from export.remote_write.encoder import SampleBlock, encode_request
 from export.remote_write.labels import encode_labels, join
 from export.remote_write.service import RemoteWriteService
+from export.remote_write.stage import ExportStage
 from telemetry import topics
 from telemetry.codec.batch import encode_batch
 from telemetry.codec.records import encode_record
@@ -40,7 +41,8 @@ def run(bus, tmp_path, replace):
 
     async def start(url: str, **settings: object) -> RemoteWriteService:
         settings = {"folder": tmp_path / "rw", "batch_wait_s": 0.05, "retry_first_s": 0.02} | settings
-        service: RemoteWriteService = await replace(RemoteWriteService(RemoteWriteConfig(url=url, **settings), bus))
+        stage = await replace(ExportStage([RemoteWriteConfig(url=url, **settings)], bus))
+        service: RemoteWriteService = stage.services[0]
         return service
 
     return start
@@ -281,7 +283,7 @@ async def test_the_stage_reports_itself_on_the_ledger(run, bus, picky, monkeypat
 
 async def test_one_process_at_a_time_and_stop_before_start(bus, tmp_path):
     config = RemoteWriteConfig(url="http://127.0.0.1:1", folder=tmp_path)
-    first, second = RemoteWriteService(config, bus), RemoteWriteService(config, bus)
+    first, second = ExportStage([config], bus), ExportStage([config], bus)
     await second.stop()
     await first.start()
     with pytest.raises(ConfigError, match=r"process \d+ on .* uses it"):
