@@ -2,10 +2,14 @@
 
 from collections.abc import Sequence
 
+import structlog
+
 from bus.base import Bus, Message
 from bus.owner.fence import EPOCH, ROLE
 from bus.owner.ownership import Ownership
 from telemetry.topics import Topic
+
+log = structlog.get_logger(__name__)
 
 
 class OwnedPublishing:
@@ -24,6 +28,7 @@ class OwnedPublishing:
             await self._ownership.confirm()
         else:
             await self._ownership.claim()
+            log.info("owns what it publishes", role=self._ownership.role.name, epoch=self._ownership.epoch)
         headers = self._ownership.headers
         stamped = [Message(each.key, each.value, {**each.headers, **headers}) for each in messages]
         await self._bus.publish(topic, stamped)
