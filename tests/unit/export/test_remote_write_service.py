@@ -12,6 +12,7 @@ from pydantic import ValidationError
 from bus.base import Message
 from bus.deadletter import REASON
 from bus.owner.fence import EPOCH
+from bus.owner.sending import EPOCH_HEADER, ROLE_HEADER
 from common.errors import ConfigError
 from common.secrets import BasicAuth
 from export.remote_write.config import RemoteWriteConfig
@@ -32,6 +33,7 @@ from tests.unit.export.test_state_series import finding, incident
 from tests.unit.traffic import first_report, publish_batches
 from tests.waiting import until
 
+OWNER, OWNER_EPOCH = ROLE_HEADER.lower(), EPOCH_HEADER.lower()
 STALE = "fabricscope_export_records_dropped_total"
 
 
@@ -279,6 +281,29 @@ async def test_the_stage_reports_itself_on_the_ledger(run, bus, picky, monkeypat
     await run(picky().base_url)
     report = await first_report(bus)
     assert (report.stage, report.details["lag_records"]) == ("remote_write", 0.0)
+
+
+async def test_receivers_of_one_process_have_one_owner_and_who_sends_to_one_of_them_replaces_nobody(
+    bus, tmp_path, picky
+):
+    first, second = picky(), picky()
+    configs = [
+        RemoteWriteConfig(url=server.base_url, name=name, folder=tmp_path / "both", batch_wait_s=0.05)
+        for name, server in (("one", first), ("two", second))
+    ]
+    both = ExportStage(configs, bus)
+    alone = ExportStage([configs[0].model_copy(update={"folder": tmp_path / "alone"})], bus)
+    await both.start()
+    await publish_batches(bus, batch(now_s() * S))
+    await until(lambda: first.requests and second.requests)
+    requests = first.requests + second.requests
+    assert len({(each.headers[OWNER], each.headers[OWNER_EPOCH]) for each in requests}) == 1
+    await alone.start()
+    await publish_batches(bus, batch((now_s() + 1) * S, seq=1))
+    await until(lambda: [each.report().samples_out for each in both.services + alone.services] == [6, 6, 6])
+    assert len({each.headers[OWNER] for each in first.requests}) == 2
+    await both.stop()
+    await alone.stop()
 
 
 async def test_one_process_at_a_time_and_stop_before_start(bus, tmp_path):
