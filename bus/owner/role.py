@@ -15,7 +15,7 @@ from common.secrets import read_secret_text
 _DIGEST_BYTES = 8  # two of a stage that are meant to differ share one by chance once in 2**64
 # Who reads the owners topic may guess at what was hashed, passwords among it: each guess costs 16 MiB and some 50 ms.
 # RFC 7914 with the parameters that it gives for interactive use.
-_LOOPBACK = re.compile(rb"\blocalhost\b|\b127\.\d|(?<![0-9a-f:])::1\b")
+_LOOPBACK = re.compile(rb"\blocalhost\b|(?<![\d.])127\.\d|(?<![0-9a-f:])::1\b")
 _SCRYPT_COST, _SCRYPT_BLOCK, _SCRYPT_PARALLEL = 2**14, 8, 1
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bus.base import Bus, Message, Record
+from bus.base import Bus, Message
 from bus.config import BusConfig, EmbeddedConfig, KafkaConfig
 from bus.owner.fence import OwnerFence
 from bus.owner.ownership import Ownership
@@ -15,7 +15,7 @@ from common.errors import ConfigError, Superseded, Unavailable
 from telemetry.codec.records import encode_record
 from telemetry.owner import Owner
 from telemetry.topics import Topic
-from tests.conformance.bus.reading import fresh_topic, read_until, running
+from tests.conformance.bus.reading import everything, fresh_topic, read_until, running
 from tests.servers.process import free_port
 
 Claim = Callable[..., Awaitable[Ownership]]
@@ -45,14 +45,6 @@ async def claim(bus: Bus, owners: Topic, outputs: list[Topic]) -> AsyncIterator[
     for one in claimed:
         await one.stop()
         await one.stop()
-
-
-async def everything(bus: Bus, topic: Topic) -> list[Record]:
-    reader, records = bus.consume([topic], {}), list[Record]()
-    while not await reader.at_end():
-        records += await reader.poll(wait_s=0.1)
-    await reader.stop()
-    return records
 
 
 async def test_the_newest_owner_goes_on_and_the_one_before_ends(bus: Bus, claim: Claim) -> None:

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 import yaml
 
-from bus.base import Bus, Message, Record
+from bus.base import Bus, Message
 from bus.config import BusConfig, EmbeddedConfig, KafkaConfig
 from bus.open import open_bus
 from bus.owner.fence import EPOCH, ROLE, OwnerFence
@@ -24,7 +24,7 @@ from bus.owner.sending import EPOCH_HEADER
 from common.errors import Unavailable
 from fabricscope.running.stopping import SUPERVISED
 from telemetry import topics
-from telemetry.topics import Topic
+from tests.conformance.bus.reading import everything
 from tests.servers.kafka import KafkaServer
 from tests.servers.webhook import WebhookServer
 from tests.unit.alerts.incident_factory import incident
@@ -135,16 +135,6 @@ async def goes_on_and_ends(first: Process, stage: str) -> None:
 def epochs(server: WebhookServer) -> list[int]:
     """Of the requests, in their order."""
     return [int(each.headers[EPOCH_HEADER.lower()]) for each in server.requests]
-
-
-async def everything(bus: Bus, topic: Topic) -> list[Record]:
-    reader, found = bus.consume([topic], {}), list[Record]()
-    try:
-        while not await reader.at_end():
-            found += await reader.poll(wait_s=0.1)
-    finally:
-        await reader.stop()
-    return found
 
 
 def firing(name: str) -> Any:
