@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from prometheus_client import REGISTRY
 
-from common.errors import ConfigError
+from common.errors import ConfigError, Superseded
 from common.units import NS_PER_S
 from ingest.config import PublishConfig
 from ingest.ledger import Counts, DropReason, Ledger
@@ -88,6 +88,23 @@ async def test_what_the_bus_does_not_take_goes_to_the_disk_and_comes_back_in_ord
     assert process.bus.sequences() == list(range(7))
     assert (process.balance, process.publisher.queued) == (0, 0)
     await process.publisher.stop()
+
+
+async def test_what_a_replaced_process_has_not_published_waits_for_its_next_start(tmp_path: Path) -> None:
+    process = Process(tmp_path, FlakyBus(), messages_max=2, after_s=60)
+    process.bus.is_replaced = True
+    await process.publisher.start()
+    process.feed(0, 1, 2, 3, 4)
+    with pytest.raises(Superseded):
+        await asyncio.gather(*process.publisher.tasks)
+    await process.publisher.stop()
+    assert (process.bus.calls, process.on_disk(), process.balance) == ([], 50, 0)
+    again = Process(tmp_path, FlakyBus())
+    await again.publisher.start()
+    await until(lambda: again.ledger.samples_out == 50)
+    assert again.bus.sequences() == list(range(5))
+    assert again.balance == 0
+    await again.publisher.stop()
 
 
 async def test_a_bus_that_is_too_slow_fills_the_disk_and_not_memory(tmp_path: Path) -> None:
