@@ -60,6 +60,9 @@ class Process:
         for task in self.publisher.tasks:
             task.cancel()
         await asyncio.wait(self.publisher.tasks)
+        lock = self.publisher._spool._lock
+        assert lock is not None
+        lock.release()  # as the kernel does
 
 
 def away() -> FlakyBus:
@@ -146,8 +149,19 @@ async def test_a_bus_that_takes_everything_costs_no_file(tmp_path: Path) -> None
     for seq in range(20):
         process.feed(seq)
         await until(lambda: process.publisher.queued == 0)
-    assert os.listdir(tmp_path) == ["state"]
+    assert sorted(os.listdir(tmp_path)) == ["lock", "state"]
     await process.publisher.stop()
+
+
+async def test_one_process_at_a_time(tmp_path: Path) -> None:
+    first, second = Process(tmp_path, FlakyBus()), Process(tmp_path, FlakyBus())
+    await first.publisher.start()
+    with pytest.raises(ConfigError, match=rf"ingest.publish.spool.folder {tmp_path}: process \d+ on .* uses it"):
+        await second.publisher.start()
+    await second.publisher.stop()
+    await first.publisher.stop()
+    await second.publisher.start()
+    await second.publisher.stop()
 
 
 async def test_the_next_process_publishes_what_a_killed_one_has_spooled(tmp_path: Path) -> None:
