@@ -53,6 +53,7 @@ class Scripted:
 async def right(bus) -> AsyncIterator[SendingRight]:
     made = SendingRight(bus, "alerts", dict)
     await made.start()
+    await made.confirm()
     yield made
     await made.stop()
 
