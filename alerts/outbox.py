@@ -34,8 +34,9 @@ from alerts.outbox_layout import (
     tracked_of,
 )
 from bus import offsets_table
-from bus.base import Offsets, TopicPartition
+from bus.base import Offsets
 from bus.owner import epochs_table
+from bus.owner.fence import Epochs
 from common.sqlite.database import LockedDatabase
 from common.sqlite.examination import damage_named
 from common.sqlite.opening import Damage, Durability
@@ -145,7 +146,7 @@ class Outbox:
         return offsets_table.read_offsets(self._database.connection)
 
     @_names_damage
-    def epochs(self) -> dict[TopicPartition, int]:
+    def epochs(self) -> Epochs:
         """The newest owners whose records were read."""
         return epochs_table.read_epochs(self._database.connection)
 
@@ -158,7 +159,7 @@ class Outbox:
     def commit(
         self,
         offsets: Offsets,
-        epochs: dict[TopicPartition, int],
+        epochs: Epochs,
         changed: Mapping[str, Tracked | None],
         notifications: Sequence[tuple[str, Notification]],
         fallback: str,

@@ -6,13 +6,12 @@ comes by the same records again in their order, and knows them by then: the posi
 """
 
 import asyncio
-from collections.abc import Mapping
 from itertools import islice
 
 import orjson
 
-from bus.base import Bus, Consumer, Gap, Offsets, Record, TopicPartition
-from bus.owner.fence import OwnerFence
+from bus.base import Bus, Consumer, Gap, Offsets, Record
+from bus.owner.fence import Epochs, OwnerFence
 from bus.quarantine.notes import KEPT_MAX
 from bus.quarantine.quarantine import Quarantine
 from telemetry.incidents import Severity
@@ -37,9 +36,7 @@ class ReadAhead:
     Nothing is read ahead while there are suspects of a crash, which are worked on one at a time and in order.
     """
 
-    def __init__(
-        self, bus: Bus, topic: Topic, start: Offsets, epochs: Mapping[TopicPartition, int], quarantine: Quarantine
-    ) -> None:
+    def __init__(self, bus: Bus, topic: Topic, start: Offsets, epochs: Epochs, quarantine: Quarantine) -> None:
         self._bus, self._topic, self._start, self._quarantine = bus, topic, start, quarantine
         self._fence = OwnerFence(epochs)
         self._found: dict[bytes, Record] = {}

@@ -15,6 +15,7 @@ from alerts.metrics import UndeliveredReason
 from alerts.notification import Action
 from alerts.outbox import Delivery, Outbox
 from alerts.receivers.base import Receiver, Rejected
+from bus.owner.sending import SendingRight
 from common.errors import Unavailable
 from common.retry import asked_s, backoff_s
 from common.threads import OneThread
@@ -46,11 +47,17 @@ class Sender:
     """The only one that sends to its receiver, so that a repeated alert never overtakes its resolve.
 
     A step of the wall clock neither repeats, delays nor expires anything: ages are stage time, timers are monotonic.
-    on_fallback: called when something may have been queued for the fallback.
+    right: asked before each request. on_fallback: called when something may have been queued for the fallback.
     """
 
     def __init__(
-        self, receiver: Receiver, outbox: Outbox, off_loop: OneThread, retry: RetryPolicy, clock: Callable[[], Moment]
+        self,
+        receiver: Receiver,
+        outbox: Outbox,
+        off_loop: OneThread,
+        retry: RetryPolicy,
+        clock: Callable[[], Moment],
+        right: SendingRight,
     ) -> None:
         self.receiver = receiver
         self.wake = asyncio.Event()
@@ -60,12 +67,16 @@ class Sender:
         self._off_loop = off_loop
         self._retry = retry
         self._clock = clock
+        self._right = right
         self._attempts: dict[int, _Attempts] = {}
         self._receiver_attempts = _Attempts()
         self._refresh_due_s = 0.0
 
     async def run(self) -> None:
-        """Until it is cancelled; a delivery that is cut off then is repeated under its key after the next start."""
+        """Until it is cancelled; a delivery that is cut off then is repeated under its key after the next start.
+
+        Superseded when another process took over; what waits stays in the outbox.
+        """
         while True:
             self.wake.clear()
             now_s = time.monotonic()
@@ -115,6 +126,7 @@ class Sender:
         if now.stage_ns - delivery.created_ns > self._retry.ttl_ns:
             await self._give_up(delivery, UndeliveredReason.EXPIRED)
             return
+        await self._right.confirm()
         try:
             await self.receiver.notify(notification, now.wall_ns)
         except Rejected as error:
@@ -131,7 +143,8 @@ class Sender:
             await self._off_loop(self._outbox.delivered, delivery, self._retry.fallback, now.stage_ns)
             self._succeeded(delivery.id)
             metrics.DELIVERED.labels(name, notification.action).inc()
-            log.info("notification delivered", receiver=name, key=notification.key, action=notification.action)
+            fields = {"key": notification.key, "action": notification.action, "epoch": self._right.epoch}
+            log.info("notification delivered", receiver=name, **fields)
             self.on_fallback()
 
     async def _give_up(self, delivery: Delivery, reason: UndeliveredReason) -> None:
@@ -157,6 +170,7 @@ class Sender:
         self._refresh_due_s = time.monotonic() + self.receiver.refresh_s
         if not alerts:
             return
+        await self._right.confirm()
         try:
             await self.receiver.refresh(alerts, self._clock().wall_ns)
         except Rejected as error:

@@ -21,6 +21,7 @@ from alerts.deciding import Deciding
 from alerts.decision.dispatch import Dispatcher, Plan
 from alerts.decision.own_incident import OwnIncidents
 from alerts.decision.rules import rules_of
+from alerts.destination import destination_of
 from alerts.heartbeat.heartbeat import Heartbeat
 from alerts.metrics import UndeliveredReason
 from alerts.outbox import Dropped, Outbox
@@ -32,6 +33,7 @@ from alerts.stage_reports import StageReports
 from bus.base import Bus, Consumer, Gap, Offsets
 from bus.lag import Lag
 from bus.owner.fence import OwnerFence
+from bus.owner.sending import SendingRight
 from bus.quarantine.quarantine import Quarantine
 from bus.reporting import publish_report
 from common.errors import ConfigError
@@ -56,7 +58,8 @@ log = structlog.get_logger(__name__)
 
 
 class AlertsService:
-    """Consumes incidents and pages people. One process at a time for one ``config.folder``.
+    """Consumes incidents and pages people. One process at a time for one ``config.folder``, and the only one on the bus
+    that sends by the same settings of receivers: a newer one ends this one, see ``wait``.
 
     wall, monotonic: the clocks of the machine, in nanoseconds. topic: where the incidents come from; only a live one
     is accepted, so that a replay can never page. ConfigError otherwise, and from ``start`` when the folder or a
@@ -80,6 +83,7 @@ class AlertsService:
         self._topic = topic
         self._outbox = Outbox(config.folder, reserve_bytes=config.reserve_bytes, queue_max=config.queue_max)
         self._quarantine = Quarantine(config.folder / "crashes.json", bus)
+        self._right = SendingRight(bus, STAGE, partial(destination_of, config))
         self._off_loop: OneThread | None = None
         self._senders: dict[str, Sender] = {}
         self._tasks: list[asyncio.Task[None]] = []
@@ -100,6 +104,7 @@ class AlertsService:
         self._off_loop = OneThread("alerts-outbox")
         self._quarantine.start()
         await self._begin(self._off_loop)
+        await self._right.start()
         self._lasting = asyncio.create_task(self._begin_again_after_damage(self._off_loop))
 
     async def _begin(self, off_loop: OneThread) -> None:
@@ -117,11 +122,12 @@ class AlertsService:
         for each in config.receivers:
             await self._add_sender(
                 Sender(
-                    build_receiver(each, config.external_url),
+                    build_receiver(each, config.external_url, self._right.headers),
                     self._outbox,
                     off_loop,
                     retry_policy,
                     clock.now,
+                    self._right,
                 )
             )
         await self._reroute_removed_receivers(off_loop, clock.now())
@@ -146,7 +152,7 @@ class AlertsService:
         """What was damaged at work is set aside when the outbox is opened again."""
         while True:
             try:
-                await first_failure(self._tasks)
+                await first_failure([*self._tasks, self._right.task])
                 return
             except Damaged as error:
                 log.error("outbox is damaged", error=str(error))
@@ -155,7 +161,7 @@ class AlertsService:
             await self._begin(off_loop)
 
     async def wait(self) -> None:
-        """For ever, or until the work ends by itself: then its error is raised."""
+        """For ever, or until the work ends by itself: then its error is raised, Superseded when it was replaced."""
         if self._lasting is not None:
             await first_failure([self._lasting])
 
@@ -168,6 +174,7 @@ class AlertsService:
             await self._end(self._off_loop)
             self._off_loop.stop()
             self._off_loop = None
+        await self._right.stop()
         self._quarantine.stop()
 
     async def _end(self, off_loop: OneThread) -> None:
@@ -322,7 +329,8 @@ class AlertsService:
                 await off_loop(self._outbox.save_moment, clock.now())
             for name, count in (dict.fromkeys(self._senders, 0) | await off_loop(self._outbox.pending)).items():
                 metrics.QUEUED.labels(name).set(count)
-            await publish_report(self._bus.publish, replace(self.report(), details=await lag.measure(consumer)))
+            report = replace(self.report(), details=await lag.measure(consumer))
+            await publish_report(self._bus.publish, report, headers=self._right.bus_headers())
 
     def _wake(self) -> None:
         for sender in self._senders.values():

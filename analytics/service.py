@@ -19,7 +19,9 @@ from analytics.worker import STAGE, StepResult, Worker
 from bus.base import Bus, Consumer, Gap, Message, Record
 from bus.deadletter import dead_letter
 from bus.lag import Lag
+from bus.owner.fence import STALE_OWNER
 from bus.owner.ownership import Ownership
+from bus.owner.role import Role
 from bus.publishing import publish_with_retry
 from bus.quarantine.quarantine import Quarantine
 from bus.reporting import publish_report
@@ -64,7 +66,7 @@ class AnalyticsService:
         self._bus_tells_time = bus_tells_time
         self._topics = StageTopics() if namespace is None else StageTopics().in_namespace(namespace)
         self.worker = Worker(config, self._topics.topology)
-        self._ownership = Ownership(bus, STAGE, self._topics.owned, topic=self._topics.owners, clock=clock)
+        self._ownership = Ownership(bus, Role(STAGE), self._topics.owned, topic=self._topics.owners, clock=clock)
         self._lock = FolderLock(config.state_dir / "lock", "analytics.state_dir")
         self._quarantine = Quarantine(config.state_dir / "crashes.json", bus, self._topics.deadletter)
         self._lag = Lag(STAGE)
@@ -198,6 +200,7 @@ class AnalyticsService:
         except Gap as gap:
             self.worker.gaps += 1
             metrics.GAPS.inc()
+            self.worker.fence.forget((gap.topic, gap.partition))
             self._problem = f"gap: {gap}"
             log.warning("gap on the bus", topic=gap.topic, partition=gap.partition, first=gap.first, last=gap.last)
             return []
@@ -210,6 +213,9 @@ class AnalyticsService:
                 "corrupt record", topic=record.topic, offset=record.offset, reason=error.reason, error=str(error)
             )
             await self._send(partial(dead_letter, self._bus, record, error, topic=self._topics.deadletter))
+        for record in result.stale:
+            metrics.RECORDS_DROPPED.labels(STALE_OWNER).inc()
+            log.warning("record of a replaced owner", topic=record.topic, offset=record.offset)
         for detector, failure in result.failures:
             if detector not in self._failed:  # it may fail in every tick
                 self._failed.add(detector)

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Collection, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import structlog
@@ -16,7 +16,9 @@ from analytics.correlate.correlator import Correlator
 from analytics.engine import Engine, Output
 from analytics.snapshot import snapshot
 from analytics.window.alignment import AlignedRecord, Alignment
+from analytics.window.watermark import DropReason
 from bus.base import Record, TopicPartition
+from bus.owner.fence import OwnerFence, stamp_of
 from common.errors import BadInput
 from telemetry.changes import Change
 from telemetry.codec.batch import BatchDecoder
@@ -34,14 +36,16 @@ log = structlog.get_logger("analytics")
 
 @dataclass
 class StepResult:
-    """Outputs in event order, what GPUs lost by host, forecasts by device, records that could not be read, and
-    detectors that failed. ahead: targets whose collections were far ahead of the bus, by how many nanoseconds.
+    """Outputs in event order, what GPUs lost by host, forecasts by device, records that could not be read, facts and
+    changes of a replaced owner, and detectors that failed. ahead: targets whose collections were far ahead of the bus,
+    by how many nanoseconds.
     """
 
     outputs: list[Output] = field(default_factory=list)
     losses: list[HostLosses] = field(default_factory=list)
     trends: list[DeviceTrends] = field(default_factory=list)
     corrupt: list[tuple[Record, BadInput]] = field(default_factory=list)
+    stale: list[Record] = field(default_factory=list)
     failures: list[tuple[str, Exception]] = field(default_factory=list)
     ahead: dict[str, int] = field(default_factory=dict)
 
@@ -58,6 +62,7 @@ class Worker:
         self._config, self._topology = config, topology
         self.engine = build_engine(config.engine)
         self.mark = snapshot.Mark({}, 0)
+        self.fence = OwnerFence()
         self._decoder = BatchDecoder()
         self._alignment = Alignment(config.aligned_samples_max)
         self._changes_refused: Counter[RefusalReason] = Counter()
@@ -75,6 +80,7 @@ class Worker:
         A snapshot that does not fit starts the state again, from the beginning of what the bus still has.
         """
         self.mark, self.begun_again = snapshot.Mark({}, now_ns), {}
+        self.fence = OwnerFence()
         try:
             loaded = snapshot.load(self.path, self.engine)
         except FileNotFoundError:
@@ -85,6 +91,7 @@ class Worker:
             self.engine = build_engine(self._config.engine)
             return "snapshot refused"
         self.mark = loaded.mark
+        self.fence = OwnerFence(loaded.mark.epochs)
         if loaded.unknown:
             log.warning("parts of the snapshot are not known here and left out", blocks=", ".join(loaded.unknown))
         if not loaded.begun_again:
@@ -96,13 +103,16 @@ class Worker:
         return f"snapshot loaded, without {', '.join(self.begun_again)}"
 
     def save(self) -> None:
-        snapshot.save(self.path, self.engine, self.mark)
+        snapshot.save(self.path, self.engine, replace(self.mark, epochs=dict(self.fence.newest)))
 
     def process_cluster_records(self, records: Sequence[Record]) -> StepResult:
         """Topology and changes: the engine keeps each until its event time."""
         result = StepResult()
         for record in records:
             try:
+                if not self.fence.admits(record):
+                    result.stale.append(record)
+                    continue
                 if record.value is None:
                     continue  # a tombstone: the fact with ``gone`` came before it
                 if record.topic == self._topology.name:
@@ -138,10 +148,15 @@ class Worker:
             except BadInput as error:
                 result.corrupt.append((record, error))
             appended_ns = record.appended_ns if bus_tells_time else None
-            self._alignment.add(AlignedRecord(partition, record.offset + 1, batch, appended_ns))
+            self._alignment.add(AlignedRecord(partition, record.offset + 1, batch, appended_ns, stamp_of(record)))
         for ready in self._alignment.pop_ready(behind):
-            if ready.batch is not None:
+            # here and not when it is read: what the fence knows belongs to the offsets of the mark
+            is_owners = self.fence.admits_stamp(ready.stamp)
+            if ready.batch is not None and is_owners:
                 self.engine.observe(ready.batch, ready.appended_ns)
+            elif ready.batch is not None:
+                self.engine.counts.samples_in += len(ready.batch)
+                self.engine.counts.drop(DropReason.STALE_OWNER, len(ready.batch))
             self.mark.offsets[ready.partition] = ready.next_offset
         result.outputs = self.engine.score()
         result.failures, self.engine.detectors.failures = self.engine.detectors.failures, []

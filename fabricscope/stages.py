@@ -1,15 +1,12 @@
 """The stages, and the service of each."""
 
-import asyncio
 import time
-from collections.abc import Sequence
 from enum import StrEnum
 from typing import TYPE_CHECKING, Protocol
 
 from bus.base import Bus, Offsets
 from common.errors import ConfigError
 from common.steady_clock import SteadyClock
-from common.tasks import first_failure
 from fabricscope.clock import event_clock
 from fabricscope.settings import Settings
 from fabricscope.version import VERSION
@@ -26,23 +23,6 @@ class Service(Protocol):
     async def start(self) -> None: ...
     async def wait(self) -> None: ...
     async def stop(self) -> None: ...
-
-
-class CompositeService:
-    """Several services as one: started in order, stopped at once."""
-
-    def __init__(self, services: Sequence[Service]) -> None:
-        self._services = services
-
-    async def start(self) -> None:
-        for service in self._services:
-            await service.start()
-
-    async def wait(self) -> None:
-        await first_failure([asyncio.create_task(service.wait()) for service in self._services])
-
-    async def stop(self) -> None:
-        await asyncio.gather(*(service.stop() for service in self._services))
 
 
 class Stage(StrEnum):
@@ -74,9 +54,9 @@ def build(stage: Stage, settings: Settings, bus: Bus, reload: "Reload | None" = 
 
             return AlertsService(settings.alerting, bus, time.time_ns)
         case Stage.EXPORT:
-            from export.remote_write.service import RemoteWriteService
+            from export.remote_write.stage import ExportStage
 
-            return CompositeService([RemoteWriteService(target, bus, time.time_ns) for target in settings.remote_write])
+            return ExportStage(settings.remote_write, bus, time.time_ns)
         case Stage.RECORDER:
             from recordings.service import RecorderService
 

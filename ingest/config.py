@@ -111,4 +111,8 @@ class IngestConfig(CollectorSections):
         "null: the limit of its cgroup.",
     )
     report_interval_s: float = Field(default=5.0, gt=0, description="Between two reports on the ledger topic.")
-    instance: str = Field(default="ingest-0", min_length=1, description="Name of this process within its stage.")
+    instance: str = Field(
+        default="ingest-0",
+        min_length=1,
+        description="Name of this process within its stage; each ingest on a bus needs one of its own.",
+    )

@@ -1,15 +1,22 @@
 """The ingest stage: runs collectors, scheduler and publisher, and reports what they did."""
 
 import asyncio
+import contextlib
 import resource
 import sys
 import time
 from collections.abc import Coroutine
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import structlog
 
+from bus.base import Bus
+from bus.owner.ownership import Ownership
+from bus.owner.publishing import OwnedPublishing
+from bus.owner.role import role_of
 from bus.reporting import publish_report
+from common.errors import Superseded
 from common.tasks import first_failure
 from ingest.admission.admission import Admission
 from ingest.admission.cpu_shortage import CpuShortage
@@ -24,11 +31,10 @@ from ingest.collectors.base import (
     DiscoveryJob,
     StreamCollector,
 )
-from ingest.config import IngestConfig
-from ingest.ledger import Ledger
+from ingest.config import CollectorSections, IngestConfig
+from ingest.ledger import STAGE, Ledger
 from ingest.metrics import TARGETS
 from ingest.publish import Publisher
-from ingest.publishing import PublishingBus
 from ingest.registry import build_collectors
 from ingest.scheduler import Scheduler
 from ingest.series_budget import SeriesBudget
@@ -45,16 +51,19 @@ second while a thread decodes, and fewer with half a core."""
 
 
 class IngestService:
-    """Collects everything of its configuration until it is stopped.
+    """Collects everything of its configuration until it is stopped, or a newer process of the same ``instance`` and the
+    same sources publishes on the bus: see ``wait``.
 
     bus: started and stopped by the caller. clock: event time of what carries none, nanoseconds.
     """
 
-    def __init__(self, config: IngestConfig, bus: PublishingBus, clock: Clock = time.time_ns) -> None:
-        self._config, self._bus, self._clock = config, bus, clock
+    def __init__(self, config: IngestConfig, bus: Bus, clock: Clock = time.time_ns) -> None:
+        self._config, self._clock = config, clock
+        self._owned = OwnedPublishing(bus, Ownership(bus, role_of(STAGE, sources_of(config))))
         self._ledger = Ledger(clock())
         self._cpu = CpuShortage()
-        self._publisher = Publisher(config.publish, bus, self._ledger, clock, is_short_of_cpu=self._cpu.is_short)
+        is_short = self._cpu.is_short
+        self._publisher = Publisher(config.publish, self._owned, self._ledger, clock, is_short_of_cpu=is_short)
         self._budget = SeriesBudget(config.new_series_per_hour, self._ledger)
         self._scheduler: Scheduler | None = None
         self._admission: Admission | None = None
@@ -81,7 +90,7 @@ class IngestService:
         self._spawn(self._report_always())
 
     async def wait(self) -> None:
-        """For ever, or until the work fails: then its error is raised."""
+        """For ever, or until the work fails: then its error is raised, Superseded when a newer process publishes."""
         await first_failure([*self._tasks, *self._publisher.tasks])
 
     async def stop(self) -> None:
@@ -94,7 +103,9 @@ class IngestService:
             await self._scheduler.stop()
             self._scheduler = None
             await self._publisher.stop()
-            await self._publish_report()
+            with contextlib.suppress(Superseded):
+                await self._publish_report()
+        await self._owned.stop()
         if self._workers is not None:
             self._workers.shutdown(wait=False, cancel_futures=True)
             self._workers = None
@@ -160,7 +171,14 @@ class IngestService:
 
     async def _publish_report(self) -> None:
         self._ledger.update_metrics()
-        await publish_report(self._bus.publish, self.report())
+        await publish_report(self._owned.publish, self.report())
+
+
+def sources_of(config: IngestConfig) -> dict[str, Any]:
+    """What this process collects, as configured, and its name: two that are named apart do not concern each other,
+    since lists of targets of the same path may differ between machines.
+    """
+    return config.model_dump(mode="json", include={"instance", *CollectorSections.model_fields})
 
 
 def _raise_file_limit() -> None:

@@ -7,6 +7,7 @@ import structlog
 
 from bus.base import Bus, Gap, Offsets, Record
 from bus.lag import Lag
+from bus.owner.fence import STALE_OWNER, OwnerFence
 from bus.quarantine.quarantine import Quarantine
 from common.errors import BadInput
 from common.folder_lock import FolderLock
@@ -15,7 +16,7 @@ from common.threads import OneThread
 from recordings.config import RecordingConfig
 from recordings.format import RecordedBatch
 from recordings.manifest import Manifest, read_manifest
-from recordings.metrics import CORRUPT, GAPS, RECEIVED, SAMPLES
+from recordings.metrics import CORRUPT, DROPPED, GAPS, RECEIVED, SAMPLES
 from recordings.writer import RecordingWriter
 from telemetry import topics
 from telemetry.codec.batch import BatchDecoder
@@ -42,6 +43,7 @@ class RecorderService:
         self._writer: RecordingWriter | None = None
         self._disk: OneThread | None = None
         self._offsets: Offsets = {}
+        self._fence = OwnerFence()
         self._gaps: tuple[str, ...] = ()
         self._lock = FolderLock(config.path / "lock", "recording.path")
         self._task: asyncio.Task[None] | None = None
@@ -104,6 +106,7 @@ class RecorderService:
                     records = await reader.poll(wait_s=0.5)
                 except Gap as gap:
                     GAPS.inc()
+                    self._fence.forget((gap.topic, gap.partition))
                     self._gaps = (*self._gaps, str(gap))
                     continue
                 with self._quarantine.working_on(records):
@@ -117,6 +120,9 @@ class RecorderService:
     def _add(self, writer: RecordingWriter, record: Record) -> None:
         self._offsets[record.topic, record.partition] = record.offset + 1
         RECEIVED.labels(record.topic).inc()
+        if not self._fence.admits(record):  # as analytics, so that a replay finds what it found
+            DROPPED.labels(STALE_OWNER).inc()
+            return
         if record.value is None:
             return
         if record.topic != topics.SAMPLES.name:

@@ -1,6 +1,6 @@
 """One POST to a receiver, and what its answer means."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from types import MappingProxyType
 
@@ -19,11 +19,14 @@ _CONNECTIONS_MAX = 2
 class HttpReceiver:
     """What receivers over HTTP have in common: a name, and posting between ``start`` and ``stop``.
 
-    Errors name the receiver and never the address.
+    Errors name the receiver and never the address. owner: headers that name who sends.
     """
 
-    def __init__(self, name: str, config: HttpConfig, external_url: str) -> None:
+    def __init__(
+        self, name: str, config: HttpConfig, external_url: str, owner: Callable[[], Mapping[str, str]] = dict
+    ) -> None:
         self.name = name
+        self._owner = owner
         self._external_url = external_url
         self._http_config = config
         self._client = HttpClient(
@@ -43,7 +46,8 @@ class HttpReceiver:
 
     async def _post(self, path: str, body: bytes, headers: Mapping[str, str]) -> HttpAnswer:
         """Posts JSON to ``path`` below the address; the answer when it is 2xx, else Unavailable or Rejected."""
-        return await self._request("POST", path, body, {"Content-Type": "application/json", **headers})
+        headers = {"Content-Type": "application/json", **self._owner(), **headers}
+        return await self._request("POST", path, body, headers)
 
     async def _request(
         self, method: str, path: str = "", body: bytes = b"", headers: Mapping[str, str] = MappingProxyType({})

@@ -3,6 +3,7 @@
 Each branch imports its own receiver, so that reading settings loads no HTTP client.
 """
 
+from collections.abc import Callable, Mapping
 from typing import Annotated
 
 from pydantic import Field
@@ -15,14 +16,16 @@ ReceiverConfig = Annotated[AlertmanagerConfig | WebhookConfig, Field(discriminat
 """One entry of ``receivers``: a new kind is added here and in ``build_receiver``."""
 
 
-def build_receiver(config: ReceiverConfig, external_url: str) -> Receiver:
-    """external_url: where people reach our own API, '' for nowhere."""
+def build_receiver(
+    config: ReceiverConfig, external_url: str, owner: Callable[[], Mapping[str, str]] = dict
+) -> Receiver:
+    """external_url: where people reach our own API, '' for nowhere. owner: headers that name who sends."""
     match config:
         case AlertmanagerConfig():
             from alerts.receivers.alertmanager.receiver import AlertmanagerReceiver
 
-            return AlertmanagerReceiver(config, external_url)
+            return AlertmanagerReceiver(config, external_url, owner)
         case WebhookConfig():
             from alerts.receivers.webhook.receiver import WebhookReceiver
 
-            return WebhookReceiver(config, external_url)
+            return WebhookReceiver(config, external_url, owner)

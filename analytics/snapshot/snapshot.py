@@ -5,7 +5,7 @@ fit begins again alone; see ``fit``.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -16,6 +16,7 @@ from analytics.snapshot.block import Block, SavedBlock
 from analytics.snapshot.fit import Cause, Changes, Misfit, changes, fitted, metric_definitions
 from analytics.snapshot.stateful import State, joined, parted
 from bus.base import Offsets
+from bus.owner.fence import Epochs, RoleInPartition
 from common.errors import BadInput
 
 STATE_VERSION = 16  # of the head; what a block means has a number of its own
@@ -40,10 +41,14 @@ class Engine(Protocol):
 
 @dataclass(frozen=True)
 class Mark:
-    """offsets: up to which the engine has observed the bus. epoch_ns: when it began to count samples."""
+    """offsets: up to which the engine has observed the bus. epoch_ns: when it began to count samples.
+
+    epochs: the newest owners up to there.
+    """
 
     offsets: Offsets
     epoch_ns: int
+    epochs: Epochs = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -67,6 +72,7 @@ def save(path: Path, engine: Engine, mark: Mark) -> None:
         "metrics": metric_definitions(),
         "offsets": [[topic, partition, offset] for (topic, partition), offset in sorted(mark.offsets.items())],
         "epoch_ns": mark.epoch_ns,
+        "epochs": [[*place, epoch] for place, epoch in sorted(mark.epochs.items())],
         "blocks": {name: [block.rule.format, block.rule.definition] for name, block in blocks.items()},
         "parts": state.head,
     }
@@ -97,7 +103,10 @@ def load(path: Path, engine: Engine) -> Loaded:
         if isinstance(state, State):
             blocks[name].part.restore(state)
     engine.adopt(head["config"], since)
-    mark = Mark({(topic, partition): offset for topic, partition, offset in head["offsets"]}, head["epoch_ns"])
+    offsets = {(topic, partition): offset for topic, partition, offset in head["offsets"]}
+    # an earlier version keeps none
+    epochs = {RoleInPartition(*place): epoch for *place, epoch in head.get("epochs", ())}
+    mark = Mark(offsets, head["epoch_ns"], epochs)
     lost = {name: why for name, why in begun_again.items() if why.cause is not Cause.ABSENT}
     return Loaded(mark, lost, tuple(sorted(saved.keys() - blocks.keys())))
 

@@ -10,6 +10,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from bus.base import TopicPartition
+from bus.owner.fence import Stamp
 from telemetry.samples import SampleBatch
 
 
@@ -17,13 +18,14 @@ from telemetry.samples import SampleBatch
 class AlignedRecord:
     """What one record holds, and the offset that follows it. batch None: nothing that could be read.
 
-    appended_ns: when the bus took it; None where that says nothing about event time.
+    appended_ns: when the bus took it; None where that says nothing about event time. stamp: who published it.
     """
 
     partition: TopicPartition
     next_offset: int
     batch: SampleBatch | None
     appended_ns: int | None = None
+    stamp: Stamp | None = None
 
 
 class Alignment:

@@ -38,6 +38,7 @@ class DropReason(StrEnum):
     OUT_OF_ORDER = "out_of_order"  # not newer than the newest sample of its series
     NOT_FINITE = "not_finite"  # infinite, or beyond 1e30
     TOO_MANY_SERIES = "too_many_series"
+    STALE_OWNER = "stale_owner"  # published by an ingest process that had been replaced
     CRASHED = "crashed"  # the process ended twice in their tick
 
 

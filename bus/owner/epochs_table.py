@@ -2,22 +2,23 @@
 
 import sqlite3
 
-from bus.base import TopicPartition
+from bus.owner.fence import Epochs, RoleInPartition
 from common.sqlite.tables import Table
 
+# "epochs" was that of files which knew no roles
 EPOCHS = Table(
-    "epochs",
-    {"topic": "TEXT", "partition": "INTEGER", "newest": "INTEGER"},
-    key=("topic", "partition"),
+    "epochs_by_role",
+    {"topic": "TEXT", "partition": "INTEGER", "role": "TEXT", "newest": "INTEGER"},
+    key=("topic", "partition", "role"),
 )
 
 
-def read_epochs(connection: sqlite3.Connection) -> dict[TopicPartition, int]:
-    """The newest epoch of each partition, see ``OwnerFence``."""
-    return {(topic, partition): newest for topic, partition, newest in EPOCHS.find(connection)}
+def read_epochs(connection: sqlite3.Connection) -> Epochs:
+    """As ``OwnerFence`` keeps them."""
+    return {RoleInPartition(*place): newest for *place, newest in EPOCHS.find(connection)}
 
 
-def write_epochs(connection: sqlite3.Connection, newest: dict[TopicPartition, int]) -> None:
+def write_epochs(connection: sqlite3.Connection, newest: Epochs) -> None:
     """Replaces them all, within the caller's transaction."""
-    connection.execute("DELETE FROM epochs")
-    EPOCHS.put(connection, [(*partition, epoch) for partition, epoch in newest.items()])
+    connection.execute(f"DELETE FROM {EPOCHS.name}")
+    EPOCHS.put(connection, [(*place, epoch) for place, epoch in newest.items()])

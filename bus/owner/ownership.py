@@ -1,8 +1,9 @@
-"""The writing side: a process becomes the owner of a stage's outputs, and notices when another one does.
+"""The writing side: a process becomes the owner of the outputs of a role, and notices when another one does.
 
 The bus decides, not the clocks of hosts: whoever announced itself last on the owners topic is the owner.
 """
 
+import asyncio
 import os
 import secrets
 import socket
@@ -13,36 +14,42 @@ from dataclasses import dataclass
 import structlog
 
 from bus.base import Bus, Consumer, Gap, Message, Record
-from bus.owner.fence import EPOCH
+from bus.owner.fence import EPOCH, ROLE
+from bus.owner.role import Role
 from common.errors import BadInput, ConfigError, Superseded, Unavailable
 from telemetry.codec.records import decode_record, encode_record
 from telemetry.owner import EPOCH_MAX, Owner
 from telemetry.topics import OWNERS, Topic
 
-_WAIT_S, _ANSWER_S = 0.2, 10.0
+ANSWER_S = 10.0
+_WAIT_S = 0.2
 _MARK_KEY = b"owner"  # no id of a finding or incident, no device
 log = structlog.get_logger(__name__)
 
 
 class Ownership:
-    """One process's right to publish the outputs of one stage on one bus.
+    """One process's right to publish or send the outputs of one role on one bus. Tasks of the process may share it.
 
-    outputs: the topics; those of one partition, because readers rely on the order within it.
+    outputs: topics of which it is the only writer, of one partition, because readers rely on the order within it.
     clock: wall clock in nanoseconds. Epochs begin there, so that they grow also when the bus is replaced by an empty
-    one; a clock that is wrong costs nothing else.
+    one; a clock that is wrong costs nothing else. answer_s: how long to wait for the bus.
     """
 
     def __init__(
         self,
         bus: Bus,
-        stage: str,
-        outputs: Sequence[Topic],
+        role: Role,
+        outputs: Sequence[Topic] = (),
         *,
         topic: Topic = OWNERS,
         clock: Callable[[], int] = time.time_ns,
+        answer_s: float = ANSWER_S,
     ) -> None:
         assert all(output.partitions == 1 for output in outputs), "a mark is in one partition"
-        self._bus, self._stage, self._outputs, self._topic, self._clock = bus, stage, outputs, topic, clock
+        self.role = role
+        self._bus, self._outputs, self._topic, self._clock = bus, outputs, topic, clock
+        self._answer_s = answer_s
+        self._turn = asyncio.Lock()  # one reader of the topic
         self._token = secrets.token_hex(8)
         self._seen = _Announcements()
         self._consumer: Consumer | None = None
@@ -53,9 +60,14 @@ class Ownership:
         return self._seen.own.epoch if self._seen.own is not None else 0
 
     @property
+    def is_claimed(self) -> bool:
+        """Whether ``claim`` has returned, or nearly. A newer owner changes nothing about that."""
+        return self._seen.own_is_newest
+
+    @property
     def headers(self) -> Mapping[str, bytes]:
-        """What every output carries."""
-        return {EPOCH: b"%d" % self.epoch}
+        """What every output on the bus carries."""
+        return {EPOCH: b"%d" % self.epoch, ROLE: self.role.name.encode()}
 
     async def claim(self) -> None:
         """Returns when this process is the newest owner and every output is marked with its epoch.
@@ -63,6 +75,33 @@ class Ownership:
         Waits for nobody: an owner before it is replaced. Unavailable when the bus does not answer or takes no record;
         then it may be called again. ConfigError when no epoch is left, which only a foreign record can cause.
         """
+        async with self._turn:
+            await self._claim()
+
+    async def look(self) -> None:
+        """Superseded when a newer owner is known. Reads what is there and waits for nothing."""
+        async with self._turn:
+            await self._look()
+
+    async def confirm(self) -> None:
+        """Returns when this process is known to be the owner still.
+
+        Superseded when it is not, Unavailable when the bus does not say.
+        """
+        async with self._turn:
+            consumer = self._open()
+            await self._look()
+            if await consumer.behind():
+                await self._read_until(lambda: _is_read(consumer))
+                await self._look()
+
+    async def stop(self) -> None:
+        """Idempotent, safe before ``claim``."""
+        if self._consumer is not None:
+            await self._consumer.stop()
+            self._consumer = None
+
+    async def _claim(self) -> None:
         consumer = self._open()
         await self._read_until(consumer.at_end)
         while not self._seen.own_is_newest:
@@ -73,31 +112,13 @@ class Ownership:
         for output in self._outputs:
             await self._bus.publish(output, [Message(_MARK_KEY, None, self.headers)])
 
-    async def look(self) -> None:
-        """Superseded when a newer owner is known. Reads what is there and waits for nothing."""
+    async def _look(self) -> None:
         await self._read(self._open(), 0.0)
         if (successor := self._seen.successor) is not None:
             raise Superseded(
-                f"{self._stage}: replaced by process {successor.pid} on {successor.host}, which publishes on this bus"
-                f" now; run one {self._stage} on one bus"
+                f"{self.role.stage}: replaced by process {successor.pid} on {successor.host}, which does its work now;"
+                f" run one {self.role.name} on one bus"
             )
-
-    async def confirm(self) -> None:
-        """Returns when this process is known to be the owner still.
-
-        Superseded when it is not, Unavailable when the bus does not say.
-        """
-        consumer = self._open()
-        await self.look()
-        if await consumer.behind():
-            await self._read_until(lambda: _is_read(consumer))
-            await self.look()
-
-    async def stop(self) -> None:
-        """Idempotent, safe before ``claim``."""
-        if self._consumer is not None:
-            await self._consumer.stop()
-            self._consumer = None
 
     def _open(self) -> Consumer:
         if self._consumer is None:
@@ -106,7 +127,7 @@ class Ownership:
 
     async def _read_until(self, done: Callable[[], Awaitable[bool]]) -> None:
         """Unavailable when that takes too long."""
-        deadline_s = time.monotonic() + _ANSWER_S
+        deadline_s = time.monotonic() + self._answer_s
         while not await done():
             if time.monotonic() > deadline_s:
                 raise Unavailable(f"topic {self._topic.name}: {self._bus.problem() or 'cannot be read'}")
@@ -121,9 +142,10 @@ class Ownership:
             raise ConfigError(
                 f"topic {self._topic.name}: an epoch of {epoch - 1} leaves no larger one; remove its record"
             )
-        owner = Owner(self._stage, epoch, socket.gethostname(), os.getpid(), self._token)
+        role = self.role
+        owner = Owner(role.stage, epoch, socket.gethostname(), os.getpid(), self._token, role.digest)
         self._seen.expect(owner)
-        await self._bus.publish(self._topic, [Message(self._stage.encode(), encode_record(owner))])
+        await self._bus.publish(self._topic, [Message(role.name.encode(), encode_record(owner))])
 
     async def _read(self, consumer: Consumer, wait_s: float) -> None:
         try:
@@ -133,13 +155,13 @@ class Ownership:
             return
         for record in records:
             owner = _owner_in(record)
-            if owner is not None and owner.stage == self._stage:
+            if owner is not None and Role(owner.stage, owner.digest) == self.role:
                 self._seen.add(owner)
 
 
 @dataclass
 class _Announcements:
-    """Those of one stage so far, in the order of the bus.
+    """Those of one role so far, in the order of the bus.
 
     newest: largest epoch before ``own``, 0 without one. successor: the last of another process behind ``own``.
     """

@@ -24,19 +24,20 @@ from telemetry.topics import Topic
 
 READS: Mapping[str, tuple[Topic, ...]] = {
     "analytics": (topics.SAMPLES, topics.TOPOLOGY, topics.CHANGES, topics.OWNERS),
-    "alerts": (topics.INCIDENTS, topics.LEDGER),
-    "export": (topics.SAMPLES, topics.FINDINGS, topics.INCIDENTS),
+    "ingest": (topics.OWNERS,),
+    "alerts": (topics.INCIDENTS, topics.LEDGER, topics.OWNERS),
+    "export": (topics.SAMPLES, topics.FINDINGS, topics.INCIDENTS, topics.OWNERS),
     "recorder": (topics.SAMPLES, topics.TOPOLOGY, topics.CHANGES),
     "api": tuple(topic for topic in topics.ALL if topic not in (topics.OWNERS, topics.DEADLETTER)),
 }
 WRITES: Mapping[str, tuple[Topic, ...]] = {
-    "ingest": (topics.SAMPLES, topics.TOPOLOGY, topics.CHANGES, topics.LEDGER),
+    "ingest": (topics.SAMPLES, topics.TOPOLOGY, topics.CHANGES, topics.OWNERS, topics.LEDGER),
     "analytics": (
         *(topics.FINDINGS, topics.INCIDENTS, topics.STARVATION, topics.TRENDS),
         *(topics.OWNERS, topics.LEDGER, topics.DEADLETTER),
     ),
-    "alerts": (topics.LEDGER, topics.DEADLETTER),
-    "export": (topics.LEDGER, topics.DEADLETTER),
+    "alerts": (topics.OWNERS, topics.LEDGER, topics.DEADLETTER),
+    "export": (topics.OWNERS, topics.LEDGER, topics.DEADLETTER),
     "recorder": (topics.DEADLETTER,),
     "api": (topics.CHANGES, topics.DEADLETTER),  # planned work that people post
 }

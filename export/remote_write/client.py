@@ -1,6 +1,8 @@
 """One request to a receiver of remote write, and what its answer means."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from common.errors import ConfigError, Unauthorized, Unavailable
 from common.http import HttpClient
@@ -44,10 +46,13 @@ class RemoteWriteClient:
         """Idempotent, safe before ``start``."""
         await self._http.stop()
 
-    async def send(self, body: bytes) -> WriteResult:
-        """Raises Unavailable when it is to be repeated, Unauthorized when a person must fix something first."""
+    async def send(self, body: bytes, headers: Mapping[str, str] = MappingProxyType({})) -> WriteResult:
+        """Raises Unavailable when it is to be repeated, Unauthorized when a person must fix something first.
+
+        headers: of this request, beside those of the protocol and the settings.
+        """
         try:
-            answer = await self._http.post(self._config.url, body, self._headers())
+            answer = await self._http.post(self._config.url, body, {**self._headers(), **headers})
         except ConfigError as error:
             raise Unavailable(str(error)) from error
         if answer.accepted or answer.status in _REJECTED:

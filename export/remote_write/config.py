@@ -13,7 +13,10 @@ from common.tls import TlsConfig
 _LABEL = r"^[a-zA-Z_][a-zA-Z0-9_]*$"
 # the protocol owns these; a user's value would break it or leak past the secret files
 _OWN_HEADERS = frozenset(
-    {"authorization", "content-encoding", "content-type", "content-length", "host", "x-prometheus-remote-write-version"}
+    {
+        *("authorization", "content-encoding", "content-type", "content-length", "host"),
+        *("x-prometheus-remote-write-version", "x-fabricscope-owner", "x-fabricscope-owner-epoch"),
+    }
 )
 
 

@@ -5,10 +5,11 @@ from pathlib import Path
 from typing import Any
 
 from bus import offsets_table
-from bus.base import Offsets, TopicPartition
+from bus.base import Offsets
 from bus.offsets_table import OFFSETS
 from bus.owner import epochs_table
 from bus.owner.epochs_table import EPOCHS
+from bus.owner.fence import Epochs
 from common.errors import BadInput
 from common.sqlite.database import LockedDatabase
 from common.sqlite.examination import damage_named
@@ -50,7 +51,8 @@ def _convert(table: Table, row: Mapping[str, Any]) -> Row:
     return row["key"], row["fact"]
 
 
-LAYOUT = Layout(tables=(OFFSETS, EPOCHS, STATES), version=2, convert=_convert, repair=_repair)
+# before 3, epochs had no role
+LAYOUT = Layout(tables=(OFFSETS, EPOCHS, STATES), version=3, convert=_convert, repair=_repair)
 
 
 class Position:
@@ -90,12 +92,12 @@ class Position:
         return offsets_table.read_offsets(self._database.connection), [record for _, record in shown]
 
     @_names_damage
-    def load_epochs(self) -> dict[TopicPartition, int]:
+    def load_epochs(self) -> Epochs:
         """The newest owners whose records were read."""
         return epochs_table.read_epochs(self._database.connection)
 
     @_names_damage
-    def save(self, offsets: Offsets, epochs: dict[TopicPartition, int], states: Mapping[str, bytes | None]) -> None:
+    def save(self, offsets: Offsets, epochs: Epochs, states: Mapping[str, bytes | None]) -> None:
         """states: records that changed, by key; None for one that is over."""
         with self._database.connection as database:
             offsets_table.write_offsets(self._database.connection, offsets)

@@ -8,6 +8,7 @@ from functools import partial
 
 import structlog
 
+from bus.owner.sending import SendingRight
 from common.errors import Unavailable
 from common.retry import retry
 from export.remote_write import metrics
@@ -29,16 +30,20 @@ class Totals:
 
 
 class SampleSender:
-    """One receiver, one request at a time, so that the order within a series is kept."""
+    """One receiver, one request at a time, so that the order within a series is kept. right: asked before each."""
 
-    def __init__(self, config: RemoteWriteConfig, client: RemoteWriteClient) -> None:
+    def __init__(self, config: RemoteWriteConfig, client: RemoteWriteClient, right: SendingRight) -> None:
         self._config = config
         self._client = client
+        self._right = right
         self.problem: str | None = None
         self.total = Totals()
 
     async def send(self, blocks: Sequence[SampleBlock]) -> None:
-        """Returns when each sample was accepted or rejected for good, however long the receiver is away."""
+        """Returns when each sample was accepted or rejected for good, however long the receiver is away.
+
+        Superseded when another process took over.
+        """
         for request in split(blocks, self._config.max_samples_per_send):
             await self._send(request)
 
@@ -82,8 +87,9 @@ class SampleSender:
         return result
 
     async def _request(self, body: bytes) -> WriteResult:
+        await self._right.confirm()
         begin_s = time.monotonic()
-        result = await self._client.send(body)
+        result = await self._client.send(body, self._right.headers())
         metrics.SECONDS.observe(time.monotonic() - begin_s)
         return result
 

@@ -14,6 +14,7 @@ from bus.base import Bus, Consumer, Gap, Offsets, Record
 from bus.deadletter import put_aside
 from bus.lag import Lag
 from bus.owner.fence import STALE_OWNER, OwnerFence
+from bus.owner.sending import SendingRight
 from bus.quarantine.quarantine import Quarantine
 from bus.reporting import publish_report
 from common.errors import BadInput
@@ -42,15 +43,19 @@ log = structlog.get_logger(__name__)
 class RemoteWriteService:
     """Exports to one receiver, at least once and in order; a slow receiver slows the reader, the bus keeps the rest.
 
-    clock: wall clock in nanoseconds, for findings and incidents and the ledger; samples keep their own times.
+    right: of the process, started and stopped by the caller. clock: wall clock in nanoseconds, for findings and
+    incidents and the ledger; samples keep their own times.
     """
 
-    def __init__(self, config: RemoteWriteConfig, bus: Bus, clock: Callable[[], int] = time.time_ns) -> None:
+    def __init__(
+        self, config: RemoteWriteConfig, bus: Bus, right: SendingRight, clock: Callable[[], int] = time.time_ns
+    ) -> None:
         self._config = config
         self._bus = bus
         self._clock = clock
         self._client = RemoteWriteClient(config)
-        self._sender = SampleSender(config, self._client)
+        self._right = right
+        self._sender = SampleSender(config, self._client, right)
         self._position = Position(config.folder, config.name)
         self._converter = RecordConverter(config)
         self._quarantine = Quarantine(config.folder / f"{config.name}.crashes.json", bus)
@@ -222,4 +227,5 @@ class RemoteWriteService:
         while True:
             self._damage = await disk(self._position.problem)
             await asyncio.sleep(REPORT_S)
-            await publish_report(self._bus.publish, replace(self.report(), details=await lag.measure(consumer)))
+            report = replace(self.report(), details=await lag.measure(consumer))
+            await publish_report(self._bus.publish, report, headers=self._right.bus_headers())

@@ -28,5 +28,5 @@ class StaleOwner:
             return None
         return (
             f"{self._newest.topic}: a process that was replaced by a newer one still publishes; its records are"
-            " dropped. Run one analytics on one bus"
+            " dropped. Run one process of a stage with the same settings on one bus"
         )

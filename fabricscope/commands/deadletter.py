@@ -7,6 +7,7 @@ from pathlib import Path
 
 from bus.base import Bus, Gap
 from bus.deadletter import DeadLetter, read_letter
+from bus.owner.publishing import without_owner
 from common.errors import BadInput, Unavailable
 from common.units import NS_PER_S
 from fabricscope.commands.audited import audited_command
@@ -65,7 +66,7 @@ async def _replay(config_file: Path | None, numbers: Sequence[int], ask: Callabl
             if ask is not None and not await asyncio.to_thread(ask, question):
                 continue
             with audited_command(settings.api.state_dir, "deadletter replay", audited(letter)):
-                await bus.publish(topic, [letter.original])
+                await bus.publish(topic, [without_owner(letter.original)])
             replayed += 1
             print(f"{number}: published to {topic.name}")
     return replayed == len(numbers)

@@ -12,17 +12,19 @@ from typing import TypeVar
 
 import structlog
 
+from common.errors import ConfigError
+from common.folder_lock import FolderLock
 from common.tasks import cancel
 from common.threads import OneThread
 from ingest.collectors.base import Clock
 from ingest.config import SpoolConfig
-from ingest.ledger import DropReason, Ledger
+from ingest.ledger import Counts, DropReason, Ledger
 from ingest.metrics import SPOOL_FAILURES
 from ingest.outgoing import Outgoing
 from ingest.spool.record import Amount
 from ingest.spool.reporting import Holding, count_losses, set_metrics
 from ingest.spool.state_file import Position
-from ingest.spool.store import Store
+from ingest.spool.store import SETTING, Store
 
 T = TypeVar("T")
 log = structlog.get_logger("ingest")
@@ -53,6 +55,7 @@ class Spool:
     def __init__(self, config: SpoolConfig, ledger: Ledger, clock: Clock) -> None:
         self._config, self._ledger, self._clock = config, ledger, clock
         self._store = Store(config.folder, config) if config.folder is not None else None
+        self._lock = FolderLock(config.folder / "lock", SETTING) if config.folder is not None else None
         self._thread = OneThread("spool")
         self._turn = asyncio.Lock()  # the counts are brought up to date before the thread goes on
         self._stopping = asyncio.Event()
@@ -80,7 +83,9 @@ class Spool:
         return self._holding.details(self._config, self._clock(), unwritable=self.problem() is not None)
 
     async def start(self) -> None:
-        """Returns when what earlier processes have left is known. ConfigError when a newer version wrote it."""
+        """Returns when what earlier processes have left is known. ConfigError when another process holds the folder,
+        or a newer version wrote it.
+        """
         if self._store is None:
             return
         await asyncio.wait({opening := asyncio.ensure_future(self._open(self._store))}, timeout=_OPEN_S)
@@ -107,6 +112,8 @@ class Spool:
         await self._try(self._store, Store.close)
         self._opened = False
         self._thread.stop()
+        if self._lock is not None:
+            self._lock.release()
 
     async def _run(self, store: Store, opening: "asyncio.Future[None]") -> None:
         await opening
@@ -117,7 +124,7 @@ class Spool:
             await (self._save(store) if self._opened else self._open(store))
 
     async def _open(self, store: Store) -> None:
-        counts = await self._try(store, Store.open, clears_after_s=0)
+        counts = await self._try(store, self._open_locked, clears_after_s=0)
         if self._problem is not None:
             return
         if counts is not None:
@@ -136,6 +143,21 @@ class Spool:
                 samples=self.unread.samples,
                 bytes=self._holding.used_bytes,
             )
+
+    def _open_locked(self, store: Store) -> Counts | None:
+        """ConfigError when another process holds the folder. A disk that does not let us lock is one that fails."""
+        assert self._lock is not None, "a store has a folder"
+        try:
+            self._lock.acquire()
+        except ConfigError as error:
+            if isinstance(error.__cause__, OSError) and not isinstance(error.__cause__, BlockingIOError):
+                raise error.__cause__ from error
+            raise
+        try:
+            return store.open()
+        except BaseException:
+            self._lock.release()
+            raise
 
     async def _save(self, store: Store) -> None:
         counts, now_ns = self._ledger.counts(), self._clock()

@@ -1,6 +1,6 @@
 """Sends incidents to a real Alertmanager, one alert an incident."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import orjson
 
@@ -17,8 +17,10 @@ ALERTS_PER_REQUEST = 64
 class AlertmanagerReceiver(HttpReceiver):
     """Alertmanager's own rules do the rest: grouping, silences, who is on call."""
 
-    def __init__(self, config: AlertmanagerConfig, external_url: str) -> None:
-        super().__init__(config.name, config, external_url)
+    def __init__(
+        self, config: AlertmanagerConfig, external_url: str, owner: Callable[[], Mapping[str, str]] = dict
+    ) -> None:
+        super().__init__(config.name, config, external_url, owner)
         self._config = config
 
     @property

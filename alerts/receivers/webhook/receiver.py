@@ -1,6 +1,6 @@
 """Posts notifications to a webhook, signed, with the key by which it can drop repetitions."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from alerts.notification import Notification
 from alerts.receivers.http import EXPLANATION_CHARS, HttpReceiver
@@ -19,8 +19,8 @@ SIGNATURE_HEADER = "X-Fabricscope-Signature"
 class WebhookReceiver(HttpReceiver):
     """One POST a notification; nothing is repeated unless it may have been lost."""
 
-    def __init__(self, config: WebhookConfig, external_url: str) -> None:
-        super().__init__(config.name, config, external_url)
+    def __init__(self, config: WebhookConfig, external_url: str, owner: Callable[[], Mapping[str, str]] = dict) -> None:
+        super().__init__(config.name, config, external_url, owner)
         self._config = config
 
     @property

@@ -81,3 +81,14 @@ async def read_past_gaps(reader: Consumer, n: int) -> tuple[list[Record], list[G
             except Gap as gap:
                 gaps.append(gap)
     return records, gaps
+
+
+async def everything(bus: Bus, topic: Topic) -> list[Record]:
+    """All that is on a topic."""
+    reader, records = bus.consume([topic], {}), list[Record]()
+    try:
+        while not await reader.at_end():
+            records += await reader.poll(wait_s=0.1)
+    finally:
+        await reader.stop()
+    return records

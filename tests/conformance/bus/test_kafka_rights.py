@@ -75,6 +75,7 @@ def test_what_the_code_reads_and_writes_is_granted() -> None:
     read_only = {live.samples, live.topology, live.changes}
     assert set(READS["analytics"]) == {*read_only, live.owners}
     assert set(WRITES["analytics"]) == set(live) - read_only
+    assert all(live.owners in READS[stage] and live.owners in WRITES[stage] for stage in ("ingest", "alerts", "export"))
     assert set(READS["recorder"]) == set(RECORDED)
     assert set(READS["api"]) == set(ReadModel.TOPICS)
 

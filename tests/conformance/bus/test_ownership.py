@@ -6,16 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from bus.base import Bus, Message, Record
+from bus.base import Bus, Message
 from bus.config import BusConfig, EmbeddedConfig, KafkaConfig
-from bus.owner import ownership
 from bus.owner.fence import OwnerFence
 from bus.owner.ownership import Ownership
+from bus.owner.role import Role
 from common.errors import ConfigError, Superseded, Unavailable
 from telemetry.codec.records import encode_record
 from telemetry.owner import Owner
 from telemetry.topics import Topic
-from tests.conformance.bus.reading import fresh_topic, read_until, running
+from tests.conformance.bus.reading import everything, fresh_topic, read_until, running
 from tests.servers.process import free_port
 
 Claim = Callable[..., Awaitable[Ownership]]
@@ -35,8 +35,8 @@ def outputs() -> list[Topic]:
 async def claim(bus: Bus, owners: Topic, outputs: list[Topic]) -> AsyncIterator[Claim]:
     claimed = []
 
-    async def new(now_ns: int = 1000, stage: str = "analytics") -> Ownership:
-        one = Ownership(bus, stage, outputs, topic=owners, clock=lambda: now_ns)
+    async def new(now_ns: int = 1000, stage: str = "analytics", digest: str = "") -> Ownership:
+        one = Ownership(bus, Role(stage, digest), outputs, topic=owners, clock=lambda: now_ns)
         claimed.append(one)
         await one.claim()
         return one
@@ -45,14 +45,6 @@ async def claim(bus: Bus, owners: Topic, outputs: list[Topic]) -> AsyncIterator[
     for one in claimed:
         await one.stop()
         await one.stop()
-
-
-async def everything(bus: Bus, topic: Topic) -> list[Record]:
-    reader, records = bus.consume([topic], {}), list[Record]()
-    while not await reader.at_end():
-        records += await reader.poll(wait_s=0.1)
-    await reader.stop()
-    return records
 
 
 async def test_the_newest_owner_goes_on_and_the_one_before_ends(bus: Bus, claim: Claim) -> None:
@@ -89,9 +81,10 @@ async def test_several_that_start_at_once_leave_one(claim: Claim, bus: Bus, outp
         assert last
 
 
-async def test_owners_of_other_stages_do_not_matter(claim: Claim) -> None:
+async def test_owners_of_other_roles_do_not_matter(claim: Claim) -> None:
     first = await claim()
     await claim(stage="other")
+    await claim(digest="0f")
     await first.confirm()
 
 
@@ -122,7 +115,7 @@ async def test_a_claim_says_nothing_about_the_past_to_who_reads_later(
     records = await read_until(reader, lambda records: len(records) >= 3)
     fence = OwnerFence()
     assert [record.value for record in records if fence.admits(record)] == [None, b"firing", None]
-    assert fence.newest == {(outputs[0].name, 0): second.epoch}
+    assert fence.newest == {(outputs[0].name, 0, "analytics"): second.epoch}
 
 
 async def test_what_is_not_an_announcement_is_passed_over(bus: Bus, claim: Claim, owners: Topic) -> None:
@@ -139,17 +132,14 @@ async def test_a_foreign_record_that_leaves_no_epoch_is_named(bus: Bus, claim: C
         await claim()
 
 
-async def test_a_bus_that_is_away_is_unavailable(
-    config: BusConfig, owners: Topic, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(ownership, "_ANSWER_S", 0.3)
+async def test_a_bus_that_is_away_is_unavailable(config: BusConfig, owners: Topic, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     kafka = KafkaConfig(bootstrap=(f"127.0.0.1:{free_port()}",))
     nowhere = config.model_copy(
         update={"embedded": EmbeddedConfig(path=tmp_path / "file" / "bus.sqlite"), "kafka": kafka}
     )
     async with running(nowhere) as bus:
-        claiming = Ownership(bus, "analytics", [], topic=owners)
+        claiming = Ownership(bus, Role("analytics"), topic=owners, answer_s=0.3)
         for asked in (claiming.claim, claiming.confirm):
             with pytest.raises(Unavailable, match=owners.name):
                 await asked()

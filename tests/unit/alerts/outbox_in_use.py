@@ -16,6 +16,7 @@ from alerts.outbox_layout import LAYOUT
 from alerts.receivers.alertmanager.config import AlertmanagerConfig
 from alerts.receivers.webhook.config import WebhookConfig
 from alerts.silence import Silence
+from bus.owner.fence import RoleInPartition
 from common.sqlite.tables import Row
 from telemetry.incidents import Incident, Severity
 from tests.unit.alerts.incident_factory import T0, S, incident, resolved
@@ -78,7 +79,9 @@ def decide(
     """One round of the stage."""
     now = Moment(T0 + int(at_s * S), T0 + int(at_s * S))
     plan = dispatcher.plan(versions, silences, now)
-    outbox.commit({PARTITION: int(at_s)}, {PARTITION: 1}, plan.changed, plan.notifications, "", now)
+    outbox.commit(
+        {PARTITION: int(at_s)}, {RoleInPartition(*PARTITION, "analytics"): 1}, plan.changed, plan.notifications, "", now
+    )
     dispatcher.accept(plan)
 
 

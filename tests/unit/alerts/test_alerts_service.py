@@ -21,6 +21,7 @@ from bus.config import EmbeddedConfig
 from bus.deadletter import REASON
 from bus.embedded.bus import EmbeddedBus
 from bus.owner.fence import EPOCH
+from bus.owner.sending import EPOCH_HEADER
 from bus.reporting import publish_report
 from common.errors import ConfigError
 from telemetry import topics
@@ -95,6 +96,25 @@ async def test_a_restart_sends_nothing_again_and_the_end_still_comes(run, bus, w
     # A stop between the effect and its record sends again with the same key, and receivers drop that.
     await until(lambda: len(set(sent(webhook_server))) == 2)
     assert list(dict.fromkeys(sent(webhook_server))) == [("inc-1:1", "firing"), ("inc-1:2", "resolved")]
+
+
+async def test_a_page_that_waits_is_sent_also_while_the_bus_is_away(run, bus, replace, webhook_server, tmp_path):
+    """Who owns what is sent is on the bus: one that does not answer mutes nobody."""
+    webhook_server.script.append(Answer(500))
+    await run(hook(webhook_server), retry_first_s=1000, retry_most_s=1000)
+    await publish_incidents(bus, version(0))
+    await until(lambda: len(webhook_server.requests) == 1)
+    (tmp_path / "file").write_text("")
+    nowhere = EmbeddedBus(EmbeddedConfig(path=tmp_path / "file" / "bus.sqlite"))
+    await nowhere.start()
+    config = AlertingConfig(receivers=(hook(webhook_server),), folder=tmp_path / "alerts", reserve_bytes=0)
+    service = await replace(AlertsService(config, nowhere))
+    await until(lambda: sent(webhook_server) == [("inc-1:1", "firing")])
+    refused, accepted = (each.headers for each in webhook_server.requests)
+    assert EPOCH_HEADER.lower() in refused
+    assert EPOCH_HEADER.lower() not in accepted
+    await service.stop()
+    await nowhere.stop()
 
 
 async def test_nobody_is_paged_for_what_a_replaced_owner_publishes(run, bus, webhook_server):

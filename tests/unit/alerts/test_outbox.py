@@ -1,4 +1,5 @@
 import sqlite3
+from dataclasses import replace
 
 import orjson
 import pytest
@@ -8,12 +9,16 @@ from alerts.decision.lifecycle import NotifiedState
 from alerts.decision.table import Tracked
 from alerts.notification import Action, Notification, encode_notification
 from alerts.outbox import Delivery, Outbox
+from alerts.outbox_layout import LAYOUT, SCHEMA_VERSION, delivery_row
+from bus.owner.epochs_table import EPOCHS as EPOCHS_TABLE
+from bus.owner.fence import RoleInPartition
 from common.errors import ConfigError
+from common.sqlite.tables import Row, Table
 from telemetry.incidents import IncidentKind, Severity
 from tests.unit.alerts.incident_factory import T0, incident
 
 OFFSETS = {("fabricscope.incidents.v1", 0): 7}
-EPOCHS = {("fabricscope.incidents.v1", 0): 7}
+EPOCHS = {RoleInPartition("fabricscope.incidents.v1", 0, "analytics"): 7}
 NOTIFIED = NotifiedState(
     True, 1, T0, T0, incident().severity, incident().kind, incident().root, {"severity": "warning"}, ("am",)
 )
@@ -201,7 +206,26 @@ def test_a_file_of_the_first_version_is_read(tmp_path):
     assert keys(outbox.heads("am", ())) == ["bad:1", "mild:1"]
     outbox.close()
     with sqlite3.connect(tmp_path / "outbox.sqlite") as database:
-        assert database.execute("PRAGMA user_version").fetchone() == (3,), "which the first version refuses"
+        assert database.execute("PRAGMA user_version").fetchone() == (SCHEMA_VERSION,), (
+            "which the first version refuses"
+        )
+
+
+def test_a_file_from_before_owners_had_roles_goes_on_and_forgets_the_owners(tmp_path):
+    epochs = Table("epochs", {"topic": "TEXT", "partition": "INTEGER", "newest": "INTEGER"}, ("topic", "partition"))
+    tables = tuple(epochs if table is EPOCHS_TABLE else table for table in LAYOUT.tables)
+    rows: dict[str, list[Row]] = {table.name: [] for table in tables} | {
+        "offsets": [("fabricscope.incidents.v1", 0, 7)],
+        "epochs": [("fabricscope.incidents.v1", 0, 6)],
+        "deliveries": [delivery_row(4, "am", note(), T0)],
+    }
+    replace(LAYOUT, tables=tables, version=3).write(tmp_path / "outbox.sqlite", rows)
+    outbox = Outbox(tmp_path, reserve_bytes=0, queue_max=3)
+    outbox.open()
+    assert (outbox.damage, outbox.epochs()) == (None, {})
+    assert outbox.offsets() == {("fabricscope.incidents.v1", 0): 7}
+    assert keys(outbox.heads("am", ())) == ["inc-1:1"]
+    outbox.close()
 
 
 def test_a_newer_version_s_file_is_refused(tmp_path):

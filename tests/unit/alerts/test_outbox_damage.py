@@ -10,6 +10,7 @@ import pytest
 
 from alerts.metrics import UndeliveredReason
 from alerts.notification import Action
+from alerts.outbox_layout import SCHEMA_VERSION
 from common.sqlite.tables import Row
 from telemetry.incidents import IncidentState
 from tests.unit.alerts import outbox_in_use
@@ -159,7 +160,7 @@ def test_a_file_that_is_no_database_costs_what_is_not_on_the_bus(used, tmp_path,
         ("UPDATE delivered SET open = 1 - open", "delivered"),
         ("UPDATE offsets SET next = next + 1", "offsets"),
         ("UPDATE moment SET stage_ns = 0", "moment"),
-        ("PRAGMA user_version = 4", None),
+        (f"PRAGMA user_version = {SCHEMA_VERSION + 1}", None),
         ("DROP INDEX deliveries_by_severity", None),
         ("ALTER TABLE incidents RENAME TO incidentz", None),
     ],

@@ -12,6 +12,7 @@ from alerts.notification import Action, Notification
 from alerts.outbox import Outbox
 from alerts.receivers.base import Rejected
 from alerts.sender import RetryPolicy, Sender
+from bus.owner.sending import SendingRight
 from common.errors import Unavailable
 from common.threads import OneThread
 from tests.unit.alerts.incident_factory import T0, S, incident
@@ -49,7 +50,16 @@ class Scripted:
 
 
 @pytest.fixture
-async def run(tmp_path) -> AsyncIterator[Callable[..., Any]]:
+async def right(bus) -> AsyncIterator[SendingRight]:
+    made = SendingRight(bus, "alerts", dict)
+    await made.start()
+    await made.confirm()
+    yield made
+    await made.stop()
+
+
+@pytest.fixture
+async def run(tmp_path, right) -> AsyncIterator[Callable[..., Any]]:
     """Queues notifications and starts a sender on them."""
     outbox, thread = Outbox(tmp_path, reserve_bytes=0, queue_max=100), OneThread("test-outbox")
     await thread(outbox.open)
@@ -60,7 +70,7 @@ async def run(tmp_path) -> AsyncIterator[Callable[..., Any]]:
     ) -> tuple[Sender, Outbox]:
         await thread(outbox.commit, {}, {}, {}, [(receiver.name, each) for each in notes], "", Moment(T0, T0))
         policy = RetryPolicy(TTL_S * S, first_s=0.001, most_s=0.002, fallback=fallback)
-        sender = Sender(receiver, outbox, thread, policy, lambda: Moment(T0 + int(age_s * S), T0))
+        sender = Sender(receiver, outbox, thread, policy, lambda: Moment(T0 + int(age_s * S), T0), right)
         tasks.append(asyncio.create_task(sender.run()))
         return sender, outbox
 
@@ -156,10 +166,12 @@ async def test_open_alerts_are_refreshed_and_a_failure_waits(run):
         (99, Unavailable("x", 1.0), 150, 300),
     ],
 )
-async def test_waits_double_to_the_longest_and_honour_what_was_asked_for(tmp_path, failures, error, least_s, most_s):
+async def test_waits_double_to_the_longest_and_honour_what_was_asked_for(
+    tmp_path, right, failures, error, least_s, most_s
+):
     outbox, thread = Outbox(tmp_path, reserve_bytes=0, queue_max=1), OneThread("test-outbox")
     policy = RetryPolicy(S, first_s=1.0, most_s=300.0, fallback="")
-    sender = Sender(Scripted(), outbox, thread, policy, lambda: Moment(T0, T0))
+    sender = Sender(Scripted(), outbox, thread, policy, lambda: Moment(T0, T0), right)
     assert least_s <= sender._wait_s(failures, error) <= most_s
     thread.stop()
 

@@ -6,11 +6,12 @@ import pytest
 
 from bus.base import Record
 from bus.owner import epochs_table
-from bus.owner.fence import EPOCH, OwnerFence
+from bus.owner.fence import EPOCH, ROLE, ROLES_MAX, OwnerFence, RoleInPartition
 
 
-def record(epoch: bytes | None, topic: str = "t", partition: int = 0) -> Record:
-    return Record(topic, partition, 0, 0, b"k", b"v", {} if epoch is None else {EPOCH: epoch})
+def record(epoch: bytes | None, topic: str = "t", partition: int = 0, role: bytes | None = None) -> Record:
+    headers = ({} if epoch is None else {EPOCH: epoch}) | ({} if role is None else {ROLE: role})
+    return Record(topic, partition, 0, 0, b"k", b"v", headers)
 
 
 @pytest.mark.parametrize(
@@ -41,11 +42,36 @@ def test_partitions_have_an_order_of_their_own():
     assert fence.admits(record(b"1"))
 
 
+def test_roles_that_share_a_partition_do_not_concern_each_other():
+    fence = OwnerFence()
+    published = [
+        (b"9", b"a"),
+        (b"5", b"b"),
+        (b"9", b"a"),
+        (b"6", b"b"),
+        (b"5", b"b"),
+    ]
+    assert [fence.admits(record(epoch, role=role)) for epoch, role in published] == [True, True, True, True, False]
+    assert fence.admits(record(b"8", role=b"\xff" * 1000))
+    fence.forget(("t", 0))
+    assert fence.newest == {}
+
+
+def test_of_very_many_roles_in_a_partition_the_oldest_are_forgotten():
+    fence = OwnerFence()
+    for epoch in range(1, ROLES_MAX + 2):
+        assert fence.admits(record(b"%d" % epoch, role=b"ingest-%d" % epoch))
+    assert len(fence.newest) == ROLES_MAX
+    assert not fence.admits(record(b"1", role=b"ingest-2"))
+    assert fence.admits(record(b"0", role=b"ingest-1"))
+
+
 def test_a_restart_goes_on_with_the_epochs_that_were_saved():
+    place = RoleInPartition("t", 0, "")
     with sqlite3.connect(":memory:") as database:
         database.execute(epochs_table.EPOCHS.definition)
-        for newest in ({("t", 0): 3, ("u", 1): 2**63 - 1}, {("t", 0): 4}):
+        for newest in ({place: 3, RoleInPartition("u", 1, "alerts-0a"): 2**63 - 1}, {place: 4}):
             epochs_table.write_epochs(database, newest)
             assert epochs_table.read_epochs(database) == newest
-    fence = OwnerFence({("t", 0): 4})
+    fence = OwnerFence({place: 4})
     assert [fence.admits(record(epoch)) for epoch in (b"3", b"4")] == [False, True]

@@ -5,7 +5,7 @@ import sqlite3
 import pytest
 
 from bus.base import Message, Record
-from bus.owner.fence import EPOCH
+from bus.owner.fence import EPOCH, RoleInPartition
 from export.remote_write import converter
 from export.remote_write.config import RemoteWriteConfig
 from export.remote_write.converter import Converted, RecordConverter
@@ -19,6 +19,8 @@ from telemetry.samples import DownReason, SampleBatch
 from telemetry.topics import Topic
 from tests.unit.export.batch_factory import T0, S, batch, table
 from tests.unit.export.test_state_series import finding, incident
+
+PLACE = RoleInPartition("t", 0, "")
 
 
 def record(topic: Topic, message: Message) -> Record:
@@ -109,13 +111,13 @@ def test_the_position_and_what_is_shown_survive_a_restart(tmp_path):
     first = Position(tmp_path, "prometheus")
     first.open()
     assert first.load() == ({}, [])
-    first.save({("t", 0): 7}, {("t", 0): 3}, {"finding/f1": b"one", "incident/i1": b"two"})
-    first.save({("t", 0): 9, ("t", 1): 1}, {("t", 0): 4}, {"finding/f1": None, "incident/i1": b"newer"})
+    first.save({("t", 0): 7}, {PLACE: 3}, {"finding/f1": b"one", "incident/i1": b"two"})
+    first.save({("t", 0): 9, ("t", 1): 1}, {PLACE: 4}, {"finding/f1": None, "incident/i1": b"newer"})
     first.close()
     second = Position(tmp_path, "prometheus")
     second.open()
     assert second.load() == ({("t", 0): 9, ("t", 1): 1}, [b"newer"])
-    assert second.load_epochs() == {("t", 0): 4}
+    assert second.load_epochs() == {PLACE: 4}
     second.close()
 
 

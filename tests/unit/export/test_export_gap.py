@@ -7,7 +7,7 @@ from structlog.testing import capture_logs
 
 from bus.partitions import partition_of
 from export.remote_write.config import RemoteWriteConfig
-from export.remote_write.service import RemoteWriteService
+from export.remote_write.stage import ExportStage
 from telemetry import topics
 from tests.unit.export.batch_factory import S, batch
 from tests.unit.lost_records import lose
@@ -25,7 +25,7 @@ async def test_lost_samples_are_reported_and_the_others_arrive(bus, tmp_path, re
     before = REGISTRY.get_sample_value(GAPS) or 0.0
     config = RemoteWriteConfig(url=prometheus.write_url, folder=tmp_path / "rw", batch_wait_s=0.05)
     with capture_logs() as logged:
-        await replace(RemoteWriteService(config, bus))
+        await replace(ExportStage([config], bus))
         await until(lambda: prometheus.query("count_over_time(up[5m]) == 2") != [])
     assert REGISTRY.get_sample_value(GAPS) == before + 1
     (error,) = [line for line in logged if line["event"].startswith("samples lost")]

@@ -12,12 +12,14 @@ from pydantic import ValidationError
 from bus.base import Message
 from bus.deadletter import REASON
 from bus.owner.fence import EPOCH
+from bus.owner.sending import EPOCH_HEADER, ROLE_HEADER
 from common.errors import ConfigError
 from common.secrets import BasicAuth
 from export.remote_write.config import RemoteWriteConfig
 from export.remote_write.encoder import SampleBlock, encode_request
 from export.remote_write.labels import encode_labels, join
 from export.remote_write.service import RemoteWriteService
+from export.remote_write.stage import ExportStage
 from telemetry import topics
 from telemetry.codec.batch import encode_batch
 from telemetry.codec.records import encode_record
@@ -31,6 +33,7 @@ from tests.unit.export.test_state_series import finding, incident
 from tests.unit.traffic import first_report, publish_batches
 from tests.waiting import until
 
+OWNER, OWNER_EPOCH = ROLE_HEADER.lower(), EPOCH_HEADER.lower()
 STALE = "fabricscope_export_records_dropped_total"
 
 
@@ -40,7 +43,8 @@ def run(bus, tmp_path, replace):
 
     async def start(url: str, **settings: object) -> RemoteWriteService:
         settings = {"folder": tmp_path / "rw", "batch_wait_s": 0.05, "retry_first_s": 0.02} | settings
-        service: RemoteWriteService = await replace(RemoteWriteService(RemoteWriteConfig(url=url, **settings), bus))
+        stage = await replace(ExportStage([RemoteWriteConfig(url=url, **settings)], bus))
+        service: RemoteWriteService = stage.services[0]
         return service
 
     return start
@@ -279,9 +283,32 @@ async def test_the_stage_reports_itself_on_the_ledger(run, bus, picky, monkeypat
     assert (report.stage, report.details["lag_records"]) == ("remote_write", 0.0)
 
 
+async def test_receivers_of_one_process_have_one_owner_and_who_sends_to_one_of_them_replaces_nobody(
+    bus, tmp_path, picky
+):
+    first, second = picky(), picky()
+    configs = [
+        RemoteWriteConfig(url=server.base_url, name=name, folder=tmp_path / "both", batch_wait_s=0.05)
+        for name, server in (("one", first), ("two", second))
+    ]
+    both = ExportStage(configs, bus)
+    alone = ExportStage([configs[0].model_copy(update={"folder": tmp_path / "alone"})], bus)
+    await both.start()
+    await publish_batches(bus, batch(now_s() * S))
+    await until(lambda: first.requests and second.requests)
+    requests = first.requests + second.requests
+    assert len({(each.headers[OWNER], each.headers[OWNER_EPOCH]) for each in requests}) == 1
+    await alone.start()
+    await publish_batches(bus, batch((now_s() + 1) * S, seq=1))
+    await until(lambda: [each.report().samples_out for each in both.services + alone.services] == [6, 6, 6])
+    assert len({each.headers[OWNER] for each in first.requests}) == 2
+    await both.stop()
+    await alone.stop()
+
+
 async def test_one_process_at_a_time_and_stop_before_start(bus, tmp_path):
     config = RemoteWriteConfig(url="http://127.0.0.1:1", folder=tmp_path)
-    first, second = RemoteWriteService(config, bus), RemoteWriteService(config, bus)
+    first, second = ExportStage([config], bus), ExportStage([config], bus)
     await second.stop()
     await first.start()
     with pytest.raises(ConfigError, match=r"process \d+ on .* uses it"):

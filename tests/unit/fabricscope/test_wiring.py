@@ -11,6 +11,7 @@ import yaml
 
 from bus.base import Bus
 from common.errors import ConfigError
+from export.remote_write.stage import ExportStage
 from fabricscope import demo
 from fabricscope.api.config import ApiConfig, is_loopback
 from fabricscope.api.service import ApiService
@@ -18,7 +19,7 @@ from fabricscope.clock import SimulatedTime, event_clock
 from fabricscope.demo import beside_another
 from fabricscope.running.stopping import SUPERVISED, parent_is_gone, stop_on_signals
 from fabricscope.settings import Settings, load_settings
-from fabricscope.stages import CompositeService, Stage, build, new_manifest
+from fabricscope.stages import Stage, build, new_manifest
 from fabricscope.version import VERSION
 
 NS = 1_000_000_000
@@ -35,42 +36,9 @@ def test_without_a_simulation_event_time_is_the_wall_clock():
     assert event_clock(None) is time.time_ns
 
 
-class Recorded:
-    """A service that notes what is done to it."""
-
-    def __init__(self, name: str, log: list[str], error: Exception | None = None) -> None:
-        self._name, self._log, self._error = name, log, error
-
-    async def start(self) -> None:
-        self._log.append(f"start {self._name}")
-
-    async def wait(self) -> None:
-        if self._error:
-            raise self._error
-        await asyncio.Event().wait()
-
-    async def stop(self) -> None:
-        self._log.append(f"stop {self._name}")
-
-
-async def test_several_services_start_in_order_and_all_stop():
-    log: list[str] = []
-    both = CompositeService([Recorded("a", log), Recorded("b", log)])
-    await both.start()
-    await both.stop()
-    assert log[:2] == ["start a", "start b"]
-    assert sorted(log[2:]) == ["stop a", "stop b"]
-
-
-async def test_the_failure_of_one_service_is_that_of_all():
-    both = CompositeService([Recorded("a", []), Recorded("b", [], ValueError("broken"))])
-    with pytest.raises(ValueError, match="broken"):
-        await both.wait()
-
-
 async def test_a_stage_is_built_from_its_section(bus: Bus):
     assert isinstance(build(Stage.API, Settings(), bus), ApiService)
-    assert isinstance(build(Stage.EXPORT, Settings(), bus), CompositeService)
+    assert isinstance(build(Stage.EXPORT, Settings(), bus), ExportStage)
     with pytest.raises(ConfigError, match="recording: the recorder needs its path"):
         build(Stage.RECORDER, Settings(), bus)
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from bus.base import Message
-from common.errors import Unavailable
+from common.errors import Superseded, Unavailable
 from ingest.ledger import Ledger
 from ingest.publish import Publisher
 from telemetry import topics
@@ -16,16 +16,18 @@ from telemetry.series import SeriesTable
 
 
 class FlakyBus:
-    """A bus in memory that can be unavailable, or slow: a call takes ``call_s``."""
+    """A bus in memory that can be unavailable, or slow: a call takes ``call_s``; or owned by a newer process."""
 
     def __init__(self, call_s: float = 0.0) -> None:
-        self.unavailable = False
+        self.unavailable = self.is_replaced = False
         self._call_s = call_s
         self.refused = 0
         self.calls: list[tuple[topics.Topic, list[Message]]] = []
 
     async def publish(self, topic: topics.Topic, messages: Sequence[Message]) -> None:
         await asyncio.sleep(self._call_s)
+        if self.is_replaced:
+            raise Superseded("test")
         if self.unavailable:
             self.refused += 1
             raise Unavailable("test")

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from prometheus_client import REGISTRY
 
-from common.errors import ConfigError
+from common.errors import ConfigError, Superseded
 from common.units import NS_PER_S
 from ingest.config import PublishConfig
 from ingest.ledger import Counts, DropReason, Ledger
@@ -60,6 +60,9 @@ class Process:
         for task in self.publisher.tasks:
             task.cancel()
         await asyncio.wait(self.publisher.tasks)
+        lock = self.publisher._spool._lock
+        assert lock is not None
+        lock.release()  # as the kernel does
 
 
 def away() -> FlakyBus:
@@ -88,6 +91,23 @@ async def test_what_the_bus_does_not_take_goes_to_the_disk_and_comes_back_in_ord
     assert process.bus.sequences() == list(range(7))
     assert (process.balance, process.publisher.queued) == (0, 0)
     await process.publisher.stop()
+
+
+async def test_what_a_replaced_process_has_not_published_waits_for_its_next_start(tmp_path: Path) -> None:
+    process = Process(tmp_path, FlakyBus(), messages_max=2, after_s=60)
+    process.bus.is_replaced = True
+    await process.publisher.start()
+    process.feed(0, 1, 2, 3, 4)
+    with pytest.raises(Superseded):
+        await asyncio.gather(*process.publisher.tasks)
+    await process.publisher.stop()
+    assert (process.bus.calls, process.on_disk(), process.balance) == ([], 50, 0)
+    again = Process(tmp_path, FlakyBus())
+    await again.publisher.start()
+    await until(lambda: again.ledger.samples_out == 50)
+    assert again.bus.sequences() == list(range(5))
+    assert again.balance == 0
+    await again.publisher.stop()
 
 
 async def test_a_bus_that_is_too_slow_fills_the_disk_and_not_memory(tmp_path: Path) -> None:
@@ -129,8 +149,19 @@ async def test_a_bus_that_takes_everything_costs_no_file(tmp_path: Path) -> None
     for seq in range(20):
         process.feed(seq)
         await until(lambda: process.publisher.queued == 0)
-    assert os.listdir(tmp_path) == ["state"]
+    assert sorted(os.listdir(tmp_path)) == ["lock", "state"]
     await process.publisher.stop()
+
+
+async def test_one_process_at_a_time(tmp_path: Path) -> None:
+    first, second = Process(tmp_path, FlakyBus()), Process(tmp_path, FlakyBus())
+    await first.publisher.start()
+    with pytest.raises(ConfigError, match=rf"ingest.publish.spool.folder {tmp_path}: process \d+ on .* uses it"):
+        await second.publisher.start()
+    await second.publisher.stop()
+    await first.publisher.stop()
+    await second.publisher.start()
+    await second.publisher.stop()
 
 
 async def test_the_next_process_publishes_what_a_killed_one_has_spooled(tmp_path: Path) -> None:

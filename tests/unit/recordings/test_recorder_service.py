@@ -6,12 +6,14 @@ import pytest
 from prometheus_client import REGISTRY
 
 from bus.base import Bus, Message
+from bus.owner.fence import EPOCH, ROLE
 from common.errors import BadInput, ConfigError
 from recordings.config import RecordingConfig
 from recordings.manifest import Manifest, read_manifest
 from recordings.reader import read_batches, read_topology_and_changes
 from recordings.service import TOPICS, RecorderService
 from telemetry import topics
+from telemetry.codec.batch import encode_batch
 from telemetry.codec.records import encode_record
 from tests.unit.recordings.small_recording import CHANGE, LEAF, batch
 from tests.unit.traffic import publish_batches
@@ -55,6 +57,17 @@ async def test_a_corrupt_record_is_counted_and_skipped(bus, tmp_path):
     recorder = await record(bus, tmp_path / "recording", 2)
     assert recorder.samples_recorded == 3
     assert counted("records_corrupt", topic=topics.SAMPLES.name, reason="schema") == before + 1
+
+
+async def test_what_a_replaced_ingest_publishes_is_counted_and_not_recorded(bus, tmp_path):
+    before = counted("records_dropped", reason="stale_owner")
+    for seq, epoch in enumerate((b"5", b"6", b"5", b"6")):
+        value, headers = encode_batch(batch(seq))
+        owner = {EPOCH: epoch, ROLE: b"ingest-a"}
+        await bus.publish(topics.SAMPLES, [Message(b"leaf1", value, {**headers, **owner})])
+    await record(bus, tmp_path / "recording", 4)
+    assert [one.batch.collection.seq for one in read_batches(tmp_path / "recording")] == [0, 1, 3]
+    assert counted("records_dropped", reason="stale_owner") == before + 1
 
 
 async def test_it_continues_where_it_stopped(bus, tmp_path):

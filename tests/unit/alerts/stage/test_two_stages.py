@@ -1,8 +1,8 @@
-"""Two alerts stages on two machines, each with a folder of its own: both send, and people see one."""
+"""Two alerts stages on two machines, each with a folder of its own: people see one, whether one or both send."""
 
+import asyncio
 import json
 import time
-from pathlib import Path
 
 import pytest
 
@@ -13,6 +13,8 @@ from alerts.service import AlertsService
 from bus.base import Bus
 from bus.config import EmbeddedConfig
 from bus.embedded.bus import EmbeddedBus
+from bus.owner.ownership import Ownership
+from common.errors import Superseded, Unavailable
 from telemetry.incidents import Incident, IncidentState
 from tests.servers.webhook import WebhookServer
 from tests.unit.alerts.incident_factory import S, incident
@@ -25,12 +27,12 @@ async def machine(bus, tmp_path, webhook_server, alertmanager):
     """Starts a stage with a folder and a connection to the bus of its own."""
     started: list[AlertsService | Bus] = []
 
-    async def start(name: str) -> AlertsService:
+    async def start(name: str, cluster: str = "cluster") -> AlertsService:
         own_bus = EmbeddedBus(EmbeddedConfig(path=tmp_path / "bus.sqlite"))
         await own_bus.start()
         receivers = (WebhookConfig(url=webhook_server.url), AlertmanagerConfig(url=alertmanager.url))
-        folder: Path = tmp_path / name
-        stage = AlertsService(AlertingConfig(folder=folder, receivers=receivers, reserve_bytes=0), own_bus)
+        settings = {"folder": tmp_path / name, "receivers": receivers, "cluster": cluster, "reserve_bytes": 0}
+        stage = AlertsService(AlertingConfig.model_validate(settings), own_bus)
         await stage.start()
         started.extend((own_bus, stage))
         return stage
@@ -56,9 +58,15 @@ def sent(server: WebhookServer) -> list[tuple[str, str]]:
 FIRED, RESOLVED = ("inc-1:1", "firing"), ("inc-1:2", "resolved")
 
 
-async def test_both_send_under_one_key_and_a_pager_that_drops_repetitions_shows_one(
-    bus, machine, webhook_server, alertmanager
+async def test_both_send_under_one_key_where_the_bus_does_not_say_who_owns(
+    bus, machine, webhook_server, alertmanager, monkeypatch
 ):
+    """As two that do not see each other: nobody is muted, and a pager that drops repetitions shows one."""
+
+    async def no_answer(ownership: Ownership) -> None:
+        raise Unavailable("no answer")
+
+    monkeypatch.setattr(Ownership, "claim", no_answer)
     await machine("one")
     await machine("other")
     await publish_incidents(bus, version())
@@ -67,6 +75,37 @@ async def test_both_send_under_one_key_and_a_pager_that_drops_repetitions_shows_
     await publish_incidents(bus, over(1))
     await until(lambda: sent(webhook_server) == [FIRED, FIRED, RESOLVED, RESOLVED])
     await until(lambda: alertmanager.alerts() == [])
+
+
+async def test_the_newer_one_sends_alone_and_the_one_before_ends(bus, machine, webhook_server, alertmanager):
+    one = await machine("one")
+    await publish_incidents(bus, version())
+    await until(lambda: sent(webhook_server) == [FIRED])
+    await machine("other")
+    with pytest.raises(
+        Superseded, match=r"alerts: replaced by process \d+ on .*; run one alerts-[0-9a-f]{16} on one bus"
+    ):
+        async with asyncio.timeout(60):
+            await one.wait()
+    await until(lambda: sent(webhook_server) == [FIRED, FIRED])
+    await publish_incidents(bus, over(1))
+    await until(lambda: sent(webhook_server) == [FIRED, FIRED, RESOLVED])
+    await until(lambda: alertmanager.alerts() == [])
+    first, repeated, end = (each.headers for each in webhook_server.accepted)
+    assert first["x-fabricscope-owner"] == repeated["x-fabricscope-owner"] == end["x-fabricscope-owner"]
+    epochs = [int(each["x-fabricscope-owner-epoch"]) for each in (first, repeated, end)]
+    assert epochs[0] < epochs[1] == epochs[2]
+
+
+async def test_one_with_other_settings_of_receivers_mutes_nobody(bus, machine, webhook_server):
+    await machine("one")
+    await machine("trial", cluster="trial")
+    await publish_incidents(bus, version())
+    await until(lambda: sent(webhook_server) == [FIRED, FIRED])
+    await publish_incidents(bus, over(1))
+    await until(lambda: sent(webhook_server) == [FIRED, FIRED, RESOLVED, RESOLVED])
+    clusters = {json.loads(each.body)["commonLabels"]["cluster"] for each in webhook_server.accepted}
+    assert clusters == {"cluster", "trial"}
 
 
 async def test_one_that_saw_nothing_of_the_bus_for_a_while_repeats_what_the_other_sent(

@@ -12,6 +12,7 @@ from typer.testing import CliRunner, Result
 
 from bus.base import Bus, Message, Record
 from bus.deadletter import dead_letter
+from bus.owner.fence import EPOCH, ROLE
 from common.errors import BadInput, ConfigError
 from fabricscope.cli import app
 from fabricscope.commands.audited import login_name
@@ -22,6 +23,7 @@ from telemetry.codec.records import encode_record
 from tests.conformance.bus.reading import running
 from tests.unit.recordings.small_recording import CHANGE
 
+HEADERS = {"trace": b"7", EPOCH: b"5", ROLE: b"ingest-a"}  # of an owner who may be replaced by now
 GOOD, BAD, TERMINAL = encode_record(CHANGE), b'{"id": 3}', b"\x1b[2J\x1b]0;title\x07\xff" + bytes(2 * SHOWN_BYTES)
 
 
@@ -55,7 +57,7 @@ async def _put_aside(bus: Bus) -> list[Record]:
     """A change that is good by now, one that is not, one that is made for terminals, one of a foreign topic."""
     place = {"partition": 0, "appended_ns": 1}
     for n, value in enumerate((GOOD, BAD, TERMINAL)):
-        record = Record(topics.CHANGES.name, offset=40 + n, key=b"c1", value=value, headers={"trace": b"7"}, **place)
+        record = Record(topics.CHANGES.name, offset=40 + n, key=b"c1", value=value, headers=HEADERS, **place)
         await dead_letter(bus, record, BadInput("expected\x1b[31m a Change", "schema"))
     await dead_letter(bus, Record("theirs.v1", offset=3, key=b"k", value=b"x", headers={}, **place), BadInput("x", "y"))
     return await _all(bus, topics.DEADLETTER)

@@ -13,6 +13,7 @@ import pytest
 from bus.config import EmbeddedConfig
 from bus.embedded.bus import EmbeddedBus
 from bus.owner.ownership import Ownership
+from bus.owner.role import Role
 from fabricscope.running.stopping import SUPERVISED
 from fabricscope.running.supervisor import Child, restart_wait_s
 
@@ -107,7 +108,7 @@ async def test_a_child_that_was_replaced_by_a_newer_process_is_left_ended(tmp_pa
     child = Child("analytics", ["analytics", "--config", str(settings)], log)
     bus = EmbeddedBus(EmbeddedConfig(path=tmp_path / "data" / "bus.sqlite"))
     await bus.start()
-    newer = Ownership(bus, "analytics", [])
+    newer = Ownership(bus, Role("analytics"))
     await child.start()
     try:
         await until(lambda: count_in(log, "analytics owns its outputs") == 1, "the child to own its outputs")
