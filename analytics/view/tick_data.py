@@ -19,13 +19,14 @@ T = TypeVar("T")
 
 
 class SelectionCache:
-    """Caches what depends on the set of series alone, until it changes, and what depends on it and the topology."""
+    """Caches what depends on the set of series, until it changes: alone, with the topology, with its physical part."""
 
     def __init__(self, index: SeriesIndex) -> None:
         self._index, self._version = index, -1
         self._topology_index: TopologyIndex | None = None
         self._by_series: dict[Any, Any] = {}
         self._by_topology: dict[Any, Any] = {}
+        self._by_physical: dict[Any, Any] = {}
 
     def sids(self, metric: str, selector: Selector | None) -> NDArray[np.int64]:
         """The series of a metric, see ``SeriesIndex.select``; the same object until the series change."""
@@ -45,12 +46,22 @@ class SelectionCache:
             self._by_topology[name] = work()
         return cast(T, self._by_topology[name])
 
+    def per_physical(self, name: object, topology_index: TopologyIndex, work: Callable[[], T]) -> T:
+        """The same for what depends on devices, links and GPUs, and not on jobs."""
+        self._expire(topology_index)
+        if name not in self._by_physical:
+            self._by_physical[name] = work()
+        return cast(T, self._by_physical[name])
+
     def _expire(self, topology_index: TopologyIndex | None) -> None:
         if self._version != self._index.version:
             self._version = self._index.version
-            self._by_series.clear()
-            self._by_topology.clear()
-        if topology_index is not self._topology_index:
+            for cache in (self._by_series, self._by_topology, self._by_physical):
+                cache.clear()
+        known = self._topology_index
+        if topology_index is not known:
+            if topology_index is None or known is None or topology_index.physical is not known.physical:
+                self._by_physical.clear()
             self._topology_index = topology_index
             self._by_topology.clear()
 
