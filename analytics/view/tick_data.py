@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from analytics.config import EngineConfig
 from analytics.state.columns import ReadOnlyColumns, read_only
+from analytics.state.physical_index import PhysicalIndex
 from analytics.state.series_index import SeriesIndex
 from analytics.state.topology_index import TopologyIndex
 from telemetry.changes import Change
@@ -24,6 +25,7 @@ class SelectionCache:
     def __init__(self, index: SeriesIndex) -> None:
         self._index, self._version = index, -1
         self._topology_index: TopologyIndex | None = None
+        self._physical: PhysicalIndex | None = None
         self._by_series: dict[Any, Any] = {}
         self._by_topology: dict[Any, Any] = {}
         self._by_physical: dict[Any, Any] = {}
@@ -46,9 +48,12 @@ class SelectionCache:
             self._by_topology[name] = work()
         return cast(T, self._by_topology[name])
 
-    def per_physical(self, name: object, topology_index: TopologyIndex, work: Callable[[], T]) -> T:
+    def per_physical(self, name: object, physical: PhysicalIndex, work: Callable[[], T]) -> T:
         """The same for what depends on devices, links and GPUs, and not on jobs."""
-        self._expire(topology_index)
+        self._expire(self._topology_index)
+        if physical is not self._physical:
+            self._physical = physical
+            self._by_physical.clear()
         if name not in self._by_physical:
             self._by_physical[name] = work()
         return cast(T, self._by_physical[name])
@@ -58,10 +63,7 @@ class SelectionCache:
             self._version = self._index.version
             for cache in (self._by_series, self._by_topology, self._by_physical):
                 cache.clear()
-        known = self._topology_index
-        if topology_index is not known:
-            if topology_index is None or known is None or topology_index.physical is not known.physical:
-                self._by_physical.clear()
+        if topology_index is not self._topology_index:
             self._topology_index = topology_index
             self._by_topology.clear()
 

@@ -181,7 +181,7 @@ class TickView:
 
     def per_physical(self, work: Callable[["TickView"], T]) -> T:
         """The same for ``work`` on series, devices, links and GPUs alone, which does not look at jobs."""
-        return self.data.selections.per_physical(work, self.topology_index, lambda: work(self))
+        return self.data.selections.per_physical(work, self.topology_index.physical, lambda: work(self))
 
     def joined(self, columns: Sequence[Column]) -> Column:
         """The rows of several columns as one."""
