@@ -1,7 +1,7 @@
 """Health alone, for as long as is asked for: clusters without faults, through every detector and the alerts stage.
 
 Clusters come in a fixed order: the first of every healthy family, then the second of each, and so on. So a longer run
-begins with all clusters of a shorter one, and one that is interrupted is a shorter one.
+begins with all clusters of a shorter one, and one that is interrupted is a shorter one: ``--resume`` goes on with it.
 """
 
 import argparse
@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
+from pathlib import Path
 
 from rich.console import Console
 
@@ -20,6 +21,7 @@ from evaluation.families import figures, page, run
 from evaluation.families.bounds import rate_bounds
 from evaluation.families.family import Family, FamilySets, read_families
 from evaluation.families.judge import ClusterOutcome
+from evaluation.families.kept import KeptOutcomes, digest_of_sources
 from evaluation.families.plans import FamilyPlan, healthy_plan
 from evaluation.families.rows import TITLES, rows
 from evaluation.families.targets import Row, targets
@@ -38,7 +40,8 @@ _KINDS = "Pages by kind and severity, all families together"
 class HealthOptions:
     """What to run. node_days: at least, of all families together. names: of healthy families; empty: all of the list.
 
-    hosts: the smallest cluster; families that declare more keep their size.
+    hosts: the smallest cluster; families that declare more keep their size. resume: do not run again what the same code
+    has run.
     """
 
     node_days: float = NODE_DAYS
@@ -46,6 +49,7 @@ class HealthOptions:
     names: tuple[str, ...] = ()
     hosts: int = HOSTS
     processes: int = os.cpu_count() or 1
+    resume: bool = False
 
     @property
     def seed(self) -> int:
@@ -63,9 +67,10 @@ def parse(arguments: Sequence[str]) -> HealthOptions:
     parser.add_argument("--families", nargs="+", default=[], metavar="NAME", help="only these")
     parser.add_argument("--hosts", type=int, default=HOSTS, help="of a cluster, at least (%(default)s)")
     parser.add_argument("--processes", type=int, default=os.cpu_count() or 1, help="at a time (%(default)s)")
+    parser.add_argument("--resume", action="store_true", help="go on where a run of the same code and clusters ended")
     found = parser.parse_args(arguments)
     names = tuple(found.families)
-    return HealthOptions(found.node_days, found.train, names, found.hosts, max(1, found.processes))
+    return HealthOptions(found.node_days, found.train, names, found.hosts, max(1, found.processes), found.resume)
 
 
 def _positive(text: str) -> float:
@@ -97,14 +102,29 @@ def clusters(families: Sequence[Family], options: HealthOptions) -> list[FamilyP
     raise AssertionError("count has no end")
 
 
+def kept_outcomes(options: HealthOptions, folder: Path) -> KeptOutcomes:
+    """The file in this folder with the outcomes of these families and sizes."""
+    of = {"sources": digest_of_sources(), "seed": options.seed, "families": options.names, "hosts": options.hosts}
+    return KeptOutcomes(folder / f"health-{'train' if options.train else 'report'}.jsonl", of)
+
+
 def measure(
-    options: HealthOptions, progress: Console, keep: Callable[[Sequence[ClusterOutcome]], None]
+    options: HealthOptions, progress: Console, keep: Callable[[Sequence[ClusterOutcome]], None], kept: KeptOutcomes
 ) -> list[ClusterOutcome]:
-    """The outcome of every cluster, in order. keep: called with all so far after each."""
+    """The outcome of every cluster, in order. keep: called with all so far after each. kept: of the run to go on with.
+
+    ConfigError where that is of other code or options.
+    """
     work = clusters(chosen(options, read_families()), options)
     found: list[ClusterOutcome] = []
+    if options.resume:
+        found = kept.read()[: len(work)]
+        progress.print(f"{len(found)} of {len(work)} clusters were run before", highlight=False)
+    else:
+        kept.begin()
     began_s, total = time.monotonic(), sum(plan.config.hosts * plan.lasts_s for plan in work) / 86_400.0
-    for outcome in run.outcomes(work, options.processes):
+    for outcome in run.outcomes(work[len(found) :], options.processes):
+        kept.add(outcome)
         found.append(outcome)
         days, false = sum(each.node_days for each in found), sum(len(each.false) for each in found)
         spent_s = time.monotonic() - began_s
