@@ -51,6 +51,11 @@ def test_clusters_are_large_and_those_that_are_declared_larger_stay_so() -> None
     assert [plan.config.hosts for plan in found[:2]] == [16, 64]
 
 
+def test_pods_are_those_of_large_clusters_alone() -> None:
+    found = health.clusters([QUIET, NOISY], HealthOptions(5.0, hosts=16, pod=32))
+    assert [plan.config.hosts_per_pod for plan in found[:2]] == [0, 32]
+
+
 def test_all_healthy_families_run_unless_some_are_named() -> None:
     sets = read_families()
     declared = [family.name for family in sets.report if family.faults is None]
@@ -122,6 +127,8 @@ def test_the_page_says_what_was_run() -> None:
     clusters = [outcome("quiet", 0), outcome("noisy", 1)]
     text = health.health_page(health.health_rows(clusters), HealthOptions(hosts=16), clusters)
     assert "2 clusters of at least 16 hosts and 1 simulated hour each, together 14.0 node-days" in text
+    in_pods = health.health_page(health.health_rows(clusters), HealthOptions(hosts=64, pod=32), clusters)
+    assert "2 clusters of at least 64 hosts in pods of 32 and 1 simulated hour each" in in_pods
     assert [line for line in text.splitlines() if line.startswith("## ")] == [
         "## Target",
         "## Health",
@@ -134,7 +141,7 @@ def test_the_page_says_what_was_run() -> None:
 def test_options(capsys: pytest.CaptureFixture[str]) -> None:
     assert health.parse([]) == health.TEN_NODE_DAYS
     arguments = ["--node-days", "2", "--train", "--families", "a", "b", "--hosts", "8", "--processes", "3", "--resume"]
-    assert health.parse(arguments) == HealthOptions(2.0, True, ("a", "b"), 8, 3, resume=True)
+    assert health.parse([*arguments, "--pod", "4"]) == HealthOptions(2.0, True, ("a", "b"), 8, 3, resume=True, pod=4)
     with pytest.raises(SystemExit):
         health.parse(["--node-days", "0"])
     assert "expected more than 0" in capsys.readouterr().err
