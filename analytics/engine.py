@@ -39,7 +39,7 @@ from analytics.state.registry import Registry
 from analytics.state.series_state import SeriesState
 from analytics.state.target_state import TargetState
 from analytics.state.tick import Tick, pack
-from analytics.state.topology_index import TopologyIndex, index_topology
+from analytics.state.topology_index import TopologyIndex, TopologyIndexer
 from analytics.view.derived import Derived
 from analytics.view.quality import counts
 from analytics.view.tick_data import SelectionCache, TickData
@@ -136,7 +136,7 @@ class Engine:
         self.starvation = StarvationLedger()
         self._quality = np.zeros(0, np.uint8)  # of each series, as of the newest tick
         self._selections = SelectionCache(self.registry)
-        self._inference = Inference()
+        self._inference, self._indexer = Inference(), TopologyIndexer()
         self._indexed: tuple[int, Topology | None, TopologyIndex] = (-1, None, TopologyIndex())
 
     @property
@@ -349,7 +349,7 @@ class Engine:
     def _topology_index(self) -> TopologyIndex:
         version, topology, index = self._indexed
         if version != self.registry.version or topology is not self.topology:
-            index = index_topology(self.registry, self.topology)
+            index = self._indexer.index(self.registry, self.topology)
             self._indexed = (self.registry.version, self.topology, index)
         return index
 

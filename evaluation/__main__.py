@@ -133,7 +133,8 @@ def healthy_clusters(options: health.HealthOptions = health.TEN_NODE_DAYS) -> li
             (PAGES / "results-health.md").write_text(text)
 
     try:
-        outcomes = health.measure(options, Console(stderr=True), keep)
+        kept = health.kept_outcomes(options, JSON.parent)
+        outcomes = health.measure(options, Console(stderr=True), keep, kept)
     except ConfigError as error:
         raise SystemExit(f"health: {error}") from error
     found = health.health_rows(outcomes)

@@ -127,14 +127,22 @@ def _jobs_on_bad_ports(view: TickView, ports: list[ObjectRef]) -> set[str]:
     """Jobs with a bad port at one of their hosts; one between switches may be on the path of every multi-host job."""
     if not ports:
         return set()
-    roles = {device.name: device.role for device in view.topology.entities(Device)}
-    peers = {port: other for link in view.topology.entities(Link) for port, other in _both_ways(link)}
+    roles, peers = view.per_physical(_roles), view.per_physical(_peers)
     bad = {name for port in ports for name in (port.device, peers[port].device if port in peers else "")}
     ends = {name for name in bad if roles.get(name, Role.LEAF) in (Role.HOST, Role.STORAGE)}
     inner = any(port in peers and not {port.device, peers[port].device} & ends for port in ports)
     return {
         job.job_id for job in view.topology_index.jobs if (inner and len(job.nodes) > 1) or ends.intersection(job.nodes)
     }
+
+
+def _roles(view: TickView) -> dict[str, Role]:
+    return {device.name: device.role for device in view.topology.entities(Device)}
+
+
+def _peers(view: TickView) -> dict[ObjectRef, ObjectRef]:
+    """The port at the other end of each link."""
+    return {port: other for link in view.topology.entities(Link) for port, other in _both_ways(link)}
 
 
 def _both_ways(link: Link) -> tuple[tuple[ObjectRef, ObjectRef], tuple[ObjectRef, ObjectRef]]:

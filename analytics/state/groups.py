@@ -1,6 +1,6 @@
 """Groups of objects that are compared with each other, by the topology."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from zlib import crc32
 
@@ -20,26 +20,35 @@ class Grouping:
     of: NDArray[np.int64]
     tags: NDArray[np.int64]
 
+    def filled(self, size: int) -> "Grouping":
+        """For as many objects, the new ones without a group."""
+        return Grouping(np.append(self.of, np.full(size - self.of.size, -1, np.int64)), self.tags)
+
 
 def of_jobs(job_of: NDArray[np.int64], jobs: Sequence[Job]) -> Grouping:
     return Grouping(job_of, _tags(f"job/{job.job_id}" for job in jobs))
 
 
+def rails(size: int, ports_of: Mapping[str, Sequence[tuple[int, str]]], jobs: Sequence[Job]) -> Grouping:
+    """NICs of one name on the hosts of a job: the same collectives cross them.
+
+    size: number of objects. ports_of: number and name of the ports of each device.
+    """
+    job_of = {node: job.job_id for job in jobs for node in job.nodes}
+    group_of = {
+        number: f"{job_id}/{port}" for host, job_id in job_of.items() for number, port in ports_of.get(host, ())
+    }
+    return _grouping("rail", size, group_of)
+
+
 def groupings(names: Sequence[str], topology: Topology) -> Mapping[str, Grouping]:
-    """The groups of every kind except jobs. names: of the objects, by number."""
+    """The groups of every kind that jobs do not change. names: of the objects, by number."""
     roles = {device.name: device.role for device in topology.entities(Device)}
-    jobs = {node: job.job_id for job in topology.entities(Job) for node in job.nodes}
     models = {f"{gpu.device}/{gpu.uuid}": gpu.model for gpu in topology.entities(Gpu)}
     far = {}
     for link in topology.entities(Link):
         far[f"{ObjectKind.PORT}:{link.a_device}/{link.a_port}"] = roles.get(link.b_device)
         far[f"{ObjectKind.PORT}:{link.b_device}/{link.b_port}"] = roles.get(link.a_device)
-
-    def rail(name: str) -> str | None:
-        """NICs of one name on the hosts of a job: the same collectives cross them."""
-        kind, _, path = name.partition(":")
-        host, _, port = path.partition("/")
-        return f"{jobs[host]}/{port}" if kind == ObjectKind.PORT and host in jobs else None
 
     def leaf(name: str) -> str | None:
         """Ports of one switch that lead to the same kind of device."""
@@ -56,19 +65,23 @@ def groupings(names: Sequence[str], topology: Topology) -> Mapping[str, Grouping
         kind, _, path = name.partition(":")
         return path.partition("/")[0] if kind == ObjectKind.STORAGE_TARGET else None
 
-    def model(name: str) -> str | None:
+    def model(name: str) -> str:
         """Objects of one kind and model, which have the same series."""
         kind, _, path = name.partition(":")
         return f"{kind}/{roles.get(path.partition('/')[0], '')}/{models.get(path, '')}"
 
-    kinds = {"model": model, "rail": rail, "leaf": leaf, "role": role, "filesystem": filesystem}
-    return {kind: _grouping(kind, names, group_of) for kind, group_of in kinds.items()}
+    kinds = {"model": model, "leaf": leaf, "role": role, "filesystem": filesystem}
+    found = {}
+    for kind, group_of in kinds.items():
+        groups = ((number, group_of(name)) for number, name in enumerate(names))
+        found[kind] = _grouping(kind, len(names), {number: group for number, group in groups if group is not None})
+    return found
 
 
-def _grouping(kind: str, names: Sequence[str], group_of: Callable[[str], str | None]) -> Grouping:
-    found = [group_of(name) for name in names]
-    numbers = {group: number for number, group in enumerate(sorted({group for group in found if group is not None}))}
-    of = np.array([-1 if group is None else numbers[group] for group in found], np.int64)
+def _grouping(kind: str, size: int, group_of: Mapping[int, str]) -> Grouping:
+    numbers = {group: number for number, group in enumerate(sorted(set(group_of.values())))}
+    of = np.full(size, -1, np.int64)
+    of[list(group_of)] = [numbers[group] for group in group_of.values()]
     return Grouping(of, _tags(f"{kind}/{group}" for group in numbers))
 
 

@@ -10,15 +10,16 @@ activity; where work may pause by itself, its peers must be at work too.
 
 import re
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from analytics.models.group_medians import group_medians
 from analytics.state.rates import NEVER
-from analytics.state.series_index import SeriesIndex
 from analytics.view.quality import FRESH, Quality
 from analytics.view.tick_data import TickData
+from common.jit import compiled
 from telemetry.selectors import Selector, reads, received, sent, writes
 
 _KNOWN_INTERVALS = 12.0
@@ -28,7 +29,6 @@ _CHANGING = re.compile(
     "(_watts|_hertz|_celsius|_volts|_rpm|_joules_total|_bytes_total|_bytes_per_second|_packets_total"
     "|_operations_total|_active_ratio|_utilization_ratio|_sm_occupancy_ratio|_memory_used_bytes)$"
 )
-_NONE = np.zeros(0, np.int64)
 CHANGING_MIN = 3  # series of a target that have changed: then it is at work
 _EVENTS = re.compile("error|drop|discard|pause|marked|limit|retired|trimmed|handled|ignored")
 
@@ -86,40 +86,69 @@ def with_implausible(tick: TickData, quality: NDArray[np.uint8]) -> NDArray[np.u
     return marked
 
 
-@dataclass(frozen=True)
-class _Changing:
-    """Series of metrics that change on a working device, and a number for each one's metric and labels."""
+class _Changing(NamedTuple):
+    """k series of metrics that change on a working device.
+
+    targets: int64[k], of each. kinds: int64[k], a number for each one's metric, labels, and role and model of its
+    object, below ``size``.
+    """
 
     sids: NDArray[np.int64]
-    pairs: NDArray[np.int64]
+    targets: NDArray[np.int64]
+    kinds: NDArray[np.int64]
+    size: int
 
 
-def _changing(index: SeriesIndex) -> _Changing:
+def _changing(tick: TickData) -> _Changing:
+    index, columns = tick.index, tick.index.columns
     names = index.metrics.names
     changes = np.array([bool(_CHANGING.search(name)) and not _EVENTS.search(name) for name in names], bool)
-    sids = np.flatnonzero(changes[index.columns["metric"]]) if names else np.zeros(0, np.int64)
-    pairs = index.columns["metric"][sids].astype(np.int64) * len(index.variants)
-    _, numbers = np.unique(pairs + index.columns["variant"][sids], return_inverse=True)
-    return _Changing(sids, np.asarray(numbers))
+    sids = np.flatnonzero(changes[columns["metric"]]) if names else np.zeros(0, np.int64)
+    model = tick.topology_index.groups["model"]
+    pairs = columns["metric"][sids].astype(np.int64) * len(index.variants) + columns["variant"][sids]
+    of = pairs * (1 + model.tags.size) + 1 + model.of[columns["object"][sids]]
+    known, kinds = np.unique(of, return_inverse=True)
+    return _Changing(sids, columns["target"][sids].astype(np.int64), kinds, known.size)
 
 
 def _unsupported(tick: TickData) -> NDArray[np.int64]:
-    changing, series, columns = tick.per_series(_changing), tick.series, tick.index.columns
-    changed = series["moved_ns"].take(changing.sids) != NEVER
-    constant = np.flatnonzero(~changed)
-    of = changing.sids[constant]
-    known_ns = tick.targets["first_ns"][columns["target"][of]] + round(_KNOWN_INTERVALS * tick.config.interval_ns)
-    constant = constant[np.isin(series["raw"][of], _NO_VALUES) & (known_ns <= tick.end_ns)]
-    if not constant.size:
-        return _NONE
-    blank = np.zeros(changed.size, np.bool_)
-    blank[constant] = True
-    models = tick.topology_index.groups["model"].of[columns["object"][changing.sids]] + 1
-    keys = changing.pairs * (1 + int(models.max())) + models
-    has_values = np.bincount(keys, weights=~blank) > 0
-    busy = np.bincount(columns["target"][changing.sids], weights=changed, minlength=len(tick.targets["first_ns"]))
-    at_work = busy[columns["target"][changing.sids]] >= CHANGING_MIN
-    return np.asarray(changing.sids[blank & at_work & ~has_values[keys]])
+    changing = tick.selections.per_physical(_changing, tick.topology_index.physical, lambda: _changing(tick))
+    first_ns = tick.end_ns - round(_KNOWN_INTERVALS * tick.config.interval_ns)
+    found = np.empty(changing.sids.size, np.bool_)
+    _look(changing, tick.series["moved_ns"], tick.series["raw"], tick.targets["first_ns"], first_ns, found)
+    return np.asarray(changing.sids[found])
+
+
+@compiled
+def _look(
+    changing: _Changing,
+    moved_ns: NDArray[np.int64],
+    raw: NDArray[np.float64],
+    known_ns: NDArray[np.int64],
+    first_ns: int,
+    found: NDArray[np.bool_],
+) -> None:
+    """Whether each of the series is unsupported. known_ns: int64[targets], since when; first_ns: the last that will do.
+
+    moved_ns, raw: when each series changed, and its newest value.
+    """
+    sids, targets, kinds, size = changing
+    busy, has_values = np.zeros(known_ns.size, np.int64), np.zeros(size, np.bool_)
+    for i in range(sids.size):
+        changed = moved_ns[sids[i]] != NEVER
+        busy[targets[i]] += changed
+        found[i] = not changed and known_ns[targets[i]] <= first_ns and _is_no_value(raw[sids[i]])
+        has_values[kinds[i]] |= not found[i]
+    for i in range(sids.size):
+        found[i] = found[i] and busy[targets[i]] >= CHANGING_MIN and not has_values[kinds[i]]
+
+
+@compiled
+def _is_no_value(value: float) -> bool:
+    for each in _NO_VALUES:  # noqa: SIM110  # what is compiled has no any()
+        if value == each:
+            return True
+    return False
 
 
 def _zeros(tick: TickData, zero: _Zero, fresh: NDArray[np.bool_]) -> NDArray[np.int64]:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from analytics.config import EngineConfig
 from analytics.state.columns import ReadOnlyColumns, read_only
+from analytics.state.physical_index import PhysicalIndex
 from analytics.state.series_index import SeriesIndex
 from analytics.state.topology_index import TopologyIndex
 from telemetry.changes import Change
@@ -19,13 +20,15 @@ T = TypeVar("T")
 
 
 class SelectionCache:
-    """Caches what depends on the set of series alone, until it changes, and what depends on it and the topology."""
+    """Caches what depends on the set of series, until it changes: alone, with the topology, with its physical part."""
 
     def __init__(self, index: SeriesIndex) -> None:
         self._index, self._version = index, -1
         self._topology_index: TopologyIndex | None = None
+        self._physical: PhysicalIndex | None = None
         self._by_series: dict[Any, Any] = {}
         self._by_topology: dict[Any, Any] = {}
+        self._by_physical: dict[Any, Any] = {}
 
     def sids(self, metric: str, selector: Selector | None) -> NDArray[np.int64]:
         """The series of a metric, see ``SeriesIndex.select``; the same object until the series change."""
@@ -45,11 +48,21 @@ class SelectionCache:
             self._by_topology[name] = work()
         return cast(T, self._by_topology[name])
 
+    def per_physical(self, name: object, physical: PhysicalIndex, work: Callable[[], T]) -> T:
+        """The same for what depends on devices, links and GPUs, and not on jobs."""
+        self._expire(self._topology_index)
+        if physical is not self._physical:
+            self._physical = physical
+            self._by_physical.clear()
+        if name not in self._by_physical:
+            self._by_physical[name] = work()
+        return cast(T, self._by_physical[name])
+
     def _expire(self, topology_index: TopologyIndex | None) -> None:
         if self._version != self._index.version:
             self._version = self._index.version
-            self._by_series.clear()
-            self._by_topology.clear()
+            for cache in (self._by_series, self._by_topology, self._by_physical):
+                cache.clear()
         if topology_index is not self._topology_index:
             self._topology_index = topology_index
             self._by_topology.clear()

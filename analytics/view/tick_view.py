@@ -179,6 +179,10 @@ class TickView:
         """The result of ``work``, a named function of series and topology; computed again when these change."""
         return self.data.selections.per_topology(work, self.topology_index, lambda: work(self))
 
+    def per_physical(self, work: Callable[["TickView"], T]) -> T:
+        """The same for ``work`` on series, devices, links and GPUs alone, which does not look at jobs."""
+        return self.data.selections.per_physical(work, self.topology_index.physical, lambda: work(self))
+
     def joined(self, columns: Sequence[Column]) -> Column:
         """The rows of several columns as one."""
         return Column(self, np.concatenate([_NO_SIDS, *(column.sids for column in columns)]))

@@ -1,7 +1,7 @@
 """Health alone, for as long as is asked for: clusters without faults, through every detector and the alerts stage.
 
 Clusters come in a fixed order: the first of every healthy family, then the second of each, and so on. So a longer run
-begins with all clusters of a shorter one, and one that is interrupted is a shorter one.
+begins with all clusters of a shorter one, and one that is interrupted is a shorter one: ``--resume`` goes on with it.
 """
 
 import argparse
@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
+from pathlib import Path
 
 from rich.console import Console
 
@@ -20,6 +21,8 @@ from evaluation.families import figures, page, run
 from evaluation.families.bounds import rate_bounds
 from evaluation.families.family import Family, FamilySets, read_families
 from evaluation.families.judge import ClusterOutcome
+from evaluation.families.kept import KeptOutcomes, digest_of_sources
+from evaluation.families.parts import with_pods
 from evaluation.families.plans import FamilyPlan, healthy_plan
 from evaluation.families.rows import TITLES, rows
 from evaluation.families.targets import Row, targets
@@ -38,7 +41,8 @@ _KINDS = "Pages by kind and severity, all families together"
 class HealthOptions:
     """What to run. node_days: at least, of all families together. names: of healthy families; empty: all of the list.
 
-    hosts: the smallest cluster; families that declare more keep their size.
+    hosts: the smallest cluster; families that declare more keep their size. pod: hosts that share leaves in a two-tier
+    fabric, see ``parts.with_pods``; 0: as the simulator has it. resume: do not run again what the same code has run.
     """
 
     node_days: float = NODE_DAYS
@@ -46,6 +50,8 @@ class HealthOptions:
     names: tuple[str, ...] = ()
     hosts: int = HOSTS
     processes: int = os.cpu_count() or 1
+    resume: bool = False
+    pod: int = 0
 
     @property
     def seed(self) -> int:
@@ -63,9 +69,12 @@ def parse(arguments: Sequence[str]) -> HealthOptions:
     parser.add_argument("--families", nargs="+", default=[], metavar="NAME", help="only these")
     parser.add_argument("--hosts", type=int, default=HOSTS, help="of a cluster, at least (%(default)s)")
     parser.add_argument("--processes", type=int, default=os.cpu_count() or 1, help="at a time (%(default)s)")
+    parser.add_argument("--pod", type=_pod, default=0, help="hosts that share leaves; 0: as the simulator has it")
+    parser.add_argument("--resume", action="store_true", help="go on where a run of the same code and clusters ended")
     found = parser.parse_args(arguments)
     names = tuple(found.families)
-    return HealthOptions(found.node_days, found.train, names, found.hosts, max(1, found.processes))
+    processes = max(1, found.processes)
+    return HealthOptions(found.node_days, found.train, names, found.hosts, processes, found.resume, found.pod)
 
 
 def _positive(text: str) -> float:
@@ -73,6 +82,13 @@ def _positive(text: str) -> float:
     if not days > 0.0:
         raise argparse.ArgumentTypeError(f"{text}: expected more than 0")
     return days
+
+
+def _pod(text: str) -> int:
+    hosts = int(text)
+    if hosts < 0:
+        raise argparse.ArgumentTypeError(f"{text}: expected 0 or more")
+    return hosts
 
 
 def chosen(options: HealthOptions, sets: FamilySets) -> list[Family]:
@@ -92,19 +108,36 @@ def clusters(families: Sequence[Family], options: HealthOptions) -> list[FamilyP
         for family in large:
             if node_days >= options.node_days:
                 return found
-            found.append(healthy_plan(family, options.seed, number, HOURS))
+            plan = healthy_plan(family, options.seed, number, HOURS)
+            found.append(replace(plan, config=with_pods(plan.config, options.pod)) if options.pod else plan)
             node_days += family.hosts * HOURS / 24.0
     raise AssertionError("count has no end")
 
 
+def kept_outcomes(options: HealthOptions, folder: Path) -> KeptOutcomes:
+    """The file in this folder with the outcomes of these families and sizes."""
+    of: dict[str, object] = {"sources": digest_of_sources(), "seed": options.seed, "families": options.names}
+    of |= {"hosts": options.hosts, "pod": options.pod}
+    return KeptOutcomes(folder / f"health-{'train' if options.train else 'report'}.jsonl", of)
+
+
 def measure(
-    options: HealthOptions, progress: Console, keep: Callable[[Sequence[ClusterOutcome]], None]
+    options: HealthOptions, progress: Console, keep: Callable[[Sequence[ClusterOutcome]], None], kept: KeptOutcomes
 ) -> list[ClusterOutcome]:
-    """The outcome of every cluster, in order. keep: called with all so far after each."""
+    """The outcome of every cluster, in order. keep: called with all so far after each. kept: of the run to go on with.
+
+    ConfigError where that is of other code or options.
+    """
     work = clusters(chosen(options, read_families()), options)
     found: list[ClusterOutcome] = []
+    if options.resume:
+        found = kept.read()[: len(work)]
+        progress.print(f"{len(found)} of {len(work)} clusters were run before", highlight=False)
+    else:
+        kept.begin()
     began_s, total = time.monotonic(), sum(plan.config.hosts * plan.lasts_s for plan in work) / 86_400.0
-    for outcome in run.outcomes(work, options.processes):
+    for outcome in run.outcomes(work[len(found) :], options.processes):
+        kept.add(outcome)
         found.append(outcome)
         days, false = sum(each.node_days for each in found), sum(len(each.false) for each in found)
         spent_s = time.monotonic() - began_s
@@ -148,6 +181,10 @@ def _kinds(found: Sequence[ClusterOutcome]) -> Iterator[Row]:
         }
 
 
+def _pods(options: HealthOptions) -> str:
+    return f" in pods of {options.pod}" if options.pod else ""
+
+
 def health_page(found: Sequence[Row], options: HealthOptions, of: Sequence[ClusterOutcome]) -> str:
     """docs/evaluation/results-health.md. of: the clusters that the rows are of."""
     about = (
@@ -156,7 +193,8 @@ def health_page(found: Sequence[Row], options: HealthOptions, of: Sequence[Clust
     )
     days = sum(each.node_days for each in of)
     ran = (
-        f"Seed {options.seed}, {len(of)} clusters of at least {options.hosts} hosts and {HOURS:g} simulated hour each, "
+        f"Seed {options.seed}, {len(of)} clusters of at least {options.hosts} hosts{_pods(options)} and {HOURS:g} "
+        "simulated hour each, "
         f"together {days:.1f} node-days. Bounds (`from`, `to`) are exact, 95 %. `--node-days` runs more of the same "
         "clusters in the same order."
     )

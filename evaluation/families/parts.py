@@ -1,5 +1,6 @@
 """The parts of the simulator that a family names, looked up when it runs: what is missing is an error."""
 
+import math
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -16,6 +17,7 @@ from simulator.shapes.shape import Shape
 # Uplinks carry a third of what the hosts of a leaf can send. Assumption: between full bandwidth and the 1:7 above the
 # pods of Meta's 24,000 GPUs (Grattafiori et al., The Llama 3 Herd of Models, 2024, section 3.3).
 OVERSUBSCRIPTION = 3.0
+SPINE_GBPS = 800.0  # of the link from a leaf to a spine: two of 400 Gb/s
 
 
 def check(families: Iterable[Family]) -> None:
@@ -72,6 +74,21 @@ def cluster_config(family: Family, mix: JobMix, *, seed: int, interval_s: float,
         return SimulatorConfig.model_validate(fields)
     except ValidationError as error:
         raise ConfigError("; ".join(_problem(each) for each in error.errors())) from error
+
+
+def with_pods(config: SimulatorConfig, pod_hosts: int) -> SimulatorConfig:
+    """The same cluster with leaves that ``pod_hosts`` hosts share, and as many spines as full bandwidth takes.
+
+    As NVIDIA's DGX SuperPOD builds it (reference architecture, DGX H100): 32 hosts share a leaf for each of their eight
+    rails, and four such units have 16 spines, with two links of 400 Gb/s from each leaf to each. Clusters that are
+    smaller than two pods, or have another shape, stay as they are.
+    """
+    two_tier = config.shape in (Shape.TWO_TIER, Shape.INFINIBAND) and config.oversubscription == 1.0
+    if not two_tier or config.hosts < 2 * pod_hosts:
+        return config
+    spines = math.ceil(pod_hosts * config.nic_gbps / SPINE_GBPS)
+    fields = {"hosts_per_pod": pod_hosts, "rails_per_leaf": 1, "spines": spines, "uplink_gbps": SPINE_GBPS}
+    return SimulatorConfig.model_validate({**config.model_dump(), **fields})
 
 
 def _problem(error: Any) -> str:

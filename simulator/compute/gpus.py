@@ -164,7 +164,7 @@ class Gpus:
     def _keep_limit(self, dt: float, full_watts: Floats) -> None:
         """The driver moves the clock to where chip and work draw the limit; ``full_watts``: dynamic at full clock."""
         room = np.maximum(0.0, self.limit_watts / self._silicon - IDLE_WATTS) / np.maximum(1.0, full_watts)
-        target = np.clip(room ** (1.0 / self.figures.exponent), CAPPED_CLOCK_MIN, 1.0)
+        target = np.minimum(np.maximum(room ** (1.0 / self.figures.exponent), CAPPED_CLOCK_MIN), 1.0)
         self.powered += (target - self.powered) * _follow(dt, POWER_CONTROL_S)
         self.power_ns += self.held_by_power * dt * NS_PER_S
 

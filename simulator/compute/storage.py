@@ -21,6 +21,7 @@ CAPACITY_BYTES = 700e12
 READ, WRITE = 0, 1
 WIDE_HOSTS, STRIPES = 1024, 16  # assumption: more hosts stripe their files over 16 targets each, fewer over all
 WAITING_BYTES = 0.5  # less is rounding
+WHOLE_BYTE = 1.0
 
 
 @compiled
@@ -28,6 +29,16 @@ def _any_waiting(backlog: Floats, rows: Ints) -> bool:
     for row in rows.flat:  # noqa: SIM110  # what is compiled has no any()
         if backlog[row] > WAITING_BYTES:
             return True
+    return False
+
+
+@compiled
+def _any_left(backlog: Floats, inside: Floats, rows: Ints, hosts: Ints) -> bool:
+    """Whether flows of these hosts have bytes to send or in flight. inside: [F, L]. rows: [H, S]."""
+    for host in hosts:
+        for row in rows[host]:
+            if backlog[row] > WHOLE_BYTE or (inside[row] > WHOLE_BYTE).any():
+                return True
     return False
 
 
@@ -143,9 +154,8 @@ class Storage:
 
     def pending(self, kind: int, hosts: list[int]) -> bool:
         """Whether any of these hosts still has data of the kind (READ, WRITE) queued or in flight."""
-        rows = self.rows[kind, hosts]
         flows = self._fabric.flows
-        return bool((flows.backlog[rows] > 1.0).any() or (flows.inside[rows] > 1.0).any())
+        return bool(_any_left(flows.backlog, flows.inside, self.rows[kind], np.array(hosts, dtype=np.int64)))
 
     def set_limits(self) -> None:
         """Sets the rate limit of each client in the next step: an even share of what its target can serve."""

@@ -2,10 +2,11 @@
 
 import numpy as np
 
+from common.jit import compiled_unchecked
 from simulator.compute.storage import READ, RPC_BYTES, SERVICE_S, TARGET_BYTES_PER_S, WRITE
 from simulator.conditions.base import Condition
 from simulator.conditions.processes import SlowNoise, log_normal_of_mean
-from simulator.fabric.state import Floats
+from simulator.fabric.state import Flags, Floats, Ints
 from simulator.machine import Machine
 
 
@@ -39,7 +40,7 @@ class OtherClients(_TakesThroughput):
         super().__init__(machine, strength)
         layout = machine.layout
         self._noise = SlowNoise(self.rng, len(layout.targets), self.MEMORY_S)
-        self._servers = [layout.device_index[target.server] for target in layout.targets]
+        self._servers = np.array([layout.device_index[target.server] for target in layout.targets])
         self._load: Floats = np.zeros(len(layout.targets))
 
     def step(self) -> None:
@@ -48,15 +49,48 @@ class OtherClients(_TakesThroughput):
             self._load = np.minimum(self.MOST, load)
             self.take(self._load)
         storage, dt = self.machine.storage, self.machine.dt
-        on = self.machine.links.device_on[self._servers]
-        moved = TARGET_BYTES_PER_S * storage.speed * self._load * on * dt
+        _serve_others(
+            dt,
+            self._load,
+            self.READS,
+            self.machine.links.device_on,
+            self._servers,
+            storage.speed,
+            storage.in_flight,
+            storage.client_limit,
+            storage.depth,
+            storage.target_bytes,
+            storage.target_seconds,
+        )
+
+
+@compiled_unchecked
+def _serve_others(
+    dt: float,
+    load: Floats,
+    reads: float,
+    device_on: Flags,
+    servers: Ints,
+    speed: Floats,
+    in_flight: Floats,
+    client_limit: Floats,
+    depth: Floats,
+    moved: Floats,
+    seconds: Floats,
+) -> None:
+    """Adds what other clients moved in ``dt`` seconds, and the service times of their RPCs, to moved, seconds: [2, T].
+
+    reads: part of their bytes. servers: [T] device of each target.
+    """
+    for t in range(load.size):
+        served = TARGET_BYTES_PER_S * speed[t] * load[t] * device_on[servers[t]] * dt
         # Processor sharing: 1 / (mu (1 - rho)) among themselves (M/M/1), and the RPCs of these hosts before theirs.
-        alone_s = np.maximum(SERVICE_S, storage.in_flight * RPC_BYTES / storage.client_limit)
-        own_s = alone_s / (1.0 - self._load)
-        service_s = (own_s + storage.depth * RPC_BYTES / TARGET_BYTES_PER_S) / storage.speed
-        for kind, part in ((READ, self.READS), (WRITE, 1.0 - self.READS)):
-            storage.target_bytes[kind] += part * moved
-            storage.target_seconds[kind] += part * moved / RPC_BYTES * service_s
+        alone_s = max(SERVICE_S, in_flight[t] * RPC_BYTES / client_limit[t])
+        own_s = alone_s / (1.0 - load[t])
+        service_s = (own_s + depth[t] * RPC_BYTES / TARGET_BYTES_PER_S) / speed[t]
+        for kind, part in ((READ, reads), (WRITE, 1.0 - reads)):
+            moved[kind, t] += part * served
+            seconds[kind, t] += part * served / RPC_BYTES * service_s
 
 
 class StorageRebuild(_TakesThroughput):

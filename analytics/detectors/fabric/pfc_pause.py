@@ -14,6 +14,7 @@ from analytics.detectors.spec import Detector, Verdicts, verdicts_of
 from analytics.detectors.usual_heights import USUAL_HEIGHTS, unusual
 from analytics.state.lookup import lookup
 from analytics.state.memory import Memory, MemoryColumn
+from analytics.state.series_index import SeriesIndex
 from analytics.view.tick_view import Column, TickView
 from telemetry.findings import FindingKind
 from telemetry.selectors import received, sent
@@ -82,17 +83,22 @@ def pause_at_most(view: TickView, frames: Column, speeds: Column, bits_per_secon
 def _pausing(view: TickView, frames: Column) -> NDArray[np.float64]:
     """Frames a second that can pause. Where transitions from paused to running are counted, and there are two frames
     for each of them, one of the two has ended the pause."""
-    transitions = view.column(_TRANSITIONS)
-    if not len(transitions):
-        return frames.values
-    at = lookup(_priorities(view, transitions), _priorities(view, frames))
-    ended = np.append(np.where(transitions.fresh, transitions.values, 0.0), 0.0)[at]
+    transitions = view.data.per_series(_transitions)[frames.sids]
+    counted = (transitions >= 0) & view.fresh[transitions]
+    ended = np.where(counted, view.series["value"][transitions], 0.0)
     return np.where(frames.values >= 2.0 * ended, frames.values - ended, frames.values)
 
 
-def _priorities(view: TickView, column: Column) -> NDArray[np.int64]:
-    """Port, priority and direction of each series as one number."""
-    return np.asarray(column.objects * len(view.index.variants) + view.index.columns["variant"][column.sids])
+def _transitions(index: SeriesIndex) -> NDArray[np.int64]:
+    """int64[series]: the transitions of the port, priority and direction of each series of frames, -1 without any."""
+    columns = index.columns
+    priorities = columns["object"] * len(index.variants) + columns["variant"]
+    transitions = np.append(index.select(_TRANSITIONS, None), -1)
+    found = np.full(priorities.size, -1)
+    for _, name, _ in _SOURCES:
+        frames = index.select(name, None)
+        found[frames] = transitions[lookup(priorities[transitions[:-1]], priorities[frames])]
+    return found
 
 
 def pfc_pauses(ratio_max: float, bits_per_second: float) -> tuple[PfcPause, ...]:

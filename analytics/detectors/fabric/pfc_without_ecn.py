@@ -47,13 +47,11 @@ class PfcWithoutEcn(Detector):
         devices = view.index.device_objects
         frames, marks, seconds = view.column(self.metrics[0], sent), view.column(self.metrics[1]), self._seconds(view)
         frames, marks = frames.only(frames.fresh), marks.only(marks.fresh)
-        counting = np.intersect1d(devices[frames.targets], devices[marks.targets])
-        paused, marked = (_sums(devices, column, column.values, counting) for column in (frames, marks))
-        timed = np.isin(counting, devices[seconds.targets])
+        counting = np.flatnonzero(_reporting(view, frames) & _reporting(view, marks))
+        paused, marked = (_sums(view, column, column.values)[counting] for column in (frames, marks))
+        timed = _reporting(view, seconds)[counting]
         most = pause_at_most(view, frames, view.column(self.metrics[3]), self.bits_per_second)
-        time = np.where(
-            timed, _sums(devices, seconds, seconds.values, counting), _sums(devices, frames, most, counting)
-        )
+        time = np.where(timed, _sums(view, seconds, seconds.values)[counting], _sums(view, frames, most)[counting])
         share = marked / np.fmax(paused, 1.0)
         score = np.where(time >= self.ratio_max, np.minimum(_MARKS_PER_FRAME_MIN / np.fmax(share, 1e-3), 10.0), 0.0)
         names = [view.index.objects.names[number].partition(":")[2] for number in counting.tolist()]
@@ -62,22 +60,24 @@ class PfcWithoutEcn(Detector):
             return series_key("ecn_marks_per_pause_frame", {"device": names[row]})
 
         evidence = computed_evidence(share, np.nan, "packets", key)
-        newest_ns = np.zeros(counting.size, np.int64)
-        known = np.isin(devices[frames.targets], counting)
-        np.maximum.at(newest_ns, np.searchsorted(counting, devices[frames.targets][known]), frames.times_ns[known])
+        newest_ns = np.zeros(len(view.index.objects), np.int64)
+        np.maximum.at(newest_ns, devices[frames.targets], frames.times_ns)
         confidence = np.where(timed, _CONFIDENCE, _CONFIDENCE_OF_BOUND)
-        return [Verdicts(counting, newest_ns, score >= 1.0, score, (evidence,), confidence)]
+        return [Verdicts(counting, newest_ns[counting], score >= 1.0, score, (evidence,), confidence)]
 
     def _seconds(self, view: TickView) -> Column:
         seconds = view.column(self.metrics[2], sent)
         return seconds.only(seconds.fresh)
 
 
-def _sums(
-    devices: NDArray[np.int64], column: Column, values: NDArray[np.float64], counting: NDArray[np.int64]
-) -> NDArray[np.float64]:
-    """Values, one of each series of the column, over all ports of each counting device."""
-    mine = devices[column.targets]
-    known = np.isin(mine, counting)
-    at = np.searchsorted(counting, mine[known])
-    return np.bincount(at, values[known], counting.size).astype(np.float64)
+def _reporting(view: TickView, column: Column) -> NDArray[np.bool_]:
+    """bool[objects]: devices with a series in the column."""
+    found = np.zeros(len(view.index.objects), np.bool_)
+    found[view.index.device_objects[column.targets]] = True
+    return found
+
+
+def _sums(view: TickView, column: Column, values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """float64[objects]: values, one of each series of the column, over all ports of each device."""
+    devices = view.index.device_objects[column.targets]
+    return np.bincount(devices, values, len(view.index.objects)).astype(np.float64)

@@ -13,6 +13,7 @@ from analytics.detectors.spec import Detector, EvidenceColumns, Verdicts
 from analytics.state.memory import Memory
 from analytics.state.series_index import SeriesIndex
 from analytics.view.tick_view import TickView
+from common.jit import compiled
 from telemetry.findings import FindingKind
 from telemetry.objects import ObjectKind
 
@@ -34,10 +35,9 @@ class SeriesVanished(Detector):
     def judge(self, view: TickView, memory: Memory) -> list[Verdicts]:
         parts, columns = view.data.per_series(_parts), view.index.columns
         targets, answered_ns, answers = parts.targets, view.targets["seen_ns"], _answers(view)
-        seen_ns = columns["seen_ns"].take(parts.sids)
-        gaps_ns = (view.cadence_s.take(parts.sids) * 1e9).astype(np.int64)
-        known = answers.take(targets) & (view.series["gaps_s"][parts.sids, -1] > 0)
-        missing = known & (answered_ns.take(targets) - seen_ns >= _MISSED_GAPS * gaps_ns)
+        seen_ns, cadence_s = columns["seen_ns"], view.cadence_s
+        missing = np.empty(parts.sids.size, np.bool_)
+        _miss(parts.sids, targets, answers, answered_ns, seen_ns, view.series["gaps_s"], cadence_s, missing)
         rows = parts.first.copy()
         vanished = np.zeros(parts.first.size)
         if missing.any():
@@ -51,9 +51,9 @@ class SeriesVanished(Detector):
         judged = answers[targets[rows]] & ((vanished > 0) | view.watched[columns["object"][parts.sids[rows]]])
         rows, score = rows[judged], vanished[judged] / _SERIES_MIN
         sids, times_ns = parts.sids[rows], answered_ns[targets[rows]]
-        gone_s = (times_ns - seen_ns[rows]) * 1e-9
+        gone_s = (times_ns - seen_ns[sids]) * 1e-9
         evidence = EvidenceColumns(sids, gone_s, np.zeros(rows.size), unit="seconds without a sample")
-        onsets_ns = seen_ns[rows] + gaps_ns[rows]  # the first collection without it
+        onsets_ns = seen_ns[sids] + (cadence_s[sids] * 1e9).astype(np.int64)  # the first collection without it
         return [Verdicts(columns["object"][sids], times_ns, score >= 1.0, score, (evidence,), 0.6, onsets_ns)]
 
 
@@ -61,6 +61,24 @@ def _answers(view: TickView) -> NDArray[np.bool_]:
     """Targets with a new collection that is not a repetition of an old one."""
     recent = view.end_ns - view.targets["seen_ns"].clip(0) <= _RECENT_GAPS * 1e9 * view.target_cadence_s
     return np.asarray(recent & ~view.targets["frozen"])
+
+
+@compiled
+def _miss(
+    sids: NDArray[np.int64],
+    targets: NDArray[np.int64],
+    answers: NDArray[np.bool_],
+    answered_ns: NDArray[np.int64],
+    seen_ns: NDArray[np.int64],
+    gaps_s: NDArray[np.float64],
+    cadence_s: NDArray[np.float64],
+    missing: NDArray[np.bool_],
+) -> None:
+    """Whether each of the series has missed collections of its target; seen_ns, gaps_s, cadence_s: of all series."""
+    for i in range(sids.size):
+        s, target = sids[i], targets[i]
+        known = answers[target] and gaps_s[s, -1] > 0
+        missing[i] = known and answered_ns[target] - seen_ns[s] >= _MISSED_GAPS * np.int64(cadence_s[s] * 1e9)
 
 
 def _mostly(missing: NDArray[np.bool_], groups: NDArray[np.int64]) -> NDArray[np.bool_]:

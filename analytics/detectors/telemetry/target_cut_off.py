@@ -35,7 +35,7 @@ class TargetCutOff(Detector):
     clear_intervals: float = 0.0
 
     def judge(self, view: TickView, memory: Memory) -> list[Verdicts]:
-        ends = view.per_topology(_other_ends)
+        ends = view.per_physical(_other_ends)
         down = view.fresh[ends.sids] & (view.series["value"][ends.sids] < _UP)
         if not down.any() and not view.watching:
             return [NO_VERDICTS]

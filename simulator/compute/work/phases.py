@@ -4,6 +4,7 @@ from abc import abstractmethod
 
 import numpy as np
 
+from common.jit import compiled
 from common.units import NS_PER_S
 from simulator.compute import storage as fs
 from simulator.compute.figures import COMPUTE, WAIT
@@ -31,7 +32,6 @@ class PhasedWork(Work):
     ) -> None:
         super().__init__(record, members, resources, rng)
         self._rows = members.gpus.ravel()
-        self._place = _place(self._rows)
         self._parts: Floats = np.zeros((self._rows.size, 5))
         self._kernels: Floats = np.zeros((self._rows.size, 4))
         self._until_ns, self._awaited, self._busy = 0, NOTHING, False
@@ -53,11 +53,10 @@ class PhasedWork(Work):
             self._busy = bool(self._parts.any())
         if not self._busy:
             return
-        parts, kernels, hung = self._parts, self._kernels, gpus.hung[self._place]
-        if hung.any():
-            parts, kernels = self._stuck(hung)
-        gpus.spent[self._place] += parts * dt
-        gpus.kernels[self._place] += kernels * dt
+        parts, kernels = self._parts, self._kernels
+        if _any_of(gpus.hung, self._rows):
+            parts, kernels = self._stuck(gpus.hung[self._rows])
+        _spend(dt, self._rows, parts, kernels, gpus.spent, gpus.kernels)
 
     def close(self) -> None:
         if not self.record.gpu_indices:  # else others share the hosts; what was written is flushed in any case
@@ -89,10 +88,22 @@ class PhasedWork(Work):
         return parts, self._kernels
 
 
-def _place(rows: Ints) -> slice | Ints:
-    """The rows as a slice if they are adjacent, as those of one host are: quicker in every step."""
-    adjacent = rows.size > 0 and bool((np.diff(rows) == 1).all())
-    return slice(int(rows[0]), int(rows[-1]) + 1) if adjacent else rows
+@compiled
+def _any_of(flags: Flags, rows: Ints) -> bool:
+    for row in rows:  # noqa: SIM110  # what is compiled has no any()
+        if flags[row]:
+            return True
+    return False
+
+
+@compiled
+def _spend(dt: float, rows: Ints, parts: Floats, kernels: Floats, spent: Floats, spent_in_kernels: Floats) -> None:
+    """Adds ``dt`` seconds in these parts to the time of the GPUs ``rows`` [k], by activity and by kernel."""
+    for i in range(rows.size):
+        for k in range(parts.shape[1]):
+            spent[rows[i], k] += parts[i, k] * dt
+        for k in range(kernels.shape[1]):
+            spent_in_kernels[rows[i], k] += kernels[i, k] * dt
 
 
 def lognormal_s(rng: np.random.Generator, median_s: float, sigma: float) -> float:

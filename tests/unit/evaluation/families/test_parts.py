@@ -6,6 +6,7 @@ from common.errors import ConfigError
 from evaluation.families import parts
 from evaluation.families.family import Family, FaultChoice
 from simulator.config import JobMix
+from simulator.wiring import build_layout
 
 PLAIN = Family(name="plain", stands_for="a test", faults=FaultChoice(kinds=("xid",)))
 
@@ -60,3 +61,20 @@ def test_evidence_is_as_far_apart_as_the_slowest_collection_of_its_group() -> No
 def test_maintenance_is_announced_unless_the_collection_withholds_it() -> None:
     unannounced = PLAIN.model_copy(update={"collection": "unannounced"})
     assert (parts.maintenance_announced(unannounced), parts.maintenance_announced(PLAIN)) == (False, True)
+
+
+@pytest.mark.parametrize("shape", ["two-tier", "infiniband"])
+def test_pods_have_the_bandwidth_of_their_hosts_towards_the_others(shape: str) -> None:
+    family = PLAIN.model_copy(update={"shape": shape, "hosts": 128})
+    config = parts.with_pods(parts.cluster_config(family, JobMix(), seed=3, interval_s=10.0, step_ms=50), 32)
+    assert (config.pod_hosts, config.leaves_per_pod, config.spine_count) == (32, 8, 16)
+    up_gbps = sum(link.bits_per_second for link in build_layout(config).links if link.a_device == "leaf1") / 1e9
+    assert up_gbps == 32 * config.nic_gbps + 16 * parts.SPINE_GBPS
+    assert config.spine_count * config.uplink_bits_per_second == 32 * config.nic_gbps * 1e9
+
+
+@pytest.mark.parametrize(("shape", "hosts"), [("two-tier", 32), ("rail-only", 64), ("oversubscribed", 64)])
+def test_other_clusters_have_the_pods_of_the_simulator(shape: str, hosts: int) -> None:
+    family = PLAIN.model_copy(update={"shape": shape, "hosts": hosts})
+    config = parts.cluster_config(family, JobMix(), seed=3, interval_s=10.0, step_ms=50)
+    assert parts.with_pods(config, 32) == config
