@@ -7,7 +7,7 @@ from telemetry.findings import FindingKind as K
 from telemetry.incidents import IncidentKind as I
 from telemetry.topology import Link, Topology
 from tests.unit.analytics.correlate.faults import line_card, session_lost
-from tests.unit.analytics.correlate.small_fabric import Fabric, Run
+from tests.unit.analytics.correlate.small_fabric import T0, Fabric, Run, S
 
 
 def test_two_slow_receivers_under_one_spine_keep_their_own_ports(cluster: Fabric, run: Run) -> None:
@@ -179,3 +179,12 @@ def test_a_daemon_that_two_neighbours_miss_waits_a_tick(cluster: Fabric, run: Ru
     assert run.incidents == {}
     run.tick()
     assert run.roots == ["bgp_down spine2"]
+
+
+def test_a_link_did_not_fail_before_it_was_last_seen_to_be_up(cluster: Fabric, run: Run) -> None:
+    """The congestion that it makes worse began earlier: it is in the incident, but is not its begin."""
+    both = [cluster.find(K.LINK_DOWN, port, 25) for port in (cluster.uplink(1, 2), cluster.downlink(2, 1))]
+    run.tick(*both, cluster.find(K.QUEUE_CONGESTED, cluster.uplink(1, 1), 1))
+    assert (run.only.kind, len(run.only.findings)) == (I.LINK_DOWN, 3)
+    assert run.only.onset_ns == T0 + 15 * S
+    assert "is down" in run.only.first_symptom
