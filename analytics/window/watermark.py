@@ -29,6 +29,9 @@ AHEAD_NS_MAX = 60 * 10**9
 _BACK_NS_MIN, _BACK_INTERVALS_MIN = 60 * 10**9, 6
 
 
+_Newest = tuple[int, int, int]  # tick, epoch and sequence number of a collection
+
+
 class DropReason(StrEnum):
     """Why a sample was not processed."""
 
@@ -75,6 +78,7 @@ class TickWindow:
         self._held: dict[int, list[SampleBatch]] = {}
         self._names: dict[int, set[tuple[str, int, int]]] = {}
         self._names_json: dict[int, orjson.Fragment] = {}
+        self._newest: dict[str, _Newest] = {}  # of each target among these names
         self._next_tick: int | None = None  # the first one that is open; None before the first batch
         self._last_busy: int | None = None
         # The first and last collection time far before the watermark since something was collected after it
@@ -106,6 +110,7 @@ class TickWindow:
             self._before = None
         self._names_json.pop(tick, None)
         names.add(name)
+        self._note_newest(tick, *name)
         self.counts.held += len(batch)
         self._held.setdefault(counts_in, []).append(batch)
         self.watermark_ns = max(self.watermark_ns, at_ns)
@@ -124,10 +129,13 @@ class TickWindow:
         return None if too_late or self._is_overtaken(batch) else open_from
 
     def _is_overtaken(self, batch: SampleBatch) -> bool:
-        target, collection = batch.table.target, batch.collection
-        tick, name = collection.collected_ns // self._tick_ns, (collection.epoch_ns, collection.seq)
-        since = ((at, each) for at, names in self._names.items() if at >= tick for each in names)
-        return any(each[0] == target and (at > tick or each[1:] > name) for at, each in since)
+        collection, newest = batch.collection, self._newest.get(batch.table.target)
+        tick = collection.collected_ns // self._tick_ns
+        return newest is not None and newest > (tick, collection.epoch_ns, collection.seq)
+
+    def _note_newest(self, tick: int, target: str, epoch_ns: int, seq: int) -> None:
+        one = (tick, epoch_ns, seq)
+        self._newest[target] = max(self._newest.get(target, one), one)
 
     def _note_before(self, at_ns: int) -> None:
         if at_ns < self.watermark_ns - self._back_ns:
@@ -174,7 +182,9 @@ class TickWindow:
 
     def _forget_names(self, tick: int) -> None:
         for old in [t for t in self._names if t <= tick - _REMEMBERED_TICKS]:
-            del self._names[old]
+            for target, *_ in self._names.pop(old):
+                if target in self._newest and self._newest[target][0] <= old:
+                    del self._newest[target]
             self._names_json.pop(old, None)
 
     def _names_of(self, tick: int) -> orjson.Fragment:
@@ -209,11 +219,13 @@ class TickWindow:
         self._next_tick = None if head["next_tick"] is None else head["next_tick"] * tick_ns // now
         self._last_busy = None if head["last_busy"] is None else head["last_busy"] * tick_ns // now
         self._before = tuple(head["before"]) if head["before"] else None
-        self._names, self._names_json = {}, {}
+        self._names, self._names_json, self._newest = {}, {}, {}
         for number, names in head["names"].items():
             first_ns = int(number) * tick_ns
             for tick in range(first_ns // now, (first_ns + tick_ns - 1) // now + 1):
                 self._names.setdefault(tick, set()).update((t, e, s) for t, e, s in names)
+                for name in names:
+                    self._note_newest(tick, *name)
         self.counts = SampleCounts(**head["counts"])
         self._held = {}
         for number, batch in zip(head["held"]["ticks"], unpack_batches(State(head["held"], state.arrays)), strict=True):

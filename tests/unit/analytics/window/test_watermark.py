@@ -144,3 +144,14 @@ def test_what_took_longer_than_the_holdback_counts_when_the_bus_had_it(appended_
         each.add(batch(LEAF, 3, [1, 1]))
         ends_ns = [end_ns for end_ns, batches in each.pop_closed() if batches]
         assert ends_ns == [START_NS + (tick + 1) * 5 * 10**9]
+
+
+def test_what_was_overtaken_is_late_after_a_restart_too() -> None:
+    window, again = TickWindow(CONFIG), TickWindow(CONFIG)
+    for one in (batch(LEAF, 1, [1, 1], at_s=1), batch(LEAF, 2, [1, 1], at_s=7)):
+        window.add(one)
+    head, arrays = window.state()
+    again.restore(State(orjson.loads(orjson.dumps(head)), arrays))
+    for each in (window, again):
+        each.add(batch(LEAF, 0, [1, 1], at_s=0))
+        assert each.counts.dropped == {DropReason.LATE: 2}
