@@ -4,7 +4,7 @@ import orjson
 import pytest
 
 from analytics.snapshot.stateful import State
-from analytics.window.watermark import DropReason, TickWindow
+from analytics.window.watermark import DropReason, TickWindow, from_format_1
 from tests.unit.analytics.small_cluster import CONFIG, START_NS, batch, port_key, table
 
 LEAF = table("leaf1", [port_key("fabric_port_up"), port_key("fabric_port_up", "Ethernet4")])
@@ -155,3 +155,14 @@ def test_what_was_overtaken_is_late_after_a_restart_too() -> None:
     for each in (window, again):
         each.add(batch(LEAF, 0, [1, 1], at_s=0))
         assert each.counts.dropped == {DropReason.LATE: 2}
+
+
+def test_what_an_older_snapshot_holds_is_in_the_tick_of_its_collection() -> None:
+    window, again = TickWindow(CONFIG), TickWindow(CONFIG)
+    window.add(batch(LEAF, 0, [1, 1], at_s=6))
+    head, arrays = window.state()
+    before = orjson.loads(orjson.dumps(head))
+    del before["held"]["ticks"]
+    again.restore(from_format_1(State(before, arrays)))
+    again.add(batch(LEAF, 3, [1, 1]))
+    assert [end_ns for end_ns, batches in again.pop_closed() if batches] == [START_NS + 10 * 10**9]
