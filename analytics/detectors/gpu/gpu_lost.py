@@ -39,19 +39,21 @@ class GpuLost(Detector):
         column, seen_ns, answered_ns = column.only(answers), seen_ns[answers], answered_ns[answers]
         gap_s = view.cadence_s[column.sids]
         gone_s = (answered_ns - seen_ns) * 1e-9
-        score = np.where(_alone(view, column, gone_s), _AT_ONCE, gone_s / (_MISSED_GAPS * gap_s))
+        score = gone_s / (_MISSED_GAPS * gap_s)
+        score[_alone(view, column, gone_s, (gone_s > 0) & (score < _AT_ONCE))] = _AT_ONCE
         onsets_ns = seen_ns + (gap_s * 1e9).astype(np.int64)  # the first collection without it
         evidence = EvidenceColumns(column.sids, gone_s, np.zeros(len(column)), unit="seconds without a sample")
         return [Verdicts(column.objects, answered_ns, score >= 1.0, score, (evidence,), 0.95, onsets_ns)]
 
 
-def _alone(view: TickView, column: Column, gone_s: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """bool[GPUs]: those that are missing alone and as a whole in the newest collection of their target."""
-    missing = gone_s > 0
+def _alone(
+    view: TickView, column: Column, gone_s: NDArray[np.float64], missing: NDArray[np.bool_]
+) -> NDArray[np.bool_]:
+    """bool[GPUs]: which of those that have just gone missing did so alone, and as a whole."""
     if not missing.any():
         return missing
     size = view.targets["seen_ns"].size
-    others = np.bincount(column.targets[~missing], minlength=size)[column.targets] > 0
+    others = np.bincount(column.targets[gone_s <= 0], minlength=size)[column.targets] > 0
     always = view.cadence_s[column.sids] <= _MISSED_GAPS * view.target_cadence_s[column.targets]
     found = np.asarray(missing & others & always)
     if found.any():
