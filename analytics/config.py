@@ -19,6 +19,11 @@ _SCORED = {
 }
 
 
+# What is collected reaches the bus within a fraction of this, however long the interval: exporters answer within tenths
+# of a second, and ingest waits for hundredths (``linger_s``). Assumption: all of it takes a second at most.
+HOLDBACK_NS_MAX = 10**9
+
+
 class DetectionConfig(BaseModel):
     """Limits that depend on the site and not on a standard; everything else is a constant beside its detector."""
 
@@ -53,7 +58,9 @@ class EngineConfig(BaseModel):
 
     interval_s: float = Field(10.0, gt=0, description="Collection interval of the targets.")
     holdback_s: float | None = Field(
-        None, ge=0, description="How long a tick waits for late batches, in event time; default half an interval."
+        None,
+        ge=0,
+        description="How long a tick waits for late batches, in event time; default 1, half an interval at most.",
     )
     series_max: int = Field(2_000_000, gt=0, description="Series kept; samples of further ones are dropped.")
     series_ttl_s: float = Field(3600.0, gt=0, description="A series that is silent for so long is forgotten.")
@@ -77,7 +84,9 @@ class EngineConfig(BaseModel):
 
     @property
     def holdback_ns(self) -> int:
-        return self.interval_ns // 2 if self.holdback_s is None else round(self.holdback_s * 1e9)
+        if self.holdback_s is None:
+            return min(HOLDBACK_NS_MAX, self.interval_ns // 2)
+        return round(self.holdback_s * 1e9)
 
 
 class AnalyticsConfig(BaseModel):

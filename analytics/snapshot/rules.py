@@ -5,21 +5,22 @@ of devices: ``Multivariate.blocks``.
 """
 
 from analytics.derived import job_memory, working_gpus
-from analytics.detectors.lifecycle import from_format_1
+from analytics.detectors import lifecycle
 from analytics.snapshot.block import Rule
+from analytics.window import watermark
 
 # What was learned from each collection: how much a value varies depends on the time between two of them.
 PER_COLLECTION = ("interval_s",)
 _ESSENTIAL = Rule(essential=True)
 
 RULES = {
-    "window": _ESSENTIAL,
+    "window": Rule(format=2, migrations={1: watermark.from_format_1}, essential=True),
     "registry": _ESSENTIAL,  # numbers the series: rows of most other blocks
     "rates": _ESSENTIAL,
     "targets": _ESSENTIAL,
     "cadence": Rule(),
     "cluster": _ESSENTIAL,  # the bus is not read again for it
-    "findings": Rule(format=2, migrations={1: from_format_1}, essential=True),
+    "findings": Rule(format=2, migrations={1: lifecycle.from_format_1}, essential=True),
     "correlator": _ESSENTIAL,
     "baselines": Rule(settings=PER_COLLECTION),
     # Calibrated by the statistics that follow from the pace of the baselines

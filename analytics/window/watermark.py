@@ -1,7 +1,9 @@
 """Batches into event-time ticks: bounded lateness, no duplicates, and every sample counted.
 
 A batch belongs to the tick of its collection time (the collector's clock), so a device with a wrong clock disturbs
-nobody else. The watermark is the newest collection time; a tick waits ``holdback`` behind it for late batches.
+nobody else. The watermark is the newest collection time; a tick waits ``holdback`` behind it for late batches. What
+comes later, from a collection that took long, counts in the tick that was open then. Why:
+docs/decisions/2026-11-23-holdback.md
 
 Nor does a collector with a wrong clock: where the bus says when it took a batch, the watermark never passes that
 time. Why: docs/decisions/2026-11-22-wrong-clocks.md
@@ -27,10 +29,13 @@ AHEAD_NS_MAX = 60 * 10**9
 _BACK_NS_MIN, _BACK_INTERVALS_MIN = 60 * 10**9, 6
 
 
+_Newest = tuple[int, int, int]  # tick, epoch and sequence number of a collection
+
+
 class DropReason(StrEnum):
     """Why a sample was not processed."""
 
-    LATE = "late"  # its tick was closed
+    LATE = "late"  # its tick was closed an interval ago, or its target has been heard of since
     INGEST_CLOCK_AHEAD = "ingest_clock_ahead"  # collected over a minute after the bus took it
     TIME_WENT_BACK = "time_went_back"  # held for a time that was wrong
     CLOCK_AHEAD = "clock_ahead"  # its event time is over five minutes after its collection
@@ -63,6 +68,7 @@ class TickWindow:
 
     def __init__(self, config: EngineConfig) -> None:
         self._tick_ns, self._holdback_ns = config.tick_ns, config.holdback_ns
+        self._late_ns_max = config.holdback_ns + config.interval_ns
         self._back_ns = max(_BACK_NS_MIN, _BACK_INTERVALS_MIN * config.interval_ns)
         self.counts = SampleCounts()
         self.ahead: dict[str, int] = {}
@@ -73,6 +79,7 @@ class TickWindow:
         self._held: dict[int, list[SampleBatch]] = {}
         self._names: dict[int, set[tuple[str, int, int]]] = {}
         self._names_json: dict[int, orjson.Fragment] = {}
+        self._newest: dict[str, _Newest] = {}  # of each target among these names
         self._next_tick: int | None = None  # the first one that is open; None before the first batch
         self._last_busy: int | None = None
         # The first and last collection time far before the watermark since something was collected after it
@@ -93,17 +100,43 @@ class TickWindow:
         if name in names:
             self.counts.deduplicated += len(batch)
             return
-        if tick < self._first_open():
+        counts_in = self._counts_in(batch, appended_ns)
+        if counts_in is None:
             if not names:
                 del self._names[tick]
             self.counts.drop(DropReason.LATE, len(batch))
             self._note_before(at_ns)
             return
-        self._before = None
+        if tick >= self._first_open():
+            self._before = None
+        self._names_json.pop(tick, None)
         names.add(name)
+        self._note_newest(tick, *name)
         self.counts.held += len(batch)
-        self._held.setdefault(tick, []).append(batch)
+        self._held.setdefault(counts_in, []).append(batch)
         self.watermark_ns = max(self.watermark_ns, at_ns)
+
+    def _counts_in(self, batch: SampleBatch, appended_ns: int | None) -> int | None:
+        """The tick of a batch: that of its collection; where it took longer than the holdback, the first that was open
+        when the bus had it. None where that is closed too and an interval has passed, which is as long as a collection
+        may last, or where its target has been heard of since, as its history must stay in order."""
+        collection, open_from = batch.collection, self._first_open()
+        tick = collection.collected_ns // self._tick_ns
+        if appended_ns is not None and appended_ns - collection.collected_ns <= self._late_ns_max:
+            tick = max(tick, (appended_ns - self._holdback_ns) // self._tick_ns)
+        if tick >= open_from:
+            return tick
+        too_late = collection.collected_ns < self.watermark_ns - self._late_ns_max
+        return None if too_late or self._is_overtaken(batch) else open_from
+
+    def _is_overtaken(self, batch: SampleBatch) -> bool:
+        collection, newest = batch.collection, self._newest.get(batch.table.target)
+        tick = collection.collected_ns // self._tick_ns
+        return newest is not None and newest > (tick, collection.epoch_ns, collection.seq)
+
+    def _note_newest(self, tick: int, target: str, epoch_ns: int, seq: int) -> None:
+        one = (tick, epoch_ns, seq)
+        self._newest[target] = max(self._newest.get(target, one), one)
 
     def _note_before(self, at_ns: int) -> None:
         if at_ns < self.watermark_ns - self._back_ns:
@@ -150,7 +183,9 @@ class TickWindow:
 
     def _forget_names(self, tick: int) -> None:
         for old in [t for t in self._names if t <= tick - _REMEMBERED_TICKS]:
-            del self._names[old]
+            for target, *_ in self._names.pop(old):
+                if target in self._newest and self._newest[target][0] <= old:
+                    del self._newest[target]
             self._names_json.pop(old, None)
 
     def _names_of(self, tick: int) -> orjson.Fragment:
@@ -172,8 +207,9 @@ class TickWindow:
             "before": self._before,
         }
         names = {str(tick): self._names_of(tick) for tick in sorted(self._names)}
-        held = [batch for _, batches in sorted(self._held.items()) for batch in sorted(batches, key=_canonical)]
-        held_head, arrays = pack_batches(held)
+        held = [(tick, one) for tick, some in sorted(self._held.items()) for one in sorted(some, key=_canonical)]
+        held_head, arrays = pack_batches([batch for _, batch in held])
+        held_head["ticks"] = [tick for tick, _ in held]
         return State({**marks, "names": names, "counts": counts, "held": held_head}, arrays)
 
     def restore(self, state: State) -> None:
@@ -184,16 +220,25 @@ class TickWindow:
         self._next_tick = None if head["next_tick"] is None else head["next_tick"] * tick_ns // now
         self._last_busy = None if head["last_busy"] is None else head["last_busy"] * tick_ns // now
         self._before = tuple(head["before"]) if head["before"] else None
-        self._names, self._names_json = {}, {}
+        self._names, self._names_json, self._newest = {}, {}, {}
         for number, names in head["names"].items():
             first_ns = int(number) * tick_ns
             for tick in range(first_ns // now, (first_ns + tick_ns - 1) // now + 1):
                 self._names.setdefault(tick, set()).update((t, e, s) for t, e, s in names)
+                for name in names:
+                    self._note_newest(tick, *name)
         self.counts = SampleCounts(**head["counts"])
         self._held = {}
-        for batch in unpack_batches(State(head["held"], state.arrays)):
-            tick = max(batch.collection.collected_ns // now, self._next_tick or 0)
-            self._held.setdefault(tick, []).append(batch)
+        for number, batch in zip(head["held"]["ticks"], unpack_batches(State(head["held"], state.arrays)), strict=True):
+            tick = max(batch.collection.collected_ns, number * tick_ns) // now
+            self._held.setdefault(max(tick, self._next_tick or 0), []).append(batch)
+
+
+def from_format_1(state: State) -> State:
+    """Of state version 16 before the ticks of held batches were written: each is in that of its collection."""
+    head = state.head
+    ticks = [collected_ns // head["tick_ns"] for *_, collected_ns, _, _ in head["held"]["batches"]]
+    return State({**head, "held": {**head["held"], "ticks": ticks}}, state.arrays)
 
 
 def _canonical(batch: SampleBatch) -> tuple[str, str, int, int, int]:

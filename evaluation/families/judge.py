@@ -13,6 +13,7 @@ from common.units import NS_PER_S
 from evaluation.families import parts
 from evaluation.families.costs import Cost, cost_of
 from evaluation.families.counterfactual.background import background_findings, background_firing, background_pages
+from evaluation.families.delays import Delay, delay_of
 from evaluation.families.paging import Page
 from evaluation.families.run_plan import FamilyRun
 from evaluation.families.truth.reach import Reach
@@ -33,6 +34,7 @@ class FaultOutcome:
     that name its root too. right: pages that are right, 0 or 1: a second one brings nothing. unpaged: further incidents
     of it that page nobody. root_later: the root that people know in the end is the right one, by any of its pages.
     members, named: GPUs that stand for it in truth and in pages, for faults of single GPUs. cost: stated and true.
+    delay: the parts of ``delay_s``; None without a page, or where it rests on what is older than the fault.
     """
 
     campaign: str
@@ -55,6 +57,7 @@ class FaultOutcome:
     right: int = 0
     unpaged: int = 0
     cost: Cost | None = None
+    delay: Delay | None = None
     members: frozenset[ObjectRef] = frozenset()
     named: frozenset[ObjectRef] = frozenset()
 
@@ -125,7 +128,9 @@ def judge(run: FamilyRun, causes: list[Reach]) -> ClusterOutcome:
     outcome.right = sum(fault.right for fault in outcome.faults)
     _judge_unpaged(outcome, causes, run)
     for fault, cause in zip(outcome.faults, causes, strict=True):
-        fault.cost = cost_of(fault.first, cause.harm, run.newest) if fault.page_due else None
+        if fault.page_due:
+            fault.cost = cost_of(fault.first, cause.harm, run.newest)
+            fault.delay = delay_of(fault.first, cause.truth.start_ns, run) if fault.first else None
     _judge_findings(outcome, causes, run)
     return outcome
 

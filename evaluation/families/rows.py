@@ -1,8 +1,11 @@
 """Figures of families as rows; ``table`` names the one of a row. NaN: nothing is known; inf: never."""
 
+import math
+import statistics
 from collections.abc import Callable, Iterator, Sequence
 
 from evaluation.families import figures
+from evaluation.families.delays import Delay
 from evaluation.families.figures import Figure
 from evaluation.families.judge import ClusterOutcome, FaultOutcome
 from evaluation.families.targets import Row, targets
@@ -12,6 +15,7 @@ TITLES = {
     "families": "Families with faults, by the first page of each fault",
     "pages": "Pages by family",
     "faults": "Kinds of faults, all families together",
+    "delays": "Where the seconds until the first page go, by kind of fault: medians of each part",
     "health": "Clusters without faults: pages, all of them false",
     "false_pages": "False pages by family, kind and severity, healthy families included",
     "findings": "Findings by family: true where a fault that lasts reaches the place, and not there without it",
@@ -32,6 +36,7 @@ def rows(clusters: Sequence[ClusterOutcome]) -> list[Row]:
             _faults("faults", "fault", kind, [fault for fault in figures.counted(clusters) if fault.fault == kind])
             for kind in kinds
         ),
+        *_delays(figures.paged(clusters)),
         *(_health(name, of) for name, of in families.items() if of[0].healthy),
         *_false_pages(clusters),
         *(_findings(name, of) for name, of in families.items()),
@@ -82,6 +87,38 @@ def _pages(name: str, clusters: Sequence[ClusterOutcome]) -> Row:
         "unpaged incidents of faults": sum(fault.unpaged for fault in every),
         "unpaged, of no fault": sum(each.unpaged_false for each in clusters),
         "faults that nothing shows": sum(not fault.visible for fault in every),
+    }
+
+
+def _delays(faults: Sequence[FaultOutcome]) -> Iterator[Row]:
+    """By kind of fault, and of all hard and slow ones. A fault without a page has no parts."""
+    for hard in (True, False):
+        some = [fault for fault in faults if fault.hard is hard]
+        for kind in sorted({fault.fault for fault in some}):
+            yield _parts(kind, [fault for fault in some if fault.fault == kind])
+        if some:
+            yield _parts("all hard" if hard else "all slow", some)
+
+
+def _parts(name: str, faults: Sequence[FaultOutcome]) -> Row:
+    found = [fault.delay for fault in faults if fault.delay is not None]
+
+    def median(part: Callable[[Delay], float]) -> float:
+        return statistics.median(map(part, found)) if found else math.nan
+
+    return {
+        "table": "delays",
+        "fault": name,
+        "faults": len(faults),
+        "paged": sum(fault.first is not None for fault in faults),
+        "until a sample shows it": median(lambda delay: delay.sample_s),
+        "more samples": median(lambda delay: delay.persistence_s),
+        "tick closes": median(lambda delay: delay.closing_s),
+        "hold": median(lambda delay: delay.hold_s),
+        "until it pages": median(lambda delay: delay.page_s),
+        "all": median(lambda delay: delay.total_s),
+        "may take": statistics.median(fault.limit_s for fault in faults),
+        "in time": sum(fault.in_time for fault in faults),
     }
 
 

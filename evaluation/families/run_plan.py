@@ -41,8 +41,8 @@ class FamilyRun:
 
     pages: by the alerts stage. notices: the first firing version of every incident, whether or not it is a page.
     newest: the last version of each. roots: what people know in the end, by incident. findings: the first version of
-    each. topology: the true one, not what the telemetry says, with the jobs that have ended. record: what the cluster
-    did. branches: the same without the faults, one a group of them.
+    each. published_ns: when that was, by finding. topology: the true one, not what the telemetry says, with the jobs
+    that have ended. record: what the cluster did. branches: the same without the faults, one a group of them.
     """
 
     plan: FamilyPlan
@@ -53,6 +53,7 @@ class FamilyRun:
     newest: dict[str, Incident] = field(default_factory=dict)
     roots: dict[str, ObjectRef] = field(default_factory=dict)
     findings: dict[str, Finding] = field(default_factory=dict)
+    published_ns: dict[str, int] = field(default_factory=dict)
     topology: Topology = field(default_factory=Topology)
     record: ClusterRecord = field(default_factory=ClusterRecord)
     branches: list[Branch] = field(default_factory=list)
@@ -129,6 +130,7 @@ class _Running:
         for output in outputs:
             if isinstance(output, Finding):
                 run.findings.setdefault(output.id, output)
+                run.published_ns.setdefault(output.id, tick.now_ns)
 
     def _branch(self, group: FaultGroup, cluster: SimulatedCluster, log: ClusterLog, until_s: float) -> Branch:
         """The rest of the time of a group of faults without them, and with each of them alone."""

@@ -41,7 +41,8 @@ def _part(view: CorrelationView, name: str, down: dict[ObjectRef, list[Finding]]
     if len(links) < LINKS_MIN or len(neighbours) < NEIGHBOURS_MIN:
         return
     found = [finding for link in links for finding in down[link]]
-    one_sided = len({finding.object for finding in found}) < 2 * len(links)  # the other ends may be dead
+    answering = {finding.object.device for finding in found}  # what reports a port is not dead
+    sure = name in answering and len(answering & neighbours) >= NEIGHBOURS_MIN
     share = f"{len(links)} of {len(view.graph.links(name))} links of {name}"
     yield cause_of(
         IncidentKind.DEVICE_DOWN,
@@ -49,7 +50,7 @@ def _part(view: CorrelationView, name: str, down: dict[ObjectRef, list[Finding]]
         frozenset(finding.id for finding in found),
         f"{share} went down at once and the others stay up: a part that these have in common failed",
         factor=ALIVE_FACTOR,
-        hold=HoldPolicy.INTERVAL if one_sided else None,
+        hold=None if sure else HoldPolicy.INTERVAL,
         subject=share,
     )
 

@@ -10,6 +10,7 @@ from analytics.correlate.causes.at_once import at_once
 from analytics.correlate.view import CorrelationView
 from telemetry.findings import Finding, FindingKind
 from telemetry.incidents import IncidentKind
+from telemetry.kinds import HoldPolicy
 from telemetry.objects import device, port
 
 _PEER = re.compile(r'peer="([^"]+)"')
@@ -91,6 +92,7 @@ def _together(view: CorrelationView, name: str, lost: Mapping[str, Finding]) -> 
         frozenset(finding.id for finding in known),
         f"{len(lost)}{of} neighbours lost their session with {name} and no link of it is down",
         subject=" with ".join(sorted((name, *lost))) if alone else f"{name} with {len(lost)} neighbours",
+        hold=None if alone else HoldPolicy.TICK,  # what each neighbour read in the same collection shows its link up
     )
 
 

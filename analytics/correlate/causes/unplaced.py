@@ -151,7 +151,9 @@ def _dead(view: CorrelationView, loss: Loss) -> Cause:
         reason = f"{root.name} is silent and {dark} at the same time; what is behind these is not recorded"
         # A host may be the first of a rack; a switch that takes several ports with it is the whole of it.
         sure = view.graph.is_switch(root.name) and len(loss.ports) >= PORTS_MIN
-        hold = None if sure else HoldPolicy.INTERVAL
+        entity = view.graph.devices.get(root.name)
+        whole = HoldPolicy.TICK if entity and entity.rack else HoldPolicy.NONE  # nothing larger is known to wait for
+        hold = whole if sure else HoldPolicy.INTERVAL
         return cause_of(IncidentKind.DEVICE_DOWN, root, _ids(loss), reason, hold=hold, factor=_factor(loss))
     noun = _noun(view, names)
     return cause_of(

@@ -16,13 +16,18 @@ from analytics.correlate.texts.verdict import Rivals
 from analytics.correlate.tracks import Track
 from analytics.correlate.view import CorrelationView
 from telemetry.findings import Evidence, Finding
-from telemetry.incidents import BlastRadius, Hypothesis, Incident, Severity, TimelineEntry
+from telemetry.incidents import BlastRadius, Hypothesis, Incident, IncidentKind, Severity, TimelineEntry
 from telemetry.kinds import incident_kinds
 from telemetry.objects import ObjectRef, job
 
 ALTERNATIVES_MAX = 3
 EVIDENCE_MAX = 5
 GPU_SECONDS_STEP = 1.05  # publish again when the cost has grown by 5 %
+# What one reading of a state shows: it began after the reading before, whatever else was wrong by then.
+STATES = frozenset(
+    {IncidentKind.LINK_DOWN, IncidentKind.DEVICE_DOWN, IncidentKind.DEVICE_REBOOTED, IncidentKind.RACK_POWER}
+    | {IncidentKind.BGP_DOWN}
+)
 
 
 def update(
@@ -126,8 +131,15 @@ def _join(view: CorrelationView, track: Track, finding: Finding) -> None:
     if len(track.notes) < view.config.timeline_max:
         track.note(finding.onset_ns, finding.object, phrases.symptom(finding))
     earlier = not track.first[2] or (finding.onset_ns, finding.id) < track.first[:2]
-    if earlier and finding.onset_ns >= track.matters_since_ns:
+    if earlier and finding.onset_ns >= _since_ns(view, track):
         track.first = _first(finding)
+
+
+def _since_ns(view: CorrelationView, track: Track) -> int:
+    """No symptom of the incident is older than this."""
+    if track.cause.kind not in STATES:
+        return track.matters_since_ns
+    return max(track.matters_since_ns, track.onset_ns - view.config.intervals_ns(1.0, track.cadence_s))
 
 
 def _evidence(root: ObjectRef, primary: Sequence[Finding]) -> tuple[Evidence, ...]:

@@ -93,6 +93,17 @@ def test_a_switch_that_falls_silent_is_what_the_dark_ports_led_to(bare: Unrecord
     assert run.roots == ["device_down spine2"]
 
 
+def test_a_switch_that_took_its_ports_along_waits_for_nothing_larger_that_is_not_known(
+    bare: Unrecorded, run: Run
+) -> None:
+    """Eleven ports: what is behind them is an incident to be, beside that of the switch for one tick."""
+    others = ["node1/mlx5_1", "node5/mlx5_1", "oss1/mlx5_0"]
+    run.tick(*bare.dark(*(bare.uplink(leaf, 2) for leaf in range(1, 9)), *others))
+    run.tick(ticks=2)
+    run.tick(*bare.silent("spine2", at=9))
+    assert (run.only.kind, run.only.fired_ns) == (I.DEVICE_DOWN, run.now_ns)
+
+
 def test_planned_work_covers_the_ports_that_lead_to_its_devices(bare: Unrecorded, run: Run) -> None:
     hosts = tuple(device(host) for host in HOSTS)
     run.changes = [Change("c1", ChangeKind.MAINTENANCE, hosts, run.now_ns, run.now_ns + 3600 * S, summary="new PSUs")]

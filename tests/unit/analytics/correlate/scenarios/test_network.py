@@ -7,7 +7,7 @@ from telemetry.findings import FindingKind as K
 from telemetry.incidents import IncidentKind as I
 from telemetry.topology import Link, Topology
 from tests.unit.analytics.correlate.faults import line_card, session_lost
-from tests.unit.analytics.correlate.small_fabric import Fabric, Run
+from tests.unit.analytics.correlate.small_fabric import T0, Fabric, Run, S
 
 
 def test_two_slow_receivers_under_one_spine_keep_their_own_ports(cluster: Fabric, run: Run) -> None:
@@ -139,3 +139,52 @@ def test_pauses_without_topology_behind_them_open_nothing(cluster: Fabric) -> No
         for incident in correlator.step(paused.observed_ns + tick * 5 * 10**9, [paused], bare, ())
     ]
     assert published == []
+
+
+def test_a_link_that_is_down_at_both_ends_has_nothing_to_wait_for(cluster: Fabric, run: Run) -> None:
+    run.tick(cluster.find(K.LINK_DOWN, cluster.uplink(1, 2)))
+    assert run.incidents == {}
+    run.tick(cluster.find(K.LINK_DOWN, cluster.downlink(2, 1), 3))
+    assert (run.only.kind, run.only.fired_ns) == (I.LINK_DOWN, run.now_ns)
+
+
+def test_errors_that_came_sample_after_sample_have_waited_enough(cluster: Fabric, run: Run) -> None:
+    run.tick(cluster.find(K.LINK_ERRORS, cluster.uplink(2, 3)))
+    assert (run.only.kind, run.only.fired_ns) == (I.LINK_DEGRADED, run.now_ns)
+
+
+@pytest.mark.parametrize(("other", "at_s", "fires"), [((1, 3), 2, False), ((1, 3), 31, True), ((4, 3), 2, True)])
+def test_a_link_waits_where_another_one_of_its_ends_fails_with_it(
+    other: tuple[int, int], at_s: int, fires: bool, cluster: Fabric, run: Run
+) -> None:
+    both = [cluster.find(K.LINK_DOWN, port) for port in (cluster.uplink(1, 2), cluster.downlink(2, 1))]
+    run.tick(*both, cluster.find(K.LINK_DOWN, cluster.uplink(*other), at_s))
+    assert ("link_down leaf1/Ethernet4004--spine2/Ethernet0" in run.roots) is fires
+    run.tick()
+    assert "link_down leaf1/Ethernet4004--spine2/Ethernet0" in run.roots
+
+
+def test_a_part_of_a_switch_is_sure_once_two_neighbours_say_so(cluster: Fabric, run: Run) -> None:
+    """They and the switch answer, so none of them died. Its other links need no second witness."""
+    own = [cluster.find(K.LINK_DOWN, cluster.downlink(2, leaf)) for leaf in range(1, 4)]
+    run.tick(*own, cluster.find(K.LINK_DOWN, cluster.uplink(1, 2), 2))
+    run.tick()
+    assert run.incidents == {}
+    run.tick(cluster.find(K.LINK_DOWN, cluster.uplink(2, 2), 3))
+    assert run.roots == ["device_down spine2"]
+
+
+def test_a_daemon_that_two_neighbours_miss_waits_a_tick(cluster: Fabric, run: Run) -> None:
+    run.tick(*(session_lost(cluster, f"leaf{leaf}", cluster.uplink(leaf, 2), leaf) for leaf in (1, 2)))
+    assert run.incidents == {}
+    run.tick()
+    assert run.roots == ["bgp_down spine2"]
+
+
+def test_a_link_did_not_fail_before_it_was_last_seen_to_be_up(cluster: Fabric, run: Run) -> None:
+    """The congestion that it makes worse began earlier: it is in the incident, but is not its begin."""
+    both = [cluster.find(K.LINK_DOWN, port, 25) for port in (cluster.uplink(1, 2), cluster.downlink(2, 1))]
+    run.tick(*both, cluster.find(K.QUEUE_CONGESTED, cluster.uplink(1, 1), 1))
+    assert (run.only.kind, len(run.only.findings)) == (I.LINK_DOWN, 3)
+    assert run.only.onset_ns == T0 + 15 * S
+    assert "is down" in run.only.first_symptom

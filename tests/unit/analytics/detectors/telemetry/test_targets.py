@@ -39,7 +39,8 @@ def interleaved(*streams: list[SampleBatch]) -> list[SampleBatch]:
 def test_two_failed_collections_are_silence_that_begins_with_the_first() -> None:
     stream = [batch(LEAF, 0, [0]), batch(LEAF, 1, [0]), down(LEAF, 2), down(LEAF, 3)]
     found = of_kind(run(Engine(CONFIG), interleaved(stream, clockwork(1, range(6)))), FindingKind.TARGET_SILENT)
-    assert [str(finding.object) for finding in found] == ["device:leaf1"]
+    assert {str(finding.object) for finding in found} == {"device:leaf1"}
+    assert len({finding.id for finding in found}) == 1
     assert found[0].onset_ns == START_NS + 2 * INTERVAL_S * SECOND
     assert found[0].evidence[0].series == 'up{device="leaf1",target="gnmi/leaf1"}'
 
@@ -96,6 +97,34 @@ def test_a_gpu_without_series_is_lost() -> None:
         stream.append(SampleBatch(host, collection, np.full(1, at_ns), only, np.array([500.0 + seq])))
     found = of_kind(run(Engine(CONFIG), interleaved(stream, clockwork(1, range(9)))), FindingKind.GPU_LOST)
     assert [str(finding.object) for finding in found[:1]] == ["gpu:node1/GPU-1"]
+
+
+GPU_KEYS = [
+    series_key(metric, {"device": "node1", "gpu": f"GPU-{n}"})
+    for n in range(2)
+    for metric in ("gpu_power_watts", "gpu_sm_clock_hertz")
+]
+
+
+@pytest.mark.parametrize(
+    ("rows", "found_after_s"),
+    [
+        ([0, 1], [0]),  # all of one GPU is missing
+        ([0, 1, 3], [10]),  # its clock is still there
+        ([1, 3], [10, 10]),  # both have lost their power
+    ],
+)
+def test_one_collection_without_one_whole_gpu_is_enough(rows: list[int], found_after_s: list[int]) -> None:
+    host = table("node1", GPU_KEYS, "dcgm")
+    stream = [batch(host, seq, [500.0 + seq, 1e9, 510.0 + seq, 1e9]) for seq in range(6)]
+    for seq in range(6, 10):
+        at_ns = START_NS + seq * INTERVAL_S * SECOND
+        some = np.array(rows, np.uint32)
+        collection = Collection(START_NS, seq, at_ns, 0.1)
+        stream.append(SampleBatch(host, collection, np.full(some.size, at_ns), some, np.full(some.size, 500.0 + seq)))
+    found = of_kind(run(Engine(CONFIG), interleaved(stream, clockwork(1, range(12)))), FindingKind.GPU_LOST)
+    first = {finding.id: finding for finding in reversed(found)}.values()
+    assert [(finding.observed_ns - finding.onset_ns) // SECOND for finding in first] == found_after_s
 
 
 def test_a_time_without_any_collection_is_no_silence_of_a_target() -> None:
