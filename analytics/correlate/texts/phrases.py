@@ -51,7 +51,7 @@ def fired(track: Track) -> str:
     text = f"fired: {track.cause.reason}"
     if track.since_first_seen:
         text += "; it was so when it was first seen: a known fault"
-    elif incident_kinds()[track.cause.kind].pages_without_waiting:
+    elif not _gated(track.cause):
         return text
     waits = waiting(track.job_impact) if track.job_impact else "no job shows that it waits, so nobody is paged"
     return f"{text}; {waits}"
@@ -63,7 +63,7 @@ def _cost(view: CorrelationView, cause: Cause, blast: BlastRadius, job_impact: M
     if job_impact:
         gpus = {ref for job_id in job_impact for ref in view.jobs.gpus(job_id)}
         return f"{_count(len(gpus), 'GPU')}, {waiting(job_impact)}"
-    if not incident_kinds()[cause.kind].pages_without_waiting:
+    if _gated(cause):
         return f"no job waits, {len(blast.jobs)} in reach" if blast.jobs else "no job waits"
     if blast.jobs:
         return f"{_count(len(blast.gpus), 'GPU')}, {_count(len(blast.jobs), 'job')} at risk"
@@ -71,6 +71,11 @@ def _cost(view: CorrelationView, cause: Cause, blast: BlastRadius, job_impact: M
         return f"{_count(len(blast.gpus), 'GPU')} reached"
     links = f"{_count(len(blast.links), 'link')}, " if blast.links and root.kind is not ObjectKind.LINK else ""
     return f"{links}no job reached"
+
+
+def _gated(cause: Cause) -> bool:
+    """Whether nobody is paged before a job waits."""
+    return cause.harmless or not incident_kinds()[cause.kind].pages_without_waiting
 
 
 def waiting(job_impact: Mapping[str, float]) -> str:
