@@ -33,7 +33,8 @@ class CheckpointColliding(Detector):
         interval_ns = view.config.interval_ns
         lasts = np.array([work.checkpoints.lasts_ns(interval_ns) for _, work in judged], np.float64)
         usual = np.array([work.checkpoints.length_ns for _, work in judged], np.float64)
-        slowed = lasts / (_SLOWED_TIMES * usual + _MARGIN_INTERVALS * interval_ns)
+        every_ns = np.array([work.every_ns(interval_ns) for _, work in judged], np.float64)
+        slowed = lasts / (_SLOWED_TIMES * usual + _MARGIN_INTERVALS * every_ns)
         score = np.where(_in_company(view, judged, slowed >= 1.0), slowed, np.minimum(slowed, 0.99))
         began = np.array([work.checkpoints.pause_ns or work.newest_ns for _, work in judged], np.int64)
         return [of_jobs(view, judged, score, (lasts, usual), "checkpoint_seconds", began)]
