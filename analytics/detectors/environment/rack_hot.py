@@ -1,6 +1,7 @@
 """Cooling of a rack or of a host: together its GPUs get warmer than the power that they draw explains."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -8,6 +9,8 @@ from numpy.typing import NDArray
 from analytics.detectors.spec import Detector, Scope, Verdicts, computed_evidence
 from analytics.models import baseline, thermal
 from analytics.models.group_medians import group_medians
+from analytics.snapshot.block import Migration
+from analytics.snapshot.stateful import State
 from analytics.state.memory import Memory, MemoryColumn
 from analytics.view.tick_view import Column, TickView
 from telemetry.findings import FindingKind
@@ -52,6 +55,8 @@ class RackHot(Detector):
         MemoryColumn("line", thermal.WIDTH, settings=("interval_s",)),
         MemoryColumn("spread", thermal.SPREAD_WIDTH, settings=("interval_s",)),
     )
+    memory_format: int = 2
+    memory_migrations: Mapping[int, Migration] = field(default_factory=lambda: {1: _from_format_1}, hash=False)
 
     def judge(self, view: TickView, memory: Memory) -> list[Verdicts]:
         heat = view.column(_METRICS[0])
@@ -67,6 +72,12 @@ class RackHot(Detector):
             _racks(view, heat.only(placed), racks[placed], above[placed], least[placed]),
             _hosts(view, heat, hosts, above, least),
         ]
+
+
+def _from_format_1(state: State) -> State:
+    """Format 1 knew nothing of spreads: they begin empty."""
+    spread = np.zeros((state.arrays["sid"].size, thermal.SPREAD_WIDTH))
+    return State(state.head, {**state.arrays, "spread": spread})
 
 
 def _racks(view: TickView, heat: Column, racks: NDArray[np.int64], above: Floats, least: Floats) -> Verdicts:
