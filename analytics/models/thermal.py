@@ -61,19 +61,20 @@ def spread_kelvin(spread: Floats) -> Floats:
 
 
 def learn_spread(spread: Floats, above: Floats, counts: NDArray[np.bool_], weight: float) -> None:
-    """Learns from one reading of each device how far it has fallen since the one before, or lies below the line.
+    """Learns from one reading of each device how far it has fallen since the one before, where both count.
 
-    Cooling that fails does neither; a temperature that jumps falls as often as it rises.
+    Cooling that fails lifts a device; a temperature that jumps falls as often as it rises.
 
     above: float64[n], kelvin above the line. counts: bool[n], which devices have a line and have settled.
     weight: of a reading among many.
     """
-    apart = np.maximum(np.maximum(spread[:, ABOVE] - above, -above), 0.0) ** 4
     before = np.where(spread[:, COUNT] > 0.0, spread[:, FOURTH], _SPREAD_KELVIN**4)
-    spread[counts, COUNT] += 1.0
+    fallen = np.maximum(spread[:, ABOVE] - above, 0.0) ** 4
+    learns = counts & ~np.isnan(fallen)
+    spread[learns, COUNT] += 1.0
     share = np.maximum(weight, 1.0 / (spread[:, COUNT] + 1.0))
-    spread[:, FOURTH] = np.where(counts, before + share * (apart - before), spread[:, FOURTH])
-    spread[:, ABOVE] = above
+    spread[:, FOURTH] = np.where(learns, before + share * (fallen - before), spread[:, FOURTH])
+    spread[:, ABOVE] = np.where(counts, above, np.nan)
 
 
 def learn(model: Floats, celsius: Floats, watts: Floats, at_s: Floats, weight: Floats) -> None:
