@@ -57,6 +57,15 @@ def test_a_part_that_fails_under_a_warm_host_is_a_page(cluster: Fabric, run: Run
     assert run.only.severity is Severity.WARNING
 
 
+def test_a_job_that_slows_down_after_it_was_warm_waits_for_something_else(cluster: Fabric, run: Run) -> None:
+    was_warm = warm(cluster)
+    run.tick(was_warm)
+    run.tick(ticks=10)
+    run.clear(was_warm)
+    run.tick(cluster.find(K.JOB_SLOWED, "job:1", 55), ticks=4)
+    assert {each.severity for each in run.incidents.values() if each.kind is I.ENVIRONMENT} == {Severity.INFO}
+
+
 def test_a_warm_rack_is_a_page(cluster: Fabric, run: Run) -> None:
     run.tick(cluster.find(K.OVERHEATED, "rack:r1"), warm(cluster))
     run.tick(ticks=10)
