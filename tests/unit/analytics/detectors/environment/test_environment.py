@@ -6,7 +6,6 @@ import pytest
 
 from analytics.engine import Engine
 from telemetry.findings import Finding, FindingKind
-
 from telemetry.series import SeriesTable, series_key
 from telemetry.topology import Device, Role, TopologyFact
 from tests.unit.analytics.small_cluster import CONFIG, START_NS, batch, clockwork, judged, run, table
