@@ -20,6 +20,7 @@ class Cause:
     headline: the title in place of the phrase of the kind, '' for that.
     unused: what it took away was in nobody's use, so no symptom of anything comes from it.
     keep_s: how long its incident stays open without evidence, where that is longer than usual.
+    harmless: nothing works slower for it yet, so it is INFO until a job waits, whatever its kind is otherwise.
     """
 
     kind: IncidentKind
@@ -36,6 +37,7 @@ class Cause:
     headline: str = ""
     unused: bool = False
     keep_s: float = 0.0
+    harmless: bool = False
 
     @property
     def key(self) -> tuple[IncidentKind, ObjectRef]:
@@ -58,6 +60,7 @@ def cause_of(
     headline: str = "",
     unused: bool = False,
     keep_s: float = 0.0,
+    harmless: bool = False,
 ) -> Cause:
     """A cause with the tier and hold of its kind where none are given."""
     row = incident_kinds()[kind]
@@ -76,6 +79,7 @@ def cause_of(
         headline=headline,
         unused=unused,
         keep_s=keep_s,
+        harmless=harmless,
     )
 
 

@@ -168,7 +168,7 @@ by_kind_and_name = attrgetter("kind", "name")  # the order of objects, without a
 
 
 def severity(
-    kind: IncidentKind,
+    cause: Cause,
     known: Severity,
     gpus: float,
     lost_gpu_seconds: float,
@@ -180,12 +180,13 @@ def severity(
     """At least the floor of the kind, raised by the whole GPUs that are lost now and by the GPU-seconds so far.
 
     known: severity so far, below which it never falls while the incident is open; planned work is always INFO.
-    waited_for: whether a job has shown that it waits; pressure on the fabric is INFO until one does.
+    waited_for: whether a job has shown that it waits; pressure on the fabric, and what is harmless, is INFO until then.
     """
-    row = incident_kinds()[kind]
+    row = incident_kinds()[cause.kind]
     if planned:
         return Severity.INFO
-    grade = row.severity_floor if waited_for or row.pages_without_waiting else Severity.INFO
+    pages = waited_for or (row.pages_without_waiting and not cause.harmless)
+    grade = row.severity_floor if pages else Severity.INFO
     if gpus >= config.critical_gpus or lost_gpu_seconds >= config.critical_gpu_seconds:
         grade = Severity.CRITICAL
     elif gpus:

@@ -98,7 +98,8 @@ def why_not(
         return Objection.EFFECT
     if near not in _REACHED[prediction.within]:
         return Objection.PLACE
-    if prediction.through and evidence is not None and prediction.through.isdisjoint(evidence):
+    known = frozenset() if evidence is None and cause.harmless else evidence  # of what is harmless none was there
+    if prediction.through and known is not None and prediction.through.isdisjoint(known):
         return Objection.MECHANISM
     if not kind.pages_without_waiting and finding.kind in JOB_WAITS and not held:
         since_ns = finding.onset_ns if waits_since_ns is None else waits_since_ns

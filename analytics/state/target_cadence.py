@@ -133,10 +133,20 @@ def repeats(columns: Columns, tick_s: float) -> NDArray[np.float64]:
     known reader or more often, one and a half turns of it.
     """
     least_s = np.maximum(_REPEATS_S_MIN, _REPEATS_MIN * np.maximum(columns["usual_s"], 2.0 * tick_s))
-    refresh_s = np.zeros(least_s.size)
-    _refreshes(columns["moved_gaps_s"], np.maximum(columns["usual_s"], tick_s), refresh_s)
-    refresh_s[refresh_s > _REFRESH_S_MAX + columns["usual_s"]] = 0.0
-    return np.asarray(np.maximum(least_s, _REFRESH_SLACK * refresh_s))
+    return np.asarray(
+        np.maximum(least_s, _REFRESH_SLACK * refreshes(columns["moved_gaps_s"], columns["usual_s"], tick_s))
+    )
+
+
+def refreshes(moved_gaps_s: NDArray[np.float32], usual_s: NDArray[np.float64], tick_s: float) -> NDArray[np.float64]:
+    """float64[targets], seconds: the rhythm in which the values of each target change, 0 where none is known.
+
+    moved_gaps_s, usual_s: as in ``LAYOUT``.
+    """
+    refresh_s = np.zeros(usual_s.size)
+    _refreshes(moved_gaps_s, np.maximum(usual_s, tick_s), refresh_s)
+    refresh_s[refresh_s > _REFRESH_S_MAX + usual_s] = 0.0
+    return refresh_s
 
 
 @compiled

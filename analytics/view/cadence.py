@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analytics.state import usual_gap
+from analytics.state.target_cadence import refreshes
 from analytics.view.tick_data import TickData
 
 # A series with gaps that are longer than this reports on change, not in a rhythm: what is older is stale all the same.
@@ -18,6 +19,14 @@ def target_cadence(tick: TickData) -> NDArray[np.float64]:
     """float64[targets]: usual seconds between two collections; the configured interval before the second one."""
     usual_s, interval_s = tick.targets["usual_s"], tick.config.interval_s
     return np.where(usual_s > 0, np.maximum(usual_s, tick.config.tick_ns * 1e-9), interval_s)
+
+
+def target_refresh(tick: TickData) -> NDArray[np.float64]:
+    """float64[targets]: usual seconds between two collections that say something new. An exporter that reads its device
+    in a rhythm of its own repeats itself meanwhile, which no series by itself shows."""
+    targets = tick.targets
+    every_s = refreshes(targets["moved_gaps_s"], targets["usual_s"], tick.config.tick_ns * 1e-9)
+    return np.maximum(target_cadence(tick), every_s)
 
 
 def series_cadence(tick: TickData) -> NDArray[np.float64]:

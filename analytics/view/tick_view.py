@@ -12,7 +12,7 @@ from analytics.models import baseline
 from analytics.state.columns import locked, read_only
 from analytics.state.lookup import lookup
 from analytics.state.topology_index import TopologyIndex
-from analytics.view.cadence import series_cadence, target_cadence
+from analytics.view.cadence import series_cadence, target_cadence, target_refresh
 from analytics.view.derived import Derived
 from analytics.view.implausible import with_implausible
 from analytics.view.quality import FRESH, IS_UNUSABLE, series_quality
@@ -145,6 +145,11 @@ class TickView:
     def target_cadence_s(self) -> NDArray[np.float64]:
         """float64[targets]: seconds from one collection to the next."""
         return locked(target_cadence(self.data))
+
+    @cached_property
+    def target_refresh_s(self) -> NDArray[np.float64]:
+        """float64[targets]: seconds from one collection to the next that says something new."""
+        return locked(target_refresh(self.data))
 
     @cached_property
     def quality(self) -> NDArray[np.uint8]:

@@ -1,6 +1,9 @@
 """Power and cooling of a rack or device: a fault slows many GPUs at once, or leaves no spare part.
 
 Air that is too warm throttles GPUs after it got warm: one that was throttled before has another reason.
+
+One host whose GPUs are warm, and nothing else, does its work as before: a line on a board. It is a page once heat slows
+a GPU of it, a job waits, or the warmest one has come near the temperature at which it slows down.
 """
 
 from collections import defaultdict
@@ -18,6 +21,11 @@ from telemetry.objects import ObjectKind, ObjectRef, device
 HOSTS_MIN = 2  # hosts of no known rack that get warm at once share their air, or what drives it
 # Hosts behind one fan wall get warm as their own load lets them, within a minute.
 WINDOW_INTERVALS = 6.0
+# Kelvin below the temperature at which a GPU slows down. An H100 reports as much between its maximum operating
+# temperature and its slowdown (T.Limit 0 and -2: docs/simulator/h100.md); 85 C, 2 below 87 C, is an example of Meta's
+# health checks for such a limit (facebookresearch/gcm, check-nvidia-smi gpu_temperature).
+MARGIN_MIN = 2.0
+_BY_POWER = "rack_hot"
 
 ByRoot = Mapping[ObjectRef, Sequence[Finding]]
 
@@ -32,11 +40,14 @@ def propose(view: CorrelationView) -> Iterable[Cause]:
         reasons = {finding_kinds()[finding.kind].cause for finding in found}
         since_ns = min(finding.onset_ns for finding in found) - view.config.onset_slack_ns
         throttled = [each for host in hosts for each in _throttled(view, host) if each.onset_ns >= since_ns]
+        harmless = root.kind is ObjectKind.DEVICE and not throttled and all(map(_only_warm, found))
+        slowed = "heat slows no GPU of it" if harmless else "heat slows GPUs of it" if throttled else ""
         yield cause_of(
             IncidentKind.ENVIRONMENT,
             root,
             frozenset(finding.id for finding in (*found, *throttled)),
-            f"{root.name} {' and '.join(sorted(reasons))}",
+            f"{root.name} {' and '.join(sorted(reasons))}{slowed and f'; {slowed}'}",
+            harmless=harmless,
         )
     hosts_alone = {root: found for root, found in roots.items() if root.kind is ObjectKind.DEVICE}
     yield from _together(view, {root: found for root, found in hosts_alone.items() if not _rack(view, root)})
@@ -75,6 +86,13 @@ def _together(view: CorrelationView, hosts: ByRoot) -> Iterable[Cause]:
             devices=frozenset(ref.name for ref in refs),
             subject=f"{root.name} and {others} more host{'s' if others > 1 else ''}",
         )
+
+
+def _only_warm(finding: Finding) -> bool:
+    """Whether nothing but the GPUs' own temperature shows it, and that is far from slowing them. A sensor of the air,
+    or a part that failed, says what is wrong; a temperature is compared with what the power explains."""
+    margins = [each.value for each in finding.evidence if each.unit == "kelvin"]
+    return finding.detector == _BY_POWER and bool(margins) and min(margins) > MARGIN_MIN
 
 
 def _throttled(view: CorrelationView, host: str) -> list[Finding]:

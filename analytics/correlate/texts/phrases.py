@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterable, Iterator, Set
 
 from analytics.correlate.budget import Considered, LeftOut
+from analytics.correlate.cause import Cause
 from analytics.correlate.config import CorrelateConfig
 from analytics.correlate.cost import STALLED
 from analytics.correlate.tracks import Track
@@ -50,7 +51,7 @@ def fired(track: Track) -> str:
     text = f"fired: {track.cause.reason}"
     if track.since_first_seen:
         text += "; it was so when it was first seen: a known fault"
-    elif incident_kinds()[track.cause.kind].pages_without_waiting:
+    elif not _gated(track.cause):
         return text
     waits = waiting(track) if track.job_impact else "no job shows that it waits, so nobody is paged"
     return f"{text}; {waits}"
@@ -61,7 +62,7 @@ def _cost(view: CorrelationView, track: Track, blast: BlastRadius) -> str:
     root = track.cause.root
     if track.job_impact:
         return f"{_count(view.jobs.gpu_count(*track.job_impact), 'GPU')}, {waiting(track)}"
-    if not incident_kinds()[track.cause.kind].pages_without_waiting:
+    if _gated(track.cause):
         return f"no job waits, {len(blast.jobs)} in reach" if blast.jobs else "no job waits"
     if blast.jobs:
         return f"{_count(len(blast.gpus), 'GPU')}, {_count(len(blast.jobs), 'job')} at risk"
@@ -69,6 +70,11 @@ def _cost(view: CorrelationView, track: Track, blast: BlastRadius) -> str:
         return f"{_count(len(blast.gpus), 'GPU')} reached"
     links = f"{_count(len(blast.links), 'link')}, " if blast.links and root.kind is not ObjectKind.LINK else ""
     return f"{links}no job reached"
+
+
+def _gated(cause: Cause) -> bool:
+    """Whether nobody is paged before a job waits."""
+    return cause.harmless or not incident_kinds()[cause.kind].pages_without_waiting
 
 
 def waiting(track: Track) -> str:

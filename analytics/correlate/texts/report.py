@@ -108,10 +108,10 @@ def _first(finding: Finding) -> tuple[int, str, str]:
 
 
 def _grade(view: CorrelationView, track: Track, gpus: float, planned: bool, now_ns: int) -> None:
-    """Sets the severity; that a job began to wait for what is published already is a line of the timeline."""
+    """Sets the severity; why what is published already becomes a page is a line of the timeline."""
     before = track.severity
     track.severity = cost.severity(
-        track.cause.kind,
+        track.cause,
         before,
         gpus,
         track.gpu_seconds,
@@ -119,9 +119,11 @@ def _grade(view: CorrelationView, track: Track, gpus: float, planned: bool, now_
         view.config,
         waited_for=bool(track.job_impact),
     )
-    gated = track.since_first_seen or not incident_kinds()[track.cause.kind].pages_without_waiting
+    row = incident_kinds()[track.cause.kind]
+    gated = track.since_first_seen or not row.pages_without_waiting or row.severity_floor is not Severity.INFO
     if gated and track.id and before is Severity.INFO and track.severity is not before:
-        track.note(now_ns, track.cause.root, f"{track.severity}: {phrases.waiting(track)}")
+        why = phrases.waiting(track) if track.job_impact else track.cause.reason
+        track.note(now_ns, track.cause.root, f"{track.severity}: {why}")
 
 
 def _join(view: CorrelationView, track: Track, finding: Finding) -> None:

@@ -1,4 +1,7 @@
-"""Colliding checkpoints: two jobs write to one file system at the same time and take longer for it than alone."""
+"""Colliding checkpoints: two jobs write to one file system at the same time and take longer for it than alone.
+
+Only while they stand still: jobs that wait for their data between iterations write no checkpoint.
+"""
 
 from collections import defaultdict
 from dataclasses import dataclass
@@ -31,9 +34,10 @@ class CheckpointColliding(Detector):
     def judge(self, view: TickView, memory: Memory) -> list[Verdicts]:
         judged = [(name, work) for name, work in sorted(view.derived.jobs.items()) if work.checkpoints.length_ns]
         interval_ns = view.config.interval_ns
-        lasts = np.array([work.checkpoints.lasts_ns(interval_ns) for _, work in judged], np.float64)
+        lasts = np.array([work.checkpoints.stands_ns(interval_ns) for _, work in judged], np.float64)
         usual = np.array([work.checkpoints.length_ns for _, work in judged], np.float64)
-        slowed = lasts / (_SLOWED_TIMES * usual + _MARGIN_INTERVALS * interval_ns)
+        every_ns = np.array([work.every_ns(interval_ns) for _, work in judged], np.float64)
+        slowed = lasts / (_SLOWED_TIMES * usual + _MARGIN_INTERVALS * every_ns)
         score = np.where(_in_company(view, judged, slowed >= 1.0), slowed, np.minimum(slowed, 0.99))
         began = np.array([work.checkpoints.pause_ns or work.newest_ns for _, work in judged], np.int64)
         return [of_jobs(view, judged, score, (lasts, usual), "checkpoint_seconds", began)]

@@ -4,7 +4,9 @@ The job's own past is the reference (``models/jobs/checkpoints.py``): sizes and 
 limit. All members write at once and continue together. When hardly anything is still written and they wait, nearly all
 are done and wait for the last: that is visible in a job's first checkpoint, too.
 
-Only of jobs that were shown to work in lockstep: where every GPU works for itself, nobody waits for what one writes.
+The premises: the job was shown to work in lockstep, as where every GPU works for itself nobody waits for what one
+writes. It stands still: while GPUs go on working, a late checkpoint only makes a crash dearer. And lateness is longer
+than what shows it is apart: GPUs that are read every half a minute show a pause of a second for as long.
 """
 
 from collections.abc import Sequence
@@ -23,8 +25,9 @@ from telemetry import objects
 from telemetry.findings import FindingKind
 from telemetry.series import series_key
 
-LATE_TIMES = 2.0  # as long as usual, or once as long while hardly anything is written …
-MARGIN_INTERVALS = 2.0  # … and this much: begin and end of a pause are measured to one interval each
+# Longer than what is late, or than what is usual while hardly anything is written: begin and end of a pause are
+# measured to one interval of the evidence each.
+MARGIN_INTERVALS = 2.0
 MARGIN_S = 20.0
 
 
@@ -41,15 +44,17 @@ class CheckpointLate(Detector):
 
     def judge(self, view: TickView, memory: Memory) -> list[Verdicts]:
         interval_ns = view.config.interval_ns
-        margin_ns = max(round(MARGIN_S * 1e9), round(MARGIN_INTERVALS * interval_ns))
         judged = [(name, work) for name, work in sorted(view.derived.jobs.items()) if _known(work)]
         positions = {job.job_id: position for position, job in enumerate(view.topology_index.jobs)}
         lockstep = lockstep_jobs(view)[np.array([positions[name] for name, _ in judged], np.int64)]
-        lasts = np.array([work.checkpoints.lasts_ns(interval_ns) for _, work in judged], np.float64)
+        every_ns = np.array([work.every_ns(interval_ns) for _, work in judged], np.float64)
+        margin_ns = np.maximum(MARGIN_S * 1e9, MARGIN_INTERVALS * every_ns)
+        lasts = np.array([work.checkpoints.stands_ns(interval_ns) for _, work in judged], np.float64)
+        late = np.array([work.checkpoints.late_ns or np.nan for _, work in judged], np.float64)
         trickles = np.array([work.checkpoints.trickles_ns() for _, work in judged], np.float64)
         usual = np.array([work.checkpoints.length_ns or np.nan for _, work in judged], np.float64)
-        waits = np.fmin(trickles, lasts - usual) / margin_ns
-        score = np.fmax(lasts / (LATE_TIMES * usual + margin_ns), np.where(lasts > 0.0, waits, 0.0))
+        waits = np.fmin(np.minimum(trickles, lasts), lasts - usual) / margin_ns
+        score = np.fmax(lasts / (late + margin_ns), np.where(lasts > 0.0, waits, 0.0))
         score = np.where(lockstep, score, 0.0)
         began = np.array([work.checkpoints.pause_ns or work.newest_ns for _, work in judged], np.int64)
         return [of_jobs(view, judged, score, (lasts, usual), "checkpoint_seconds", began)]

@@ -31,7 +31,8 @@ class CheckpointOverdue(Detector):
         # A checkpoint that is being written is not overdue, however long it takes.
         until_ns = np.array([work.checkpoints.pause_ns or work.newest_ns for _, work in judged], np.int64)
         since = (until_ns - began_ns).astype(np.float64)
-        margin_ns = MARGIN_INTERVALS * view.config.interval_ns
+        every_ns = np.array([work.every_ns(view.config.interval_ns) for _, work in judged], np.float64)
+        margin_ns = MARGIN_INTERVALS * every_ns
         score = since / (_PERIODS * period + margin_ns)
         score[[work.checkpoints.pause_ns > 0 for _, work in judged]] = 0.0
         onsets_ns = began_ns + np.round(_PERIODS * period).astype(np.int64)

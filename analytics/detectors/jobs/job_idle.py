@@ -44,7 +44,9 @@ class JobIdle(Detector):
         began_ns = np.array([work.checkpoints.pause_ns or work.newest_ns for _, work in judged], np.int64)
         busy = np.array([work.busy for _, work in judged])
         usual = np.array([median(work.checkpoints.usual) for _, work in judged])
-        writes = np.array([work.checkpoints.is_ordinary(view.config.interval_ns) for _, work in judged], bool)
+        writes = np.array(
+            [work.checkpoints.is_ordinary(work.every_ns(view.config.interval_ns)) for _, work in judged], bool
+        )
         score = np.where(writes | (usual <= 0.0), 0.0, (1.0 - busy / np.fmax(usual, 1e-9)) / (1.0 - LOW_SHARE))
         idle = (score >= 1.0) & lockstep_jobs(view)[jobs]
 

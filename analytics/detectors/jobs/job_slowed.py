@@ -2,6 +2,10 @@
 
 Only of jobs that were shown to work in lockstep: all of their GPUs lose what their mean loses. The load of a service or
 a notebook falls without any fault.
+
+Waiting for each other happens inside kernels, so where the pace of the time with kernels is as usual the job waits for
+its host: for data, or for its own program, which may stop for reasons of its own. As ``job_idle`` does, that opens no
+incident, and shows what a known one costs.
 """
 
 from dataclasses import dataclass
@@ -21,8 +25,9 @@ from telemetry.findings import FindingKind
 from telemetry.series import series_key
 
 _SCORE_OUTSIDE = 0.99  # low, and not yet for long enough
-# One low bin is no slump. It opens no incident, but where there is one it shows from the start what that costs.
-_CONFIDENCE, _CONFIDENCE_OF_ONE = 0.8, 0.2
+# One low bin is no slump, and what is lost without kernels is no proof of a fault. Neither opens an incident, but where
+# there is one they show what it costs, and the former does so from the start.
+_CONFIDENCE, _CONFIDENCE_SUPPORTS = 0.8, 0.2
 _SCORE_OF_ONE = 0.5
 
 
@@ -61,6 +66,7 @@ def _verdicts(view: TickView, judged: list[tuple[str, JobWork]]) -> Verdicts:
     judged_by_length = np.array([work.only_writes(interval_ns) for _, work in judged], bool)  # checkpoint_late does
     lockstep &= ~judged_by_length
     slumps = lockstep & np.array([work.slump > 0 for _, work in judged], bool)
+    in_kernels = np.array([work.pace.slump > 0 for _, work in judged], bool)
     dips = lockstep & np.array([work.dips for _, work in judged], bool)
 
     def series(row: int) -> str:
@@ -74,7 +80,7 @@ def _verdicts(view: TickView, judged: list[tuple[str, JobWork]]) -> Verdicts:
         slumps | dips,
         np.where(dips, _SCORE_OF_ONE, _score(values, normals, slumps)),
         (evidence, coherence_evidence(view, jobs)),
-        np.where(slumps, _CONFIDENCE, _CONFIDENCE_OF_ONE),
+        np.where(slumps & in_kernels, _CONFIDENCE, _CONFIDENCE_SUPPORTS),
         np.array([work.onset_ns(interval_ns) for _, work in judged], np.int64),
     )
 

@@ -4,6 +4,7 @@ A pause is a stretch in which fewer kernels run than usual; it is a checkpoint i
 meanwhile. Checkpoints that do not stop the job (asynchronous ones) are not seen.
 """
 
+import math
 from dataclasses import dataclass, replace
 from statistics import median, median_low
 
@@ -11,6 +12,10 @@ _DIP = 0.1  # of the usual share of time with kernels: training runs kernels all
 _SCALES = 4.0 * 1.4826  # robust standard deviations, for jobs with an uneven load
 _USUAL_MIN, _USUAL_MAX = 6, 60
 _KEPT = 12  # checkpoints
+# Of the usual share of time with kernels: a job that writes stops all its GPUs. One that waits for its data between
+# iterations, or of which some hosts were read before and some after, shows more (assumption).
+_STANDS = 0.5
+LATE_TIMES = 2.0  # as long as usual
 CHECKPOINTS_MIN = 3  # before their usual length is known: one of them may be late, or no checkpoint
 PERIODS_MIN = 3
 # Share of the usual time with kernels that each checkpoint costs at least: only then a missing one is noticed.
@@ -33,7 +38,8 @@ class Checkpoints:
     pause_ns: when the open pause began, 0 outside of one. peak: most bytes a second that were written during it, 0
     while none were. bulk_ns: when more than a trickle of that was last written. busy_min: smallest share of time with
     kernels in the pause; dips: by how much that was below the usual share, as a share of it, of the newest checkpoints.
-    peaks: of those, the most bytes a second.
+    peaks: of those, the most bytes a second. still_ns: since when nearly all GPUs are without kernels in the open
+    pause, 0 while they are not.
     """
 
     usual: tuple[float, ...] = ()
@@ -46,6 +52,7 @@ class Checkpoints:
     busy_min: float = 1.0
     dips: tuple[float, ...] = ()
     peaks: tuple[float, ...] = ()
+    still_ns: int = 0
 
     def updated(self, at_ns: int, busy: float, written: float, shared: bool = False) -> "Checkpoints":
         """With one more round of collections.
@@ -60,7 +67,7 @@ class Checkpoints:
             return self._in_pause(at_ns, busy, 0.0 if by_others else written, by_others)
         after = self._finished(at_ns, written) if self.pause_ns and (self.peak or written) else self
         usual = (*after.usual[1 - _USUAL_MAX :], busy)
-        after = replace(after, usual=usual, newest_ns=at_ns, pause_ns=0, peak=0.0, bulk_ns=0, busy_min=1.0)
+        after = replace(after, usual=usual, newest_ns=at_ns, pause_ns=0, peak=0.0, bulk_ns=0, busy_min=1.0, still_ns=0)
         if after.period_ns and at_ns - after.began_ns[-1] > _FORGET_PERIODS * after.period_ns:
             return replace(after, began_ns=())
         return after
@@ -70,8 +77,15 @@ class Checkpoints:
         if not by_others:
             peak = max(peak, written)
             bulk_ns = at_ns if written > _TRICKLE * peak else bulk_ns
-        began_ns, busy_min = self.pause_ns or at_ns, min(self.busy_min, busy)
-        return replace(self, newest_ns=at_ns, pause_ns=began_ns, busy_min=busy_min, peak=peak, bulk_ns=bulk_ns)
+        return replace(
+            self,
+            newest_ns=at_ns,
+            pause_ns=self.pause_ns or at_ns,
+            busy_min=min(self.busy_min, busy),
+            peak=peak,
+            bulk_ns=bulk_ns,
+            still_ns=(self.still_ns or at_ns) if busy < _STANDS * median(self.usual) else 0,
+        )
 
     def _finished(self, at_ns: int, written: float) -> "Checkpoints":
         """Each sample is about the interval before it, so a pause of one sample took up to one interval."""
@@ -90,6 +104,10 @@ class Checkpoints:
     def lasts_ns(self, interval_ns: int) -> int:
         """For how long the open checkpoint has been written; 0 without one."""
         return self.newest_ns - self.pause_ns + interval_ns if self.pause_ns and self.peak else 0
+
+    def stands_ns(self, interval_ns: int) -> int:
+        """For how long the job has stood still in the open checkpoint; 0 without one, and while it works."""
+        return self.newest_ns - self.still_ns + interval_ns if self.still_ns and self.peak else 0
 
     def trickles_ns(self) -> int:
         """For how long hardly anything of the open checkpoint has been written; 0 without one."""
@@ -114,6 +132,21 @@ class Checkpoints:
     def length_ns(self) -> int:
         """Usual length of a checkpoint, of four the second shortest, as one may be late; 0 while too few were seen."""
         return median_low(self.lengths_ns) if len(self.lengths_ns) >= CHECKPOINTS_MIN else 0
+
+    @property
+    def late_ns(self) -> int:
+        """Length from which on a checkpoint is late; 0 while too few were seen.
+
+        Twice the usual one. Where lengths differ, as they do on a busy file system, what is far off by their own robust
+        scale, in logarithms, but never more than the longest that is remembered.
+        """
+        usual = self.length_ns
+        if not usual:
+            return 0
+        logs = [math.log(length / usual) for length in self.lengths_ns if length > 0]
+        scale = median(abs(each - median(logs)) for each in logs)
+        own = min(usual * math.exp(min(_SCALES * scale, 10.0)), float(max(self.lengths_ns)))
+        return round(max(LATE_TIMES * usual, own))
 
     @property
     def period_ns(self) -> int:

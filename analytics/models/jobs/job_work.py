@@ -22,7 +22,8 @@ class JobWork:
     metric: of its activity. work: share of what its GPUs could do; pace: the same for the time in which kernels run.
     sums: of the open bin: work, share of time with kernels, samples.
     newest_ns: newest sample; busy: share of time with kernels in it. closed_ns: last sample of the newest whole bin.
-    fresh: whether this tick brought values of enough GPUs.
+    fresh: whether this tick brought values of enough GPUs. cadence_ns: between two values of what shows its pauses and
+    what it writes, of the one that comes more rarely; 0 where it is not known.
     """
 
     metric: str
@@ -34,6 +35,7 @@ class JobWork:
     closed_ns: int = 0
     checkpoints: Checkpoints = field(default_factory=Checkpoints)
     fresh: bool = False
+    cadence_ns: int = 0
 
     def updated(self, at_ns: int, work: float, busy: float, interval_ns: int, follow: int) -> "JobWork":
         """With the means over the job's GPUs at ``at_ns``; unchanged unless that is a new round of collections."""
@@ -71,8 +73,12 @@ class JobWork:
     def only_writes(self, interval_ns: int) -> bool:
         """Whether it works less because of an ordinary checkpoint alone, and worked as usual before that."""
         bin_ns = max(BIN_NS, interval_ns)
-        since_ns = self.checkpoints.ordinary_since_ns(interval_ns, 2 * bin_ns)
+        since_ns = self.checkpoints.ordinary_since_ns(self.every_ns(interval_ns), 2 * bin_ns)
         return since_ns > 0 and (not self.slump or self.onset_ns(interval_ns) >= since_ns - bin_ns)
+
+    def every_ns(self, interval_ns: int) -> int:
+        """How far apart values are that show a pause: no time in one is known better."""
+        return max(interval_ns, self.cadence_ns)
 
     def onset_ns(self, interval_ns: int) -> int:
         """The centre of the slump's first bin: when in it the level fell is unknown."""

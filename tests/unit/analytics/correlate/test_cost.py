@@ -189,7 +189,14 @@ def test_severity(
     waited_for: bool,
     expected: Severity,
 ) -> None:
-    assert severity(kind, known, gpus, cost, planned, CorrelateConfig(), waited_for=waited_for) is expected
+    cause = cause_of(kind, device("node1"), frozenset(), "")
+    assert severity(cause, known, gpus, cost, planned, CorrelateConfig(), waited_for=waited_for) is expected
+
+
+@pytest.mark.parametrize(("waited_for", "expected"), [(False, Severity.INFO), (True, Severity.WARNING)])
+def test_what_is_harmless_is_info_until_a_job_waits(waited_for: bool, expected: Severity) -> None:
+    cause = cause_of(IncidentKind.ENVIRONMENT, device("node1"), frozenset(), "", harmless=True)
+    assert severity(cause, Severity.INFO, 0, 0.0, False, CorrelateConfig(), waited_for=waited_for) is expected
 
 
 @pytest.mark.parametrize(

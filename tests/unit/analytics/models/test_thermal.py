@@ -44,3 +44,34 @@ def test_the_resistance_is_learned_from_a_load_that_changes() -> None:
         watts = np.array([600.0 if number // 30 % 2 else 150.0])
         thermal.learn(model, AIR_C + 0.03 * watts, watts, np.array([number * STEP_S]), usual)
     assert model[0, thermal.RESISTANCE] == pytest.approx(0.03, abs=0.003)
+
+
+def spread_of(readings: list[float]) -> float:
+    """What is learned of kelvin above the line, one reading after the other."""
+    spread = np.zeros((1, thermal.SPREAD_WIDTH))
+    for above in readings:
+        thermal.learn_spread(spread, np.array([above]), np.array([True]), 1.0 / 180)
+    return float(thermal.spread_kelvin(spread)[0])
+
+
+def test_the_spread_is_that_of_readings_that_take_turns_and_not_of_one_rise() -> None:
+    assert spread_of([0.5, -0.5] * 40) == pytest.approx(1.4, abs=0.2)
+    assert spread_of([5.0, -5.0] * 40) == pytest.approx(8.4, abs=0.3)  # half of the changes are falls
+    assert spread_of([0.5, -0.5] * 40 + [10.0, 10.5] * 20) < 1.5
+
+
+def test_a_few_readings_lie_as_far_apart_as_is_assumed() -> None:
+    assert spread_of([]) == 4.0
+    assert spread_of([0.0]) == pytest.approx(4.0 * 0.5**0.25)
+
+
+def test_readings_are_not_compared_while_power_changes_them() -> None:
+    model, spread = np.zeros((1, thermal.WIDTH)), np.zeros((1, thermal.SPREAD_WIDTH))
+    for number, power in enumerate([500.0] * 60 + [72.0] * 3, 1):
+        watts, celsius = np.array([power]), np.array([AIR_C + RESISTANCE * power])
+        above = thermal.kelvin_above(model, celsius, watts)
+        thermal.learn(model, celsius, watts, np.array([number * STEP_S]), np.array([1.0 / 180]))
+        counts = thermal.learned(model) & thermal.settled(model, watts)
+        thermal.learn_spread(spread, above, counts, 1.0 / 180)
+    assert above[0] < -10.0
+    assert thermal.spread_kelvin(spread)[0] < 2.0

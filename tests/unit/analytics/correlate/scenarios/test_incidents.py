@@ -9,7 +9,7 @@ from telemetry.codec.records import decode_record, encode_record
 from telemetry.findings import Evidence, Finding
 from telemetry.findings import FindingKind as K
 from telemetry.incidents import Incident, IncidentKind, Severity
-from tests.unit.analytics.correlate.small_fabric import T0, Fabric, Run
+from tests.unit.analytics.correlate.small_fabric import Fabric, Run
 
 
 def test_blast_of_a_host_port_is_all_of_its_lockstep_job(cluster: Fabric, run: Run) -> None:
@@ -158,12 +158,3 @@ def test_more_findings_than_an_incident_keeps(cluster: Fabric, start: type[Run])
         run.tick(replace(cluster.find(K.LINK_DOWN, cluster.uplink(1, 1), n), id=f"f{n:02d}"))
     assert run.only.findings == tuple(f"f{n:02d}" for n in range(10))
     assert len(run.only.timeline) <= 11
-
-
-def test_it_began_with_its_own_evidence_and_not_with_a_symptom_before_it(cluster: Fabric, run: Run) -> None:
-    run.tick(
-        cluster.find(K.QUEUE_CONGESTED, cluster.uplink(1, 1), -15), cluster.find(K.LINK_DOWN, cluster.uplink(1, 1))
-    )
-    run.tick(ticks=3)
-    assert (run.only.kind, run.only.onset_ns) == (IncidentKind.LINK_DOWN, T0)
-    assert "queue" in run.only.first_symptom

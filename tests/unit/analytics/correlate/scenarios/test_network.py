@@ -186,5 +186,5 @@ def test_a_link_did_not_fail_before_it_was_last_seen_to_be_up(cluster: Fabric, r
     both = [cluster.find(K.LINK_DOWN, port, 25) for port in (cluster.uplink(1, 2), cluster.downlink(2, 1))]
     run.tick(*both, cluster.find(K.QUEUE_CONGESTED, cluster.uplink(1, 1), 1))
     assert (run.only.kind, len(run.only.findings)) == (I.LINK_DOWN, 3)
-    assert run.only.onset_ns == T0 + 15 * S
+    assert run.only.onset_ns == T0 + 25 * S
     assert "is down" in run.only.first_symptom

@@ -6,25 +6,25 @@ import pytest
 
 from analytics.engine import Engine
 from telemetry.findings import Finding, FindingKind
-from telemetry.series import series_key
+from telemetry.series import SeriesTable, series_key
 from telemetry.topology import Device, Role, TopologyFact
 from tests.unit.analytics.small_cluster import CONFIG, START_NS, batch, clockwork, judged, run, table
 
 RACKS = {"node1": "r1", "node2": "r1", "node3": "r2", "node4": "r2"}
 HOSTS, GPUS, USUAL_ROUNDS, ROUNDS = tuple(RACKS), 4, 25, 8
 INLET = series_key("node_temperature_celsius", {"device": "node1", "sensor": "Inlet Temp"})
-TABLES = {
-    host: table(
-        host,
-        [
-            series_key(metric, {"device": host, "gpu": f"GPU-{g}"})
-            for g in range(GPUS)
-            for metric in ("gpu_temperature_celsius", "gpu_power_watts")
-        ],
-        "dcgm",
-    )
-    for host in HOSTS
-}
+METRICS = ("gpu_temperature_celsius", "gpu_power_watts", "gpu_temperature_margin_celsius")
+
+
+def _tables(metrics: tuple[str, ...]) -> dict[str, SeriesTable]:
+    of_gpus = {
+        host: [series_key(metric, {"device": host, "gpu": f"GPU-{g}"}) for g in range(GPUS) for metric in metrics]
+        for host in HOSTS
+    }
+    return {host: table(host, keys, "dcgm") for host, keys in of_gpus.items()}
+
+
+TABLES, MORE = _tables(METRICS[:2]), _tables(METRICS)
 
 
 def overheated(
@@ -34,8 +34,26 @@ def overheated(
     *,
     racks: Mapping[str, str] = RACKS,
     gpus: int = GPUS,
+    apart: float = 1.0,
 ) -> set[str]:
-    """What is too warm once so many GPUs of these hosts have gone from 62 C and 500 W to this. racks: by host."""
+    """What is too warm once so many GPUs of these hosts have gone from 62 C and 500 W to this. racks: by host.
+    apart: kelvin between the readings of one GPU at the same power."""
+    return {
+        str(one.object) for one in findings(celsius, watts, hosts, racks=racks, gpus=gpus, apart=apart, margins=False)
+    }
+
+
+def findings(
+    celsius: float,
+    watts: float,
+    hosts: tuple[str, ...],
+    *,
+    racks: Mapping[str, str] = RACKS,
+    gpus: int = GPUS,
+    apart: float = 1.0,
+    margins: bool = True,
+) -> list[Finding]:
+    """margins: whether GPUs report how far they are from slowing down, which these do at 95 C."""
     engine = Engine(CONFIG)
     known = [Device(host, Role.HOST, rack=racks.get(host, "")) for host in HOSTS]
     engine.add_facts(TopologyFact(device, START_NS - 1, "test") for device in known)
@@ -43,14 +61,17 @@ def overheated(
     for seq in range(USUAL_ROUNDS + ROUNDS):
         for host in HOSTS:
             now = seq >= USUAL_ROUNDS and host in hosts
-            wobble = 0.5 * (seq % 3)
-            warm = [celsius + wobble, watts + wobble] * (gpus if now else 0)
-            usual = [62.0 + wobble, 500.0 + wobble] * (GPUS - (gpus if now else 0))
-            batches.append(batch(TABLES[host], seq, [*warm, *usual]))
+            wobble = 0.5 * apart * (seq % 3)
+            warm = _values(celsius + wobble, watts + 0.5 * (seq % 3), margins) * (gpus if now else 0)
+            usual = _values(62.0 + wobble, 500.0 + 0.5 * (seq % 3), margins) * (GPUS - (gpus if now else 0))
+            batches.append(batch((MORE if margins else TABLES)[host], seq, [*warm, *usual]))
     ends = USUAL_ROUNDS + ROUNDS
     outputs = run(engine, [*batches, *clockwork(0, range(ends, ends + 2))])
-    found = [one for one in outputs if isinstance(one, Finding) and one.kind is FindingKind.OVERHEATED]
-    return {str(one.object) for one in found}
+    return [one for one in outputs if isinstance(one, Finding) and one.kind is FindingKind.OVERHEATED]
+
+
+def _values(celsius: float, watts: float, margins: bool) -> list[float]:
+    return [celsius, watts, *([95.0 - celsius] if margins else [])]
 
 
 def test_a_rack_that_gets_hotter_at_the_same_power_has_a_cooling_fault() -> None:
@@ -68,6 +89,20 @@ def test_one_host_alone_is_too_warm_when_half_of_its_reserve_is_gone_on_most_of_
     assert overheated(68.0, 500.0, hosts=("node1",)) == set()  # what fans that follow the load do
     assert overheated(72.0, 500.0, hosts=("node1",), gpus=2) == set()  # GPUs of their own
     assert overheated(72.0, 500.0, hosts=("node1",), gpus=3) == {"device:node1"}
+
+
+def test_a_host_whose_readings_lie_apart_at_the_same_power_needs_more() -> None:
+    assert overheated(72.0, 500.0, hosts=("node1",), apart=8.0) == set()
+    assert overheated(92.0, 500.0, hosts=("node1",), apart=8.0) == {"device:node1"}
+    assert overheated(68.0, 500.0, apart=4.0) == set()  # a rack
+
+
+@pytest.mark.parametrize(("reported", "margin"), [(False, 87.0 - 72.5), (True, 95.0 - 72.5)])
+def test_a_warm_host_says_how_far_its_warmest_gpu_is_from_slowing_down(reported: bool, margin: float) -> None:
+    found = findings(72.0, 500.0, ("node1",), margins=reported)[-1]
+    evidence = found.evidence[1]
+    assert (evidence.series, evidence.unit) == ('least(gpu_temperature_margin_celsius{device="node1"})', "kelvin")
+    assert evidence.value == pytest.approx(margin, abs=0.5)
 
 
 def test_hosts_whose_racks_nobody_recorded_are_too_warm_each_by_itself() -> None:

@@ -96,6 +96,13 @@ def test_waiting_without_kernels_takes_longer_and_is_found() -> None:
     assert findings(falls(1.0, 0.02, lasts_s=120))
 
 
+def test_only_what_is_lost_inside_kernels_opens_an_incident() -> None:
+    """Without them a job waits for its data or its own program, and nothing shows a fault of anything."""
+    inside, without = findings(falls(0.5)), findings(falls(0.5, busy=0.5))
+    assert {found.confidence for found in inside if found.score >= 1.0} == {0.8}
+    assert {found.confidence for found in without} == {0.2}
+
+
 def test_checkpoints_are_no_slowdown() -> None:
     assert findings(checkpoints) == []
 

@@ -42,9 +42,10 @@ def checkpoint_findings(
     pace: Callable[[float], float] = lambda at_s: 1.0,
     waits: float = 0.98,
     apart: bool = False,
+    read_every_s: int = INTERVAL_S,
 ) -> list[Finding]:
     """The findings about checkpoints; parameters as of ``findings_of_jobs``."""
-    found = findings_of_jobs(writes, stored=stored, pace=pace, waits=waits, apart=apart)
+    found = findings_of_jobs(writes, stored=stored, pace=pace, waits=waits, apart=apart, read_every_s=read_every_s)
     return [finding for finding in found if "checkpoint" in finding.kind]
 
 
@@ -56,16 +57,18 @@ def findings_of_jobs(
     waits: float = 0.98,
     apart: bool = False,
     lockstep: bool = True,
+    read_every_s: int = INTERVAL_S,
 ) -> list[Finding]:
     """The findings about jobs.
 
     stored: whether the file system sees anything written; pace: how fast, as a share of what is usual; waits: share of
     its time that a job waits while it writes. lockstep: whether the GPUs of a job do the same.
+    read_every_s: how often the exporter of a host reads its GPUs; meanwhile it repeats what it read.
     """
     engine, rng = Engine(CONFIG), np.random.default_rng(1)
     engine.add_facts(facts(apart))
     found: list[Finding] = []
-    written = 0.0
+    written, read = 0.0, dict[str, tuple[list[str], list[float]]]()
     target = {"device": "oss0", "system": "lustre", "fs": "scratch", "target": "OST0000", "side": "server"}
     for seq in range(END_S // INTERVAL_S):
         writing = [job for job in JOBS if writes(job, seq * INTERVAL_S)]
@@ -74,11 +77,15 @@ def findings_of_jobs(
         for job, nodes in JOBS.items():
             busy = 1.0 - waits if job in writing else 1.0
             for node in nodes:
+                if node in read and seq * INTERVAL_S % read_every_s:
+                    engine.observe(collection(node, read[node][0], seq, read[node][1]))
+                    continue
                 gpus = [{"device": node, "gpu": f"GPU-{node}-{n}"} for n in range(GPUS)]
                 metrics = ("gpu_tensor_active_ratio", "gpu_utilization_ratio", "gpu_energy_joules_total")
                 keys = [series_key(metric, gpu) for gpu in gpus for metric in metrics]
                 active = [0.4 * busy * rng.normal(1, 0.02) if lockstep else rng.uniform(0.1, 0.9) for _ in gpus]
                 values = [v for share in active for v in (share, busy, 1e3 * seq)]
+                read[node] = keys, values
                 engine.observe(collection(node, keys, seq, values))
         found += [output for output in engine.advance() if isinstance(output, Finding)]
     return [finding for finding in found if finding.object.kind is objects.ObjectKind.JOB]
@@ -119,6 +126,29 @@ def test_a_checkpoint_of_several_times_the_usual_length_is_late() -> None:
 
 def test_nobody_waits_for_a_checkpoint_where_every_gpu_works_for_itself() -> None:
     assert findings_of_jobs(one_takes_longer, lockstep=False) == []
+
+
+def test_a_job_that_goes_on_working_is_not_late() -> None:
+    assert checkpoint_findings(one_takes_longer, waits=0.4) == []
+
+
+def brief(job: str, at_s: float) -> bool:
+    """Ten seconds, which GPUs that are read every thirty seconds show for thirty."""
+    return usual(job, at_s) and (at_s - OFFSET_S[job]) % PERIOD_S < LASTS_S / 2
+
+
+def test_a_pause_is_no_longer_than_its_evidence_is_apart() -> None:
+    assert checkpoint_findings(brief, read_every_s=30) == []
+
+
+def one_takes_minutes(job: str, at_s: float) -> bool:
+    began_s = FAULT_S + OFFSET_S["7"]
+    return brief(job, at_s) or (job == "7" and began_s <= at_s < began_s + 180)
+
+
+def test_a_checkpoint_that_is_late_by_more_than_that_is_found() -> None:
+    found = checkpoint_findings(one_takes_minutes, read_every_s=30)
+    assert {(f.kind, f.object) for f in found} == {(FindingKind.CHECKPOINT_LATE, objects.job("7"))}
 
 
 def minutes_long(job: str, at_s: float) -> bool:

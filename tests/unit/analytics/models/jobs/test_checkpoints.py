@@ -1,0 +1,36 @@
+"""How long the checkpoints of a job take, and from when on one is late."""
+
+import pytest
+
+from analytics.models.jobs.checkpoints import Checkpoints
+
+S = 10**9
+
+
+def of_lengths(*lengths_s: int) -> Checkpoints:
+    return Checkpoints(lengths_ns=tuple(length * S for length in lengths_s))
+
+
+@pytest.mark.parametrize(
+    ("lengths_s", "late_s"),
+    [
+        ((), 0),
+        ((20, 20), 0),
+        ((20, 20, 20, 20), 40),
+        ((20, 21, 20, 19, 22, 300), 40),  # one that was late makes none usual
+        ((20, 60, 25, 90, 40, 30, 120, 35), 120),  # as on a busy file system: no more than the longest
+    ],
+)
+def test_late_is_twice_as_long_as_usual_or_what_is_far_off_where_lengths_differ(
+    lengths_s: tuple[int, ...], late_s: int
+) -> None:
+    assert of_lengths(*lengths_s).late_ns == late_s * S
+
+
+def test_a_job_stands_still_while_nearly_no_gpu_runs_kernels() -> None:
+    found = Checkpoints(usual=(1.0,) * 6)
+    stood_s = []
+    for number, busy in enumerate([0.8, 0.4, 0.0, 0.0, 0.6, 0.0, 1.0], 1):
+        found = found.updated(number * 10 * S, busy, 1e9)
+        stood_s.append(found.stands_ns(10 * S) // S)
+    assert stood_s == [0, 10, 20, 30, 0, 10, 0]
