@@ -1,8 +1,8 @@
 """How much the hosts of one job send to each other, against its own past, and since when nothing.
 
 Training sends in every step, and a step takes seconds, at most a minute or so. A job that waits for a part that is slow
-sends less; one whose ranks wait for each other for ever sends nothing (Jiang et al., MegaScale, NSDI 2024, section 4.2,
-find hangs by the traffic of RDMA). How long a job is silent by itself is learned from the silences that ended.
+sends less; one whose ranks wait for each other for ever sends nothing (Jiang et al., MegaScale, NSDI 2024, watch
+the traffic of RDMA for it). How long a job is silent by itself is learned from the silences that ended.
 """
 
 import math
@@ -97,7 +97,7 @@ class Sending:
 
     @property
     def silent_s(self) -> float:
-        """Seconds without traffic; NaN where that is usual. While all GPUs poll it is not, however long a checkpoint is."""
+        """Seconds without traffic; NaN where that is usual. A checkpoint makes it so only while some GPU does not poll."""
         lasts_s = self.silence.lasts_s(self.newest_ns, 1)
         return self.hang.lasts_s(self.newest_ns, 1) if math.isnan(lasts_s) else lasts_s
 
