@@ -176,8 +176,12 @@ def from_format_1(state: State) -> State:
 
 
 def from_format_2(state: State) -> State:
-    """Of before it was kept how much evidence was published: each entry has its default."""
-    return state
+    """Of before it was kept how much evidence was published: it is taken for all that there can be."""
+    entries = {
+        detector: {name: {**entry, "published_evidence": _EVIDENCE_MAX} for name, entry in known.items()}
+        for detector, known in state.head["entries"].items()
+    }
+    return State({**state.head, "entries": entries}, state.arrays)
 
 
 def _forget_gone(detector: Publisher, entries: dict[str, Entry], gone: list[str]) -> list[Finding]:

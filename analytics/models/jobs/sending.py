@@ -97,7 +97,7 @@ class Sending:
 
     @property
     def silent_s(self) -> float:
-        """Seconds without traffic; NaN where that is usual. A checkpoint makes it so only while some GPU does not poll."""
+        """Seconds without traffic; NaN where that is usual, as it is in a checkpoint, while not all GPUs poll."""
         lasts_s = self.silence.lasts_s(self.newest_ns, 1)
         return self.hang.lasts_s(self.newest_ns, 1) if math.isnan(lasts_s) else lasts_s
 

@@ -144,7 +144,7 @@ def test_pressure_stops_a_job_only_where_a_port_stands_still(effect: Effect) -> 
         IncidentKind.SLOW_RECEIVER,
         IncidentKind.INCAST,
     }
-    assert {through for through in found.values()} == {still, None}
+    assert set(found.values()) == {still, None}
 
 
 def test_only_what_nothing_explains_has_no_team() -> None:
