@@ -17,6 +17,7 @@ from pydantic import ValidationError
 from analytics.config import DetectionConfig, EngineConfig
 from analytics.derived.job_activity import JobActivity
 from analytics.derived.job_memory import JobMemory
+from analytics.derived.job_traffic import JobTraffic
 from analytics.derived.trend_history import TrendHistory
 from analytics.derived.working_gpus import WorkingGpus
 from analytics.detectors import detectors
@@ -129,7 +130,7 @@ class Engine:
         self.registry = Registry(config.series_max, config.detection.scored)
         self.series, self.targets = SeriesState(config), TargetState(config)
         self.activity, self.working, self.trends = JobActivity(), WorkingGpus(), TrendHistory()
-        self.job_memory = JobMemory()
+        self.job_memory, self.traffic = JobMemory(), JobTraffic()
         self.detectors = DetectorSet(each for each in detectors(config.detection) if each.scope in self._scopes)
         self.findings = FindingTracker()
         self.multivariate = Multivariate(config.multivariate, config.interval_ns, self._workers)
@@ -157,6 +158,7 @@ class Engine:
             "activity": self.activity,
             "working": self.working,
             "job_memory": self.job_memory,
+            "traffic": self.traffic,
             "multivariate": self.multivariate,
             "starvation": self.starvation,
         }
@@ -359,7 +361,8 @@ class Engine:
         if not self._compares:
             return Derived(forecasts=forecasts)
         working_job, classes = self.working.update(view)
-        return Derived(self.activity.update(view), working_job, classes, forecasts)
+        jobs = self.activity.update(view)
+        return Derived(jobs, working_job, classes, forecasts, self.traffic.update(view, jobs))
 
     def _evict(self, end_ns: int) -> None:
         """Forgets silent series, at moments that only depend on event time."""

@@ -24,6 +24,7 @@ class IncidentKind(StrEnum):
     STRAGGLER = "straggler"
     GPU_FAULT = "gpu_fault"
     PROGRAM_FAILED = "program_failed"
+    JOB_HANG = "job_hang"
     SLOW_STORAGE = "slow_storage"
     LATE_CHECKPOINT = "late_checkpoint"
     CAPACITY = "capacity"

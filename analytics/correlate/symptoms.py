@@ -12,6 +12,7 @@ from functools import cache
 
 from analytics.correlate.cause import JOB_WAITS, SYMPTOMS, Cause
 from analytics.correlate.config import CorrelateConfig
+from analytics.models.jobs.sending import HANG_SECONDS, SILENT_SECONDS
 from telemetry.findings import Finding, FindingKind
 from telemetry.kinds import Effect, Within, effects, finding_kinds, incident_kinds
 from telemetry.objects import ObjectKind
@@ -101,6 +102,9 @@ def why_not(
     known = frozenset() if evidence is None and cause.harmless else evidence  # of what is harmless none was there
     if prediction.through and known is not None and prediction.through.isdisjoint(known):
         return Objection.MECHANISM
+    through = prediction.silent_through
+    if through is not None and sends_nothing(finding) and through.isdisjoint(evidence or ()):
+        return Objection.MECHANISM
     if not kind.pages_without_waiting and finding.kind in JOB_WAITS and not held:
         since_ns = finding.onset_ns if waits_since_ns is None else waits_since_ns
         onsets = onsets_ns or (onset_ns,)
@@ -109,6 +113,16 @@ def why_not(
         if not asked_rarely and not follows(config, onsets, since_ns):
             return Objection.TIME
     return None
+
+
+def sends_nothing(finding: Finding) -> bool:
+    """Whether a job that waits is known to send nothing at all, for longer than it ever did by itself."""
+    return finding.kind in JOB_WAITS and any(one.series.startswith(f"{SILENT_SECONDS}{{") for one in finding.evidence)
+
+
+def hangs(finding: Finding) -> bool:
+    """Whether all GPUs of that job poll meanwhile: none of them is busy with anything else."""
+    return sends_nothing(finding) and any(one.series.startswith(f"{HANG_SECONDS}{{") for one in finding.evidence)
 
 
 def follows(config: CorrelateConfig, onsets_ns: Sequence[int], since_ns: int) -> bool:

@@ -21,7 +21,7 @@ _RISE = 1.5  # an active finding is published again when its score rose by this 
 _GONE_MAX = 1000  # objects of a detector without any series that may come back; of more the oldest are given up
 _FIRST_VALUE = 0.5  # gaps between two values within which the first one came; a rate needs one gap more
 _NEVER_SEEN = 2**63 - 1
-_REFRESH_INTERVALS = 6  # … or after so many intervals, so that readers see that it is still active
+_REFRESH_INTERVALS = 6  # … or has more evidence than ever; or after so many intervals, to show that it is still active
 
 
 @dataclass
@@ -35,6 +35,7 @@ class Entry:
     active: bool = False
     published_ns: int = 0
     published_score: float = 0.0
+    published_evidence: int = 0  # the most values of it
 
 
 def finding_id(detector: str, kind: str, subject: str, onset_ns: int) -> str:
@@ -106,9 +107,12 @@ class FindingTracker:
         state = _next_state(entry, detector, bool(verdicts.breached[row]), at_once, _waits_ns(verdicts, row, view))
         if not verdicts.breached[row] and (state is FindingState.CLEARED or not entry.active):
             del entries[name]
-        if state is None or not (state is FindingState.CLEARED or _worth_publishing(entry, score, now_ns, view)):
+        shown = sum(not math.isnan(columns.values[row]) for columns in verdicts.evidence[:_EVIDENCE_MAX])
+        worth = shown > entry.published_evidence or _worth_publishing(entry, score, now_ns, view)
+        if state is None or not (state is FindingState.CLEARED or worth):
             return None
         entry.published_ns, entry.published_score = now_ns, score
+        entry.published_evidence = max(shown, entry.published_evidence)
         return _finding(detector, verdicts, row, entry, state, view)
 
     def active_about(self, *detectors: str) -> list[str]:
@@ -169,6 +173,15 @@ class FindingTracker:
 def from_format_1(state: State) -> State:
     """Of state version 15, which did not say of which kind each detector's findings are."""
     return State({"kinds": {}, "entries": state.head, "unjudged": Unjudged().state()}, {})
+
+
+def from_format_2(state: State) -> State:
+    """Of before it was kept how much evidence was published: it is taken for all that there can be."""
+    entries = {
+        detector: {name: {**entry, "published_evidence": _EVIDENCE_MAX} for name, entry in known.items()}
+        for detector, known in state.head["entries"].items()
+    }
+    return State({**state.head, "entries": entries}, state.arrays)
 
 
 def _forget_gone(detector: Publisher, entries: dict[str, Entry], gone: list[str]) -> list[Finding]:

@@ -4,7 +4,7 @@ The memories of detectors have rules of their own, from what they declare: ``Det
 of devices: ``Multivariate.blocks``.
 """
 
-from analytics.derived import job_memory, working_gpus
+from analytics.derived import job_memory, job_traffic, working_gpus
 from analytics.detectors import lifecycle
 from analytics.snapshot.block import Rule
 from analytics.window import watermark
@@ -20,7 +20,7 @@ RULES = {
     "targets": _ESSENTIAL,
     "cadence": Rule(),
     "cluster": _ESSENTIAL,  # the bus is not read again for it
-    "findings": Rule(format=2, migrations={1: lifecycle.from_format_1}, essential=True),
+    "findings": Rule(format=3, migrations={1: lifecycle.from_format_1, 2: lifecycle.from_format_2}, essential=True),
     "correlator": _ESSENTIAL,
     "baselines": Rule(settings=PER_COLLECTION),
     # Calibrated by the statistics that follow from the pace of the baselines
@@ -32,6 +32,7 @@ RULES = {
     ),
     "working": Rule(format=2, migrations={1: working_gpus.from_format_1}),
     "job_memory": Rule(metrics=(job_memory.METRIC,)),
+    "traffic": Rule(metrics=(job_traffic.SENT, job_traffic.RECEIVED)),
     "starvation": Rule(),
     "multivariate": Rule(),  # the devices that are not learned, as there are findings about them
 }

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analytics.models.jobs.job_work import JobWork
+from analytics.models.jobs.sending import Sending
 
 
 @dataclass(frozen=True)
@@ -46,9 +47,13 @@ class WorkClasses:
 
 @dataclass(frozen=True)
 class Derived:
-    """jobs: the work of each running job, by its id. working_job: int64[objects], see ``working_gpus.py``."""
+    """jobs: the work of each running job, by its id. working_job: int64[objects], see ``working_gpus.py``.
+
+    traffic: what each running job sends, by its id, where that is known.
+    """
 
     jobs: Mapping[str, JobWork] = field(default_factory=dict)
     working_job: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
     classes: WorkClasses = field(default_factory=WorkClasses)
     forecasts: Forecasts = field(default_factory=Forecasts)
+    traffic: Mapping[str, Sending] = field(default_factory=dict)

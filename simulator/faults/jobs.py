@@ -17,8 +17,7 @@ class NcclHang(Fault):
     """
 
     name = "nccl-hang"
-    kind = IncidentKind.UNEXPLAINED
-    accepted = (IncidentKind.STRAGGLER,)
+    kind = IncidentKind.JOB_HANG
     target_form = "host with a running job that trains"
     intermittent = False
     host = -1

@@ -150,12 +150,17 @@ class EffectMeaning:
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
-    """One effect of a cause. through: kinds of its own evidence without which it has not that effect; empty: any."""
+    """One effect of a cause.
+
+    through: kinds of its own evidence without which it has not that effect; empty: any. silent_through: those without
+    which a job that waits for it still sends; None: it may send nothing.
+    """
 
     __pydantic_config__ = _STRICT
 
     within: Within
     through: frozenset[FindingKind] = frozenset()
+    silent_through: frozenset[FindingKind] | None = None
 
 
 @dataclass(frozen=True, slots=True)

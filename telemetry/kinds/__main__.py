@@ -67,7 +67,9 @@ def _by(effect: Effect) -> str:
             continue
         if prediction := row.predicts.get(effect):
             through = ", ".join(f"`{each}`" for each in sorted(prediction.through))
-            found[prediction.within].append(f"`{kind}`{f' through {through}' if through else ''}")
+            sends = ", ".join(f"`{each}`" for each in sorted(prediction.silent_through or ()))
+            silent = f" (of a job that sends nothing, only through {sends})" if sends else ""
+            found[prediction.within].append(f"`{kind}`{f' through {through}' if through else ''}{silent}")
     return "; ".join(f"{within}: {', '.join(kinds)}" for within, kinds in found.items() if kinds)
 
 

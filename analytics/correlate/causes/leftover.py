@@ -1,4 +1,4 @@
-"""Findings that no cause explained for long enough: congestion without an origin, and the unexplained."""
+"""Findings that no cause explained for long enough: congestion without an origin, jobs that hang, the unexplained."""
 
 from bisect import bisect_left
 from collections import defaultdict
@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 import rustworkx as rx
 
 from analytics.correlate.cause import CONGESTED, JOB_WAITS, Cause, cause_of
+from analytics.correlate.symptoms import hangs, sends_nothing
 from analytics.correlate.view import CorrelationView
 from telemetry.findings import Finding
 from telemetry.incidents import IncidentKind
@@ -14,6 +15,7 @@ from telemetry.kinds import finding_kinds
 from telemetry.objects import ObjectRef
 
 FAINT = frozenset(kind for kind, row in finding_kinds().items() if row.faint)
+_HANGS = "all of its GPUs poll, none computes and its hosts send nothing; no part is known to be broken"
 _SUPPORTS_ONLY = 0.25  # confidence below which findings open no incident, in any number
 
 
@@ -22,12 +24,17 @@ def propose(view: CorrelationView, left: Sequence[Finding], past_hold: frozenset
     left = [finding for finding in left if not started(view, finding)]
     congested = [finding for finding in left if finding.kind in CONGESTED]
     others = [finding for finding in left if finding.kind not in CONGESTED]
-    waits = [finding for finding in others if finding.kind in JOB_WAITS]
+    waits = [finding for finding in others if finding.kind in JOB_WAITS and not sends_nothing(finding)]
     claimed: set[str] = set()
     for group in _neighbourhoods(view, congested):
         waiting = _waiting_for(view, group, (finding for finding in waits if finding.id not in claimed))
         claimed |= {finding.id for finding in waiting}
         yield from _cause(view, IncidentKind.CONGESTION, group, past_hold, waiting)
+    hanging = {finding.object for finding in others if hangs(finding)}
+    for job in sorted(hanging):
+        of_job = [finding for finding in others if finding.object == job and finding.kind in JOB_WAITS]
+        claimed |= {finding.id for finding in of_job}
+        yield from _cause(view, IncidentKind.JOB_HANG, of_job, past_hold, reason=_HANGS)
     others = [finding for finding in others if finding.id not in claimed]
     owners: defaultdict[str, list[Finding]] = defaultdict(list)
     for finding in others:
@@ -100,8 +107,9 @@ def _cause(
     group: list[Finding],
     past_hold: frozenset[str],
     waiting: Sequence[Finding] = (),
+    reason: str = "",
 ) -> Iterable[Cause]:
-    """waiting: findings that jobs wait for it, which are no reason to open one."""
+    """waiting: findings that jobs wait for it, which are no reason to open one. reason: '' where there is none."""
     open_already = view.is_firing(kind, {finding.object for finding in group})
     faint = all(finding.kind in FAINT for finding in group)
     waited = [finding for finding in group if finding.id in past_hold and finding.confidence >= _SUPPORTS_ONLY]
@@ -115,5 +123,5 @@ def _cause(
         kind,
         view.root(kind, ranked),
         frozenset(finding.id for finding in (*group, *waiting)),
-        f"{len(group)} findings that no known cause explains",
+        reason or f"{len(group)} findings that no known cause explains",
     )

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from analytics.derived.job_activity import BUSY, SM, TENSOR
 from analytics.detectors.jobs.lockstep import coherence_evidence, lockstep_jobs
+from analytics.detectors.jobs.traffic import traffic_evidence
 from analytics.detectors.spec import Detector, Scope, Verdicts, computed_evidence
 from analytics.models.jobs.job_work import JobWork
 from analytics.models.jobs.work_level import LOW_SHARE
@@ -79,7 +80,7 @@ def _verdicts(view: TickView, judged: list[tuple[str, JobWork]]) -> Verdicts:
         np.array([work.closed_ns for _, work in judged], np.int64),
         slumps | dips,
         np.where(dips, _SCORE_OF_ONE, _score(values, normals, slumps)),
-        (evidence, coherence_evidence(view, jobs)),
+        (evidence, coherence_evidence(view, jobs), *traffic_evidence(view, [name for name, _ in judged])),
         np.where(slumps & in_kernels, _CONFIDENCE, _CONFIDENCE_SUPPORTS),
         np.array([work.onset_ns(interval_ns) for _, work in judged], np.int64),
     )

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from analytics.detectors.jobs.lockstep import coherence_evidence, lockstep_jobs
+from analytics.detectors.jobs.traffic import traffic_evidence
 from analytics.detectors.spec import Detector, Scope, Verdicts, computed_evidence
 from analytics.state.memory import Memory
 from analytics.view.tick_view import TickView
@@ -53,6 +54,7 @@ class JobStalled(Detector):
         known = [view.derived.jobs.get(name) for name in names]
         writes = np.array([work is not None and work.only_writes(view.config.interval_ns) for work in known], bool)
         idle = (busiest < _ACTIVE_MIN) & (sizes >= _SAMPLES_MIN) & lockstep_jobs(view)[present] & ~writes
-        evidence = (computed_evidence(busiest, np.nan, "ratio", series), coherence_evidence(view, present))
+        shown = (computed_evidence(busiest, np.nan, "ratio", series), coherence_evidence(view, present))
+        evidence = (*shown, *traffic_evidence(view, names))
         score = np.where(idle, 1.0, 0.0)
         return [Verdicts(np.array(numbers, np.int64), steps_ns, idle, score, evidence, 0.7, newest_ns)]

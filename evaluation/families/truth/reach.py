@@ -21,7 +21,7 @@ from telemetry.topology import Job, TopologyFact
 # Faults of these kinds change nothing in the fabric but the traffic of their own jobs.
 LOCAL = frozenset(
     {IncidentKind.GPU_FAULT, IncidentKind.STRAGGLER, IncidentKind.ENVIRONMENT, IncidentKind.TELEMETRY_LOST}
-    | {IncidentKind.LATE_CHECKPOINT, IncidentKind.WEAR, IncidentKind.CAPACITY}
+    | {IncidentKind.LATE_CHECKPOINT, IncidentKind.WEAR, IncidentKind.CAPACITY, IncidentKind.JOB_HANG}
 )
 # Pauses go back hop by hop to all senders of a paused link, also those that send elsewhere.
 PAUSING = frozenset({IncidentKind.SLOW_RECEIVER, IncidentKind.INCAST, IncidentKind.PAUSE_LOOP})

@@ -97,7 +97,7 @@ def test_a_metric_shows_one_effect_to_a_side_and_is_in_the_catalogue() -> None:
 
 
 def test_every_effect_is_predicted_by_some_cause() -> None:
-    whole = {IncidentKind.UNEXPLAINED, IncidentKind.CONGESTION, IncidentKind.PROGRAM_FAILED}
+    whole = {IncidentKind.UNEXPLAINED, IncidentKind.CONGESTION, IncidentKind.PROGRAM_FAILED, IncidentKind.JOB_HANG}
     causes = [row for kind, row in incident_kinds().items() if kind not in whole]
     assert {effect for row in causes for effect in row.predicts} == set(Effect)
 
@@ -116,6 +116,7 @@ def test_every_finding_that_is_no_plain_symptom_feeds_an_incident() -> None:
         (IncidentKind.RACK_POWER, Domain.POWER, Severity.CRITICAL),
         (IncidentKind.GPU_FAULT, Domain.GPU, Severity.WARNING),
         (IncidentKind.PROGRAM_FAILED, Domain.GPU, Severity.INFO),
+        (IncidentKind.JOB_HANG, Domain.GPU, Severity.WARNING),
         (IncidentKind.WEAR, Domain.CAPACITY, Severity.INFO),
         (IncidentKind.TELEMETRY_LOST, Domain.TELEMETRY, Severity.INFO),
         (IncidentKind.ALERTS_OVERLOADED, Domain.TELEMETRY, Severity.CRITICAL),
@@ -131,6 +132,19 @@ def test_only_what_is_slow_or_congested_pages_nobody_while_no_job_waits() -> Non
     gated = {kind for kind, row in incident_kinds().items() if not row.pages_without_waiting}
     pressure = {IncidentKind.SLOW_RECEIVER, IncidentKind.INCAST, IncidentKind.CONGESTION}
     assert gated == pressure | {IncidentKind.SLOW_STORAGE, IncidentKind.LATE_CHECKPOINT}
+
+
+@pytest.mark.parametrize("effect", [Effect.JOB_SLOWED, Effect.JOB_STALLED])
+def test_pressure_stops_a_job_only_where_a_port_stands_still(effect: Effect) -> None:
+    found = {
+        kind: row.predicts[effect].silent_through for kind, row in incident_kinds().items() if effect in row.predicts
+    }
+    still = frozenset({FindingKind.PAUSE_STORM})
+    assert {kind for kind, through in found.items() if through == still} == {
+        IncidentKind.SLOW_RECEIVER,
+        IncidentKind.INCAST,
+    }
+    assert set(found.values()) == {still, None}
 
 
 def test_only_what_nothing_explains_has_no_team() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from analytics.correlate.cause import cause_of
 from analytics.correlate.config import CorrelateConfig
-from analytics.correlate.symptoms import Near, effect_of, why_not
+from analytics.correlate.symptoms import Near, Objection, effect_of, why_not
 from telemetry.findings import Evidence
 from telemetry.findings import FindingKind as K
 from telemetry.incidents import IncidentKind as I
@@ -157,3 +157,27 @@ def test_the_time_between_cause_and_symptom(cluster: Fabric, symptom: K, after_s
     cause = cause_of(I.DEVICE_DOWN, device("leaf1"), frozenset(), "")
     finding = replace(cluster.find(symptom, "leaf1"), onset_ns=T0 + round(after_s * S))
     assert (why_not(CONFIG, cause, Near.OWN, T0, finding) is None) is expected
+
+
+SILENT = Evidence('silent_seconds{job_id="1"}', 20.0, None, "seconds")
+
+
+@pytest.mark.parametrize(
+    ("kind", "root", "evidence", "objection"),
+    [
+        (I.INCAST, "port:leaf1/Ethernet0", {K.QUEUE_CONGESTED}, Objection.MECHANISM),
+        (I.INCAST, "port:leaf1/Ethernet0", {K.QUEUE_CONGESTED, K.PAUSE_STORM}, None),
+        (I.SLOW_RECEIVER, "port:leaf1/Ethernet0", None, Objection.MECHANISM),
+        (I.PAUSE_LOOP, "port:leaf1/Ethernet0", {K.PFC_PAUSE_SENT}, None),
+        (I.LINK_DOWN, "link:leaf1/Ethernet0--node1/mlx5_0", {K.LINK_DOWN}, None),
+        (I.SLOW_STORAGE, "storage_target:scratch/OST0000", {K.STORAGE_SLOW}, None),
+    ],
+)
+def test_who_sends_nothing_does_not_wait_for_a_queue(
+    cluster: Fabric, kind: I, root: str, evidence: set[K] | None, objection: Objection | None
+) -> None:
+    cause = cause_of(kind, parse_object(root), frozenset(), "")
+    slowed = cluster.find(K.JOB_SLOWED, "job:1")
+    assert why_not(CONFIG, cause, Near.CERTAIN_JOB, T0, slowed, evidence=evidence) is None
+    silent = replace(slowed, evidence=(*slowed.evidence, SILENT))
+    assert why_not(CONFIG, cause, Near.CERTAIN_JOB, T0, silent, evidence=evidence) is objection

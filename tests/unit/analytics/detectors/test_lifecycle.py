@@ -224,3 +224,13 @@ def test_the_cadence_of_a_finding_is_that_of_its_series() -> None:
     view = at_each_tick(lambda view: view, [*batches, *clockwork(0, range(18))])[-1]
     assert published(view, evidence=(evidence(view, 3.0, 1.0),)).cadence_s == 30.0
     assert published(view).cadence_s == 0.0
+
+
+def test_more_evidence_than_ever_is_published_at_once(view: TickView) -> None:
+    tracker, found = FindingTracker(), []
+    for n, second in enumerate([np.nan, np.nan, 2.0, 3.0, np.nan, 2.0]):
+        shown = (evidence(view, 1.0, np.nan), evidence(view, second, np.nan))
+        found += [
+            (n, len(one.evidence)) for one in tracker.update(Source(), verdict(view, n, 1.0, evidence=shown), view)
+        ]
+    assert found == [(0, 1), (2, 2)]

@@ -28,9 +28,16 @@ def facts() -> list[TopologyFact]:
 
 
 def findings(
-    level: Level, interval_s: int = 10, metric: str = "gpu_tensor_active_ratio", hosts: int = HOSTS
+    level: Level,
+    interval_s: int = 10,
+    metric: str = "gpu_tensor_active_ratio",
+    hosts: int = HOSTS,
+    sent: Callable[[float], float] | None = None,
 ) -> list[Finding]:
-    """Findings about the job; only ``hosts`` of its hosts answer from the fault on."""
+    """Findings about the job; only ``hosts`` of its hosts answer from the fault on.
+
+    sent: bytes that a NIC of each host has sent by then; None where nobody reads it.
+    """
     engine = Engine(EngineConfig(interval_s=interval_s))
     engine.add_facts(facts())
     rng = np.random.default_rng(1)
@@ -50,6 +57,9 @@ def findings(
                 seq + number
             )  # of the step: common to a host, and in all as much more as less
             values = [v for _ in range(GPUS) for v in (active * phase * rng.normal(1, 0.01), busy, 1e3 * seq)]
+            if sent is not None:
+                keys.append(series_key("ib_port_transmit_bytes_total", {"device": node, "port": "mlx5_0"}))
+                values.append(sent(at_s))
             at_ns = START_NS + round(at_s * SECOND)
             table, rows = SeriesTable(f"dcgm/{node}", node, tuple(keys)), np.arange(len(keys), dtype=np.uint32)
             times_ns = np.full(rows.size, at_ns)
@@ -130,3 +140,37 @@ def test_the_first_low_interval_shows_what_is_lost_but_opens_nothing() -> None:
 
 def test_it_abstains_while_most_of_the_job_is_silent() -> None:
     assert findings(falls(0.5), hosts=1) == []
+
+
+def stops(at_s: float) -> float:
+    """2 GB/s until the fault, nothing for two minutes, then as before."""
+    return 2e9 * (min(at_s, FAULT_S) + max(0.0, at_s - FAULT_S - 120.0))
+
+
+def traffic(found: list[Finding]) -> list[set[str]]:
+    """Names of the evidence about traffic, finding by finding."""
+    about = ("sent_share", "silent_seconds", "hang_seconds")
+    return [{one.series.partition("{")[0] for one in each.evidence} & set(about) for each in found]
+
+
+def test_a_job_that_hangs_shows_within_three_collections_that_it_sends_nothing() -> None:
+    found = findings(falls(1.0), sent=stops)
+    shown = traffic(found)
+    first = shown.index({"sent_share", "silent_seconds", "hang_seconds"})
+    assert found[first].observed_ns <= START_NS + (FAULT_S + 40) * SECOND
+    (share,) = (one for one in found[first].evidence if one.series == 'sent_share{job_id="7"}')
+    assert (share.value, share.unit, share.normal) == (0.0, "ratio", None)
+
+
+def test_a_slow_job_shows_what_it_still_sends() -> None:
+    shown = traffic(findings(falls(0.5), sent=lambda at_s: stops(at_s) + 1e9 * max(0.0, min(at_s - FAULT_S, 120.0))))
+    assert set().union(*shown) == {"sent_share"}
+
+
+def test_a_job_whose_gpus_have_no_kernels_does_not_hang() -> None:
+    shown = traffic(findings(falls(1.0, 0.02), sent=stops))
+    assert set().union(*shown) == {"sent_share", "silent_seconds"}
+
+
+def test_nothing_is_said_about_traffic_that_nobody_reads() -> None:
+    assert set().union(*traffic(findings(falls(1.0)))) == set()
