@@ -31,7 +31,10 @@ Model = Annotated[ReadModel, Depends(read_model)]
 
 @dataclass(frozen=True, slots=True)
 class EvidencePlot:
-    """One evidence series over time. ``times`` in seconds since the Unix epoch; counters as rates per second."""
+    """One evidence series over time. ``times`` in seconds since the Unix epoch; counters as rates per second.
+
+    unit, normal: of the line. Without a normal where that of the evidence is of something computed from it.
+    """
 
     series: str
     unit: str
@@ -91,10 +94,12 @@ def _plot(model: ReadModel, evidence: Evidence) -> EvidencePlot | None:
     if line is None:
         return None
     times, values = line
-    metric = metrics().get(name)
+    metric, unit, normal = metrics().get(name), evidence.unit, evidence.normal
     if metric is not None and metric.kind is Kind.COUNTER and times.size > 1:
         steps = np.diff(values)
         values = np.where(steps >= 0, steps / (np.diff(times) / 1e9), np.nan)
         times = times[1:]
+        if unit.startswith("ratio") and metric.unit != "seconds":  # a share that follows from the rate, and is not it
+            unit, normal = f"{metric.unit}/s", None
     shown = [float(value) if np.isfinite(value) else None for value in values]
-    return EvidencePlot(evidence.series, evidence.unit, evidence.normal, (times / 1e9).tolist(), shown)
+    return EvidencePlot(evidence.series, unit, normal, (times / 1e9).tolist(), shown)

@@ -24,7 +24,7 @@ from fabricscope.api.config import ApiConfig
 from fabricscope.api.service import ApiService
 from telemetry import topics
 from telemetry.codec.records import encode_record
-from telemetry.findings import FindingKind, FindingState
+from telemetry.findings import Evidence, FindingKind, FindingState
 from telemetry.incidents import IncidentState
 from telemetry.ledger import StageReport
 from telemetry.objects import ObjectKind, ObjectRef
@@ -58,6 +58,17 @@ async def test_evidence_is_drawn_as_a_rate(api, bus):
     assert [plot["series"] for plot in plots] == [PAUSE]
     assert len(plots[0]["times"]) == 29
     assert plots[0]["values"] == pytest.approx([0.6] * 29)
+    assert (plots[0]["unit"], plots[0]["normal"]) == ("ratio", 0.0)
+
+
+async def test_the_line_of_frames_is_no_share_of_time(api, bus):
+    frames = PAUSE.replace("pause_seconds", "pause_frames")
+    await publish_cluster(bus, frames)
+    await publish_incidents(bus, replace(incident(), evidence=(Evidence(frames, 0.9, 0.1, "ratio at most"),)))
+    await eventually(api.url, "/api/v1/incidents", len)
+    await eventually(api.url, "/api/v1/targets", len)
+    _, (plot,) = await get(api.url, "/api/v1/incidents/i1/plots")
+    assert (plot["unit"], plot["normal"]) == ("frames/s", None)
 
 
 async def test_targets_topology_and_ledger(api, bus):

@@ -99,11 +99,11 @@ def finding(identity: str, state: FindingState) -> Finding:
     )
 
 
-async def publish_cluster(bus: Bus) -> None:
-    """A leaf in the topology, and 30 collections of one counter that grows by 0.6 s each second."""
+async def publish_cluster(bus: Bus, counter: str = PAUSE) -> None:
+    """A leaf in the topology, and 30 collections of one counter that grows by 0.6 each second."""
     fact = TopologyFact(Device("leaf1", Role.LEAF), 1, "inventory")
     await bus.publish(topics.TOPOLOGY, [Message(fact.entity.key.encode(), encode_record(fact))])
-    table = SeriesTable("gnmi/leaf1", "leaf1", (PAUSE,))
+    table = SeriesTable("gnmi/leaf1", "leaf1", (counter,))
     start = time.time_ns() - 30 * NS
     batches = []
     for seq in range(30):
