@@ -120,6 +120,9 @@ async def test_a_page_that_waits_is_sent_also_while_the_bus_is_away(run, bus, re
 async def test_nobody_is_paged_for_what_a_replaced_owner_publishes(run, bus, webhook_server):
     service = await run(hook(webhook_server))
 
+    def keys() -> list[str]:
+        return list(dict.fromkeys(key for key, _ in sent(webhook_server)))
+
     async def publish(epoch: int, *versions: Incident | None) -> None:
         headers = {EPOCH: b"%d" % epoch}
         values = [(each.id.encode(), encode_record(each)) if each else (b"owner", None) for each in versions]
@@ -135,9 +138,9 @@ async def test_nobody_is_paged_for_what_a_replaced_owner_publishes(run, bus, web
     service = await run(hook(webhook_server))  # what it has learned of owners outlives a restart
     await publish(5, version(3, id="false"))
     await publish(6, version(3, id="inc-3"))
-    await until(lambda: len(webhook_server.accepted) == 3)
+    await until(lambda: "inc-3:1" in keys())  # what was cut off by the restart is sent again, under its key
     assert service.report().dropped["stale_owner"] == 1
-    assert [key for key, _ in sent(webhook_server)] == ["inc-1:1", "inc-2:1", "inc-3:1"]
+    assert keys() == ["inc-1:1", "inc-2:1", "inc-3:1"]
 
 
 async def test_what_was_published_before_a_change_of_owners_pages_however_late_it_is_read(run, bus, webhook_server):
