@@ -5,7 +5,6 @@ Real processes, on every engine. SIGSTOP is sent again and again, each time whil
 
 import asyncio
 import signal
-import subprocess
 import sys
 from collections.abc import AsyncIterator, Iterator
 from functools import partial
@@ -15,7 +14,7 @@ import pytest
 
 from analytics.config import AnalyticsConfig
 from bus.base import Bus, Message
-from bus.config import BusConfig, EmbeddedConfig, KafkaConfig
+from bus.config import BusConfig
 from bus.open import open_bus
 from bus.owner.fence import OwnerFence
 from common.errors import Unavailable
@@ -24,57 +23,32 @@ from telemetry.codec.records import decode_record, encode_record
 from telemetry.incidents import Incident
 from telemetry.ledger import StageReport
 from telemetry.topics import Topic
-from tests.servers.kafka import KafkaServer
 from tests.unit.analytics.busy_cluster import CHANGES, FACTS, batches
 from tests.unit.analytics.small_cluster import CONFIG
 from tests.unit.analytics.test_service import expected, until
+from tests.unit.stage_process import ENGINES, StageProcess, bus_config
 from tests.unit.traffic import publish_batches
 
-ROOT = Path(__file__).parents[3]
 BATCHES = batches()
 SAMPLES = sum(map(len, BATCHES))
 STILL_S = 1.5  # over what a reader notices as a standstill
 STOPS = 4
 
 
-class Process:
+class Process(StageProcess):
     """One analytics stage with a state folder of its own."""
 
     def __init__(self, folder: Path, bus: BusConfig) -> None:
-        folder.mkdir()
         config = AnalyticsConfig(
             engine=CONFIG, state_dir=folder / "state", report_every_s=0.1, snapshot_every_s=0.5, instance=folder.name
         )
-        self._log = folder / "log"
         command = [sys.executable, "-m", "tests.unit.analytics.analytics_process"]
-        self._command = [*command, bus.model_dump_json(), config.model_dump_json()]
-        self.process: subprocess.Popen[bytes] | None = None
-
-    def start(self) -> None:
-        with self._log.open("ab") as log:
-            self.process = subprocess.Popen(self._command, cwd=ROOT, stdout=log, stderr=log)
-
-    def send(self, number: int) -> None:
-        assert self.process is not None
-        self.process.send_signal(number)
-
-    def kill(self) -> None:
-        if self.process is not None:
-            self.process.kill()
-            self.process.wait()
-
-    @property
-    def text(self) -> str:
-        return self._log.read_text(errors="replace")
+        super().__init__(folder, [*command, bus.model_dump_json(), config.model_dump_json()])
 
 
-@pytest.fixture(params=["embedded", "kafka"])
-def config(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[BusConfig]:
-    if request.param == "embedded":
-        yield BusConfig(embedded=EmbeddedConfig(path=tmp_path / "bus.sqlite"))
-        return
-    broker: KafkaServer = request.getfixturevalue("own_kafka")  # the topics have the names of the product
-    yield BusConfig(kind="kafka", kafka=KafkaConfig(bootstrap=(broker.address,)))
+@pytest.fixture(params=ENGINES)
+def config(request: pytest.FixtureRequest, tmp_path: Path) -> BusConfig:
+    return bus_config(request, tmp_path)
 
 
 @pytest.fixture
@@ -150,7 +124,7 @@ async def publish_facts(bus: Bus) -> None:
 
 async def test_a_process_that_was_stopped_finds_the_same(bus: Bus, first: Process) -> None:
     await publish_facts(bus)
-    first.start()
+    first.spawn()
     await publish_part(bus, 0, STOPS + 1)
     await until(partial(has_seen, bus, "first", 1), 240)
     for part in range(1, STOPS + 1):
@@ -167,11 +141,11 @@ async def test_a_process_that_was_replaced_while_it_was_stopped_publishes_nothin
     bus: Bus, first: Process, second: Process
 ) -> None:
     await publish_facts(bus)
-    first.start()
+    first.spawn()
     await publish_part(bus, 0, 2)
     await until(partial(has_seen, bus, "first", 1), 240)
     await stop_and_publish(first, bus, 1, 2)
-    second.start()
+    second.spawn()
     await until(partial(has_seen, bus, "second", SAMPLES), 240)
     before = {topic: len(await admitted(bus, topic)) for topic in (topics.FINDINGS, topics.INCIDENTS)}
     first.send(signal.SIGCONT)
@@ -184,17 +158,17 @@ async def test_a_process_that_was_replaced_while_it_was_stopped_publishes_nothin
 
 async def test_a_restart_goes_on_at_once_here_and_elsewhere(bus: Bus, first: Process, second: Process) -> None:
     await publish_facts(bus)
-    first.start()
+    first.spawn()
     await publish_part(bus, 0, 2)
     await until(partial(has_seen, bus, "first", 1), 240)
     first.kill()
-    first.start()
+    first.spawn()
     await publish_part(bus, 1, 2)
     await until(partial(has_seen, bus, "first", SAMPLES))
     assert await incidents(bus) == newest_versions(expected()[1])
     first.send(signal.SIGTERM)
     assert first.process is not None
     assert await asyncio.to_thread(first.process.wait, 60) == 0
-    second.start()
+    second.spawn()
     await until(partial(has_seen, bus, "second", SAMPLES))
     assert await incidents(bus) == newest_versions(expected()[1])

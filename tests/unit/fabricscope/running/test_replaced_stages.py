@@ -6,7 +6,6 @@ Real processes of the program, on every engine; the receivers and the target are
 import asyncio
 import os
 import signal
-import subprocess
 import sys
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -17,7 +16,7 @@ import pytest
 import yaml
 
 from bus.base import Bus, Message
-from bus.config import BusConfig, EmbeddedConfig, KafkaConfig
+from bus.config import BusConfig
 from bus.open import open_bus
 from bus.owner.fence import EPOCH, ROLE, OwnerFence
 from bus.owner.sending import EPOCH_HEADER
@@ -25,11 +24,11 @@ from common.errors import Unavailable
 from fabricscope.running.stopping import SUPERVISED
 from telemetry import topics
 from tests.conformance.bus.reading import everything
-from tests.servers.kafka import KafkaServer
 from tests.servers.webhook import WebhookServer
 from tests.unit.alerts.incident_factory import incident
 from tests.unit.export.batch_factory import batch
 from tests.unit.ingest.test_ingest_service import serve
+from tests.unit.stage_process import ENGINES, StageProcess, bus_config
 from tests.unit.traffic import publish_batches, publish_incidents
 from tests.waiting import until
 
@@ -37,61 +36,38 @@ OWNS = "owns what it "
 ONE_CALL = 1  # what may have been on its way to the bus when its process was stopped
 
 
-class Process:
+class Process(StageProcess):
     """One stage with a folder of its own, as ``fabricscope STAGE`` runs it."""
 
     def __init__(self, folder: Path, bus: BusConfig, stage: str, settings: dict[str, Any]) -> None:
-        folder.mkdir()
         document = {
             "global": {"data_dir": str(folder / "data"), "metrics_ports": {stage: 0}},
             "bus": bus.model_dump(mode="json"),
             **settings,
         }
-        (folder / "fabricscope.yaml").write_text(yaml.safe_dump(document))
-        self._log = folder / "log"
-        self._command = [sys.executable, "-m", "fabricscope", stage, "--config", str(folder / "fabricscope.yaml")]
-        self.process: subprocess.Popen[bytes] | None = None
+        file = folder / "fabricscope.yaml"
+        environment = {key: value for key, value in os.environ.items() if key != SUPERVISED}
+        super().__init__(folder, [sys.executable, "-m", "fabricscope", stage, "--config", str(file)], environment)
+        file.write_text(yaml.safe_dump(document))
 
     async def start(self) -> None:
         """Returns when it owns its role."""
-        self._spawn()
+        self.spawn()
         await until(lambda: OWNS in self.text)
-
-    def _spawn(self) -> None:
-        environment = {key: value for key, value in os.environ.items() if key != SUPERVISED}
-        with self._log.open("ab") as log:
-            self.process = subprocess.Popen(self._command, stdout=log, stderr=log, env=environment)
-
-    def send(self, number: int) -> None:
-        assert self.process is not None
-        self.process.send_signal(number)
 
     async def end(self) -> int:
         """Its exit status."""
         assert self.process is not None
         return await asyncio.to_thread(self.process.wait, 60)
 
-    def kill(self) -> None:
-        if self.process is not None:
-            self.process.kill()
-            self.process.wait()
-
     @property
     def runs(self) -> bool:
         return self.process is not None and self.process.poll() is None
 
-    @property
-    def text(self) -> str:
-        return self._log.read_text(errors="replace")
 
-
-@pytest.fixture(params=["embedded", "kafka"])
-def config(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[BusConfig]:
-    if request.param == "embedded":
-        yield BusConfig(embedded=EmbeddedConfig(path=tmp_path / "bus.sqlite"))
-        return
-    broker: KafkaServer = request.getfixturevalue("own_kafka")  # the topics have the names of the product
-    yield BusConfig(kind="kafka", kafka=KafkaConfig(bootstrap=(broker.address,)))
+@pytest.fixture(params=ENGINES)
+def config(request: pytest.FixtureRequest, tmp_path: Path) -> BusConfig:
+    return bus_config(request, tmp_path)
 
 
 @pytest.fixture
