@@ -22,7 +22,7 @@ from telemetry.topology import Link
 SENT, RECEIVED = "ib_port_transmit_bytes_total", "fabric_port_receive_bytes_total"
 _BUSY, _TENSOR, _SM = "gpu_utilization_ratio", "gpu_tensor_active_ratio", "gpu_sm_active_ratio"
 _HOSTS_MIN = 2
-_KNOWN_SHARE = 0.9  # of its NICs, and of its GPUs, must have fresh values
+_KNOWN_SHARE = 0.9  # of its NICs, and of its GPUs, must have fresh values; an assumption
 # As for a hung GPU: a kernel that polls keeps an eighth of the SMs active, and no tensor core.
 _BUSY_MIN, _TENSOR_MAX, _SM_MAX = 0.95, 0.02, 0.2
 _PORT = f"{ObjectKind.PORT}:"

@@ -13,11 +13,11 @@ from typing import Any
 
 # Names of the evidence: the part of the usual that is sent, and how long nothing is and all GPUs poll.
 SENT_SHARE, SILENT_SECONDS, HANG_SECONDS = "sent_share", "silent_seconds", "hang_seconds"
-_SILENT_SHARE = 0.01  # of what it usually sends: heartbeats of frameworks and NICs remain
+_SILENT_SHARE = 0.01  # of what it usually sends: heartbeats of frameworks and NICs remain; an assumption
 _LEARNED_MIN, _LEARNED_MAX = 6, 60  # collections
 _BYTES_PER_SECOND_MIN = 10e6  # of each NIC on average: heartbeats, logs and metrics send less
 _HANG_ROUNDS_MIN = 2  # collections in a row
-_TIMES = 2.0  # as long as the longest silence that ended by itself, as for a late checkpoint
+_TIMES = 2.0  # as long as the longest silence that ended by itself, as for a late checkpoint; an assumption
 # PyTorch's watchdog ends a collective after ten minutes by default (ProcessGroupNCCL): whoever is silent for longer has
 # not gone on by itself.
 _WATCHDOG_NS = 600 * 10**9
