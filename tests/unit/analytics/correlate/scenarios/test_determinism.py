@@ -152,13 +152,15 @@ def test_what_is_kept_from_step_to_step_changes_nothing(cluster: Fabric, start: 
 
 
 def outages(cluster: Fabric, seed: int, ticks: int = 40) -> Iterator[tuple[list[Finding], list[TopologyFact]]]:
-    """Hosts that go and come back, drained or not, without a job in half of all stories; GPUs; many quiet ticks."""
+    """Hosts that go and come back, drained or not, with a job that may end; GPUs; many quiet ticks."""
     dice = random.Random(seed)
     gone: dict[str, list[Finding]] = {}
-    if dice.random() < 0.5:
-        ended = Job("1", tuple(f"node{n}" for n in range(1, 5)), started_ns=T0 - 7200 * S)
-        yield [], [TopologyFact(ended, T0 + TICK, "slurm", gone=True)]
-    for tick in range(2, ticks):
+    ended = Job("1", tuple(f"node{n}" for n in range(1, 5)), started_ns=T0 - 7200 * S)
+    ends_in = dice.choice([1, dice.randrange(2, ticks), ticks])  # before everything, meanwhile, or never
+    for tick in range(1, ticks):
+        if tick == ends_in:
+            yield [], [TopologyFact(ended, T0 + tick * TICK, "slurm", gone=True)]
+            continue
         at_ns, node = T0 + tick * TICK, dice.randrange(1, 9)
         name, at_s = f"node{node}", tick * TICK / S
         event = dice.randrange(6)
@@ -172,12 +174,13 @@ def outages(cluster: Fabric, seed: int, ticks: int = 40) -> Iterator[tuple[list[
             gone[name].append(cluster.find(K.TARGET_SILENT, name, at_s))
             yield gone[name], []
         elif event == 2:
-            yield [cluster.find(dice.choice([K.GPU_HUNG, K.STRAGGLER]), cluster.gpu(node, 1), at_s)], []
+            kind = dice.choice([K.GPU_HUNG, K.STRAGGLER, K.GPU_LOST])
+            yield [cluster.find(kind, cluster.gpu(node, 1), at_s)], []
         else:
             yield [], []
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(seed=st.integers(0, 10_000))
 def test_what_is_kept_knows_of_nodes_and_waves(cluster: Fabric, start: type[Run], seed: int) -> None:
     one, other = start(cluster), start(cluster)
