@@ -16,8 +16,8 @@ from common.sqlite.layout import Layout, Rows, Salvaged
 from common.sqlite.tables import Row, Table
 from common.units import NS_PER_S
 
-# before 2, "notified" in what is tracked was "told"; before 3, there was neither stage time nor a checksum;
-# before 4, epochs had no role
+# Before 2, what is tracked had another word for "notified"; before 3, there was neither stage time nor a checksum;
+# before 4, epochs had no role.
 SCHEMA_VERSION = 4
 INCIDENTS = Table("incidents", {"id": "TEXT", "tracked": "BLOB"}, key=("id",))
 DELIVERIES = Table(

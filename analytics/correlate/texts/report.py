@@ -33,7 +33,7 @@ STATES = frozenset(
 def update(
     view: CorrelationView, track: Track, claim: Claim, others: Sequence[Cause], rivals: Rivals, now_ns: int
 ) -> Mapping[str, cost.Wait]:
-    """Updates a track from this tick's findings: evidence, order of onsets, cost, alternatives, verdict.
+    """Updates a track from this tick's findings: evidence, order of onsets, alternatives, verdict, ended jobs.
 
     others: causes that were not chosen and rest on some of the same findings. rivals: all that were chosen.
     Returns the jobs that wait.
