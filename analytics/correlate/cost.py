@@ -163,6 +163,11 @@ def gpus_lost(view: CorrelationView, job_impact: Mapping[str, float], dead: Iter
     return lost
 
 
+def gpus_cut_off(view: CorrelationView, cause: Cause) -> int:
+    """How many GPUs stop soon, as their job loses a path that it needs; what it costs is counted once it waits."""
+    return view.jobs.gpu_count(*view.cluster.cut_off(cause))
+
+
 by_rank = attrgetter("rank")
 by_kind_and_name = attrgetter("kind", "name")  # the order of objects, without a call of Python for each comparison
 
@@ -177,9 +182,10 @@ def severity(
     *,
     waited_for: bool,
 ) -> Severity:
-    """At least the floor of the kind, raised by the whole GPUs that are lost now and by the GPU-seconds so far.
+    """At least the floor of the kind, raised by the whole GPUs that are lost now or soon and by the GPU-seconds so far.
 
-    known: severity so far, below which it never falls while the incident is open; planned work is always INFO.
+    gpus: lost now, or about to be. known: severity so far, below which it never falls while the incident is open;
+    planned work is always INFO.
     waited_for: whether a job has shown that it waits; pressure on the fabric, and what is harmless, is INFO until then.
     """
     row = incident_kinds()[cause.kind]

@@ -187,7 +187,7 @@ class IncidentMeaning:
     intermittent: bool = False
     pages_without_waiting: bool = True
     disturbs_fabric: bool = False
-    takes_away: frozenset[Literal["gpus", "device"]] = frozenset()
+    takes_away: frozenset[Literal["gpus", "device", "path"]] = frozenset()
 
 
 @cache

@@ -7,19 +7,18 @@ from analytics.correlate.cluster.graph import Graph
 from analytics.correlate.cluster.jobs import Jobs
 from telemetry.incidents import BlastRadius, IncidentKind
 from telemetry.objects import ObjectKind, ObjectRef, device
-from telemetry.topology import Role
 
 HOLDS = (ObjectKind.DEVICE, ObjectKind.GPU)
 
 
-def blast_radius(cause: Cause, waiting_jobs: frozenset[str], graph: Graph, jobs: Jobs) -> BlastRadius:
-    """waiting_jobs: jobs that show that they wait; training is lockstep, so all of their GPUs do."""
+def blast_radius(cause: Cause, concerned: frozenset[str], graph: Graph, jobs: Jobs) -> BlastRadius:
+    """concerned: jobs that wait or are cut off; training is lockstep, so all of their GPUs are."""
     root = cause.root
     if cause.kind is IncidentKind.TELEMETRY_LOST:  # nothing is known to suffer
         return BlastRadius(nodes=(root.name,) if graph.is_edge(root.name) else ())
     reached = graph.reached(root).union(*(graph.reached(device(name)) for name in sorted(cause.gone)))
-    affected = {job_id for ref in reached if ref.kind in HOLDS for job_id in jobs.of(ref)} | waiting_jobs
-    if not affected and (root.kind is ObjectKind.STORAGE_TARGET or graph.role(root.name) is Role.STORAGE):
+    affected = {job_id for ref in reached if ref.kind in HOLDS for job_id in jobs.of(ref)} | concerned
+    if not affected:
         affected = _readers(reached, graph, jobs)
     links = {ref.name for ref in reached if ref.kind is ObjectKind.LINK}
     links |= {graph.link_of[root].name} if root in graph.link_of else set()

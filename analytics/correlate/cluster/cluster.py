@@ -62,12 +62,17 @@ class Cluster:
             self._reaches[key] = reach(cause, self.graph, self.jobs)
         return self._reaches[key]
 
+    def cut_off(self, cause: Cause) -> frozenset[str]:
+        """Jobs that stop as the cause takes a path away; none where it takes none, or leaves another one."""
+        return self.reach(cause).cut_off if "path" in incident_kinds()[cause.kind].takes_away else frozenset()
+
     def blast_radius(self, cause: Cause, waiting_jobs: frozenset[str]) -> BlastRadius:
         """What an incident with this cause touches; see ``blast.py``."""
         key = (cause.key, waiting_jobs, cause.gone)
         if key not in self._blasts:
             _make_room(self._blasts)
-            self._blasts[key] = blast_radius(cause, waiting_jobs, self.graph, self.jobs)
+            concerned = waiting_jobs | self.cut_off(cause)
+            self._blasts[key] = blast_radius(cause, concerned, self.graph, self.jobs)
         return self._blasts[key]
 
 

@@ -1,6 +1,6 @@
 """What a cause can disturb: objects, devices and jobs."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 from analytics.correlate.cause import Cause
@@ -8,18 +8,23 @@ from analytics.correlate.cluster.graph import Graph
 from analytics.correlate.cluster.jobs import Jobs
 from telemetry.kinds import incident_kinds
 from telemetry.objects import ObjectKind, ObjectRef, device
+from telemetry.topology import Role
 
 
 @dataclass(frozen=True, slots=True)
 class Reach:
     """own: the root, its ends and parts. devices: its neighbourhood. certain: jobs that cannot go on without the root,
-    those on hosts that mount the file system of a lost storage server among them, as files lie on many targets.
-    possible: jobs that may be slowed by it; only their own symptoms show whether they are."""
+    those on hosts that mount the file system of a storage server that loses a link among them: files lie on many
+    targets, and what was under way over that link has to time out first.
+    possible: jobs that may be slowed by it; only their own symptoms show whether they are.
+    cut_off: those that stop when the links of ``own`` are lost: jobs on several hosts that lose a link of one of them,
+    as collectives use every NIC, and those that mount a file system of a storage server without any other link."""
 
     own: frozenset[ObjectRef]
     devices: frozenset[str]
     certain: frozenset[str]
     possible: frozenset[str]
+    cut_off: frozenset[str]
 
 
 def reach(cause: Cause, graph: Graph, jobs: Jobs) -> Reach:
@@ -32,17 +37,31 @@ def reach(cause: Cause, graph: Graph, jobs: Jobs) -> Reach:
     reached = graph.reached(cause.root).union(*(graph.reached(device(name)) for name in sorted(cause.gone)))
     certain = {job_id for ref in reached for job_id in _dependents(ref, jobs)}
     possible = {job_id for name in ends for job_id in jobs.on_device(name)}
-    readers = {job_id for ref in reached if ref.kind is ObjectKind.STORAGE_TARGET for job_id in jobs.using(ref)}
-    if cause.root.kind is ObjectKind.STORAGE_TARGET or graph.is_switch(cause.root.name):
-        possible |= readers  # it still serves them, or there is a second switch
-    else:
-        certain |= readers
+    lost = {ref for ref in own if ref.kind is ObjectKind.LINK}
+    targets = [ref for ref in reached if ref.kind is ObjectKind.STORAGE_TARGET and ref != cause.root]
+    unserved = {job_id for ref in targets if _is_lost(ref, lost, graph) for job_id in jobs.using(ref)}
+    certain |= {job_id for ref in targets for job_id in jobs.using(ref)}
+    possible |= (
+        jobs.using(cause.root) if cause.root.kind is ObjectKind.STORAGE_TARGET else set()
+    )  # it still serves them
     kind = incident_kinds()[cause.kind]
     if not kind.pages_without_waiting:
         possible |= _under_pressure(ends, cause.devices, graph, jobs)
     elif kind.disturbs_fabric:
         possible = possible.union(*(jobs.around(name) for name in devices))
-    return Reach(frozenset(own), frozenset(devices), frozenset(certain), frozenset(possible))
+    cut_off = unserved | _spread_over(lost, graph, jobs)
+    return Reach(frozenset(own), frozenset(devices), frozenset(certain), frozenset(possible), frozenset(cut_off))
+
+
+def _is_lost(target: ObjectRef, lost: Collection[ObjectRef], graph: Graph) -> bool:
+    """Whether nothing leads to the server of a storage target any more."""
+    return all(ref in lost for ref in graph.links(graph.server_of(target)))
+
+
+def _spread_over(lost: Iterable[ObjectRef], graph: Graph, jobs: Jobs) -> set[str]:
+    """Jobs on several hosts of which one is at the end of a lost link."""
+    hosts = {name for ref in lost for name in graph.ends(ref) if graph.role(name) is Role.HOST}
+    return {job_id for name in hosts for job_id in jobs.on_device(name) if len(set(jobs.nodes(job_id))) > 1}
 
 
 def _under_pressure(ends: set[str], devices: frozenset[str], graph: Graph, jobs: Jobs) -> set[str]:

@@ -64,6 +64,8 @@ def _cost(view: CorrelationView, track: Track, blast: BlastRadius) -> str:
         return f"{_count(view.jobs.gpu_count(*track.job_impact), 'GPU')}, {waiting(track)}"
     if _gated(track.cause):
         return f"no job waits, {len(blast.jobs)} in reach" if blast.jobs else "no job waits"
+    if cut_off := view.cluster.cut_off(track.cause):
+        return f"{_count(view.jobs.gpu_count(*cut_off), 'GPU')}, {_jobs(cut_off)} cut off"
     if blast.jobs:
         return f"{_count(len(blast.gpus), 'GPU')}, {_count(len(blast.jobs), 'job')} at risk"
     if blast.gpus:

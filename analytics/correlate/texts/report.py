@@ -81,7 +81,7 @@ def accrue(
     track.cost_until_ns |= dict.fromkeys(waiting, now_ns)
     planned = view.lasts(track.cause.change) or view.planned_around(track.cause.root, track.onset_ns)
     unused = track.since_first_seen or view.wanted(track.cause.root, track.onset_ns)
-    gpus = cost.gpus_lost(view, track.job_impact, dead)
+    gpus = max(cost.gpus_lost(view, track.job_impact, dead), cost.gpus_cut_off(view, track.cause))
     _grade(view, track, gpus, planned or (unused and not track.job_impact), now_ns)
 
 

@@ -6,7 +6,8 @@ from analytics.correlate.cause import Cause, cause_of
 from analytics.correlate.cluster.cluster import Cluster
 from telemetry.incidents import IncidentKind as I
 from telemetry.objects import parse_object
-from tests.unit.analytics.correlate.small_fabric import Fabric
+from telemetry.topology import Device, Job, Link, Role
+from tests.unit.analytics.correlate.small_fabric import Fabric, facts
 
 BOTH = {"1", "2"}
 HOSTS = {f"node{n}" for n in range(1, 9)}
@@ -20,6 +21,41 @@ def fabric(cluster: Fabric) -> Cluster:
     known = Cluster()
     known.update(cluster.topology)
     return known
+
+
+@pytest.fixture
+def spread(cluster: Fabric) -> Cluster:
+    """One job on one host more, and a second link of a storage server."""
+    known = Cluster()
+    more = [Job("3", ("node1",)), Device("leaf9", Role.LEAF), Link("leaf9", "Ethernet0", "oss1", "mlx5_1")]
+    known.update(cluster.topology.with_facts(facts(more)))
+    return known
+
+
+@pytest.mark.parametrize(
+    ("kind", "root", "cut_off"),
+    [
+        # Collectives of a job on several hosts use every NIC of each; a job on one host needs none.
+        (I.LINK_DOWN, "link:leaf1/Ethernet0--node1/mlx5_0", {"1"}),
+        (I.LINK_DOWN, "port:node5/mlx5_0", {"2"}),
+        (I.DEVICE_DOWN, "device:leaf3", BOTH),
+        (I.DEVICE_DOWN, "device:node1", {"1"}),
+        (I.LINK_DOWN, UPLINK, set()),
+        (I.DEVICE_DOWN, "device:spine1", set()),
+        # One storage server has a second link, the other has none.
+        (I.DEVICE_DOWN, "device:oss1", {*BOTH, "3"}),
+        (I.LINK_DOWN, "port:oss1/mlx5_0", set()),
+        (I.LINK_DOWN, "port:oss2/mlx5_0", {*BOTH, "3"}),
+        (I.DEVICE_DOWN, "device:leaf9", set()),
+        # Nothing is lost.
+        (I.LINK_DEGRADED, "link:leaf1/Ethernet0--node1/mlx5_0", set()),
+        (I.DEVICE_REBOOTED, "device:leaf3", set()),
+        (I.SLOW_STORAGE, "storage_target:scratch/OST0002", set()),
+        (I.GPU_FAULT, "gpu:node1/GPU-0001-0", set()),
+    ],
+)
+def test_jobs_that_are_cut_off(spread: Cluster, kind: I, root: str, cut_off: set[str]) -> None:
+    assert spread.cut_off(cause(kind, root)) == cut_off
 
 
 def cause(kind: I, root: str, devices: frozenset[str] = frozenset(), gone: frozenset[str] = frozenset()) -> Cause:

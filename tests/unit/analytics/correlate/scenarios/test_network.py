@@ -5,7 +5,8 @@ import pytest
 from analytics.correlate.correlator import Correlator
 from telemetry.findings import FindingKind as K
 from telemetry.incidents import IncidentKind as I
-from telemetry.topology import Link, Topology
+from telemetry.incidents import Severity
+from telemetry.topology import Job, Link, Topology
 from tests.unit.analytics.correlate.faults import line_card, session_lost
 from tests.unit.analytics.correlate.small_fabric import T0, Fabric, Run, S
 
@@ -21,6 +22,22 @@ def test_two_slow_receivers_under_one_spine_keep_their_own_ports(cluster: Fabric
     )
     run.tick(ticks=30)
     assert run.roots == ["slow_receiver leaf1/Ethernet0", "slow_receiver leaf2/Ethernet20"]
+
+
+def test_a_link_that_a_job_on_several_hosts_needs_is_critical_before_the_job_shows_it(
+    cluster: Fabric, run: Run
+) -> None:
+    run.tick(cluster.find(K.LINK_DOWN, cluster.facing(1, 1)))
+    run.tick(ticks=3)
+    assert (run.only.severity, run.only.gpu_seconds) == (Severity.CRITICAL, 0.0)
+    assert run.only.title == "[CRIT] pod1: link leaf1/Ethernet0--node1/mlx5_0 down — 32 GPUs, job 1 cut off"
+
+
+def test_a_link_of_a_job_on_one_host_is_a_warning_until_the_job_waits(cluster: Fabric) -> None:
+    run = Run(Fabric([Job("1", ("node1",)), Job("2", ("node5",))]))
+    run.tick(cluster.find(K.LINK_DOWN, cluster.facing(1, 1)))
+    run.tick(ticks=3)
+    assert run.only.title == "[WARN] pod1: link leaf1/Ethernet0--node1/mlx5_0 down — 8 GPUs, 1 job at risk"
 
 
 def test_pauses_of_other_priorities_belong_to_another_cause(cluster: Fabric, run: Run) -> None:

@@ -5,6 +5,7 @@ import pytest
 from telemetry.findings import FindingKind as K
 from telemetry.incidents import IncidentKind as I
 from telemetry.incidents import Severity
+from telemetry.topology import Device, Link, Role
 from tests.unit.analytics.correlate.small_fabric import Fabric, Run
 
 TARGET = "storage_target:scratch/OST0000"
@@ -41,11 +42,24 @@ def test_a_job_whose_storage_server_died_waits_for_it(cluster: Fabric, run: Run,
     ports = ("leaf1/Ethernet7000", "oss1/mlx5_0")
     run.tick(cluster.find(K.TARGET_SILENT, "oss1"), *(cluster.find(K.LINK_DOWN, port) for port in ports))
     run.tick(ticks=3)
-    assert run.only.title.endswith("oss1 down — 64 GPUs, 2 jobs at risk")
+    assert run.only.severity is Severity.CRITICAL
+    assert run.only.title.endswith("oss1 down — 64 GPUs, 2 jobs cut off")
     run.tick(cluster.find(waits, "job:2", 40))
     run.tick(ticks=20)
     assert (run.only.kind, str(run.only.root)) == (I.DEVICE_DOWN, "device:oss1")
     assert run.only.title.endswith("— 32 GPUs, job 2 stalled")
+
+
+def test_a_storage_server_with_a_second_link_is_at_risk_and_waits_are_its_leafs(cluster: Fabric) -> None:
+    second = Link("leaf9", "Ethernet0", "oss1", "mlx5_1")
+    run = Run(Fabric([Device("leaf9", Role.LEAF, pod="pod1"), second]))
+    run.tick(cluster.find(K.TARGET_SILENT, "leaf9"), cluster.find(K.LINK_DOWN, "oss1/mlx5_1"))
+    run.tick(ticks=4)
+    assert run.only.title == "[WARN] pod1: leaf9 down — 64 GPUs, 2 jobs at risk"
+    run.tick(cluster.find(K.JOB_IDLE, "job:2", 10))
+    run.tick(ticks=20)
+    assert run.only.severity is Severity.CRITICAL
+    assert run.only.title.endswith("leaf9 down — 32 GPUs, job 2 stalled")
 
 
 def test_targets_behind_a_link_of_their_server_that_loses_packets_are_not_blamed(cluster: Fabric, run: Run) -> None:
