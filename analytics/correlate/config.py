@@ -6,6 +6,8 @@ that it is over, or that something else explains it.
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from telemetry.kinds import HoldPolicy
+
 NS_PER_S = 1_000_000_000
 # Evidence that comes more rarely than a scrape of Prometheus by default makes nothing wait longer than that does.
 CADENCE_S_MAX = 60.0
@@ -117,6 +119,18 @@ class CorrelateConfig(BaseModel):
     @property
     def wave_pause_ns(self) -> int:
         return int(self.wave_pause_s * NS_PER_S)
+
+    def hold_ns(self, policy: HoldPolicy, cadence_s: float) -> int:
+        """How long a cause waits for another one, in nanoseconds. cadence_s: of its evidence."""
+        match policy:
+            case HoldPolicy.NONE:
+                return 0
+            case HoldPolicy.TICK:  # a tick, however often its evidence comes
+                return self.intervals_ns(self.hold_intervals)
+            case HoldPolicy.INTERVAL:
+                return self.intervals_ns(self.doubtful_hold_intervals, cadence_s)
+            case HoldPolicy.SILENCE:
+                return self.intervals_ns(self.silence_hold_intervals, cadence_s)
 
     def intervals_ns(self, intervals: float, cadence_s: float = 0.0) -> int:
         """That many collection intervals, in nanoseconds. cadence_s: of the evidence, where it is longer."""

@@ -29,7 +29,7 @@ from common.units import to_ns
 from telemetry.changes import Change
 from telemetry.findings import Finding, FindingState
 from telemetry.incidents import Incident, IncidentKind, IncidentState
-from telemetry.kinds import HoldPolicy, incident_kinds
+from telemetry.kinds import incident_kinds
 from telemetry.objects import ObjectRef
 from telemetry.refusals import Refusal
 from telemetry.topology import Topology
@@ -210,21 +210,12 @@ class Correlator:
 
     def _advance(self, track: Track, now_ns: int, ids: Collection[str]) -> None:
         config = self._config
-        match track.cause.hold:
-            case HoldPolicy.NONE:
-                hold_ns = 0
-            case HoldPolicy.TICK:  # a tick, however often its evidence comes
-                hold_ns = config.intervals_ns(config.hold_intervals)
-            case HoldPolicy.INTERVAL:
-                hold_ns = config.intervals_ns(config.doubtful_hold_intervals, track.cadence_s)
-            case HoldPolicy.SILENCE:
-                hold_ns = config.intervals_ns(config.silence_hold_intervals, track.cadence_s)
         was = track.life.state
         track.life = advance(
             track.life,
             active=bool(track.primary),
             now_ns=now_ns,
-            hold_ns=hold_ns,
+            hold_ns=config.hold_ns(track.cause.hold, track.cadence_s),
             keep_ns=max(config.intervals_ns(config.keep_firing_intervals, track.cadence_s), to_ns(track.cause.keep_s)),
         )
         if track.fires and was is IncidentState.PENDING:

@@ -165,11 +165,20 @@ def gpus_lost(view: CorrelationView, job_impact: Mapping[str, float], dead: Iter
 
 def gpus_cut_off(view: CorrelationView, cause: Cause) -> int:
     """How many GPUs stop soon, as their job loses a path that it needs; what it costs is counted once it waits."""
-    return view.jobs.gpu_count(*view.cluster.cut_off(cause))
+    cut_off = view.cluster.cut_off(cause)
+    return view.jobs.gpu_count(*cut_off) if cut_off else 0
 
 
 by_rank = attrgetter("rank")
 by_kind_and_name = attrgetter("kind", "name")  # the order of objects, without a call of Python for each comparison
+
+
+def is_waited_for(view: CorrelationView, track: Track, waiting: Mapping[str, Wait], now_ns: int) -> bool:
+    """Whether a job has waited for as long as a cause of this kind needs."""
+    if not waiting:
+        return False
+    hold_ns = view.config.hold_ns(incident_kinds()[track.cause.kind].wait_hold, track.cadence_s)
+    return not hold_ns or any(now_ns - wait.since_ns >= hold_ns for wait in waiting.values())
 
 
 def severity(
@@ -186,15 +195,16 @@ def severity(
 
     gpus: lost now, or about to be. known: severity so far, below which it never falls while the incident is open;
     planned work is always INFO.
-    waited_for: whether a job has shown that it waits; pressure on the fabric, and what is harmless, is INFO until then.
+    waited_for: whether a job has shown for long enough that it waits; pressure on the fabric, and what is harmless, is
+    INFO until then.
     """
     row = incident_kinds()[cause.kind]
     if planned:
         return Severity.INFO
     pages = waited_for or (row.pages_without_waiting and not cause.harmless)
     grade = row.severity_floor if pages else Severity.INFO
-    if gpus >= config.critical_gpus or lost_gpu_seconds >= config.critical_gpu_seconds:
+    if pages and (gpus >= config.critical_gpus or lost_gpu_seconds >= config.critical_gpu_seconds):
         grade = Severity.CRITICAL
-    elif gpus:
+    elif pages and gpus:
         grade = max(grade, Severity.WARNING, key=by_rank)
     return max(grade, known, key=by_rank)

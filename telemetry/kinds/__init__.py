@@ -186,6 +186,7 @@ class IncidentMeaning:
     resembles: tuple[IncidentKind, ...] = ()
     intermittent: bool = False
     pages_without_waiting: bool = True
+    wait_hold: HoldPolicy = HoldPolicy.NONE
     disturbs_fabric: bool = False
     takes_away: frozenset[Literal["gpus", "device", "path"]] = frozenset()
 

@@ -81,8 +81,10 @@ def accrue(
     track.cost_until_ns |= dict.fromkeys(waiting, now_ns)
     planned = view.lasts(track.cause.change) or view.planned_around(track.cause.root, track.onset_ns)
     unused = track.since_first_seen or view.wanted(track.cause.root, track.onset_ns)
-    gpus = max(cost.gpus_lost(view, track.job_impact, dead), cost.gpus_cut_off(view, track.cause))
-    _grade(view, track, gpus, planned or (unused and not track.job_impact), now_ns)
+    planned = planned or (unused and not track.job_impact)
+    if planned or track.severity is not Severity.CRITICAL:
+        gpus = max(cost.gpus_lost(view, track.job_impact, dead), cost.gpus_cut_off(view, track.cause))
+        _grade(view, track, gpus, planned, now_ns, waited_for=cost.is_waited_for(view, track, waiting, now_ns))
 
 
 def _note_ends(track: Track, ended: Mapping[str, int]) -> None:
@@ -107,7 +109,7 @@ def _first(finding: Finding) -> tuple[int, str, str]:
     return finding.onset_ns, finding.id, text
 
 
-def _grade(view: CorrelationView, track: Track, gpus: float, planned: bool, now_ns: int) -> None:
+def _grade(view: CorrelationView, track: Track, gpus: float, planned: bool, now_ns: int, *, waited_for: bool) -> None:
     """Sets the severity; why what is published already becomes a page is a line of the timeline."""
     before = track.severity
     track.severity = cost.severity(
@@ -117,7 +119,7 @@ def _grade(view: CorrelationView, track: Track, gpus: float, planned: bool, now_
         track.gpu_seconds,
         planned,
         view.config,
-        waited_for=bool(track.job_impact),
+        waited_for=waited_for,
     )
     row = incident_kinds()[track.cause.kind]
     gated = track.since_first_seen or not row.pages_without_waiting or row.severity_floor is not Severity.INFO

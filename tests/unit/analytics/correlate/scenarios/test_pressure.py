@@ -166,6 +166,17 @@ def test_a_job_that_was_slow_before_the_pressure_does_not_stall_for_it(cluster: 
     assert of_kind(run, I.SLOW_RECEIVER).severity is Severity.INFO
 
 
+@pytest.mark.parametrize(("waits_s", "severity"), [(5, Severity.INFO), (10, Severity.CRITICAL)])
+def test_an_incast_pages_once_every_port_was_read_again_since_the_job_waits(
+    cluster: Fabric, run: Run, waits_s: int, severity: Severity
+) -> None:
+    """The next collection may show that the congested port is paused by another one, which is where it begins."""
+    run.tick(*incast(cluster)[0], ticks=6)
+    waiting = cluster.find(K.JOB_STALLED, "job:1", (run.now_ns - T0) / S)
+    run.tick(waiting, ticks=waits_s // 5)
+    assert of_kind(run, I.INCAST).severity is severity
+
+
 def test_what_people_are_paged_for_began_when_the_job_began_to_wait(cluster: Fabric, run: Run) -> None:
     """A pause that went on for minutes before, and one that is new."""
     run.tick(cluster.find(K.PFC_PAUSE_RECEIVED, cluster.facing(3, 2), 0))
