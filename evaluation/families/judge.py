@@ -63,7 +63,7 @@ class FaultOutcome:
 
     @property
     def counts(self) -> bool:
-        """Whether a notice is due at all: nobody is notified of announced work, and nothing shows the invisible."""
+        """Whether a notice is due at all: nobody is notified of planned work, and nothing shows the invisible."""
         return self.visible and bool(self.due)
 
     @property
@@ -110,9 +110,8 @@ class ClusterOutcome:
 
 
 def judge(run: FamilyRun, causes: list[Reach]) -> ClusterOutcome:
-    """Every page is of one fault, or false; a page of announced work is false. causes: of all faults, as in the run."""
+    """Every page is of one fault, or false; a page of planned work is false. causes: of all faults, as in the run."""
     plan = run.plan
-    announced = parts.maintenance_announced(plan.family)
     node_days = plan.config.hosts * plan.lasts_s / 86_400.0
     outcome = ClusterOutcome(plan.family.name, plan.family.faults is None, plan.seed, node_days, run.start_ns)
     outcome.faults = [_outcome(cause, causes, run) for cause in causes]
@@ -121,10 +120,10 @@ def judge(run: FamilyRun, causes: list[Reach]) -> ClusterOutcome:
     outcome.background = len(background)
     for number, page in enumerate(run.pages):
         at = None if number in background else _belongs(page, causes)
-        if at is None or (causes[at].truth.planned and announced):
+        if at is None or causes[at].truth.planned:
             outcome.false.append(page)
             continue
-        _add(outcome.faults[at], page, causes[at], run.roots, announced)
+        _add(outcome.faults[at], page, causes[at], run.roots)
     outcome.right = sum(fault.right for fault in outcome.faults)
     _judge_unpaged(outcome, causes, run)
     for fault, cause in zip(outcome.faults, causes, strict=True):
@@ -137,7 +136,6 @@ def judge(run: FamilyRun, causes: list[Reach]) -> ClusterOutcome:
 
 def _judge_unpaged(outcome: ClusterOutcome, causes: list[Reach], run: FamilyRun) -> None:
     """Incidents that page nobody: the first one is the notice of a fault that needs no page, the others add nothing."""
-    announced = parts.maintenance_announced(run.plan.family)
     paged = {page.incident.id for page in run.pages}
     background = background_firing(run.notices.values(), run.branches)
     for notice in sorted(run.notices.values(), key=lambda each: (each.at_ns, each.incident.id)):
@@ -150,7 +148,7 @@ def _judge_unpaged(outcome: ClusterOutcome, causes: list[Reach], run: FamilyRun)
         fault, cause = outcome.faults[at], causes[at]
         if fault.first is None and Severity.INFO in fault.due:
             fault.root_later = cause.is_root(notice.incident.root)
-            _keep_first(fault, notice, cause, announced)
+            _keep_first(fault, notice, cause)
         else:
             fault.unpaged += 1
 
@@ -178,7 +176,7 @@ def _outcome(cause: Reach, among: list[Reach], run: FamilyRun) -> FaultOutcome:
         is_hard(cause),
         together,
         cause.visible,
-        severities_due(cause, truth.end_ns, announced=parts.maintenance_announced(run.plan.family)),
+        severities_due(cause, truth.end_ns),
         limit_s(cause, evidence_s),
         members=frozenset({truth.root}) if of_gpu else frozenset(),
     )
@@ -201,7 +199,7 @@ def _right(page: Page, cause: Reach) -> bool:
     return cause.is_root(page.incident.root) and cause.is_kind(page.incident.kind, page.at_ns)
 
 
-def _add(fault: FaultOutcome, page: Page, cause: Reach, roots: dict[str, ObjectRef], announced: bool) -> None:
+def _add(fault: FaultOutcome, page: Page, cause: Reach, roots: dict[str, ObjectRef]) -> None:
     """One more page of the fault; pages come in order of time."""
     incident = page.incident
     fault.root_later |= cause.is_root(roots.get(incident.id, incident.root))
@@ -209,20 +207,20 @@ def _add(fault: FaultOutcome, page: Page, cause: Reach, roots: dict[str, ObjectR
     if fault.members and incident.kind in OF_GPUS:
         fault.named |= _members(incident.root, cause)
     if fault.first is None:
-        _keep_first(fault, page, cause, announced)
+        _keep_first(fault, page, cause)
         return
     fault.others.append(page)
     fault.duplicates += cause.is_root(incident.root)
 
 
-def _keep_first(fault: FaultOutcome, page: Page, cause: Reach, announced: bool) -> None:
+def _keep_first(fault: FaultOutcome, page: Page, cause: Reach) -> None:
     incident = page.incident
     fault.first = page
     fault.delay_s = (page.at_ns - cause.truth.start_ns) / NS_PER_S
     fault.root_first = cause.is_root(incident.root)
     fault.kind_first = cause.is_kind(incident.kind, page.at_ns)
     fault.text_first = _says(incident.title, cause)
-    fault.severity_right = incident.severity in severities_due(cause, page.at_ns, announced=announced)
+    fault.severity_right = incident.severity in severities_due(cause, page.at_ns)
 
 
 def _says(title: str, cause: Reach) -> bool:

@@ -107,8 +107,3 @@ def evidence_s(family: Family, group: str, interval_s: float) -> float:
     """The longest that evidence of one group of metrics (``ports``, ``dcgm``, ``node``, ``lustre``) may be apart."""
     timing: Timing = getattr(collection_of(family), group)
     return float(max((interval_s, *timing.interval_s, *timing.refresh_s)))
-
-
-def maintenance_announced(family: Family) -> bool:
-    """Whether the product hears of maintenance that people announce."""
-    return collection_of(family).maintenance_announced

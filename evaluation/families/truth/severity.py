@@ -30,14 +30,14 @@ GROUPS = {
 }
 
 
-def severities_due(reach: Reach, at_ns: int = 0, *, announced: bool = True) -> frozenset[Severity]:
+def severities_due(reach: Reach, at_ns: int = 0) -> frozenset[Severity]:
     """Severities that are right for a notice at ``at_ns``; with INFO nobody has to be paged, with none nobody may.
 
-    Whether INFO is among them does not depend on ``at_ns``. announced: whether telemetry has the changes that people
-    announce; without them nothing distinguishes maintenance from a fault.
+    Whether INFO is among them does not depend on ``at_ns``. None is right for planned work, also where nobody announced
+    it: its hosts were drained before, and who stopped their jobs knows what it cost.
     """
     truth = reach.truth
-    if truth.planned and announced:
+    if truth.planned:
         return frozenset()
     if truth.expected is IncidentKind.TELEMETRY_LOST:
         return frozenset({INFO})

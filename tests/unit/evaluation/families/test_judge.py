@@ -116,14 +116,9 @@ def test_severity_follows_from_what_jobs_lost_and_not_from_what_could_have_lost(
     assert right == [[True, False], [False, True]]
 
 
-def test_a_page_of_announced_maintenance_is_false_and_of_unannounced_it_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
-    rebooted = page(IncidentKind.DEVICE_REBOOTED, "device:node2", 1030.0)
-    fault, outcome = judged(rebooted, of=WAVE)
+def test_a_page_of_planned_work_is_false() -> None:
+    fault, outcome = judged(page(IncidentKind.DEVICE_REBOOTED, "device:node2", 1030.0), of=WAVE)
     assert (fault.counts, len(outcome.false)) == (False, 1)
-    monkeypatch.setattr("evaluation.families.parts.maintenance_announced", lambda family: False)
-    fault, outcome = judged(rebooted, of=WAVE)
-    assert (fault.counts, fault.page_due, fault.right_first, outcome.false) == (True, True, True, [])
-    assert not judge(run([WAVE], [rebooted]), Harm()).faults[0].page_due  # nobody waited for it
 
 
 def test_a_fault_that_needs_no_page_is_judged_by_its_first_notice() -> None:

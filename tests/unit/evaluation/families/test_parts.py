@@ -58,11 +58,6 @@ def test_evidence_is_as_far_apart_as_the_slowest_collection_of_its_group() -> No
     assert parts.evidence_s(PLAIN, "node", 10.0) == 10.0
 
 
-def test_maintenance_is_announced_unless_the_collection_withholds_it() -> None:
-    unannounced = PLAIN.model_copy(update={"collection": "unannounced"})
-    assert (parts.maintenance_announced(unannounced), parts.maintenance_announced(PLAIN)) == (False, True)
-
-
 @pytest.mark.parametrize("shape", ["two-tier", "infiniband"])
 def test_pods_have_the_bandwidth_of_their_hosts_towards_the_others(shape: str) -> None:
     family = PLAIN.model_copy(update={"shape": shape, "hosts": 128})

@@ -160,11 +160,6 @@ def test_what_is_lost_later_makes_no_early_page_critical() -> None:
     assert severities_due(found, START_NS) == {Severity.WARNING}
 
 
-def test_maintenance_that_nobody_announced_is_judged_by_its_cost() -> None:
-    (wave,) = reach_of(truth("planned-reboot-wave", "device:node1", ("node1",)), harm=STOPPED)
-    assert severities_due(wave, announced=False) == {Severity.CRITICAL}
-
-
 def test_a_hard_fault_has_one_interval_and_a_slow_one_three() -> None:
     hard, slow = reach_of(truth("link-down", UPLINK), truth("dirty-optic", UPLINK))
     assert (is_hard(hard), is_hard(slow)) == (True, False)
