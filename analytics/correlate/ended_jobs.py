@@ -12,7 +12,7 @@ from telemetry.kinds import incident_kinds
 from telemetry.objects import ObjectKind, ObjectRef
 
 # What waits for a peer that is gone gives up after this time: the default timeout of a process group of NCCL
-# (PyTorch, torch.distributed.init_process_group).
+# (PyTorch, torch.distributed.init_process_group; since pytorch/pytorch#110947).
 GIVES_UP_NS = 600 * NS_PER_S
 LOST = frozenset({FindingKind.GPU_LOST, FindingKind.GPU_XID})
 

@@ -15,7 +15,7 @@ from telemetry.topology import Role
 class Reach:
     """own: the root, its ends and parts. devices: its neighbourhood. certain: jobs that cannot go on without the root,
     those on hosts that mount the file system of a storage server that loses a link among them: files lie on many
-    targets, and what was under way over that link has to time out first.
+    targets, and what was under way over that link has to time out first (docs/correlation.md, Severity).
     possible: jobs that may be slowed by it; only their own symptoms show whether they are.
     cut_off: those that stop when the links of ``own`` are lost: jobs on several hosts that lose a link of one of them,
     as collectives use every NIC, and those that mount a file system of a storage server without any other link."""
