@@ -25,9 +25,9 @@ def blast_radius(cause: Cause, concerned: frozenset[str], graph: Graph, jobs: Jo
     hosts = {ref.name for ref in reached if ref.kind is ObjectKind.DEVICE and graph.is_edge(ref.name)}
     hosts |= {root.device} if root.kind is ObjectKind.GPU else set()
     gpus = {ref.name for ref in reached if ref.kind is ObjectKind.GPU}
-    gpus |= {ref.name for job_id in affected for ref in jobs.gpus(job_id)}
-    nodes = hosts | {node for job_id in affected for node in jobs.nodes(job_id)}
-    return BlastRadius(tuple(sorted(links)), tuple(sorted(nodes)), tuple(sorted(gpus)), tuple(sorted(affected)))
+    of_jobs = jobs.names(frozenset(affected))
+    nodes, all_gpus = of_jobs.nodes.with_more(hosts), of_jobs.gpus.with_more(gpus)
+    return BlastRadius(tuple(sorted(links)), nodes, all_gpus, tuple(sorted(affected)))
 
 
 def _readers(reached: Iterable[ObjectRef], graph: Graph, jobs: Jobs) -> set[str]:

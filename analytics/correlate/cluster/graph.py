@@ -192,7 +192,8 @@ class Graph:
 
     def is_switch(self, name: str) -> bool:
         """Whether the topology knows it as part of the fabric."""
-        return name in self.devices and not self.is_edge(name)
+        known = self.devices.get(name)
+        return known is not None and known.role not in EDGE_ROLES
 
     def faces_edge(self, port: ObjectRef) -> bool:
         """Whether a switch's port leads to a host or storage server; a port without a known peer does."""

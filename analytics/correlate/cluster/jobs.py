@@ -2,10 +2,34 @@
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Set as AbstractSet
+from typing import NamedTuple
 
 from analytics.correlate.cluster.graph import Graph
 from telemetry.objects import ObjectKind, ObjectRef
 from telemetry.topology import Job, Topology
+
+
+class Names(NamedTuple):
+    """Names and their order, so that many can share one."""
+
+    known: frozenset[str]
+    ordered: tuple[str, ...]
+
+    @staticmethod
+    def of(names: frozenset[str]) -> "Names":
+        return Names(names, tuple(sorted(names)))
+
+    def with_more(self, more: AbstractSet[str]) -> tuple[str, ...]:
+        """These names and others, in order."""
+        return self.ordered if more <= self.known else tuple(sorted(self.known | more))
+
+
+class JobNames(NamedTuple):
+    """Hosts and GPUs of some jobs."""
+
+    nodes: Names
+    gpus: Names
 
 
 class Jobs:
@@ -21,6 +45,7 @@ class Jobs:
                 self._on[node].append(running[job_id])
         self._gpus: dict[str, tuple[ObjectRef, ...]] = {}
         self._gpu_counts: dict[frozenset[str], int] = {}
+        self._names: dict[frozenset[str], JobNames] = {}
         self._behind: dict[str, frozenset[str]] = {}
         self._around: dict[str, frozenset[str]] = {}
         self._using: dict[str, frozenset[str]] = {}
@@ -58,15 +83,16 @@ class Jobs:
         """Jobs of a host, or of the hosts that are connected to a switch."""
         if name not in self._behind:
             hosts = {name, *self._graph.neighbours(name)} if self._graph.is_switch(name) else {name}
-            served = (self._on.get(host, ()) for host in hosts if not self._graph.is_switch(host))
-            self._behind[name] = frozenset(job.job_id for jobs in served for job in jobs)
+            busy = (host for host in hosts & self._on.keys() if not self._graph.is_switch(host))
+            self._behind[name] = frozenset(job.job_id for host in busy for job in self._on[host])
         return self._behind[name]
 
     def around(self, name: str) -> frozenset[str]:
         """Jobs behind a device, and for a switch behind the switches next to it."""
         if name not in self._around:
             near = self._graph.neighbours(name) if self._graph.is_switch(name) else set()
-            self._around[name] = self.behind(name).union(*(self.behind(other) for other in near))
+            switches = (other for other in near if self._graph.is_switch(other))  # its hosts are behind it
+            self._around[name] = self.behind(name).union(*(self.behind(other) for other in switches))
         return self._around[name]
 
     def nodes(self, job_id: str) -> tuple[str, ...]:
@@ -79,6 +105,14 @@ class Jobs:
         if job_id not in self._gpus:
             self._gpus[job_id] = tuple(self._list(job_id))
         return self._gpus[job_id]
+
+    def names(self, job_ids: frozenset[str]) -> "JobNames":
+        """Hosts and GPUs of jobs. Incidents of one job ask for the same, and a job has thousands of GPUs."""
+        if job_ids not in self._names:
+            nodes = frozenset(node for job_id in job_ids for node in self.nodes(job_id))
+            gpus = frozenset(ref.name for job_id in job_ids for ref in self.gpus(job_id))
+            self._names[job_ids] = JobNames(Names.of(nodes), Names.of(gpus))
+        return self._names[job_ids]
 
     def kept_idle(self, job_id: str) -> Collection[ObjectRef]:
         """GPUs that compute nothing while a job waits: all of its own; of one that ended those without another job."""
