@@ -23,6 +23,7 @@ class AlertingConfig(BaseModel):
         default=None, description="Who notices outside when nobody can be paged any more; nobody when not given."
     )
     quiet_s: float = Field(default=1800, ge=0, description="At most one page an incident in this time.")
+    critical_quiet_s: float = Field(default=300, ge=0, description="The same, of one that comes back critical.")
     update_quiet_s: float = Field(default=300, ge=0, description="At most one change of root an incident in this time.")
     pages_max: int = Field(default=20, ge=1, description="Pages at most within pages_window_s; the rest wait.")
     pages_critical_reserve: int | None = Field(

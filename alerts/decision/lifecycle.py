@@ -15,9 +15,11 @@ from telemetry.objects import Count, ObjectRef
 @dataclass(frozen=True, slots=True)
 class Policy:
     """quiet_ns: at most one page an incident in this time, unless it gets worse than any page of that time.
+    critical_quiet_ns: the same of one that comes back critical, whose end people know: it is no news that may wait.
     update_quiet_ns: at most one change of root in this time."""
 
     quiet_ns: int
+    critical_quiet_ns: int
     update_quiet_ns: int
 
 
@@ -56,7 +58,9 @@ def due(notified: NotifiedState | None, incident: Incident, policy: Policy) -> t
         return Action.FIRE, 0
     worse = incident.severity.rank > notified.worst.rank
     if not notified.firing:
-        return Action.FIRE, 0 if worse else notified.paged_ns + policy.quiet_ns
+        critical = incident.severity is Severity.CRITICAL
+        quiet_ns = policy.critical_quiet_ns if critical else policy.quiet_ns
+        return Action.FIRE, 0 if worse else notified.paged_ns + quiet_ns
     if worse:
         return Action.UPDATE, 0
     moved = (incident.kind, incident.root) != (notified.kind, notified.root)

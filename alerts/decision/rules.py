@@ -37,7 +37,7 @@ def rules_of(config: AlertingConfig) -> Rules:
         # a fallback stands by, unless it is all there is
         default_receivers=tuple(sorted(names - {config.fallback} or names)),
         routes=config.routes,
-        policy=Policy(to_ns(config.quiet_s), to_ns(config.update_quiet_s)),
+        policy=Policy(to_ns(config.quiet_s), to_ns(config.critical_quiet_s), to_ns(config.update_quiet_s)),
         budget=BudgetRules(config.pages_max, reserve, to_ns(config.pages_window_s)),
         remember_ns=to_ns(config.remember_s),
         incidents_max=config.incidents_max,

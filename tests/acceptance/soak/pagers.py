@@ -2,6 +2,7 @@
 
 import json
 import time
+from collections import defaultdict
 from collections.abc import Mapping
 
 from telemetry.incidents import Severity
@@ -16,17 +17,17 @@ FAILING = {
 
 
 class Pager(WebhookServer):
-    """critical_ns: when the first notification came that an incident is critical, by incident."""
+    """critical_ns: when notifications came that an incident is critical, by incident, oldest first."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.critical_ns: dict[str, int] = {}
+        self.critical_ns: defaultdict[str, list[int]] = defaultdict(list)
 
     def answer(self, request: Request) -> Answer:
         now_ns = time.time_ns()
         for alert in json.loads(request.body)["alerts"]:
             if alert["labels"]["severity"] == Severity.CRITICAL and alert["status"] == "firing":
-                self.critical_ns.setdefault(alert["labels"]["incident_id"], now_ns)
+                self.critical_ns[alert["labels"]["incident_id"]].append(now_ns)
         return super().answer(request)
 
 

@@ -6,7 +6,6 @@ from pathlib import Path
 import matplotlib as mpl
 from rich.table import Table
 
-from common.units import NS_PER_S
 from tests.acceptance.soak import verdicts
 from tests.acceptance.soak.measurements import quantiles
 from tests.acceptance.soak.plan import Plan
@@ -62,11 +61,11 @@ def notes(soak: Soak) -> Iterator[str]:
     for stage, dropped in watch.drops().items():
         shown = ", ".join(f"{reason} {count:,}" for reason, count in sorted(dropped.items())) or "nothing"
         yield f"dropped by {stage}: {shown}"
-    paged = soak.product.receivers.good.critical_ns
-    for incident_id, at_ns in watch.critical_ns.items():
-        if incident_id not in paged or paged[incident_id] - at_ns > verdicts.PAGE_S_MAX * NS_PER_S:
-            waited = "never" if incident_id not in paged else f"{(paged[incident_id] - at_ns) / NS_PER_S:.1f} s later"
-            yield f"paged {waited}: {watch.incidents[incident_id].title}"
+    delays_s = verdicts.delays(watch.critical_ns, soak.product.receivers.good.critical_ns)
+    for one in watch.critical_ns:
+        if delays_s.get(one, verdicts.PAGE_S_MAX + 1) > verdicts.PAGE_S_MAX:
+            waited = f"{delays_s[one]:.1f} s later" if one in delays_s else "never"
+            yield f"paged {waited}: {watch.incidents[one.incident_id].title}"
     asked = ", ".join(f"{name} {one.asked}" for name, one in soak.product.receivers.failing.items())
     yield f"requests to receivers that fail: {asked}"
 

@@ -12,6 +12,7 @@ from tests.acceptance.soak.addresses import CHASSIS_COUNT
 from tests.acceptance.soak.measurements import Measurements, Phase, quantiles, resident_mib
 from tests.acceptance.soak.plan import Plan
 from tests.acceptance.soak.product import Product
+from tests.acceptance.soak.verdicts import delays
 
 _MEMORY_EVERY, _LINE_EVERY = 5, 30  # seconds
 
@@ -108,9 +109,10 @@ class Soak:
         _, p50_s, p99_s = self.measured.freshness[-1]
         memory = " ".join(f"{name} {points[-1][1]:.0f}" for name, points in self.measured.memory.items())
         watch = self.product.watch
+        paged = delays(watch.critical_ns, self.product.receivers.good.critical_ns)
         return (
             f"{self._clock()} ages p50 {p50_s:.1f} s p99 {p99_s:.1f} s; MiB: {memory}; "
-            f"critical {len(watch.critical_ns)}, paged {len(self.product.receivers.good.critical_ns)}; "
+            f"critical {len(watch.critical_ns)}, paged {len(paged)}; "
             f"good ones down {sum(watch.downs.values())}"
         )
 

@@ -1,12 +1,13 @@
 """What was promised, what was measured, and whether it was kept. Pure."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from common.units import NS_PER_S
 from tests.acceptance.soak.kinds import KINDS
 from tests.acceptance.soak.measurements import Measurements, growth, quantiles
 from tests.acceptance.soak.plan import Plan
+from tests.acceptance.soak.watch import Critical
 
 AGE_GROWTH_MAX = 0.10
 MEMORY_GROWTH_MAX = 0.05  # of the level, by the straight line through all points after the warm-up
@@ -52,13 +53,23 @@ def outcomes(found: Mapping[str, Mapping[str, int]]) -> Iterator[Verdict]:
         yield Verdict(f"{kind.name} ends as {kind.outcome}", text or "never collected", ended.get(kind.outcome, 0) > 0)
 
 
-def pages(critical_ns: Mapping[str, int], paged_ns: Mapping[str, int], now_ns: int) -> Iterator[Verdict]:
-    delays_s = [(paged_ns[one] - at_ns) / NS_PER_S for one, at_ns in critical_ns.items() if one in paged_ns]
+def delays(critical_ns: Mapping[Critical, int], notified_ns: Mapping[str, Sequence[int]]) -> dict[Critical, float]:
+    """Seconds until the next notification that says so; without those that nobody was notified of since."""
+    later = {one: [at for at in notified_ns.get(one.incident_id, ()) if at >= critical_ns[one]] for one in critical_ns}
+    return {one: (min(after) - critical_ns[one]) / NS_PER_S for one, after in later.items() if after}
+
+
+def pages(
+    critical_ns: Mapping[Critical, int], notified_ns: Mapping[str, Sequence[int]], now_ns: int
+) -> Iterator[Verdict]:
+    delays_s = delays(critical_ns, notified_ns)
     overdue = now_ns - _TAIL_S * NS_PER_S
-    missed = [one for one, at_ns in critical_ns.items() if one not in paged_ns and at_ns < overdue]
-    p50_s, _ = quantiles(delays_s)
-    longest_s = max(delays_s, default=float("nan"))
-    text = f"{len(delays_s)} of {len(critical_ns)} paged, p50 {p50_s:.2f} s, longest {longest_s:.2f} s"
+    missed = [one for one, at_ns in critical_ns.items() if one not in delays_s and at_ns < overdue]
+    p50_s, _ = quantiles(list(delays_s.values()))
+    longest_s = max(delays_s.values(), default=float("nan"))
+    back = len(critical_ns) - len({one.incident_id for one in critical_ns})
+    paged = f"{len(delays_s)} of {len(critical_ns)} paged, {back} of them came back"
+    text = f"{paged}; p50 {p50_s:.2f} s, longest {longest_s:.2f} s"
     kept = bool(delays_s) and not missed and longest_s <= PAGE_S_MAX
     yield Verdict(f"each critical incident is paged within {PAGE_S_MAX:.0f} s", text, kept)
 

@@ -5,6 +5,7 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Mapping
 from pathlib import Path
+from typing import NamedTuple
 
 from bus.base import Gap, Record
 from bus.open import open_bus
@@ -20,12 +21,19 @@ from tests.acceptance.soak.kinds import UP
 from tests.acceptance.soak.settings import GOOD_JOBS
 
 
+class Critical(NamedTuple):
+    """One time that an incident was critical: what comes back within the hour is the same incident again."""
+
+    incident_id: str
+    fired_ns: int
+
+
 class Watch:
     """Follows samples, incidents and reports of the stages.
 
     newest_ns: by good target, the time of its newest sample that has arrived. ups: how many collections each of them
     has had. downs: how many have failed, by job and reason.
-    outcomes: by hostile job, how its collections ended. critical_ns: by incident, when the bus got it as critical.
+    outcomes: by hostile job, how its collections ended. critical_ns: when the bus got each incident as critical.
     """
 
     def __init__(self, settings_file: Path) -> None:
@@ -36,7 +44,7 @@ class Watch:
         self.ups: Counter[str] = Counter()
         self.downs: Counter[str] = Counter()
         self.outcomes: defaultdict[str, Counter[str]] = defaultdict(Counter)
-        self.critical_ns: dict[str, int] = {}
+        self.critical_ns: dict[Critical, int] = {}
         self.incidents: dict[str, Incident] = {}
         self.reports: dict[str, StageReport] = {}
         self.gaps: list[str] = []
@@ -85,7 +93,7 @@ class Watch:
             incident = decode_record(record.value, Incident)
             self.incidents[incident.id] = incident
             if incident.state is IncidentState.FIRING and incident.severity is Severity.CRITICAL:
-                self.critical_ns.setdefault(incident.id, record.appended_ns)
+                self.critical_ns.setdefault(Critical(incident.id, incident.fired_ns), record.appended_ns)
 
     def _use_batch(self, batch: SampleBatch) -> None:
         target = batch.table.target

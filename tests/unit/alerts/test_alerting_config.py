@@ -29,6 +29,7 @@ def test_the_rules_are_the_settings_in_nanoseconds():
             cluster="pod1",
             receivers=(hook("b"), hook("a")),
             quiet_s=0.1,
+            critical_quiet_s=1,
             update_quiet_s=2,
             pages_max=3,
             pages_critical_reserve=1,
@@ -38,7 +39,7 @@ def test_the_rules_are_the_settings_in_nanoseconds():
         )
     )
     assert (rules.cluster, rules.receivers, rules.default_receivers) == ("pod1", frozenset("ab"), ("a", "b"))
-    assert rules.policy == Policy(quiet_ns=S // 10, update_quiet_ns=2 * S)
+    assert rules.policy == Policy(quiet_ns=S // 10, critical_quiet_ns=S, update_quiet_ns=2 * S)
     assert (rules.budget, rules.incidents_max) == (BudgetRules(3, 1, 4 * S), 6)
     assert rules.remember_ns == 60_500_000_000
 

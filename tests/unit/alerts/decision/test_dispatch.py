@@ -256,7 +256,7 @@ def some_version(chance: random.Random, at_s: int) -> Incident:
 def test_a_restart_at_any_moment_decides_the_same(seed):
     """Who starts looks at all that is known: what the lists of what waits leave out was not due."""
     chance = random.Random(seed)
-    policy = Policy(quiet_ns=120 * S, update_quiet_ns=40 * S)
+    policy = Policy(quiet_ns=120 * S, critical_quiet_ns=120 * S, update_quiet_ns=40 * S)
     rules = replace(RULES, budget=BudgetRules(2, 1, 100 * S), policy=policy, remember_ns=200 * S)
     dispatcher, pages_sent, waited = Dispatcher(rules, {}), 0, 0
     for at_s in range(10, 2000, 7):

@@ -10,7 +10,7 @@ from telemetry import objects
 from telemetry.incidents import Incident, IncidentState, Severity
 from tests.unit.alerts.incident_factory import T0, S, incident, resolved
 
-QUIET = Policy(quiet_ns=1800 * S, update_quiet_ns=300 * S)
+QUIET = Policy(quiet_ns=1800 * S, critical_quiet_ns=300 * S, update_quiet_ns=300 * S)
 LABELS = {"incident_id": "inc-1"}
 
 
@@ -85,6 +85,13 @@ def test_a_flap_that_comes_back_worse_pages_at_once_but_only_once():
     assert decided(again, incident(severity=Severity.CRITICAL, at_s=90), 90) is None
 
 
+def test_a_critical_incident_that_people_believe_to_be_over_does_not_wait_for_the_quiet_time():
+    notified = notified_of(resolved(60), 60, notified_of(incident(severity=Severity.CRITICAL)))
+    again = incident(severity=Severity.CRITICAL, at_s=70)
+    assert decided(notified, again, 10 + 299) is None
+    assert decided(notified, again, 10 + 300) is Action.FIRE
+
+
 def test_the_resolve_carries_the_labels_of_the_page():
     notified = notified_of(incident())
     _, notification = notify(notified, resolved(60), Action.RESOLVE, moment(60), {"other": "labels"}, ())
@@ -123,9 +130,9 @@ def test_whatever_happens_every_page_is_followed_by_one_resolve_and_pages_are_ra
         opened = each.action is not Action.RESOLVE
     assert [each.sequence for each in sent] == list(range(1, len(sent) + 1))
     pages = [each for each in sent if each.action is Action.FIRE]
-    for severity in (Severity.WARNING, Severity.CRITICAL):
+    for severity, quiet_ns in ((Severity.WARNING, QUIET.quiet_ns), (Severity.CRITICAL, QUIET.critical_quiet_ns)):
         times = [each.at_ns for each in pages if each.incident.severity is severity]
-        assert all(later - earlier >= QUIET.quiet_ns for earlier, later in itertools.pairwise(times))
+        assert all(later - earlier >= quiet_ns for earlier, later in itertools.pairwise(times))
 
 
 def test_sequences_leap_when_lower_ones_may_have_been_forgotten():
