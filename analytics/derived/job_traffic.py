@@ -97,7 +97,7 @@ def _about(column: Column, gpus: Column) -> NDArray[np.float64]:
 
 def _nics(view: TickView) -> _Nics:
     """Of jobs on several hosts, each with a series. By name: once for a topology."""
-    sids_of = _series_of_hosts(view)
+    sids_of = series_of_hosts(view)
     sids: list[int] = []
     jobs: list[int] = []
     for position, job in enumerate(view.topology_index.jobs):
@@ -110,7 +110,7 @@ def _nics(view: TickView) -> _Nics:
     return _Nics(np.array(sids, np.int64), np.array(jobs, np.int64))
 
 
-def _series_of_hosts(view: TickView) -> Mapping[str, list[int]]:
+def series_of_hosts(view: TickView) -> Mapping[str, list[int]]:
     """By host: what it sends by its own NICs, else what its switches receive from it."""
     own, ports = view.column(SENT), view.column(RECEIVED)
     names = view.index.objects.names

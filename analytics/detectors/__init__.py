@@ -33,6 +33,7 @@ from analytics.detectors.gpu.gpu_xid import GpuXid
 from analytics.detectors.gpu.program_error import ProgramError
 from analytics.detectors.jobs.checkpoint_colliding import CheckpointColliding
 from analytics.detectors.jobs.checkpoint_late import CheckpointLate
+from analytics.detectors.jobs.checkpoint_member import CheckpointMember
 from analytics.detectors.jobs.checkpoint_overdue import CheckpointOverdue
 from analytics.detectors.jobs.job_idle import JobIdle
 from analytics.detectors.jobs.job_slowed import JobSlowed
@@ -91,6 +92,7 @@ def detectors(config: DetectionConfig) -> tuple[Detector, ...]:
         JobIdle(),
         JobStalled(),
         CheckpointLate(),
+        CheckpointMember(),
         CheckpointOverdue(),
         CheckpointColliding(),
         TargetSilent(),

@@ -104,7 +104,7 @@ class Cluster:
         target.gauge("nic_pcie_stalled_ratio", {**nic, "op": "write"}, self._event(_about(0.01), 0.9))
         target.counter("nic_flaps_total", nic, self._count(0.4))
         target.counter("ib_port_symbol_errors_total", nic, self._count(40.0))
-        target.counter("ib_port_transmit_bytes_total", nic, _about(2e10))
+        target.counter("ib_port_transmit_bytes_total", nic, self._sent(host, job))
         target.gauge("node_sensor_severity", {"sensor": "PSU 1", "kind": "power"}, self._event(0.0, 2.0))
         target.gauge("node_temperature_celsius", {"sensor": "Inlet Temp"}, self._event(_about(24.0), 41.0))
         target.gauge("node_boot_time_seconds", {}, self._event(1.6e9, 1.7e9) if host == 2 else _constant(1.6e9))
@@ -148,6 +148,16 @@ class Cluster:
         """The last XID of a GPU that is healthy: one of them stops a program that makes an error."""
         failing = self._eventful and gpu == "GPU-0-0"
         return lambda n, rng: 31.0 if failing and n >= PROGRAM_FAILS else 0.0
+
+    def _sent(self, host: int, job: str) -> Value:
+        """Of a host: its part of a checkpoint while its job pauses, of which one host once writes hardly anything."""
+        steps, part, little = _about(2e10), _about(1e9), _about(1e7)
+
+        def value(n: int, rng: np.random.Generator) -> float:
+            slow = host == 1 and n >= 70
+            return (steps if not self._pauses(job, n) else little if slow else part)(n, rng)
+
+        return value
 
     def _pauses(self, job: str, number: int) -> bool:
         """Whether a job is held up by its checkpoint. Eventful ones are late, collide, and do not come any more.
