@@ -37,7 +37,7 @@ _ROOM_QUANTILE = 0.25  # what more than three quarters of all hosts have in comm
 _SETTLED_VALUES = 180
 Floats = NDArray[np.float64]
 _METRICS = ("gpu_temperature_celsius", "gpu_energy_joules_total", "gpu_power_watts")
-_MARGIN = "gpu_temperature_margin_celsius"
+_MARGIN, _POWER_LIMIT = "gpu_temperature_margin_celsius", "gpu_power_limit_watts"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,7 +46,7 @@ class RackHot(Detector):
 
     name: str = "rack_hot"
     kind: FindingKind = FindingKind.OVERHEATED
-    metrics: tuple[str, ...] = (*_METRICS, _MARGIN)
+    metrics: tuple[str, ...] = (*_METRICS, _MARGIN, _POWER_LIMIT)
     scope: Scope = Scope.CLUSTER
     persist: int = 3
     fire_immediately_score: float = 2.0
@@ -70,7 +70,9 @@ class RackHot(Detector):
         placed = racks >= 0
         return [
             _racks(view, heat.only(placed), racks[placed], above[placed], least[placed]),
-            _hosts(view, heat, hosts, above, least),
+            _hosts(
+                view, heat, hosts, above, least, _margins(view, heat, watts, memory["line"][memory.rows(heat.sids)])
+            ),
         ]
 
 
@@ -94,9 +96,11 @@ def _racks(view: TickView, heat: Column, racks: NDArray[np.int64], above: Floats
     return _verdicts(view, heat, racks, score, rise, ObjectKind.RACK)
 
 
-def _hosts(view: TickView, heat: Column, hosts: NDArray[np.int64], above: Floats, least: Floats) -> Verdicts:
+def _hosts(
+    view: TickView, heat: Column, hosts: NDArray[np.int64], above: Floats, least: Floats, margins: Floats
+) -> Verdicts:
     """Each host by the median of its GPUs, less what nearly all hosts have in common. Correlation decides by the margin
-    that is left whether anybody is paged."""
+    that is left whether anybody is paged. margins: of each GPU."""
     present, first, size = np.unique(hosts, return_index=True, return_counts=True)
     rise = group_medians(hosts, above)[first]
     room = np.quantile(rise, _ROOM_QUANTILE, method="lower") if present.size > 1 else 0.0
@@ -105,14 +109,21 @@ def _hosts(view: TickView, heat: Column, hosts: NDArray[np.int64], above: Floats
     enough = (size >= _HOST_GPUS_MIN) & (warm >= _HOST_GPUS_SHARE * size)
     limit = np.maximum(group_medians(hosts, least)[first], _HOST_KELVIN_MAX)
     score = np.where(enough, np.maximum(rise, 0.0) / limit, 0.0)
-    return _verdicts(view, heat, hosts, score, rise, ObjectKind.DEVICE, _margins(view, heat, hosts))
+    return _verdicts(view, heat, hosts, score, rise, ObjectKind.DEVICE, _least(hosts, margins))
 
 
-def _margins(view: TickView, heat: Column, hosts: NDArray[np.int64]) -> Floats:
-    """Kelvin until the first GPU of each host slows down, in the order of their numbers."""
-    reported = view.column(_MARGIN)
+def _margins(view: TickView, heat: Column, watts: Floats, lines: Floats) -> Floats:
+    """Kelvin until each GPU slows down, float64[n], once it draws all that it may: work does so sooner or later, and
+    what it gets warmer by then is on its line. Where no power limit is known, at the power that it draws now."""
+    reported, limit = view.column(_MARGIN), view.column(_POWER_LIMIT)
     margins = reported.only(reported.fresh).about(heat.objects)
     margins = np.where(np.isnan(margins), _SLOWDOWN_CELSIUS - heat.values, margins)
+    more = limit.only(limit.fresh).about(heat.objects) - np.maximum(watts, lines[:, thermal.SLOW_WATTS])
+    return np.asarray(margins - lines[:, thermal.RESISTANCE] * np.maximum(np.nan_to_num(more), 0.0))
+
+
+def _least(hosts: NDArray[np.int64], margins: Floats) -> Floats:
+    """Of the GPUs of each host, in the order of their numbers."""
     present = np.unique(hosts)
     least = np.full(present.size, np.inf)
     np.minimum.at(least, np.searchsorted(present, hosts), margins)

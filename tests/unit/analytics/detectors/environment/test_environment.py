@@ -13,7 +13,7 @@ from tests.unit.analytics.small_cluster import CONFIG, START_NS, batch, clockwor
 RACKS = {"node1": "r1", "node2": "r1", "node3": "r2", "node4": "r2"}
 HOSTS, GPUS, USUAL_ROUNDS, ROUNDS = tuple(RACKS), 4, 25, 8
 INLET = series_key("node_temperature_celsius", {"device": "node1", "sensor": "Inlet Temp"})
-METRICS = ("gpu_temperature_celsius", "gpu_power_watts", "gpu_temperature_margin_celsius")
+METRICS = ("gpu_temperature_celsius", "gpu_power_watts", "gpu_temperature_margin_celsius", "gpu_power_limit_watts")
 
 
 def _tables(metrics: tuple[str, ...]) -> dict[str, SeriesTable]:
@@ -24,7 +24,7 @@ def _tables(metrics: tuple[str, ...]) -> dict[str, SeriesTable]:
     return {host: table(host, keys, "dcgm") for host, keys in of_gpus.items()}
 
 
-TABLES, MORE = _tables(METRICS[:2]), _tables(METRICS)
+TABLES, MORE, ALL = _tables(METRICS[:2]), _tables(METRICS[:3]), _tables(METRICS)
 
 
 def overheated(
@@ -52,8 +52,10 @@ def findings(
     gpus: int = GPUS,
     apart: float = 1.0,
     margins: bool = True,
+    limit: float | None = None,
 ) -> list[Finding]:
-    """margins: whether GPUs report how far they are from slowing down, which these do at 95 C."""
+    """margins: whether GPUs report how far they are from slowing down, which these do at 95 C. limit: of their power,
+    which they report beside that, in watts."""
     engine = Engine(CONFIG)
     known = [Device(host, Role.HOST, rack=racks.get(host, "")) for host in HOSTS]
     engine.add_facts(TopologyFact(device, START_NS - 1, "test") for device in known)
@@ -62,9 +64,14 @@ def findings(
         for host in HOSTS:
             now = seq >= USUAL_ROUNDS and host in hosts
             wobble = 0.5 * apart * (seq % 3)
-            warm = _values(celsius + wobble, watts + 0.5 * (seq % 3), margins) * (gpus if now else 0)
-            usual = _values(62.0 + wobble, 500.0 + 0.5 * (seq % 3), margins) * (GPUS - (gpus if now else 0))
-            batches.append(batch((MORE if margins else TABLES)[host], seq, [*warm, *usual]))
+            reported = [] if limit is None else [limit]
+            warm = (_values(celsius + wobble, watts + 0.5 * (seq % 3), margins) + reported) * (gpus if now else 0)
+            usual = (_values(62.0 + wobble, 500.0 + 0.5 * (seq % 3), margins) + reported) * (
+                GPUS - (gpus if now else 0)
+            )
+            batches.append(
+                batch((ALL if limit is not None else MORE if margins else TABLES)[host], seq, [*warm, *usual])
+            )
     ends = USUAL_ROUNDS + ROUNDS
     outputs = run(engine, [*batches, *clockwork(0, range(ends, ends + 2))])
     return [one for one in outputs if isinstance(one, Finding) and one.kind is FindingKind.OVERHEATED]
@@ -103,6 +110,12 @@ def test_a_warm_host_says_how_far_its_warmest_gpu_is_from_slowing_down(reported:
     evidence = found.evidence[1]
     assert (evidence.series, evidence.unit) == ('least(gpu_temperature_margin_celsius{device="node1"})', "kelvin")
     assert evidence.value == pytest.approx(margin, abs=0.5)
+
+
+@pytest.mark.parametrize(("limit", "margin"), [(400.0, 22.5), (700.0, 22.5 - 200 * 0.055)])
+def test_how_far_that_is_counts_at_the_power_that_the_gpu_may_draw(limit: float, margin: float) -> None:
+    found = findings(72.0, 500.0, ("node1",), limit=limit)[-1]
+    assert found.evidence[1].value == pytest.approx(margin, abs=0.8)
 
 
 def test_hosts_whose_racks_nobody_recorded_are_too_warm_each_by_itself() -> None:
