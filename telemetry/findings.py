@@ -28,6 +28,7 @@ class FindingKind(StrEnum):
     TARGET_FROZEN = "target_frozen"
     DEVICE_REBOOTED = "device_rebooted"
     GPU_THROTTLED = "gpu_throttled"
+    GPU_HOT = "gpu_hot"
     GPU_XID = "gpu_xid"
     PROGRAM_ERROR = "program_error"
     GPU_LOST = "gpu_lost"

@@ -22,6 +22,7 @@ from analytics.detectors.general.deviation import Deviation
 from analytics.detectors.general.peers import deviating_peers, slow_peers
 from analytics.detectors.general.runs_out import runs_out
 from analytics.detectors.gpu.gpu_ecc import GpuEcc
+from analytics.detectors.gpu.gpu_hot import GpuHot
 from analytics.detectors.gpu.gpu_hung import GpuHung
 from analytics.detectors.gpu.gpu_lost import GpuLost
 from analytics.detectors.gpu.gpu_nvlink_errors import GpuNvlinkErrors
@@ -69,6 +70,7 @@ def detectors(config: DetectionConfig) -> tuple[Detector, ...]:
         EcmpImbalance(bits_per_second=config.link_bits_per_second),
         BgpSession(),
         GpuThrottle(),
+        GpuHot(),
         GpuXid(),
         ProgramError(),
         GpuLost(),

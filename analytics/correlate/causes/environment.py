@@ -61,7 +61,7 @@ def _roots(view: CorrelationView) -> dict[ObjectRef, list[Finding]]:
     for finding in found:
         rack = _rack(view, finding.object)
         roots[ObjectRef(ObjectKind.RACK, rack) if rack in warm else finding.object].append(finding)
-    for host in sorted({finding.object.device for finding in view.of(FindingKind.GPU_THROTTLED)}):
+    for host in sorted({each.object.device for each in view.of(FindingKind.GPU_HOT, FindingKind.GPU_THROTTLED)}):
         if _rack(view, device(host)) not in warm and by_heat(slowed := _faults(view, host)):
             roots[device(host)] += slowed
     return dict(roots)

@@ -52,7 +52,10 @@ def _fault(view: CorrelationView, gpus: list[ObjectRef], found: list[Finding]) -
 def by_heat(found: Sequence[Finding]) -> bool:
     """Whether heat or a power brake holds the clocks of several GPUs, and nothing else is wrong with them."""
     return len({finding.object for finding in found}) >= TOGETHER_MIN and all(
-        finding.kind is FindingKind.GPU_THROTTLED and any(_THROTTLED.search(each.series) for each in finding.evidence)
+        finding.kind is FindingKind.GPU_HOT
+        or (
+            finding.kind is FindingKind.GPU_THROTTLED and any(_THROTTLED.search(one.series) for one in finding.evidence)
+        )
         for finding in found
     )
 

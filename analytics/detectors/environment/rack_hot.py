@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from analytics.detectors.environment import gpu_heat
 from analytics.detectors.spec import Detector, Scope, Verdicts, computed_evidence
 from analytics.models import baseline, thermal
 from analytics.models.group_medians import group_medians
@@ -20,24 +21,14 @@ from telemetry.series import series_key
 # An H100 slows down at 87 C and works at 60 to 70 C: four kelvin more at the same power is a fifth of the rest, and
 # more than the air of a healthy room changes within half an hour, which is how far the normal looks back.
 _KELVIN_MAX = 4.0
-# From so far above its normal a rack is learned slowly, so that a fault does not become the normal while it lasts.
-_LEARNED_KELVIN = 2.0
-_SLOWER_TIMES = 8.0
 _GPUS_MIN, _HOSTS_MIN = 8, 2  # fewer may be one host
 # One host alone is warm when half of what an H100 at 70 C has left is gone, on most of its GPUs: its fans follow its
 # load and its firmware, which moves a host by a few kelvin, and not all of its GPUs alike.
 _HOST_KELVIN_MAX, _HOST_GPUS_MIN, _HOST_GPUS_SHARE = 8.0, 4, 0.75
-# Where readings at steady power lie further apart than that, more is needed. Of two temperatures that take turns, J
-# kelvin apart, one is at most J above the line. The fourth root is J * q^(1/4), q being how often the lower one follows
-# the higher one: this covers one in sixteen readings.
-_SPREADS = 2.0
-_SLOWDOWN_CELSIUS = 87.0  # of an H100, where a GPU does not report how far it is from that
 _ROOM_QUANTILE = 0.25  # what more than three quarters of all hosts have in common is the room
 # Normals that were learned while the room warmed up are too low for half an hour, in every rack.
 _SETTLED_VALUES = 180
 Floats = NDArray[np.float64]
-_METRICS = ("gpu_temperature_celsius", "gpu_energy_joules_total", "gpu_power_watts")
-_MARGIN, _POWER_LIMIT = "gpu_temperature_margin_celsius", "gpu_power_limit_watts"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,27 +37,21 @@ class RackHot(Detector):
 
     name: str = "rack_hot"
     kind: FindingKind = FindingKind.OVERHEATED
-    metrics: tuple[str, ...] = (*_METRICS, _MARGIN, _POWER_LIMIT)
+    metrics: tuple[str, ...] = gpu_heat.METRICS
     scope: Scope = Scope.CLUSTER
     persist: int = 3
     fire_immediately_score: float = 2.0
     clear_intervals: float = 6.0
-    memory: tuple[MemoryColumn, ...] = (
-        MemoryColumn("line", thermal.WIDTH, settings=("interval_s",)),
-        MemoryColumn("spread", thermal.SPREAD_WIDTH, settings=("interval_s",)),
-    )
+    memory: tuple[MemoryColumn, ...] = gpu_heat.MEMORY
     memory_format: int = 2
     memory_migrations: Mapping[int, Migration] = field(default_factory=lambda: {1: _from_format_1}, hash=False)
 
     def judge(self, view: TickView, memory: Memory) -> list[Verdicts]:
-        heat = view.column(_METRICS[0])
-        watts = _watts(view, heat)
-        rows = heat.fresh & ~np.isnan(watts)
-        heat, watts = heat.only(rows), watts[rows]
+        heat, watts = gpu_heat.readings(view)
         hosts = view.index.device_objects[heat.targets]
         racks = view.topology_index.rack[heat.objects]
-        above = _above(view, memory, heat, watts, np.where(racks >= 0, racks, hosts), hosts)
-        least = _SPREADS * thermal.spread_kelvin(memory["spread"][memory.rows(heat.sids)])
+        above = gpu_heat.kelvin_above(view, memory, heat, watts, (np.where(racks >= 0, racks, hosts), hosts))
+        least = gpu_heat.least_kelvin(memory, heat)
         placed = racks >= 0
         return [
             _racks(view, heat.only(placed), racks[placed], above[placed], least[placed]),
@@ -115,11 +100,9 @@ def _hosts(
 def _margins(view: TickView, heat: Column, watts: Floats, lines: Floats) -> Floats:
     """Kelvin until each GPU slows down, float64[n], once it draws all that it may: work does so sooner or later, and
     what it gets warmer by then is on its line. Where no power limit is known, at the power that it draws now."""
-    reported, limit = view.column(_MARGIN), view.column(_POWER_LIMIT)
-    margins = reported.only(reported.fresh).about(heat.objects)
-    margins = np.where(np.isnan(margins), _SLOWDOWN_CELSIUS - heat.values, margins)
-    more = limit.only(limit.fresh).about(heat.objects) - np.maximum(watts, lines[:, thermal.SLOW_WATTS])
-    return np.asarray(margins - lines[:, thermal.RESISTANCE] * np.maximum(np.nan_to_num(more), 0.0))
+    more = gpu_heat.limit_watts(view, heat) - np.maximum(watts, lines[:, thermal.SLOW_WATTS])
+    left = gpu_heat.slowdown_celsius(view, heat) - heat.values
+    return np.asarray(left - lines[:, thermal.RESISTANCE] * np.maximum(np.nan_to_num(more), 0.0))
 
 
 def _least(hosts: NDArray[np.int64], margins: Floats) -> Floats:
@@ -144,52 +127,24 @@ def _verdicts(
     names = [view.index.objects.names[number].partition(":")[2] for number in present.tolist()]
 
     def key(row: int) -> str:
-        return f"median({series_key(_METRICS[0], {str(kind): names[row]})})"
+        return f"median({series_key(gpu_heat.CELSIUS, {str(kind): names[row]})})"
 
     def least(row: int) -> str:
-        return f"least({series_key(_MARGIN, {str(kind): names[row]})})"
+        return f"least({series_key(gpu_heat.MARGIN, {str(kind): names[row]})})"
+
+    def nearly_slowed(row: int) -> str:
+        return f"at_power_limit({least(row)})"
 
     values = group_medians(groups, heat.values)[first]
     evidence = [computed_evidence(values, values - rise, "celsius", key)]
     if margins is not None:
         evidence.append(computed_evidence(margins, np.nan, "kelvin", least))
+        # Once more where that is why people are paged: a finding with new evidence is published at once.
+        near = np.where(margins <= gpu_heat.NEAR_KELVIN, margins, np.nan)
+        evidence.append(computed_evidence(near, np.nan, "kelvin", nearly_slowed))
     newest_ns = np.zeros(present.size, np.int64)
     np.maximum.at(newest_ns, np.searchsorted(present, groups), heat.times_ns)
     return Verdicts(present, newest_ns, score >= 1.0, score, tuple(evidence), 0.7)
-
-
-def _watts(view: TickView, heat: Column) -> NDArray[np.float64]:
-    """Mean power of each GPU in the last interval; the momentary one where it counts no energy; NaN if unknown."""
-    watts = np.full(len(heat), np.nan)
-    for metric in _METRICS[1:]:
-        power = view.column(metric)
-        watts = np.where(np.isnan(watts), power.only(power.fresh).about(heat.objects), watts)
-    return watts
-
-
-def _above(
-    view: TickView, memory: Memory, heat: Column, watts: Floats, racks: NDArray[np.int64], hosts: NDArray[np.int64]
-) -> Floats:
-    """Kelvin above normal of each GPU; learns from what is new. racks: or the host, where no rack is known."""
-    rows, at_s = memory.rows(heat.sids), heat.times_ns / 1e9
-    line = memory["line"][rows]
-    new = at_s > line[:, thermal.SEEN_S]
-    above = thermal.kelvin_above(line, heat.values, watts)
-    warm = np.fmax(group_medians(racks, above), group_medians(hosts, above)) > _LEARNED_KELVIN
-    slower = np.where(warm, 1.0 / _SLOWER_TIMES, 1.0)
-    weight = view.config.baseline.alpha * slower
-    later = line[new]
-    thermal.learn(later, heat.values[new], watts[new], at_s[new], weight[new])
-    memory["line"][rows[new]] = later
-    _learn_spread(view, memory, rows[new], above[new], watts[new])
-    return above
-
-
-def _learn_spread(view: TickView, memory: Memory, rows: NDArray[np.int64], above: Floats, watts: Floats) -> None:
-    line, spread = memory["line"][rows], memory["spread"][rows]
-    counts = thermal.learned(line) & thermal.settled(line, watts)
-    thermal.learn_spread(spread, above, counts, view.config.baseline.alpha)
-    memory["spread"][rows] = spread
 
 
 def _own_rise(rise: NDArray[np.float64], counts: NDArray[np.float64], racks: NDArray[np.int64]) -> NDArray[np.float64]:

@@ -131,7 +131,7 @@ class Cluster:
         target.gauge("gpu_sm_clock_hertz", gpu, only(1.2e9, _about(1.98e9, 0.002)))
         target.gauge("gpu_power_watts", gpu, self._event(_about(600.0), 90.0) if hung else _about(600.0))
         target.counter("gpu_energy_joules_total", gpu, _about(600.0))
-        target.gauge("gpu_temperature_celsius", gpu, self._event(_about(62.0, 0.005), 75.0))
+        target.gauge("gpu_temperature_celsius", gpu, self._event(_about(62.0, 0.005), 95.0 if broken else 75.0))
         target.gauge("gpu_memory_used_bytes", gpu, _about(6e10))
         target.gauge("gpu_power_limit_watts", gpu, only(500.0, _constant(700.0)))
         target.gauge("gpu_xid_last", gpu, only(79.0, self._program_error(gpu["gpu"])))

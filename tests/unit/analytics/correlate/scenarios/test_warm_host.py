@@ -70,3 +70,17 @@ def test_a_warm_rack_is_a_page(cluster: Fabric, run: Run) -> None:
     run.tick(cluster.find(K.OVERHEATED, "rack:r1"), warm(cluster))
     run.tick(ticks=10)
     assert (str(run.only.root), run.only.severity) == ("rack:r1", Severity.WARNING)
+
+
+def test_one_gpu_that_alone_is_too_warm_is_a_fault_of_it(cluster: Fabric, run: Run) -> None:
+    run.tick(cluster.find(K.GPU_HOT, cluster.gpu(1, 0)), ticks=4)
+    assert (run.only.kind, run.only.root, run.only.severity) == (I.GPU_FAULT, cluster.gpu(1, 0), Severity.WARNING)
+    run.tick(cluster.find(K.GPU_THROTTLED, cluster.gpu(1, 0), 60), ticks=4)
+    assert run.only.kind is I.GPU_FAULT
+
+
+def test_several_of_a_host_have_its_air_in_common(cluster: Fabric, run: Run) -> None:
+    hot = [cluster.find(K.GPU_HOT, cluster.gpu(1, index)) for index in range(2)]
+    run.tick(*hot, cluster.find(K.GPU_HOT, cluster.gpu(1, 2)), ticks=4)
+    assert (run.only.kind, str(run.only.root)) == (I.ENVIRONMENT, "device:node1")
+    assert run.only.severity is Severity.WARNING

@@ -118,6 +118,12 @@ def test_how_far_that_is_counts_at_the_power_that_the_gpu_may_draw(limit: float,
     assert found.evidence[1].value == pytest.approx(margin, abs=0.8)
 
 
+def test_that_heat_is_about_to_slow_a_gpu_is_evidence_of_its_own() -> None:
+    """A finding with more evidence than before is published at once, and so is a page."""
+    assert {len(found.evidence) for found in findings(72.0, 500.0, ("node1",), limit=500.0)} == {2}
+    assert {len(found.evidence) for found in findings(86.0, 500.0, ("node1",), limit=700.0)} == {3}
+
+
 def test_hosts_whose_racks_nobody_recorded_are_too_warm_each_by_itself() -> None:
     assert overheated(72.0, 505.0, racks={}) == {"device:node1", "device:node2"}
     assert overheated(72.0, 505.0, hosts=HOSTS, racks={}) == set()

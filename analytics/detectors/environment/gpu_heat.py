@@ -1,0 +1,88 @@
+"""How warm each GPU is for the power that it draws, as several detectors of heat need it, each with its own memory."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analytics.models import thermal
+from analytics.models.group_medians import group_medians
+from analytics.state.memory import Memory, MemoryColumn
+from analytics.view.tick_view import Column, TickView
+
+CELSIUS, MARGIN = "gpu_temperature_celsius", "gpu_temperature_margin_celsius"
+_POWERS, _POWER_LIMIT = ("gpu_energy_joules_total", "gpu_power_watts"), "gpu_power_limit_watts"
+METRICS = (CELSIUS, *_POWERS, MARGIN, _POWER_LIMIT)
+MEMORY = (
+    MemoryColumn("line", thermal.WIDTH, settings=("interval_s",)),
+    MemoryColumn("spread", thermal.SPREAD_WIDTH, settings=("interval_s",)),
+)
+# From so far above its normal it is learned slowly, so that a fault does not become the normal while it lasts.
+_LEARNED_KELVIN = 2.0
+_SLOWER_TIMES = 8.0
+# Where readings at steady power lie further apart than that, more is needed. Of two temperatures that take turns, J
+# kelvin apart, one is at most J above the line. The fourth root is J * q^(1/4), q being how often the lower one follows
+# the higher one: this covers one in sixteen readings.
+_SPREADS = 2.0
+_SLOWDOWN_CELSIUS = 87.0  # of an H100, where a GPU does not report how far it is from that
+# Kelvin below the slowdown: what an H100 has between its highest operating temperature and that, by T.Limit 0 and -2
+# (docs/simulator/h100.md).
+NEAR_KELVIN = 2.0
+Floats = NDArray[np.float64]
+
+
+def readings(view: TickView) -> tuple[Column, Floats]:
+    """Temperatures of the n GPUs whose power is known too, and that power, watts, float64[n]: the mean of the last
+    interval, the momentary one where a GPU counts no energy."""
+    heat = view.column(CELSIUS)
+    watts = np.full(len(heat), np.nan)
+    for metric in _POWERS:
+        power = view.column(metric)
+        watts = np.where(np.isnan(watts), power.only(power.fresh).about(heat.objects), watts)
+    rows = heat.fresh & ~np.isnan(watts)
+    return heat.only(rows), watts[rows]
+
+
+def kelvin_above(
+    view: TickView, memory: Memory, heat: Column, watts: Floats, groups: Sequence[NDArray[np.int64]]
+) -> Floats:
+    """Kelvin above normal of each GPU; learns from what is new, and slowly while any of its groups is warm.
+
+    groups: int64[n] each, such as its rack and its host.
+    """
+    rows, at_s = memory.rows(heat.sids), heat.times_ns / 1e9
+    line = memory["line"][rows]
+    new = at_s > line[:, thermal.SEEN_S]
+    above = thermal.kelvin_above(line, heat.values, watts)
+    warm = np.fmax.reduce([group_medians(group, above) for group in groups]) > _LEARNED_KELVIN
+    weight = view.config.baseline.alpha * np.where(warm, 1.0 / _SLOWER_TIMES, 1.0)
+    later = line[new]
+    thermal.learn(later, heat.values[new], watts[new], at_s[new], weight[new])
+    memory["line"][rows[new]] = later
+    _learn_spread(view, memory, rows[new], above[new], watts[new])
+    return above
+
+
+def _learn_spread(view: TickView, memory: Memory, rows: NDArray[np.int64], above: Floats, watts: Floats) -> None:
+    line, spread = memory["line"][rows], memory["spread"][rows]
+    counts = thermal.learned(line) & thermal.settled(line, watts)
+    thermal.learn_spread(spread, above, counts, view.config.baseline.alpha)
+    memory["spread"][rows] = spread
+
+
+def least_kelvin(memory: Memory, heat: Column) -> Floats:
+    """How much the readings of each GPU demand at least of a rise, float64[n]."""
+    return _SPREADS * thermal.spread_kelvin(memory["spread"][memory.rows(heat.sids)])
+
+
+def slowdown_celsius(view: TickView, heat: Column) -> Floats:
+    """At which temperature each GPU slows down, float64[n]."""
+    margin = view.column(MARGIN)
+    left = margin.only(margin.fresh).about(heat.objects)
+    return np.where(np.isnan(left), _SLOWDOWN_CELSIUS, heat.values + left)
+
+
+def limit_watts(view: TickView, heat: Column) -> Floats:
+    """What each GPU may draw, float64[n]; NaN where that is not known."""
+    limit = view.column(_POWER_LIMIT)
+    return limit.only(limit.fresh).about(heat.objects)

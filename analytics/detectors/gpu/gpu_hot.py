@@ -1,0 +1,77 @@
+"""Cooling of one GPU: in the air of its host it alone has got so warm that heat will slow it.
+
+Once settled, a GPU is warmer than its air by its power times a thermal resistance: that of its heat sink and what is
+between. The others of its host breathe the same air. So one that gets warmer than the power explains, and they do not,
+has more resistance than before (a heat sink that lost contact), and at the power that it may draw it is warmer still by
+as much. It is named where it slows down there, before it does.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analytics.detectors.environment import gpu_heat
+from analytics.detectors.spec import Detector, EvidenceColumns, Verdicts, computed_evidence
+from analytics.models import thermal
+from analytics.models.group_medians import group_medians
+from analytics.state.memory import Memory, MemoryColumn
+from analytics.view.tick_view import Column, TickView
+from telemetry.findings import FindingKind
+
+_KELVIN_MAX = 8.0  # above the others of its host, as for a whole host: half of what an H100 at 70 C has left
+_GPUS_MIN = 4  # of a host: the others show the air
+# Of the power that it may draw: less says too little about how much that warms it. A neighbour that works warms it too.
+_WORKS_SHARE = 0.5
+_ROUNDS = 2.0  # values in a row: sensors err
+_NEARLY = 0.99
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, kw_only=True)
+class GpuHot(Detector):
+    """Judges each GPU against the median of its host's, each by its own normal temperature at its power."""
+
+    name: str = "gpu_hot"
+    kind: FindingKind = FindingKind.GPU_HOT
+    metrics: tuple[str, ...] = gpu_heat.METRICS
+    clear_intervals: float = 6.0
+    memory: tuple[MemoryColumn, ...] = (*gpu_heat.MEMORY, MemoryColumn("seen_s"), MemoryColumn("rounds"))
+
+    def judge(self, view: TickView, memory: Memory) -> list[Verdicts]:
+        heat, watts = gpu_heat.readings(view)
+        hosts = heat.targets.astype(np.int64)
+        above = gpu_heat.kelvin_above(view, memory, heat, watts, (heat.objects,))
+        rise = above - np.maximum(group_medians(hosts, above), 0.0)
+        warm = rise / np.maximum(gpu_heat.least_kelvin(memory, heat), _KELVIN_MAX)
+        warm[np.bincount(hosts, minlength=1)[hosts] < _GPUS_MIN] = 0.0
+        at_limit, slowdown = _at_limit(view, memory, heat, watts), gpu_heat.slowdown_celsius(view, heat)
+        score = np.nan_to_num(np.minimum(warm, at_limit / (slowdown - gpu_heat.NEAR_KELVIN)))
+        score = np.where(_rounds(memory, heat, warm >= 1.0) >= _ROUNDS, score, np.minimum(score, _NEARLY))
+        return [Verdicts(heat.objects, heat.times_ns, score >= 1.0, score, _evidence(view, heat, rise, at_limit), 0.8)]
+
+
+def _at_limit(view: TickView, memory: Memory, heat: Column, watts: Floats) -> Floats:
+    """Temperature of each GPU at the power that it may draw, float64[n]; NaN where it draws too little to say that."""
+    line, limit = memory["line"][memory.rows(heat.sids)], gpu_heat.limit_watts(view, heat)
+    air = line[:, thermal.CELSIUS] - line[:, thermal.RESISTANCE] * line[:, thermal.WATTS]
+    draws = np.maximum(watts, line[:, thermal.SLOW_WATTS])
+    works = thermal.learned(line) & (draws >= _WORKS_SHARE * limit)
+    return np.where(works, air + (heat.values - air) * np.maximum(limit / np.maximum(draws, 1.0), 1.0), np.nan)
+
+
+def _rounds(memory: Memory, heat: Column, warm: NDArray[np.bool_]) -> Floats:
+    """How many values in a row of each GPU were warm, float64[n]."""
+    rows, at_s = memory.rows(heat.sids), heat.times_ns / 1e9
+    new = at_s > memory["seen_s"][rows]
+    memory["rounds"][rows] = np.where(new, np.where(warm, memory["rounds"][rows] + 1.0, 0.0), memory["rounds"][rows])
+    memory["seen_s"][rows] = at_s
+    return np.asarray(memory["rounds"][rows])
+
+
+def _evidence(view: TickView, heat: Column, rise: Floats, at_limit: Floats) -> tuple[EvidenceColumns, ...]:
+    def key(row: int) -> str:
+        return f"at_power_limit({view.index.keys[heat.sids[row]]})"
+
+    shown = EvidenceColumns(heat.sids, heat.values, heat.values - rise)
+    return shown, computed_evidence(at_limit, np.nan, "celsius", key)

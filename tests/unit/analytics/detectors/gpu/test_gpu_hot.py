@@ -1,0 +1,60 @@
+"""One GPU of a host whose heat sink loses contact: warmer at the same power, until heat slows it."""
+
+import pytest
+
+from analytics.engine import Engine
+from telemetry.findings import Finding, FindingKind
+from telemetry.series import series_key
+from telemetry.topology import Device, Role, TopologyFact
+from tests.unit.analytics.small_cluster import CONFIG, START_NS, batch, clockwork, run, table
+
+USUAL_ROUNDS, ROUNDS = 30, 6
+METRICS = ("gpu_temperature_celsius", "gpu_power_watts", "gpu_power_limit_watts")
+
+
+def hot(
+    celsius: float, watts: float = 540.0, *, limit: float = 700.0, gpus: int = 8, warm: int = 1, rounds: int = ROUNDS
+) -> list[Finding]:
+    """Findings once so many of the GPUs of a host have gone from 57 C to this, at the same power."""
+    engine = Engine(CONFIG)
+    engine.add_facts([TopologyFact(Device("node1", Role.HOST), START_NS - 1, "test")])
+    keys = [series_key(metric, {"device": "node1", "gpu": f"GPU-{g}"}) for g in range(gpus) for metric in METRICS]
+    batches = []
+    for seq in range(USUAL_ROUNDS + ROUNDS):
+        broken = USUAL_ROUNDS <= seq < USUAL_ROUNDS + rounds
+        wobble = 0.5 * (seq % 3)
+        values = [
+            value
+            for g in range(gpus)
+            for value in ((celsius if broken and g < warm else 57.0) + wobble, watts + wobble, limit)
+        ]
+        batches.append(batch(table("node1", keys, "dcgm"), seq, values))
+    ends = USUAL_ROUNDS + ROUNDS
+    outputs = run(engine, [*batches, *clockwork(0, range(ends, ends + 2))])
+    return [one for one in outputs if isinstance(one, Finding) and one.kind is FindingKind.GPU_HOT]
+
+
+def test_a_gpu_that_heat_would_slow_at_its_power_limit_is_found_before_it_does() -> None:
+    found = hot(76.0)
+    assert [str(one.object) for one in found] == ["gpu:node1/GPU-0"]
+    temperature, at_limit = found[0].evidence
+    assert temperature.value == pytest.approx(76.0, abs=1.1)
+    assert temperature.normal == pytest.approx(57.5, abs=1.5)
+    air = 57.5 - 0.055 * 540.0
+    assert at_limit.value == pytest.approx(air + (76.0 - air) * 700.0 / 540.0, abs=2.0)
+
+
+@pytest.mark.parametrize(
+    "quiet",
+    [
+        pytest.param(lambda: hot(68.0), id="far from slowing down at its power limit"),
+        pytest.param(lambda: hot(76.0, limit=560.0), id="far from it where it may draw no more"),
+        pytest.param(lambda: hot(76.0, rounds=1), id="one value"),
+        pytest.param(lambda: hot(76.0, warm=8), id="the whole host: its air"),
+        pytest.param(lambda: hot(76.0, gpus=2), id="too few beside it to know the air"),
+        pytest.param(lambda: hot(76.0, watts=150.0), id="hardly works, so its neighbours may have warmed it"),
+    ],
+)
+def test_others_are_not(quiet: object) -> None:
+    assert callable(quiet)
+    assert quiet() == []
