@@ -82,7 +82,13 @@ def slowdown_celsius(view: TickView, heat: Column) -> Floats:
     return np.where(np.isnan(left), _SLOWDOWN_CELSIUS, heat.values + left)
 
 
-def limit_watts(view: TickView, heat: Column) -> Floats:
-    """What each GPU may draw, float64[n]; NaN where that is not known."""
-    limit = view.column(_POWER_LIMIT)
-    return limit.only(limit.fresh).about(heat.objects)
+def draws_and_limit(view: TickView, memory: Memory, heat: Column, watts: Floats) -> tuple[Floats, Floats]:
+    """The power that explains the temperature of each GPU, and what it may draw, NaN where it is not known: float64[n].
+
+    The larger of the mean and past power, and that of this moment: part of the warming shows at once.
+    """
+    line = memory["line"][memory.rows(heat.sids)]
+    now, limit = (view.column(metric) for metric in (_POWERS[-1], _POWER_LIMIT))
+    momentary = now.only(now.fresh).about(heat.objects)
+    draws = np.fmax(np.maximum(watts, line[:, thermal.SLOW_WATTS]), momentary)
+    return draws, limit.only(limit.fresh).about(heat.objects)

@@ -55,9 +55,7 @@ class RackHot(Detector):
         placed = racks >= 0
         return [
             _racks(view, heat.only(placed), racks[placed], above[placed], least[placed]),
-            _hosts(
-                view, heat, hosts, above, least, _margins(view, heat, watts, memory["line"][memory.rows(heat.sids)])
-            ),
+            _hosts(view, heat, hosts, above, least, _margins(view, memory, heat, watts, least)),
         ]
 
 
@@ -97,12 +95,15 @@ def _hosts(
     return _verdicts(view, heat, hosts, score, rise, ObjectKind.DEVICE, _least(hosts, margins))
 
 
-def _margins(view: TickView, heat: Column, watts: Floats, lines: Floats) -> Floats:
+def _margins(view: TickView, memory: Memory, heat: Column, watts: Floats, least: Floats) -> Floats:
     """Kelvin until each GPU slows down, float64[n], once it draws all that it may: work does so sooner or later, and
-    what it gets warmer by then is on its line. Where no power limit is known, at the power that it draws now."""
-    more = gpu_heat.limit_watts(view, heat) - np.maximum(watts, lines[:, thermal.SLOW_WATTS])
-    left = gpu_heat.slowdown_celsius(view, heat) - heat.values
-    return np.asarray(left - lines[:, thermal.RESISTANCE] * np.maximum(np.nan_to_num(more), 0.0))
+    what it gets warmer by then is on its line. Where no power limit is known, at the power that it draws now.
+
+    As far as its readings lie apart at the same power (least), what is to come may be in the newest one already.
+    """
+    draws, limit = gpu_heat.draws_and_limit(view, memory, heat, watts)
+    more = memory["line"][memory.rows(heat.sids), thermal.RESISTANCE] * np.nan_to_num(limit - draws)
+    return np.asarray(gpu_heat.slowdown_celsius(view, heat) - heat.values - np.maximum(more - least, 0.0))
 
 
 def _least(hosts: NDArray[np.int64], margins: Floats) -> Floats:

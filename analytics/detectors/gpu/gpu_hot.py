@@ -43,21 +43,26 @@ class GpuHot(Detector):
         hosts = heat.targets.astype(np.int64)
         above = gpu_heat.kelvin_above(view, memory, heat, watts, (heat.objects,))
         rise = above - np.maximum(group_medians(hosts, above), 0.0)
-        warm = rise / np.maximum(gpu_heat.least_kelvin(memory, heat), _KELVIN_MAX)
+        least = gpu_heat.least_kelvin(memory, heat)
+        warm = rise / np.maximum(least, _KELVIN_MAX)
         warm[np.bincount(hosts, minlength=1)[hosts] < _GPUS_MIN] = 0.0
-        at_limit, slowdown = _at_limit(view, memory, heat, watts), gpu_heat.slowdown_celsius(view, heat)
+        at_limit, slowdown = _at_limit(view, memory, heat, watts, least), gpu_heat.slowdown_celsius(view, heat)
         score = np.nan_to_num(np.minimum(warm, at_limit / (slowdown - gpu_heat.NEAR_KELVIN)))
         score = np.where(_rounds(memory, heat, warm >= 1.0) >= _ROUNDS, score, np.minimum(score, _NEARLY))
         return [Verdicts(heat.objects, heat.times_ns, score >= 1.0, score, _evidence(view, heat, rise, at_limit), 0.8)]
 
 
-def _at_limit(view: TickView, memory: Memory, heat: Column, watts: Floats) -> Floats:
-    """Temperature of each GPU at the power that it may draw, float64[n]; NaN where it draws too little to say that."""
-    line, limit = memory["line"][memory.rows(heat.sids)], gpu_heat.limit_watts(view, heat)
+def _at_limit(view: TickView, memory: Memory, heat: Column, watts: Floats, least: Floats) -> Floats:
+    """Temperature of each GPU at the power that it may draw, float64[n]; NaN where it draws too little to say that.
+
+    As far as its readings lie apart at the same power (least), what is to come may be in the newest one already.
+    """
+    line = memory["line"][memory.rows(heat.sids)]
+    draws, limit = gpu_heat.draws_and_limit(view, memory, heat, watts)
     air = line[:, thermal.CELSIUS] - line[:, thermal.RESISTANCE] * line[:, thermal.WATTS]
-    draws = np.maximum(watts, line[:, thermal.SLOW_WATTS])
     works = thermal.learned(line) & (draws >= _WORKS_SHARE * limit)
-    return np.where(works, air + (heat.values - air) * np.maximum(limit / np.maximum(draws, 1.0), 1.0), np.nan)
+    more = (heat.values - air) * (limit / np.maximum(draws, 1.0) - 1.0) - least
+    return np.where(works, heat.values + np.maximum(more, 0.0), np.nan)
 
 
 def _rounds(memory: Memory, heat: Column, warm: NDArray[np.bool_]) -> Floats:

@@ -13,20 +13,28 @@ METRICS = ("gpu_temperature_celsius", "gpu_power_watts", "gpu_power_limit_watts"
 
 
 def hot(
-    celsius: float, watts: float = 540.0, *, limit: float = 700.0, gpus: int = 8, warm: int = 1, rounds: int = ROUNDS
+    celsius: float,
+    watts: float = 540.0,
+    *,
+    limit: float = 700.0,
+    gpus: int = 8,
+    warm: int = 1,
+    rounds: int = ROUNDS,
+    apart: float = 1.0,
 ) -> list[Finding]:
-    """Findings once so many of the GPUs of a host have gone from 57 C to this, at the same power."""
+    """Findings once so many of the GPUs of a host have gone from 57 C to this, at the same power. apart: kelvin between
+    the readings of one GPU meanwhile."""
     engine = Engine(CONFIG)
     engine.add_facts([TopologyFact(Device("node1", Role.HOST), START_NS - 1, "test")])
     keys = [series_key(metric, {"device": "node1", "gpu": f"GPU-{g}"}) for g in range(gpus) for metric in METRICS]
     batches = []
     for seq in range(USUAL_ROUNDS + ROUNDS):
         broken = USUAL_ROUNDS <= seq < USUAL_ROUNDS + rounds
-        wobble = 0.5 * (seq % 3)
+        wobble = 0.5 * apart * (seq % 3)
         values = [
             value
             for g in range(gpus)
-            for value in ((celsius if broken and g < warm else 57.0) + wobble, watts + wobble, limit)
+            for value in ((celsius if broken and g < warm else 57.0) + wobble, watts + 0.5 * (seq % 3), limit)
         ]
         batches.append(batch(table("node1", keys, "dcgm"), seq, values))
     ends = USUAL_ROUNDS + ROUNDS
@@ -35,24 +43,26 @@ def hot(
 
 
 def test_a_gpu_that_heat_would_slow_at_its_power_limit_is_found_before_it_does() -> None:
-    found = hot(76.0)
+    found = hot(78.0)
     assert [str(one.object) for one in found] == ["gpu:node1/GPU-0"]
     temperature, at_limit = found[0].evidence
-    assert temperature.value == pytest.approx(76.0, abs=1.1)
+    assert temperature.value == pytest.approx(78.0, abs=1.1)
     assert temperature.normal == pytest.approx(57.5, abs=1.5)
     air = 57.5 - 0.055 * 540.0
-    assert at_limit.value == pytest.approx(air + (76.0 - air) * 700.0 / 540.0, abs=2.0)
+    (more,) = (each.evidence[1] for each in hot(78.0, limit=800.0))
+    assert more.value - at_limit.value == pytest.approx((temperature.value - air) * 100.0 / 540.0, abs=0.5)
 
 
 @pytest.mark.parametrize(
     "quiet",
     [
         pytest.param(lambda: hot(68.0), id="far from slowing down at its power limit"),
-        pytest.param(lambda: hot(76.0, limit=560.0), id="far from it where it may draw no more"),
-        pytest.param(lambda: hot(76.0, rounds=1), id="one value"),
-        pytest.param(lambda: hot(76.0, warm=8), id="the whole host: its air"),
-        pytest.param(lambda: hot(76.0, gpus=2), id="too few beside it to know the air"),
-        pytest.param(lambda: hot(76.0, watts=150.0), id="hardly works, so its neighbours may have warmed it"),
+        pytest.param(lambda: hot(78.0, limit=560.0), id="far from it where it may draw no more"),
+        pytest.param(lambda: hot(78.0, rounds=1), id="one value"),
+        pytest.param(lambda: hot(78.0, warm=8), id="the whole host: its air"),
+        pytest.param(lambda: hot(72.0, apart=8.0), id="no further than its readings lie apart at the same power"),
+        pytest.param(lambda: hot(78.0, gpus=2), id="too few beside it to know the air"),
+        pytest.param(lambda: hot(78.0, watts=150.0), id="hardly works, so its neighbours may have warmed it"),
     ],
 )
 def test_others_are_not(quiet: object) -> None:
