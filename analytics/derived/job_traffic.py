@@ -97,7 +97,7 @@ def _about(column: Column, gpus: Column) -> NDArray[np.float64]:
 
 def _nics(view: TickView) -> _Nics:
     """Of jobs on several hosts, each with a series. By name: once for a topology."""
-    sids_of = series_of_hosts(view)
+    sids_of = view.per_physical(series_of_hosts)
     sids: list[int] = []
     jobs: list[int] = []
     for position, job in enumerate(view.topology_index.jobs):

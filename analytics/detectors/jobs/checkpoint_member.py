@@ -196,7 +196,7 @@ def _of_jobs(
 
 def _members(view: TickView) -> Members:
     """By name: once for a topology."""
-    sids_of = series_of_hosts(view)
+    sids_of = view.per_physical(series_of_hosts)
     jobs = view.topology_index.jobs
     users = Counter(host for job in jobs for host in set(job.nodes))
     found = [
