@@ -15,8 +15,11 @@ def choose(
     view: CorrelationView, causes: Sequence[Cause], open_causes: Sequence[OpenCause], past_hold: frozenset[str]
 ) -> list[Claim]:
     """As ``analytics.correlate.cover.choose``: a finding belongs to one cause, every input order gives the same."""
-    everything = [*causes, *leftover.propose(view, view.findings, past_hold)]
-    return _Choice(view, everything, open_causes).claims()
+    known = _Choice(view, causes, open_causes).claims()
+    explained = set[str]().union(*(claim.findings for claim in known))
+    left = [finding for finding in view.findings if finding.id not in explained]
+    unknown = list(leftover.propose(view, left, past_hold))
+    return _Choice(view, [*causes, *unknown], open_causes).claims() if unknown else known
 
 
 class _Choice:
@@ -36,7 +39,9 @@ class _Choice:
     def claims(self) -> list[Claim]:
         """The chosen causes with their findings, likeliest first; a cause left with none is dropped."""
         shown, view = self._likelihoods.shown, self._view
-        leaks = {found: leak(view, found) for found in view.by_id}
+        owned = set[str]().union(*(each.cause.primary for each in self._candidates))
+        leaks = {found: leak(view, found) for found in view.by_id if found in owned}
+        shown = [{found: p for found, p in row.items() if found in leaks} for row in shown]
         search = Search([each.cost for each in self._candidates], shown, leaks, self._given)
         chosen = set(search.run())
         ranked = sorted(chosen, key=lambda at: (at in self._given, -search.loss(at), at))
@@ -49,7 +54,7 @@ class _Choice:
 
     def _divided(self, ranked: Sequence[int]) -> Mapping[int, Claim]:
         """Each finding at the cause that shows it likeliest; all that shows that one job waits together."""
-        view, shown = self._view, self._likelihoods.shown
+        view, apart = self._view, self._likelihoods.apart
         claims = {at: self._claim(self._candidates[at]) for at in ranked}
         waiting: dict[object, Key] = {
             view.by_id[found].object: key
@@ -58,7 +63,7 @@ class _Choice:
         }
         by_finding: dict[str, list[int]] = {}
         for at in ranked:
-            for found in shown[at]:
+            for found in apart[at]:
                 by_finding.setdefault(found, []).append(at)
         for finding in view.findings:
             of_job = waiting.get(finding.object) if finding.kind in JOB_WAITS else None
@@ -66,7 +71,7 @@ class _Choice:
             among = by_finding.get(finding.id, ())
             if not among:
                 continue
-            best = max(among, key=lambda at: (shown[at][finding.id], self._candidates[at].key == holder))
+            best = min(among, key=lambda at: (apart[at][finding.id], self._candidates[at].key != holder))
             claim = claims[best]
             (claim.primary if finding.id in claim.cause.primary else claim.symptoms).add(finding.id)
             if finding.kind in JOB_WAITS:

@@ -4,7 +4,7 @@ Every number is an assumption, of the size that operators know (docs/decisions/2
 fitted. Only their ratios matter: what explains nothing better than chance must cost more than it gains.
 """
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -57,7 +57,7 @@ def candidate(view: CorrelationView, cause: Cause, open_since_ns: int | None, bo
     odds = BASE * incident_kinds()[cause.kind].prior * LATER_TIER**cause.tier
     if open_since_ns is not None:
         odds *= bonus
-    cost = -log(odds) + _absent(cause, len(own)) + log(max(1, len(reach.devices)))
+    cost = -log(odds * cause.factor) + log(max(1, len(reach.devices)))
     return Candidate(cause, cost, reach, onset, onsets, frozenset(finding.kind for finding in own))
 
 
@@ -72,29 +72,39 @@ def leak(view: CorrelationView, found: str) -> float:
 
 
 class Likelihoods:
-    """For each candidate the findings that it may show, and how likely.
+    """For each candidate the findings that it may show, how near they are, and how likely.
 
-    shown: by position of the candidate and id of the finding, P(finding | this cause alone).
+    apart: by position of the candidate and id of the finding, steps from the cause to what it shows.
+    shown: likewise, P(finding | this cause alone).
     """
 
     def __init__(self, view: CorrelationView, candidates: Sequence[Candidate], holders: Mapping[str, Key]) -> None:
-        self.shown: list[dict[str, float]] = [
-            {found: SHOWN for found in sorted(each.cause.primary) if found in view.by_id} for each in candidates
+        self.apart: list[dict[str, int]] = [
+            {found: 0 for found in sorted(each.cause.primary) if found in view.by_id} for each in candidates
         ]
         self._view, self._candidates, self._holders = view, candidates, holders
         index = self._index()
         for finding in view.index.symptoms:
             self._add(index, finding)
+        self.shown = [self._likely(row) for row in self.apart]
+
+    def _likely(self, apart: Mapping[str, int]) -> dict[str, float]:
+        """What a cause shows alike and equally far away, it shows for one reason: all of it or nothing."""
+        kinds = {found: self._view.by_id[found].kind for found in apart}
+        alike = Counter((kinds[found], steps) for found, steps in apart.items())
+        return {
+            found: SHOWN * SHOWN_STEP ** (steps / alike[kinds[found], steps]) for found, steps in apart.items()
+        }
 
     def _add(self, index: Mapping[Place, list[int]], finding: Finding) -> None:
         seen: set[int] = set()
         for near, names in _asked(self._view, finding):
             at_place = sorted({at for name in names for at in index.get((near, name), ())} - seen)
-            for at, shown in islice(self._explaining(at_place, near, finding), COMPARED_MAX):
-                self.shown[at].setdefault(finding.id, shown)
+            for at, apart in islice(self._explaining(at_place, near, finding), COMPARED_MAX):
+                self.apart[at].setdefault(finding.id, apart)
                 seen.add(at)
 
-    def _explaining(self, among: Iterable[int], near: Near, finding: Finding) -> Iterator[tuple[int, float]]:
+    def _explaining(self, among: Iterable[int], near: Near, finding: Finding) -> Iterator[tuple[int, int]]:
         view = self._view
         waits_since = view.waits_since(finding.object) if finding.kind in JOB_WAITS else None
         since_ns = finding.onset_ns if waits_since is None else waits_since
@@ -105,8 +115,7 @@ class Likelihoods:
                 view.config, of.cause, near, of.onset_ns, finding, of.onsets_ns, waits_since, of.kinds, held=held
             )
             if objection is None:
-                apart = near + (not held and not follows(view.config, of.onsets_ns, since_ns))
-                yield at, SHOWN * SHOWN_STEP**apart
+                yield at, near + (not held and not follows(view.config, of.onsets_ns, since_ns))
 
     def _index(self) -> Mapping[Place, list[int]]:
         """Candidates by what they reach, of what the symptoms ask for."""
