@@ -1,17 +1,18 @@
-"""A noisy-or over causes and findings: how likely each cause is before anything is seen, and what it shows if it is there.
+"""A noisy-or over causes and findings: how likely each cause is before anything is seen, and what it would show.
 
-Every number is an assumption, of the size that operators know (docs/decisions/2026-11-23-noisy-or.md); none was
-fitted. Only their ratios matter: what explains nothing better than chance must cost more than it gains.
+Every number is an assumption; figures that differ by a factor of ten give nearly the same
+(docs/decisions/2026-11-23-noisy-or.md). Tiers are not used: all causes compete at once.
 """
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from math import log, log1p
+from math import log
 
 from analytics.correlate.cause import JOB_WAITS, Cause
 from analytics.correlate.cluster.reach import Reach
+from analytics.correlate.cover import OPEN_BONUS, OpenCause
 from analytics.correlate.symptoms import Near, follows, why_not
 from analytics.correlate.view import CorrelationView
 from telemetry.findings import Finding, FindingKind
@@ -22,7 +23,6 @@ from telemetry.objects import ObjectRef
 Key = tuple[IncidentKind, ObjectRef]
 Place = tuple[Near, str | ObjectRef]
 BASE = 1e-2  # that something which the evidence allows is the cause, before the evidence counts
-LATER_TIER = 0.1  # for each tier: what may be a consequence is one more often than not
 LEAK = 1e-6  # that a finding of weight 1 is there without any cause that is known
 SHOWN = 0.95  # that a cause shows its own evidence
 SHOWN_STEP = 0.5  # each step further away, and what does not begin with the cause, is shown half as often
@@ -31,9 +31,9 @@ COMPARED_MAX = 32  # causes equally near to one symptom
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A cause that may be chosen. cost: its negative log prior odds, in nats. onset_ns: its own, or of its open incident.
+    """A cause that may be chosen. cost: its negative log prior odds, in nats.
 
-    onsets_ns: of its own findings, ascending. kinds: of these, None where it has none.
+    onset_ns: its own, or that of its open incident. onsets_ns: of its own findings, ascending. kinds: of these, None where it has none.
     """
 
     cause: Cause
@@ -48,34 +48,37 @@ class Candidate:
         return self.cause.key
 
 
-def candidate(view: CorrelationView, cause: Cause, open_since_ns: int | None, bonus: float) -> Candidate:
-    """A proposed cause with the evidence that is active. bonus: factor of the odds of one that is open."""
+def candidate(view: CorrelationView, cause: Cause, open_since_ns: int | None) -> Candidate:
+    """A proposed cause with some active evidence of its own. open_since_ns: of its open incident.
+
+    Its prior odds are those of its kind, times how much of the usual evidence is there, divided by the devices that
+    share it: of a device that many depend on few would show it, if it were broken.
+    """
     own = [view.by_id[found] for found in sorted(cause.primary) if found in view.by_id]
     onsets = tuple(sorted(finding.onset_ns for finding in own))
-    onset = min(onsets[0], onsets[0] if open_since_ns is None else open_since_ns)
     reach = view.cluster.reach(cause)
-    odds = BASE * incident_kinds()[cause.kind].prior * LATER_TIER**cause.tier
+    odds = BASE * incident_kinds()[cause.kind].prior * cause.factor / max(1, len(reach.devices))
+    onset_ns = onsets[0]
     if open_since_ns is not None:
-        odds *= bonus
-    cost = -log(odds * cause.factor) + log(max(1, len(reach.devices)))
-    return Candidate(cause, cost, reach, onset, onsets, frozenset(finding.kind for finding in own))
+        odds, onset_ns = odds * OPEN_BONUS, min(onset_ns, open_since_ns)
+    return Candidate(cause, -log(odds), reach, onset_ns, onsets, frozenset(finding.kind for finding in own))
 
 
-def _absent(cause: Cause, present: int) -> float:
-    """What the usual evidence that is not there costs, in nats: ``factor`` is the share that is there."""
-    return -log1p(-SHOWN) * present * (1.0 / cause.factor - 1.0)
+def cooling(view: CorrelationView, known: OpenCause) -> Candidate:
+    """An open incident whose own evidence has cleared: it is there, so nothing is paid for it again."""
+    return Candidate(known.cause, 0.0, view.cluster.reach(known.cause), known.onset_ns)
 
 
 def leak(view: CorrelationView, found: str) -> float:
-    """That a finding is there without a cause: the less, the surer it is and the further from normal."""
+    """That a finding is there without a known cause: the less, the surer it is and the further from normal."""
     return float(LEAK ** view.index.weights[found])
 
 
 class Likelihoods:
-    """For each candidate the findings that it may show, how near they are, and how likely.
+    """What each candidate may show, by its position and the id of the finding.
 
-    apart: by position of the candidate and id of the finding, steps from the cause to what it shows.
-    shown: likewise, P(finding | this cause alone).
+    apart: steps from the cause to what it shows; 0 for its own evidence. shown: P(finding | this cause alone).
+    holders: which open incident has a symptom.
     """
 
     def __init__(self, view: CorrelationView, candidates: Sequence[Candidate], holders: Mapping[str, Key]) -> None:
@@ -89,12 +92,10 @@ class Likelihoods:
         self.shown = [self._likely(row) for row in self.apart]
 
     def _likely(self, apart: Mapping[str, int]) -> dict[str, float]:
-        """What a cause shows alike and equally far away, it shows for one reason: all of it or nothing."""
+        """What a cause shows alike and equally far away it shows for one reason, so the distance counts once."""
         kinds = {found: self._view.by_id[found].kind for found in apart}
         alike = Counter((kinds[found], steps) for found, steps in apart.items())
-        return {
-            found: SHOWN * SHOWN_STEP ** (steps / alike[kinds[found], steps]) for found, steps in apart.items()
-        }
+        return {found: SHOWN * SHOWN_STEP ** (steps / alike[kinds[found], steps]) for found, steps in apart.items()}
 
     def _add(self, index: Mapping[Place, list[int]], finding: Finding) -> None:
         seen: set[int] = set()

@@ -42,18 +42,19 @@ class Search:
 
     def run(self) -> frozenset[int]:
         """The chosen causes, those that are given included."""
-        self._greedy()
+        self.greedy()
         free = [at for at in range(len(self._costs)) if at not in self._given]
         for _ in range(SWEEPS_MAX):
-            if not any([self._improve(at) for at in free]):
+            if not sum(map(self._improve, free)):  # all of them: an improvement may allow another one
                 break
         return frozenset(self.chosen)
 
-    def loss(self, at: int) -> float:
-        """How much less likely the findings were without a chosen cause, in nats."""
+    def worth(self, at: int) -> float:
+        """How much likelier a chosen cause makes the findings, in nats."""
         return -self._drop_gain(at) + self._costs[at]
 
-    def _greedy(self) -> None:
+    def greedy(self) -> None:
+        """Adds what gains most, as long as anything gains: where the search begins."""
         heap = [(-self._add_gain(at), at) for at in range(len(self._costs)) if at not in self.chosen]
         heapify(heap)
         while heap and heap[0][0] < -LEAST_GAIN:
