@@ -6,6 +6,7 @@ half here; the second half was left out of that.
 """
 
 import argparse
+import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor
@@ -120,7 +121,7 @@ def main() -> None:
     given = parser.parse_args()
     options = Options(train=True, names=tuple(given.families), hours=given.hours, processes=1)
     found = compare(options, given.seed, Console(stderr=True))
-    console = Console()
+    console = Console(width=None if sys.stdout.isatty() else 170)
     console.print(_drawn((*_HEADINGS, *_PAGES), list(rows(found))))
     storms = [(name, f"{storm_ms(chooser):.0f}") for name, chooser in CHOOSERS.items()]
     console.print(_drawn(("chooser", "1,000 findings at once, CPU ms"), storms))

@@ -33,7 +33,8 @@ COMPARED_MAX = 32  # causes equally near to one symptom
 class Candidate:
     """A cause that may be chosen. cost: its negative log prior odds, in nats.
 
-    onset_ns: its own, or that of its open incident. onsets_ns: of its own findings, ascending. kinds: of these, None where it has none.
+    onset_ns: its own, or that of its open incident. onsets_ns: of its own findings, ascending. kinds: of
+    these, None where it has none.
     """
 
     cause: Cause
