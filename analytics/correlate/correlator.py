@@ -13,7 +13,7 @@ from analytics.correlate.causes import FAMILIES, waves
 from analytics.correlate.cluster.cluster import Cluster
 from analytics.correlate.cluster.graph import Graph
 from analytics.correlate.config import NS_PER_S, CorrelateConfig
-from analytics.correlate.cover import Claim, OpenCause, choose
+from analytics.correlate.cover import Chooser, Claim, OpenCause, choose
 from analytics.correlate.finding_index import FindingIndex
 from analytics.correlate.lifecycle import Life, advance
 from analytics.correlate.memory import CorrelatorMemory, dump, load
@@ -40,10 +40,11 @@ class Correlator:
 
     The same findings, topology and changes give the same incidents, byte for byte, whatever their order within a tick.
     Incidents are published once they fire: until then the root may still change.
+    chooser: which of the proposed causes are named; an evaluation compares others with the one of the product.
     """
 
-    def __init__(self, config: CorrelateConfig | None = None) -> None:
-        self._config = config or CorrelateConfig()
+    def __init__(self, config: CorrelateConfig | None = None, chooser: Chooser = choose) -> None:
+        self._config, self._chooser = config or CorrelateConfig(), chooser
         self._memory = CorrelatorMemory()
         self._cluster = Cluster()
         self._forget()
@@ -170,7 +171,7 @@ class Correlator:
             open_causes.append(OpenCause(cause, track.onset_ns, not cause.primary, frozenset(track.symptoms)))
             if cause.primary and track.key not in fresh:
                 causes.append(cause)
-        return choose(view, causes, open_causes, past_hold), causes
+        return self._chooser(view, causes, open_causes, past_hold), causes
 
     def _assign(self, view: CorrelationView, claims: list[Claim], causes: list[Cause], now_ns: int) -> list[Track]:
         """Continues, opens, merges and advances the tracks; returns those that have ended."""

@@ -6,7 +6,7 @@ the symptoms within their reach. So a finding belongs to exactly one cause, and 
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from heapq import heapify, heappop, heappush, merge
 from itertools import islice
@@ -61,6 +61,10 @@ class OpenCause:
     onset_ns: int
     cooling: bool
     symptoms: frozenset[str] = frozenset()
+
+
+# What chooses: the view, the causes proposed, the open ones, and the ids of findings that have waited for long enough.
+Chooser = Callable[[CorrelationView, Sequence[Cause], Sequence[OpenCause], frozenset[str]], list[Claim]]
 
 
 def choose(

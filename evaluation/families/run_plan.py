@@ -4,11 +4,13 @@ Where faults begin the run branches: a copy of the process goes on without them,
 changed.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass, field, replace
 from functools import partial
 
 from analytics.config import EngineConfig
+from analytics.engine import Engine
 from analytics.worker import build_engine
 from common.errors import ConfigError
 from common.units import NS_PER_S
@@ -32,6 +34,7 @@ from telemetry.topology import Topology
 START_NS = 1_700_000_000 * NS_PER_S
 LATER_S = 60.0
 TRIES = 10
+EngineBuilder = Callable[[EngineConfig, Executor], Engine]
 SETTLED_S = 90.0  # after the repair: as long as the cost of a fault is measured, and some
 
 
@@ -65,8 +68,10 @@ def ticks(plan: FamilyPlan, start_ns: int = START_NS) -> Iterator[CampaignTick]:
     return campaign(plan.config, plan.faults, plan.lasts_s, start_ns, PARTS, collection, seed)
 
 
-def run_plan(plan: FamilyPlan, start_ns: int = START_NS) -> FamilyRun:
+def run_plan(plan: FamilyPlan, start_ns: int = START_NS, build: EngineBuilder = build_engine) -> FamilyRun:
     """The same plan gives the same pages. A fault that needs a running job waits for one, a minute at a time.
+
+    build: makes the engine, that of the product by default.
 
     ConfigError when there is none for minutes, or when the cluster lacks what a fault breaks.
     """
@@ -74,23 +79,23 @@ def run_plan(plan: FamilyPlan, start_ns: int = START_NS) -> FamilyRun:
         later_s = attempt * LATER_S
         faults = tuple(fault.model_copy(update={"at_s": fault.at_s + later_s}) for fault in plan.faults)
         try:
-            return _run(replace(plan, faults=faults, lasts_s=plan.lasts_s + later_s), start_ns)
+            return _run(replace(plan, faults=faults, lasts_s=plan.lasts_s + later_s), start_ns, build)
         except ConfigError as error:
             if "running job" not in str(error) or attempt == TRIES - 1:
                 raise ConfigError(f"family {plan.family.name}, seed {plan.seed}: {error}") from error
     raise AssertionError("the last attempt returns or raises")
 
 
-def _run(plan: FamilyPlan, start_ns: int) -> FamilyRun:
-    return _Running(plan, start_ns).run_all()
+def _run(plan: FamilyPlan, start_ns: int, build: EngineBuilder) -> FamilyRun:
+    return _Running(plan, start_ns, build).run_all()
 
 
 class _Running:
     """A cluster and the product that watches it, on their way through a plan."""
 
-    def __init__(self, plan: FamilyPlan, start_ns: int) -> None:
+    def __init__(self, plan: FamilyPlan, start_ns: int, build: EngineBuilder) -> None:
         self._plan, self._found = plan, FamilyRun(plan)
-        self._engine, self._pager = build_engine(EngineConfig(interval_s=plan.config.interval_s), AtOnce()), Pager()
+        self._engine, self._pager = build(EngineConfig(interval_s=plan.config.interval_s), AtOnce()), Pager()
         self._ticks = ticks(plan, start_ns)
         self._found.pages, self._found.roots = self._pager.pages, self._pager.roots
 

@@ -11,7 +11,7 @@ from evaluation.families import run_plan as run_plan_module
 from evaluation.families.family import Family, FaultChoice, read_families
 from evaluation.families.judge import judge
 from evaluation.families.plans import FamilyPlan
-from evaluation.families.run_plan import FamilyRun, run_plan
+from evaluation.families.run_plan import EngineBuilder, FamilyRun, run_plan
 from evaluation.families.truth.assemble import reaches
 from simulator.config import JobMix, SimulatorConfig
 from simulator.faults.schedule import ScheduledFault
@@ -64,7 +64,7 @@ def test_of_two_faults_each_costs_what_it_costs_alone() -> None:
 
 
 def test_a_fault_that_needs_a_job_waits_for_one_a_minute_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    def needs_a_job(plan: FamilyPlan, start_ns: int) -> FamilyRun:
+    def needs_a_job(plan: FamilyPlan, start_ns: int, build: EngineBuilder) -> FamilyRun:
         if plan.faults[0].at_s < 150.0:
             raise ConfigError("late-checkpoint: no target '', expected a host with a running job")
         return FamilyRun(plan)
