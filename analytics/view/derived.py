@@ -34,7 +34,8 @@ class WorkClasses:
     inherited: bool[jobs], whether an earlier job of the same user and name has shown it.
     By object: lockstep_job: int64[objects], job of each GPU whose job was shown to work in lockstep, else -1.
     lead: float64[objects], by how much more than usual a GPU is ahead of the others of its job on its host, in the last
-    samples and as a part of its activity; NaN while that is unknown.
+    samples and as a part of its activity; NaN while that is unknown. paused: bool[objects], whether a GPU had a pause
+    in its newest interval, see ``working_gpus.py``.
     """
 
     classes: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
@@ -43,6 +44,7 @@ class WorkClasses:
     inherited: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, bool))
     lockstep_job: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
     lead: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
+    paused: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, bool))
 
 
 @dataclass(frozen=True)
