@@ -108,7 +108,9 @@ def classified(view: TickView, memory: Memory, busy: Column, names: Names) -> Wo
     lockstep[busy.objects[of_job[mine]]] = job[mine]
     compared = (host[:, SIZE] >= 2) & (host[:, ROUNDS] >= _USUAL_ROUNDS)
     lead[busy.objects[of_job[compared]]] = (memory["lead"] - memory["usual"])[rows[of_job[compared]]]
-    return WorkClasses(classes, within, _medians(job, coherence.coherence(across), jobs), inherited, lockstep, lead)
+    between_hosts = _medians(job, coherence.coherence(across), jobs)
+    apart = _medians(job, coherence.differs(host), jobs)
+    return WorkClasses(classes, within, between_hosts, apart, inherited, lockstep, lead)
 
 
 def job_tags(view: TickView, job: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -35,7 +35,10 @@ _CLOCK_SHARE = 0.93  # of the job's median: boost clocks of healthy GPUs of one 
 _CLOCK_SIGMAS = 5.0  # … and so far below it where they do: at a deviation of 3 %, one in seventy is 7 % below
 _CLOCK_LEAST = 0.8  # … but less than this share is too slow in any case
 _SIGMA_PER_MAD = 1.4826
-_ACTIVE_TIMES = 1.3  # as active as the job's median
+_ACTIVE_TIMES = 1.3  # as active as the job's median …
+# … and so far above it as GPUs of a host seldom differ: where each has its own amount of work, one of hundreds always
+# has most. In data-parallel work they differ by less than a hundredth, so this changes nothing there.
+_ACTIVE_SIGMAS = 5.0
 _ACTIVE_SCALE, _ACTIVE_APART = 0.01, 0.05  # experts and pipeline stages are compared with their own kind
 _PEERS_MIN = 3
 _SMOOTHING = 0.3  # weight of the newest activity: hosts are read at different moments of an iteration
@@ -87,7 +90,8 @@ class Straggler(Detector):
         median_activity = kind_medians(groups, activity, _ACTIVE_SCALE, _ACTIVE_APART)
         by_clock = _by_clock(groups, free, median_clock)
         waited_for = works_longer(view, clock.objects, hosts, 1.0 - free / median_clock)
-        by_activity = _by_activity(groups, hosts, activity, level, median_activity)
+        apart = np.append(view.derived.classes.differs, np.nan)[groups]
+        by_activity = _by_activity(groups, hosts, activity, level, median_activity, apart)
         score = np.fmax(np.where(waited_for, by_clock, 0.0), by_activity)
         score = np.where(_sizes(groups) < _PEERS_MIN, 0.0, np.nan_to_num(score))
         run, since_ns = _readings(memory, clock, score >= 1.0, resting)
@@ -134,13 +138,17 @@ def _by_activity(
     activity: NDArray[np.float64],
     level: NDArray[np.float64],
     median: NDArray[np.float64],
+    apart: NDArray[np.float64],
 ) -> NDArray[np.float64]:
-    """level: its own usual activity. Who has always worked more is no straggler: stages and experts differ."""
+    """level: its own usual activity. Who has always worked more is no straggler: stages and experts differ.
+
+    apart: how far the GPUs of one host usually differ in its job, as a part of their level; NaN while unknown.
+    """
     with np.errstate(divide="ignore", invalid="ignore"):
         times = activity / np.fmax(median, group_medians(hosts, activity))
         change = activity / level
         times_own = change / np.fmax(group_medians(groups, change), group_medians(hosts, change))
-        return np.asarray((np.minimum(times, times_own) - 1.0) / (_ACTIVE_TIMES - 1.0))
+        return np.asarray((np.minimum(times, times_own) - 1.0) / np.fmax(_ACTIVE_TIMES - 1.0, _ACTIVE_SIGMAS * apart))
 
 
 def _sizes(groups: NDArray[np.int64]) -> NDArray[np.int64]:

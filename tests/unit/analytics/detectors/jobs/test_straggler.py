@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+import numpy as np
 import pytest
 
 from analytics.engine import Engine
@@ -62,3 +63,14 @@ def test_a_gpu_that_stays_slow_while_it_works_is_found(every: int) -> None:
         return 1.0, 0.5 + 0.3 * is_slow + 0.01 * (number % 3), 0.7 * AT_WORK if is_slow else AT_WORK
 
     assert stragglers(slow, 48) == {"node3/GPU-node3-1"}
+
+
+def amounts(number: int, host: int, gpu: int) -> Reading:
+    """All begin and wait together, and each has its own amount of work, another one every minute."""
+    own = np.random.default_rng([number // 6, host, gpu]).lognormal(0.0, 0.2)
+    together = 0.1 + 0.5 * float(np.random.default_rng(number).random())
+    return 1.0, min(0.95, own * together), AT_WORK
+
+
+def test_who_has_most_to_do_where_each_has_its_own_amount_of_work_is_no_straggler() -> None:
+    assert stragglers(amounts, 240) == set()
