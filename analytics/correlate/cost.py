@@ -66,7 +66,11 @@ def waits(view: CorrelationView, members: Iterable[Finding], measured: Container
 
 def began_under_pressure(view: CorrelationView, cause: Cause, primary: Iterable[Finding]) -> dict[str, Wait]:
     """Jobs that have had pressure at a port of their own since they began, and so no normal by which they could show
-    that they wait. Where the port was paused for much of the time, that is the share that they lose at most."""
+    that they wait. Where the port was paused for much of the time, that is the share that they lose at most.
+
+    Of an interval, whatever the cadence: of a thousand ports that are read every second some have been paused for a
+    fifth of one at any moment, and no job waits for that.
+    """
     if incident_kinds()[cause.kind].pages_without_waiting:
         return {}
     found: dict[str, Wait] = {}
@@ -75,7 +79,8 @@ def began_under_pressure(view: CorrelationView, cause: Cause, primary: Iterable[
         share = _paused_share(finding)
         for job_id in view.jobs.of(finding.object) if share >= view.config.paused_share_min else ():
             started_ns = view.jobs.running[job_id].started_ns
-            if started_ns and finding.onset_ns < started_ns + unknown_ns:
+            is_young = started_ns and finding.onset_ns < started_ns + unknown_ns
+            if is_young and share * _part_of_interval(view, finding) >= view.config.paused_share_min:
                 wait = Wait(share, max(started_ns, finding.onset_ns))
                 found[job_id] = max(wait, found.get(job_id, wait), key=attrgetter("share"))
     return found
@@ -105,6 +110,14 @@ def _paused_share(finding: Finding) -> float:
     """The share of time that a pause is known to have taken, 0 where only frames are counted."""
     known = (each.value for each in finding.evidence if finding.kind in MEASURED_PAUSES and each.unit == "ratio")
     return max(known, default=0.0)
+
+
+def _part_of_interval(view: CorrelationView, finding: Finding) -> float:
+    """For how much of the newest interval it has been so, 0..1."""
+    cadence_ns = round(finding.cadence_s * NS_PER_S)
+    if not cadence_ns or cadence_ns >= view.config.interval_ns:
+        return 1.0
+    return min(1.0, (view.now_ns - finding.onset_ns + cadence_ns) / view.config.interval_ns)
 
 
 def _strongest(about: list[Finding]) -> list[Finding]:

@@ -71,7 +71,7 @@ def learn(view: TickView, memory: Memory, busy: Column, job: NDArray[np.int64]) 
     job: int64[len(busy)], position of the settled job that a GPU is in, else -1.
     """
     rows = memory.rows(busy.sids)
-    tags = _tags(view, job)
+    tags = job_tags(view, job)
     moved = (job >= 0) & (memory["tag"][rows] != tags)  # what another job has shown says nothing about this one
     for name in ("host", "across", "lead", "usual"):
         memory[name][rows[moved]] = 0.0
@@ -93,7 +93,7 @@ def classified(view: TickView, memory: Memory, busy: Column, names: Names) -> Wo
     """What is known after this tick. names: what was shown by earlier jobs; it learns what this tick shows."""
     rows = memory.rows(busy.sids)
     jobs, position = len(view.topology_index.jobs), view.topology_index.job[busy.objects]
-    position = np.where(memory["tag"][rows] == _tags(view, position), position, -1)
+    position = np.where(memory["tag"][rows] == job_tags(view, position), position, -1)
     of_job, job = np.flatnonzero(position >= 0), position[position >= 0]
     host, across = memory["host"][rows[of_job]], memory["across"][rows[of_job]]
     hosts = _by_class(job, host[:, CLASS], jobs)
@@ -108,10 +108,12 @@ def classified(view: TickView, memory: Memory, busy: Column, names: Names) -> Wo
     lockstep[busy.objects[of_job[mine]]] = job[mine]
     compared = (host[:, SIZE] >= 2) & (host[:, ROUNDS] >= _USUAL_ROUNDS)
     lead[busy.objects[of_job[compared]]] = (memory["lead"] - memory["usual"])[rows[of_job[compared]]]
-    return WorkClasses(classes, within, _medians(job, coherence.coherence(across), jobs), inherited, lockstep, lead)
+    between_hosts = _medians(job, coherence.coherence(across), jobs)
+    apart = _medians(job, coherence.differs(host), jobs)
+    return WorkClasses(classes, within, between_hosts, apart, inherited, lockstep, lead)
 
 
-def _tags(view: TickView, job: NDArray[np.int64]) -> NDArray[np.int64]:
+def job_tags(view: TickView, job: NDArray[np.int64]) -> NDArray[np.int64]:
     """Permanent number of each one's job, 0 without one."""
     return np.append(view.topology_index.groups["job"].tags, 0)[job]
 

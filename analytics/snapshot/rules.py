@@ -30,7 +30,7 @@ RULES = {
         settings=PER_COLLECTION,
         metrics=("gpu_tensor_active_ratio", "gpu_sm_active_ratio", "gpu_utilization_ratio"),
     ),
-    "working": Rule(format=2, migrations={1: working_gpus.from_format_1}),
+    "working": Rule(format=3, migrations={1: working_gpus.from_format_1, 2: working_gpus.from_format_2}),
     "job_memory": Rule(metrics=(job_memory.METRIC,)),
     "traffic": Rule(metrics=(job_traffic.SENT, job_traffic.RECEIVED)),
     "starvation": Rule(),

@@ -31,18 +31,23 @@ class WorkClasses:
 
     By position in ``TopologyIndex.jobs``: classes: int64[jobs], ``WorkClass``; coherence: float64[jobs], between the
     GPUs of a host, median of its hosts, NaN while unknown; across: float64[jobs], the same between its hosts;
+    differs: float64[jobs], standard deviation of the activity of the GPUs of a host, each against its own level and as
+    a part of it, without the one that is farthest off, median of its hosts, NaN while unknown;
     inherited: bool[jobs], whether an earlier job of the same user and name has shown it.
     By object: lockstep_job: int64[objects], job of each GPU whose job was shown to work in lockstep, else -1.
     lead: float64[objects], by how much more than usual a GPU is ahead of the others of its job on its host, in the last
-    samples and as a part of its activity; NaN while that is unknown.
+    samples and as a part of its activity; NaN while that is unknown. paused: bool[objects], whether a GPU had a pause
+    in its newest interval, see ``working_gpus.py``.
     """
 
     classes: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
     coherence: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
     across: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
+    differs: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
     inherited: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, bool))
     lockstep_job: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
     lead: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
+    paused: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, bool))
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,7 @@ class _Known:
     """What the report of a track was made of, and the version that needed no publishing; None before there is one.
 
     reach: a new one after every change of the topology or the jobs. contested: whether causes that were not chosen rest
-    on the same findings.
+    on the same findings. timed: whether it may become another one with time alone.
     """
 
     track: Track
@@ -40,6 +40,7 @@ class _Known:
     measured: int
     waiting: Mapping[str, cost.Wait]
     contested: bool
+    timed: bool
     published: tuple[Any, ...] | None = None
 
 
@@ -76,10 +77,11 @@ class Reports:
         """As ``report.update``. Alternatives rest on findings of other causes too, so with any nothing is left out."""
         known = None if others else self._same(track, claim)
         if known is None:
+            view.asked_for_time = False
             waiting = report.update(view, track, claim, others, self._rivals, now_ns)
             measured = len(track.measured)
             came_from = claim.cause, claim.primary, claim.symptoms, claim.gain, claim.reach
-            known = _Known(track, *came_from, measured, waiting, bool(others))
+            known = _Known(track, *came_from, measured, waiting, bool(others), view.asked_for_time)
         self._known[id(track)] = known
 
     def accrue(self, view: CorrelationView, now_ns: int) -> None:
@@ -109,7 +111,7 @@ class Reports:
         known = self._before.get(id(track))
         same = (
             known is not None
-            and not known.contested
+            and not (known.contested or known.timed)
             and known.reach is claim.reach
             and known.cause == claim.cause
             and known.gain == claim.gain

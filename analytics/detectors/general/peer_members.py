@@ -17,8 +17,8 @@ class Members:
     sids, objects, hosts, tags: int64[k], series, what it is about, its target, and its group's permanent number.
     keys: int64[k], ascending, one for each rule, group and variant. rules: int64[k], row of ``limits``.
     of_job: bool[k], whether only GPUs at work are compared. is_clock: bool[k], whether only GPUs that the power limit
-    leaves alone are. worse, least: float64[k], as in ``Rule``; least is 0 for
-    differences.
+    leaves alone are. is_momentary: bool[k], whether a GPU with nothing to do at the moment of the reading has another
+    value. worse, least: float64[k], as in ``Rule``; least is 0 for differences.
     """
 
     sids: NDArray[np.int64]
@@ -29,6 +29,7 @@ class Members:
     rules: NDArray[np.int64]
     of_job: NDArray[np.bool_]
     is_clock: NDArray[np.bool_]
+    is_momentary: NDArray[np.bool_]
     worse: NDArray[np.float64]
     least: NDArray[np.float64]
     limits: NDArray[np.void]
@@ -70,6 +71,7 @@ def _members(view: TickView, rules: Sequence[Rule]) -> Members:
         rules=of,
         of_job=np.array([rule.group == "job" for rule in rules])[of],
         is_clock=np.array([rule.metric == "gpu_sm_clock_hertz" for rule in rules])[of],
+        is_momentary=np.array([rule.group == "job" and rule.metric.endswith("_clock_hertz") for rule in rules])[of],
         worse=np.array([rule.worse for rule in rules])[of],
         least=np.array([rule.least or 0.0 for rule in rules])[of],
         limits=limits_of(rules),

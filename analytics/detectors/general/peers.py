@@ -8,10 +8,10 @@ from numpy.typing import NDArray
 
 from analytics.detectors.general.peer_members import members
 from analytics.detectors.jobs import power_cap
-from analytics.detectors.jobs.lockstep import coherence_evidence, lockstep_groups, works_longer
+from analytics.detectors.jobs.lockstep import coherence_evidence, lockstep_groups, paused, works_longer
 from analytics.detectors.jobs.power_cap import power_capped
 from analytics.detectors.spec import Detector, EvidenceColumns, Scope, Verdicts
-from analytics.models.peers.compare import Learning, PeerGroups, PeerValues, compare, run_lengths
+from analytics.models.peers.compare import Learning, PeerGroups, PeerValues, compare, forget_sums, run_lengths
 from analytics.models.peers.member import WIDTH
 from analytics.models.peers.rules import SLOWING, SUPPORTING, Rule
 from analytics.state.lookup import worst_of_each
@@ -78,12 +78,18 @@ def _compared(
     peers. NaN where its group is idle.
     """
     known, config = view.per_topology(members)[tuple(rules)], view.config
-    at_work = ~known.of_job | (view.derived.working_job[known.objects] >= 0)
+    working = view.derived.working_job[known.objects] >= 0
+    rests = known.is_momentary & (~working | paused(view, known.objects))
+    at_work = ~known.of_job | (working & ~rests)
     at_work &= ~(known.is_clock & power_capped(view, known.objects))
-    rows = np.flatnonzero(at_work & (view.quality[known.sids] == FRESH))
+    fresh = view.quality[known.sids] == FRESH
+    rows = np.flatnonzero(at_work & fresh)
     column, keys = Column(view, known.sids[rows]), known.keys[rows]
     score, normals = np.zeros(rows.size), np.full(rows.size, np.nan)
-    state_rows = memory.rows(known.sids)[rows]
+    all_rows = memory.rows(known.sids)
+    state_rows = all_rows[rows]
+    # A clock is read at one moment: before a pause the newest may be that of a GPU at rest. What is known stays known.
+    forget_sums(memory["place"], all_rows[rests & fresh & ~Column(view, known.sids).watched])
     starts = np.append(np.flatnonzero(np.diff(keys, prepend=0)), keys.size)
     compare(
         PeerGroups(starts, known.rules[rows], known.limits, known.tags[rows], known.hosts[rows]),

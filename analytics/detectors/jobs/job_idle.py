@@ -1,5 +1,5 @@
-"""Job idle: the GPUs of a job have no kernels, and it is no ordinary checkpoint. They wait for the host: for data to
-read, for a checkpoint that takes longer than usual, or for a process.
+"""Job idle: the GPUs of a job have no kernels, and it is no ordinary checkpoint and no pause that it always makes. They
+wait for the host: for data to read, for a checkpoint that takes longer than usual, or for a process.
 
 GPUs that wait for each other poll inside kernels, so this is the part of waiting that storage explains and the fabric
 does not. It opens no incident, as a program may stop for reasons of its own: it shows what a known fault costs. Only of
@@ -44,10 +44,12 @@ class JobIdle(Detector):
         began_ns = np.array([work.checkpoints.pause_ns or work.newest_ns for _, work in judged], np.int64)
         busy = np.array([work.busy for _, work in judged])
         usual = np.array([median(work.checkpoints.usual) for _, work in judged])
-        writes = np.array(
-            [work.checkpoints.is_ordinary(work.every_ns(view.config.interval_ns)) for _, work in judged], bool
+        every_ns = [work.every_ns(view.config.interval_ns) for _, work in judged]
+        pauses = [work.checkpoints for _, work in judged]
+        ordinary = np.array(
+            [each.is_ordinary(ns) or each.rests() for each, ns in zip(pauses, every_ns, strict=True)], bool
         )
-        score = np.where(writes | (usual <= 0.0), 0.0, (1.0 - busy / np.fmax(usual, 1e-9)) / (1.0 - LOW_SHARE))
+        score = np.where(ordinary | (usual <= 0.0), 0.0, (1.0 - busy / np.fmax(usual, 1e-9)) / (1.0 - LOW_SHARE))
         idle = (score >= 1.0) & lockstep_jobs(view)[jobs]
 
         def series(row: int) -> str:

@@ -22,6 +22,11 @@ def lockstep_groups(view: TickView) -> NDArray[np.int64]:
     return np.where(job == lockstep, job, -1)
 
 
+def paused(view: TickView, objects: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """bool[k]: whether each GPU had a pause in its newest interval: who shared it depends on when hosts were read."""
+    return view.derived.classes.paused[objects]
+
+
 def lockstep_jobs(view: TickView) -> NDArray[np.bool_]:
     """bool[jobs], by position in ``TopologyIndex.jobs``."""
     return np.asarray(view.derived.classes.classes == WorkClass.LOCKSTEP)

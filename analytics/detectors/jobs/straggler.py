@@ -6,19 +6,26 @@ collective. So against the median of its job a straggler has a lower clock that 
 works longer for it; or its tensor cores are active for more of the time than they were and than those of the others.
 Activity is compared with the GPUs of its own host too: they are read at the same moment, those of other hosts at
 another moment of the iteration.
+
+A clock is read at one moment, and a GPU that has nothing to do at that moment has the clock of an idle one, as of the
+thousand GPUs of a large job some have at any moment around a pause. That a GPU was at work when it was read is shown by
+the whole interval after it, so two readings count between which it did not pause.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
 from analytics.detectors.jobs import power_cap
-from analytics.detectors.jobs.lockstep import coherence_evidence, lockstep_groups, works_longer
+from analytics.detectors.jobs.lockstep import coherence_evidence, lockstep_groups, paused, works_longer
 from analytics.detectors.jobs.power_cap import power_capped
 from analytics.detectors.spec import Detector, EvidenceColumns, Scope, Verdicts
 from analytics.models.group_medians import group_medians
 from analytics.models.peers.modes import kind_medians
+from analytics.snapshot.block import Migration
+from analytics.snapshot.stateful import State
 from analytics.state.lookup import lookup
 from analytics.state.memory import Memory, MemoryColumn
 from analytics.view.tick_view import Column, TickView
@@ -28,11 +35,15 @@ _CLOCK_SHARE = 0.93  # of the job's median: boost clocks of healthy GPUs of one 
 _CLOCK_SIGMAS = 5.0  # … and so far below it where they do: at a deviation of 3 %, one in seventy is 7 % below
 _CLOCK_LEAST = 0.8  # … but less than this share is too slow in any case
 _SIGMA_PER_MAD = 1.4826
-_ACTIVE_TIMES = 1.3  # as active as the job's median
+_ACTIVE_TIMES = 1.3  # as active as the job's median …
+# … and so far above it as GPUs of a host seldom differ: where each has its own amount of work, one of hundreds always
+# has most. In data-parallel work they differ by less than a hundredth, so this changes nothing there.
+_ACTIVE_SIGMAS = 5.0
 _ACTIVE_SCALE, _ACTIVE_APART = 0.01, 0.05  # experts and pipeline stages are compared with their own kind
 _PEERS_MIN = 3
 _SMOOTHING = 0.3  # weight of the newest activity: hosts are read at different moments of an iteration
 _SAMPLES_MIN = 5
+_READINGS = 2  # that show a straggler, in a row and without a pause between them
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,17 +60,24 @@ class Straggler(Detector):
         power_cap.ACTIVE,
     )
     scope: Scope = Scope.CLUSTER
-    persist: int = 2
     memory: tuple[MemoryColumn, ...] = (
         MemoryColumn("smooth", settings=("interval_s",)),
         MemoryColumn("seen_s"),
         MemoryColumn("samples"),
+        MemoryColumn("run"),
+        MemoryColumn("since_ns", dtype="i8"),
+        MemoryColumn("read_ns", dtype="i8"),
     )
+    memory_format: int = 2
+    memory_migrations: Mapping[int, Migration] = field(default_factory=lambda: {1: _from_format_1}, hash=False)
 
     def judge(self, view: TickView, memory: Memory) -> list[Verdicts]:
         clock, active = (view.column(metric) for metric in self.metrics[:2])
         smooth = _smooth(memory, active)
-        groups = lockstep_groups(view)[clock.objects]
+        rows = memory.rows(clock.sids)
+        named = memory["run"][rows] >= _READINGS  # it is judged in all intervals until it is over
+        groups = np.where(named | ~paused(view, clock.objects), lockstep_groups(view)[clock.objects], -1)
+        resting = clock.only(clock.fresh & (groups < 0) & ~clock.watched)  # what was shown before a pause stays so
         rows = np.flatnonzero(clock.fresh & (groups >= 0))
         clock, groups = clock.only(rows), groups[rows]
         hosts = view.index.device_objects[clock.targets]
@@ -72,15 +90,38 @@ class Straggler(Detector):
         median_activity = kind_medians(groups, activity, _ACTIVE_SCALE, _ACTIVE_APART)
         by_clock = _by_clock(groups, free, median_clock)
         waited_for = works_longer(view, clock.objects, hosts, 1.0 - free / median_clock)
-        by_activity = _by_activity(groups, hosts, activity, level, median_activity)
+        apart = np.append(view.derived.classes.differs, np.nan)[groups]
+        by_activity = _by_activity(groups, hosts, activity, level, median_activity, apart)
         score = np.fmax(np.where(waited_for, by_clock, 0.0), by_activity)
         score = np.where(_sizes(groups) < _PEERS_MIN, 0.0, np.nan_to_num(score))
+        run, since_ns = _readings(memory, clock, score >= 1.0, resting)
+        shown = np.flatnonzero((score < 1.0) | (run >= _READINGS))  # one reading alone is still open
+        at, clock, activity = at[shown], clock.only(shown), activity[shown]
+        normal_clock = np.where(np.isnan(free), np.nan, median_clock)[shown]
         evidence = (
-            EvidenceColumns(clock.sids, clock.values, np.where(np.isnan(free), np.nan, median_clock)),
-            EvidenceColumns(active.sids[at] if len(active) else clock.sids, activity, median_activity),
-            coherence_evidence(view, groups),
+            EvidenceColumns(clock.sids, clock.values, normal_clock),
+            EvidenceColumns(active.sids[at] if len(active) else clock.sids, activity, median_activity[shown]),
+            coherence_evidence(view, groups[shown]),
         )
-        return [Verdicts(clock.objects, clock.times_ns, score >= 1.0, score, evidence, 0.85)]
+        score, since_ns = score[shown], since_ns[shown]
+        return [Verdicts(clock.objects, clock.times_ns, score >= 1.0, score, evidence, 0.85, since_ns)]
+
+
+def _readings(
+    memory: Memory, clock: Column, unlike: NDArray[np.bool_], resting: Column
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """How many readings in a row each GPU was unlike its peers, without a pause in between, and when the first was.
+
+    clock: of those at work; unlike: bool[k], of the newest reading of each. resting: of those that paused since.
+    """
+    rows, paused = memory.rows(clock.sids), memory.rows(resting.sids)
+    run, since_ns, read_ns = memory["run"], memory["since_ns"], memory["read_ns"]
+    run[paused], read_ns[paused] = 0.0, resting.times_ns
+    new = clock.times_ns > read_ns[rows]
+    first = new & unlike & (run[rows] == 0.0)
+    since_ns[rows[first]], read_ns[rows] = clock.times_ns[first], clock.times_ns
+    run[rows[new]] = np.where(unlike[new], run[rows[new]] + 1.0, 0.0)
+    return run[rows], since_ns[rows].astype(np.int64)
 
 
 def _by_clock(groups: NDArray[np.int64], free: NDArray[np.float64], median: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -97,13 +138,17 @@ def _by_activity(
     activity: NDArray[np.float64],
     level: NDArray[np.float64],
     median: NDArray[np.float64],
+    apart: NDArray[np.float64],
 ) -> NDArray[np.float64]:
-    """level: its own usual activity. Who has always worked more is no straggler: stages and experts differ."""
+    """level: its own usual activity. Who has always worked more is no straggler: stages and experts differ.
+
+    apart: how far the GPUs of one host usually differ in its job, as a part of their level; NaN while unknown.
+    """
     with np.errstate(divide="ignore", invalid="ignore"):
         times = activity / np.fmax(median, group_medians(hosts, activity))
         change = activity / level
         times_own = change / np.fmax(group_medians(groups, change), group_medians(hosts, change))
-        return np.asarray((np.minimum(times, times_own) - 1.0) / (_ACTIVE_TIMES - 1.0))
+        return np.asarray((np.minimum(times, times_own) - 1.0) / np.fmax(_ACTIVE_TIMES - 1.0, _ACTIVE_SIGMAS * apart))
 
 
 def _sizes(groups: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -121,3 +166,10 @@ def _smooth(memory: Memory, active: Column) -> NDArray[np.float64]:
     smooth[rows] += np.where(new, weight * (active.values - smooth[rows]), 0.0)
     seen_s[rows[new]], samples[rows[new]] = at_s[new], samples[rows[new]] + 1.0
     return np.where(samples[rows] >= _SAMPLES_MIN, smooth[rows], np.nan)
+
+
+def _from_format_1(state: State) -> State:
+    """Format 1 counted readings outside of the detector: they are counted again from the first one on."""
+    size = len(state.arrays["sid"])
+    new = {"run": np.zeros(size), "since_ns": np.zeros(size, np.int64), "read_ns": np.zeros(size, np.int64)}
+    return State(state.head, {**state.arrays, **new})

@@ -18,6 +18,7 @@ _STANDS = 0.5
 LATE_TIMES = 2.0  # as long as usual
 CHECKPOINTS_MIN = 3  # before their usual length is known: one of them may be late, or no checkpoint
 PERIODS_MIN = 3
+_RESTS_MIN = 3  # as for checkpoints
 # Share of the usual time with kernels that each checkpoint costs at least: only then a missing one is noticed.
 _DIP_SEEN = 0.25
 _REGULAR = 0.25  # of the median period: a job whose periods differ by more has no period
@@ -39,7 +40,7 @@ class Checkpoints:
     while none were. bulk_ns: when more than a trickle of that was last written. busy_min: smallest share of time with
     kernels in the pause; dips: by how much that was below the usual share, as a share of it, of the newest checkpoints.
     peaks: of those, the most bytes a second. still_ns: since when nearly all GPUs are without kernels in the open
-    pause, 0 while they are not.
+    pause, 0 while they are not. rests_ns: lengths of the newest pauses in which nothing was written.
     """
 
     usual: tuple[float, ...] = ()
@@ -53,6 +54,7 @@ class Checkpoints:
     dips: tuple[float, ...] = ()
     peaks: tuple[float, ...] = ()
     still_ns: int = 0
+    rests_ns: tuple[int, ...] = ()
 
     def updated(self, at_ns: int, busy: float, written: float, shared: bool = False) -> "Checkpoints":
         """With one more round of collections.
@@ -65,7 +67,7 @@ class Checkpoints:
         if busy < self._pause_below():
             by_others = shared and self.trickles_ns() > 0
             return self._in_pause(at_ns, busy, 0.0 if by_others else written, by_others)
-        after = self._finished(at_ns, written) if self.pause_ns and (self.peak or written) else self
+        after = self._finished(at_ns, written) if self.pause_ns and (self.peak or written) else self._rested(at_ns)
         usual = (*after.usual[1 - _USUAL_MAX :], busy)
         after = replace(after, usual=usual, newest_ns=at_ns, pause_ns=0, peak=0.0, bulk_ns=0, busy_min=1.0, still_ns=0)
         if after.period_ns and at_ns - after.began_ns[-1] > _FORGET_PERIODS * after.period_ns:
@@ -97,6 +99,12 @@ class Checkpoints:
             peaks=(*self.peaks[1 - _KEPT :], max(self.peak, written)),
         )
 
+    def _rested(self, at_ns: int) -> "Checkpoints":
+        """After a pause without writes; the same where there was none."""
+        if not self.pause_ns:
+            return self
+        return replace(self, rests_ns=(*self.rests_ns[1 - _KEPT :], at_ns - self.pause_ns))
+
     def pauses(self, busy: float) -> bool:
         """Whether the bytes written matter for this sample: it belongs to a pause, or is the first one after."""
         return bool(self.pause_ns) or busy < self._pause_below()
@@ -116,6 +124,16 @@ class Checkpoints:
     def is_ordinary(self, interval_ns: int) -> bool:
         """Whether an open checkpoint has lasted no longer than usual: no job waits for what it always does."""
         return 0 < self.lasts_ns(interval_ns) <= self._longest_ns(interval_ns)
+
+    def rests(self) -> bool:
+        """Whether the open pause is one that this job always makes, and has lasted no longer than twice as long.
+
+        Work in phases pauses by itself: answers wait for the last of them, the next data are prepared. Of the pauses
+        that are remembered the longest does not count, as one may have been a fault.
+        """
+        if not self.pause_ns or len(self.rests_ns) < _RESTS_MIN:
+            return False
+        return self.newest_ns - self.pause_ns <= LATE_TIMES * sorted(self.rests_ns)[-2]
 
     def ordinary_since_ns(self, interval_ns: int, settles_ns: int) -> int:
         """When a checkpoint of ordinary length began that is open or ended within ``settles_ns``; 0 without one."""

@@ -76,6 +76,12 @@ def coherence(state: Floats) -> Floats:
     return np.where(known, _correlation(_ratio(state), _counted(state)), np.nan)
 
 
+def differs(state: Floats) -> Floats:
+    """float64[k]: how far the members of a row's group are apart, as a part of its level, NaN while unknown."""
+    known = (state[:, ROUNDS] > _ROUNDS_MIN) & (state[:, SIZE] >= 2)
+    return np.where(known, np.sqrt(state[:, WITHIN]) / np.maximum(_LEVEL_MIN, state[:, LEVEL]), np.nan)
+
+
 def _kept(at: NDArray[np.int64], sizes: NDArray[np.int64], far: Floats) -> Floats:
     """1.0 for the members that count, 0.0 for the one of each large group that is farthest from its median."""
     kept = np.ones(far.size)

@@ -95,6 +95,13 @@ def run_lengths(state: NDArray[np.float32]) -> NDArray[np.int64]:
     return state.view(MEMBER)["run"][:, 0].astype(np.int64)
 
 
+def forget_sums(state: NDArray[np.float32], rows: Rows) -> None:
+    """Begins the sums of some members again: the newest residual may be of no work. What they usually are stays."""
+    members = state.view(MEMBER)[:, 0]
+    for name in ("cusum", "run", "effect"):
+        members[name][rows] = 0.0
+
+
 @compiled
 def _compare(
     grouped: PeerGroups,

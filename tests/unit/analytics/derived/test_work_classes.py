@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from analytics.derived.working_gpus import WorkingGpus, from_format_1
+from analytics.derived.working_gpus import WorkingGpus, from_format_1, from_format_2
 from analytics.models.jobs.coherence import WorkClass
 from analytics.snapshot.stateful import State
 from analytics.view.derived import WorkClasses
@@ -149,7 +149,7 @@ def test_a_snapshot_without_classes_begins_them_empty() -> None:
     at_each_tick(lambda view: first.update(view), collections(together, 20), entities(JOB))
     old = {name: first.state().arrays[name] for name in ("sid", "seen_s", "samples")}
     second = WorkingGpus()
-    second.restore(from_format_1(State(None, old)))
+    second.restore(from_format_2(from_format_1(State(None, old))))
     new = second.state()
     assert {name: array.shape for name, array in new.arrays.items()} == {
         name: array.shape for name, array in first.state().arrays.items()

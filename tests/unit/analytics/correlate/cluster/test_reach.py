@@ -6,7 +6,7 @@ from analytics.correlate.cause import Cause, cause_of
 from analytics.correlate.cluster.cluster import Cluster
 from telemetry.incidents import IncidentKind as I
 from telemetry.objects import parse_object
-from telemetry.topology import Device, Job, Link, Role
+from telemetry.topology import Device, Entity, Job, Link, Role
 from tests.unit.analytics.correlate.small_fabric import Fabric, facts
 
 BOTH = {"1", "2"}
@@ -27,7 +27,8 @@ def fabric(cluster: Fabric) -> Cluster:
 def spread(cluster: Fabric) -> Cluster:
     """One job on one host more, and a second link of a storage server."""
     known = Cluster()
-    more = [Job("3", ("node1",)), Device("leaf9", Role.LEAF), Link("leaf9", "Ethernet0", "oss1", "mlx5_1")]
+    link = Link("leaf9", "Ethernet0", "oss1", "mlx5_1")
+    more: list[Entity] = [Job("3", ("node1",)), Device("leaf9", Role.LEAF), link]
     known.update(cluster.topology.with_facts(facts(more)))
     return known
 

@@ -89,6 +89,22 @@ def test_a_target_that_does_as_much_as_it_can_may_take_longer(rate: float, slow:
     assert bool(findings(4, latency, collections=33)) is slow
 
 
+@pytest.mark.parametrize(
+    ("rate", "slow"), [(590.0, False), (250.0, False), (150.0, True)], ids=["all that it can", "a burst", "a quarter"]
+)
+def test_the_target_of_other_clients_may_take_any_time_while_it_finishes_more_than_a_slow_one_can(
+    rate: float, slow: bool
+) -> None:
+    """All have had 600 operations a second. At the limit queues grow without bounds: forty times those of others."""
+
+    def latency(target: int, number: int) -> tuple[float, float]:
+        if number % 12 == 10:
+            return 600.0, 0.03
+        return (rate, 1.2) if target == 2 and number >= 26 else (100.0, 0.03)
+
+    assert bool(findings(4, latency, collections=33)) is slow
+
+
 def test_disks_of_one_host_are_judged_separately() -> None:
     assert findings(4, lambda target, number: (10.0 ** (target + 1), 0.003), system=DISKS) == []
 

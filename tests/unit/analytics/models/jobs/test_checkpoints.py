@@ -34,3 +34,35 @@ def test_a_job_stands_still_while_nearly_no_gpu_runs_kernels() -> None:
         found = found.updated(number * 10 * S, busy, 1e9)
         stood_s.append(found.stands_ns(10 * S) // S)
     assert stood_s == [0, 10, 20, 30, 0, 10, 0]
+
+
+@pytest.mark.parametrize(
+    ("rests", "expected"),
+    [
+        ((), [False] * 9),
+        ((6, 6), [False] * 9),  # too few
+        ((6, 6, 6), [True] * 9),
+        ((2, 2, 30), [True] * 5 + [False] * 4),  # one of them was a fault
+    ],
+    ids=["none before", "two before", "three before", "a long one before"],
+)
+def test_a_job_that_always_pauses_for_so_long_rests(rests: tuple[int, ...], expected: list[bool]) -> None:
+    """rests: samples of earlier pauses in which nothing was written; the last one is still open."""
+    found, number = Checkpoints(usual=(1.0,) * 6), 0
+    for samples in rests:
+        for busy in (*[0.0] * samples, *[1.0] * 4):
+            number += 1
+            found = found.updated(number * 10 * S, busy, 0.0)
+    resting = []
+    for _ in range(9):
+        number += 1
+        found = found.updated(number * 10 * S, 0.0, 0.0)
+        resting.append(found.rests())
+    assert resting == expected
+
+
+def test_a_checkpoint_is_no_rest() -> None:
+    found = Checkpoints(usual=(1.0,) * 6)
+    for number, busy in enumerate([0.0, 0.0, 1.0] * 4, 1):
+        found = found.updated(number * 10 * S, busy, 1e9 if busy == 0.0 else 0.0)
+    assert (len(found.lengths_ns), found.rests_ns) == (4, ())
