@@ -114,7 +114,7 @@ def _paused_share(finding: Finding) -> float:
 
 
 def _part_of_interval(view: CorrelationView, finding: Finding) -> float:
-    """For how much of an interval it has been so for certain, 0..1: an active one was seen three cadences ago at most."""
+    """For how much of an interval it was so for certain, 0..1: an active one was seen three cadences ago at most."""
     cadence_ns = round(finding.cadence_s * NS_PER_S)
     if not cadence_ns or cadence_ns >= view.config.interval_ns:
         return 1.0
