@@ -19,6 +19,7 @@ STALLED = 0.85  # a job that loses this share of its time is stalled: the rest i
 MEASURED = (FindingKind.JOB_STALLED, FindingKind.JOB_SLOWED)  # the job's own work; the stronger one first
 MEASURED_PAUSES = (FindingKind.PFC_PAUSE_RECEIVED, FindingKind.PFC_PAUSE_SENT)
 RESTART_NS = 600 * NS_PER_S  # assumption: what nobody has started again by then has no work waiting
+CLEAR_INTERVALS = 3.0  # after which a finding about pauses clears: ``Detector.clear_intervals``
 NORMAL_BINS = 12  # bins of a job's work until its normal is known: docs/detection.md, Jobs
 
 
@@ -113,11 +114,12 @@ def _paused_share(finding: Finding) -> float:
 
 
 def _part_of_interval(view: CorrelationView, finding: Finding) -> float:
-    """For how much of the newest interval it has been so, 0..1."""
+    """For how much of an interval it was so for certain, 0..1: an active one was seen three intervals ago at most."""
     cadence_ns = round(finding.cadence_s * NS_PER_S)
     if not cadence_ns or cadence_ns >= view.config.interval_ns:
         return 1.0
-    return min(1.0, (view.now_ns - finding.onset_ns + cadence_ns) / view.config.interval_ns)
+    seen_ns = view.now_ns - round(CLEAR_INTERVALS * view.config.interval_ns) + cadence_ns
+    return min(1.0, max(0.0, (seen_ns - finding.onset_ns) / view.config.interval_ns))
 
 
 def _strongest(about: list[Finding]) -> list[Finding]:

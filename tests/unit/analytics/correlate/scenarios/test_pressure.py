@@ -158,7 +158,7 @@ def test_a_job_that_began_under_pressure_has_no_normal_by_which_it_could_show_it
     assert severity is Severity.INFO or any("no normal yet" in entry.text for entry in run.only.timeline)
 
 
-@pytest.mark.parametrize(("ticks", "severity"), [(0, Severity.INFO), (1, Severity.CRITICAL)])
+@pytest.mark.parametrize(("ticks", "severity"), [(5, Severity.INFO), (9, Severity.CRITICAL)])
 def test_a_second_of_pauses_delays_no_young_job_and_an_interval_does(
     cluster: Fabric, run: Run, ticks: int, severity: Severity
 ) -> None:
