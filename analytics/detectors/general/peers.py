@@ -1,7 +1,7 @@
 """Peers: members of one job, rail, role, leaf or file system that move away from the others."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,8 @@ from analytics.detectors.spec import Detector, EvidenceColumns, Scope, Verdicts
 from analytics.models.peers.compare import Learning, PeerGroups, PeerValues, compare, forget_sums, run_lengths
 from analytics.models.peers.member import WIDTH
 from analytics.models.peers.rules import SLOWING, SUPPORTING, Rule
+from analytics.snapshot.block import Migration
+from analytics.snapshot.stateful import State
 from analytics.state.lookup import worst_of_each
 from analytics.state.memory import Memory, MemoryColumn
 from analytics.view.quality import FRESH
@@ -34,7 +36,9 @@ class Peers(Detector):
     confidence: float
     lockstep: bool = False
     scope: Scope = Scope.CLUSTER
-    memory: tuple[MemoryColumn, ...] = (MemoryColumn("place", WIDTH, "f4", ("interval_s",)),)
+    memory: tuple[MemoryColumn, ...] = (MemoryColumn("place", WIDTH, "f4", ("interval_s",)), MemoryColumn("named"))
+    memory_format: int = 2
+    memory_migrations: Mapping[int, Migration] = field(default_factory=lambda: {1: _from_format_1}, hash=False)
 
     def judge(self, view: TickView, memory: Memory) -> list[Verdicts]:
         column, score, normals, run = _compared(view, memory, self.rules)
@@ -45,6 +49,7 @@ class Peers(Detector):
             with np.errstate(invalid="ignore"):
                 deficit = np.where(column.values < normals, 1.0 - column.values / normals, 0.0)
             score = np.where(works_longer(view, column.objects, hosts, deficit), score, 0.0)
+        memory["named"][memory.rows(column.sids)] = score >= 1.0
         rows = np.flatnonzero((score >= 1.0) | (column.watched & ~np.isnan(score)))  # the others need no verdict
         rows = rows[worst_of_each(column.objects[rows], score[rows])]
         worst, score = column.only(rows), score[rows]
@@ -89,7 +94,7 @@ def _compared(
     all_rows = memory.rows(known.sids)
     state_rows = all_rows[rows]
     # A clock is read at one moment: before a pause the newest may be that of a GPU at rest. What is known stays known.
-    forget_sums(memory["place"], all_rows[rests & fresh & ~Column(view, known.sids).watched])
+    forget_sums(memory["place"], all_rows[rests & fresh & (memory["named"][all_rows] == 0.0)])
     starts = np.append(np.flatnonzero(np.diff(keys, prepend=0)), keys.size)
     compare(
         PeerGroups(starts, known.rules[rows], known.limits, known.tags[rows], known.hosts[rows]),
@@ -103,3 +108,8 @@ def _compared(
         normals,
     )
     return column, score, known.in_units(rows, normals), run_lengths(memory["place"])[state_rows]
+
+
+def _from_format_1(state: State) -> State:
+    """Format 1 did not say who is named: it is known again with the next sample at work."""
+    return State(state.head, {**state.arrays, "named": np.zeros(len(state.arrays["sid"]))})

@@ -77,7 +77,7 @@ class Straggler(Detector):
         rows = memory.rows(clock.sids)
         named = memory["run"][rows] >= _READINGS  # it is judged in all intervals until it is over
         groups = np.where(named | ~paused(view, clock.objects), lockstep_groups(view)[clock.objects], -1)
-        resting = clock.only(clock.fresh & (groups < 0) & ~clock.watched)  # what was shown before a pause stays so
+        resting = clock.only(clock.fresh & (groups < 0) & ~named)  # what was shown before a pause stays so
         rows = np.flatnonzero(clock.fresh & (groups >= 0))
         clock, groups = clock.only(rows), groups[rows]
         hosts = view.index.device_objects[clock.targets]
