@@ -84,7 +84,7 @@ def choose(
         if tier is Tier.RESIDUAL:
             left = [finding for finding in view.findings if finding.id in uncovered]
             proposed += leftover.propose(view, left, past_hold)
-        chosen = _greedy(view, _unique(proposed), uncovered, open_since)
+        chosen = _greedy(view, unique(proposed), uncovered, open_since)
         claims += chosen
         keys |= {claim.cause.key for claim in chosen}
         later = {key for key, at in proposed_at.items() if at > tier}
@@ -93,17 +93,17 @@ def choose(
     return claims + [claim for claim in passive if claim.symptoms and claim.cause.key not in keys]
 
 
-def _unique(causes: Iterable[Cause]) -> list[Cause]:
+def unique(causes: Iterable[Cause]) -> list[Cause]:
     """One cause a key, in a fixed order: the one with more evidence."""
     best: dict[Key, Cause] = {}
     for cause in causes:
         known = best.get(cause.key)
         if known is None or (cause.factor, len(cause.primary)) > (known.factor, len(known.primary)):
             best[cause.key] = cause
-    return [best[key] for key in sorted(best, key=_by_name)]
+    return [best[key] for key in sorted(best, key=by_name)]
 
 
-def _by_name(key: Key) -> tuple[str, str, str]:
+def by_name(key: Key) -> tuple[str, str, str]:
     """The order of keys, without a call of Python for each comparison."""
     kind, root = key
     return kind, root.kind, root.name
@@ -209,7 +209,7 @@ def _index(view: CorrelationView, claims: Sequence[Claim], left: Sequence[Findin
     """Only of what the symptoms that are left ask for: claims reach far more than that."""
     asked: defaultdict[Near, set[str | ObjectRef]] = defaultdict(set)
     for finding in left:
-        for near, names in _asked(view, finding):
+        for near, names in places(view, finding):
             asked[near].update(names)
     index: defaultdict[tuple[Near, str | ObjectRef], list[int]] = defaultdict(list)
     for at, claim in enumerate(claims):
@@ -227,7 +227,7 @@ def _index(view: CorrelationView, claims: Sequence[Claim], left: Sequence[Findin
     return index
 
 
-def _asked(view: CorrelationView, finding: Finding) -> Iterable[tuple[Near, Sequence[str | ObjectRef]]]:
+def places(view: CorrelationView, finding: Finding) -> Iterable[tuple[Near, Sequence[str | ObjectRef]]]:
     """What a cause would have to reach to be near a symptom, nearest first."""
     slow = finding.kind is FindingKind.STORAGE_SLOW
     jobs = sorted(view.jobs.using(finding.object)) if slow else view.jobs.of(finding.object)
@@ -244,7 +244,7 @@ def _explaining(
 ) -> Iterator[Iterator[int]]:
     """Claims that explain a symptom, nearest first; equally near ones together, in the order in which they were
     chosen."""
-    for near, names in _asked(view, finding):
+    for near, names in places(view, finding):
         found = [at for name in names if (at := index.get((near, name)))]
         nearest = found[0] if len(found) == 1 else merge(*found)
         yield (at for at in nearest if _explains(view, claims[at], near, finding, holder))

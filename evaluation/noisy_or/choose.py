@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from analytics.correlate.cause import JOB_WAITS, Cause
 from analytics.correlate.causes import leftover
-from analytics.correlate.cover import Claim, OpenCause, gain
+from analytics.correlate.cover import Claim, OpenCause, by_name, gain, unique
 from analytics.correlate.view import CorrelationView
 from evaluation.noisy_or.model import Candidate, Key, Likelihoods, candidate, cooling, leak
 from evaluation.noisy_or.search import Search
@@ -34,10 +34,10 @@ class _Choice:
         self._view = view
         self._holders = {found: each.cause.key for each in reversed(open_causes) for found in sorted(each.symptoms)}
         since = {each.cause.key: each.onset_ns for each in open_causes}
-        proposed = [candidate(view, each, since.get(each.key)) for each in _unique(view, causes)]
+        proposed = [candidate(view, each, since.get(each.key)) for each in _supported(view, causes)]
         again = {each.key for each in proposed}
         over = {each.cause.key: each for each in open_causes if each.cooling and each.cause.key not in again}
-        self._candidates = [*proposed, *(cooling(view, over[key]) for key in sorted(over, key=_by_name))]
+        self._candidates = [*proposed, *(cooling(view, over[key]) for key in sorted(over, key=by_name))]
         self._given = range(len(proposed), len(self._candidates))
         self._likelihoods = Likelihoods(view, self._candidates, self._holders)
 
@@ -104,18 +104,7 @@ def _sum_up(view: CorrelationView, claim: Claim) -> None:
     claim.kinds = {view.by_id[found].kind for found in claim.findings} if claim.primary else None
 
 
-def _unique(view: CorrelationView, causes: Iterable[Cause]) -> list[Cause]:
-    """One cause a key, in a fixed order, the one with more evidence; none without any."""
-    best: dict[Key, Cause] = {}
-    for cause in causes:
-        if cause.factor <= 0.0 or view.by_id.keys().isdisjoint(cause.primary):
-            continue
-        known = best.get(cause.key)
-        if known is None or (cause.factor, len(cause.primary)) > (known.factor, len(known.primary)):
-            best[cause.key] = cause
-    return [best[key] for key in sorted(best, key=_by_name)]
-
-
-def _by_name(key: Key) -> tuple[str, str, str]:
-    kind, root = key
-    return kind, root.kind, root.name
+def _supported(view: CorrelationView, causes: Iterable[Cause]) -> list[Cause]:
+    """One cause a key, in a fixed order; those without any evidence are left out."""
+    known = view.by_id.keys()
+    return unique(each for each in causes if each.factor > 0.0 and not known.isdisjoint(each.primary))

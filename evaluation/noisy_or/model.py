@@ -12,7 +12,7 @@ from math import log
 
 from analytics.correlate.cause import JOB_WAITS, Cause
 from analytics.correlate.cluster.reach import Reach
-from analytics.correlate.cover import OPEN_BONUS, OpenCause
+from analytics.correlate.cover import OPEN_BONUS, OpenCause, places
 from analytics.correlate.symptoms import Near, follows, why_not
 from analytics.correlate.view import CorrelationView
 from telemetry.findings import Finding, FindingKind
@@ -100,7 +100,7 @@ class Likelihoods:
 
     def _add(self, index: Mapping[Place, list[int]], finding: Finding) -> None:
         seen: set[int] = set()
-        for near, names in _asked(self._view, finding):
+        for near, names in places(self._view, finding):
             at_place = sorted({at for name in names for at in index.get((near, name), ())} - seen)
             for at, apart in islice(self._explaining(at_place, near, finding), COMPARED_MAX):
                 self.apart[at].setdefault(finding.id, apart)
@@ -123,7 +123,7 @@ class Likelihoods:
         """Candidates by what they reach, of what the symptoms ask for."""
         asked: defaultdict[Near, set[str | ObjectRef]] = defaultdict(set)
         for finding in self._view.index.symptoms:
-            for near, names in _asked(self._view, finding):
+            for near, names in places(self._view, finding):
                 asked[near].update(names)
         index: defaultdict[Place, list[int]] = defaultdict(list)
         for at, each in enumerate(self._candidates):
@@ -141,15 +141,3 @@ def _reached(candidate: Candidate) -> Iterable[tuple[Near, frozenset[str | Objec
     yield Near.DEVICE, frozenset(to.devices)
     if incident_kinds()[candidate.cause.kind].disturbs_fabric or to.possible or to.certain:
         yield Near.FABRIC, frozenset({""})
-
-
-def _asked(view: CorrelationView, finding: Finding) -> Iterable[tuple[Near, Sequence[str | ObjectRef]]]:
-    """What a cause would have to reach to be near a symptom, nearest first."""
-    slow = finding.kind is FindingKind.STORAGE_SLOW
-    jobs = sorted(view.jobs.using(finding.object)) if slow else view.jobs.of(finding.object)
-    device = view.graph.server_of(finding.object) if slow else finding.object.device
-    yield Near.OWN, [finding.object]
-    yield Near.CERTAIN_JOB, jobs
-    yield Near.POSSIBLE_JOB, jobs
-    yield Near.DEVICE, [device]
-    yield Near.FABRIC, [""] if view.graph.is_switch(device) else []
