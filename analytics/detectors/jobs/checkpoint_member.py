@@ -11,12 +11,12 @@ member has sent its part in an earlier checkpoint of this job: where one rank wr
 from collections import Counter
 from dataclasses import dataclass
 from typing import NamedTuple
-from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
 
 from analytics.derived.job_traffic import RECEIVED, SENT, series_of_hosts
+from analytics.derived.work_classes import job_tags
 from analytics.detectors.jobs.lockstep import coherence_evidence, lockstep_jobs
 from analytics.detectors.spec import Detector, Scope, Verdicts, computed_evidence
 from analytics.models.group_medians import group_medians
@@ -45,13 +45,13 @@ Floats = NDArray[np.float64]
 class Members(NamedTuple):
     """Hosts that work for one job alone, which has two of them at least; h rows.
 
-    jobs: int64[h], position in ``TopologyIndex.jobs``; tags: float64[h], a number of that job that stays; names: of the
+    jobs: int64[h], position in ``TopologyIndex.jobs``; tags: int64[h], the permanent number of that job; names: of the
     hosts. nics: int64[h], how many series say what each one sends; first: int64[h], one of them. sids, of: int64[k],
     all of these series, and the row of each one's host.
     """
 
     jobs: NDArray[np.int64]
-    tags: Floats
+    tags: NDArray[np.int64]
     names: tuple[str, ...]
     nics: NDArray[np.int64]
     first: NDArray[np.int64]
@@ -206,9 +206,10 @@ def _members(view: TickView) -> Members:
         for host in sorted(set(job.nodes))
     ]
     nics = np.array([len(sids_of[host]) for _, host in found], np.int64)
+    positions = np.array([position for position, _ in found], np.int64)
     return Members(
-        jobs=np.array([position for position, _ in found], np.int64),
-        tags=np.array([crc32(jobs[position].job_id.encode()) for position, _ in found], np.float64),
+        jobs=positions,
+        tags=job_tags(view, positions),
         names=tuple(host for _, host in found),
         nics=nics,
         first=np.array([min(sids_of[host]) for _, host in found], np.int64),

@@ -5,13 +5,26 @@ from dataclasses import replace
 
 import pytest
 
+from analytics.config import DetectionConfig
 from analytics.correlate.cause import cause_of
 from analytics.correlate.cluster.cluster import Cluster
 from analytics.correlate.config import CorrelateConfig
-from analytics.correlate.cost import Wait, dead_gpus, divided, gpu_seconds, gpus_lost, lost_share, severity, waits
+from analytics.correlate.cost import (
+    CLEAR_INTERVALS,
+    MEASURED_PAUSES,
+    Wait,
+    dead_gpus,
+    divided,
+    gpu_seconds,
+    gpus_lost,
+    lost_share,
+    severity,
+    waits,
+)
 from analytics.correlate.lifecycle import Life
 from analytics.correlate.tracks import Track
 from analytics.correlate.view import CorrelationView
+from analytics.detectors import detectors
 from telemetry.findings import Evidence, Finding
 from telemetry.findings import FindingKind as K
 from telemetry.incidents import IncidentKind, IncidentState, Severity
@@ -213,3 +226,8 @@ def test_what_is_harmless_is_info_until_a_job_waits(waited_for: bool, expected: 
 def test_a_loss_with_several_causes_is_divided(shares: list[float], paid: list[float]) -> None:
     assert divided(shares) == pytest.approx(paid)
     assert sum(divided(shares)) == pytest.approx(max(shares, default=0.0))
+
+
+def test_findings_about_pauses_clear_when_cost_expects_it() -> None:
+    clears = {each.clear_intervals for each in detectors(DetectionConfig()) if each.kind in MEASURED_PAUSES}
+    assert clears == {CLEAR_INTERVALS}
