@@ -92,12 +92,8 @@ def measure(load: Load, busy_loops: int) -> Run:
 @contextmanager
 def _on_core(command: list[str]) -> Iterator[int]:
     """Process id. Its error output is ours."""
-    process = subprocess.Popen(
-        command,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.STDOUT,
-        preexec_fn=lambda: os.sched_setaffinity(0, {_CORE}),
-    )
+    on_core = ["taskset", "--cpu-list", str(_CORE), *command]
+    process = subprocess.Popen(on_core, stdout=subprocess.DEVNULL, stderr=subprocess.STDOUT)
     try:
         yield process.pid
     finally:

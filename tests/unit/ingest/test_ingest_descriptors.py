@@ -1,7 +1,6 @@
 """A real process of the ingest stage that may open fewer files than it has targets."""
 
 import asyncio
-import resource
 import sys
 from collections import Counter
 from pathlib import Path
@@ -61,6 +60,7 @@ async def test_out_of_descriptors_it_leaves_targets_out_and_goes_on_when_some_ar
     delivered, down = Counter[str](), Counter[str]()
 
     async def read() -> None:
+        assert process.returncode is None, (tmp_path / "log").read_text()
         for record in await reader.poll(wait_s=0.05):
             if record.topic == topics.LEDGER.name:
                 reports.append(decode_record(record.value or b"", StageReport))
@@ -72,9 +72,8 @@ async def test_out_of_descriptors_it_leaves_targets_out_and_goes_on_when_some_ar
 
     with (tmp_path / "log").open("wb") as log:
         process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "fabricscope", "ingest", "--config", str(settings)),
+            *("prlimit", f"--nofile={LIMIT}", sys.executable, "-m", "fabricscope", "ingest", "--config", str(settings)),
             stderr=log,
-            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (LIMIT, LIMIT)),
         )
     try:
         async with asyncio.timeout(120):
@@ -85,7 +84,8 @@ async def test_out_of_descriptors_it_leaves_targets_out_and_goes_on_when_some_ar
             while len(+delivered) < TARGETS:
                 await read()
     finally:
-        process.terminate()
+        if process.returncode is None:
+            process.terminate()
         async with asyncio.timeout(60):
             assert await process.wait() == 0
         await reader.stop()

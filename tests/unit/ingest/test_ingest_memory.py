@@ -97,7 +97,7 @@ async def test_short_of_memory_targets_of_low_priority_are_left_out_and_the_othe
     delivered, reports = Counter[str](), list[StageReport]()
 
     async def read() -> None:
-        assert process.returncode is None
+        assert process.returncode is None, (tmp_path / "log").read_text()
         for record in await reader.poll(wait_s=0.05):
             if record.topic == topics.LEDGER.name:
                 reports.append(decode_record(record.value or b"", StageReport))
@@ -108,13 +108,10 @@ async def test_short_of_memory_targets_of_low_priority_are_left_out_and_the_othe
     def small() -> int:
         return min(delivered[f"small/{address}:{port}/small"] for address in addresses[LARGE:])
 
-    def enter() -> None:
-        if cgroup is not None:
-            (cgroup / "cgroup.procs").write_text(str(os.getpid()))
-
+    entered = ["sh", "-c", 'echo $$ > "$0" && exec "$@"', str(cgroup / "cgroup.procs")] if cgroup is not None else []
     with (tmp_path / "log").open("wb") as log:
         process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "fabricscope", "ingest", "--config", str(path)), stderr=log, preexec_fn=enter
+            *entered, sys.executable, "-m", "fabricscope", "ingest", "--config", str(path), stderr=log
         )
     try:
         async with asyncio.timeout(120):

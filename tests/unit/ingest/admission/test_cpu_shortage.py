@@ -71,16 +71,11 @@ def test_where_nothing_is_counted_none_is_short(tmp_path: Path) -> None:
 
 
 def test_a_process_beside_three_others_on_its_core_is_short() -> None:
-    core = min(os.sched_getaffinity(0))
-
-    def on_core() -> None:
-        os.sched_setaffinity(0, {core})
-
+    on_core = ["taskset", "--cpu-list", str(min(os.sched_getaffinity(0))), sys.executable, "-c"]
     with ExitStack() as stack:
         for _ in range(3):
-            loop = subprocess.Popen([sys.executable, "-c", "while True: pass"], preexec_fn=on_core)
+            loop = subprocess.Popen([*on_core, "while True: pass"])
             stack.callback(loop.wait)
             stack.callback(loop.kill)
-        spin = [sys.executable, "-c", _SPIN]
-        share = subprocess.run(spin, capture_output=True, text=True, check=True, preexec_fn=on_core, cwd=_ROOT).stdout
+        share = subprocess.run([*on_core, _SPIN], capture_output=True, text=True, check=True, cwd=_ROOT).stdout
     assert float(share) >= 0.5
