@@ -209,6 +209,11 @@ class Topology:
         return list(cast(list[T], self._present.get(of, ())))
 
     @cached_property
+    def jobs(self) -> list[tuple[Job, TopologyFact]]:
+        """All jobs with their facts, those that have ended included."""
+        return [(fact.entity, fact) for fact in self.facts.values() if isinstance(fact.entity, Job)]
+
+    @cached_property
     def _present(self) -> dict[type[Entity], list[Entity]]:
         """By kind. Once for each version: several parts ask for the same kinds in every tick."""
         found: dict[type[Entity], list[Entity]] = {}

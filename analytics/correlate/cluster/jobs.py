@@ -142,10 +142,6 @@ def running(topology: Topology) -> tuple[dict[str, Job], dict[str, Job]]:
     """Running jobs by id, and those that the topology knows to have ended."""
     present: dict[str, Job] = {}
     ended: dict[str, Job] = {}
-    for fact in topology.facts.values():
-        if isinstance(fact.entity, Job):
-            if fact.gone:
-                ended[fact.entity.job_id] = fact.entity
-            else:
-                present[fact.entity.job_id] = fact.entity
+    for job, fact in topology.jobs:
+        (ended if fact.gone else present)[job.job_id] = job
     return present, ended

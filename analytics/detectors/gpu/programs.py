@@ -10,11 +10,11 @@ def job_at(topology: Topology, gpu: ObjectRef, since_ns: int, at_ns: int) -> Job
     The end of a job is known as often as somebody asks for it, so it may seem to end later than it did. None where no
     job is known, or where several share the host and nothing says which GPU is whose.
     """
-    index = next((one.index for one in topology.entities(Gpu) if (one.device, one.uuid) == _parts(gpu)), None)
+    _, _, uuid = gpu.name.partition("/")
+    index = next((one.index for one in topology.entities(Gpu) if (one.device, one.uuid) == (gpu.device, uuid)), None)
     there: list[tuple[bool, int, str, Job]] = []
-    for fact in topology.facts.values():
-        job = fact.entity
-        if not isinstance(job, Job) or gpu.device not in job.nodes or job.started_ns > at_ns:
+    for job, fact in topology.jobs:
+        if gpu.device not in job.nodes or job.started_ns > at_ns:
             continue
         if fact.gone and fact.observed_ns < since_ns:
             continue
@@ -31,6 +31,3 @@ def program_of(job: Job) -> str:
     """What two jobs have in common that fail for the same reason: their user, else their name."""
     return job.user or job.name or job.job_id
 
-
-def _parts(gpu: ObjectRef) -> tuple[str, str]:
-    return gpu.device, gpu.name.partition("/")[2]
