@@ -178,10 +178,17 @@ def gpus_lost(view: CorrelationView, job_impact: Mapping[str, float], dead: Iter
     return lost
 
 
-def gpus_cut_off(view: CorrelationView, cause: Cause) -> int:
-    """How many GPUs stop soon, as their job loses a path that it needs; what it costs is counted once it waits."""
-    cut_off = view.cluster.cut_off(cause)
-    return view.jobs.gpu_count(*cut_off) if cut_off else 0
+def cut_off(view: CorrelationView, track: Track) -> frozenset[str]:
+    """Jobs that stop soon, as they lose a path that they need; what it costs is counted once they wait.
+
+    Also those that mount the file system of a target behind the lost path that answers slowly: another link of its
+    server did not help what was under way.
+    """
+    if "path" not in incident_kinds()[track.cause.kind].takes_away:
+        return frozenset()
+    members = (view.by_id[found] for found in sorted(track.members) if found in view.by_id)
+    slow = [finding.object for finding in members if finding.kind is FindingKind.STORAGE_SLOW]
+    return view.cluster.cut_off(track.cause).union(*map(view.jobs.using, slow))
 
 
 by_rank = attrgetter("rank")

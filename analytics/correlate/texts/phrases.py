@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Iterator, Set
 from analytics.correlate.budget import Considered, LeftOut
 from analytics.correlate.cause import Cause
 from analytics.correlate.config import CorrelateConfig
-from analytics.correlate.cost import STALLED
+from analytics.correlate.cost import STALLED, cut_off
 from analytics.correlate.tracks import Track
 from analytics.correlate.view import CorrelationView
 from telemetry.findings import Finding
@@ -64,8 +64,8 @@ def _cost(view: CorrelationView, track: Track, blast: BlastRadius) -> str:
         return f"{_count(view.jobs.gpu_count(*track.job_impact), 'GPU')}, {waiting(track)}"
     if _gated(track.cause):
         return f"no job waits, {len(blast.jobs)} in reach" if blast.jobs else "no job waits"
-    if cut_off := view.cluster.cut_off(track.cause):
-        return f"{_count(view.jobs.gpu_count(*cut_off), 'GPU')}, {_jobs(cut_off)} cut off"
+    if stopped := cut_off(view, track):
+        return f"{_count(view.jobs.gpu_count(*stopped), 'GPU')}, {_jobs(stopped)} cut off"
     if blast.jobs:
         return f"{_count(len(blast.gpus), 'GPU')}, {_count(len(blast.jobs), 'job')} at risk"
     if blast.gpus:

@@ -62,6 +62,15 @@ def test_a_storage_server_with_a_second_link_is_at_risk_and_waits_are_its_leafs(
     assert run.only.title.endswith("leaf9 down — 32 GPUs, job 2 stalled")
 
 
+def test_jobs_are_cut_off_where_a_second_link_of_the_server_does_not_help(cluster: Fabric) -> None:
+    second = Link("leaf9", "Ethernet0", "oss1", "mlx5_1")
+    run = Run(Fabric([Device("leaf9", Role.LEAF, pod="pod1"), second]))
+    down = [cluster.find(K.LINK_DOWN, "oss1/mlx5_1"), cluster.find(K.STORAGE_SLOW, TARGET)]
+    run.tick(cluster.find(K.TARGET_SILENT, "leaf9"), *down)
+    run.tick(ticks=4)
+    assert run.only.title == "[CRIT] pod1: leaf9 down — 64 GPUs, 2 jobs cut off"
+
+
 def test_targets_behind_a_link_of_their_server_that_loses_packets_are_not_blamed(cluster: Fabric, run: Run) -> None:
     run.tick(cluster.find(K.LINK_ERRORS, "leaf1/Ethernet7000"))
     run.tick(*(cluster.find(K.STORAGE_SLOW, f"storage_target:scratch/OST000{n}", 8, score=9) for n in range(2)))
