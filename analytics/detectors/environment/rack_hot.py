@@ -22,6 +22,7 @@ from telemetry.series import series_key
 # more than the air of a healthy room changes within half an hour, which is how far the normal looks back.
 _KELVIN_MAX = 4.0
 _GPUS_MIN, _HOSTS_MIN = 8, 2  # fewer may be one host
+_RACK_SHARE = 0.75  # of its GPUs, on hosts that are as warm: air that is too warm reaches all of a rack
 # One host alone is warm when half of what an H100 at 70 C has left is gone, on most of its GPUs: its fans follow its
 # load and its firmware, which moves a host by a few kelvin, and not all of its GPUs alike.
 _HOST_KELVIN_MAX, _HOST_GPUS_MIN, _HOST_GPUS_SHARE = 8.0, 4, 0.75
@@ -72,8 +73,8 @@ def _racks(view: TickView, heat: Column, racks: NDArray[np.int64], above: Floats
     hosts = np.unique(np.stack([racks, heat.targets]), axis=1)[0]
     enough = (size >= _GPUS_MIN) & (np.unique(hosts, return_counts=True)[1] >= _HOSTS_MIN)
     rise = _own_rise(group_medians(racks, above), counts, racks)[first]
-    warm = group_medians(heat.targets.astype(np.int64), above) >= _KELVIN_MAX / 2
-    enough &= 2 * np.bincount(np.searchsorted(present, racks), warm, present.size) > size
+    warm = group_medians(heat.targets.astype(np.int64), above) >= _KELVIN_MAX
+    enough &= np.bincount(np.searchsorted(present, racks), warm, present.size) >= _RACK_SHARE * size
     limit = np.maximum(group_medians(racks, least)[first], _KELVIN_MAX)
     score = np.where(enough, np.maximum(rise, 0.0) / limit, 0.0)
     return _verdicts(view, heat, racks, score, rise, ObjectKind.RACK)

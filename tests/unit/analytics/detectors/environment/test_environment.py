@@ -28,7 +28,7 @@ TABLES, MORE, ALL = _tables(METRICS[:2]), _tables(METRICS[:3]), _tables(METRICS)
 
 
 def overheated(
-    celsius: float,
+    celsius: float | Mapping[str, float],
     watts: float,
     hosts: tuple[str, ...] = HOSTS[:2],
     *,
@@ -36,7 +36,8 @@ def overheated(
     gpus: int = GPUS,
     apart: float = 1.0,
 ) -> set[str]:
-    """What is too warm once so many GPUs of these hosts have gone from 62 C and 500 W to this. racks: by host.
+    """What is too warm once so many GPUs of these hosts have gone from 62 C and 500 W to this. celsius: of all, or by
+    host. racks: by host.
     apart: kelvin between the readings of one GPU at the same power."""
     return {
         str(one.object) for one in findings(celsius, watts, hosts, racks=racks, gpus=gpus, apart=apart, margins=False)
@@ -44,7 +45,7 @@ def overheated(
 
 
 def findings(
-    celsius: float,
+    celsius: float | Mapping[str, float],
     watts: float,
     hosts: tuple[str, ...],
     *,
@@ -65,7 +66,8 @@ def findings(
             now = seq >= USUAL_ROUNDS and host in hosts
             wobble = 0.5 * apart * (seq % 3)
             reported = [] if limit is None else [limit]
-            warm = (_values(celsius + wobble, watts + 0.5 * (seq % 3), margins) + reported) * (gpus if now else 0)
+            hot = celsius if isinstance(celsius, float) else celsius.get(host, 62.0)
+            warm = (_values(hot + wobble, watts + 0.5 * (seq % 3), margins) + reported) * (gpus if now else 0)
             usual = (_values(62.0 + wobble, 500.0 + 0.5 * (seq % 3), margins) + reported) * (
                 GPUS - (gpus if now else 0)
             )
@@ -84,6 +86,10 @@ def _values(celsius: float, watts: float, margins: bool) -> list[float]:
 def test_a_rack_that_gets_hotter_at_the_same_power_has_a_cooling_fault() -> None:
     assert overheated(67.0, 505.0) == {"rack:r1"}
     assert overheated(72.0, 505.0) == {"rack:r1", "device:node1", "device:node2"}
+
+
+def test_a_rack_is_not_warm_for_one_host_of_two() -> None:
+    assert overheated({"node1": 69.0, "node2": 65.0}, 505.0) == set()
 
 
 def test_heat_that_comes_from_power_is_none() -> None:
