@@ -81,8 +81,9 @@ def began_under_pressure(view: CorrelationView, cause: Cause, primary: Iterable[
         for job_id in view.jobs.of(finding.object) if share >= view.config.paused_share_min else ():
             started_ns = view.jobs.running[job_id].started_ns
             is_young = started_ns and finding.onset_ns < started_ns + unknown_ns
-            if is_young and share * _part_of_interval(view, finding) >= view.config.paused_share_min:
-                wait = Wait(share, max(started_ns, finding.onset_ns))
+            since_ns = max(started_ns, finding.onset_ns)
+            if is_young and share * _part_of_interval(view, finding, since_ns) >= view.config.paused_share_min:
+                wait = Wait(share, since_ns)
                 found[job_id] = max(wait, found.get(job_id, wait), key=attrgetter("share"))
     return found
 
@@ -113,13 +114,16 @@ def _paused_share(finding: Finding) -> float:
     return max(known, default=0.0)
 
 
-def _part_of_interval(view: CorrelationView, finding: Finding) -> float:
-    """For how much of an interval it was so for certain, 0..1: an active one was seen three intervals ago at most."""
+def _part_of_interval(view: CorrelationView, finding: Finding, since_ns: int) -> float:
+    """For how much of an interval after ``since_ns`` it was so for certain, 0..1.
+
+    An active finding was seen three intervals ago at most.
+    """
     cadence_ns = round(finding.cadence_s * NS_PER_S)
     if not cadence_ns or cadence_ns >= view.config.interval_ns:
         return 1.0
     seen_ns = view.now_ns - round(CLEAR_INTERVALS * view.config.interval_ns) + cadence_ns
-    return min(1.0, max(0.0, (seen_ns - finding.onset_ns) / view.config.interval_ns))
+    return min(1.0, max(0.0, (seen_ns - since_ns) / view.config.interval_ns))
 
 
 def _strongest(about: list[Finding]) -> list[Finding]:

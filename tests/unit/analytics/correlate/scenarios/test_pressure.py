@@ -158,12 +158,20 @@ def test_a_job_that_began_under_pressure_has_no_normal_by_which_it_could_show_it
     assert severity is Severity.INFO or any("no normal yet" in entry.text for entry in run.only.timeline)
 
 
-@pytest.mark.parametrize(("ticks", "severity"), [(5, Severity.INFO), (9, Severity.CRITICAL)])
+@pytest.mark.parametrize(
+    ("started_s", "ticks", "severity"),
+    [
+        (-60, 5, Severity.INFO),
+        (-60, 9, Severity.CRITICAL),
+        (20, 9, Severity.INFO),  # it may have ended before the job began
+        (20, 11, Severity.CRITICAL),
+    ],
+)
 def test_a_second_of_pauses_delays_no_young_job_and_an_interval_does(
-    cluster: Fabric, run: Run, ticks: int, severity: Severity
+    cluster: Fabric, run: Run, started_s: int, ticks: int, severity: Severity
 ) -> None:
     """Ports are read every second, and there are a thousand of them."""
-    young = Job("1", ("node1", "node2", "node3", "node4"), started_ns=T0 - 60 * S)
+    young = Job("1", ("node1", "node2", "node3", "node4"), started_ns=T0 + started_s * S)
     run.topology = cluster.topology.with_facts([TopologyFact(young, T0 + S, "slurm")])
     pause = cluster.find(K.PFC_PAUSE_RECEIVED, cluster.facing(3, 2), 0)
     run.tick(replace(pause, evidence=(Evidence(pause.evidence[0].series, 0.25, 0.0, "ratio"),), cadence_s=1.0))
