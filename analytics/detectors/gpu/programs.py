@@ -30,4 +30,3 @@ def job_at(topology: Topology, gpu: ObjectRef, since_ns: int, at_ns: int) -> Job
 def program_of(job: Job) -> str:
     """What two jobs have in common that fail for the same reason: their user, else their name."""
     return job.user or job.name or job.job_id
-
