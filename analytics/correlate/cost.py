@@ -69,7 +69,7 @@ def began_under_pressure(view: CorrelationView, cause: Cause, primary: Iterable[
     """Jobs that have had pressure at a port of their own since they began, and so no normal by which they could show
     that they wait. Where the port was paused for much of the time, that is the share that they lose at most.
 
-    Of an interval, whatever the cadence: of a thousand ports that are read every second some have been paused for a
+    For an interval, whatever the cadence: of a thousand ports that are read every second some have been paused for a
     fifth of one at any moment, and no job waits for that.
     """
     if incident_kinds()[cause.kind].pages_without_waiting:
@@ -82,7 +82,7 @@ def began_under_pressure(view: CorrelationView, cause: Cause, primary: Iterable[
             started_ns = view.jobs.running[job_id].started_ns
             is_young = started_ns and finding.onset_ns < started_ns + unknown_ns
             since_ns = max(started_ns, finding.onset_ns)
-            if is_young and share * _part_of_interval(view, finding, since_ns) >= view.config.paused_share_min:
+            if is_young and _part_of_interval(view, finding, since_ns) >= 1.0:
                 wait = Wait(share, since_ns)
                 found[job_id] = max(wait, found.get(job_id, wait), key=attrgetter("share"))
     return found

@@ -161,9 +161,9 @@ def test_a_job_that_began_under_pressure_has_no_normal_by_which_it_could_show_it
 @pytest.mark.parametrize(
     ("started_s", "ticks", "severity"),
     [
-        (-60, 5, Severity.INFO),
-        (-60, 9, Severity.CRITICAL),
-        (20, 9, Severity.INFO),  # it may have ended before the job began
+        (-60, 6, Severity.INFO),
+        (-60, 7, Severity.CRITICAL),
+        (20, 10, Severity.INFO),  # it may have ended before the job had run for an interval
         (20, 11, Severity.CRITICAL),
     ],
 )
@@ -174,7 +174,7 @@ def test_a_second_of_pauses_delays_no_young_job_and_an_interval_does(
     young = Job("1", ("node1", "node2", "node3", "node4"), started_ns=T0 + started_s * S)
     run.topology = cluster.topology.with_facts([TopologyFact(young, T0 + S, "slurm")])
     pause = cluster.find(K.PFC_PAUSE_RECEIVED, cluster.facing(3, 2), 0)
-    run.tick(replace(pause, evidence=(Evidence(pause.evidence[0].series, 0.25, 0.0, "ratio"),), cadence_s=1.0))
+    run.tick(replace(pause, evidence=(Evidence(pause.evidence[0].series, 0.5, 0.0, "ratio"),), cadence_s=1.0))
     run.tick(ticks=ticks)
     assert run.only.severity is severity
 
