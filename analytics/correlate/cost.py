@@ -82,7 +82,7 @@ def began_under_pressure(view: CorrelationView, cause: Cause, primary: Iterable[
             started_ns = view.jobs.running[job_id].started_ns
             is_young = started_ns and finding.onset_ns < started_ns + unknown_ns
             since_ns = max(started_ns, finding.onset_ns)
-            if is_young and _part_of_interval(view, finding, since_ns) >= 1.0:
+            if is_young and _lasted_an_interval(view, finding, since_ns):
                 wait = Wait(share, since_ns)
                 found[job_id] = max(wait, found.get(job_id, wait), key=attrgetter("share"))
     return found
@@ -114,16 +114,14 @@ def _paused_share(finding: Finding) -> float:
     return max(known, default=0.0)
 
 
-def _part_of_interval(view: CorrelationView, finding: Finding, since_ns: int) -> float:
-    """For how much of an interval after ``since_ns`` it was so for certain, 0..1.
-
-    An active finding was seen three intervals ago at most.
-    """
+def _lasted_an_interval(view: CorrelationView, finding: Finding, since_ns: int) -> bool:
+    """Whether it was so for an interval after ``since_ns`` for certain: an active one was seen three intervals ago at
+    most. One value of evidence that comes once an interval, or less often, says it of all of it."""
     cadence_ns = round(finding.cadence_s * NS_PER_S)
     if not cadence_ns or cadence_ns >= view.config.interval_ns:
-        return 1.0
+        return True
     seen_ns = view.now_ns - round(CLEAR_INTERVALS * view.config.interval_ns) + cadence_ns
-    return min(1.0, max(0.0, (seen_ns - since_ns) / view.config.interval_ns))
+    return seen_ns - since_ns >= view.config.interval_ns
 
 
 def _strongest(about: list[Finding]) -> list[Finding]:
