@@ -71,6 +71,16 @@ def test_jobs_are_cut_off_where_a_second_link_of_the_server_does_not_help(cluste
     assert run.only.title == "[CRIT] pod1: leaf9 down — 64 GPUs, 2 jobs cut off"
 
 
+def test_a_slow_target_of_another_server_cuts_nobody_off(cluster: Fabric) -> None:
+    second = Link("leaf9", "Ethernet0", "oss1", "mlx5_1")
+    run = Run(Fabric([Device("leaf9", Role.LEAF, pod="pod1"), second]))
+    elsewhere = cluster.find(K.STORAGE_SLOW, "storage_target:scratch/OST0002")
+    run.tick(cluster.find(K.TARGET_SILENT, "leaf9"), cluster.find(K.LINK_DOWN, "oss1/mlx5_1"), elsewhere)
+    run.tick(ticks=4)
+    titles = {incident.kind: incident.title for incident in run.incidents.values()}
+    assert titles[I.DEVICE_DOWN] == "[WARN] pod1: leaf9 down — 64 GPUs, 2 jobs at risk"
+
+
 def test_targets_behind_a_link_of_their_server_that_loses_packets_are_not_blamed(cluster: Fabric, run: Run) -> None:
     run.tick(cluster.find(K.LINK_ERRORS, "leaf1/Ethernet7000"))
     run.tick(*(cluster.find(K.STORAGE_SLOW, f"storage_target:scratch/OST000{n}", 8, score=9) for n in range(2)))
