@@ -10,11 +10,11 @@ def job_at(topology: Topology, gpu: ObjectRef, since_ns: int, at_ns: int) -> Job
     The end of a job is known as often as somebody asks for it, so it may seem to end later than it did. None where no
     job is known, or where several share the host and nothing says which GPU is whose.
     """
-    _, _, uuid = gpu.name.partition("/")
-    index = next((one.index for one in topology.entities(Gpu) if (one.device, one.uuid) == (gpu.device, uuid)), None)
+    device, (_, _, uuid) = gpu.device, gpu.name.partition("/")
+    index = next((one.index for one in topology.entities(Gpu) if one.uuid == uuid and one.device == device), None)
     there: list[tuple[bool, int, str, Job]] = []
     for job, fact in topology.jobs:
-        if gpu.device not in job.nodes or job.started_ns > at_ns:
+        if device not in job.nodes or job.started_ns > at_ns:
             continue
         if fact.gone and fact.observed_ns < since_ns:
             continue
