@@ -10,13 +10,16 @@ from analytics.view.tick_view import Column, TickView
 LEVEL = (MemoryColumn("baseline", baseline.WIDTH, settings=("interval_s",)),)
 
 
-def learned_level(view: TickView, memory: Memory, column: Column, values: NDArray[np.float64]) -> NDArray[np.float64]:
+def learned_level(
+    view: TickView, memory: Memory, column: Column, values: NDArray[np.float64], name: str = "baseline"
+) -> NDArray[np.float64]:
     """Learns this tick's values; float64[k], the level before that, NaN while it is not known.
 
-    memory: with the columns ``LEVEL``. values: float64[k], of each series of the column; NaN is not learned.
+    values: float64[k], of each series of the column; NaN is not learned. name: of the column of the memory, one as in
+    ``LEVEL``.
     """
     rows = memory.rows(column.sids)
-    model = memory["baseline"]
+    model = memory[name]
     level = baseline.levels(model[rows])
     new = np.where(column.new, values, np.nan)
     baseline.score_and_learn(rows, new, model, view.config.baseline, np.empty(rows.size), np.empty(len(memory)))

@@ -30,10 +30,13 @@ _OPERATIONS_PER_SECOND_MIN = 1.0
 _LOAD_MAX, _PEAK_FADES_S = 0.8, 3 * 86_400.0
 # Means over an interval show less load than there was in a burst. But a target that is three times slower finishes a
 # third of what it could at most (utilisation law: Denning and Buzen, The Operational Analysis of Queueing Network
-# Models, 1978). So one that finishes more than that, and twice what its siblings do, is asked for more than they are,
-# whatever its times are. What siblings have done at most counts too, as a target may never have been well. That twice
-# is more than chance makes of equal shares is an assumption.
-_BUSY_TIMES, _SCORE_BUSY = 2.0, 0.99
+# Models, 1978). So one that finishes more than that, and half as much again as its siblings, is asked for more than
+# they are, whatever its times are. What siblings have done at most counts too, as a target may never have been well.
+# That half as much again is more than chance makes of equal shares is an assumption.
+_BUSY_TIMES, _SCORE_BUSY = 1.5, 0.99
+# A burst begins within an interval, which shows little of it: one that does more than its siblings, if only a little,
+# is not known to be slow before the next sample, which shows whether it is asked for more.
+_MORE_TIMES, _SCORE_MORE = 1.05, 2.4
 # A target that hangs finishes nothing, so it has no times: a tenth of what busy siblings do is a collapse. The score is
 # too low for one sample, since servers are read at different moments of a burst.
 _COLLAPSED_SHARE, _BUSY_OPERATIONS_PER_SECOND, _COLLAPSED_SCORE = 0.1, 10.0, 2.0
@@ -79,7 +82,7 @@ class StorageSlow(Detector):
         groups = about.groups
         alone = _count(groups, ~np.isnan(seconds)) < _SIBLINGS_MIN  # idle siblings have no times
         siblings = group_medians(groups, seconds)
-        load, busy = self._load(view, memory, column, rate, about)
+        load, busy, more = self._load(view, memory, column, rate, about)
         unloaded = seconds * (1.0 - load)
         # The normal is learned from siblings: a slow target must not learn from itself while they are idle.
         own = learned_level(view, memory, column, np.where(about.few, seconds, np.where(alone, np.nan, siblings)))
@@ -87,6 +90,7 @@ class StorageSlow(Detector):
         normal = np.where(alone, _TIMES_OWN * own, _TIMES_SIBLINGS * siblings)
         like_load = _TIMES_SIBLINGS * np.where(alone, own, group_medians(groups, unloaded))
         slow = np.minimum(np.minimum(seconds / normal, unloaded / like_load), seconds / _SECONDS_MIN)
+        slow = np.where(more & ~alone, np.minimum(slow, _SCORE_MORE), slow)
         slow = np.where(busy & ~alone, np.minimum(slow, _SCORE_BUSY), slow)
         sibling_rate = group_medians(groups, rate)
         collapsed = _alone_idle(groups, rate) & (rate < _COLLAPSED_SHARE * sibling_rate)
@@ -106,10 +110,11 @@ class StorageSlow(Detector):
 
     def _load(
         self, view: TickView, memory: Memory, column: Column, rate: NDArray[np.float64], about: _About
-    ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    ) -> tuple[NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_]]:
         """How much of what its target has done at most it does now, by operations of all kinds; 0..``_LOAD_MAX``.
 
-        And whether it does more than a slow one could, and more than its siblings do: its times show nothing then.
+        Whether it does more than a slow one could, and more than its siblings do: its times show nothing then. And
+        whether it does a little more than they do.
         """
         total = np.bincount(about.places, np.nan_to_num(rate), len(column)).astype(np.float64)[about.places]
         rows = memory.rows(column.sids)
@@ -117,8 +122,9 @@ class StorageSlow(Detector):
         peak = np.fmax(total, memory["peak"][rows] * np.where(column.new, fade, 1.0))
         memory["peak"][rows] = peak
         most = np.fmax(peak, group_medians(about.groups, peak))
-        busy = (_TIMES_SIBLINGS * total >= most) & (total >= _BUSY_TIMES * group_medians(about.groups, total))
-        return np.minimum(total / np.fmax(peak, 1e-9), _LOAD_MAX), busy
+        siblings = group_medians(about.groups, total)
+        busy = (_TIMES_SIBLINGS * total >= most) & (total >= _BUSY_TIMES * siblings)
+        return np.minimum(total / np.fmax(peak, 1e-9), _LOAD_MAX), busy, total >= _MORE_TIMES * siblings
 
     def _operations(self, view: TickView, about: _About) -> tuple[Column, NDArray[np.float64], NDArray[np.float64]]:
         """The sums' column, operations a second and their usual number; NaN where no fresh value is known."""

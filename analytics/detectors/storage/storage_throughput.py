@@ -1,6 +1,7 @@
 """Throughput collapse: clients wait for a storage target all the time, and it moves a small part of its usual bytes."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -8,6 +9,9 @@ from numpy.typing import NDArray
 from analytics.detectors.levels import LEVEL, learned_level
 from analytics.detectors.spec import Detector, EvidenceColumns, Verdicts
 from analytics.detectors.storage.storage_slow import ONE_CLIENT_CONFIDENCE, ONE_CLIENT_OPERATIONS
+from analytics.models import baseline
+from analytics.snapshot.block import Migration
+from analytics.snapshot.stateful import State
 from analytics.state.memory import Memory, MemoryColumn
 from analytics.view.tick_view import Column, TickView
 from telemetry.findings import FindingKind
@@ -15,9 +19,13 @@ from telemetry.selectors import server_traffic
 
 _BYTES = ("storage_read_bytes_total", "storage_written_bytes_total")
 _WAITING = ("storage_operation_duration_seconds_sum", "storage_queue_depth")
+_OPERATIONS = "storage_operation_duration_seconds_count"
 _COLLAPSED_SHARE = 0.1  # of its own throughput while it works
 # Operations in progress, by Little's law from the time that they take: at one, a client waits at any moment.
 _WAITING_MIN = 1.0
+# What moves a tenth for as many clients takes ten times as long for each operation; what takes hardly longer than usual
+# is asked for less, or for smaller pieces. Twice is more than a queue of other length makes (assumption).
+_LONGER_TIMES, _SCORE_ASKED_LESS = 2.0, 0.99
 _CONFIDENCE = 0.75
 
 
@@ -30,9 +38,11 @@ class StorageThroughput(Detector):
 
     name: str = "storage_throughput"
     kind: FindingKind = FindingKind.STORAGE_SLOW
-    metrics: tuple[str, ...] = (*_BYTES, *_WAITING)
+    metrics: tuple[str, ...] = (*_BYTES, *_WAITING, _OPERATIONS)
     persist: int = 2
-    memory: tuple[MemoryColumn, ...] = LEVEL
+    memory: tuple[MemoryColumn, ...] = (*LEVEL, MemoryColumn("seconds", baseline.WIDTH, settings=("interval_s",)))
+    memory_format: int = 2
+    memory_migrations: Mapping[int, Migration] = field(default_factory=lambda: {1: _from_format_1}, hash=False)
 
     def judge(self, view: TickView, memory: Memory) -> list[Verdicts]:
         written = view.column(_BYTES[1], server_traffic)
@@ -44,6 +54,9 @@ class StorageThroughput(Detector):
         usual = learned_level(view, memory, targets, np.where(busy, moved, np.nan))
         with np.errstate(divide="ignore", invalid="ignore"):
             score = np.where(busy, np.minimum(_COLLAPSED_SHARE * usual / np.fmax(moved, 1.0), 10.0), 0.0)
+            seconds = _sums(view, targets, _WAITING[:1]) / _sums(view, targets, (_OPERATIONS,))
+            usual_s = learned_level(view, memory, targets, np.where(busy, seconds, np.nan), "seconds")
+            score = np.where(seconds < _LONGER_TIMES * usual_s, np.minimum(score, _SCORE_ASKED_LESS), score)
         known = np.flatnonzero(targets.fresh & ~np.isnan(score) & ~np.isnan(moved))
         shown, score = targets.only(known), score[known]
         evidence = (
@@ -60,3 +73,8 @@ def _sums(view: TickView, targets: Column, metrics: tuple[str, ...]) -> NDArray[
     column = column.only(column.fresh & np.isin(column.objects, targets.objects))
     at = np.searchsorted(targets.objects, column.objects)
     return np.bincount(at, column.values, len(targets)).astype(np.float64)
+
+
+def _from_format_1(state: State) -> State:
+    """Format 1 knew no times of operations: they are learned again from the first sample on."""
+    return State(state.head, {**state.arrays, "seconds": np.zeros((len(state.arrays["sid"]), baseline.WIDTH))})

@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+import pytest
+
 from analytics.detectors.storage.storage_slow import ONE_CLIENT_CONFIDENCE
 from telemetry import objects
 from telemetry.findings import Finding, FindingKind
@@ -11,6 +13,7 @@ from tests.unit.analytics.small_cluster import INTERVAL_S, judged
 TARGET = {"device": "oss1", "system": "lustre", "fs": "scratch", "target": "OST0000", "side": "server"}
 READ, WRITTEN = (series_key(f"storage_{word}_bytes_total", TARGET) for word in ("read", "written"))
 TIME = series_key("storage_operation_duration_seconds_sum", {**TARGET, "op": "write"})
+COUNT = series_key("storage_operation_duration_seconds_count", {**TARGET, "op": "write"})
 OPENS = series_key("storage_operations_total", {**TARGET, "target": "MDT0000", "op": "open"})
 
 
@@ -38,6 +41,14 @@ def test_a_collapse_that_one_client_waits_for_has_less_confidence() -> None:
         for waiting in (6.0, 20.0)
     )
     assert of_one.confidence == ONE_CLIENT_CONFIDENCE < of_many.confidence
+
+
+@pytest.mark.parametrize(
+    ("operations", "collapsed"), [(900.0, False), (100.0, True)], ids=["small operations", "slow operations"]
+)
+def test_a_target_whose_operations_take_as_long_as_usual_is_asked_for_less(operations: float, collapsed: bool) -> None:
+    rates = [(1e9, 3e9, 6.0, 1000.0)] * 20 + [(5e7, 1e8, 6.0, operations)] * 4
+    assert bool(found([READ, WRITTEN, TIME, COUNT], rates, "storage_throughput")) is collapsed
 
 
 def test_a_target_without_work_and_one_that_does_a_third_are_not_found() -> None:

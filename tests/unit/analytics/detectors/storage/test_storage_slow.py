@@ -105,6 +105,23 @@ def test_the_target_of_other_clients_may_take_any_time_while_it_finishes_more_th
     assert bool(findings(4, latency, collections=33)) is slow
 
 
+@pytest.mark.parametrize(("rate", "slow"), [(480.0, False), (400.0, True)], ids=["asked for more", "little more"])
+def test_a_target_that_finishes_half_as_much_again_as_its_siblings_is_not_slow(rate: float, slow: bool) -> None:
+    def latency(target: int, number: int) -> tuple[float, float]:
+        return (rate, 0.3) if target == 2 and number >= 26 else (300.0, 0.03)
+
+    assert bool(findings(4, latency)) is slow
+
+
+@pytest.mark.parametrize(("rate", "found_at"), [(100.0, 28), (110.0, 29)], ids=["as much as its siblings", "more"])
+def test_a_target_that_does_more_than_its_siblings_is_slow_with_its_second_sample(rate: float, found_at: int) -> None:
+    def latency(target: int, number: int) -> tuple[float, float]:
+        return (rate, 0.06) if target == 2 and number >= 28 else (100.0, 0.006)
+
+    assert not findings(4, latency, collections=found_at)
+    assert findings(4, latency, collections=found_at + 1)
+
+
 def test_disks_of_one_host_are_judged_separately() -> None:
     assert findings(4, lambda target, number: (10.0 ** (target + 1), 0.003), system=DISKS) == []
 
