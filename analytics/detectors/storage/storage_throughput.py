@@ -40,7 +40,7 @@ class StorageThroughput(Detector):
     kind: FindingKind = FindingKind.STORAGE_SLOW
     metrics: tuple[str, ...] = (*_BYTES, *_WAITING, _OPERATIONS)
     persist: int = 2
-    memory: tuple[MemoryColumn, ...] = (*LEVEL, MemoryColumn("seconds", baseline.WIDTH, settings=("interval_s",)))
+    memory: tuple[MemoryColumn, ...] = (*LEVEL, LEVEL[0]._replace(name="seconds"))
     memory_format: int = 2
     memory_migrations: Mapping[int, Migration] = field(default_factory=lambda: {1: _from_format_1}, hash=False)
 
@@ -54,7 +54,8 @@ class StorageThroughput(Detector):
         usual = learned_level(view, memory, targets, np.where(busy, moved, np.nan))
         with np.errstate(divide="ignore", invalid="ignore"):
             score = np.where(busy, np.minimum(_COLLAPSED_SHARE * usual / np.fmax(moved, 1.0), 10.0), 0.0)
-            seconds = _sums(view, targets, _WAITING[:1]) / _sums(view, targets, (_OPERATIONS,))
+            operations = _sums(view, targets, (_OPERATIONS,))  # none where nobody counts them
+            seconds = np.where(operations > 0.0, _sums(view, targets, _WAITING[:1]) / operations, np.nan)
             usual_s = learned_level(view, memory, targets, np.where(busy, seconds, np.nan), "seconds")
             score = np.where(seconds < _LONGER_TIMES * usual_s, np.minimum(score, _SCORE_ASKED_LESS), score)
         known = np.flatnonzero(targets.fresh & ~np.isnan(score) & ~np.isnan(moved))

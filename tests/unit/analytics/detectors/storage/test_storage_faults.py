@@ -51,6 +51,12 @@ def test_a_target_whose_operations_take_as_long_as_usual_is_asked_for_less(opera
     assert bool(found([READ, WRITTEN, TIME, COUNT], rates, "storage_throughput")) is collapsed
 
 
+def test_times_without_operations_do_not_become_the_usual_ones() -> None:
+    usual, none = (1e9, 3e9, 6.0, 1000.0), (1e9, 3e9, 6.0, 0.0)
+    small_operations = [*[none] * 3, *[usual] * 30, *[(5e7, 1e8, 6.0, 900.0)] * 4]
+    assert found([READ, WRITTEN, TIME, COUNT], small_operations, "storage_throughput") == []
+
+
 def test_a_target_without_work_and_one_that_does_a_third_are_not_found() -> None:
     busy = [(1e9, 3e9, 6.0)] * 20
     assert found([READ, WRITTEN, TIME], [*busy, *[(1e5, 1e6, 0.01)] * 6], "storage_throughput") == []
