@@ -9,6 +9,7 @@ from common.renamed import accept_renamed
 from ingest.collectors.exposition.config import ScrapeConfig
 from ingest.collectors.gnmi.config import Config as GnmiConfig
 from ingest.collectors.inventory.config import Config as InventoryConfig
+from ingest.collectors.kubernetes.config import Config as KubernetesConfig
 from ingest.collectors.slurm.config import Config as SlurmConfig
 from ingest.collectors.slurm.config import NodesConfig
 
@@ -78,6 +79,9 @@ class CollectorSections(BaseModel):
     job_sources: tuple[SlurmConfig, ...] = Field(default=(), description="Running jobs.")
     node_sources: tuple[NodesConfig, ...] = Field(
         default=(), description="Which nodes are drained, rebooted or in maintenance."
+    )
+    kubernetes_sources: tuple[KubernetesConfig, ...] = Field(
+        default=(), description="Jobs on whole nodes and cordoned nodes, from kube-state-metrics."
     )
     inventory: InventoryConfig | None = Field(default=None, description="Devices and what they contain, from a file.")
 

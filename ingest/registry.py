@@ -33,6 +33,10 @@ def build(section: str, config: CollectorSections, context: CollectorContext) ->
             from ingest.collectors.slurm.collector import SlurmNodesCollector
 
             return Collectors(polled=[SlurmNodesCollector(source) for source in config.node_sources])
+        case "kubernetes_sources":
+            from ingest.collectors.kubernetes.collector import KubernetesCollector
+
+            return Collectors(polled=[KubernetesCollector(source, context) for source in config.kubernetes_sources])
         case "inventory":
             from ingest.collectors.inventory.collector import inventory_collectors
 

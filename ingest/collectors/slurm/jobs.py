@@ -6,33 +6,18 @@ release), a state may be a list (since 23.02), nodes may be text or an object.
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from common.errors import BadInput
 from common.units import NS_PER_S
 from ingest.collectors.hostlist import expand, indices
+from ingest.collectors.job_list import JobList
 from ingest.collectors.slurm.document import entries
-from telemetry import objects
-from telemetry.changes import Change, ChangeKind
 from telemetry.objects import EVENT_TIME_MAX, NAME_CHARS_MAX
-from telemetry.topology import Job, TopologyFact
+from telemetry.topology import Job
 
 _SECONDS_MAX = EVENT_TIME_MAX // NS_PER_S
 _IDX = re.compile(r"\bgpu(?::[^(,]*)?\(IDX:([0-9,-]+)\)")
-
-
-@dataclass(frozen=True, slots=True)
-class JobList:
-    """Jobs by id.
-
-    running: the jobs that run. ended: jobs that Slurm still lists after their end, with its time (nanoseconds, 0 where
-    unknown). malformed: entries that could not be read.
-    """
-
-    running: Mapping[str, Job]
-    ended: Mapping[str, int]
-    malformed: int
 
 
 def parse_jobs(body: bytes, *, gpu_jobs_only: bool = True) -> JobList:
@@ -52,40 +37,6 @@ def parse_jobs(body: bytes, *, gpu_jobs_only: bool = True) -> JobList:
         elif job.nodes and not (gpu_jobs_only and _has_no_gpu(entry)):
             running[job.job_id] = job
     return JobList(running, ended, malformed)
-
-
-def facts(before: Mapping[str, Job] | None, after: JobList, now_ns: int, source: str) -> list[TopologyFact]:
-    """Facts that turn ``before`` into ``after``. None is a start: jobs that ended before it get their fact, too."""
-    known = before or {}
-    found = [TopologyFact(job, now_ns, source) for key, job in after.running.items() if known.get(key) != job]
-    gone = set(known) if before is not None else set(after.ended)
-    for key in sorted(gone - set(after.running)):
-        found.append(TopologyFact(known.get(key, Job(key, ())), now_ns, source, gone=True))
-    return found
-
-
-def changes(before: Mapping[str, Job] | None, after: JobList, now_ns: int) -> list[Change]:
-    """Jobs that started or ended since ``before``. None is a start: running jobs are reported if Slurm knows when they
-    started.
-
-    A collector that starts again reports the same start under the same id.
-    """
-    known = before or {}
-    started = [job for key, job in after.running.items() if key not in known and (job.started_ns or before is not None)]
-    ended = [job for key, job in known.items() if key not in after.running]
-    return [
-        *(_change(ChangeKind.JOB_START, job, job.started_ns or now_ns, "starts") for job in started),
-        *(
-            _change(ChangeKind.JOB_END, job, min(after.ended.get(job.job_id) or now_ns, now_ns), "ends")
-            for job in ended
-        ),
-    ]
-
-
-def _change(kind: ChangeKind, job: Job, at_ns: int, verb: str) -> Change:
-    what = (objects.job(job.job_id), *(objects.device(node) for node in job.nodes))
-    summary = f"{job.name or job.job_id} of {job.user or 'somebody'} {verb}"
-    return Change(f"{kind}/{job.job_id}/{at_ns // NS_PER_S}", kind, what, at_ns, 0, job.user, summary)
 
 
 def _job(entry: Mapping[str, Any]) -> Job:

@@ -5,14 +5,14 @@ slurm.schedmd.com/sinfo.html, NODE STATE CODES.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from common.errors import BadInput
+from ingest.collectors.node_list import NodeList
 from ingest.collectors.slurm.document import entries
 from ingest.collectors.slurm.jobs import time_ns
 from telemetry.objects import NAME_CHARS_MAX
-from telemetry.topology import Intent, NodeState, TopologyFact
+from telemetry.topology import Intent, NodeState
 
 TEXT_CHARS_MAX = 200
 # Of several the first one counts. PLANNED, RESERVED and DOWN alone are nobody's wish to take the node away: a job is
@@ -23,14 +23,6 @@ INTENTS: tuple[tuple[Intent, frozenset[str]], ...] = (
     (Intent.POWERED_DOWN, frozenset({"POWER_DOWN", "POWERING_DOWN", "POWERED_DOWN", "POWER_UP", "POWERING_UP"})),
     (Intent.DRAINED, frozenset({"DRAIN", "DRAINED", "DRAINING"})),
 )
-
-
-@dataclass(frozen=True, slots=True)
-class NodeList:
-    """Nodes by name. malformed: entries that could not be read."""
-
-    nodes: Mapping[str, NodeState]
-    malformed: int
 
 
 def parse_nodes(body: bytes) -> NodeList:
@@ -45,17 +37,6 @@ def parse_nodes(body: bytes) -> NodeList:
             continue
         nodes[node.device] = node
     return NodeList(nodes, malformed)
-
-
-def node_facts(
-    before: Mapping[str, NodeState] | None, after: Mapping[str, NodeState], now_ns: int, source: str
-) -> list[TopologyFact]:
-    """Facts that turn ``before`` into ``after``. None is a start: all nodes get theirs, as nothing else would end what
-    was known of them before it."""
-    known = before or {}
-    found = [TopologyFact(node, now_ns, source) for name, node in after.items() if known.get(name) != node]
-    gone = [TopologyFact(node, now_ns, source, gone=True) for name, node in known.items() if name not in after]
-    return found + gone
 
 
 def _node(entry: Mapping[str, Any]) -> NodeState:

@@ -4,19 +4,11 @@ import asyncio
 
 import aiohttp
 
-from common.errors import BadInput
+from ingest.collectors.list_collector import NoList
 from ingest.collectors.slurm.config import SourceConfig
 from telemetry.samples import DownReason
 
 _CHUNK = 64 * 1024
-
-
-class NoList(Exception):
-    """A collection without an answer."""
-
-    def __init__(self, reason: DownReason, message: str) -> None:
-        super().__init__(message)
-        self.reason = reason
 
 
 class Source:
@@ -108,12 +100,3 @@ class Source:
             except OSError as error:
                 raise NoList(DownReason.AUTH, f"{self._config.token_file}: {error.strerror}") from error
         return headers
-
-
-def reason_of(error: Exception) -> DownReason:
-    """Why a collection failed, by what ``read`` or the parser of the document has raised."""
-    if isinstance(error, NoList):
-        return error.reason
-    if isinstance(error, BadInput):
-        return DownReason.TOO_LARGE if error.reason == "too_large" else DownReason.BAD_FORMAT
-    return DownReason.TIMEOUT

@@ -36,6 +36,7 @@ EXAMPLES = {
     "gnmi_configs": Example([GNMI], ["leaves/a:1"], {"numba", "hpack"}),
     "job_sources": Example(SLURM, ["slurm", "test"], {"aiohttp"}),
     "node_sources": Example([{"command": ["scontrol"]}], ["slurm-nodes"], {"aiohttp"}),
+    "kubernetes_sources": Example([{"url": "http://a:8080/metrics"}], ["kubernetes"], {"isal"}),
     "inventory": Example({"file": "cluster.yaml"}, ["inventory"], set()),
 }
 HEAVY = ("numba", "grpc", "polars", "zstandard", "isal", "hpack", "aiohttp")

@@ -1,7 +1,8 @@
 """Slurm's job list: what of it becomes facts and changes can be read by those who consume them."""
 
 from common.errors import BadInput
-from ingest.collectors.slurm.jobs import changes, facts, parse_jobs
+from ingest.collectors.job_list import changes, facts
+from ingest.collectors.slurm.jobs import parse_jobs
 from telemetry.changes import Change
 from telemetry.codec.records import decode_record, encode_record
 from telemetry.topology import TopologyFact

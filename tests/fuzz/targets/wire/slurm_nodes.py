@@ -1,7 +1,8 @@
 """Slurm's node list: what of it becomes facts can be read by those who consume them."""
 
 from common.errors import BadInput
-from ingest.collectors.slurm.nodes import node_facts, parse_nodes
+from ingest.collectors.node_list import node_facts
+from ingest.collectors.slurm.nodes import parse_nodes
 from telemetry.codec.records import decode_record, encode_record
 from telemetry.topology import TopologyFact
 

@@ -10,9 +10,10 @@ from aiohttp import web
 
 from common.errors import BadInput
 from common.units import NS_PER_S as S
+from ingest.collectors.job_list import changes, facts
 from ingest.collectors.slurm.collector import SlurmCollector
 from ingest.collectors.slurm.config import Config
-from ingest.collectors.slurm.jobs import changes, facts, parse_jobs
+from ingest.collectors.slurm.jobs import parse_jobs
 from telemetry import objects
 from telemetry.changes import Change, ChangeKind
 from telemetry.samples import DownReason, SampleBatch

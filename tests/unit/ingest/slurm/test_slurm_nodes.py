@@ -9,9 +9,10 @@ import pytest
 from aiohttp import web
 
 from common.errors import BadInput
+from ingest.collectors.node_list import node_facts
 from ingest.collectors.slurm.collector import SlurmNodesCollector
 from ingest.collectors.slurm.config import NodesConfig
-from ingest.collectors.slurm.nodes import node_facts, parse_nodes
+from ingest.collectors.slurm.nodes import parse_nodes
 from telemetry.samples import DownReason, SampleBatch
 from telemetry.topology import Intent, NodeState, TopologyFact
 

@@ -1,0 +1,97 @@
+"""The collector of one Kubernetes cluster: jobs on whole nodes, and which nodes take none, from kube-state-metrics."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from urllib.parse import urlsplit
+
+import structlog
+
+from common.errors import ConfigError, Unavailable
+from common.secrets import read_secret_text
+from common.tls import client_context
+from ingest.collectors.base import ClusterEvent, CollectorContext
+from ingest.collectors.job_list import JobList, changes, facts
+from ingest.collectors.kubernetes.config import Config
+from ingest.collectors.kubernetes.jobs import jobs_of
+from ingest.collectors.kubernetes.nodes import nodes_of
+from ingest.collectors.kubernetes.page import parse_page
+from ingest.collectors.list_collector import ListCollector, NoList
+from ingest.collectors.node_list import NodeList, node_facts
+from ingest.transport.http1 import FetchFailed, HttpClient, Url
+from telemetry.samples import DownReason
+from telemetry.topology import Job, NodeState
+
+log = structlog.get_logger("ingest")
+
+
+class KubernetesCollector(ListCollector):
+    """Jobs and nodes that changed since the last collection; all of them at the start."""
+
+    what = "kube-state-metrics"
+
+    def __init__(self, config: Config, context: CollectorContext) -> None:
+        super().__init__(config.name, config.interval_s, self._page)
+        self._config = config
+        self._client = HttpClient(
+            page_url(config.url),
+            headers=self._headers,
+            tls=lambda: client_context(config.tls_config),
+            server_name=config.tls_config.server_name,
+            connect_timeout_s=config.timeout_s,
+            raw_bytes_max=config.body_bytes_max,
+            decoded_bytes_max=config.decoded_bytes_max,
+            workers=context.workers,
+        )
+        self._jobs: Mapping[str, Job] | None = None
+        self._nodes: Mapping[str, NodeState] | None = None
+        self._left_out = 0
+
+    async def stop(self) -> None:
+        await self._client.stop()
+
+    async def _page(self) -> bytes:
+        try:
+            response = await self._client.fetch(asyncio.get_running_loop().time() + self._config.timeout_s)
+        except FetchFailed as failure:
+            raise NoList(failure.reason, str(failure)) from failure
+        except ConfigError as error:
+            raise NoList(DownReason.TLS, f"tls_config: {error}") from None
+        return response.body
+
+    async def _events(self, body: bytes, now_ns: int) -> Sequence[ClusterEvent]:
+        jobs, nodes = await asyncio.to_thread(_lists, body, self._config.gpu_resources)
+        events: list[ClusterEvent] = []
+        if jobs is not None:
+            if jobs.malformed != self._left_out:
+                log.warning("pods on a part of a node are left out", target=self.name, pods=jobs.malformed)
+                self._left_out = jobs.malformed
+            events += [*facts(self._jobs, jobs, now_ns, self.name), *changes(self._jobs, jobs, now_ns)]
+            self._jobs = jobs.running
+        if nodes is not None:
+            self._report_malformed(nodes.malformed)
+            events += node_facts(self._nodes, nodes.nodes, now_ns, self.name)
+            self._nodes = nodes.nodes
+        return events
+
+    def _headers(self) -> Mapping[str, str]:
+        headers = {"User-Agent": "Fabricscope", "Accept": "text/plain;version=0.0.4", "Accept-Encoding": "gzip"}
+        if self._config.authorization is not None:
+            try:
+                credentials = read_secret_text(self._config.authorization.credentials_file)
+            except Unavailable as error:
+                raise FetchFailed(DownReason.AUTH, str(error)) from None
+            headers["Authorization"] = f"{self._config.authorization.type} {credentials}"
+        return headers
+
+
+def _lists(body: bytes, gpu_resources: Sequence[str]) -> tuple[JobList | None, NodeList | None]:
+    page = parse_page(body, gpu_resources)
+    return jobs_of(page), nodes_of(page)
+
+
+def page_url(url: str) -> Url:
+    """Its path is /metrics where it has none."""
+    parts = urlsplit(url)
+    return Url.build(
+        parts.scheme, parts.netloc, f"{parts.path or '/metrics'}{'?' * bool(parts.query)}{parts.query}", {}
+    )
