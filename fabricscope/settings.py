@@ -70,10 +70,11 @@ class Settings(BaseModel):
 
     def summary(self) -> list[str]:
         """A few lines about what the settings configure, without secrets."""
+        job_sources = len(self.ingest.job_sources) + len(self.ingest.kubernetes_sources)
         return [
             f"cluster {self.general.cluster}, bus {self.bus.kind}",
             f"{len(self.ingest.scrape_configs)} scrape jobs, {len(self.ingest.gnmi_configs)} gNMI jobs, "
-            f"{len(self.ingest.job_sources)} job sources, {'an' if self.ingest.inventory else 'no'} inventory",
+            f"{job_sources} job sources, {'an' if self.ingest.inventory else 'no'} inventory",
             f"receivers: {', '.join(receiver.name for receiver in self.alerting.receivers) or 'none'}",
             f"heartbeat: {'sent' if self.alerting.heartbeat else 'none: nobody outside notices when paging stops'}",
             f"remote write: {', '.join(mask_userinfo(target.url) for target in self.remote_write) or 'nowhere'}",

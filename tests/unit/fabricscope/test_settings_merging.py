@@ -128,6 +128,7 @@ def test_a_section_that_is_no_mapping_is_named(key):
 SUMMARY = """\
 global: {cluster: pod1}
 scrape_configs: [{job_name: nodes, source: node_exporter, static_configs: [{targets: ["127.0.0.1:1"]}]}]
+kubernetes_sources: [{url: "http://127.0.0.1:4/metrics"}]
 inventory: {file: devices.yaml}
 alerting: {receivers: [{type: webhook, name: pager, url: "http://127.0.0.1:1"}], heartbeat: {url: "http://127.0.0.1:3"}}
 remote_write: [{url: "http://127.0.0.1:2/write"}]
@@ -151,7 +152,7 @@ remote_write: [{url: "http://127.0.0.1:2/write"}]
             SUMMARY,
             [
                 "cluster pod1, bus embedded",
-                "1 scrape jobs, 0 gNMI jobs, 0 job sources, an inventory",
+                "1 scrape jobs, 0 gNMI jobs, 1 job sources, an inventory",
                 "receivers: pager",
                 "heartbeat: sent",
                 "remote write: http://127.0.0.1:2/write",
