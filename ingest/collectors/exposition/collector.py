@@ -11,7 +11,6 @@ import numpy as np
 import structlog
 
 from common.errors import BadInput, ConfigError, Unavailable
-from common.secrets import read_secret_text
 from common.tls import TlsConfig, client_context
 from ingest.admission.line import Priority
 from ingest.admission.reasons import OutOfDescriptors
@@ -172,11 +171,8 @@ class ExpositionCollector:
         headers["Accept-Encoding"] = "gzip" if job.enable_compression else "identity"
         headers["X-Prometheus-Scrape-Timeout-Seconds"] = f"{job.timeout_s:g}"
         try:
-            if job.basic_auth is not None:
-                headers["Authorization"] = job.basic_auth.authorization()
-            elif job.authorization is not None:
-                credentials = read_secret_text(job.authorization.credentials_file)
-                headers["Authorization"] = f"{job.authorization.type} {credentials}"
+            if (credentials := job.basic_auth or job.authorization) is not None:
+                headers["Authorization"] = credentials.authorization()
         except Unavailable as error:
             raise FetchFailed(DownReason.AUTH, str(error)) from None
         return headers

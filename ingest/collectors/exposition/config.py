@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator, model_validator
 
-from common.secrets import BasicAuth
+from common.secrets import BasicAuth, read_secret_text
 from common.tls import TlsConfig
 from common.units import Seconds
 from ingest.admission.line import Priority
@@ -46,6 +46,10 @@ class HttpSdConfig(_Frozen):
 class Authorization(_Frozen):
     type: str = Field(default="Bearer", pattern=r"^[A-Za-z0-9_-]+$")
     credentials_file: Path
+
+    def authorization(self) -> str:
+        """The header's value, with what the file holds now. Unavailable where it cannot be read."""
+        return f"{self.type} {read_secret_text(self.credentials_file)}"
 
 
 class MappingEntry(_Frozen):
