@@ -14,7 +14,7 @@ class JobList:
     """Jobs by id.
 
     running: the jobs that run. ended: jobs that the scheduler still lists after their end, with its time (nanoseconds,
-    0 where unknown). malformed: entries that could not be read.
+    0 where unknown). malformed: entries that could not be read or used.
     """
 
     running: Mapping[str, Job]

@@ -2,12 +2,11 @@
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from urllib.parse import urlsplit
+from urllib.parse import urlsplit, urlunsplit
 
 import structlog
 
 from common.errors import ConfigError, Unavailable
-from common.secrets import read_secret_text
 from common.tls import client_context
 from ingest.collectors.base import ClusterEvent, CollectorContext
 from ingest.collectors.job_list import JobList, changes, facts
@@ -31,7 +30,7 @@ class KubernetesCollector(ListCollector):
 
     def __init__(self, config: Config, context: CollectorContext) -> None:
         super().__init__(config.name, config.interval_s, self._page)
-        self._config = config
+        self._config, self._workers, self._pages = config, context.workers, context.pages
         self._client = HttpClient(
             page_url(config.url),
             headers=self._headers,
@@ -56,10 +55,14 @@ class KubernetesCollector(ListCollector):
             raise NoList(failure.reason, str(failure)) from failure
         except ConfigError as error:
             raise NoList(DownReason.TLS, f"tls_config: {error}") from None
+        if not response.framed:
+            raise NoList(DownReason.TRUNCATED, "its length is not stated: a part would look like the whole")
         return response.body
 
     async def _events(self, body: bytes, now_ns: int) -> Sequence[ClusterEvent]:
-        jobs, nodes = await asyncio.to_thread(_lists, body, self._config.gpu_resources)
+        with self._pages.holding(len(body)):
+            loop = asyncio.get_running_loop()
+            jobs, nodes = await loop.run_in_executor(self._workers, _lists, body, self._config.gpu_resources)
         events: list[ClusterEvent] = []
         if jobs is not None:
             if jobs.malformed != self._left_out:
@@ -77,10 +80,9 @@ class KubernetesCollector(ListCollector):
         headers = {"User-Agent": "Fabricscope", "Accept": "text/plain;version=0.0.4", "Accept-Encoding": "gzip"}
         if self._config.authorization is not None:
             try:
-                credentials = read_secret_text(self._config.authorization.credentials_file)
+                headers["Authorization"] = self._config.authorization.authorization()
             except Unavailable as error:
                 raise FetchFailed(DownReason.AUTH, str(error)) from None
-            headers["Authorization"] = f"{self._config.authorization.type} {credentials}"
         return headers
 
 
@@ -92,6 +94,5 @@ def _lists(body: bytes, gpu_resources: Sequence[str]) -> tuple[JobList | None, N
 def page_url(url: str) -> Url:
     """Its path is /metrics where it has none."""
     parts = urlsplit(url)
-    return Url.build(
-        parts.scheme, parts.netloc, f"{parts.path or '/metrics'}{'?' * bool(parts.query)}{parts.query}", {}
-    )
+    path = urlunsplit(("", "", parts.path or "/metrics", parts.query, ""))
+    return Url.build(parts.scheme, parts.netloc, path, {})

@@ -22,7 +22,7 @@ class Config(BaseModel):
     interval_s: float = Field(30.0, gt=0)
     timeout_s: float = Field(10.0, gt=0)
     body_bytes_max: int = Field(64 << 20, gt=0, description="Of the page as sent.")
-    decoded_bytes_max: int = Field(512 << 20, gt=0, description="Of the page unpacked.")
+    decoded_bytes_max: int = Field(256 << 20, gt=0, description="Of the page unpacked.")
 
     @field_validator("url")
     @classmethod

@@ -51,31 +51,31 @@ class _Pod:
 
 
 def jobs_of(page: Page) -> JobList | None:
-    """Jobs that hold all GPUs of their nodes; None where the page lists no pods, as that of a kube-state-metrics that
-    just started: a cluster without any pod would have no kube-state-metrics either.
+    """Jobs, on the nodes all of whose GPUs they hold; None where the page lists no pods, as that of a
+    kube-state-metrics that just started: a cluster without any pod would have no kube-state-metrics either.
 
-    malformed: pods that are left out, because they hold a part of a node's GPUs, and nobody says which, or have a name
-    that is too long.
+    malformed: pods that are left out, because their job holds a part of the node's GPUs, and nobody says which, or a
+    name is too long. A job whose pod on one node begins again goes on with the others.
     """
     if not page[POD_INFO]:
         return None
     pods = _pods(page)
-    members: dict[str, list[_Pod]] = {}
+    members: defaultdict[str, list[_Pod]] = defaultdict(list)
     ended: dict[str, int] = {}
     for pod in pods:
         if pod.phase == "Running" and pod.node:
-            members.setdefault(pod.job_id, []).append(pod)
+            members[pod.job_id].append(pod)
         elif pod.phase in ENDED:
             ended[pod.job_id] = 0
-    allocatable = {labels.get("node", ""): gpus for labels, gpus in page[NODE_ALLOCATABLE]}
+    allocatable: defaultdict[str, float] = defaultdict(float)
+    for labels, gpus in page[NODE_ALLOCATABLE]:
+        allocatable[labels.get("node", "")] += gpus
     running, left_out = {}, 0
     for job_id, its in members.items():
-        if _has_whole_nodes(its, allocatable) and all(
-            0 < len(name) <= NAME_CHARS_MAX for name in (job_id, *_nodes(its))
-        ):
-            running[job_id] = _job(job_id, its)
-        else:
-            left_out += len(its)
+        used = _on_whole_nodes(its, allocatable) if len(job_id) <= NAME_CHARS_MAX else []
+        left_out += len(its) - len(used)
+        if used:
+            running[job_id] = _job(job_id, used)
     return JobList(running, {key: at for key, at in ended.items() if key not in members}, left_out)
 
 
@@ -104,19 +104,17 @@ def _key(labels: Labels) -> tuple[str, str]:
     return labels.get("namespace", ""), labels.get("pod", "")
 
 
-def _has_whole_nodes(pods: list[_Pod], allocatable: Mapping[str, float]) -> bool:
-    """A node whose GPUs nobody counts is taken as whole."""
+def _on_whole_nodes(pods: list[_Pod], allocatable: Mapping[str, float]) -> list[_Pod]:
+    """Those of a job on nodes whose GPUs are all the job's. A node whose GPUs nobody counts is taken as whole."""
     held: defaultdict[str, float] = defaultdict(float)
     for pod in pods:
         held[pod.node] += pod.gpus
-    return all(gpus >= allocatable.get(node, 0.0) for node, gpus in held.items())
-
-
-def _nodes(pods: list[_Pod]) -> tuple[str, ...]:
-    return tuple(sorted({pod.node for pod in pods}))
+    whole = {node for node, gpus in held.items() if gpus >= allocatable.get(node, 0.0) and len(node) <= NAME_CHARS_MAX}
+    return [pod for pod in pods if pod.node in whole]
 
 
 def _job(job_id: str, pods: list[_Pod]) -> Job:
     started_ns = min((pod.started_ns for pod in pods if pod.started_ns), default=0)
     namespace, _, name = job_id.partition("/")
-    return Job(job_id, _nodes(pods), name=name, user=namespace, started_ns=started_ns)
+    nodes = tuple(sorted({pod.node for pod in pods}))
+    return Job(job_id, nodes, name=name, user=namespace, started_ns=started_ns)

@@ -1,5 +1,6 @@
 """kube-state-metrics: whose pods are one job, which nodes are cordoned, and pages that must end nothing."""
 
+import asyncio
 import time
 from collections.abc import AsyncIterator, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -102,6 +103,21 @@ def test_a_part_of_a_node_is_left_out_as_nobody_says_which() -> None:
     found = jobs_of(parsed(pod("a-0", "n1", gpus=2), node("n1"), pod("b-0", "n2", "Job/other"), node("n2")))
     assert found is not None
     assert (list(found.running), found.malformed) == (["train/other"], 1)
+
+
+def test_a_job_whose_pod_begins_again_goes_on_with_its_other_nodes() -> None:
+    pods = [pod("a-0", "n1", gpus=4), pod("a-1", "n1", gpus=4), pod("a-2", "n2", gpus=4)]
+    pods.append(pod("a-3", "n2", gpus=4, phase="Pending"))
+    found = jobs_of(parsed(*pods, node("n1"), node("n2")))
+    assert found is not None
+    assert (found.running["train/llama"].nodes, found.malformed) == (("n1",), 1)
+
+
+def test_what_a_node_has_of_all_resources_is_added_up() -> None:
+    amd = 'kube_node_status_allocatable{node="n1",resource="amd_com_gpu",unit="integer"} 0\n'
+    assert running(pod("a-0", "n1", gpus=2), node("n1"), amd) == {}
+    cpu = 'kube_node_status_allocatable{node="n1",resource="cpu",unit="core"} 192\n'
+    assert running(pod("a-0", "n1"), node("n1"), cpu) == {"train/llama": ("n1",)}
 
 
 @pytest.mark.parametrize("phase", ["Pending", "Unknown"])
@@ -242,3 +258,20 @@ def test_an_address_that_is_none_is_refused(url: str) -> None:
 def test_the_path_of_a_page_may_be_left_out() -> None:
     assert page_url("http://a:8080").path == "/metrics"
     assert page_url("https://a/federate?x=1").path == "/federate?x=1"
+
+
+async def test_a_page_that_may_be_a_part_of_one_is_refused(context: CollectorContext) -> None:
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n" + node("n1").encode())
+        await writer.drain()
+        writer.close()
+
+    server = await asyncio.start_server(answer, "127.0.0.1", 0)
+    async with server:
+        port = server.sockets[0].getsockname()[1]
+        collector = KubernetesCollector(Config(url=f"http://127.0.0.1:{port}"), context)
+        refused = await collector.collect(1)
+        await collector.stop()
+    assert isinstance(refused, SampleBatch)
+    assert refused.collection.down is DownReason.TRUNCATED
