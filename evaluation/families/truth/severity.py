@@ -11,8 +11,13 @@ INFO, WARNING, CRITICAL = Severity.INFO, Severity.WARNING, Severity.CRITICAL
 CRITICAL_GPUS, CRITICAL_GPU_SECONDS = 6.0, 600.0
 TOLERANCE = 1.5  # within this factor of a limit either severity is right
 STANDSTILL = IncidentKind.PAUSE_LOOP  # it never ends by itself, whoever waits behind it now
-# Nothing waits for a device that is back after its reboot, nor for a row of memory that was replaced.
-HARMLESS = frozenset({IncidentKind.DEVICE_REBOOTED, IncidentKind.WEAR})
+# Nothing waits for a device that is back after its reboot, nor for a row of memory that was replaced. Bits that are
+# repaired, heat that slows nothing yet and a GPU that its job does not wait for may be said early, or on a board alone.
+HARMLESS = frozenset({IncidentKind.DEVICE_REBOOTED, IncidentKind.WEAR, IncidentKind.LINK_DEGRADED})
+HARMLESS |= {IncidentKind.ENVIRONMENT, IncidentKind.STRAGGLER}
+# Pressure is what all fabrics and file systems have. Where nobody waits for it, it is a line on a board.
+PRESSURE = frozenset({IncidentKind.SLOW_RECEIVER, IncidentKind.INCAST, IncidentKind.CONGESTION})
+PRESSURE |= {IncidentKind.SLOW_STORAGE, IncidentKind.LATE_CHECKPOINT}
 # A counter or a state says it at once: one interval must do. All others need a course of values.
 HARD_KINDS = frozenset(
     {IncidentKind.LINK_DOWN, IncidentKind.DEVICE_DOWN, IncidentKind.DEVICE_REBOOTED, IncidentKind.RACK_POWER}
@@ -43,8 +48,11 @@ def severities_due(reach: Reach, at_ns: int = 0) -> frozenset[Severity]:
         return frozenset({INFO})
     if truth.expected is STANDSTILL:
         return frozenset({CRITICAL})
-    if truth.expected in HARMLESS and not reach.harm.total:
-        return frozenset({INFO, WARNING})
+    if not reach.harm.total and truth.fault not in HARD:
+        if truth.expected in PRESSURE:
+            return frozenset({INFO})
+        if truth.expected in HARMLESS:
+            return frozenset({INFO, WARNING})
     return _by_cost(reach, at_ns)
 
 

@@ -132,6 +132,21 @@ def test_a_fault_that_needs_no_page_is_judged_by_its_first_notice() -> None:
     assert (loud.right_first, loud.severity_right) == (True, False)
 
 
+def test_pressure_that_delays_nobody_is_found_by_an_incident_alone_and_a_page_is_too_loud() -> None:
+    slow = truth("slow-receiver", "port:node1/mlx5_0")
+    notice = page(IncidentKind.SLOW_RECEIVER, "port:node1/mlx5_0", 1050.0, Severity.INFO)
+    made = run([slow], [])
+    missed = judge(made, Harm()).faults[0]
+    made.notices[notice.incident.id] = notice
+    found = judge(made, Harm()).faults[0]
+    assert [(each.right_first, each.severity_right, each.page_due) for each in (missed, found)] == [
+        (False, False, False),
+        (True, True, False),
+    ]
+    loud = judge(run([slow], [page(IncidentKind.SLOW_RECEIVER, "port:node1/mlx5_0", 1050.0)]), Harm()).faults[0]
+    assert (loud.right_first, loud.severity_right) == (True, False)
+
+
 @pytest.mark.parametrize("background", [RIGHT, WRONG])
 def test_a_page_that_comes_without_the_fault_too_is_false_whatever_it_names(background: Page) -> None:
     """Both name what the fault reaches, while it lasts."""

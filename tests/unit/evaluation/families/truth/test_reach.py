@@ -146,6 +146,11 @@ LASTING = Harm(START_NS, (0.0, 950.0), 950.0, {"1": 0.1}, 3.0)
         ("pfc-deadlock", "port:leaf1/Ethernet32", NOTHING, {Severity.CRITICAL}),
         ("switch-reboot", "device:leaf1", NOTHING, {Severity.INFO, Severity.WARNING}),
         ("switch-reboot", "device:leaf1", replace(SLOWED, gpus=9.1), {Severity.CRITICAL}),
+        ("dirty-optic", UPLINK, NOTHING, {Severity.INFO, Severity.WARNING}),  # a cable that gets worse
+        ("speed-downgrade", UPLINK, NOTHING, {Severity.WARNING}),  # half of its bandwidth is gone
+        ("slow-receiver", "port:node1/mlx5_0", NOTHING, {Severity.INFO}),  # pauses that nobody waits for
+        ("slow-receiver", "port:node1/mlx5_0", replace(SLOWED, gpus=9.1), {Severity.CRITICAL}),
+        ("slow-storage-target", "storage_target:scratch/OST0001", NOTHING, {Severity.INFO}),
         ("exporter-frozen", "device:node1", NOTHING, {Severity.INFO}),
         ("planned-reboot-wave", "device:node1", STOPPED, set()),
     ],
