@@ -5,8 +5,9 @@ the findings it newly explains); the others no longer count what it explains. Af
 the symptoms within their reach. So a finding belongs to exactly one cause, and a cause left with none is dropped.
 """
 
+from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from heapq import heapify, heappop, heappush, merge
 from itertools import islice
@@ -172,10 +173,12 @@ def _absorb(
     free = uncovered - held
     left = [finding for finding in view.index.symptoms if finding.id in free]
     index = _index(view, claims, left) if left else {}
+    positions = {claim.cause.key: at for at, claim in enumerate(claims)}
     waiting = {view.by_id[found].object: key for found, key in holders.items() if _job_waits(view, found)}
     for finding in left:
         of_job = waiting.get(finding.object) if finding.kind in JOB_WAITS else None
-        best = _best(view, claims, index, finding, holders.get(finding.id, of_job))
+        holder = holders.get(finding.id, of_job)
+        best = _best(view, claims, index, finding, holder, positions.get(holder) if holder else None)
         if best is not None:
             claims[best].symptoms.add(finding.id)
             uncovered.discard(finding.id)
@@ -188,21 +191,52 @@ def _job_waits(view: CorrelationView, found: str) -> bool:
 
 
 def _best(
-    view: CorrelationView, claims: Sequence[Claim], index: Index, finding: Finding, holder: Key | None
+    view: CorrelationView,
+    claims: Sequence[Claim],
+    index: Index,
+    finding: Finding,
+    holder: Key | None,
+    holding: int | None,
 ) -> int | None:
     """The nearest claim: of equally near ones the one that has it, else the one that began or changed just before it,
-    else the strongest. Ordinary pressure takes it from no incident that has it, however near: that is always there."""
+    else the strongest. Ordinary pressure takes it from no incident that has it, however near: that is always there.
+
+    holder: the open incident that has it. holding: position of that one among the claims, where it is among them."""
     nearest: int | None = None
-    for group in _explaining(view, claims, index, finding, holder):
-        found = list(islice(group, COMPARED_MAX))
-        kept = next((at for at in found if claims[at].cause.key == holder), None)
-        if kept is not None:
-            return kept
-        if found and nearest is None:
-            nearest = next((at for at in found if _timely(view, claims[at], finding)), found[0])
-            if holder is None or incident_kinds()[claims[nearest].cause.kind].pages_without_waiting:
+    for near, names in places(view, finding):
+        found = [at for name in names if (at := index.get((near, name)))]
+        if (
+            holding is not None
+            and any(_among(each, holding) for each in found)
+            and _explains(view, claims[holding], near, finding, holder)
+        ):
+            return holding
+        if nearest is None:
+            nearest = _strongest(view, claims, near, found, finding)
+            if nearest is not None and (
+                holder is None or incident_kinds()[claims[nearest].cause.kind].pages_without_waiting
+            ):
                 return nearest
     return nearest
+
+
+def _among(ascending: Sequence[int], wanted: int) -> bool:
+    at = bisect_left(ascending, wanted)
+    return at < len(ascending) and ascending[at] == wanted
+
+
+def _strongest(
+    view: CorrelationView, claims: Sequence[Claim], near: Near, found: Sequence[Sequence[int]], finding: Finding
+) -> int | None:
+    """Of equally near claims that explain a symptom the first that began or changed just before it, else the first, in
+    the order in which they were chosen."""
+    equal = found[0] if len(found) == 1 else merge(*found)
+    strongest: int | None = None
+    for at in islice((at for at in equal if _explains(view, claims[at], near, finding)), COMPARED_MAX):
+        if _timely(view, claims[at], finding):
+            return at
+        strongest = at if strongest is None else strongest
+    return strongest
 
 
 def _index(view: CorrelationView, claims: Sequence[Claim], left: Sequence[Finding]) -> Index:
@@ -237,17 +271,6 @@ def places(view: CorrelationView, finding: Finding) -> Iterable[tuple[Near, Sequ
     yield Near.POSSIBLE_JOB, jobs
     yield Near.DEVICE, [device]
     yield Near.FABRIC, [""] if view.graph.is_switch(device) else []
-
-
-def _explaining(
-    view: CorrelationView, claims: Sequence[Claim], index: Index, finding: Finding, holder: Key | None
-) -> Iterator[Iterator[int]]:
-    """Claims that explain a symptom, nearest first; equally near ones together, in the order in which they were
-    chosen."""
-    for near, names in places(view, finding):
-        found = [at for name in names if (at := index.get((near, name)))]
-        nearest = found[0] if len(found) == 1 else merge(*found)
-        yield (at for at in nearest if _explains(view, claims[at], near, finding, holder))
 
 
 def _timely(view: CorrelationView, claim: Claim, finding: Finding) -> bool:
