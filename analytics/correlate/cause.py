@@ -21,6 +21,7 @@ class Cause:
     unused: what it took away was in nobody's use, so no symptom of anything comes from it.
     keep_s: how long its incident stays open without evidence, where that is longer than usual.
     harmless: nothing works slower for it yet, so it is INFO until a job waits, whatever its kind is otherwise.
+    wait_hold: of what pages once a job waits: how long that job must have waited.
     """
 
     kind: IncidentKind
@@ -38,6 +39,7 @@ class Cause:
     unused: bool = False
     keep_s: float = 0.0
     harmless: bool = False
+    wait_hold: HoldPolicy = HoldPolicy.NONE
 
     @property
     def key(self) -> tuple[IncidentKind, ObjectRef]:
@@ -61,8 +63,9 @@ def cause_of(
     unused: bool = False,
     keep_s: float = 0.0,
     harmless: bool = False,
+    wait_hold: HoldPolicy | None = None,
 ) -> Cause:
-    """A cause with the tier and hold of its kind where none are given."""
+    """A cause with the tier and holds of its kind where none are given."""
     row = incident_kinds()[kind]
     return Cause(
         kind,
@@ -80,6 +83,7 @@ def cause_of(
         unused=unused,
         keep_s=keep_s,
         harmless=harmless,
+        wait_hold=row.wait_hold if wait_hold is None else wait_hold,
     )
 
 

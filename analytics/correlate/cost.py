@@ -201,7 +201,7 @@ def is_waited_for(view: CorrelationView, track: Track, waiting: Mapping[str, Wai
     """Whether a job has waited for as long as a cause of this kind needs."""
     if not waiting:
         return False
-    hold_ns = view.config.hold_ns(incident_kinds()[track.cause.kind].wait_hold, track.cadence_s)
+    hold_ns = view.config.hold_ns(track.cause.wait_hold, track.cadence_s)
     return not hold_ns or any(now_ns - wait.since_ns >= hold_ns for wait in waiting.values())
 
 

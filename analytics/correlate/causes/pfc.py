@@ -1,6 +1,6 @@
 """Back-pressure with an origin: slow receiver, incast, pause loop."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable
 
 from analytics.correlate.cause import QUEUES, STORAGE, Cause, cause_of
@@ -8,9 +8,10 @@ from analytics.correlate.pauses import End, Origin
 from analytics.correlate.view import CorrelationView
 from telemetry.findings import Finding, FindingKind
 from telemetry.incidents import IncidentKind
-from telemetry.kinds import Tier
+from telemetry.kinds import HoldPolicy, Tier
 from telemetry.objects import ObjectRef
 
+BUSY_SHARE = 0.5  # of the links of a host: it is the host that takes too little (assumption)
 CONGESTED_SHARE = 0.5  # a port with less than this share of the worst one's congestion only shares its switch's buffer
 
 
@@ -29,15 +30,20 @@ def propose(view: CorrelationView) -> Iterable[Cause]:
             case End.CYCLE:
                 yield from _loop(view, origin)
     slow = {view.graph.server_of(finding.object) for finding in view.of(*sorted(STORAGE))}
+    paused = Counter(origins[0].device for origins in at_edge.values())
     for port in sorted(at_edge):
-        if at_edge[port][0].device not in slow:  # a slow target explains why its server pauses its senders
-            yield _slow_receiver(port, at_edge[port])
+        host = at_edge[port][0].device
+        if host not in slow:  # a slow target explains why its server pauses its senders
+            busy = paused[host] > 1 and paused[host] >= BUSY_SHARE * len(view.graph.links(host))
+            yield _slow_receiver(port, at_edge[port], busy=busy)
     held = frozenset(origin.port for origin in view.origins)
     for switch in sorted({finding.object.device for finding in view.of(*QUEUES)}):
         yield from _incast(view, switch, at_switch.get(switch, []), held)
 
 
-def _slow_receiver(port: ObjectRef, found: list[Origin]) -> Cause:
+def _slow_receiver(port: ObjectRef, found: list[Origin], *, busy: bool) -> Cause:
+    """busy: the whole host takes too little, not one NIC of it. Memory and IOMMU of healthy hosts are as busy for tens
+    of seconds (Agarwal et al., HotNets 2022), so it pages once a job has waited for longer than that."""
     devices = frozenset[str]().union(*(origin.devices for origin in found))
     host = found[0].device
     return cause_of(
@@ -46,6 +52,7 @@ def _slow_receiver(port: ObjectRef, found: list[Origin]) -> Cause:
         _findings(found),
         f"{host} pauses {port.name} and nothing pauses {host}: the pauses of {_count(devices)} end there",
         devices=devices,
+        wait_hold=HoldPolicy.SILENCE if busy else None,
     )
 
 
