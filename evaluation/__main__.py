@@ -29,6 +29,7 @@ from evaluation.families import health, page
 from evaluation.families import run as families
 from evaluation.families.family import read_families
 from evaluation.families.judge import ClusterOutcome
+from evaluation.families.rows import TITLES
 from evaluation.families.rows import rows as family_rows
 from evaluation.pictures import run as pictures
 from evaluation.scores import compare
@@ -109,7 +110,10 @@ def campaign_baselines() -> list[report.Row]:
 
 
 def fault_families(options: families.Options = families.SMALL) -> list[report.Row]:
-    """SystemExit where a family names what the simulator lacks. Training families are not published on a page."""
+    """Prints what is known of the training families, or writes the page of those of the report and prints the targets.
+
+    SystemExit where a family names what the simulator lacks.
+    """
     try:
         outcomes = families.run(options, Console(stderr=True))
     except ConfigError as error:
@@ -117,10 +121,10 @@ def fault_families(options: families.Options = families.SMALL) -> list[report.Ro
     found = family_rows(outcomes)
     ran = list(dict.fromkeys(each.family for each in outcomes))
     text = page.families_page(found, options, read_families(), ran)
-    if options.train:
-        Console().print(text, markup=False, highlight=False)
-    else:
+    if not options.train:
         (PAGES / "results-families.md").write_text(text)
+        text = "\n\n".join(page.section("targets", TITLES["targets"], found))
+    Console().print(text, markup=False, highlight=False, soft_wrap=True)
     return [page.plain(row) for row in found]
 
 

@@ -1,13 +1,14 @@
 """Cluster files: the simulated cluster, its faults and telemetry in YAML, with the place of all that is wrong."""
 
 import re
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple, get_args
 
 import numpy as np
 from pydantic import BaseModel, BeforeValidator, ValidationError
 
-from common.documents.yaml_positions import Positions, load_with_positions, locate
+from common.documents.yaml_positions import Positions, load_list_with_positions, load_with_positions, locate
 from common.errors import ConfigError
 from simulator.cluster import SimulatedCluster
 from simulator.collection.config import CollectionConfig, Timing
@@ -54,15 +55,56 @@ def read_cluster(path: Path) -> Cluster:
     other, jobs without hosts, and faults at what does not exist.
     """
     document, positions = load_with_positions(path)
-    try:
-        found = ClusterFile.model_validate(document)
-    except ValidationError as error:
-        raise ConfigError("\n".join(_describe(path, positions, problem) for problem in error.errors())) from error
+    found = _validated(path, positions, document)
     _check_jobs(path, positions, found)
     _check_jitter(path, positions, found)
     config = SimulatorConfig.model_validate(found.model_dump(exclude={"faults", "collection"}))
     _check_targets(path, positions, config, found.faults)
     return Cluster(config, found.faults, found.collection)
+
+
+def read_schedule(path: Path, config: SimulatorConfig) -> tuple[ScheduledFault, ...]:
+    """The faults of a file that is a list of them, as under ``faults`` of a cluster file, in this cluster::
+
+        - {fault: slow-receiver, at_s: 30, lasts_s: 60, target: node3/mlx5_2}
+        - {fault: dirty-optic, at_s: 300, lasts_s: 600, strength: 0.3, on_s: 20, off_s: 40, silent: true}
+
+    ConfigError as of a cluster file.
+    """
+    entries, places = load_list_with_positions(path)
+    positions: Positions = {("faults", *where): place for where, place in places.items()}
+    found = _validated(path, positions, {"faults": entries})
+    _check_targets(path, positions, config, found.faults)
+    return found.faults
+
+
+def rejected(config: SimulatorConfig, faults: Sequence[ScheduledFault]) -> Iterator[tuple[int, str]]:
+    """The position of each fault that cannot happen in this cluster, and why.
+
+    Begins and ends every fault on a cluster of its own, on which all jobs run.
+    """
+    if not faults:
+        return
+    machine = SimulatedCluster(config, 0).machine
+    for number, fault in enumerate(faults):
+        for slot in machine.jobs.slots:
+            if slot.job is None:
+                slot.starts_ns = machine.now_ns
+        machine.step()
+        tried = FAULTS[fault.fault](machine, np.random.default_rng(0), fault.target, fault.strength)
+        try:
+            tried.begin()
+        except ConfigError as error:
+            yield number, str(error)
+        else:
+            tried.end()
+
+
+def _validated(path: Path, positions: Positions, document: dict[str, Any]) -> ClusterFile:
+    try:
+        return ClusterFile.model_validate(document)
+    except ValidationError as error:
+        raise ConfigError("\n".join(_describe(path, positions, problem) for problem in error.errors())) from error
 
 
 def _describe(path: Path, positions: Positions, problem: Any) -> str:
@@ -115,19 +157,9 @@ def _check_jitter(path: Path, positions: Positions, found: ClusterFile) -> None:
 def _check_targets(
     path: Path, positions: Positions, config: SimulatorConfig, faults: tuple[ScheduledFault, ...]
 ) -> None:
-    """Begins and ends every fault on a cluster of its own, on which all jobs run."""
-    if not faults:
-        return
-    machine = SimulatedCluster(config, 0).machine
-    for number, fault in enumerate(faults):
-        for slot in machine.jobs.slots:
-            if slot.job is None:
-                slot.starts_ns = machine.now_ns
-        machine.step()
-        tried = FAULTS[fault.fault](machine, np.random.default_rng(0), fault.target, fault.strength)
-        try:
-            tried.begin()
-        except ConfigError as error:
-            where = locate(path, positions, ("faults", number, "target"))
-            raise ConfigError(f"{where}: faults.{number}: {error}") from error
-        tried.end()
+    problems = [
+        f"{locate(path, positions, ('faults', number, 'target'))}: faults.{number}: {problem}"
+        for number, problem in rejected(config, faults)
+    ]
+    if problems:
+        raise ConfigError("\n".join(problems))

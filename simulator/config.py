@@ -1,7 +1,5 @@
 """SimulatorConfig: how large the simulated cluster is, what runs on it, and the seed that fixes everything else."""
 
-import math
-
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from simulator.compute.work.kind import WorkKind
@@ -13,7 +11,7 @@ from simulator.shapes.shape import Shape, Sizes, usual_sizes
 class JobMix(BaseModel):
     """The jobs that the cluster runs. Those that train compute and exchange, read data and write checkpoints."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     jobs: int = Field(2, ge=0, le=64, description="jobs that run side by side; the hosts are divided among them")
     compute_s: float = Field(1.2, gt=0, description="compute time of one iteration at full clocks")
@@ -33,7 +31,7 @@ class JobMix(BaseModel):
 class SimulatorConfig(BaseModel):
     """The simulated cluster. Numbers left at 0 follow from ``hosts``."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     hosts: int = Field(8, ge=2, le=4096, description="GPU hosts")
     gpus_per_host: int = Field(8, ge=1, le=8, description="GPUs, and as many NICs, of a host (single-rail: one NIC)")
@@ -59,7 +57,7 @@ class SimulatorConfig(BaseModel):
         0, ge=0, le=512, description="storage servers (OSS), two NICs each; 0: one for 8 hosts, at least 2"
     )
     targets_per_server: int = Field(2, ge=1, le=16, description="storage targets (OST) of one server")
-    filesystem: str = Field("scratch", description="name of the parallel file system")
+    filesystem: str = Field("scratch", pattern="^[^/]+$", description="name of the parallel file system")
     nic_gbps: float = Field(400.0, gt=0, description="speed of host NICs and leaf host ports")
     uplink_gbps: float = Field(0.0, ge=0, description="speed of leaf–spine links; 0: 800 up to 16 hosts, else 400")
     jobs: JobMix = JobMix()
@@ -79,7 +77,7 @@ class SimulatorConfig(BaseModel):
     @field_validator("boot_s")
     @classmethod
     def _in_order(cls, boot_s: tuple[float, float]) -> tuple[float, float]:
-        if not 0.0 <= boot_s[0] <= boot_s[1] < math.inf:
+        if not 0.0 <= boot_s[0] <= boot_s[1]:
             raise ValueError(f"{boot_s}: expected the shortest and the longest time, seconds, 0 or more")
         return boot_s
 

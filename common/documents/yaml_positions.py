@@ -21,7 +21,25 @@ _CLOSES = (yaml.BlockEndToken, yaml.FlowMappingEndToken, yaml.FlowSequenceEndTok
 
 
 def load_with_positions(path: Path) -> tuple[dict[str, Any], Positions]:
-    """The document and its positions; ConfigError for what cannot be read, is too large, too deep, or has aliases."""
+    """A document of keys and their positions; ConfigError for what cannot be read, is too large, too deep, or has
+    aliases. An empty file has no keys."""
+    document, positions = _load(path)
+    if document is None:
+        return {}, {}
+    if not isinstance(document, dict):
+        raise ConfigError(f"{path}:1:1: expected keys with values, found {type(document).__name__}")
+    return document, positions
+
+
+def load_list_with_positions(path: Path) -> tuple[list[Any], Positions]:
+    """The same of a document that is a list."""
+    document, positions = _load(path)
+    if not isinstance(document, list):
+        raise ConfigError(f"{path}:1:1: expected a list, found {type(document).__name__}")
+    return document, positions
+
+
+def _load(path: Path) -> tuple[object, Positions]:
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -40,12 +58,9 @@ def load_with_positions(path: Path) -> tuple[dict[str, Any], Positions]:
         raise ConfigError(f"{_at(path, mark) if mark else path}: {error.problem}") from error
     except (yaml.YAMLError, RecursionError, ValueError) as error:
         raise ConfigError(f"{path}: not YAML: {error}") from error
-    if document is None:
-        return {}, {}
-    if not isinstance(document, dict) or node is None:
-        raise ConfigError(f"{path}:1:1: expected keys with values, found {type(document).__name__}")
     positions: Positions = {}
-    _collect(path, node, (), positions)
+    if node is not None:
+        _collect(path, node, (), positions)
     return document, positions
 
 

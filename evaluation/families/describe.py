@@ -29,6 +29,8 @@ def _cells(families: Iterable[Family]) -> Iterator[list[str]]:
     for family in families:
         background = ", ".join(family.conditions) or "quiet"
         faults = "; ".join(_faults(family.faults)) if family.faults else "none"
+        if family.boot_s[1]:
+            faults += f"; hosts boot for {family.boot_s[0]:g} to {family.boot_s[1]:g} s"
         shape = family.shape if family.hosts == 8 else f"{family.shape}, {family.hosts} hosts"
         work = ", ".join(family.work)
         yield [family.name, family.stands_for, background, shape, work, faults, family.collection]

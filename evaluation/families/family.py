@@ -66,7 +66,8 @@ class FaultChoice(BaseModel):
 class Family(BaseModel):
     """One choice on every axis. stands_for: which clusters it represents. faults: None for a healthy one.
 
-    conditions, work, shape, collection: names that the simulator knows. hosts: size of its clusters.
+    conditions, work, shape, collection: names that the simulator knows. hosts: size of its clusters. boot_s: how long a
+    host takes until it is up again once it has power.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -78,12 +79,13 @@ class Family(BaseModel):
     hosts: int = Field(8, ge=4, le=128)
     work: tuple[str, ...] = Field(("data-parallel",), min_length=1)
     faults: FaultChoice | None = None
+    boot_s: Range = (0.0, 0.0)
     collection: str = "ideal"
 
     @property
     def combination(self) -> tuple[object, ...]:
         """What makes two families the same one: every axis, without name and description."""
-        return frozenset(self.conditions), self.shape, frozenset(self.work), self.faults, self.collection
+        return frozenset(self.conditions), self.shape, frozenset(self.work), self.faults, self.boot_s, self.collection
 
     @property
     def values(self) -> frozenset[tuple[str, str]]:

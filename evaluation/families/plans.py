@@ -59,7 +59,7 @@ def _plan(family: Family, seed: int, number: int, hours: float) -> FamilyPlan:
         family, _jobs(rng, len(family.work)), seed=int(rng.integers(2**31)), interval_s=INTERVAL_S, step_ms=STEP_MS
     )
     lasts_s = hours * 3600.0
-    faults = () if family.faults is None else _faults(family.faults, build_layout(config), rng, lasts_s)
+    faults = () if family.faults is None else _faults(family.faults, config, rng, lasts_s)
     return FamilyPlan(family, seed * 1000 + number, config, faults, lasts_s)
 
 
@@ -74,16 +74,18 @@ def _jobs(rng: np.random.Generator, kinds: int) -> JobMix:
 
 
 def _faults(
-    choice: FaultChoice, layout: Layout, rng: np.random.Generator, until_s: float
+    choice: FaultChoice, config: SimulatorConfig, rng: np.random.Generator, until_s: float
 ) -> tuple[ScheduledFault, ...]:
-    """Groups of overlapping faults, each with time to recover; a group that would not be over in time is left out."""
+    """Groups of overlapping faults, each with time to boot and to recover; a group that would not be over in time is
+    left out."""
+    layout = build_layout(config)
     at_s, found, queue = float(rng.uniform(*WARM_UP_S)), list[ScheduledFault](), list[str]()
     while True:
         while len(queue) < choice.together:
             queue += [str(kind) for kind in rng.permutation(choice.kinds)]
         kinds, queue = queue[: choice.together], queue[choice.together :]
         group = _group(choice, kinds, layout, rng, at_s)
-        over_s = max(fault.at_s + (fault.lasts_s or FAULTS[fault.fault].lasts_s) for fault in group)
+        over_s = max(fault.at_s + (fault.lasts_s or FAULTS[fault.fault].lasts_s) for fault in group) + config.boot_s[1]
         if over_s + RECOVERS_S[0] > until_s:
             return tuple(found)
         found += group

@@ -65,17 +65,15 @@ def simulate(
     """Serve a simulated cluster over gNMI, exporter pages and Slurm's JSON, on loopback addresses, until Ctrl-C."""
     import asyncio
 
-    from fabricscope.commands.simulate import cluster_of, serve_cluster, serve_config
+    from fabricscope.commands.simulate import cluster_of, faults_of, serve_cluster, serve_config
 
     described = cluster_of(cluster, hosts=hosts, seed=seed, interval_s=interval)
     config = serve_config(
         cluster=described.config,
-        cluster_faults=described.faults,
         collection=described.collection,
         speed=speed,
         address_offset=address_offset,
-        faults=tuple(fault or ()),
-        schedule_file=schedule,
+        faults=faults_of(described, fault or (), schedule),
         truth_file=truth,
     )
     asyncio.run(serve_cluster(config, config_out))

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +11,9 @@ from rich.console import Console
 
 from common.errors import ConfigError
 from fabricscope.running.stopping import parent_is_gone, stop_on_signals
-from simulator.cluster_file import Cluster, read_cluster
+from simulator.cluster_file import Cluster, read_cluster, read_schedule, rejected
 from simulator.config import SimulatorConfig
+from simulator.faults.schedule import ScheduledFault, parse_fault
 from simulator.servers.config import ServeConfig
 from simulator.servers.service import SimulatorService
 
@@ -26,12 +28,25 @@ def cluster_of(path: Path | None, **given: float | None) -> Cluster:
     return read_cluster(path)
 
 
+def faults_of(cluster: Cluster, texts: Sequence[str], schedule: Path | None) -> tuple[ScheduledFault, ...]:
+    """Those of ``--fault``, of the cluster file and of ``schedule``; ConfigError for what cannot happen in the
+    cluster."""
+    given = tuple(parse_fault(text) for text in texts)
+    problems = [f"fault {texts[number]!r}: {problem}" for number, problem in rejected(cluster.config, given)]
+    if problems:
+        raise ConfigError("\n".join(problems))
+    scheduled = () if schedule is None else read_schedule(schedule, cluster.config)
+    return (*given, *cluster.faults, *scheduled)
+
+
 def serve_config(**given: Any) -> ServeConfig:
     """ConfigError for what the simulator cannot serve."""
     try:
         return ServeConfig.model_validate(given)
-    except (ValidationError, ValueError) as error:
-        raise ConfigError(str(error)) from error
+    except ValidationError as error:
+        raise ConfigError(
+            "\n".join(problem["msg"].removeprefix("Value error, ") for problem in error.errors())
+        ) from error
 
 
 async def serve_cluster(config: ServeConfig, config_out: Path | None) -> None:

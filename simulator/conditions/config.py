@@ -2,7 +2,7 @@
 
 from typing import Annotated, Final
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator, model_validator
 
 STRENGTH_MAX: Final[dict[str, float]] = {
     "pcie-hiccups": 10.0,
@@ -31,13 +31,18 @@ class ConditionConfig(BaseModel):
     name: str = Field(description="a name of simulator.conditions.registry.CONDITIONS")
     strength: float = Field(1.0, gt=0, allow_inf_nan=False, description="how strong it is; 1 is the usual")
 
+    @field_validator("name")
+    @classmethod
+    def _known(cls, name: str) -> str:
+        if name not in STRENGTH_MAX:
+            raise ValueError(f"no condition {name!r}, expected one of {', '.join(STRENGTH_MAX)}")
+        return name
+
     @model_validator(mode="after")
-    def _known(self) -> "ConditionConfig":
-        most = STRENGTH_MAX.get(self.name)
-        if most is None:
-            raise ValueError(f"no condition {self.name!r}, expected one of {', '.join(STRENGTH_MAX)}")
+    def _has_meaning(self) -> "ConditionConfig":
+        most = STRENGTH_MAX[self.name]
         if self.strength > most:
-            raise ValueError(f"condition {self.name}: strength {self.strength:g}, expected at most {most:g}")
+            raise ValueError(f"strength {self.strength:g}: {self.name} has a meaning up to {most:g}")
         return self
 
 

@@ -31,7 +31,10 @@ class _AtHostPort(Fault):
 
 
 class SlowReceiver(_AtHostPort):
-    """PCIe of a host stalls for tens of milliseconds at a time: the NIC's buffer fills and the NIC pauses its leaf."""
+    """PCIe of a host stalls for tens of milliseconds at a time: the NIC's buffer fills and the NIC pauses its leaf.
+
+    Guo et al., SIGCOMM 2016, section 4.4: NICs that cannot receive at line rate pause their switch. Times: assumption.
+    """
 
     name = "slow-receiver"
     kind = IncidentKind.SLOW_RECEIVER
@@ -53,7 +56,10 @@ class SlowReceiver(_AtHostPort):
 
 
 class Incast(_AtHostPort):
-    """Many hosts send to one NIC at once, over so many queue pairs that even their minimum rates overload it."""
+    """Many hosts send to one NIC at once, over so many queue pairs that even their minimum rates overload it.
+
+    Senders and excess: assumption.
+    """
 
     name = "incast"
     kind = IncidentKind.INCAST

@@ -28,7 +28,10 @@ class _OnGpu(Fault):
 
 
 class StragglerGpu(_OnGpu):
-    """The clock is stuck below its peers' without any throttle reason: the GPU is always busy, its peers wait."""
+    """The clock is stuck below its peers' without any throttle reason: the GPU is always busy, its peers wait.
+
+    45 % of the clock: assumption.
+    """
 
     name = "straggler-gpu"
     kind = IncidentKind.STRAGGLER
@@ -57,7 +60,10 @@ class HungGpu(_OnGpu):
 
 
 class GpuThermalThrottle(_OnGpu):
-    """The heat sink lost contact: the GPU reaches its slowdown temperature and the driver lowers its clock."""
+    """The heat sink lost contact: the GPU reaches its slowdown temperature and the driver lowers its clock.
+
+    Three times the resistance: assumption.
+    """
 
     name = "gpu-thermal-throttle"
     kind = IncidentKind.GPU_FAULT
@@ -72,7 +78,10 @@ class GpuThermalThrottle(_OnGpu):
 
 
 class GpuMemoryWears(_OnGpu):
-    """A memory row wears out: single-bit errors, then one that ECC cannot correct; the row is remapped."""
+    """A memory row wears out: single-bit errors, then one that ECC cannot correct; the row is remapped.
+
+    Rate and time: assumption, so that a campaign sees it.
+    """
 
     name = "gpu-memory-wears"
     kind = IncidentKind.GPU_FAULT
@@ -96,7 +105,9 @@ class GpuMemoryWears(_OnGpu):
 
 
 class Xid(_OnGpu):
-    """XID 79: the GPU falls off the bus. Its series vanish, its job dies, its host takes no further job."""
+    """XID 79: the GPU falls off the bus (NVIDIA's XID catalogue). Its series vanish, its job dies, its host takes no
+    further job.
+    """
 
     name = "xid"
     kind = IncidentKind.GPU_FAULT

@@ -65,7 +65,10 @@ class RackPowerLoss(OnRack):
 
 
 class RackCooling(OnRack):
-    """A rack's cooling fails: the inlet air of its hosts gets warmer within a minute, and so do their GPUs."""
+    """A rack's cooling fails: the inlet air of its hosts gets warmer within a minute, and so do their GPUs.
+
+    12 K: assumption.
+    """
 
     name = "rack-cooling"
     kind = IncidentKind.ENVIRONMENT
@@ -97,7 +100,10 @@ class RackCooling(OnRack):
 
 
 class PlannedRebootWave(OnRack):
-    """Announced maintenance: the hosts of a rack are drained and rebooted one after the other."""
+    """Announced maintenance: the hosts of a rack are drained and rebooted one after the other.
+
+    Times: assumption, short so that a wave fits a campaign.
+    """
 
     name = "planned-reboot-wave"
     kind = IncidentKind.DEVICE_REBOOTED

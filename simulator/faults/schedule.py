@@ -1,9 +1,7 @@
-"""Fault schedules: ``slow-receiver@30s+60s:node3/mlx5_2`` on the command line, or a list in a YAML file."""
+"""Scheduled faults: ``slow-receiver@30s+60s:node3/mlx5_2`` on the command line, or an entry of a file."""
 
 import re
-from pathlib import Path
 
-import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from common.errors import ConfigError
@@ -14,7 +12,6 @@ _FORM = re.compile(
     r"(?:,on=(?P<on>[0-9.]+)s,off=(?P<off>[0-9.]+)s)?(?:,strength=(?P<strength>[0-9.]+))?(?P<silent>,silent)?"
     r"(?::(?P<target>.+))?"
 )
-FILE_BYTES_MAX = 1 << 20
 TURN_S_MIN = 0.1  # two of the longest steps of the model
 
 
@@ -84,33 +81,10 @@ def parse_fault(text: str) -> ScheduledFault:
         raise ConfigError(f"fault {text!r}: {_first(error)}") from error
 
 
-def read_schedule(path: Path) -> list[ScheduledFault]:
-    """A YAML list of faults::
-
-    - {fault: slow-receiver, at_s: 30, lasts_s: 60, target: node3/mlx5_2}
-    - {fault: spine-down, at_s: 180}
-    - {fault: dirty-optic, at_s: 300, lasts_s: 600, strength: 0.3, on_s: 20, off_s: 40, silent: true}
-    """
-    if path.stat().st_size > FILE_BYTES_MAX:
-        raise ConfigError(f"{path}: a schedule of more than {FILE_BYTES_MAX} bytes")
-    try:
-        entries = yaml.load(path.read_bytes(), yaml.CSafeLoader)
-    except yaml.YAMLError as error:
-        raise ConfigError(f"{path}: {error}") from error
-    if not isinstance(entries, list):
-        raise ConfigError(f"{path}: expected a list of faults")
-    faults = []
-    for number, entry in enumerate(entries, 1):
-        try:
-            faults.append(ScheduledFault.model_validate(entry))
-        except ValidationError as error:
-            raise ConfigError(f"{path}: fault {number}: {_first(error)}") from error
-    return faults
-
-
 def _first(error: ValueError) -> str:
     if not isinstance(error, ValidationError):
         return str(error)
     problem = error.errors()[0]
     where = ".".join(map(str, problem["loc"]))
-    return f"{where}: {problem['msg']}" if where else problem["msg"]
+    text = problem["msg"].removeprefix("Value error, ")
+    return f"{where}: {text}" if where else text

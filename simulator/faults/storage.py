@@ -11,7 +11,10 @@ from telemetry.objects import ObjectRef, device, job, storage_target
 
 
 class SlowStorageTarget(Fault):
-    """A storage target serves a small part of its rated throughput (a RAID rebuild): striped files wait for it."""
+    """A storage target serves a small part of its rated throughput (a RAID rebuild): striped files wait for it.
+
+    6 %: assumption.
+    """
 
     name = "slow-storage-target"
     kind = IncidentKind.SLOW_STORAGE
@@ -38,7 +41,10 @@ class SlowStorageTarget(Fault):
 
 
 class LateCheckpoint(Fault):
-    """A checkpoint is due and one host writes its part very slowly (lock contention): the job waits for it."""
+    """A checkpoint is due and one host writes its part very slowly (lock contention): the job waits for it.
+
+    0.1 GB/s: assumption.
+    """
 
     name = "late-checkpoint"
     kind = IncidentKind.LATE_CHECKPOINT

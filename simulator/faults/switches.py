@@ -62,7 +62,7 @@ class LeafDown(_OnSwitch):
 
 
 class SwitchReboot(_OnSwitch):
-    """A switch restarts: it is unreachable for a while, and its counters restart at 0."""
+    """A switch restarts: it is unreachable for a while (25 s: assumption), and its counters restart at 0."""
 
     name = "switch-reboot"
     kind = IncidentKind.DEVICE_REBOOTED

@@ -45,9 +45,7 @@ class ServeConfig(BaseModel):
     gnmi_password: SecretStr = SecretStr("")
     truth_file: Path | None = Field(None, description="ground truth as JSON lines: each fault, from when to when")
     squeue_file: Path | None = Field(None, description="kept up to date with what `squeue --json` would print")
-    faults: tuple[str, ...] = Field((), description="faults to inject, like slow-receiver@30s")
-    cluster_faults: tuple[ScheduledFault, ...] = Field((), description="those of a cluster file")
-    schedule_file: Path | None = Field(None, description="more of them: a YAML list of {fault, at_s, lasts_s, target}")
+    faults: tuple[ScheduledFault, ...] = Field((), description="faults to inject")
 
     @model_validator(mode="after")
     def _can_be_served(self) -> "ServeConfig":

@@ -1,7 +1,7 @@
 """The simulated cluster in a thread of its own: every call to it runs there, one after the other."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TypeVar
@@ -41,7 +41,7 @@ class ClusterDriver:
         self._start_ns = start_ns
         self._thread = ThreadPoolExecutor(1, "cluster")
 
-    async def start(self, faults: list[ScheduledFault]) -> ClusterState:
+    async def start(self, faults: Sequence[ScheduledFault]) -> ClusterState:
         """Builds the cluster and takes its first step, which is when the model is compiled."""
         return await self._call(lambda: self._build(faults))
 
@@ -64,7 +64,7 @@ class ClusterDriver:
         """Returns at once; a step that is under way ends by itself."""
         self._thread.shutdown(wait=False, cancel_futures=True)
 
-    def _build(self, faults: list[ScheduledFault]) -> ClusterState:
+    def _build(self, faults: Sequence[ScheduledFault]) -> ClusterState:
         self.cluster = SimulatedCluster(self._config, self._start_ns)
         self.io_times = IoTimes(len(self.cluster.layout.targets))
         for fault in faults:

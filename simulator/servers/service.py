@@ -14,7 +14,7 @@ from aiohttp import web
 
 from common.errors import ConfigError
 from common.units import NS_PER_S
-from simulator.faults.schedule import ScheduledFault, parse_fault, read_schedule
+from simulator.faults.schedule import ScheduledFault
 from simulator.faults.truth import write_truth
 from simulator.layout import Exporter, Layout
 from simulator.servers.addresses import CONTROL_PORT, SLURM_HOST, with_offset
@@ -68,7 +68,7 @@ class SimulatorService:
         start_ns = config.start_ns if config.start_ns is not None else default_start_ns(config.speed, time.time_ns())
         self._driver = ClusterDriver(config.cluster, start_ns)
         try:
-            self._state = await self._driver.start(_faults(config))
+            self._state = await self._driver.start(config.faults)
             self._latest = self._served = Latest(self._state.readings)
             credentials = await asyncio.to_thread(gnmi_credentials, config, self.layout, self._folder)
             self._listeners = self._build_listeners(config, self._driver, credentials, start_ns)
@@ -196,9 +196,3 @@ class SimulatorService:
         assert self._driver is not None
         await self._driver.end_fault(name)
         return {"ended": name}
-
-
-def _faults(config: ServeConfig) -> list[ScheduledFault]:
-    """The faults of ``faults``, the cluster file and ``schedule_file``; ConfigError for a fault that does not exist."""
-    scheduled = read_schedule(config.schedule_file) if config.schedule_file is not None else []
-    return [*map(parse_fault, config.faults), *config.cluster_faults, *scheduled]

@@ -10,6 +10,7 @@ from evaluation import __main__ as program
 from evaluation.families import health
 from evaluation.families import run as families
 from evaluation.families.family import Family, FamilySets
+from evaluation.families.judge import ClusterOutcome
 
 
 def chosen(*names: str) -> tuple[list[str], str]:
@@ -60,6 +61,17 @@ def test_a_family_whose_parts_are_missing_ends_the_program_with_its_name(monkeyp
     monkeypatch.setattr(families, "read_families", lambda: FamilySets(train=(), report=(moebius,)))
     with pytest.raises(SystemExit, match=r"families: family odd: .*moebius"):
         program.fault_families()
+
+
+def test_the_targets_are_printed_with_bounds_and_the_page_is_written(tmp_path, monkeypatch, capsys) -> None:
+    outcome = ClusterOutcome("plain-leaf-side", healthy=False, seed=201, node_days=1.0, pages=4, right=3)
+    monkeypatch.setattr(families, "run", lambda options, progress: [outcome])
+    monkeypatch.setattr(program, "PAGES", tmp_path)
+    program.fault_families()
+    printed = capsys.readouterr().out
+    (precision,) = (line for line in printed.splitlines() if line.startswith("| precision of pages |"))
+    assert precision.startswith("| precision of pages | ≥ 0.95 | 0.75 | 0.194 | 0.994 |")
+    assert precision in (tmp_path / "results-families.md").read_text()
 
 
 def test_parts_run_in_the_given_order() -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from common.errors import ConfigError
-from simulator.cluster_file import read_cluster
+from simulator.cluster_file import read_cluster, read_schedule
 from simulator.collection.config import CollectionConfig, Timing
 from simulator.collection.presets import PRESETS
 from simulator.config import JobMix, SimulatorConfig
@@ -84,6 +84,26 @@ def test_a_collection_is_presets_or_settings(tmp_path: Path, text: str, expected
             ],
         ),
         (
+            "faults:\n  - {fault: xid, target: node9/1}\n  - {fault: spine-down}\n"
+            "  - {fault: leaf-down, target: leaf77}\n",
+            [
+                "2:18: faults.0: xid: no target 'node9/1', expected host/index or host/UUID",
+                "4:24: faults.2: leaf-down: no target 'leaf77', expected leaf such as leaf1",
+            ],
+        ),
+        (
+            "conditions:\n  - name: power-cap\n    strength: 7\n  - {name: sun}\n",
+            [
+                "3:5: conditions.0: strength 7: power-cap has a meaning up to 1.5",
+                "4:6: conditions.1.name: no condition 'sun', expected one of pcie-hiccups",
+            ],
+        ),
+        (
+            "nic_gbps: .inf\njobs: {compute_s: .inf}\n",
+            ["1:1: nic_gbps: Input should be a finite number", "2:8: jobs.compute_s: Input should be a finite number"],
+        ),
+        ("hosts: 4\nfilesystem: a/b\n", ["2:1: filesystem: String should match pattern"]),
+        (
             "seed: 2\ncollection: mixed\n",
             ["2:1: collection: no preset 'mixed', expected some of ideal, mixed-intervals, "],
         ),
@@ -120,3 +140,59 @@ def test_an_error_names_its_line_and_column_and_what_was_expected(tmp_path: Path
     assert len(lines) == len(errors)
     for line, expected in zip(lines, errors, strict=True):
         assert line.startswith(f"{file}:{expected}")
+
+
+def test_a_schedule_is_a_list_of_faults(tmp_path: Path) -> None:
+    file = tmp_path / "faults.yaml"
+    file.write_text("- {fault: incast, at_s: 3}\n- {fault: xid, at_s: 4, lasts_s: 2, target: node1/0}\n")
+    assert read_schedule(file, SimulatorConfig(hosts=2)) == (
+        ScheduledFault(fault="incast", at_s=3),
+        ScheduledFault(fault="xid", at_s=4, lasts_s=2, target="node1/0"),
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "errors"),
+    [
+        ("fault: incast\n", ["1:1: expected a list, found dict"]),
+        ("", ["1:1: expected a list, found NoneType"]),
+        ("- [", ["2:1: "]),
+        ("- xid@3s\n", ["1:3: faults.0: Input should be a valid dictionary"]),
+        (
+            "- {fault: sharks}\n- {fault: incast, when: 3}\n- {fault: incast, at_s: .nan}\n",
+            [
+                "1:4: faults.0.fault: no fault 'sharks', expected one of ",
+                "2:19: faults.1.when: unknown key, expected one of fault, at_s",
+                "3:19: faults.2.at_s: Input should be a finite number",
+            ],
+        ),
+        (
+            "- {fault: incast}\n- fault: nvlink-down\n  strength: 1.5\n",
+            ["3:3: faults.1: strength 1.5: nvlink-down has a meaning from 0.1 to 1"],
+        ),
+        ("- {fault: incast, strength: 0.05}\n", ["1:19: faults.0: strength 0.05: incast has a meaning from 0.1 to 2"]),
+        ("- {fault: incast, on_s: 5}\n", ["1:19: faults.0: on_s 5, off_s 0: expected both"]),
+        ("- {fault: incast, on_s: 0.01, off_s: 5}\n", ["1:19: faults.0: on_s 0.01, off_s 5: expected both, at least"]),
+        (
+            "- {fault: spine-down, target: spine9}\n- {fault: xid}\n- {fault: xid, target: node3/0}\n",
+            [
+                "1:23: faults.0: spine-down: no target 'spine9', expected spine such as spine1",
+                "3:16: faults.2: xid: no target 'node3/0', expected host/index or host/UUID",
+            ],
+        ),
+    ],
+)
+def test_an_error_of_a_schedule_names_its_line_and_column(tmp_path: Path, text: str, errors: list[str]) -> None:
+    file = tmp_path / "faults.yaml"
+    file.write_text(text)
+    with pytest.raises(ConfigError) as caught:
+        read_schedule(file, SimulatorConfig(hosts=2))
+    lines = str(caught.value).splitlines()
+    assert len(lines) == len(errors)
+    for line, expected in zip(lines, errors, strict=True):
+        assert line.startswith(f"{file}:{expected}")
+
+
+def test_a_schedule_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"absent\.yaml: cannot be read"):
+        read_schedule(tmp_path / "absent.yaml", SimulatorConfig(hosts=2))

@@ -37,7 +37,8 @@ def test_name_description_and_size_do_not_make_another_family() -> None:
     one = Family(name="a", stands_for="x", work=("tree", "small"))
     other = Family(name="b", stands_for="y", work=("small", "tree"), hosts=16)
     assert one.combination == other.combination
-    assert one.combination != other.model_copy(update={"collection": "lossy"}).combination
+    for changes in ({"collection": "lossy"}, {"boot_s": (300.0, 720.0)}):
+        assert one.combination != other.model_copy(update=changes).combination
 
 
 def test_both_lists_have_healthy_families_and_single_pair_and_triple_faults() -> None:
@@ -45,6 +46,13 @@ def test_both_lists_have_healthy_families_and_single_pair_and_triple_faults() ->
         assert any(family.faults is None for family in families)
     together = {family.faults.together for family in (*SETS.train, *SETS.report) if family.faults}
     assert together == {1, 2, 3}
+
+
+def test_weak_faults_of_seconds_and_hosts_that_boot_for_minutes_are_declared() -> None:
+    families = (*SETS.train, *SETS.report)
+    faults = [family.faults for family in families if family.faults]
+    assert any(choice.lasts_s[0] <= 5.0 and choice.strength == (0.1, 0.5) for choice in faults)
+    assert (300.0, 720.0) in {family.boot_s for family in families}
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,7 @@ def test_a_family_of_parts_that_exist_passes() -> None:
         ({"conditions": ("rain",)}, "family plain: .*rain"),
         ({"work": ("gaming",)}, "family plain: .*gaming"),
         ({"shape": "moebius"}, "family plain: .*moebius"),
+        ({"boot_s": (-1.0, 5.0)}, "family plain: boot_s = .*expected the shortest and the longest time"),
         ({"collection": "by-post"}, "family plain: no collection 'by-post': no preset 'by-post', expected some"),
         (
             {"faults": FaultChoice(kinds=("xid", "gnomes"))},

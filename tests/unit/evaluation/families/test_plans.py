@@ -7,7 +7,7 @@ from evaluation.campaigns.plan import SINGLES as SINGLES_OF_CAMPAIGNS
 from evaluation.families import parts
 from evaluation.families.family import Family, FaultChoice, Place, read_families
 from evaluation.families.places import AT_BEGIN, candidates
-from evaluation.families.plans import APART_S, HEALTHY_TIMES, plans
+from evaluation.families.plans import APART_S, HEALTHY_TIMES, RECOVERS_S, plans
 from simulator.config import SimulatorConfig
 from simulator.wiring import build_layout
 
@@ -91,6 +91,16 @@ def test_faults_alone_never_overlap_and_those_of_a_pair_begin_close_together() -
     for one, other in zip(faults[::2], faults[1::2], strict=True):
         assert 0.0 <= other.at_s - one.at_s <= APART_S
         assert one.target != other.target
+
+
+def test_the_next_fault_waits_for_hosts_that_boot() -> None:
+    slow = SINGLES.model_copy(update={"boot_s": (300.0, 720.0)})
+    for plan in plans(slow, 5, 2.0):
+        assert plan.config.boot_s == (300.0, 720.0)
+        assert plan.faults
+        ends_s = [fault.at_s + fault.lasts_s + 720.0 + RECOVERS_S[0] for fault in plan.faults]
+        begins_s = [*(fault.at_s for fault in plan.faults[1:]), plan.lasts_s]
+        assert all(end_s <= begin_s for end_s, begin_s in zip(ends_s, begins_s, strict=True))
 
 
 def test_each_kind_of_work_has_a_job(monkeypatch: pytest.MonkeyPatch) -> None:

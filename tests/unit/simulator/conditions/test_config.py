@@ -37,7 +37,7 @@ def test_every_name_has_a_condition_and_a_largest_strength() -> None:
     ("given", "message"),
     [
         ({"name": "gremlins"}, r"no condition 'gremlins', expected one of pcie-hiccups, power-cap"),
-        ({"name": "hash-collisions", "strength": 1.5}, r"condition hash-collisions: strength 1.5, expected at most 1"),
+        ({"name": "hash-collisions", "strength": 1.5}, r"strength 1.5: hash-collisions has a meaning up to 1"),
         ({"name": "power-cap", "strength": 0.0}, "strength\n.*greater than 0"),
         ({"name": "power-cap", "strength": float("inf")}, "strength\n.*finite"),
         ({"name": "power-cap", "target": "node1"}, "target\n.*Extra inputs"),

@@ -1,7 +1,5 @@
 """Faults as text: every wrong form is rejected with an error that names it."""
 
-from pathlib import Path
-
 import pytest
 
 from common.errors import ConfigError
@@ -9,7 +7,7 @@ from common.units import NS_PER_S
 from simulator.cluster import SimulatedCluster
 from simulator.config import SimulatorConfig
 from simulator.faults import FAULTS
-from simulator.faults.schedule import ScheduledFault, parse_fault, read_schedule
+from simulator.faults.schedule import ScheduledFault, parse_fault
 
 
 @pytest.mark.parametrize(
@@ -50,33 +48,6 @@ def test_command_line_form(text: str, expected: ScheduledFault) -> None:
 def test_other_forms_are_rejected(text: str) -> None:
     with pytest.raises(ConfigError, match="fault"):
         parse_fault(text)
-
-
-def test_schedule_file(tmp_path: Path) -> None:
-    file = tmp_path / "faults.yaml"
-    file.write_text("- {fault: incast, at_s: 3}\n- {fault: xid, at_s: 4, lasts_s: 2, target: node1/0}\n")
-    assert [f.fault for f in read_schedule(file)] == ["incast", "xid"]
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("fault: incast", "expected a list"),
-        ("- {fault: sharks}", "fault 1: fault: .*no fault 'sharks'"),
-        ("- {fault: incast, when: 3}", "fault 1: when"),
-        ("- {fault: incast, at_s: .nan}", "fault 1: at_s"),
-        ("- [", "expected"),
-        ("- {fault: nvlink-down, strength: 1.5}", "fault 1: .*strength 1.5: nvlink-down has a meaning from 0.1 to 1"),
-        ("- {fault: incast, strength: 0.05}", "strength 0.05: incast has a meaning from 0.1 to 2"),
-        ("- {fault: incast, on_s: 5}", "on_s 5, off_s 0: expected both"),
-        ("- {fault: incast, on_s: 0.01, off_s: 5}", "at least 0.1 s each"),
-    ],
-)
-def test_bad_schedule_file(tmp_path: Path, text: str, message: str) -> None:
-    file = tmp_path / "faults.yaml"
-    file.write_text(text)
-    with pytest.raises(ConfigError, match=message):
-        read_schedule(file)
 
 
 @pytest.mark.parametrize("name", sorted(FAULTS))

@@ -19,6 +19,7 @@ from ingest.collectors.gnmi.config import Config as GnmiConfig
 from ingest.collectors.inventory.parse import parse_inventory
 from ingest.collectors.slurm.config import Config as SlurmConfig
 from simulator.config import JobMix, SimulatorConfig
+from simulator.faults.schedule import parse_fault
 from simulator.layout import Layout, topology_facts
 from simulator.servers.config import ServeConfig, Unreachable
 from simulator.servers.service import SimulatorService
@@ -142,12 +143,9 @@ async def test_a_fault_over_the_control_port_is_in_the_truth_and_on_the_pages(
         assert json.loads(truth_file.read_text()) == truth
 
 
-async def test_faults_come_from_the_command_line_and_from_a_schedule_file(
-    http: aiohttp.ClientSession, tmp_path: Path
-) -> None:
-    schedule = tmp_path / "faults.yaml"
-    schedule.write_text("- {fault: link-down, at_s: 0.1}\n")
-    async with simulated(faults=("xid@0.1s:node2/1",), schedule_file=schedule) as service:
+async def test_scheduled_faults_happen(http: aiohttp.ClientSession) -> None:
+    faults = (parse_fault("xid@0.1s:node2/1"), parse_fault("link-down@0.1s"))
+    async with simulated(faults=faults) as service:
 
         async def both() -> bool:
             return len((await control(http, service, "truth"))["truth"]) == 2
