@@ -166,6 +166,8 @@ class Correlator:
         for track in self._memory.tracks:
             if track.key in fresh and not view.by_id.keys().isdisjoint(track.primary):
                 open_causes.append(OpenCause(track.cause, track.onset_ns, False, frozenset(track.symptoms)))
+                if track.cause.gone:  # the others of a group stay with its root as long as any is left
+                    causes.append(open_cause(view, track))
                 continue
             cause = open_cause(view, track)
             open_causes.append(OpenCause(cause, track.onset_ns, not cause.primary, frozenset(track.symptoms)))
