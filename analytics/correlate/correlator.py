@@ -166,6 +166,8 @@ class Correlator:
         for track in self._memory.tracks:
             if track.key in fresh and not view.by_id.keys().isdisjoint(track.primary):
                 open_causes.append(OpenCause(track.cause, track.onset_ns, False, frozenset(track.symptoms)))
+                if track.cause.gone:  # the others of a group stay with its root as long as any is left
+                    causes.append(open_cause(view, track))
                 continue
             cause = open_cause(view, track)
             open_causes.append(OpenCause(cause, track.onset_ns, not cause.primary, frozenset(track.symptoms)))
@@ -180,8 +182,10 @@ class Correlator:
         merged = [track for track, _ in matching.merged]
         alternatives = _not_chosen(causes, claims)
         tracks: list[Track] = []
+        lost: dict[str, Track] = {}  # findings that a track does not explain any more
         for claim, known in zip(claims, matching.continues, strict=True):
             track = known or Track(claim.cause, Life(IncidentState.PENDING, now_ns), claim.onset_ns)
+            lost |= dict.fromkeys((track.primary | track.symptoms) - claim.findings, track)
             _follow(track, claim, now_ns)
             track.cadence_s = max((view.by_id[found].cadence_s for found in claim.primary), default=track.cadence_s)
             found_in = claim.findings if alternatives else ()
@@ -190,6 +194,7 @@ class Correlator:
             self._reports.update(view, track, claim, others_by_key, now_ns)
             self._memory.mark_explained(claim.findings, now_ns)
             tracks.append(track)
+        _hand_over(lost, claims)
         self._reports.accrue(view, now_ns)
         for track, at in matching.merged:
             _merge(track, tracks[at], now_ns)
@@ -296,6 +301,12 @@ def _with_all_gone(track: Track, cause: Cause) -> Cause:
     if track.key != cause.key or not cause.gone < before.gone:
         return cause
     return replace(cause, gone=before.gone, subject=before.subject, reason=before.reason)
+
+
+def _hand_over(lost: Mapping[str, Track], claims: Iterable[Claim]) -> None:
+    """What another cause explains by now is no finding of the incident that had it: each has its own symptoms."""
+    for found in lost.keys() & {found for claim in claims for found in claim.findings} if lost else ():
+        lost[found].members.pop(found, None)
 
 
 def _merge(track: Track, into: Track, now_ns: int) -> None:

@@ -14,6 +14,7 @@ from itertools import islice
 
 from analytics.correlate.cause import JOB_WAITS, Cause
 from analytics.correlate.causes import leftover
+from analytics.correlate.causes.routing import other_ends
 from analytics.correlate.cluster.reach import Reach
 from analytics.correlate.symptoms import Near, follows, why_not
 from analytics.correlate.view import CorrelationView
@@ -281,8 +282,19 @@ def _timely(view: CorrelationView, claim: Claim, finding: Finding) -> bool:
 
 def _explains(view: CorrelationView, claim: Claim, near: Near, finding: Finding, holder: Key | None = None) -> bool:
     """holder: the open incident that has this symptom."""
+    if near is Near.DEVICE and not is_near(view, claim.reach, finding):
+        return False
     since_ns = view.waits_since(finding.object) if finding.kind in JOB_WAITS else None
     held = claim.cause.key == holder
     cause, onset_ns = claim.cause, claim.onset_ns
     objection = why_not(view.config, cause, near, onset_ns, finding, claim.onsets_ns, since_ns, claim.kinds, held=held)
     return objection is None
+
+
+def is_near(view: CorrelationView, reach: Reach, finding: Finding) -> bool:
+    """Whether a symptom is in the neighbourhood of a cause: by its device, of a slow target by its server. A session
+    that was lost is so by both of its ends, where they are known: a leaf has sessions with many."""
+    if finding.kind is FindingKind.STORAGE_SLOW:
+        return view.graph.server_of(finding.object) in reach.devices
+    ends = other_ends(view)[finding.id] if finding.kind is FindingKind.BGP_SESSION else frozenset[str]()
+    return finding.object.device in reach.devices and (not ends or not reach.devices.isdisjoint(ends))

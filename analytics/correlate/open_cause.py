@@ -24,8 +24,9 @@ def open_cause(view: CorrelationView, track: Track) -> Cause:
     if cause.kind is IncidentKind.GPU_FAULT:  # it is repaired by a reboot of its host
         own = view.on_device(cause.root.device)
         primary |= {finding.id for finding in own if finding.kind is FindingKind.DEVICE_REBOOTED}
-    # Findings that remain after a device went down or came back are no incident of one of its links.
-    remains = "device" in kind.takes_away and primary <= track.members.keys()
+    # Findings that remain after a device went down or came back are no incident of one of its links, and what is left
+    # of several parts that failed at once is no incident of each.
+    remains = bool("device" in kind.takes_away or cause.gone) and primary <= track.members.keys()
     factor = 1.0 if remains else OPEN_FACTOR
     if cause.change and not view.lasts(cause.change):
         factor = 0.0  # what is not back when planned work is over is no part of it

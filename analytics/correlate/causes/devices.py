@@ -1,13 +1,14 @@
-"""A switch or host that died, or rebooted.
+"""A switch or host that died, or rebooted; hosts of a rack that died at once.
 
 Being central does not make a device the cause: most of *its own* links must be down, or it must be silent as well.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from analytics.correlate.cause import AWAY, LINK, SILENCE, Cause, cause_of
+from analytics.correlate.causes.siblings import Shared, hosts_by_rack, shared
 from analytics.correlate.config import NS_PER_S
 from analytics.correlate.texts.clock import clock
 from analytics.correlate.view import CorrelationView
@@ -15,7 +16,10 @@ from analytics.correlate.waves import LEARNED_MIN
 from telemetry.findings import Finding, FindingKind
 from telemetry.incidents import IncidentKind
 from telemetry.objects import ObjectKind, ObjectRef, device
+from telemetry.topology import Role
 
+RACK_MIN = 3  # fewer dead devices are no evidence about all of a rack
+TOGETHER_MIN = 2  # hosts of a rack: a phase of its PDU takes every third one
 ALIVE_FACTOR = 0.5  # a device that still reports has more likely lost its neighbours than gone down
 
 
@@ -78,9 +82,41 @@ def propose(view: CorrelationView) -> Iterable[Cause]:
             f"{death.down} of {death.links} links of {death.device} are down and {why}",
             factor=ALIVE_FACTOR if death.alive else 1.0,
         )
+    yield from _together(view)
     for finding in view.of(FindingKind.DEVICE_REBOOTED):
         if _only_rebooted(view, finding) or not _returns(view, finding.object.device):
             yield _reboot(view, finding)
+
+
+def _together(view: CorrelationView) -> Iterable[Cause]:
+    """Hosts of a rack that died at once, of which that is no chance; most of a rack is its power (``rack.py``)."""
+    dead = {death.device: death for death in deaths(view) if not death.alive}
+    hosts = {name: death.onset_ns for name, death in dead.items() if view.graph.role(name) is Role.HOST}
+    if len(hosts) < TOGETHER_MIN:
+        return
+    for found in shared(view, hosts, [hosts_by_rack(view, hosts)], TOGETHER_MIN):
+        if not is_most(view, found.name, sum(name in dead for name in view.graph.rack(found.name))):
+            yield _part_of_rack(view, found, dead)
+
+
+def is_most(view: CorrelationView, rack: str, dead: int) -> bool:
+    """Whether so many dead devices of a rack are all that its power feeds, or nearly."""
+    return dead >= max(RACK_MIN, view.config.rack_share * len(view.graph.rack(rack)))
+
+
+def _part_of_rack(view: CorrelationView, found: Shared, dead: Mapping[str, Death]) -> Cause:
+    known = [view.away[name] for name in found.failed if name in view.away]  # the first one may be back already
+    root = view.root(IncidentKind.DEVICE_DOWN, [*(device(name) for name in found.failed), *known])
+    gone = frozenset(found.failed) - {root.name}
+    return cause_of(
+        IncidentKind.DEVICE_DOWN,
+        root,
+        frozenset[str]().union(*(dead[name].findings for name in found.failed)),
+        f"{len(found.failed)} of {found.of} hosts of {found.parent} went away at once, {found.chance}: a part that "
+        "these have in common failed, such as a phase of its power",
+        gone=gone,
+        subject=f"{root.name} and {len(gone)} more host{'s' if len(gone) > 1 else ''} of {found.parent}",
+    )
 
 
 def _overdue(view: CorrelationView, name: str) -> str:

@@ -12,13 +12,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from analytics.correlate.cause import ENVIRONMENT, GPU_FAULTS, Cause, cause_of
 from analytics.correlate.causes.at_once import at_once
 from analytics.correlate.causes.gpus import by_heat
+from analytics.correlate.causes.siblings import hosts_by_rack, shared
 from analytics.correlate.view import CorrelationView
 from telemetry.findings import Finding, FindingKind
 from telemetry.incidents import IncidentKind
 from telemetry.kinds import finding_kinds
 from telemetry.objects import ObjectKind, ObjectRef, device
 
-HOSTS_MIN = 2  # hosts of no known rack that get warm at once share their air, or what drives it
+HOSTS_MIN = 2  # hosts that get warm at once share their air, or what drives it, and their power
 # Hosts behind one fan wall get warm as their own load lets them, within a minute.
 WINDOW_INTERVALS = 6.0
 # Kelvin below the temperature at which a GPU slows down. An H100 reports as much between its maximum operating
@@ -54,16 +55,28 @@ def propose(view: CorrelationView) -> Iterable[Cause]:
 
 
 def _roots(view: CorrelationView) -> dict[ObjectRef, list[Finding]]:
-    """Racks and devices that are warm or lost a part, and hosts most of whose GPUs heat or a power brake slows."""
+    """Racks and devices that are warm or lost a part, and hosts whose GPUs heat or a power brake slows: their rack
+    where several of it began at once."""
     found = view.of(*sorted(ENVIRONMENT))
     warm = {finding.object.name for finding in found if finding.object.kind is ObjectKind.RACK}
     roots: defaultdict[ObjectRef, list[Finding]] = defaultdict(list)
     for finding in found:
         rack = _rack(view, finding.object)
         roots[ObjectRef(ObjectKind.RACK, rack) if rack in warm else finding.object].append(finding)
-    for host in sorted({each.object.device for each in view.of(FindingKind.GPU_HOT, FindingKind.GPU_THROTTLED)}):
-        if _rack(view, device(host)) not in warm and by_heat(slowed := _faults(view, host)):
-            roots[device(host)] += slowed
+    slowed = {
+        host: faults
+        for host in sorted({each.object.device for each in view.of(FindingKind.GPU_HOT, FindingKind.GPU_THROTTLED)})
+        if _rack(view, device(host)) not in warm and by_heat(view, host, faults := _faults(view, host))
+    }
+    onsets_ns = {host: min(each.onset_ns for each in slowed[host]) for host in slowed}
+    rack_of = {
+        host: ObjectRef(ObjectKind.RACK, found.name)
+        for found in shared(view, onsets_ns, [hosts_by_rack(view, slowed)], HOSTS_MIN)
+        for host in found.failed
+    }
+    for host in slowed:
+        also = roots.pop(device(host), [])
+        roots[rack_of.get(host, device(host))] += [*also, *slowed[host]]
     return dict(roots)
 
 

@@ -2,9 +2,10 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from analytics.correlate.cause import GPU_FAULTS, Cause, cause_of
+from analytics.correlate.causes.siblings import Shared, gpus_of_host, hosts_by_pod, hosts_by_rack, shared
 from analytics.correlate.symptoms import effect_of
 from analytics.correlate.view import CorrelationView
 from telemetry.findings import Finding, FindingKind
@@ -14,6 +15,8 @@ from telemetry.objects import ObjectRef
 
 _THROTTLED = re.compile(r'^gpu_throttle_.*reason="(sw_thermal|hw_thermal|thermal|hw_slowdown|hw_power_brake)"')
 TOGETHER_MIN = 3  # so many GPUs of one host at once have one cause: its cooling, its power, its driver
+HOSTS_MIN = 3  # with the same fault at once; two are too easily two faults
+HOT_MIN = 2  # fans fail for all of a host's GPUs; the next one throttles when its load lets it
 
 
 def propose(view: CorrelationView) -> Iterable[Cause]:
@@ -30,12 +33,41 @@ def _faults(view: CorrelationView) -> Iterable[Cause]:
         gpus: defaultdict[ObjectRef, list[Finding]] = defaultdict(list)
         for finding in hosts[host]:
             gpus[finding.object].append(finding)
+        if by_heat(view, host, hosts[host]):
+            continue  # what these have in common is the host's air and power: ``environment.py``
         if len(gpus) >= TOGETHER_MIN:
-            if not by_heat(hosts[host]):  # what these have in common is the host's air and power: ``environment.py``
-                yield _fault(view, sorted(gpus), hosts[host])
+            yield _fault(view, sorted(gpus), hosts[host])
             continue
         for gpu in sorted(gpus):
             yield _fault(view, [gpu], gpus[gpu])
+    yield from _across_hosts(view, hosts)
+
+
+def _across_hosts(view: CorrelationView, hosts: Mapping[str, list[Finding]]) -> Iterable[Cause]:
+    """GPUs of several hosts of a rack or pod that show the same at once. What slows them by heat is not among it."""
+    onsets_ns: defaultdict[FindingKind, dict[str, int]] = defaultdict(dict)
+    for host in sorted(hosts):
+        for finding in reversed(hosts[host]) if not by_heat(view, host, hosts[host]) else ():
+            onsets_ns[finding.kind][host] = finding.onset_ns
+    for kind in sorted(kind for kind, of_hosts in onsets_ns.items() if len(of_hosts) >= HOSTS_MIN):
+        parents = [hosts_by_rack(view, onsets_ns[kind]), hosts_by_pod(view)]
+        for found in shared(view, onsets_ns[kind], parents, HOSTS_MIN):
+            yield _alike(view, kind, found, hosts)
+
+
+def _alike(view: CorrelationView, kind: FindingKind, found: Shared, hosts: Mapping[str, list[Finding]]) -> Cause:
+    alike = [finding for host in found.failed for finding in hosts[host] if finding.kind is kind]
+    gpus = {finding.object for finding in alike}
+    root = view.root(IncidentKind.GPU_FAULT, [finding.object for finding in alike])
+    return cause_of(
+        IncidentKind.GPU_FAULT,
+        root,
+        frozenset(one.id for host in found.failed for one in hosts[host] if one.object in gpus),
+        f"{finding_kinds()[kind].cause}, on {len(gpus)} GPUs of {len(found.failed)} of {found.of} hosts of "
+        f"{found.parent} at once, {found.chance}: their power, driver or job is what they have in common",
+        gone=frozenset(found.failed) - {root.device},
+        subject=f"{len(gpus)} GPUs of {len(found.failed)} hosts of {found.parent}",
+    )
 
 
 def _fault(view: CorrelationView, gpus: list[ObjectRef], found: list[Finding]) -> Cause:
@@ -49,14 +81,21 @@ def _fault(view: CorrelationView, gpus: list[ObjectRef], found: list[Finding]) -
     return cause_of(IncidentKind.GPU_FAULT, root, primary, " and ".join(reasons) + others)
 
 
-def by_heat(found: Sequence[Finding]) -> bool:
-    """Whether heat or a power brake holds the clocks of several GPUs, and nothing else is wrong with them."""
-    return len({finding.object for finding in found}) >= TOGETHER_MIN and all(
-        finding.kind is FindingKind.GPU_HOT
-        or (
-            finding.kind is FindingKind.GPU_THROTTLED and any(_THROTTLED.search(one.series) for one in finding.evidence)
-        )
-        for finding in found
+def by_heat(view: CorrelationView, host: str, found: Sequence[Finding]) -> bool:
+    """Whether heat or a power brake holds the clocks of several GPUs of a host, and nothing else is wrong with them.
+
+    Two are enough where they began at once and that is no chance.
+    """
+    if not found or not all(map(_is_hot, found)):
+        return False
+    onsets_ns = {finding.object.name: finding.onset_ns for finding in reversed(found)}
+    return len(onsets_ns) >= TOGETHER_MIN or any(shared(view, onsets_ns, [gpus_of_host(view, host)], HOT_MIN))
+
+
+def _is_hot(finding: Finding) -> bool:
+    throttled = finding.kind is FindingKind.GPU_THROTTLED
+    return finding.kind is FindingKind.GPU_HOT or (
+        throttled and any(_THROTTLED.search(one.series) for one in finding.evidence)
     )
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from analytics.correlate.cause import Cause, cause_of
 from analytics.correlate.causes.at_once import at_once
-from analytics.correlate.causes.devices import deaths
+from analytics.correlate.causes.devices import deaths, is_most
 from analytics.correlate.causes.unplaced import Loss, began_with, losses
 from analytics.correlate.view import CorrelationView
 from telemetry.findings import FindingKind
@@ -17,7 +17,6 @@ from telemetry.incidents import IncidentKind
 from telemetry.objects import ObjectKind, ObjectRef
 
 CONFIDENCE_MIN = 0.9  # less is the silence of one exporter of a device whose other targets answer
-DEVICES_MIN = 3  # fewer dead devices are no evidence about the rack
 Gone = dict[str, tuple[frozenset[str], int]]  # by device: the findings that show it, and the first onset
 
 
@@ -62,7 +61,7 @@ class _Rack:
 def _rack(view: CorrelationView, rack: str, gone: Gone) -> _Rack | None:
     members = view.graph.rack(rack)
     dead = tuple(name for name in members if name in gone)
-    if len(dead) < DEVICES_MIN or len(dead) < view.config.rack_share * len(members):
+    if not is_most(view, rack, len(dead)):
         return None
     onsets = [gone[name][1] for name in dead]
     if max(onsets) - min(onsets) > view.config.onset_slack_ns:

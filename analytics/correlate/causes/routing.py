@@ -23,7 +23,7 @@ Ends = Mapping[str, frozenset[str]]  # of each finding, by its id: the devices a
 def propose(view: CorrelationView) -> Iterable[Cause]:
     """One cause for all that lost a session with the same device, one for each other device."""
     found = view.of(FindingKind.BGP_SESSION)
-    ends = _other_ends(view, found)
+    ends = other_ends(view)
     lost: defaultdict[str, dict[str, Finding]] = defaultdict(dict)  # by device: who lost a session with it
     for finding in found:
         for name in ends[finding.id]:
@@ -44,10 +44,16 @@ def propose(view: CorrelationView) -> Iterable[Cause]:
             yield from map(_alone, group)
 
 
-def _other_ends(view: CorrelationView, found: Sequence[Finding]) -> Ends:
+def other_ends(view: CorrelationView) -> Ends:
+    """Of each session finding the devices at the other ends; none where that is not known."""
+    return view.once(_other_ends)
+
+
+def _other_ends(view: CorrelationView) -> Ends:
     """Devices at the other ends of the sessions that went down: the neighbour behind the port that BGP unnumbered names
     (RFC 5549), or who lost the session with the other address of a link of two (RFC 3021, RFC 6164). Else none, as an
     address alone does not say whose it is."""
+    found = view.of(FindingKind.BGP_SESSION)
     peers = {finding.id: frozenset(_peers(finding)) for finding in found}
     holders: defaultdict[str, set[str]] = defaultdict(set)  # by the address of a lost peer: who had a session with it
     for finding in found:

@@ -6,6 +6,7 @@ from analytics.correlate.budget import Considered, LeftOut
 from analytics.correlate.cause import Cause
 from analytics.correlate.config import CorrelateConfig
 from analytics.correlate.cost import STALLED, cut_off
+from analytics.correlate.texts.paths import paths_left
 from analytics.correlate.tracks import Track
 from analytics.correlate.view import CorrelationView
 from telemetry.findings import Finding
@@ -70,6 +71,8 @@ def _cost(view: CorrelationView, track: Track, blast: BlastRadius) -> str:
         return f"{_count(len(blast.gpus), 'GPU')}, {_count(len(blast.jobs), 'job')} at risk"
     if blast.gpus:
         return f"{_count(len(blast.gpus), 'GPU')} reached"
+    if left := paths_left(view, track):
+        return left
     links = f"{_count(len(blast.links), 'link')}, " if blast.links and root.kind is not ObjectKind.LINK else ""
     return f"{links}no job reached"
 

@@ -14,6 +14,7 @@ from analytics.correlate.cause import Cause
 from analytics.correlate.cluster.reach import Reach
 from analytics.correlate.cover import Claim
 from analytics.correlate.texts import report
+from analytics.correlate.texts.paths import paths_left
 from analytics.correlate.texts.verdict import Rivals
 from analytics.correlate.tracks import Track
 from analytics.correlate.view import CorrelationView
@@ -137,7 +138,7 @@ class Reports:
             *(track.cause.kind, track.cause.root, track.cause.subject, track.cause.headline, track.cause.gone),
             *(track.life.state, track.since_first_seen),
             *(track.severity, dict(track.job_impact), len(track.members), track.order_known, track.alternatives),
-            *(len(track.notes), track.onset_ns, track.matters_since_ns, gaps),
+            *(len(track.notes), track.onset_ns, track.matters_since_ns, gaps, paths_left(view, track)),
         )
         if known is not None and known.published == shown and not report.cost_has_grown(track):
             return None

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from analytics.correlate.cause import PAUSES, SYMPTOMS, Cause
 from analytics.correlate.config import NS_PER_S
-from analytics.correlate.cover import Claim, gain
+from analytics.correlate.cover import Claim, gain, is_near
 from analytics.correlate.symptoms import Near, Objection, effect_of, why_not
 from analytics.correlate.texts import phrases
 from analytics.correlate.view import CorrelationView
@@ -131,7 +131,7 @@ def _nearest(view: CorrelationView, rival: Claim, finding: Finding) -> Near | No
         return Near.CERTAIN_JOB
     if not reach.possible.isdisjoint(jobs):
         return Near.POSSIBLE_JOB
-    if finding.object.device in reach.devices:
+    if is_near(view, reach, finding):
         return Near.DEVICE
     disturbs = incident_kinds()[rival.cause.kind].disturbs_fabric or reach.possible or reach.certain
     return Near.FABRIC if disturbs and view.graph.is_switch(finding.object.device) else None

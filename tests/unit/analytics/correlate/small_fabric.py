@@ -6,6 +6,7 @@ from typing import Final
 
 from analytics.correlate.config import CorrelateConfig
 from analytics.correlate.correlator import Correlator
+from evaluation.families.paging import Pager
 from telemetry.changes import Change
 from telemetry.findings import Evidence, Finding, FindingKind, FindingState
 from telemetry.incidents import Incident
@@ -79,7 +80,10 @@ class Fabric:
 
 
 class Run:
-    """A correlator fed tick by tick; keeps the newest version of every incident."""
+    """A correlator fed tick by tick; keeps the newest version of every incident.
+
+    pager: what people are notified of, as the alerts stage decides it.
+    """
 
     def __init__(self, cluster: Fabric, config: CorrelateConfig | None = None) -> None:
         self.cluster = cluster
@@ -88,14 +92,21 @@ class Run:
         self.correlator = Correlator(config)
         self.now_ns = T0
         self.incidents: dict[str, Incident] = {}
+        self.pager = Pager()
 
     def tick(self, *changed: Finding, ticks: int = 1) -> list[Incident]:
-        """One step with findings, then quiet ones; what the last step published."""
+        """One step with findings, then quiet ones, and what people are notified of; what the last step published."""
         published: list[Incident] = []
         for at in range(ticks):
-            self.now_ns += TICK
-            published = self.correlator.step(self.now_ns, changed if at == 0 else (), self.topology, self.changes)
-            self.incidents |= {incident.id: incident for incident in published}
+            published = self.step(*changed if at == 0 else ())
+            self.pager.step(published, self.now_ns)
+        return published
+
+    def step(self, *changed: Finding) -> list[Incident]:
+        """Correlation alone."""
+        self.now_ns += TICK
+        published = self.correlator.step(self.now_ns, changed, self.topology, self.changes)
+        self.incidents |= {incident.id: incident for incident in published}
         return published
 
     def clear(self, *findings: Finding) -> list[Incident]:
@@ -105,6 +116,11 @@ class Run:
     def only(self) -> Incident:
         assert len(self.incidents) == 1, [f"{i.state} {i.title}" for i in self.incidents.values()]
         return next(iter(self.incidents.values()))
+
+    @property
+    def pages(self) -> Sequence[str]:
+        """Kind and root of each page, as it was sent."""
+        return [f"{page.incident.kind} {page.incident.root.name}" for page in self.pager.pages]
 
     @property
     def roots(self) -> Sequence[str]:

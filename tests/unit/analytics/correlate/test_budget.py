@@ -51,7 +51,8 @@ def test_the_first_of_each_device_and_kind_come_before_any_second(cluster: Fabri
 def test_what_is_in_an_incident_stays_in_it(start: type[Run], cluster: Fabric) -> None:
     """Else it would look as if it had cleared."""
     run = start(cluster, SMALL)
-    run.tick(*(cluster.find(K.LINK_ERRORS, f"node{host}/mlx5_{rail}") for host in range(1, 4) for rail in range(6)))
+    ports = [(host, f"node{host}/mlx5_{rail}") for host in range(1, 4) for rail in range(6)]
+    run.tick(*(cluster.find(K.LINK_ERRORS, port, -60.0 * host) for host, port in ports))
     run.tick(ticks=3)
     firing = set(run.incidents)
     run.tick(*(cluster.find(K.LINK_DOWN, f"x{number}/p0", 20) for number in range(30)))

@@ -45,7 +45,7 @@ def calls(run: Run, *changed: Finding) -> int:
 
     sys.setprofile(count)
     try:
-        run.tick(*changed)
+        run.step(*changed)
     finally:
         sys.setprofile(None)
     return counted

@@ -129,3 +129,14 @@ def test_what_a_job_loses_to_two_faults_is_divided(cluster: Fabric, run: Run) ->
     assert sum(costs.values()) <= 32 * (run.now_ns - T0) / S  # the 32 GPUs of job 2, and no more
     texts = [entry.text for one in run.incidents.values() for entry in one.timeline]
     assert texts.count("job 2 waits for 1 other incident too: its loss is divided") == 2
+
+
+def test_a_symptom_that_something_nearer_explains_by_now_leaves_the_incident_that_had_it(
+    cluster: Fabric, run: Run
+) -> None:
+    stalled = cluster.find(K.JOB_STALLED, "job:1", 1)
+    run.tick(cluster.find(K.LINK_ERRORS, cluster.uplink(1, 3)), stalled, ticks=2)
+    assert stalled.id in run.only.findings
+    run.tick(cluster.find(K.GPU_LOST, cluster.gpu(1, 5), 2), ticks=3)
+    of = {one.kind: set(one.findings) for one in run.incidents.values()}
+    assert (stalled.id in of[I.LINK_DEGRADED], stalled.id in of[I.GPU_FAULT]) == (False, True)

@@ -9,8 +9,8 @@ from analytics.detectors.telemetry.gpu_memory import EVIDENCE as MEMORY
 from telemetry.changes import Change, ChangeKind
 from telemetry.findings import Evidence, Finding, FindingState
 from telemetry.findings import FindingKind as K
-from telemetry.incidents import Incident, IncidentState, Severity
 from telemetry.incidents import IncidentKind as I
+from telemetry.incidents import IncidentState, Severity
 from telemetry.objects import device, job
 from telemetry.topology import Device, Entity, Intent, Job, Link, NodeState, TopologyFact
 from tests.unit.analytics.correlate.small_fabric import T0, TICK, Fabric, Run, S, entities
@@ -22,7 +22,6 @@ class Hosts:
     def __init__(self, cluster: Fabric, run: Run, leaves: int = 8) -> None:
         self.cluster, self.run, self.leaves = cluster, run, leaves
         self.gone: dict[str, list[Finding]] = {}
-        self.paged: set[str] = set()
         self.memory_bytes: float | None = None  # of their GPUs, where it is known
 
     def seconds(self) -> float:
@@ -38,7 +37,7 @@ class Hosts:
             found += (
                 replace(one, state=FindingState.CLEARED, observed_ns=self.run.now_ns) for one in self.gone.pop(name)
             )
-        self.page(self.run.tick(*found))
+        self.run.tick(*found)
 
     def find(self, kind: K, about: str) -> Finding:
         found = self.cluster.find(kind, about, self.seconds())
@@ -53,8 +52,10 @@ class Hosts:
     def ports(self, name: str) -> Sequence[str]:
         return [self.cluster.facing(leaf, int(name[4:])) for leaf in range(1, self.leaves + 1)]
 
-    def page(self, published: Iterable[Incident]) -> None:
-        self.paged |= {one.title for one in published if one.severity is not Severity.INFO and one.fired_ns}
+    @property
+    def paged(self) -> Sequence[str]:
+        """What people were notified of: one entry for each page."""
+        return self.run.pages
 
     def rest(self, seconds: float) -> None:
         for _ in range(int(seconds * S) // TICK):
@@ -95,7 +96,7 @@ def test_hosts_that_reboot_in_turn_without_a_job_are_one_incident_that_pages_nob
         hosts.rest(120)
         hosts.step(on=[name])
         hosts.rest(60)
-    assert hosts.paged == set()
+    assert not hosts.paged
     assert (run.only.kind, run.only.root, run.only.severity) == (I.DEVICE_REBOOTED, device("node1"), Severity.INFO)
     assert "rolling reboot of 4 hosts, 4 back" in run.only.title
     assert any("node1 was without a job since" in entry.text for entry in run.only.timeline)
@@ -108,7 +109,7 @@ def test_hosts_that_reboot_in_batches_are_one_incident_that_pages_nobody(hosts: 
         hosts.rest(200)
         hosts.step(on=batch)
     hosts.rest(60)
-    assert (hosts.paged, run.only.kind) == (set(), I.DEVICE_REBOOTED)
+    assert (hosts.paged, run.only.kind) == ([], I.DEVICE_REBOOTED)
 
 
 def test_the_one_that_does_not_come_back_is_paged_once_when_it_is_overdue(hosts: Hosts, run: Run) -> None:
@@ -118,7 +119,7 @@ def test_the_one_that_does_not_come_back_is_paged_once_when_it_is_overdue(hosts:
         hosts.rest(120)
         if name != "node4":
             hosts.step(on=[name])
-    assert hosts.paged == set()
+    assert not hosts.paged
     hosts.rest(300)
     assert len(hosts.paged) == 1
     worst = next(one for one in run.incidents.values() if one.severity is not Severity.INFO)
@@ -164,7 +165,7 @@ def test_an_idle_rack_that_goes_at_once_is_paged_when_it_is_overdue(hosts: Hosts
     drained(hosts)
     hosts.step(off=FIRST)
     hosts.rest(1700)
-    assert hosts.paged == set()
+    assert not hosts.paged
     hosts.rest(200)
     assert [(one.kind, one.severity) for one in run.incidents.values()] == [(I.RACK_POWER, Severity.CRITICAL)]
 
@@ -211,7 +212,7 @@ def test_a_drained_host_that_is_switched_off_pages_nobody_while_it_is_drained(ho
     drained(hosts)
     hosts.step(off=["node1"])
     hosts.rest(4000)
-    assert (hosts.paged, run.only.severity) == (set(), Severity.INFO)
+    assert (hosts.paged, run.only.severity) == ([], Severity.INFO)
     assert "drained by root since" in run.only.title
     assert any("exchange of a NIC" in entry.text for entry in run.only.timeline)
     hosts.say("node1", None)
@@ -239,7 +240,7 @@ def test_a_wave_survives_a_restart(hosts: Hosts, run: Run) -> None:
         assert run.correlator.state() == state
     hosts.step(off=["node4"])
     hosts.rest(30)
-    assert (hosts.paged, len(run.incidents)) == (set(), 1)
+    assert (hosts.paged, len(run.incidents)) == ([], 1)
     assert "rolling reboot of 4 hosts, 3 back" in run.only.title
 
 
@@ -283,7 +284,7 @@ def test_the_incident_of_a_device_that_is_decommissioned_ends(hosts: Hosts, run:
 
 def test_a_link_that_lldp_does_not_report_any_more_is_still_down(hosts: Hosts, run: Run) -> None:
     port = hosts.cluster.facing(1, 1)
-    hosts.page(run.tick(hosts.find(K.LINK_DOWN, port), hosts.find(K.LINK_DOWN, "node1/mlx5_0")))
+    run.tick(hosts.find(K.LINK_DOWN, port), hosts.find(K.LINK_DOWN, "node1/mlx5_0"))
     hosts.rest(30)
     removed(run, [link for link in run.topology.entities(Link) if "node1/mlx5_0" in link.key])
     hosts.rest(90)
@@ -299,14 +300,14 @@ def test_an_idle_host_that_is_not_back_when_its_announced_window_ends_is_paged_t
     hosts.rest(300)
     hosts.step(on=FIRST[:2])
     hosts.rest(300)
-    assert (hosts.paged, run.only.kind) == (set(), I.DEVICE_REBOOTED)
+    assert (hosts.paged, run.only.kind) == ([], I.DEVICE_REBOOTED)
     hosts.rest(200)
     assert [one.root.name for one in run.incidents.values() if one.severity is not Severity.INFO] == ["node3"]
 
 
 def test_a_link_of_an_idle_host_that_still_answers_is_paged(hosts: Hosts, run: Run) -> None:
     drained(hosts)
-    hosts.page(run.tick(hosts.find(K.LINK_DOWN, hosts.cluster.facing(1, 1))))
+    run.tick(hosts.find(K.LINK_DOWN, hosts.cluster.facing(1, 1)))
     hosts.rest(60)
     assert {one.kind for one in run.incidents.values() if one.severity is not Severity.INFO} == {I.LINK_DOWN}
 
@@ -316,9 +317,9 @@ def test_a_gpu_that_is_lost_in_a_reboot_is_paged(hosts: Hosts, run: Run) -> None
     hosts.step(off=["node1"])
     hosts.rest(120)
     hosts.step(on=["node1"])
-    hosts.page(run.tick(hosts.find(K.GPU_LOST, f"gpu:{hosts.cluster.gpu(1, 5).name}")))
+    run.tick(hosts.find(K.GPU_LOST, f"gpu:{hosts.cluster.gpu(1, 5).name}"))
     hosts.rest(30)
-    assert hosts.paged == set(), "drivers load one after the other"
+    assert not hosts.paged, "drivers load one after the other"
     hosts.rest(60)
     assert {one.kind for one in run.incidents.values() if one.severity is not Severity.INFO} == {I.GPU_FAULT}
 
@@ -329,7 +330,7 @@ def test_a_link_that_does_not_come_back_with_its_host_is_paged(hosts: Hosts, run
     hosts.rest(120)
     left = hosts.gone["node1"].pop(0)
     hosts.step(on=["node1"])
-    assert hosts.paged == set()
+    assert not hosts.paged
     hosts.rest(120)
     worst = [one for one in run.incidents.values() if one.severity is not Severity.INFO]
     assert [(one.kind, left.object.name in one.root.name) for one in worst] == [(I.LINK_DOWN, True)]
@@ -338,9 +339,9 @@ def test_a_link_that_does_not_come_back_with_its_host_is_paged(hosts: Hosts, run
 def test_a_fault_of_a_drained_host_is_no_page_until_it_takes_jobs_again(hosts: Hosts, run: Run) -> None:
     hosts.say("node1", Intent.DRAINED, "bad DIMM")
     drained(hosts)
-    hosts.page(run.tick(hosts.find(K.GPU_LOST, f"gpu:{hosts.cluster.gpu(1, 5).name}")))
+    run.tick(hosts.find(K.GPU_LOST, f"gpu:{hosts.cluster.gpu(1, 5).name}"))
     hosts.rest(60)
-    assert (hosts.paged, run.only.kind) == (set(), I.GPU_FAULT)
+    assert (hosts.paged, run.only.kind) == ([], I.GPU_FAULT)
     hosts.say("node1", None)
     hosts.rest(10)
     assert len(hosts.paged) == 1
@@ -350,7 +351,7 @@ def test_a_wave_does_not_explain_a_job_that_waits_for_something_else(hosts: Host
     drained(hosts)
     hosts.step(off=["node1"])
     hosts.rest(30)
-    hosts.page(run.tick(hosts.find(K.JOB_STALLED, "job:2")))
+    run.tick(hosts.find(K.JOB_STALLED, "job:2"))
     hosts.rest(120)
     wave = next(one for one in run.incidents.values() if one.kind is I.DEVICE_REBOOTED)
     assert (wave.severity, wave.gpu_seconds) == (Severity.INFO, 0.0)

@@ -1,0 +1,156 @@
+"""What parts have in common that fail at once: k of n under one parent, scored against chance.
+
+n parts that each fail once in a time T make k failures within w at a rate of k·C(n, k)·w^(k-1)/T^k. What is that rare
+has not failed by itself; of several parents the one under which chance would take longest is what they share.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from math import exp, lgamma, log
+
+from analytics.correlate.causes.at_once import at_once
+from analytics.correlate.config import NS_PER_S
+from analytics.correlate.view import CorrelationView
+from telemetry.objects import ObjectKind, ObjectRef
+from telemetry.topology import Device, Role
+
+# Of 2,048 hosts with 16,384 GPUs 419 interruptions in 54 days were unexpected (The Llama 3 Herd of Models, 2024, table
+# 5): a host with its GPUs and links fails once in nine months, and each part of it more rarely.
+FAILS_S = 2048 * 54 * 86_400.0 / 419
+YEARS_MIN = 10.0  # by chance, anywhere in the cluster: longer than a cluster is in use
+_YEAR_S = 365.25 * 86_400.0
+_MILLION = 1e6
+
+
+@dataclass(frozen=True, slots=True)
+class Siblings:
+    """parents_of: of each part by name, those that it shares with others. sizes: how many parts a parent has.
+
+    noun: of a parent. parents: how many there are in all.
+    """
+
+    noun: str
+    parents_of: Mapping[str, Sequence[str]]
+    sizes: Mapping[str, int]
+    parents: int
+
+
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """failed: of the ``of`` parts under a parent, by onset. years: between two such coincidences by chance."""
+
+    noun: str
+    name: str
+    failed: tuple[str, ...]
+    of: int
+    years: float
+
+    @property
+    def parent(self) -> str:
+        """``rack r1``."""
+        return f"{self.noun} {self.name}"
+
+    @property
+    def chance(self) -> str:
+        """``by chance once in 1,800 years``."""
+        often = f"{self.years:,.0f} years" if self.years < _MILLION else "over a million years"
+        return f"by chance once in {often}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Failed:
+    id: str
+    onset_ns: int
+
+
+def shared(
+    view: CorrelationView, onsets_ns: Mapping[str, int], siblings: Sequence[Siblings], least: int
+) -> Iterator[Shared]:
+    """Parents of ``least`` or more parts that failed within one window, unlikeliest first; each part has one.
+
+    onsets_ns: of each part that failed, by name.
+    """
+    if len(onsets_ns) < least:
+        return
+    for group in at_once((_Failed(*each) for each in onsets_ns.items()), view.config.onset_slack_ns):
+        left = {each.id: each.onset_ns for each in group}
+        while found := _unlikeliest(view, left, siblings, least):
+            yield found
+            for name in found.failed:
+                del left[name]
+
+
+def _unlikeliest(
+    view: CorrelationView, left: Mapping[str, int], siblings: Sequence[Siblings], least: int
+) -> Shared | None:
+    found: list[Shared] = []
+    for kin in siblings if len(left) >= least else ():
+        under: defaultdict[str, list[str]] = defaultdict(list)
+        for name in sorted(left, key=lambda each: (left[each], each)):
+            for parent in kin.parents_of.get(name, ()):
+                under[parent].append(name)
+        for parent, failed in under.items():
+            if len(failed) >= least:
+                within_s = max(view.config.interval_s, (left[failed[-1]] - left[failed[0]]) / NS_PER_S)
+                years = years_by_chance(len(failed), kin.sizes[parent], within_s) / kin.parents
+                found.append(Shared(kin.noun, parent, tuple(failed), kin.sizes[parent], years))
+    best = max(found, key=lambda each: (each.years, -each.of, each.parent), default=None)
+    return best if best and best.years >= YEARS_MIN else None
+
+
+def years_by_chance(failed: int, of: int, within_s: float) -> float:
+    """Years between two times at which ``failed`` of so many parts fail within so many seconds by themselves.
+
+    >>> f"{years_by_chance(2, 16, 10.0):,.0f}"  # hosts of a rack
+    '6,866'
+    """
+    log_choices = lgamma(of + 1) - lgamma(failed + 1) - lgamma(of - failed + 1)
+    log_rate = log(failed) + log_choices + (failed - 1) * log(within_s) - failed * log(FAILS_S)
+    return exp(min(-log_rate, 700.0)) / _YEAR_S
+
+
+def hosts_by_rack(view: CorrelationView, names: Iterable[str]) -> Siblings:
+    """These hosts, by the racks that they stand in."""
+    racks = {name: view.graph.devices[name].rack for name in names if name in view.graph.devices}
+    members = {rack: view.graph.rack(rack) for rack in set(racks.values()) if rack}
+    sizes = {rack: sum(view.graph.role(each) is Role.HOST for each in members[rack]) for rack in members}
+    return Siblings("rack", {name: (rack,) for name, rack in racks.items() if rack}, sizes, len(view.graph.racks))
+
+
+def hosts_by_pod(view: CorrelationView) -> Siblings:
+    """All hosts, by their pods."""
+    return view.once(_hosts_by_pod)
+
+
+def gpus_of_host(view: CorrelationView, host: str) -> Siblings:
+    """The GPUs of one host among many."""
+    gpus = {ref.name: (host,) for ref in view.graph.gpus_of(host)}
+    return Siblings("host", gpus, {host: len(gpus)}, max(1, view.once(_count_of_hosts)))
+
+
+def links_of_switches(view: CorrelationView, names: Iterable[str]) -> Siblings:
+    """These links, by the switches at their ends."""
+    links = {
+        name: tuple(filter(view.graph.is_switch, view.graph.ends(ObjectRef(ObjectKind.LINK, name)))) for name in names
+    }
+    sizes = {switch: len(view.graph.links(switch)) for ends in links.values() for switch in ends}
+    return Siblings("switch", links, sizes, max(1, view.once(_count_of_switches)))
+
+
+def _hosts_by_pod(view: CorrelationView) -> Siblings:
+    pods = {known.name: (known.pod,) for known in _hosts(view) if known.pod}
+    sizes = Counter(pod for (pod,) in pods.values())
+    return Siblings("pod", pods, sizes, len(sizes))
+
+
+def _hosts(view: CorrelationView) -> Iterator[Device]:
+    return (known for known in view.graph.devices.values() if known.role is Role.HOST)
+
+
+def _count_of_hosts(view: CorrelationView) -> int:
+    return sum(1 for _ in _hosts(view))
+
+
+def _count_of_switches(view: CorrelationView) -> int:
+    return sum(map(view.graph.is_switch, view.graph.devices))
