@@ -290,12 +290,14 @@ class Engine:
 
     def _judge(self, end_ns: int, batches: list[SampleBatch]) -> list[Finding]:
         self.cluster.update(end_ns)
+        moved = {old for old, new in self.cluster.moved.items() if self.registry.move_target(old, new)}
         self._process(end_ns, batches)
+        ended = self._forget_targets(self.cluster.left - moved)
         view = self.view(end_ns)
         if self._compares:
             view = view.with_topology_index(self.job_memory.at_work(view))
         view = view.with_derived(self._derived(view))
-        findings = self.detectors.judge(view, self.findings)
+        findings = ended + self.detectors.judge(view, self.findings)
         findings += self.findings.end_unjudged(view)
         self._quality = view.quality
         if self._compares:
@@ -374,7 +376,25 @@ class Engine:
 
     def _forget(self, live: NDArray[np.bool_]) -> None:
         """Keeps these series, and renumbers them."""
-        kept = self.registry.forget(live)
+        self._keep(self.registry.forget(live))
+
+    def _forget_targets(self, names: Collection[str]) -> list[Finding]:
+        """Forgets targets that are not collected any more; the findings that end with them."""
+        index = self.registry
+        left = np.array([name in names for name in index.targets.names], bool)
+        if not left.any():
+            return []
+        objects = set(index.objects.names)
+        about = {
+            index.objects.names[n] for n in np.unique(index.columns["object"][left[index.columns["target"]]]).tolist()
+        }
+        kept, targets = index.forget_targets(names)
+        self._keep(kept)
+        self.targets.columns.keep(targets)
+        return self.findings.end_about(objects - set(index.objects.names), about)
+
+    def _keep(self, kept: NDArray[np.int64]) -> None:
+        """Only these series, which have been renumbered in the order given."""
         self.series.keep(kept)
         self.detectors.keep(kept)
         self.working.keep(kept)

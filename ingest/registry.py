@@ -24,7 +24,12 @@ def build(section: str, config: CollectorSections, context: CollectorContext) ->
         case "gnmi_configs":
             from ingest.collectors.gnmi.collector import collectors_of
 
-            return Collectors(streaming=collectors_of(config.gnmi_configs, context.ledger, context.clock))
+            streaming = collectors_of(config.gnmi_configs, context.ledger, context.clock)
+            fixed = {
+                job.job_name: tuple((f"{job.job_name}/{target.address}", target.device) for target in job.targets)
+                for job in config.gnmi_configs
+            }
+            return Collectors(streaming=streaming, fixed=fixed)
         case "job_sources":
             from ingest.collectors.slurm.collector import SlurmCollector
 

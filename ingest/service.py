@@ -40,6 +40,7 @@ from ingest.scheduler import Scheduler
 from ingest.series_budget import SeriesBudget
 from telemetry.ledger import SERIES_REFUSED, StageReport
 from telemetry.samples import SampleBatch
+from telemetry.topology import TargetList, TopologyFact
 
 log = structlog.get_logger("ingest")
 _RESTART_S = 5.0
@@ -69,6 +70,7 @@ class IngestService:
         self._admission: Admission | None = None
         self._workers: ThreadPoolExecutor | None = None
         self._tasks: list[asyncio.Task[None]] = []
+        self._listing: tuple[str, ...] = ()  # jobs whose targets are published
 
     async def start(self) -> None:
         """ConfigError when a file that the configuration names is missing or wrong."""
@@ -84,6 +86,8 @@ class IngestService:
         waits_s = self._publisher.unpublished_s
         self._admission = Admission(gate, self._scheduler, self._workers, memory, self._cpu, waits_s)
         await self._publisher.start()
+        listing = [collectors.fixed.keys() | {job.name for job in collectors.discovering} for collectors in sections]
+        self._listing = tuple(sorted(set().union(*listing)))
         for collectors in sections:
             self._run(collectors, self._scheduler)
         self._spawn(self._admission.run())
@@ -135,6 +139,8 @@ class IngestService:
             scheduler.add(poller)
         for job in collectors.discovering:
             self._spawn(self._follow(job, scheduler))
+        for name, targets in collectors.fixed.items():
+            self._publish_targets(name, targets)
         for streamer in collectors.streaming:
             self._spawn(self._stream(streamer))
 
@@ -143,17 +149,25 @@ class IngestService:
 
     async def _follow(self, job: DiscoveryJob, scheduler: Scheduler) -> None:
         """Keeps the scheduler's targets of one job equal to those that discovery finds."""
+        published = None
         while True:
             changes = await job.refresh()
             scheduler.remove(changes.removed)
             for name in changes.removed:
                 self._budget.forget(name)
+            if changes.targets is not None and changes.targets != published:
+                published = changes.targets  # after the last collection of what is removed
+                self._publish_targets(job.name, published)
             for collector in changes.added:
                 scheduler.add(collector)
             TARGETS.set(len(scheduler.names))
             if job.refresh_s is None:
                 return
             await asyncio.sleep(job.refresh_s)
+
+    def _publish_targets(self, job: str, targets: tuple[tuple[str, str], ...]) -> None:
+        entity = TargetList(self._config.instance, job, self._listing, targets)
+        self._emit([TopologyFact(entity, self._clock(), f"{STAGE}/{self._config.instance}")])
 
     async def _stream(self, collector: StreamCollector) -> None:
         """A stream ends only by our own bug: it is started again after a wait."""

@@ -1,6 +1,7 @@
 """The topology: versioned facts, and the cluster that they describe.
 
-A fact describes one entity (a device, a link, a GPU, a mount, a job, the state of a node). Its key identifies the
+A fact describes one entity (a device, a link, a GPU, a mount, a job, the state of a node, what a job of ingest
+collects). Its key identifies the
 entity; the newest fact of a key is valid, and a fact with ``gone`` ends it. On the bus the topic is compacted by key.
 """
 
@@ -162,8 +163,27 @@ class NodeState:
         return f"node_state/{self.device}"
 
 
-Entity = Device | Link | Gpu | StorageTarget | Mount | Job | NodeState
-T = TypeVar("T", Device, Link, Gpu, StorageTarget, Mount, Job, NodeState)
+@dataclass(frozen=True, slots=True)
+class TargetList:
+    """The targets of one job of an ingest process, as its settings or service discovery name them.
+
+    targets: name and device of each. jobs: all that have a list in this process (``instance``); the lists of its
+    others are void.
+    """
+
+    instance: Name
+    job: Name
+    jobs: tuple[Name, ...]
+    targets: tuple[tuple[Name, Name], ...]
+    kind: Literal["target_list"] = "target_list"
+
+    @property
+    def key(self) -> str:
+        return f"target_list/{self.instance}/{self.job}"
+
+
+Entity = Device | Link | Gpu | StorageTarget | Mount | Job | NodeState | TargetList
+T = TypeVar("T", Device, Link, Gpu, StorageTarget, Mount, Job, NodeState, TargetList)
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,10 +205,12 @@ class Topology:
 
     Of two facts with one key the one with the later ``observed_ns`` is valid, whatever the order of their arrival.
     contested: by key of a device, the newest fact of another source that describes another device of that name.
+    uncollected: devices whose targets have all left the lists of ingest.
     """
 
     facts: Mapping[str, TopologyFact] = dataclass_field(default_factory=dict)
     contested: Mapping[str, TopologyFact] = dataclass_field(default_factory=dict)
+    uncollected: frozenset[str] = frozenset()
 
     def with_facts(self, facts: Iterable[TopologyFact]) -> "Topology":
         """The newest fact of each entity is kept; of equally old ones the last in order."""
@@ -212,6 +234,17 @@ class Topology:
     def jobs(self) -> list[tuple[Job, TopologyFact]]:
         """All jobs with their facts, those that have ended included."""
         return [(fact.entity, fact) for fact in self.facts.values() if isinstance(fact.entity, Job)]
+
+    @cached_property
+    def targets(self) -> Mapping[str, tuple[str, str]]:
+        """Device and job of each target that a list of ingest names, by the target's name."""
+        lists = [(f.observed_ns, f.entity) for f in self.facts.values() if isinstance(f.entity, TargetList)]
+        newest: dict[str, tuple[int, TargetList]] = {}
+        for at_ns, one in lists:
+            if one.instance not in newest or newest[one.instance][0] < at_ns:
+                newest[one.instance] = at_ns, one
+        valid = (one for _, one in lists if one.job in newest[one.instance][1].jobs)
+        return {name: (device, one.job) for one in valid for name, device in one.targets}
 
     @cached_property
     def _present(self) -> dict[type[Entity], list[Entity]]:

@@ -227,9 +227,7 @@ class Correlator:
         if track.fires and was is IncidentState.PENDING:
             self._open(track, now_ns, ids)
         elif track.life.state is IncidentState.RESOLVED and track.id:
-            removed = track.cause.root.device in self._cluster.nodes.removed
-            text = "resolved: it is not in the inventory any more" if removed else "resolved"
-            track.note(now_ns, track.cause.root, text)
+            track.note(now_ns, track.cause.root, f"resolved{self._cluster.nodes.why_ended(track.cause.root.device)}")
             self._memory.records.close_incident(track.cause.root, _last(track, now_ns))
 
     def _open(self, track: Track, now_ns: int, ids: Collection[str]) -> None:

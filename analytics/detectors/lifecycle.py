@@ -146,6 +146,19 @@ class FindingTracker:
             if (finding := self._end(detector, name)) is not None
         ]
 
+    def end_about(self, gone: Collection[str], doubtful: Collection[str]) -> list[Finding]:
+        """Targets are not collected any more. gone: objects that nothing reports now, about which all ends. doubtful:
+        objects that have lost some series; what nobody judges any more ends later.
+        """
+        lost = [(detector, name) for detector, known in self._entries.items() for name in known if name in gone]
+        self.unjudged.doubt(
+            {
+                detector: {name: entry.newest_ns for name, entry in entries.items() if name in doubtful}
+                for detector, entries in self._entries.items()
+            }
+        )
+        return [finding for detector, name in sorted(lost) if (finding := self._end(detector, name)) is not None]
+
     def newest_ns(self, detector: str, name: str) -> int | None:
         """When an object was judged last; None for one that breaches nothing."""
         entry = self._entries.get(detector, {}).get(name)

@@ -116,6 +116,27 @@ class Registry(SeriesIndex):
         self.version += 1
         return keep
 
+    def move_target(self, old: str, new: str) -> bool:
+        """A target goes on under another name, with its series; False where the new name is known already."""
+        if old not in self.targets.names or new in self.targets.names:
+            return False
+        self.targets = Interner(new if name == old else name for name in self.targets.names)
+        self.version += 1
+        return True
+
+    def forget_targets(self, names: Collection[str]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Keeps only the other targets and their series, renumbered in order; the old numbers of series and targets."""
+        live = np.array([name not in names for name in self.targets.names], bool)
+        kept = self.forget(live[self._columns["target"]])
+        targets = np.flatnonzero(live)
+        self._columns["target"][:] = (np.cumsum(live) - 1)[self._columns["target"]]
+        self.targets = Interner(self.targets.names[number] for number in targets)
+        self.devices = [self.devices[number] for number in targets]
+        self._set_keys(self.keys)
+        self._renumber()
+        self.intern_devices()
+        return kept, targets
+
     def _renumber(self) -> None:
         """Objects and variants without a series go."""
         for column, attribute in (("object", "objects"), ("variant", "variants")):

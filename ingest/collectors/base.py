@@ -3,7 +3,7 @@
 ``ingest/registry.py`` builds them, ``ingest/service.py`` runs them.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
@@ -70,14 +70,23 @@ class StreamCollector(Protocol):
 
 
 class TargetChanges(NamedTuple):
-    """Since the last refresh. A target whose labels or address changed is removed and added."""
+    """Since the last refresh. A target whose labels or address changed is removed and added.
+
+    targets: name and device of all; None while a source has not been read yet, so that nobody knows which are missing.
+    """
 
     removed: Sequence[str]
     added: Sequence[PollCollector]
+    targets: tuple[tuple[str, str], ...] | None
 
 
 class DiscoveryJob(Protocol):
     """Polled targets that come and go."""
+
+    @property
+    def name(self) -> str:
+        """Of the job in the settings."""
+        ...
 
     @property
     def refresh_s(self) -> float | None:
@@ -89,11 +98,12 @@ class DiscoveryJob(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Collectors:
-    """The collectors of one section of the settings."""
+    """The collectors of one section of the settings. fixed: name and device of the streaming targets, by job."""
 
     polled: Sequence[PollCollector] = ()
     streaming: Sequence[StreamCollector] = ()
     discovering: Sequence[DiscoveryJob] = ()
+    fixed: Mapping[str, tuple[tuple[str, str], ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from telemetry.objects import ObjectKind, ObjectRef, device, gpu, link, storage_
 from telemetry.topology import Device, Entity, Gpu, Link, Mount, Role, StorageTarget, Topology
 
 EDGE_ROLES = frozenset({Role.HOST, Role.STORAGE})
-CHANGING = frozenset({"job", "node_state"})
+CHANGING = frozenset({"job", "node_state", "target_list"})
 _REBUILT_SHARE = 0.1  # of the entities: more changes cost more one by one than all entities do at once
 
 

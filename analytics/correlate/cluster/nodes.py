@@ -5,8 +5,9 @@ from dataclasses import dataclass, field
 from heapq import nlargest
 
 from telemetry.objects import ObjectRef
-from telemetry.topology import Device, Job, Link, NodeState, Topology
+from telemetry.topology import Device, Job, Link, NodeState, Role, Topology
 
+SWITCH_ROLES = frozenset({Role.LEAF, Role.SPINE})
 JOBS_KEPT = 16  # of each node: jobs that share it may end at once, one a GPU
 
 
@@ -14,7 +15,8 @@ JOBS_KEPT = 16  # of each node: jobs that share it may end at once, one a GPU
 class Nodes:
     """states: of the nodes that take no job by somebody's will, with the time since when (nanoseconds).
     ended: by node the newest jobs that have ended there, each with the time when it was seen to be gone.
-    removed: devices that the inventory does not have any more. disused: ports whose cable led to one of them.
+    removed: devices that the inventory does not have any more, or ``uncollected``: no target of them is collected.
+    disused: ports whose cable led to one of them.
     jobs_known: whether anything is known of jobs at all.
     """
 
@@ -23,7 +25,14 @@ class Nodes:
     ended: Mapping[str, tuple[tuple[int, str], ...]] = field(default_factory=dict)
     removed: frozenset[str] = frozenset()
     disused: frozenset[ObjectRef] = frozenset()
+    uncollected: frozenset[str] = frozenset()
     jobs_known: bool = False
+
+    def why_ended(self, device: str) -> str:
+        """What ended the incidents of a device besides fresh telemetry, '' for nothing."""
+        if device in self.uncollected:
+            return ": none of its targets is collected any more"
+        return ": it is not in the inventory any more" if device in self.removed else ""
 
 
 def nodes_of(topology: Topology) -> Nodes:
@@ -47,12 +56,19 @@ def nodes_of(topology: Topology) -> Nodes:
                 removed.add(device.name)
             case Link() as link if fact.gone:
                 gone_links.append(link)
-    disused = {port for link in gone_links if {link.a_device, link.b_device} & removed for port in link.ports}
+    # A switch that nobody collects still carries what others send, and its neighbours show how well.
+    gone_edges = topology.uncollected - {each.name for each in topology.entities(Device) if each.role in SWITCH_ROLES}
+    away = removed | gone_edges
+    disused = {port for link in gone_links if {link.a_device, link.b_device} & away for port in link.ports}
+    if gone_edges:
+        cables = (link for link in topology.entities(Link) if {link.a_device, link.b_device} & gone_edges)
+        disused |= {port for link in cables for port in link.ports}
     return Nodes(
         states,
         since_ns,
         {node: tuple(nlargest(JOBS_KEPT, jobs)) for node, jobs in ended.items()},
-        frozenset(removed),
+        frozenset(removed) | topology.uncollected,
         frozenset(disused),
+        topology.uncollected,
         jobs_known,
     )

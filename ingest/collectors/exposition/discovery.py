@@ -96,6 +96,12 @@ class Discovery:
         periods += [config.refresh_interval for config in self._job.http_sd_configs]
         return min(periods, default=None)
 
+    @property
+    def is_known(self) -> bool:
+        """Whether every source has been read once."""
+        files = {f"file {pattern}" for config in self._job.file_sd_configs for pattern in config.files}
+        return self._groups.keys() >= files | {f"url {http.url}" for http in self._job.http_sd_configs}
+
     async def refresh(self) -> list[Target]:
         for config in self._job.file_sd_configs:
             for pattern in config.files:

@@ -19,6 +19,10 @@ class ScrapeJob:
         self._targets: dict[str, Target] | None = None
 
     @property
+    def name(self) -> str:
+        return self._config.job_name
+
+    @property
     def refresh_s(self) -> float | None:
         return self._discovery.refresh_s
 
@@ -30,6 +34,9 @@ class ScrapeJob:
         return TargetChanges(
             removed=[name for name, target in before.items() if after.get(name) != target],
             added=[self._collector(target) for name, target in after.items() if before.get(name) != target],
+            targets=tuple((name, target.device) for name, target in after.items())
+            if self._discovery.is_known
+            else None,
         )
 
     def _collector(self, target: Target) -> ExpositionCollector:

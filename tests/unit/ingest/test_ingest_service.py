@@ -17,6 +17,7 @@ from telemetry.codec.batch import BatchDecoder
 from telemetry.codec.records import decode_record
 from telemetry.ledger import SERIES_REFUSED, StageReport
 from telemetry.samples import DownReason, SampleBatch
+from telemetry.topology import TargetList, Topology, TopologyFact
 
 BODY = b'DCGM_FI_DEV_POWER_USAGE{UUID="GPU-1"} 300\nDCGM_FI_DEV_POWER_USAGE{UUID="GPU-2"} NaN\n'
 
@@ -98,6 +99,44 @@ async def test_targets_reach_the_bus_and_the_ledger_is_even(tmp_path: Path) -> N
     assert (last.held, last.samples_out) == (0, sum(map(len, batches)))
     assert last.dropped == {"no_value": len(up)}
     assert (last.details["spooled_bytes"], last.details["spool_unwritable"]) == (0.0, 0.0)
+
+
+async def test_the_targets_of_every_job_are_on_the_bus_and_so_is_what_leaves(tmp_path: Path) -> None:
+    file = tmp_path / "targets.json"
+    file.write_text('[{"targets": ["127.0.0.1:1", "127.0.0.1:2"], "labels": {"device": "node1"}}]')
+    discovered = {
+        "job_name": "node",
+        "source": "node_exporter",
+        "file_sd_configs": [{"files": [str(file)], "refresh_interval": "50ms"}],
+    }
+    gnmi = {
+        "job_name": "switches",
+        "targets": [{"address": "127.0.0.1:3", "device": "leaf1"}],
+        "tls": {"insecure": True},
+    }
+    bus = open_bus(BusConfig(embedded=EmbeddedConfig(path=tmp_path / "bus.sqlite")))
+    await bus.start()
+    sections = {"scrape_configs": [discovered], "gnmi_configs": [gnmi]}
+    service = IngestService(IngestConfig.model_validate(sections), bus, clock=itertools.count(1).__next__)
+    await service.start()
+    reader = bus.consume([topics.TOPOLOGY], {})
+    facts: list[TopologyFact] = []
+
+    async def names(count: int) -> bool:
+        records = await reader.poll(wait_s=0.05)
+        facts.extend(decode_record(record.value or b"", TopologyFact) for record in records)
+        return Topology().with_facts(facts).targets.keys() >= known and len(facts) == count
+
+    known = {"node/127.0.0.1:1", "node/127.0.0.1:2", "switches/127.0.0.1:3"}
+    await until(lambda: names(2))
+    file.write_text('[{"targets": ["127.0.0.1:2"], "labels": {"device": "node1"}}]')
+    known = {"node/127.0.0.1:2"}
+    await until(lambda: names(3))
+    await reader.stop()
+    await service.stop()
+    await bus.stop()
+    assert facts[-1].entity == TargetList("ingest-0", "node", ("node", "switches"), (("node/127.0.0.1:2", "node1"),))
+    assert facts[-1].source == "ingest/ingest-0"
 
 
 async def test_a_target_with_ever_new_series_is_cut_and_others_are_not(tmp_path: Path) -> None:

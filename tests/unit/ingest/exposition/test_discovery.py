@@ -124,6 +124,21 @@ async def test_an_http_service_is_followed_and_its_failure_changes_nothing() -> 
     server.close()
 
 
+async def test_nobody_says_which_targets_there_are_before_every_source_was_read(tmp_path: Path) -> None:
+    """After a restart a list that lacks what could not be read would end what is open about it."""
+    file, workers = tmp_path / "a.json", ThreadPoolExecutor(1)
+    file.write_text("[{not json")
+    found = ScrapeJob(
+        job(static_configs=[{"targets": ["s:1"]}], file_sd_configs=[{"files": [str(file)]}]),
+        CollectorContext(Ledger(0), lambda: 0, workers),
+    )
+    changes = await found.refresh()
+    assert ([each.name for each in changes.added], changes.targets) == (["node/s:1"], None)
+    file.write_text(json.dumps([{"targets": ["a:1"], "labels": {"device": "d"}}]))
+    assert (await found.refresh()).targets == (("node/s:1", "s"), ("node/a:1", "d"))
+    workers.shutdown()
+
+
 @pytest.mark.parametrize(
     ("settings", "where", "message"),
     [
@@ -263,7 +278,7 @@ async def test_a_job_reports_what_came_went_and_changed(tmp_path: Path) -> None:
 
     async def refresh(*groups: dict[str, object]) -> tuple[list[str], list[str]]:
         file.write_text(json.dumps(groups))
-        removed, added = await scrapes.refresh()
+        removed, added, _ = await scrapes.refresh()
         return list(removed), [collector.name for collector in added]
 
     assert await refresh({"targets": ["a:1", "b:1"]}) == ([], ["node/a:1", "node/b:1"])

@@ -282,6 +282,32 @@ def test_the_incident_of_a_device_that_is_decommissioned_ends(hosts: Hosts, run:
     assert run.only.timeline[-1].text == "resolved: it is not in the inventory any more"
 
 
+def test_a_host_that_nobody_collects_any_more_is_no_incident_and_neither_are_its_dark_ports(
+    hosts: Hosts, run: Run
+) -> None:
+    run.topology = replace(run.topology, uncollected=frozenset({"node1"}))
+    hosts.step(off=["node1"])
+    hosts.rest(120)
+    assert run.incidents == {}
+
+
+def test_the_incident_of_a_host_that_nobody_collects_any_more_ends(hosts: Hosts, run: Run) -> None:
+    hosts.step(off=["node1"])
+    hosts.rest(30)
+    assert run.only.kind is I.DEVICE_DOWN
+    run.topology = replace(run.topology, uncollected=frozenset({"node1"}))
+    hosts.rest(90)
+    assert run.only.state is IncidentState.RESOLVED
+    assert run.only.timeline[-1].text == "resolved: none of its targets is collected any more"
+
+
+def test_links_to_a_switch_that_nobody_collects_any_more_are_still_judged(hosts: Hosts, run: Run) -> None:
+    run.topology = replace(run.topology, uncollected=frozenset({"leaf1"}))
+    hosts.page(run.tick(hosts.find(K.LINK_DOWN, "node1/mlx5_0")))
+    hosts.rest(60)
+    assert run.only.kind is I.LINK_DOWN
+
+
 def test_a_link_that_lldp_does_not_report_any_more_is_still_down(hosts: Hosts, run: Run) -> None:
     port = hosts.cluster.facing(1, 1)
     run.tick(hosts.find(K.LINK_DOWN, port), hosts.find(K.LINK_DOWN, "node1/mlx5_0"))
