@@ -5,49 +5,20 @@ the findings it newly explains); the others no longer count what it explains. Af
 the symptoms within their reach. So a finding belongs to exactly one cause, and a cause left with none is dropped.
 """
 
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, field
-from heapq import heapify, heappop, heappush, merge
-from itertools import islice
+from collections.abc import Callable, Iterable, Sequence, Set
+from dataclasses import dataclass
+from heapq import heapify, heappop, heappush
 
+from analytics.correlate.absorb import absorb
 from analytics.correlate.cause import JOB_WAITS, Cause
 from analytics.correlate.causes import leftover
-from analytics.correlate.cluster.reach import Reach
-from analytics.correlate.symptoms import Near, follows, why_not
+from analytics.correlate.claim import Claim, Key
+from analytics.correlate.symptoms import Near, why_not
 from analytics.correlate.view import CorrelationView
-from telemetry.findings import Finding, FindingKind
-from telemetry.incidents import IncidentKind
+from telemetry.findings import Finding
 from telemetry.kinds import Tier, incident_kinds
-from telemetry.objects import ObjectRef
 
-Key = tuple[IncidentKind, ObjectRef]
-Index = dict[tuple[Near, str | ObjectRef], list[int]]  # claims by how near they are to an object, job or device
 OPEN_BONUS = 1.1  # between equals the incident that is already open stays
-COMPARED_MAX = 32  # claims by time for one symptom: where more are as near, which one gets it says nothing
-
-
-@dataclass(slots=True)
-class Claim:
-    """A chosen cause with its own findings and the symptoms within its reach.
-
-    gain: how much it newly explained. onsets_ns: of its own findings, ascending; none without any.
-    kinds: of all its findings; None where it has none of its own any more.
-    """
-
-    cause: Cause
-    onset_ns: int
-    reach: Reach
-    gain: float = 0.0
-    primary: set[str] = field(default_factory=set)
-    symptoms: set[str] = field(default_factory=set)
-    onsets_ns: tuple[int, ...] = ()
-    kinds: set[FindingKind] | None = None
-
-    @property
-    def findings(self) -> set[str]:
-        """Ids of all that it explains."""
-        return self.primary | self.symptoms
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +60,7 @@ def choose(
         keys |= {claim.cause.key for claim in chosen}
         later = {key for key, at in proposed_at.items() if at > tier}
         held = {found for found, key in holders.items() if key in later}
-        _absorb(view, [*claims, *(claim for claim in passive if claim.cause.key not in keys)], uncovered, holders, held)
+        absorb(view, [*claims, *(claim for claim in passive if claim.cause.key not in keys)], uncovered, holders, held)
     return claims + [claim for claim in passive if claim.symptoms and claim.cause.key not in keys]
 
 
@@ -159,107 +130,10 @@ def _greedy(
 def _own_symptoms(view: CorrelationView, claim: Claim, uncovered: set[str]) -> set[str]:
     """Symptoms about the root itself: they must not open a weaker cause with the same root."""
     about = (finding for ref in claim.reach.own for finding in view.about(ref) if finding.id in uncovered)
-    return {finding.id for finding in about if _explains(view, claim, Near.OWN, finding)}
+    return {finding.id for finding in about if _explains(view, claim, finding)}
 
 
-def _absorb(
-    view: CorrelationView, claims: Sequence[Claim], uncovered: set[str], holders: Mapping[str, Key], held: Set[str]
-) -> None:
-    """Gives each symptom that is left to a claim that predicts it; all that shows that one job waits goes together.
-
-    holders: which open incident has a symptom. held: those whose incident is chosen in a later tier.
-    """
-    free = uncovered - held
-    left = [finding for finding in view.index.symptoms if finding.id in free]
-    index = _index(view, claims, left) if left else {}
-    waiting = {view.by_id[found].object: key for found, key in holders.items() if _job_waits(view, found)}
-    for finding in left:
-        of_job = waiting.get(finding.object) if finding.kind in JOB_WAITS else None
-        best = _best(view, claims, index, finding, holders.get(finding.id, of_job))
-        if best is not None:
-            claims[best].symptoms.add(finding.id)
-            uncovered.discard(finding.id)
-            if finding.kind in JOB_WAITS:
-                waiting.setdefault(finding.object, claims[best].cause.key)
-
-
-def _job_waits(view: CorrelationView, found: str) -> bool:
-    return found in view.by_id and view.by_id[found].kind in JOB_WAITS
-
-
-def _best(
-    view: CorrelationView, claims: Sequence[Claim], index: Index, finding: Finding, holder: Key | None
-) -> int | None:
-    """The nearest claim: of equally near ones the one that has it, else the one that began or changed just before it,
-    else the strongest. Ordinary pressure takes it from no incident that has it, however near: that is always there."""
-    nearest: int | None = None
-    for group in _explaining(view, claims, index, finding, holder):
-        found = list(islice(group, COMPARED_MAX))
-        kept = next((at for at in found if claims[at].cause.key == holder), None)
-        if kept is not None:
-            return kept
-        if found and nearest is None:
-            nearest = next((at for at in found if _timely(view, claims[at], finding)), found[0])
-            if holder is None or incident_kinds()[claims[nearest].cause.kind].pages_without_waiting:
-                return nearest
-    return nearest
-
-
-def _index(view: CorrelationView, claims: Sequence[Claim], left: Sequence[Finding]) -> Index:
-    """Only of what the symptoms that are left ask for: claims reach far more than that."""
-    asked: defaultdict[Near, set[str | ObjectRef]] = defaultdict(set)
-    for finding in left:
-        for near, names in places(view, finding):
-            asked[near].update(names)
-    index: defaultdict[tuple[Near, str | ObjectRef], list[int]] = defaultdict(list)
-    for at, claim in enumerate(claims):
-        to = claim.reach
-        for near, reached in (
-            (Near.OWN, to.own),
-            (Near.CERTAIN_JOB, to.certain),
-            (Near.POSSIBLE_JOB, to.possible),
-            (Near.DEVICE, to.devices),
-        ):
-            for name in reached & asked[near]:
-                index[near, name].append(at)
-        if asked[Near.FABRIC] and (incident_kinds()[claim.cause.kind].disturbs_fabric or to.possible or to.certain):
-            index[Near.FABRIC, ""].append(at)
-    return index
-
-
-def places(view: CorrelationView, finding: Finding) -> Iterable[tuple[Near, Sequence[str | ObjectRef]]]:
-    """What a cause would have to reach to be near a symptom, nearest first."""
-    slow = finding.kind is FindingKind.STORAGE_SLOW
-    jobs = sorted(view.jobs.using(finding.object)) if slow else view.jobs.of(finding.object)
-    device = view.graph.server_of(finding.object) if slow else finding.object.device
-    yield Near.OWN, [finding.object]
-    yield Near.CERTAIN_JOB, jobs
-    yield Near.POSSIBLE_JOB, jobs
-    yield Near.DEVICE, [device]
-    yield Near.FABRIC, [""] if view.graph.is_switch(device) else []
-
-
-def _explaining(
-    view: CorrelationView, claims: Sequence[Claim], index: Index, finding: Finding, holder: Key | None
-) -> Iterator[Iterator[int]]:
-    """Claims that explain a symptom, nearest first; equally near ones together, in the order in which they were
-    chosen."""
-    for near, names in places(view, finding):
-        found = [at for name in names if (at := index.get((near, name)))]
-        nearest = found[0] if len(found) == 1 else merge(*found)
-        yield (at for at in nearest if _explains(view, claims[at], near, finding, holder))
-
-
-def _timely(view: CorrelationView, claim: Claim, finding: Finding) -> bool:
-    """Whether a symptom began when the claim's own evidence did; without any it is over."""
-    since_ns = view.waits_since(finding.object) if finding.kind in JOB_WAITS else finding.onset_ns
-    return follows(view.config, claim.onsets_ns, since_ns)
-
-
-def _explains(view: CorrelationView, claim: Claim, near: Near, finding: Finding, holder: Key | None = None) -> bool:
-    """holder: the open incident that has this symptom."""
+def _explains(view: CorrelationView, claim: Claim, finding: Finding) -> bool:
     since_ns = view.waits_since(finding.object) if finding.kind in JOB_WAITS else None
-    held = claim.cause.key == holder
     cause, onset_ns = claim.cause, claim.onset_ns
-    objection = why_not(view.config, cause, near, onset_ns, finding, claim.onsets_ns, since_ns, claim.kinds, held=held)
-    return objection is None
+    return not why_not(view.config, cause, Near.OWN, onset_ns, finding, claim.onsets_ns, since_ns, claim.kinds)
