@@ -14,6 +14,7 @@ from telemetry.kinds import incident_kinds
 from telemetry.objects import ObjectRef
 
 COMPARED_MAX = 32  # claims by time for one symptom: where more are as near, which one gets it says nothing
+_WITHIN_A_TIME = JOB_WAITS | {FindingKind.STRAGGLER}  # which begin or change soon after their cause, or have another
 Place = str | ObjectRef  # an object, job or device
 
 
@@ -56,6 +57,7 @@ class _Nearby:
         self._places = {finding.id: list(places(view, finding)) for finding in left}
         self._index = self._reached()
         self._predicting: dict[tuple[Near, Place, Shown], list[int]] = {}
+        self._earliest_ns = [claim.onset_ns - view.config.onset_slack_ns for claim in claims]  # of what it explains
         self._with_key: defaultdict[Key | None, list[int]] = defaultdict(list)
         for at, claim in enumerate(claims):
             self._with_key[claim.cause.key].append(at)
@@ -103,7 +105,10 @@ class _Nearby:
         for near, names in self._places[finding.id]:
             found = [at for name in names if (at := self._predict(near, name, shown))]
             nearest = found[0] if len(found) == 1 else merge(*found)
-            yield list(islice((at for at in nearest if self._in_time(at, finding, at in holding)), COMPARED_MAX))
+            in_time = (at for at in nearest if self._earliest_ns[at] <= finding.onset_ns)
+            if finding.kind in _WITHIN_A_TIME:
+                in_time = (at for at in in_time if self._is_in_time(at, finding, at in holding))
+            yield list(islice(in_time, COMPARED_MAX))
 
     def _predict(self, near: Near, name: Place, shown: Shown) -> list[int]:
         """Claims that are so near and predict what a symptom shows, whenever that is."""
@@ -114,12 +119,10 @@ class _Nearby:
             self._predicting[near, name, shown] = known
         return known
 
-    def _in_time(self, at: int, finding: Finding, held: bool) -> bool:
+    def _is_in_time(self, at: int, finding: Finding, held: bool) -> bool:
         claim, config = self._claims[at], self._view.config
-        if not begins_in_time(config, claim.onset_ns, finding):
-            return False
         if finding.kind not in JOB_WAITS:
-            return True
+            return begins_in_time(config, claim.onset_ns, finding)
         since_ns = self._view.waits_since(finding.object)
         return held or waits_in_time(config, claim.cause, claim.onsets_ns or (claim.onset_ns,), since_ns)
 
