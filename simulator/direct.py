@@ -22,7 +22,7 @@ from simulator.layout import Endpoint, Exporter, Flavour, Layout, peer_address, 
 from simulator.shapes.shape import Shape
 from telemetry import catalogue
 from telemetry.changes import Change
-from telemetry.samples import Collection, DownReason, SampleBatch
+from telemetry.samples import Collection, DownReason, SampleBatch, all_rows
 from telemetry.series import SeriesTable, series_key
 from telemetry.topology import TopologyFact
 
@@ -115,7 +115,7 @@ class DirectCollector:
         if n == 0:  # every GPU is gone: an empty page
             return without_samples(table, self._collection(now_ns, DownReason.NOT_EXPOSITION))
         times = np.full(n, now_ns, dtype=np.int64)
-        return SampleBatch(table, self._collection(now_ns), times, np.arange(n, dtype=np.uint32), values)
+        return SampleBatch(table, self._collection(now_ns), times, all_rows(n), values)
 
     def _read(
         self, i: int, endpoint: Endpoint, target: str, tables: dict[int, "_Values"], readings: Readings

@@ -10,10 +10,11 @@ from analytics.correlate import absences
 from analytics.correlate.budget import Budget, Considered
 from analytics.correlate.cause import Cause
 from analytics.correlate.causes import FAMILIES, waves
+from analytics.correlate.claim import Claim
 from analytics.correlate.cluster.cluster import Cluster
 from analytics.correlate.cluster.graph import Graph
 from analytics.correlate.config import NS_PER_S, CorrelateConfig
-from analytics.correlate.cover import Chooser, Claim, OpenCause, choose
+from analytics.correlate.cover import Chooser, OpenCause, choose
 from analytics.correlate.finding_index import FindingIndex
 from analytics.correlate.lifecycle import Life, advance
 from analytics.correlate.memory import CorrelatorMemory, dump, load

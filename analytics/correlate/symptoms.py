@@ -9,6 +9,7 @@ from bisect import bisect_left
 from collections.abc import Collection, Mapping, Sequence
 from enum import IntEnum, StrEnum
 from functools import cache
+from typing import NamedTuple
 
 from analytics.correlate.cause import JOB_WAITS, SYMPTOMS, Cause
 from analytics.correlate.config import CorrelateConfig
@@ -38,6 +39,13 @@ class Objection(StrEnum):
     PLACE = "place"  # it does not reach so far
     MECHANISM = "mechanism"  # not by what was found of it
     TIME = "time"
+
+
+class Shown(NamedTuple):
+    """What a symptom shows. nothing_sent: by a job that waits and is known to send nothing at all."""
+
+    effect: Effect
+    nothing_sent: bool
 
 
 _REACHED: Mapping[Within, frozenset[Near]] = {
@@ -89,12 +97,29 @@ def why_not(
     evidence: kinds of the cause's own findings; None where that is all that its kind may rest on.
     held: it came from this cause before, when all of the cause's findings were active.
     """
-    kind = incident_kinds()[cause.kind]
     if finding.kind not in SYMPTOMS or cause.unused:
         return Objection.EFFECT
-    if not _in_time(config, onset_ns, finding):
+    if not begins_in_time(config, onset_ns, finding):
         return Objection.TIME
-    prediction = kind.predicts.get(effect_of(finding))
+    if objection := contradicts(cause, near, shown_by(finding), evidence):
+        return objection
+    if finding.kind in JOB_WAITS and not held:
+        since_ns = finding.onset_ns if waits_since_ns is None else waits_since_ns
+        if not waits_in_time(config, cause, onsets_ns or (onset_ns,), since_ns):
+            return Objection.TIME
+    return None
+
+
+def shown_by(finding: Finding) -> Shown:
+    """What a symptom shows."""
+    return Shown(effect_of(finding), sends_nothing(finding))
+
+
+def contradicts(cause: Cause, near: Near, shown: Shown, evidence: Collection[FindingKind] | None) -> Objection | None:
+    """Why a symptom that shows this so ``near`` a cause cannot come from it, whenever it began. evidence: as above."""
+    if cause.unused:
+        return Objection.EFFECT
+    prediction = incident_kinds()[cause.kind].predicts.get(shown.effect)
     if prediction is None:
         return Objection.EFFECT
     if near not in _REACHED[prediction.within]:
@@ -103,15 +128,8 @@ def why_not(
     if prediction.through and known is not None and prediction.through.isdisjoint(known):
         return Objection.MECHANISM
     through = prediction.silent_through
-    if through is not None and sends_nothing(finding) and through.isdisjoint(evidence or ()):
+    if through is not None and shown.nothing_sent and through.isdisjoint(evidence or ()):
         return Objection.MECHANISM
-    if not kind.pages_without_waiting and finding.kind in JOB_WAITS and not held:
-        since_ns = finding.onset_ns if waits_since_ns is None else waits_since_ns
-        onsets = onsets_ns or (onset_ns,)
-        # Storage is asked now and then: a job meets a slow target with its next request, however long it has been slow.
-        asked_rarely = cause.root.kind is ObjectKind.STORAGE_TARGET and onsets[0] <= since_ns + config.onset_slack_ns
-        if not asked_rarely and not follows(config, onsets, since_ns):
-            return Objection.TIME
     return None
 
 
@@ -134,8 +152,20 @@ def follows(config: CorrelateConfig, onsets_ns: Sequence[int], since_ns: int) ->
     return first < len(onsets_ns) and onsets_ns[first] <= since_ns + config.onset_slack_ns
 
 
-def _in_time(config: CorrelateConfig, onset_ns: int, finding: Finding) -> bool:
+def begins_in_time(config: CorrelateConfig, onset_ns: int, finding: Finding) -> bool:
+    """Whether a symptom is no older than a cause that began at ``onset_ns``, and not too late for what it is."""
     if finding.onset_ns < onset_ns - config.onset_slack_ns:
         return False
-    late = onset_ns + config.intervals_ns(config.straggler_window_intervals)
-    return finding.kind is not FindingKind.STRAGGLER or finding.onset_ns <= late
+    if finding.kind is not FindingKind.STRAGGLER:
+        return True
+    return finding.onset_ns <= onset_ns + config.intervals_ns(config.straggler_window_intervals)
+
+
+def waits_in_time(config: CorrelateConfig, cause: Cause, onsets_ns: Sequence[int], since_ns: int) -> bool:
+    """Whether a job that has waited since then can wait for a cause, by the onsets of the cause's findings, ascending.
+
+    Storage is asked now and then: a job meets a slow target with its next request, however long it has been slow."""
+    if incident_kinds()[cause.kind].pages_without_waiting:
+        return True
+    asked_rarely = cause.root.kind is ObjectKind.STORAGE_TARGET and onsets_ns[0] <= since_ns + config.onset_slack_ns
+    return asked_rarely or follows(config, onsets_ns, since_ns)

@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
 from analytics.correlate.cause import Cause
-from analytics.correlate.cover import Claim
+from analytics.correlate.claim import Claim
 from analytics.correlate.lifecycle import Life
 from analytics.correlate.object_records import LastIncident
 from analytics.correlate.view import CorrelationView

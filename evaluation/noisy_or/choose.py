@@ -5,7 +5,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from analytics.correlate.cause import JOB_WAITS, Cause
 from analytics.correlate.causes import leftover
-from analytics.correlate.cover import Claim, OpenCause, by_name, gain, unique
+from analytics.correlate.claim import Claim
+from analytics.correlate.cover import OpenCause, by_name, gain, unique
 from analytics.correlate.view import CorrelationView
 from evaluation.noisy_or.model import Candidate, Key, Likelihoods, candidate, cooling, leak
 from evaluation.noisy_or.search import Search

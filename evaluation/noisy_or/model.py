@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from itertools import islice
 from math import log
 
+from analytics.correlate.absorb import places
 from analytics.correlate.cause import JOB_WAITS, Cause
 from analytics.correlate.cluster.reach import Reach
-from analytics.correlate.cover import OPEN_BONUS, OpenCause, places
+from analytics.correlate.cover import OPEN_BONUS, OpenCause
 from analytics.correlate.symptoms import Near, follows, why_not
 from analytics.correlate.view import CorrelationView
 from telemetry.findings import Finding, FindingKind

@@ -53,9 +53,12 @@ class Target:
         if page.table is not self._page:  # other units: nothing that is kept belongs to them
             self._page, self._kept, self._peaks = page.table, values, None
             return
-        for group in groups:
-            rows = selection.rows[group]
-            self._kept[rows] = values[rows]
+        if len(set(groups)) == len(GROUPS[self.endpoint.exporter]):
+            self._kept = values
+        else:
+            for group in groups:
+                rows = selection.rows[group]
+                self._kept[rows] = values[rows]
         if self._peaks is not None and SeriesGroup.WATERMARKS in groups:
             rows = selection.rows[SeriesGroup.WATERMARKS]
             self._kept[rows] = np.maximum(values[rows], self._peaks)

@@ -44,6 +44,8 @@ class Gpus:
     nvlink: whether its links to the others of its host work. braked: the board holds its clock down for want of power.
     hung:   its kernel never returns. spent: [G, 5] seconds by activity since the last tick.
     kernels: [G, 4] seconds of those in COMPUTE by kernels that differ from the usual ones.
+    steady, steady_kernels: parts of the time of work that does the same for a while, spent in every step.
+    any_hung: whether any hangs in this step.
     """
 
     def __init__(self, layout: Layout, rng: np.random.Generator, window_s: float) -> None:
@@ -61,6 +63,9 @@ class Gpus:
         self.activity: Floats = np.zeros((n, 5))  # moving average of the parts of time
         self.activity[:, IDLE] = 1.0
         self.kernels: Floats = np.zeros((n, 4))
+        self.steady: Floats = np.zeros((n, 5))
+        self.steady_kernels: Floats = np.zeros((n, 4))
+        self.any_hung = False
         self.kernel_activity: Floats = np.zeros((n, 4))  # moving average of their parts of time
         self._silicon = rng.normal(1.0, 0.015, n)  # leakage differs from chip to chip
         self._resistance = RESISTANCE_C_PER_W * rng.normal(1.0, 0.03, n)
@@ -94,6 +99,11 @@ class Gpus:
     @property
     def held_by_power(self) -> Flags:
         return self.powered < np.minimum(THROTTLED, np.minimum(self.stuck, self.thermal))
+
+    def spend(self, dt: float) -> None:
+        """Adds ``dt`` seconds of what is steady."""
+        _spend(dt, self.steady, self.spent)
+        _spend(dt, self.steady_kernels, self.kernels)
 
     def tick(self, dt: float) -> None:
         """Turns the time spent since the last tick into power, heat and averages."""
@@ -172,6 +182,13 @@ class Gpus:
 def _follow(dt: float, time_constant_s: float) -> float:
     """Part of the way to its target that a first-order lag moves in ``dt``."""
     return 1.0 - math.exp(-dt / time_constant_s)
+
+
+@compiled
+def _spend(dt: float, parts: Floats, spent: Floats) -> None:
+    for g in range(parts.shape[0]):
+        for k in range(parts.shape[1]):
+            spent[g, k] += parts[g, k] * dt
 
 
 @compiled

@@ -85,6 +85,7 @@ class Scheduler:
 
     def step(self, now_ns: int, dt: float) -> None:
         """Starts what is due, ends what is over and advances the rest by ``dt`` seconds."""
+        self.gpus.any_hung = bool(self.gpus.hung.any())
         for number, slot in enumerate(self.slots):
             if slot.job is None:
                 if now_ns >= slot.starts_ns:
@@ -93,6 +94,7 @@ class Scheduler:
                 self.end(slot, now_ns, "completed")
             else:
                 slot.job.step(now_ns, dt, self.gpus)
+        self.gpus.spend(dt)
 
     def jobs_on(self, host: int) -> list[Slot]:
         """Busy slots that use a host, by its position in ``Layout.hosts``."""

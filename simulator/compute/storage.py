@@ -96,12 +96,14 @@ def _serve(
                 row, target = rows[kind, host, stripe], targets[host, stripe]
                 step = delivered[row] - before[kind, host, stripe]
                 before[kind, host, stripe] = delivered[row]
+                moved[kind, host, stripe] = step
+                if step == 0.0 and 0.0 <= backlog[row] < WHOLE_BYTE:
+                    continue
                 queue = min(in_flight[target], np.floor(backlog[row] + step * 0.5) / RPC_BYTES)
                 if kind == WRITE and below_share[host, stripe]:
                     queue = step / RPC_BYTES * SERVICE_S / dt  # it never has an RPC waiting
                 if unopened[kind, host]:
                     queue = 0.0
-                moved[kind, host, stripe] = step
                 served[kind, target] += step
                 waiting[kind, target] += queue
                 depth[target] += queue

@@ -35,20 +35,29 @@ WARM = 0.8  # part of a step's pause that the next step starts with: keeps victi
 UNDERSHOOT = 0.5  # DCQCN drains a queue above its equilibrium with at most this part of the line
 
 
-class Scratch(NamedTuple):
-    """Arrays of one step. A: active flows, Q: queues; bytes.
+class Traffic(NamedTuple):
+    """The active flows in one step, side by side: A flows, L levels of their paths; bytes.
 
-    active:   int64[A], rows of flows. fresh: bool[A], was idle and starts at line rate.
-    volume:   [A] what each flow sends at the current hop. before: [A, L] inside each hop before the step.
-    out:      [A, L] sent by each hop. want: [Q] that each queue had to send.
-    returned: [Q] sent back to the queue because its far end is full. xoff: [Q] limit at its far end. sent: [Q].
+    active:  int64[A], rows of flows. path: [L, A] queue ids. fresh: bool[A], was idle and starts at line rate.
+    volume:  [A] what each flow sends at the current hop. before, inside: [L, A] at each hop before the step, and now.
+    out:     [L, A] sent by each hop.
     """
 
     active: Ints
+    path: Ints
     fresh: Flags
     volume: Floats
     before: Floats
+    inside: Floats
     out: Floats
+
+
+class Passed(NamedTuple):
+    """What became of queues in one step, [Q] bytes.
+
+    want: what each queue had to send. returned: sent back to it because its far end is full. xoff: limit there. sent.
+    """
+
     want: Floats
     returned: Floats
     xoff: Floats
@@ -61,14 +70,7 @@ def pick_active(flows: Flows) -> Ints:
     found = np.empty(flows.used.size, dtype=np.int64)
     n = 0
     for f in range(flows.used.size):
-        if not flows.used[f]:
-            continue
-        waiting = flows.backlog[f]
-        if waiting <= 0.5:
-            waiting = 0.0
-            for level in range(flows.inside.shape[1]):
-                waiting += flows.inside[f, level]
-        if waiting > 0.5:
+        if flows.used[f] and (flows.backlog[f] > 0.5 or flows.in_flight[f]):
             found[n] = f
             n += 1
     return found[:n].copy()
@@ -91,35 +93,50 @@ def advance(
     as in ``state``. credit_flow: InfiniBand: every port has buffers of its own and its peer sends only into what is
     free of them; nobody marks or slows down, and the pause is the time that a port waited for credits.
     """
-    n, n_queues, levels = active.size, queues.rated.size, flows.path.shape[1]
-    scratch = Scratch(
-        active=active,
-        fresh=np.zeros(n, dtype=np.bool_),
-        volume=np.zeros(n),
-        before=np.zeros((n, levels)),
-        out=np.zeros((n, levels)),
-        want=np.zeros(n_queues),
-        returned=np.zeros(n_queues),
-        xoff=np.zeros(n_queues),
-        sent=np.zeros(n_queues),
+    n_queues = queues.rated.size
+    passed = Passed(
+        want=np.zeros(n_queues), returned=np.zeros(n_queues), xoff=np.empty(n_queues), sent=np.zeros(n_queues)
     )
-    for i in range(n):
-        for level in range(levels):
-            scratch.before[i, level] = flows.inside[active[i], level]
+    traffic = _gather(active, flows)
     queues.burst[:] = 0.0
-    _thresholds(scratch.xoff, queues, credit_flow)
-    _offer(step, dt, scratch, flows, queues)
-    _throttle(dt, scratch, flows, queues, credit_flow)
-    _forward(dt, scratch, flows, queues)
-    drops = tail_drop(active, scratch.out, flows, queues, ports, nic)
-    _backpressure(scratch, flows, queues)
-    _sum_queues(scratch, flows, queues)
+    _thresholds(passed.xoff, queues, credit_flow)
+    _offer(step, dt, traffic, flows, queues)
+    _throttle(dt, traffic, flows, queues)
+    _forward(dt, traffic, passed.want, queues)
+    drops = tail_drop(traffic.path, traffic.inside, traffic.out, active, flows, queues, ports, nic)
+    _backpressure(traffic, passed, queues.ingress)
+    _sum_queues(traffic, flows, queues.content, passed.sent)
     marks = np.zeros(n_queues)
     for q in range(0 if credit_flow else ports):
         if queues.content[q] > 0.0 or queues.burst[q] > 0.0:
             marks[q] = marking(queues.content[q], queues.burst[q], queues.capacity[q])
-    _deliver(dt, scratch, flows, queues, marks, drops, nic)
-    _count_queues(dt, scratch, queues, marks, drops, credit_flow)
+    _deliver(dt, traffic, flows, queues, marks, drops, nic)
+    _count_queues(dt, passed, queues, marks, drops, credit_flow)
+    _scatter(traffic, flows)
+
+
+@compiled
+def _gather(active: Ints, flows: Flows) -> Traffic:
+    n, levels = active.size, flows.path.shape[1]
+    path, inside = np.empty((levels, n), dtype=np.int64), np.empty((levels, n))
+    for i in range(n):
+        f = active[i]
+        for level in range(levels):
+            path[level, i] = flows.path[f, level]
+            inside[level, i] = flows.inside[f, level]
+    fresh = np.zeros(n, dtype=np.bool_)
+    return Traffic(active, path, fresh, np.zeros(n), inside.copy(), inside, np.empty((levels, n)))
+
+
+@compiled
+def _scatter(traffic: Traffic, flows: Flows) -> None:
+    """Puts back what each flow has inside."""
+    for i in range(traffic.active.size):
+        f, waiting = traffic.active[i], 0.0
+        for level in range(traffic.inside.shape[0]):
+            flows.inside[f, level] = traffic.inside[level, i]
+            waiting += traffic.inside[level, i]
+        flows.in_flight[f] = waiting > 0.5
 
 
 @compiled
@@ -139,67 +156,68 @@ def _thresholds(xoff: Floats, queues: Queues, credit_flow: bool) -> None:
 
 
 @compiled
-def _offer(step: int, dt: float, scratch: Scratch, flows: Flows, queues: Queues) -> None:
+def _offer(step: int, dt: float, traffic: Traffic, flows: Flows, queues: Queues) -> None:
     """Sets ``volume``: bytes that each sender offers. ``fresh``: it was idle, so it starts at line rate."""
-    active, volume, fresh = scratch.active, scratch.volume, scratch.fresh
     idle_steps = max(1, round(IDLE / dt))
-    for i in range(active.size):
-        f = active[i]
-        first = flows.path[f, 0]
-        volume[i], fresh[i] = 0.0, False
+    for i in range(traffic.active.size):
+        f = traffic.active[i]
+        first = traffic.path[0, i]
         if first < 0:
             continue
         line = queues.rated[first] * GOODPUT
         if step - flows.last_active[f] > idle_steps:
             flows.rate[f] = line
-            fresh[i] = True
+            traffic.fresh[i] = True
         if flows.backlog[f] > 0.0:
             flows.last_active[f] = step
-        volume[i] = min(flows.backlog[f], min(flows.rate[f], flows.limit[f]) * dt)
+        traffic.volume[i] = min(flows.backlog[f], min(flows.rate[f], flows.limit[f]) * dt)
 
 
 @compiled
-def _throttle(dt: float, scratch: Scratch, flows: Flows, queues: Queues, credit_flow: bool) -> None:
-    """Scales ``volume`` by what the NIC's line rate and DCQCN's reaction to marks let through, hop by hop."""
-    active, volume, fresh = scratch.active, scratch.volume, scratch.fresh
-    n_queues, levels = queues.rated.size, flows.path.shape[1]
+def _throttle(dt: float, traffic: Traffic, flows: Flows, queues: Queues) -> None:
+    """Scales ``volume`` by what the NIC's line rate and DCQCN's reaction to marks let through, hop by hop.
+
+    A queue is always at the same level of the paths that cross it. So one pass over the flows scales them at one level
+    and adds up the load of the next.
+    """
+    active, path, volume, fresh = traffic.active, traffic.path, traffic.volume, traffic.fresh
+    n, n_queues, levels = active.size, queues.rated.size, path.shape[0]
     load, count, fresh_load = np.zeros(n_queues), np.zeros(n_queues), np.zeros(n_queues)
     passing, steady = np.ones(n_queues), np.ones(n_queues)
-    cut = np.zeros(active.size, dtype=np.bool_)
-    for level in range(levels - 1):
-        for i in range(active.size):
-            q = flows.path[active[i], level]
-            if q >= 0 and volume[i] > 0.0:
-                load[q] += volume[i]
-                count[q] += 1.0
-                if fresh[i]:
-                    fresh_load[q] += volume[i]
-        for i in range(active.size):
-            q = flows.path[active[i], level]
-            if q >= 0 and count[q] > 0.0:
-                if level == 0:
-                    passing[q], steady[q] = min(1.0, GOODPUT * (queues.capacity[q] * dt) / load[q]), 1.0
-                else:
-                    passing[q], steady[q] = _passing(
-                        dt, load[q], fresh_load[q], count[q], queues.content[q], queues.capacity[q]
-                    )
-                utilisation = min(0.98, load[q] / (queues.capacity[q] * dt + 1.0))
-                queues.burst[q] = BURST * utilisation / (2.0 * (1.0 - utilisation)) * (1.0 - 1.0 / count[q])
-                count[q] = 0.0
-        for i in range(active.size):
-            f = active[i]
-            q = flows.path[f, level]
-            if q < 0 or volume[i] <= 0.0:
+    cut = np.zeros(n, dtype=np.bool_)
+    for level in range(-1, levels - 1):
+        for i in range(n):
+            if volume[i] <= 0.0:
                 continue
-            if steady[q] < 1.0 and level > 0:
-                flows.rate[f] = max(flows.floor[f], min(flows.rate[f], volume[i] * steady[q] / dt))
-                cut[i] = True
-            volume[i] = max(volume[i] * passing[q], min(volume[i], flows.floor[f] * dt))
-    for i in range(active.size):
+            q = path[level, i] if level >= 0 else -1
+            if q >= 0:
+                if count[q] > 0.0:  # the first of the flows that cross it
+                    if level == 0:
+                        passing[q] = min(1.0, GOODPUT * (queues.capacity[q] * dt) / load[q])
+                    else:
+                        passing[q], steady[q] = _passing(
+                            dt, load[q], fresh_load[q], count[q], queues.content[q], queues.capacity[q]
+                        )
+                    utilisation = min(0.98, load[q] / (queues.capacity[q] * dt + 1.0))
+                    queues.burst[q] = BURST * utilisation / (2.0 * (1.0 - utilisation)) * (1.0 - 1.0 / count[q])
+                    count[q] = 0.0
+                f = active[i]
+                if steady[q] < 1.0:
+                    flows.rate[f] = max(flows.floor[f], min(flows.rate[f], volume[i] * steady[q] / dt))
+                    cut[i] = True
+                volume[i] = max(volume[i] * passing[q], min(volume[i], flows.floor[f] * dt))
+            if level < levels - 2 and volume[i] > 0.0:
+                after = path[level + 1, i]
+                if after >= 0:
+                    load[after] += volume[i]
+                    count[after] += 1.0
+                    if fresh[i]:
+                        fresh_load[after] += volume[i]
+    for i in range(n):
         f = active[i]
-        if not cut[i] and flows.path[f, 0] >= 0:
+        if not cut[i] and path[0, i] >= 0:
             events = dt / TIMER + volume[i] / BYTE_COUNTER
-            flows.rate[f] = min(flows.rate[f] + R_AI * events, queues.rated[flows.path[f, 0]] * GOODPUT)
+            flows.rate[f] = min(flows.rate[f] + R_AI * events, queues.rated[path[0, i]] * GOODPUT)
 
 
 @compiled
@@ -220,125 +238,132 @@ def _passing(dt: float, load: float, fresh_load: float, senders: float, content:
 
 
 @compiled
-def _forward(dt: float, scratch: Scratch, flows: Flows, queues: Queues) -> None:
-    """Sends from hop to hop as if no buffer downstream were full. Sets ``out`` and ``want``."""
-    active, volume, out, want = scratch.active, scratch.volume, scratch.out, scratch.want
-    for level in range(flows.path.shape[1]):
-        for i in range(active.size):
-            f = active[i]
-            q = flows.path[f, level]
-            if q >= 0:
-                want[q] += flows.inside[f, level] + volume[i]
-        for i in range(active.size):
-            f = active[i]
-            q = flows.path[f, level]
-            out[i, level] = 0.0
-            if q < 0:
-                continue
-            have = flows.inside[f, level] + volume[i]
-            room = queues.capacity[q] * dt * (1.0 - max(queues.paused[q], queues.held[q]))
-            out[i, level] = have if want[q] <= room else have * (room / want[q])
-            if level > 0:
-                flows.inside[f, level] = have - out[i, level]
-            volume[i] = out[i, level]
+def _forward(dt: float, traffic: Traffic, want: Floats, queues: Queues) -> None:
+    """Sends from hop to hop as if no buffer downstream were full. Sets ``out`` and ``want``.
+
+    As in ``_throttle``, one pass sends at one level and adds up what the next has to send.
+    """
+    path, volume, inside, out = traffic.path, traffic.volume, traffic.inside, traffic.out
+    n, levels = traffic.active.size, path.shape[0]
+    room = np.empty(want.size)
+    for q in range(room.size):
+        room[q] = queues.capacity[q] * dt * (1.0 - max(queues.paused[q], queues.held[q]))
+    for level in range(-1, levels):
+        for i in range(n):
+            if level >= 0:
+                q = path[level, i]
+                out[level, i] = 0.0
+                if q >= 0:
+                    have = inside[level, i] + volume[i]
+                    out[level, i] = have if want[q] <= room[q] else have * (room[q] / want[q])
+                    if level > 0:
+                        inside[level, i] = have - out[level, i]
+                    volume[i] = out[level, i]
+            if level < levels - 1:
+                after = path[level + 1, i]
+                if after >= 0:
+                    want[after] += inside[level + 1, i] + volume[i]
 
 
 @compiled
-def _hop_after(path: Ints, level: int) -> int:
-    """The next hop of a flow that has a hop at ``level``; hops that its path skips are -1."""
-    after = level + 1
-    while path[after] < 0:
-        after += 1
-    return after
-
-
-@compiled
-def _backpressure(scratch: Scratch, flows: Flows, queues: Queues) -> None:
+def _backpressure(traffic: Traffic, passed: Passed, occupied: Floats) -> None:
     """Returns what exceeds XOFF at each link's far end to the hop before, from the receivers to the senders.
 
-    A link is always at the same level of the paths that cross it.
+    Sets ``occupied``, [Q] bytes that came over a link and wait behind it. A link is always at the same level of the
+    paths that cross it.
     """
-    active, before, xoff = scratch.active, scratch.before, scratch.xoff
-    occupied, grown = np.zeros(xoff.size), np.zeros(xoff.size)
-    for level in range(flows.path.shape[1] - 2, -1, -1):
+    path, before, inside, xoff = traffic.path, traffic.before, traffic.inside, passed.xoff
+    n, last = traffic.active.size, path.shape[0] - 1
+    grown = np.zeros(xoff.size)
+    after = np.full(n, last)  # the next hop of each flow; hops that its path skips are none
+    occupied[:] = 0.0
+    for level in range(last - 1, -1, -1):
         over = False
-        for i in range(active.size):
-            f = active[i]
-            link = flows.path[f, level]
+        for i in range(n):
+            link = path[level, i]
             if link >= 0:
-                after = _hop_after(flows.path[f], level)
-                occupied[link] += flows.inside[f, after]
-                grown[link] += max(0.0, flows.inside[f, after] - before[i, after])
-                over = over or occupied[link] > xoff[link]
+                there = inside[after[i], i]
+                if there != 0.0:
+                    occupied[link] += there
+                    grown[link] += max(0.0, there - before[after[i], i])
+                    over = over or occupied[link] > xoff[link]
         if over:
-            _return_excess(level, scratch, flows, occupied, grown)
+            _return_excess(level, traffic, passed, after, occupied, grown)
+        for i in range(n):
+            if path[level, i] >= 0:
+                after[i] = level
 
 
 @compiled
-def _return_excess(level: int, scratch: Scratch, flows: Flows, occupied: Floats, grown: Floats) -> None:
+def _return_excess(level: int, traffic: Traffic, passed: Passed, after: Ints, occupied: Floats, grown: Floats) -> None:
     """Returns the newest bytes behind the links at ``level``. occupied, grown: [Q] bytes there, and of this step."""
-    active, before, out = scratch.active, scratch.before, scratch.out
-    xoff, returned = scratch.xoff, scratch.returned
-    for i in range(active.size):
-        f = active[i]
-        link = flows.path[f, level]
+    path, before, inside, out = traffic.path, traffic.before, traffic.inside, traffic.out
+    xoff, returned = passed.xoff, passed.returned
+    for i in range(after.size):
+        link = path[level, i]
         if link < 0 or occupied[link] <= xoff[link] or grown[link] <= 0.0:
             continue
-        after = _hop_after(flows.path[f], level)
-        growth = max(0.0, flows.inside[f, after] - before[i, after])
+        growth = max(0.0, inside[after[i], i] - before[after[i], i])
         back = growth * min(1.0, (occupied[link] - xoff[link]) / grown[link])
-        flows.inside[f, after] -= back
-        out[i, level] -= back
+        inside[after[i], i] -= back
+        out[level, i] -= back
         returned[link] += back
         if level > 0:
-            flows.inside[f, level] += back
+            inside[level, i] += back
+    for i in range(after.size):
+        if path[level, i] >= 0:
+            occupied[path[level, i]] = 0.0
+    for i in range(after.size):
+        if path[level, i] >= 0:
+            occupied[path[level, i]] += inside[after[i], i]
 
 
 @compiled
-def _sum_queues(scratch: Scratch, flows: Flows, queues: Queues) -> None:
-    """Sums the bytes that wait in each queue, that came over each link, and that each queue sent."""
-    active, out, sent = scratch.active, scratch.out, scratch.sent
-    queues.content[:] = 0.0
-    queues.ingress[:] = 0.0
-    for i in range(active.size):
-        f = active[i]
-        flows.backlog[f] -= out[i, 0]
-        link = -1
-        for level in range(flows.path.shape[1]):
-            q = flows.path[f, level]
-            if q < 0:
-                continue
-            sent[q] += out[i, level]
-            queues.content[q] += flows.inside[f, level]
-            if link >= 0:
-                queues.ingress[link] += flows.inside[f, level]
-            link = q
+def _sum_queues(traffic: Traffic, flows: Flows, content: Floats, sent: Floats) -> None:
+    """Sums the bytes that wait in each queue, and that each queue sent."""
+    path, inside, out = traffic.path, traffic.inside, traffic.out
+    content[:] = 0.0
+    for i in range(traffic.active.size):
+        flows.backlog[traffic.active[i]] -= out[0, i]
+    for level in range(path.shape[0]):
+        for i in range(traffic.active.size):
+            q = path[level, i]
+            if q >= 0:
+                sent[q] += out[level, i]
+                if inside[level, i] != 0.0:
+                    content[q] += inside[level, i]
 
 
 @compiled
 def _deliver(
-    dt: float, scratch: Scratch, flows: Flows, queues: Queues, marks: Floats, drops: Floats, nic: Floats
+    dt: float, traffic: Traffic, flows: Flows, queues: Queues, marks: Floats, drops: Floats, nic: Floats
 ) -> None:
     """Counts delivered and lost bytes and sends CNPs. marks, drops: [Q] probability of a mark, a drop. nic: [5, N]."""
-    active, out, last = scratch.active, scratch.out, flows.path.shape[1] - 1
-    for i in range(active.size):
-        f = active[i]
-        arrived = out[i, last]
+    path, last = traffic.path, traffic.path.shape[0] - 1
+    loses = False
+    for q in range(drops.size):
+        loses |= queues.loss[q] + drops[q] > 0.0
+    for i in range(traffic.active.size):
+        arrived = traffic.out[last, i]
         if arrived <= 0.0:
             continue
-        unmarked, loss = 1.0, 0.0
+        f, unmarked = traffic.active[i], 1.0
         for level in range(last):
-            q = flows.path[f, level]
-            if q >= 0:
-                unmarked *= 1.0 - marks[q]
-                loss += queues.loss[q] + drops[q]
-        good = arrived / (1.0 + loss * GO_BACK)
-        flows.delivered[f] += good
-        flows.backlog[f] += arrived - good
+            if path[level, i] >= 0:
+                unmarked *= 1.0 - marks[path[level, i]]
         packets = arrived / PACKET
         source, destination = flows.source[f], flows.destination[f]
-        nic[OUT_OF_SEQUENCE, destination] += packets * loss
-        nic[SEQUENCE_ERRORS, source] += packets * loss
+        good = arrived
+        if loses:
+            loss = 0.0
+            for level in range(last):
+                if path[level, i] >= 0:
+                    loss += queues.loss[path[level, i]] + drops[path[level, i]]
+            good = arrived / (1.0 + loss * GO_BACK)
+            flows.backlog[f] += arrived - good
+            nic[OUT_OF_SEQUENCE, destination] += packets * loss
+            nic[SEQUENCE_ERRORS, source] += packets * loss
+        flows.delivered[f] += good
         if unmarked < 1.0:
             windows = dt / CNP
             notified = windows * (1.0 - unmarked ** (packets / windows))
@@ -350,17 +375,22 @@ def _deliver(
 
 
 @compiled
-def _count_queues(dt: float, scratch: Scratch, queues: Queues, marks: Floats, drops: Floats, credit_flow: bool) -> None:
+def _count_queues(dt: float, passed: Passed, queues: Queues, marks: Floats, drops: Floats, credit_flow: bool) -> None:
     """Counters of every queue and link, and the pauses that the next step starts with."""
-    sent, want, xoff, returned = scratch.sent, scratch.want, scratch.xoff, scratch.returned
+    sent, want, xoff, returned = passed.sent, passed.want, passed.xoff, passed.returned
     for q in range(sent.size):
-        capacity = queues.capacity[q]
-        queues.sent[q] += sent[q]
-        queues.marked[q] += sent[q] / PACKET * marks[q]
-        queues.lost[q] += sent[q] / PACKET * queues.loss[q]
-        queues.dropped[q] += sent[q] * drops[q]
-        queues.peak[q] = max(queues.peak[q], queues.content[q] + queues.burst[q])
-        queues.ingress_peak[q] = max(queues.ingress_peak[q], queues.ingress[q])
+        if sent[q] != 0.0:
+            queues.sent[q] += sent[q]
+            if marks[q] > 0.0:
+                queues.marked[q] += sent[q] / PACKET * marks[q]
+            if queues.loss[q] > 0.0:
+                queues.lost[q] += sent[q] / PACKET * queues.loss[q]
+            if drops[q] > 0.0:
+                queues.dropped[q] += sent[q] * drops[q]
+        if queues.content[q] + queues.burst[q] > queues.peak[q]:
+            queues.peak[q] = queues.content[q] + queues.burst[q]
+        if queues.ingress[q] > queues.ingress_peak[q]:
+            queues.ingress_peak[q] = queues.ingress[q]
         if queues.held[q] > 0.0:
             queues.pause_s[q] += dt
             if not credit_flow:
@@ -368,7 +398,10 @@ def _count_queues(dt: float, scratch: Scratch, queues: Queues, marks: Floats, dr
                 queues.pause_frames[q] += dt * queues.rated[q] / QUANTA
             queues.paused[q] = 1.0
             continue
-        paused = returned[q] > 0.0 or (queues.paused[q] > 0.0 and queues.ingress[q] > xoff[q] - HYSTERESIS)
+        if returned[q] <= 0.0 and queues.paused[q] <= 0.0:
+            continue
+        capacity = queues.capacity[q]
+        paused = returned[q] > 0.0 or queues.ingress[q] > xoff[q] - HYSTERESIS
         if not paused or want[q] <= 0.0 or capacity <= 0.0:
             queues.paused[q] = 0.0
             continue

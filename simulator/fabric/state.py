@@ -62,6 +62,7 @@ class Flows(NamedTuple):
     limit: Floats  # what the application lets it send
     last_active: Ints  # step
     inside: Floats  # [F, L] bytes waiting at each hop
+    in_flight: Flags  # whether more than half a byte is inside
     delivered: Floats
 
 
@@ -112,7 +113,7 @@ class Fabric:
         flows.floor[rows] = floor
         flows.limit[rows] = np.inf
         flows.last_active[rows] = -1_000_000
-        for column in (flows.backlog, flows.delivered, flows.inside):
+        for column in (flows.backlog, flows.delivered, flows.inside, flows.in_flight):
             column[rows] = 0.0
         return rows
 
@@ -164,5 +165,6 @@ def _flows(rows: int, levels: int) -> Flows:
         limit=np.zeros(rows),
         last_active=whole(-1_000_000),
         inside=np.zeros((rows, levels)),
+        in_flight=np.zeros(rows, dtype=np.bool_),
         delivered=np.zeros(rows),
     )

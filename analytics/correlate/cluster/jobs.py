@@ -40,9 +40,11 @@ class Jobs:
         self.ended = ended
         self._graph = graph
         self._on: defaultdict[str, list[Job]] = defaultdict(list)
+        self._ids_on: defaultdict[str, list[str]] = defaultdict(list)
         for job_id in sorted(running):
             for node in running[job_id].nodes:
                 self._on[node].append(running[job_id])
+                self._ids_on[node].append(job_id)
         self._gpus: dict[str, tuple[ObjectRef, ...]] = {}
         self._gpu_counts: dict[frozenset[str], int] = {}
         self._names: dict[frozenset[str], JobNames] = {}
@@ -52,7 +54,7 @@ class Jobs:
 
     def on_device(self, name: str) -> list[str]:
         """Ids of the jobs that run on a host."""
-        return [job.job_id for job in self._on.get(name, ())]
+        return self._ids_on.get(name, [])
 
     def of(self, ref: ObjectRef) -> list[str]:
         """Jobs that an object serves directly: by its host, or by the host that a switch's port leads to."""

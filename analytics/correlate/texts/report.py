@@ -8,7 +8,8 @@ import orjson
 
 from analytics.correlate import cost
 from analytics.correlate.cause import CONGESTED, Cause, weight
-from analytics.correlate.cover import Claim, gain
+from analytics.correlate.claim import Claim
+from analytics.correlate.cover import gain
 from analytics.correlate.ended_jobs import ended_by
 from analytics.correlate.texts import phrases, verdict
 from analytics.correlate.texts.clock import clock

@@ -11,8 +11,8 @@ from typing import Any
 
 from analytics.correlate import cost
 from analytics.correlate.cause import Cause
+from analytics.correlate.claim import Claim
 from analytics.correlate.cluster.reach import Reach
-from analytics.correlate.cover import Claim
 from analytics.correlate.texts import report
 from analytics.correlate.texts.paths import paths_left
 from analytics.correlate.texts.verdict import Rivals

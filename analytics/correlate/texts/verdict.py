@@ -2,9 +2,11 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from analytics.correlate.absorb import is_near
 from analytics.correlate.cause import PAUSES, SYMPTOMS, Cause
+from analytics.correlate.claim import Claim
 from analytics.correlate.config import NS_PER_S
-from analytics.correlate.cover import Claim, gain, is_near
+from analytics.correlate.cover import gain
 from analytics.correlate.symptoms import Near, Objection, effect_of, why_not
 from analytics.correlate.texts import phrases
 from analytics.correlate.view import CorrelationView

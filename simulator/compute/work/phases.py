@@ -34,7 +34,7 @@ class PhasedWork(Work):
         self._rows = members.gpus.ravel()
         self._parts: Floats = np.zeros((self._rows.size, 5))
         self._kernels: Floats = np.zeros((self._rows.size, 4))
-        self._until_ns, self._awaited, self._busy = 0, NOTHING, False
+        self._until_ns, self._awaited, self._hangs = 0, NOTHING, False
         self._prepare()
 
     def _prepare(self) -> None:
@@ -50,17 +50,23 @@ class PhasedWork(Work):
             self._awaited = NOTHING
             self._parts[:], self._kernels[:] = 0.0, 0.0
             self._until_ns = now_ns + int(self._next_phase(now_ns, gpus) * NS_PER_S)
-            self._busy = bool(self._parts.any())
-        if not self._busy:
-            return
-        parts, kernels = self._parts, self._kernels
-        if _any_of(gpus.hung, self._rows):
-            parts, kernels = self._stuck(gpus.hung[self._rows])
-        _spend(dt, self._rows, parts, kernels, gpus.spent, gpus.kernels)
+            self._spend(gpus)
+        elif gpus.any_hung or self._hangs:
+            self._spend(gpus)
 
     def close(self) -> None:
+        gpus = self._resources.gpus
+        gpus.steady[self._rows], gpus.steady_kernels[self._rows] = 0.0, 0.0
         if not self.record.gpu_indices:  # else others share the hosts; what was written is flushed in any case
             self._storage.cancel(self.members.hosts)
+
+    def _spend(self, gpus: Gpus) -> None:
+        """Says what the GPUs do from now on: most steps change nothing of it."""
+        parts, kernels = self._parts, self._kernels
+        self._hangs = gpus.any_hung and bool(parts.any()) and _any_of(gpus.hung, self._rows)
+        if self._hangs:
+            parts, kernels = self._stuck(gpus.hung[self._rows])
+        gpus.steady[self._rows], gpus.steady_kernels[self._rows] = parts, kernels
 
     def _waits(self) -> bool:
         return self._awaited != NOTHING and self._storage.pending(self._awaited, self.members.hosts)
@@ -94,16 +100,6 @@ def _any_of(flags: Flags, rows: Ints) -> bool:
         if flags[row]:
             return True
     return False
-
-
-@compiled
-def _spend(dt: float, rows: Ints, parts: Floats, kernels: Floats, spent: Floats, spent_in_kernels: Floats) -> None:
-    """Adds ``dt`` seconds in these parts to the time of the GPUs ``rows`` [k], by activity and by kernel."""
-    for i in range(rows.size):
-        for k in range(parts.shape[1]):
-            spent[rows[i], k] += parts[i, k] * dt
-        for k in range(kernels.shape[1]):
-            spent_in_kernels[rows[i], k] += kernels[i, k] * dt
 
 
 def lognormal_s(rng: np.random.Generator, median_s: float, sigma: float) -> float:

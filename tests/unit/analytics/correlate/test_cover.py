@@ -11,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analytics.correlate.cause import Cause, cause_of, weight
+from analytics.correlate.claim import Claim
 from analytics.correlate.cluster.cluster import Cluster
-from analytics.correlate.cover import Claim, OpenCause, choose, gain
+from analytics.correlate.cover import OpenCause, choose, gain
 from analytics.correlate.view import CorrelationView
 from telemetry.findings import Evidence, Finding
 from telemetry.findings import FindingKind as K

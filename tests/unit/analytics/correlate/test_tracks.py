@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from analytics.correlate.cause import Cause, cause_of
+from analytics.correlate.claim import Claim
 from analytics.correlate.cluster.cluster import Cluster
-from analytics.correlate.cover import Claim
 from analytics.correlate.lifecycle import Life
 from analytics.correlate.tracks import Track, incident_id, match
 from analytics.correlate.view import CorrelationView

@@ -5,8 +5,9 @@ from dataclasses import replace
 import pytest
 
 from analytics.correlate.cause import Cause, cause_of
+from analytics.correlate.claim import Claim
 from analytics.correlate.cluster.cluster import Cluster
-from analytics.correlate.cover import Claim, OpenCause
+from analytics.correlate.cover import OpenCause
 from analytics.correlate.view import CorrelationView
 from evaluation.noisy_or.choose import choose
 from telemetry.findings import Finding

@@ -56,6 +56,7 @@ class Leaf:
             limit=np.full(count, np.inf),
             last_active=np.full(count, -1000, np.int64),
             inside=np.zeros((count, 5)),
+            in_flight=np.zeros(count, np.bool_),
             delivered=np.zeros(count),
         )
         self.events = np.zeros((5, nics))
@@ -66,6 +67,11 @@ class Leaf:
 
     def receive(self, nic: int) -> int:
         return 2 * self.nics + nic
+
+    def put(self, flow: int, level: int, amount: float) -> None:
+        """Bytes that are already on their way."""
+        self.flows.inside[flow, level] = amount
+        self.flows.in_flight[flow] = self.flows.inside[flow].sum() > 0.5
 
     def step(self) -> None:
         self.steps += 1
@@ -141,7 +147,7 @@ def test_a_pause_of_any_length_is_at_least_one_cycle() -> None:
     assert leaf.queues.pause_cycles[1] == 1.0
     leaf = Leaf(2, [(0, 1)])
     leaf.queues.capacity[leaf.receive(1)] = 0.0
-    leaf.flows.inside[0, 4] = 1 * MB  # full before the step: nothing is sent, so it never ends
+    leaf.put(0, 4, 1 * MB)  # full before the step: nothing is sent, so it never ends
     leaf.flows.backlog[0] = 1 * MB
     leaf.step()
     assert leaf.queues.pause_cycles[1] == 1.0
@@ -210,7 +216,7 @@ def test_marked_packets_are_notified_at_most_once_in_50_us() -> None:
     """3.2 MB wait at the port, a third of the way from Kmin 1.6 MB to Kmax 6.4 MB: 1/3 of Pmax 0.2 are marked."""
     leaf = Leaf(2, [(0, 1)])
     leaf.queues.capacity[1] = LINE  # marks are of the queue after the step
-    leaf.flows.inside[0, 3] = ROOM + 3.2 * MB
+    leaf.put(0, 3, ROOM + 3.2 * MB)
     leaf.step()
     p = 0.2 / 3
     packets, windows = ROOM / 4178, DT / 50e-6
@@ -242,6 +248,18 @@ def test_a_flow_without_a_route_keeps_its_bytes() -> None:
     assert leaf.queues.sent.sum() == 0.0
 
 
+def test_bytes_that_wait_at_a_link_that_is_down_move_on_when_it_is_up_again() -> None:
+    leaf = Leaf(2, [(0, 1)])
+    leaf.flows.backlog[0], leaf.queues.capacity[1] = 1 * MB, 0.0
+    for _ in range(3):
+        leaf.step()
+    assert leaf.flows.backlog[0] == leaf.flows.delivered[0] == 0.0
+    leaf.queues.capacity[1] = LINE
+    leaf.step()
+    assert leaf.flows.delivered[0] == 1 * MB
+    assert not leaf.flows.in_flight.any()
+
+
 @pytest.mark.parametrize(
     ("backlog", "inside", "used", "active"),
     [(1.0, 0.0, True, True), (0.0, 1.0, True, True), (0.5, 0.5, True, False), (9.0, 9.0, False, False)],
@@ -250,7 +268,8 @@ def test_active_are_flows_with_bytes_to_send_or_in_flight(
     backlog: float, inside: float, used: bool, active: bool
 ) -> None:
     leaf = Leaf(2, [(0, 1), (1, 0)])
-    leaf.flows.backlog[1], leaf.flows.inside[1, 3], leaf.flows.used[1] = backlog, inside, used
+    leaf.put(1, 3, inside)
+    leaf.flows.backlog[1], leaf.flows.used[1] = backlog, used
     assert kernel.pick_active(leaf.flows).tolist() == ([1] if active else [])
 
 

@@ -1,0 +1,171 @@
+"""Which of the chosen claims gets a symptom that no cause has taken: the nearest one that predicts it."""
+
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence, Set
+from heapq import merge
+from itertools import islice
+
+from analytics.correlate.cause import JOB_WAITS
+from analytics.correlate.causes.routing import other_ends
+from analytics.correlate.claim import Claim, Key
+from analytics.correlate.cluster.reach import Reach
+from analytics.correlate.symptoms import Near, Shown, begins_in_time, contradicts, follows, shown_by, waits_in_time
+from analytics.correlate.view import CorrelationView
+from telemetry.findings import Finding, FindingKind
+from telemetry.kinds import incident_kinds
+from telemetry.objects import ObjectRef
+
+COMPARED_MAX = 32  # claims by time for one symptom: where more are as near, which one gets it says nothing
+Place = str | ObjectRef  # an object, job or device
+
+
+def absorb(
+    view: CorrelationView, claims: Sequence[Claim], uncovered: set[str], holders: Mapping[str, Key], held: Set[str]
+) -> None:
+    """Gives each symptom that is left to a claim that predicts it; all that shows that one job waits goes together.
+
+    holders: which open incident has a symptom. held: those whose incident is chosen in a later tier.
+    """
+    free = uncovered - held
+    left = [finding for finding in view.index.symptoms if finding.id in free]
+    if not left:
+        return
+    nearby = _Nearby(view, claims, left)
+    waiting = {view.by_id[found].object: key for found, key in holders.items() if _job_waits(view, found)}
+    for finding in left:
+        of_job = waiting.get(finding.object) if finding.kind in JOB_WAITS else None
+        best = nearby.best(finding, holders.get(finding.id, of_job))
+        if best is not None:
+            claims[best].symptoms.add(finding.id)
+            uncovered.discard(finding.id)
+            if finding.kind in JOB_WAITS:
+                waiting.setdefault(finding.object, claims[best].cause.key)
+
+
+def _job_waits(view: CorrelationView, found: str) -> bool:
+    return found in view.by_id and view.by_id[found].kind in JOB_WAITS
+
+
+class _Nearby:
+    """Claims by what they reach, as far as the symptoms ``left`` ask for it: claims reach far more than that.
+
+    Many symptoms show the same in the same place: which claims predict that there is found out once, so what remains
+    for each of them is the time.
+    """
+
+    def __init__(self, view: CorrelationView, claims: Sequence[Claim], left: Sequence[Finding]) -> None:
+        self._view, self._claims = view, claims
+        self._places = {finding.id: list(places(view, finding)) for finding in left}
+        self._index = self._reached()
+        self._predicting: dict[tuple[Near, Place, Shown], list[int]] = {}
+        self._earliest_ns = [claim.onset_ns - view.config.onset_slack_ns for claim in claims]  # of what it explains
+        self._with_key: defaultdict[Key | None, list[int]] = defaultdict(list)
+        for at, claim in enumerate(claims):
+            self._with_key[claim.cause.key].append(at)
+
+    def best(self, finding: Finding, holder: Key | None) -> int | None:
+        """The nearest claim: of equally near ones the one that has it, else the one that began or changed just before
+        it, else the strongest. Ordinary pressure takes it from no incident that has it, however near: that is always
+        there."""
+        nearest: int | None = None
+        holding = self._with_key.get(holder, [])
+        shown = shown_by(finding)
+        for near, names in self._places[finding.id]:
+            found = [claims for name in names if (claims := self._predict(near, name, shown))]
+            for at in holding:
+                if any(_is_among(each, at) for each in found) and self._explains(at, near, finding, held=True):
+                    return at
+            if nearest is None:
+                nearest = self._strongest(near, found, finding)
+                if nearest is not None and (
+                    holder is None or incident_kinds()[self._claims[nearest].cause.kind].pages_without_waiting
+                ):
+                    return nearest
+        return nearest
+
+    def _reached(self) -> dict[tuple[Near, Place], list[int]]:
+        asked: defaultdict[Near, set[Place]] = defaultdict(set)
+        for wanted in self._places.values():
+            for near, names in wanted:
+                asked[near].update(names)
+        index: defaultdict[tuple[Near, Place], list[int]] = defaultdict(list)
+        for at, claim in enumerate(self._claims):
+            to = claim.reach
+            for near, reached in (
+                (Near.OWN, to.own),
+                (Near.CERTAIN_JOB, to.certain),
+                (Near.POSSIBLE_JOB, to.possible),
+                (Near.DEVICE, to.devices),
+            ):
+                for name in reached & asked[near]:
+                    index[near, name].append(at)
+            if asked[Near.FABRIC] and (incident_kinds()[claim.cause.kind].disturbs_fabric or to.possible or to.certain):
+                index[Near.FABRIC, ""].append(at)
+        return index
+
+    def _strongest(self, near: Near, found: Sequence[Sequence[int]], finding: Finding) -> int | None:
+        """Of equally near claims that explain a symptom the first that began or changed just before it, else the first,
+        in the order in which they were chosen. found: those that predict it, in that order, by place."""
+        equal = found[0] if len(found) == 1 else merge(*found)
+        strongest: int | None = None
+        for at in islice((at for at in equal if self._explains(at, near, finding)), COMPARED_MAX):
+            if self._timely(at, finding):
+                return at
+            strongest = at if strongest is None else strongest
+        return strongest
+
+    def _predict(self, near: Near, name: Place, shown: Shown) -> list[int]:
+        """Claims that are so near and predict what a symptom shows, whenever that is."""
+        known = self._predicting.get((near, name, shown))
+        if known is None:
+            among = ((at, self._claims[at]) for at in self._index.get((near, name), ()))
+            known = [at for at, claim in among if not contradicts(claim.cause, near, shown, claim.kinds)]
+            self._predicting[near, name, shown] = known
+        return known
+
+    def _explains(self, at: int, near: Near, finding: Finding, *, held: bool = False) -> bool:
+        """Whether a claim that predicts a symptom is near enough and in time. held: its incident has the symptom."""
+        if self._earliest_ns[at] > finding.onset_ns:
+            return False
+        claim, config = self._claims[at], self._view.config
+        if near is Near.DEVICE and not is_near(self._view, claim.reach, finding):
+            return False
+        if finding.kind is FindingKind.STRAGGLER:
+            return begins_in_time(config, claim.onset_ns, finding)
+        if finding.kind not in JOB_WAITS or held:
+            return True
+        since_ns = self._view.waits_since(finding.object)
+        return waits_in_time(config, claim.cause, claim.onsets_ns or (claim.onset_ns,), since_ns)
+
+    def _timely(self, at: int, finding: Finding) -> bool:
+        """Whether a symptom began when the claim's own evidence did; without any it is over."""
+        view = self._view
+        since_ns = view.waits_since(finding.object) if finding.kind in JOB_WAITS else finding.onset_ns
+        return follows(view.config, self._claims[at].onsets_ns, since_ns)
+
+
+def places(view: CorrelationView, finding: Finding) -> Iterable[tuple[Near, Sequence[Place]]]:
+    """What a cause would have to reach to be near a symptom, nearest first."""
+    slow = finding.kind is FindingKind.STORAGE_SLOW
+    jobs = sorted(view.jobs.using(finding.object)) if slow else view.jobs.of(finding.object)
+    device = view.graph.server_of(finding.object) if slow else finding.object.device
+    yield Near.OWN, [finding.object]
+    yield Near.CERTAIN_JOB, jobs
+    yield Near.POSSIBLE_JOB, jobs
+    yield Near.DEVICE, [device]
+    yield Near.FABRIC, [""] if view.graph.is_switch(device) else []
+
+
+def is_near(view: CorrelationView, reach: Reach, finding: Finding) -> bool:
+    """Whether a symptom is in the neighbourhood of a cause: by its device, of a slow target by its server. A session
+    that was lost is so by both of its ends, where they are known: a leaf has sessions with many."""
+    if finding.kind is FindingKind.STORAGE_SLOW:
+        return view.graph.server_of(finding.object) in reach.devices
+    ends = other_ends(view)[finding.id] if finding.kind is FindingKind.BGP_SESSION else frozenset[str]()
+    return finding.object.device in reach.devices and (not ends or not reach.devices.isdisjoint(ends))
+
+
+def _is_among(ascending: Sequence[int], wanted: int) -> bool:
+    at = bisect_left(ascending, wanted)
+    return at < len(ascending) and ascending[at] == wanted

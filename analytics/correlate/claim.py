@@ -1,0 +1,34 @@
+"""A cause that was chosen, with the findings that it explains."""
+
+from dataclasses import dataclass, field
+
+from analytics.correlate.cause import Cause
+from analytics.correlate.cluster.reach import Reach
+from telemetry.findings import FindingKind
+from telemetry.incidents import IncidentKind
+from telemetry.objects import ObjectRef
+
+Key = tuple[IncidentKind, ObjectRef]
+
+
+@dataclass(slots=True)
+class Claim:
+    """A chosen cause with its own findings and the symptoms within its reach.
+
+    gain: how much it newly explained. onsets_ns: of its own findings, ascending; none without any.
+    kinds: of all its findings; None where it has none of its own any more.
+    """
+
+    cause: Cause
+    onset_ns: int
+    reach: Reach
+    gain: float = 0.0
+    primary: set[str] = field(default_factory=set)
+    symptoms: set[str] = field(default_factory=set)
+    onsets_ns: tuple[int, ...] = ()
+    kinds: set[FindingKind] | None = None
+
+    @property
+    def findings(self) -> set[str]:
+        """Ids of all that it explains."""
+        return self.primary | self.symptoms
