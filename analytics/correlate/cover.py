@@ -15,6 +15,7 @@ from itertools import islice
 from analytics.correlate.cause import JOB_WAITS, Cause
 from analytics.correlate.causes import leftover
 from analytics.correlate.cluster.reach import Reach
+from analytics.correlate.pressure import explains_wait
 from analytics.correlate.symptoms import Near, follows, why_not
 from analytics.correlate.view import CorrelationView
 from telemetry.findings import Finding, FindingKind
@@ -283,6 +284,8 @@ def _explains(view: CorrelationView, claim: Claim, near: Near, finding: Finding,
     """holder: the open incident that has this symptom."""
     since_ns = view.waits_since(finding.object) if finding.kind in JOB_WAITS else None
     held = claim.cause.key == holder
+    if finding.kind in JOB_WAITS and not held and not explains_wait(view, claim.cause, finding):
+        return False
     cause, onset_ns = claim.cause, claim.onset_ns
     objection = why_not(view.config, cause, near, onset_ns, finding, claim.onsets_ns, since_ns, claim.kinds, held=held)
     return objection is None
