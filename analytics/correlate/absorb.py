@@ -10,6 +10,7 @@ from analytics.correlate.cause import JOB_WAITS
 from analytics.correlate.causes.routing import other_ends
 from analytics.correlate.claim import Claim, Key
 from analytics.correlate.cluster.reach import Reach
+from analytics.correlate.pressure import explains_wait
 from analytics.correlate.symptoms import Near, Shown, begins_in_time, contradicts, follows, shown_by, waits_in_time
 from analytics.correlate.view import CorrelationView
 from telemetry.findings import Finding, FindingKind
@@ -135,6 +136,8 @@ class _Nearby:
             return begins_in_time(config, claim.onset_ns, finding)
         if finding.kind not in JOB_WAITS or held:
             return True
+        if not explains_wait(self._view, claim.cause, finding):
+            return False
         since_ns = self._view.waits_since(finding.object)
         return waits_in_time(config, claim.cause, claim.onsets_ns or (claim.onset_ns,), since_ns)
 

@@ -98,6 +98,7 @@ GPU_FAULTS = kinds_in(FindingGroup.GPU)
 CHECKPOINTS = kinds_in(FindingGroup.CHECKPOINT)
 AWAY = LINK | SILENCE | {FindingKind.DEVICE_REBOOTED, FindingKind.GPU_LOST}  # of a device that goes or returns
 JOB_WAITS = frozenset({FindingKind.JOB_STALLED, FindingKind.JOB_SLOWED})  # a job's own work shows it
+SUPPORTS_ONLY = 0.25  # confidence below which findings open no incident, in any number
 SYMPTOMS = frozenset(kind for kind, row in finding_kinds().items() if row.symptom)
 
 

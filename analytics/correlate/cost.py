@@ -10,6 +10,7 @@ from analytics.correlate.config import NS_PER_S, CorrelateConfig
 from analytics.correlate.tracks import Track
 from analytics.correlate.view import CorrelationView
 from analytics.models.jobs.job_work import BIN_NS
+from analytics.models.jobs.work_level import LOW_SHARE
 from telemetry.findings import Finding, FindingKind
 from telemetry.incidents import IncidentKind, Severity
 from telemetry.kinds import finding_kinds, incident_kinds
@@ -20,6 +21,8 @@ MEASURED = (FindingKind.JOB_STALLED, FindingKind.JOB_SLOWED)  # the job's own wo
 MEASURED_PAUSES = (FindingKind.PFC_PAUSE_RECEIVED, FindingKind.PFC_PAUSE_SENT)
 RESTART_NS = 600 * NS_PER_S  # assumption: what nobody has started again by then has no work waiting
 CLEAR_INTERVALS = 3.0  # after which a finding about pauses clears: ``Detector.clear_intervals``
+# Twice what makes a bin low. A large job dips by a fifth in health; under an incast of ``tensor-tree`` it was a half.
+HARDLY_LOW = 2.0 * (1.0 - LOW_SHARE)
 NORMAL_BINS = 12  # bins of a job's work until its normal is known: docs/detection.md, Jobs
 
 
@@ -40,11 +43,12 @@ def lost_share(finding: Finding) -> float:
 @dataclass(frozen=True, slots=True)
 class Wait:
     """share: of its time that a job loses now, 0..1. since_ns: onset of the earliest finding that shows it. until_ns:
-    the last moment that counts."""
+    the last moment that counts. single: one bin that is hardly low shows it, and the next one is still to be judged."""
 
     share: float
     since_ns: int
     until_ns: int = sys.maxsize
+    single: bool = False
 
 
 def waits(view: CorrelationView, members: Iterable[Finding], measured: Container[str]) -> dict[str, Wait]:
@@ -60,8 +64,12 @@ def waits(view: CorrelationView, members: Iterable[Finding], measured: Container
                     found.setdefault(job_id, []).append(finding)
     waiting: dict[str, Wait] = {}
     for job_id in sorted(found):
-        share = max(lost_share(finding) for finding in _strongest(found[job_id]))
-        waiting[job_id] = Wait(share, min(finding.onset_ns for finding in found[job_id]))
+        strongest = _strongest(found[job_id])
+        share = max(lost_share(finding) for finding in strongest)
+        single = share < HARDLY_LOW and all(
+            finding.kind is FindingKind.JOB_SLOWED and finding.score < 1.0 for finding in strongest
+        )
+        waiting[job_id] = Wait(share, min(finding.onset_ns for finding in found[job_id]), single=single)
     return waiting
 
 
@@ -198,11 +206,13 @@ by_kind_and_name = attrgetter("kind", "name")  # the order of objects, without a
 
 
 def is_waited_for(view: CorrelationView, track: Track, waiting: Mapping[str, Wait], now_ns: int) -> bool:
-    """Whether a job has waited for as long as a cause of this kind needs."""
+    """Whether a job has waited for as long as a cause of this kind needs. Whether a bin that is hardly low was all is
+    known once the next one was judged, so that counts a bin longer."""
     if not waiting:
         return False
     hold_ns = view.config.hold_ns(track.cause.wait_hold, track.cadence_s)
-    return not hold_ns or any(now_ns - wait.since_ns >= hold_ns for wait in waiting.values())
+    bin_ns = max(BIN_NS, view.config.interval_ns)
+    return not hold_ns or any(now_ns - wait.since_ns >= hold_ns + wait.single * bin_ns for wait in waiting.values())
 
 
 def severity(

@@ -13,6 +13,7 @@ from analytics.correlate.absorb import absorb
 from analytics.correlate.cause import JOB_WAITS, Cause
 from analytics.correlate.causes import leftover
 from analytics.correlate.claim import Claim, Key
+from analytics.correlate.pressure import explains_wait
 from analytics.correlate.symptoms import Near, why_not
 from analytics.correlate.view import CorrelationView
 from telemetry.findings import Finding
@@ -134,6 +135,8 @@ def _own_symptoms(view: CorrelationView, claim: Claim, uncovered: set[str]) -> s
 
 
 def _explains(view: CorrelationView, claim: Claim, finding: Finding) -> bool:
+    if finding.kind in JOB_WAITS and not explains_wait(view, claim.cause, finding):
+        return False
     since_ns = view.waits_since(finding.object) if finding.kind in JOB_WAITS else None
     cause, onset_ns = claim.cause, claim.onset_ns
     return not why_not(view.config, cause, Near.OWN, onset_ns, finding, claim.onsets_ns, since_ns, claim.kinds)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 import rustworkx as rx
 
-from analytics.correlate.cause import CONGESTED, JOB_WAITS, Cause, cause_of
+from analytics.correlate.cause import CONGESTED, JOB_WAITS, SUPPORTS_ONLY, Cause, cause_of
 from analytics.correlate.symptoms import hangs, sends_nothing
 from analytics.correlate.view import CorrelationView
 from telemetry.findings import Finding
@@ -16,7 +16,6 @@ from telemetry.objects import ObjectRef
 
 FAINT = frozenset(kind for kind, row in finding_kinds().items() if row.faint)
 _HANGS = "all of its GPUs poll, none computes and its hosts send nothing; no part is known to be broken"
-_SUPPORTS_ONLY = 0.25  # confidence below which findings open no incident, in any number
 
 
 def propose(view: CorrelationView, left: Sequence[Finding], past_hold: frozenset[str]) -> Iterable[Cause]:
@@ -112,7 +111,7 @@ def _cause(
     """waiting: findings that jobs wait for it, which are no reason to open one. reason: '' where there is none."""
     open_already = view.is_firing(kind, {finding.object for finding in group})
     faint = all(finding.kind in FAINT for finding in group)
-    waited = [finding for finding in group if finding.id in past_hold and finding.confidence >= _SUPPORTS_ONLY]
+    waited = [finding for finding in group if finding.id in past_hold and finding.confidence >= SUPPORTS_ONLY]
     if not open_already and (not waited or (faint and len(waited) < view.config.deviations_min)):
         return
     group = _by_onset(group)

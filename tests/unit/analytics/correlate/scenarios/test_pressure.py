@@ -18,6 +18,11 @@ def of_kind(run: Run, kind: I) -> Incident:
     return found
 
 
+def about(run: Run, port: str) -> Incident:
+    (found,) = [incident for incident in run.incidents.values() if incident.root.name == port]
+    return found
+
+
 def without_jobs(ticks: list[list[Finding]]) -> list[list[Finding]]:
     jobs = (K.JOB_STALLED, K.STRAGGLER)
     return [[finding for finding in findings if finding.kind not in jobs] for findings in ticks]
@@ -196,6 +201,45 @@ def test_an_incast_pages_once_every_port_was_read_again_since_the_job_waits(
     waiting = cluster.find(K.JOB_STALLED, "job:1", (run.now_ns - T0) / S)
     run.tick(waiting, ticks=waits_s // 5)
     assert of_kind(run, I.INCAST).severity is severity
+
+
+@pytest.mark.parametrize(
+    ("lost", "waits_s", "severity"),
+    [(0.3, 15, Severity.INFO), (0.3, 20, Severity.CRITICAL), (0.5, 5, Severity.INFO), (0.5, 10, Severity.CRITICAL)],
+)
+def test_an_incast_pages_for_a_bin_that_is_hardly_low_once_the_next_one_was_judged(
+    cluster: Fabric, run: Run, lost: float, waits_s: int, severity: Severity
+) -> None:
+    run.tick(*incast(cluster)[0], ticks=6)
+    run.tick(dip(cluster, (run.now_ns - T0) / S, lost), ticks=waits_s // 5)
+    assert of_kind(run, I.INCAST).severity is severity
+
+
+def dip(cluster: Fabric, onset_s: float, lost: float = 0.8) -> Finding:
+    """A single low bin of job 1, which opens no incident."""
+    finding = cluster.find(K.JOB_SLOWED, "job:1", onset_s, score=0.5)
+    return replace(finding, confidence=0.2, evidence=(Evidence("work", 1.0 - lost, 1.0, "ratio"),))
+
+
+@pytest.mark.parametrize(
+    ("also_paused_by", "slumps", "severity"),
+    [
+        (None, False, Severity.CRITICAL),
+        (1, False, Severity.INFO),  # node1 runs the same job, and pauses its leaf as well
+        (5, False, Severity.CRITICAL),  # node5 runs another one
+        (1, True, Severity.CRITICAL),
+    ],
+)
+def test_a_job_whose_hosts_pause_here_and_there_does_not_wait_for_one_of_them_by_one_low_bin(
+    cluster: Fabric, run: Run, also_paused_by: int | None, slumps: bool, severity: Severity
+) -> None:
+    if also_paused_by is not None:
+        run.tick(cluster.find(K.PFC_PAUSE_RECEIVED, cluster.facing(2, also_paused_by), 0))
+    run.tick(cluster.find(K.PFC_PAUSE_RECEIVED, cluster.facing(3, 2), 0, score=3))
+    low = dip(cluster, 5)
+    run.tick(replace(low, confidence=0.8, score=1.5) if slumps else low)
+    run.tick(ticks=2)
+    assert about(run, cluster.facing(3, 2)).severity is severity
 
 
 def test_what_people_are_paged_for_began_when_the_job_began_to_wait(cluster: Fabric, run: Run) -> None:
