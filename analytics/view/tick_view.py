@@ -221,7 +221,7 @@ class LightView(TickView):
         series, targets = self.series, self.index.columns["target"][sids]
         valued_ns, status, frozen = series["valued_ns"][sids], series["status"][sids], self.targets["frozen"]
         quality = series_quality(valued_ns, status, targets, frozen, self.end_ns, self.cadence_of(sids))
-        return quality == FRESH
+        return locked(quality == FRESH)
 
     def cadence_of(self, sids: NDArray[np.int64]) -> NDArray[np.float64]:
         return series_cadence(self.data, sids)
