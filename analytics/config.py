@@ -22,6 +22,8 @@ _SCORED = {
 # What is collected reaches the bus within a fraction of this, however long the interval: exporters answer within tenths
 # of a second, and ingest waits for hundredths (``linger_s``). Assumption: all of it takes a second at most.
 HOLDBACK_NS_MAX = 10**9
+# Parts of a tick; hard evidence waits for the end of one alone. Why: docs/decisions/2026-11-25-light-ticks.md
+LIGHT_TICKS = 4
 
 
 class DetectionConfig(BaseModel):
@@ -79,8 +81,12 @@ class EngineConfig(BaseModel):
         return round(self.interval_s * 1e9)
 
     @property
+    def light_tick_ns(self) -> int:
+        return max(1, self.interval_ns // (2 * LIGHT_TICKS))
+
+    @property
     def tick_ns(self) -> int:
-        return max(1, self.interval_ns // 2)
+        return LIGHT_TICKS * self.light_tick_ns
 
     @property
     def holdback_ns(self) -> int:

@@ -44,7 +44,7 @@ from analytics.state.topology_index import TopologyIndex, TopologyIndexer
 from analytics.view.derived import Derived
 from analytics.view.quality import counts
 from analytics.view.tick_data import SelectionCache, TickData
-from analytics.view.tick_view import TickView
+from analytics.view.tick_view import LightView, TickView
 from analytics.window.watermark import DropReason, SampleCounts, TickWindow
 from telemetry.changes import Change
 from telemetry.findings import Finding, FindingState
@@ -70,6 +70,7 @@ class _Scored(NamedTuple):
     findings: list[Finding]
     topology: Topology
     changes: Sequence[Change]
+    light: bool
 
 
 class Correlator(Stateful, Protocol):
@@ -83,6 +84,10 @@ class Correlator(Stateful, Protocol):
     @property
     def refused(self) -> Mapping[str, Sequence[Refusal]]:
         """What the topology says that cannot be, by the fact's key."""
+        ...
+
+    def is_due(self, now_ns: int) -> bool:
+        """Whether something is to be reported although nothing was found."""
         ...
 
     def step(
@@ -261,10 +266,13 @@ class Engine:
         """Correlates the oldest tick that waits for it; returns the incidents that changed."""
         scored = self._scored.popleft()
         assert self.correlator is not None
+        if scored.light and not scored.findings and not self.correlator.is_due(scored.end_ns):
+            return []
         with self.attempt("correlation", scored.end_ns) as allowed:
             if allowed:
                 carried, self._carried = self._carried, []
-                return self.correlator.step(*scored._replace(findings=carried + scored.findings))
+                found = carried + scored.findings
+                return self.correlator.step(scored.end_ns, found, scored.topology, scored.changes)
         # What is over would never be heard of again.
         self._carried += [finding for finding in scored.findings if finding.state is FindingState.CLEARED]
         return []
@@ -292,20 +300,29 @@ class Engine:
         self.cluster.update(end_ns)
         moved = {old for old, new in self.cluster.moved.items() if self.registry.move_target(old, new)}
         self._process(end_ns, batches)
-        ended = self._forget_targets(self.cluster.left - moved)
+        findings = self._forget_targets(self.cluster.left - moved)
+        light = end_ns % self.config.tick_ns > 0
+        if light:
+            findings += self.detectors.judge_light(LightView(self._data(end_ns)), self.findings)
+        else:
+            findings += self._judge_whole(end_ns)
+        if self.correlator is not None:
+            self._scored.append(_Scored(end_ns, findings, self.topology, self.cluster.changes, light))
+        if not light:
+            self._evict(end_ns)
+        return findings
+
+    def _judge_whole(self, end_ns: int) -> list[Finding]:
         view = self.view(end_ns)
         if self._compares:
             view = view.with_topology_index(self.job_memory.at_work(view))
         view = view.with_derived(self._derived(view))
-        findings = ended + self.detectors.judge(view, self.findings)
+        findings = self.detectors.judge(view, self.findings)
         findings += self.findings.end_unjudged(view)
         self._quality = view.quality
         if self._compares:
             findings += self.multivariate.update(view, self.findings, findings)
             self.starvation.update(view, self.findings)
-        if self.correlator is not None:
-            self._scored.append(_Scored(end_ns, findings, self.topology, self.cluster.changes))
-        self._evict(end_ns)
         return findings
 
     def _process(self, end_ns: int, batches: list[SampleBatch]) -> None:
@@ -334,7 +351,13 @@ class Engine:
 
     def view(self, end_ns: int) -> TickView:
         """What is known at a time, to be read."""
-        data = TickData(
+        watched = np.zeros(len(self.registry.objects), bool)
+        numbers = (self.registry.objects.get(name) for name in self.findings.objects())
+        watched[[number for number in numbers if number is not None]] = True
+        return TickView(self._data(end_ns), watched)
+
+    def _data(self, end_ns: int) -> TickData:
+        return TickData(
             end_ns,
             self.config,
             index=self.registry,
@@ -345,10 +368,6 @@ class Engine:
             changes=self.cluster.changes,
             selections=self._selections,
         )
-        watched = np.zeros(len(self.registry.objects), bool)
-        numbers = (self.registry.objects.get(name) for name in self.findings.objects())
-        watched[[number for number in numbers if number is not None]] = True
-        return TickView(data, watched)
 
     def _topology_index(self) -> TopologyIndex:
         version, topology, index = self._indexed

@@ -10,7 +10,7 @@ from functools import partial
 import structlog
 
 from analytics import metrics
-from analytics.config import AnalyticsConfig
+from analytics.config import LIGHT_TICKS, AnalyticsConfig
 from analytics.engine import Output
 from analytics.stage_topics import StageTopics
 from analytics.warm_up import warm_up
@@ -37,7 +37,7 @@ from telemetry.trends import DeviceTrends
 
 _STOP_S_MAX = 5.0
 # Three intervals: as long as an incident may come late, and a snapshot may wait for it.
-_UNCORRELATED_TICKS_MAX = 6
+_UNCORRELATED_TICKS_MAX = 6 * LIGHT_TICKS
 _WARN_EVERY_S = 60.0
 # Between two rounds without a backlog, in intervals: a round costs the same with one record as with a hundred.
 _PAUSE_INTERVALS, _PAUSE_S_MAX = 0.2, 0.2

@@ -69,6 +69,16 @@ class Correlator:
         """What the topology says that cannot be, by the fact's key, as of the newest step."""
         return self._cluster.refused
 
+    def is_due(self, now_ns: int) -> bool:
+        """Whether an incident has waited for long enough, so that it fires although nothing was found."""
+        return any(
+            track.life.state is IncidentState.PENDING and now_ns - track.life.opened_ns >= self._hold_ns(track)
+            for track in self._memory.tracks
+        )
+
+    def _hold_ns(self, track: Track) -> int:
+        return self._config.hold_ns(track.cause.hold, track.cadence_s)
+
     def step(
         self, now_ns: int, changed: Sequence[Finding], topology: Topology, changes: Sequence[Change]
     ) -> list[Incident]:
@@ -222,7 +232,7 @@ class Correlator:
             track.life,
             active=bool(track.primary),
             now_ns=now_ns,
-            hold_ns=config.hold_ns(track.cause.hold, track.cadence_s),
+            hold_ns=self._hold_ns(track),
             keep_ns=max(config.intervals_ns(config.keep_firing_intervals, track.cadence_s), to_ns(track.cause.keep_s)),
         )
         if track.fires and was is IncidentState.PENDING:

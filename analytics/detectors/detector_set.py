@@ -33,6 +33,16 @@ class DetectorSet:
             for finding in tracker.update(detector, verdicts, view)
         ]
 
+    def judge_light(self, view: TickView, tracker: FindingTracker) -> list[Finding]:
+        """What a light tick opens, by hard evidence."""
+        return [
+            finding
+            for detector in self.detectors
+            if detector.light
+            for verdicts in self._judge(detector, view)
+            for finding in tracker.open(detector, verdicts, view)
+        ]
+
     def _judge(self, detector: Detector, view: TickView) -> list[Verdicts]:
         """A detector that raises abstains in this tick and its memory stays as it was; the others go on."""
         draft = self._memories[detector.name].draft() if detector.memory else NO_MEMORY

@@ -2,7 +2,7 @@
 
 import hashlib
 import math
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -83,11 +83,23 @@ class FindingTracker:
                 )
             at = lookup(verdicts.objects, tracked[~gone].astype(np.int64))
             rows.update(at[at >= 0].tolist())
-        for row in sorted(rows):
-            finding = self._row(detector, entries, verdicts, row, view)
-            if finding is not None:
-                findings.append(finding)
+        findings += self._rows(detector, entries, verdicts, rows, view)
         return sorted(findings, key=lambda finding: finding.object)
+
+    def open(self, detector: Publisher, verdicts: Verdicts, view: TickView) -> list[Finding]:
+        """The findings that these verdicts of a light tick open, ordered by object; what is open waits for its tick."""
+        entries = self._entries.setdefault(detector.name, {})
+        self._kinds[detector.name] = detector.kind
+        rows = np.flatnonzero(verdicts.breached).tolist()
+        names = [view.index.objects.names[number] for number in verdicts.objects[rows].tolist()]
+        new = [row for row, name in zip(rows, names, strict=True) if name not in entries or not entries[name].active]
+        return sorted(self._rows(detector, entries, verdicts, new, view), key=lambda finding: finding.object)
+
+    def _rows(
+        self, detector: Publisher, entries: dict[str, Entry], verdicts: Verdicts, rows: Iterable[int], view: TickView
+    ) -> list[Finding]:
+        found = (self._row(detector, entries, verdicts, row, view) for row in sorted(rows))
+        return [finding for finding in found if finding is not None]
 
     def _row(
         self, detector: Publisher, entries: dict[str, Entry], verdicts: Verdicts, row: int, view: TickView

@@ -78,6 +78,8 @@ class Detector(ABC):
     persist: samples in a row that must breach before there is a finding.
     fire_immediately_score: score from which one sample is enough.
     clear_intervals: without a breach until the finding clears, in the cadence of its evidence.
+    light: whether it judges light ticks too, so that one reading opens a finding at once. It learns nothing from
+    how often it judges.
     memory: columns of its own memory, by series. memory_format: goes up when the columns change or mean something else;
     what was remembered begins again, or goes on by the ``memory_migrations`` from each earlier format.
     """
@@ -89,6 +91,7 @@ class Detector(ABC):
     persist: int = 1
     fire_immediately_score: float = math.inf
     clear_intervals: float = 3.0
+    light: bool = False
     memory: tuple[MemoryColumn, ...] = ()
     memory_format: int = 1
     memory_migrations: Mapping[int, Migration] = field(default_factory=dict, hash=False)

@@ -66,8 +66,14 @@ class Registry(SeriesIndex):
 
     def intern_devices(self) -> None:
         """Gives the device of every target an object number."""
-        numbers = [self.objects.intern(str(objects.device(name))) for name in self.devices]
-        self._device_objects = np.array(numbers, np.int64)
+        new = self.devices[self._device_objects.size :]
+        if new:
+            numbers = [self.objects.intern(str(objects.device(name))) for name in new]
+            self._device_objects = np.concatenate([self._device_objects, np.array(numbers, np.int64)])
+
+    def _intern_devices_again(self) -> None:
+        self._device_objects = np.zeros(0, np.int64)
+        self.intern_devices()
 
     def _register(self, table: SeriesTable) -> NDArray[np.int64]:
         target = self.target(table)
@@ -112,7 +118,7 @@ class Registry(SeriesIndex):
         self._set_keys([self.keys[old] for old in keep])
         self._renumber()
         self._refs.clear()
-        self.intern_devices()
+        self._intern_devices_again()
         self.version += 1
         return keep
 
@@ -134,7 +140,7 @@ class Registry(SeriesIndex):
         self.devices = [self.devices[number] for number in targets]
         self._set_keys(self.keys)
         self._renumber()
-        self.intern_devices()
+        self._intern_devices_again()
         return kept, targets
 
     def _renumber(self) -> None:
@@ -165,7 +171,7 @@ class Registry(SeriesIndex):
         self._columns.restore(state)
         self._set_keys(string_table.unpack(arrays["keys"]))
         self._refs.clear()
-        self.intern_devices()
+        self._intern_devices_again()
         self.rules = MetricRules(self.rules.to_score)
         self.rules.extend(self.metrics.names)
         ends = np.cumsum(head["rows"], dtype=np.int64)

@@ -29,13 +29,16 @@ def target_refresh(tick: TickData) -> NDArray[np.float64]:
     return np.maximum(target_cadence(tick), every_s)
 
 
-def series_cadence(tick: TickData) -> NDArray[np.float64]:
-    """float64[series]: usual seconds between two values.
+def series_cadence(tick: TickData, sids: NDArray[np.int64] | None = None) -> NDArray[np.float64]:
+    """float64[series]: usual seconds between two values. sids: of these alone.
 
     Before the second value that of its target, or the configured interval where that is longer: one target may have
     groups of series, each with an interval of its own. At least a tick, as nothing is judged more often.
     """
     targets, of = np.maximum(target_cadence(tick), tick.config.interval_s), tick.index.columns["target"]
+    gaps_s = tick.series["gaps_s"]
+    if sids is not None:
+        gaps_s, of = gaps_s[sids], of[sids]
     cadence_s = np.empty(of.size)
-    usual_gap.fill(tick.series["gaps_s"], targets, of, tick.config.tick_ns * 1e-9, _GAP_S_MAX, cadence_s)
+    usual_gap.fill(gaps_s, targets, of, tick.config.tick_ns * 1e-9, _GAP_S_MAX, cadence_s)
     return cadence_s

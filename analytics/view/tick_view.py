@@ -60,7 +60,7 @@ class Column:
 
     @cached_property
     def fresh(self) -> NDArray[np.bool_]:
-        return locked(self._view.fresh.take(self.sids))
+        return locked(self._view.fresh_of(self.sids))
 
     @cached_property
     def new(self) -> NDArray[np.bool_]:
@@ -165,6 +165,14 @@ class TickView:
         """bool[series]: whether the value is usable now."""
         return locked(self.quality == FRESH)
 
+    def fresh_of(self, sids: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """bool[k]: the same of some series."""
+        return self.fresh.take(sids)
+
+    def cadence_of(self, sids: NDArray[np.int64]) -> NDArray[np.float64]:
+        """float64[k]: ``cadence_s`` of some series."""
+        return self.cadence_s.take(sids)
+
     @cached_property
     def target_quality(self) -> NDArray[np.float64]:
         """float64[targets]: 1 where all values of a target are usable, down to a half where none is."""
@@ -198,3 +206,22 @@ class TickView:
         if metric is None:
             return ""
         return f"{metric.unit}/s" if metric.kind is Kind.COUNTER else metric.unit
+
+
+class LightView(TickView):
+    """A light tick, in which quality and cadence are those of the series that are asked for.
+
+    Nothing is watched, as findings end with whole ticks. Hard evidence is never implausible, so that is not looked for.
+    """
+
+    def __init__(self, data: TickData) -> None:
+        super().__init__(data, np.zeros(len(data.index.objects), np.bool_))
+
+    def fresh_of(self, sids: NDArray[np.int64]) -> NDArray[np.bool_]:
+        series, targets = self.series, self.index.columns["target"][sids]
+        valued_ns, status, frozen = series["valued_ns"][sids], series["status"][sids], self.targets["frozen"]
+        quality = series_quality(valued_ns, status, targets, frozen, self.end_ns, self.cadence_of(sids))
+        return locked(quality == FRESH)
+
+    def cadence_of(self, sids: NDArray[np.int64]) -> NDArray[np.float64]:
+        return series_cadence(self.data, sids)

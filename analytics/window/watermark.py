@@ -1,5 +1,7 @@
 """Batches into event-time ticks: bounded lateness, no duplicates, and every sample counted.
 
+Ticks are light ones here: the engine knows which of them completes a whole one.
+
 A batch belongs to the tick of its collection time (the collector's clock), so a device with a wrong clock disturbs
 nobody else. The watermark is the newest collection time; a tick waits ``holdback`` behind it for late batches. What
 comes later, from a collection that took long, counts in the tick that was open then. Why:
@@ -15,14 +17,14 @@ from enum import StrEnum
 
 import orjson
 
-from analytics.config import EngineConfig
+from analytics.config import LIGHT_TICKS, EngineConfig
 from analytics.snapshot.stateful import State
 from analytics.window.open_batches import pack_batches, unpack_batches
 from telemetry.samples import SampleBatch
 
 # Ticks whose collections are remembered by name. What is delivered again later than that counts as late.
-_REMEMBERED_TICKS = 240
-_QUIET_TICKS = 24  # several times what it takes to call a target silent
+_REMEMBERED_TICKS = 240 * LIGHT_TICKS
+_QUIET_TICKS = 24 * LIGHT_TICKS  # several times what it takes to call a target silent
 # Clocks of hosts that are synchronised differ by milliseconds. What is further off is wrong.
 AHEAD_NS_MAX = 60 * 10**9
 # Time has gone back when this much of it passed before the watermark, and nothing after it.
@@ -67,7 +69,7 @@ class TickWindow:
     """Holds batches until their tick closes."""
 
     def __init__(self, config: EngineConfig) -> None:
-        self._tick_ns, self._holdback_ns = config.tick_ns, config.holdback_ns
+        self._tick_ns, self._holdback_ns = config.light_tick_ns, config.holdback_ns
         self._late_ns_max = config.holdback_ns + config.interval_ns
         self._back_ns = max(_BACK_NS_MIN, _BACK_INTERVALS_MIN * config.interval_ns)
         self.counts = SampleCounts()

@@ -24,6 +24,7 @@ class BgpSession(Detector):
     kind: FindingKind = FindingKind.BGP_SESSION
     metrics: tuple[str, ...] = ("fabric_bgp_session_up",)
     clear_intervals: float = 1.0
+    light: bool = True
 
     def judge(self, view: TickView, memory: Memory) -> list[Verdicts]:
         sessions = view.column(self.metrics[0])

@@ -20,13 +20,14 @@ class LinkDown(Detector):
     kind: FindingKind = FindingKind.LINK_DOWN
     metrics: tuple[str, ...] = tuple(_UP)
     clear_intervals: float = 1.0
+    light: bool = True
 
     def judge(self, view: TickView, memory: Memory) -> list[Verdicts]:
         return [self._judge(view, metric, up) for metric, up in _UP.items()]
 
     def _judge(self, view: TickView, metric: str, up: float) -> Verdicts:
         column = view.column(metric)
-        down = column.fresh & (column.values < up)
+        down = column.values < up
         was_up = view.series["highest"][column.sids] >= up
         score = np.where(down & (was_up | view.topology_index.has_link[column.objects]), 1.0, 0.0)
         return verdicts_of(column, score, normals=np.full(len(column), up), confidence=1.0)

@@ -24,6 +24,7 @@ class LinkSlow(Detector):
         "ib_port_rate_bits_per_second",
     )
     clear_intervals: float = 1.0
+    light: bool = True
 
     def judge(self, view: TickView, memory: Memory) -> list[Verdicts]:
         return [self._judge(view, view.column(metric)) for metric in self.metrics]

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from analytics.detectors.spec import Detector, EvidenceColumns, Verdicts
+from analytics.detectors.spec import NO_VERDICTS, Detector, EvidenceColumns, Verdicts
 from analytics.state.lookup import worst_of_each
 from analytics.state.memory import Memory
 from analytics.view.tick_view import Column, TickView
@@ -27,6 +27,7 @@ class GpuLost(Detector):
     kind: FindingKind = FindingKind.GPU_LOST
     metrics: tuple[str, ...] = ("gpu_power_watts", "gpu_temperature_celsius")
     clear_intervals: float = 1.0
+    light: bool = True
 
     def judge(self, view: TickView, memory: Memory) -> list[Verdicts]:
         column = view.joined([view.column(metric) for metric in self.metrics])
@@ -37,8 +38,10 @@ class GpuLost(Detector):
         recent_ns = _RECENT_GAPS * 1e9 * view.target_cadence_s[column.targets]
         answers = (view.end_ns - answered_ns <= recent_ns) & (view.targets["usual_s"][column.targets] > 0)
         column, seen_ns, answered_ns = column.only(answers), seen_ns[answers], answered_ns[answers]
-        gap_s = view.cadence_s[column.sids]
         gone_s = (answered_ns - seen_ns) * 1e-9
+        if not view.watching and not (gone_s > 0).any():
+            return [NO_VERDICTS]
+        gap_s = view.cadence_of(column.sids)
         score = gone_s / (_MISSED_GAPS * gap_s)
         score[_alone(view, column, gone_s, (gone_s > 0) & (score < _AT_ONCE))] = _AT_ONCE
         onsets_ns = seen_ns + (gap_s * 1e9).astype(np.int64)  # the first collection without it
@@ -54,7 +57,7 @@ def _alone(
         return missing
     size = view.targets["seen_ns"].size
     others = np.bincount(column.targets[gone_s <= 0], minlength=size)[column.targets] > 0
-    always = view.cadence_s[column.sids] <= _MISSED_GAPS * view.target_cadence_s[column.targets]
+    always = view.cadence_of(column.sids) <= _MISSED_GAPS * view.target_cadence_s[column.targets]
     found = np.asarray(missing & others & always)
     if found.any():
         objects, seen_ns = view.index.columns["object"], view.index.columns["seen_ns"]

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from analytics.detectors.gpu.programs import job_at, program_of
 from analytics.detectors.gpu.xid_codes import CLEANUP, classify, is_application
-from analytics.detectors.spec import Detector, EvidenceColumns, Scope, Verdicts, verdicts_of
+from analytics.detectors.spec import NO_VERDICTS, Detector, EvidenceColumns, Scope, Verdicts, verdicts_of
 from analytics.state.memory import Memory, MemoryColumn
 from analytics.view.tick_view import Column, TickView
 from telemetry.findings import FindingKind
@@ -37,6 +37,7 @@ class GpuXid(Detector):
     metrics: tuple[str, ...] = ("gpu_xid_last",)
     scope: Scope = Scope.CLUSTER
     clear_intervals: float = 1.0
+    light: bool = True
     memory: tuple[MemoryColumn, ...] = (
         MemoryColumn("programs", _KEPT, "i8"),  # those with application errors, newest first; 0: none
         MemoryColumn("at_ns", _KEPT, "i8"),
@@ -45,10 +46,13 @@ class GpuXid(Detector):
     def judge(self, view: TickView, memory: Memory) -> list[Verdicts]:
         column = view.column(self.metrics[0])
         changed_ns = view.series["moved_ns"][column.sids]
+        rows = memory.rows(column.sids)
         recent = (column.values > 0) & (changed_ns >= view.end_ns - _RECENT_NS)
+        lately = memory["at_ns"][rows, 0] >= view.end_ns - _RECENT_NS
+        if not (view.watching or recent.any() or lately.any()):
+            return [NO_VERDICTS]
         score = np.zeros(len(column))
         score[recent] = _by_class(column.values[recent])
-        rows = memory.rows(column.sids)
         blamed = recent & is_application(column.values) & (column.values != CLEANUP)
         for row in np.flatnonzero(blamed & (changed_ns > memory["at_ns"][rows, 0])).tolist():
             _note(memory, int(rows[row]), _program(view, column, row), int(changed_ns[row]))

@@ -23,6 +23,7 @@ class DeviceRebooted(Detector):
     kind: FindingKind = FindingKind.DEVICE_REBOOTED
     metrics: tuple[str, ...] = ("node_boot_time_seconds",)
     clear_intervals: float = 6.0
+    light: bool = True
 
     def judge(self, view: TickView, memory: Memory) -> list[Verdicts]:
         since_ns = view.end_ns - round(_RECENT_INTERVALS * view.config.interval_ns)

@@ -33,17 +33,19 @@ class TargetCutOff(Detector):
     metrics: tuple[str, ...] = (*_UP_METRICS, METRIC)
     scope: Scope = Scope.CLUSTER
     clear_intervals: float = 0.0
+    light: bool = True
 
     def judge(self, view: TickView, memory: Memory) -> list[Verdicts]:
         ends = view.per_physical(_other_ends)
-        down = view.fresh[ends.sids] & (view.series["value"][ends.sids] < _UP)
+        down = view.series["value"][ends.sids] < _UP
         if not down.any() and not view.watching:
             return [NO_VERDICTS]
+        fresh = view.fresh_of(ends.sids)
+        up, down = fresh & ~down, fresh & down
         size = len(view.index.objects)
-        up = np.bincount(ends.devices[view.fresh[ends.sids] & ~down], minlength=size)
         since_ns = np.full(size, NEVER)  # when the last of its links lost its carrier
         np.maximum.at(since_ns, ends.devices[down], view.series["moved_ns"][ends.sids[down]])
-        dark = (up == 0) & (since_ns != NEVER)
+        dark = (np.bincount(ends.devices[up], minlength=size) == 0) & (since_ns != NEVER)
         return [self._judge(view, dark, since_ns, np.bincount(ends.devices[down], minlength=size))]
 
     def _judge(

@@ -29,6 +29,7 @@ class TargetSilent(Detector):
     kind: FindingKind = FindingKind.TARGET_SILENT
     metrics: tuple[str, ...] = (METRIC,)
     clear_intervals: float = 0.0
+    light: bool = True
 
     def judge(self, view: TickView, memory: Memory) -> list[Verdicts]:
         score, devices = _score(view), view.index.device_objects

@@ -60,7 +60,7 @@ async def test_a_tick_that_ends_it_twice_is_left_out_and_counted(
     bus: Bus, tmp_path: Path, replace: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its batches came from the bus before, or from the snapshot: none of the records that are polled is to blame."""
-    tick_ns = CONFIG.tick_ns
+    tick_ns = CONFIG.light_tick_ns
     bad_ns = (BATCHES[len(BATCHES) // 2].collection.collected_ns // tick_ns + 1) * tick_ns
     lost = sum(len(batch) for batch in BATCHES if (batch.collection.collected_ns // tick_ns + 1) * tick_ns == bad_ns)
     crash_on(monkeypatch, Engine, "_judge", lambda engine, end_ns, batches: end_ns == bad_ns)

@@ -8,7 +8,7 @@ from telemetry.findings import FindingKind as K
 from telemetry.findings import FindingState
 from telemetry.incidents import IncidentKind, IncidentState, Severity
 from tests.unit.analytics.correlate.faults import host_link_down
-from tests.unit.analytics.correlate.small_fabric import Fabric, Run
+from tests.unit.analytics.correlate.small_fabric import Fabric, Run, S
 
 FIRING, RESOLVED = IncidentState.FIRING, IncidentState.RESOLVED
 
@@ -41,6 +41,18 @@ def test_flapping_finding_is_one_incident_without_gaps(cluster: Fabric, run: Run
         run.tick(ticks=2)
     assert run.only.state is FIRING
     assert len(run.only.findings) == 10
+
+
+def test_what_waits_is_due_when_its_hold_is_over_and_no_longer_once_it_fires(cluster: Fabric, run: Run) -> None:
+    """So a light tick in which nothing was found fires it in time."""
+    assert not run.correlator.is_due(run.now_ns)
+    run.tick(cluster.find(K.LINK_DOWN, cluster.uplink(1, 1)))
+    hold_ns = 10 * S  # one end alone
+    assert not run.correlator.is_due(run.now_ns + hold_ns - 1)
+    assert run.correlator.is_due(run.now_ns + hold_ns)
+    run.tick(ticks=2)
+    assert run.only.fired_ns == run.now_ns
+    assert not run.correlator.is_due(run.now_ns + hold_ns)
 
 
 def test_a_finding_shorter_than_the_hold_opens_nothing(cluster: Fabric, run: Run) -> None:
