@@ -201,6 +201,16 @@ def cut_off(view: CorrelationView, track: Track) -> frozenset[str]:
     return view.cluster.cut_off(track.cause).union(*map(view.jobs.using, slow))
 
 
+def gpus_cut_off(view: CorrelationView, track: Track) -> int:
+    """Whole GPUs that stop soon: of the jobs that are cut off. Where no source says which jobs run, those of the hosts
+    at the ends of the lost links: what uses a host uses every NIC of it, as far as it uses any."""
+    if view.cluster.nodes.jobs_known:
+        return view.jobs.gpu_count(*cut_off(view, track))
+    if "path" not in incident_kinds()[track.cause.kind].takes_away:
+        return 0
+    return sum(len(view.graph.gpus_of(name)) for name in view.cluster.reach(track.cause).hosts - view.idle)
+
+
 by_rank = attrgetter("rank")
 by_kind_and_name = attrgetter("kind", "name")  # the order of objects, without a call of Python for each comparison
 

@@ -18,13 +18,15 @@ class Reach:
     targets, and what was under way over that link has to time out first (docs/correlation.md, Severity).
     possible: jobs that may be slowed by it; only their own symptoms show whether they are.
     cut_off: those that stop when the links of ``own`` are lost: jobs on several hosts that lose a link of one of them,
-    as collectives use every NIC, and those that mount a file system of a storage server without any other link."""
+    as collectives use every NIC, and those that mount a file system of a storage server without any other link.
+    hosts: at an end of these links."""
 
     own: frozenset[ObjectRef]
     devices: frozenset[str]
     certain: frozenset[str]
     possible: frozenset[str]
     cut_off: frozenset[str]
+    hosts: frozenset[str]
 
 
 def reach(cause: Cause, graph: Graph, jobs: Jobs) -> Reach:
@@ -49,8 +51,9 @@ def reach(cause: Cause, graph: Graph, jobs: Jobs) -> Reach:
         possible |= _under_pressure(ends, cause.devices, graph, jobs)
     elif kind.disturbs_fabric:
         possible = possible.union(*(jobs.around(name) for name in devices))
-    cut_off = unserved | _spread_over(lost, graph, jobs)
-    return Reach(frozenset(own), frozenset(devices), frozenset(certain), frozenset(possible), frozenset(cut_off))
+    hosts = frozenset(name for ref in lost for name in graph.ends(ref) if graph.role(name) is Role.HOST)
+    cut_off = frozenset(unserved | _spread_over(hosts, jobs))
+    return Reach(frozenset(own), frozenset(devices), frozenset(certain), frozenset(possible), cut_off, hosts)
 
 
 def _is_lost(target: ObjectRef, lost: Collection[ObjectRef], graph: Graph) -> bool:
@@ -58,9 +61,8 @@ def _is_lost(target: ObjectRef, lost: Collection[ObjectRef], graph: Graph) -> bo
     return all(ref in lost for ref in graph.links(graph.server_of(target)))
 
 
-def _spread_over(lost: Iterable[ObjectRef], graph: Graph, jobs: Jobs) -> set[str]:
-    """Jobs on several hosts of which one is at the end of a lost link."""
-    hosts = {name for ref in lost for name in graph.ends(ref) if graph.role(name) is Role.HOST}
+def _spread_over(hosts: Iterable[str], jobs: Jobs) -> set[str]:
+    """Jobs on several hosts of which one is among these."""
     return {job_id for name in hosts for job_id in jobs.on_device(name) if len(set(jobs.nodes(job_id))) > 1}
 
 

@@ -84,7 +84,7 @@ def accrue(
     unused = track.since_first_seen or view.wanted(track.cause.root, track.onset_ns)
     planned = planned or (unused and not track.job_impact)
     if planned or track.severity is not Severity.CRITICAL:
-        gpus = max(cost.gpus_lost(view, track.job_impact, dead), view.jobs.gpu_count(*cost.cut_off(view, track)))
+        gpus = max(cost.gpus_lost(view, track.job_impact, dead), cost.gpus_cut_off(view, track))
         _grade(view, track, gpus, planned, now_ns, waited_for=cost.is_waited_for(view, track, waiting, now_ns))
 
 

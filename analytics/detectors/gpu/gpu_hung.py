@@ -9,7 +9,8 @@ alone in its job, or in none, is judged, by its own past. Where no job is known,
 are taken as one job that waits: one kernel that hangs does not hang its neighbours.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +19,8 @@ from analytics.detectors.jobs.lockstep import coherence_evidence
 from analytics.detectors.levels import LEVEL, learned_level
 from analytics.detectors.spec import Detector, EvidenceColumns, Scope, Verdicts
 from analytics.models.group_medians import group_medians
+from analytics.snapshot.block import Migration
+from analytics.snapshot.stateful import State
 from analytics.state.lookup import lookup
 from analytics.state.memory import Memory, MemoryColumn
 from analytics.view.tick_view import Column, TickView
@@ -31,9 +34,11 @@ _PEERS_SHARE = 0.8  # of the job's median: silicon differs by a few per cent
 _SM_SHARE = 0.5  # of the job's median: peers run the same collective, with the same number of blocks
 _SM_LEAST = 0.001  # less is none
 _SCORE_MAX = 100.0
-# Half a minute: no step of a healthy job waits so long inside a kernel, and NCCL's own watchdog needs ten. At most one
-# sample counts in each step, whatever the collection interval is.
-_STEP_NS, _STEPS = 10 * 10**9, 3
+# Half a minute, less what collections jitter by: no step of a healthy job waits so long inside a kernel, and NCCL's own
+# watchdog needs ten. How active SMs were is an average over the collection interval (DCGM, profiling metrics), so the
+# first value that shows it says so of the time since the one before: one where GPUs are read every half a minute.
+_LASTS_S = 29.0
+_NEARLY = 0.99
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,9 +54,10 @@ class GpuHung(Detector):
         "gpu_sm_active_ratio",
     )
     scope: Scope = Scope.CLUSTER
-    persist: int = _STEPS
     clear_intervals: float = 1.0
-    memory: tuple[MemoryColumn, ...] = LEVEL
+    memory: tuple[MemoryColumn, ...] = (*LEVEL, MemoryColumn("hangs_s"))
+    memory_format: int = 2
+    memory_migrations: Mapping[int, Migration] = field(default_factory=lambda: {1: _from_format_1}, hash=False)
 
     def judge(self, view: TickView, memory: Memory) -> list[Verdicts]:
         power = view.column(self.metrics[0])
@@ -71,11 +77,25 @@ class GpuHung(Detector):
         rows = np.flatnonzero(power.fresh & ~np.isnan(busy) & ~np.isnan(active))
         shown = power.only(rows)
         evidence = EvidenceColumns(shown.sids, shown.values, usual[rows])
-        steps_ns = shown.times_ns // _STEP_NS * _STEP_NS
-        score = score[rows]
+        since_s = _since(memory, shown, score[rows] >= 1.0)
+        lasts_s = shown.times_ns / 1e9 - since_s + np.nan_to_num(view.cadence_s[shown.sids])
+        score = np.where(lasts_s >= _LASTS_S, score[rows], np.minimum(score[rows], _NEARLY))
         coherent = coherence_evidence(view, view.derived.classes.lockstep_job[shown.objects])
-        breached = score >= 1.0
-        return [Verdicts(shown.objects, steps_ns, breached, score, (evidence, coherent), 0.8, shown.times_ns)]
+        onsets_ns = np.round(since_s * 1e9).astype(np.int64)
+        return [Verdicts(shown.objects, shown.times_ns, score >= 1.0, score, (evidence, coherent), 0.8, onsets_ns)]
+
+
+def _since(memory: Memory, shown: Column, hangs: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """Since which sample in a row each GPU hangs, seconds; the newest one of those that do not."""
+    rows, newest_s = memory.rows(shown.sids), shown.times_ns / 1e9
+    since_s = np.where(hangs & (memory["hangs_s"][rows] > 0.0), memory["hangs_s"][rows], newest_s)
+    memory["hangs_s"][rows] = np.where(hangs, since_s, 0.0)
+    return since_s
+
+
+def _from_format_1(state: State) -> State:
+    """Format 1 counted samples outside of its memory: nothing has hung yet."""
+    return State(state.head, {**state.arrays, "hangs_s": np.zeros(state.arrays["sid"].size)})
 
 
 def _unlike(

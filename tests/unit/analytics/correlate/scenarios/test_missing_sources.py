@@ -12,7 +12,7 @@ from telemetry.findings import FindingKind as K
 from telemetry.incidents import IncidentKind as I
 from telemetry.incidents import Severity
 from telemetry.objects import device
-from telemetry.topology import Device, Entity, Link, Role, Topology, TopologyFact
+from telemetry.topology import Device, Entity, Job, Link, Role, Topology, TopologyFact
 from tests.unit.analytics.correlate.small_fabric import Fabric, Run, S, entities, facts
 
 HOSTS = ("node1", "node2", "node3", "node4")
@@ -142,6 +142,23 @@ def test_two_ports_that_lose_their_carrier_at_once_are_one_cable(bare: Unrecorde
     run.tick(*bare.dark(bare.facing(3, 5)))
     run.tick(*bare.dark("node5/mlx5_2", at=4), ticks=10)
     assert [str(incident.root) for incident in run.incidents.values()] == ["link:leaf3/Ethernet16--node5/mlx5_2"]
+
+
+@pytest.mark.parametrize(
+    ("known", "severity"), [([], Severity.CRITICAL), ([Job("1", ("node1", "node2"))], Severity.WARNING)]
+)
+def test_a_host_that_loses_a_link_stops_where_nobody_says_which_jobs_run(
+    known: list[Entity], severity: Severity, bare: Unrecorded, run: Run
+) -> None:
+    """Where jobs are known and none is on this host, nothing stops."""
+    run.topology = run.topology.with_facts(facts(known))
+    run.tick(*bare.dark(bare.facing(3, 5), "node5/mlx5_2"), ticks=10)
+    assert (run.only.kind, run.only.severity, run.only.gpu_seconds) == (I.LINK_DOWN, severity, 0.0)
+
+
+def test_a_link_between_switches_stops_no_host(bare: Unrecorded, run: Run) -> None:
+    run.tick(*bare.dark(bare.uplink(3, 2), bare.downlink(2, 3)), ticks=10)
+    assert (run.only.kind, run.only.severity) == (I.LINK_DOWN, Severity.WARNING)
 
 
 def test_two_leaves_have_no_cable_between_them(bare: Unrecorded, run: Run) -> None:

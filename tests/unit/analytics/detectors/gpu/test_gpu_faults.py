@@ -31,14 +31,17 @@ def pages(seq: int, usual: tuple[float, ...], but: Does) -> list[SampleBatch]:
     return found
 
 
-def hung(usual: tuple[float, ...], but: Does, *, rounds: int = 12, jobs: Sequence[Job] = JOBS) -> list[Finding]:
-    """Findings after twenty rounds of work and then ``rounds`` of this."""
+def hung(
+    usual: tuple[float, ...], but: Does, *, rounds: int = 12, jobs: Sequence[Job] = JOBS, every: int = 1
+) -> list[Finding]:
+    """Findings after twenty rounds of work and then ``rounds`` of this. every: how often GPUs are read, in rounds."""
     engine = Engine(CONFIG)
     entities: list[Entity] = [*(Gpu(host, f"GPU-{g}", g) for host in HOSTS for g in range(GPUS)), *jobs]
     engine.add_facts(TopologyFact(entity, START_NS - 1, "test") for entity in entities)
-    batches = [page for seq in range(20) for page in pages(seq, WORKS, {})]
-    batches += [page for seq in range(20, 20 + rounds) for page in pages(seq, usual, but)]
-    outputs = run(engine, [*batches, *clockwork(0, range(20 + rounds, 22 + rounds))])
+    until = (20 + rounds) * every
+    batches = [page for seq in range(0, 20 * every, every) for page in pages(seq, WORKS, {})]
+    batches += [page for seq in range(20 * every, until, every) for page in pages(seq, usual, but)]
+    outputs = run(engine, [*batches, *clockwork(0, range(until, until + 2))])
     return [one for one in outputs if isinstance(one, Finding) and one.kind is FindingKind.GPU_HUNG]
 
 
@@ -89,6 +92,12 @@ def test_gpus_of_a_host_that_stop_together_are_a_job_that_waits_though_no_job_is
 
 def test_idle_gpus_do_not_hang() -> None:
     assert hung(IDLE, {}) == []
+
+
+def test_one_value_is_a_hang_where_it_is_the_average_of_half_a_minute() -> None:
+    found = hung(SPINS, {("node2", 1): HANGS}, rounds=1, every=3)
+    assert {finding.object for finding in found} == {objects.gpu("node2", "GPU-1")}
+    assert hung(SPINS, {("node2", 1): HANGS}, rounds=1, every=2) == []
 
 
 def test_two_samples_are_no_hang() -> None:
