@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from analytics.models import thermal
 from analytics.models.group_medians import group_medians
+from analytics.snapshot.stateful import State
 from analytics.state.memory import Memory, MemoryColumn
 from analytics.view.tick_view import Column, TickView
 
@@ -17,7 +18,8 @@ MEMORY = (
     MemoryColumn("line", thermal.WIDTH, settings=("interval_s",)),
     MemoryColumn("spread", thermal.SPREAD_WIDTH, settings=("interval_s",)),
 )
-# From so far above its normal it is learned slowly, so that a fault does not become the normal while it lasts.
+# From so far above its normal it is learned slowly, so that a fault does not become the normal while it lasts; further
+# where readings of health lie further apart, or the line would be that of the lower ones.
 _LEARNED_KELVIN = 2.0
 _SLOWER_TIMES = 8.0
 # Where readings at steady power lie further apart than that, more is needed. Of two temperatures that take turns, J
@@ -29,6 +31,13 @@ _SLOWDOWN_CELSIUS = 87.0  # of an H100, where a GPU does not report how far it i
 # (docs/simulator/h100.md).
 NEAR_KELVIN = 2.0
 Floats = NDArray[np.float64]
+
+
+def sums_of_means(state: State) -> State:
+    """Lines and spreads of earlier versions had means where there are sums now."""
+    line, spread = state.arrays["line"], state.arrays["spread"]
+    sums = {"line": thermal.line_of_means(line), "spread": thermal.spread_of_means(spread, line)}
+    return State(state.head, {**state.arrays, **sums})
 
 
 def readings(view: TickView) -> tuple[Column, Floats]:
@@ -51,28 +60,32 @@ def kelvin_above(
     groups: int64[n] each, such as its rack and its host.
     """
     rows, at_s = memory.rows(heat.sids), heat.times_ns / 1e9
-    line = memory["line"][rows]
+    line, forget = memory["line"][rows], view.config.baseline.alpha
     new = at_s > line[:, thermal.SEEN_S]
     above = thermal.kelvin_above(line, heat.values, watts)
-    warm = np.fmax.reduce([group_medians(group, above) for group in groups]) > _LEARNED_KELVIN
-    weight = view.config.baseline.alpha * np.where(warm, 1.0 / _SLOWER_TIMES, 1.0)
+    noise = _noise(memory, heat, line[:, thermal.WATTS])
+    usual = [group_medians(group, above) <= np.fmax(group_medians(group, noise), _LEARNED_KELVIN) for group in groups]
+    weight = np.where(np.logical_and.reduce(usual), 1.0, 1.0 / _SLOWER_TIMES)
+    counts = thermal.learned(line) & thermal.settled(line, watts)
     later = line[new]
-    thermal.learn(later, heat.values[new], watts[new], at_s[new], weight[new])
+    thermal.learn(later, heat.values[new], watts[new], at_s[new], weight[new], forget)
+    thermal.pool(later, noise[new], memory["line"])
     memory["line"][rows[new]] = later
-    _learn_spread(view, memory, rows[new], above[new], watts[new])
+    spread = memory["spread"][rows[new]]
+    thermal.learn_spread(spread, above[new], watts[new], counts[new], forget)
+    memory["spread"][rows[new]] = spread
     return above
 
 
-def _learn_spread(view: TickView, memory: Memory, rows: NDArray[np.int64], above: Floats, watts: Floats) -> None:
-    line, spread = memory["line"][rows], memory["spread"][rows]
-    counts = thermal.learned(line) & thermal.settled(line, watts)
-    thermal.learn_spread(spread, above, counts, view.config.baseline.alpha)
-    memory["spread"][rows] = spread
+def _noise(memory: Memory, heat: Column, watts: Floats) -> Floats:
+    return thermal.spread_kelvin(memory["spread"][memory.rows(heat.sids)], watts, memory["spread"])
 
 
-def least_kelvin(memory: Memory, heat: Column) -> Floats:
+def least_kelvin(memory: Memory, heat: Column, watts: Floats) -> Floats:
     """How much the readings of each GPU demand at least of a rise, float64[n]."""
-    return _SPREADS * thermal.spread_kelvin(memory["spread"][memory.rows(heat.sids)])
+    line = memory["line"][memory.rows(heat.sids)]
+    noise = _noise(memory, heat, thermal.explaining(line, watts))
+    return _SPREADS * thermal.prediction_kelvin(line, noise, watts)
 
 
 def slowdown_celsius(view: TickView, heat: Column) -> Floats:

@@ -44,15 +44,17 @@ class RackHot(Detector):
     fire_immediately_score: float = 2.0
     clear_intervals: float = 6.0
     memory: tuple[MemoryColumn, ...] = gpu_heat.MEMORY
-    memory_format: int = 2
-    memory_migrations: Mapping[int, Migration] = field(default_factory=lambda: {1: _from_format_1}, hash=False)
+    memory_format: int = 3
+    memory_migrations: Mapping[int, Migration] = field(
+        default_factory=lambda: {1: _from_format_1, 2: gpu_heat.sums_of_means}, hash=False
+    )
 
     def judge(self, view: TickView, memory: Memory) -> list[Verdicts]:
         heat, watts = gpu_heat.readings(view)
         hosts = view.index.device_objects[heat.targets]
         racks = view.topology_index.rack[heat.objects]
         above = gpu_heat.kelvin_above(view, memory, heat, watts, (np.where(racks >= 0, racks, hosts), hosts))
-        least = gpu_heat.least_kelvin(memory, heat)
+        least = gpu_heat.least_kelvin(memory, heat, watts)
         placed = racks >= 0
         return [
             _racks(view, heat.only(placed), racks[placed], above[placed], least[placed]),

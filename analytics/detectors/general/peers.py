@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from analytics.detectors.general.peer_members import members
 from analytics.detectors.jobs import power_cap
 from analytics.detectors.jobs.lockstep import coherence_evidence, lockstep_groups, paused, works_longer
-from analytics.detectors.jobs.power_cap import power_capped
+from analytics.detectors.jobs.power_cap import explains_longer_work, power_capped
 from analytics.detectors.spec import Detector, EvidenceColumns, Scope, Verdicts
 from analytics.models.peers.compare import Learning, PeerGroups, PeerValues, compare, forget_sums, run_lengths
 from analytics.models.peers.member import WIDTH
@@ -49,6 +49,8 @@ class Peers(Detector):
             with np.errstate(invalid="ignore"):
                 deficit = np.where(column.values < normals, 1.0 - column.values / normals, 0.0)
             score = np.where(works_longer(view, column.objects, hosts, deficit), score, 0.0)
+            longer = column.values > normals
+            score[longer & explains_longer_work(view, column.objects, groups)] = 0.0
         memory["named"][memory.rows(column.sids)] = score >= 1.0
         rows = np.flatnonzero((score >= 1.0) | (column.watched & ~np.isnan(score)))  # the others need no verdict
         rows = rows[worst_of_each(column.objects[rows], score[rows])]

@@ -6,7 +6,8 @@ has more resistance than before (a heat sink that lost contact), and at the powe
 as much. It is named where it slows down there, before it does.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +16,7 @@ from analytics.detectors.environment import gpu_heat
 from analytics.detectors.spec import Detector, EvidenceColumns, Verdicts, computed_evidence
 from analytics.models import thermal
 from analytics.models.group_medians import group_medians
+from analytics.snapshot.block import Migration
 from analytics.state.memory import Memory, MemoryColumn
 from analytics.view.tick_view import Column, TickView
 from telemetry.findings import FindingKind
@@ -37,13 +39,15 @@ class GpuHot(Detector):
     metrics: tuple[str, ...] = gpu_heat.METRICS
     clear_intervals: float = 6.0
     memory: tuple[MemoryColumn, ...] = (*gpu_heat.MEMORY, MemoryColumn("seen_s"), MemoryColumn("rounds"))
+    memory_format: int = 2
+    memory_migrations: Mapping[int, Migration] = field(default_factory=lambda: {1: gpu_heat.sums_of_means}, hash=False)
 
     def judge(self, view: TickView, memory: Memory) -> list[Verdicts]:
         heat, watts = gpu_heat.readings(view)
         hosts = heat.targets.astype(np.int64)
         above = gpu_heat.kelvin_above(view, memory, heat, watts, (heat.objects,))
         rise = above - np.maximum(group_medians(hosts, above), 0.0)
-        least = gpu_heat.least_kelvin(memory, heat)
+        least = gpu_heat.least_kelvin(memory, heat, watts)
         warm = rise / np.maximum(least, _KELVIN_MAX)
         warm[np.bincount(hosts, minlength=1)[hosts] < _GPUS_MIN] = 0.0
         at_limit, slowdown = _at_limit(view, memory, heat, watts, least), gpu_heat.slowdown_celsius(view, heat)

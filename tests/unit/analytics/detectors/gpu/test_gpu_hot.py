@@ -68,3 +68,19 @@ def test_a_gpu_that_heat_would_slow_at_its_power_limit_is_found_before_it_does()
 def test_others_are_not(quiet: object) -> None:
     assert callable(quiet)
     assert quiet() == []
+
+
+def test_a_line_that_was_learned_while_a_gpu_idled_is_not_held_against_its_work() -> None:
+    """Idle, its temperature fell as its power rose, by what its neighbours do. Its sink is that of the others."""
+    engine, idle = Engine(CONFIG), 150
+    engine.add_facts([TopologyFact(Device("node1", Role.HOST), START_NS - 1, "test")])
+    keys = [series_key(metric, {"device": "node1", "gpu": f"GPU-{g}"}) for g in range(8) for metric in METRICS]
+    batches = []
+    for seq in range(idle + ROUNDS):
+        up = seq % 2
+        first = [33.0 - 4.0 * up, 60.0 + 20.0 * up] if seq < idle else [66.0, 600.0]
+        others = [value for _ in range(7) for value in (61.0 + up, 600.0 + up, 1200.0)]
+        batches.append(batch(table("node1", keys, "dcgm"), seq, [*first, 1200.0, *others]))
+    ends = idle + ROUNDS
+    outputs = run(engine, [*batches, *clockwork(0, range(ends, ends + 2))])
+    assert [one for one in outputs if isinstance(one, Finding) and one.kind is FindingKind.GPU_HOT] == []

@@ -19,8 +19,9 @@ Reading = tuple[float, float, float]  # part of the time with kernels, SM activi
 Work = Callable[[int, int, int], Reading]  # round, host, GPU
 
 
-def stragglers(work: Work, rounds: int) -> set[str]:
-    """Names of the GPUs that were found in a job on all hosts."""
+def stragglers(work: Work, rounds: int, *, at_limit: Callable[[int, int, int], bool] | None = None) -> set[str]:
+    """Names of the GPUs that were found in a job on all hosts. at_limit: which the power limit holds; None: no GPU says
+    so."""
     engine, batches = Engine(CONFIG), list[SampleBatch]()
     entities: list[Entity] = [Gpu(host, f"GPU-{host}-{g}", g) for host in HOSTS for g in range(GPUS)]
     engine.add_facts(TopologyFact(each, START_NS - 1, "test") for each in [*entities, Job("7", HOSTS, "train", "ada")])
@@ -31,13 +32,20 @@ def stragglers(work: Work, rounds: int) -> set[str]:
                 for g in range(GPUS)
                 for metric in METRICS
             ]
+            limits = [
+                series_key("gpu_throttle_active", {"device": host, "gpu": f"GPU-{host}-{g}", "reason": "sw_power_cap"})
+                for g in range(GPUS)
+                if at_limit is not None
+            ]
             values = [
                 value
                 for g in range(GPUS)
                 for busy, active, clock in [work(number, place, g)]
                 for value in (busy, active, 0.6 * active, clock)
             ]
-            batches.append(batch(table(host, keys, "dcgm"), number, values, at_s=number * INTERVAL_S + place))
+            values += [float(at_limit(number, place, g)) for g in range(GPUS) if at_limit is not None]
+            of = table(host, [*keys, *limits], "dcgm")
+            batches.append(batch(of, number, values, at_s=number * INTERVAL_S + place))
     found = run(engine, [*batches, *clockwork(0, range(rounds, rounds + 2))])
     return {each.object.name for each in found if isinstance(each, Finding) and each.kind is FindingKind.STRAGGLER}
 
@@ -74,3 +82,16 @@ def amounts(number: int, host: int, gpu: int) -> Reading:
 
 def test_who_has_most_to_do_where_each_has_its_own_amount_of_work_is_no_straggler() -> None:
     assert stragglers(amounts, 240) == set()
+
+
+def _longer(number: int, host: int, gpu: int) -> Reading:
+    if number % 7 == 6:
+        return 0.0, 0.0, AT_REST
+    is_slow = (host, gpu) == (2, 1) and number >= 40
+    return 1.0, 0.5 + 0.3 * is_slow + 0.01 * (number % 3), (0.6 if is_slow else 0.8) * AT_WORK
+
+
+@pytest.mark.parametrize("held", [True, False], ids=["as the others are", "with power to spare"])
+def test_who_works_longer_is_no_straggler_where_the_power_limit_holds_it(held: bool) -> None:
+    found = stragglers(_longer, 60, at_limit=lambda number, host, gpu: held or (host, gpu) != (2, 1))
+    assert found == (set() if held else {"node3/GPU-node3-1"})
