@@ -7,10 +7,10 @@ from heapq import merge
 from itertools import islice
 
 from analytics.correlate.cause import JOB_WAITS
-from analytics.correlate.causes.routing import other_ends
 from analytics.correlate.claim import Claim, Key
 from analytics.correlate.cluster.reach import Reach
 from analytics.correlate.pressure import explains_wait
+from analytics.correlate.sessions import other_ends
 from analytics.correlate.symptoms import Near, Shown, begins_in_time, contradicts, follows, shown_by, waits_in_time
 from analytics.correlate.view import CorrelationView
 from telemetry.findings import Finding, FindingKind

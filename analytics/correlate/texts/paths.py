@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from analytics.correlate.causes.routing import other_ends
+from analytics.correlate.sessions import other_ends
 from analytics.correlate.tracks import Track
 from analytics.correlate.view import CorrelationView
 from telemetry.findings import FindingKind
