@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analytics.state import usual_gap
+from analytics.state.columns import locked
 from analytics.state.target_cadence import refreshes
 from analytics.view.tick_data import TickData
 
@@ -38,7 +39,7 @@ def series_cadence(tick: TickData, sids: NDArray[np.int64] | None = None) -> NDA
     targets, of = np.maximum(target_cadence(tick), tick.config.interval_s), tick.index.columns["target"]
     gaps_s = tick.series["gaps_s"]
     if sids is not None:
-        gaps_s, of = gaps_s[sids], of[sids]
+        gaps_s, of = locked(gaps_s[sids]), locked(of[sids])  # as whole columns are: compiled once for both
     cadence_s = np.empty(of.size)
     usual_gap.fill(gaps_s, targets, of, tick.config.tick_ns * 1e-9, _GAP_S_MAX, cadence_s)
     return cadence_s

@@ -218,9 +218,10 @@ class LightView(TickView):
         super().__init__(data, np.zeros(len(data.index.objects), np.bool_))
 
     def fresh_of(self, sids: NDArray[np.int64]) -> NDArray[np.bool_]:
-        series, targets = self.series, self.index.columns["target"][sids]
-        valued_ns, status, frozen = series["valued_ns"][sids], series["status"][sids], self.targets["frozen"]
-        quality = series_quality(valued_ns, status, targets, frozen, self.end_ns, self.cadence_of(sids))
+        columns = self.series["valued_ns"], self.series["status"], self.index.columns["target"]
+        valued_ns, status, targets = (locked(column[sids]) for column in columns)
+        frozen, cadence_s = self.targets["frozen"], self.cadence_of(sids)
+        quality = series_quality(valued_ns, status, targets, frozen, self.end_ns, cadence_s)
         return locked(quality == FRESH)
 
     def cadence_of(self, sids: NDArray[np.int64]) -> NDArray[np.float64]:
