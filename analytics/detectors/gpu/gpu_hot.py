@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analytics.detectors.environment import gpu_heat
-from analytics.detectors.spec import Detector, EvidenceColumns, Verdicts, computed_evidence
+from analytics.detectors.spec import Detector, EvidenceColumns, Scope, Verdicts, computed_evidence
 from analytics.models import thermal
 from analytics.models.group_medians import group_medians
 from analytics.snapshot.block import Migration
@@ -36,6 +36,7 @@ class GpuHot(Detector):
 
     name: str = "gpu_hot"
     kind: FindingKind = FindingKind.GPU_HOT
+    scope: Scope = Scope.CLUSTER  # the line of each GPU is drawn towards that of all
     metrics: tuple[str, ...] = gpu_heat.METRICS
     clear_intervals: float = 6.0
     memory: tuple[MemoryColumn, ...] = (*gpu_heat.MEMORY, MemoryColumn("seen_s"), MemoryColumn("rounds"))

@@ -61,6 +61,8 @@ def test_a_restart_decides_as_the_run_before(tmp_path: Path) -> None:
     assert again.mark.offsets == {(topics.SAMPLES.name, 0): 1}
     again.process_samples([second, newer], (), bus_tells_time=False)
     assert again.engine.counts.dropped == {}
+    while again.engine.ticks_uncorrelated:
+        again.engine.correlate()
     again.save()
     third = new_worker(tmp_path)
     third.load(0)
