@@ -1,6 +1,6 @@
 """The state of every target: when it answered, since when it is silent, whether it is frozen."""
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from typing import NamedTuple
 
 import numpy as np
@@ -20,6 +20,7 @@ from telemetry.topology import Device, Topology
 OUTAGE_INTERVALS = 1.5  # without a collection of any target: the collectors or the bus were down
 CHANGING_MIN = 3  # series that are known to change, without which a repetition is no evidence
 _STREAK_MIN = 10  # samples in a row that differed: such a series always changes
+_SECOND_GAPS = 1.5  # usual gaps since a target said something new: more than one collection was unchanged
 _SHARE_MAX = 0.5  # of a role; more unchanged targets at once are a pause of the work, not a fault of the exporters
 
 _COLLECTED: Layout = {
@@ -103,23 +104,33 @@ class TargetState:
     def _repeated(
         self, tick: Tick, unchanged: list[int], series: Columns, registry: Registry, topology: Topology
     ) -> list[int]:
-        """Which of the unchanged collections are repetitions: within a refresh period, or of a frozen target."""
-        limits_ns = self.columns["repeats_s"] * 1e9
+        """Which of the unchanged collections are repetitions: within a refresh period, or of what may be frozen.
+
+        Whether the work pauses is known once the others of its role were collected since: a first unchanged collection
+        that most of them do not share counts for nothing, and the second one makes a frozen target.
+        """
+        columns = self.columns
+        limits_ns, once_ns = columns["repeats_s"] * 1e9, _SECOND_GAPS * columns["usual_s"] * 1e9
         within, suspects, idles = [], {}, registry.rules.idles
         for batch in unchanged:
             target = int(tick.targets[batch])
             sids = tick.sids[tick.starts[batch] : tick.starts[batch + 1]]
-            if tick.collected_ns[batch] - self.columns["moved_ns"][target] <= limits_ns[target]:
+            if tick.collected_ns[batch] - columns["moved_ns"][target] <= limits_ns[target]:
                 within.append(batch)
             elif always_changing(series["streak"][sids[~idles[registry.columns["metric"][sids]]]]):
                 suspects[batch] = registry.devices[target]
-        answers = [
-            device for device, down in zip(registry.devices, self.columns["down_count"], strict=True) if not down
-        ]
-        devices = frozen_devices(list(suspects.values()), answers, topology)
-        frozen = [batch for batch, device in suspects.items() if device in devices]
-        self.columns["frozen"][tick.targets[frozen]] = True
-        return within + frozen
+        if not suspects:
+            return within
+        answers = columns["down_count"] == 0
+        rests = answers & (columns["seen_ns"] - columns["moved_ns"] > limits_ns)
+        names = np.array(registry.devices, object)
+        devices = frozen_devices(set(suspects.values()), set(names[rests]), set(names[answers]), topology)
+        alone = [batch for batch, device in suspects.items() if device in devices]
+        targets = tick.targets[alone]
+        self.columns["frozen"][targets[tick.collected_ns[alone] - columns["moved_ns"][targets] > once_ns[targets]]] = (
+            True
+        )
+        return within + alone
 
     def update_resets(self, tick: Tick, reset: NDArray[np.bool_], registry: Registry) -> None:
         """reset: bool[samples], counters that started again. When most of a target have, its device has rebooted.
@@ -199,18 +210,17 @@ def always_changing(streak: NDArray[np.int32]) -> bool:
     return int(np.count_nonzero(streak >= _STREAK_MIN)) >= CHANGING_MIN
 
 
-def frozen_devices(suspects: Sequence[str], devices: Sequence[str], topology: Topology) -> set[str]:
-    """Which of the devices whose targets are unchanged are frozen.
+def frozen_devices(suspects: Set[str], unchanged: Set[str], devices: Set[str], topology: Topology) -> set[str]:
+    """Which of the devices whose targets are unchanged are so alone.
 
-    suspects: devices whose targets repeat themselves; devices: those of all targets that answer.
-    When most devices of a role are unchanged at once, the cluster is idle.
+    suspects: devices that are judged. unchanged: those with a target that said nothing new when it was last collected;
+    devices: those of all targets that answer. When most devices of a role are unchanged, the cluster is idle.
     """
     roles = {device.name: str(device.role) for device in topology.entities(Device)}
-    unchanged, known = set(suspects), set(devices)
-    frozen = set()
-    for device in unchanged:
+    alone = set()
+    for device in suspects:
         role = roles.get(device, "")
-        peers = {name for name in known if roles.get(name, "") == role}
+        peers = {name for name in devices if roles.get(name, "") == role}
         if len(peers) == 1 or len(unchanged & peers) <= _SHARE_MAX * len(peers):
-            frozen.add(device)
-    return frozen
+            alone.add(device)
+    return alone
