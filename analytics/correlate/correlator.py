@@ -29,7 +29,7 @@ from analytics.snapshot.stateful import State
 from common.units import to_ns
 from telemetry.changes import Change
 from telemetry.findings import Finding, FindingState
-from telemetry.incidents import Incident, IncidentKind, IncidentState
+from telemetry.incidents import Incident, IncidentKind, IncidentState, TimelineEntry
 from telemetry.kinds import incident_kinds
 from telemetry.objects import ObjectRef
 from telemetry.refusals import Refusal
@@ -55,6 +55,7 @@ class Correlator:
         self._considered, self._budget = Considered(()), Budget(self._config)
         self._disregarded: tuple[Any, ...] = ()
         self._followed: Graph | None = None
+        self._serials: Mapping[ObjectRef, str] = {}
         self._index, self._reports = FindingIndex(), Reports()
         self._rests_on: tuple[Any, ...] = ()
         self._chosen: tuple[list[Claim], list[Cause]] = [], []
@@ -142,11 +143,21 @@ class Correlator:
         records, graph = self._memory.records, self._cluster.graph
         if graph is not self._followed:
             records.follow_moves(graph, now_ns)
+            if graph.serials != self._serials:
+                self._note(records.follow_modules(graph, now_ns))
+                self._serials = graph.serials
             records.forget_old(now_ns)
             self._followed = graph
         records.add_findings(new, graph)
         if records.known:
             records.add_changes(changes, now_ns)
+
+    def _note(self, said: Iterable[TimelineEntry]) -> None:
+        """Adds what happened to an object to the timeline of its incident."""
+        for entry in said:
+            for track in self._memory.tracks:
+                if track.cause.root == entry.object:
+                    track.notes.append(entry)
 
     def _choose_again(
         self, view: CorrelationView, moved: AbstractSet[str], now_ns: int
@@ -249,7 +260,7 @@ class Correlator:
             track.continue_from(before, now_ns)
         else:
             track.id = incident_id(*track.key, track.onset_ns, ids)
-        track.note(now_ns, root, phrases.fired(track))
+        track.note(now_ns, root, phrases.fired(track) + phrases.modules(self._cluster.graph, root))
         records.open_incident(root, track.cause.kind, _last(track, 0), now_ns, self._cluster.graph)
 
     def _publish(self, view: CorrelationView, closed: Iterable[Track], now_ns: int) -> list[Incident]:

@@ -149,7 +149,8 @@ def dump(memory: CorrelatorMemory) -> dict[str, Any]:
     plain["queue"] = dict(sorted(plain["queue"].items()))
     plain["since"] = dict(sorted(plain["since"].items()))
     plain["absences"] = dict(sorted(plain["absences"].items()))
-    plain["records"]["known"] = dict(sorted(plain["records"]["known"].items()))
+    for name in ("known", "unplugged"):
+        plain["records"][name] = dict(sorted(plain["records"][name].items()))
     for track in plain["tracks"]:
         for name in ("primary", "symptoms", "measured", "ended_jobs"):
             track[name] = sorted(track[name])

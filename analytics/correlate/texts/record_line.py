@@ -8,7 +8,7 @@ from analytics.correlate.config import NS_PER_S
 from telemetry.incidents import RecordEvent
 
 DAY_NS = 24 * 3600 * NS_PER_S
-WORK = {"move": "moved ", "change": ""}  # what people did to it
+WORK = {"move": "moved ", "change": "", "module": "module "}  # what people did to it
 
 
 def of(events: Sequence[RecordEvent], now_ns: int) -> str:
