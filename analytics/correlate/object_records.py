@@ -10,6 +10,8 @@ from dataclasses import dataclass, field, replace
 from analytics.correlate.cluster.graph import Graph
 from analytics.correlate.config import NS_PER_S
 from analytics.correlate.texts import record_line
+from analytics.correlate.texts.clock import clock
+from analytics.models.flap_comparison import FlapComparison
 from telemetry.changes import Change, ChangeKind
 from telemetry.findings import Finding
 from telemetry.incidents import ObjectRecord, RecordEvent, TimelineEntry
@@ -23,7 +25,7 @@ KEPT_NS = 30 * DAY_NS  # as long as the programs of a GPU are counted, and a war
 HALF_LIFE_NS = 7 * DAY_NS  # assumption: a part that has been quiet for a week is half as suspect
 SAME_NS = 60 * NS_PER_S  # both ends of a link show one event, each when it is read: a minute apart at most
 INCIDENT, MOVE, CHANGE, MODULE = "incident", "move", "change", "module"
-WORK = frozenset({MOVE, CHANGE, MODULE})  # what people did to it, and no failure
+NO_FAILURES = frozenset({*record_line.WORK, record_line.COMPARED})
 _OF_JOBS = frozenset({ChangeKind.JOB_START, ChangeKind.JOB_END})
 
 
@@ -145,7 +147,7 @@ class ObjectRecords:
             if module is None:
                 continue
             left, module.left = module.left, ""
-            past = ", ".join(f"{n} x {what}" for what, n in sorted(module.counts.items()) if what not in WORK)
+            past = ", ".join(f"{n} x {what}" for what, n in sorted(module.counts.items()) if what not in NO_FAILURES)
             if here := self.known.pop(str(ref), None):
                 _merge(module, here)
             module.serials = {ref.name: serial}
@@ -159,6 +161,21 @@ class ObjectRecords:
                     event = RecordEvent(now_ns, MODULE, f"{serial} from {left} in {ref.name}, there {past}")
                     self._add(cable, event, graph)
                     said.append(TimelineEntry(now_ns, cable, f"module {event.detail}"))
+        return said
+
+    def add_comparison(self, flap: FlapComparison, graph: Graph, now_ns: int) -> list[TimelineEntry]:
+        """How a port came back from a flap, for its record and its link's; returns what their incidents should say.
+
+        What is as before begins no record.
+        """
+        said: list[TimelineEntry] = []
+        for ref in dict.fromkeys((flap.port, graph.link_of.get(flap.port, flap.port))):
+            at = "" if ref == flap.port else f" at {flap.port.name}"
+            text = f"{flap.verdict}{at}: {flap.changes}" if flap.changes else str(flap.verdict)
+            if flap.changes or str(ref) in self.known:
+                self._add(ref, RecordEvent(flap.flapped_ns, record_line.COMPARED, text), graph)
+            where = "" if flap.changes else at
+            said.append(TimelineEntry(now_ns, ref, f"after the flap at {clock(flap.flapped_ns)}{where}: {text}"))
         return said
 
     def recurs(self, root: ObjectRef, now_ns: int, within_ns: int) -> LastIncident | None:
@@ -182,7 +199,7 @@ class ObjectRecords:
         known = self.known.get(str(root))
         if known is None:
             return None
-        ages_ns = [max(0, now_ns - event.at_ns) for event in known.events if event.what not in WORK]
+        ages_ns = [max(0, now_ns - event.at_ns) for event in known.events if event.what not in NO_FAILURES]
         score = sum(0.5 ** (age_ns / HALF_LIFE_NS) for age_ns in ages_ns)
         events, counts = tuple(known.events), dict(sorted(known.counts.items()))
         line, serials = record_line.of(events, now_ns), dict(sorted(known.serials.items()))
@@ -205,7 +222,7 @@ class ObjectRecords:
             peer = graph.peers.get(ref)
             known = Known(event.at_ns, event.at_ns, peer=peer.name if peer else "", serials=_serials(ref, graph))
             self._keep(ref, known)
-        if event.what in (INCIDENT, MODULE) or not any(
+        if event.what in (INCIDENT, MODULE, record_line.COMPARED) or not any(
             one.what == event.what and abs(one.at_ns - event.at_ns) <= SAME_NS for one in known.events
         ):
             _append(known, event)

@@ -8,6 +8,7 @@ from analytics.correlate.cluster.graph import Graph, physical
 from analytics.correlate.memory import CorrelatorMemory, dump, load
 from analytics.correlate.object_records import EVENTS_MAX, KEPT_NS, OBJECTS_MAX, LastIncident, ObjectRecords
 from analytics.correlate.texts import record_line
+from analytics.models.flap_comparison import FlapComparison, Verdict
 from telemetry.changes import Change, ChangeKind
 from telemetry.findings import FindingKind as K
 from telemetry.incidents import Incident, IncidentState, RecordEvent
@@ -287,3 +288,57 @@ def test_an_incident_names_the_modules_of_its_link_and_says_when_one_is_replaced
     assert incident.record is not None
     assert incident.record.serials == {"leaf1/Ethernet4000": "B"}
     assert "module B in place of A in leaf1/Ethernet4000 on " in incident.record.line
+
+
+def flapped_port(verdict: Verdict, changes: str = "") -> FlapComparison:
+    return FlapComparison(PORT, T0 + 60 * S, verdict, changes)
+
+
+def test_what_a_flap_changed_is_in_the_records_of_the_port_and_its_link(cluster: Fabric) -> None:
+    records, graph = record(cluster, K.LINK_FLAPPING), graph_of(cluster.topology)
+    worse = flapped_port(Verdict.WORSE, "pre-FEC BER 1e-9 to 1e-6")
+    said = records.add_comparison(worse, graph, T0 + 240 * S)
+    assert [(entry.object, entry.text) for entry in said] == [
+        (PORT, "after the flap at 08:01:00: worse: pre-FEC BER 1e-9 to 1e-6"),
+        (LINK, "after the flap at 08:01:00: worse at leaf1/Ethernet4000: pre-FEC BER 1e-9 to 1e-6"),
+    ]
+    far = port("spine1", "Ethernet0")
+    records.add_comparison(replace(worse, port=far, changes="rx power -2 to -5 dBm"), graph, T0 + 240 * S)
+    found = records.of(LINK, T0 + 240 * S)
+    assert found is not None
+    assert whats(records, LINK) == ["flap", "after flap", "after flap"]  # each end has its own
+    assert found.score == pytest.approx(1.0, abs=0.01)  # it is no failure
+    assert found.line == "after the flap on 2027-01-15 worse at spine1/Ethernet0: rx power -2 to -5 dBm"
+
+
+def test_a_flap_that_changed_nothing_begins_no_record(cluster: Fabric) -> None:
+    records, graph = ObjectRecords(), graph_of(cluster.topology)
+    (_, entry) = records.add_comparison(flapped_port(Verdict.AS_BEFORE), graph, T0 + 240 * S)
+    assert entry.text == "after the flap at 08:01:00 at leaf1/Ethernet4000: as before"
+    assert records.known == {}
+    records = record(cluster, K.LINK_FLAPPING)
+    records.add_comparison(flapped_port(Verdict.AS_BEFORE), graph, T0 + 240 * S)
+    found = records.of(LINK, T0 + 240 * S)
+    assert found is not None
+    assert (whats(records, LINK), found.line) == (["flap", "after flap"], "")
+
+
+def test_an_incident_that_is_over_still_says_how_its_link_came_back(cluster: Fabric, run: Run) -> None:
+    flap(run, cluster)
+    over = run.only
+    assert over.state is IncidentState.RESOLVED
+    run.correlator.restore(run.correlator.state())
+    flaps = [flapped_port(Verdict.AS_BEFORE)]
+    now_ns = run.now_ns + 5 * S
+    (said,) = run.correlator.step(now_ns, (), run.topology, (), flaps)
+    assert (said.id, said.state, said.updated_ns, len(said.timeline)) == (
+        over.id,
+        over.state,
+        now_ns,
+        len(over.timeline) + 1,
+    )
+    assert said.timeline[-1].text == "after the flap at 08:01:00 at leaf1/Ethernet4000: as before"
+    assert said.record is not None
+    assert said.record.events[-1].what == "after flap"
+    assert run.correlator.step(now_ns + 700 * S, (), run.topology, ()) == []
+    assert run.correlator.step(now_ns + 705 * S, (), run.topology, (), flaps) == []  # long over
