@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from pydantic import ValidationError
 
 from analytics.config import DetectionConfig, EngineConfig
+from analytics.derived.flaps import Flaps
 from analytics.derived.job_activity import JobActivity
 from analytics.derived.job_memory import JobMemory
 from analytics.derived.job_traffic import JobTraffic
@@ -27,6 +28,7 @@ from analytics.detectors.multivariate.device_model import DeviceModel
 from analytics.detectors.multivariate.stage import Multivariate
 from analytics.detectors.spec import Detector, Scope
 from analytics.inference.entities import Inference
+from analytics.models.flap_comparison import FlapComparison
 from analytics.models.scoring.live import NO_SLOT
 from analytics.snapshot.block import Block
 from analytics.snapshot.fit import Changes
@@ -71,6 +73,7 @@ class _Scored(NamedTuple):
     topology: Topology
     changes: Sequence[Change]
     light: bool
+    flaps: Sequence[FlapComparison]
 
 
 class Correlator(Stateful, Protocol):
@@ -91,7 +94,12 @@ class Correlator(Stateful, Protocol):
         ...
 
     def step(
-        self, now_ns: int, changed: Sequence[Finding], topology: Topology, changes: Sequence[Change]
+        self,
+        now_ns: int,
+        changed: Sequence[Finding],
+        topology: Topology,
+        changes: Sequence[Change],
+        flaps: Sequence[FlapComparison] = (),
     ) -> list[Incident]: ...
 
     def close(self, now_ns: int, topology: Topology) -> list[Finding | Incident]:
@@ -135,7 +143,7 @@ class Engine:
         self.registry = Registry(config.series_max, config.detection.scored)
         self.series, self.targets = SeriesState(config), TargetState(config)
         self.activity, self.working, self.trends = JobActivity(), WorkingGpus(), TrendHistory()
-        self.job_memory, self.traffic = JobMemory(), JobTraffic()
+        self.job_memory, self.traffic, self.flaps = JobMemory(), JobTraffic(), Flaps()
         self.detectors = DetectorSet(each for each in detectors(config.detection) if each.scope in self._scopes)
         self.findings = FindingTracker()
         self.multivariate = Multivariate(config.multivariate, config.interval_ns, self._workers)
@@ -166,6 +174,7 @@ class Engine:
             "traffic": self.traffic,
             "multivariate": self.multivariate,
             "starvation": self.starvation,
+            "flaps": self.flaps,
         }
         correlator = {"correlator": self.correlator} if self.correlator else {}
         parts = {**always, **(compares if self._compares else {}), **correlator}
@@ -272,7 +281,7 @@ class Engine:
             if allowed:
                 carried, self._carried = self._carried, []
                 found = carried + scored.findings
-                return self.correlator.step(scored.end_ns, found, scored.topology, scored.changes)
+                return self.correlator.step(scored.end_ns, found, scored.topology, scored.changes, scored.flaps)
         # What is over would never be heard of again.
         self._carried += [finding for finding in scored.findings if finding.state is FindingState.CLEARED]
         return []
@@ -302,17 +311,19 @@ class Engine:
         self._process(end_ns, batches)
         findings = self._forget_targets(self.cluster.left - moved)
         light = end_ns % self.config.tick_ns > 0
+        flaps: Sequence[FlapComparison] = ()
         if light:
             findings += self.detectors.judge_light(LightView(self._data(end_ns)), self.findings)
         else:
-            findings += self._judge_whole(end_ns)
+            found, flaps = self._judge_whole(end_ns)
+            findings += found
         if self.correlator is not None:
-            self._scored.append(_Scored(end_ns, findings, self.topology, self.cluster.changes, light))
+            self._scored.append(_Scored(end_ns, findings, self.topology, self.cluster.changes, light, flaps))
         if not light:
             self._evict(end_ns)
         return findings
 
-    def _judge_whole(self, end_ns: int) -> list[Finding]:
+    def _judge_whole(self, end_ns: int) -> tuple[list[Finding], Sequence[FlapComparison]]:
         view = self.view(end_ns)
         if self._compares:
             view = view.with_topology_index(self.job_memory.at_work(view))
@@ -320,10 +331,11 @@ class Engine:
         findings = self.detectors.judge(view, self.findings)
         findings += self.findings.end_unjudged(view)
         self._quality = view.quality
-        if self._compares:
-            findings += self.multivariate.update(view, self.findings, findings)
-            self.starvation.update(view, self.findings)
-        return findings
+        if not self._compares:
+            return findings, ()
+        findings += self.multivariate.update(view, self.findings, findings)
+        self.starvation.update(view, self.findings)
+        return findings, self.flaps.update(view)
 
     def _process(self, end_ns: int, batches: list[SampleBatch]) -> None:
         """The samples of a tick into the state of their series and targets; each of them is counted."""

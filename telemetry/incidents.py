@@ -1,6 +1,6 @@
 """Incidents: one cause, everything that it explains, and what it costs."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from telemetry.findings import Evidence
@@ -100,7 +100,8 @@ class ObjectRecord:
 
     events: the newest ones, oldest first. counts: of all of them, by ``what``. score: how often it fails, as of the
     incident with this record: each event is 1 at first and half of that after a week. line: for people, '' where
-    nothing came back and nothing was done to it.
+    nothing came back and nothing was done to it. serials: of the module in each port that the object is or has, by the
+    port's name; only where a source states it.
     """
 
     object: ObjectRef
@@ -109,6 +110,7 @@ class ObjectRecord:
     counts: dict[str, int]
     score: Finite
     line: str
+    serials: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,8 @@
 """The topology: versioned facts, and the cluster that they describe.
 
-A fact describes one entity (a device, a link, a GPU, a mount, a job, the state of a node, what a job of ingest
-collects). Its key identifies the
-entity; the newest fact of a key is valid, and a fact with ``gone`` ends it. On the bus the topic is compacted by key.
+A fact describes one entity (a device, a link, a transceiver, a GPU, a mount, a job, the state of a node, what a job of
+ingest collects). Its key identifies the entity; the newest fact of a key is valid, and a fact with ``gone`` ends it. On
+the bus the topic is compacted by key.
 """
 
 from collections.abc import Iterable, Mapping
@@ -64,6 +64,20 @@ class Link:
     @property
     def ref(self) -> ObjectRef:
         return link(*self.ports)
+
+
+@dataclass(frozen=True, slots=True)
+class Transceiver:
+    """The module in a port, or the end of a cable with modules: a DAC or AOC may state one serial at both ends."""
+
+    device: Name
+    port: Name
+    serial: Name
+    kind: Literal["transceiver"] = "transceiver"
+
+    @property
+    def key(self) -> str:
+        return f"transceiver/{self.device}/{self.port}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,8 +196,8 @@ class TargetList:
         return f"target_list/{self.instance}/{self.job}"
 
 
-Entity = Device | Link | Gpu | StorageTarget | Mount | Job | NodeState | TargetList
-T = TypeVar("T", Device, Link, Gpu, StorageTarget, Mount, Job, NodeState, TargetList)
+Entity = Device | Link | Transceiver | Gpu | StorageTarget | Mount | Job | NodeState | TargetList
+T = TypeVar("T", Device, Link, Transceiver, Gpu, StorageTarget, Mount, Job, NodeState, TargetList)
 
 
 @dataclass(frozen=True, slots=True)

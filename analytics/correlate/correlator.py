@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
+from operator import attrgetter
 from typing import Any
 
 from analytics.correlate import absences
@@ -25,11 +26,12 @@ from analytics.correlate.texts.reports import Reports
 from analytics.correlate.texts.verdict import Rivals
 from analytics.correlate.tracks import Track, incident_id, match
 from analytics.correlate.view import CorrelationView
+from analytics.models.flap_comparison import FlapComparison
 from analytics.snapshot.stateful import State
 from common.units import to_ns
 from telemetry.changes import Change
 from telemetry.findings import Finding, FindingState
-from telemetry.incidents import Incident, IncidentKind, IncidentState
+from telemetry.incidents import Incident, IncidentKind, IncidentState, TimelineEntry
 from telemetry.kinds import incident_kinds
 from telemetry.objects import ObjectRef
 from telemetry.refusals import Refusal
@@ -55,6 +57,7 @@ class Correlator:
         self._considered, self._budget = Considered(()), Budget(self._config)
         self._disregarded: tuple[Any, ...] = ()
         self._followed: Graph | None = None
+        self._serials: Mapping[ObjectRef, str] = {}
         self._index, self._reports = FindingIndex(), Reports()
         self._rests_on: tuple[Any, ...] = ()
         self._chosen: tuple[list[Claim], list[Cause]] = [], []
@@ -80,17 +83,26 @@ class Correlator:
         return self._config.hold_ns(track.cause.hold, track.cadence_s)
 
     def step(
-        self, now_ns: int, changed: Sequence[Finding], topology: Topology, changes: Sequence[Change]
+        self,
+        now_ns: int,
+        changed: Sequence[Finding],
+        topology: Topology,
+        changes: Sequence[Change],
+        flaps: Sequence[FlapComparison] = (),
     ) -> list[Incident]:
         """The incidents that changed, by id.
 
         changed: findings that are new, updated or cleared since the last step. changes: all that may still matter.
+        flaps: how ports came back from a flap, as is known since the last step.
         """
         self._cluster.update(topology)
         taken = self._memory.update(changed, now_ns, self._config.changed_findings_max)
         if taken.others:
             self._budget.forget()
         self._record(taken.new, changes, now_ns)
+        graph, records = self._cluster.graph, self._memory.records
+        said = [entry for flap in flaps for entry in records.add_comparison(flap, graph, now_ns)]
+        self._note(said)
         tracks = self._memory.tracks
         firing = {track.key: track.onset_ns for track in tracks if track.fires}
         self._considered = self._budget.consider(self._active(), tracks, len(self._memory.queue))
@@ -101,7 +113,22 @@ class Correlator:
         claims, causes = self._choose_again(view, moved, now_ns)
         self._reports.begin(view, moved, Rivals(claims))
         closed = self._assign(view, claims, causes, now_ns)
-        return self._publish(view, closed, now_ns)
+        published = self._publish(view, closed, now_ns)
+        self._memory.keep_resolved(published, now_ns)
+        later = self._say_later(said, now_ns)
+        self._memory.keep_resolved(later, now_ns)
+        return sorted([*published, *later], key=attrgetter("id"))
+
+    def _say_later(self, said: Iterable[TimelineEntry], now_ns: int) -> list[Incident]:
+        """Incidents that are over, and of which something is known only now."""
+        found: dict[str, Incident] = {}
+        for entry in said:
+            for known in self._memory.resolved.values():
+                timeline = found.get(known.id, known).timeline
+                if known.root == entry.object and entry not in timeline:
+                    record = self._memory.records.of(known.root, now_ns)
+                    found[known.id] = replace(known, updated_ns=now_ns, timeline=(*timeline, entry), record=record)
+        return list(found.values())
 
     def _active(self) -> list[Finding]:
         ended, nodes = self._cluster.jobs.ended, self._cluster.nodes
@@ -124,7 +151,7 @@ class Correlator:
             replace(each, state=FindingState.CLEARED, observed_ns=now_ns)
             for _, each in sorted((memory.findings | memory.queue).items())
         ]
-        incidents = self._publish(view, memory.tracks, now_ns)
+        incidents = sorted(self._publish(view, memory.tracks, now_ns), key=attrgetter("id"))
         self._cluster = Cluster()
         return [*findings, *incidents]
 
@@ -142,11 +169,21 @@ class Correlator:
         records, graph = self._memory.records, self._cluster.graph
         if graph is not self._followed:
             records.follow_moves(graph, now_ns)
+            if graph.serials != self._serials:
+                self._note(records.follow_modules(graph, now_ns))
+                self._serials = graph.serials
             records.forget_old(now_ns)
             self._followed = graph
         records.add_findings(new, graph)
         if records.known:
             records.add_changes(changes, now_ns)
+
+    def _note(self, said: Iterable[TimelineEntry]) -> None:
+        """Adds what happened to an object to the timeline of its incident."""
+        for entry in said:
+            for track in self._memory.tracks:
+                if track.cause.root == entry.object:
+                    track.notes.append(entry)
 
     def _choose_again(
         self, view: CorrelationView, moved: AbstractSet[str], now_ns: int
@@ -249,7 +286,7 @@ class Correlator:
             track.continue_from(before, now_ns)
         else:
             track.id = incident_id(*track.key, track.onset_ns, ids)
-        track.note(now_ns, root, phrases.fired(track))
+        track.note(now_ns, root, phrases.fired(track) + phrases.modules(self._cluster.graph, root))
         records.open_incident(root, track.cause.kind, _last(track, 0), now_ns, self._cluster.graph)
 
     def _publish(self, view: CorrelationView, closed: Iterable[Track], now_ns: int) -> list[Incident]:
@@ -262,7 +299,7 @@ class Correlator:
             incident = self._reports.changed(view, track, gaps + cut, now_ns)
             if incident is not None:
                 changed.append(replace(incident, record=self._memory.records.of(track.cause.root, now_ns)))
-        return sorted(changed, key=lambda incident: incident.id)
+        return changed
 
 
 def _last(track: Track, resolved_ns: int) -> LastIncident:

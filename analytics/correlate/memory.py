@@ -13,16 +13,19 @@ from pydantic import TypeAdapter, ValidationError
 from analytics.correlate.absence import Absence
 from analytics.correlate.cause import SYMPTOMS
 from analytics.correlate.cluster.nodes import Nodes
-from analytics.correlate.config import CorrelateConfig
+from analytics.correlate.config import NS_PER_S, CorrelateConfig
 from analytics.correlate.object_records import ObjectRecords
 from analytics.correlate.tracks import Track
 from common.errors import BadInput
 from telemetry.codec.records import encode_record
 from telemetry.findings import Finding, FindingKind, FindingState
+from telemetry.incidents import Incident, IncidentState
 from telemetry.objects import ObjectKind, ObjectRef
 
 VERSION = 4
 READ = frozenset({3, VERSION})  # 3 has neither verdicts nor records nor absences nor a queue
+
+RESOLVED_MAX, RESOLVED_KEPT_NS = 200, 600 * NS_PER_S
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +46,8 @@ class CorrelatorMemory:
 
     absences: devices that are away, or were not long ago, by name. records: of what happened to each object.
     began_again: whether the clocks went back. All is seen for the first time then, which says nothing about faults.
-    queue: what changed and no step has taken yet, the newest version of each by id.
+    queue: what changed and no step has taken yet, the newest version of each by id. resolved: the newest incidents of
+    ports and links that are over, by id, as how they came back from a flap shows some minutes later.
     """
 
     findings: dict[str, Finding] = field(default_factory=dict)
@@ -53,6 +57,7 @@ class CorrelatorMemory:
     records: ObjectRecords = field(default_factory=ObjectRecords)
     began_again: bool = False
     queue: dict[str, Finding] = field(default_factory=dict)
+    resolved: dict[str, Incident] = field(default_factory=dict)
 
     def update(self, changed: Sequence[Finding], now_ns: int, changed_max: int = sys.maxsize) -> Taken:
         """Newer versions replace older ones; of two equally new ones a cleared one wins, then the greater bytes.
@@ -125,6 +130,15 @@ class CorrelatorMemory:
             and now_ns - since >= config.intervals_ns(weak, self.findings[found].cadence_s)
         )
 
+    def keep_resolved(self, published: Iterable[Incident], now_ns: int) -> None:
+        """Remembers what is over, for as long as a comparison of flaps may wait; the oldest give way."""
+        for incident in published:
+            self.resolved.pop(incident.id, None)
+            if incident.state is IncidentState.RESOLVED and incident.root.kind in (ObjectKind.PORT, ObjectKind.LINK):
+                self.resolved[incident.id] = incident
+        recent = sorted(self.resolved.values(), key=lambda one: (one.resolved_ns, one.id))[-RESOLVED_MAX:]
+        self.resolved = {one.id: one for one in recent if now_ns - one.resolved_ns <= RESOLVED_KEPT_NS}
+
     def mark_explained(self, findings: Iterable[str], now_ns: int) -> None:
         """Explained findings wait from now on, should their incident end before them."""
         for found in findings:
@@ -147,9 +161,11 @@ def dump(memory: CorrelatorMemory) -> dict[str, Any]:
     plain = orjson.loads(orjson.dumps(_adapter.dump_python(memory, mode="json")))
     plain["findings"] = dict(sorted(plain["findings"].items()))
     plain["queue"] = dict(sorted(plain["queue"].items()))
+    plain["resolved"] = dict(sorted(plain["resolved"].items()))
     plain["since"] = dict(sorted(plain["since"].items()))
     plain["absences"] = dict(sorted(plain["absences"].items()))
-    plain["records"]["known"] = dict(sorted(plain["records"]["known"].items()))
+    for name in ("known", "unplugged"):
+        plain["records"][name] = dict(sorted(plain["records"][name].items()))
     for track in plain["tracks"]:
         for name in ("primary", "symptoms", "measured", "ended_jobs"):
             track[name] = sorted(track[name])

@@ -15,6 +15,7 @@ _SIGMA_PER_SCALE = 1.2533
 _SCALE_SHARE_MIN = 0.01
 _CLIP = 3.0  # scales that one value may move the level by (Huber's psi)
 _SCORE_MAX = 1e6  # a series that never changed has no scale to measure by
+_LEFT_MIN = 3.0  # anomalous values in a row, below which they may be a spike
 _FREEZE = 6.0  # standard deviations from which on a value is an anomaly and not learned
 
 
@@ -77,3 +78,14 @@ def score_and_learn(
 def levels(state: NDArray[np.float64]) -> NDArray[np.float64]:
     """float64[n]: the level of each baseline, NaN while it is not known. state: float64[n, 5]."""
     return np.where(state[:, COUNT] >= WARMUP, state[:, LEVEL], np.nan)
+
+
+def deviations(state: NDArray[np.float64]) -> NDArray[np.float64]:
+    """float64[n]: the standard deviation of each baseline, NaN while its level is not known. state: float64[n, 5]."""
+    scale = np.maximum(state[:, SCALE], _SCALE_SHARE_MIN * np.abs(state[:, LEVEL]))
+    return np.where(state[:, COUNT] >= WARMUP, _SIGMA_PER_SCALE * scale, np.nan)
+
+
+def left_levels(state: NDArray[np.float64], sids: NDArray[np.int64]) -> NDArray[np.float64]:
+    """float64[k]: the mean of the anomalous values of series that have had several in a row by now, NaN of others."""
+    return np.where(state[sids, OUTLIERS] >= _LEFT_MIN, state[sids, OUTLIER_LEVEL], np.nan)

@@ -4,7 +4,7 @@ The memories of detectors have rules of their own, from what they declare: ``Det
 of devices: ``Multivariate.blocks``.
 """
 
-from analytics.derived import job_memory, job_traffic, working_gpus
+from analytics.derived import flaps, job_memory, job_traffic, working_gpus
 from analytics.detectors import lifecycle
 from analytics.snapshot.block import Rule
 from analytics.window import watermark
@@ -34,5 +34,6 @@ RULES = {
     "job_memory": Rule(metrics=(job_memory.METRIC,)),
     "traffic": Rule(metrics=(job_traffic.SENT, job_traffic.RECEIVED)),
     "starvation": Rule(),
+    "flaps": Rule(metrics=flaps.METRICS),
     "multivariate": Rule(),  # the devices that are not learned, as there are findings about them
 }

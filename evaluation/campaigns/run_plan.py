@@ -8,6 +8,7 @@ import numpy as np
 from analytics.config import EngineConfig
 from analytics.correlate.config import CorrelateConfig
 from analytics.correlate.correlator import Correlator
+from analytics.models.flap_comparison import FlapComparison
 from analytics.worker import build_engine
 from evaluation.campaigns.plan import FAILED, LOST, PARTS, Plan
 from simulator.direct import campaign, without_samples
@@ -27,6 +28,7 @@ class CorrelatorInput:
     changed: tuple[Finding, ...]
     topology: Topology
     changes: tuple[Change, ...]
+    flaps: tuple[FlapComparison, ...] = ()
 
 
 @dataclass(slots=True)
@@ -86,7 +88,7 @@ def muted(run: CampaignRun, detector: str) -> CampaignRun:
     correlator = _RecordingCorrelator(run.plan, without.inputs)
     for given in run.inputs:
         kept = [finding for finding in given.changed if finding.detector != detector]
-        for incident in correlator.step(given.now_ns, kept, given.topology, given.changes):
+        for incident in correlator.step(given.now_ns, kept, given.topology, given.changes, given.flaps):
             without.add(incident)
     return without
 
@@ -99,10 +101,15 @@ class _RecordingCorrelator(Correlator):
         self._inputs = inputs
 
     def step(
-        self, now_ns: int, changed: Sequence[Finding], topology: Topology, changes: Sequence[Change]
+        self,
+        now_ns: int,
+        changed: Sequence[Finding],
+        topology: Topology,
+        changes: Sequence[Change],
+        flaps: Sequence[FlapComparison] = (),
     ) -> list[Incident]:
-        self._inputs.append(CorrelatorInput(now_ns, tuple(changed), topology, tuple(changes)))
-        return super().step(now_ns, changed, topology, changes)
+        self._inputs.append(CorrelatorInput(now_ns, tuple(changed), topology, tuple(changes), tuple(flaps)))
+        return super().step(now_ns, changed, topology, changes, flaps)
 
 
 class _Losses:

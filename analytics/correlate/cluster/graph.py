@@ -14,8 +14,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
 from typing import Any
 
-from telemetry.objects import ObjectKind, ObjectRef, device, gpu, link, storage_target
-from telemetry.topology import Device, Entity, Gpu, Link, Mount, Role, StorageTarget, Topology
+from telemetry.objects import ObjectKind, ObjectRef, device, gpu, link, port, storage_target
+from telemetry.topology import Device, Entity, Gpu, Link, Mount, Role, StorageTarget, Topology, Transceiver
 
 EDGE_ROLES = frozenset({Role.HOST, Role.STORAGE})
 CHANGING = frozenset({"job", "node_state", "target_list"})
@@ -33,6 +33,7 @@ class Graph:
         self.devices: dict[str, Device] = {}
         self.peers: dict[ObjectRef, ObjectRef] = {}
         self.link_of: dict[ObjectRef, ObjectRef] = {}
+        self.serials: dict[ObjectRef, str] = {}  # of the module in each port
         self.gpus: dict[ObjectRef, Gpu] = {}
         self.targets: dict[ObjectRef, StorageTarget] = {}
         self._links: defaultdict[str, list[ObjectRef]] = defaultdict(list)
@@ -54,6 +55,8 @@ class Graph:
                     self._racks[entity.rack].append(entity.name)
             case Link():
                 self._add_link(entity)
+            case Transceiver():
+                self.serials[port(entity.device, entity.port)] = entity.serial
             case Gpu():
                 ref = gpu(entity.device, entity.uuid)
                 self.gpus[ref] = entity
@@ -137,10 +140,12 @@ class Graph:
                     self._racks[entity.rack].remove(entity.name)
             case Link():
                 ref = entity.ref
-                for port in self._ports.pop(ref):
-                    del self.peers[port], self.link_of[port]
+                for end in self._ports.pop(ref):
+                    del self.peers[end], self.link_of[end]
                 for name in self._ends.pop(ref):
                     self._links[name].remove(ref)
+            case Transceiver():
+                del self.serials[port(entity.device, entity.port)]
             case Gpu():
                 ref = gpu(entity.device, entity.uuid)
                 del self.gpus[ref]

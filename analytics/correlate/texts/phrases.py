@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterable, Iterator, Set
 
 from analytics.correlate.budget import Considered, LeftOut
 from analytics.correlate.cause import Cause
+from analytics.correlate.cluster.graph import Graph
 from analytics.correlate.config import CorrelateConfig
 from analytics.correlate.cost import STALLED, cut_off
 from analytics.correlate.texts.paths import paths_left
@@ -56,6 +57,12 @@ def fired(track: Track) -> str:
         return text
     waits = waiting(track) if track.job_impact else "no job shows that it waits, so nobody is paged"
     return f"{text}; {waits}"
+
+
+def modules(graph: Graph, root: ObjectRef) -> str:
+    """``; module INKCS123 in leaf1/Ethernet4``: the serials of a port's or a link's modules, '' where none is known."""
+    known = [(serial, port.name) for port in (graph.ports(root) or (root,)) if (serial := graph.serials.get(port))]
+    return "".join(f"; module {serial} in {name}" for serial, name in known)
 
 
 def _cost(view: CorrelationView, track: Track, blast: BlastRadius) -> str:

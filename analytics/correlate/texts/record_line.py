@@ -5,20 +5,23 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from analytics.correlate.config import NS_PER_S
+from analytics.models.flap_comparison import Verdict
 from telemetry.incidents import RecordEvent
 
 DAY_NS = 24 * 3600 * NS_PER_S
-WORK = {"move": "moved ", "change": ""}  # what people did to it
+WORK = {"move": "moved ", "change": "", "module": "module "}  # what people did to it
+COMPARED = "after flap"
 
 
 def of(events: Sequence[RecordEvent], now_ns: int) -> str:
-    """What it has done most often in a day, else how many incidents it had; and what was last done to it.
+    """What it has done most often in a day, else how many incidents it had; what was last done to it, and whether
+    it came back as another one from its last flap.
 
     >>> flaps = [RecordEvent(hour * 3600 * NS_PER_S, "flap") for hour in (30, 32, 33)]
     >>> of([RecordEvent(3600 * NS_PER_S, "change", "maintenance cable swapped"), *flaps], 33 * 3600 * NS_PER_S)
     '3rd flap in 24 h, maintenance cable swapped on 1970-01-01'
     """
-    own = [event for event in events if event.what not in WORK]
+    own = [event for event in events if event.what not in (*WORK, COMPARED)]
     day = Counter(event.what for event in own if now_ns - event.at_ns <= DAY_NS and event.what != "incident")
     incidents = sum(event.what == "incident" for event in own)
     parts = []
@@ -30,6 +33,9 @@ def of(events: Sequence[RecordEvent], now_ns: int) -> str:
     done = [event for event in events if event.what in WORK]
     if done:
         parts.append(f"{WORK[done[-1].what]}{done[-1].detail} on {_date(done[-1].at_ns)}")
+    compared = [event for event in events if event.what == COMPARED]
+    if compared and compared[-1].detail != Verdict.AS_BEFORE:
+        parts.append(f"after the flap on {_date(compared[-1].at_ns)} {compared[-1].detail}")
     return ", ".join(parts)
 
 

@@ -1,4 +1,4 @@
-"""The collector of one gNMI target: streams in, batches of samples and facts about links out."""
+"""The collector of one gNMI target: streams in, batches of samples and facts about links and modules out."""
 
 import asyncio
 import contextlib
@@ -20,6 +20,7 @@ from ingest.collectors.gnmi.paths.naming import Naming
 from ingest.collectors.gnmi.quota import Quota
 from ingest.collectors.gnmi.stream import Stream
 from ingest.collectors.gnmi.subscriptions import subscriptions_of
+from ingest.collectors.gnmi.transceivers import TransceiverTable
 from ingest.ledger import DropReason, Ledger
 from ingest.metrics import CERTIFICATE_EXPIRY
 from ingest.transport.grpc_messages import CallEnded
@@ -51,6 +52,7 @@ class GnmiCollector:
         self._config, self._target, self._ledger, self._clock = config, target, ledger, clock
         self._log = log.bind(job=config.job_name, target=self.name, device=target.device)
         self._links = links if links is not None else LinkTable()
+        self._transceivers = TransceiverTable(target.device)
         self._decoder = Decoder(
             self.name, target.device, Naming((config.source, "openconfig")), config.limits.series_max
         )
@@ -187,6 +189,7 @@ class GnmiCollector:
             emit(SampleBatch(decoded.table, collection, *columns))
         self._update_speeds(decoded)
         facts = self._links.update(self._target.device, decoded.metadata)
+        facts += self._transceivers.update(decoded.metadata)
         if facts:
             emit(facts)
 

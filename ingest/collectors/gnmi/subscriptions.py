@@ -66,7 +66,10 @@ DEFAULTS: dict[Source, tuple[SubscriptionConfig, ...]] = {
         ),
         _sonic(
             "STATE_DB",
-            _paths("NEIGH_STATE_TABLE", slow=("TRANSCEIVER_DOM_SENSOR", "TEMPERATURE_INFO", "PSU_INFO", "FAN_INFO")),
+            _paths(
+                "NEIGH_STATE_TABLE",
+                slow=("TRANSCEIVER_DOM_SENSOR", "TRANSCEIVER_INFO", "TEMPERATURE_INFO", "PSU_INFO", "FAN_INFO"),
+            ),
         ),
     ),
     Source.OPENCONFIG: (

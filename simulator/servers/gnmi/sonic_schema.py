@@ -23,6 +23,11 @@ def alias(layout: Layout, port: int) -> str:
     return f"etp{layout.ports[port].number}"
 
 
+def serial(layout: Layout, port: int) -> str:
+    """Of the module in a port: vendors pad it with blanks to 16 characters."""
+    return f"SIM{port:07d}".ljust(16)
+
+
 @dataclass(frozen=True, slots=True)
 class Cell:
     """A field of a row: ``of`` formatted by ``spec``, or one of ``enum`` by that value, or a fixed ``text``."""
@@ -180,5 +185,6 @@ TABLES: tuple[Table, ...] = (
         (Rows((Cell("netdev_oper_status", of=PORT["up"], enum=_OPER), Cell("speed", of=_speed_mbps))),),
     ),
     Table("STATE_DB", "NEIGH_STATE_TABLE", (Rows(_BGP),), key=peer_address, between_switches=True),
+    Table("STATE_DB", "TRANSCEIVER_INFO", (Rows((Cell("serial", text=serial),)),)),
     Table("STATE_DB", "TRANSCEIVER_DOM_SENSOR", (Rows(_dom()),), counts=True),
 )

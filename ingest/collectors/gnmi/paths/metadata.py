@@ -1,4 +1,4 @@
-"""Paths that hold text about ports instead of samples: their other names, and their neighbours."""
+"""Paths that hold text about ports instead of samples: their other names, neighbours and modules' serials."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -14,11 +14,16 @@ class MetadataKind(StrEnum):
     COMPONENT = "component"  # the name of the component that holds its optics
     NEIGHBOUR = "neighbour"  # the device at the other end
     NEIGHBOUR_PORT = "neighbour_port"
+    SERIAL = "serial"  # of the module in the port
+    COMPONENT_SERIAL = "component_serial"  # of the module that is this component
 
 
 @dataclass(frozen=True, slots=True)
 class MetadataPath:
-    """A metadata path of one port. neighbour: id of one of several neighbours of the port, '' for the only one."""
+    """A metadata path of one port.
+
+    port: of a COMPONENT_SERIAL, the component. neighbour: id of one of several of the port, '' for the only one.
+    """
 
     kind: MetadataKind
     port: str
@@ -45,6 +50,8 @@ _PATTERNS = tuple(
         ("LLDP_ENTRY_TABLE/{port}/lldp_rem_sys_name", MetadataKind.NEIGHBOUR),
         ("LLDP_ENTRY_TABLE/{port}/lldp_rem_port_id", MetadataKind.NEIGHBOUR_PORT),
         ("interfaces/interface[name={port}]/state/transceiver", MetadataKind.COMPONENT),
+        ("TRANSCEIVER_INFO/{port}/serial", MetadataKind.SERIAL),
+        ("components/component[name={port}]/transceiver/state/serial-no", MetadataKind.COMPONENT_SERIAL),
         (_OC_NEIGHBOUR + "system-name", MetadataKind.NEIGHBOUR),
         (_OC_NEIGHBOUR + "port-id", MetadataKind.NEIGHBOUR_PORT),
     )

@@ -5,14 +5,15 @@ from dataclasses import replace
 import pytest
 
 from analytics.correlate.cluster.graph import Graph, physical
-from analytics.correlate.memory import dump, load
+from analytics.correlate.memory import CorrelatorMemory, dump, load
 from analytics.correlate.object_records import EVENTS_MAX, KEPT_NS, OBJECTS_MAX, LastIncident, ObjectRecords
 from analytics.correlate.texts import record_line
+from analytics.models.flap_comparison import FlapComparison, Verdict
 from telemetry.changes import Change, ChangeKind
 from telemetry.findings import FindingKind as K
 from telemetry.incidents import Incident, IncidentState, RecordEvent
 from telemetry.objects import ObjectRef, gpu, parse_object, port
-from telemetry.topology import Gpu, Link, Topology
+from telemetry.topology import Gpu, Link, Topology, Transceiver
 from tests.unit.analytics.correlate.small_fabric import T0, Fabric, Run, S, facts
 
 DAY = 24 * 3600 * S
@@ -180,3 +181,164 @@ def test_records_outlive_a_restart(cluster: Fabric, run: Run) -> None:
     assert last == LastIncident(first.id, last.resolved_ns, 1, 0.0)
     run.correlator.restore(run.correlator.state())
     assert flap(run, cluster).occurrences == 2
+
+
+THERE = port("leaf2", "Ethernet8")
+
+
+def with_modules(topology: Topology, **serials: str) -> Topology:
+    """leaf1="A" is module A in PORT, leaf2="A" in THERE; '' is none."""
+    places = {"leaf1": "Ethernet4000", "leaf2": "Ethernet8"}
+    modules = [Transceiver(name, places[name], serial or "gone") for name, serial in serials.items()]
+    gone = [not serial for serial in serials.values()]
+    return topology.with_facts([replace(f, gone=g) for f, g in zip(facts(modules), gone, strict=True)])
+
+
+def follow(records: ObjectRecords, topology: Topology, at_ns: int, **serials: str) -> list[str]:
+    said = records.follow_modules(graph_of(with_modules(topology, **serials)), at_ns)
+    return [f"{entry.object}: {entry.text}" for entry in said]
+
+
+def details(records: ObjectRecords, ref: ObjectRef) -> list[tuple[str, str]]:
+    found = records.of(ref, T0)
+    return [(event.what, event.detail) for event in found.events] if found else []
+
+
+def flapped(cluster: Fabric, serial: str) -> ObjectRecords:
+    records = ObjectRecords()
+    graph = graph_of(with_modules(cluster.topology, leaf1=serial))
+    records.add_findings([cluster.find(K.LINK_FLAPPING, "leaf1/Ethernet4000")], graph)
+    return records
+
+
+def test_the_record_of_a_module_goes_with_it_into_another_port(cluster: Fabric) -> None:
+    records = flapped(cluster, "A")
+    follow(records, cluster.topology, T0 + S, leaf1="B", leaf2="A")
+    assert details(records, THERE) == [("flap", ""), ("move", "from leaf1/Ethernet4000 to leaf2/Ethernet8")]
+    assert details(records, PORT) == [("module", "B in place of A")]
+    assert records.known[str(THERE)].serials == {"leaf2/Ethernet8": "A"}
+    link = graph_of(cluster.topology).link_of[THERE]
+    assert details(records, link) == [("module", "A from leaf1/Ethernet4000 in leaf2/Ethernet8, there 1 x flap")]
+    assert details(records, LINK) == [("flap", ""), ("module", "B in place of A in leaf1/Ethernet4000")]
+
+
+def test_an_empty_port_gives_its_record_to_the_one_that_has_the_module(cluster: Fabric) -> None:
+    records = flapped(cluster, "A")
+    follow(records, cluster.topology, T0 + S, leaf1="", leaf2="A")
+    assert (whats(records, PORT), whats(records, THERE)) == ([], ["flap", "move"])
+
+
+def test_the_other_end_of_a_cable_with_one_serial_is_no_other_port(cluster: Fabric) -> None:
+    records = flapped(cluster, "A")
+    far = cluster.topology.with_facts(facts([Transceiver("spine1", "Ethernet0", "A")]))
+    assert follow(records, far, T0 + S, leaf1="") == []
+    assert whats(records, PORT) == ["flap"]
+
+
+def test_two_modules_that_are_exchanged_exchange_their_records(cluster: Fabric) -> None:
+    records, graph = ObjectRecords(), graph_of(with_modules(cluster.topology, leaf1="A", leaf2="B"))
+    records.add_findings([cluster.find(K.LINK_FLAPPING, "leaf1/Ethernet4000")], graph)
+    records.add_findings([cluster.find(K.LINK_DOWN, "leaf2/Ethernet8")], graph)
+    said = follow(records, cluster.topology, T0 + S, leaf1="B", leaf2="A")
+    assert whats(records, PORT) == ["outage", "module", "move"]
+    assert whats(records, THERE) == ["flap", "module", "move"]
+    assert "port:leaf1/Ethernet4000: module B was in leaf2/Ethernet8 before" in said
+    assert follow(records, cluster.topology, T0 + 2 * S, leaf1="B", leaf2="A") == []
+
+
+def test_a_module_may_lie_in_a_drawer_before_it_comes_back(cluster: Fabric) -> None:
+    records = flapped(cluster, "A")
+    follow(records, cluster.topology, T0 + S, leaf1="B")
+    assert (whats(records, PORT), list(records.unplugged)) == (["module"], ["A"])
+    records = load(dump(CorrelatorMemory(records=records))).records
+    follow(records, cluster.topology, T0 + DAY, leaf1="A")
+    assert details(records, PORT) == [("flap", ""), ("module", "A in place of B")]
+    assert list(records.unplugged) == ["B"]
+    records.forget_old(T0 + 3 * KEPT_NS)
+    assert (records.known, records.unplugged) == ({}, {})
+
+
+@pytest.mark.parametrize("serial", ["A", ""])
+def test_a_port_that_states_no_other_serial_keeps_its_record(cluster: Fabric, serial: str) -> None:
+    records = flapped(cluster, serial)
+    assert follow(records, cluster.topology, T0 + S, leaf1="") == []
+    assert follow(records, cluster.topology, T0 + S, leaf1="A") == []  # put in again, or stated for the first time
+    assert (whats(records, PORT), records.unplugged) == (["flap"], {})
+    assert records.known[str(PORT)].serials == {"leaf1/Ethernet4000": "A"}
+
+
+def test_an_old_claim_does_not_keep_the_record_from_its_module(cluster: Fabric) -> None:
+    """A port may state the serial of a module that was pulled until another one is put in."""
+    records = flapped(cluster, "A")
+    assert follow(records, cluster.topology, T0 + S, leaf1="A", leaf2="A") == []
+    follow(records, cluster.topology, T0 + 2 * S, leaf1="B", leaf2="A")
+    assert (whats(records, PORT), whats(records, THERE)) == (["module"], ["flap", "move"])
+
+
+def test_an_incident_names_the_modules_of_its_link_and_says_when_one_is_replaced(cluster: Fabric, run: Run) -> None:
+    run.topology = with_modules(cluster.topology, leaf1="A")
+    down = [cluster.find(K.LINK_DOWN, name) for name in (cluster.uplink(1, 1), cluster.downlink(1, 1))]
+    run.tick(*down, ticks=4)
+    run.topology = with_modules(cluster.topology, leaf1="B")
+    run.tick(ticks=2)
+    (incident,) = run.incidents.values()
+    texts = [entry.text for entry in incident.timeline]
+    assert any(text.startswith("fired") and text.endswith("; module A in leaf1/Ethernet4000") for text in texts)
+    assert "module B in place of A in leaf1/Ethernet4000" in texts
+    assert incident.record is not None
+    assert incident.record.serials == {"leaf1/Ethernet4000": "B"}
+    assert "module B in place of A in leaf1/Ethernet4000 on " in incident.record.line
+
+
+def flapped_port(verdict: Verdict, changes: str = "") -> FlapComparison:
+    return FlapComparison(PORT, T0 + 60 * S, verdict, changes)
+
+
+def test_what_a_flap_changed_is_in_the_records_of_the_port_and_its_link(cluster: Fabric) -> None:
+    records, graph = record(cluster, K.LINK_FLAPPING), graph_of(cluster.topology)
+    worse = flapped_port(Verdict.WORSE, "pre-FEC BER 1e-9 to 1e-6")
+    said = records.add_comparison(worse, graph, T0 + 240 * S)
+    assert [(entry.object, entry.text) for entry in said] == [
+        (PORT, "after the flap at 08:01:00: worse: pre-FEC BER 1e-9 to 1e-6"),
+        (LINK, "after the flap at 08:01:00: worse at leaf1/Ethernet4000: pre-FEC BER 1e-9 to 1e-6"),
+    ]
+    far = port("spine1", "Ethernet0")
+    records.add_comparison(replace(worse, port=far, changes="rx power -2 to -5 dBm"), graph, T0 + 240 * S)
+    found = records.of(LINK, T0 + 240 * S)
+    assert found is not None
+    assert whats(records, LINK) == ["flap", "after flap", "after flap"]  # each end has its own
+    assert found.score == pytest.approx(1.0, abs=0.01)  # it is no failure
+    assert found.line == "after the flap on 2027-01-15 worse at spine1/Ethernet0: rx power -2 to -5 dBm"
+
+
+def test_a_flap_that_changed_nothing_begins_no_record(cluster: Fabric) -> None:
+    records, graph = ObjectRecords(), graph_of(cluster.topology)
+    (_, entry) = records.add_comparison(flapped_port(Verdict.AS_BEFORE), graph, T0 + 240 * S)
+    assert entry.text == "after the flap at 08:01:00 at leaf1/Ethernet4000: as before"
+    assert records.known == {}
+    records = record(cluster, K.LINK_FLAPPING)
+    records.add_comparison(flapped_port(Verdict.AS_BEFORE), graph, T0 + 240 * S)
+    found = records.of(LINK, T0 + 240 * S)
+    assert found is not None
+    assert (whats(records, LINK), found.line) == (["flap", "after flap"], "")
+
+
+def test_an_incident_that_is_over_still_says_how_its_link_came_back(cluster: Fabric, run: Run) -> None:
+    flap(run, cluster)
+    over = run.only
+    assert over.state is IncidentState.RESOLVED
+    run.correlator.restore(run.correlator.state())
+    flaps = [flapped_port(Verdict.AS_BEFORE)]
+    now_ns = run.now_ns + 5 * S
+    (said,) = run.correlator.step(now_ns, (), run.topology, (), flaps)
+    assert (said.id, said.state, said.updated_ns, len(said.timeline)) == (
+        over.id,
+        over.state,
+        now_ns,
+        len(over.timeline) + 1,
+    )
+    assert said.timeline[-1].text == "after the flap at 08:01:00 at leaf1/Ethernet4000: as before"
+    assert said.record is not None
+    assert said.record.events[-1].what == "after flap"
+    assert run.correlator.step(now_ns + 700 * S, (), run.topology, ()) == []
+    assert run.correlator.step(now_ns + 705 * S, (), run.topology, (), flaps) == []  # long over
