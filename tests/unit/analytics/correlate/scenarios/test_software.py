@@ -5,10 +5,11 @@ from dataclasses import replace
 
 import pytest
 
+from analytics.correlate import versions
 from analytics.detectors.telemetry.software import Change, evidence_key
 from telemetry.findings import Evidence, Finding
 from telemetry.findings import FindingKind as K
-from telemetry.incidents import Incident, Severity
+from telemetry.incidents import Incident, IncidentState, Severity
 from telemetry.incidents import IncidentKind as I
 from telemetry.topology import Job
 from tests.unit.analytics.correlate.small_fabric import T0, Fabric, Run, S
@@ -102,3 +103,52 @@ def test_it_is_known_over_a_restart(run: Run) -> None:
     run.correlator.restore(state)
     assert run.correlator.state() == state
     assert state.head["versions"]["node1"]["kernel"]["had"] == "6.8.0-57"
+
+
+def test_hosts_that_lose_gpus_since_they_got_a_driver_are_one_incident_about_it(cluster: Fabric, run: Run) -> None:
+    """Minutes after each other, in two racks, one of them long after the first."""
+    run.tick(*(new_software(run, name, DRIVER) for name in ("node1", "node2", "node5", "node6")), ticks=60)
+    lost_alike(run, ("node2", "node5", "node6"))
+    (firing,) = [one for one in run.incidents.values() if one.state is IncidentState.FIRING]
+    assert firing.kind is I.GPU_FAULT
+    assert "3 GPUs of 3 hosts with new gpu driver 580.126.09" in firing.title
+    why = "on 3 GPUs of 3 of 4 hosts with new gpu driver 580.126.09 within an hour, by chance once in"
+    assert any(why in reason for reason in firing.because)
+
+
+@pytest.mark.parametrize(
+    ("updated", "kinds"),
+    [
+        ((), (K.GPU_LOST,) * 3),  # nothing is new
+        (("node2", "node5"), (K.GPU_LOST,) * 3),  # one of them has not got it
+        (("node2", "node5", "node6"), (K.GPU_LOST, K.GPU_HUNG, K.GPU_ECC)),  # they fail in other ways
+        (("node2", "node5", "node6"), (K.GPU_THROTTLED,) * 3),  # by the air of each
+    ],
+)
+def test_what_has_no_new_version_in_common_or_is_not_alike_stays_apart(
+    run: Run, updated: Sequence[str], kinds: Sequence[K]
+) -> None:
+    run.tick(*(new_software(run, name, DRIVER) for name in updated), ticks=60)
+    lost_alike(run, ("node2", "node5", "node6"), kinds)
+    assert len([one for one in run.incidents.values() if one.state is IncidentState.FIRING]) == 3
+
+
+def test_hosts_that_failed_before_their_update_did_not_fail_of_it(run: Run) -> None:
+    lost_alike(run, ("node2", "node5", "node6"))
+    run.tick(*(new_software(run, name, DRIVER) for name in ("node2", "node5", "node6")), ticks=10)
+    assert len([one for one in run.incidents.values() if one.state is IncidentState.FIRING]) == 3
+
+
+def lost_alike(run: Run, names: Sequence[str], kinds: Sequence[K] = (K.GPU_LOST,) * 3) -> None:
+    """A GPU of each host fails, five minutes after the one before, and stays so."""
+    for name, kind in zip(names, kinds, strict=True):
+        run.tick(run.cluster.find(kind, run.cluster.gpu(int(name[4:]), 1), (run.now_ns - T0) / S), ticks=60)
+
+
+def test_a_version_is_forgotten_after_a_week_and_with_its_device(run: Run) -> None:
+    run.tick(new_software(run, "node1", KERNEL), new_software(run, "gone9", KERNEL))
+    assert sorted(run.correlator.state().head["versions"]) == ["node1"]
+    run.now_ns += versions.KEPT_NS
+    run.tick(ticks=3)
+    run.tick(new_software(run, "node2", KERNEL))
+    assert sorted(run.correlator.state().head["versions"]) == ["node2"]
