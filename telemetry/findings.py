@@ -27,6 +27,7 @@ class FindingKind(StrEnum):
     TARGET_SILENT = "target_silent"
     TARGET_FROZEN = "target_frozen"
     DEVICE_REBOOTED = "device_rebooted"
+    SOFTWARE_CHANGED = "software_changed"
     GPU_THROTTLED = "gpu_throttled"
     GPU_HOT = "gpu_hot"
     GPU_XID = "gpu_xid"

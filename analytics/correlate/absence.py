@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+STARTS_S = 300.0  # exporters of a host start after it: drivers and fabric manager come first (assumption)
+
 
 @dataclass
 class Absence:
@@ -10,6 +12,7 @@ class Absence:
     here_ns: newest time at which it still answered or had its links. since_ns: the first sign that it is away.
     back_ns: when it was back, 0 while it is away. sure: False while only the other ends of its links say so.
     in_use: whether a job ran on it when it went. idle: why nobody used it then, '' where that is not known.
+    software: what was new when it was back, '' where nothing was.
     wanted_ns: newest time at which the scheduler wanted it out of use, since before it went; 0 for never.
     """
 
@@ -20,3 +23,4 @@ class Absence:
     in_use: bool = False
     idle: str = ""
     wanted_ns: int = 0
+    software: str = ""

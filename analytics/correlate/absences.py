@@ -6,12 +6,13 @@ nobody announced, or a failure.
 
 from collections.abc import Iterable
 
-from analytics.correlate.absence import Absence
+from analytics.correlate import versions
+from analytics.correlate.absence import STARTS_S, Absence
 from analytics.correlate.causes.devices import deaths
 from analytics.correlate.texts.clock import clock
 from analytics.correlate.view import CorrelationView
 from analytics.detectors.telemetry.gpu_memory import EVIDENCE
-from common.units import NS_PER_S
+from common.units import NS_PER_S, to_ns
 from telemetry.findings import Finding, FindingKind
 from telemetry.topology import Intent, NodeState, Role
 
@@ -42,6 +43,7 @@ def update(absences: dict[str, Absence], view: CorrelationView) -> None:
         elif name not in away and not absence.back_ns:
             absence.back_ns = view.now_ns
     _note_reboots(absences, view)
+    _note_software(absences, view)
     _forget(absences, view)
 
 
@@ -150,6 +152,15 @@ def _note_reboots(absences: dict[str, Absence], view: CorrelationView) -> None:
         absence = absences[name] = Absence(here_ns, finding.onset_ns)
         _note_use(view, name, absence)
         absence.back_ns = view.now_ns
+
+
+def _note_software(absences: dict[str, Absence], view: CorrelationView) -> None:
+    """What devices came back with; their exporters start one after the other."""
+    for name in absences.keys() & view.versions.keys():
+        absence = absences[name]
+        until_ns = absence.back_ns + to_ns(STARTS_S) if absence.back_ns else 0
+        new = [each for each in view.versions[name].values() if absence.here_ns < each.since_ns <= until_ns]
+        absence.software = versions.text(new)
 
 
 def _forget(absences: dict[str, Absence], view: CorrelationView) -> None:

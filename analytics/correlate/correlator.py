@@ -7,7 +7,7 @@ from dataclasses import replace
 from operator import attrgetter
 from typing import Any
 
-from analytics.correlate import absences
+from analytics.correlate import absences, versions
 from analytics.correlate.budget import Budget, Considered
 from analytics.correlate.cause import Cause
 from analytics.correlate.causes import FAMILIES, waves
@@ -30,7 +30,7 @@ from analytics.models.flap_comparison import FlapComparison
 from analytics.snapshot.stateful import State
 from common.units import to_ns
 from telemetry.changes import Change
-from telemetry.findings import Finding, FindingState
+from telemetry.findings import Finding, FindingKind, FindingState
 from telemetry.incidents import Incident, IncidentKind, IncidentState, TimelineEntry
 from telemetry.kinds import incident_kinds
 from telemetry.objects import ObjectRef
@@ -108,7 +108,9 @@ class Correlator:
         self._considered = self._budget.consider(self._active(), tracks, len(self._memory.queue))
         moved = self._index.replace(self._considered.findings)
         away, kept = _away(tracks), self._memory.absences
-        view = CorrelationView(self._index, self._cluster, changes, self._config, firing, now_ns, away, kept)
+        new = self._memory.versions
+        view = CorrelationView(self._index, self._cluster, changes, self._config, firing, now_ns, away, kept, new)
+        versions.update(new, view.of(FindingKind.SOFTWARE_CHANGED), view.graph.devices)
         absences.update(kept, view)
         claims, causes = self._choose_again(view, moved, now_ns)
         self._reports.begin(view, moved, Rivals(claims))

@@ -16,6 +16,7 @@ from analytics.correlate.cluster.nodes import Nodes
 from analytics.correlate.config import NS_PER_S, CorrelateConfig
 from analytics.correlate.object_records import ObjectRecords
 from analytics.correlate.tracks import Track
+from analytics.correlate.versions import Versions
 from common.errors import BadInput
 from telemetry.codec.records import encode_record
 from telemetry.findings import Finding, FindingKind, FindingState
@@ -44,7 +45,8 @@ class Taken:
 class CorrelatorMemory:
     """findings: active ones by id. since: event time from which on nothing explains each. tracks: by age.
 
-    absences: devices that are away, or were not long ago, by name. records: of what happened to each object.
+    absences: devices that are away, or were not long ago, by name. versions: what is new on devices.
+    records: of what happened to each object.
     began_again: whether the clocks went back. All is seen for the first time then, which says nothing about faults.
     queue: what changed and no step has taken yet, the newest version of each by id. resolved: the newest incidents of
     ports and links that are over, by id, as how they came back from a flap shows some minutes later.
@@ -54,6 +56,7 @@ class CorrelatorMemory:
     since: dict[str, int] = field(default_factory=dict)
     tracks: list[Track] = field(default_factory=list)
     absences: dict[str, Absence] = field(default_factory=dict)
+    versions: Versions = field(default_factory=dict)
     records: ObjectRecords = field(default_factory=ObjectRecords)
     began_again: bool = False
     queue: dict[str, Finding] = field(default_factory=dict)
@@ -164,6 +167,7 @@ def dump(memory: CorrelatorMemory) -> dict[str, Any]:
     plain["resolved"] = dict(sorted(plain["resolved"].items()))
     plain["since"] = dict(sorted(plain["since"].items()))
     plain["absences"] = dict(sorted(plain["absences"].items()))
+    plain["versions"] = {name: dict(sorted(new.items())) for name, new in sorted(plain["versions"].items())}
     for name in ("known", "unplugged"):
         plain["records"][name] = dict(sorted(plain["records"][name].items()))
     for track in plain["tracks"]:

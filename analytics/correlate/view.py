@@ -11,6 +11,7 @@ from analytics.correlate.cluster.cluster import Cluster
 from analytics.correlate.config import CorrelateConfig
 from analytics.correlate.finding_index import FindingIndex
 from analytics.correlate.pauses import Origin, origins
+from analytics.correlate.versions import Versions
 from analytics.correlate.waves import Member, Wave, waves
 from telemetry.changes import Change, ChangeKind
 from telemetry.findings import Finding, FindingKind
@@ -27,6 +28,7 @@ class CorrelationView:
     firing: onsets of the incidents that already fire, by kind and root. now_ns: event time of this step. away: by
     device that one of these took away with its root, that root.
     absences: of devices that are away or were not long ago, by name; brought up to ``now_ns`` before causes ask for it.
+    versions: what is new on devices.
     Causes read absences as ``waves``, ``members`` or ``idle`` alone: on these it rests whether a choice is kept.
     """
 
@@ -40,10 +42,12 @@ class CorrelationView:
         now_ns: int = 0,
         away: Mapping[str, ObjectRef] | None = None,
         absences: Mapping[str, Absence] | None = None,
+        versions: Versions | None = None,
     ) -> None:
         self._now_ns, self.asked_for_time = now_ns, False
         self.away = away or {}
         self.absences = {} if absences is None else absences
+        self.versions = {} if versions is None else versions
         self._computed: dict[Callable[[CorrelationView], Any], Any] = {}
         self.index = findings if isinstance(findings, FindingIndex) else FindingIndex(findings)
         self.findings = self.index.findings

@@ -1,8 +1,9 @@
 """Waves: devices of one role that go and come back one after the other, or in batches, for about the same time.
 
 Premise: somebody does it on purpose. It holds for a host that no job used when it went, or that the scheduler wanted
-out of use; and for any device whose use is not known, once two others of its role were back before it went. It does
-not hold for a host with a job on it, nor for one with which something else of its rack went, which is not idle.
+out of use; for any device whose use is not known, once two others of its role were back before it went, or once it is
+back in time with other software. It does not hold for a host with a job on it, nor for one with which something else of
+its rack went, which is not idle.
 """
 
 from bisect import bisect_right
@@ -24,12 +25,17 @@ ALIKE = 2.0  # the longest of them took at most so many times the shortest
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """One device of a wave. quiet: nobody needs to be paged for it until ``due_ns``; 0: as long as it is wanted so."""
+    """One device of a wave.
+
+    quiet: nobody needs to be paged for it until ``due_ns``; 0: as long as it is wanted so. updated: whether it is back
+    in time, with other software.
+    """
 
     name: str
     absence: Absence
     quiet: bool
     due_ns: int
+    updated: bool
 
     def overdue(self, now_ns: int) -> bool:
         """Whether it should have been back by now."""
@@ -88,9 +94,11 @@ def _members(
     longest_ns = returns.longest_ns if returns.count >= LEARNED_MIN else 0
     for name in names:
         absence = absences[name]
+        due_ns = _due_ns(absence, longest_ns, config, now_ns)
         quiet = bool(absence.idle) or returns.show_a_pattern(absence.since_ns)
-        quiet = quiet and not _went_with_others(name, absences, graph, config)
-        yield Member(name, absence, quiet, _due_ns(absence, longest_ns, config, now_ns))
+        updated = bool(absence.software) and not 0 < due_ns < absence.back_ns
+        quiet = (quiet or updated) and not _went_with_others(name, absences, graph, config)
+        yield Member(name, absence, quiet, due_ns, updated)
 
 
 class _Returns:
@@ -123,7 +131,13 @@ def _went_with_others(name: str, absences: Mapping[str, Absence], graph: Graph, 
     if not rack or graph.role(name) is not Role.HOST:
         return False
     others = (absences[other] for other in graph.rack(rack) if other != name and other in absences)
-    return any(not other.idle and abs(other.since_ns - absence.since_ns) <= config.onset_slack_ns for other in others)
+    return any(
+        not _is_work(other) and abs(other.since_ns - absence.since_ns) <= config.onset_slack_ns for other in others
+    )
+
+
+def _is_work(absence: Absence) -> bool:
+    return bool(absence.idle or (absence.software and not absence.in_use))
 
 
 def _due_ns(absence: Absence, longest_ns: int, config: CorrelateConfig, now_ns: int) -> int:

@@ -46,6 +46,7 @@ from analytics.detectors.storage.storage_slow import StorageSlow
 from analytics.detectors.storage.storage_throughput import StorageThroughput
 from analytics.detectors.telemetry.device_rebooted import DeviceRebooted
 from analytics.detectors.telemetry.series_vanished import SeriesVanished
+from analytics.detectors.telemetry.software_changed import SoftwareChanged
 from analytics.detectors.telemetry.target_cut_off import TargetCutOff
 from analytics.detectors.telemetry.target_frozen import TargetFrozen
 from analytics.detectors.telemetry.target_silent import TargetSilent
@@ -101,6 +102,7 @@ def detectors(config: DetectionConfig) -> tuple[Detector, ...]:
         TargetCutOff(),
         TargetFrozen(),
         DeviceRebooted(),
+        SoftwareChanged(),
         Deviation(metrics=tuple(config.scored), least=config.scored),
         *runs_out(config),
     )

@@ -160,6 +160,11 @@ def _reboot(view: CorrelationView, finding: Finding) -> Cause:
     near = {
         other.id for other in (*about, *own) if abs(other.onset_ns - finding.onset_ns) <= view.config.change_window_ns
     }
+    near |= {
+        other.id
+        for other in view.about(device(name))
+        if other.kind is FindingKind.SOFTWARE_CHANGED and other.onset_ns >= finding.onset_ns
+    }
     return cause_of(
         IncidentKind.DEVICE_REBOOTED,
         device(name),

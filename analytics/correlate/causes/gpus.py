@@ -5,17 +5,32 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
 from analytics.correlate.cause import GPU_FAULTS, Cause, cause_of
-from analytics.correlate.causes.siblings import Shared, gpus_of_host, hosts_by_pod, hosts_by_rack, shared
+from analytics.correlate.causes.siblings import (
+    VERSION,
+    Shared,
+    gpus_of_host,
+    hosts_by_pod,
+    hosts_by_rack,
+    hosts_by_version,
+    shared,
+)
 from analytics.correlate.symptoms import effect_of
 from analytics.correlate.view import CorrelationView
+from common.units import to_ns
 from telemetry.findings import Finding, FindingKind
 from telemetry.incidents import IncidentKind
 from telemetry.kinds import Effect, finding_kinds
 from telemetry.objects import ObjectRef
 
 _THROTTLED = re.compile(r'^gpu_throttle_.*reason="(sw_thermal|hw_thermal|thermal|hw_slowdown|hw_power_brake)"')
+SLOWED = frozenset(
+    {FindingKind.GPU_THROTTLED, FindingKind.GPU_HOT}
+)  # by their air and load: far more often than parts fail
 TOGETHER_MIN = 3  # so many GPUs of one host at once have one cause: its cooling, its power, its driver
 HOSTS_MIN = 3  # with the same fault at once; two are too easily two faults
+# What a version breaks shows under load, so not on all hosts at once. Three of 100 hosts fail by themselves within an
+# hour once in 60 years, within a day ten times a year (``years_by_chance``).
+OF_VERSION_NS = to_ns(3600.0)
 HOT_MIN = 2  # fans fail for all of a host's GPUs; the next one throttles when its load lets it
 
 
@@ -50,8 +65,11 @@ def _across_hosts(view: CorrelationView, hosts: Mapping[str, list[Finding]]) -> 
         for finding in reversed(hosts[host]) if not by_heat(view, host, hosts[host]) else ():
             onsets_ns[finding.kind][host] = finding.onset_ns
     for kind in sorted(kind for kind, of_hosts in onsets_ns.items() if len(of_hosts) >= HOSTS_MIN):
-        parents = [hosts_by_rack(view, onsets_ns[kind]), hosts_by_pod(view)]
-        for found in shared(view, onsets_ns[kind], parents, HOSTS_MIN):
+        left, version = onsets_ns[kind], hosts_by_version(view, onsets_ns[kind])
+        at_once = list(shared(view, left, [hosts_by_rack(view, left), hosts_by_pod(view), version], HOSTS_MIN))
+        left = {host: at_ns for host, at_ns in left.items() if all(host not in found.failed for found in at_once)}
+        later = shared(view, left, [version], HOSTS_MIN, OF_VERSION_NS) if kind not in SLOWED else ()
+        for found in (*at_once, *later):
             yield _alike(view, kind, found, hosts)
 
 
@@ -59,14 +77,17 @@ def _alike(view: CorrelationView, kind: FindingKind, found: Shared, hosts: Mappi
     alike = [finding for host in found.failed for finding in hosts[host] if finding.kind is kind]
     gpus = {finding.object for finding in alike}
     root = view.root(IncidentKind.GPU_FAULT, [finding.object for finding in alike])
+    whose, when, in_common = f"of {found.parent}", "at once", "their power, driver or job"
+    if found.noun == VERSION:
+        whose, when, in_common = f"with new {found.name}", "within an hour", "that version"
     return cause_of(
         IncidentKind.GPU_FAULT,
         root,
         frozenset(one.id for host in found.failed for one in hosts[host] if one.object in gpus),
-        f"{finding_kinds()[kind].cause}, on {len(gpus)} GPUs of {len(found.failed)} of {found.of} hosts of "
-        f"{found.parent} at once, {found.chance}: their power, driver or job is what they have in common",
+        f"{finding_kinds()[kind].cause}, on {len(gpus)} GPUs of {len(found.failed)} of {found.of} hosts "
+        f"{whose} {when}, {found.chance}: {in_common} is what they have in common",
         gone=frozenset(found.failed) - {root.device},
-        subject=f"{len(gpus)} GPUs of {len(found.failed)} hosts of {found.parent}",
+        subject=f"{len(gpus)} GPUs of {len(found.failed)} hosts {whose}",
     )
 
 

@@ -9,7 +9,7 @@ import rustworkx as rx
 from analytics.correlate.cause import CONGESTED, JOB_WAITS, SUPPORTS_ONLY, Cause, cause_of
 from analytics.correlate.symptoms import hangs, sends_nothing
 from analytics.correlate.view import CorrelationView
-from telemetry.findings import Finding
+from telemetry.findings import Finding, FindingKind
 from telemetry.incidents import IncidentKind
 from telemetry.kinds import finding_kinds
 from telemetry.objects import ObjectRef
@@ -20,7 +20,7 @@ _HANGS = "all of its GPUs poll, none computes and its hosts send nothing; no par
 
 def propose(view: CorrelationView, left: Sequence[Finding], past_hold: frozenset[str]) -> Iterable[Cause]:
     """Causes for the findings in ``left``; only those in ``past_hold`` may open one."""
-    left = [finding for finding in left if not started(view, finding)]
+    left = [each for each in left if each.kind is not FindingKind.SOFTWARE_CHANGED and not started(view, each)]
     congested = [finding for finding in left if finding.kind in CONGESTED]
     others = [finding for finding in left if finding.kind not in CONGESTED]
     waits = [finding for finding in others if finding.kind in JOB_WAITS and not sends_nothing(finding)]

@@ -11,6 +11,7 @@ from math import exp, lgamma, log
 
 from analytics.correlate.causes.at_once import at_once
 from analytics.correlate.config import NS_PER_S
+from analytics.correlate.versions import NewVersion
 from analytics.correlate.view import CorrelationView
 from telemetry.objects import ObjectKind, ObjectRef
 from telemetry.topology import Device, Role
@@ -18,6 +19,7 @@ from telemetry.topology import Device, Role
 # Of 2,048 hosts with 16,384 GPUs 419 interruptions in 54 days were unexpected (The Llama 3 Herd of Models, 2024, table
 # 5): a host with its GPUs and links fails once in nine months, and each part of it more rarely.
 FAILS_S = 2048 * 54 * 86_400.0 / 419
+VERSION = "version"  # the noun of those that got the same new one
 YEARS_MIN = 10.0  # by chance, anywhere in the cluster: longer than a cluster is in use
 _YEAR_S = 365.25 * 86_400.0
 _MILLION = 1e6
@@ -65,15 +67,15 @@ class _Failed:
 
 
 def shared(
-    view: CorrelationView, onsets_ns: Mapping[str, int], siblings: Sequence[Siblings], least: int
+    view: CorrelationView, onsets_ns: Mapping[str, int], siblings: Sequence[Siblings], least: int, within_ns: int = 0
 ) -> Iterator[Shared]:
     """Parents of ``least`` or more parts that failed within one window, unlikeliest first; each part has one.
 
-    onsets_ns: of each part that failed, by name.
+    onsets_ns: of each part that failed, by name. within_ns: the window; 0: what counts as at once.
     """
     if len(onsets_ns) < least:
         return
-    for group in at_once((_Failed(*each) for each in onsets_ns.items()), view.config.onset_slack_ns):
+    for group in at_once((_Failed(*each) for each in onsets_ns.items()), within_ns or view.config.onset_slack_ns):
         left = {each.id: each.onset_ns for each in group}
         while found := _unlikeliest(view, left, siblings, least):
             yield found
@@ -123,6 +125,19 @@ def hosts_by_pod(view: CorrelationView) -> Siblings:
     return view.once(_hosts_by_pod)
 
 
+def hosts_by_version(view: CorrelationView, onsets_ns: Mapping[str, int]) -> Siblings:
+    """These hosts, by what was new on them before they failed; others that got the same are its parts too.
+
+    onsets_ns: when each of them failed.
+    """
+    before = {
+        name: tuple(_version(new) for new in view.versions[name].values() if new.since_ns < onsets_ns[name])
+        for name in onsets_ns.keys() & view.versions.keys()
+    }
+    hosts = view.once(_hosts_by_version)
+    return Siblings(VERSION, before, hosts, max(1, len(hosts)))
+
+
 def gpus_of_host(view: CorrelationView, host: str) -> Siblings:
     """The GPUs of one host among many."""
     gpus = {ref.name: (host,) for ref in view.graph.gpus_of(host)}
@@ -136,6 +151,20 @@ def links_of_switches(view: CorrelationView, names: Iterable[str]) -> Siblings:
     }
     sizes = {switch: len(view.graph.links(switch)) for ends in links.values() for switch in ends}
     return Siblings("switch", links, sizes, max(1, view.once(_count_of_switches)))
+
+
+def _version(new: NewVersion) -> str:
+    return f"{new.component.replace('_', ' ')} {new.version}"
+
+
+def _hosts_by_version(view: CorrelationView) -> Counter[str]:
+    """How many hosts got each version."""
+    return Counter(
+        _version(new)
+        for name, of_host in view.versions.items()
+        if view.graph.role(name) is Role.HOST
+        for new in of_host.values()
+    )
 
 
 def _hosts_by_pod(view: CorrelationView) -> Siblings:

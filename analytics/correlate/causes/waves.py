@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import replace
 
+from analytics.correlate.absence import STARTS_S
 from analytics.correlate.cause import AWAY, SILENCE, Cause, cause_of
 from analytics.correlate.texts.clock import clock
 from analytics.correlate.view import CorrelationView
@@ -15,10 +16,10 @@ from telemetry.topology import Role
 
 FACTOR = 1.9  # above what any of its members could be by itself, below a change that somebody announced
 SETTLE_INTERVALS = 6.0  # after a device is back: until its links and counters are as before
-STARTS_S = 300.0  # exporters of a host start after it: drivers and fabric manager come first (assumption)
 PLURALS = {Role.HOST: "hosts", Role.STORAGE: "storage servers", Role.LEAF: "leaves", Role.SPINE: "spines"}
 # What a device shows that goes and comes back; a GPU that is missing afterwards is a fault.
-SHOWN = AWAY | {FindingKind.DEVIATION}
+SHOWN = AWAY | {FindingKind.DEVIATION, FindingKind.SOFTWARE_CHANGED}
+REMAINS = frozenset({FindingKind.DEVICE_REBOOTED, FindingKind.DEVIATION, FindingKind.SOFTWARE_CHANGED})
 
 
 def propose(view: CorrelationView) -> Iterable[Cause]:
@@ -76,16 +77,20 @@ def _belongs(view: CorrelationView, back_ns: int, finding: Finding) -> bool:
     if not back_ns:
         return True
     settle_ns = view.config.intervals_ns(SETTLE_INTERVALS, finding.cadence_s)
-    if finding.kind in SILENCE:
+    if finding.kind in SILENCE | {FindingKind.SOFTWARE_CHANGED}:
         settle_ns = max(settle_ns, to_ns(STARTS_S))
     if finding.onset_ns > back_ns + settle_ns:
         return False
-    return finding.kind in (FindingKind.DEVICE_REBOOTED, FindingKind.DEVIATION) or view.now_ns <= back_ns + settle_ns
+    return finding.kind in REMAINS or view.now_ns <= back_ns + settle_ns
 
 
 def _reason(first: Member) -> str:
-    why = f"{first.name} was {first.absence.idle}" if first.absence.idle else "others of its role went and came back"
-    return f"{why}: no job waits for it"
+    absence = first.absence
+    if absence.idle:
+        return f"{first.name} was {absence.idle}: no job waits for it"
+    if absence.software:
+        return f"{first.name} came back with {absence.software}, and nobody is known to have used it: planned work"
+    return "others of its role went and came back: no job waits for it"
 
 
 def _headline(view: CorrelationView, wave: Wave, quiet: list[Member]) -> str:
@@ -96,6 +101,7 @@ def _headline(view: CorrelationView, wave: Wave, quiet: list[Member]) -> str:
     if len(quiet) == 1:
         only = quiet[0]
         why = f" ({only.absence.idle})" if only.absence.idle else ""
-        return f"{only.name} away{why}, expected back{by}" if away else f"{only.name} was away{why}, and is back"
+        new = f" with {only.absence.software}" if only.absence.software else ""
+        return f"{only.name} away{why}, expected back{by}" if away else f"{only.name} was away{why}, and is back{new}"
     rest = f", the others expected{by}" if by else ""
     return f"rolling reboot of {len(quiet)} {PLURALS[wave.role]}, {len(quiet) - len(away)} back{rest}"

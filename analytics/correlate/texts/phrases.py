@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterable, Iterator, Set
 
+from analytics.correlate import versions
 from analytics.correlate.budget import Considered, LeftOut
 from analytics.correlate.cause import Cause
 from analytics.correlate.cluster.graph import Graph
@@ -10,7 +11,7 @@ from analytics.correlate.cost import STALLED, cut_off
 from analytics.correlate.texts.paths import paths_left
 from analytics.correlate.tracks import Track
 from analytics.correlate.view import CorrelationView
-from telemetry.findings import Finding
+from telemetry.findings import Finding, FindingKind
 from telemetry.incidents import BlastRadius, Severity
 from telemetry.kinds import finding_kinds, incident_kinds
 from telemetry.objects import ObjectKind, ObjectRef
@@ -135,7 +136,9 @@ def _pod(view: CorrelationView, root: ObjectRef) -> str:
 def symptom(finding: Finding) -> str:
     """``leaf1/Ethernet4 is paused by its peer (0.83 against 0.01 ratio)``."""
     values = ""
-    if finding.evidence:
+    if finding.kind is FindingKind.SOFTWARE_CHANGED:
+        values = f" ({versions.text(versions.new(finding))})"
+    elif finding.evidence:
         value = finding.evidence[0]
         against = "" if value.normal is None else f" against {value.normal:.4g}"
         values = f" ({value.value:.4g}{against} {value.unit})"

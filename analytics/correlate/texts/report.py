@@ -19,7 +19,7 @@ from analytics.correlate.view import CorrelationView
 from telemetry.findings import Evidence, Finding
 from telemetry.incidents import BlastRadius, Hypothesis, Incident, IncidentKind, Severity, TimelineEntry
 from telemetry.kinds import incident_kinds
-from telemetry.objects import ObjectRef, job
+from telemetry.objects import ObjectRef, device, job
 
 ALTERNATIVES_MAX = 3
 EVIDENCE_MAX = 5
@@ -64,7 +64,24 @@ def update(
         track.because = verdict.because(view, claim)
         track.against = verdict.against(view, claim, others, rivals)
         track.missing = verdict.missing(view, claim, order_known=track.order_known)
+    _note_software(view, track, now_ns)
     return waiting
+
+
+def _note_software(view: CorrelationView, track: Track, now_ns: int) -> None:
+    """What devices came back with that the cause took away: of each in the timeline, of the root in the verdict."""
+    root = track.cause.root
+    since_ns = track.onset_ns - view.config.onset_slack_ns
+    for name in sorted({root.name} | track.cause.gone):
+        absence = view.absences.get(name)
+        if track.cause.kind not in STATES or not absence or not absence.software or absence.since_ns < since_ns:
+            continue
+        text = f"{name} came back with {absence.software}"
+        if all(entry.text != text for entry in track.notes):
+            track.note(now_ns, device(name), text)
+        if name == root.name:
+            others = tuple(each for each in track.because if not each.startswith(f"{name} came back with "))
+            track.because = (*others[: verdict.BECAUSE_MAX - 1], text)
 
 
 def accrue(
@@ -82,10 +99,16 @@ def accrue(
     track.cost_until_ns |= dict.fromkeys(waiting, now_ns)
     planned = view.lasts(track.cause.change) or view.planned_around(track.cause.root, track.onset_ns)
     unused = track.since_first_seen or view.wanted(track.cause.root, track.onset_ns)
-    planned = planned or (unused and not track.job_impact)
+    planned = planned or ((unused or _is_update(view, track.cause)) and not track.job_impact)
     if planned or track.severity is not Severity.CRITICAL:
         gpus = max(cost.gpus_lost(view, track.job_impact, dead), cost.gpus_cut_off(view, track))
         _grade(view, track, gpus, planned, now_ns, waited_for=cost.is_waited_for(view, track, waiting, now_ns))
+
+
+def _is_update(view: CorrelationView, cause: Cause) -> bool:
+    """Whether it is over and was planned work: its root, which nobody used, came back with other software."""
+    known = view.members.get(cause.root.name) if cause.unused else None
+    return bool(known and known[1].updated)
 
 
 def _note_ends(track: Track, ended: Mapping[str, int]) -> None:

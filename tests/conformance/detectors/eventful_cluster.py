@@ -18,6 +18,7 @@ from telemetry.topology import Device, Entity, Gpu, Job, Link, Mount, Role, Stor
 NS = 10**9
 START_NS = 1_700_000_000 * NS
 SILENT, FROZEN = ("leaf2", "node9"), ("node1",)
+KERNELS = ("6.8.0-57", "6.8.0-60")  # before events begin and since
 VANISHING = ('gpu="GPU-0-3"', 'port="Ethernet3"')
 JOBS = {"7": ("node0", "node1"), "8": ("node2", "node3")}
 HOSTS, GPUS, SPINES, TARGETS = 4, 4, 2, 4
@@ -77,6 +78,7 @@ class Cluster:
                 total += np.where(counters, values * self._interval_s, 0.0)
                 at_ns = START_NS + (number * self._interval_s * 10 + at) * (NS // 10)
                 batch = _batch(table, number, at_ns, np.where(counters, np.round(1e6 + total, 3), values))
+                batch = _without(batch, KERNELS[not (self._eventful and number >= EVENTS_BEGIN)])
                 if not self._eventful or number < ABSENCES_BEGIN:
                     yield batch
                 elif table.device not in SILENT:
@@ -109,6 +111,8 @@ class Cluster:
         target.gauge("node_temperature_celsius", {"sensor": "Inlet Temp"}, self._event(_about(24.0), 41.0))
         target.gauge("node_boot_time_seconds", {}, self._event(1.6e9, 1.7e9) if host == 2 else _constant(1.6e9))
         target.gauge("node_load_1m", {}, _about(40.0))
+        for version in KERNELS:
+            target.gauge("device_software_info", {"component": "kernel", "version": version}, _constant(1.0))
         return target
 
     def _gpu(self, target: _Target, gpu: dict[str, str], job: str, *, broken: bool, hung: bool) -> None:
@@ -283,8 +287,13 @@ def _absent(batch: SampleBatch, before: Mapping[str, SampleBatch]) -> SampleBatc
     """A GPU and a port that vanish from their targets, and a target that repeats itself."""
     if batch.table.device in FROZEN:
         return replace(batch, values=before[batch.table.device].values)
-    present = [not any(label in key for label in VANISHING) for key in batch.table.keys]
-    rows = np.flatnonzero(present)
+    return _without(batch, *VANISHING)
+
+
+def _without(batch: SampleBatch, *labels: str) -> SampleBatch:
+    """Without the series that have any of these labels."""
+    keys = [batch.table.keys[number] for number in batch.series]
+    rows = np.flatnonzero([not any(label in key for label in labels) for key in keys])
     return replace(batch, times_ns=batch.times_ns[rows], series=batch.series[rows], values=batch.values[rows])
 
 

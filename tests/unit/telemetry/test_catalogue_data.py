@@ -15,7 +15,7 @@ LABELS = {
     "link", "node", "fs", "target", "pool_name", "drive", "job_id", "user", "partition", "namespace", "pod",
     "container", "cast", "stage", "reset", "peer", "sensor", "fan", "psu", "channel", "index", "pci_bus_id", "model",
     "driver", "kind", "xid", "window", "severity", "persistence", "cause", "reason", "controller", "resource", "level",
-    "op", "system", "side",
+    "op", "system", "side", "component", "version",
 }  # fmt: skip
 # The unit that ends a name; names without a unit count things or are states.
 SUFFIXES = (

@@ -164,4 +164,4 @@ def test_only_series_of_a_metric_that_is_defined_in_another_way_begin_again(tmp_
     new = dict(zip(engine.registry.keys, engine.series.columns["raw"].tolist(), strict=True))
     assert new == {key: raw for key, raw in old.items() if key not in gone}
     observed(engine, batches(ROUNDS, ROUNDS + 2))
-    assert set(engine.registry.keys) == set(before.registry.keys)
+    assert set(before.registry.keys) <= set(engine.registry.keys)  # the cluster of today has more

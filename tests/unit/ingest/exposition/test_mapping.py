@@ -146,6 +146,43 @@ def dropped(source: str, body: str, compiled: bool = COMPILED) -> dict[DropReaso
             'nic_speed_bits_per_second{device="node1",port="eth0"}',
             1000.0,
         ),
+        # versions: of the kernel its release and not the build, of NICs with the type that has them
+        (
+            "node_exporter",
+            'node_uname_info{domainname="(none)",machine="x86_64",nodename="n1",release="6.8.0-85-generic",'
+            'sysname="Linux",version="#85-Ubuntu SMP PREEMPT_DYNAMIC Thu Sep 18 15:26:59 UTC 2025"} 1',
+            'device_software_info{component="kernel",device="node1",version="6.8.0-85-generic"}',
+            1.0,
+        ),
+        (
+            "node_exporter",
+            'node_os_info{build_id="",id="ubuntu",id_like="debian",image_id="",image_version="",name="Ubuntu",'
+            'pretty_name="Ubuntu 24.04.4 LTS",variant="",variant_id="",version="24.04.4 LTS (Noble Numbat)",'
+            'version_codename="noble",version_id="24.04"} 1',
+            'device_software_info{component="os",device="node1",version="Ubuntu 24.04.4 LTS"}',
+            1.0,
+        ),
+        (
+            "node_exporter",
+            'node_ethtool_info{bus_info="0000:00:1f.6",device="eth0",driver="e1000e",expansion_rom_version="",'
+            'firmware_version="0.5-4",version="5.11.0-22-generic"} 1',
+            'device_software_info{component="nic_driver",device="node1",version="e1000e 5.11.0-22-generic"}',
+            1.0,
+        ),
+        (
+            "node_exporter",
+            'node_infiniband_info{board_id="SM_1141000001000",device="mlx4_0",firmware_version="2.31.5050",'
+            'hca_type="MT4099"} 1',
+            'device_software_info{component="nic_firmware",device="node1",version="MT4099 2.31.5050"}',
+            1.0,
+        ),
+        (
+            "dcgm",
+            'DCGM_FI_DEV_GPU_TEMP{gpu="0",UUID="G",pci_bus_id="00000000:0D:00.0",device="nvidia0",'
+            'modelName="NVIDIA L40S",Hostname="ubuntu-sv16",DCGM_FI_DRIVER_VERSION="580.126.09"} 30',
+            'device_software_info{component="gpu_driver",device="node1",version="580.126.09"}',
+            1.0,
+        ),
         # 4-byte words where the exporter does not multiply
         (
             "rdma_exporter",
@@ -187,6 +224,13 @@ def test_the_gpu_is_described_once_however_many_series_it_has() -> None:
     body = f"DCGM_FI_DEV_GPU_TEMP{{{labels}}} 30\nDCGM_FI_DEV_GPU_UTIL{{{labels}}} NaN\n"
     key = 'gpu_info{device="node1",driver="580",gpu="G",index="0",model="H100",pci_bus_id="00000000:19:00.0"}'
     assert canonical("dcgm", body)[key] == 1.0
+
+
+def test_the_driver_of_all_gpus_is_one_series_of_their_host_and_none_where_the_exporter_does_not_say_it() -> None:
+    body = (SAMPLES / "dcgm" / "exposition" / "h100_8gpu_k8s_driver580.prom").read_bytes()
+    software = [key for key in reader_of("dcgm").read(body, NOW_NS).table.keys if key.startswith("device_software")]
+    assert software == ['device_software_info{component="gpu_driver",device="node1",version="580.105.08"}']
+    assert not [key for key in canonical("dcgm", 'DCGM_FI_DEV_GPU_TEMP{UUID="G"} 30\n') if "software" in key]
 
 
 @pytest.mark.parametrize("compiled", [True, False])
