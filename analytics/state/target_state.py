@@ -20,7 +20,7 @@ from telemetry.topology import Device, Topology
 OUTAGE_INTERVALS = 1.5  # without a collection of any target: the collectors or the bus were down
 CHANGING_MIN = 3  # series that are known to change, without which a repetition is no evidence
 _STREAK_MIN = 10  # samples in a row that differed: such a series always changes
-_SECOND_GAPS = 1.5  # usual gaps since a target said something new: more than one collection was unchanged
+_SECOND_GAPS = 1.5  # usual gaps beyond a refresh period: more than one collection was unchanged that should not be
 _SHARE_MAX = 0.5  # of a role; more unchanged targets at once are a pause of the work, not a fault of the exporters
 
 _COLLECTED: Layout = {
@@ -106,11 +106,12 @@ class TargetState:
     ) -> list[int]:
         """Which of the unchanged collections are repetitions: within a refresh period, or of what may be frozen.
 
-        Whether the work pauses is known once the others of its role were collected since: a first unchanged collection
-        that most of them do not share counts for nothing, and the second one makes a frozen target.
+        Whether the work pauses is known once the others of its role were collected since: the first collection after
+        that period that most of them do not share counts for nothing, and the second one makes a frozen target.
         """
         columns = self.columns
-        limits_ns, once_ns = columns["repeats_s"] * 1e9, _SECOND_GAPS * columns["usual_s"] * 1e9
+        limits_ns = columns["repeats_s"] * 1e9
+        once_ns = limits_ns + _SECOND_GAPS * columns["usual_s"] * 1e9
         within, suspects, idles = [], {}, registry.rules.idles
         for batch in unchanged:
             target = int(tick.targets[batch])
@@ -127,9 +128,8 @@ class TargetState:
         devices = frozen_devices(set(suspects.values()), set(names[rests]), set(names[answers]), topology)
         alone = [batch for batch, device in suspects.items() if device in devices]
         targets = tick.targets[alone]
-        self.columns["frozen"][targets[tick.collected_ns[alone] - columns["moved_ns"][targets] > once_ns[targets]]] = (
-            True
-        )
+        again = tick.collected_ns[alone] - columns["moved_ns"][targets] > once_ns[targets]
+        columns["frozen"][targets[again]] = True
         return within + alone
 
     def update_resets(self, tick: Tick, reset: NDArray[np.bool_], registry: Registry) -> None:

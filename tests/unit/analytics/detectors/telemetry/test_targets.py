@@ -9,6 +9,7 @@ from analytics.engine import Engine
 from telemetry.findings import Finding, FindingKind, FindingState
 from telemetry.samples import Collection, DownReason, SampleBatch
 from telemetry.series import series_key
+from telemetry.topology import Device, Role, TopologyFact
 from tests.unit.analytics.small_cluster import (
     CONFIG,
     INTERVAL_S,
@@ -74,6 +75,28 @@ def test_a_target_that_is_idle_now_and_then_is_not_frozen() -> None:
     stream = [batch(BUSY, seq, row) for seq, row in enumerate(rows)]
     outputs = run(Engine(CONFIG), interleaved(stream, clockwork(1, range(42))))
     assert of_kind(outputs, FindingKind.TARGET_FROZEN) == []
+
+
+@pytest.mark.parametrize(("at_rest", "frozen"), [(range(1, 9), set()), (range(3, 4), {"device:leaf3"})])
+def test_work_that_pauses_freezes_no_target_wherever_in_the_interval_each_is_read(
+    at_rest: range, frozen: set[str]
+) -> None:
+    """Eight leaves, an eighth of an interval apart; what rests stands still from the 20th interval on."""
+    engine = Engine(CONFIG)
+    engine.add_facts([TopologyFact(Device(f"leaf{n}", Role.LEAF), START_NS, "test") for n in range(1, 9)])
+    streams = []
+    for leaf in range(1, 9):
+        of = table(
+            f"leaf{leaf}", [port_key("fabric_port_receive_bytes_total", f"E{n}", f"leaf{leaf}") for n in range(8)]
+        )
+        times_s = [INTERVAL_S * (seq + leaf / 8) for seq in range(40)]
+        moved_s = [min(at_s, 20.0 * INTERVAL_S) if leaf in at_rest else at_s for at_s in times_s]
+        counters = zip(times_s, moved_s, strict=True)
+        streams.append(
+            [batch(of, seq, [1e8 * moved + n for n in range(8)], at_s=at) for seq, (at, moved) in enumerate(counters)]
+        )
+    found = of_kind(run(engine, interleaved(*streams)), FindingKind.TARGET_FROZEN)
+    assert {str(finding.object) for finding in found} == frozen
 
 
 def test_counters_that_start_again_together_are_a_reboot() -> None:
