@@ -46,6 +46,7 @@ class Correlator:
 
     def __init__(self, config: CorrelateConfig | None = None, chooser: Chooser = choose) -> None:
         self._config, self._chooser = config or CorrelateConfig(), chooser
+        incident_kinds()  # read now: in the first step of a storm it takes as long as fifty incidents
         self._memory = CorrelatorMemory()
         self._cluster = Cluster()
         self._forget()
@@ -259,9 +260,9 @@ class Correlator:
             if not track.id:
                 continue
             cut = phrases.cut(self._considered, track.cause.root.device, self._config)
-            incident = self._reports.changed(view, track, gaps + cut, now_ns)
+            incident = self._reports.changed(view, track, self._memory.records, gaps + cut, now_ns)
             if incident is not None:
-                changed.append(replace(incident, record=self._memory.records.of(track.cause.root, now_ns)))
+                changed.append(incident)
         return sorted(changed, key=lambda incident: incident.id)
 
 

@@ -1,8 +1,9 @@
 """What has happened to each object: flaps, bit errors, remaps, incidents, moves, changes. Bounded, in event time."""
 
-from collections import Counter
+from bisect import insort
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from operator import attrgetter
 
 from analytics.correlate.cluster.graph import Graph
 from analytics.correlate.config import NS_PER_S
@@ -139,6 +140,7 @@ def _oldest_ns(known: Known) -> int:
 
 
 def _append(known: Known, event: RecordEvent) -> None:
-    known.events = sorted([*known.events, event], key=lambda one: (one.at_ns, one.what, one.detail))[-EVENTS_MAX:]
-    known.counts = dict(Counter(known.counts) + Counter([event.what]))
+    insort(known.events, event, key=attrgetter("at_ns", "what", "detail"))
+    del known.events[:-EVENTS_MAX]
+    known.counts[event.what] = known.counts.get(event.what, 0) + 1
     known.newest_ns = max(known.newest_ns, event.at_ns)
