@@ -201,7 +201,7 @@ class Correlator:
             _follow(track, claim, now_ns)
             track.cadence_s = max((view.by_id[found].cadence_s for found in claim.primary), default=track.cadence_s)
             found_in = claim.findings if alternatives else ()
-            others = {id(other): other for found in found_in for other in alternatives.get(found, ())}
+            others = {id(other): other for found in sorted(found_in) for other in alternatives.get(found, ())}
             others_by_key = sorted(others.values(), key=lambda other: other.key)
             self._reports.update(view, track, claim, others_by_key, now_ns)
             self._memory.mark_explained(claim.findings, now_ns)
