@@ -49,6 +49,10 @@ class ObjectRef:
     def __str__(self) -> str:
         return f"{self.kind}:{self.name}"
 
+    def __hash__(self) -> int:
+        """By name alone, which remembers its own: few objects of two kinds have one name."""
+        return hash(self.name)
+
     @property
     def device(self) -> str:
         """The switch or host of a device, port or GPU; '' for other kinds."""

@@ -48,6 +48,7 @@ class Correlator:
 
     def __init__(self, config: CorrelateConfig | None = None, chooser: Chooser = choose) -> None:
         self._config, self._chooser = config or CorrelateConfig(), chooser
+        incident_kinds()  # read now: in the first step of a storm it takes as long as fifty incidents
         self._memory = CorrelatorMemory()
         self._cluster = Cluster()
         self._forget()
@@ -239,7 +240,7 @@ class Correlator:
             _follow(track, claim, now_ns)
             track.cadence_s = max((view.by_id[found].cadence_s for found in claim.primary), default=track.cadence_s)
             found_in = claim.findings if alternatives else ()
-            others = {id(other): other for found in found_in for other in alternatives.get(found, ())}
+            others = {id(other): other for found in sorted(found_in) for other in alternatives.get(found, ())}
             others_by_key = sorted(others.values(), key=lambda other: other.key)
             self._reports.update(view, track, claim, others_by_key, now_ns)
             self._memory.mark_explained(claim.findings, now_ns)
@@ -298,9 +299,9 @@ class Correlator:
             if not track.id:
                 continue
             cut = phrases.cut(self._considered, track.cause.root.device, self._config)
-            incident = self._reports.changed(view, track, gaps + cut, now_ns)
+            incident = self._reports.changed(view, track, self._memory.records, gaps + cut, now_ns)
             if incident is not None:
-                changed.append(replace(incident, record=self._memory.records.of(track.cause.root, now_ns)))
+                changed.append(incident)
         return changed
 
 

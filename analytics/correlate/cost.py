@@ -85,6 +85,8 @@ def began_under_pressure(view: CorrelationView, cause: Cause, primary: Iterable[
     found: dict[str, Wait] = {}
     unknown_ns = NORMAL_BINS * max(BIN_NS, view.config.interval_ns)
     for finding in primary:
+        if finding.kind not in MEASURED_PAUSES:
+            continue
         share = _paused_share(finding)
         for job_id in view.jobs.of(finding.object) if share >= view.config.paused_share_min else ():
             started_ns = view.jobs.running[job_id].started_ns
@@ -118,8 +120,7 @@ def of_ended(ended: Mapping[str, int]) -> dict[str, Wait]:
 
 def _paused_share(finding: Finding) -> float:
     """The share of time that a pause is known to have taken, 0 where only frames are counted."""
-    known = (each.value for each in finding.evidence if finding.kind in MEASURED_PAUSES and each.unit == "ratio")
-    return max(known, default=0.0)
+    return max((each.value for each in finding.evidence if each.unit == "ratio"), default=0.0)
 
 
 def _lasted_an_interval(view: CorrelationView, finding: Finding, since_ns: int) -> bool:

@@ -1,6 +1,7 @@
 """Active findings by id, kind, object and device, kept from step to step: only what changed is put in its place."""
 
 from collections.abc import Hashable, Iterable, Sequence
+from operator import attrgetter
 
 from analytics.correlate.cause import SYMPTOMS, weight
 from telemetry.findings import Finding, FindingKind
@@ -63,11 +64,15 @@ class FindingIndex:
         known = self.by_id.get(finding.id)
         if known is not None and _place(known) != _place(finding):
             self._remove(known)
+            known = None
         self.by_id[finding.id] = finding
         self.weights[finding.id] = weight(finding)
         for name in _names(finding):
-            group = self._groups.setdefault(name, {})
-            if group and finding.id not in group and _order(next(reversed(group.values()))) > _order(finding):
+            group = self._groups.get(name)
+            if group is None:
+                self._groups[name] = {finding.id: finding}
+                continue
+            if known is None and _order(next(reversed(group.values()))) > _order(finding):
                 self._unordered.add(name)
             group[finding.id] = finding
 
@@ -91,5 +96,4 @@ def _place(finding: Finding) -> tuple[int, FindingKind, ObjectRef]:
     return finding.onset_ns, finding.kind, finding.object
 
 
-def _order(finding: Finding) -> tuple[int, str]:
-    return finding.onset_ns, finding.id
+_order = attrgetter("onset_ns", "id")

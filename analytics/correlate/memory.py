@@ -69,7 +69,8 @@ class CorrelatorMemory:
         """
         if self.began_again:
             changed = [replace(each, since_first_seen=False) for each in changed]
-        for finding in sorted(changed, key=_version):
+        once = len({each.id for each in changed}) == len(changed)
+        for finding in changed if once else sorted(changed, key=_version):
             waiting = self.queue.get(finding.id)
             if waiting is None or waiting.observed_ns <= finding.observed_ns:
                 self.queue[finding.id] = finding
@@ -94,7 +95,12 @@ class CorrelatorMemory:
             return self.findings.pop(finding.id, None) is not None
         self.findings[finding.id] = finding
         self.since.setdefault(finding.id, now_ns)
-        return known is None or _subject(known) != _subject(finding)
+        return (
+            known is None
+            or known.onset_ns != finding.onset_ns
+            or known.kind is not finding.kind
+            or known.object != finding.object
+        )
 
     def _urgency(self, waiting: Iterable[Finding]) -> Callable[[Finding], tuple[bool, int, bool, int, str]]:
         """The first of every kind on every device come before any second one, so that no storm hides another fault;
@@ -115,12 +121,12 @@ class CorrelatorMemory:
     def active(self, ended_jobs: Container[str], nodes: Nodes) -> list[Finding]:
         """Active findings, without those about a job that has ended, about a device that the inventory does not have
         any more, and about a port whose cable led there."""
+        less = bool(nodes.removed or nodes.disused)
         return [
             finding
             for finding in self.findings.values()
             if (finding.object.kind is not ObjectKind.JOB or finding.object.name not in ended_jobs)
-            and finding.object.device not in nodes.removed
-            and finding.object not in nodes.disused
+            and not (less and (finding.object.device in nodes.removed or finding.object in nodes.disused))
         ]
 
     def waited(self, among: Iterable[str], config: CorrelateConfig, now_ns: int) -> frozenset[str]:
@@ -146,10 +152,6 @@ class CorrelatorMemory:
         """Explained findings wait from now on, should their incident end before them."""
         for found in findings:
             self.since[found] = now_ns
-
-
-def _subject(finding: Finding) -> tuple[FindingKind, ObjectRef, int]:
-    return finding.kind, finding.object, finding.onset_ns
 
 
 def _version(finding: Finding) -> tuple[str, int, bool, bytes]:

@@ -3,9 +3,11 @@
 A port's record is that of its module where the serial is known: it follows the serial into another port.
 """
 
+from bisect import insort
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from operator import attrgetter
 
 from analytics.correlate.cluster.graph import Graph
 from analytics.correlate.config import NS_PER_S
@@ -20,6 +22,7 @@ from telemetry.objects import ObjectKind, ObjectRef, parse_object
 
 OBJECTS_MAX = 5_000
 EVENTS_MAX = 12
+_by_time = attrgetter("at_ns", "what", "detail")
 DAY_NS = 24 * 3600 * NS_PER_S
 KEPT_NS = 30 * DAY_NS  # as long as the programs of a GPU are counted, and a warranty case takes to prove (assumption)
 HALF_LIFE_NS = 7 * DAY_NS  # assumption: a part that has been quiet for a week is half as suspect
@@ -260,7 +263,7 @@ def _merge(known: Known, other: Known) -> None:
 
 
 def _newest(events: Iterable[RecordEvent]) -> list[RecordEvent]:
-    return sorted(events, key=lambda one: (one.at_ns, one.what, one.detail))[-EVENTS_MAX:]
+    return sorted(events, key=_by_time)[-EVENTS_MAX:]
 
 
 def _oldest_ns(known: Known) -> int:
@@ -269,6 +272,7 @@ def _oldest_ns(known: Known) -> int:
 
 
 def _append(known: Known, event: RecordEvent) -> None:
-    known.events = _newest([*known.events, event])
-    known.counts = dict(Counter(known.counts) + Counter([event.what]))
+    insort(known.events, event, key=_by_time)
+    del known.events[:-EVENTS_MAX]
+    known.counts[event.what] = known.counts.get(event.what, 0) + 1
     known.newest_ns = max(known.newest_ns, event.at_ns)

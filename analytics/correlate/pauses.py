@@ -14,6 +14,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum
+from functools import lru_cache
 
 import rustworkx as rx
 
@@ -83,8 +84,13 @@ def _paused(findings: Iterable[Finding], graph: Graph) -> dict[Paused, list[Find
 
 
 def _priorities(finding: Finding) -> tuple[str, ...]:
-    found = {match for evidence in finding.evidence for match in _PRIORITY.findall(evidence.series)}
-    return tuple(sorted(found))
+    return tuple(sorted({match for evidence in finding.evidence for match in _named(evidence.series)}))
+
+
+@lru_cache(16_384)
+def _named(series: str) -> tuple[str, ...]:
+    """Priorities in the name of a series, which a finding has for as long as it is active."""
+    return tuple(_PRIORITY.findall(series))
 
 
 @dataclass(frozen=True, slots=True)

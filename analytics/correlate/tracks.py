@@ -76,9 +76,10 @@ class Track:
         return self.life.state is IncidentState.FIRING
 
     @property
-    def age(self) -> tuple[bool, int, IncidentKind, ObjectRef]:
+    def age(self) -> tuple[bool, int, IncidentKind, ObjectKind, str]:
         """Sorts firing before pending, and the older first."""
-        return not self.fires, self.life.opened_ns, *self.key
+        root = self.cause.root
+        return not self.fires, self.life.opened_ns, self.cause.kind, root.kind, root.name
 
     def forget_impact(self) -> None:
         """What a cause cost that turned out to be another one before anybody was notified of it."""

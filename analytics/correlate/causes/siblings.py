@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from math import exp, lgamma, log
 
 from analytics.correlate.causes.at_once import at_once
+from analytics.correlate.cluster.graph import Graph
 from analytics.correlate.config import NS_PER_S
 from analytics.correlate.versions import NewVersion
 from analytics.correlate.view import CorrelationView
@@ -122,7 +123,7 @@ def hosts_by_rack(view: CorrelationView, names: Iterable[str]) -> Siblings:
 
 def hosts_by_pod(view: CorrelationView) -> Siblings:
     """All hosts, by their pods."""
-    return view.once(_hosts_by_pod)
+    return view.cluster.once(_hosts_by_pod)
 
 
 def hosts_by_version(view: CorrelationView, onsets_ns: Mapping[str, int]) -> Siblings:
@@ -141,7 +142,7 @@ def hosts_by_version(view: CorrelationView, onsets_ns: Mapping[str, int]) -> Sib
 def gpus_of_host(view: CorrelationView, host: str) -> Siblings:
     """The GPUs of one host among many."""
     gpus = {ref.name: (host,) for ref in view.graph.gpus_of(host)}
-    return Siblings("host", gpus, {host: len(gpus)}, max(1, view.once(_count_of_hosts)))
+    return Siblings("host", gpus, {host: len(gpus)}, max(1, view.cluster.once(_count_of_hosts)))
 
 
 def links_of_switches(view: CorrelationView, names: Iterable[str]) -> Siblings:
@@ -150,7 +151,7 @@ def links_of_switches(view: CorrelationView, names: Iterable[str]) -> Siblings:
         name: tuple(filter(view.graph.is_switch, view.graph.ends(ObjectRef(ObjectKind.LINK, name)))) for name in names
     }
     sizes = {switch: len(view.graph.links(switch)) for ends in links.values() for switch in ends}
-    return Siblings("switch", links, sizes, max(1, view.once(_count_of_switches)))
+    return Siblings("switch", links, sizes, max(1, len(view.graph.switches)))
 
 
 def _version(new: NewVersion) -> str:
@@ -167,19 +168,15 @@ def _hosts_by_version(view: CorrelationView) -> Counter[str]:
     )
 
 
-def _hosts_by_pod(view: CorrelationView) -> Siblings:
-    pods = {known.name: (known.pod,) for known in _hosts(view) if known.pod}
+def _hosts_by_pod(graph: Graph) -> Siblings:
+    pods = {known.name: (known.pod,) for known in _hosts(graph) if known.pod}
     sizes = Counter(pod for (pod,) in pods.values())
     return Siblings("pod", pods, sizes, len(sizes))
 
 
-def _hosts(view: CorrelationView) -> Iterator[Device]:
-    return (known for known in view.graph.devices.values() if known.role is Role.HOST)
+def _hosts(graph: Graph) -> Iterator[Device]:
+    return (known for known in graph.devices.values() if known.role is Role.HOST)
 
 
-def _count_of_hosts(view: CorrelationView) -> int:
-    return sum(1 for _ in _hosts(view))
-
-
-def _count_of_switches(view: CorrelationView) -> int:
-    return sum(map(view.graph.is_switch, view.graph.devices))
+def _count_of_hosts(graph: Graph) -> int:
+    return sum(1 for _ in _hosts(graph))

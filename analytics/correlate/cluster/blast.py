@@ -1,23 +1,23 @@
 """Blast radius: what cannot work without the root of an incident, and all of every job that waits for it."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 
 from analytics.correlate.cause import Cause
 from analytics.correlate.cluster.graph import Graph
 from analytics.correlate.cluster.jobs import Jobs
 from telemetry.incidents import BlastRadius, IncidentKind
-from telemetry.objects import ObjectKind, ObjectRef, device
-
-HOLDS = (ObjectKind.DEVICE, ObjectKind.GPU)
+from telemetry.objects import ObjectKind, ObjectRef
 
 
-def blast_radius(cause: Cause, concerned: frozenset[str], graph: Graph, jobs: Jobs) -> BlastRadius:
-    """concerned: jobs that wait or are cut off; training is lockstep, so all of their GPUs are."""
+def blast_radius(
+    cause: Cause, reached: Set[ObjectRef], concerned: frozenset[str], graph: Graph, jobs: Jobs
+) -> BlastRadius:
+    """reached: what cannot work without the root. concerned: jobs that wait or are cut off; training is lockstep, so
+    all of their GPUs are."""
     root = cause.root
     if cause.kind is IncidentKind.TELEMETRY_LOST:  # nothing is known to suffer
         return BlastRadius(nodes=(root.name,) if graph.is_edge(root.name) else ())
-    reached = graph.reached(root).union(*(graph.reached(device(name)) for name in sorted(cause.gone)))
-    affected = {job_id for ref in reached if ref.kind in HOLDS for job_id in jobs.of(ref)} | concerned
+    affected = jobs.depending(root, reached) | concerned
     if not affected:
         affected = _readers(reached, graph, jobs)
     links = {ref.name for ref in reached if ref.kind is ObjectKind.LINK}

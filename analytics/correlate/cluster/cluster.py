@@ -1,7 +1,7 @@
 """The cluster as correlation needs it, rebuilt only where the topology changed."""
 
-from collections.abc import Hashable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import Any, TypeVar
 
 from analytics.correlate.cause import Cause
 from analytics.correlate.cluster.blast import blast_radius
@@ -15,6 +15,7 @@ from telemetry.kinds import incident_kinds
 from telemetry.refusals import Refusal, consistent, refused_facts
 from telemetry.topology import Topology
 
+T = TypeVar("T")
 CACHE_MAX = 10_000
 
 
@@ -33,6 +34,7 @@ class Cluster:
         self.nodes = Nodes()
         self._reaches: dict[Hashable, Reach] = {}
         self._blasts: dict[Hashable, BlastRadius] = {}
+        self._of_graph: dict[Callable[[Graph], Any], Any] = {}
 
     def update(self, topology: Topology) -> None:
         """Topology that repeats what is known costs a comparison; a change of jobs alone does not rebuild the graph."""
@@ -44,6 +46,7 @@ class Cluster:
         rewired = entities != self.graph.entities
         if rewired:
             self.graph = self.graph.changed_to(entities)
+            self._of_graph.clear()
             facts = topology.facts.values()
             self.inferred = sum(fact.source == SOURCE and fact.entity.kind == "device" for fact in facts)
         self.nodes = nodes_of(topology)
@@ -53,14 +56,22 @@ class Cluster:
             self._reaches.clear()
             self._blasts.clear()
 
+    def once(self, compute: Callable[[Graph], T]) -> T:
+        """What a function makes of the graph, kept until the graph is another one."""
+        if compute not in self._of_graph:
+            self._of_graph[compute] = compute(self.graph)
+        found: T = self._of_graph[compute]
+        return found
+
     def reach(self, cause: Cause) -> Reach:
         """What a cause can disturb."""
         kind = incident_kinds()[cause.kind]
         key = (kind.disturbs_fabric, kind.pages_without_waiting, cause.root, cause.devices, cause.gone)
-        if key not in self._reaches:
+        known = self._reaches.get(key)
+        if known is None:
             _make_room(self._reaches)
-            self._reaches[key] = reach(cause, self.graph, self.jobs)
-        return self._reaches[key]
+            known = self._reaches[key] = reach(cause, self.graph, self.jobs)
+        return known
 
     def cut_off(self, cause: Cause) -> frozenset[str]:
         """Jobs that stop as the cause takes a path away; none where it takes none, or leaves another one."""
@@ -69,11 +80,12 @@ class Cluster:
     def blast_radius(self, cause: Cause, waiting_jobs: frozenset[str]) -> BlastRadius:
         """What an incident with this cause touches; see ``blast.py``."""
         key = (cause.key, waiting_jobs, cause.gone)
-        if key not in self._blasts:
+        known = self._blasts.get(key)
+        if known is None:
             _make_room(self._blasts)
-            concerned = waiting_jobs | self.cut_off(cause)
-            self._blasts[key] = blast_radius(cause, concerned, self.graph, self.jobs)
-        return self._blasts[key]
+            reached, concerned = self.reach(cause).depends, waiting_jobs | self.cut_off(cause)
+            known = self._blasts[key] = blast_radius(cause, reached, concerned, self.graph, self.jobs)
+        return known
 
 
 def _make_room(cache: dict[Hashable, Any]) -> None:

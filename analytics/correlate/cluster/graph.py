@@ -31,6 +31,7 @@ class Graph:
     def __init__(self, entities: Mapping[str, Entity]) -> None:
         self.entities = entities
         self.devices: dict[str, Device] = {}
+        self.switches: set[str] = set()
         self.peers: dict[ObjectRef, ObjectRef] = {}
         self.link_of: dict[ObjectRef, ObjectRef] = {}
         self.serials: dict[ObjectRef, str] = {}  # of the module in each port
@@ -51,6 +52,8 @@ class Graph:
         match entity:
             case Device():
                 self.devices[entity.name] = entity
+                if entity.role not in EDGE_ROLES:
+                    self.switches.add(entity.name)
                 if entity.rack:
                     self._racks[entity.rack].append(entity.name)
             case Link():
@@ -136,6 +139,7 @@ class Graph:
         match entity:
             case Device():
                 del self.devices[entity.name]
+                self.switches.discard(entity.name)
                 if entity.rack:
                     self._racks[entity.rack].remove(entity.name)
             case Link():
@@ -168,7 +172,7 @@ class Graph:
         while left:
             new = set(self._dependents(left.pop())) - found
             found |= new
-            left += new
+            left += [each for each in new if each.kind is not ObjectKind.GPU]  # which takes nothing with it
         return found | {ref}
 
     def _dependents(self, ref: ObjectRef) -> Iterable[ObjectRef]:
@@ -193,12 +197,11 @@ class Graph:
 
     def is_edge(self, name: str) -> bool:
         """Whether the device uses the fabric and is no part of it."""
-        return self.role(name) in EDGE_ROLES
+        return name in self.devices and name not in self.switches
 
     def is_switch(self, name: str) -> bool:
         """Whether the topology knows it as part of the fabric."""
-        known = self.devices.get(name)
-        return known is not None and known.role not in EDGE_ROLES
+        return name in self.switches
 
     def faces_edge(self, port: ObjectRef) -> bool:
         """Whether a switch's port leads to a host or storage server; a port without a known peer does."""
@@ -224,6 +227,10 @@ class Graph:
 
     def gpus_of(self, host: str) -> Sequence[ObjectRef]:
         return self._gpus_of.get(host, [])
+
+    def targets_of(self, server: str) -> Sequence[ObjectRef]:
+        """Storage targets of a server."""
+        return self._served.get(server, [])
 
     def mounted_on(self, filesystem: str) -> set[str]:
         """Names of the hosts that mount a file system."""

@@ -3,11 +3,14 @@
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from collections.abc import Set as AbstractSet
+from itertools import chain
 from typing import NamedTuple
 
 from analytics.correlate.cluster.graph import Graph
 from telemetry.objects import ObjectKind, ObjectRef
 from telemetry.topology import Job, Topology
+
+HOLDERS = (ObjectKind.DEVICE, ObjectKind.GPU)
 
 
 class Names(NamedTuple):
@@ -17,8 +20,9 @@ class Names(NamedTuple):
     ordered: tuple[str, ...]
 
     @staticmethod
-    def of(names: frozenset[str]) -> "Names":
-        return Names(names, tuple(sorted(names)))
+    def of(names: Iterable[str]) -> "Names":
+        ordered = sorted(dict.fromkeys(names))  # most are given in order of their hosts, which is quick to sort
+        return Names(frozenset(ordered), tuple(ordered))
 
     def with_more(self, more: AbstractSet[str]) -> tuple[str, ...]:
         """These names and others, in order."""
@@ -46,7 +50,6 @@ class Jobs:
                 self._on[node].append(running[job_id])
                 self._ids_on[node].append(job_id)
         self._gpus: dict[str, tuple[ObjectRef, ...]] = {}
-        self._gpu_counts: dict[frozenset[str], int] = {}
         self._names: dict[frozenset[str], JobNames] = {}
         self._behind: dict[str, frozenset[str]] = {}
         self._around: dict[str, frozenset[str]] = {}
@@ -60,11 +63,17 @@ class Jobs:
         """Jobs that an object serves directly: by its host, or by the host that a switch's port leads to."""
         if ref.kind is ObjectKind.JOB:
             return [ref.name] if ref.name in self.running else []
-        if ref.kind is ObjectKind.GPU and ref in self._graph.gpus:
-            return [job.job_id for job in self._on.get(ref.device, ()) if self.uses(job.job_id, ref)]
+        if ref.kind is ObjectKind.GPU and (known := self._graph.gpus.get(ref)):
+            on = self._on.get(known.device, ())
+            return [job.job_id for job in on if not job.gpu_indices or known.index in job.gpu_indices]
         found = self.on_device(ref.device)
         peer = self._graph.peers.get(ref)
         return found if found or peer is None else self.on_device(peer.device)
+
+    def depending(self, root: ObjectRef, reached: Iterable[ObjectRef]) -> set[str]:
+        """Jobs on what cannot work without a root. A GPU is reached with its host, unless it is the root itself."""
+        hosts = (ref.name for ref in reached if ref.kind is ObjectKind.DEVICE)
+        return {*chain.from_iterable(map(self.on_device, hosts)), *(self.of(root) if root.kind in HOLDERS else ())}
 
     def uses(self, job_id: str, ref: ObjectRef) -> bool:
         """Whether a job that runs or ended is on a host, or on a GPU."""
@@ -84,17 +93,18 @@ class Jobs:
     def behind(self, name: str) -> frozenset[str]:
         """Jobs of a host, or of the hosts that are connected to a switch."""
         if name not in self._behind:
-            hosts = {name, *self._graph.neighbours(name)} if self._graph.is_switch(name) else {name}
-            busy = (host for host in hosts & self._on.keys() if not self._graph.is_switch(host))
-            self._behind[name] = frozenset(job.job_id for host in busy for job in self._on[host])
+            switches = self._graph.switches
+            hosts = self._graph.neighbours(name) if name in switches else {name}
+            busy = (hosts & self._ids_on.keys()) - switches
+            self._behind[name] = frozenset(chain.from_iterable(map(self._ids_on.__getitem__, busy)))
         return self._behind[name]
 
     def around(self, name: str) -> frozenset[str]:
         """Jobs behind a device, and for a switch behind the switches next to it."""
         if name not in self._around:
-            near = self._graph.neighbours(name) if self._graph.is_switch(name) else set()
-            switches = (other for other in near if self._graph.is_switch(other))  # its hosts are behind it
-            self._around[name] = self.behind(name).union(*(self.behind(other) for other in switches))
+            switches = self._graph.switches
+            near = self._graph.neighbours(name) & switches if name in switches else ()  # its hosts are behind it
+            self._around[name] = self.behind(name).union(*map(self.behind, near))
         return self._around[name]
 
     def nodes(self, job_id: str) -> tuple[str, ...]:
@@ -111,8 +121,8 @@ class Jobs:
     def names(self, job_ids: frozenset[str]) -> "JobNames":
         """Hosts and GPUs of jobs. Incidents of one job ask for the same, and a job has thousands of GPUs."""
         if job_ids not in self._names:
-            nodes = frozenset(node for job_id in job_ids for node in self.nodes(job_id))
-            gpus = frozenset(ref.name for job_id in job_ids for ref in self.gpus(job_id))
+            nodes = chain.from_iterable(map(self.nodes, job_ids))
+            gpus = [ref.name for job_id in job_ids for ref in self.gpus(job_id)]
             self._names[job_ids] = JobNames(Names.of(nodes), Names.of(gpus))
         return self._names[job_ids]
 
@@ -124,20 +134,19 @@ class Jobs:
 
     def gpu_count(self, *job_ids: str) -> int:
         """How many GPUs jobs have together, each counted once."""
-        key = frozenset(job_ids)
-        if key not in self._gpu_counts:
-            self._gpu_counts[key] = len({ref for job_id in key for ref in self.gpus(job_id)})
-        return self._gpu_counts[key]
+        return len(self.names(frozenset(job_ids)).gpus.known)
 
     def _known(self, job_id: str) -> Job | None:
         return self.running.get(job_id) or self.ended.get(job_id)
 
     def _list(self, job_id: str) -> Iterable[ObjectRef]:
         known = self._known(job_id)
-        for node in known.nodes if known else ():
-            for ref in self._graph.gpus_of(node):
-                if known and (not known.gpu_indices or self._graph.gpus[ref].index in known.gpu_indices):
-                    yield ref
+        if known is None:
+            return []
+        every = chain.from_iterable(map(self._graph.gpus_of, known.nodes))
+        if not known.gpu_indices:
+            return every
+        return (ref for ref in every if self._graph.gpus[ref].index in known.gpu_indices)
 
 
 def running(topology: Topology) -> tuple[dict[str, Job], dict[str, Job]]:

@@ -19,7 +19,7 @@ class Reach:
     possible: jobs that may be slowed by it; only their own symptoms show whether they are.
     cut_off: those that stop when the links of ``own`` are lost: jobs on several hosts that lose a link of one of them,
     as collectives use every NIC, and those that mount a file system of a storage server without any other link.
-    hosts: at an end of these links."""
+    hosts: at an end of these links. depends: all that cannot work without the root and what is gone with it."""
 
     own: frozenset[ObjectRef]
     devices: frozenset[str]
@@ -27,17 +27,20 @@ class Reach:
     possible: frozenset[str]
     cut_off: frozenset[str]
     hosts: frozenset[str]
+    depends: frozenset[ObjectRef]
 
 
 def reach(cause: Cause, graph: Graph, jobs: Jobs) -> Reach:
     """What a cause reaches. It depends on the root and on further devices of the cause."""
     own = _own(cause.root, cause.gone, graph)
-    ends = {ref.device for ref in own if ref.device}
+    ends = {ref.device for ref in own} - {""}
     devices = ends | cause.devices | cause.gone
     if cause.root.kind is ObjectKind.DEVICE:
         devices |= graph.neighbours(cause.root.name)
     reached = graph.reached(cause.root).union(*(graph.reached(device(name)) for name in sorted(cause.gone)))
-    certain = {job_id for ref in reached for job_id in _dependents(ref, jobs)}
+    certain = jobs.depending(cause.root, reached)
+    if cause.root.kind is ObjectKind.JOB:
+        certain.update(jobs.of(cause.root))
     possible = {job_id for name in ends for job_id in jobs.on_device(name)}
     lost = {ref for ref in own if ref.kind is ObjectKind.LINK}
     targets = [ref for ref in reached if ref.kind is ObjectKind.STORAGE_TARGET and ref != cause.root]
@@ -50,10 +53,11 @@ def reach(cause: Cause, graph: Graph, jobs: Jobs) -> Reach:
     if not kind.pages_without_waiting:
         possible |= _under_pressure(ends, cause.devices, graph, jobs)
     elif kind.disturbs_fabric:
-        possible = possible.union(*(jobs.around(name) for name in devices))
+        possible = possible.union(*map(jobs.around, devices))
     hosts = frozenset(name for ref in lost for name in graph.ends(ref) if graph.role(name) is Role.HOST)
     cut_off = frozenset(unserved | _spread_over(hosts, jobs))
-    return Reach(frozenset(own), frozenset(devices), frozenset(certain), frozenset(possible), cut_off, hosts)
+    concerned = frozenset(certain), frozenset(possible), cut_off
+    return Reach(frozenset(own), frozenset(devices), *concerned, hosts, frozenset(reached))
 
 
 def _is_lost(target: ObjectRef, lost: Collection[ObjectRef], graph: Graph) -> bool:
@@ -63,7 +67,7 @@ def _is_lost(target: ObjectRef, lost: Collection[ObjectRef], graph: Graph) -> bo
 
 def _spread_over(hosts: Iterable[str], jobs: Jobs) -> set[str]:
     """Jobs on several hosts of which one is among these."""
-    return {job_id for name in hosts for job_id in jobs.on_device(name) if len(set(jobs.nodes(job_id))) > 1}
+    return {job_id for name in hosts for job_id in jobs.on_device(name) if any(name != at for at in jobs.nodes(job_id))}
 
 
 def _under_pressure(ends: set[str], devices: frozenset[str], graph: Graph, jobs: Jobs) -> set[str]:
@@ -73,10 +77,7 @@ def _under_pressure(ends: set[str], devices: frozenset[str], graph: Graph, jobs:
     reached = devices - ends
     names = reached | ends if any(graph.is_switch(name) for name in reached) else reached
     found = {job_id for name in names for job_id in jobs.behind(name)}
-    for target in graph.targets:
-        if graph.server_of(target) in ends:
-            found |= jobs.using(target)
-    return found
+    return found.union(*(jobs.using(target) for name in ends for target in graph.targets_of(name)))
 
 
 def _own(root: ObjectRef, gone: frozenset[str], graph: Graph) -> set[ObjectRef]:
@@ -90,9 +91,3 @@ def _own(root: ObjectRef, gone: frozenset[str], graph: Graph) -> set[ObjectRef]:
     if root.kind is ObjectKind.STORAGE_TARGET:
         own |= {device(graph.server_of(root)), ObjectRef(ObjectKind.FILESYSTEM, root.name.partition("/")[0])}
     return own
-
-
-def _dependents(ref: ObjectRef, jobs: Jobs) -> Iterable[str]:
-    if ref.kind in (ObjectKind.DEVICE, ObjectKind.GPU, ObjectKind.JOB):
-        return jobs.of(ref)
-    return ()

@@ -33,7 +33,8 @@ def short(ref: ObjectRef) -> str:
 
 def fill(template: str, root: ObjectRef) -> str:
     """Puts the names in place of ``{root}`` and ``{device}``."""
-    return template.replace("{root}", short(root)).replace("{device}", root.device or root.name)
+    text = template.replace("{root}", short(root))
+    return text.replace("{device}", root.device or root.name) if "{device}" in text else text
 
 
 def title(view: CorrelationView, track: Track, blast: BlastRadius) -> str:

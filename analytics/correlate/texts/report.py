@@ -7,7 +7,7 @@ from dataclasses import replace
 import orjson
 
 from analytics.correlate import cost
-from analytics.correlate.cause import CONGESTED, Cause, weight
+from analytics.correlate.cause import CONGESTED, Cause
 from analytics.correlate.claim import Claim
 from analytics.correlate.cover import gain
 from analytics.correlate.ended_jobs import ended_by
@@ -17,7 +17,7 @@ from analytics.correlate.texts.verdict import Rivals
 from analytics.correlate.tracks import Track
 from analytics.correlate.view import CorrelationView
 from telemetry.findings import Evidence, Finding
-from telemetry.incidents import BlastRadius, Hypothesis, Incident, IncidentKind, Severity, TimelineEntry
+from telemetry.incidents import BlastRadius, Hypothesis, Incident, IncidentKind, ObjectRecord, Severity, TimelineEntry
 from telemetry.kinds import incident_kinds
 from telemetry.objects import ObjectRef, device, job
 
@@ -58,7 +58,7 @@ def update(
         track.evidence = _evidence(track.cause.root, primary)
         track.order_known = _order_known(view, claim, members)
         track.alternatives = _alternatives(view, claim, others)
-        track.confidence = _confidence(track, primary)
+        track.confidence = _confidence(view, track, primary)
     if primary and len(members) >= track.explained_max:  # what clears first takes no reason away
         track.explained_max = len(members)
         track.because = verdict.because(view, claim)
@@ -183,8 +183,10 @@ def _order_known(view: CorrelationView, claim: Claim, members: Sequence[Finding]
     The interval is that of the evidence that comes most rarely: what it shows may have begun as much earlier.
     """
     within_ns = view.config.intervals_ns(1.0, max((finding.cadence_s for finding in members), default=0.0))
-    own = [finding.onset_ns for finding in members if finding.object in claim.reach.own]
-    others = [finding.onset_ns for finding in members if finding.object not in claim.reach.own]
+    own: list[int] = []
+    others: list[int] = []
+    for finding in members:
+        (own if finding.object in claim.reach.own else others).append(finding.onset_ns)
     return not own or not others or abs(min(others) - min(own)) > within_ns
 
 
@@ -200,16 +202,24 @@ def _alternatives(view: CorrelationView, claim: Claim, others: Sequence[Cause]) 
     )
 
 
-def _confidence(track: Track, primary: Sequence[Finding]) -> float:
+def _confidence(view: CorrelationView, track: Track, primary: Sequence[Finding]) -> float:
     """Weighted confidence of the evidence; less by the best alternative, and where the order is not known."""
-    evidence = sum(weight(finding) * finding.confidence for finding in primary) / sum(map(weight, primary))
+    weights = [view.index.weights[finding.id] for finding in primary]
+    evidence = sum(weight * finding.confidence for weight, finding in zip(weights, primary, strict=True)) / sum(weights)
     alternative = track.alternatives[0].confidence if track.alternatives else 0.0
     prior = min(1.0, 0.4 + 0.6 * incident_kinds()[track.cause.kind].prior)
     order = 1.0 if track.order_known else 0.9
     return round(max(0.05, min(0.99, evidence * prior * order * (1.0 - alternative / 2))), 2)
 
 
-def incident(view: CorrelationView, track: Track, blast: BlastRadius, gaps: tuple[str, ...], now_ns: int) -> Incident:
+def incident(
+    view: CorrelationView,
+    track: Track,
+    blast: BlastRadius,
+    record: ObjectRecord | None,
+    gaps: tuple[str, ...],
+    now_ns: int,
+) -> Incident:
     """The incident as it is published at ``now_ns``. gaps: missing telemetry, as text."""
     kind = incident_kinds()[track.cause.kind]
     return Incident(
@@ -241,6 +251,7 @@ def incident(view: CorrelationView, track: Track, blast: BlastRadius, gaps: tupl
         against=track.against,
         missing=track.missing,
         occurrences=track.occurrences,
+        record=record,
     )
 
 
@@ -253,8 +264,8 @@ def _timeline(view: CorrelationView, track: Track) -> tuple[TimelineEntry, ...]:
         for change in view.changes_around(track.cause.root)
         if view.covers(change, track.onset_ns)
     ]
-    entries = sorted({*track.notes, *changes}, key=lambda entry: (entry.at_ns, entry.object, entry.text))
-    return tuple(entries)
+    entries = {(each.at_ns, each.object.kind, each.object.name, each.text): each for each in track.notes + changes}
+    return tuple(entries[key] for key in sorted(entries))
 
 
 def needs_publishing(track: Track, incident: Incident) -> bool:

@@ -13,6 +13,7 @@ from analytics.correlate import cost
 from analytics.correlate.cause import Cause
 from analytics.correlate.claim import Claim
 from analytics.correlate.cluster.reach import Reach
+from analytics.correlate.object_records import ObjectRecords
 from analytics.correlate.texts import report
 from analytics.correlate.texts.paths import paths_left
 from analytics.correlate.texts.verdict import Rivals
@@ -131,7 +132,9 @@ class Reports:
         moved, to = self._silence_moved, claim.reach
         return bool(moved) and not (moved.isdisjoint(to.devices) and moved.isdisjoint(ref.device for ref in to.own))
 
-    def changed(self, view: CorrelationView, track: Track, gaps: tuple[str, ...], now_ns: int) -> Incident | None:
+    def changed(
+        self, view: CorrelationView, track: Track, records: ObjectRecords, gaps: tuple[str, ...], now_ns: int
+    ) -> Incident | None:
         """The incident where it differs from the version published last; see ``report.needs_publishing``."""
         known = self._known.get(id(track))
         shown = (
@@ -143,7 +146,7 @@ class Reports:
         if known is not None and known.published == shown and not report.cost_has_grown(track):
             return None
         blast = view.cluster.blast_radius(track.cause, frozenset(track.job_impact))
-        incident = report.incident(view, track, blast, gaps, now_ns)
+        incident = report.incident(view, track, blast, records.of(track.cause.root, now_ns), gaps, now_ns)
         if known is not None:
             known.published = shown
         return incident if report.needs_publishing(track, incident) else None

@@ -146,7 +146,7 @@ def missing(view: CorrelationView, claim: Claim, *, order_known: bool) -> tuple[
 
 def _missing(view: CorrelationView, claim: Claim, order_known: bool) -> Iterator[str]:
     root = claim.cause.root
-    if claim.cause.kind is not IncidentKind.TELEMETRY_LOST:
+    if view.silent and claim.cause.kind is not IncidentKind.TELEMETRY_LOST:
         quiet = sorted(view.silent & (claim.reach.devices | {ref.device for ref in claim.reach.own}) - {root.name})
         if quiet:
             yield f"{' and '.join(quiet[:2])}{f' and {len(quiet) - 2} more' if len(quiet) > 2 else ''} not heard of"

@@ -5,8 +5,9 @@ import pytest
 from analytics.correlate.cause import cause_of
 from analytics.correlate.cluster import cluster as module
 from analytics.correlate.cluster.cluster import Cluster
+from analytics.correlate.cluster.graph import Graph
 from telemetry.incidents import IncidentKind as I
-from telemetry.objects import device
+from telemetry.objects import ObjectRef, device
 from telemetry.topology import Device, Entity, Job, Link, Role, TopologyFact
 from tests.unit.analytics.correlate.small_fabric import T0, Fabric
 
@@ -53,3 +54,26 @@ def test_caches_are_bounded(fabric: Cluster, monkeypatch: pytest.MonkeyPatch) ->
         fabric.blast_radius(cause, frozenset())
         assert len(fabric._reaches) <= 3
         assert len(fabric._blasts) <= 3
+
+
+def test_what_an_incident_reaches_is_walked_once(fabric: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    walked: list[ObjectRef] = []
+    walk = Graph.reached
+
+    def reached(graph: Graph, ref: ObjectRef) -> set[ObjectRef]:
+        walked.append(ref)
+        return walk(graph, ref)
+
+    monkeypatch.setattr(Graph, "reached", reached)
+    fabric.reach(CAUSE)
+    fabric.blast_radius(CAUSE, frozenset())
+    assert walked == [CAUSE.root]
+
+
+def test_what_follows_from_the_graph_is_kept_until_it_is_another_one(cluster: Fabric, fabric: Cluster) -> None:
+    def devices(graph: Graph) -> frozenset[str]:
+        return frozenset(graph.devices)
+
+    assert fabric.once(devices) is fabric.once(devices)
+    fabric.update(cluster.topology.with_facts([TopologyFact(Device("leaf9", Role.LEAF), T0, "test")]))
+    assert "leaf9" in fabric.once(devices)

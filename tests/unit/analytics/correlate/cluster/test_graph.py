@@ -138,7 +138,7 @@ def test_a_changed_graph_is_the_same_as_a_new_one(cluster: Fabric, steps: list[l
             if entity is None:
                 present[key] = known[key]
             elif isinstance(entity, Device) and number % 3 == 0:
-                present[key] = replace(entity, rack=f"r{number % 4}")
+                present[key] = replace(entity, rack=f"r{number % 4}", role=(Role.LEAF, Role.HOST)[number % 2])
         graph = graph.changed_to(dict(present))
         assert vars(graph) == vars(Graph(present))
 
