@@ -29,6 +29,12 @@ class CorrelateConfig(BaseModel):
         description="Ports that lost their carrier, with nothing known behind them, wait this long for the "
         "silence of what is there.",
     )
+    busy_hold_s: float = Field(
+        60.0,
+        ge=0,
+        description="A host that pauses several of its NICs pages once a job has waited this long: memory and IOMMU of "
+        "healthy hosts are busy for tens of seconds (assumption).",
+    )
     weak_hold_intervals: float = Field(
         6.0, ge=0, description="Symptoms without a cause (a stalled job, a deviation) wait this long for one."
     )
@@ -131,6 +137,8 @@ class CorrelateConfig(BaseModel):
                 return self.intervals_ns(self.doubtful_hold_intervals, cadence_s)
             case HoldPolicy.SILENCE:
                 return self.intervals_ns(self.silence_hold_intervals, cadence_s)
+            case HoldPolicy.BUSY:
+                return int(self.busy_hold_s * NS_PER_S)
 
     def intervals_ns(self, intervals: float, cadence_s: float = 0.0) -> int:
         """That many collection intervals, in nanoseconds. cadence_s: of the evidence, where it is longer."""

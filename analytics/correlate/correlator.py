@@ -32,7 +32,7 @@ from common.units import to_ns
 from telemetry.changes import Change
 from telemetry.findings import Finding, FindingKind, FindingState
 from telemetry.incidents import Incident, IncidentKind, IncidentState, TimelineEntry
-from telemetry.kinds import incident_kinds
+from telemetry.kinds import HoldPolicy, incident_kinds
 from telemetry.objects import ObjectRef
 from telemetry.refusals import Refusal
 from telemetry.topology import Topology
@@ -340,16 +340,20 @@ def _follow(track: Track, claim: Claim, now_ns: int) -> None:
         if not track.id:
             track.forget_impact()
     track.onset_ns = min(track.onset_ns, claim.onset_ns) if track.id else claim.onset_ns
-    track.cause = _with_all_gone(track, claim.cause) if track.id else claim.cause
+    track.cause = _as_known(track, claim.cause) if track.id else claim.cause
     track.primary, track.symptoms = set(claim.primary), set(claim.symptoms)
 
 
-def _with_all_gone(track: Track, cause: Cause) -> Cause:
-    """The cause, with what it took away at most: devices that come back one after the other went away together."""
+def _as_known(track: Track, cause: Cause) -> Cause:
+    """The cause, with what it took away at most: devices that come back one after the other went away together. And
+    with its longest hold: of the NICs of a busy host one pauses for longer than the others."""
     before = track.cause
-    if track.key != cause.key or not cause.gone < before.gone:
+    if track.key != cause.key:
         return cause
-    return replace(cause, gone=before.gone, subject=before.subject, reason=before.reason)
+    if cause.gone < before.gone:
+        cause = replace(cause, gone=before.gone, subject=before.subject, reason=before.reason)
+    longest = max(before.wait_hold, cause.wait_hold, key=list(HoldPolicy).index)
+    return cause if longest is cause.wait_hold else replace(cause, wait_hold=longest)
 
 
 def _hand_over(lost: Mapping[str, Track], claims: Iterable[Claim]) -> None:

@@ -64,12 +64,13 @@ class Tier(IntEnum):
 
 
 class HoldPolicy(StrEnum):
-    """How long a cause waits before it fires, because it may turn out to be a part of a larger one."""
+    """How long a cause waits before it fires, because it may turn out to be a part of a larger one; longest last."""
 
     NONE = "none"  # its detectors have already waited for a second sample
     TICK = "tick"
     INTERVAL = "interval"  # until every device has been read once
     SILENCE = "silence"  # until a device that died would be silent
+    BUSY = "busy"  # for longer than the memory and the IOMMU of a healthy host are busy
 
 
 class Effect(StrEnum):

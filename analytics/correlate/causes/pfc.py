@@ -1,7 +1,7 @@
 """Back-pressure with an origin: slow receiver, incast, pause loop."""
 
-from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
 
 from analytics.correlate.cause import QUEUES, STORAGE, Cause, cause_of
 from analytics.correlate.pauses import End, Origin
@@ -11,48 +11,50 @@ from telemetry.incidents import IncidentKind
 from telemetry.kinds import HoldPolicy, Tier
 from telemetry.objects import ObjectRef
 
-BUSY_SHARE = 0.5  # of the links of a host: it is the host that takes too little (assumption)
 CONGESTED_SHARE = 0.5  # a port with less than this share of the worst one's congestion only shares its switch's buffer
 
 
 def propose(view: CorrelationView) -> Iterable[Cause]:
     """Where the pauses begin: at a host, at a congested port of a switch, or nowhere in a loop."""
     at_switch: defaultdict[str, list[Origin]] = defaultdict(list)
-    at_edge: defaultdict[ObjectRef, list[Origin]] = defaultdict(list)
+    at_host: defaultdict[str, dict[ObjectRef, list[Origin]]] = defaultdict(dict)
     for origin in view.origins:
         match origin.end:
             case End.EDGE if not view.graph.is_edge(origin.device):
                 continue  # the device behind the port is not in the topology: only a symptom
             case End.EDGE:
-                at_edge[origin.port].append(origin)
+                at_host[origin.device].setdefault(origin.port, []).append(origin)
             case End.SWITCH:
                 at_switch[origin.device].append(origin)
             case End.CYCLE:
                 yield from _loop(view, origin)
     slow = {view.graph.server_of(finding.object) for finding in view.of(*sorted(STORAGE))}
-    paused = Counter(origins[0].device for origins in at_edge.values())
-    for port in sorted(at_edge):
-        host = at_edge[port][0].device
-        if host not in slow:  # a slow target explains why its server pauses its senders
-            busy = paused[host] > 1 and paused[host] >= BUSY_SHARE * len(view.graph.links(host))
-            yield _slow_receiver(port, at_edge[port], busy=busy)
+    for host in sorted(at_host.keys() - slow):  # a slow target explains why its server pauses its senders
+        yield _slow_receiver(view, host, at_host[host])
     held = frozenset(origin.port for origin in view.origins)
     for switch in sorted({finding.object.device for finding in view.of(*QUEUES)}):
         yield from _incast(view, switch, at_switch.get(switch, []), held)
 
 
-def _slow_receiver(port: ObjectRef, found: list[Origin], *, busy: bool) -> Cause:
-    """busy: the whole host takes too little, not one NIC of it. Memory and IOMMU of healthy hosts are as busy for tens
-    of seconds (Agarwal et al., HotNets 2022), so it pages once a job has waited for longer than that."""
+def _slow_receiver(view: CorrelationView, host: str, ports: Mapping[ObjectRef, list[Origin]]) -> Cause:
+    """A host that pauses its leaf ports; one cause, however many.
+
+    Of several NICs at a time none is broken: it is the host that takes too little. Memory and IOMMU of healthy hosts
+    are as busy for tens of seconds (Agarwal et al., HotNets 2022), so that pages once a job has waited for longer.
+    """
+    root = view.root(IncidentKind.SLOW_RECEIVER, sorted(ports))
+    found = [origin for port in sorted(ports) for origin in ports[port]]
     devices = frozenset[str]().union(*(origin.devices for origin in found))
-    host = found[0].device
+    busy = len(ports) > 1
+    what = f"{len(ports)} of its {len(view.graph.links(host))} leaf ports" if busy else root.name
     return cause_of(
         IncidentKind.SLOW_RECEIVER,
-        port,
+        root,
         _findings(found),
-        f"{host} pauses {port.name} and nothing pauses {host}: the pauses of {_count(devices)} end there",
+        f"{host} pauses {what} and nothing pauses {host}: the pauses of {_count(devices)} end there",
         devices=devices,
-        wait_hold=HoldPolicy.SILENCE if busy else None,
+        subject=f"{len(ports)} ports to {host}" if busy else "",
+        wait_hold=HoldPolicy.BUSY if busy else None,
     )
 
 

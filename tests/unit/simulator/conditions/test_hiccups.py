@@ -10,6 +10,7 @@ from simulator.cluster import SimulatedCluster
 from simulator.conditions.config import ConditionConfig
 from simulator.config import JobMix, SimulatorConfig
 from simulator.fabric.state import Floats
+from simulator.faults.congestion import SlowReceiver
 from simulator.faults.schedule import parse_fault
 from simulator.layout import LOSSLESS
 
@@ -56,6 +57,16 @@ def test_the_ports_of_a_host_have_their_bad_minutes_together() -> None:
     by_host = shares(1.0).reshape(MINUTES, -1, 8)  # NICs of a host lie side by side
     first, second = by_host[:, :, :4].mean(axis=2).ravel(), by_host[:, :, 4:].mean(axis=2).ravel()
     assert np.corrcoef(np.log(first + 1e-5), np.log(second + 1e-5))[0, 1] > 0.7
+
+
+def test_no_healthy_host_stalls_as_much_as_the_weakest_slow_receiver() -> None:
+    cluster = cluster_of(10.0)
+    stalled = np.zeros(len(cluster.layout.nics))
+    for step in range(1200):
+        cluster.advance((step + 1) * NS_PER_S // 20)
+        stalled += cluster.machine.hiccups / 1200
+    weakest = SlowReceiver.strengths[0] * np.mean(SlowReceiver.STALL_S)
+    assert 0.09 < stalled.max() < weakest / (weakest + np.mean(SlowReceiver.RUN_S))
 
 
 def test_more_strength_is_more_pause_and_none_is_none() -> None:

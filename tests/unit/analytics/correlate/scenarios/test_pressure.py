@@ -86,14 +86,14 @@ def test_a_job_that_slows_down_long_after_the_pressure_began_waits_for_something
 ) -> None:
     run.tick(cluster.find(K.PFC_PAUSE_RECEIVED, cluster.facing(3, 2), 0))
     run.tick(cluster.find(K.JOB_SLOWED, "job:1", after_s))
-    run.tick(ticks=3)
+    run.tick(ticks=15)
     assert of_kind(run, I.SLOW_RECEIVER).severity is severity
 
 
 def test_readers_of_a_storage_server_wait_for_its_port(cluster: Fabric, run: Run) -> None:
     run.tick(cluster.find(K.PFC_PAUSE_RECEIVED, "leaf1/Ethernet7000", 0))
     run.tick(cluster.find(K.CHECKPOINT_LATE, "job:2", 300))
-    run.tick(ticks=3)
+    run.tick(ticks=61)
     assert (run.only.kind, run.only.severity) == (I.SLOW_RECEIVER, Severity.CRITICAL)
 
 
@@ -158,7 +158,7 @@ def test_a_job_that_began_under_pressure_has_no_normal_by_which_it_could_show_it
     run.topology = cluster.topology.with_facts([TopologyFact(young, T0 + S, "slurm")])
     pause = cluster.find(K.PFC_PAUSE_RECEIVED, cluster.facing(3, 2), 0)
     run.tick(replace(pause, evidence=(Evidence(pause.evidence[0].series, share, 0.0, unit),)))
-    run.tick(ticks=3)
+    run.tick(ticks=7)
     assert run.only.severity is severity
     assert severity is Severity.INFO or any("no normal yet" in entry.text for entry in run.only.timeline)
 
@@ -240,6 +240,33 @@ def test_a_job_whose_hosts_pause_here_and_there_does_not_wait_for_one_of_them_by
     run.tick(replace(low, confidence=0.8, score=1.5) if slumps else low)
     run.tick(ticks=2)
     assert about(run, cluster.facing(3, 2)).severity is severity
+
+
+@pytest.mark.parametrize(("waits_s", "severity"), [(5, Severity.INFO), (10, Severity.CRITICAL)])
+def test_a_slow_receiver_pages_once_the_other_nics_of_its_host_were_read_again(
+    cluster: Fabric, run: Run, waits_s: int, severity: Severity
+) -> None:
+    run.tick(cluster.find(K.PFC_PAUSE_RECEIVED, cluster.facing(3, 2), 0))
+    run.tick(cluster.find(K.JOB_SLOWED, "job:1", 5), ticks=waits_s // 5)
+    assert run.only.severity is severity
+
+
+@pytest.mark.parametrize(("waits_s", "severity"), [(55, Severity.INFO), (60, Severity.CRITICAL)])
+def test_a_host_that_pauses_several_nics_is_one_incident_that_pages_after_a_minute(
+    cluster: Fabric, run: Run, waits_s: int, severity: Severity
+) -> None:
+    """Healthy hosts are busy for tens of seconds. One of the NICs pauses for longer than the other."""
+    one, other = (cluster.find(K.PFC_PAUSE_RECEIVED, cluster.facing(leaf, 2), 0) for leaf in (3, 4))
+    run.tick(one, other)
+    run.tick(cluster.find(K.JOB_SLOWED, "job:1", 5), ticks=5)
+    run.clear(other)
+    run.tick(ticks=waits_s // 5 - 6)
+    assert (run.only.severity, run.only.root.name) == (severity, cluster.facing(3, 2))
+
+
+def test_the_title_of_a_busy_host_counts_its_ports(cluster: Fabric, run: Run) -> None:
+    run.tick(*(cluster.find(K.PFC_PAUSE_RECEIVED, cluster.facing(leaf, 2), 0) for leaf in (3, 4)))
+    assert "PFC storm from 2 ports to node2" in run.only.title
 
 
 def test_what_people_are_paged_for_began_when_the_job_began_to_wait(cluster: Fabric, run: Run) -> None:
