@@ -51,6 +51,7 @@ class Peers(Detector):
             score = np.where(works_longer(view, column.objects, hosts, deficit), score, 0.0)
             longer = column.values > normals
             score[longer & explains_longer_work(view, column.objects, groups)] = 0.0
+            score[(memory["named"][memory.rows(column.sids)] == 0.0) & ~_shows(column.values, normals)] = 0.0
         memory["named"][memory.rows(column.sids)] = score >= 1.0
         rows = np.flatnonzero((score >= 1.0) | (column.watched & ~np.isnan(score)))  # the others need no verdict
         rows = rows[worst_of_each(column.objects[rows], score[rows])]
@@ -61,6 +62,12 @@ class Peers(Detector):
             evidence.append(coherence_evidence(view, groups[rows]))
         breached = score >= 1.0
         return [Verdicts(worst.objects, worst.times_ns, breached, score, (*evidence,), self.confidence, onsets_ns)]
+
+
+def _shows(values: NDArray[np.float64], normals: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Whether the newest sample shows a difference: nobody is named for samples before it alone."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.abs(np.log(values / normals)) >= min(rule.effect for rule in SLOWING)
 
 
 def slow_peers() -> Peers:

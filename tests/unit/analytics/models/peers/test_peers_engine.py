@@ -115,6 +115,12 @@ def test_a_lower_clock_that_nobody_waits_for_is_no_straggler() -> None:
     assert stragglers(only(CLOCK, "node2", 1, 0.8)) == []
 
 
+def test_it_is_no_straggler_either_once_its_clock_is_what_it_was() -> None:
+    low = only(CLOCK, "node2", 1, 0.8)
+    found = findings(lambda *of: low(*of) if of[-1] < FAULT + 4 else 1.0, rounds=FAULT + 10)
+    assert [one for one in found if one.kind is FindingKind.STRAGGLER] == []
+
+
 def test_the_finding_says_how_coherent_the_job_is() -> None:
     (*_, last) = stragglers(slower("node2", 1, 0.9))[0].evidence
     assert (last.series, last.unit) == ('coherence(gpu_sm_active_ratio{job_id="4711"})', "ratio")
