@@ -73,6 +73,8 @@ def _death(view: CorrelationView, name: str, down: dict[ObjectRef, list[Finding]
 def propose(view: CorrelationView) -> Iterable[Cause]:
     """Devices that are down, by the state of most of their links, and devices that came back."""
     for death in deaths(view):
+        if _boots_with_rack(view, death):
+            continue
         status = "it still answers" if death.alive else "it is silent" if death.silent else "it says nothing of it"
         why = status + _overdue(view, death.device)
         yield cause_of(
@@ -90,13 +92,19 @@ def propose(view: CorrelationView) -> Iterable[Cause]:
 
 def _together(view: CorrelationView) -> Iterable[Cause]:
     """Hosts of a rack that died at once, of which that is no chance; most of a rack is its power (``rack.py``)."""
-    dead = {death.device: death for death in deaths(view) if not death.alive}
+    dead = {death.device: death for death in deaths(view) if not death.alive and not _boots_with_rack(view, death)}
     hosts = {name: death.onset_ns for name, death in dead.items() if view.graph.role(name) is Role.HOST}
     if len(hosts) < TOGETHER_MIN:
         return
     for found in shared(view, hosts, [hosts_by_rack(view, hosts)], TOGETHER_MIN):
         if not is_most(view, found.name, sum(name in dead for name in view.graph.rack(found.name))):
             yield _part_of_rack(view, found, dead)
+
+
+def rack_of(view: CorrelationView, name: str) -> ObjectRef:
+    """The rack of a device, as far as it is known."""
+    known = view.graph.devices.get(name)
+    return ObjectRef(ObjectKind.RACK, known.rack if known else "")
 
 
 def is_most(view: CorrelationView, rack: str, dead: int) -> bool:
@@ -117,6 +125,14 @@ def _part_of_rack(view: CorrelationView, found: Shared, dead: Mapping[str, Death
         gone=gone,
         subject=f"{root.name} and {len(gone)} more host{'s' if len(gone) > 1 else ''} of {found.parent}",
     )
+
+
+def _boots_with_rack(view: CorrelationView, death: Death) -> bool:
+    """Whether it went away with a rack that has power again, as its other devices show: servers take minutes to boot.
+    The incident of the rack goes on until all are back."""
+    root = view.away.get(death.device, rack_of(view, death.device))
+    since_ns = view.firing_since(IncidentKind.RACK_POWER, root)
+    return since_ns is not None and abs(death.onset_ns - since_ns) <= view.config.onset_slack_ns
 
 
 def _overdue(view: CorrelationView, name: str) -> str:
@@ -142,12 +158,10 @@ def _only_rebooted(view: CorrelationView, finding: Finding) -> bool:
 
 def _returns(view: CorrelationView, name: str) -> bool:
     """Whether its return belongs to an open incident: its death, its rack's, or a GPU fault that a reboot repairs."""
-    known = view.graph.devices.get(name)
-    rack = ObjectRef(ObjectKind.RACK, known.rack if known else "")
     return (
         name in view.away
         or view.is_firing(IncidentKind.DEVICE_DOWN, [device(name)])
-        or view.is_firing(IncidentKind.RACK_POWER, [rack])
+        or view.is_firing(IncidentKind.RACK_POWER, [rack_of(view, name)])
         or view.is_firing(IncidentKind.GPU_FAULT, view.graph.gpus_of(name))
     )
 

@@ -11,6 +11,7 @@ from telemetry.incidents import IncidentKind
 from telemetry.kinds import HoldPolicy, Tier
 from telemetry.objects import ObjectRef
 
+BUSY_SHARE = 0.25  # of the links of a host, more than which it pauses when it is busy itself (assumption)
 CONGESTED_SHARE = 0.5  # a port with less than this share of the worst one's congestion only shares its switch's buffer
 
 
@@ -39,22 +40,22 @@ def propose(view: CorrelationView) -> Iterable[Cause]:
 def _slow_receiver(view: CorrelationView, host: str, ports: Mapping[ObjectRef, list[Origin]]) -> Cause:
     """A host that pauses its leaf ports; one cause, however many.
 
-    Of several NICs at a time none is broken: it is the host that takes too little. Memory and IOMMU of healthy hosts
+    Where more than a quarter of its NICs do, none of them is broken: it is the host that takes too little. Memory and IOMMU of healthy hosts
     are as busy for tens of seconds (Agarwal et al., HotNets 2022), so that pages once a job has waited for longer.
     """
     root = view.root(IncidentKind.SLOW_RECEIVER, sorted(ports))
     found = [origin for port in sorted(ports) for origin in ports[port]]
     devices = frozenset[str]().union(*(origin.devices for origin in found))
-    busy = len(ports) > 1
-    what = f"{len(ports)} of its {len(view.graph.links(host))} leaf ports" if busy else root.name
+    several, links = len(ports) > 1, len(view.graph.links(host))
+    what = f"{len(ports)} of its {links} leaf ports" if several else root.name
     return cause_of(
         IncidentKind.SLOW_RECEIVER,
         root,
         _findings(found),
         f"{host} pauses {what} and nothing pauses {host}: the pauses of {_count(devices)} end there",
         devices=devices,
-        subject=f"{len(ports)} ports to {host}" if busy else "",
-        wait_hold=HoldPolicy.BUSY if busy else None,
+        subject=f"{len(ports)} ports to {host}" if several else "",
+        wait_hold=HoldPolicy.BUSY if several and len(ports) > BUSY_SHARE * links else None,
     )
 
 
