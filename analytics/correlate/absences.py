@@ -96,7 +96,7 @@ def _note_use(view: CorrelationView, name: str, absence: Absence) -> None:
     if view.graph.role(name) is not Role.HOST:
         return
     nodes = view.cluster.nodes
-    last_ns = _last_used_ns(view, name)
+    last_ns = _last_used_ns(view, name, absence.since_ns)
     absence.in_use = last_ns is None or last_ns > absence.here_ns - RESOLUTION_NS
     if absence.in_use:
         return
@@ -124,9 +124,10 @@ def _gpu_memory(view: CorrelationView, name: str) -> float | None:
     return max(shown, default=None)
 
 
-def _last_used_ns(view: CorrelationView, name: str) -> int | None:
-    """When the newest job on a host ended, 0 where none is known; None while one runs there."""
-    if view.jobs.on_device(name):
+def _last_used_ns(view: CorrelationView, name: str, since_ns: int) -> int | None:
+    """When the newest job on a host ended, 0 where none is known; None while one runs there. What began after
+    ``since_ns``, when it went away, shows that it is back."""
+    if any(view.jobs.running[job_id].started_ns <= since_ns for job_id in view.jobs.on_device(name)):
         return None
     ended = view.cluster.nodes.ended.get(name, ())
     return max((view.job_ends.get(job_id, seen_ns) for seen_ns, job_id in ended), default=0)

@@ -102,6 +102,19 @@ def test_hosts_that_reboot_in_turn_without_a_job_are_one_incident_that_pages_nob
     assert any("node1 was without a job since" in entry.text for entry in run.only.timeline)
 
 
+def test_the_next_job_of_a_host_that_is_back_did_not_run_when_it_went(hosts: Hosts, run: Run) -> None:
+    """It starts before every port was read again."""
+    drained(hosts)
+    hosts.step(off=["node1"])
+    hosts.rest(300)
+    started = Job("9", ("node1",), started_ns=run.now_ns)
+    run.topology = run.topology.with_facts([TopologyFact(started, run.now_ns, "slurm")])
+    hosts.rest(15)
+    hosts.step(on=["node1"])
+    hosts.rest(60)
+    assert not hosts.paged
+
+
 def test_hosts_that_reboot_in_batches_are_one_incident_that_pages_nobody(hosts: Hosts, run: Run) -> None:
     drained(hosts)
     for batch in (FIRST[:2], FIRST[2:]):
