@@ -37,6 +37,8 @@ from telemetry.objects import ObjectRef
 from telemetry.refusals import Refusal
 from telemetry.topology import Topology
 
+_HOLDS = {policy: place for place, policy in enumerate(HoldPolicy)}
+
 
 class Correlator:
     """Keeps the active findings and the open incidents.
@@ -352,8 +354,9 @@ def _as_known(track: Track, cause: Cause) -> Cause:
         return cause
     if cause.gone < before.gone:
         cause = replace(cause, gone=before.gone, subject=before.subject, reason=before.reason)
-    longest = max(before.wait_hold, cause.wait_hold, key=list(HoldPolicy).index)
-    return cause if longest is cause.wait_hold else replace(cause, wait_hold=longest)
+    if _HOLDS[cause.wait_hold] < _HOLDS[before.wait_hold]:
+        cause = replace(cause, wait_hold=before.wait_hold)
+    return cause
 
 
 def _hand_over(lost: Mapping[str, Track], claims: Iterable[Claim]) -> None:

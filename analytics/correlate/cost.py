@@ -219,6 +219,8 @@ by_kind_and_name = attrgetter("kind", "name")  # the order of objects, without a
 def is_waited_for(view: CorrelationView, track: Track, waiting: Mapping[str, Wait], now_ns: int) -> bool:
     """Whether a job has waited for as long as a cause of this kind needs. Whether a bin that is hardly low was all is
     known once the next one was judged, so a cause that waits for collections counts that a bin longer."""
+    if not waiting:
+        return False
     hold_ns = view.config.hold_ns(track.cause.wait_hold, track.cadence_s)
     bin_ns = max(BIN_NS, view.config.interval_ns) if hold_ns >= view.config.interval_ns else 0
     return any(now_ns - wait.since_ns >= hold_ns + wait.single * bin_ns for wait in waiting.values())

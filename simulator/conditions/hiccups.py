@@ -22,8 +22,8 @@ STALLS_PER_S = 2.7
 PCIE = par.PCIE_BYTES_PER_S
 # Bad minutes: what else uses a host's memory changes over tens of seconds. Assumption: factor 1/3 to 3 (one sigma).
 MEMORY_S, INTENSITY_SIGMA = 40.0, 1.1
-# A host that stalls for more of the time is a slow receiver, and not healthy: the weakest of those faults (strength 0.1)
-# takes nothing for 12 % of the time. Without it one host of 128 stood still for a minute in every few hours.
+# A host that stalls for more of the time is a slow receiver, and not healthy: the weakest of those faults takes nothing
+# for 12 % of the time. Without a limit one host of 128 stood still for a minute in every few hours.
 STALLED_MAX = 0.1
 
 

@@ -40,8 +40,9 @@ def propose(view: CorrelationView) -> Iterable[Cause]:
 def _slow_receiver(view: CorrelationView, host: str, ports: Mapping[ObjectRef, list[Origin]]) -> Cause:
     """A host that pauses its leaf ports; one cause, however many.
 
-    Where more than a quarter of its NICs do, none of them is broken: it is the host that takes too little. Memory and IOMMU of healthy hosts
-    are as busy for tens of seconds (Agarwal et al., HotNets 2022), so that pages once a job has waited for longer.
+    Where more than a quarter of its NICs do, none of them is broken: it is the host that takes too little. Memory and
+    IOMMU of healthy hosts are as busy for tens of seconds (Agarwal et al., HotNets 2022), so that pages once a job has
+    waited for longer.
     """
     root = view.root(IncidentKind.SLOW_RECEIVER, sorted(ports))
     found = [origin for port in sorted(ports) for origin in ports[port]]
