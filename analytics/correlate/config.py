@@ -32,8 +32,8 @@ class CorrelateConfig(BaseModel):
     busy_hold_s: float = Field(
         60.0,
         ge=0,
-        description="A host that pauses several of its NICs pages once a job has waited this long: memory and IOMMU of "
-        "healthy hosts are busy for tens of seconds (assumption).",
+        description="A host that pauses more than a quarter of its NICs pages once a job has waited this long: memory "
+        "and IOMMU of healthy hosts are busy for tens of seconds (assumption).",
     )
     weak_hold_intervals: float = Field(
         6.0, ge=0, description="Symptoms without a cause (a stalled job, a deviation) wait this long for one."

@@ -22,6 +22,7 @@ from analytics.view.quality import FRESH
 from analytics.view.tick_view import Column, TickView
 from telemetry.findings import FindingKind
 
+_LEAST = min(rule.effect for rule in SLOWING)
 _HORIZON_SAMPLES_MIN = 100  # collections may be minutes apart; a scale from a dozen samples gives false alarms
 
 
@@ -41,7 +42,7 @@ class Peers(Detector):
     memory_migrations: Mapping[int, Migration] = field(default_factory=lambda: {1: _from_format_1}, hash=False)
 
     def judge(self, view: TickView, memory: Memory) -> list[Verdicts]:
-        column, score, normals, run = _compared(view, memory, self.rules)
+        column, score, normals, run, worse = _compared(view, memory, self.rules)
         if self.lockstep:
             groups = lockstep_groups(view)[column.objects]
             score = np.where((groups >= 0) | np.isnan(score), score, 0.0)
@@ -51,7 +52,8 @@ class Peers(Detector):
             score = np.where(works_longer(view, column.objects, hosts, deficit), score, 0.0)
             longer = column.values > normals
             score[longer & explains_longer_work(view, column.objects, groups)] = 0.0
-            score[(memory["named"][memory.rows(column.sids)] == 0.0) & ~_shows(column.values, normals)] = 0.0
+            # A sum outlives its samples: nobody is named first by one that shows nothing any more.
+            score[(memory["named"][memory.rows(column.sids)] == 0.0) & (worse < _LEAST)] = 0.0
         memory["named"][memory.rows(column.sids)] = score >= 1.0
         rows = np.flatnonzero((score >= 1.0) | (column.watched & ~np.isnan(score)))  # the others need no verdict
         rows = rows[worst_of_each(column.objects[rows], score[rows])]
@@ -62,12 +64,6 @@ class Peers(Detector):
             evidence.append(coherence_evidence(view, groups[rows]))
         breached = score >= 1.0
         return [Verdicts(worst.objects, worst.times_ns, breached, score, (*evidence,), self.confidence, onsets_ns)]
-
-
-def _shows(values: NDArray[np.float64], normals: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Whether the newest sample shows a difference: nobody is named for samples before it alone."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.abs(np.log(values / normals)) >= min(rule.effect for rule in SLOWING)
 
 
 def slow_peers() -> Peers:
@@ -87,9 +83,10 @@ def _peers(name: str, kind: FindingKind, rules: tuple[Rule, ...], confidence: fl
 
 def _compared(
     view: TickView, memory: Memory, rules: Sequence[Rule]
-) -> tuple[Column, NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]:
-    """The fresh members at work; of each the score, its normal value, and for how many samples it has been unlike its
-    peers. NaN where its group is idle.
+) -> tuple[Column, NDArray[np.float64], NDArray[np.float64], NDArray[np.int64], NDArray[np.float64]]:
+    """The fresh members at work; of each the score, its normal value, for how many samples it has been unlike its
+    peers, and how far the newest is on the worse side of normal, in the units of ``Rule.effect``. NaN where its group
+    is idle.
     """
     known, config = view.per_topology(members)[tuple(rules)], view.config
     working = view.derived.working_job[known.objects] >= 0
@@ -99,6 +96,7 @@ def _compared(
     fresh = view.quality[known.sids] == FRESH
     rows = np.flatnonzero(at_work & fresh)
     column, keys = Column(view, known.sids[rows]), known.keys[rows]
+    turned = known.turned(rows, column.values)
     score, normals = np.zeros(rows.size), np.full(rows.size, np.nan)
     all_rows = memory.rows(known.sids)
     state_rows = all_rows[rows]
@@ -107,7 +105,7 @@ def _compared(
     starts = np.append(np.flatnonzero(np.diff(keys, prepend=0)), keys.size)
     compare(
         PeerGroups(starts, known.rules[rows], known.limits, known.tags[rows], known.hosts[rows]),
-        PeerValues(known.turned(rows, column.values), column.new, state_rows),
+        PeerValues(turned, column.new, state_rows),
         memory["place"],
         Learning(
             min(1.0 / _HORIZON_SAMPLES_MIN, config.interval_s / config.baseline_horizon_s),
@@ -116,7 +114,8 @@ def _compared(
         score,
         normals,
     )
-    return column, score, known.in_units(rows, normals), run_lengths(memory["place"])[state_rows]
+    runs = run_lengths(memory["place"])[state_rows]
+    return column, score, known.in_units(rows, normals), runs, turned - normals
 
 
 def _from_format_1(state: State) -> State:

@@ -271,7 +271,7 @@ def test_a_quarter_of_the_nics_of_a_host_do_not_make_it_busy(cluster: Fabric, ru
     assert run.only.severity is Severity.CRITICAL
 
 
-def test_the_title_of_a_busy_host_counts_its_ports(cluster: Fabric, run: Run) -> None:
+def test_the_title_counts_the_ports_that_a_host_pauses(cluster: Fabric, run: Run) -> None:
     run.tick(*(cluster.find(K.PFC_PAUSE_RECEIVED, cluster.facing(leaf, 2), 0) for leaf in (3, 4)))
     assert "PFC storm from 2 ports to node2" in run.only.title
 
