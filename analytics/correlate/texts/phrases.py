@@ -8,7 +8,7 @@ from analytics.correlate.cause import Cause
 from analytics.correlate.cluster.graph import Graph
 from analytics.correlate.config import CorrelateConfig
 from analytics.correlate.cost import STALLED, cut_off
-from analytics.correlate.texts.paths import paths_left
+from analytics.correlate.paths import paths_left
 from analytics.correlate.tracks import Track
 from analytics.correlate.view import CorrelationView
 from telemetry.findings import Finding, FindingKind

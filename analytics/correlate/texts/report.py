@@ -11,6 +11,7 @@ from analytics.correlate.cause import CONGESTED, Cause
 from analytics.correlate.claim import Claim
 from analytics.correlate.cover import gain
 from analytics.correlate.ended_jobs import ended_by
+from analytics.correlate.paths import is_spare
 from analytics.correlate.texts import phrases, verdict
 from analytics.correlate.texts.clock import clock
 from analytics.correlate.texts.verdict import Rivals
@@ -100,6 +101,7 @@ def accrue(
     planned = view.lasts(track.cause.change) or view.planned_around(track.cause.root, track.onset_ns)
     unused = track.since_first_seen or view.wanted(track.cause.root, track.onset_ns)
     planned = planned or ((unused or _is_update(view, track.cause)) and not track.job_impact)
+    planned = planned or (track.severity is Severity.INFO and not track.job_impact and is_spare(view, track))
     if planned or track.severity is not Severity.CRITICAL:
         gpus = max(cost.gpus_lost(view, track.job_impact, dead), cost.gpus_cut_off(view, track))
         _grade(view, track, gpus, planned, now_ns, waited_for=cost.is_waited_for(view, track, waiting, now_ns))

@@ -14,8 +14,8 @@ from analytics.correlate.cause import Cause
 from analytics.correlate.claim import Claim
 from analytics.correlate.cluster.reach import Reach
 from analytics.correlate.object_records import ObjectRecords
+from analytics.correlate.paths import paths_left
 from analytics.correlate.texts import report
-from analytics.correlate.texts.paths import paths_left
 from analytics.correlate.texts.verdict import Rivals
 from analytics.correlate.tracks import Track
 from analytics.correlate.view import CorrelationView

@@ -51,9 +51,20 @@ def severities_due(reach: Reach, at_ns: int = 0) -> frozenset[Severity]:
     if not reach.harm.total and truth.fault not in HARD:
         if truth.expected in PRESSURE:
             return frozenset({INFO})
-        if truth.expected in HARMLESS:
+        if truth.expected in HARMLESS or _is_spare(reach):
             return frozenset({INFO, WARNING})
     return _by_cost(reach, at_ns)
+
+
+def _is_spare(reach: Reach) -> bool:
+    """Whether it took a path between switches from the fabric that no job used: whoever works there has others."""
+    root, graph = reach.truth.root, reach.graph
+    if reach.users:
+        return False
+    if root.kind is ObjectKind.DEVICE:
+        return graph.is_switch(root.name) and not any(map(graph.is_edge, graph.neighbours(root.name)))
+    ends = graph.ends(root)
+    return bool(ends) and all(map(graph.is_switch, ends))
 
 
 def _by_cost(reach: Reach, at_ns: int) -> frozenset[Severity]:

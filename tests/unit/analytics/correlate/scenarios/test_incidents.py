@@ -9,7 +9,6 @@ from telemetry.codec.records import decode_record, encode_record
 from telemetry.findings import Evidence, Finding
 from telemetry.findings import FindingKind as K
 from telemetry.incidents import Incident, IncidentKind, Severity
-from tests.unit.analytics.correlate.faults import Make, routing_daemon, spine_down
 from tests.unit.analytics.correlate.small_fabric import Fabric, Run
 
 
@@ -159,30 +158,3 @@ def test_more_findings_than_an_incident_keeps(cluster: Fabric, start: type[Run])
         run.tick(replace(cluster.find(K.LINK_DOWN, cluster.uplink(1, 1), n), id=f"f{n:02d}"))
     assert run.only.findings == tuple(f"f{n:02d}" for n in range(10))
     assert len(run.only.timeline) <= 11
-
-
-def test_a_title_says_what_redundancy_is_left_whichever_incidents_took_it(cluster: Fabric, run: Run) -> None:
-    """Jobs go on over the other paths; who is paged should know how many these are."""
-    run.tick(cluster.find(K.LINK_DOWN, cluster.uplink(1, 1)), ticks=12)
-    run.tick(cluster.find(K.LINK_DOWN, cluster.uplink(1, 3), 60), ticks=12)
-    assert {one.title.partition(" — ")[2] for one in run.incidents.values()} == {
-        "2 of 4 paths of leaf1 left, 2 jobs behind it"
-    }
-
-
-def test_an_incident_that_is_over_has_left_nothing_less(cluster: Fabric, run: Run) -> None:
-    """Another one may have."""
-    down = cluster.find(K.LINK_DOWN, cluster.uplink(1, 1))
-    run.tick(down, ticks=6)
-    run.clear(down)
-    run.tick(cluster.find(K.LINK_DOWN, cluster.uplink(1, 3), 40), ticks=20)
-    titles = {one.state: one.title.partition(" — ")[2] for one in run.incidents.values()}
-    assert titles == {"resolved": "no job reached", "firing": "3 of 4 paths of leaf1 left, 2 jobs behind it"}
-
-
-@pytest.mark.parametrize(("make", "leaves"), [(spine_down, 7), (routing_daemon, 8)])
-def test_a_spine_less_leaves_each_leaf_the_others(make: Make, leaves: int, cluster: Fabric, run: Run) -> None:
-    for findings in make(cluster):
-        run.tick(*findings)
-    run.tick(ticks=3)
-    assert run.only.title.partition(" — ")[2] == f"3 of 4 paths of each of {leaves} leaves left, 2 jobs behind them"

@@ -7,6 +7,7 @@ import pytest
 from common.units import NS_PER_S
 from evaluation.families.counterfactual.harm import Harm
 from evaluation.families.truth.severity import is_hard, limit_s, severities_due
+from evaluation.families.truth.traffic import Traffic
 from simulator.faults.truth import Truth
 from telemetry.findings import FindingKind
 from telemetry.incidents import IncidentKind, Severity
@@ -158,6 +159,22 @@ LASTING = Harm(START_NS, (0.0, 950.0), 950.0, {"1": 0.1}, 3.0)
 def test_severity_follows_from_the_cost(fault: str, root: str, harm: Harm, due: set[Severity]) -> None:
     (found,) = reach_of(truth(fault, root), harm=harm)
     assert severities_due(found, found.truth.end_ns) == due
+
+
+def test_a_path_that_no_job_used_may_be_a_line_on_a_board() -> None:
+    to_storage = (traffic([("node1/mlx5_0", "oss1/mlx5_0")], spread) for spread in range(8))
+    crossing = next(filter(_crosses, to_storage))
+    due = []
+    for sent in (crossing, traffic([("node1/mlx5_0", "node2/mlx5_0")])):
+        (lost,) = reach_of(truth("link-down", UPLINK), sent=sent, harm=Harm())
+        due.append(severities_due(lost))
+    assert due == [{Severity.WARNING}, {Severity.INFO, Severity.WARNING}]
+
+
+def _crosses(sent: Traffic) -> bool:
+    return parse_object(f"port:{UPLINK.partition(':')[2].partition('--')[0]}") in sent.union(
+        sent.pairs(Job("1", ("node1", "node2")))
+    )
 
 
 def test_what_is_lost_later_makes_no_early_page_critical() -> None:

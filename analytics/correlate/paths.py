@@ -1,0 +1,108 @@
+"""What is left between a switch and the tier above it where links, sessions or switches are lost."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from analytics.correlate.cluster.graph import Graph
+from analytics.correlate.sessions import other_ends
+from analytics.correlate.tracks import Track
+from analytics.correlate.view import CorrelationView
+from telemetry.findings import FindingKind
+from telemetry.objects import ObjectKind
+
+_LEAF = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Paths:
+    """left: of the ``of`` links of a switch to the tier above, those that are up and have their session. jobs: of the
+    hosts below it. tier: 1 of a leaf."""
+
+    left: int
+    of: int
+    jobs: frozenset[str]
+    tier: int
+
+
+def paths(view: CorrelationView) -> Mapping[str, Paths]:
+    """By switch that has lost one, whichever incident that is."""
+    return view.once(_paths)
+
+
+def paths_left(view: CorrelationView, track: Track) -> str:
+    """``3 of 4 paths of leaf1 left, 1 job behind it``; '' where it is over, or of no switch or link of two."""
+    found = _of(view, track)
+    if not found:
+        return ""
+    least = min(found.values(), key=lambda known: (known.left, -known.of))
+    jobs = len(frozenset[str]().union(*(known.jobs for known in found.values())))
+    behind = f"{jobs or 'no'} job{'' if jobs == 1 else 's'} behind {'it' if len(found) == 1 else 'them'}"
+    noun = "leaves" if all(known.tier == _LEAF for known in found.values()) else "switches"
+    switches = next(iter(found)) if len(found) == 1 else f"each of {len(found)} {noun}"
+    alike = len({(known.left, known.of) for known in found.values()}) == 1
+    return f"{'' if alike else 'at least '}{least.left or 'none'} of {least.of} paths of {switches} left, {behind}"
+
+
+def is_spare(view: CorrelationView, track: Track) -> bool:
+    """Whether nobody depends on what is lost, or bad, between switches: each of them below it has another path, and no
+    job is behind them."""
+    if not view.cluster.nodes.jobs_known:
+        return False
+    if found := _of(view, track):
+        return all(known.left and not known.jobs for known in found.values())
+    ends = view.graph.ends(track.cause.root)
+    if not ends or not all(map(view.graph.is_switch, ends)):
+        return False
+    tier = _Tiers(view.graph)
+    return not _jobs(view, min(ends, key=tier.__getitem__), tier)
+
+
+def _of(view: CorrelationView, track: Track) -> Mapping[str, Paths]:
+    """Those of the switches that the root of an incident connects; none of a switch with hosts of its own."""
+    root = track.cause.root if track.primary else None
+    if root is None or root.kind not in (ObjectKind.LINK, ObjectKind.DEVICE):
+        return {}
+    ends = view.graph.ends(root) if root.kind is ObjectKind.LINK else (root.name,)
+    if not all(map(view.graph.is_switch, ends)):
+        return {}
+    names = {*ends, *view.graph.neighbours(root.name)}
+    return {name: known for name in sorted(names) if (known := paths(view).get(name))}
+
+
+def _paths(view: CorrelationView) -> Mapping[str, Paths]:
+    graph = view.graph
+    dark = {graph.link_of[each.object] for each in view.of(FindingKind.LINK_DOWN) if each.object in graph.link_of}
+    for finding in view.of(FindingKind.BGP_SESSION):
+        ends = other_ends(view)[finding.id]
+        dark |= {link for link in graph.links(finding.object.device) if not ends.isdisjoint(graph.ends(link))}
+    tier = _Tiers(graph)
+    within = [graph.ends(link) for link in dark if all(map(graph.is_switch, graph.ends(link)))]
+    found: dict[str, Paths] = {}
+    for name in sorted({min(ends, key=tier.__getitem__) for ends in within}):
+        up = [link for link in graph.links(name) if max(map(tier.__getitem__, graph.ends(link))) > tier[name]]
+        if not dark.isdisjoint(up):
+            found[name] = Paths(sum(link not in dark for link in up), len(up), _jobs(view, name, tier), tier[name])
+    return found
+
+
+def _jobs(view: CorrelationView, name: str, tier: "_Tiers") -> frozenset[str]:
+    """Jobs of the hosts below a switch."""
+    return view.jobs.behind(name) if tier[name] == _LEAF else view.jobs.around(name)
+
+
+class _Tiers(dict[str, int]):
+    """0 of a host, 1 of a leaf, which hosts are connected to, 2 of what is connected to leaves, 3 above."""
+
+    def __init__(self, graph: Graph) -> None:
+        self._graph = graph
+
+    def __missing__(self, name: str) -> int:
+        graph, above = self._graph, 0
+        near = graph.neighbours(name) if graph.is_switch(name) else set[str]()
+        if near:
+            above = 1 if any(map(graph.is_edge, near)) else 2 if any(map(self._is_leaf, near)) else 3
+        self[name] = above
+        return above
+
+    def _is_leaf(self, name: str) -> bool:
+        return self._graph.is_switch(name) and any(map(self._graph.is_edge, self._graph.neighbours(name)))
