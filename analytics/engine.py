@@ -349,8 +349,8 @@ class Engine:
         self.registry.update_seen(tick.sids, np.repeat(tick.collected_ns, np.diff(tick.starts)))
         repeated = self.targets.repetitions(tick, series, self.registry, self.topology)
         if repeated.any():
-            self.counts.processed += int(np.diff(tick.starts)[repeated].sum())
-            tick = tick.only(~repeated[tick.batch_of])
+            self.counts.processed += int(repeated.sum())
+            tick = tick.only(~repeated)
         status = self.series.process(tick, self.registry)
         self._count(tick, status)
         self.targets.update_resets(tick, status == rates.RESET, self.registry)

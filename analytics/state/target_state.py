@@ -79,30 +79,43 @@ class TargetState:
         target_cadence.update(columns, self._tick_s)
 
     def repetitions(self, tick: Tick, series: Columns, registry: Registry, topology: Topology) -> NDArray[np.bool_]:
-        """bool[collections]: those that only repeat the previous one; marks frozen targets.
+        """bool[samples]: those that only repeat the previous one; marks frozen targets.
+
+        A target that has one group of series every second and another one every minute moves by what has changed since
+        it moved last: a value that is new after a minute may have changed before the target froze.
 
         series: state of the series before this tick.
         """
         sizes = np.diff(tick.starts)
-        changed = rates.segment_sums(rates.has_changed(series["raw"], tick.sids, tick.values), tick.starts)
         moved_ns, frozen = self.columns["moved_ns"], self.columns["frozen"]
         moved_gaps_s = self.columns["moved_gaps_s"]
+        changed = rates.has_changed(series["raw"], tick.sids, tick.values)
+        valued_ns = series["valued_ns"][tick.sids]
+        since = (valued_ns == NEVER) | (valued_ns >= np.repeat(moved_ns[tick.targets], sizes))
+        moved = rates.segment_sums(changed & since, tick.starts)
         unchanged: list[int] = []
         for batch in np.flatnonzero(sizes > 0).tolist():
             target, collected_ns = int(tick.targets[batch]), int(tick.collected_ns[batch])
-            if changed[batch]:
+            if moved[batch]:
                 if moved_ns[target] != NEVER:
                     usual_gap.note(moved_gaps_s[target], (collected_ns - moved_ns[target]) * 1e-9)
                 moved_ns[target], frozen[target] = collected_ns, False
-            elif _should_have_changed(tick, batch, series, registry):
+            elif _should_have_changed(_same(tick, batch, changed), series, registry):
                 unchanged.append(batch)
+        if not unchanged:
+            return np.zeros(changed.size, bool)
         repeated = np.zeros(sizes.size, bool)
-        if unchanged:
-            repeated[self._repeated(tick, unchanged, series, registry, topology)] = True
-        return repeated
+        repeated[self._repeated(tick, unchanged, changed, series, registry, topology)] = True
+        return np.asarray(np.repeat(repeated, sizes) & ~changed)
 
     def _repeated(
-        self, tick: Tick, unchanged: list[int], series: Columns, registry: Registry, topology: Topology
+        self,
+        tick: Tick,
+        unchanged: list[int],
+        changed: NDArray[np.bool_],
+        series: Columns,
+        registry: Registry,
+        topology: Topology,
     ) -> list[int]:
         """Which of the unchanged collections are repetitions: within a refresh period, or of what may be frozen.
 
@@ -115,7 +128,7 @@ class TargetState:
         within, suspects, idles = [], {}, registry.rules.idles
         for batch in unchanged:
             target = int(tick.targets[batch])
-            sids = tick.sids[tick.starts[batch] : tick.starts[batch + 1]]
+            sids = _same(tick, batch, changed)
             if tick.collected_ns[batch] - columns["moved_ns"][target] <= limits_ns[target]:
                 within.append(batch)
             elif always_changing(series["streak"][sids[~idles[registry.columns["metric"][sids]]]]):
@@ -199,8 +212,13 @@ def quiet_since(
     return np.where(quiet_ns == NEVER, NEVER, np.maximum(quiet_ns, now_ns))
 
 
-def _should_have_changed(tick: Tick, batch: int, series: Columns, registry: Registry) -> bool:
-    sids = tick.sids[tick.starts[batch] : tick.starts[batch + 1]]
+def _same(tick: Tick, batch: int, changed: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """The series of a collection that say what they said before."""
+    rows = slice(tick.starts[batch], tick.starts[batch + 1])
+    return tick.sids[rows][~changed[rows]]
+
+
+def _should_have_changed(sids: NDArray[np.int64], series: Columns, registry: Registry) -> bool:
     counter = registry.rules.counter[registry.columns["metric"][sids]]
     return int(np.count_nonzero(counter & (series["value"][sids] > 0))) >= CHANGING_MIN
 

@@ -70,6 +70,22 @@ def test_a_target_that_repeats_itself_is_frozen_and_gives_no_false_zero() -> Non
     assert engine.series.columns["value"][1:9].min() == 1e8  # the last true rate, not 0
 
 
+def test_what_changed_before_a_target_froze_and_is_read_afterwards_does_not_move_it() -> None:
+    """Counters are read every interval, a level every eighth time: it was last read five intervals before."""
+    of = table("leaf1", [*BUSY.keys, port_key("fabric_transceiver_temperature_celsius", "E0")])
+    stream = []
+    for seq in range(48):
+        shown, at_ns = min(seq, 35), START_NS + seq * INTERVAL_S * SECOND
+        rows = np.arange(9 if seq % 8 == 0 else 8, dtype=np.uint32)
+        values = np.array([*(1e9 * shown + n for n in range(8)), 40.0 + shown])[rows]
+        stream.append(SampleBatch(of, Collection(START_NS, seq, at_ns, 0.1), np.full(rows.size, at_ns), rows, values))
+    engine = Engine(CONFIG)
+    found = of_kind(run(engine, interleaved(stream, clockwork(1, range(50)))), FindingKind.TARGET_FROZEN)
+    assert (found[0].onset_ns - START_NS) // (INTERVAL_S * SECOND) == 36
+    values = engine.series.columns["value"][engine.registry.rows(of)]
+    assert values.tolist() == [1e8] * 8 + [40.0 + 35]  # the last true rates, not 0, and the level that is new
+
+
 def test_a_target_that_is_idle_now_and_then_is_not_frozen() -> None:
     rows = [[1e9 * (seq // 8) + n for n in range(8)] for seq in range(40)]
     stream = [batch(BUSY, seq, row) for seq, row in enumerate(rows)]
