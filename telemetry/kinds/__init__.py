@@ -183,6 +183,7 @@ class IncidentMeaning:
     phrase: str
     action: str
     runbook: str
+    severity_ceiling: Severity = Severity.CRITICAL
     absent: str = ""
     resembles: tuple[IncidentKind, ...] = ()
     intermittent: bool = False

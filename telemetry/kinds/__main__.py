@@ -42,6 +42,7 @@ def _incidents() -> Iterator[str]:
     for kind, row in incident_kinds().items():
         action = row.action.replace("{root}", "`root`").replace("{device}", "`device`")
         least = row.severity_floor if row.pages_without_waiting else f"info, {row.severity_floor} once a job waits"
+        least = f"always {least}" if row.severity_ceiling is row.severity_floor else least
         yield f"| `{kind}` | {row.meaning} | {row.root} | {row.domain} | {least} | {action} |"
 
 

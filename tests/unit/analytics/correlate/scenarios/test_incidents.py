@@ -9,6 +9,7 @@ from telemetry.codec.records import decode_record, encode_record
 from telemetry.findings import Evidence, Finding
 from telemetry.findings import FindingKind as K
 from telemetry.incidents import Incident, IncidentKind, Severity
+from tests.unit.analytics.correlate.faults import program_fails
 from tests.unit.analytics.correlate.small_fabric import Fabric, Run
 
 
@@ -158,3 +159,10 @@ def test_more_findings_than_an_incident_keeps(cluster: Fabric, start: type[Run])
         run.tick(replace(cluster.find(K.LINK_DOWN, cluster.uplink(1, 1), n), id=f"f{n:02d}"))
     assert run.only.findings == tuple(f"f{n:02d}" for n in range(10))
     assert len(run.only.timeline) <= 11
+
+
+def test_a_program_that_fails_pages_nobody_whatever_its_job_loses(cluster: Fabric, run: Run) -> None:
+    """Only the owner of the job can do anything about it."""
+    run.tick(*program_fails(cluster)[0], cluster.find(K.JOB_STALLED, "job:1", 2), ticks=30)
+    assert run.only.title == "[INFO] program error of job 1 — 32 GPUs, job 1 stalled"
+    assert (run.only.gpu_seconds > 600, run.pages) == (True, [])
