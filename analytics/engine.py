@@ -4,11 +4,10 @@ No clock, no randomness, no I/O. Results depend on what was observed and not on 
 the same recording gives the same findings and incidents, byte for byte.
 """
 
-from collections import deque
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any, NamedTuple, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,15 +42,15 @@ from analytics.state.series_state import SeriesState
 from analytics.state.target_state import TargetState
 from analytics.state.tick import Tick, pack
 from analytics.state.topology_index import TopologyIndex, TopologyIndexer
+from analytics.uncorrelated import Attempt, Correlator, Scored, Uncorrelated
 from analytics.view.derived import Derived
 from analytics.view.quality import counts
 from analytics.view.tick_data import SelectionCache, TickData
 from analytics.view.tick_view import LightView, TickView
 from analytics.window.watermark import DropReason, SampleCounts, TickWindow
 from telemetry.changes import Change
-from telemetry.findings import Finding, FindingState
+from telemetry.findings import Finding
 from telemetry.incidents import Incident
-from telemetry.refusals import Refusal
 from telemetry.samples import SampleBatch
 from telemetry.topology import Topology, TopologyFact
 
@@ -65,48 +64,6 @@ def _always(step: str, end_ns: int) -> AbstractContextManager[bool]:
     return nullcontext(True)
 
 
-class _Scored(NamedTuple):
-    """A tick that waits for correlation: what it found, and what explains it, as of then."""
-
-    end_ns: int
-    findings: list[Finding]
-    topology: Topology
-    changes: Sequence[Change]
-    light: bool
-    flaps: Sequence[FlapComparison]
-
-
-class Correlator(Stateful, Protocol):
-    """Findings to incidents; see ``analytics.correlate``."""
-
-    @property
-    def left_out(self) -> Mapping[str, int]:
-        """Active findings that the newest step has not looked at, by reason."""
-        ...
-
-    @property
-    def refused(self) -> Mapping[str, Sequence[Refusal]]:
-        """What the topology says that cannot be, by the fact's key."""
-        ...
-
-    def is_due(self, now_ns: int) -> bool:
-        """Whether something is to be reported although nothing was found."""
-        ...
-
-    def step(
-        self,
-        now_ns: int,
-        changed: Sequence[Finding],
-        topology: Topology,
-        changes: Sequence[Change],
-        flaps: Sequence[FlapComparison] = (),
-    ) -> list[Incident]: ...
-
-    def close(self, now_ns: int, topology: Topology) -> list[Finding | Incident]:
-        """Clears and resolves everything that is open, and forgets it."""
-        ...
-
-
 class Engine:
     """All state of one analytics worker: ``parts``, each with a memory of its own and the same shape.
 
@@ -117,7 +74,7 @@ class Engine:
     left out: the samples are dropped as ``crashed``, or what the tick found is not correlated until it is found again.
     """
 
-    attempt: Callable[[str, int], AbstractContextManager[bool]] = staticmethod(_always)
+    attempt: Attempt = staticmethod(_always)
 
     def __init__(
         self,
@@ -133,8 +90,7 @@ class Engine:
         self.cluster = ClusterRecords()
         self.times_gone_back = 0  # since the process began
         self._closed: list[Output] = []
-        self._scored: deque[_Scored] = deque()
-        self._carried: list[Finding] = []  # cleared in ticks that are not correlated
+        self._scored = Uncorrelated()
         self._begin()
 
     def _begin(self) -> None:
@@ -273,18 +229,8 @@ class Engine:
 
     def correlate(self) -> list[Incident]:
         """Correlates the oldest tick that waits for it; returns the incidents that changed."""
-        scored = self._scored.popleft()
         assert self.correlator is not None
-        if scored.light and not scored.findings and not self.correlator.is_due(scored.end_ns):
-            return []
-        with self.attempt("correlation", scored.end_ns) as allowed:
-            if allowed:
-                carried, self._carried = self._carried, []
-                found = carried + scored.findings
-                return self.correlator.step(scored.end_ns, found, scored.topology, scored.changes, scored.flaps)
-        # What is over would never be heard of again.
-        self._carried += [finding for finding in scored.findings if finding.state is FindingState.CLEARED]
-        return []
+        return self._scored.correlate(self.correlator, self.attempt)
 
     def _correlate_all(self) -> list[Incident]:
         return [incident for _ in range(len(self._scored)) for incident in self.correlate()]
@@ -318,7 +264,7 @@ class Engine:
             found, flaps = self._judge_whole(end_ns)
             findings += found
         if self.correlator is not None:
-            self._scored.append(_Scored(end_ns, findings, self.topology, self.cluster.changes, light, flaps))
+            self._scored.append(Scored(end_ns, findings, self.topology, self.cluster.changes, light, flaps))
         if not light:
             self._evict(end_ns)
         return findings

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from telemetry.incidents import Severity
 from telemetry.kinds import Effect, Prediction, Within, effects, finding_kinds, incident_kinds
 
 _OF_ITS_ROOT = [
@@ -42,7 +43,7 @@ def _incidents() -> Iterator[str]:
     for kind, row in incident_kinds().items():
         action = row.action.replace("{root}", "`root`").replace("{device}", "`device`")
         least = row.severity_floor if row.pages_without_waiting else f"info, {row.severity_floor} once a job waits"
-        least = f"always {least}" if row.severity_ceiling is row.severity_floor else least
+        least = f"always {least}" if row.severity_ceiling is Severity.INFO else least
         yield f"| `{kind}` | {row.meaning} | {row.root} | {row.domain} | {least} | {action} |"
 
 

@@ -1,0 +1,86 @@
+"""Ticks that are scored and wait for their correlation, oldest first."""
+
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from typing import NamedTuple, Protocol
+
+from analytics.models.flap_comparison import FlapComparison
+from analytics.snapshot.stateful import Stateful
+from telemetry.changes import Change
+from telemetry.findings import Finding, FindingState
+from telemetry.incidents import Incident
+from telemetry.refusals import Refusal
+from telemetry.topology import Topology
+
+Attempt = Callable[[str, int], AbstractContextManager[bool]]
+
+
+class Scored(NamedTuple):
+    """A tick that waits for correlation: what it found, and what explains it, as of then."""
+
+    end_ns: int
+    findings: list[Finding]
+    topology: Topology
+    changes: Sequence[Change]
+    light: bool
+    flaps: Sequence[FlapComparison]
+
+
+class Correlator(Stateful, Protocol):
+    """Findings to incidents; see ``analytics.correlate``."""
+
+    @property
+    def left_out(self) -> Mapping[str, int]:
+        """Active findings that the newest step has not looked at, by reason."""
+        ...
+
+    @property
+    def refused(self) -> Mapping[str, Sequence[Refusal]]:
+        """What the topology says that cannot be, by the fact's key."""
+        ...
+
+    def is_due(self, now_ns: int) -> bool:
+        """Whether something is to be reported although nothing was found."""
+        ...
+
+    def step(
+        self,
+        now_ns: int,
+        changed: Sequence[Finding],
+        topology: Topology,
+        changes: Sequence[Change],
+        flaps: Sequence[FlapComparison] = (),
+    ) -> list[Incident]: ...
+
+    def close(self, now_ns: int, topology: Topology) -> list[Finding | Incident]:
+        """Clears and resolves everything that is open, and forgets it."""
+        ...
+
+
+class Uncorrelated:
+    """The queue between what finds and what explains. It is bounded by the service, which waits for it."""
+
+    def __init__(self) -> None:
+        self._waiting: deque[Scored] = deque()
+        self._carried: list[Finding] = []  # cleared in ticks that are not correlated
+
+    def __len__(self) -> int:
+        return len(self._waiting)
+
+    def append(self, scored: Scored) -> None:
+        self._waiting.append(scored)
+
+    def correlate(self, correlator: Correlator, attempt: Attempt) -> list[Incident]:
+        """Correlates the oldest tick; returns the incidents that changed. attempt: as that of the engine."""
+        scored = self._waiting.popleft()
+        if scored.light and not scored.findings and not correlator.is_due(scored.end_ns):
+            return []
+        with attempt("correlation", scored.end_ns) as allowed:
+            if allowed:
+                carried, self._carried = self._carried, []
+                found = carried + scored.findings
+                return correlator.step(scored.end_ns, found, scored.topology, scored.changes, scored.flaps)
+        # What is over would never be heard of again.
+        self._carried += [finding for finding in scored.findings if finding.state is FindingState.CLEARED]
+        return []
