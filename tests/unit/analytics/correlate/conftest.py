@@ -1,5 +1,6 @@
 import pytest
 
+from tests.unit.analytics.correlate.hosts import Hosts
 from tests.unit.analytics.correlate.small_fabric import Fabric, Run
 
 
@@ -17,3 +18,8 @@ def run(cluster: Fabric) -> Run:
 def start(cluster: Fabric) -> type[Run]:
     """The class itself, for tests that need several runs."""
     return Run
+
+
+@pytest.fixture
+def hosts(cluster: Fabric, run: Run) -> Hosts:
+    return Hosts(cluster, run)

@@ -1,85 +1,19 @@
 """Waves of reboots that nobody announced, and what only looks like one."""
 
-from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 import pytest
 
-from analytics.detectors.telemetry.gpu_memory import EVIDENCE as MEMORY
 from telemetry.changes import Change, ChangeKind
-from telemetry.findings import Evidence, Finding, FindingState
 from telemetry.findings import FindingKind as K
 from telemetry.incidents import IncidentKind as I
-from telemetry.incidents import IncidentState, Severity
-from telemetry.objects import device, job
-from telemetry.topology import Device, Entity, Intent, Job, Link, NodeState, TopologyFact
-from tests.unit.analytics.correlate.small_fabric import T0, TICK, Fabric, Run, S, entities
-
-
-class Hosts:
-    """Hosts of a cluster that go and come back, as detectors see it: a tick of 5 s each."""
-
-    def __init__(self, cluster: Fabric, run: Run, leaves: int = 8) -> None:
-        self.cluster, self.run, self.leaves = cluster, run, leaves
-        self.gone: dict[str, list[Finding]] = {}
-        self.memory_bytes: float | None = None  # of their GPUs, where it is known
-
-    def seconds(self) -> float:
-        return (self.run.now_ns - T0) / S
-
-    def step(self, off: Iterable[str] = (), on: Iterable[str] = ()) -> None:
-        found: list[Finding] = []
-        for name in off:
-            self.gone[name] = [self.find(K.LINK_DOWN, port) for port in self.ports(name)]
-            self.gone[name].append(self.silence(name))
-            found += self.gone[name]
-        for name in on:
-            found += (
-                replace(one, state=FindingState.CLEARED, observed_ns=self.run.now_ns) for one in self.gone.pop(name)
-            )
-        self.run.tick(*found)
-
-    def find(self, kind: K, about: str) -> Finding:
-        found = self.cluster.find(kind, about, self.seconds())
-        return replace(found, id=f"{found.id}@{self.seconds()}")
-
-    def silence(self, name: str) -> Finding:
-        found = self.find(K.TARGET_SILENT, name)
-        if self.memory_bytes is None:
-            return found
-        return replace(found, evidence=(*found.evidence, Evidence(MEMORY, self.memory_bytes, None, "bytes")))
-
-    def ports(self, name: str) -> Sequence[str]:
-        return [self.cluster.facing(leaf, int(name[4:])) for leaf in range(1, self.leaves + 1)]
-
-    @property
-    def paged(self) -> Sequence[str]:
-        """What people were notified of: one entry for each page."""
-        return self.run.pages
-
-    def rest(self, seconds: float) -> None:
-        for _ in range(int(seconds * S) // TICK):
-            self.step()
-
-    def end_job(self, job_id: str, nodes: Sequence[str]) -> None:
-        """As Slurm reports it, now."""
-        now_ns = self.run.now_ns
-        fact = TopologyFact(Job(job_id, tuple(nodes), started_ns=T0 - 7200 * S), now_ns, "slurm", gone=True)
-        self.run.topology = self.run.topology.with_facts([fact])
-        ended = (job(job_id), *map(device, nodes))
-        self.run.changes = [*self.run.changes, Change(f"end/{job_id}", ChangeKind.JOB_END, ended, now_ns)]
-
-    def say(self, name: str, intent: Intent | None, reason: str = "") -> None:
-        state = NodeState(name, "IDLE+DRAIN" if intent else "IDLE", intent or "", reason, "root", self.run.now_ns)
-        self.run.topology = self.run.topology.with_facts([TopologyFact(state, self.run.now_ns, "slurm")])
-
+from telemetry.incidents import Severity
+from telemetry.objects import device
+from telemetry.topology import Intent, Job, TopologyFact
+from tests.unit.analytics.correlate.hosts import Hosts
+from tests.unit.analytics.correlate.small_fabric import Fabric, Run, S, entities
 
 FIRST = ("node1", "node2", "node3", "node4")
-
-
-@pytest.fixture
-def hosts(cluster: Fabric, run: Run) -> Hosts:
-    return Hosts(cluster, run)
 
 
 def drained(hosts: Hosts) -> Hosts:
@@ -277,57 +211,6 @@ def test_an_unannounced_wave_of_288_hosts_is_one_incident_and_the_one_that_stays
     wave = next(one for one in run.incidents.values() if one.kind is I.DEVICE_REBOOTED)
     assert len(run.incidents) == 2
     assert "rolling reboot of 287 hosts, 287 back" in wave.title
-
-
-def removed(run: Run, entities: Iterable[Entity]) -> None:
-    run.topology = run.topology.with_facts(TopologyFact(each, run.now_ns, "inventory", gone=True) for each in entities)
-
-
-def test_the_incident_of_a_device_that_is_decommissioned_ends(hosts: Hosts, run: Run) -> None:
-    hosts.rest(30)
-    hosts.step(off=["node1"])
-    hosts.rest(30)
-    assert run.only.kind is I.DEVICE_DOWN
-    links = [link for link in run.topology.entities(Link) if "node1" in (link.a_device, link.b_device)]
-    removed(run, [*(each for each in run.topology.entities(Device) if each.name == "node1"), *links])
-    hosts.rest(90)
-    assert run.only.state is IncidentState.RESOLVED
-    assert run.only.timeline[-1].text == "resolved: it is not in the inventory any more"
-
-
-def test_a_host_that_nobody_collects_any_more_is_no_incident_and_neither_are_its_dark_ports(
-    hosts: Hosts, run: Run
-) -> None:
-    run.topology = replace(run.topology, uncollected=frozenset({"node1"}))
-    hosts.step(off=["node1"])
-    hosts.rest(120)
-    assert run.incidents == {}
-
-
-def test_the_incident_of_a_host_that_nobody_collects_any_more_ends(hosts: Hosts, run: Run) -> None:
-    hosts.step(off=["node1"])
-    hosts.rest(30)
-    assert run.only.kind is I.DEVICE_DOWN
-    run.topology = replace(run.topology, uncollected=frozenset({"node1"}))
-    hosts.rest(90)
-    assert run.only.state is IncidentState.RESOLVED
-    assert run.only.timeline[-1].text == "resolved: none of its targets is collected any more"
-
-
-def test_links_to_a_switch_that_nobody_collects_any_more_are_still_judged(hosts: Hosts, run: Run) -> None:
-    run.topology = replace(run.topology, uncollected=frozenset({"leaf1"}))
-    run.tick(hosts.find(K.LINK_DOWN, "node1/mlx5_0"))
-    hosts.rest(60)
-    assert run.only.kind is I.LINK_DOWN
-
-
-def test_a_link_that_lldp_does_not_report_any_more_is_still_down(hosts: Hosts, run: Run) -> None:
-    port = hosts.cluster.facing(1, 1)
-    run.tick(hosts.find(K.LINK_DOWN, port), hosts.find(K.LINK_DOWN, "node1/mlx5_0"))
-    hosts.rest(30)
-    removed(run, [link for link in run.topology.entities(Link) if "node1/mlx5_0" in link.key])
-    hosts.rest(90)
-    assert {one.state for one in run.incidents.values()} == {IncidentState.FIRING}
 
 
 def test_an_idle_host_that_is_not_back_when_its_announced_window_ends_is_paged_then(hosts: Hosts, run: Run) -> None:
