@@ -24,13 +24,17 @@ class Role(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Device:
-    """A switch, host or storage server. rail: which NIC position a leaf serves in a rail-optimised fabric."""
+    """A switch, host or storage server. rail: which NIC position a leaf serves in a rail-optimised fabric.
+
+    asic: of a switch, a name of ``telemetry/asics.yaml``; '' where unknown.
+    """
 
     name: Name
     role: Role
     pod: str = ""
     rack: str = ""
     rail: str = ""
+    asic: str = ""
     kind: Literal["device"] = "device"
 
     @property

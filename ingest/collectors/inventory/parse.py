@@ -68,7 +68,7 @@ def _entities(inventory: Inventory, file: str, root: yaml.Node | None) -> Iterab
         names = hosts(device.name, "devices", i, "name")
         yield (
             ("devices", i, "name"),
-            [Device(name, device.role, device.pod, device.rack, device.rail) for name in names],
+            [Device(name, device.role, device.pod, device.rack, device.rail, device.asic) for name in names],
         )
     for i, link in enumerate(inventory.links):
         yield ("links", i), [_link(link.one, link.other, link.speed)]

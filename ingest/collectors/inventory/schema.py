@@ -3,8 +3,9 @@
 import re
 from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
+from telemetry.asics import asic_name
 from telemetry.objects import NAME_CHARS_MAX
 from telemetry.topology import Role
 
@@ -29,6 +30,7 @@ PortName = Annotated[str, Field(pattern=r"^[^/\s]+/\S+$", max_length=NAME_CHARS_
 Speed = Annotated[
     float, BeforeValidator(_speed), Field(ge=0, allow_inf_nan=False, description="bits per second, or 400G")
 ]
+AsicName = Annotated[str, AfterValidator(asic_name)]
 GpuIndex = Annotated[int, Field(ge=0, lt=2**31)]
 
 
@@ -37,13 +39,14 @@ class _Entry(BaseModel):
 
 
 class DeviceEntry(_Entry):
-    """name: one device, or several as a hostlist: node[1-8]."""
+    """name: one device, or several as a hostlist: node[1-8]. asic: of a switch, a name of ``telemetry/asics.yaml``."""
 
     name: Hostlist
     role: Role
     pod: Text = ""
     rack: Text = ""
     rail: Text = ""
+    asic: AsicName = ""  # not validated: none is stated
 
 
 class LinkEntry(_Entry):

@@ -69,9 +69,14 @@ def test_a_record_comes_back_and_equal_ones_have_equal_bytes(record: Any) -> Non
 
 def test_the_bytes_of_a_fact_are_those_of_the_topic_s_version() -> None:
     assert encode_record(TopologyFact(Device("leaf1", Role.LEAF), 5, "inventory")) == (
-        b'{"entity":{"name":"leaf1","role":"leaf","pod":"","rack":"","rail":"","kind":"device"},'
+        b'{"entity":{"name":"leaf1","role":"leaf","pod":"","rack":"","rail":"","asic":"","kind":"device"},'
         b'"observed_ns":5,"source":"inventory","gone":false}'
     )
+
+
+def test_a_device_of_before_there_were_asics_has_none() -> None:
+    old = b'{"entity":{"name":"leaf1","role":"leaf","kind":"device"},"observed_ns":5,"source":"inventory"}'
+    assert decode_record(old, TopologyFact) == TopologyFact(Device("leaf1", Role.LEAF, asic=""), 5, "inventory")
 
 
 def test_the_bytes_of_a_change_are_those_of_the_topic_s_version() -> None:

@@ -11,7 +11,7 @@ from telemetry.topology import Device, Gpu, Job, Link, Mount, Role, StorageTarge
 
 FILE = """\
 devices:
-  - {name: leaf1, role: leaf, pod: pod1, rack: net1, rail: 0}
+  - {name: leaf1, role: leaf, pod: pod1, rack: net1, rail: 0, asic: spectrum 4}
   - {name: "node[1-2]", role: host, pod: pod1, rack: r1}
 links:
   - {from: node1/mlx5_0, to: leaf1/Ethernet1/1, speed: 400G}
@@ -28,7 +28,7 @@ jobs:
 
 def test_everything_that_a_file_can_hold() -> None:
     assert list(parse_inventory(FILE, "cluster.yaml").values()) == [
-        Device("leaf1", Role.LEAF, "pod1", "net1", "0"),
+        Device("leaf1", Role.LEAF, "pod1", "net1", "0", "Spectrum-4"),
         Device("node1", Role.HOST, "pod1", "r1"),
         Device("node2", Role.HOST, "pod1", "r1"),
         Link("leaf1", "Ethernet1/1", "node1", "mlx5_0", 4e11),
@@ -53,6 +53,7 @@ def test_an_empty_file_is_an_empty_inventory(text: str) -> None:
     [
         ("devices:\n  - {name: leaf1, role: boss}", "2:19", "devices.0.role"),
         ("devices:\n  - {name: leaf1, role: leaf, colour: red}", "2:31", "devices.0.colour"),
+        ("devices:\n  - {name: leaf1, role: leaf, asic: Bison}", "2:31", "Bison: expected one of Spectrum-1,"),
         ("devices:\n  - {role: leaf}", "2:5", "devices.0.name"),
         ("devicess: []", "1:1", "devicess"),
         ("links:\n  - {from: leaf1, to: node1/mlx5_0}", "2:6", "links.0.from"),
@@ -103,7 +104,7 @@ async def test_the_file_is_read_again_when_it_changes(tmp_path: Path) -> None:
     facts = await collector.collect(3)
     assert not isinstance(facts, SampleBatch)
     assert [fact.entity for fact in facts if isinstance(fact, TopologyFact)] == [
-        Device("leaf1", Role.LEAF, "pod1", "net2", "0")
+        Device("leaf1", Role.LEAF, "pod1", "net2", "0", "Spectrum-4")
     ]
 
 
