@@ -36,7 +36,7 @@ class DetectionConfig(BaseModel):
     pause_ratio_max: float = Field(0.05, gt=0, le=1, description="Share of time that a port may be paused.")
     # 64 MB of shared buffer and a dynamic threshold of 1/8 of what is free, as SONiC ships for such switches.
     pause_threshold_bytes: float = Field(
-        8_000_000, gt=0, description="Buffer use of one queue at which the switch sends PFC pause (XOFF)."
+        8_000_000, gt=0, description="Buffer use of a queue at which a switch of unknown ASIC sends PFC pause (XOFF)."
     )
     trend_horizon_days: float = Field(14.0, gt=0, description="What will reach its limit within this time is reported.")
     trend_history_days: float = Field(3.0, ge=1, description="History that such a forecast rests on at least.")
