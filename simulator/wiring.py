@@ -1,10 +1,13 @@
 """Builds the layout of a configuration: devices, ports, NICs, GPUs, storage targets and addresses."""
 
 import hashlib
+from dataclasses import replace
 
 from simulator.config import SimulatorConfig
+from simulator.fabric.parameters import ASIC
 from simulator.layout import Endpoint, Exporter, Flavour, GpuUnit, Layout, Nic, SwitchPort, Target
 from simulator.shapes.cables import Cable, build_cables
+from simulator.shapes.shape import Shape
 from simulator.shapes.switches import STORAGE_POD, STORAGE_RAILS, build_switches
 from telemetry.topology import Device, Link, Role
 
@@ -46,7 +49,9 @@ def _devices(config: SimulatorConfig) -> tuple[Device, ...]:
         for k in range(config.hosts)
     ]
     servers = [Device(f"oss{k + 1}", Role.STORAGE, STORAGE_POD, "sto1") for k in range(config.server_count)]
-    return (*build_switches(config), *hosts, *servers)
+    asic = "" if config.shape is Shape.INFINIBAND else ASIC
+    switches = (replace(switch, asic=asic) for switch in build_switches(config))
+    return (*switches, *hosts, *servers)
 
 
 def _ports_and_nics(

@@ -13,6 +13,7 @@ ECN_KMAX_BYTES_PER_BPS: Final = 400e3 / 25e9
 ECN_PMAX: Final = 0.2
 
 # Shared buffer: 64 MB (Spectrum-3 class), dynamic threshold alpha 1/8 (Choudhury and Hahne 1998; SONiC dynamic_th -3).
+ASIC: Final = "Spectrum-3"  # what the inventory says of every switch with PFC
 BUFFER_BYTES: Final = 64e6
 XOFF_ALPHA: Final = 1 / 8
 XON_HYSTERESIS_BYTES: Final = 256e3

@@ -8,7 +8,7 @@ import yaml
 from simulator.collection.config import Inventory
 from simulator.layout import GPU_MODEL, Exporter, Flavour, Layout
 from simulator.servers.addresses import served_endpoints
-from simulator.servers.collection.inventory import recorded_document
+from simulator.servers.collection.inventory import device_entry, recorded_document
 from simulator.servers.collection.job_settings import gnmi_jobs, scrape_jobs
 from simulator.servers.collection.plan import CollectionPlan
 from simulator.servers.config import ServeConfig
@@ -78,15 +78,9 @@ def _inventory(config: ServeConfig, layout: Layout) -> dict[str, Any]:
 
 
 def inventory_document(layout: Layout) -> dict[str, Any]:
-    """Roles, racks, rails, which NIC serves which GPU, storage targets, mounts; links come by LLDP, jobs from Slurm."""
-    devices = []
-    for device in layout.devices:
-        places = {"pod": device.pod, "rack": device.rack, "rail": device.rail}
-        devices.append(
-            {"name": device.name, "role": device.role.value} | {key: text for key, text in places.items() if text}
-        )
+    """Roles, places, ASICs, which NIC serves a GPU, storage targets, mounts; links come by LLDP, jobs from Slurm."""
     return {
-        "devices": devices,
+        "devices": [device_entry(device) for device in layout.devices],
         "gpus": [
             {
                 "device": gpu.device,

@@ -21,12 +21,17 @@ def recorded_document(plan: CollectionPlan, layout: Layout) -> dict[str, Any]:
     return found
 
 
+def device_entry(device: Device) -> dict[str, Any]:
+    """What the file says of a device: its name and role, and of the rest what is known."""
+    rest = {name: getattr(device, name) for name in ("pod", "rack", "rail", "asic")}
+    return {"name": device.name, "role": device.role.value} | {name: text for name, text in rest.items() if text}
+
+
 def _entry(entity: Entity) -> tuple[str, dict[str, Any]]:
     """Section and entry of the file."""
     match entity:
-        case Device(name, role, pod, rack, rail):
-            places = {"pod": pod, "rack": rack, "rail": rail}
-            return "devices", {"name": name, "role": role.value} | {key: text for key, text in places.items() if text}
+        case Device():
+            return "devices", device_entry(entity)
         case Link():
             ends = {"from": f"{entity.a_device}/{entity.a_port}", "to": f"{entity.b_device}/{entity.b_port}"}
             return "links", ends | {"speed": entity.bits_per_second}

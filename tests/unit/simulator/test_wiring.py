@@ -4,8 +4,10 @@ import pytest
 from pydantic import ValidationError
 
 from simulator.config import SimulatorConfig
+from simulator.fabric.parameters import BUFFER_BYTES, XOFF_ALPHA
 from simulator.layout import Exporter, topology_facts
 from simulator.wiring import build_layout
+from telemetry.asics import asics
 from telemetry.topology import Device, Gpu, Link, Mount, Role, StorageTarget, Topology
 
 
@@ -40,6 +42,17 @@ def test_facts_describe_the_whole_cluster() -> None:
     assert len(topology.entities(StorageTarget)) == len(layout.targets)
     assert len(topology.entities(Mount)) == 8
     assert all(gpu.nic_port == f"mlx5_{gpu.index}" for gpu in topology.entities(Gpu))
+
+
+def test_switches_say_which_asic_they_are_modelled_on() -> None:
+    layout = build_layout(SimulatorConfig(hosts=8))
+    assert {d.asic for d in layout.devices if d.name in layout.flavours} == {"Spectrum-3"}
+    assert {d.asic for d in layout.devices if d.name not in layout.flavours} == {""}
+    # A queue alone pauses within a tenth of where the model does.
+    alone = BUFFER_BYTES * XOFF_ALPHA / (1 + XOFF_ALPHA)
+    assert asics()["Spectrum-3"].pause_bytes == pytest.approx(alone, rel=0.1)
+    infiniband = build_layout(SimulatorConfig(hosts=8, shape="infiniband"))
+    assert {device.asic for device in infiniband.devices} == {""}
 
 
 def test_addresses_and_names_are_unique() -> None:

@@ -94,6 +94,7 @@ def test_the_time_of_a_fast_simulation_is_in_the_settings() -> None:
 def test_the_inventory_has_what_no_protocol_reports() -> None:
     found = inventory_document(LAYOUT)
     assert {"name": "node1", "role": "host", "pod": "pod1", "rack": "r1"} in found["devices"]
+    assert [device["asic"] for device in found["devices"] if device["role"] == "spine"] == ["Spectrum-3"] * 4
     gpu = LAYOUT.gpus[1]
     assert found["gpus"][1] == {
         "device": "node1",
