@@ -24,6 +24,9 @@ PRE_FEC_BER_MAX = 2.4e-4
 MARGIN = 10.0  # a decade below the limit the reserve is used up: a link that gets worse still has time to be drained
 # A link that gets ten times worse than it was degrades, if that brings it within two decades of the limit.
 _TIMES_OWN, _DEGRADING = 10.0, PRE_FEC_BER_MAX / 100
+# Some tenths of a decibel less light: a connector, a bend. Drift takes days, and the usual ratio follows it. Below the
+# least a few errors are chance: at 400 Gb/s ten seconds have 40,000 at 1e-8 (assumptions).
+_TIMES_OWN_REPAIRED, _REPAIRED_MIN = 100.0, 1e-8
 _CODEWORD_BITS = 5440
 _LINE_RATE = 1.0625  # of the data rate: 64b/66b becomes 256b/257b and parity
 _CODEWORDS_MAX = 0.999  # where every codeword is corrected the ratio cannot be computed
@@ -82,19 +85,25 @@ class FecBudget(_PreFec):
     fire_immediately_score: float = 30.0
 
     def _score(self, now: NDArray[np.float64], usual: NDArray[np.float64]) -> NDArray[np.float64]:
-        rise = np.where(np.isnan(usual), 0.0, now / (_TIMES_OWN * np.fmax(usual, _RATIO_MIN)))
-        return np.fmax(now / PRE_FEC_BER_MAX, np.minimum(rise, now / _DEGRADING))
+        return np.fmax(now / PRE_FEC_BER_MAX, np.minimum(_rise(now, usual, _TIMES_OWN), now / _DEGRADING))
 
 
 @dataclass(frozen=True, kw_only=True)
 class FecMargin(_PreFec):
-    """Judges whether the reserve is used up, whether or not it ever was different."""
+    """Judges whether the reserve is used up, whether or not it ever was different; and a rise that no drift makes."""
 
     name: str = "fec_margin"
     kind: FindingKind = FindingKind.WEAR
+    fire_immediately_score: float = 10.0  # ten times either limit
 
     def _score(self, now: NDArray[np.float64], usual: NDArray[np.float64]) -> NDArray[np.float64]:
-        return now * MARGIN / PRE_FEC_BER_MAX
+        rise = np.where(now >= _REPAIRED_MIN, _rise(now, usual, _TIMES_OWN_REPAIRED), 0.0)
+        return np.fmax(now * MARGIN / PRE_FEC_BER_MAX, rise)
+
+
+def _rise(now: NDArray[np.float64], usual: NDArray[np.float64], times: float) -> NDArray[np.float64]:
+    """1.0 where a ratio is so many times its usual one; 0 where that is not known."""
+    return np.where(np.isnan(usual), 0.0, now / (times * np.fmax(usual, _RATIO_MIN)))
 
 
 def _of_codewords(share: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -104,6 +104,7 @@ SCORES: list[tuple[Detector, str, list[float], float]] = [
     (BUDGET, PRE_FEC, [0.0] * 20 + [5e-6], 5e-6 / (BER_MAX / 100)),
     (BUDGET, PRE_FEC, [4e-7] * 20 + [5e-6], 5e-6 / 4e-6),
     (MARGIN, PRE_FEC, steps(0, 0.3 * BER_MAX), 3.0),
+    (MARGIN, PRE_FEC, [2e-9] * 20 + [1e-6], 5.0),
     (MARGIN, port_key("fabric_port_fec_corrected_bits_total"), rate(0.2 * BER_MAX * LINE), 2.0),
     # Ten times 1e-15 of the bits of an hour are 14.4 errors.
     (IbSymbolErrors(bits_per_second=SPEED), SYMBOLS, grows(28.8), 28.8 / 14.4),
@@ -160,6 +161,8 @@ HEALTHY: list[tuple[Detector, str, list[float]]] = [
     (BUDGET, PRE_FEC, [5e-6] * 20 + [4e-5]),  # eight times as much
     (BUDGET, PRE_FEC, [1e-9] * 20 + [2e-6]),  # still far from the limit
     (MARGIN, PRE_FEC, steps(0, 0.09 * BER_MAX)),
+    (MARGIN, PRE_FEC, [1e-8] * 20 + [9e-7]),  # ninety times as much
+    (MARGIN, PRE_FEC, [1e-12] * 20 + [9e-9]),  # few errors
     (IbSymbolErrors(bits_per_second=SPEED), SYMBOLS, grows(14)),
     (GpuThrottle(), of_gpu("gpu_throttle_seconds_total", reason="power"), rate(0.9)),
     (GpuXid(), of_gpu("gpu_xid_last"), steps(79, 79)),

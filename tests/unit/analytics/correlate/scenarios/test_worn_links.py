@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from telemetry.findings import Finding
+from telemetry.findings import Evidence, Finding
 from telemetry.findings import FindingKind as K
 from telemetry.incidents import IncidentKind as I
 from telemetry.incidents import Severity
@@ -10,7 +10,12 @@ from tests.unit.analytics.correlate.small_fabric import Fabric, Run
 
 
 def margin(cluster: Fabric, at_s: float) -> Finding:
-    return replace(cluster.find(K.WEAR, cluster.uplink(2, 3), at_s), detector="fec_margin", id="margin")
+    return replace(errors_corrected(cluster, 3e-5, at_s), id="margin")
+
+
+def errors_corrected(cluster: Fabric, ratio: float, at_s: float = 0) -> Finding:
+    evidence = (Evidence("fabric_port_bit_error_ratio{}", ratio, 2e-9, "ratio"),)
+    return replace(cluster.find(K.WEAR, cluster.uplink(2, 3), at_s), detector="fec_margin", evidence=evidence)
 
 
 def test_little_reserve_alone_is_wear(cluster: Fabric, run: Run) -> None:
@@ -18,6 +23,13 @@ def test_little_reserve_alone_is_wear(cluster: Fabric, run: Run) -> None:
     run.tick(cluster.find(K.JOB_SLOWED, "job:1", 5), ticks=3)
     assert (run.only.kind, run.only.severity) == (I.WEAR, Severity.INFO)
     assert any("nothing is lost so far" in entry.text for entry in run.only.timeline)
+
+
+def test_errors_that_rise_and_are_all_corrected_are_a_line_on_a_board(cluster: Fabric, run: Run) -> None:
+    run.tick(errors_corrected(cluster, 6e-7), ticks=3)
+    assert run.only.title.startswith("[INFO] pod1: bit errors of leaf2/Ethernet4008--spine3/Ethernet4 rose to 6.0e-07")
+    assert any("usually 2.0e-09; none is left" in entry.text for entry in run.only.timeline)
+    assert not run.pages
 
 
 def test_little_reserve_and_errors_at_once_are_one_incident(cluster: Fabric, run: Run) -> None:
