@@ -72,16 +72,31 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class Transceiver:
-    """The module in a port, or the end of a cable with modules: a DAC or AOC may state one serial at both ends."""
+    """The module in a port, or the end of a cable with modules: a DAC or AOC may state one serial at both ends.
+
+    vendor, part: who made it, and the part number. date_code: when, ``2024-01-31``, with the two characters of the lot
+    behind it where the agent passes them on (``2024-01-31 A2``: SFF-8472, SFF-8636 and CMIS have YYMMDD and a lot).
+    Each is '' where it is not stated.
+    """
 
     device: Name
     port: Name
     serial: Name
+    vendor: str = ""
+    part: str = ""
+    date_code: str = ""
     kind: Literal["transceiver"] = "transceiver"
 
     @property
     def key(self) -> str:
         return f"transceiver/{self.device}/{self.port}"
+
+    @property
+    def lot(self) -> str:
+        """``INNOLIGHT C-DQ8FNM010-N00 2020-05-22``: what modules that were made together state alike; '' unless all
+        of it is known."""
+        stated = (self.vendor, self.part, self.date_code)
+        return " ".join(stated) if all(stated) else ""
 
 
 @dataclass(frozen=True, slots=True)

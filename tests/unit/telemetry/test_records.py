@@ -26,6 +26,7 @@ from telemetry.topology import (
     Role,
     StorageTarget,
     TopologyFact,
+    Transceiver,
 )
 from telemetry.trends import DeviceTrends, Forecast
 
@@ -45,6 +46,7 @@ FINDING = Finding(
 RECORDS: list[Any] = [
     TopologyFact(Device("leaf1", Role.LEAF, "pod1", "r1", "0"), 1, "inventory"),
     TopologyFact(Link("a", "1", "b", "2", 4e11), 1, "lldp/a", gone=True),
+    TopologyFact(Transceiver("leaf1", "Ethernet4", "A1", "INNOLIGHT", "C-DQ8", "2024-01-31 A2"), 1, "gnmi/leaf1"),
     TopologyFact(Gpu("node1", "GPU-1", 0, "mlx5_0", "H100"), 1, "inventory"),
     TopologyFact(StorageTarget("scratch", "OST0000", "oss1"), 1, "inventory"),
     TopologyFact(Mount("node1", "scratch"), 1, "inventory"),
@@ -77,6 +79,16 @@ def test_the_bytes_of_a_fact_are_those_of_the_topic_s_version() -> None:
 def test_a_device_of_before_there_were_asics_has_none() -> None:
     old = b'{"entity":{"name":"leaf1","role":"leaf","kind":"device"},"observed_ns":5,"source":"inventory"}'
     assert decode_record(old, TopologyFact) == TopologyFact(Device("leaf1", Role.LEAF, asic=""), 5, "inventory")
+
+
+def test_a_module_from_before_lots_has_none() -> None:
+    data = (
+        b'{"entity":{"device":"leaf1","port":"Ethernet4","serial":"A1","kind":"transceiver"},'
+        b'"observed_ns":5,"source":"gnmi/leaf1","gone":false}'
+    )
+    module = decode_record(data, TopologyFact).entity
+    assert module == Transceiver("leaf1", "Ethernet4", "A1")
+    assert module.lot == ""
 
 
 def test_the_bytes_of_a_change_are_those_of_the_topic_s_version() -> None:

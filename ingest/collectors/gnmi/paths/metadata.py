@@ -1,4 +1,4 @@
-"""Paths that hold text about ports instead of samples: their other names, neighbours and modules' serials."""
+"""Paths that hold text about ports instead of samples: their other names, neighbours and modules."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -14,15 +14,24 @@ class MetadataKind(StrEnum):
     COMPONENT = "component"  # the name of the component that holds its optics
     NEIGHBOUR = "neighbour"  # the device at the other end
     NEIGHBOUR_PORT = "neighbour_port"
-    SERIAL = "serial"  # of the module in the port
-    COMPONENT_SERIAL = "component_serial"  # of the module that is this component
+    # Of the module in the port
+    SERIAL = "serial"
+    VENDOR = "vendor"
+    PART = "part"
+    DATE_CODE = "date_code"
+    # Of the module that is this component
+    COMPONENT_SERIAL = "component_serial"
+    COMPONENT_VENDOR = "component_vendor"
+    COMPONENT_PART = "component_part"
+    COMPONENT_DATE_CODE = "component_date_code"
 
 
 @dataclass(frozen=True, slots=True)
 class MetadataPath:
     """A metadata path of one port.
 
-    port: of a COMPONENT_SERIAL, the component. neighbour: id of one of several of the port, '' for the only one.
+    port: of what a component states (COMPONENT_SERIAL …), the component. neighbour: id of one of several of the port,
+    '' for the only one.
     """
 
     kind: MetadataKind
@@ -40,6 +49,7 @@ class MetadataUpdate:
     time_ns: int
 
 
+_OC_MODULE = "components/component[name={port}]/transceiver/state/"
 _OC_NEIGHBOUR = "lldp/interfaces/interface[name={port}]/neighbors/neighbor[id={neighbour}]/state/"
 _PATTERNS = tuple(
     (PathPattern.of(text), kind)
@@ -51,7 +61,13 @@ _PATTERNS = tuple(
         ("LLDP_ENTRY_TABLE/{port}/lldp_rem_port_id", MetadataKind.NEIGHBOUR_PORT),
         ("interfaces/interface[name={port}]/state/transceiver", MetadataKind.COMPONENT),
         ("TRANSCEIVER_INFO/{port}/serial", MetadataKind.SERIAL),
-        ("components/component[name={port}]/transceiver/state/serial-no", MetadataKind.COMPONENT_SERIAL),
+        ("TRANSCEIVER_INFO/{port}/manufacturer", MetadataKind.VENDOR),
+        ("TRANSCEIVER_INFO/{port}/model", MetadataKind.PART),
+        ("TRANSCEIVER_INFO/{port}/vendor_date", MetadataKind.DATE_CODE),
+        (_OC_MODULE + "serial-no", MetadataKind.COMPONENT_SERIAL),
+        (_OC_MODULE + "vendor", MetadataKind.COMPONENT_VENDOR),
+        (_OC_MODULE + "vendor-part", MetadataKind.COMPONENT_PART),
+        (_OC_MODULE + "date-code", MetadataKind.COMPONENT_DATE_CODE),
         (_OC_NEIGHBOUR + "system-name", MetadataKind.NEIGHBOUR),
         (_OC_NEIGHBOUR + "port-id", MetadataKind.NEIGHBOUR_PORT),
     )

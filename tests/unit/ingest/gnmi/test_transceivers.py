@@ -1,4 +1,4 @@
-"""Serials of modules, from paths as agents send them to facts of the topology."""
+"""Modules in ports, from paths as agents send them to facts of the topology."""
 
 import orjson
 import pytest
@@ -77,6 +77,52 @@ def test_the_table_of_a_sonic_switch() -> None:
     assert modules(table.update(decoded.metadata)) == [("Ethernet0", "MT1706FT02065", False)]
     decoded = decoder.decode([message("/TRANSCEIVER_INFO", {}, "/TRANSCEIVER_INFO/Ethernet0")], NOW)
     assert modules(table.update(decoded.metadata)) == [("Ethernet0", "MT1706FT02065", True)]
+
+
+def test_what_sonic_states_of_a_module() -> None:
+    """Padded with blanks; the date ends with the two characters of the lot, which may be blank."""
+    decoder, table = Decoder("leaf1:8080", "leaf1", Naming(("sonic", "openconfig"))), TransceiverTable("leaf1")
+    row = {"manufacturer": "Amphenol        ", "model": "599690001", "vendor_date": "2012-05-24 "}
+    rows = {
+        "Ethernet0": {**row, "serial": "APF12210014T7W"},
+        "Ethernet4": {"serial": "INKAO1", "manufacturer": "INNOLIGHT", "model": "N/A", "vendor_date": "2020-05-22 A2"},
+        "Ethernet8": {"type": "RJ45", "serial": "N/A", "manufacturer": "N/A", "model": "N/A", "vendor_date": "N/A"},
+    }
+    facts = table.update(decoder.decode([message("/TRANSCEIVER_INFO", rows)], NOW).metadata)
+    assert [fact.entity for fact in facts] == [
+        Transceiver("leaf1", "Ethernet0", "APF12210014T7W", "Amphenol", "599690001", "2012-05-24"),
+        Transceiver("leaf1", "Ethernet4", "INKAO1", "INNOLIGHT", "", "2020-05-22 A2"),
+    ]
+    assert [fact.entity.lot for fact in facts if isinstance(fact.entity, Transceiver)] == [
+        "Amphenol 599690001 2012-05-24",
+        "",
+    ]
+
+
+def test_what_openconfig_states_of_a_module() -> None:
+    """In messages of their own; of a date and time only the day counts."""
+    decoder, table = Decoder("leaf1:6030", "leaf1", Naming(("arista", "openconfig"))), TransceiverTable("leaf1")
+    at = "/components/component[name=xcvr49]/transceiver/state"
+    leaves = {"vendor": "Arista Networks", "vendor-part": "OSFP-400G", "date-code": "2024-01-31T00:00:00Z"}
+    messages = [
+        message("/interfaces/interface[name=Ethernet49/1]/state", {"transceiver": "xcvr49"}),
+        *(message(f"{at}/{leaf}", text) for leaf, text in leaves.items()),
+        message(f"{at}/serial-no", "XKE1"),
+    ]
+    (fact,) = table.update(decoder.decode(messages, NOW).metadata)
+    assert fact.entity == Transceiver("leaf1", "Ethernet49/1", "XKE1", "Arista Networks", "OSFP-400G", "2024-01-31")
+
+
+def test_a_module_that_states_less_has_nothing_of_the_one_before() -> None:
+    table = TransceiverTable("leaf1")
+    stated = {K.SERIAL: "A", K.VENDOR: "V", K.PART: "P", K.DATE_CODE: "2024-01-31 T1"}
+    (fact,) = table.update(update(kind, "Ethernet0", text) for kind, text in stated.items())
+    assert fact.entity == Transceiver("leaf1", "Ethernet0", "A", "V", "P", "2024-01-31 T1")
+    assert table.update([update(K.VENDOR, "Ethernet0", "V", 2)]) == []
+    (fact,) = table.update([update(K.SERIAL, "Ethernet0", "B", 3), update(K.VENDOR, "Ethernet0", "W", 3)])
+    assert fact == TopologyFact(Transceiver("leaf1", "Ethernet0", "B", "W"), 3 * S, "gnmi/leaf1")
+    (fact,) = table.update([update(K.PART, "Ethernet0", "Q", 4), update(K.DATE_CODE, "Ethernet0", "X" * 65, 4)])
+    assert fact.entity == Transceiver("leaf1", "Ethernet0", "B", "W", "Q")
 
 
 def test_the_components_of_an_openconfig_switch() -> None:
