@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from simulator.counters.port_values import PORT, OfPort, lane_values, priority_values, scaled
 from simulator.counters.readings import LANES, PortReadings
 from simulator.layout import LOSSLESS, PRIORITIES, peer_address
+from simulator.servers.gnmi.modules import VENDOR, made_on, part, serial
 from simulator.servers.gnmi.paths import Elems, parse_elems
 from simulator.servers.gnmi.peers import Known, Text, chassis_id, neighbour_known
 
@@ -91,8 +92,8 @@ def _counters(container: Container, prefix: str, leaves: dict[str, str], values:
     return [_leaf(container, f"{prefix}/{path}", Form.COUNTER, values[name]) for path, name in leaves.items()]
 
 
-def _text(path: str, text: Text) -> Leaf:
-    return Leaf(NEIGHBOR, parse_elems(path), Form.STRING, PORT["up"], text=text)
+def _text(container: Container, path: str, text: Text) -> Leaf:
+    return Leaf(container, parse_elems(path), Form.STRING, PORT["up"], text=text)
 
 
 _INTERFACE = {
@@ -165,16 +166,25 @@ def _module() -> list[Leaf]:
     return [
         _leaf(COMPONENT, temperature, Form.DOUBLE, PORT["module_celsius"]),
         _leaf(COMPONENT, "transceiver/state/supply-voltage/instant", Form.DOUBLE, PORT["module_volts"]),
+        _text(INTERFACE, "state/transceiver", lambda layout, port: layout.ports[port].name),
+        _text(COMPONENT, "transceiver/state/vendor", lambda layout, port: VENDOR),
+        _text(COMPONENT, "transceiver/state/vendor-part", part),
+        _text(COMPONENT, "transceiver/state/serial-no", serial),
+        _text(COMPONENT, "transceiver/state/date-code", lambda layout, port: f"{made_on(layout, port)}T00:00:00Z"),
     ]
 
 
 def _neighbours() -> list[Leaf]:
     return [
-        _text("state/system-name", lambda layout, port: layout.ports[port].peer_device),
-        _text("state/port-id", lambda layout, port: layout.ports[port].peer_name),
-        _text("state/port-id-type", lambda layout, port: "INTERFACE_NAME"),
-        _text("state/chassis-id", lambda layout, port: chassis_id(layout.device_index[layout.ports[port].peer_device])),
-        _text("state/chassis-id-type", lambda layout, port: "MAC_ADDRESS"),
+        _text(NEIGHBOR, "state/system-name", lambda layout, port: layout.ports[port].peer_device),
+        _text(NEIGHBOR, "state/port-id", lambda layout, port: layout.ports[port].peer_name),
+        _text(NEIGHBOR, "state/port-id-type", lambda layout, port: "INTERFACE_NAME"),
+        _text(
+            NEIGHBOR,
+            "state/chassis-id",
+            lambda layout, port: chassis_id(layout.device_index[layout.ports[port].peer_device]),
+        ),
+        _text(NEIGHBOR, "state/chassis-id-type", lambda layout, port: "MAC_ADDRESS"),
         _leaf(BGP, "state/session-state", Form.STRING, PORT["session_up"], ("IDLE", "ESTABLISHED")),
     ]
 

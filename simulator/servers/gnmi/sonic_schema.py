@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from simulator.counters.port_values import PORT, OfPort, lane_values, priority_values, scaled
 from simulator.counters.readings import LANES, PortReadings
 from simulator.layout import LOSSLESS, PRIORITIES, Layout, peer_address
+from simulator.servers.gnmi.modules import VENDOR, made_on, part, serial
 from simulator.servers.gnmi.peers import Known, Text, chassis_id, neighbour_known
 
 
@@ -21,11 +22,6 @@ def port_name(layout: Layout, port: int) -> str:
 def alias(layout: Layout, port: int) -> str:
     """The vendor's name of a port, as the front panel shows it."""
     return f"etp{layout.ports[port].number}"
-
-
-def serial(layout: Layout, port: int) -> str:
-    """Of the module in a port: vendors pad it with blanks to 16 characters."""
-    return f"SIM{port:07d}".ljust(16)
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,6 +158,18 @@ def _dom() -> tuple[Cell, ...]:
     return tuple(cells)
 
 
+def _padded(text: Text) -> Text:
+    """The fields of a module's memory have 16 characters, and vendors pad them with blanks."""
+    return lambda layout, port: text(layout, port).ljust(16)
+
+
+_MODULE = (
+    Cell("manufacturer", text=_padded(lambda layout, port: VENDOR)),
+    Cell("model", text=_padded(part)),
+    Cell("serial", text=_padded(serial)),
+    # A blank lot behind the day, as most vendors leave it: all of a day are one lot.
+    Cell("vendor_date", text=lambda layout, port: f"{made_on(layout, port)} "),
+)
 _RATES = (Cell("FEC_PRE_BER", "%.6g", PORT["pre_fec_ber"]), Cell("FEC_POST_BER", "%.6g", PORT["post_fec_ber"]))
 _WATCHDOG = _counters(_SAI_QUEUE, _OCCUPANCY, priority_values(LOSSLESS))
 _BGP = (
@@ -185,6 +193,6 @@ TABLES: tuple[Table, ...] = (
         (Rows((Cell("netdev_oper_status", of=PORT["up"], enum=_OPER), Cell("speed", of=_speed_mbps))),),
     ),
     Table("STATE_DB", "NEIGH_STATE_TABLE", (Rows(_BGP),), key=peer_address, between_switches=True),
-    Table("STATE_DB", "TRANSCEIVER_INFO", (Rows((Cell("serial", text=serial),)),)),
+    Table("STATE_DB", "TRANSCEIVER_INFO", (Rows(_MODULE),)),
     Table("STATE_DB", "TRANSCEIVER_DOM_SENSOR", (Rows(_dom()),), counts=True),
 )

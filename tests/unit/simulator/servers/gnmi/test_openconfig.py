@@ -60,7 +60,7 @@ def test_every_leaf_has_a_path_of_its_own() -> None:
         ("interfaces/interface[name=Ethernet2/1]/state/counters", 12),
         ("interfaces/interface[name=Ethernet2/1]/ethernet/pfc", 8 * 4 + 1),
         ("qos/interfaces/interface[interface-id=Ethernet2/1]", 8 * 5),
-        ("components/component[name=Ethernet1/1]", 4 * 3 + 2),
+        ("components/component[name=Ethernet1/1]", 4 * 3 + 2 + 4),
         ("lldp/interfaces/interface[name=Ethernet1/1]", 5),
         ("network-instances", len(NAMES)),
         ("openconfig-interfaces:interfaces/interface/state/last-change", len(NAMES)),
