@@ -15,6 +15,7 @@ class Cause:
     factor:  how much of the usual evidence is there, 0..1.
     devices: further devices that it disturbs (those that a pause reached).
     gone:    further devices that it took away with the root.
+    links:   further links that fail with the root, for what all of them have in common.
     change:  id of the change that explains it, '' for none.
     subject: what of the root, for the title ("3 of 16 links of leaf1"); '' for its name alone.
     headline: the title in place of the phrase of the kind, '' for that.
@@ -33,6 +34,7 @@ class Cause:
     factor: float = 1.0
     devices: frozenset[str] = frozenset()
     gone: frozenset[str] = frozenset()
+    links: frozenset[ObjectRef] = frozenset()
     change: str = ""
     subject: str = ""
     headline: str = ""
@@ -57,6 +59,7 @@ def cause_of(
     factor: float = 1.0,
     devices: frozenset[str] = frozenset(),
     gone: frozenset[str] = frozenset(),
+    links: frozenset[ObjectRef] = frozenset(),
     change: str = "",
     subject: str = "",
     headline: str = "",
@@ -77,6 +80,7 @@ def cause_of(
         factor=factor,
         devices=devices,
         gone=gone,
+        links=links,
         change=change,
         subject=subject,
         headline=headline,

@@ -219,7 +219,9 @@ class Correlator:
         for track in self._memory.tracks:
             if track.key in fresh and not view.by_id.keys().isdisjoint(track.primary):
                 open_causes.append(OpenCause(track.cause, track.onset_ns, False, frozenset(track.symptoms)))
-                if track.cause.gone:  # the others of a group stay with its root as long as any is left
+                if (
+                    track.cause.gone or track.cause.links
+                ):  # the others of a group stay with its root as long as any is left
                     causes.append(open_cause(view, track))
                 continue
             cause = open_cause(view, track)
@@ -354,6 +356,8 @@ def _as_known(track: Track, cause: Cause) -> Cause:
         return cause
     if cause.gone < before.gone:
         cause = replace(cause, gone=before.gone, subject=before.subject, reason=before.reason)
+    if cause.links < before.links:
+        cause = replace(cause, links=before.links, headline=before.headline, reason=before.reason)
     if _HOLDS[cause.wait_hold] < _HOLDS[before.wait_hold]:
         cause = replace(cause, wait_hold=before.wait_hold)
     return cause

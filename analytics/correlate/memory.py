@@ -179,6 +179,7 @@ def dump(memory: CorrelatorMemory) -> dict[str, Any]:
             track[name] = dict(sorted(track[name].items()))
         for name in ("primary", "devices", "gone"):
             track["cause"][name] = sorted(track["cause"][name])
+        track["cause"]["links"].sort(key=lambda link: link["name"])
     return {"version": VERSION, **plain}
 
 

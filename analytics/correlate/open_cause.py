@@ -26,7 +26,7 @@ def open_cause(view: CorrelationView, track: Track) -> Cause:
         primary |= {finding.id for finding in own if finding.kind is FindingKind.DEVICE_REBOOTED}
     # Findings that remain after a device went down or came back are no incident of one of its links, and what is left
     # of several parts that failed at once is no incident of each.
-    remains = bool("device" in kind.takes_away or cause.gone) and primary <= track.members.keys()
+    remains = bool("device" in kind.takes_away or cause.gone or cause.links) and primary <= track.members.keys()
     factor = 1.0 if remains else OPEN_FACTOR
     if cause.change and not view.lasts(cause.change):
         factor = 0.0  # what is not back when planned work is over is no part of it

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable
 from analytics.correlate.cause import Cause
 from analytics.correlate.causes import (
     checkpoints,
+    damage,
     devices,
     environment,
     gpus,
@@ -30,6 +31,7 @@ FAMILIES: tuple[Callable[[CorrelationView], Iterable[Cause]], ...] = (
     devices.propose,
     unplaced.propose,
     parts.propose,
+    damage.propose,
     links.propose,
     pfc.propose,
     gpus.propose,

@@ -1,4 +1,4 @@
-"""A part of a switch that took several of its links with it, or damages them: a line card, an ASIC, a power zone.
+"""A part of a switch that took several of its links with it: a line card, an ASIC, a power zone.
 
 The switch goes on answering and most of its links stay up, so it is not down. Links do not fail together by chance: of
 64 that each fail once a month, three fail within 15 seconds once in 20,000 years (64·63·62/6 triples, each at a rate of
@@ -11,7 +11,6 @@ from collections.abc import Iterable, Sequence
 
 from analytics.correlate.cause import Cause, cause_of
 from analytics.correlate.causes.devices import ALIVE_FACTOR, deaths
-from analytics.correlate.causes.siblings import links_of_switches, shared
 from analytics.correlate.view import CorrelationView
 from telemetry.findings import Finding, FindingKind
 from telemetry.incidents import IncidentKind
@@ -19,8 +18,6 @@ from telemetry.kinds import HoldPolicy
 from telemetry.objects import ObjectRef, device
 
 LINKS_MIN = 3
-DAMAGED = {FindingKind.LINK_ERRORS: "have errors", FindingKind.LINK_SLOW: "have a low speed"}
-GONE = (FindingKind.LINK_DOWN, FindingKind.LINK_FLAPPING)  # a device that restarts damages what it sends, too
 NEIGHBOURS_MIN = 2  # all links to one neighbour may as well be its fault
 
 
@@ -36,27 +33,6 @@ def propose(view: CorrelationView) -> Iterable[Cause]:
                 switches[name][link].append(finding)
     for name in sorted(switches):
         yield from _part(view, name, switches[name])
-    for kind in DAMAGED:
-        yield from _damaged(view, kind)
-
-
-def _damaged(view: CorrelationView, kind: FindingKind) -> Iterable[Cause]:
-    """Switches of which several links, to several neighbours, began to show the same at once and stay up."""
-    link_of = view.graph.link_of
-    gone = {link_of[each.object] for each in view.of(*GONE) if each.object in link_of}
-    found = [each for each in view.of(kind) if each.object in link_of and link_of[each.object] not in gone]
-    links = {link_of[each.object].name: each.onset_ns for each in reversed(found)}
-    if len(links) < LINKS_MIN:
-        return
-    for common in shared(view, links, [links_of_switches(view, links)], LINKS_MIN):
-        on = [each for each in found if link_of[each.object].name in common.failed]
-        ends = {end for each in on for end in view.graph.ends(link_of[each.object])}
-        if len(ends - {common.name}) < NEIGHBOURS_MIN:
-            continue
-        share = f"{len(common.failed)} of {common.of} links of {common.name} {DAMAGED[kind]}"
-        reason = f"{share} since the same moment, {common.chance}: a part that these have in common fails"
-        primary = frozenset(each.id for each in on)
-        yield cause_of(IncidentKind.LINK_DEGRADED, device(common.name), primary, reason, headline=share)
 
 
 def _part(view: CorrelationView, name: str, down: dict[ObjectRef, list[Finding]]) -> Iterable[Cause]:

@@ -6,7 +6,7 @@ has not failed by itself; of several parents the one under which chance would ta
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import exp, lgamma, log
 
 from analytics.correlate.causes.at_once import at_once
@@ -14,6 +14,7 @@ from analytics.correlate.cluster.graph import Graph
 from analytics.correlate.config import NS_PER_S
 from analytics.correlate.versions import NewVersion
 from analytics.correlate.view import CorrelationView
+from telemetry.findings import FindingKind
 from telemetry.objects import ObjectKind, ObjectRef
 from telemetry.topology import Device, Role
 
@@ -21,6 +22,8 @@ from telemetry.topology import Device, Role
 # 5): a host with its GPUs and links fails once in nine months, and each part of it more rarely.
 FAILS_S = 2048 * 54 * 86_400.0 / 419
 VERSION = "version"  # the noun of those that got the same new one
+LOT = "lot"  # of modules that were made together
+PICKED_MAX = 0.05  # chance that so many of those that fail meanwhile are of one parent, for all parents together
 YEARS_MIN = 10.0  # by chance, anywhere in the cluster: longer than a cluster is in use
 _YEAR_S = 365.25 * 86_400.0
 _MILLION = 1e6
@@ -31,12 +34,32 @@ class Siblings:
     """parents_of: of each part by name, those that it shares with others. sizes: how many parts a parent has.
 
     noun: of a parent. parents: how many there are in all.
+    places: where each part is, if parts that fail at one place alone say more about the place than about the parent.
+    of_all: how many parts there are, also without a parent, if one that fails as much as the others do is no parent of
+    interest: what makes parts everywhere fail leaves none out. 0 where that is no matter.
     """
 
     noun: str
     parents_of: Mapping[str, Sequence[str]]
     sizes: Mapping[str, int]
     parents: int
+    places: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    of_all: int = 0
+
+    def at_one_place(self, failed: Iterable[str]) -> bool:
+        """Whether all of these, at least one, are at one place."""
+        return bool(frozenset.intersection(*(frozenset(self.places.get(name, ())) for name in failed)))
+
+    def stands_out(self, parent: str, failed: int, others: int) -> bool:
+        """Whether more parts of a parent failed than others that fail at the same time let expect.
+
+        If all parts are alike, their number is Poisson with the mean of the others; one more of them is assumed.
+        """
+        if not self.of_all:
+            return True
+        of = self.sizes[parent]
+        mean = of * (others + 1) / (self.of_all - of + 1)
+        return self.parents * at_least(failed, mean) <= PICKED_MAX
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +117,9 @@ def _unlikeliest(
             for parent in kin.parents_of.get(name, ()):
                 under[parent].append(name)
         for parent, failed in under.items():
-            if len(failed) >= least:
+            if len(failed) < least or kin.at_one_place(failed):
+                continue
+            if kin.stands_out(parent, len(failed), len(left) - len(failed)):
                 within_s = max(view.config.interval_s, (left[failed[-1]] - left[failed[0]]) / NS_PER_S)
                 years = years_by_chance(len(failed), kin.sizes[parent], within_s) / kin.parents
                 found.append(Shared(kin.noun, parent, tuple(failed), kin.sizes[parent], years))
@@ -111,6 +136,19 @@ def years_by_chance(failed: int, of: int, within_s: float) -> float:
     log_choices = lgamma(of + 1) - lgamma(failed + 1) - lgamma(of - failed + 1)
     log_rate = log(failed) + log_choices + (failed - 1) * log(within_s) - failed * log(FAILS_S)
     return exp(min(-log_rate, 700.0)) / _YEAR_S
+
+
+def at_least(events: int, mean: float) -> float:
+    """The chance of so many events or more, Poisson.
+
+    >>> round(at_least(1, 0.5), 4)  # 1 - exp(-0.5)
+    0.3935
+    """
+    term = below = exp(-mean)
+    for each in range(1, events):
+        term *= mean / each
+        below += term
+    return max(0.0, 1.0 - below)
 
 
 def hosts_by_rack(view: CorrelationView, names: Iterable[str]) -> Siblings:
@@ -152,6 +190,26 @@ def links_of_switches(view: CorrelationView, names: Iterable[str]) -> Siblings:
     }
     sizes = {switch: len(view.graph.links(switch)) for ends in links.values() for switch in ends}
     return Siblings("switch", links, sizes, max(1, len(view.graph.switches)))
+
+
+def links_by_lot(view: CorrelationView, names: Iterable[str]) -> Siblings:
+    """These links, by the lots of the modules at their ends.
+
+    Errors show at a link and not at one of its two modules, so links are counted. Those of one switch or host have that
+    in common before they have a lot, and a device that restarts damages what it sends without any.
+    """
+    graph = view.graph
+    restarted = {finding.object.device for finding in view.of(FindingKind.DEVICE_REBOOTED)} | view.members.keys()
+    lots: dict[str, tuple[str, ...]] = {}
+    places: dict[str, tuple[str, ...]] = {}
+    for name in names:
+        link = ObjectRef(ObjectKind.LINK, name)
+        if restarted.isdisjoint(graph.ends(link)):
+            lots[name] = tuple(sorted({graph.lots[port] for port in graph.ports(link) if port in graph.lots}))
+            places[name] = graph.ends(link)
+    known = {lot for of_link in lots.values() for lot in of_link}
+    sizes = {lot: len({graph.link_of.get(port) for port in graph.ports_of_lot[lot]} - {None}) for lot in known}
+    return Siblings(LOT, lots, sizes, max(1, len(graph.ports_of_lot)), places, graph.number_of_links)
 
 
 def _version(new: NewVersion) -> str:

@@ -66,7 +66,7 @@ class Cluster:
     def reach(self, cause: Cause) -> Reach:
         """What a cause can disturb."""
         kind = incident_kinds()[cause.kind]
-        key = (kind.disturbs_fabric, kind.pages_without_waiting, cause.root, cause.devices, cause.gone)
+        key = (kind.disturbs_fabric, kind.pages_without_waiting, cause.root, cause.devices, cause.gone, cause.links)
         known = self._reaches.get(key)
         if known is None:
             _make_room(self._reaches)
@@ -79,7 +79,7 @@ class Cluster:
 
     def blast_radius(self, cause: Cause, waiting_jobs: frozenset[str]) -> BlastRadius:
         """What an incident with this cause touches; see ``blast.py``."""
-        key = (cause.key, waiting_jobs, cause.gone)
+        key = (cause.key, waiting_jobs, cause.gone, cause.links)
         known = self._blasts.get(key)
         if known is None:
             _make_room(self._blasts)

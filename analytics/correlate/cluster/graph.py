@@ -35,6 +35,8 @@ class Graph:
         self.peers: dict[ObjectRef, ObjectRef] = {}
         self.link_of: dict[ObjectRef, ObjectRef] = {}
         self.serials: dict[ObjectRef, str] = {}  # of the module in each port
+        self.lots: dict[ObjectRef, str] = {}  # of the same, where it is known
+        self.ports_of_lot: defaultdict[str, list[ObjectRef]] = defaultdict(list)
         self.gpus: dict[ObjectRef, Gpu] = {}
         self.targets: dict[ObjectRef, StorageTarget] = {}
         self._links: defaultdict[str, list[ObjectRef]] = defaultdict(list)
@@ -59,7 +61,11 @@ class Graph:
             case Link():
                 self._add_link(entity)
             case Transceiver():
-                self.serials[port(entity.device, entity.port)] = entity.serial
+                place = port(entity.device, entity.port)
+                self.serials[place] = entity.serial
+                if entity.lot:
+                    self.lots[place] = entity.lot
+                    self.ports_of_lot[entity.lot].append(place)
             case Gpu():
                 ref = gpu(entity.device, entity.uuid)
                 self.gpus[ref] = entity
@@ -128,6 +134,8 @@ class Graph:
             case Link():
                 yield self._links, entity.a_device
                 yield self._links, entity.b_device
+            case Transceiver() if entity.lot:
+                yield self.ports_of_lot, entity.lot
             case Gpu():
                 yield self._gpus_of, entity.device
             case StorageTarget():
@@ -149,7 +157,11 @@ class Graph:
                 for name in self._ends.pop(ref):
                     self._links[name].remove(ref)
             case Transceiver():
-                del self.serials[port(entity.device, entity.port)]
+                place = port(entity.device, entity.port)
+                del self.serials[place]
+                if entity.lot:
+                    del self.lots[place]
+                    self.ports_of_lot[entity.lot].remove(place)
             case Gpu():
                 ref = gpu(entity.device, entity.uuid)
                 del self.gpus[ref]
@@ -244,6 +256,10 @@ class Graph:
     def rack(self, name: str) -> Sequence[str]:
         """Names of the devices in a rack."""
         return self._racks.get(name, [])
+
+    @property
+    def number_of_links(self) -> int:
+        return len(self._ends)
 
     @property
     def has_links(self) -> bool:

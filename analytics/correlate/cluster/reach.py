@@ -19,7 +19,8 @@ class Reach:
     possible: jobs that may be slowed by it; only their own symptoms show whether they are.
     cut_off: those that stop when the links of ``own`` are lost: jobs on several hosts that lose a link of one of them,
     as collectives use every NIC, and those that mount a file system of a storage server without any other link.
-    hosts: at an end of these links. depends: all that cannot work without the root and what is gone with it."""
+    hosts: at an end of these links. depends: all that cannot work without the root, what is gone with it and
+    its further links."""
 
     own: frozenset[ObjectRef]
     devices: frozenset[str]
@@ -31,13 +32,14 @@ class Reach:
 
 
 def reach(cause: Cause, graph: Graph, jobs: Jobs) -> Reach:
-    """What a cause reaches. It depends on the root and on further devices of the cause."""
-    own = _own(cause.root, cause.gone, graph)
+    """What a cause reaches. It depends on the root and on further devices and links of the cause."""
+    own = _own(cause.root, cause.gone, graph).union(*(_own(link, frozenset(), graph) for link in cause.links))
     ends = {ref.device for ref in own} - {""}
     devices = ends | cause.devices | cause.gone
     if cause.root.kind is ObjectKind.DEVICE:
         devices |= graph.neighbours(cause.root.name)
-    reached = graph.reached(cause.root).union(*(graph.reached(device(name)) for name in sorted(cause.gone)))
+    others = [*map(device, sorted(cause.gone)), *sorted(cause.links)]
+    reached = graph.reached(cause.root).union(*map(graph.reached, others))
     certain = jobs.depending(cause.root, reached)
     if cause.root.kind is ObjectKind.JOB:
         certain.update(jobs.of(cause.root))

@@ -62,9 +62,15 @@ def fired(track: Track) -> str:
 
 
 def modules(graph: Graph, root: ObjectRef) -> str:
-    """``; module INKCS123 in leaf1/Ethernet4``: the serials of a port's or a link's modules, '' where none is known."""
-    known = [(serial, port.name) for port in (graph.ports(root) or (root,)) if (serial := graph.serials.get(port))]
-    return "".join(f"; module {serial} in {name}" for serial, name in known)
+    """``; module INKCS123 of lot INNOLIGHT C-DQ8 2020-05-22 in leaf1/Ethernet4``: the serials of a port's or a link's
+    modules with the lots that are known, '' where none is known."""
+    ports = [port for port in graph.ports(root) or (root,) if port in graph.serials]
+    return "".join(f"; module {graph.serials[port]}{_of_lot(graph, port)} in {port.name}" for port in ports)
+
+
+def _of_lot(graph: Graph, port: ObjectRef) -> str:
+    lot = graph.lots.get(port)
+    return f" of lot {lot}" if lot else ""
 
 
 def _cost(view: CorrelationView, track: Track, blast: BlastRadius) -> str:

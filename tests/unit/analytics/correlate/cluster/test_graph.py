@@ -8,7 +8,18 @@ from hypothesis import strategies as st
 
 from analytics.correlate.cluster.graph import Graph, physical
 from telemetry.objects import ObjectRef, device, parse_object
-from telemetry.topology import Device, Entity, Job, Link, Mount, Role, StorageTarget, Topology, TopologyFact
+from telemetry.topology import (
+    Device,
+    Entity,
+    Job,
+    Link,
+    Mount,
+    Role,
+    StorageTarget,
+    Topology,
+    TopologyFact,
+    Transceiver,
+)
 from tests.unit.analytics.correlate.small_fabric import T0, Fabric, entities
 
 
@@ -125,10 +136,11 @@ def test_the_order_of_the_entities_does_not_matter() -> None:
 
 
 @settings(max_examples=60, deadline=None)
-@given(steps=st.lists(st.lists(st.integers(0, 400), max_size=12), min_size=1, max_size=5))
+@given(steps=st.lists(st.lists(st.integers(0, 410), max_size=12), min_size=1, max_size=5))
 def test_a_changed_graph_is_the_same_as_a_new_one(cluster: Fabric, steps: list[list[int]]) -> None:
     """Entities that go away, come back, and are not what they were."""
-    known = physical(cluster.topology)
+    modules = (Transceiver("leaf1", f"Ethernet{4 * n}", f"A{n}", "V", "P", "2024-01-31") for n in range(8))
+    known = physical(cluster.topology) | {module.key: module for module in modules}
     keys = sorted(known)
     present, graph = dict(known), Graph(known)
     for step in steps:
@@ -139,6 +151,8 @@ def test_a_changed_graph_is_the_same_as_a_new_one(cluster: Fabric, steps: list[l
                 present[key] = known[key]
             elif isinstance(entity, Device) and number % 3 == 0:
                 present[key] = replace(entity, rack=f"r{number % 4}", role=(Role.LEAF, Role.HOST)[number % 2])
+            elif isinstance(entity, Transceiver) and number % 2 == 0:
+                present[key] = replace(entity, date_code="")
         graph = graph.changed_to(dict(present))
         assert vars(graph) == vars(Graph(present))
 

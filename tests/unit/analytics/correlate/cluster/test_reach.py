@@ -1,5 +1,7 @@
 """What causes reach, on the small fabric, counted by hand."""
 
+from dataclasses import replace
+
 import pytest
 
 from analytics.correlate.cause import Cause, cause_of
@@ -103,3 +105,14 @@ def test_further_devices_are_disturbed_and_part_of_the_root_only_when_gone_with_
     gone = fabric.reach(cause(I.DEVICE_REBOOTED, "device:node1", gone=further))
     assert further <= disturbed.devices == gone.devices
     assert gone.own - disturbed.own == fabric.reach(cause(I.DEVICE_REBOOTED, "device:node2")).own
+
+
+def test_further_links_are_a_part_of_the_root(fabric: Cluster) -> None:
+    """The second one leads to a host of another job."""
+    first, second = "link:leaf1/Ethernet0--node1/mlx5_0", "link:leaf2/Ethernet16--node5/mlx5_1"
+    alone, other = (fabric.reach(cause(I.LINK_DEGRADED, link)) for link in (first, second))
+    both = fabric.reach(replace(cause(I.LINK_DEGRADED, first), links=frozenset({parse_object(second)})))
+    assert both.own == alone.own | other.own
+    assert both.devices == {"leaf1", "node1", "leaf2", "node5"}
+    assert alone.certain == {"1"}
+    assert both.certain == BOTH
