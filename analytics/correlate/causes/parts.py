@@ -48,11 +48,19 @@ def _part(view: CorrelationView, name: str, down: dict[ObjectRef, list[Finding]]
         IncidentKind.DEVICE_DOWN,
         device(name),
         frozenset(finding.id for finding in found),
-        f"{share} went down at once and the others stay up: a part that these have in common failed",
+        f"{share}{_slot(view, name, links)} went down at once and the others stay up: a part that these have in common "
+        "failed",
         factor=ALIVE_FACTOR,
         hold=None if sure else HoldPolicy.INTERVAL,
         subject=share,
     )
+
+
+def _slot(view: CorrelationView, name: str, links: Sequence[ObjectRef]) -> str:
+    """``, all of them Ethernet3/…``: of a chassis, whose ports are named by the slot of their line card; else ''."""
+    ports = [port.name.partition("/")[2] for link in links for port in view.graph.ports(link) if port.device == name]
+    slots = {port.rpartition("/")[0].partition("/")[0] for port in ports}
+    return f", all of them {slots.pop()}/…," if len(slots) == 1 and "" not in slots else ""
 
 
 def _at_once(down: dict[ObjectRef, list[Finding]], within_ns: int) -> Sequence[ObjectRef]:

@@ -6,7 +6,7 @@ from analytics.correlate.correlator import Correlator
 from telemetry.findings import FindingKind as K
 from telemetry.incidents import IncidentKind as I
 from telemetry.incidents import Severity
-from telemetry.topology import Job, Link, Topology
+from telemetry.topology import Device, Job, Link, Role, Topology
 from tests.unit.analytics.correlate.faults import line_card, session_lost
 from tests.unit.analytics.correlate.small_fabric import T0, Fabric, Run, S
 
@@ -131,6 +131,24 @@ def test_a_part_of_a_switch_is_not_the_whole_switch(cluster: Fabric, run: Run) -
         run.tick(*findings)
     run.tick(ticks=10)
     assert "3 of 8 links of spine2 down" in run.only.title
+
+
+def test_a_line_card_is_said_by_the_names_of_its_ports() -> None:
+    """A chassis names a port by slot, port and lane."""
+    links = [
+        Link("core1", f"Ethernet{slot}/{n}/1", f"leaf{n}", f"Ethernet90{slot}") for slot in (3, 4) for n in (1, 2, 3)
+    ]
+    fabric = Fabric([Device("core1", Role.SPINE), *links])
+    run = Run(fabric)
+    run.tick(
+        *(
+            fabric.find(K.LINK_DOWN, port)
+            for n in (1, 2, 3)
+            for port in (f"core1/Ethernet3/{n}/1", f"leaf{n}/Ethernet903")
+        )
+    )
+    run.tick(ticks=3)
+    assert any("3 of 6 links of core1, all of them Ethernet3/…, went down" in text for text in run.only.because)
 
 
 @pytest.mark.parametrize(("changes", "kind"), [(1.2, "link_degraded"), (2.4, "link_flapping")])
