@@ -8,6 +8,18 @@ from numpy.typing import NDArray
 
 from analytics.detectors.levels import LEVEL, learned_level
 from analytics.detectors.spec import Detector, EvidenceColumns, Scope, Verdicts
+from analytics.detectors.storage.operations import (
+    BUSY_TIMES,
+    NEW_INTERVALS,
+    OPERATIONS_PER_SECOND_MIN,
+    PEAK_FADES_S,
+    SCORE_BUSY,
+    SECONDS_MIN,
+    counterparts,
+    members,
+    owners,
+    sums_of,
+)
 from analytics.models.group_medians import group_medians
 from analytics.snapshot.block import Migration
 from analytics.snapshot.stateful import State
@@ -21,19 +33,15 @@ from telemetry.selectors import server_io
 _METRICS = ("storage_operation_duration_seconds_sum", "storage_operation_duration_seconds_count")
 _TIMES_SIBLINGS = 3.0
 _TIMES_OWN = 5.0  # a checkpoint makes every target slower than usual, so the factor is larger for its own past
-_SECONDS_MIN = 0.02  # below that no job waits for storage
-_OPERATIONS_PER_SECOND_MIN = 1.0
 # Requests wait for each other where a target is busy: with a single queue 1 / (1 - load) times as long as they take
 # (M/M/1: Kleinrock, Queueing Systems, 1975). So a target that does more than its siblings may take longer for each.
 # What it can do is the most that it has done, which fades within days (assumptions: that, and that from four fifths of
 # it on nothing more is known of the queue).
-_LOAD_MAX, _PEAK_FADES_S = 0.8, 3 * 86_400.0
+_LOAD_MAX = 0.8
 # Means over an interval show less load than there was in a burst. But a target that is three times slower finishes a
 # third of what it could at most (utilisation law: Denning and Buzen, The Operational Analysis of Queueing Network
 # Models, 1978). So one that finishes more than that, and half as much again as its siblings, is asked for more than
 # they are, whatever its times are. What siblings have done at most counts too, as a target may never have been well.
-# That half as much again is more than chance makes of equal shares is an assumption.
-_BUSY_TIMES, _SCORE_BUSY = 1.5, 0.99
 # A burst begins within an interval, which shows little of it: one that does more than its siblings, if only a little,
 # is not known to be slow before the next sample, which shows whether it is asked for more.
 _MORE_TIMES, _SCORE_MORE = 1.05, 2.4
@@ -44,18 +52,17 @@ _SIBLINGS_MIN = 3
 # What one client has in flight at most (Lustre: max_rpcs_in_flight, 8), and some that began in the interval before.
 # Where no more operations wait, the path of that client may be slow and not the target: a link that loses packets.
 ONE_CLIENT_OPERATIONS, CONFIDENCE, ONE_CLIENT_CONFIDENCE = 10.0, 0.85, 0.5
-_NEW_INTERVALS = 1.5  # older values are unchanged ones, which show nothing about the present
 
 
 @dataclass(frozen=True)
 class _About:
-    """Of each of k series of sums. counts: row of its counts, -1 without. places: number, below k, of its target, all
+    """Of each of k series of sums. counts: row of its counts, -1 without. owners: number, below k, of its target, all
     operations together; groups: of its file system and operation; few: whether that has too few targets to compare.
     shared: whether it is no disk of one host.
     """
 
     counts: NDArray[np.int64]
-    places: NDArray[np.int64]
+    owners: NDArray[np.int64]
     groups: NDArray[np.int64]
     few: NDArray[np.bool_]
     shared: NDArray[np.bool_]
@@ -78,9 +85,9 @@ class StorageSlow(Detector):
     def judge(self, view: TickView, memory: Memory) -> list[Verdicts]:
         about = view.data.per_series(_about)
         column, rate, usual_rate = self._operations(view, about)
-        seconds = np.where(rate >= _OPERATIONS_PER_SECOND_MIN, column.values / np.fmax(rate, 1e-9), np.nan)
+        seconds = np.where(rate >= OPERATIONS_PER_SECOND_MIN, column.values / np.fmax(rate, 1e-9), np.nan)
         groups = about.groups
-        alone = _count(groups, ~np.isnan(seconds)) < _SIBLINGS_MIN  # idle siblings have no times
+        alone = members(groups, ~np.isnan(seconds)) < _SIBLINGS_MIN  # idle siblings have no times
         siblings = group_medians(groups, seconds)
         load, busy, more = self._load(view, memory, column, rate, about)
         unloaded = seconds * (1.0 - load)
@@ -89,9 +96,9 @@ class StorageSlow(Detector):
         alone |= np.isnan(siblings)
         normal = np.where(alone, _TIMES_OWN * own, _TIMES_SIBLINGS * siblings)
         like_load = _TIMES_SIBLINGS * np.where(alone, own, group_medians(groups, unloaded))
-        slow = np.minimum(np.minimum(seconds / normal, unloaded / like_load), seconds / _SECONDS_MIN)
+        slow = np.minimum(np.minimum(seconds / normal, unloaded / like_load), seconds / SECONDS_MIN)
         slow = np.where(more & ~alone, np.minimum(slow, _SCORE_MORE), slow)
-        slow = np.where(busy & ~alone, np.minimum(slow, _SCORE_BUSY), slow)
+        slow = np.where(busy & ~alone, np.minimum(slow, SCORE_BUSY), slow)
         sibling_rate = group_medians(groups, rate)
         collapsed = _alone_idle(groups, rate) & (rate < _COLLAPSED_SHARE * sibling_rate)
         if collapsed.any():
@@ -116,20 +123,20 @@ class StorageSlow(Detector):
         Whether it does more than a slow one could, and more than its siblings do: its times show nothing then. And
         whether it does a little more than they do.
         """
-        total = np.bincount(about.places, np.nan_to_num(rate), len(column)).astype(np.float64)[about.places]
+        total = sums_of(about.owners, rate)
         rows = memory.rows(column.sids)
-        fade = np.exp(-view.config.interval_s / _PEAK_FADES_S)
+        fade = np.exp(-view.config.interval_s / PEAK_FADES_S)
         peak = np.fmax(total, memory["peak"][rows] * np.where(column.new, fade, 1.0))
         memory["peak"][rows] = peak
         most = np.fmax(peak, group_medians(about.groups, peak))
         siblings = group_medians(about.groups, total)
-        busy = (_TIMES_SIBLINGS * total >= most) & (total >= _BUSY_TIMES * siblings)
+        busy = (_TIMES_SIBLINGS * total >= most) & (total >= BUSY_TIMES * siblings)
         return np.minimum(total / np.fmax(peak, 1e-9), _LOAD_MAX), busy, total >= _MORE_TIMES * siblings
 
     def _operations(self, view: TickView, about: _About) -> tuple[Column, NDArray[np.float64], NDArray[np.float64]]:
         """The sums' column, operations a second and their usual number; NaN where no fresh value is known."""
         sums, counts = (view.column(metric, server_io) for metric in self.metrics)
-        new = view.series["valued_ns"][sums.sids] >= view.end_ns - round(_NEW_INTERVALS * view.config.interval_ns)
+        new = view.series["valued_ns"][sums.sids] >= view.end_ns - round(NEW_INTERVALS * view.config.interval_ns)
         known = (about.counts >= 0) & sums.fresh & new
         nothing = np.full(len(sums), np.nan)
         if not len(counts):
@@ -143,40 +150,13 @@ def _from_format_1(state: State) -> State:
     return State(state.head, {**state.arrays, "peak": np.zeros(len(state.arrays["sid"]))})
 
 
-def _count(groups: NDArray[np.int64], flags: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """How many members of each row's group have the flag."""
-    return np.asarray(np.bincount(groups[flags], minlength=groups.size)[groups])
-
-
 def _about(index: SeriesIndex) -> _About:
     sums, counts = (index.select(metric, server_io) for metric in _METRICS)
     groups = _groups(index, sums)
-    few = _count(groups, np.ones(sums.size, bool)) < _SIBLINGS_MIN
+    few = members(groups, np.ones(sums.size, bool)) < _SIBLINGS_MIN
     names = index.objects.names
     shared = [names[number].startswith("storage_target:") for number in index.columns["object"][sums].tolist()]
-    return _About(_counterparts(index, sums, counts), _places(index, sums), groups, few, np.array(shared, bool))
-
-
-def _places(index: SeriesIndex, sids: NDArray[np.int64]) -> NDArray[np.int64]:
-    """One number for all operations of a target, or of a disk."""
-    operations = [(target, labels.replace('op="write"', 'op="read"')) for target, labels in _operations_of(index, sids)]
-    numbers = {operation: number for number, operation in enumerate(dict.fromkeys(operations))}
-    return np.array([numbers[operation] for operation in operations], np.int64)
-
-
-def _counterparts(index: SeriesIndex, sums: NDArray[np.int64], counts: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Row in ``counts`` of the operation that each of the sums is of, -1 where there is none.
-
-    Found by all labels, because the disks of a host are one object.
-    """
-    rows = {operation: row for row, operation in enumerate(_operations_of(index, counts))}
-    return np.array([rows.get(operation, -1) for operation in _operations_of(index, sums)], np.int64)
-
-
-def _operations_of(index: SeriesIndex, sids: NDArray[np.int64]) -> list[tuple[int, str]]:
-    """Target and labels of each series."""
-    targets = index.columns["target"][sids].tolist()
-    return [(target, index.keys[sid].partition("{")[2]) for target, sid in zip(targets, sids.tolist(), strict=True)]
+    return _About(counterparts(index, sums, counts), owners(index, sums), groups, few, np.array(shared, bool))
 
 
 def _groups(index: SeriesIndex, sids: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -192,5 +172,5 @@ def _groups(index: SeriesIndex, sids: NDArray[np.int64]) -> NDArray[np.int64]:
 def _alone_idle(groups: NDArray[np.int64], rate: NDArray[np.float64]) -> NDArray[np.bool_]:
     """Targets that do little while every other one is busy: when the others are idle too, there is no work."""
     known, busy = ~np.isnan(rate), rate >= _BUSY_OPERATIONS_PER_SECOND
-    members = _count(groups, known)
-    return np.asarray(known & ~busy & (members >= _SIBLINGS_MIN) & (_count(groups, busy) == members - 1))
+    count = members(groups, known)
+    return np.asarray(known & ~busy & (count >= _SIBLINGS_MIN) & (members(groups, busy) == count - 1))
