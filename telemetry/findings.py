@@ -44,6 +44,7 @@ class FindingKind(StrEnum):
     JOB_IDLE = "job_idle"
     STORAGE_SLOW = "storage_slow"
     METADATA_STORM = "metadata_storm"
+    STORAGE_WAIT = "storage_wait"
     CHECKPOINT_LATE = "checkpoint_late"
     CHECKPOINT_OVERDUE = "checkpoint_overdue"
     CHECKPOINT_COLLIDING = "checkpoint_colliding"

@@ -26,6 +26,7 @@ class IncidentKind(StrEnum):
     PROGRAM_FAILED = "program_failed"
     JOB_HANG = "job_hang"
     SLOW_STORAGE = "slow_storage"
+    STORAGE_PATH = "storage_path"
     LATE_CHECKPOINT = "late_checkpoint"
     CAPACITY = "capacity"
     WEAR = "wear"

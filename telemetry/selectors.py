@@ -51,6 +51,11 @@ def server_writes(labels: Mapping[str, str]) -> bool:
     return on_server(labels) and writes(labels)
 
 
+def client_io(labels: Mapping[str, str]) -> bool:
+    """Reads and writes, as one of its clients counts them."""
+    return labels.get("side") == "client" and labels.get("op") in ("read", "write")
+
+
 def client_reads(labels: Mapping[str, str]) -> bool:
     return labels.get("side") == "client" and reads(labels)
 

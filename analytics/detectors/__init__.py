@@ -44,6 +44,8 @@ from analytics.detectors.spec import Detector
 from analytics.detectors.storage.metadata_storm import MetadataStorm
 from analytics.detectors.storage.storage_slow import StorageSlow
 from analytics.detectors.storage.storage_throughput import StorageThroughput
+from analytics.detectors.storage.storage_timeouts import StorageTimeouts
+from analytics.detectors.storage.storage_wait import StorageWait
 from analytics.detectors.telemetry.device_rebooted import DeviceRebooted
 from analytics.detectors.telemetry.series_vanished import SeriesVanished
 from analytics.detectors.telemetry.software_changed import SoftwareChanged
@@ -88,6 +90,8 @@ def detectors(config: DetectionConfig) -> tuple[Detector, ...]:
         StorageSlow(),
         StorageThroughput(),
         MetadataStorm(),
+        StorageWait(),
+        StorageTimeouts(),
         Straggler(),
         slow_peers(),
         deviating_peers(),

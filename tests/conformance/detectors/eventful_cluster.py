@@ -113,7 +113,16 @@ class Cluster:
         target.gauge("node_load_1m", {}, _about(40.0))
         for version in KERNELS:
             target.gauge("device_software_info", {"component": "kernel", "version": version}, _constant(1.0))
+        self._client(target, waits=host == 2)
         return target
+
+    def _client(self, target: _Target, *, waits: bool) -> None:
+        mount = {"system": "nfs", "fs": "nas1:/home", "target": "", "side": "client"}
+        read = {**mount, "op": "read"}
+        target.counter("storage_operation_duration_seconds_count", read, _constant(100.0))
+        target.counter("storage_operation_duration_seconds_sum", read, self._event(0.4, 20.0 if waits else 0.4))
+        target.counter("storage_queue_seconds_total", read, self._event(0.1, 10.0 if waits else 0.1))
+        target.counter("storage_errors_total", {**mount, "kind": "read_timeout"}, self._count(0.1 if waits else 0.0))
 
     def _gpu(self, target: _Target, gpu: dict[str, str], job: str, *, broken: bool, hung: bool) -> None:
         def working(usual: float, paused: float, polling: float = 0.0) -> Value:

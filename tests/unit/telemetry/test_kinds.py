@@ -131,7 +131,8 @@ def test_a_kind_goes_to_its_team_with_its_floor(kind: IncidentKind, domain: Doma
 def test_only_what_is_slow_or_congested_pages_nobody_while_no_job_waits() -> None:
     gated = {kind for kind, row in incident_kinds().items() if not row.pages_without_waiting}
     pressure = {IncidentKind.SLOW_RECEIVER, IncidentKind.INCAST, IncidentKind.CONGESTION}
-    assert gated == pressure | {IncidentKind.SLOW_STORAGE, IncidentKind.LATE_CHECKPOINT}
+    storage = {IncidentKind.SLOW_STORAGE, IncidentKind.STORAGE_PATH, IncidentKind.LATE_CHECKPOINT}
+    assert gated == pressure | storage
 
 
 @pytest.mark.parametrize("effect", [Effect.JOB_SLOWED, Effect.JOB_STALLED])

@@ -29,7 +29,7 @@ from tests.unit.analytics.snapshot.kept import (
 
 Head = dict[str, Any]
 KEPT = sorted(SNAPSHOTS.glob("version-*.snapshot"))
-NEW_DETECTORS = {"checkpoint_member", "fec_margin", "gpu_hot", "job_idle"}
+NEW_DETECTORS = {"checkpoint_member", "fec_margin", "gpu_hot", "job_idle", "storage_timeouts", "storage_wait"}
 # It was as warm as the others of its host in what the kept snapshots have seen, and is the warmest today.
 WARMER = "gpu:node1/GPU-1-2"
 # What rests on the class of a job, of which earlier versions knew nothing: it is shown again within a minute. Findings

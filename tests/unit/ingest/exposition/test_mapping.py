@@ -233,6 +233,18 @@ def test_the_driver_of_all_gpus_is_one_series_of_their_host_and_none_where_the_e
     assert not [key for key in canonical("dcgm", 'DCGM_FI_DEV_GPU_TEMP{UUID="G"} 30\n') if "software" in key]
 
 
+def test_the_times_of_an_nfs_client_are_those_of_its_export_over_all_transports() -> None:
+    """node_exporter's own end-to-end output: the same mount over TCP and over UDP."""
+    body = (SAMPLES / "node_exporter" / "e2e_selected_families.prom").read_text()
+    found = canonical("node_exporter", body)
+    mount = 'device="node1",fs="192.168.1.1:/srv/test"'
+    read = f'{{{mount},op="read",side="client",system="nfs"}}'
+    assert found[f"storage_operation_duration_seconds_sum{read}"] == pytest.approx(2 * 79.407)
+    assert found[f"storage_operation_duration_seconds_count{read}"] == 2 * 1298
+    assert found[f"storage_queue_seconds_total{read}"] == pytest.approx(2 * 0.006)
+    assert found[f'storage_errors_total{{{mount},kind="read_timeout",side="client",system="nfs"}}'] == 0
+
+
 @pytest.mark.parametrize("compiled", [True, False])
 def test_the_buckets_of_an_io_time_histogram_add_up(compiled: bool) -> None:
     line = 'lustre_io_time_milliseconds_total{{component="ost",operation="read",target="s-OST0001",size="{}"}} {}\n'
