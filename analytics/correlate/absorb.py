@@ -11,6 +11,7 @@ from analytics.correlate.claim import Claim, Key
 from analytics.correlate.cluster.reach import Reach
 from analytics.correlate.pressure import explains_wait
 from analytics.correlate.sessions import other_ends
+from analytics.correlate.storage_clients import is_on_path, path_of, refs_of
 from analytics.correlate.symptoms import Near, Shown, begins_in_time, contradicts, follows, shown_by, waits_in_time
 from analytics.correlate.view import CorrelationView
 from telemetry.findings import Finding, FindingKind
@@ -150,6 +151,10 @@ class _Nearby:
 
 def places(view: CorrelationView, finding: Finding) -> Iterable[tuple[Near, Sequence[Place]]]:
     """What a cause would have to reach to be near a symptom, nearest first."""
+    if finding.kind is FindingKind.STORAGE_WAIT:
+        yield Near.OWN, refs_of(view, finding)
+        yield Near.DEVICE, path_of(view, finding)
+        return
     slow = finding.kind is FindingKind.STORAGE_SLOW
     jobs = sorted(view.jobs.using(finding.object)) if slow else view.jobs.of(finding.object)
     device = view.graph.server_of(finding.object) if slow else finding.object.device
@@ -161,8 +166,11 @@ def places(view: CorrelationView, finding: Finding) -> Iterable[tuple[Near, Sequ
 
 
 def is_near(view: CorrelationView, reach: Reach, finding: Finding) -> bool:
-    """Whether a symptom is in the neighbourhood of a cause: by its device, of a slow target by its server. A session
+    """Whether a symptom is in the neighbourhood of a cause: by its device, of a slow target by its server, of a client
+    that waits by its way to storage. A session
     that was lost is so by both of its ends, where they are known: a leaf has sessions with many."""
+    if finding.kind is FindingKind.STORAGE_WAIT:
+        return is_on_path(view, reach.devices, finding)
     if finding.kind is FindingKind.STORAGE_SLOW:
         return view.graph.server_of(finding.object) in reach.devices
     ends = other_ends(view)[finding.id] if finding.kind is FindingKind.BGP_SESSION else frozenset[str]()

@@ -15,6 +15,7 @@ from analytics.correlate.cause import JOB_WAITS, SYMPTOMS, Cause
 from analytics.correlate.config import CorrelateConfig
 from analytics.models.jobs.sending import HANG_SECONDS, SILENT_SECONDS
 from telemetry.findings import Finding, FindingKind
+from telemetry.incidents import IncidentKind
 from telemetry.kinds import Effect, Within, effects, finding_kinds, incident_kinds
 from telemetry.objects import ObjectKind
 
@@ -167,5 +168,7 @@ def waits_in_time(config: CorrelateConfig, cause: Cause, onsets_ns: Sequence[int
     Storage is asked now and then: a job meets a slow target with its next request, however long it has been slow."""
     if incident_kinds()[cause.kind].pages_without_waiting:
         return True
-    asked_rarely = cause.root.kind is ObjectKind.STORAGE_TARGET and onsets_ns[0] <= since_ns + config.onset_slack_ns
+    of_storage = cause.root.kind in (ObjectKind.STORAGE_TARGET, ObjectKind.FILESYSTEM)
+    of_storage |= cause.kind is IncidentKind.STORAGE_PATH
+    asked_rarely = of_storage and onsets_ns[0] <= since_ns + config.onset_slack_ns
     return asked_rarely or follows(config, onsets_ns, since_ns)

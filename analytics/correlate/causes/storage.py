@@ -1,10 +1,14 @@
-"""A slow storage target. Targets of one server share a cause; a much slower one delays all of its file system."""
+"""A slow storage target. Targets of one server share a cause; a much slower one delays all of its file system.
+
+Where clients have times of their own, a target is blamed once those on different paths agree (``storage_clients.py``).
+"""
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from analytics.correlate.cause import LINK, STORAGE, Cause, cause_of
 from analytics.correlate.causes.devices import deaths
+from analytics.correlate.storage_clients import Clients, agree, contradict, over_leaves, stated_slow, waiting_clients
 from analytics.correlate.view import CorrelationView
 from telemetry.findings import Finding
 from telemetry.incidents import IncidentKind
@@ -18,16 +22,24 @@ DELAYED_SHARE = 0.5  # a target with less than this share of the worst score onl
 
 
 def propose(view: CorrelationView) -> Iterable[Cause]:
-    """The slowest targets of each file system, by server; targets that only wait for them are no cause."""
+    """The slowest targets of each file system, by server; no cause are targets that only wait for them, and those that
+    clients contradict (``storage_paths.py``)."""
     filesystems: defaultdict[str, list[Finding]] = defaultdict(list)
+    waiting = [(each, slow) for each in waiting_clients(view) if (slow := stated_slow(view, each))]
+    clients = {finding.id: each for each, slow in waiting for finding in slow}
+    contradicted = {finding.id for each, slow in waiting if contradict(view, each) for finding in slow}
     for finding in view.of(*sorted(STORAGE)):
-        filesystems[finding.object.name.partition("/")[0]].append(finding)
+        if finding.id in contradicted:
+            continue
+        filesystems[view.graph.filesystem_of(finding.object)].append(finding)
     dead = frozenset(death.device for death in deaths(view)) if filesystems else frozenset[str]()
     for filesystem in sorted(filesystems):
-        yield from _filesystem(view, filesystems[filesystem], dead)
+        yield from _filesystem(view, filesystems[filesystem], dead, clients)
 
 
-def _filesystem(view: CorrelationView, found: list[Finding], dead: frozenset[str]) -> Iterable[Cause]:
+def _filesystem(
+    view: CorrelationView, found: list[Finding], dead: frozenset[str], clients: Mapping[str, Clients]
+) -> Iterable[Cause]:
     # Files are striped: clients that wait for one target request little from the others. So collapsed throughput makes
     # a target a cause only where none is slower than its siblings.
     candidates = [finding for finding in found if finding.detector != _THROUGHPUT] or found
@@ -48,24 +60,43 @@ def _filesystem(view: CorrelationView, found: list[Finding], dead: frozenset[str
     delayed = [finding for finding in found if finding.id not in kept]
     for position, name in enumerate(ranked):
         reached = not _cut_off(view, name, dead)
-        yield _cause(view, name, servers[name], delayed if position == 0 else [], reached=reached)
+        waiting = next((clients[finding.id] for finding in servers[name] if finding.id in clients), None)
+        yield _cause(view, name, servers[name], delayed if position == 0 else [], waiting, reached=reached)
 
 
-def _cause(view: CorrelationView, server: str, found: list[Finding], delayed: list[Finding], *, reached: bool) -> Cause:
-    """reached: whether clients have a good way to the server; without one they wait for the path."""
+def _cause(
+    view: CorrelationView,
+    server: str,
+    found: list[Finding],
+    delayed: list[Finding],
+    waiting: Clients | None,
+    *,
+    reached: bool,
+) -> Cause:
+    """waiting: the clients that do. reached: whether clients have a good way to the server; without one they wait for
+    the path."""
     ranked = [finding.object for finding in sorted(found, key=lambda f: (-f.score, f.onset_ns, f.object))]
     root = view.root(IncidentKind.SLOW_STORAGE, ranked + _siblings(view, found))
     paused = frozenset[str]().union(*(origin.findings for origin in view.origins if origin.device == server))
     also = f", with {len(ranked) - 1} more targets of {server}" if len(set(ranked)) > 1 else ""
-    certain = max(finding.confidence for finding in found) >= HARD_CONFIDENCE_MIN and reached
+    several = waiting is not None and agree(view, waiting)
+    certain = (several or max(finding.confidence for finding in found) >= HARD_CONFIDENCE_MIN) and reached
     return cause_of(
         IncidentKind.SLOW_STORAGE,
         root,
         frozenset({finding.id for finding in (*found, *delayed)}) | paused,
-        f"{root.name} answers slowly{also}",
+        f"{root.name} answers slowly{also}{_said_by(view, waiting)}",
         tier=Tier.HARD if certain else Tier.DEPENDENT,
         hold=HoldPolicy.NONE if max(finding.score for finding in found) >= OWN_SCORE_MIN else HoldPolicy.INTERVAL,
     )
+
+
+def _said_by(view: CorrelationView, waiting: Clients | None) -> str:
+    """``; 12 of 14 clients on 4 leaves wait, and the server's own times say so``; '' where none shows that it waits."""
+    if waiting is None:
+        return ""
+    also = ", and the server's own times say so" if agree(view, waiting) else ""
+    return f"; {over_leaves(view, waiting)} wait{also}"
 
 
 def _cut_off(view: CorrelationView, server: str, dead: frozenset[str]) -> bool:

@@ -248,6 +248,12 @@ class Graph:
         """Names of the hosts that mount a file system."""
         return self._mounts.get(filesystem, set())
 
+    def filesystem_of(self, target: ObjectRef) -> str:
+        """Name of the file system of a storage target, by its name where the topology does not know it: that of an
+        export has slashes."""
+        known = self.targets.get(target)
+        return known.filesystem if known else target.name.partition("/")[0]
+
     def server_of(self, target: ObjectRef) -> str:
         """Name of the server of a storage target; empty when the topology does not know it."""
         known = self.targets.get(target)

@@ -84,7 +84,7 @@ class Jobs:
 
     def using(self, target: ObjectRef) -> frozenset[str]:
         """Jobs on the hosts that mount the file system of a storage target."""
-        filesystem = target.name.partition("/")[0]
+        filesystem = self._graph.filesystem_of(target)
         if filesystem not in self._using:
             hosts = self._graph.mounted_on(filesystem)
             self._using[filesystem] = frozenset(job_id for host in hosts for job_id in self.on_device(host))

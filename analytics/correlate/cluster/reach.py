@@ -91,5 +91,5 @@ def _own(root: ObjectRef, gone: frozenset[str], graph: Graph) -> set[ObjectRef]:
             own |= {device(name), *graph.gpus_of(name), *graph.links(name)}
             own |= {port for near in graph.links(name) for port in graph.ports(near)}
     if root.kind is ObjectKind.STORAGE_TARGET:
-        own |= {device(graph.server_of(root)), ObjectRef(ObjectKind.FILESYSTEM, root.name.partition("/")[0])}
+        own |= {device(graph.server_of(root)), ObjectRef(ObjectKind.FILESYSTEM, graph.filesystem_of(root))}
     return own

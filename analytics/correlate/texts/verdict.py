@@ -7,6 +7,7 @@ from analytics.correlate.cause import PAUSES, SYMPTOMS, Cause
 from analytics.correlate.claim import Claim
 from analytics.correlate.config import NS_PER_S
 from analytics.correlate.cover import gain
+from analytics.correlate.storage_clients import Clients, waiting_clients
 from analytics.correlate.symptoms import Near, Objection, effect_of, why_not
 from analytics.correlate.texts import phrases
 from analytics.correlate.view import CorrelationView
@@ -146,6 +147,8 @@ def missing(view: CorrelationView, claim: Claim, *, order_known: bool) -> tuple[
 
 def _missing(view: CorrelationView, claim: Claim, order_known: bool) -> Iterator[str]:
     root = claim.cause.root
+    if root.kind is ObjectKind.FILESYSTEM and all(each.server_share is None for each in _of(view, root)):
+        yield f"the server's own times of {root.name}: without them it cannot be told from its network"
     if view.silent and claim.cause.kind is not IncidentKind.TELEMETRY_LOST:
         quiet = sorted(view.silent & (claim.reach.devices | {ref.device for ref in claim.reach.own}) - {root.name})
         if quiet:
@@ -161,6 +164,11 @@ def _missing(view: CorrelationView, claim: Claim, order_known: bool) -> Iterator
         yield "which jobs run, and so who waits"
     if not order_known:
         yield "what came first: the evidence comes too rarely"
+
+
+def _of(view: CorrelationView, filesystem: ObjectRef) -> Iterator[Clients]:
+    """The clients of a file system that wait."""
+    return (clients for clients in waiting_clients(view) if clients.filesystem == filesystem.name)
 
 
 def _speaks(view: CorrelationView, claim: Claim, end: ObjectRef) -> bool:

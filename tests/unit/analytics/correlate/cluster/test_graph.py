@@ -47,6 +47,12 @@ def test_it_reaches_what_cannot_work_without_an_object(graph: Graph, ref: str, d
     assert sum(other.kind == "gpu" for other in reached) == gpus
 
 
+def test_the_name_of_an_export_is_known_by_its_target_though_it_has_slashes() -> None:
+    served = Graph({"t": StorageTarget("nas1:/home/a", "0", "nas1")})
+    assert served.filesystem_of(parse_object("storage_target:nas1:/home/a/0")) == "nas1:/home/a"
+    assert served.filesystem_of(parse_object("storage_target:scratch/OST0000")) == "scratch"
+
+
 def test_a_storage_server_reaches_its_targets_and_their_file_system(graph: Graph) -> None:
     reached = {str(ref) for ref in graph.reached(device("oss2"))}
     assert reached == {
