@@ -4,20 +4,22 @@ Where clients have times of their own, a target is blamed once those on differen
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from analytics.correlate.cause import LINK, STORAGE, Cause, cause_of
+from analytics.correlate.causes.at_once import at_once
 from analytics.correlate.causes.devices import deaths
 from analytics.correlate.storage_clients import Clients, agree, contradict, over_leaves, stated_slow, waiting_clients
 from analytics.correlate.view import CorrelationView
 from telemetry.findings import Finding
 from telemetry.incidents import IncidentKind
 from telemetry.kinds import HoldPolicy, Tier
-from telemetry.objects import ObjectRef, device
+from telemetry.objects import ObjectKind, ObjectRef, device
 
 HARD_CONFIDENCE_MIN = 0.6  # less may be clients that wait behind a link that loses packets
 OWN_SCORE_MIN = 2.0  # less may be a target that waits for another one, whose finding is still to come
 _THROUGHPUT = "storage_throughput"
+SERVERS_MIN = 3  # slow at once; two may be two faults
 DELAYED_SHARE = 0.5  # a target with less than this share of the worst score only waits for the worst
 
 
@@ -55,6 +57,9 @@ def _filesystem(
     servers: defaultdict[str, list[Finding]] = defaultdict(list)
     for finding in heavy:
         servers[view.graph.server_of(finding.object) or finding.object.name].append(finding)
+    if whole := _whole(view, servers, found):
+        yield whole
+        return
     ranked = sorted(servers, key=lambda name: (-max(finding.score for finding in servers[name]), name))
     kept = {finding.id for finding in heavy}
     delayed = [finding for finding in found if finding.id not in kept]
@@ -62,6 +67,26 @@ def _filesystem(
         reached = not _cut_off(view, name, dead)
         waiting = next((clients[finding.id] for finding in servers[name] if finding.id in clients), None)
         yield _cause(view, name, servers[name], delayed if position == 0 else [], waiting, reached=reached)
+
+
+def _whole(view: CorrelationView, servers: Mapping[str, Sequence[Finding]], found: Sequence[Finding]) -> Cause | None:
+    """The file system, of whose servers several got slow at once: no server fails with another one by chance. While its
+    incident is open it is one, whatever is slow of it."""
+    filesystem = ObjectRef(ObjectKind.FILESYSTEM, view.graph.filesystem_of(found[0].object))
+    began = [min(of_server, key=lambda each: (each.onset_ns, each.id)) for of_server in servers.values()]
+    most = max(at_once(began, view.config.onset_slack_ns), key=len)
+    if len(most) < SERVERS_MIN and not view.is_firing(IncidentKind.SLOW_STORAGE, [filesystem]):
+        return None
+    of = len({known.server for ref, known in view.graph.targets.items() if known.filesystem == filesystem.name})
+    share = f"{len(servers)} of {max(of, len(servers))} servers"
+    return cause_of(
+        IncidentKind.SLOW_STORAGE,
+        filesystem,
+        frozenset(finding.id for finding in found),
+        f"{share} of {filesystem.name} got slow at once: the load, the metadata or the network that they share",
+        devices=frozenset(servers),
+        headline=f"file system {filesystem.name} slow, {share}",
+    )
 
 
 def _cause(

@@ -249,8 +249,10 @@ class Graph:
         return self._mounts.get(filesystem, set())
 
     def filesystem_of(self, target: ObjectRef) -> str:
-        """Name of the file system of a storage target, by its name where the topology does not know it: that of an
-        export has slashes."""
+        """Name of a file system, or of that of a storage target, by its name where the topology does not know it: that
+        of an export has slashes."""
+        if target.kind is ObjectKind.FILESYSTEM:
+            return target.name
         known = self.targets.get(target)
         return known.filesystem if known else target.name.partition("/")[0]
 

@@ -49,7 +49,7 @@ def reach(cause: Cause, graph: Graph, jobs: Jobs) -> Reach:
     unserved = {job_id for ref in targets if _is_lost(ref, lost, graph) for job_id in jobs.using(ref)}
     certain |= {job_id for ref in targets for job_id in jobs.using(ref)}
     possible |= (
-        jobs.using(cause.root) if cause.root.kind is ObjectKind.STORAGE_TARGET else set()
+        jobs.using(cause.root) if cause.root.kind in (ObjectKind.STORAGE_TARGET, ObjectKind.FILESYSTEM) else set()
     )  # it still serves them
     kind = incident_kinds()[cause.kind]
     if not kind.pages_without_waiting:

@@ -1,11 +1,13 @@
 """Slow storage pages nobody until a job shows that it waits, and is named where it explains why."""
 
+from collections.abc import Sequence
+
 import pytest
 
 from telemetry.findings import FindingKind as K
 from telemetry.incidents import IncidentKind as I
 from telemetry.incidents import Severity
-from telemetry.topology import Device, Link, Role
+from telemetry.topology import Device, Entity, Link, Role, StorageTarget
 from tests.unit.analytics.correlate.small_fabric import Fabric, Run
 
 TARGET = "storage_target:scratch/OST0000"
@@ -95,3 +97,35 @@ def test_a_checkpoint_that_has_not_come_pages_nobody(cluster: Fabric, run: Run) 
     run.tick(cluster.find(K.CHECKPOINT_OVERDUE, "job:1"))
     run.tick(ticks=30)
     assert (run.only.kind, run.only.severity) == (I.LATE_CHECKPOINT, Severity.INFO)
+
+
+def many_servers() -> Fabric:
+    """Four storage servers of four file system targets each."""
+    more: list[Entity] = []
+    for n in (3, 4):
+        more += [Device(f"oss{n}", Role.STORAGE, pod="pod1"), Link(f"leaf{n}", "Ethernet7000", f"oss{n}", "mlx5_0")]
+        more += [StorageTarget("scratch", f"OST000{2 * n + t}", f"oss{n}") for t in (0, 1)]
+    return Fabric(more)
+
+
+@pytest.mark.parametrize("slow", [("OST0000", "OST0002", "OST0006"), ("OST0000", "OST0002", "OST0006", "OST0008")])
+def test_several_servers_of_a_file_system_that_get_slow_at_once_are_one_incident(slow: Sequence[str]) -> None:
+    fabric = many_servers()
+    run = Run(fabric)
+    for at_s, name in enumerate(slow):
+        run.tick(fabric.find(K.STORAGE_SLOW, f"storage_target:scratch/{name}", at_s, score=4))
+    run.tick(fabric.find(K.JOB_STALLED, "job:1", 12), ticks=8)
+    alive = [one for one in run.incidents.values() if not one.resolved_ns]
+    assert [one.root.name for one in alive] == ["scratch"]
+    assert alive[0].title == (f"[CRIT] file system scratch slow, {len(slow)} of 4 servers — 32 GPUs, job 1 stalled")
+    assert len(run.pages) == 1
+
+
+def test_two_servers_that_get_slow_at_once_are_two_incidents() -> None:
+    fabric = many_servers()
+    run = Run(fabric)
+    run.tick(
+        *(fabric.find(K.STORAGE_SLOW, f"storage_target:scratch/{name}", score=4) for name in ("OST0000", "OST0006"))
+    )
+    run.tick(ticks=8)
+    assert run.roots == ["slow_storage scratch/OST0000", "slow_storage scratch/OST0006"]
