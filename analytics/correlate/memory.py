@@ -163,6 +163,8 @@ _adapter = TypeAdapter(CorrelatorMemory)
 
 def dump(memory: CorrelatorMemory) -> dict[str, Any]:
     """JSON values in a fixed order, so that equal memories give equal bytes."""
+    for track in memory.tracks:
+        track.condense()
     plain = orjson.loads(orjson.dumps(_adapter.dump_python(memory, mode="json")))
     plain["findings"] = dict(sorted(plain["findings"].items()))
     plain["queue"] = dict(sorted(plain["queue"].items()))

@@ -4,6 +4,9 @@ import hashlib
 from collections import Counter, defaultdict
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
+from typing import Any
+
+import orjson
 
 from analytics.correlate.cause import Cause
 from analytics.correlate.claim import Claim
@@ -33,7 +36,8 @@ class Track:
     occurrences: how often an intermittent fault has come.
     explained_max: the most findings that it had at a time, as of which because, against and missing are.
     cadence_s: of its evidence: the usual seconds between two values of what comes most rarely, 0 where not known.
-    published_digest, published_gpu_seconds: of the version that was published last.
+    published_digest, published_gpu_seconds: of the version that was published last. Its content stands for the digest
+    until a snapshot needs it: most versions are replaced or over by then.
     """
 
     cause: Cause
@@ -64,7 +68,7 @@ class Track:
     gpu_seconds: float = 0.0
     accounted_ns: int = 0
     cadence_s: float = 0.0
-    published_digest: str = ""
+    published_digest: str | tuple[Any, ...] = ""
     published_gpu_seconds: float = 0.0
 
     @property
@@ -103,9 +107,24 @@ class Track:
         self.gpu_seconds += before.gpu_seconds
         self.note(now_ns, self.cause.root, f"came back: occurrence {self.occurrences} of this incident")
 
+    def was_published(self, content: tuple[Any, ...]) -> bool:
+        """Whether the version that was published last had this content."""
+        last = self.published_digest
+        return content == last if isinstance(last, tuple) else bool(last) and digest(content) == last
+
+    def condense(self) -> None:
+        """Leaves of the content that was published its digest, for a snapshot."""
+        if isinstance(self.published_digest, tuple):
+            self.published_digest = digest(self.published_digest)
+
     def note(self, at_ns: int, ref: ObjectRef, text: str) -> None:
         """A line of the timeline."""
         self.notes.append(TimelineEntry(at_ns, ref, text))
+
+
+def digest(content: tuple[Any, ...]) -> str:
+    """SHA-256 of what people see of an incident, in hex digits."""
+    return hashlib.sha256(orjson.dumps(content)).hexdigest()
 
 
 def incident_id(kind: IncidentKind, root: ObjectRef, onset_ns: int, taken: Collection[str] = ()) -> str:

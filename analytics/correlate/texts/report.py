@@ -1,10 +1,8 @@
 """A track as the Incident that is published."""
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-
-import orjson
+from operator import attrgetter
 
 from analytics.correlate import cost
 from analytics.correlate.cause import CONGESTED, Cause
@@ -40,9 +38,9 @@ def update(
     others: causes that were not chosen and rest on some of the same findings. rivals: all that were chosen.
     Returns the jobs that wait.
     """
-    members = [view.by_id[found] for found in sorted(claim.findings)]
     primary = [view.by_id[found] for found in sorted(claim.primary)]
-    for finding in sorted(members, key=lambda finding: (finding.onset_ns, finding.id)):
+    members = [view.by_id[found] for found in sorted(claim.findings)] if claim.symptoms else primary
+    for finding in sorted(members, key=_by_onset):
         _join(view, track, finding)
     measured = [finding for finding in members if finding.kind in cost.MEASURED]
     track.measured.update(job_id for finding in measured for job_id in view.jobs.of(finding.object))
@@ -71,11 +69,13 @@ def update(
 
 def _note_software(view: CorrelationView, track: Track, now_ns: int) -> None:
     """What devices came back with that the cause took away: of each in the timeline, of the root in the verdict."""
+    if track.cause.kind not in STATES:
+        return
     root = track.cause.root
     since_ns = track.onset_ns - view.config.onset_slack_ns
     for name in sorted({root.name} | track.cause.gone):
         absence = view.absences.get(name)
-        if track.cause.kind not in STATES or not absence or not absence.software or absence.since_ns < since_ns:
+        if not absence or not absence.software or absence.since_ns < since_ns:
             continue
         text = f"{name} came back with {absence.software}"
         if all(entry.text != text for entry in track.notes):
@@ -119,6 +119,9 @@ def _note_ends(track: Track, ended: Mapping[str, int]) -> None:
     track.ended_jobs.update(ended)
 
 
+_by_onset = attrgetter("onset_ns", "id")
+
+
 def _begins_to_matter(view: CorrelationView, track: Track, members: Sequence[Finding], waits_since_ns: int) -> None:
     """The first job waits. Pressure was there before it as it always is: what people are paged for began with the wait,
     so its onset and first symptom are of that time."""
@@ -126,13 +129,13 @@ def _begins_to_matter(view: CorrelationView, track: Track, members: Sequence[Fin
         return
     since_ns = waits_since_ns - view.config.interval_ns  # rates are averages over the interval in which it begins
     recent = [finding for finding in members if finding.onset_ns >= since_ns]
-    track.first = min(map(_first, recent or members))
+    earliest = min(recent or members, key=_by_onset)
+    track.first = _first(earliest, phrases.symptom(earliest))
     track.matters_since_ns = track.first[0]
 
 
-def _first(finding: Finding) -> tuple[int, str, str]:
-    text = f"{clock(finding.onset_ns)} UTC: {phrases.symptom(finding)}"
-    return finding.onset_ns, finding.id, text
+def _first(finding: Finding, text: str) -> tuple[int, str, str]:
+    return finding.onset_ns, finding.id, f"{clock(finding.onset_ns)} UTC: {text}"
 
 
 def _grade(view: CorrelationView, track: Track, gpus: float, planned: bool, now_ns: int, *, waited_for: bool) -> None:
@@ -158,11 +161,12 @@ def _join(view: CorrelationView, track: Track, finding: Finding) -> None:
     if finding.id in track.members or len(track.members) >= view.config.findings_max:
         return
     track.members[finding.id] = finding.onset_ns
+    text = phrases.symptom(finding)
     if len(track.notes) < view.config.timeline_max:
-        track.note(finding.onset_ns, finding.object, phrases.symptom(finding))
+        track.note(finding.onset_ns, finding.object, text)
     earlier = not track.first[2] or (finding.onset_ns, finding.id) < track.first[:2]
     if earlier and finding.onset_ns >= _since_ns(view, track):
-        track.first = _first(finding)
+        track.first = _first(finding, text)
 
 
 def _since_ns(view: CorrelationView, track: Track) -> int:
@@ -174,7 +178,9 @@ def _since_ns(view: CorrelationView, track: Track) -> int:
 
 def _evidence(root: ObjectRef, primary: Sequence[Finding]) -> tuple[Evidence, ...]:
     """The root's own evidence first, then the strongest; two of one finding at most, so that both ends appear."""
-    ranked = sorted(primary, key=lambda finding: (finding.object != root, -finding.score, finding.id))
+    ranked = primary
+    if len(primary) > 1:
+        ranked = sorted(primary, key=lambda finding: (finding.object != root, -finding.score, finding.id))
     found = [evidence for finding in ranked for evidence in finding.evidence[:2]]
     return tuple(dict.fromkeys(found))[:EVIDENCE_MAX]
 
@@ -194,6 +200,8 @@ def _order_known(view: CorrelationView, claim: Claim, members: Sequence[Finding]
 
 def _alternatives(view: CorrelationView, claim: Claim, others: Sequence[Cause]) -> tuple[Hypothesis, ...]:
     """Causes that were not chosen but explain some of the same findings, by their share of the whole gain."""
+    if not others:
+        return ()
     gains = [gain(view, other, claim.findings) for other in others]
     total = claim.gain + sum(gains)
     ranked = sorted((-score, other.key, other.reason) for score, other in zip(gains, others, strict=True))
@@ -282,10 +290,9 @@ def needs_publishing(track: Track, incident: Incident) -> bool:
         [(other.kind, other.root) for other in incident.alternatives],
         len(incident.timeline),
     )
-    digest = hashlib.sha256(orjson.dumps(content)).hexdigest()
-    if digest == track.published_digest and not cost_has_grown(track):
+    if not cost_has_grown(track) and track.was_published(content):
         return False
-    track.published_digest, track.published_gpu_seconds = digest, incident.gpu_seconds
+    track.published_digest, track.published_gpu_seconds = content, incident.gpu_seconds
     return True
 
 

@@ -8,13 +8,13 @@ from analytics.correlate.cause import Cause, cause_of
 from analytics.correlate.claim import Claim
 from analytics.correlate.cluster.cluster import Cluster
 from analytics.correlate.lifecycle import Life
-from analytics.correlate.tracks import Track, incident_id, match
+from analytics.correlate.tracks import Track, digest, incident_id, match
 from analytics.correlate.view import CorrelationView
 from telemetry.findings import FindingKind as K
 from telemetry.incidents import IncidentKind as I
 from telemetry.incidents import IncidentState
 from telemetry.objects import device, parse_object
-from tests.unit.analytics.correlate.small_fabric import T0, Fabric, S
+from tests.unit.analytics.correlate.small_fabric import T0, Fabric, Run, S
 
 PENDING, FIRING = IncidentState.PENDING, IncidentState.FIRING
 PORT = "port:leaf1/Ethernet0"
@@ -155,3 +155,18 @@ def test_a_job_that_waited_for_a_merged_incident_waits_for_pressure_only_if_a_jo
     into.take_over_impact(merged)
     assert into.job_impact == expected
     assert (into.gpu_seconds, into.cost_until_ns) == ((40.0, {"1": T0 + S}) if expected else (0.0, {}))
+
+
+@pytest.mark.parametrize("condensed", [False, True])
+def test_a_track_knows_what_was_published_last_by_its_content_or_its_digest(condensed: bool) -> None:
+    track = Track(cause(I.LINK_DOWN, UPLINK, "a"), Life(FIRING, T0), T0)
+    assert not track.was_published(("link down", 1))
+    track.published_digest = digest(("link down", 1)) if condensed else ("link down", 1)
+    assert track.was_published(("link down", 1))
+    assert not track.was_published(("link down", 2))
+
+
+def test_a_snapshot_has_the_digest_of_what_was_published_last(cluster: Fabric, run: Run) -> None:
+    run.tick(cluster.find(K.LINK_DOWN, PORT), ticks=3)
+    (track,) = run.correlator.state().head["tracks"]
+    assert len(track["published_digest"]) == 64
