@@ -4,6 +4,8 @@ Those of an incident count in the cadence of its evidence where that is longer: 
 that it is over, or that something else explains it.
 """
 
+from functools import cached_property
+
 from pydantic import BaseModel, ConfigDict, Field
 
 from telemetry.kinds import HoldPolicy
@@ -105,14 +107,19 @@ class CorrelateConfig(BaseModel):
     findings_max: int = Field(2000, ge=10, description="Finding ids kept for one incident; the earliest stay.")
     timeline_max: int = Field(50, ge=10, description="Entries in the timeline of one incident.")
 
-    @property
+    @cached_property
     def interval_ns(self) -> int:
         return int(self.interval_s * NS_PER_S)
 
-    @property
+    @cached_property
     def onset_slack_ns(self) -> int:
         """How far two onsets of one fault may differ."""
         return self.intervals_ns(self.onset_slack_intervals)
+
+    @cached_property
+    def straggler_window_ns(self) -> int:
+        """How long after a cause what it changed may begin."""
+        return self.intervals_ns(self.straggler_window_intervals)
 
     @property
     def change_window_ns(self) -> int:

@@ -239,15 +239,14 @@ class Correlator:
         tracks: list[Track] = []
         lost: dict[str, Track] = {}  # findings that a track does not explain any more
         for claim, known in zip(claims, matching.continues, strict=True):
+            findings = claim.findings
             track = known or Track(claim.cause, Life(IncidentState.PENDING, now_ns), claim.onset_ns)
-            lost |= dict.fromkeys((track.primary | track.symptoms) - claim.findings, track)
+            if known:
+                lost |= dict.fromkeys((track.primary | track.symptoms) - findings, track)
             _follow(track, claim, now_ns)
-            track.cadence_s = max((view.by_id[found].cadence_s for found in claim.primary), default=track.cadence_s)
-            found_in = claim.findings if alternatives else ()
-            others = {id(other): other for found in sorted(found_in) for other in alternatives.get(found, ())}
-            others_by_key = sorted(others.values(), key=lambda other: other.key)
-            self._reports.update(view, track, claim, others_by_key, now_ns)
-            self._memory.mark_explained(claim.findings, now_ns)
+            track.cadence_s = max([view.by_id[found].cadence_s for found in claim.primary], default=track.cadence_s)
+            self._reports.update(view, track, claim, _rivalling(alternatives, findings), now_ns)
+            self._memory.mark_explained(findings, now_ns)
             tracks.append(track)
         _hand_over(lost, claims)
         self._reports.accrue(view, now_ns)
@@ -270,6 +269,8 @@ class Correlator:
         return [*resolved, *merged]
 
     def _advance(self, track: Track, now_ns: int, ids: Collection[str]) -> None:
+        if track.fires and track.primary and not track.life.cleared_ns:
+            return
         config = self._config
         was = track.life.state
         track.life = advance(
@@ -332,6 +333,14 @@ def _not_chosen(causes: Iterable[Cause], claims: Iterable[Claim]) -> Mapping[str
             for found in cause.primary:
                 by_finding[found].append(cause)
     return by_finding
+
+
+def _rivalling(alternatives: Mapping[str, list[Cause]], findings: AbstractSet[str]) -> Sequence[Cause]:
+    """Those that rest on some of the findings, by key."""
+    if not alternatives:
+        return ()
+    others = {id(other): other for found in sorted(findings) for other in alternatives.get(found, ())}
+    return sorted(others.values(), key=lambda other: other.key)
 
 
 def _follow(track: Track, claim: Claim, now_ns: int) -> None:

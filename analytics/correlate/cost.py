@@ -145,6 +145,8 @@ def gpu_seconds(
     view: CorrelationView, track: Track, waiting: Mapping[str, Wait], dead: Iterable[ObjectRef], now_ns: int
 ) -> float:
     """GPU-seconds lost and not yet counted: of every waiting job since it began to wait, and of dead GPUs."""
+    if not waiting and not dead:
+        return 0.0
     seconds_of = {job_id: _newly_waited(track, job_id, wait, now_ns) for job_id, wait in waiting.items()}
     if not dead and len(seconds_of) < 2:  # each GPU as long: the same sum without naming them, as jobs have thousands
         return sum((sum([seconds] * len(view.jobs.kept_idle(job_id))) for job_id, seconds in seconds_of.items()), 0.0)

@@ -51,6 +51,7 @@ def choose(
     cooling = [known for known in open_causes if known.cooling]
     passive = [Claim(known.cause, known.onset_ns, view.cluster.reach(known.cause)) for known in cooling]
     uncovered = set(view.by_id)
+    withheld: set[str] | None = None  # in the tier before
     for tier in Tier:
         proposed = [cause for cause in causes if cause.tier is tier]
         if tier is Tier.RESIDUAL:
@@ -61,7 +62,10 @@ def choose(
         keys |= {claim.cause.key for claim in chosen}
         later = {key for key, at in proposed_at.items() if at > tier}
         held = {found for found, key in holders.items() if key in later}
-        absorb(view, [*claims, *(claim for claim in passive if claim.cause.key not in keys)], uncovered, holders, held)
+        if chosen or held != withheld:  # else the same causes are asked for the same symptoms again
+            others = (claim for claim in passive if claim.cause.key not in keys)
+            absorb(view, [*claims, *others], uncovered, holders, held)
+        withheld = held
     return claims + [claim for claim in passive if claim.symptoms and claim.cause.key not in keys]
 
 

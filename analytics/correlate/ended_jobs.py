@@ -20,6 +20,8 @@ LOST = frozenset({FindingKind.GPU_LOST, FindingKind.GPU_XID})
 def ended_by(view: CorrelationView, track: Track) -> Mapping[str, int]:
     """When jobs ended that were on what the root took away, by id: from one interval of the evidence before it was
     seen until they had to give up."""
+    if not view.cluster.nodes.ended:
+        return {}
     since_ns = track.onset_ns - view.config.intervals_ns(1.0, track.cadence_s)
     found: dict[str, int] = {}
     for ref in _taken_away(view, track):

@@ -30,7 +30,7 @@ class FindingIndex:
         new = [finding for found, finding in kept.items() if self.by_id.get(found) is not finding]
         for finding in gone:
             self._remove(finding)
-        for finding in new:
+        for finding in sorted(new, key=_order):  # so that few groups have to be put in order again
             self._put(finding)
         for name in self._unordered:
             self._groups[name] = {each.id: each for each in sorted(self._groups[name].values(), key=_order)}

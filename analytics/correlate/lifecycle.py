@@ -32,7 +32,7 @@ def advance(life: Life, *, active: bool, now_ns: int, hold_ns: int, keep_ns: int
     if active:
         life = replace(life, cleared_ns=0) if life.cleared_ns else life
         if life.state is IncidentState.PENDING and now_ns - life.opened_ns >= hold_ns:
-            return replace(life, state=IncidentState.FIRING, fired_ns=now_ns)
+            return Life(IncidentState.FIRING, life.opened_ns, now_ns)
         return life
     if life.cleared_ns == 0:
         life = replace(life, cleared_ns=now_ns)

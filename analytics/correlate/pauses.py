@@ -51,7 +51,7 @@ def origins(findings: Iterable[Finding], graph: Graph) -> list[Origin]:
     """Every origin of back-pressure, by port. findings: those of pauses, in a fixed order."""
     paused = _paused(findings, graph)
     walk: rx.PyDiGraph[Paused, None] = rx.PyDiGraph()
-    keys = sorted(paused)
+    keys = sorted(paused, key=_by_name)
     index = dict(zip(keys, walk.add_nodes_from(keys), strict=True))
     by_device: defaultdict[tuple[str, str], list[Paused]] = defaultdict(list)
     for port, priority in keys:
@@ -62,7 +62,13 @@ def origins(findings: Iterable[Finding], graph: Graph) -> list[Origin]:
             walk.add_edge(index[key], index[towards], None)
     ends = [_end(walk, component, graph) for component in rx.strongly_connected_components(walk)]
     found = [_origin(walk, end, paused, graph) for end in ends if end is not None]
-    return sorted(found, key=lambda origin: (origin.port, origin.end.value, sorted(origin.findings)))
+    return sorted(found, key=lambda origin: (*_by_name((origin.port, origin.end.value)), sorted(origin.findings)))
+
+
+def _by_name(key: Paused) -> tuple[str, str, str]:
+    """The order of ports and priorities, without a call of Python for each comparison."""
+    port, priority = key
+    return port.kind, port.name, priority
 
 
 def _paused(findings: Iterable[Finding], graph: Graph) -> dict[Paused, list[Finding]]:

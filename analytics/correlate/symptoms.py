@@ -149,7 +149,7 @@ def follows(config: CorrelateConfig, onsets_ns: Sequence[int], since_ns: int) ->
 
     Pressure that is there without a broken part goes on for hours while nobody waits: a job that slows down long after
     any change of it waits for something else."""
-    first = bisect_left(onsets_ns, since_ns - config.intervals_ns(config.straggler_window_intervals))
+    first = bisect_left(onsets_ns, since_ns - config.straggler_window_ns)
     return first < len(onsets_ns) and onsets_ns[first] <= since_ns + config.onset_slack_ns
 
 
@@ -159,7 +159,7 @@ def begins_in_time(config: CorrelateConfig, onset_ns: int, finding: Finding) -> 
         return False
     if finding.kind is not FindingKind.STRAGGLER:
         return True
-    return finding.onset_ns <= onset_ns + config.intervals_ns(config.straggler_window_intervals)
+    return finding.onset_ns <= onset_ns + config.straggler_window_ns
 
 
 def waits_in_time(config: CorrelateConfig, cause: Cause, onsets_ns: Sequence[int], since_ns: int) -> bool:

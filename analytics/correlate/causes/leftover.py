@@ -59,7 +59,7 @@ def _waiting_for(view: CorrelationView, group: Sequence[Finding], waits: Iterabl
     jobs = {job_id for finding in group for job_id in _senders(view, finding.object)}
     first = min(finding.onset_ns for finding in group) - view.config.onset_slack_ns
     last = max(finding.onset_ns for finding in group)
-    last += view.config.intervals_ns(view.config.straggler_window_intervals)
+    last += view.config.straggler_window_ns
     return [
         finding
         for finding in waits

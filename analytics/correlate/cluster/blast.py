@@ -1,5 +1,6 @@
 """Blast radius: what cannot work without the root of an incident, and all of every job that waits for it."""
 
+from collections import defaultdict
 from collections.abc import Iterable, Set
 
 from analytics.correlate.cause import Cause
@@ -20,11 +21,13 @@ def blast_radius(
     affected = jobs.depending(root, reached) | concerned
     if not affected:
         affected = _readers(reached, graph, jobs)
-    links = {ref.name for ref in reached if ref.kind is ObjectKind.LINK}
+    names: defaultdict[ObjectKind, set[str]] = defaultdict(set)
+    for ref in reached:
+        names[ref.kind].add(ref.name)
+    links, gpus = names[ObjectKind.LINK], names[ObjectKind.GPU]
     links |= {graph.link_of[root].name} if root in graph.link_of else set()
-    hosts = {ref.name for ref in reached if ref.kind is ObjectKind.DEVICE and graph.is_edge(ref.name)}
+    hosts = set(filter(graph.is_edge, names[ObjectKind.DEVICE]))
     hosts |= {root.device} if root.kind is ObjectKind.GPU else set()
-    gpus = {ref.name for ref in reached if ref.kind is ObjectKind.GPU}
     of_jobs = jobs.names(frozenset(affected))
     nodes, all_gpus = of_jobs.nodes.with_more(hosts), of_jobs.gpus.with_more(gpus)
     return BlastRadius(tuple(sorted(links)), nodes, all_gpus, tuple(sorted(affected)))

@@ -16,13 +16,13 @@ HOLDERS = (ObjectKind.DEVICE, ObjectKind.GPU)
 class Names(NamedTuple):
     """Names and their order, so that many can share one."""
 
-    known: frozenset[str]
+    known: AbstractSet[str]
     ordered: tuple[str, ...]
 
     @staticmethod
     def of(names: Iterable[str]) -> "Names":
-        ordered = sorted(dict.fromkeys(names))  # most are given in order of their hosts, which is quick to sort
-        return Names(frozenset(ordered), tuple(ordered))
+        known = dict.fromkeys(names)
+        return Names(known.keys(), tuple(sorted(known)))  # most are given in order of their hosts: quick to sort
 
     def with_more(self, more: AbstractSet[str]) -> tuple[str, ...]:
         """These names and others, in order."""
@@ -94,9 +94,9 @@ class Jobs:
         """Jobs of a host, or of the hosts that are connected to a switch."""
         if name not in self._behind:
             switches = self._graph.switches
-            hosts = self._graph.neighbours(name) if name in switches else {name}
-            busy = (hosts & self._ids_on.keys()) - switches
-            self._behind[name] = frozenset(chain.from_iterable(map(self._ids_on.__getitem__, busy)))
+            hosts = self._graph.neighbours(name) - switches if name in switches else (name,)
+            busy = filter(None, map(self._ids_on.get, hosts))
+            self._behind[name] = frozenset(chain.from_iterable(busy))
         return self._behind[name]
 
     def around(self, name: str) -> frozenset[str]:

@@ -64,6 +64,8 @@ def fired(track: Track) -> str:
 def modules(graph: Graph, root: ObjectRef) -> str:
     """``; module INKCS123 of lot INNOLIGHT C-DQ8 2020-05-22 in leaf1/Ethernet4``: the serials of a port's or a link's
     modules with the lots that are known, '' where none is known."""
+    if not graph.serials:
+        return ""
     ports = [port for port in graph.ports(root) or (root,) if port in graph.serials]
     return "".join(f"; module {graph.serials[port]}{_of_lot(graph, port)} in {port.name}" for port in ports)
 

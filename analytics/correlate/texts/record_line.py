@@ -1,6 +1,5 @@
 """The record of an object in one line: ``3rd flap in 24 h, moved from leaf1/Ethernet4 … on 2026-11-20``."""
 
-from collections import Counter
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
@@ -21,9 +20,13 @@ def of(events: Sequence[RecordEvent], now_ns: int) -> str:
     >>> of([RecordEvent(3600 * NS_PER_S, "change", "maintenance cable swapped"), *flaps], 33 * 3600 * NS_PER_S)
     '3rd flap in 24 h, maintenance cable swapped on 1970-01-01'
     """
-    own = [event for event in events if event.what not in (*WORK, COMPARED)]
-    day = Counter(event.what for event in own if now_ns - event.at_ns <= DAY_NS and event.what != "incident")
-    incidents = sum(event.what == "incident" for event in own)
+    day: dict[str, int] = {}
+    incidents = 0
+    for event in events:
+        if event.what == "incident":
+            incidents += 1
+        elif event.what not in WORK and event.what != COMPARED and now_ns - event.at_ns <= DAY_NS:
+            day[event.what] = day.get(event.what, 0) + 1
     parts = []
     if day and max(day.values()) > 1:
         what = min(day, key=lambda each: (-day[each], each))

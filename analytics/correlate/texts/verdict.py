@@ -62,11 +62,15 @@ def against(view: CorrelationView, claim: Claim, others: Sequence[Cause], rivals
 
     others: causes that were not chosen and rest on some of the same findings.
     """
-    found = [_not_chosen(view, claim, other) for other in _best(view, claim, others)]
+    members = _members(view, claim)
+    found = [_not_chosen(view, members, other) for other in _best(view, claim, others)]
+    kinds = {other.kind for other in others}
     for kind, rival in rivals.like(claim):
-        if any(other.kind is kind for other in others):
+        if len(found) >= AGAINST_MAX:
+            break
+        if kind in kinds:
             continue
-        if rival is not None and (text := _other_incident(view, claim, rival)):
+        if rival is not None and (text := _other_incident(view, members, rival)):
             found.append(text)
         elif rival is None and (absent := incident_kinds()[kind].absent):
             found.append(f"not {_readable(kind)}: {absent}")
@@ -79,19 +83,19 @@ def _best(view: CorrelationView, claim: Claim, others: Sequence[Cause]) -> list[
     return sorted(causes, key=lambda other: (-gains[other.key], other.key))[:AGAINST_MAX]
 
 
-def _not_chosen(view: CorrelationView, claim: Claim, other: Cause) -> str:
+def _not_chosen(view: CorrelationView, members: Sequence[Finding], other: Cause) -> str:
     name = f"not {_readable(other.kind)} at {phrases.short(other.root)}"
     reach = view.cluster.reach(other)
     rival = Claim(other, view.onset(other.primary), reach, primary=set(other.primary))
-    left = [each for each in _members(view, claim) if each.id not in other.primary and _objection(view, rival, each)]
-    if left:
-        return f"{name}: {_objection(view, rival, left[0])}"
+    for each in members:
+        if each.id not in other.primary and (objection := _objection(view, rival, each)):
+            return f"{name}: {objection}"
     return f"{name}: it explains no more than this, and is less likely"
 
 
-def _other_incident(view: CorrelationView, claim: Claim, rival: Claim) -> str:
+def _other_incident(view: CorrelationView, members: Sequence[Finding], rival: Claim) -> str:
     """'' where the rival would explain all of it; then nothing that is known separates them."""
-    for finding in _members(view, claim):
+    for finding in members:
         if objection := _objection(view, rival, finding):
             return f"not {_readable(rival.cause.kind)} at {phrases.short(rival.cause.root)}: {objection}"
     return ""

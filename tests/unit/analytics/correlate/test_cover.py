@@ -309,3 +309,16 @@ def test_a_symptom_of_an_incident_of_a_later_tier_is_not_taken_before_it_is_chos
     known = OpenCause(straggler, T0, cooling=False, symptoms=frozenset({"slowed"}))
     claims = choose(view_of(cluster, slow, slowed, queue), [straggler, incast], [known], NONE)
     assert {claim.cause.kind: claim.symptoms for claim in claims} == {I.INCAST: set(), I.STRAGGLER: {"slowed"}}
+
+
+def test_symptoms_are_given_to_the_same_causes_once(cluster: Fabric, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tiers that name no further cause, and release no symptom, change nothing for the symptoms that are left."""
+    asked: list[int] = []
+
+    def count(view: CorrelationView, claims: list[Claim], *_: object) -> None:
+        asked.append(len(claims))
+
+    monkeypatch.setattr("analytics.correlate.cover.absorb", count)
+    down, left = find(cluster, K.LINK_DOWN, "leaf1/Ethernet4000", "a"), find(cluster, K.DEVIATION, "node1", "left")
+    choose(view_of(cluster, down, left), [cause(I.LINK_DOWN, UPLINK, "a")], [], NONE)
+    assert asked == [1]
