@@ -67,12 +67,13 @@ class FindingIndex:
             known = None
         self.by_id[finding.id] = finding
         self.weights[finding.id] = weight(finding)
+        order = _order(finding)
         for name in _names(finding):
             group = self._groups.get(name)
             if group is None:
                 self._groups[name] = {finding.id: finding}
                 continue
-            if known is None and _order(next(reversed(group.values()))) > _order(finding):
+            if known is None and _order(next(reversed(group.values()))) > order:
                 self._unordered.add(name)
             group[finding.id] = finding
 

@@ -72,10 +72,11 @@ class ObjectRecords:
 
     def add_findings(self, new: Iterable[Finding], graph: Graph) -> None:
         """Findings that are seen for the first time. One about a port is of its cable too."""
-        for finding in sorted(new, key=lambda each: (each.onset_ns, each.id)):
+        for finding in sorted(new, key=attrgetter("onset_ns", "id")):
             if noun := finding_kinds()[finding.kind].record:
-                for ref in dict.fromkeys((finding.object, graph.link_of.get(finding.object, finding.object))):
-                    self._add(ref, RecordEvent(finding.onset_ns, noun), graph)
+                event, link = RecordEvent(finding.onset_ns, noun), graph.link_of.get(finding.object)
+                for ref in (finding.object,) if link is None else (finding.object, link):
+                    self._add(ref, event, graph)
 
     def add_changes(self, changes: Iterable[Change], now_ns: int) -> None:
         """What was done to objects that have a record: a cable that was swapped says so here."""

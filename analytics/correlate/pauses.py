@@ -116,7 +116,9 @@ class _Sides:
     def of(cls, port: ObjectRef, graph: Graph) -> "_Sides":
         peer = graph.peers.get(port)
         there = peer.device if peer else ""
-        return cls(port.device, there, graph.is_switch(port.device), graph.is_switch(there), graph.faces_edge(port))
+        here = port.device
+        of_switch = graph.is_switch(here)
+        return cls(here, there, of_switch, graph.is_switch(there), of_switch and (not peer or graph.is_edge(there)))
 
 
 def _towards(

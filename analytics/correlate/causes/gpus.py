@@ -51,10 +51,10 @@ def _faults(view: CorrelationView) -> Iterable[Cause]:
         if by_heat(view, host, hosts[host]):
             continue  # what these have in common is the host's air and power: ``environment.py``
         if len(gpus) >= TOGETHER_MIN:
-            yield _fault(view, sorted(gpus), hosts[host])
+            yield _fault(view, gpus)
             continue
         for gpu in sorted(gpus):
-            yield _fault(view, [gpu], gpus[gpu])
+            yield _fault(view, {gpu: gpus[gpu]})
     yield from _across_hosts(view, hosts)
 
 
@@ -91,14 +91,13 @@ def _alike(view: CorrelationView, kind: FindingKind, found: Shared, hosts: Mappi
     )
 
 
-def _fault(view: CorrelationView, gpus: list[ObjectRef], found: list[Finding]) -> Cause:
-    onsets: dict[ObjectRef, int] = {}
-    for finding in found:
-        onsets[finding.object] = min(finding.onset_ns, onsets.get(finding.object, finding.onset_ns))
-    root = view.root(IncidentKind.GPU_FAULT, sorted(gpus, key=lambda gpu: (onsets[gpu], gpu)))
-    reasons = sorted({_reason(finding) for finding in found if finding.object == root})
+def _fault(view: CorrelationView, gpus: Mapping[ObjectRef, Sequence[Finding]]) -> Cause:
+    """gpus: of one host, each with its findings."""
+    ranked = sorted((min([finding.onset_ns for finding in found]), gpu) for gpu, found in gpus.items())
+    root = view.root(IncidentKind.GPU_FAULT, [gpu for _, gpu in ranked])
+    reasons = sorted({_reason(finding) for finding in gpus[root]})
     others = f"; {len(gpus) - 1} more GPUs of its host as well" if len(gpus) > 1 else ""
-    primary = frozenset(finding.id for finding in found)
+    primary = frozenset([finding.id for found in gpus.values() for finding in found])
     return cause_of(IncidentKind.GPU_FAULT, root, primary, " and ".join(reasons) + others)
 
 

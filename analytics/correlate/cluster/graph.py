@@ -179,16 +179,19 @@ class Graph:
         Walks only what is reached, and not a graph of the whole cluster: that takes longer to build than all walks of a
         storm.
         """
-        start = self.link_of.get(ref, ref)
-        found, left = set[ObjectRef](), [start]
+        found, left = set[ObjectRef](), [self.link_of.get(ref, ref)]
         while left:
-            new = set(self._dependents(left.pop())) - found
+            at = left.pop()
+            new = set(self._dependents(at)) - found
             found |= new
-            left += [each for each in new if each.kind is not ObjectKind.GPU]  # which takes nothing with it
-        return found | {ref}
+            left += new
+            if at.kind is ObjectKind.DEVICE:
+                found.update(self._gpus_of.get(at.name, ()))  # which take nothing with them
+        found.add(ref)
+        return found
 
     def _dependents(self, ref: ObjectRef) -> Iterable[ObjectRef]:
-        """What an object takes with it: the edges of the module's docstring."""
+        """What an object takes with it: the edges of the module's docstring, without GPUs."""
         match ref.kind:
             case ObjectKind.RACK:
                 return map(device, self._racks.get(ref.name, ()))
@@ -196,7 +199,7 @@ class Graph:
                 return (device(name) for name in self.ends(ref) if self.is_edge(name))
             case ObjectKind.DEVICE:
                 links = () if self.is_edge(ref.name) else self._links.get(ref.name, ())
-                return (*links, *self._gpus_of.get(ref.name, ()), *self._served.get(ref.name, ()))
+                return (*links, *self._served.get(ref.name, ()))
             case ObjectKind.STORAGE_TARGET if known := self.targets.get(ref):
                 return (ObjectRef(ObjectKind.FILESYSTEM, known.filesystem),)
             case _:
