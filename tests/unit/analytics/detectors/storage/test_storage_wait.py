@@ -4,12 +4,15 @@ from collections.abc import Callable, Mapping, Sequence
 
 import pytest
 
+from analytics.correlate.correlator import Correlator
 from analytics.engine import Engine
 from analytics.models.storage_clients import CLIENTS_MEASURED, SERVER_SECONDS
 from telemetry.findings import Finding, FindingKind
+from telemetry.incidents import Incident, IncidentKind, Severity
 from telemetry.samples import SampleBatch
 from telemetry.series import parse_series_key, series_key
-from tests.unit.analytics.small_cluster import CONFIG, INTERVAL_S, batch, clockwork, run, table
+from telemetry.topology import Device, Mount, Role, TopologyFact
+from tests.unit.analytics.small_cluster import CONFIG, INTERVAL_S, START_NS, batch, clockwork, run, table
 
 SUM, COUNT = "storage_operation_duration_seconds_sum", "storage_operation_duration_seconds_count"
 QUEUE, ERRORS = "storage_queue_seconds_total", "storage_errors_total"
@@ -166,3 +169,18 @@ def test_one_major_timeout_is_a_wait_and_names_its_file_system() -> None:
 @pytest.mark.parametrize(("kind", "side"), [("lock_timeout", "server"), ("network_drop", "client")])
 def test_other_errors_of_storage_are_no_timeouts_of_a_client(kind: str, side: str) -> None:
     assert timeouts(3, 3, 4, kind=kind, side=side) == []
+
+
+def test_clients_that_all_wait_are_one_incident_about_the_file_system() -> None:
+    """From samples to the incident: how the evidence names file system and clients is what correlation reads."""
+    hosts = [client(f"node{n}", lambda number, n=n: all_wait(n, number), 36, HOME) for n in range(4)]  # type: ignore[misc]
+    engine = Engine(CONFIG, Correlator())
+    for n in range(4):
+        entities = Device(f"node{n}", Role.HOST), Mount(f"node{n}", HOME)
+        engine.add_facts(TopologyFact(entity, START_NS - 1, "test") for entity in entities)
+    rounds = [each for of_round in zip(*hosts, strict=True) for each in of_round]
+    found = [each for each in run(engine, [*rounds, *clockwork(0, [36, 37])]) if isinstance(each, Incident)]
+    assert {(each.kind, str(each.root), each.severity) for each in found} == {
+        (IncidentKind.SLOW_STORAGE, f"filesystem:{HOME}", Severity.INFO)
+    }
+    assert found[-1].because[0] == "4 of 4 clients of nas1:/home wait, the server states no times of its own"
