@@ -18,6 +18,8 @@ from telemetry.incidents import Hypothesis, IncidentKind, IncidentState, Severit
 from telemetry.kinds import Tier, incident_kinds
 from telemetry.objects import ObjectKind, ObjectRef
 
+FORECASTS = frozenset({IncidentKind.CAPACITY, IncidentKind.WEAR})
+
 
 @dataclass
 class Track:
@@ -184,7 +186,8 @@ class _Successors:
         for at, claim in enumerate(claims):
             for found in claim.findings:
                 self._explaining[found].append(at)
-            self._about.setdefault(claim.cause.root, at)
+            if claim.cause.kind not in FORECASTS:  # what may break some day continues nothing that broke
+                self._about.setdefault(claim.cause.root, at)
             if claim.cause.root.kind is ObjectKind.DEVICE and claim.cause.tier is not Tier.RESIDUAL:
                 for ref in claim.reach.own:
                     self._containing.setdefault(ref, at)

@@ -5,7 +5,7 @@ from dataclasses import replace
 from telemetry.findings import Evidence, Finding
 from telemetry.findings import FindingKind as K
 from telemetry.incidents import IncidentKind as I
-from telemetry.incidents import Severity
+from telemetry.incidents import IncidentState, Severity
 from tests.unit.analytics.correlate.small_fabric import Fabric, Run
 
 
@@ -51,3 +51,14 @@ def test_a_link_that_has_had_little_reserve_for_long_breaks_when_it_breaks(clust
     found = {incident.kind: incident for incident in run.incidents.values()}
     assert sorted(found) == [I.LINK_DEGRADED, I.WEAR]
     assert found[I.LINK_DEGRADED].onset_ns == errors.onset_ns
+
+
+def test_a_link_that_came_back_from_a_flap_worse_is_wear_and_the_flap_is_over(cluster: Fabric, run: Run) -> None:
+    flaps = cluster.find(K.LINK_FLAPPING, cluster.uplink(2, 3), 0)
+    run.tick(flaps, errors_corrected(cluster, 6e-7, 2), ticks=5)
+    assert run.only.kind is I.LINK_FLAPPING
+    run.clear(flaps)
+    run.tick(ticks=40)
+    found = {incident.kind: incident for incident in run.incidents.values()}
+    assert found[I.LINK_FLAPPING].state is IncidentState.RESOLVED
+    assert (found[I.WEAR].state, found[I.WEAR].severity) == (IncidentState.FIRING, Severity.INFO)
