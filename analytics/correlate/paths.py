@@ -15,8 +15,8 @@ _LEAF = 1
 
 @dataclass(frozen=True, slots=True)
 class Paths:
-    """left: of the ``of`` links of a switch to the tier above, those that are up and have their session. jobs: of the
-    hosts below it. tier: 1 of a leaf."""
+    """left: of the ``of`` links of a switch to the tier above, those that are up and have their session. jobs: that
+    depend on it. tier: 1 of a leaf."""
 
     left: int
     of: int
@@ -66,7 +66,9 @@ def _of(view: CorrelationView, track: Track) -> Mapping[str, Paths]:
     if not all(map(view.graph.is_switch, ends)):
         return {}
     names = {*ends, *view.graph.neighbours(root.name)}
-    return {name: known for name in sorted(names) if (known := paths(view).get(name))}
+    found = {name: known for name in sorted(names) if (known := paths(view).get(name))}
+    below = {name: known for name, known in found.items() if known.left or name != root.name}
+    return below or found  # what is left of a dead switch itself says nothing
 
 
 def _paths(view: CorrelationView) -> Mapping[str, Paths]:
@@ -86,8 +88,12 @@ def _paths(view: CorrelationView) -> Mapping[str, Paths]:
 
 
 def _jobs(view: CorrelationView, name: str, tier: "_Tiers") -> frozenset[str]:
-    """Jobs of the hosts below a switch."""
-    return view.jobs.behind(name) if tier[name] == _LEAF else view.jobs.around(name)
+    """Jobs of the hosts below a switch, and those that mount a file system of a storage server there."""
+    graph = view.graph
+    leaves = [name] if tier[name] == _LEAF else sorted(each for each in graph.neighbours(name) if tier[each] == _LEAF)
+    targets = (graph.targets_of(server) for leaf in leaves for server in sorted(graph.neighbours(leaf)))
+    using = (view.jobs.using(target) for of_server in targets for target in of_server)
+    return frozenset[str]().union(*map(view.jobs.behind, leaves), *using)
 
 
 class _Tiers(dict[str, int]):

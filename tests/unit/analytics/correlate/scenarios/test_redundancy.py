@@ -6,7 +6,7 @@ import pytest
 
 from telemetry.findings import FindingKind as K
 from telemetry.incidents import IncidentKind, Severity
-from telemetry.topology import Device, Entity, Job, Link, Role
+from telemetry.topology import Device, Entity, Job, Link, Role, StorageTarget
 from tests.unit.analytics.correlate.faults import Make, routing_daemon, spine_down
 from tests.unit.analytics.correlate.small_fabric import Fabric, Run, facts
 
@@ -121,3 +121,32 @@ def test_errors_between_switches_page_once_a_job_is_behind_them(port: str, sever
     run = Run(fabric)
     run.tick(fabric.find(K.LINK_ERRORS, port, score=20.0), ticks=12)
     assert (run.only.kind, run.only.severity) == (IncidentKind.LINK_DEGRADED, severity)
+
+
+def test_jobs_depend_on_a_leaf_that_only_their_storage_is_behind() -> None:
+    entities = [
+        Device("leaf9", Role.LEAF, pod="storage"),
+        Device("oss9", Role.STORAGE),
+        Link("leaf9", "Ethernet0", "oss9", "mlx5_0"),
+        *(Link("leaf9", f"Ethernet{4000 + s}", f"spine{s}", "Ethernet8000") for s in (1, 2)),
+        StorageTarget("scratch", "OST0009", "oss9"),
+    ]
+    fabric = Fabric(entities)
+    run = Run(fabric)
+    run.tick(fabric.find(K.LINK_ERRORS, "leaf9/Ethernet4001", score=20.0), ticks=6)
+    assert run.only.severity is Severity.WARNING
+    run.tick(fabric.find(K.LINK_DOWN, "leaf9/Ethernet4001", 60), ticks=6)
+    assert run.only.title.endswith("— 1 of 2 paths of leaf9 left, 2 jobs behind it")
+
+
+def test_a_dead_switch_without_hosts_leaves_those_below_it_their_other_paths() -> None:
+    """That it has no path upwards itself says nothing."""
+    fabric = Fabric(core())
+    run = Run(fabric)
+    down = [fabric.downlink(1, leaf) for leaf in range(1, 9)] + ["spine1/Ethernet9001", "spine1/Ethernet9002"]
+    run.tick(*(fabric.find(K.LINK_DOWN, port) for port in [*down, *(fabric.uplink(leaf, 1) for leaf in range(1, 9))]))
+    run.tick(
+        *(fabric.find(K.LINK_DOWN, f"core{c}/Ethernet1", 2) for c in (1, 2)), fabric.find(K.TARGET_SILENT, "spine1", 5)
+    )
+    run.tick(ticks=8)
+    assert run.only.title == "[WARN] pod1: spine1 down — 3 of 4 paths of each of 8 leaves left, 2 jobs behind them"
