@@ -58,7 +58,7 @@ def detectors(config: DetectionConfig) -> tuple[Detector, ...]:
     """Every detector, with the site's limits."""
     return (
         *pfc_pauses(config.pause_ratio_max, config.link_bits_per_second),
-        PauseStorm(),
+        PauseStorm(bits_per_second=config.link_bits_per_second),
         PfcWithoutEcn(ratio_max=config.pause_ratio_max, bits_per_second=config.link_bits_per_second),
         EcnMarking(),
         QueueCongested(threshold_bytes=config.pause_threshold_bytes),

@@ -11,7 +11,7 @@ from analytics.correlate.causes.at_once import at_once
 from analytics.correlate.causes.devices import deaths
 from analytics.correlate.storage_clients import Clients, agree, contradict, over_leaves, stated_slow, waiting_clients
 from analytics.correlate.view import CorrelationView
-from telemetry.findings import Finding
+from telemetry.findings import Finding, FindingKind
 from telemetry.incidents import IncidentKind
 from telemetry.kinds import HoldPolicy, Tier
 from telemetry.objects import ObjectKind, ObjectRef, device
@@ -106,13 +106,14 @@ def _cause(
     also = f", with {len(ranked) - 1} more targets of {server}" if len(set(ranked)) > 1 else ""
     several = waiting is not None and agree(view, waiting)
     certain = (several or max(finding.confidence for finding in found) >= HARD_CONFIDENCE_MIN) and reached
+    clear = max(finding.score for finding in found) >= OWN_SCORE_MIN
     return cause_of(
         IncidentKind.SLOW_STORAGE,
         root,
         frozenset({finding.id for finding in (*found, *delayed)}) | paused,
         f"{root.name} answers slowly{also}{_said_by(view, waiting)}",
         tier=Tier.HARD if certain else Tier.DEPENDENT,
-        hold=HoldPolicy.NONE if max(finding.score for finding in found) >= OWN_SCORE_MIN else HoldPolicy.INTERVAL,
+        hold=HoldPolicy.NONE if clear and reached else HoldPolicy.INTERVAL,
     )
 
 
@@ -126,10 +127,13 @@ def _said_by(view: CorrelationView, waiting: Clients | None) -> str:
 
 def _cut_off(view: CorrelationView, server: str, dead: frozenset[str]) -> bool:
     """Whether a link of the server is down or loses packets, or a switch that it is connected to is down or was just
-    now: its clients wait for the path then, whatever its targets do."""
+    now, or a port stands still, which spreads over the fabric: its clients wait for the path then, whatever its targets
+    do."""
     links, switches = view.graph.links(server), sorted(view.graph.neighbours(server))
     ends = (port for link in links for port in view.graph.ports(link))
     if any(finding.kind in LINK for port in ends for finding in view.about(port)):
+        return True
+    if view.of(FindingKind.PAUSE_STORM):
         return True
     refs = [device(name) for name in switches]
     return not dead.isdisjoint(switches) or any(

@@ -3,6 +3,9 @@
 SONiC's PFC watchdog calls it a storm when a queue with packets in it is paused for 99 % of its detection time (200 to
 400 ms by default) and sends none (sonic-swss, pfc_detect_mellanox.lua; SONiC wiki, PFC Watchdog Design). One collection
 interval is many detection times, so for the same share of it one sample is enough.
+
+Switches that count frames and no time are judged as SONiC judges them (pfc_detect_broadcom.lua): the queue holds
+packets, sends none, and pause frames come in; so many that they may have paused it all the time.
 """
 
 from collections.abc import Mapping
@@ -12,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analytics.detectors.counters import RECENT_GROWTH, recent_growth
+from analytics.detectors.fabric.pfc_pause import BOUND_UNIT, pause_at_most
 from analytics.detectors.spec import Detector, Verdicts, verdicts_of
 from analytics.state.memory import Memory, MemoryColumn
 from analytics.view.tick_view import Column, TickView
@@ -31,8 +35,12 @@ def stuck(labels: Mapping[str, str]) -> bool:
 
 @dataclass(frozen=True, kw_only=True)
 class PauseStorm(Detector):
-    """Judges pause time where it is counted, and the watchdog counters of switches and NICs."""
+    """Judges pause time where it is counted, else frames, and the watchdog counters of switches and NICs.
 
+    bits_per_second: of a link that reports no speed.
+    """
+
+    bits_per_second: float
     name: str = "pause_storm"
     kind: FindingKind = FindingKind.PAUSE_STORM
     metrics: tuple[str, ...] = (
@@ -40,24 +48,48 @@ class PauseStorm(Detector):
         "fabric_queue_transmit_bytes_total",
         "fabric_pfc_watchdog_storms_total",
         "nic_pause_storms_total",
+        "fabric_port_pfc_pause_frames_total",
+        "fabric_port_speed_bits_per_second",
+        "fabric_queue_occupancy_bytes",
+        "fabric_queue_occupancy_peak_bytes",
     )
     fire_immediately_score: float = 1.0
     memory: tuple[MemoryColumn, ...] = RECENT_GROWTH
 
     def judge(self, view: TickView, memory: Memory) -> list[Verdicts]:
+        sent = view.column(self.metrics[1])
         paused = view.column(self.metrics[0], received)
-        silent = _sends_nothing(view, paused, view.column(self.metrics[1]))
-        watchdogs = view.joined([view.column(metric, stuck) for metric in self.metrics[2:]])
+        stands = _sends_nothing(view, paused, paused.values, sent)
+        watchdogs = view.joined([view.column(metric, stuck) for metric in self.metrics[2:4]])
         storms = recent_growth(view, memory, watchdogs, _WINDOW_S, _RECENT_MAX)
         by_count = np.where(storms >= _FORGOTTEN, np.maximum(storms, 1.0), 0.0)
-        score = np.concatenate([np.where(silent, _SCORE, 0.0), by_count])
-        return [verdicts_of(view.joined([paused, watchdogs]), score)]
+        score = np.concatenate([np.where(stands, _SCORE, 0.0), by_count])
+        return [verdicts_of(view.joined([paused, watchdogs]), score), self._by_frames(view, paused, sent)]
+
+    def _by_frames(self, view: TickView, paused: Column, sent: Column) -> Verdicts:
+        """Of ports whose pause time is not counted."""
+        frames = view.column(self.metrics[4], received)
+        frames = frames.only(~np.isin(frames.objects, paused.objects[paused.fresh]))
+        most = pause_at_most(view, frames, view.column(self.metrics[5]), self.bits_per_second)
+        stands = _sends_nothing(view, frames, most, sent)
+        holding: set[tuple[int, str]] = set()
+        for metric in self.metrics[6:] if stands.any() else ():
+            filled = view.column(metric)
+            holding.update(_queues(view, filled.only(filled.fresh & (filled.values > 0.0))))
+        stands[stands] = [queue in holding for queue in _queues(view, frames.only(stands))]
+        return verdicts_of(
+            frames,
+            np.where(stands, _SCORE, 0.0),
+            values=np.minimum(most, 1.0),
+            normals=np.full(most.size, np.nan),
+            unit=BOUND_UNIT,
+        )
 
 
-def _sends_nothing(view: TickView, paused: Column, sent: Column) -> NDArray[np.bool_]:
+def _sends_nothing(view: TickView, paused: Column, share: NDArray[np.float64], sent: Column) -> NDArray[np.bool_]:
     """Whether the queue of each priority is paused all the time and sends next to nothing; false where its rate is not
-    known."""
-    silent = paused.values >= _PAUSED_SHARE
+    known. share: of the time that each is paused, at most."""
+    silent = paused.fresh & (share >= _PAUSED_SHARE)
     paused = paused.only(silent)
     sent = sent.only(np.isin(sent.objects, paused.objects) & sent.fresh)
     rates = dict(zip(_queues(view, sent), sent.values.tolist(), strict=True))

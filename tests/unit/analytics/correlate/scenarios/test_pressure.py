@@ -110,6 +110,16 @@ def test_one_port_that_stands_still_makes_no_deadlock_of_a_cycle(cluster: Fabric
     assert run.only.kind is I.CONGESTION
 
 
+def test_a_target_that_gets_slow_while_a_port_stands_still_waits_for_what_that_is(cluster: Fabric, run: Run) -> None:
+    """The ports of a deadlock are read one after the other; little reaches the servers meanwhile."""
+    first, second = (cluster.find(K.PAUSE_STORM, port, at) for at, port in enumerate(ring(cluster)[:2]))
+    slow = cluster.find(K.STORAGE_SLOW, "storage_target:scratch/OST0000", 2, score=9)
+    run.tick(*cycle_of_pauses(cluster)[0], first, slow, cluster.find(K.JOB_STALLED, "job:1", 2))
+    run.tick(second, ticks=12)
+    assert run.pages == [f"pause_loop {ring(cluster)[0]}"]
+    assert run.only.title.endswith("32 GPUs, job 1 stalled")
+
+
 def test_a_deadlock_is_critical_whoever_waits(cluster: Fabric, run: Run) -> None:
     storms = [cluster.find(K.PAUSE_STORM, port) for port in ring(cluster)[:2]]
     run.tick(*cycle_of_pauses(cluster)[0], *storms)

@@ -22,6 +22,8 @@ SPEED, SPINES, ROUNDS = 400e9, 4, 30
 PAUSED = port_key("fabric_port_pfc_pause_seconds_total", priority="3", direction="rx")
 SENT = port_key("fabric_queue_transmit_bytes_total", queue="3")
 FRAMES = port_key("fabric_port_pfc_pause_frames_total", priority="3", direction="tx")
+FRAMES_IN = port_key("fabric_port_pfc_pause_frames_total", priority="3", direction="rx")
+FILLED = port_key("fabric_queue_occupancy_bytes", queue="3")
 MARKS = port_key("fabric_queue_ecn_marked_packets_total", queue="3")
 
 
@@ -50,6 +52,29 @@ def test_a_storm_that_is_over_clears() -> None:
 
 def test_a_queue_that_still_sends_is_in_no_storm() -> None:
     assert not of_kind(judged([PAUSED, SENT], rates((0.0, 1e9), (0.999, 1e8), (0.6, 0.0))), FindingKind.PAUSE_STORM)
+
+
+@pytest.mark.parametrize(
+    ("frames", "sent", "filled", "storm"),
+    [
+        (13_000.0, 0.0, 5e4, True),  # each stops 400 Gb/s for 84 us at most
+        (11_000.0, 0.0, 5e4, False),
+        (13_000.0, 1e8, 5e4, False),
+        (13_000.0, 0.0, 0.0, False),  # nobody wants to send
+    ],
+)
+def test_where_frames_are_counted_a_queue_that_holds_packets_and_sends_none_is_in_a_storm(
+    frames: float, sent: float, filled: float, storm: bool
+) -> None:
+    counters = rates((0.0, 1e9), (frames, sent), (frames, sent))
+    rows = [[*values, filled] for values in counters]
+    found = of_kind(judged([FRAMES_IN, SENT, FILLED], rows), FindingKind.PAUSE_STORM)
+    assert [finding.object for finding in found] == [objects.port("leaf1", "Ethernet0")] * storm
+
+
+def test_what_is_known_of_pause_time_counts_before_frames() -> None:
+    rows = [[*values, 5e4] for values in rates((0.0, 0.0, 1e9), *[(0.5, 50_000.0, 0.0)] * 2)]
+    assert not of_kind(judged([PAUSED, FRAMES_IN, SENT, FILLED], rows), FindingKind.PAUSE_STORM)
 
 
 def test_a_switch_that_pauses_and_does_not_mark_is_found_after_three_samples() -> None:
