@@ -8,6 +8,7 @@ from analytics.correlate.sessions import other_ends
 from analytics.correlate.tracks import Track
 from analytics.correlate.view import CorrelationView
 from telemetry.findings import FindingKind
+from telemetry.kinds import incident_kinds
 from telemetry.objects import ObjectKind
 
 _LEAF = 1
@@ -46,15 +47,17 @@ def paths_left(view: CorrelationView, track: Track) -> str:
 def is_spare(view: CorrelationView, track: Track) -> bool:
     """Whether nobody depends on what is lost, or bad, between switches: each of them below it has another path, and no
     job is behind them."""
-    if not view.cluster.nodes.jobs_known:
+    if not view.cluster.nodes.jobs_known or not incident_kinds()[track.cause.kind].disturbs_fabric:
         return False
-    if found := _of(view, track):
-        return all(known.left and not known.jobs for known in found.values())
-    ends = view.graph.ends(track.cause.root)
-    if not ends or not all(map(view.graph.is_switch, ends)):
+    if any(not known.left for known in _of(view, track).values()):
         return False
-    tier = _Tiers(view.graph)
-    return not _jobs(view, min(ends, key=tier.__getitem__), tier)
+    graph, root = view.graph, track.cause.root
+    ends = graph.ends(root) if root.kind is ObjectKind.LINK else (root.name, *sorted(graph.neighbours(root.name)))
+    if len(ends) < 2 or not all(map(graph.is_switch, ends)):
+        return False
+    tier = _Tiers(graph)
+    lower = {min(ends[0], end, key=tier.__getitem__) for end in ends[1:]}
+    return not any(_jobs(view, name, tier) for name in sorted(lower))
 
 
 def _of(view: CorrelationView, track: Track) -> Mapping[str, Paths]:

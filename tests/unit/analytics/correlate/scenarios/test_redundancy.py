@@ -124,7 +124,7 @@ def test_errors_between_switches_page_once_a_job_is_behind_them(port: str, sever
 
 
 def test_jobs_depend_on_a_leaf_that_only_their_storage_is_behind() -> None:
-    entities = [
+    entities: list[Entity] = [
         Device("leaf9", Role.LEAF, pod="storage"),
         Device("oss9", Role.STORAGE),
         Link("leaf9", "Ethernet0", "oss9", "mlx5_0"),
@@ -150,3 +150,15 @@ def test_a_dead_switch_without_hosts_leaves_those_below_it_their_other_paths() -
     )
     run.tick(ticks=8)
     assert run.only.title == "[WARN] pod1: spine1 down — 3 of 4 paths of each of 8 leaves left, 2 jobs behind them"
+
+
+def test_a_spine_that_nobody_needs_pages_nobody_when_it_is_back_either() -> None:
+    fabric = Fabric(idle_pod())
+    run = Run(fabric)
+    down = [fabric.find(K.LINK_DOWN, f"leaf{leaf}/Ethernet4011") for leaf in (11, 12)]
+    gone = [*down, fabric.find(K.TARGET_SILENT, "spine11", 2)]
+    run.tick(*gone, ticks=12)
+    assert (run.only.kind, run.only.severity) == (IncidentKind.DEVICE_DOWN, Severity.INFO)
+    run.clear(*gone)
+    run.tick(ticks=30)
+    assert (run.only.severity, run.pages) == (Severity.INFO, [])
