@@ -57,36 +57,49 @@ def _filesystem(
     servers: defaultdict[str, list[Finding]] = defaultdict(list)
     for finding in heavy:
         servers[view.graph.server_of(finding.object) or finding.object.name].append(finding)
-    if whole := _whole(view, servers, found):
+    reached = {name: not _cut_off(view, name, dead) for name in servers}
+    if whole := _whole(view, servers, found, reached=all(reached.values())):
         yield whole
         return
     ranked = sorted(servers, key=lambda name: (-max(finding.score for finding in servers[name]), name))
     kept = {finding.id for finding in heavy}
     delayed = [finding for finding in found if finding.id not in kept]
     for position, name in enumerate(ranked):
-        reached = not _cut_off(view, name, dead)
         waiting = next((clients[finding.id] for finding in servers[name] if finding.id in clients), None)
-        yield _cause(view, name, servers[name], delayed if position == 0 else [], waiting, reached=reached)
+        yield _cause(view, name, servers[name], delayed if position == 0 else [], waiting, reached=reached[name])
 
 
-def _whole(view: CorrelationView, servers: Mapping[str, Sequence[Finding]], found: Sequence[Finding]) -> Cause | None:
+def _whole(
+    view: CorrelationView, servers: Mapping[str, Sequence[Finding]], found: Sequence[Finding], *, reached: bool
+) -> Cause | None:
     """The file system, of whose servers several got slow at once: no server fails with another one by chance. While its
-    incident is open it is one, whatever is slow of it."""
+    incident is open it is one, until a single server is left of it."""
+    known = [of_server for name, of_server in servers.items() if name in view.graph.devices]
+    if len(known) < 2:
+        return None
     filesystem = ObjectRef(ObjectKind.FILESYSTEM, view.graph.filesystem_of(found[0].object))
-    began = [min(of_server, key=lambda each: (each.onset_ns, each.id)) for of_server in servers.values()]
+    began = (min(of_server, key=lambda each: (each.onset_ns, each.id)) for of_server in known)
     most = max(at_once(began, view.config.onset_slack_ns), key=len)
     if len(most) < SERVERS_MIN and not view.is_firing(IncidentKind.SLOW_STORAGE, [filesystem]):
         return None
-    of = len({known.server for ref, known in view.graph.targets.items() if known.filesystem == filesystem.name})
-    share = f"{len(servers)} of {max(of, len(servers))} servers"
+    of = len({target.server for target in view.graph.targets.values() if target.filesystem == filesystem.name})
+    share = f"{len(known)} of {of} servers"
+    certain = reached and max(finding.confidence for finding in found) >= HARD_CONFIDENCE_MIN
     return cause_of(
         IncidentKind.SLOW_STORAGE,
         filesystem,
-        frozenset(finding.id for finding in found),
+        frozenset(finding.id for finding in found).union(*(_paused(view, name) for name in servers)),
         f"{share} of {filesystem.name} got slow at once: the load, the metadata or the network that they share",
+        tier=Tier.HARD if certain else Tier.DEPENDENT,
+        hold=HoldPolicy.NONE if reached else HoldPolicy.INTERVAL,
         devices=frozenset(servers),
         headline=f"file system {filesystem.name} slow, {share}",
     )
+
+
+def _paused(view: CorrelationView, server: str) -> frozenset[str]:
+    """The findings of pauses that end at a server, which its slow targets explain."""
+    return frozenset[str]().union(*(origin.findings for origin in view.origins if origin.device == server))
 
 
 def _cause(
@@ -102,7 +115,6 @@ def _cause(
     the path."""
     ranked = [finding.object for finding in sorted(found, key=lambda f: (-f.score, f.onset_ns, f.object))]
     root = view.root(IncidentKind.SLOW_STORAGE, ranked + _siblings(view, found))
-    paused = frozenset[str]().union(*(origin.findings for origin in view.origins if origin.device == server))
     also = f", with {len(ranked) - 1} more targets of {server}" if len(set(ranked)) > 1 else ""
     several = waiting is not None and agree(view, waiting)
     certain = (several or max(finding.confidence for finding in found) >= HARD_CONFIDENCE_MIN) and reached
@@ -110,7 +122,7 @@ def _cause(
     return cause_of(
         IncidentKind.SLOW_STORAGE,
         root,
-        frozenset({finding.id for finding in (*found, *delayed)}) | paused,
+        frozenset({finding.id for finding in (*found, *delayed)}) | _paused(view, server),
         f"{root.name} answers slowly{also}{_said_by(view, waiting)}",
         tier=Tier.HARD if certain else Tier.DEPENDENT,
         hold=HoldPolicy.NONE if clear and reached else HoldPolicy.INTERVAL,
@@ -127,13 +139,14 @@ def _said_by(view: CorrelationView, waiting: Clients | None) -> str:
 
 def _cut_off(view: CorrelationView, server: str, dead: frozenset[str]) -> bool:
     """Whether a link of the server is down or loses packets, or a switch that it is connected to is down or was just
-    now, or a port stands still, which spreads over the fabric: its clients wait for the path then, whatever its targets
-    do."""
+    now, or a port between switches stands still, which spreads: its clients wait for the path then, whatever its
+    targets do."""
     links, switches = view.graph.links(server), sorted(view.graph.neighbours(server))
     ends = (port for link in links for port in view.graph.ports(link))
     if any(finding.kind in LINK for port in ends for finding in view.about(port)):
         return True
-    if view.of(FindingKind.PAUSE_STORM):
+    storms = (finding.object for finding in view.of(FindingKind.PAUSE_STORM))
+    if any(view.graph.is_switch(port.device) and not view.graph.faces_edge(port) for port in storms):
         return True
     refs = [device(name) for name in switches]
     return not dead.isdisjoint(switches) or any(

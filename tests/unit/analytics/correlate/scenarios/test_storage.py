@@ -129,3 +129,45 @@ def test_two_servers_that_get_slow_at_once_are_two_incidents() -> None:
     )
     run.tick(ticks=8)
     assert run.roots == ["slow_storage scratch/OST0000", "slow_storage scratch/OST0006"]
+
+
+def test_targets_whose_servers_nobody_recorded_are_no_servers() -> None:
+    fabric = Fabric()
+    run = Run(fabric)
+    slow = [fabric.find(K.STORAGE_SLOW, f"storage_target:other/OST000{n}", score=4) for n in range(3)]
+    run.tick(*slow, ticks=8)
+    assert run.roots == [f"slow_storage other/OST000{n}" for n in range(3)]
+
+
+def test_a_file_system_is_its_slow_server_once_the_others_are_back() -> None:
+    fabric = many_servers()
+    run = Run(fabric)
+    slow = [
+        fabric.find(K.STORAGE_SLOW, f"storage_target:scratch/{name}", score=4)
+        for name in ("OST0000", "OST0002", "OST0006")
+    ]
+    run.tick(*slow, ticks=8)
+    assert run.only.root.name == "scratch"
+    run.clear(slow[0])
+    run.tick(ticks=4)
+    assert run.only.title.startswith("[INFO] file system scratch slow, 2 of 4 servers")
+    run.clear(slow[1])
+    run.tick(ticks=4)
+    assert run.only.title.startswith("[INFO] pod1: storage target scratch/OST0006 slow")
+
+
+def test_servers_behind_a_fabric_that_stands_still_are_not_blamed_at_once() -> None:
+    fabric = many_servers()
+    run = Run(fabric)
+    slow = [f"storage_target:scratch/{name}" for name in ("OST0000", "OST0002", "OST0006")]
+    found = [*(fabric.find(K.STORAGE_SLOW, target, score=4) for target in slow), fabric.find(K.JOB_STALLED, "job:1", 1)]
+    run.tick(fabric.find(K.PAUSE_STORM, fabric.uplink(1, 1)), *found)
+    assert not run.pages
+    run.tick(ticks=4)
+    assert "slow_storage scratch" in run.pages
+
+
+def test_a_host_that_stands_still_delays_no_page_about_storage(cluster: Fabric, run: Run) -> None:
+    storm = cluster.find(K.PAUSE_STORM, cluster.facing(3, 7))
+    run.tick(storm, cluster.find(K.STORAGE_SLOW, TARGET, score=9), cluster.find(K.JOB_STALLED, "job:1", 1))
+    assert "slow_storage scratch/OST0000" in run.pages
