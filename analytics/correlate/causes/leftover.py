@@ -8,6 +8,7 @@ import rustworkx as rx
 
 from analytics.correlate.cause import CONGESTED, JOB_WAITS, SUPPORTS_ONLY, Cause, cause_of
 from analytics.correlate.symptoms import hangs, sends_nothing
+from analytics.correlate.texts.phrases import short
 from analytics.correlate.view import CorrelationView
 from telemetry.findings import Finding, FindingKind
 from telemetry.incidents import IncidentKind
@@ -39,7 +40,8 @@ def propose(view: CorrelationView, left: Sequence[Finding], past_hold: frozenset
     for finding in others:
         owners[_owner(view, finding)].append(finding)
     for name in sorted(owners):
-        yield from _cause(view, IncidentKind.UNEXPLAINED, owners[name], past_hold)
+        silent = _silent_host(view, owners[name])
+        yield from _cause(view, IncidentKind.UNEXPLAINED, owners[name], past_hold, silent=silent)
 
 
 def started(view: CorrelationView, finding: Finding) -> bool:
@@ -91,6 +93,23 @@ def _neighbourhoods(view: CorrelationView, findings: Sequence[Finding]) -> list[
     return sorted((_by_onset(group) for group in groups), key=lambda group: (group[0].onset_ns, group[0].id))
 
 
+def _silent_host(view: CorrelationView, group: Sequence[Finding]) -> str:
+    """The one host of a waiting job that fell silent when the wait began: what is wrong is where nothing can be seen.
+    '' where there is none, and where there are several, which says more about what collects them."""
+    waits = [finding for finding in group if finding.kind in JOB_WAITS]
+    if not waits:
+        return ""
+    jobs = {job_id for finding in waits for job_id in view.jobs.of(finding.object)}
+    first = min(view.waits_since(finding.object) for finding in waits)
+    silent = {
+        finding.object.device
+        for finding in view.of(FindingKind.TARGET_SILENT)
+        if abs(finding.onset_ns - first) <= view.config.straggler_window_ns
+        if not jobs.isdisjoint(view.jobs.of(finding.object))
+    }
+    return silent.pop() if len(silent) == 1 else ""
+
+
 def _owner(view: CorrelationView, finding: Finding) -> str:
     mine = view.jobs.of(finding.object)
     return f"job:{mine[0]}" if mine else finding.object.device or str(finding.object)
@@ -107,8 +126,10 @@ def _cause(
     past_hold: frozenset[str],
     waiting: Sequence[Finding] = (),
     reason: str = "",
+    silent: str = "",
 ) -> Iterable[Cause]:
-    """waiting: findings that jobs wait for it, which are no reason to open one. reason: '' where there is none."""
+    """waiting: findings that jobs wait for it, which are no reason to open one. reason: '' where there is none.
+    silent: the host that may hide it, '' for none."""
     open_already = view.is_firing(kind, {finding.object for finding in group})
     faint = all(finding.kind in FAINT for finding in group)
     waited = [finding for finding in group if finding.id in past_hold and finding.confidence >= SUPPORTS_ONLY]
@@ -118,9 +139,12 @@ def _cause(
     ranked: list[ObjectRef] = [finding.object for finding in group]
     if kind is IncidentKind.CONGESTION:
         ranked = [finding.object for finding in sorted(group, key=lambda f: (-f.score, f.onset_ns, f.object))]
+    root = view.root(kind, ranked)
+    unknown = f"{len(group)} findings that no known cause explains"
     yield cause_of(
         kind,
-        view.root(kind, ranked),
+        root,
         frozenset(finding.id for finding in (*group, *waiting)),
-        reason or f"{len(group)} findings that no known cause explains",
+        reason or (f"{unknown}, and {silent} does not answer since then: it may be there" if silent else unknown),
+        subject=f"{short(root)}, whose {silent} does not answer" if silent else "",
     )

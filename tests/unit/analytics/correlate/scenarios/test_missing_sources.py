@@ -9,6 +9,7 @@ from analytics.inference.entities import SOURCE
 from telemetry.changes import Change, ChangeKind
 from telemetry.findings import Evidence, Finding
 from telemetry.findings import FindingKind as K
+from telemetry.incidents import Incident
 from telemetry.incidents import IncidentKind as I
 from telemetry.incidents import Severity
 from telemetry.objects import device
@@ -242,3 +243,29 @@ def by_heat(bare: Unrecorded, node: int) -> list[Finding]:
     series = f'gpu_throttle_seconds_total{{device="node{node}",gpu="g",reason="hw_thermal"}}'
     evidence = (Evidence(series, 0.9, 0.0, "ratio"),)
     return [replace(bare.find(K.GPU_THROTTLED, bare.gpu(node, n), 2), evidence=evidence) for n in range(8)]
+
+
+def waiting(cluster: Fabric, run: Run, *silent: Finding, at: float) -> Incident:
+    """The incident of job 1, that waits from 100 s on."""
+    run.tick(*silent, ticks=int(at) // 5)
+    run.tick(cluster.find(K.JOB_SLOWED, "job:1", at), ticks=30)
+    (found,) = [one for one in run.incidents.values() if one.kind is I.UNEXPLAINED]
+    return found
+
+
+@pytest.mark.parametrize(
+    ("silent", "said"),
+    [
+        ({"node2": 90}, "unexplained symptoms at job 1, whose node2 does not answer"),
+        ({"node2": 90, "node6": 90}, "unexplained symptoms at job 1, whose node2 does not answer"),  # of another job
+        ({"node2": 90, "node3": 90}, "unexplained symptoms at job 1"),  # who of them?
+        ({"node2": 0}, "unexplained symptoms at job 1"),  # the job did well without it being seen
+        ({}, "unexplained symptoms at job 1"),
+    ],
+)
+def test_what_a_job_waits_for_may_be_behind_its_host_that_does_not_answer(
+    silent: dict[str, int], said: str, cluster: Fabric
+) -> None:
+    run = Run(cluster)
+    found = waiting(cluster, run, *(cluster.find(K.TARGET_SILENT, name, at) for name, at in silent.items()), at=100)
+    assert found.title.partition(" — ")[0].partition("] ")[2] == said

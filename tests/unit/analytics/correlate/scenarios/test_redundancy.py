@@ -162,3 +162,11 @@ def test_a_spine_that_nobody_needs_pages_nobody_when_it_is_back_either() -> None
     run.clear(*gone)
     run.tick(ticks=30)
     assert (run.only.severity, run.pages) == (Severity.INFO, [])
+
+
+def test_a_part_of_a_switch_that_fails_is_a_warning_though_nobody_needs_the_switch() -> None:
+    """Its paths are as they were, and the next job may need them."""
+    fabric = Fabric(idle_pod())
+    run = Run(fabric)
+    run.tick(fabric.find(K.PART_FAILED, "spine11"), ticks=6)
+    assert (run.only.kind, run.only.severity) == (IncidentKind.ENVIRONMENT, Severity.WARNING)

@@ -1,9 +1,11 @@
 """Slow storage pages nobody until a job shows that it waits, and is named where it explains why."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 
+from analytics.detectors.storage.storage_slow import ONE_CLIENT_CONFIDENCE
 from telemetry.findings import FindingKind as K
 from telemetry.incidents import IncidentKind as I
 from telemetry.incidents import Severity
@@ -171,3 +173,27 @@ def test_a_host_that_stands_still_delays_no_page_about_storage(cluster: Fabric, 
     storm = cluster.find(K.PAUSE_STORM, cluster.facing(3, 7))
     run.tick(storm, cluster.find(K.STORAGE_SLOW, TARGET, score=9), cluster.find(K.JOB_STALLED, "job:1", 1))
     assert "slow_storage scratch/OST0000" in run.pages
+
+
+def test_clients_that_wait_behind_a_bad_link_make_no_file_system_slow() -> None:
+    """No more operations wait at each target than one client has in flight, and a client loses packets."""
+    fabric = many_servers()
+    slow = [f"storage_target:scratch/{name}" for name in ("OST0000", "OST0002", "OST0006")]
+    found = [fabric.find(K.STORAGE_SLOW, target, 8, score=4) for target in slow]
+    run = Run(fabric)
+    errors = fabric.find(K.LINK_ERRORS, "node1/mlx5_0")
+    run.tick(errors, *(replace(each, confidence=ONE_CLIENT_CONFIDENCE) for each in found), ticks=12)
+    assert run.roots == ["link_degraded leaf1/Ethernet0--node1/mlx5_0"]
+    sure = Run(fabric)
+    sure.tick(errors, *found, ticks=12)
+    assert sure.roots == ["link_degraded leaf1/Ethernet0--node1/mlx5_0", "slow_storage scratch"]
+
+
+def test_pauses_that_end_at_servers_of_a_slow_file_system_are_its_own() -> None:
+    fabric = many_servers()
+    run = Run(fabric)
+    slow = [f"storage_target:scratch/{name}" for name in ("OST0000", "OST0002", "OST0006")]
+    pauses = [fabric.find(K.PFC_PAUSE_RECEIVED, f"leaf{n}/Ethernet7000") for n in (1, 2)]
+    run.tick(*pauses, *(fabric.find(K.STORAGE_SLOW, target, score=4) for target in slow), ticks=12)
+    assert run.only.root.name == "scratch"
+    assert len(run.only.findings) == 5
