@@ -14,15 +14,18 @@ from telemetry.objects import ObjectKind, ObjectRef
 # What waits for a peer that is gone gives up after this time: the default timeout of a process group of NCCL
 # (PyTorch, torch.distributed.init_process_group; since pytorch/pytorch#110947).
 GIVES_UP_NS = 600 * NS_PER_S
+# What is lost was seen last one interval before the first sample that is missing, and exporters answer with values that
+# may be as old (dcgm-exporter collects every 30 s by default).
+_UNSEEN_INTERVALS = 2.0
 LOST = frozenset({FindingKind.GPU_LOST, FindingKind.GPU_XID})
 
 
 def ended_by(view: CorrelationView, track: Track) -> Mapping[str, int]:
-    """When jobs ended that were on what the root took away, by id: from one interval of the evidence before it was
-    seen until they had to give up."""
+    """When jobs ended that were on what the root took away, by id: from when it may have been lost, unseen, until they
+    had to give up."""
     if not view.cluster.nodes.ended:
         return {}
-    since_ns = track.onset_ns - view.config.intervals_ns(1.0, track.cadence_s)
+    since_ns = track.onset_ns - view.config.intervals_ns(_UNSEEN_INTERVALS, track.cadence_s)
     found: dict[str, int] = {}
     for ref in _taken_away(view, track):
         for seen_ns, job_id in view.cluster.nodes.ended.get(ref.device, ()):

@@ -116,3 +116,10 @@ def test_it_survives_a_restart(cluster: Fabric, run: Run) -> None:
 def track(run: Run) -> dict[str, object]:
     (found,) = run.correlator.state().head["tracks"]
     return dict(found)
+
+
+def test_a_job_may_end_before_the_first_sample_that_is_missing(cluster: Fabric, run: Run) -> None:
+    """The newest value of its GPU is one interval old then, and came from the exporter's cache."""
+    ends(run, 3)
+    run.tick(cluster.find(K.GPU_LOST, cluster.gpu(1, 5), 21), ticks=10)
+    assert run.only.title.endswith("32 GPUs, job 1 ended")

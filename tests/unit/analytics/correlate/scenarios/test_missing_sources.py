@@ -9,9 +9,8 @@ from analytics.inference.entities import SOURCE
 from telemetry.changes import Change, ChangeKind
 from telemetry.findings import Evidence, Finding
 from telemetry.findings import FindingKind as K
-from telemetry.incidents import Incident
+from telemetry.incidents import Incident, Severity
 from telemetry.incidents import IncidentKind as I
-from telemetry.incidents import Severity
 from telemetry.objects import device
 from telemetry.topology import Device, Entity, Job, Link, Role, Topology, TopologyFact
 from tests.unit.analytics.correlate.small_fabric import Fabric, Run, S, entities, facts
