@@ -18,6 +18,8 @@ from telemetry.objects import ObjectKind, ObjectRef
 
 STALLED = 0.85  # a job that loses this share of its time is stalled: the rest is its last steps and its first
 MEASURED = (FindingKind.JOB_STALLED, FindingKind.JOB_SLOWED)  # the job's own work; the stronger one first
+# A GPU is called hung where hardly one of its job computes: that is the whole job, before its work is measured.
+STANDS_STILL = FindingKind.GPU_HUNG
 MEASURED_PAUSES = (FindingKind.PFC_PAUSE_RECEIVED, FindingKind.PFC_PAUSE_SENT)
 RESTART_NS = 600 * NS_PER_S  # assumption: what nobody has started again by then has no work waiting
 CLEAR_INTERVALS = 3.0  # after which a finding about pauses clears: ``Detector.clear_intervals``
@@ -30,8 +32,11 @@ def lost_share(finding: Finding) -> float:
     """The share of the GPUs' time that a waiting job or a straggler loses, 0..1.
 
     The distance of the evidence from its normal, relative to the larger of both: a GPU that is busy 1.3 times as long
-    as its peers makes them wait for 0.3 / 1.3 of the time. The score where no normal is known.
+    as its peers makes them wait for 0.3 / 1.3 of the time. The score where no normal is known. All of it where a GPU
+    hangs.
     """
+    if finding.kind is STANDS_STILL:
+        return 1.0
     shares = [
         abs(evidence.value - evidence.normal) / max(abs(evidence.value), abs(evidence.normal))
         for evidence in finding.evidence
@@ -52,7 +57,7 @@ class Wait:
 
 
 def waits(view: CorrelationView, members: Iterable[Finding], measured: Container[str]) -> dict[str, Wait]:
-    """The jobs that show that they wait. A stall comes first, then what the job itself lost, then what one GPU shows.
+    """The jobs that show that they wait. A hung GPU comes first, then a stall, what the job lost, what one GPU shows.
 
     measured: jobs with findings about their own work; what one of their GPUs shows is ignored.
     """
@@ -60,7 +65,7 @@ def waits(view: CorrelationView, members: Iterable[Finding], measured: Container
     for finding in members:
         if finding_kinds()[finding.kind].waiting:
             for job_id in view.jobs.of(finding.object):
-                if finding.kind in MEASURED or job_id not in measured:
+                if finding.kind in (STANDS_STILL, *MEASURED) or job_id not in measured:
                     found.setdefault(job_id, []).append(finding)
     waiting: dict[str, Wait] = {}
     for job_id in sorted(found):
@@ -134,8 +139,9 @@ def _lasted_an_interval(view: CorrelationView, finding: Finding, since_ns: int) 
 
 
 def _strongest(about: list[Finding]) -> list[Finding]:
-    """Of the findings about one job those that count: that it is stalled, else that it is slowed, else all."""
-    for kind in MEASURED:
+    """Of the findings about one job those that count: that a GPU hangs, else that the job is stalled, else that it is
+    slowed, else all."""
+    for kind in (STANDS_STILL, *MEASURED):
         if measured := [finding for finding in about if finding.kind is kind]:
             return measured
     return about

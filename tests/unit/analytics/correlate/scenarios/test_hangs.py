@@ -115,3 +115,13 @@ def test_what_is_broken_explains_it_also_when_it_shows_later(cluster: Fabric, ru
     run.tick(ticks=HOLD_TICKS)
     assert run.only.kind is kind
     assert set(run.only.findings) == {finding.id, hang(cluster).id}
+
+
+def test_a_hung_gpu_stalls_its_job_before_the_job_shows_it(cluster: Fabric, run: Run) -> None:
+    """It is called hung where hardly one GPU of a job in lockstep computes, so the whole job stands still."""
+    run.tick(cluster.find(K.GPU_HUNG, cluster.gpu(1, 1)), ticks=2)
+    assert run.only.title.endswith("— 32 GPUs, job 1 stalled")
+    assert run.only.severity is Severity.CRITICAL
+    slowed = replace(cluster.find(K.JOB_SLOWED, "job:1", 5), evidence=(Evidence("work", 0.8, 1.0, "ratio"),))
+    run.tick(slowed, ticks=2)  # its first low bin was mostly before
+    assert run.only.title.endswith("— 32 GPUs, job 1 stalled")
