@@ -6,8 +6,10 @@ lockstep, 0 where everyone works for itself. One member of four and more is left
 farthest from the others: a single faulty GPU does not change the class of its job.
 
 Sources: Shrout and Fleiss (1979), Intraclass correlations (of rounds as subjects, members as raters, consistency);
-bounds by Fisher's z (Fisher 1925, section 39; McGraw and Wong 1996); limits 0.5 and 0.75 by Koo and Li (2016), A
-guideline of selecting and reporting intraclass correlation coefficients: below 0.5 is poor, above 0.75 good.
+bounds by Fisher's z (Fisher 1925, section 39; McGraw and Wong 1996); limits by Koo and Li (2016), A guideline of
+selecting and reporting intraclass correlation coefficients: below 0.5 is poor, above 0.75 good, above 0.9 excellent.
+Work that waits for each other in some of its phases alone, as a rollout does that trains on what it has generated, is
+good (0.7 to 0.8); what is in lockstep has 0.99.
 """
 
 from enum import IntEnum
@@ -32,7 +34,7 @@ class WorkClass(IntEnum):
 ROUNDS, LEVEL, BETWEEN, WITHIN, SIZE, CLASS = range(6)
 WIDTH = 6
 
-GOOD, POOR = 0.75, 0.5
+EXCELLENT, GOOD, POOR = 0.9, 0.75, 0.5
 _ALPHA = 1.0 / 60.0  # weight of a round: ten minutes at ten seconds, so a fault of minutes does not decide
 _ROUNDS_MIN = 3  # from where the bounds exist; they are wide then
 _Z = 1.96  # bounds of 95 %
@@ -117,6 +119,6 @@ def _classes(state: Floats) -> Floats:
     level = np.maximum(_LEVEL_MIN, state[:, LEVEL])
     moves = np.sqrt(state[:, BETWEEN] / size) >= _MOVES * level
     differs = np.sqrt(state[:, WITHIN]) >= _DIFFERS * level
-    shown = [moves & (least >= GOOD), differs & (most < POOR), differs & (most < GOOD)]
+    shown = [moves & (least >= EXCELLENT), differs & (most < POOR), differs & (most < GOOD)]
     found = np.select(shown, [WorkClass.LOCKSTEP, WorkClass.INDEPENDENT, WorkClass.MIXED], state[:, CLASS])
     return np.where(known, found, state[:, CLASS])

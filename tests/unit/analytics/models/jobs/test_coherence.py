@@ -41,6 +41,11 @@ def experts(rng: np.random.Generator, number: int) -> Members:
     return np.asarray(0.5 * (1.0 + 0.2 * rng.normal() + 0.15 * rng.normal(size=8)))
 
 
+def phases(rng: np.random.Generator, number: int) -> Members:
+    """In step for most of a round and each for itself for the rest of it: four fifths of what moves is common."""
+    return np.asarray(0.5 * (1.0 + 0.4 * rng.normal() + 0.15 * rng.normal(size=8)))
+
+
 def steady(rng: np.random.Generator, number: int) -> Members:
     return rng.normal(0.9, 0.004, 8)
 
@@ -66,6 +71,7 @@ def classes(state: NDArray[np.float64]) -> set[WorkClass]:
         (requests, 400, WorkClass.INDEPENDENT),
         (rollouts, 400, WorkClass.INDEPENDENT),
         (experts, 400, WorkClass.MIXED),
+        (phases, 400, WorkClass.UNKNOWN),
         (steady, 400, WorkClass.UNKNOWN),
         (slow_member, 200, WorkClass.LOCKSTEP),
         (lambda rng, number: np.zeros(8), 100, WorkClass.UNKNOWN),
