@@ -91,6 +91,8 @@ SCORES: list[tuple[Detector, str, list[float], float]] = [
     (LinkSlow(), port_key("fabric_port_speed_bits_per_second"), steps(4e11, 2e11), 0.99 * 2),
     (LinkFlapping(), port_key("fabric_port_flaps_total"), grows(5), 5 / 2.5),
     (LinkFlapping(), port_key("fabric_port_flaps_total"), grows(50), 10 / 2.5),  # the most that is remembered
+    (LinkFlapping(), port_key("ib_port_link_downed_total"), grows(2), 4 / 2.5),  # outages, two changes each
+    (LinkFlapping(), port_key("ib_port_link_downed_total"), grows(50), 10 / 2.5),
     (LinkErrors(), port_key("fabric_port_fec_uncorrectable_codewords_total"), rate(0.3), 0.3 / 0.1),
     (LinkErrors(), SYMBOLS, rate(3), 3 / 1.0),
     # Bits and symbols are as many errors; a codeword is corrected with probability 1 - (1 - BER)^5440.
@@ -152,6 +154,7 @@ HEALTHY: list[tuple[Detector, str, list[float]]] = [
     (LinkSlow(), port_key("fabric_port_speed_bits_per_second"), steps(4e11, 3.97e11)),
     (LinkSlow(), port_key("fabric_port_speed_bits_per_second"), steps(4e11, 0)),
     (LinkFlapping(), port_key("fabric_port_flaps_total"), grows(2)),
+    (LinkFlapping(), port_key("ib_port_link_downed_total"), grows(1)),
     (BUDGET, port_key("fabric_port_bit_error_ratio", stage="post_fec"), steps(0, 2 * BER_MAX)),
     (
         BUDGET,
