@@ -19,6 +19,7 @@ class FindingKind(StrEnum):
     ECMP_IMBALANCE = "ecmp_imbalance"
     BGP_SESSION = "bgp_session"
     LINK_DOWN = "link_down"
+    LINK_BOUNCED = "link_bounced"
     LINK_FLAPPING = "link_flapping"
     LINK_ERRORS = "link_errors"
     LINK_SLOW = "link_slow"

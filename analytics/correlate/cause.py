@@ -21,7 +21,8 @@ class Cause:
     headline: the title in place of the phrase of the kind, '' for that.
     unused: what it took away was in nobody's use, so no symptom of anything comes from it.
     keep_s: how long its incident stays open without evidence, where that is longer than usual.
-    harmless: nothing works slower for it yet, so it is INFO until a job waits, whatever its kind is otherwise.
+    harmless: nothing works slower for it, as far as is known, so it is INFO until a job waits, whatever its kind is
+             otherwise.
     wait_hold: of what pages once a job waits: how long that job must have waited.
     """
 
@@ -46,6 +47,16 @@ class Cause:
     @property
     def key(self) -> tuple[IncidentKind, ObjectRef]:
         return self.kind, self.root
+
+    @property
+    def pages_without_waiting(self) -> bool:
+        """Whether people are paged for it before a job shows that it waits."""
+        return not self.harmless and incident_kinds()[self.kind].pages_without_waiting
+
+    @property
+    def takes_paths(self) -> bool:
+        """Whether jobs that need a path stop: not for an outage that is over, which is harmless."""
+        return not self.harmless and "path" in incident_kinds()[self.kind].takes_away
 
 
 def cause_of(

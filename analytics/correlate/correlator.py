@@ -359,7 +359,8 @@ def _follow(track: Track, claim: Claim, now_ns: int) -> None:
 
 def _as_known(track: Track, cause: Cause) -> Cause:
     """The cause, with what it took away at most: devices that come back one after the other went away together. And
-    with its longest hold: of the NICs of a busy host one pauses for longer than the others."""
+    with its longest hold: of the NICs of a busy host one pauses for longer than the others. What is left of it when it
+    is nearly over does not make it harmless."""
     before = track.cause
     if track.key != cause.key:
         return cause
@@ -367,6 +368,8 @@ def _as_known(track: Track, cause: Cause) -> Cause:
         cause = replace(cause, gone=before.gone, subject=before.subject, reason=before.reason)
     if cause.links < before.links:
         cause = replace(cause, links=before.links, headline=before.headline, reason=before.reason)
+    if cause.harmless and not before.harmless:
+        cause = replace(cause, harmless=False, headline=before.headline, reason=before.reason)
     if _HOLDS[cause.wait_hold] < _HOLDS[before.wait_hold]:
         cause = replace(cause, wait_hold=before.wait_hold)
     return cause

@@ -203,7 +203,7 @@ def cut_off(view: CorrelationView, track: Track) -> frozenset[str]:
     Also those that mount the file system of a target behind the lost path that answers slowly: another link of its
     server did not help what was under way.
     """
-    if "path" not in incident_kinds()[track.cause.kind].takes_away:
+    if not track.cause.takes_paths:
         return frozenset()
     members = (view.by_id[found] for found in sorted(track.members) if found in view.by_id)
     slow = [finding.object for finding in members if finding.kind is FindingKind.STORAGE_SLOW]
@@ -215,7 +215,7 @@ def gpus_cut_off(view: CorrelationView, track: Track) -> int:
     at the ends of the lost links: what uses a host uses every NIC of it, as far as it uses any."""
     if view.cluster.nodes.jobs_known:
         return view.jobs.gpu_count(*cut_off(view, track))
-    if "path" not in incident_kinds()[track.cause.kind].takes_away:
+    if not track.cause.takes_paths:
         return 0
     return sum(len(view.graph.gpus_of(name)) for name in view.cluster.reach(track.cause).hosts - view.idle)
 
@@ -255,7 +255,7 @@ def severity(
     row = incident_kinds()[cause.kind]
     if planned:
         return Severity.INFO
-    pages = waited_for or (row.pages_without_waiting and not cause.harmless)
+    pages = waited_for or cause.pages_without_waiting
     grade = row.severity_floor if pages else Severity.INFO
     if pages and (gpus >= config.critical_gpus or lost_gpu_seconds >= config.critical_gpu_seconds):
         grade = Severity.CRITICAL

@@ -166,7 +166,7 @@ def waits_in_time(config: CorrelateConfig, cause: Cause, onsets_ns: Sequence[int
     """Whether a job that has waited since then can wait for a cause, by the onsets of the cause's findings, ascending.
 
     Storage is asked now and then: a job meets a slow target with its next request, however long it has been slow."""
-    if incident_kinds()[cause.kind].pages_without_waiting:
+    if cause.pages_without_waiting:
         return True
     of_storage = cause.root.kind in (ObjectKind.STORAGE_TARGET, ObjectKind.FILESYSTEM)
     of_storage |= cause.kind is IncidentKind.STORAGE_PATH

@@ -9,6 +9,7 @@ from analytics.detectors.fabric.ecmp_imbalance import EcmpImbalance
 from analytics.detectors.fabric.ecn_marking import EcnMarking
 from analytics.detectors.fabric.fec_budget import FecBudget, FecMargin
 from analytics.detectors.fabric.ib_symbol_errors import IbSymbolErrors
+from analytics.detectors.fabric.link_bounced import LinkBounced
 from analytics.detectors.fabric.link_down import LinkDown
 from analytics.detectors.fabric.link_errors import LinkErrors
 from analytics.detectors.fabric.link_flapping import LinkFlapping
@@ -64,6 +65,7 @@ def detectors(config: DetectionConfig) -> tuple[Detector, ...]:
         QueueCongested(threshold_bytes=config.pause_threshold_bytes),
         LosslessDrops(queues=config.lossless_queues),
         LinkDown(),
+        LinkBounced(),
         LinkFlapping(),
         LinkErrors(),
         FecBudget(bits_per_second=config.link_bits_per_second),

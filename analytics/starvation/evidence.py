@@ -16,7 +16,7 @@ HUNG = ("gpu_hung",)
 LOST = ("gpu_lost", "gpu_xid")
 FABRIC = (
     *("pfc_pause_received", "pfc_pause_sent", "ecn_marking", "queue_congested", "lossless_drops", "pause_storm"),
-    *("link_down", "link_flapping", "link_errors", "link_slow"),
+    *("link_down", "link_bounced", "link_flapping", "link_errors", "link_slow"),
 )
 _OPERATIONS_MIN = 20.0  # a second, of a host or a file system: less is no load
 _CPU_PRESSURE_MIN = 0.25  # of the time some task waits for a CPU: a loader with a core of its own never does

@@ -17,6 +17,7 @@ from telemetry.objects import ObjectKind, ObjectRef, device
 
 DAMAGED = {FindingKind.LINK_ERRORS: "have errors", FindingKind.LINK_SLOW: "have a low speed"}
 GONE = (FindingKind.LINK_DOWN, FindingKind.LINK_FLAPPING)  # a device that restarts damages what it sends, too
+BOUNCED = FindingKind.LINK_BOUNCED  # what trains again at a low speed does, too
 # As long as for versions: of 24 links three fail by themselves within an hour once in 5,000 years, within a day once
 # in eight (``years_by_chance``); and that is for one lot of many.
 OF_LOT_NS = to_ns(3600.0)
@@ -27,7 +28,7 @@ def propose(view: CorrelationView) -> Iterable[Cause]:
     link_of = view.graph.link_of
     gone = {link_of[each.object] for each in view.of(*GONE) if each.object in link_of}
     damaged: defaultdict[str, list[Finding]] = defaultdict(list)
-    for finding in view.of(*DAMAGED):
+    for finding in view.of(*DAMAGED, BOUNCED):
         link = link_of.get(finding.object)
         if link is not None and link not in gone:
             damaged[link.name].append(finding)
@@ -66,7 +67,7 @@ def _of_switch(
         return
     share = f"{len(common.failed)} of {common.of} links of {common.name} {DAMAGED[kind]}"
     reason = f"{share} since the same moment, {common.chance}: a part that these have in common fails"
-    primary = frozenset(each.id for each in on)
+    primary = frozenset(each.id for name in common.failed for each in damaged[name] if each.kind in (kind, BOUNCED))
     yield cause_of(IncidentKind.LINK_DEGRADED, device(common.name), primary, reason, headline=share)
 
 

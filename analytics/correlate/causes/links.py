@@ -2,18 +2,23 @@
 
 A link waits for what it may be a part of: a device that died, a line card. Where both ends say that it is down, or its
 errors have come sample after sample, and no other link of theirs shows anything, there is nothing to wait for.
+
+A link that was down between two readings is up again by the time that anybody knows. So it is no page unless a job has
+waited for it; links that share a device and were down at once are one cause with that device as its root.
 """
 
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from analytics.correlate.cause import LINK, Cause, cause_of
+from analytics.correlate.causes.at_once import at_once
+from analytics.correlate.causes.parts import LINKS_MIN
 from analytics.correlate.view import CorrelationView
 from telemetry.findings import Finding, FindingKind
 from telemetry.incidents import IncidentKind
 from telemetry.kinds import HoldPolicy
-from telemetry.objects import ObjectRef
+from telemetry.objects import ObjectRef, device
 
 FLAPPING_SCORE = 2.0  # times the limit of carrier changes: more than one outage and one repair
 
@@ -24,7 +29,9 @@ def propose(view: CorrelationView) -> Iterable[Cause]:
     for finding in view.of(*sorted(LINK)):
         links[view.graph.link_of.get(finding.object, finding.object)].append(finding)
     began = _onsets(view, links)
-    for link in sorted(links):
+    over = {link: found for link, found in links.items() if _is_over(view, link, found)}
+    yield from _outages(view, over)
+    for link in sorted(links.keys() - over.keys()):
         found = links[link]
         kind, what = _kind(found, degraded=view.is_firing(IncidentKind.LINK_DEGRADED, [link]))
         ends = len({finding.object for finding in found})
@@ -35,6 +42,37 @@ def propose(view: CorrelationView) -> Iterable[Cause]:
         elif kind is not IncidentKind.LINK_FLAPPING and _is_alone(view, link, found, began):
             hold = HoldPolicy.NONE
         yield cause_of(kind, link, frozenset(finding.id for finding in found), reason, hold=hold)
+
+
+def _is_over(view: CorrelationView, link: ObjectRef, found: Iterable[Finding]) -> bool:
+    """Whether all that is wrong with a link is that it was down; that of a degraded one is its repair."""
+    bounced = all(finding.kind is FindingKind.LINK_BOUNCED for finding in found)
+    return bounced and not view.is_firing(IncidentKind.LINK_DEGRADED, [link])
+
+
+def _outages(view: CorrelationView, over: Mapping[ObjectRef, list[Finding]]) -> Iterable[Cause]:
+    """Each link that was down, and each device of which several were at once."""
+    for link in sorted(over):
+        yield _outage(link, f"link {link.name} was", over[link])
+    devices: defaultdict[str, dict[ObjectRef, list[Finding]]] = defaultdict(dict)
+    for link, found in over.items():
+        for name in view.graph.ends(link):
+            devices[name][link] = found
+    for name in sorted(devices):
+        total = len(view.graph.links(name))
+        link_of = {found[0].id: link for link, found in devices[name].items()}
+        for group in at_once((found[0] for found in devices[name].values()), view.config.onset_slack_ns):
+            if len(group) >= min(LINKS_MIN, max(2, total)):
+                about = [finding for first in group for finding in over[link_of[first.id]]]
+                yield _outage(device(name), f"{len(group)} of {total} links of {name} were", about)
+
+
+def _outage(root: ObjectRef, what: str, found: Collection[Finding]) -> Cause:
+    seconds = max(round(finding.cadence_s) for finding in found)
+    headline = f"{what} down {f'for less than {seconds} s' if seconds else 'between two readings'}"
+    reason = f"{headline}: all readings show the carrier, its count grew by two"
+    primary = frozenset(finding.id for finding in found)
+    return cause_of(IncidentKind.LINK_DOWN, root, primary, reason, headline=headline, harmless=True)
 
 
 def _onsets(view: CorrelationView, links: Mapping[ObjectRef, list[Finding]]) -> dict[str, list[int]]:
@@ -51,10 +89,10 @@ def _is_alone(view: CorrelationView, link: ObjectRef, found: list[Finding], bega
     ends, slack_ns = view.graph.ends(link), view.config.onset_slack_ns
     onset_ns = found[0].onset_ns
 
-    def at_once(onsets: list[int]) -> int:
+    def near(onsets: list[int]) -> int:
         return bisect_right(onsets, onset_ns + slack_ns) - bisect_left(onsets, onset_ns - slack_ns)
 
-    return len(set(ends)) == 2 and all(at_once(began[name]) == 1 for name in ends)
+    return len(set(ends)) == 2 and all(near(began[name]) == 1 for name in ends)
 
 
 def _kind(found: list[Finding], *, degraded: bool) -> tuple[IncidentKind, str]:

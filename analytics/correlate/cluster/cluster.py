@@ -66,7 +66,8 @@ class Cluster:
     def reach(self, cause: Cause) -> Reach:
         """What a cause can disturb."""
         kind = incident_kinds()[cause.kind]
-        key = (kind.disturbs_fabric, kind.pages_without_waiting, cause.root, cause.devices, cause.gone, cause.links)
+        how = kind.disturbs_fabric, kind.pages_without_waiting, cause.harmless
+        key = (how, cause.root, cause.devices, cause.gone, cause.links)
         known = self._reaches.get(key)
         if known is None:
             _make_room(self._reaches)
@@ -75,11 +76,11 @@ class Cluster:
 
     def cut_off(self, cause: Cause) -> frozenset[str]:
         """Jobs that stop as the cause takes a path away; none where it takes none, or leaves another one."""
-        return self.reach(cause).cut_off if "path" in incident_kinds()[cause.kind].takes_away else frozenset()
+        return self.reach(cause).cut_off if cause.takes_paths else frozenset()
 
     def blast_radius(self, cause: Cause, waiting_jobs: frozenset[str]) -> BlastRadius:
         """What an incident with this cause touches; see ``blast.py``."""
-        key = (cause.key, waiting_jobs, cause.gone, cause.links)
+        key = (cause.key, waiting_jobs, cause.takes_paths, cause.gone, cause.links)
         known = self._blasts.get(key)
         if known is None:
             _make_room(self._blasts)

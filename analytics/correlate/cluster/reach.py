@@ -51,12 +51,14 @@ def reach(cause: Cause, graph: Graph, jobs: Jobs) -> Reach:
     possible |= (
         jobs.using(cause.root) if cause.root.kind in (ObjectKind.STORAGE_TARGET, ObjectKind.FILESYSTEM) else set()
     )  # it still serves them
+    hosts = frozenset(name for ref in lost for name in graph.ends(ref) if graph.role(name) is Role.HOST)
     kind = incident_kinds()[cause.kind]
     if not kind.pages_without_waiting:
         possible |= _under_pressure(ends, cause.devices, graph, jobs)
+    elif cause.harmless:  # only what was sent over the link has waited
+        possible = possible.union(*map(jobs.behind, () if hosts else ends))
     elif kind.disturbs_fabric:
         possible = possible.union(*map(jobs.around, devices))
-    hosts = frozenset(name for ref in lost for name in graph.ends(ref) if graph.role(name) is Role.HOST)
     cut_off = frozenset(unserved | _spread_over(hosts, jobs))
     concerned = frozenset(certain), frozenset(possible), cut_off
     return Reach(frozenset(own), frozenset(devices), *concerned, hosts, frozenset(reached))

@@ -4,7 +4,6 @@ from collections.abc import Collection, Iterable, Iterator, Set
 
 from analytics.correlate import versions
 from analytics.correlate.budget import Considered, LeftOut
-from analytics.correlate.cause import Cause
 from analytics.correlate.cluster.graph import Graph
 from analytics.correlate.config import CorrelateConfig
 from analytics.correlate.cost import STALLED, cut_off
@@ -55,7 +54,7 @@ def fired(track: Track) -> str:
     text = f"fired: {track.cause.reason}"
     if track.since_first_seen:
         text += "; it was so when it was first seen: a known fault"
-    elif not _gated(track.cause):
+    elif track.cause.pages_without_waiting:
         return text
     waits = waiting(track) if track.job_impact else "no job shows that it waits, so nobody is paged"
     return f"{text}; {waits}"
@@ -80,7 +79,7 @@ def _cost(view: CorrelationView, track: Track, blast: BlastRadius) -> str:
     root = track.cause.root
     if track.job_impact:
         return f"{_count(view.jobs.gpu_count(*track.job_impact), 'GPU')}, {waiting(track)}"
-    if _gated(track.cause):
+    if not track.cause.pages_without_waiting:
         return f"no job waits, {len(blast.jobs)} in reach" if blast.jobs else "no job waits"
     if stopped := cut_off(view, track):
         return f"{_count(view.jobs.gpu_count(*stopped), 'GPU')}, {_jobs(stopped)} cut off"
@@ -92,11 +91,6 @@ def _cost(view: CorrelationView, track: Track, blast: BlastRadius) -> str:
         return left
     links = f"{_count(len(blast.links), 'link')}, " if blast.links and root.kind is not ObjectKind.LINK else ""
     return f"{links}no job reached"
-
-
-def _gated(cause: Cause) -> bool:
-    """Whether nobody is paged before a job waits."""
-    return cause.harmless or not incident_kinds()[cause.kind].pages_without_waiting
 
 
 def waiting(track: Track) -> str:

@@ -237,6 +237,7 @@ class Cluster:
         port = {"port": "Ethernet0"}
         frames = {**port, "priority": "3", "direction": "tx"}
         target.gauge("fabric_port_up", port, _constant(1.0))
+        target.counter("fabric_port_flaps_total", port, self._count(0.2))
         target.counter("fabric_port_pfc_pause_frames_total", frames, self._count(20_000.0))
         target.counter("fabric_queue_ecn_marked_packets_total", {**port, "queue": "3"}, _constant(0.0))
         target.counter("fabric_port_transmit_bytes_total", port, _about(2e10))
