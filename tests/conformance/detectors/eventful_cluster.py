@@ -24,6 +24,7 @@ JOBS = {"7": ("node0", "node1"), "8": ("node2", "node3")}
 HOSTS, GPUS, SPINES, TARGETS = 4, 4, 2, 4
 EVENTS_BEGIN, EVENTS_END, ABSENCES_BEGIN, STALL_BEGINS, ROUNDS = 30, 42, 88, 98, 114
 PROGRAM_FAILS = 72
+BOUNCES = 76  # a port that is up all the time
 PERIOD, LASTS = 8, 2  # rounds of a checkpoint
 NEWCOMERS_BEGIN = 66
 
@@ -237,7 +238,8 @@ class Cluster:
         port = {"port": "Ethernet0"}
         frames = {**port, "priority": "3", "direction": "tx"}
         target.gauge("fabric_port_up", port, _constant(1.0))
-        target.counter("fabric_port_flaps_total", port, self._count(0.2))
+        changes = 2.0 / self._interval_s if self._eventful else 0.0
+        target.counter("fabric_port_flaps_total", port, lambda n, rng: changes if n == BOUNCES else 0.0)
         target.counter("fabric_port_pfc_pause_frames_total", frames, self._count(20_000.0))
         target.counter("fabric_queue_ecn_marked_packets_total", {**port, "queue": "3"}, _constant(0.0))
         target.counter("fabric_port_transmit_bytes_total", port, _about(2e10))
