@@ -16,6 +16,15 @@ def sent(labels: Mapping[str, str]) -> bool:
     return labels.get("direction") == "tx"
 
 
+def rdma_received(labels: Mapping[str, str]) -> bool:
+    """Of a priority of its own: what the kernel moves is of priority 0."""
+    return received(labels) and labels.get("priority") != "0"
+
+
+def rdma_sent(labels: Mapping[str, str]) -> bool:
+    return sent(labels) and labels.get("priority") != "0"
+
+
 def before_fec(labels: Mapping[str, str]) -> bool:
     return labels.get("stage") == "pre_fec"
 

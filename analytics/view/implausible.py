@@ -20,7 +20,7 @@ from analytics.state.rates import NEVER
 from analytics.view.quality import FRESH, Quality
 from analytics.view.tick_data import TickData
 from common.jit import compiled
-from telemetry.selectors import Selector, reads, received, sent, writes
+from telemetry.selectors import Selector, rdma_received, rdma_sent, reads, received, writes
 
 _KNOWN_INTERVALS = 12.0
 # DCGM's blank integers, the largest numbers of the usual widths, and -1.
@@ -67,8 +67,8 @@ _ZEROS = (
     _Zero("fabric_port_transmit_bytes_total", (_Corroboration("fabric_queue_transmit_bytes_total", 1e6),)),
     _Zero("fabric_port_transmit_bytes_total", (_Corroboration("fabric_queue_ecn_marked_packets_total", 1.0),)),
     _Zero("fabric_port_receive_bytes_total", (_Corroboration("fabric_port_packets_total", 1e3, received),)),
-    _Zero("ib_port_transmit_bytes_total", (_Corroboration("nic_priority_bytes_total", 1e6, sent),)),
-    _Zero("ib_port_receive_bytes_total", (_Corroboration("nic_priority_bytes_total", 1e6, received),)),
+    _Zero("ib_port_transmit_bytes_total", (_Corroboration("nic_priority_bytes_total", 1e6, rdma_sent),)),
+    _Zero("ib_port_receive_bytes_total", (_Corroboration("nic_priority_bytes_total", 1e6, rdma_received),)),
     _Zero("storage_read_bytes_total", (_Corroboration("storage_operations_total", 10.0, reads),)),
     _Zero("storage_written_bytes_total", (_Corroboration("storage_operations_total", 10.0, writes),)),
 )

@@ -20,7 +20,7 @@ from simulator.counters.readings import (
     Readings,
     StorageReadings,
 )
-from simulator.layout import LOSSLESS, PRIORITIES
+from simulator.layout import LOSSLESS, OTHER, PRIORITIES
 
 # gpu_throttle_active by bit of the clocks event reasons.
 REASON_BITS = {"idle": 0x1, "sw_power_cap": 0x4, "sync_boost": 0x10, "sw_thermal": 0x20, "hw_thermal": 0x40}
@@ -138,8 +138,10 @@ def _nic_columns() -> list[Column]:
         _nic("rdma_out_of_sequence_total", lambda n: n.out_of_sequence),
         _nic("rdma_packet_sequence_errors_total", lambda n: n.sequence_errors),
         _nic("rdma_ack_timeouts_total", lambda n: n.ack_timeouts),
-        _nic("ib_port_receive_bytes_total", lambda n: n.bytes[:, RX]),
-        _nic("ib_port_transmit_bytes_total", lambda n: n.bytes[:, TX]),
+        _nic("nic_receive_bytes_total", lambda n: n.prio_bytes[:, OTHER, RX]),
+        _nic("nic_transmit_bytes_total", lambda n: n.prio_bytes[:, OTHER, TX]),
+        _nic("ib_port_receive_bytes_total", lambda n: n.prio_bytes[:, LOSSLESS, RX]),
+        _nic("ib_port_transmit_bytes_total", lambda n: n.prio_bytes[:, LOSSLESS, TX]),
         _nic("ib_port_receive_errors_total", lambda n: n.errors),
     ]
     return [*found, *_nic_direction("rx", RX), *_nic_direction("tx", TX)]

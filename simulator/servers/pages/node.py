@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from common.units import NS_PER_S
 from simulator.counters.readings import DISCARD_KINDS, RX, TX, HostReadings, NicReadings, Readings
-from simulator.layout import LOSSLESS, PRIORITIES, Layout
+from simulator.layout import LOSSLESS, OTHER, PRIORITIES, Layout
 from simulator.servers.collection.omitted import Omits, omits_nothing
 from simulator.servers.pages.fields import Field, FieldPage, field
 
@@ -17,6 +17,8 @@ _LINK_UP, _POLLING = 5, 2  # its physical state
 OfNic = Callable[[NicReadings], NDArray[np.generic]]
 OfHost = Callable[[HostReadings], NDArray[np.generic]]
 
+# Of an Ethernet port mlx5 counts RDMA alone here (pma_cnt_ext_assign in mad.c of its driver), and what the kernel sends
+# and receives in the class of network interfaces.
 _INFINIBAND: tuple[tuple[str, str, str, OfNic], ...] = (
     ("link_downed_total", "counter", "Times the link went down.", lambda n: n.flaps),
     ("local_ack_timeout_errors_total", "counter", "ACK timers that ran out at the sender.", lambda n: n.ack_timeouts),
@@ -46,11 +48,11 @@ _INFINIBAND: tuple[tuple[str, str, str, OfNic], ...] = (
         "Physical state of the port (2: polling, 5: link up).",
         lambda n: np.where(n.up, _LINK_UP, _POLLING),
     ),
-    ("port_data_received_bytes_total", "counter", "Bytes received.", lambda n: n.bytes[:, RX]),
-    ("port_data_transmitted_bytes_total", "counter", "Bytes sent.", lambda n: n.bytes[:, TX]),
+    ("port_data_received_bytes_total", "counter", "Bytes received.", lambda n: n.prio_bytes[:, LOSSLESS, RX]),
+    ("port_data_transmitted_bytes_total", "counter", "Bytes sent.", lambda n: n.prio_bytes[:, LOSSLESS, TX]),
     ("port_errors_received_total", "counter", "Packets received with an error.", lambda n: n.errors),
-    ("port_packets_received_total", "counter", "Packets received.", lambda n: n.packets[:, RX]),
-    ("port_packets_transmitted_total", "counter", "Packets sent.", lambda n: n.packets[:, TX]),
+    ("port_packets_received_total", "counter", "Packets received.", lambda n: n.prio_packets[:, LOSSLESS, RX]),
+    ("port_packets_transmitted_total", "counter", "Packets sent.", lambda n: n.prio_packets[:, LOSSLESS, TX]),
     ("rate_bytes_per_second", "gauge", "Signal rate of the link.", lambda n: n.speed / 8),
     ("rnr_nak_retry_packets_received_total", "counter", "Receiver-not-ready NAKs received.", lambda n: n.rnr_retries),
     ("roce_adp_retransmits_total", "counter", "Adaptive retransmissions.", lambda n: n.adaptive_retransmits),
@@ -85,7 +87,9 @@ _ETHTOOL: tuple[tuple[str, OfNic], ...] = (
 _NETWORK: tuple[tuple[str, str, str, OfNic], ...] = (
     ("carrier", "gauge", "Whether the interface has a carrier.", lambda n: n.up),
     ("carrier_changes_total", "counter", "Changes of the carrier.", lambda n: n.flaps),
+    ("receive_bytes_total", "counter", "Bytes received.", lambda n: n.prio_bytes[:, OTHER, RX]),
     ("speed_bytes", "gauge", "Speed of the interface in bytes per second.", lambda n: n.speed / 8),
+    ("transmit_bytes_total", "counter", "Bytes sent.", lambda n: n.prio_bytes[:, OTHER, TX]),
     ("up", "gauge", "1 when the interface is up.", lambda n: n.up),
 )
 _DISK: tuple[tuple[str, str, OfHost], ...] = (

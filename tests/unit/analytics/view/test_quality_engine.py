@@ -95,6 +95,16 @@ def test_a_port_whose_queues_send_has_not_sent_nothing() -> None:
     assert states(engine, "fabric_queue_transmit_bytes_total") == {Quality.FRESH}
 
 
+@pytest.mark.parametrize(("priority", "expected"), [("3", Quality.ZERO), ("0", Quality.FRESH)])
+def test_an_rdma_port_that_is_idle_beside_its_kernel_has_sent_nothing(priority: str, expected: Quality) -> None:
+    """What the kernel sends is of priority 0: it proves no RDMA."""
+    port = {"device": "node1", "port": "mlx5_0"}
+    sent = series_key("nic_priority_bytes_total", {**port, "priority": priority, "direction": "tx"})
+    engine, of = Engine(CONFIG), table("node1", [series_key("ib_port_transmit_bytes_total", port), sent], "node")
+    run(engine, [batch(of, seq, [1e9 * min(seq, 12), 1e9 * seq]) for seq in range(ROUNDS)])
+    assert states(engine, "ib_port_transmit_bytes_total") == {expected}
+
+
 PORTS = [f"mlx5_{n}" for n in range(4)]
 NIC_KEYS = [
     series_key(metric, {"device": "node1", "port": port})

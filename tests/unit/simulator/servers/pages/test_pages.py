@@ -12,7 +12,8 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from common.units import NS_PER_S
-from simulator.counters.readings import RX, Readings
+from simulator.counters.readings import RX, TX, Readings
+from simulator.layout import LOSSLESS, OTHER
 from simulator.servers.io_time import BUCKETS_MS, IoTimes
 from simulator.servers.pages.dcgm import DcgmPage
 from simulator.servers.pages.lustre import client_page, server_page
@@ -151,7 +152,6 @@ def test_node_values_are_the_clusters() -> None:
     page, at = PAGES["node"](READINGS), LAYOUT.nic_index["node2", "mlx5_3"]
     nics = READINGS.nics
     port = {"device": "mlx5_3", "port": "1"}
-    assert value(page, "node_infiniband_port_data_received_bytes_total", **port) == nics.bytes[at, RX]
     assert value(page, "node_infiniband_np_cnp_packets_sent_total", **port) == nics.cnp_sent[at]
     assert value(page, "node_infiniband_rate_bytes_per_second", **port) == nics.speed[at] // 8
     assert value(page, "node_infiniband_state_id", **port) == 4
@@ -206,3 +206,15 @@ def test_pages_do_not_change_the_readings() -> None:
     for render in PAGES.values():
         render(READINGS)
     assert np.array_equal(READINGS.nics.bytes, fresh.nics.bytes)
+
+
+def test_rdma_and_the_kernel_are_counted_apart() -> None:
+    """As mlx5 does of Ethernet ports: RDMA by the InfiniBand class, the rest by the interface."""
+    page, nic = PAGES["node"](READINGS), LAYOUT.device_nics["node2"].start
+    name = LAYOUT.nics[nic].name
+    for way, infiniband, network in ((RX, "received", "receive"), (TX, "transmitted", "transmit")):
+        rdma = value(page, f"node_infiniband_port_data_{infiniband}_bytes_total", device=name)
+        kernel = value(page, f"node_network_{network}_bytes_total", device=name)
+        assert rdma == READINGS.nics.prio_bytes[nic, LOSSLESS, way]
+        assert kernel == READINGS.nics.prio_bytes[nic, OTHER, way]
+        assert rdma != kernel
