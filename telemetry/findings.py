@@ -40,6 +40,7 @@ class FindingKind(StrEnum):
     GPU_PCIE = "gpu_pcie"
     GPU_HUNG = "gpu_hung"
     STRAGGLER = "straggler"
+    TCP_FALLBACK = "tcp_fallback"
     JOB_STALLED = "job_stalled"
     JOB_SLOWED = "job_slowed"
     JOB_IDLE = "job_idle"

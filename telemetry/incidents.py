@@ -22,6 +22,7 @@ class IncidentKind(StrEnum):
     RACK_POWER = "rack_power"
     ENVIRONMENT = "environment"
     STRAGGLER = "straggler"
+    TCP_FALLBACK = "tcp_fallback"
     GPU_FAULT = "gpu_fault"
     PROGRAM_FAILED = "program_failed"
     JOB_HANG = "job_hang"

@@ -41,6 +41,7 @@ from analytics.detectors.jobs.job_idle import JobIdle
 from analytics.detectors.jobs.job_slowed import JobSlowed
 from analytics.detectors.jobs.job_stalled import JobStalled
 from analytics.detectors.jobs.straggler import Straggler
+from analytics.detectors.jobs.tcp_fallback import TcpFallback
 from analytics.detectors.spec import Detector
 from analytics.detectors.storage.metadata_storm import MetadataStorm
 from analytics.detectors.storage.storage_slow import StorageSlow
@@ -104,6 +105,7 @@ def detectors(config: DetectionConfig) -> tuple[Detector, ...]:
         CheckpointMember(),
         CheckpointOverdue(),
         CheckpointColliding(),
+        TcpFallback(),
         TargetSilent(),
         TargetCutOff(),
         TargetFrozen(),

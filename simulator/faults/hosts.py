@@ -9,7 +9,7 @@ from simulator.faults.power import hosts_of, racks
 from simulator.layout import Layout
 from telemetry.changes import Change, ChangeKind
 from telemetry.incidents import IncidentKind
-from telemetry.objects import ObjectRef, device, gpu, port
+from telemetry.objects import ObjectRef, device, port
 
 
 class _OnHost(Fault):
@@ -56,8 +56,9 @@ class FanWallFailure(_OnHost):
 
 class RdmaOverSockets(_OnHost):
     """NCCL finds no usable RDMA device on a host and takes TCP sockets, without an error: its connections carry a
-    fraction, over priority 0 and without one RDMA counter, and cores copy what NICs did. The job is slow, all links are
-    good. File system traffic goes on over RDMA.
+    fraction, over priority 0 and without one RDMA counter, and cores copy what NICs did. The other end of each
+    has it in its kernel too, so the interfaces of both hosts count it. The job is slow, all links are good. File system
+    traffic goes on over RDMA.
 
     42 Gb/s a core: Cai et al., Understanding Host Network Stack Overheads, SIGCOMM 2021. One core each for sending and
     receiving of a NIC (assumption: NCCL_SOCKET_NTHREADS 1); those of its neighbours are left out. strength 2: half of
@@ -65,14 +66,9 @@ class RdmaOverSockets(_OnHost):
     """
 
     name = "rdma-over-sockets"
-    kind = IncidentKind.STRAGGLER
+    kind = IncidentKind.TCP_FALLBACK
     strengths = (0.5, 2.0)
     BYTES_PER_S = 42e9 / 8
-
-    @property
-    def roots(self) -> tuple[ObjectRef, ...]:
-        layout = self.machine.layout
-        return tuple(gpu(self.host, layout.gpus[i].uuid) for i in layout.host_gpus[self.host])
 
     def begin(self) -> None:
         self.choose_host()

@@ -33,6 +33,7 @@ class FindingGroup(StrEnum):
     REBOOT = "reboot"
     GPU = "gpu"
     STRAGGLER = "straggler"
+    TRANSPORT = "transport"
     PROGRAM = "program"
     JOB = "job"
     STORAGE = "storage"

@@ -22,6 +22,7 @@ from telemetry.topology import Job, TopologyFact
 LOCAL = frozenset(
     {IncidentKind.GPU_FAULT, IncidentKind.STRAGGLER, IncidentKind.ENVIRONMENT, IncidentKind.TELEMETRY_LOST}
     | {IncidentKind.LATE_CHECKPOINT, IncidentKind.WEAR, IncidentKind.CAPACITY, IncidentKind.JOB_HANG}
+    | {IncidentKind.TCP_FALLBACK}
 )
 # Pauses go back hop by hop to all senders of a paused link, also those that send elsewhere.
 PAUSING = frozenset({IncidentKind.SLOW_RECEIVER, IncidentKind.INCAST, IncidentKind.PAUSE_LOOP})

@@ -18,6 +18,7 @@ HARMLESS |= {IncidentKind.ENVIRONMENT, IncidentKind.STRAGGLER}
 # Pressure is what all fabrics and file systems have. Where nobody waits for it, it is a line on a board.
 PRESSURE = frozenset({IncidentKind.SLOW_RECEIVER, IncidentKind.INCAST, IncidentKind.CONGESTION})
 PRESSURE |= {IncidentKind.SLOW_STORAGE, IncidentKind.STORAGE_PATH, IncidentKind.LATE_CHECKPOINT}
+PRESSURE |= {IncidentKind.TCP_FALLBACK}  # a job that exchanges little loses nothing by it
 # A counter or a state says it at once: one interval must do. All others need a course of values.
 HARD_KINDS = frozenset(
     {IncidentKind.LINK_DOWN, IncidentKind.DEVICE_DOWN, IncidentKind.DEVICE_REBOOTED, IncidentKind.RACK_POWER}

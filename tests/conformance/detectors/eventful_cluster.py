@@ -20,7 +20,7 @@ START_NS = 1_700_000_000 * NS
 SILENT, FROZEN = ("leaf2", "node9"), ("node1",)
 KERNELS = ("6.8.0-57", "6.8.0-60")  # before events begin and since
 VANISHING = ('gpu="GPU-0-3"', 'port="Ethernet3"')
-JOBS = {"7": ("node0", "node1"), "8": ("node2", "node3")}
+JOBS = {"7": ("node0", "node1"), "8": ("node2", "node3"), "9": ("node10", "node11", "node12")}
 HOSTS, GPUS, SPINES, TARGETS = 4, 4, 2, 4
 EVENTS_BEGIN, EVENTS_END, ABSENCES_BEGIN, STALL_BEGINS, ROUNDS = 30, 42, 88, 98, 114
 PROGRAM_FAILS = 72
@@ -60,7 +60,7 @@ class Cluster:
     def __init__(self, *, eventful: bool, interval_s: int = 10) -> None:
         self._eventful, self._interval_s = eventful, interval_s
         self._targets = [*(self._host(n) for n in range(HOSTS)), self._leaf(), self._lossy_leaf(), self._storage()]
-        self._targets += self._newcomers()
+        self._targets += [*self._newcomers(), *(self._member(host) for host in JOBS["9"])]
         self._before: dict[str, SampleBatch] = {}
 
     def batches(self, rounds: int = ROUNDS, seed: int = 1) -> Iterator[SampleBatch]:
@@ -253,6 +253,16 @@ class Cluster:
         leaf.gauge("fabric_port_up", {"port": "Ethernet0"}, lambda n, rng: float(not dies or n < ABSENCES_BEGIN))
         host.gauge("node_load_1m", {}, _constant(40.0))
         return [leaf, host]
+
+    def _member(self, host: str) -> _Target:
+        """A host of a job whose exchange goes over the kernel of its first host, for a while."""
+        target, nic = _Target(host, "node"), {"port": "mlx5_0"}
+        part = 0.0 if host == JOBS["9"][0] else 0.5
+        for direction in ("receive", "transmit"):
+            rdma = self._event(_about(2e9), _about(2e9 * part))
+            target.counter(f"ib_port_{direction}_bytes_total", nic, rdma)
+            target.counter(f"nic_{direction}_bytes_total", nic, self._event(_about(3e6), _about(2e9 * (1.0 - part))))
+        return target
 
     def _storage(self) -> _Target:
         target = _Target("oss1", "lustre")

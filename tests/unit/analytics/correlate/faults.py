@@ -176,6 +176,12 @@ def straggler(p: Fabric) -> list[list[Finding]]:
     ]
 
 
+def tcp_fallback(p: Fabric) -> list[list[Finding]]:
+    """node6 has no RDMA left; its neighbours in the ring lose half of theirs, and all wait for its sockets."""
+    deviations = [p.find(K.DEVIATION, f"node{node}/mlx5_1", 2) for node in (5, 6, 7)]
+    return [[p.find(K.JOB_SLOWED, "job:2", 3)], [p.find(K.TCP_FALLBACK, "node6", 0, score=4), *deviations]]
+
+
 def gpu_throttled(p: Fabric) -> list[list[Finding]]:
     return [
         [p.find(K.STRAGGLER, p.gpu(6, 1), 0, score=4), p.find(K.JOB_STALLED, "job:2", 1)],

@@ -218,7 +218,12 @@ def test_over_sockets_a_host_sends_a_fraction_and_no_rdma_counter_moves(healthy:
     nics, own = cluster.readings.nics, nics_of(cluster, "node3")
     rdma, other = nics.prio_bytes[own, LOSSLESS].copy(), nics.prio_bytes[own, OTHER].copy()
     cnps = nics.cnp_sent[own].copy()
+    before = nics.prio_bytes[:, OTHER].sum(axis=1)
     cluster.advance(46 * NS_PER_S)
+    moved = nics.prio_bytes[:, OTHER].sum(axis=1) - before
+    peers = [moved[nics_of(cluster, node)].sum() for node in ("node1", "node5", "node7")]
+    assert sum(peers) == pytest.approx(moved[own].sum(), rel=0.01), "the other ends have it in their kernels too"
+    assert max(peers) == pytest.approx(moved[own].sum() / 2, rel=0.01), "each neighbour in the ring on one side"
     # the file system's reads stay on RDMA: 0.6 GB an iteration and host
     assert (nics.prio_bytes[own, LOSSLESS] - rdma).sum() < 0.1 * (nics.prio_bytes[own, OTHER] - other).sum()
     assert ((nics.prio_bytes[own, OTHER] - other) / 20).max() < 5.3e9, "a core for each NIC and direction: 42 Gb/s"

@@ -38,6 +38,7 @@ from tests.unit.analytics.correlate.faults import (
     spine_down_noticed_slowly,
     storage_pauses,
     straggler,
+    tcp_fallback,
 )
 from tests.unit.analytics.correlate.small_fabric import Fabric, Run
 
@@ -64,6 +65,7 @@ SCENARIOS: list[tuple[Make, I, str]] = [
     (reboot, I.DEVICE_REBOOTED, "device:leaf4"),
     (program_fails, I.PROGRAM_FAILED, "job:1"),
     (straggler, I.STRAGGLER, "gpu:node6/GPU-0006-1"),
+    (tcp_fallback, I.TCP_FALLBACK, "device:node6"),
     (gpu_throttled, I.GPU_FAULT, "gpu:node6/GPU-0006-1"),
     (gpu_lost, I.GPU_FAULT, "gpu:node1/GPU-0001-5"),
     (node_overheats, I.GPU_FAULT, "gpu:node1/GPU-0001-0"),
