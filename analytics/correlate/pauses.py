@@ -7,11 +7,14 @@ cannot send. The walk ends where nothing pauses further (direction as in IEEE 80
 - at a host: the host does not accept its traffic. Root: the leaf port P that it pauses.
 - at a switch none of whose egress ports is paused: more comes in than one of its ports can send (incast).
 - nowhere: the pauses form a cycle.
+
+A port that stands still waits for ports that stand still, where there are any: what sends now and then would let it go
+on now and then. So a host that pauses a leaf for a moment is no way out of a deadlock.
 """
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass
 from enum import Enum
 from functools import lru_cache
@@ -47,8 +50,11 @@ class Origin:
     devices: frozenset[str]
 
 
-def origins(findings: Iterable[Finding], graph: Graph) -> list[Origin]:
-    """Every origin of back-pressure, by port. findings: those of pauses, in a fixed order."""
+def origins(
+    findings: Iterable[Finding], graph: Graph, standing: Set[ObjectRef] = frozenset[ObjectRef]()
+) -> list[Origin]:
+    """Every origin of back-pressure, by port. findings: those of pauses, in a fixed order. standing: ports that are
+    paused all the time and send nothing."""
     paused = _paused(findings, graph)
     walk: rx.PyDiGraph[Paused, None] = rx.PyDiGraph()
     keys = sorted(paused, key=_by_name)
@@ -58,7 +64,7 @@ def origins(findings: Iterable[Finding], graph: Graph) -> list[Origin]:
         by_device[port.device, priority].append((port, priority))
     sides = {port: _Sides.of(port, graph) for port, _ in keys}
     for key in keys:
-        for towards in _towards(key, by_device, sides):
+        for towards in _towards(key, by_device, sides, standing):
             walk.add_edge(index[key], index[towards], None)
     ends = [_end(walk, component, graph) for component in rx.strongly_connected_components(walk)]
     found = [_origin(walk, end, paused, graph) for end in ends if end is not None]
@@ -122,18 +128,23 @@ class _Sides:
 
 
 def _towards(
-    key: Paused, by_device: Mapping[tuple[str, str], list[Paused]], sides: Mapping[ObjectRef, _Sides]
+    key: Paused,
+    by_device: Mapping[tuple[str, str], list[Paused]],
+    sides: Mapping[ObjectRef, _Sides],
+    standing: Set[ObjectRef],
 ) -> Iterable[Paused]:
     """The paused ports of the device that pauses ``key``, except back to where the traffic came from.
 
     Traffic that reaches a leaf from the fabric leaves it towards a host, so host-facing ports come first; ports back
-    into the fabric count only without them, for a loop.
+    into the fabric count only without them, for a loop. What stands still waits for what stands still.
     """
     port, priority = key
     here = sides[port]
     if not here.to_switch:
         return []
     onward = [other for other in by_device.get((here.peer, priority), ()) if sides[other[0]].peer != here.device]
+    if port in standing:
+        onward = [other for other in onward if other[0] in standing] or onward
     down = [other for other in onward if sides[other[0]].faces_edge] if here.of_switch else []
     return down or onward
 

@@ -186,7 +186,8 @@ class CorrelationView:
     @cached_property
     def origins(self) -> list[Origin]:
         """Where the pauses of all findings start."""
-        return origins(self.of(FindingKind.PFC_PAUSE_RECEIVED, FindingKind.PFC_PAUSE_SENT), self.graph)
+        standing = {finding.object for finding in self.of(FindingKind.PAUSE_STORM)}
+        return origins(self.of(FindingKind.PFC_PAUSE_RECEIVED, FindingKind.PFC_PAUSE_SENT), self.graph, standing)
 
     @cached_property
     def starts(self) -> list[tuple[int, str]]:

@@ -120,6 +120,18 @@ def test_a_target_that_gets_slow_while_a_port_stands_still_waits_for_what_that_i
     assert run.only.title.endswith("32 GPUs, job 1 stalled")
 
 
+@pytest.mark.parametrize(("stands", "kind"), [(False, I.PAUSE_LOOP), (True, I.SLOW_RECEIVER)])
+def test_a_host_that_pauses_its_leaf_now_and_then_is_no_way_out_of_a_deadlock(
+    cluster: Fabric, run: Run, stands: bool, kind: I
+) -> None:
+    """A port that has stood still all the time waits for no port that sends; one to a dead NIC stands still itself."""
+    facing = cluster.facing(2, 3)
+    storms = [cluster.find(K.PAUSE_STORM, port) for port in [*ring(cluster), *[facing] * stands]]
+    run.tick(*cycle_of_pauses(cluster)[0], cluster.find(K.PFC_PAUSE_RECEIVED, facing), *storms)
+    run.tick(cluster.find(K.JOB_STALLED, "job:2", 5), ticks=3)
+    assert run.pages == [f"{kind} {ring(cluster)[0] if kind is I.PAUSE_LOOP else facing}"]
+
+
 def test_a_deadlock_is_critical_whoever_waits(cluster: Fabric, run: Run) -> None:
     storms = [cluster.find(K.PAUSE_STORM, port) for port in ring(cluster)[:2]]
     run.tick(*cycle_of_pauses(cluster)[0], *storms)
