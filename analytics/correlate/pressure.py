@@ -1,20 +1,38 @@
 """Whether pressure on the fabric explains that a job waits.
 
 Hosts of a healthy cluster pause their switches for a moment, and a large job dips for reasons of its own. So where both
-are ordinary, that they coincide shows nothing.
+are ordinary, that they coincide shows nothing. Nor does pressure that was there before a GPU of the
+job lost its clock, as no pressure lowers one.
 """
 
 from analytics.correlate.cause import SUPPORTS_ONLY, Cause
 from analytics.correlate.pauses import End
+from analytics.correlate.symptoms import effect_of, follows
 from analytics.correlate.view import CorrelationView
-from telemetry.findings import Finding
-from telemetry.kinds import incident_kinds
+from telemetry.findings import Finding, FindingKind
+from telemetry.kinds import Effect, incident_kinds
 
 
 def explains_wait(view: CorrelationView, cause: Cause, waits: Finding) -> bool:
     """Whether a job may wait for a cause. waits: shows that it does. Of what pages nobody before a job waits that takes
-    more than one low bin, while other NICs of the job's hosts pause their switches too."""
-    if incident_kinds()[cause.kind].pages_without_waiting or waits.confidence >= SUPPORTS_ONLY:
+    more than one low bin, while other NICs of the job's hosts pause their switches too, and that began or changed since
+    a GPU of the job lost its clock."""
+    if incident_kinds()[cause.kind].pages_without_waiting:
+        return True
+    if _waits_for_clock(view, cause, waits):
+        return False
+    if waits.confidence >= SUPPORTS_ONLY:
         return True
     ports = {origin.port for origin in view.origins if origin.end is End.EDGE} - {cause.root}
     return not any(waits.object.name in view.jobs.of(port) for port in ports)
+
+
+def _waits_for_clock(view: CorrelationView, cause: Cause, waits: Finding) -> bool:
+    """Whether the clock of a GPU of the job fell when it began to wait, and nothing of the cause has begun since."""
+    since_ns = view.waits_since(waits.object)
+    changed_ns = max((view.by_id[found].onset_ns for found in cause.primary if found in view.by_id), default=0)
+    return any(
+        changed_ns < slow.onset_ns and follows(view.config, (slow.onset_ns,), since_ns)
+        for slow in view.of(FindingKind.STRAGGLER)
+        if effect_of(slow) is Effect.CLOCK_LOST and waits.object.name in view.jobs.of(slow.object)
+    )

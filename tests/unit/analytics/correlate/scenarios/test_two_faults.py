@@ -36,6 +36,23 @@ def test_a_second_straggler_of_a_job_stays_a_candidate(
     assert run.roots == roots
 
 
+@pytest.mark.parametrize(
+    ("congested_s", "pages"),
+    [
+        (-40.0, ["straggler node1/GPU-0001-1"]),
+        (5.0, ["incast leaf2/Ethernet12", "straggler node1/GPU-0001-1"]),  # it may be either
+    ],
+)
+def test_pressure_from_before_a_clock_fell_is_not_why_the_job_waits(
+    congested_s: float, pages: list[str], cluster: Fabric, run: Run
+) -> None:
+    """All are found in the same tick, and the pressure has pauses, so it is chosen first."""
+    pressure = [cluster.find(kind, cluster.facing(2, 4), congested_s) for kind in (K.QUEUE_CONGESTED, K.ECN_MARKING)]
+    pauses = cluster.find(K.PFC_PAUSE_SENT, cluster.facing(2, 1), congested_s)
+    run.tick(*pressure, pauses, straggler(cluster, 1, CLOCK, 4.0), cluster.find(K.JOB_SLOWED, "job:1", 2), ticks=6)
+    assert sorted(run.pages) == pages
+
+
 def test_two_slow_gpus_of_one_host_are_one_incident(cluster: Fabric, run: Run) -> None:
     found = [replace(cluster.find(K.STRAGGLER, cluster.gpu(1, n)), evidence=CLOCK) for n in (1, 2)]
     run.tick(*found, ticks=6)
