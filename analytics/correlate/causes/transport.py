@@ -5,6 +5,7 @@ from collections.abc import Iterable
 
 from analytics.correlate.cause import Cause, cause_of
 from analytics.correlate.view import CorrelationView
+from analytics.detectors.jobs.tcp_fallback import CONFIDENCE
 from telemetry.findings import Finding, FindingKind
 from telemetry.incidents import IncidentKind
 
@@ -20,7 +21,9 @@ def propose(view: CorrelationView) -> Iterable[Cause]:
 
 
 def _fallback(view: CorrelationView, ranked: list[Finding]) -> Cause:
-    """The one whose kernel carries most first: with two hosts in a chain, the other end is only its neighbour."""
+    """The one whose kernel carries most first: with two hosts in a chain, the other end is only its neighbour.
+
+    A job that has used TCP since it began has no normal, and cannot show that it waits: in lockstep it does."""
     root = view.root(IncidentKind.TCP_FALLBACK, [finding.object for finding in ranked])
     others = f", and so does that of {len(ranked) - 1} more hosts" if len(ranked) > 1 else ""
     return cause_of(
@@ -29,4 +32,5 @@ def _fallback(view: CorrelationView, ranked: list[Finding]) -> Cause:
         frozenset(finding.id for finding in ranked),
         f"the kernel of {root.name} carries over TCP what the others of its job send by RDMA{others}",
         devices=frozenset(finding.object.device for finding in ranked),
+        harmless=all(finding.confidence < CONFIDENCE for finding in ranked),
     )

@@ -19,6 +19,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from analytics.detectors.jobs.lockstep import lockstep_jobs
 from analytics.detectors.spec import NO_VERDICTS, Detector, EvidenceColumns, Scope, Verdicts, computed_evidence
 from analytics.models import baseline
 from analytics.models.group_medians import group_medians
@@ -43,7 +44,10 @@ _RDMA_SHARE = 0.25  # of the others' RDMA: files may still be read over it
 # By RDMA, of each of the others: what a job exchanges is gigabytes, what daemons of a host send tens of megabytes.
 _BYTES_PER_SECOND_MIN = 100e6
 _SETTLE_INTERVALS = 2.0  # after the start of a job: its hosts do not begin at once
-_SCORE_MAX, _CONFIDENCE = 4.0, 0.85
+_SCORE_MAX = 4.0
+# In lockstep the others wait for it. Elsewhere it may be a host with work of its own, as one that generates for those
+# that train.
+CONFIDENCE, UNPROVED_CONFIDENCE = 0.85, 0.5
 _LOOPBACK = "lo"
 _PORT = f"{ObjectKind.PORT}:"
 _MISSING = (Quality.STALE, Quality.FROZEN, Quality.RESET)
@@ -108,7 +112,8 @@ class TcpFallback(Detector):
         )
         times_ns, cadence_s = _newest_ns(view, members)[rows], _cadence_s(view, members)[rows]
         numbers, breached = members.numbers[rows], score >= 1.0
-        return [Verdicts(numbers, times_ns, breached, score, evidence, _CONFIDENCE, cadence_s=cadence_s)]
+        confidence = np.where(lockstep_jobs(view)[members.jobs[rows]], CONFIDENCE, UNPROVED_CONFIDENCE)
+        return [Verdicts(numbers, times_ns, breached, score, evidence, confidence, cadence_s=cadence_s)]
 
 
 def _carried(view: TickView, members: _Members, series: _Series, *, some: bool = False) -> Floats:

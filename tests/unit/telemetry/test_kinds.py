@@ -132,7 +132,7 @@ def test_only_what_is_slow_or_congested_pages_nobody_while_no_job_waits() -> Non
     gated = {kind for kind, row in incident_kinds().items() if not row.pages_without_waiting}
     pressure = {IncidentKind.SLOW_RECEIVER, IncidentKind.INCAST, IncidentKind.CONGESTION}
     storage = {IncidentKind.SLOW_STORAGE, IncidentKind.STORAGE_PATH, IncidentKind.LATE_CHECKPOINT}
-    assert gated == pressure | storage | {IncidentKind.TCP_FALLBACK}
+    assert gated == pressure | storage
 
 
 @pytest.mark.parametrize("effect", [Effect.JOB_SLOWED, Effect.JOB_STALLED])

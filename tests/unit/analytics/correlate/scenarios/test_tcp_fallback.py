@@ -2,14 +2,21 @@
 
 from dataclasses import replace
 
+from analytics.detectors.jobs.tcp_fallback import UNPROVED_CONFIDENCE
 from telemetry.findings import FindingKind as K
 from telemetry.incidents import IncidentKind, Severity
 from tests.unit.analytics.correlate.faults import tcp_fallback
 from tests.unit.analytics.correlate.small_fabric import Fabric, Run
 
 
-def test_it_pages_nobody_until_a_job_waits_for_it(cluster: Fabric, run: Run) -> None:
+def test_a_job_in_lockstep_waits_for_it_without_showing_it(cluster: Fabric, run: Run) -> None:
     run.tick(cluster.find(K.TCP_FALLBACK, "node6"), ticks=6)
+    assert run.pages == ["tcp_fallback node6"]
+    assert run.only.title == "[WARN] pod1: node6 fell back from RDMA to TCP — 32 GPUs, 1 job at risk"
+
+
+def test_where_no_lockstep_is_shown_it_pages_nobody_until_a_job_waits(cluster: Fabric, run: Run) -> None:
+    run.tick(replace(cluster.find(K.TCP_FALLBACK, "node6"), confidence=UNPROVED_CONFIDENCE), ticks=6)
     assert (run.only.kind, run.only.severity) == (IncidentKind.TCP_FALLBACK, Severity.INFO)
     assert run.pages == []
     run.tick(cluster.find(K.JOB_SLOWED, "job:2", 20), ticks=2)
