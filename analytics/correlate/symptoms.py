@@ -43,10 +43,12 @@ class Objection(StrEnum):
 
 
 class Shown(NamedTuple):
-    """What a symptom shows. nothing_sent: by a job that waits and is known to send nothing at all."""
+    """What a symptom shows. nothing_sent: by a job that waits and is known to send nothing at all. own_clock: by a GPU
+    that works longer than its peers as its clock fell, which no GPU that they wait for does to it."""
 
     effect: Effect
     nothing_sent: bool
+    own_clock: bool
 
 
 _REACHED: Mapping[Within, frozenset[Near]] = {
@@ -57,6 +59,7 @@ _REACHED: Mapping[Within, frozenset[Near]] = {
     Within.FABRIC: frozenset(Near),
     Within.PATH: frozenset({Near.DEVICE}),
 }
+_THROUGH_JOB = frozenset({Near.CERTAIN_JOB, Near.POSSIBLE_JOB})
 
 
 def effect_of(finding: Finding) -> Effect:
@@ -113,7 +116,9 @@ def why_not(
 
 def shown_by(finding: Finding) -> Shown:
     """What a symptom shows."""
-    return Shown(effect_of(finding), sends_nothing(finding))
+    effect = effect_of(finding)
+    own_clock = finding.kind is FindingKind.STRAGGLER and effect is Effect.CLOCK_LOST
+    return Shown(effect, sends_nothing(finding), own_clock)
 
 
 def contradicts(cause: Cause, near: Near, shown: Shown, evidence: Collection[FindingKind] | None) -> Objection | None:
@@ -123,7 +128,7 @@ def contradicts(cause: Cause, near: Near, shown: Shown, evidence: Collection[Fin
     prediction = incident_kinds()[cause.kind].predicts.get(shown.effect)
     if prediction is None:
         return Objection.EFFECT
-    if near not in _REACHED[prediction.within]:
+    if near not in _REACHED[prediction.within] or (shown.own_clock and near in _THROUGH_JOB):
         return Objection.PLACE
     known = frozenset() if evidence is None and cause.harmless else evidence  # of what is harmless none was there
     if prediction.through and known is not None and prediction.through.isdisjoint(known):

@@ -53,6 +53,26 @@ def test_pressure_from_before_a_clock_fell_is_not_why_the_job_waits(
     assert sorted(run.pages) == pages
 
 
+@pytest.mark.parametrize(
+    ("second", "node", "roots"),
+    [
+        # Its peers wait for the throttled GPU: that lowers the clock of none of them.
+        (CLOCK, 3, ["gpu_fault node1/GPU-0001-1", "straggler node3/GPU-0003-1"]),
+        (ACTIVE, 3, ["gpu_fault node1/GPU-0001-1"]),
+        # Heat and power are shared within a host.
+        (CLOCK, 1, ["gpu_fault node1/GPU-0001-1"]),
+    ],
+)
+def test_a_clock_that_falls_beside_a_throttled_gpu_of_the_job_has_its_own_reason(
+    second: tuple[Evidence, ...], node: int, roots: list[str], cluster: Fabric, run: Run
+) -> None:
+    slow = replace(cluster.find(K.STRAGGLER, cluster.gpu(1, 1), score=4.0), evidence=CLOCK)
+    run.tick(cluster.find(K.GPU_THROTTLED, cluster.gpu(1, 1)), slow, cluster.find(K.JOB_SLOWED, "job:1", 5))
+    other = cluster.find(K.STRAGGLER, cluster.gpu(node, 1 if node == 3 else 2), 20)
+    run.tick(replace(other, evidence=second), ticks=6)
+    assert run.roots == roots
+
+
 def test_two_slow_gpus_of_one_host_are_one_incident(cluster: Fabric, run: Run) -> None:
     found = [replace(cluster.find(K.STRAGGLER, cluster.gpu(1, n)), evidence=CLOCK) for n in (1, 2)]
     run.tick(*found, ticks=6)
