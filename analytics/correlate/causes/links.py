@@ -70,7 +70,7 @@ def _outages(view: CorrelationView, over: Mapping[ObjectRef, list[Finding]]) -> 
 def _outage(root: ObjectRef, what: str, found: Collection[Finding]) -> Cause:
     seconds = max(round(finding.cadence_s) for finding in found)
     headline = f"{what} down {f'for less than {seconds} s' if seconds else 'between two readings'}"
-    reason = f"{headline}: all readings show the carrier, its count grew by two"
+    reason = f"{headline}: all readings show the carrier, its count an outage"
     primary = frozenset(finding.id for finding in found)
     return cause_of(IncidentKind.LINK_DOWN, root, primary, reason, headline=headline, harmless=True)
 

@@ -12,6 +12,7 @@ from tests.unit.analytics.small_cluster import CONFIG, batch, clockwork, port_ke
 
 PORT = port_key("fabric_port_up"), port_key("fabric_port_flaps_total")
 NIC = tuple(series_key(metric, {"device": "leaf1", "port": "mlx5_0"}) for metric in ("nic_up", "nic_flaps_total"))
+INFINIBAND = port_key("ib_port_physical_state"), port_key("ib_port_link_downed_total")
 OTHER = port_key("fabric_port_up"), port_key("fabric_port_flaps_total", port="Ethernet4")
 Rows = Sequence[tuple[float, float]]
 
@@ -28,6 +29,13 @@ def test_two_changes_between_readings_that_show_it_up_are_one_outage(keys: tuple
     (bounced,) = found([(1, 7), (1, 7), (1, 9)], keys).values()
     assert (bounced.kind, bounced.score, bounced.cadence_s) == (K.LINK_BOUNCED, 1.0, 10.0)
     assert [(one.series, one.value, one.normal) for one in bounced.evidence] == [(keys[1], 2.0, 0.0)]
+
+
+def test_infiniband_counts_one_outage_as_one() -> None:
+    (bounced,) = found([(5, 7), (5, 7), (5, 8)], INFINIBAND).values()
+    assert (bounced.kind, bounced.score) == (K.LINK_BOUNCED, 1.0)
+    assert set(found([(5, 7), (5, 7), (2, 8), (5, 8)], INFINIBAND)) == {K.LINK_DOWN}
+    assert set(found([(5, 7), (5, 7), (5, 9)], INFINIBAND)) == {K.LINK_FLAPPING}
 
 
 LEFT_ALONE: list[tuple[str, Rows]] = [
