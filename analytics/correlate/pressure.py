@@ -1,8 +1,8 @@
 """Whether pressure on the fabric explains that a job waits.
 
 Hosts of a healthy cluster pause their switches for a moment, and a large job dips for reasons of its own. So where both
-are ordinary, that they coincide shows nothing. Nor does pressure that was there before a GPU of the
-job lost its clock, as no pressure lowers one.
+are ordinary, that they coincide shows nothing. Nor does pressure that was there before a GPU of the job lost its clock,
+as no pressure lowers one.
 """
 
 from analytics.correlate.cause import SUPPORTS_ONLY, Cause

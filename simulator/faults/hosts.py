@@ -56,8 +56,8 @@ class FanWallFailure(_OnHost):
 
 class RdmaOverSockets(_OnHost):
     """NCCL finds no usable RDMA device on a host and takes TCP sockets, without an error: its connections carry a
-    fraction, over priority 0 and without one RDMA counter, and cores copy what NICs did. The other end of each
-    has it in its kernel too, so the interfaces of both hosts count it. The job is slow, all links are good. File system
+    fraction, over priority 0 and without one RDMA counter, and cores copy what NICs did. The other end of each has it
+    in its kernel too, so the interfaces of both hosts count it. The job is slow, all links are good. File system
     traffic goes on over RDMA.
 
     42 Gb/s a core: Cai et al., Understanding Host Network Stack Overheads, SIGCOMM 2021. One core each for sending and

@@ -20,7 +20,7 @@ OfHost = Callable[[HostReadings], NDArray[np.generic]]
 # Of an Ethernet port mlx5 counts RDMA alone here (pma_cnt_ext_assign in mad.c of its driver), and what the kernel sends
 # and receives in the class of network interfaces.
 _INFINIBAND: tuple[tuple[str, str, str, OfNic], ...] = (
-    ("link_downed_total", "counter", "Times the link went down.", lambda n: n.flaps),
+    ("link_downed_total", "counter", "Times the link went down.", lambda n: (n.flaps + 1) // 2),
     ("local_ack_timeout_errors_total", "counter", "ACK timers that ran out at the sender.", lambda n: n.ack_timeouts),
     ("np_cnp_packets_sent_total", "counter", "Congestion notifications sent.", lambda n: n.cnp_sent),
     (

@@ -153,6 +153,8 @@ def test_node_values_are_the_clusters() -> None:
     nics = READINGS.nics
     port = {"device": "mlx5_3", "port": "1"}
     assert value(page, "node_infiniband_np_cnp_packets_sent_total", **port) == nics.cnp_sent[at]
+    assert value(page, "node_infiniband_link_downed_total", **port) == np.ceil(nics.flaps[at] / 2)
+    assert value(page, "node_network_carrier_changes_total", device="mlx5_3") == nics.flaps[at] > 1
     assert value(page, "node_infiniband_rate_bytes_per_second", **port) == nics.speed[at] // 8
     assert value(page, "node_infiniband_state_id", **port) == 4
     assert value(page, "node_ethtool_received_prio3_pause", device="mlx5_3") == nics.pause_frames[at, 3, RX]
