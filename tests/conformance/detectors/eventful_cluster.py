@@ -25,6 +25,7 @@ HOSTS, GPUS, SPINES, TARGETS = 4, 4, 2, 4
 EVENTS_BEGIN, EVENTS_END, ABSENCES_BEGIN, STALL_BEGINS, ROUNDS = 30, 42, 88, 98, 114
 PROGRAM_FAILS = 72
 BOUNCES = 76  # a port that is up all the time
+FALLS_BACK = range(74, 80)  # from RDMA to TCP
 PERIOD, LASTS = 8, 2  # rounds of a checkpoint
 NEWCOMERS_BEGIN = 66
 
@@ -256,13 +257,17 @@ class Cluster:
 
     def _member(self, host: str) -> _Target:
         """A host of a job whose exchange goes over the kernel of its first host, for a while."""
-        target, nic = _Target(host, "node"), {"port": "mlx5_0"}
+        target, nic = _Target(host, "node", begins=NEWCOMERS_BEGIN), {"port": "mlx5_0"}
         part = 0.0 if host == JOBS["9"][0] else 0.5
         for direction in ("receive", "transmit"):
-            rdma = self._event(_about(2e9), _about(2e9 * part))
-            target.counter(f"ib_port_{direction}_bytes_total", nic, rdma)
-            target.counter(f"nic_{direction}_bytes_total", nic, self._event(_about(3e6), _about(2e9 * (1.0 - part))))
+            target.counter(f"ib_port_{direction}_bytes_total", nic, self._while_tcp(2e9, 2e9 * part))
+            target.counter(f"nic_{direction}_bytes_total", nic, self._while_tcp(3e6, 2e9 * (1.0 - part)))
         return target
+
+    def _while_tcp(self, usual: float, other: float) -> Value:
+        """Bytes a second, and those while a host has fallen back to TCP."""
+        healthy, broken = _about(usual), _about(other)
+        return lambda n, rng: (broken if self._eventful and n in FALLS_BACK else healthy)(n, rng)
 
     def _storage(self) -> _Target:
         target = _Target("oss1", "lustre")
