@@ -1,6 +1,6 @@
 """The score of each detector at one value, by the formula and the limit in its module; 1.0 is the limit."""
 
-from math import expm1, log1p
+from math import exp, expm1, log1p
 
 import pytest
 
@@ -112,6 +112,7 @@ SCORES: list[tuple[Detector, str, list[float], float]] = [
     (IbSymbolErrors(bits_per_second=SPEED), SYMBOLS, grows(28.8), 28.8 / 14.4),
     (IbSymbolErrors(bits_per_second=1e9), SYMBOLS, grows(72), 72 / 36),  # 1e-12 of a slow link without FEC
     (IbSymbolErrors(bits_per_second=1e6), SYMBOLS, grows(30), 30 / 10),  # ten errors at least
+    (IbSymbolErrors(bits_per_second=SPEED), SYMBOLS, [*grows(1000), *[1000.0] * 12], 4 * exp(-120 / 3600)),
     (BgpSession(), series_key("fabric_bgp_session_up", {"device": "leaf1", "peer": "10.0.0.1"}), steps(1, 0), 1.0),
     (GpuThrottle(), of_gpu("gpu_throttle_seconds_total", reason="thermal"), rate(0.25), 0.25 / 0.1),
     (GpuThrottle(), of_gpu("gpu_throttle_active", reason="thermal"), steps(0, 1), 1.0),
@@ -167,6 +168,7 @@ HEALTHY: list[tuple[Detector, str, list[float]]] = [
     (MARGIN, PRE_FEC, [1e-8] * 20 + [9e-7]),  # ninety times as much
     (MARGIN, PRE_FEC, [1e-12] * 20 + [9e-9]),  # few errors
     (IbSymbolErrors(bits_per_second=SPEED), SYMBOLS, grows(14)),
+    (IbSymbolErrors(bits_per_second=SPEED), SYMBOLS, [*grows(1000), *[1000.0] * 20]),  # none for 200 s: they are over
     (GpuThrottle(), of_gpu("gpu_throttle_seconds_total", reason="power"), rate(0.9)),
     (GpuXid(), of_gpu("gpu_xid_last"), steps(79, 79)),
     (GpuXid(), of_gpu("gpu_xid_last"), steps(79, 0)),
