@@ -95,7 +95,7 @@ class CheckpointMember(Detector):
         usual[~(usual >= _BYTES_PER_SECOND_MIN * members.nics)] = np.nan
         share = most / usual
         least = np.where(memory["learned"][rows] > 0, np.minimum(memory["shares"][rows].min(axis=1), 1.0), np.nan)
-        with np.errstate(divide="ignore"):
+        with np.errstate(divide="ignore", invalid="ignore"):
             slower = np.nan_to_num(np.minimum(least / share / _SLOWER_TIMES, _SCORE_MAX))
         # Who is late stays so until the job goes on: in the end the others have nothing left to be compared with.
         late = memory["late"][rows]
