@@ -51,12 +51,14 @@ def refreshed(view: CorrelationView, cause: Cause) -> Cause:
 
 
 def _expected(view: CorrelationView, wave: Wave) -> list[Member]:
-    """Those that are back, or not late. What somebody announced has an end of its own."""
+    """Those that are back, or not late. What somebody announced has an end of its own, and a host that is back from the
+    repair of its GPU belongs to that incident."""
     return [
         each
         for each in wave.members
         if each.quiet
         and not each.overdue(view.now_ns)
+        and not (each.absence.back_ns and view.is_firing(IncidentKind.GPU_FAULT, view.graph.gpus_of(each.name)))
         and not view.announced(view.surroundings(device(each.name)), each.absence.since_ns)
     ]
 

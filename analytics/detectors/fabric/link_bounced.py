@@ -1,4 +1,4 @@
-"""Link bounced: it was down between two readings that both show it up, as its carrier count tells."""
+"""Link bounced: it was down between two readings that both show it up, as its carrier count shows."""
 
 from dataclasses import dataclass
 from typing import NamedTuple

@@ -33,7 +33,7 @@ from telemetry.series import series_key
 
 RDMA = ("ib_port_receive_bytes_total", "ib_port_transmit_bytes_total")
 KERNEL = ("nic_receive_bytes_total", "nic_transmit_bytes_total")
-_HOSTS_MIN = 3  # of two hosts both ends carry everything in their kernels, and nothing tells them apart
+_HOSTS_MIN = 3  # of two hosts both ends carry everything in their kernels, and nothing distinguishes them
 # A neighbour in a ring has one of its two connections over sockets, so half of its bytes; the host at fault has all. In
 # the middle between them: three quarters of its bytes in the kernel, and of the others a quarter by RDMA.
 _KERNEL_TIMES, _OTHERS_SHARE = 3.0, 0.25

@@ -293,3 +293,15 @@ def test_a_host_that_fails_with_a_job_after_its_wave_is_an_incident_of_its_own(h
     hosts.rest(15)
     worst = [one for one in run.incidents.values() if one.severity is not Severity.INFO]
     assert [(one.kind, one.root.name, one.onset_ns) for one in worst] == [(I.DEVICE_DOWN, "node1", began_ns)]
+
+
+def test_a_host_that_is_back_from_the_repair_of_its_gpu_belongs_to_that_incident(hosts: Hosts, run: Run) -> None:
+    """Its job has ended, so nobody uses it."""
+    drained(hosts)
+    lost = hosts.find(K.GPU_LOST, f"gpu:{hosts.cluster.gpu(1, 5).name}")
+    run.tick(lost)
+    hosts.rest(60)
+    run.tick(hosts.find(K.DEVICE_REBOOTED, "node1"))
+    run.clear(lost)
+    hosts.rest(60)
+    assert run.only.kind is I.GPU_FAULT
