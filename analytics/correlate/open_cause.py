@@ -3,6 +3,8 @@
 from dataclasses import replace
 
 from analytics.correlate.cause import Cause
+from analytics.correlate.causes.devices import only_rebooted
+from analytics.correlate.repairs import repair_of
 from analytics.correlate.tracks import Track
 from analytics.correlate.view import CorrelationView
 from telemetry.findings import FindingKind
@@ -22,14 +24,19 @@ def open_cause(view: CorrelationView, track: Track) -> Cause:
         about = (finding for finding in view.about(ref) if finding.kind in kind.returning)
         primary |= {finding.id for finding in about if finding.onset_ns >= since_ns}
     if cause.kind is IncidentKind.GPU_FAULT:  # it is repaired by a reboot of its host
-        own = view.on_device(cause.root.device)
-        primary |= {finding.id for finding in own if finding.kind is FindingKind.DEVICE_REBOOTED}
+        primary |= {finding.id for finding in repair_of(view, cause.root.device)}
     # Findings that remain after a device went down or came back are no incident of one of its links, and what is left
     # of several parts that failed at once is no incident of each.
     remains = bool("device" in kind.takes_away or cause.gone or cause.links) and primary <= track.members.keys()
-    factor = 1.0 if remains else OPEN_FACTOR
+    factor = 1.0 if remains and not _only_rebooted(view, cause) else OPEN_FACTOR
     if cause.change and not view.lasts(cause.change):
         factor = 0.0  # what is not back when planned work is over is no part of it
     if cause.unused:
         factor = 0.0  # nor what its wave does not count in any more: it is overdue, or somebody used it
     return replace(cause, primary=frozenset(primary), factor=factor)
+
+
+def _only_rebooted(view: CorrelationView, cause: Cause) -> bool:
+    """Whether the device that is down is back so soon that its incident is revised."""
+    about = view.about(cause.root) if cause.kind is IncidentKind.DEVICE_DOWN else ()
+    return any(finding.kind is FindingKind.DEVICE_REBOOTED and only_rebooted(view, finding) for finding in about)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from analytics.correlate.cause import AWAY, LINK, SILENCE, Cause, cause_of
 from analytics.correlate.causes.siblings import Shared, hosts_by_rack, shared
 from analytics.correlate.config import NS_PER_S
+from analytics.correlate.repairs import repairs_gpu
 from analytics.correlate.texts.clock import clock
 from analytics.correlate.view import CorrelationView
 from analytics.correlate.waves import LEARNED_MIN
@@ -86,7 +87,7 @@ def propose(view: CorrelationView) -> Iterable[Cause]:
         )
     yield from _together(view)
     for finding in view.of(FindingKind.DEVICE_REBOOTED):
-        if _only_rebooted(view, finding) or not _returns(view, finding.object.device):
+        if only_rebooted(view, finding) or not _returns(view, finding.object.device):
             yield _reboot(view, finding)
 
 
@@ -148,7 +149,7 @@ def _overdue(view: CorrelationView, name: str) -> str:
     return f"; {member.absence.idle or 'its use is not known'}, it was expected back by {clock(member.due_ns)}{others}"
 
 
-def _only_rebooted(view: CorrelationView, finding: Finding) -> bool:
+def only_rebooted(view: CorrelationView, finding: Finding) -> bool:
     """Whether a device with an open incident of its own is back so soon that it only rebooted."""
     ref = device(finding.object.device)
     down_ns = view.firing_since(IncidentKind.DEVICE_DOWN, ref)
@@ -162,7 +163,7 @@ def _returns(view: CorrelationView, name: str) -> bool:
         name in view.away
         or view.is_firing(IncidentKind.DEVICE_DOWN, [device(name)])
         or view.is_firing(IncidentKind.RACK_POWER, [rack_of(view, name)])
-        or view.is_firing(IncidentKind.GPU_FAULT, view.graph.gpus_of(name))
+        or repairs_gpu(view, name)
     )
 
 

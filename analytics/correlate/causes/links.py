@@ -14,6 +14,7 @@ from collections.abc import Collection, Iterable, Mapping
 from analytics.correlate.cause import LINK, Cause, cause_of
 from analytics.correlate.causes.at_once import at_once
 from analytics.correlate.causes.parts import LINKS_MIN
+from analytics.correlate.repairs import repair_of, repairs_gpu
 from analytics.correlate.view import CorrelationView
 from telemetry.findings import Finding, FindingKind
 from telemetry.incidents import IncidentKind
@@ -30,7 +31,7 @@ def propose(view: CorrelationView) -> Iterable[Cause]:
         links[view.graph.link_of.get(finding.object, finding.object)].append(finding)
     began = _onsets(view, links)
     over = {link: found for link, found in links.items() if _is_over(view, link, found)}
-    yield from _outages(view, over)
+    yield from _outages(view, _without_repairs(view, over))
     for link in sorted(links.keys() - over.keys()):
         found = links[link]
         kind, what = _kind(found, degraded=view.is_firing(IncidentKind.LINK_DEGRADED, [link]))
@@ -48,6 +49,15 @@ def _is_over(view: CorrelationView, link: ObjectRef, found: Iterable[Finding]) -
     """Whether all that is wrong with a link is that it was down; that of a degraded one is its repair."""
     bounced = all(finding.kind is FindingKind.LINK_BOUNCED for finding in found)
     return bounced and not view.is_firing(IncidentKind.LINK_DEGRADED, [link])
+
+
+def _without_repairs(
+    view: CorrelationView, over: Mapping[ObjectRef, list[Finding]]
+) -> Mapping[ObjectRef, list[Finding]]:
+    """The outages that are not the reboot of a host for one of its GPUs: those belong to the incident of the GPU."""
+    hosts = {end for link in over for end in view.graph.ends(link) if repairs_gpu(view, end)}
+    repairs = {finding.id for host in sorted(hosts) for finding in repair_of(view, host)}
+    return {link: found for link, found in over.items() if not repairs.issuperset(one.id for one in found)}
 
 
 def _outages(view: CorrelationView, over: Mapping[ObjectRef, list[Finding]]) -> Iterable[Cause]:

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from analytics.correlate.absence import STARTS_S
 from analytics.correlate.cause import AWAY, SILENCE, Cause, cause_of
+from analytics.correlate.repairs import repairs_gpu
 from analytics.correlate.texts.clock import clock
 from analytics.correlate.view import CorrelationView
 from analytics.correlate.waves import Member, Wave
@@ -58,7 +59,7 @@ def _expected(view: CorrelationView, wave: Wave) -> list[Member]:
         for each in wave.members
         if each.quiet
         and not each.overdue(view.now_ns)
-        and not (each.absence.back_ns and view.is_firing(IncidentKind.GPU_FAULT, view.graph.gpus_of(each.name)))
+        and not (each.absence.back_ns and repairs_gpu(view, each.name))
         and not view.announced(view.surroundings(device(each.name)), each.absence.since_ns)
     ]
 

@@ -103,6 +103,22 @@ def test_a_reboot_takes_its_links_along(cluster: Fabric, run: Run) -> None:
     assert (run.roots, run.only.severity, run.pages) == (["device_rebooted node1"], Severity.INFO, [])
 
 
+def test_a_reboot_that_repairs_a_gpu_takes_its_links_along(cluster: Fabric, run: Run) -> None:
+    lost = cluster.find(K.GPU_LOST, cluster.gpu(1, 5))
+    run.tick(lost, ticks=4)
+    run.clear(lost)
+    links = [bounced(cluster, leaf=leaf, at=20)[0] for leaf in range(1, 5)]
+    run.tick(*links[:2])
+    run.tick(cluster.find(K.DEVICE_REBOOTED, "node1", 22), *links[2:], ticks=20)
+    assert run.roots == [f"gpu_fault {cluster.gpu(1, 5).name}"]
+
+
+def test_a_link_of_such_a_host_that_bounces_without_a_reboot_is_its_own_incident(cluster: Fabric, run: Run) -> None:
+    run.tick(cluster.find(K.GPU_LOST, cluster.gpu(1, 5)), ticks=4)
+    run.tick(*bounced(cluster, at=20), ticks=4)
+    assert run.roots == [f"gpu_fault {cluster.gpu(1, 5).name}", f"link_down {LINK.name}"]
+
+
 @pytest.mark.parametrize("dies", [K.LINK_DOWN, K.TARGET_SILENT])
 def test_the_return_of_a_dead_device_is_part_of_its_incident(cluster: Fabric, run: Run, dies: K) -> None:
     gone = [cluster.find(K.LINK_DOWN, cluster.uplink(leaf, 2)) for leaf in range(1, 9)]

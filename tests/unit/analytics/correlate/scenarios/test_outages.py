@@ -45,6 +45,19 @@ def test_device_that_returns_belongs_to_the_incident_of_its_death(
     assert run.roots == [root]
 
 
+def test_device_that_only_rebooted_is_said_to_have_once_its_last_links_are_read(cluster: Fabric, run: Run) -> None:
+    down = [cluster.find(K.LINK_DOWN, cluster.uplink(leaf, 2)) for leaf in range(1, 9)]
+    silent = cluster.find(K.TARGET_SILENT, "spine2")
+    run.tick(*down, silent)
+    run.tick(ticks=4)
+    run.clear(*down[:5])
+    run.tick(cluster.find(K.DEVICE_REBOOTED, "spine2", 28))
+    assert run.roots == ["device_down spine2"]
+    run.clear(*down[5:], silent)
+    run.tick(ticks=4)
+    assert run.roots == ["device_rebooted spine2"]
+
+
 def test_rack_that_returns_device_by_device_is_still_one_incident(cluster: Fabric, run: Run) -> None:
     ticks = rack_power(cluster)
     for findings in ticks:

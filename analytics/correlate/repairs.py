@@ -1,0 +1,30 @@
+"""A reboot that repairs a GPU: what its host shows by it belongs to the incident of the GPU."""
+
+from collections.abc import Iterator
+
+from analytics.correlate.view import CorrelationView
+from telemetry.findings import Finding, FindingKind
+from telemetry.incidents import IncidentKind
+from telemetry.objects import ObjectRef
+
+
+def repairs_gpu(view: CorrelationView, host: str) -> bool:
+    """Whether a host that comes back does so while one of its GPUs has an open incident."""
+    return view.is_firing(IncidentKind.GPU_FAULT, view.graph.gpus_of(host))
+
+
+def repair_of(view: CorrelationView, host: str) -> Iterator[Finding]:
+    """That the host restarted, and the outages of its links that went with it."""
+    restarted = [finding for finding in view.on_device(host) if finding.kind is FindingKind.DEVICE_REBOOTED]
+    yield from restarted
+    if restarted:
+        for link in view.graph.links(host):
+            yield from _outages(view, link, restarted[0].onset_ns)
+
+
+def _outages(view: CorrelationView, link: ObjectRef, at_ns: int) -> Iterator[Finding]:
+    for port in sorted(view.graph.ports(link)):
+        for finding in view.about(port):
+            bounced = finding.kind is FindingKind.LINK_BOUNCED
+            if bounced and abs(finding.onset_ns - at_ns) <= view.config.change_window_ns:
+                yield finding
