@@ -62,8 +62,11 @@ class JobWork:
 
     @property
     def slump(self) -> int:
-        """Bins since the job began to work less than normal, 0 while it does not."""
-        return max(self.work.slump, self.pace.slump)
+        """Bins since the job began to work less than normal, 0 while it does not.
+
+        Of one that waits in kernels since that began: a checkpoint right before it lowers the work and not the pace.
+        """
+        return self.pace.slump or self.work.slump
 
     @property
     def dips(self) -> bool:
