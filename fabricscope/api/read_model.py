@@ -8,6 +8,7 @@ from typing import TypeVar
 from bus.base import Record, TopicPartition
 from bus.owner.fence import STALE_OWNER, OwnerFence
 from common.errors import BadInput
+from common.units import NS_PER_S
 from fabricscope.api.history import History
 from fabricscope.api.metrics import CORRUPT, DROPPED, RECEIVED
 from fabricscope.api.stale_owner import StaleOwner
@@ -35,7 +36,7 @@ _STATE_ORDER = {IncidentState.FIRING: 0, IncidentState.PENDING: 1, IncidentState
 
 @dataclass(frozen=True, slots=True)
 class TargetStatus:
-    """The newest collection of one target. Times in ns since the Unix epoch."""
+    """The newest collection of one target. Times in ns since the Unix epoch; interval_s: since the one before it."""
 
     target: str
     device: str
@@ -44,6 +45,7 @@ class TargetStatus:
     collected_ns: int
     duration_s: float
     series: int
+    interval_s: float = 0.0
 
 
 class ReadModel:
@@ -152,6 +154,7 @@ def _status(batch: SampleBatch, known: TargetStatus | None) -> TargetStatus:
         collection.collected_ns,
         collection.duration_s,
         series,
+        (collection.collected_ns - known.collected_ns) / NS_PER_S if known else 0.0,
     )
 
 

@@ -2,11 +2,13 @@
 import { drawPlots } from "./plots.js";
 
 const SHAPES = { critical: "▲ CRITICAL", warning: "◆ WARNING", info: "● INFO" };
-const DATA_AGE_MAX_S = 60;
+const SILENT_MAX_S = 15; // the state of the data is sent every five seconds
 const LISTED_MAX = 10;
 const byId = (id) => document.getElementById(id);
 
 let content = null;
+let data = null; // what is known of the data, and when that was said, by the clock of this page
+let heard_s = 0;
 let chosen = null; // the incident that a person clicked; null follows the worst one
 let plotted = "";
 
@@ -15,7 +17,15 @@ feed.addEventListener("picture", (event) => {
   content = JSON.parse(event.data);
   draw();
 });
-feed.onerror = () => showVerdict("No connection to Fabricscope. Reconnecting…", "bad");
+feed.addEventListener("data", (event) => {
+  data = JSON.parse(event.data);
+  heard_s = performance.now() / 1000;
+  tick();
+});
+feed.onerror = () => {
+  data = null;
+  showMissing("No connection to Fabricscope. Reconnecting…");
+};
 setInterval(tick, 1000);
 tick();
 
@@ -23,11 +33,7 @@ function draw() {
   const open = content.incidents.filter((incident) => incident.state !== "resolved");
   const listed = [...open, ...content.incidents.filter((incident) => incident.state === "resolved")].slice(0, LISTED_MAX);
   const shown = content.incidents.find((incident) => incident.id === chosen) ?? listed[0] ?? null;
-  const worst = open.filter((incident) => incident.state === "firing").length;
-  showVerdict(open.length ? `${worst} firing, ${open.length - worst} pending` : "All quiet", open.length ? "bad" : "good");
-  byId("targets").textContent = `${content.targets.up} / ${content.targets.all}`;
   for (const name of ["switches", "gpus", "jobs"]) byId(name).textContent = content.cluster[name];
-  byId("quiet").hidden = listed.length > 0;
   byId("incidents").replaceChildren(...listed.map((incident) => listItem(incident, incident === shown)));
   byId("detail").hidden = shown === null;
   if (shown) drawDetail(shown);
@@ -88,15 +94,37 @@ function evidenceItem(evidence) {
 
 function tick() {
   byId("clock").textContent = new Date().toISOString().slice(11, 19);
-  if (!content) return;
-  const age_s = content.newest_ns ? Math.max(0, Math.round(Date.now() / 1000 - content.newest_ns / 1e9)) : null;
-  byId("age").textContent = age_s === null ? "no data" : `${age_s} s`;
-  byId("age").className = age_s === null || age_s > DATA_AGE_MAX_S ? "stale" : "";
+  if (!data) return;
+  const silent_s = performance.now() / 1000 - heard_s;
+  byId("age").textContent = data.age_s === null ? "no data" : `${Math.round(data.age_s)} s`;
+  byId("targets").textContent = `${data.up} / ${data.all}`;
+  if (silent_s > SILENT_MAX_S) showMissing(`Fabricscope has not answered for ${Math.round(silent_s)} s`);
+  else if (data.level === "missing") showMissing(data.text);
+  else showPresent();
 }
 
-function showVerdict(text, mood) {
-  byId("verdict").textContent = text;
-  byId("verdict").className = mood;
+/** Nobody knows how the cluster is: that is louder than any incident, and never green. */
+function showMissing(text) {
+  byId("missing-data").textContent = text;
+  byId("missing-data").hidden = false;
+  byId("verdict").textContent = openCount() || "State unknown";
+  byId("verdict").className = "bad";
+  byId("quiet").hidden = true;
+}
+
+function showPresent() {
+  const open = openCount();
+  byId("missing-data").hidden = true;
+  byId("verdict").textContent = open || (data.level === "good" ? "All quiet" : `Quiet, but ${data.text}`);
+  byId("verdict").className = open ? "bad" : data.level;
+  byId("quiet").hidden = !content || content.incidents.length > 0;
+  byId("quiet").textContent = `No incident. ${data.up} of ${data.all} targets answer.`;
+}
+
+function openCount() {
+  const open = content?.incidents.filter((incident) => incident.state !== "resolved") ?? [];
+  const firing = open.filter((incident) => incident.state === "firing").length;
+  return open.length ? `${firing} firing, ${open.length - firing} pending` : "";
 }
 
 function list(id, lines) {

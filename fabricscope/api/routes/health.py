@@ -5,7 +5,10 @@ from fastapi.responses import PlainTextResponse, Response
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 from starlette.exceptions import HTTPException
 
+from bus.base import Bus
+from fabricscope.api.data_state import data_state
 from fabricscope.api.problem import may_answer
+from fabricscope.api.read_model import ReadModel
 from telemetry.recent_drops import backlog_warnings
 
 router = APIRouter(tags=["health"])
@@ -22,20 +25,25 @@ async def get_readiness(request: Request) -> str:
     """503 with the reason while the bus cannot be read, a stage drops most of what it receives, or a process that was
     replaced by a newer one still publishes.
 
-    Else 200, with a line for each process that has a problem, such as a receiver that refuses notifications, or that
-    leaves out collections, or whose samples come late from its disk, or cannot be written there.
+    Else 200, with a line for targets that do not answer, and for each process that has a problem, such as a receiver
+    that refuses notifications, or that leaves out collections, or whose samples come late from its disk, or cannot be
+    written there. Without data it is ready all the same: people look here for what is missing.
     """
-    state = request.app.state
-    recent = state.model.drops
-    bus, drops = state.bus.problem(), recent.problem()
-    if bus is not None:
-        raise HTTPException(503, f"bus: {bus}")
-    for problem in (drops, state.model.stale_owner.problem()):
-        if problem is not None:
-            raise HTTPException(503, problem)
+    model, bus, clock = request.app.state.model, request.app.state.bus, request.app.state.clock
+    if (broken := problem(model, bus)) is not None:
+        raise HTTPException(503, broken)
+    recent = model.drops
     reports = recent.newest()
+    data = data_state(model.targets.values(), clock()).text
     problems = [f"{each.stage} {each.instance}: {each.problem}" for each in reports if each.problem]
-    return "\n".join(("Fabricscope is ready.", *problems, *backlog_warnings(reports), *recent.skip_warnings(), ""))
+    lines = (*filter(None, [data]), *problems, *backlog_warnings(reports), *recent.skip_warnings())
+    return "\n".join(("Fabricscope is ready.", *lines, ""))
+
+
+def problem(model: ReadModel, bus: Bus) -> str | None:
+    """Why nothing that the API says can be relied on, in words; None where it can."""
+    unread = bus.problem()
+    return f"bus: {unread}" if unread is not None else model.drops.problem() or model.stale_owner.problem()
 
 
 @router.get("/metrics", include_in_schema=False)

@@ -1,14 +1,18 @@
-"""The NOC page's live feed: one server-sent event with its whole content whenever that changes."""
+"""The NOC page's live feed: its whole content whenever that changes, and whether there is data to rely on."""
 
 import asyncio
-from collections.abc import AsyncIterator
+import contextlib
+from collections.abc import AsyncIterator, Callable
 
 import orjson
 from fastapi import APIRouter, Request
 from sse_starlette import EventSourceResponse, ServerSentEvent
 
+from bus.base import Bus
 from fabricscope.api.access.event_stream import BoundedEventSource
+from fabricscope.api.data_state import data_state
 from fabricscope.api.read_model import ReadModel
+from fabricscope.api.routes.health import problem
 from fabricscope.api.routes.incidents import Model
 from telemetry.topology import Device, Gpu, Job
 
@@ -16,34 +20,39 @@ router = APIRouter(prefix="/api/v1", tags=["stream"])
 
 INCIDENTS_SHOWN = 50
 PERIOD_S = 1.0
+UNCHANGED_S = 5.0  # after which the state of the data is sent again: that data is missing changes nothing else
 
 
 @router.get("/stream")
 async def stream_noc_content(request: Request, model: Model) -> EventSourceResponse:
     """Events named ``picture``: the content of the NOC page, at once and after each change. ``id`` grows.
+    Events named ``data``: whether there is data to rely on, with every picture and every five seconds without one.
 
     429 while ``client_streams_max`` or ``streams_max`` are open.
     """
-    return BoundedEventSource(_events(model), request.app.state.streams, ping=15)
+    state = request.app.state
+    return BoundedEventSource(_events(model, state.bus, state.clock), state.streams, ping=15)
 
 
-async def _events(model: ReadModel) -> AsyncIterator[ServerSentEvent]:
+async def _events(model: ReadModel, bus: Bus, clock: Callable[[], int]) -> AsyncIterator[ServerSentEvent]:
+    seen = -1
     while True:
-        seen = model.version
-        yield ServerSentEvent(orjson.dumps(noc_content(model)).decode(), event="picture", id=str(seen))
+        if model.version != seen:
+            seen = model.version
+            yield ServerSentEvent(orjson.dumps(noc_content(model)).decode(), event="picture", id=str(seen))
+        found = data_state(model.targets.values(), clock(), problem(model, bus))
+        yield ServerSentEvent(orjson.dumps(found).decode(), event="data")
         await asyncio.sleep(PERIOD_S)  # people read it: once a second is enough
         async with model.changed:
-            while model.version == seen:
-                await model.changed.wait()
+            if model.version == seen:
+                with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(model.changed.wait(), UNCHANGED_S)
 
 
 def noc_content(model: ReadModel) -> dict[str, object]:
-    """Incidents worst first, the time of the newest sample, and how many targets are up."""
-    up = sum(status.up for status in model.targets.values())
+    """Incidents worst first, and the size of the cluster."""
     return {
         "incidents": model.worst_first()[:INCIDENTS_SHOWN],
-        "newest_ns": model.newest_ns,
-        "targets": {"up": up, "all": len(model.targets)},
         "cluster": {
             "switches": sum(device.role in ("leaf", "spine") for device in model.topology.entities(Device)),
             "gpus": len(model.topology.entities(Gpu)),

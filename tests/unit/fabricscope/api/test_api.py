@@ -334,8 +334,10 @@ async def test_the_stream_sends_the_picture_and_again_when_it_changes(api, bus):
 
 
 async def next_picture(answer: aiohttp.ClientResponse) -> dict[str, Any]:
+    event = b""
     async for line in answer.content:
-        if line.startswith(b"data: "):
+        event = line[7:].strip() if line.startswith(b"event: ") else event
+        if line.startswith(b"data: ") and event == b"picture":
             picture: dict[str, Any] = json.loads(line[6:])
             return picture
     raise AssertionError("the stream ended")

@@ -1,6 +1,7 @@
 """What the API lists, sums and streams, from a read model that is filled by hand."""
 
 import asyncio
+import time
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from typing import Any
@@ -32,7 +33,7 @@ from telemetry.objects import ObjectKind, ObjectRef
 from telemetry.starvation import GpuLoss, HostLosses
 from telemetry.topology import Device, Entity, Gpu, Job, Link, Role, Topology, TopologyFact
 from telemetry.trends import DeviceTrends, Forecast
-from tests.unit.fabricscope.api.traffic import incident
+from tests.unit.fabricscope.api.traffic import NS, incident
 
 
 @pytest.fixture
@@ -194,29 +195,41 @@ def test_the_content_of_the_page_counts_what_is_there(model):
     ]
     model.topology = Topology().with_facts([TopologyFact(one, 1, "inventory") for one in entities])
     model.targets = {name: target(name, up) for name, up in (("a", True), ("b", False))}
-    model.newest_ns = 5
     model.incidents = {f"i{n}": incident(f"i{n}") for n in range(INCIDENTS_SHOWN + 1)}
     content = noc_content(model)
     assert content["cluster"] == {"switches": 3, "gpus": 3, "jobs": 1}
-    assert (content["targets"], content["newest_ns"], content["samples"]) == ({"up": 1, "all": 2}, 5, 200)
+    assert content["samples"] == 200
     assert content["incidents"] == model.worst_first()[:INCIDENTS_SHOWN]
 
 
-async def next_data(events: AsyncIterator[Any]) -> tuple[str, dict[str, Any]]:
+async def next_event(events: AsyncIterator[Any]) -> tuple[str, str | None, dict[str, Any]]:
     event = await asyncio.wait_for(anext(events), 60)
-    return event.id, orjson.loads(event.data)
+    return event.event, event.id, orjson.loads(event.data)
 
 
-async def test_the_stream_waits_for_a_change_and_skips_versions_nobody_saw(model, monkeypatch):
+async def test_the_stream_waits_for_a_change_and_skips_versions_nobody_saw(model, bus, monkeypatch):
     monkeypatch.setattr("fabricscope.api.routes.stream.PERIOD_S", 0.0)
-    events = aiter(_events(model))
-    assert (await next_data(events))[0] == "0"
-    waiting = asyncio.create_task(next_data(events))
+    monkeypatch.setattr("fabricscope.api.routes.stream.UNCHANGED_S", 60.0)
+    events = aiter(_events(model, bus, time.time_ns))
+    assert (await next_event(events))[:2] == ("picture", "0")
+    assert (await next_event(events))[0] == "data"
+    waiting = asyncio.create_task(next_event(events))
     for number in range(3):
         one = incident(f"i{number}", IncidentState.FIRING)
         model.apply([Record(topics.INCIDENTS.name, 0, number, 0, b"", encode_record(one), {})])
     assert not waiting.done()
     async with model.changed:
         model.changed.notify_all()
-    identity, content = await waiting
+    _, identity, content = await waiting
     assert (identity, len(content["incidents"])) == ("3", 3)
+
+
+async def test_the_stream_says_that_data_is_missing_although_nothing_changes(model, bus, monkeypatch):
+    monkeypatch.setattr("fabricscope.api.routes.stream.PERIOD_S", 0.0)
+    monkeypatch.setattr("fabricscope.api.routes.stream.UNCHANGED_S", 0.01)
+    model.targets = {"a": target("a", up=True)}
+    now_ns = iter(model.targets["a"].collected_ns + age_s * NS for age_s in (1, 601))
+    events = aiter(_events(model, bus, lambda: next(now_ns)))
+    assert (await next_event(events))[0] == "picture"
+    assert (await next_event(events))[2]["level"] == "good"
+    assert (await next_event(events))[2]["text"] == "no data for 601 s: no target is collected"

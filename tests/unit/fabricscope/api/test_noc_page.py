@@ -1,17 +1,24 @@
 """The NOC page in a real browser: what it shows, that it speaks to nobody else, and that it fits the wall."""
 
+import re
+import time
 from dataclasses import replace
 
+import aiohttp
+import numpy as np
 import pytest
 from playwright.async_api import Browser, Page, expect
 
 from fabricscope.api.config import ApiConfig
 from fabricscope.api.service import ApiService
+from simulator.direct import without_samples
 from telemetry.findings import Evidence
 from telemetry.incidents import IncidentState
+from telemetry.samples import Collection, DownReason, SampleBatch
+from telemetry.series import SeriesTable
 from tests.hostile_texts import WELL_FORMED
-from tests.unit.fabricscope.api.traffic import HOSTILE, incident, publish_cluster
-from tests.unit.traffic import publish_incidents
+from tests.unit.fabricscope.api.traffic import HOSTILE, PAUSE, incident, publish_cluster
+from tests.unit.traffic import publish_batches, publish_incidents
 
 MINIMUM_CONTRAST = 4.5  # WCAG 2.2 AA
 
@@ -47,6 +54,20 @@ async def open_page(browser: Browser, url: str, width: int = 1920, height: int =
     page.on("request", lambda request: None if request.url.startswith(url) else problems.append(request.url))
     await page.goto(url)
     return page, problems
+
+
+def collected(device: str, at_ns: int, *, up: bool) -> SampleBatch:
+    """One collection of a switch that answers, or does not."""
+    table = SeriesTable(f"gnmi/{device}", device, (PAUSE,))
+    collection = Collection(1, 0, at_ns, 0.01, None if up else DownReason.TIMEOUT)
+    if not up:
+        return without_samples(table, collection)
+    return SampleBatch(table, collection, np.array([at_ns]), np.array([0], np.uint32), np.array([1.0]))
+
+
+async def ready(url: str) -> str:
+    async with aiohttp.ClientSession() as session, session.get(f"{url}/-/ready") as answer:
+        return await answer.text()
 
 
 async def test_shows_the_incident_with_its_evidence(api, bus, browser):
@@ -119,11 +140,56 @@ async def test_an_incident_from_before_verdicts_shows_its_alternatives(api, bus,
     )
 
 
-async def test_without_incidents_all_is_quiet(api, browser):
+async def test_without_incidents_all_is_quiet(api, bus, browser):
+    await publish_cluster(bus)
     page, problems = await open_page(browser, api.url)
-    await expect(page.locator("#quiet")).to_be_visible()
+    await expect(page.locator("#quiet")).to_have_text("No incident. 1 of 1 targets answer.")
     await expect(page.locator("#verdict")).to_have_text("All quiet")
+    await expect(page.locator("#missing-data")).to_be_hidden()
     assert problems == []
+
+
+async def test_without_data_nothing_is_quiet(api, browser):
+    page, problems = await open_page(browser, api.url)
+    await expect(page.locator("#missing-data")).to_have_text("no data: no target has been collected yet")
+    await expect(page.locator("#verdict")).to_have_text("State unknown")
+    await expect(page.locator("#quiet")).to_be_hidden()
+    assert "no data: no target has been collected yet" in await ready(api.url)
+    assert problems == []
+
+
+@pytest.mark.parametrize(
+    ("age_s", "up", "of", "missing", "verdict"),
+    [
+        (601, 64, 64, r"no data for 60\d s: no target is collected", "State unknown"),
+        (1, 1, 64, "63 of 64 targets do not answer", "State unknown"),
+        (1, 60, 64, None, "Quiet, but 4 of 64 targets do not answer"),
+    ],
+)
+async def test_the_page_and_readiness_say_the_same_of_data_that_is_missing(
+    api, bus, browser, age_s, up, of, missing, verdict
+):
+    at_ns = time.time_ns() - age_s * 1_000_000_000
+    await publish_batches(bus, *(collected(f"leaf{number}", at_ns, up=number < up) for number in range(of)))
+    page, problems = await open_page(browser, api.url)
+    await expect(page.locator("#targets")).to_have_text(f"{up if age_s < 60 else 0} / {of}")
+    await expect(page.locator("#verdict")).to_have_text(verdict)
+    await expect(page.locator("#quiet")).to_be_visible(visible=missing is None)
+    if missing is None:
+        await expect(page.locator("#missing-data")).to_be_hidden()
+    else:
+        await expect(page.locator("#missing-data")).to_have_text(re.compile(missing))
+    assert re.search(missing or verdict.removeprefix("Quiet, but "), await ready(api.url))
+    assert problems == []
+
+
+async def test_what_is_open_stays_to_be_seen_without_data(api, bus, browser):
+    await publish_incidents(bus, incident())
+    page, _ = await open_page(browser, api.url)
+    await expect(page.locator("#missing-data")).to_be_visible()
+    await expect(page.locator("#verdict")).to_have_text("1 firing, 0 pending")
+    poor = [pair for pair in await page.evaluate(CONTRASTS) if pair[0] < MINIMUM_CONTRAST]
+    assert poor == []
 
 
 @pytest.mark.parametrize(("width", "height"), [(1920, 1080), (3840, 2160)])
@@ -154,11 +220,13 @@ async def test_the_keyboard_chooses_an_incident(api, bus, browser):
 
 
 async def test_reconnects_after_a_restart(api, bus, state_dir, browser):
+    await publish_cluster(bus)
     page, _ = await open_page(browser, api.url)
     await expect(page.locator("#verdict")).to_have_text("All quiet")
     port = int(api.url.rpartition(":")[2])
     await api.stop()
-    await expect(page.locator("#verdict")).to_contain_text("Reconnecting")
+    await expect(page.locator("#missing-data")).to_contain_text("Reconnecting")
+    await expect(page.locator("#verdict")).to_have_text("State unknown")
     again = ApiService(ApiConfig(port=port, state_dir=state_dir), bus)
     await again.start()
     try:
