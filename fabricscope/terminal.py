@@ -10,6 +10,7 @@ from rich.text import Text
 from common.printing import printable
 from telemetry.findings import Evidence
 from telemetry.incidents import Incident, IncidentState, Severity
+from telemetry.quantities import quantity
 
 _COLOURS = {Severity.CRITICAL: "red", Severity.WARNING: "yellow", Severity.INFO: "cyan"}
 EVIDENCE_SHOWN = 3
@@ -49,9 +50,10 @@ def _text(text: str, style: str = "") -> Text:
 
 
 def _value_and_normal(evidence: Evidence) -> Text:
-    normal = "no baseline yet" if evidence.normal is None else f"normal {evidence.normal:.3g}"
-    measured, series = printable(f"{evidence.value:.3g} {evidence.unit}"), printable(evidence.series)
-    return Text.assemble((measured, "bold"), f" ({normal})  ", (series, "dim"))
+    value, normal, unit = evidence.value, evidence.normal, evidence.unit
+    usual = "no normal learned yet" if normal is None else f"normal {quantity(normal, unit)}"
+    series = (printable(evidence.series), "dim")
+    return Text.assemble((printable(quantity(value, unit)), "bold"), f" ({printable(usual)})  ", series)
 
 
 def _blast(incident: Incident) -> str:

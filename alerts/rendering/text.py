@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from common.units import NS_PER_S, NS_PER_US, US_PER_S
 from telemetry.findings import Evidence
 from telemetry.incidents import BlastRadius, Incident
+from telemetry.quantities import quantity
 
 TITLE_CHARS_MAX = 140
 LABEL_CHARS_MAX = 255
@@ -75,8 +76,9 @@ def blast_radius(blast: BlastRadius) -> str:
 
 def evidence_line(evidence: Evidence) -> str:
     """One value against its normal."""
-    normal = "no normal learned yet" if evidence.normal is None else f"normal {evidence.normal:.4g}"
-    return clean(f"{evidence.series}: {evidence.value:.4g} {evidence.unit} ({normal})", TEXT_CHARS_MAX)
+    unit = evidence.unit
+    normal = "no normal learned yet" if evidence.normal is None else f"normal {quantity(evidence.normal, unit)}"
+    return clean(f"{evidence.series}: {quantity(evidence.value, unit)} ({normal})", TEXT_CHARS_MAX)
 
 
 def alternatives(incident: Incident) -> str:

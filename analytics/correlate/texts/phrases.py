@@ -14,6 +14,7 @@ from telemetry.findings import Finding, FindingKind
 from telemetry.incidents import BlastRadius, Severity
 from telemetry.kinds import finding_kinds, incident_kinds
 from telemetry.objects import ObjectKind, ObjectRef
+from telemetry.quantities import quantity
 from telemetry.topology import Role
 
 TITLE_MAX = 140
@@ -137,14 +138,14 @@ def _pod(view: CorrelationView, root: ObjectRef) -> str:
 
 
 def symptom(finding: Finding) -> str:
-    """``leaf1/Ethernet4 is paused by its peer (0.83 against 0.01 ratio)``."""
+    """``leaf1/Ethernet4 is paused by its peer (83 % against 1 %)``."""
     values = ""
     if finding.kind is FindingKind.SOFTWARE_CHANGED:
         values = f" ({versions.text(versions.new(finding))})"
     elif finding.evidence:
         value = finding.evidence[0]
-        against = "" if value.normal is None else f" against {value.normal:.4g}"
-        values = f" ({value.value:.4g}{against} {value.unit})"
+        against = "" if value.normal is None else f" against {quantity(value.normal, value.unit)}"
+        values = f" ({quantity(value.value, value.unit)}{against})"
     return f"{short(finding.object)} {finding_kinds()[finding.kind].text}{values}"
 
 

@@ -1,5 +1,6 @@
 // The NOC page: its content once a second from the API, drawn with plain DOM calls. No telemetry is ever parsed as HTML.
 import { drawPlots } from "./plots.js";
+import { quantity } from "./quantities.js";
 
 const SHAPES = { critical: "▲ CRITICAL", warning: "◆ WARNING", info: "● INFO" };
 const SILENT_MAX_S = 15; // the state of the data is sent every five seconds
@@ -87,8 +88,8 @@ function drawDetail(incident) {
 
 function evidenceItem(evidence) {
   const item = document.createElement("li");
-  const normal = evidence.normal === null ? "no baseline yet" : `normal ${quantity(evidence.normal)}`;
-  item.append(element("b", `${quantity(evidence.value)} ${evidence.unit}`), element("span", ` (${normal}) `), element("span", evidence.series, "small"));
+  const normal = evidence.normal === null ? "no normal learned yet" : `normal ${quantity(evidence.normal, evidence.unit)}`;
+  item.append(element("b", quantity(evidence.value, evidence.unit)), element("span", ` (${normal}) `), element("span", evidence.series, "small"));
   return item;
 }
 
@@ -141,5 +142,4 @@ function element(tag, text, className = "") {
 const count = (objects, noun) => `${objects.length} ${noun}${objects.length === 1 ? "" : "s"}`;
 const readable = (kind) => kind.replaceAll("_", " ");
 const clock = (ns) => new Date(ns / 1e6).toISOString().slice(11, 19);
-const quantity = (value) => Number(value.toPrecision(3)).toLocaleString("en", { notation: "compact", maximumSignificantDigits: 3 });
 const lost = (seconds) => `${(seconds / 3600).toFixed(seconds < 36000 ? 2 : 0)} GPU-hours lost`;

@@ -1,4 +1,6 @@
 // Evidence over time: one small line chart per series, with its normal value as a dashed line.
+import { quantity } from "./quantities.js";
+
 const PLOTS_MAX = 3;
 
 export async function drawPlots(container, incident) {
@@ -13,7 +15,7 @@ function frame(plot) {
   const node = document.createElement("div");
   node.className = "plot";
   const title = document.createElement("h3");
-  title.textContent = `${plot.series} (${plot.unit})`;
+  title.textContent = plot.series;
   node.append(title);
   return node;
 }
@@ -27,7 +29,11 @@ function draw(node, plot, incident) {
     height: node.clientHeight - node.firstChild.offsetHeight,
     legend: { show: false },
     cursor: { show: false },
-    axes: [axis, { ...axis, size: size * 5 }],
+    tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1e3), "Etc/UTC"),
+    axes: [
+      { ...axis, values: (_, times) => times.map((seconds) => new Date(seconds * 1e3).toISOString().slice(11, 19)), space: size * 6 },
+      { ...axis, size: size * 6, values: (_, values) => values.map((value) => quantity(value, plot.unit.split(" ")[0])) },
+    ],
     series: [{}, { stroke: "#5ec8f2", width: 2, points: { show: false } }, { stroke: "#7fe0b0", dash: [6, 6], points: { show: false } }],
     hooks: { draw: [(chart) => markOnset(chart, incident.onset_ns / 1e9)] },
   }, [plot.times, plot.values, normal], node);

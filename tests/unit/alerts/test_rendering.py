@@ -63,7 +63,7 @@ def test_the_page_answers_what_the_on_call_asks_first():
     asked = {"title", "summary", "blast_radius", "since", "first_symptom", "evidence_1", "evidence_2", "action",
              "runbook", "alternatives", "gaps", "suppressed", "confidence"}  # fmt: skip
     assert asked <= set(annotations)
-    assert annotations["evidence_1"].endswith("8.123e+04 frames/s (normal 3)")
+    assert annotations["evidence_1"].endswith("81,234 frames/s (normal 3 frames/s)")
     assert annotations["evidence_2"].endswith("(no normal learned yet)")
 
 

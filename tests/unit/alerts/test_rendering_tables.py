@@ -74,8 +74,8 @@ def test_of_many_names_the_first_five_are_shown(names, expected):
 @pytest.mark.parametrize(
     ("value", "normal", "expected"),
     [
-        (81234.5, 3.0, "s: 8.123e+04 frames/s (normal 3)"),
-        (0.0, 0.25, "s: 0 frames/s (normal 0.25)"),
+        (81234.5, 3.0, "s: 81,234 frames/s (normal 3 frames/s)"),
+        (0.0, 0.25, "s: 0 frames/s (normal 0.25 frames/s)"),
         (7.0, None, "s: 7 frames/s (no normal learned yet)"),
     ],
 )
@@ -152,8 +152,8 @@ def test_annotations_answer_the_questions_of_the_on_call():
         "suppressed": "2 findings explained by this incident",
         "gaps": "2 of 64 switches silent",
         "evidence_1": 'port_pfc_pause_received_frames_total{device="leaf1",port="Ethernet4"}:'
-        " 8.123e+04 frames/s (normal 3)",
-        "evidence_2": 'port_queue_bytes{device="leaf1",port="Ethernet4"}: 9.1e+06 bytes (no normal learned yet)',
+        " 81,234 frames/s (normal 3 frames/s)",
+        "evidence_2": 'port_queue_bytes{device="leaf1",port="Ethernet4"}: 9.1 MB (no normal learned yet)',
     }
 
 

@@ -18,6 +18,7 @@ from telemetry.samples import Collection, DownReason, SampleBatch
 from telemetry.series import SeriesTable
 from tests.hostile_texts import WELL_FORMED
 from tests.unit.fabricscope.api.traffic import HOSTILE, PAUSE, incident, publish_cluster
+from tests.unit.telemetry.test_quantities import READ
 from tests.unit.traffic import publish_batches, publish_incidents
 
 MINIMUM_CONTRAST = 4.5  # WCAG 2.2 AA
@@ -138,6 +139,18 @@ async def test_an_incident_from_before_verdicts_shows_its_alternatives(api, bus,
     await expect(page.locator("#because li")).to_have_text(
         ["perhaps incast at leaf1/Ethernet8 (20 %): ECN marks without a pausing host"]
     )
+
+
+async def test_it_writes_values_as_the_other_outputs_do(api, browser):
+    page, _ = await open_page(browser, api.url)
+    written = await page.evaluate(
+        """async (rows) => {
+          const { quantity } = await import("/quantities.js");
+          return rows.map(([value, unit]) => quantity(value, unit));
+        }""",
+        [[value, unit] for value, unit, _ in READ],
+    )
+    assert written == [text for *_, text in READ]
 
 
 async def test_without_incidents_all_is_quiet(api, bus, browser):

@@ -32,8 +32,8 @@ def printed(one: Incident, width: int = 200) -> str:
         "[CRIT] pod1: PFC storm from leaf1/Ethernet4 — 64 GPUs, 1 job stalled",
         "Root          port:leaf1/Ethernet4",
         "Since         22:13:20 UTC, first symptom: leaf1/Ethernet4 is paused by its host for 61 % of the time",
-        "Evidence      0.61 ratio (normal 0)  fabric_port_pfc_pause_seconds_total{",
-        "              9 bytes (no baseline yet)  <img src=x onerror=alert(1)>",
+        "Evidence      61 % (normal 0 %)  fabric_port_pfc_pause_seconds_total{",
+        "              9 B (no normal learned yet)  <img src=x onerror=alert(1)>",
         "Because       node1 pauses leaf1/Ethernet4 and nothing pauses node1",
         "              not incast: no queue is long",
         "Not known     leaf3 not heard of",
@@ -64,7 +64,7 @@ def test_what_others_say_is_neither_a_command_nor_markup():
     one = replace(one, record=replace(one.record, line=hostile))
     text = printed(replace(one, evidence=evidence), width=400)
     assert not {"\x1b", "\x07", "\x9b"} & set(text)
-    assert text.count("\\u001b]0;owned\\u0007[bold red]\\u009b2J http://***@host/") == 11
+    assert text.count("\\u001b]0;owned\\u0007[bold red]\\u009b2J http://***@host/") == 12
 
 
 def test_every_hostile_text_is_text_in_a_panel():

@@ -138,7 +138,7 @@ def test_first_symptom_gaps_and_timeline_are_in_order_of_time(cluster: Fabric, r
     run.tick(cluster.find(K.STORAGE_SLOW, "storage_target:scratch/OST0000", 4))
     run.tick(ticks=2)
     incident = next(i for i in run.incidents.values() if i.kind is IncidentKind.SLOW_STORAGE)
-    assert incident.first_symptom.endswith("UTC: job 1 is stalled (0.9 against 0.1 ratio)")
+    assert incident.first_symptom.endswith("UTC: job 1 is stalled (90 % against 10 %)")
     assert incident.gaps == ("1 of 12 switches silent",)
     assert [entry.at_ns for entry in incident.timeline] == sorted(entry.at_ns for entry in incident.timeline)
     assert incident.timeline[-1].text.startswith("fired: scratch/OST0000 answers slowly")

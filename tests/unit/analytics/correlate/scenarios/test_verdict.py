@@ -22,7 +22,7 @@ def test_it_names_its_reason_its_evidence_and_what_it_predicts(cluster: Fabric, 
     run.tick(cluster.find(K.GPU_HUNG, cluster.gpu(1, 1)), cluster.find(K.JOB_STALLED, "job:1", 1), ticks=2)
     assert run.only.because == (
         "a kernel runs for ever and computes nothing",
-        "node1/GPU-0001-1 hangs (0.9 against 0.1 ratio)",
+        "node1/GPU-0001-1 hangs (90 % against 10 %)",
         "it predicts what else is seen: job stalled (1)",
     )
 
@@ -39,8 +39,7 @@ def test_a_cause_that_was_not_chosen_says_what_it_leaves(cluster: Fabric, run: R
     gpu = cluster.gpu(1, 1)
     run.tick(cluster.find(K.STRAGGLER, gpu), cluster.find(K.GPU_THROTTLED, gpu), ticks=4)
     assert of(run, I.GPU_FAULT).against[0] == (
-        "not straggler at node1/GPU-0001-1: it does not explain that "
-        "node1/GPU-0001-1 is throttled (0.9 against 0.1 ratio)"
+        "not straggler at node1/GPU-0001-1: it does not explain that node1/GPU-0001-1 is throttled (90 % against 10 %)"
     )
 
 
@@ -48,7 +47,7 @@ def test_a_cause_that_was_not_chosen_says_what_it_leaves(cluster: Fabric, run: R
     ("other", "at_s", "objection"),
     [
         ("rack:r2", 0, "it does not reach node1/GPU-0001-1"),
-        ("rack:r1", 0, "it does not explain that node1/GPU-0001-1 hangs (0.9 against 0.1 ratio)"),
+        ("rack:r1", 0, "it does not explain that node1/GPU-0001-1 hangs (90 % against 10 %)"),
     ],
 )
 def test_another_incident_that_resembles_it_is_ruled_out_by_what_it_does_not_explain(
