@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+from collections import Counter
 from collections.abc import AsyncIterator, Callable
 
 import orjson
@@ -14,6 +15,7 @@ from fabricscope.api.data_state import data_state
 from fabricscope.api.read_model import ReadModel
 from fabricscope.api.routes.health import problem
 from fabricscope.api.routes.incidents import Model
+from telemetry.incidents import IncidentState
 from telemetry.topology import Device, Gpu, Job
 
 router = APIRouter(prefix="/api/v1", tags=["stream"])
@@ -50,9 +52,13 @@ async def _events(model: ReadModel, bus: Bus, clock: Callable[[], int]) -> Async
 
 
 def noc_content(model: ReadModel) -> dict[str, object]:
-    """Incidents worst first, and the size of the cluster."""
+    """Incidents worst first, how many are open, and the size of the cluster."""
+    incidents = model.worst_first()
+    states = Counter(incident.state for incident in incidents)
     return {
-        "incidents": model.worst_first()[:INCIDENTS_SHOWN],
+        "incidents": incidents[:INCIDENTS_SHOWN],
+        "firing": states[IncidentState.FIRING],
+        "pending": states[IncidentState.PENDING],
         "cluster": {
             "switches": sum(device.role in ("leaf", "spine") for device in model.topology.entities(Device)),
             "gpus": len(model.topology.entities(Gpu)),

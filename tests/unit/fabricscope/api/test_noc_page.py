@@ -17,11 +17,12 @@ from telemetry.incidents import IncidentState
 from telemetry.samples import Collection, DownReason, SampleBatch
 from telemetry.series import SeriesTable
 from tests.hostile_texts import WELL_FORMED
-from tests.unit.fabricscope.api.traffic import HOSTILE, PAUSE, incident, publish_cluster
+from tests.unit.fabricscope.api.traffic import HOSTILE, NS, PAUSE, incident, publish_cluster
 from tests.unit.telemetry.test_quantities import READ
 from tests.unit.traffic import publish_batches, publish_incidents
 
 MINIMUM_CONTRAST = 4.5  # WCAG 2.2 AA
+NOON_NS = 1_700_049_600 * NS
 
 # The contrast ratio of every text on the page with its background, by the definition of WCAG 2.2.
 CONTRASTS = """() => {
@@ -76,7 +77,7 @@ async def test_shows_the_incident_with_its_evidence(api, bus, browser):
     await publish_incidents(bus, incident())
     page, problems = await open_page(browser, api.url)
     await expect(page.locator("#detail-title")).to_have_text(
-        "[CRIT] pod1: PFC storm from leaf1/Ethernet4 — 64 GPUs, 1 job stalled"
+        "pod1: PFC storm from leaf1/Ethernet4 — 64 GPUs, 1 job stalled"
     )
     await expect(page.locator("#verdict")).to_have_text("1 firing, 0 pending")
     await expect(page.locator("#action")).to_have_text("Drain node1 and look at its PCIe link.")
@@ -182,7 +183,7 @@ async def test_without_data_nothing_is_quiet(api, browser):
 async def test_the_page_and_readiness_say_the_same_of_data_that_is_missing(
     api, bus, browser, age_s, up, of, missing, verdict
 ):
-    at_ns = time.time_ns() - age_s * 1_000_000_000
+    at_ns = time.time_ns() - age_s * NS
     await publish_batches(bus, *(collected(f"leaf{number}", at_ns, up=number < up) for number in range(of)))
     page, problems = await open_page(browser, api.url)
     await expect(page.locator("#targets")).to_have_text(f"{up if age_s < 60 else 0} / {of}")
@@ -230,6 +231,54 @@ async def test_the_keyboard_chooses_an_incident(api, bus, browser):
     await page.keyboard.press("Tab")
     await page.keyboard.press("Enter")
     await expect(page.locator("#incidents li").nth(1).locator("button")).to_have_attribute("aria-current", "true")
+
+
+async def test_an_update_keeps_the_focus_and_what_is_selected(api, bus, browser):
+    await publish_incidents(bus, incident("first"), incident("second", gpu_seconds=1.0))
+    page, problems = await open_page(browser, api.url)
+    first, second = page.locator("#incidents button").nth(0), page.locator("#incidents button").nth(1)
+    await second.focus()
+    await page.evaluate("getSelection().selectAllChildren(document.getElementById('action'))")
+    await publish_incidents(bus, incident("first", gpu_seconds=9 * 3600.0))
+    await expect(first).to_contain_text("9.00 GPU-hours lost")
+    await expect(second).to_be_focused()
+    assert await page.evaluate("getSelection().toString()") == incident().action
+    await publish_incidents(bus, incident("second", gpu_seconds=90 * 3600.0))
+    await expect(first).to_contain_text("90 GPU-hours lost")
+    await expect(first).to_be_focused()  # it is the worst now, and still the one that was chosen
+    assert problems == []
+
+
+async def test_what_does_not_fit_is_counted_and_shown_when_asked_for(api, bus, browser):
+    await publish_incidents(bus, *(incident(f"i{number}") for number in range(12)))
+    page, _ = await open_page(browser, api.url)
+    await expect(page.locator("#more")).to_have_text("2 more open incidents: show")
+    await page.locator("#more").click()
+    await expect(page.locator("#incidents li")).to_have_count(12)
+    await expect(page.locator("#more")).to_be_hidden()
+
+
+async def test_an_incident_that_is_over_says_when_and_is_no_alarm(api, bus, browser):
+    over = replace(incident("over", IncidentState.RESOLVED), onset_ns=NOON_NS, resolved_ns=NOON_NS + 600 * NS)
+    await publish_incidents(bus, over)
+    page, _ = await open_page(browser, api.url)
+    button = page.locator("#incidents button")
+    await expect(button).to_contain_text("✓ RESOLVED")
+    await expect(button).to_contain_text("resolved at 12:10:00 after 10 min")
+    await expect(button).to_have_class("resolved")
+    await expect(page.locator("#since")).to_contain_text("resolved at 12:10:00 after 10 min · first symptom")
+
+
+async def test_a_phone_shows_it_in_one_column(api, bus, browser):
+    await publish_cluster(bus)
+    await publish_incidents(bus, incident())
+    page, _ = await open_page(browser, api.url, 390, 844)
+    await expect(page.locator("#incidents li")).to_have_count(1)
+    assert await page.evaluate("document.documentElement.scrollWidth") <= 390
+    for part in ("#incidents button", "#detail-title", "#action"):
+        box = await page.locator(part).bounding_box()
+        assert box is not None
+        assert box["width"] >= 330
 
 
 async def test_reconnects_after_a_restart(api, bus, state_dir, browser):

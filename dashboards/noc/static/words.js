@@ -1,0 +1,23 @@
+// What several parts of the page say in the same words.
+export const clock = (ns) => new Date(ns / 1e6).toISOString().slice(11, 19);
+export const count = (number, noun) => `${number} ${noun}${number === 1 ? "" : "s"}`;
+
+export function lost(seconds) {
+  if (seconds < 36) return "no GPU time lost so far";
+  return `${(seconds / 3600).toFixed(seconds < 36000 ? 2 : 0)} GPU-hours lost`;
+}
+
+function lasted(seconds) {
+  if (seconds < 120) return `${Math.round(seconds)} s`;
+  return seconds < 7200 ? `${Math.round(seconds / 60)} min` : `${(seconds / 3600).toFixed(1)} h`;
+}
+
+/** The severity stands beside it in words and colour. */
+export const headline = (incident) => incident.title.replace(/^\[(CRIT|WARN|INFO)\] /, "");
+
+/** ``since 13:40:00``; of one that is over when that was, and how long it lasted. */
+export function when(incident) {
+  if (incident.state !== "resolved") return `since ${clock(incident.onset_ns)}`;
+  const seconds = (incident.resolved_ns - incident.onset_ns) / 1e9;
+  return `resolved at ${clock(incident.resolved_ns)} after ${lasted(seconds)}`;
+}
