@@ -1,10 +1,16 @@
 """``fabricscope collect``: do my targets answer, and with what?"""
 
+from enum import StrEnum
 from typing import Annotated
 
 import typer
 
 from fabricscope.arguments.options import ConfigFile, duration
+
+
+class Output(StrEnum):
+    TABLE = "table"
+    JSON = "json"
 
 
 def register(app: typer.Typer) -> None:
@@ -13,14 +19,19 @@ def register(app: typer.Typer) -> None:
 
 def collect(
     config_file: ConfigFile = None,
+    once: Annotated[bool, typer.Option("--once", help="Each target once; so it is without this option too.")] = True,
+    target: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="A target, job/address, or either part; may come again.")
+    ] = None,
     lasts: Annotated[
         float,
-        typer.Option("--for", parser=duration, metavar="DURATION", help="How long to listen.", show_default="20s"),
+        typer.Option("--for", parser=duration, metavar="DURATION", help="How long to wait.", show_default="20s"),
     ] = 20.0,
     samples: Annotated[int, typer.Option(min=0, help="Samples of each target that are printed.")] = 3,
+    output: Annotated[Output, typer.Option(help="Form of the output.")] = Output.TABLE,
 ) -> None:
-    """Run the collectors for a moment and print what they collect. Exit status 1 when a target is down."""
+    """Collect each configured target once and print what it answers. Exit status 1 when one does not."""
     from fabricscope.commands.collect import collect_and_print
 
-    if not collect_and_print(config_file, lasts, samples):
+    if not collect_and_print(config_file, lasts, samples, target or (), as_json=output is Output.JSON):
         raise typer.Exit(1)

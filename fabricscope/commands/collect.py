@@ -1,68 +1,105 @@
-"""The collectors for a moment, on a bus of their own, and a table of what they collected."""
+"""Each configured target once, and a table of what it answers."""
 
 import asyncio
-import tempfile
-import time
+import sys
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
+import orjson
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from bus.config import BusConfig, EmbeddedConfig
-from bus.open import open_bus
+from common.errors import ConfigError
 from common.printing import printable
 from fabricscope.clock import event_clock
-from fabricscope.settings import Settings, load_settings
-from ingest.config import IngestConfig, SpoolConfig
-from ingest.service import IngestService
-from telemetry import topics
-from telemetry.codec.batch import BatchDecoder
-from telemetry.samples import SampleBatch
+from fabricscope.commands.progress import progress
+from fabricscope.settings import load_settings
+from ingest.once import Outcome, collect_once
+
+_NAMES_SHOWN = 3
+_WIDTH = 160  # of a pipe or a file, which wrap nothing
 
 
-def collect_and_print(config_file: Path | None, lasts_s: float, samples: int) -> bool:
-    """Whether there are targets and all of them are up."""
-    batches = asyncio.run(_collect(load_settings(config_file), lasts_s))
-    Console().print(_table(batches, samples))
-    return bool(batches) and all(batch.collection.up for batch in batches.values())
+def collect_and_print(
+    config_file: Path | None, lasts_s: float, samples: int, targets: Sequence[str], *, as_json: bool
+) -> bool:
+    """Whether there are targets and all of them answer.
+
+    lasts_s: the longest that a target is waited for. targets: names of targets or of devices; empty: all of them.
+    ConfigError where there are none.
+    """
+    settings = load_settings(config_file)
+    clock = event_clock(settings.general.simulated_time)
+    with progress(shown=not as_json) as (_, show):
+        work = collect_once(settings.ingest, clock, lasts_s, _wanted(targets), lambda ended, of: show(ended / of))
+        found = asyncio.run(work)
+    if not found:
+        raise ConfigError(
+            f"no target is called {', '.join(targets)}; without --target all are listed"
+            if targets
+            else "no target is configured: expected scrape_configs, gnmi_configs, or another source in the settings"
+        )
+    if as_json:
+        sys.stdout.buffer.write(orjson.dumps([_document(each, samples) for each in found]) + b"\n")
+    else:
+        Console(width=None if sys.stdout.isatty() else _WIDTH).print(_table(found, samples))
+    return not any(each.problem for each in found)
 
 
-async def _collect(settings: Settings, lasts_s: float) -> dict[str, SampleBatch]:
-    """The newest batch of each target after ``lasts_s``."""
-    newest: dict[str, SampleBatch] = {}
-    decoder = BatchDecoder()
-    with tempfile.TemporaryDirectory() as folder:
-        bus = open_bus(BusConfig(embedded=EmbeddedConfig(path=Path(folder) / "bus.sqlite")))
-        await bus.start()
-        service = IngestService(_without_spool(settings.ingest), bus, event_clock(settings.general.simulated_time))
-        await service.start()
-        reader = bus.consume([topics.SAMPLES], {})
-        deadline = time.monotonic() + lasts_s
-        while time.monotonic() < deadline:
-            for record in await reader.poll():
-                batch = decoder.decode(record.value or b"", record.headers)
-                newest[batch.table.target] = batch
-        await reader.stop()
-        await service.stop()
-        await bus.stop()
-    return newest
+def _wanted(targets: Sequence[str]) -> Callable[[str], bool]:
+    """By the whole name, ``job/address``, or by either part of it."""
+    chosen = set(targets)
+    return lambda name: not chosen or not chosen.isdisjoint((name, *name.split("/", 1)))
 
 
-def _without_spool(config: IngestConfig) -> IngestConfig:
-    """The spool belongs to the stage that runs: what waits there is for its bus."""
-    return config.model_copy(update={"publish": config.publish.model_copy(update={"spool": SpoolConfig(folder=None)})})
+def _document(outcome: Outcome, samples: int) -> dict[str, Any]:
+    batch = outcome.batch
+    return {
+        "target": outcome.target,
+        "device": batch.table.device if batch is not None else "",
+        "up": not outcome.problem,
+        "problem": outcome.problem,
+        "duration_s": batch.collection.duration_s if batch is not None else None,
+        "samples": len(batch) if batch is not None else 0,
+        "events": outcome.events,
+        "examples": dict(_examples(outcome, samples)),
+        "unmapped": list(outcome.unmapped),
+    }
 
 
-def _table(batches: dict[str, SampleBatch], samples: int) -> Table:
-    drawn = Table(title=f"{len(batches)} targets")
-    for heading in ("target", "device", "up", "series", "duration", "examples"):
+def _table(found: Sequence[Outcome], samples: int) -> Table:
+    answer = sum(not each.problem for each in found)
+    drawn = Table(title=f"{answer} of {len(found)} targets answer", caption=_caption(found))
+    for heading in ("target", "device", "up", "samples", "duration", "not mapped", "examples"):
         drawn.add_column(heading, overflow="fold")
-    for target, batch in sorted(batches.items()):
-        rows = zip(batch.series[:samples], batch.values[:samples], strict=True)
-        examples = "\n".join(f"{batch.table.keys[row]} {value:g}" for row, value in rows)
-        up = "yes" if batch.collection.up else f"no: {batch.collection.down}"
-        duration = f"{batch.collection.duration_s:.3f} s"
-        cells = (target, batch.table.device, up, str(len(batch)), duration, examples)
+    for each in found:
+        batch = each.batch
+        device = duration = ""
+        if batch is not None:
+            device, duration = batch.table.device, f"{batch.collection.duration_s:.3f} s"
+        up = f"no: {each.problem}" if each.problem else "yes"
+        sent = str(len(batch)) if batch is not None else f"{each.events} facts"
+        unmapped = f"{len(each.unmapped)} names" if each.unmapped else ""
+        examples = "\n".join(f"{key} {value:g}" for key, value in _examples(each, samples))
+        cells = (each.target, device, up, sent, duration, unmapped, examples)
         drawn.add_row(*(Text(printable(cell, keep_lines=True)) for cell in cells))
     return drawn
+
+
+def _caption(found: Sequence[Outcome]) -> str | None:
+    """What the catalogue does not know of all pages together."""
+    names = sorted({name for each in found for name in each.unmapped})
+    if not names:
+        return None
+    such = printable(", ".join(names[:_NAMES_SHOWN]))
+    return f"{len(names)} names are not mapped, such as {such}: `--output json` lists them"
+
+
+def _examples(outcome: Outcome, samples: int) -> list[tuple[str, float]]:
+    batch = outcome.batch
+    if batch is None:
+        return []
+    rows = zip(batch.series[:samples].tolist(), batch.values[:samples].tolist(), strict=True)
+    return [(batch.table.keys[row], value) for row, value in rows]

@@ -3,10 +3,10 @@
 ``ingest/registry.py`` builds them, ``ingest/service.py`` runs them.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, runtime_checkable
 
 from ingest.admission.line import Priority
 from ingest.admission.page_bytes import PageBytes
@@ -55,6 +55,16 @@ class PollCollector(Protocol):
 
     async def stop(self) -> None:
         """Closes what is open; idempotent, bounded in time."""
+        ...
+
+
+@runtime_checkable
+class MapsNames(Protocol):
+    """A collector of pages whose names the catalogue may not know."""
+
+    @property
+    def unmapped(self) -> Collection[str]:
+        """Names that it was sent and that nothing maps, a bounded number of them."""
         ...
 
 

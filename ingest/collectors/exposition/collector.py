@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import ssl
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from functools import partial
 from pathlib import Path
 
@@ -39,10 +39,11 @@ class ExpositionCollector:
         source = job.catalogue_source()
         self._job, self._target, self._ledger, self._epoch_ns = job, target, context.ledger, context.clock()
         self._workers, self._pages = context.workers, context.pages
+        self._mapper = Mapper(source, dict(target.identity), job.origins())
         self._reader = BodyReader(
             target.name,
             target.device,
-            Mapper(source, dict(target.identity), job.origins()),
+            self._mapper,
             series_max=job.series_max,
             sentinels=source.sentinels,
         )
@@ -73,6 +74,10 @@ class ExpositionCollector:
     @property
     def priority(self) -> Priority:
         return self._job.priority
+
+    @property
+    def unmapped(self) -> Set[str]:
+        return self._mapper.unmapped
 
     async def collect(self, now_ns: int) -> SampleBatch:
         if self._skips and self._down is not None:

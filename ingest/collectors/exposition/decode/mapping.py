@@ -13,6 +13,7 @@ from ingest.collectors.exposition.decode.template import CONSTANT, PLAIN
 from telemetry.catalogue import Kind, Metric, Origin, Source
 from telemetry.series import series_key
 
+UNMAPPED_MAX = 10_000  # of one target: ten times those of the largest page seen
 _BRACES = re.compile(r"\{([a-zA-Z_][a-zA-Z0-9_]*)\}")
 
 
@@ -45,6 +46,7 @@ class _Rule:
 class Mapper:
     """Maps the series of one source for one target.
 
+    unmapped: names of which no series was mapped when it was new, up to ``UNMAPPED_MAX``.
     identity: labels that every canonical series of the target gets, ``device`` among them; they override the source's.
     origins:  the catalogue's entries for the source, and the job's own.
     """
@@ -52,6 +54,7 @@ class Mapper:
     def __init__(self, source: Source, identity: Mapping[str, str], origins: Sequence[tuple[Metric, Origin]]) -> None:
         self._source, self._identity = source, dict(identity)
         self._parts = {label: re.compile(pattern) for label, pattern in source.parts.items()}
+        self.unmapped: set[str] = set()
         self._by_name: dict[str, list[_Rule]] = {}
         self._by_pattern: list[_Rule] = []
         for metric, origin in origins:
@@ -70,7 +73,10 @@ class Mapper:
             if matched is not None:
                 found.append((rule, {**labels, **matched.groupdict()}))
         entries = (self._entry(rule, self._with_parts(given)) for rule, given in found)
-        return [entry for entry in entries if entry is not None]
+        mapped = [entry for entry in entries if entry is not None]
+        if not mapped and len(self.unmapped) < UNMAPPED_MAX:
+            self.unmapped.add(name)
+        return mapped
 
     def _with_parts(self, labels: Mapping[str, str]) -> dict[str, str]:
         all_labels = dict(labels)

@@ -16,6 +16,7 @@ import yaml
 from fabricscope.settings import load_settings
 
 ADDRESS_OFFSET = 43
+LISTS = 2  # the inventory, and the jobs of Slurm
 START_S_MAX = 120
 COLLECT_S = (4, 10, 30, 90)
 RECORD_S, SAMPLES_MIN = (6, 20, 60), 1000
@@ -138,7 +139,23 @@ def test_collect_shows_every_target(cluster):
     settings = load_settings(cluster.settings).ingest
     scraped = [target for job in settings.scrape_configs for group in job.static_configs for target in group.targets]
     switches = [target for job in settings.gnmi_configs for target in job.targets]
-    collect_until(f"{len(scraped) + len(switches)} targets", 0, "--config", cluster.settings, "--samples", 0)
+    targets = len(scraped) + len(switches) + LISTS
+    collect_until(f"{targets} of {targets} targets answer", 0, "--config", cluster.settings, "--samples", 0)
+
+
+def test_collect_prints_json_of_one_target(cluster):
+    job = load_settings(cluster.settings).ingest.scrape_configs[0]
+    name = f"{job.job_name}/{job.static_configs[0].targets[0]}"
+    answer = fabricscope("collect", "--config", cluster.settings, "--target", name, "--output", "json")
+    (only,) = json.loads(answer.stdout)
+    assert (only["target"], only["up"], only["problem"]) == (name, True, "")
+    assert only["samples"] > len(only["examples"]) == 3
+
+
+def test_collect_says_that_no_target_is_called_so(cluster):
+    answer = fabricscope("collect", "--config", cluster.settings, "--target", "nonsense")
+    assert (answer.returncode, answer.stdout) == (1, "")
+    assert "no target is called nonsense; without --target all are listed" in answer.stderr
 
 
 def test_collect_fails_when_a_target_is_down(cluster, tmp_path):

@@ -1,0 +1,138 @@
+"""Every configured target once, as the stage would collect it: does it answer, and with what?"""
+
+import asyncio
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import structlog
+
+from ingest.admission.reasons import OutOfDescriptors
+from ingest.collectors.base import (
+    Clock,
+    CollectorContext,
+    CollectorOutput,
+    Collectors,
+    MapsNames,
+    PollCollector,
+    StreamCollector,
+)
+from ingest.config import IngestConfig
+from ingest.ledger import Ledger
+from ingest.registry import build_collectors
+from telemetry.samples import SampleBatch
+
+log = structlog.get_logger("ingest")
+_AT_ONCE = 64
+_WORKERS = 2
+_ALL_SENT_S = 1.0  # after the first samples of a stream: each subscription begins with all that it covers
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """One target. batch: its samples, or the batch without any that holds the reason; None where it told events alone.
+
+    events: facts and changes that it told. unmapped: names that it sent and the catalogue does not know, sorted.
+    problem: why it does not answer, in words; '' where it does.
+    """
+
+    target: str
+    batch: SampleBatch | None = None
+    events: int = 0
+    unmapped: Sequence[str] = ()
+    problem: str = ""
+
+
+async def collect_once(
+    config: IngestConfig,
+    clock: Clock,
+    lasts_s: float,
+    wanted: Callable[[str], bool] = lambda target: True,
+    show: Callable[[int, int], None] = lambda ended, expected: None,
+) -> list[Outcome]:
+    """The outcome of each target that is ``wanted``, by name, and of each job whose list of targets cannot be read.
+
+    lasts_s: the longest that a target is waited for. show: told how many of how many have ended.
+    ConfigError when a file that the configuration names is missing or wrong.
+    """
+    workers = ThreadPoolExecutor(_WORKERS, "decode")
+    try:
+        sections = build_collectors(config, CollectorContext(Ledger(clock()), clock, workers))
+        polled, unread = await _polled(sections)
+        pollers = [each for each in polled if wanted(each.name)]
+        streams = [each for section in sections for each in section.streaming if wanted(each.name)]
+        gate = asyncio.Semaphore(_AT_ONCE)
+        work = [_poll(each, clock, lasts_s, gate) for each in pollers]
+        work += [_listen(each, lasts_s) for each in streams]
+        found = [outcome for outcome in unread if wanted(outcome.target)]
+        for ended, outcome in enumerate(asyncio.as_completed(work), 1):
+            found.append(await outcome)
+            show(ended, len(work))
+        await asyncio.gather(*(each.stop() for each in polled))
+        return sorted(found, key=lambda outcome: outcome.target)
+    finally:
+        workers.shutdown(wait=False, cancel_futures=True)
+
+
+async def _polled(sections: Iterable[Collectors]) -> tuple[list[PollCollector], list[Outcome]]:
+    """All polled targets, and the jobs of which nobody can say what their targets are."""
+    pollers: list[PollCollector] = []
+    unread: list[Outcome] = []
+    for section in sections:
+        pollers += section.polled
+        for job in section.discovering:
+            changes = await job.refresh()
+            pollers += changes.added
+            if changes.targets is None:
+                unread.append(Outcome(job.name, problem="its list of targets cannot be read"))
+    return pollers, unread
+
+
+async def _poll(poller: PollCollector, clock: Clock, lasts_s: float, gate: asyncio.Semaphore) -> Outcome:
+    async with gate:
+        try:
+            output = await asyncio.wait_for(poller.collect(clock()), lasts_s)
+        except TimeoutError:
+            return Outcome(poller.name, problem=f"timeout: nothing within {lasts_s:g} s")
+        except OutOfDescriptors:
+            return Outcome(poller.name, problem="no file descriptors are left on this machine")
+        except Exception as error:
+            log.exception("collector failed", target=poller.name)
+            return Outcome(poller.name, problem=f"internal: {type(error).__name__}: {error}")
+    unmapped = sorted(poller.unmapped) if isinstance(poller, MapsNames) else ()
+    return _outcome(poller.name, output, unmapped)
+
+
+def _outcome(target: str, output: CollectorOutput, unmapped: Sequence[str] = ()) -> Outcome:
+    if not isinstance(output, SampleBatch):
+        return Outcome(target, events=len(output))
+    return Outcome(target, output, unmapped=unmapped, problem=str(output.collection.down or ""))
+
+
+async def _listen(stream: StreamCollector, lasts_s: float) -> Outcome:
+    """The largest batch of the first samples that a target sends; else why there are none."""
+    heard: list[SampleBatch] = []
+    events = 0
+    sends = asyncio.Event()
+
+    def emit(output: CollectorOutput) -> None:
+        nonlocal events
+        if not isinstance(output, SampleBatch):
+            events += len(output)
+            return
+        heard.append(output)
+        if output.collection.up and len(output):
+            sends.set()
+
+    running = asyncio.create_task(stream.run(emit))
+    ended = asyncio.create_task(sends.wait())
+    await asyncio.wait([running, ended], timeout=lasts_s, return_when=asyncio.FIRST_COMPLETED)
+    if sends.is_set():
+        await asyncio.wait([running], timeout=_ALL_SENT_S)
+    for task in (running, ended):
+        task.cancel()
+    await asyncio.gather(running, ended, return_exceptions=True)
+    if not heard:
+        return Outcome(stream.name, events=events, problem=f"silent: nothing within {lasts_s:g} s")
+    shown = max(heard, key=len) if sends.is_set() else heard[-1]
+    return Outcome(stream.name, shown, events, problem=str(shown.collection.down or ""))

@@ -1,0 +1,96 @@
+"""Each configured target once, however rarely it is collected: what answers, what does not, and what nothing maps."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from ingest.config import IngestConfig
+from ingest.once import Outcome, collect_once
+
+BODY = b'DCGM_FI_DEV_POWER_USAGE{UUID="GPU-1"} 300\nnode_vendor_secret{a="1"} 1\nnode_vendor_secret{a="2"} 2\n'
+
+
+async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    await reader.readuntil(b"\r\n\r\n")
+    writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%b" % (len(BODY), BODY))
+
+
+async def hang(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    await reader.read()
+
+
+@pytest.fixture
+async def addresses() -> AsyncIterator[tuple[str, str]]:
+    """Of a server that answers and of one that takes the request and says nothing."""
+    servers = [await asyncio.start_server(handler, "127.0.0.1", 0) for handler in (serve, hang)]
+    answers, hangs = (f"127.0.0.1:{server.sockets[0].getsockname()[1]}" for server in servers)
+    yield answers, hangs
+    for server in servers:
+        server.close()
+
+
+def config(*targets: str, **more: object) -> IngestConfig:
+    job = {
+        "job_name": "gpu",
+        "source": "dcgm",
+        "scrape_interval": "60s",
+        "static_configs": [{"targets": list(targets)}],
+    }
+    return IngestConfig.model_validate({"scrape_configs": [job], **more})
+
+
+async def outcomes(settings: IngestConfig, lasts_s: float = 20.0) -> dict[str, Outcome]:
+    return {each.target: each for each in await collect_once(settings, time.time_ns, lasts_s)}
+
+
+async def test_a_target_that_is_collected_once_a_minute_is_tried_at_once(addresses: tuple[str, str]) -> None:
+    answers, _ = addresses
+    found = await outcomes(config(answers, "127.0.0.1:1"))
+    assert {name: each.problem for name, each in found.items()} == {
+        f"gpu/{answers}": "",
+        "gpu/127.0.0.1:1": "refused",
+    }
+    batch = found[f"gpu/{answers}"].batch
+    assert batch is not None
+    assert batch.values.tolist() == [1.0, 300.0]  # what the GPU is, and its power
+    assert found[f"gpu/{answers}"].unmapped == ["node_vendor_secret"]
+
+
+async def test_one_that_hangs_is_given_up_and_delays_no_other(addresses: tuple[str, str]) -> None:
+    answers, hangs = addresses
+    found = await outcomes(config(answers, hangs), lasts_s=0.5)
+    assert {name: each.problem for name, each in found.items()} == {
+        f"gpu/{answers}": "",
+        f"gpu/{hangs}": "timeout: nothing within 0.5 s",
+    }
+
+
+async def test_a_switch_that_refuses_is_listed_with_the_reason() -> None:
+    job = {
+        "job_name": "leaves",
+        "targets": [{"address": "127.0.0.1:1", "device": "leaf1"}],
+        "tls": {"insecure": True},
+    }
+    found = await outcomes(IngestConfig.model_validate({"gnmi_configs": [job]}), lasts_s=1.0)
+    (only,) = found.values()
+    assert (only.target, bool(only.problem)) == ("leaves/127.0.0.1:1", True)
+
+
+async def test_a_list_of_targets_that_cannot_be_read_is_a_line_of_its_own(tmp_path: Path) -> None:
+    job = {"job_name": "gpu", "source": "dcgm", "file_sd_configs": [{"files": [str(tmp_path / "*.json")]}]}
+    (tmp_path / "nodes.json").write_text("{")
+    found = await outcomes(IngestConfig.model_validate({"scrape_configs": [job]}))
+    assert found["gpu"].problem == "its list of targets cannot be read"
+
+
+async def test_only_those_that_are_wanted_and_progress_counts_them(addresses: tuple[str, str]) -> None:
+    answers, hangs = addresses
+    shown: list[tuple[int, int]] = []
+    found = await collect_once(
+        config(answers, hangs), time.time_ns, 20.0, lambda name: name == f"gpu/{answers}", lambda *at: shown.append(at)
+    )
+    assert [each.target for each in found] == [f"gpu/{answers}"]
+    assert shown == [(1, 1)]
