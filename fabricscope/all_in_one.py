@@ -11,7 +11,9 @@ from rich.console import Console
 from bus.base import Bus, Gap
 from bus.open import open_bus
 from bus.owner.fence import OwnerFence
+from common.errors import ConfigError
 from common.tasks import cancel
+from fabricscope.api.config import ApiConfig
 from fabricscope.running.children import StageChildren
 from fabricscope.running.stopping import stop_on_signals
 from fabricscope.running.supervisor import Child
@@ -21,9 +23,15 @@ from telemetry.codec.records import decode_record
 from telemetry.incidents import Incident, IncidentState
 from telemetry.ledger import StageReport
 
+LOOK_AGAIN_S, ANSWER_S = 0.2, 2.0
+STARTING = "starting; the first start on a machine compiles for half a minute"
+
 
 async def run_all_in_one(config_file: Path, running: Sequence[Child] = ()) -> None:
-    """Until Ctrl-C or SIGTERM. running: children that were started before, to stop with the stages."""
+    """Until Ctrl-C or SIGTERM. running: children that were started before, to stop with the stages.
+
+    ConfigError with the words of a stage that cannot start.
+    """
     stages = StageChildren(config_file)
     settings = stages.settings
     console = Console()
@@ -33,18 +41,42 @@ async def run_all_in_one(config_file: Path, running: Sequence[Child] = ()) -> No
         await stages.start()
         reloading = asyncio.create_task(reload_on_signals(stages))
         await bus.start()
-        console.print(
-            f"NOC page and API: [bold]http://{settings.api.host}:{settings.api.port}[/]   (Ctrl-C stops everything)"
-        )
-        console.print(f"Token to change something: {settings.api.state_dir / 'local.token'}", highlight=False)
+        announcing = asyncio.create_task(announce(settings.api, console))
         printing = asyncio.create_task(print_incidents(bus, console))
-        await stopping.wait()
-        await cancel([printing, reloading])
+        waiting = asyncio.create_task(stopping.wait())
+        refused = asyncio.create_task(stages.refusal())
+        await asyncio.wait([waiting, refused], return_when=asyncio.FIRST_COMPLETED)
+        problem = refused.result() if refused.done() else None
+        await cancel([announcing, printing, reloading, waiting, refused])
+        if problem is not None:
+            raise ConfigError(problem)
     finally:
         console.print("Stopping…")
         await asyncio.gather(stages.stop(), *(child.stop() for child in running))
         await bus.stop()
         console.print("Stopped.")
+
+
+async def announce(api: ApiConfig, console: Console) -> None:
+    """Prints the address of the NOC page once it is there, and not what else listens on its port."""
+    while not await _answers(api):  # noqa: ASYNC110  # another process begins to listen
+        await asyncio.sleep(LOOK_AGAIN_S)
+    scheme = "https" if api.tls_cert_file else "http"
+    console.print(f"NOC page and API: [bold]{scheme}://{api.host}:{api.port}[/]   (Ctrl-C stops everything)")
+    console.print(f"Token to change something: {api.state_dir / 'local.token'}", highlight=False)
+
+
+async def _answers(api: ApiConfig) -> bool:
+    try:
+        reader, writer = await asyncio.open_connection(api.host, api.port)
+        with contextlib.closing(writer):
+            if api.tls_cert_file:  # its certificate may be for another name, so nothing more is asked
+                return True
+            writer.write(b"GET /-/healthy HTTP/1.0\r\nHost: %b\r\n\r\n" % api.host.encode())
+            answer = await asyncio.wait_for(reader.read(4096), ANSWER_S)
+    except (OSError, TimeoutError):
+        return False
+    return b" 200 " in answer.split(b"\r\n", 1)[0] and b"Fabricscope" in answer
 
 
 async def reload_on_signals(stages: StageChildren) -> None:
@@ -64,7 +96,7 @@ async def print_incidents(bus: Bus, console: Console) -> None:
     reports: dict[str, StageReport] = {}
     fence = OwnerFence()
     try:
-        with console.status("starting…") as status:
+        with console.status(STARTING) as status:
             while True:
                 with contextlib.suppress(Gap):
                     for record in await reader.poll():
@@ -93,4 +125,4 @@ def state_line(reports: Mapping[str, StageReport]) -> str:
         report = reports["analytics"]
         parts.append(f"{report.details['series']:,.0f} series, {report.samples_out:,} samples evaluated")
         parts.append(f"{report.details['findings_active']:.0f} findings")
-    return " · ".join(parts) or "starting…"
+    return " · ".join(parts) or STARTING

@@ -9,17 +9,23 @@ import yaml
 from rich.console import Console
 
 from common.errors import ConfigError, Unavailable
+from common.tasks import cancel
 from fabricscope.all_in_one import run_all_in_one
 from fabricscope.running.supervisor import Child
 from fabricscope.settings import MetricsPorts
 from fabricscope.version import VERSION
+from simulator.faults.schedule import parse_fault
 
 MARKERS = ("demo", "practice")  # the second: of the release before
 SIMULATOR_START_S = 60.0
 
 
 async def run_demo(fault: str, data_dir: Path, port: int | None = None, address_offset: int = 0) -> None:
-    """Until Ctrl-C. fault, address_offset: as for ``fabricscope simulate``; port: see ``beside_another``."""
+    """Until Ctrl-C. fault, address_offset: as for ``fabricscope simulate``; port: see ``beside_another``.
+
+    ConfigError for a fault that there is not, and with the words of a process that cannot start.
+    """
+    parse_fault(fault)
     console = Console()
     console.print(f"[bold]Fabricscope {VERSION}[/] demo on a simulated fabric; fault: {fault}")
     _empty(data_dir)
@@ -61,11 +67,16 @@ def _empty(data_dir: Path) -> None:
 
 
 async def _wait_for(config_file: Path, simulator: Child) -> None:
+    refused = asyncio.create_task(simulator.refusal())
     try:
         async with asyncio.timeout(SIMULATOR_START_S):
-            while not config_file.exists():  # noqa: ASYNC110, ASYNC240  # another process writes it
-                await asyncio.sleep(0.1)
+            while not config_file.exists():  # noqa: ASYNC240  # another process writes it
+                await asyncio.wait([refused], timeout=0.1)
+                if refused.done():
+                    raise ConfigError(refused.result())
     except TimeoutError:
         raise Unavailable(
             f"the simulator did not start in {SIMULATOR_START_S:.0f} s: see {simulator.log_path}"
         ) from None
+    finally:
+        await cancel([refused])

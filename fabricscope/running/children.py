@@ -9,6 +9,7 @@ from pathlib import Path
 import structlog
 
 from common.errors import ConfigError
+from common.tasks import cancel
 from fabricscope.running.reload import OF_ALL, changed_keys
 from fabricscope.running.supervisor import Child
 from fabricscope.settings import Settings, load_settings
@@ -28,6 +29,15 @@ class StageChildren:
     async def start(self) -> None:
         for child in self._children.values():
             await child.start()
+
+    async def refusal(self) -> str:
+        """Returns the words of the first stage that could not start at all."""
+        waiting = [asyncio.create_task(child.refusal()) for child in self._children.values()]
+        try:
+            done, _ = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+            return next(iter(done)).result()
+        finally:
+            await cancel(waiting)
 
     async def stop(self) -> None:
         await asyncio.gather(*(child.stop() for child in self._children.values()))

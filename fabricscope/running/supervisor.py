@@ -13,7 +13,7 @@ import structlog
 
 from common.retry import backoff_s
 from common.tasks import cancel
-from fabricscope.exit_status import SUPERSEDED
+from fabricscope.exit_status import FAILED, SUPERSEDED
 from fabricscope.running.stopping import SUPERVISED
 
 log = structlog.get_logger()
@@ -28,10 +28,16 @@ def restart_wait_s(failures: int, chance: float) -> float:
     return backoff_s(failures, first_s=RESTART_WAIT_FIRST_S, most_s=RESTART_WAIT_MAX_S, chance=chance)
 
 
+def last_line(log_path: Path) -> str:
+    """What a process that failed said last, without the name of the program."""
+    lines = log_path.read_text(errors="replace").split("\n")
+    return next((line.removeprefix("fabricscope: ") for line in reversed(lines) if line.strip()), "it said nothing")
+
+
 class Child:
     """One ``fabricscope`` command, kept alive until ``stop`` or until a newer process elsewhere does its work.
 
-    Its output goes to a log file.
+    Its output goes to a log file. What cannot start at all is not tried again: see ``refusal``.
     """
 
     def __init__(self, name: str, arguments: Sequence[str], log_path: Path) -> None:
@@ -41,6 +47,12 @@ class Child:
         self._arguments = arguments
         self._process: asyncio.subprocess.Process | None = None
         self._task: asyncio.Task[None] | None = None
+        self._refusal = asyncio.Event()
+
+    async def refusal(self) -> str:
+        """Returns once its first process ended by itself for something that the operator can repair, with its words."""
+        await self._refusal.wait()
+        return f"{self.name}: {last_line(self.log_path)}"
 
     @property
     def pid(self) -> int | None:
@@ -79,6 +91,9 @@ class Child:
             code = await self._run_once()
             if code == SUPERSEDED:  # started again, it would replace the newer one, which would come back in its turn
                 log.error("stage replaced by a newer process", stage=self.name, log=str(self.log_path))
+                return
+            if code == FAILED and not self.restarts and loop.time() - started_s < STABLE_AFTER_S:
+                self._refusal.set()
                 return
             failures = 1 if loop.time() - started_s > STABLE_AFTER_S else failures + 1
             wait_s = restart_wait_s(failures, random.random())

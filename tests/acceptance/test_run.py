@@ -4,6 +4,7 @@ import json
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -109,6 +110,28 @@ def test_from_start_to_the_first_incident_and_to_a_clean_stop(demo):
     demo.process.send_signal(signal.SIGINT)
     assert demo.process.wait(STOP_S_MAX) == 0
     assert demo.processes() == set()
+
+
+def run_in_vain(folder: Path, *options: str) -> str:
+    """What it says where the person looks, when it cannot run and stops by itself."""
+    command = [sys.executable, "-m", "fabricscope", "run", "--data-dir", str(folder), *options]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=INCIDENT_S_MAX, check=False)
+    assert ended.returncode == 1
+    return " ".join(ended.stderr.split())
+
+
+def test_a_fault_that_there_is_not_is_said_before_anything_starts(tmp_path: Path) -> None:
+    said = run_in_vain(tmp_path / "demo", "--fault", "nonsense@1s")
+    assert "fabricscope: fault 'nonsense@1s': fault: no fault 'nonsense', expected one of slow-receiver, " in said
+    assert not (tmp_path / "demo").exists()
+
+
+def test_a_port_that_is_in_use_is_said_where_the_person_looks(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        said = run_in_vain(tmp_path / "demo", "--port", port, "--address-offset", str(ADDRESS_OFFSET))
+    assert said.endswith("address already in use")
+    assert "fabricscope: api: api.host, api.port: " in said
 
 
 def ask(url: str) -> Any:

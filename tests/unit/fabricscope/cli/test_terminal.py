@@ -115,7 +115,7 @@ ANALYTICS = StageReport("analytics", "a", 1, 2, samples_out=12_345, details={"se
 @pytest.mark.parametrize(
     ("reports", "line"),
     [
-        ([], "starting…"),
+        ([], "starting; the first start on a machine compiles for half a minute"),
         ([INGEST], "7 of 8 polled targets up"),
         ([ANALYTICS], "6,789 series, 12,345 samples evaluated · 2 findings"),
         ([INGEST, ANALYTICS], "7 of 8 polled targets up · 6,789 series, 12,345 samples evaluated · 2 findings"),

@@ -132,3 +132,21 @@ async def test_children_end_when_their_parent_is_killed(arguments, log):
         parent.wait()
     await until(lambda: not runs(child), "the orphan to end")
     assert count_in(log, "stage stopped") == 1
+
+
+async def test_what_cannot_start_is_not_tried_again_and_says_why(log, tmp_path):
+    listener = await asyncio.start_server(lambda reader, writer: None, "127.0.0.1", 0)
+    port = listener.sockets[0].getsockname()[1]
+    settings = tmp_path / "fabricscope.yaml"
+    settings.write_text(f"global: {{data_dir: {tmp_path / 'data'}}}\napi: {{port: {port}}}\n")
+    child = Child("api", ["api", "--config", str(settings)], log)
+    await child.start()
+    try:
+        refusal = await asyncio.wait_for(child.refusal(), DEADLINE_S)
+        assert refusal.startswith("api: api.host, api.port: ")
+        assert refusal.endswith("address already in use")
+        await until(lambda: child.ended, "the child to end")
+        assert child.restarts == 0
+    finally:
+        await child.stop()
+        listener.close()
