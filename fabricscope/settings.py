@@ -1,6 +1,7 @@
 """All settings of the program, composed from the components' own: one YAML file, then the environment over it."""
 
 import os
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,8 @@ from ingest.config import CollectorSections, IngestConfig
 from recordings.config import RecordingConfig
 
 ENVIRONMENT_PREFIX = "FABRICSCOPE__"
+_PLAIN = re.compile(r"[\w.+-]{1,40}")
+_SECRET = re.compile(r"secret|password|token|credential|key")
 OF_INGEST = tuple(CollectorSections.model_fields)
 """Sections at the top level of the file, as in Prometheus', that belong to the ingest stage."""
 
@@ -70,12 +73,16 @@ class Settings(BaseModel):
 
     def summary(self) -> list[str]:
         """A few lines about what the settings configure, without secrets."""
+        alerting = self.alerting
+        collects = any(getattr(self.ingest, section) for section in OF_INGEST)
+        nothing = "" if collects else ": nothing is collected"
         job_sources = len(self.ingest.job_sources) + len(self.ingest.kubernetes_sources)
         return [
             f"cluster {self.general.cluster}, bus {self.bus.kind}",
             f"{len(self.ingest.scrape_configs)} scrape jobs, {len(self.ingest.gnmi_configs)} gNMI jobs, "
-            f"{job_sources} job sources, {'an' if self.ingest.inventory else 'no'} inventory",
+            f"{job_sources} job sources, {'an' if self.ingest.inventory else 'no'} inventory{nothing}",
             f"receivers: {', '.join(receiver.name for receiver in self.alerting.receivers) or 'none'}",
+            f"links in pages: {mask_userinfo(alerting.external_url) or 'none: alerting.external_url is missing'}",
             f"heartbeat: {'sent' if self.alerting.heartbeat else 'none: nobody outside notices when paging stops'}",
             f"remote write: {', '.join(mask_userinfo(target.url) for target in self.remote_write) or 'nowhere'}",
         ]
@@ -152,13 +159,20 @@ def load_settings(path: Path | None) -> Settings:
         raise ConfigError("\n".join(_describe(path, positions, problem) for problem in error.errors())) from error
 
 
+def _expected(key: str, problem: Any) -> str:
+    """What was expected, and what was found where that is one plain word that is no secret."""
+    text, found = problem["msg"].removeprefix("Value error, "), problem["input"]
+    plain = isinstance(found, str | int | float | bool) and _PLAIN.fullmatch(str(found))
+    return f"{text}, found {found!r}" if plain and not _SECRET.search(key) else str(text)
+
+
 def _describe(path: Path | None, positions: Positions, problem: Any) -> str:
     where = problem["loc"]
     if where[0] == "ingest" and where[1:2] and where[1] in OF_INGEST:
         where = where[1:]
     variable = ENVIRONMENT_PREFIX + "__".join(map(str, where)).upper()
     key = ".".join(map(str, where))
-    text = "unknown key" if problem["type"] == "extra_forbidden" else problem["msg"].removeprefix("Value error, ")
+    text = "unknown key" if problem["type"] == "extra_forbidden" else _expected(key, problem)
     if variable in os.environ:
         return f"environment {variable}: {text}"
     return f"{locate(path, positions, where)}: {key}: {text}" if path else f"{key}: {text}"

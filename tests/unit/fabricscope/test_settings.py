@@ -75,7 +75,11 @@ def test_no_file_is_all_defaults():
             "scrape_configs:\n  - job_name: a\n    interval: 5s\n",
             "fabricscope.yaml:3:5: scrape_configs.0.interval: unknown key",
         ),
-        ("api:\n  port: high\n", "fabricscope.yaml:2:3: api.port: Input should be a valid integer"),
+        (
+            "api:\n  port: high\n",
+            "fabricscope.yaml:2:3: api.port: Input should be a valid integer, unable to parse string as an integer, "
+            "found 'high'",
+        ),
         (
             "analytics:\n  engine:\n    detection:\n      scored: {node_laod_1m: 1}\n",
             "fabricscope.yaml:4:7: analytics.engine.detection.scored: node_laod_1m: expected metrics of the catalogue",
@@ -83,6 +87,7 @@ def test_no_file_is_all_defaults():
         ("api: [\n", "fabricscope.yaml:2:1:"),
         ("api: &a {port: 1}\nbus: *a\n", "fabricscope.yaml:2:6: aliases are not accepted"),
         ("api: {port: 1}\napi: {port: 2}\n", "fabricscope.yaml:2:1: api is defined twice"),
+        ("scrape_configs: [{job_name: a, scrape_interval: fast}]\n", "1h30m, found 'fast'"),
         ("- a\n", "fabricscope.yaml:1:1: expected keys with values"),
         ("bus: 5\n", "bus: expected keys with values, found 5"),
     ],

@@ -82,6 +82,8 @@ def test_check_config_prints_a_summary(tmp_path):
     answer = fabricscope("check", "config", str(path))
     assert answer.returncode == 0
     assert "cluster pod7" in answer.stdout
+    assert "no inventory: nothing is collected" in answer.stdout
+    assert "links in pages: none: alerting.external_url is missing" in answer.stdout
 
 
 def test_check_config_shows_no_password(tmp_path):
