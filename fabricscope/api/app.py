@@ -50,7 +50,7 @@ def create_app(
         docs_url=None,
         redoc_url=None,
         responses=may_answer(401, 403, 429),
-        dependencies=[Depends(_no_repeated_key)],
+        dependencies=[Depends(_no_repeated_key), Depends(_no_unknown_parameter)],
     )
     app.state.model, app.state.bus, app.state.clock = model, bus, clock
     app.state.reloading, app.state.replays = reloading, replays
@@ -90,6 +90,18 @@ async def _no_repeated_key(request: Request) -> None:
         raise HTTPException(422, f"body: {error}") from None
     except ValueError:  # the model says what is wrong
         return
+
+
+async def _no_unknown_parameter(request: Request) -> None:
+    """A parameter that a route does not know would be ignored, and its answer taken for something else."""
+    if not request.query_params:
+        return
+    path = request.app.openapi()["paths"].get(request.scope["route"].path, {})
+    declared = path.get(request.method.lower(), {}).get("parameters", ())
+    known = sorted(each["name"] for each in declared if each["in"] == "query")
+    for name in request.query_params:
+        if name not in known:
+            raise HTTPException(422, f"query.{name[:64]}: expected {', '.join(known) or 'no parameter'}")
 
 
 async def _http_error(_: Request, problem: Exception) -> Response:

@@ -44,6 +44,7 @@ Text = Annotated[str, Field(max_length=CHARS_MAX)]
 Object = Annotated[
     Text, AfterValidator(_parsed), Field(json_schema_extra={"pattern": f"^({'|'.join(ObjectKind)}):.+$"})
 ]
+Time = Annotated[AwareDatetime, BeforeValidator(_rfc3339_text)]
 Moment = Annotated[AwareDatetime, Field(ge=_EPOCH, lt=_END), BeforeValidator(_rfc3339_text)]
 
 

@@ -1,19 +1,24 @@
 """Incidents, findings, and the evidence behind them."""
 
 import asyncio
+import math
 from dataclasses import dataclass
+from itertools import islice
 from typing import Annotated
 
 import numpy as np
 from fastapi import APIRouter, Depends, Query, Request
+from pydantic import BaseModel, ConfigDict, Field
 from starlette.exceptions import HTTPException
 
 from common.errors import BadInput
+from common.units import NS_PER_S
+from fabricscope.api.change_event import Time
 from fabricscope.api.problem import may_answer
 from fabricscope.api.read_model import ReadModel
 from telemetry.catalogue import Kind, metrics
 from telemetry.findings import Evidence, Finding, FindingState
-from telemetry.incidents import Incident, IncidentState
+from telemetry.incidents import Incident, IncidentKind, IncidentState, Severity
 from telemetry.series import parse_series_key
 
 router = APIRouter(prefix="/api/v1", tags=["incidents"], responses=may_answer(422))
@@ -43,17 +48,45 @@ class EvidencePlot:
     values: list[float | None]
 
 
+class IncidentFilter(BaseModel):
+    """Which incidents; those that every given key applies to."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    state: IncidentState | None = None
+    severity: Severity | None = None
+    kind: IncidentKind | None = None
+    object: str | None = Field(None, max_length=512, description="That it is about or reaches, such as node3 or GPU-….")
+    since: Time | None = Field(None, description="RFC 3339; those that were open at that time or later.")
+    until: Time | None = Field(None, description="RFC 3339; those that began before it.")
+    since_first_seen: bool | None = Field(
+        None, description="Only known faults, which were there before telemetry began, or only the others."
+    )
+    limit: int = Field(1000, ge=1, le=10_000)
+
+    def admits(self, incident: Incident) -> bool:
+        over_ns = incident.resolved_ns or math.inf
+        return (
+            self.state in (None, incident.state)
+            and self.severity in (None, incident.severity)
+            and self.kind in (None, incident.kind)
+            and self.since_first_seen in (None, incident.since_first_seen)
+            and (self.object is None or self.object in objects_of(incident))
+            and (self.since is None or over_ns >= self.since.timestamp() * NS_PER_S)
+            and (self.until is None or incident.onset_ns < self.until.timestamp() * NS_PER_S)
+        )
+
+
+def objects_of(incident: Incident) -> set[str]:
+    """Names of what an incident is about or reaches: ``port:leaf1/Ethernet4``, each of its parts, nodes, GPUs, jobs."""
+    root, blast = incident.root, incident.blast
+    return {str(root), root.name, *root.name.split("/"), *blast.links, *blast.nodes, *blast.gpus, *blast.jobs}
+
+
 @router.get("/incidents")
-async def list_incidents(
-    model: Model, state: IncidentState | None = None, since_first_seen: bool | None = None
-) -> list[Incident]:
-    """All incidents, worst first. since_first_seen: only known faults, which were there before telemetry began, or
-    only the others."""
-    return [
-        incident
-        for incident in model.worst_first()
-        if state in (None, incident.state) and since_first_seen in (None, incident.since_first_seen)
-    ]
+async def list_incidents(model: Model, chosen: Annotated[IncidentFilter, Query()]) -> list[Incident]:
+    """Incidents, worst first."""
+    return list(islice(filter(chosen.admits, model.worst_first()), chosen.limit))
 
 
 @router.get("/incidents/{incident_id}", responses=may_answer(404))

@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 
 from fabricscope.api.config import ApiConfig
+from fabricscope.api.history import History
+from fabricscope.api.read_model import ReadModel
 from fabricscope.api.service import ApiService
 
 
@@ -13,6 +15,12 @@ from fabricscope.api.service import ApiService
 def state_dir(tmp_path: Path) -> Path:
     """Where the API of ``api`` keeps its tokens and its audit log."""
     return tmp_path / "api"
+
+
+@pytest.fixture
+def model() -> ReadModel:
+    """Empty, to be filled by hand."""
+    return ReadModel(History(1, 1))
 
 
 @pytest.fixture

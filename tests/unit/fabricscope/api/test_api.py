@@ -165,6 +165,9 @@ async def test_forecasts_are_listed_soonest_first(api, bus):
         ("/api/v1/nowhere", 404, "not_found"),
         ("/api/v1/incidents?state=angry", 422, "bad_data"),
         ("/api/v1/findings?limit=0", 422, "bad_data"),
+        ("/api/v1/incidents?limit=0", 422, "bad_data"),
+        ("/api/v1/incidents?since=2026-11-26T14:00:00", 422, "bad_data"),  # of which zone?
+        ("/api/v1/targets?limit=5", 422, "bad_data"),
     ],
 )
 async def test_errors_have_one_form(api, path, status, kind):
@@ -173,6 +176,13 @@ async def test_errors_have_one_form(api, path, status, kind):
     assert body["status"] == "error"
     assert body["errorType"] == kind
     assert body["error"]
+
+
+async def test_a_parameter_that_a_route_does_not_know_is_named_with_those_that_it_does(api):
+    _, body = await get(api.url, "/api/v1/findings?limt=5")
+    assert body["error"] == "query.limt: expected limit, state"
+    _, body = await get(api.url, "/api/v1/targets?limit=5")
+    assert body["error"] == "query.limit: expected no parameter"
 
 
 async def test_health_metrics_and_page(api):

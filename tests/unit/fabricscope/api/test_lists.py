@@ -10,8 +10,7 @@ import orjson
 import pytest
 
 from bus.base import Record
-from fabricscope.api.history import History
-from fabricscope.api.read_model import ReadModel, TargetStatus
+from fabricscope.api.read_model import TargetStatus
 from fabricscope.api.routes.starvation import By, sum_starvation
 from fabricscope.api.routes.stream import INCIDENTS_SHOWN, _events, noc_content
 from fabricscope.api.routes.targets import (
@@ -34,12 +33,6 @@ from telemetry.starvation import GpuLoss, HostLosses
 from telemetry.topology import Device, Entity, Gpu, Job, Link, Role, Topology, TopologyFact
 from telemetry.trends import DeviceTrends, Forecast
 from tests.unit.fabricscope.api.traffic import NS, incident
-
-
-@pytest.fixture
-def model() -> ReadModel:
-    return ReadModel(History(1, 1))
-
 
 LOSSES = (
     HostLosses(
