@@ -14,6 +14,7 @@ from telemetry.quantities import quantity
 
 _COLOURS = {Severity.CRITICAL: "red", Severity.WARNING: "yellow", Severity.INFO: "cyan"}
 EVIDENCE_SHOWN = 3
+LOST_MIN_S = 36.0  # below it 0.00 GPU-hours would stand there
 
 
 def incident_panel(incident: Incident) -> Panel:
@@ -60,7 +61,8 @@ def _blast(incident: Incident) -> str:
     blast = incident.blast
     counted = (("GPU", blast.gpus), ("node", blast.nodes), ("link", blast.links), ("job", blast.jobs))
     objects = ", ".join(f"{len(names)} {noun}{'' if len(names) == 1 else 's'}" for noun, names in counted)
-    return f"{objects}; {incident.gpu_seconds / 3600:.2f} GPU-hours lost so far"
+    lost = f"{incident.gpu_seconds / 3600:.2f} GPU-hours" if incident.gpu_seconds >= LOST_MIN_S else "no GPU time"
+    return f"{objects}; {lost} lost so far"
 
 
 def _clock(time_ns: int) -> str:

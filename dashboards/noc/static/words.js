@@ -3,7 +3,7 @@ export const clock = (ns) => new Date(ns / 1e6).toISOString().slice(11, 19);
 export const count = (number, noun) => `${number} ${noun}${number === 1 ? "" : "s"}`;
 
 export function lost(seconds) {
-  if (seconds < 36) return "no GPU time lost so far";
+  if (seconds < 36) return "no GPU time lost";
   return `${(seconds / 3600).toFixed(seconds < 36000 ? 2 : 0)} GPU-hours lost`;
 }
 

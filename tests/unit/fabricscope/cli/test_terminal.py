@@ -91,6 +91,11 @@ def test_the_blast_radius_counts_with_the_right_nouns(blast, text):
     assert text in printed(replace(INCIDENT, blast=blast))
 
 
+def test_what_is_no_hour_yet_is_said_in_words():
+    assert "no GPU time lost so far" in printed(replace(INCIDENT, gpu_seconds=17.0))
+    assert "0.01 GPU-hours lost so far" in printed(replace(INCIDENT, gpu_seconds=36.0))
+
+
 @pytest.mark.parametrize(
     ("state", "severity", "colour"),
     [
