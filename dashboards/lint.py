@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from itertools import combinations
 from typing import Any
 
+from dashboards.model import Show
 from dashboards.render import COLUMNS
 from telemetry.catalogue import Kind, metrics
 
@@ -17,12 +18,15 @@ _BRACES = re.compile(r"\{[^}]*\}")
 _VARIABLE = re.compile(r"\$(?!__)([a-zA-Z]\w*)")
 _RANGES = re.compile(r"\[[^\]]*\]")
 _CALLED = re.compile(r"\b(rate|increase|sum)\s*\(")
+_CHOSEN = re.compile(r"\b(topk|bottomk)\(")
 _OF_COUNTERS = ("rate", "increase")
 _FUNCTIONS = {
     *(
         "rate",
         "increase",
         "max_over_time",
+        "min_over_time",
+        "end",
         "max",
         "min",
         "avg",
@@ -82,6 +86,8 @@ def _panel(panel: dict[str, Any]) -> Iterator[str]:
         expr = target["expr"]
         if "rate(" in expr and "[$__rate_interval]" not in expr:
             yield f"rate() without $__rate_interval: {expr}"
+        if panel["type"] == Show.LINES and _CHOSEN.search(expr) and "@ end()" not in expr:
+            yield f"topk() chooses other lines at every step, expected queries.worst: {expr}"
         for name in sorted(metrics_named(expr) - OWN_SERIES - set(metrics())):
             yield f"{name} is not in the metric catalogue"
         yield from _misused(expr)

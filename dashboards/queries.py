@@ -19,8 +19,16 @@ def summed_rate(by: str, metric: str, labels: str, **only: str) -> str:
 
 
 def worst(expr: str, n: int = 10) -> str:
-    """The ``n`` largest that are not zero."""
-    return f"topk({n}, {expr} > 0)"
+    """The ``n`` whose largest value in the panel's time range is the largest, and not zero, as whole lines.
+
+    ``topk`` alone chooses anew at every step: it draws several times as many lines, each of them broken.
+    """
+    return f"({expr}) and topk({n}, max_over_time(({expr})[$__range:$__interval] @ end()) > 0)"
+
+
+def lowest(expr: str, n: int = 10) -> str:
+    """The ``n`` whose smallest value in the panel's time range is the smallest, as whole lines."""
+    return f"({expr}) and bottomk({n}, min_over_time(({expr})[$__range:$__interval] @ end()))"
 
 
 def freshness() -> str:

@@ -5,7 +5,7 @@ from functools import partial
 from dashboards.common import CLUSTER_VARIABLE, first_row
 from dashboards.model import Board, Query, Variable
 from dashboards.panels import lines, rising, table
-from dashboards.queries import GPUS, rate, worst
+from dashboards.queries import GPUS, lowest, rate, worst
 
 DETAIL = "{{device}} {{gpu}}"
 
@@ -34,7 +34,7 @@ _PANELS = (
         "Temperature (°C, 10 hottest GPUs)",
         "celsius",
         "GPU temperature. Normal: below 80 °C. Above, the GPU is about to throttle.",
-        Query(f"topk(10, gpu_temperature_celsius{{{GPUS}}})", DETAIL),
+        Query(worst(f"gpu_temperature_celsius{{{GPUS}}}"), DETAIL),
         steps=rising(warn=80, bad=87),
     ),
     _lines(
@@ -50,7 +50,7 @@ _PANELS = (
         "SM clock (Hz, 10 slowest GPUs)",
         "hertz",
         "Clock of the streaming multiprocessors. Normal: all alike. The slowest sets the pace of its job.",
-        Query(f"bottomk(10, gpu_sm_clock_hertz{{{GPUS}}})", DETAIL),
+        Query(lowest(f"gpu_sm_clock_hertz{{{GPUS}}}"), DETAIL),
     ),
     table(
         15,

@@ -15,6 +15,7 @@ UP = "avg(up)"
 def panel(number: int, **position: int) -> dict[str, Any]:
     return {
         "id": number,
+        "type": "timeseries",
         "title": "Targets up (%, now)",
         "description": "Normal: 100 %.",
         "datasource": {"uid": "${datasource}"},
@@ -87,6 +88,10 @@ NO_TEXT = ["b panel 1: title, description and unit are needed"]
         (
             ask("rate(gpu_power_watts[$__rate_interval])"),
             ["b panel 1: rate() of gpu_power_watts, which is no counter"],
+        ),
+        (
+            ask("topk(3, up)"),
+            ["b panel 1: topk() chooses other lines at every step, expected queries.worst: topk(3, up)"],
         ),
         (ask("increase(up[1h])"), ["b panel 1: increase() of up, which is no counter"]),
         (

@@ -7,7 +7,7 @@ import pytest
 from dashboards.model import BAD, GOOD, NEUTRAL, WARN, Board, Panel, Query, Show, Step, Variable
 from dashboards.normalise import normalise
 from dashboards.panels import lines, rising, stat, states, table
-from dashboards.queries import pause_ratio, rate, summed_rate, worst
+from dashboards.queries import lowest, pause_ratio, rate, summed_rate, worst
 from dashboards.render import place, render_board
 
 UP = Query("up", "{{device}}")
@@ -62,8 +62,9 @@ def test_rising_values_turn_from_good_to_bad():
         (rate("a_total", 'x="1"'), 'rate(a_total{x="1"}[$__rate_interval])'),
         (rate("a_total", 'x="1"', side="server"), 'rate(a_total{x="1",side="server"}[$__rate_interval])'),
         (summed_rate("device", "a_total", 'x="1"'), 'sum by (device) (rate(a_total{x="1"}[$__rate_interval]))'),
-        (worst("a"), "topk(10, a > 0)"),
-        (worst("a", 3), "topk(3, a > 0)"),
+        (worst("a"), "(a) and topk(10, max_over_time((a)[$__range:$__interval] @ end()) > 0)"),
+        (worst("a", 3), "(a) and topk(3, max_over_time((a)[$__range:$__interval] @ end()) > 0)"),
+        (lowest("a", 3), "(a) and bottomk(3, min_over_time((a)[$__range:$__interval] @ end()))"),
         (
             pause_ratio("rx", 'x="1"'),
             'max by (device, port) (rate(fabric_port_pfc_pause_seconds_total{x="1",direction="rx"}[$__rate_interval]))',
