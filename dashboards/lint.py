@@ -26,6 +26,7 @@ _FUNCTIONS = {
         "increase",
         "max_over_time",
         "min_over_time",
+        "last_over_time",
         "end",
         "max",
         "min",

@@ -17,12 +17,14 @@ from grafanalib.core import (
     TimeSeries,
 )
 
-from dashboards.model import Board, Panel, Show, Variable
+from dashboards.model import BAD, WARN, Board, Panel, Show, Variable
 from dashboards.normalise import normalise
 
 SCHEMA_VERSION = 41  # grafanalib's 12 makes Grafana's migration drop the shared crosshair
 SHARED_CROSSHAIR = 1
 COLUMNS = 24
+SEVERITY = "severity"  # the label
+SEVERITY_COLOURS = {"critical": BAD, "warning": WARN, "info": "#5794F2"}
 DATA_SOURCE = {"type": "prometheus", "uid": "${datasource}"}
 _LABEL_OF = {"host": "device"}  # variables that are not called like the label that fills them
 POINTS_MAX = 1000  # grafanalib's 100 would hide microbursts
@@ -69,7 +71,7 @@ def _panel(panel: Panel, at: GridPos) -> Any:
         "targets": _targets(panel),
         "maxDataPoints": POINTS_MAX,
         "mappings": _mappings(panel),
-        "overrides": _limit_override(panel),
+        "overrides": [*_limit_override(panel), *_severity_override(panel)],
         "extraJson": _field_config(panel),
     }
     if panel.show is Show.STAT:
@@ -85,9 +87,8 @@ def _panel(panel: Panel, at: GridPos) -> Any:
         fillOpacity=8,
         tooltipMode="multi",
         tooltipSort="desc",
-        legendDisplayMode="table",
-        legendPlacement="right",
-        legendCalcs=["lastNotNull", "max"],
+        legendDisplayMode="list",  # a table beside the lines takes most of the panel and cuts the names
+        legendPlacement="bottom",
     )
 
 
@@ -155,6 +156,21 @@ def _limit_override(panel: Panel) -> list[dict[str, Any]]:
         {"id": "color", "value": {"mode": "fixed", "fixedColor": "text"}},
     ]
     return [{"matcher": {"id": "byName", "options": panel.limit.legend}, "properties": dashed}]
+
+
+def _severity_override(panel: Panel) -> list[dict[str, Any]]:
+    """Cells in the colour of the severity that they name."""
+    if SEVERITY not in panel.columns:
+        return []
+    options = {
+        severity: {"text": severity, "color": colour, "index": index}
+        for index, (severity, colour) in enumerate(SEVERITY_COLOURS.items())
+    }
+    coloured = [
+        {"id": "mappings", "value": [{"type": "value", "options": options}]},
+        {"id": "custom.cellOptions", "value": {"type": "color-background", "mode": "basic"}},
+    ]
+    return [{"matcher": {"id": "byName", "options": panel.columns[SEVERITY]}, "properties": coloured}]
 
 
 def _columns(panel: Panel) -> list[dict[str, Any]]:

@@ -54,13 +54,12 @@ _PANELS = (
     ),
     table(
         15,
-        "Last XID that is not 0 (code, now)",
+        "Last XID that is not 0 (code, in this time range)",
         "none",
-        "The last error that the driver reported, by GPU. Normal: empty. 79 is a GPU that fell off the bus, 48 and 63 "
-        "memory errors, 31 and 43 usually the program's own.",
-        f"topk(10, gpu_xid_last{{{GPUS}}} > 0)",
+        "The last error that the driver reported, by GPU, also of one that is gone since. Normal: empty. 79 is a GPU "
+        "that fell off the bus, 48 and 63 memory errors, 31 and 43 usually the program's own.",
+        f"topk(10, last_over_time(gpu_xid_last{{{GPUS}}}[$__range]) > 0)",
         columns={"device": "Host", "gpu": "GPU", "Value": "XID"},
-        drill_down=("fabricscope-gpu", ()),
     ),
     _lines(
         16,

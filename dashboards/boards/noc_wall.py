@@ -67,7 +67,7 @@ _PANELS = (
         "Ports that are down and were up within the last day: ports without a cable do not count. Normal: none.",
         f"topk(10, {_PORT_UP} == 0 and max_over_time({_PORT_UP}[1d]) == 1)",
         width=8,
-        columns={"device": "Switch", "port": "Port", "Value": "Up"},
+        columns={"device": "Switch", "port": "Port"},
         drill_down=("fabricscope-fabric", ("device",)),
     ),
     lines(

@@ -9,6 +9,7 @@ from dashboards.normalise import normalise
 from dashboards.panels import lines, rising, stat, states, table
 from dashboards.queries import lowest, pause_ratio, rate, summed_rate, worst
 from dashboards.render import place, render_board
+from telemetry.incidents import Severity
 
 UP = Query("up", "{{device}}")
 
@@ -207,3 +208,16 @@ def test_the_document_of_grafanalib_is_not_changed():
     given = grafanalibs(panels=[{"id": 1, "targets": [], "span": 4}])
     normalise(given)
     assert given == grafanalibs(panels=[{"id": 1, "targets": [], "span": 4}])
+
+
+def test_cells_have_the_colour_of_the_severity_that_they_name():
+    (override,) = rendered(table(1, "t", "none", "d", "up", columns={"severity": "How bad", "kind": "What"}))[
+        "fieldConfig"
+    ]["overrides"]
+    assert override["matcher"] == {"id": "byName", "options": "How bad"}
+    mapped, cells = (each["value"] for each in override["properties"])
+    colours = {severity: shown["color"] for severity, shown in mapped[0]["options"].items()}
+    assert colours.keys() == {str(severity) for severity in Severity}
+    assert len(set(colours.values())) == len(colours)
+    assert cells["type"] == "color-background"
+    assert rendered(table(1, "t", "none", "d", "up", columns={"kind": "What"}))["fieldConfig"]["overrides"] == []
