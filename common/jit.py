@@ -9,7 +9,8 @@ import hashlib
 from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
-from typing import TypeVar, cast
+from tempfile import TemporaryDirectory
+from typing import Any, TypeVar, cast
 
 from numba import config, njit
 from numba.core import caching
@@ -65,4 +66,20 @@ class UserWide(_ByFolder, caching.UserWideCacheLocator):
     """In the user's cache folder, where the source cannot be written to."""
 
 
-config.CACHE_LOCATOR_CLASSES = ",".join(f"{__name__}.{each.__name__}" for each in (Provided, InTree, UserWide))  # type: ignore[attr-defined]
+@lru_cache
+def _temporary_folder() -> "TemporaryDirectory[str]":
+    """Of this process alone, and gone with it: what is cached is unpickled, so nobody else may write there."""
+    return TemporaryDirectory(prefix="fabricscope-numba-")
+
+
+class Temporary(UserWide):
+    """Where nothing else can be written to, as by a user without a home: each process compiles anew."""
+
+    def __init__(self, function: Any, file: str) -> None:
+        super().__init__(function, file)  # type: ignore[no-untyped-call]
+        folder = self.get_suitable_cache_subpath(file)  # type: ignore[no-untyped-call]
+        self._cache_path = str(Path(_temporary_folder().name, folder))
+
+
+_PLACES = (Provided, InTree, UserWide, Temporary)
+config.CACHE_LOCATOR_CLASSES = ",".join(f"{__name__}.{each.__name__}" for each in _PLACES)  # type: ignore[attr-defined]

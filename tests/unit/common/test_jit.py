@@ -1,5 +1,6 @@
 """What is compiled is kept on disk, and recompiled when anything that was compiled into it has changed."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -32,10 +33,11 @@ print(total(Pair(1.0, 2.0)), sum(total.stats.cache_hits.values()))
 """
 
 
-def run(folder: Path) -> str:
+def run(folder: Path, **environment: str) -> str:
     root = Path(__file__).parents[3]
     command = [sys.executable, "-c", f"import sys; sys.path[:0] = ['{folder}', '{root}']; import caller"]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True).stdout.strip()
+    known = {**os.environ, **environment}
+    return subprocess.run(command, cwd=folder, env=known, capture_output=True, text=True, check=True).stdout.strip()
 
 
 def test_a_changed_constant_of_another_file_is_compiled_in(tmp_path: Path) -> None:
@@ -53,3 +55,12 @@ def test_a_renamed_class_in_a_signature_is_compiled_again(tmp_path: Path) -> Non
     assert run(tmp_path) == "3.0 0"
     (tmp_path / "caller.py").write_text(OF_A_CLASS.replace("Pair", "Two"))
     assert run(tmp_path) == "3.0 0"
+
+
+def test_a_user_who_may_write_nowhere_compiles_in_each_process(tmp_path: Path) -> None:
+    """The cache beside the source, and the user's own, cannot be made: files are where their folders would be."""
+    (tmp_path / "caller.py").write_text(CALLER)
+    (tmp_path / "factor.py").write_text("FACTOR = 3.0\n")
+    (tmp_path / "__pycache__").write_text("")
+    blocked = {"HOME": str(tmp_path / "factor.py"), "XDG_CACHE_HOME": str(tmp_path / "factor.py")}
+    assert [run(tmp_path, **blocked) for _ in range(2)] == ["6.0 0", "6.0 0"]
