@@ -32,7 +32,7 @@ function draw(node, plot, incident) {
     tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1e3), "Etc/UTC"),
     axes: [
       { ...axis, values: (_, times) => times.map((seconds) => new Date(seconds * 1e3).toISOString().slice(11, 19)), space: size * 6 },
-      { ...axis, size: size * 6, values: (_, values) => values.map((value) => quantity(value, plot.unit.split(" ")[0])) },
+      { ...axis, size: (_, labels) => size * (1.5 + 0.5 * Math.max(0, ...(labels ?? []).map((label) => label.length))), values: (_, values) => values.map((value) => quantity(value, plot.unit.split(" ")[0])) },
     ],
     series: [{}, { stroke: "#5ec8f2", width: 2, points: { show: false } }, { stroke: "#7fe0b0", dash: [6, 6], points: { show: false } }],
     hooks: { draw: [(chart) => markOnset(chart, incident.onset_ns / 1e9)] },
