@@ -142,8 +142,9 @@ remote_write: [{url: "http://127.0.0.1:2/write"}]
             "",
             [
                 "cluster cluster, bus embedded",
-                "0 scrape jobs, 0 gNMI jobs, 0 job sources, no inventory",
+                "0 scrape jobs, 0 gNMI jobs, 0 job sources, no inventory: nothing is collected",
                 "receivers: none",
+                "links in pages: none: alerting.external_url is missing",
                 "heartbeat: none: nobody outside notices when paging stops",
                 "remote write: nowhere",
             ],
@@ -154,6 +155,7 @@ remote_write: [{url: "http://127.0.0.1:2/write"}]
                 "cluster pod1, bus embedded",
                 "1 scrape jobs, 0 gNMI jobs, 1 job sources, an inventory",
                 "receivers: pager",
+                "links in pages: none: alerting.external_url is missing",
                 "heartbeat: sent",
                 "remote write: http://127.0.0.1:2/write",
             ],

@@ -166,6 +166,9 @@ async def test_a_simulator_that_does_not_start_is_reported_with_its_log(tmp_path
         async def stop(self) -> None:
             started.append("stop")
 
+        async def refusal(self) -> str:
+            return await asyncio.Future()
+
     monkeypatch.setattr(demo, "Child", Dead)
     monkeypatch.setattr(demo, "SIMULATOR_START_S", 0.01)
     with pytest.raises(Exception, match=r"the simulator did not start in 0 s: see .*simulate\.log"):
@@ -181,6 +184,9 @@ async def test_a_demo_beside_another_rewrites_the_settings_of_its_simulator(tmp_
 
         async def start(self) -> None:
             self._config.write_text(yaml.safe_dump({"global": {"cluster": "simulated"}, "api": {"port": 9099}}))
+
+        async def refusal(self) -> str:
+            return await asyncio.Future()
 
     ran: list[int] = []
 
