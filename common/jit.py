@@ -73,7 +73,7 @@ def _temporary_folder() -> "TemporaryDirectory[str]":
 
 
 class Temporary(UserWide):
-    """Where nothing else can be written to, as by a user without a home: each process compiles anew."""
+    """Where nothing else can be written to, as by a user without a home: each process compiles for itself."""
 
     def __init__(self, function: Any, file: str) -> None:
         super().__init__(function, file)  # type: ignore[no-untyped-call]

@@ -21,7 +21,7 @@ def summed_rate(by: str, metric: str, labels: str, **only: str) -> str:
 def worst(expr: str, n: int = 10) -> str:
     """The ``n`` whose largest value in the panel's time range is the largest, and not zero, as whole lines.
 
-    ``topk`` alone chooses anew at every step: it draws several times as many lines, each of them broken.
+    ``topk`` alone chooses again at every step: it draws several times as many lines, each of them broken.
     """
     return f"({expr}) and topk({n}, max_over_time(({expr})[$__range:$__interval] @ end()) > 0)"
 

@@ -30,9 +30,9 @@ _ALL_SENT_S = 1.0  # after the first samples of a stream: each subscription begi
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """One target. batch: its samples, or the batch without any that holds the reason; None where it told events alone.
+    """One target. batch: its samples, or the batch without any that holds the reason; None where it sent events alone.
 
-    events: facts and changes that it told. unmapped: names that it sent and the catalogue does not know, sorted.
+    events: facts and changes that it sent. unmapped: names that it sent and the catalogue does not know, sorted.
     problem: why it does not answer, in words; '' where it does.
     """
 
@@ -52,7 +52,7 @@ async def collect_once(
 ) -> list[Outcome]:
     """The outcome of each target that is ``wanted``, by name, and of each job whose list of targets cannot be read.
 
-    lasts_s: the longest that a target is waited for. show: told how many of how many have ended.
+    lasts_s: the longest that a target is waited for. show: called with how many of how many have ended.
     ConfigError when a file that the configuration names is missing or wrong.
     """
     workers = ThreadPoolExecutor(_WORKERS, "decode")
@@ -131,7 +131,10 @@ async def _listen(stream: StreamCollector, lasts_s: float) -> Outcome:
         await asyncio.wait([running], timeout=_ALL_SENT_S)
     for task in (running, ended):
         task.cancel()
-    await asyncio.gather(running, ended, return_exceptions=True)
+    failure, _ = await asyncio.gather(running, ended, return_exceptions=True)
+    if isinstance(failure, Exception):
+        log.error("collector failed", target=stream.name, exc_info=failure)
+        return Outcome(stream.name, events=events, problem=f"internal: {type(failure).__name__}: {failure}")
     if not heard:
         return Outcome(stream.name, events=events, problem=f"silent: nothing within {lasts_s:g} s")
     shown = max(heard, key=len) if sends.is_set() else heard[-1]

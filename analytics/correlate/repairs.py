@@ -1,6 +1,6 @@
 """A reboot that repairs a GPU: what its host shows by it belongs to the incident of the GPU."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from analytics.correlate.view import CorrelationView
 from telemetry.findings import Finding, FindingKind
@@ -19,12 +19,12 @@ def repair_of(view: CorrelationView, host: str) -> Iterator[Finding]:
     yield from restarted
     if restarted:
         for link in view.graph.links(host):
-            yield from _outages(view, link, restarted[0].onset_ns)
+            yield from _outages(view, link, [finding.onset_ns for finding in restarted])
 
 
-def _outages(view: CorrelationView, link: ObjectRef, at_ns: int) -> Iterator[Finding]:
+def _outages(view: CorrelationView, link: ObjectRef, at_ns: Sequence[int]) -> Iterator[Finding]:
     for port in sorted(view.graph.ports(link)):
         for finding in view.about(port):
-            bounced = finding.kind is FindingKind.LINK_BOUNCED
-            if bounced and abs(finding.onset_ns - at_ns) <= view.config.change_window_ns:
+            near = any(abs(finding.onset_ns - each) <= view.config.change_window_ns for each in at_ns)
+            if finding.kind is FindingKind.LINK_BOUNCED and near:
                 yield finding

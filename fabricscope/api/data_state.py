@@ -1,6 +1,6 @@
 """Whether there is data that a verdict can rest on. The NOC page and ``/-/ready`` say so in the same words."""
 
-from collections.abc import Collection
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -35,8 +35,12 @@ class DataState:
     age_s: float | None
 
 
-def data_state(targets: Collection[TargetStatus], now_ns: int, problem: str | None = None) -> DataState:
-    """The state at ``now_ns``. problem: why nothing can be relied on, such as a bus that does not answer."""
+def data_state(targets: Sequence[TargetStatus], now_ns: int, problem: str | None = None) -> DataState:
+    """The state at ``now_ns``.
+
+    targets: a copy, as another thread applies records meanwhile. problem: why nothing can be relied on, such as a bus
+    that does not answer.
+    """
     newest_ns = max((status.collected_ns for status in targets), default=0)
     known = [status for status in targets if newest_ns - status.collected_ns <= FORGET_S * NS_PER_S]
     up = sum(_answers(status, now_ns) for status in known)
@@ -47,7 +51,7 @@ def data_state(targets: Collection[TargetStatus], now_ns: int, problem: str | No
     return DataState(level, text, up, len(known), age_s)
 
 
-def _verdict(known: Collection[TargetStatus], up: int, age_s: float | None) -> tuple[DataLevel, str]:
+def _verdict(known: Sequence[TargetStatus], up: int, age_s: float | None) -> tuple[DataLevel, str]:
     if age_s is None:
         return DataLevel.MISSING, "no data: no target has been collected yet"
     if age_s > max(map(_age_max_s, known)):

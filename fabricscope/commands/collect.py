@@ -27,7 +27,7 @@ def collect_and_print(
 ) -> bool:
     """Whether there are targets and all of them answer.
 
-    lasts_s: the longest that a target is waited for. targets: names of targets or of devices; empty: all of them.
+    lasts_s: the longest that a target is waited for. targets: ``job/address`` or either part; empty: all.
     ConfigError where there are none.
     """
     settings = load_settings(config_file)

@@ -34,7 +34,7 @@ async def get_readiness(request: Request) -> str:
         raise HTTPException(503, broken)
     recent = model.drops
     reports = recent.newest()
-    data = data_state(model.targets.values(), clock()).text
+    data = data_state([*model.targets.values()], clock()).text
     problems = [f"{each.stage} {each.instance}: {each.problem}" for each in reports if each.problem]
     lines = (*filter(None, [data]), *problems, *backlog_warnings(reports), *recent.skip_warnings())
     return "\n".join(("Fabricscope is ready.", *lines, ""))

@@ -42,7 +42,7 @@ async def _events(model: ReadModel, bus: Bus, clock: Callable[[], int]) -> Async
         if model.version != seen:
             seen = model.version
             yield ServerSentEvent(orjson.dumps(noc_content(model)).decode(), event="picture", id=str(seen))
-        found = data_state(model.targets.values(), clock(), problem(model, bus))
+        found = data_state([*model.targets.values()], clock(), problem(model, bus))
         yield ServerSentEvent(orjson.dumps(found).decode(), event="data")
         await asyncio.sleep(PERIOD_S)  # people read it: once a second is enough
         async with model.changed:

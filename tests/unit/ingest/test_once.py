@@ -94,3 +94,13 @@ async def test_only_those_that_are_wanted_and_progress_counts_them(addresses: tu
     )
     assert [each.target for each in found] == [f"gpu/{answers}"]
     assert shown == [(1, 1)]
+
+
+async def test_a_fault_of_ours_in_a_stream_is_no_silence_of_its_target(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def run(*_: object) -> None:
+        raise ValueError("of ours")
+
+    monkeypatch.setattr("ingest.collectors.gnmi.collector.GnmiCollector.run", run)
+    job = {"job_name": "leaves", "targets": [{"address": "127.0.0.1:1", "device": "leaf1"}], "tls": {"insecure": True}}
+    (only,) = (await outcomes(IngestConfig.model_validate({"gnmi_configs": [job]}))).values()
+    assert only.problem == "internal: ValueError: of ours"
