@@ -14,6 +14,7 @@ from dashboards.noc import STATIC
 from fabricscope.api.access.answers import error
 from fabricscope.api.access.event_stream import OpenStreams
 from fabricscope.api.access.guard import READING, Guard
+from fabricscope.api.access.sessions import Sessions
 from fabricscope.api.config import ApiConfig
 from fabricscope.api.metrics import REQUESTS
 from fabricscope.api.problem import describe_error, may_answer
@@ -21,11 +22,12 @@ from fabricscope.api.read_model import ReadModel
 from fabricscope.api.replays import Replays
 from fabricscope.api.routes import changes, health, incidents, records, reload, starvation, stream, targets, trends
 from fabricscope.api.routes import replays as replay_routes
+from fabricscope.api.routes.login import router as login
 from fabricscope.api.routes.reload import Reloading
 from fabricscope.version import VERSION
 
 _HEADERS = {
-    "Content-Security-Policy": "default-src 'self'; frame-ancestors 'none'",
+    "Content-Security-Policy": "default-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
 }
@@ -37,6 +39,7 @@ def create_app(
     bus: Bus,
     clock: Callable[[], int],
     guard: Guard,
+    sessions: Sessions,
     reloading: Reloading | None = None,
     replays: Replays | None = None,
 ) -> FastAPI:
@@ -54,9 +57,11 @@ def create_app(
     )
     app.state.model, app.state.bus, app.state.clock = model, bus, clock
     app.state.reloading, app.state.replays = reloading, replays
+    app.state.sessions, app.state.session_s = sessions, config.session_s
     app.state.streams = OpenStreams(config.client_streams_max, config.streams_max)
     for module in (health, incidents, records, targets, starvation, trends, changes, stream, reload, replay_routes):
         app.include_router(module.router)
+    app.include_router(login)
     app.mount("/", StaticFiles(directory=STATIC, html=True))
     app.add_exception_handler(HTTPException, _http_error)
     app.add_exception_handler(RequestValidationError, _invalid)

@@ -30,6 +30,12 @@ class ApiConfig(BaseModel):
         description="File with a token that may do everything, for ever; with it reading needs a token too. "
         "Better: `fabricscope token create`.",
     )
+    session_s: float = Field(
+        43_200,
+        ge=60,
+        le=31_622_400,
+        description="How long a browser stays logged in; never longer than its token is valid.",
+    )
     trusted_network: bool = Field(
         False,
         description="Listen beyond loopback without TLS, and let everybody read: the network around is trusted "

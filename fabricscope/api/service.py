@@ -16,7 +16,9 @@ from common.tasks import first_failure
 from common.units import to_ns
 from fabricscope.api.access.audit import AuditLog
 from fabricscope.api.access.connections import ConnectionLimits
+from fabricscope.api.access.credentials import Credentials
 from fabricscope.api.access.guard import Guard
+from fabricscope.api.access.sessions import Sessions
 from fabricscope.api.access.token_store import DAY_S, TokenStore
 from fabricscope.api.app import create_app
 from fabricscope.api.certificate import Certificate
@@ -54,7 +56,7 @@ class ApiService:
         self._reload = reload
         self._limits = limits or ConnectionLimits(config.connections_max)
         self._quarantine = Quarantine(config.state_dir / "crashes.json", bus)
-        self._tokens = TokenStore(config.state_dir)
+        self._tokens, self._sessions = TokenStore(config.state_dir), Sessions(config.state_dir)
         self._replays = (
             None if config.recordings_dir is None else Replays(config.recordings_dir, config.state_dir / "replays")
         )
@@ -68,6 +70,7 @@ class ApiService:
         allow_open_files()
         self._server = Server(self._settings(), self._limits)
         await asyncio.to_thread(self._tokens.ensure_local, time.time_ns())
+        await asyncio.to_thread(self._sessions.load)
         log.info("token of local commands", file=str(self._tokens.local_file))
         if config.bearer_token_file is not None:
             log.warning("bearer_token_file allows everything, for ever", instead="fabricscope token create")
@@ -102,9 +105,9 @@ class ApiService:
 
     def _settings(self) -> uvicorn.Config:
         config = self._config
-        guard = Guard(config, self._tokens, AuditLog(config.state_dir))
+        guard = Guard(config, Credentials(config, self._tokens, self._sessions), AuditLog(config.state_dir))
         settings = uvicorn.Config(
-            create_app(config, self._model, self._bus, self._clock, guard, self._reload, self._replays),
+            create_app(config, self._model, self._bus, self._clock, guard, self._sessions, self._reload, self._replays),
             host=config.host,
             port=config.port,
             ssl_certfile=config.tls_cert_file,

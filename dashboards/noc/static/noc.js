@@ -2,6 +2,7 @@
 import { byId, setText } from "./dom.js";
 import { drawDetail } from "./incident_detail.js";
 import { drawList, listed } from "./incident_list.js";
+import { loadAgain } from "./session.js";
 
 const SILENT_MAX_S = 15; // the state of the data is sent every five seconds
 
@@ -23,6 +24,7 @@ feed.addEventListener("data", (event) => {
 feed.onerror = () => {
   data = null;
   showMissing("No connection to Fabricscope. Reconnecting…");
+  if (feed.readyState === EventSource.CLOSED) loadAgain();
 };
 byId("incidents").addEventListener("more", draw);
 setInterval(tick, 1000);

@@ -2,8 +2,10 @@
 
 import math
 from dataclasses import asdict
+from urllib.parse import quote, urlencode
 
-from fastapi.responses import JSONResponse
+from fastapi import Request
+from fastapi.responses import JSONResponse, RedirectResponse
 
 from fabricscope.api.problem import Problem
 
@@ -34,6 +36,13 @@ def unauthorized() -> JSONResponse:
     answer = error(401, "unauthorized")
     answer.headers["WWW-Authenticate"] = "Bearer"
     return answer
+
+
+def to_login(request: Request) -> RedirectResponse:
+    """To the page where a person logs in, which leads back to what was asked for."""
+    wanted, query = quote(request.scope["path"]), request.scope["query_string"].decode("latin-1")
+    there = urlencode({"next": f"{wanted}?{query}" if query else wanted})
+    return RedirectResponse(f"/login?{there}", 303, headers={"Cache-Control": "no-store"})
 
 
 def forbidden() -> JSONResponse:

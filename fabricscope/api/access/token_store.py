@@ -13,6 +13,7 @@ from common.documents.strict_json import parse_json
 from common.errors import BadInput, ConfigError, Unavailable
 from common.secrets import read_secret_text
 from common.units import NS_PER_S
+from fabricscope.api.access.private_file import replace_private
 from fabricscope.api.access.tokens import Scope, Token, holder, issue
 
 LOCAL = "local"
@@ -134,15 +135,8 @@ class TokenStore:
         self._replace(self._file, _File(tokens=tokens).model_dump_json(indent=1).encode() + b"\n")
 
     def _replace(self, path: Path, content: bytes) -> None:
-        """Durable, and whole for every reader."""
-        new = path.with_name(path.name + ".new")
         try:
-            new.unlink(missing_ok=True)  # its mode is ours, whoever left it
-            with os.fdopen(os.open(new, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "wb") as file:
-                file.write(content)
-                file.flush()
-                os.fsync(file.fileno())
-            new.replace(path)
+            replace_private(path, content)
         except OSError as error:
             raise self._unusable(error) from error
 

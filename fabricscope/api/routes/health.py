@@ -12,6 +12,7 @@ from fabricscope.api.read_model import ReadModel
 from telemetry.recent_drops import backlog_warnings
 
 router = APIRouter(tags=["health"])
+_WHO_SEES_MORE = "a token with the scope read sees more"
 
 
 @router.get("/-/healthy", response_class=PlainTextResponse)
@@ -27,16 +28,21 @@ async def get_readiness(request: Request) -> str:
 
     Else 200, with a line for targets that do not answer, and for each process that has a problem, such as a receiver
     that refuses notifications, or that leaves out collections, or whose samples come late from its disk, or cannot be
-    written there. Without data it is ready all the same: people look here for what is missing.
+    written there. Without data it is ready all the same: people look here for what is missing. Who may not read learns
+    the same without names: whether it is ready, and how many targets and processes have a problem.
     """
     model, bus, clock = request.app.state.model, request.app.state.bus, request.app.state.clock
+    may_read = request.state.may_read()
     if (broken := problem(model, bus)) is not None:
-        raise HTTPException(503, broken)
+        raise HTTPException(503, broken if may_read else f"not ready; {_WHO_SEES_MORE}")
     recent = model.drops
     reports = recent.newest()
     data = data_state([*model.targets.values()], clock()).text
     problems = [f"{each.stage} {each.instance}: {each.problem}" for each in reports if each.problem]
-    lines = (*filter(None, [data]), *problems, *backlog_warnings(reports), *recent.skip_warnings())
+    problems += [*backlog_warnings(reports), *recent.skip_warnings()]
+    if problems and not may_read:
+        problems = [f"problems of processes: {len(problems)}; {_WHO_SEES_MORE}"]
+    lines = (*filter(None, [data]), *problems)
     return "\n".join(("Fabricscope is ready.", *lines, ""))
 
 

@@ -30,15 +30,18 @@ async def stream_noc_content(request: Request, model: Model) -> EventSourceRespo
     """Events named ``picture``: the content of the NOC page, at once and after each change. ``id`` grows.
     Events named ``data``: whether there is data to rely on, with every picture and every five seconds without one.
 
-    429 while ``client_streams_max`` or ``streams_max`` are open.
+    It ends when the client may not read any more, as its token was revoked. 429 while ``client_streams_max`` or
+    ``streams_max`` are open.
     """
     state = request.app.state
-    return BoundedEventSource(_events(model, state.bus, state.clock), state.streams, ping=15)
+    return BoundedEventSource(_events(model, state.bus, state.clock, request.state.may_read), state.streams, ping=15)
 
 
-async def _events(model: ReadModel, bus: Bus, clock: Callable[[], int]) -> AsyncIterator[ServerSentEvent]:
+async def _events(
+    model: ReadModel, bus: Bus, clock: Callable[[], int], may_read: Callable[[], bool]
+) -> AsyncIterator[ServerSentEvent]:
     seen = -1
-    while True:
+    while may_read():
         if model.version != seen:
             seen = model.version
             yield ServerSentEvent(orjson.dumps(noc_content(model)).decode(), event="picture", id=str(seen))

@@ -58,6 +58,19 @@ async def test_over_tls_a_client_knows_whom_it_asks_and_needs_the_token(tls_api,
     assert await status(tls_api, "https", knows_us) == 401
 
 
+async def test_over_tls_the_cookie_of_a_session_is_for_tls_alone(tls_api, certificates: Certificates) -> None:
+    knows_us = client_context(TlsConfig(ca_file=certificates.authority))
+    url = f"https://127.0.0.1:{urllib.parse.urlsplit(tls_api.url).port}/login"
+    token = {"Authorization": "Bearer s3cret"}
+    async with aiohttp.ClientSession() as session, session.post(url, json={}, ssl=knows_us, headers=token) as answer:
+        assert {name: (each["secure"], each["path"], each["domain"]) for name, each in answer.cookies.items()} == {
+            "__Host-fabricscope": (True, "/", ""),
+            "fabricscope_name": (True, "/", ""),
+        }
+        cookie = f"__Host-fabricscope={answer.cookies['__Host-fabricscope'].value}"
+    assert await status(tls_api, "https", knows_us, Cookie=cookie) == 200
+
+
 async def test_over_tls_nothing_is_sent_in_the_clear(tls_api) -> None:
     with pytest.raises(aiohttp.ClientConnectorCertificateError):
         await status(tls_api, "https", ssl.create_default_context())

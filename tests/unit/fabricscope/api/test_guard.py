@@ -3,6 +3,7 @@
 import ast
 import asyncio
 import json
+import re
 import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -10,12 +11,16 @@ from typing import Any
 
 import aiohttp
 import pytest
+from fastapi import FastAPI
 from starlette.routing import Mount
 from structlog.testing import capture_logs
 
 from bus.base import Bus
+from dashboards.noc import STATIC
 from fabricscope.api.access.audit import AuditLog
-from fabricscope.api.access.guard import BAD_TOKENS_PER_MINUTE, CHANGES, READING, Guard, needed_scope
+from fabricscope.api.access.credentials import Credentials
+from fabricscope.api.access.guard import BAD_TOKENS_PER_MINUTE, CHANGES, OPEN, READING, Guard, needed_scope
+from fabricscope.api.access.sessions import Sessions
 from fabricscope.api.access.token_store import TokenStore
 from fabricscope.api.access.tokens import Scope
 from fabricscope.api.app import create_app
@@ -43,7 +48,8 @@ async def ask(
         aiohttp.ClientSession() as session,
         session.request(method, url + path, headers=headers, **body) as answer,  # type: ignore[arg-type]
     ):
-        return answer.status, await answer.json(content_type=None), dict(answer.headers)
+        is_json = "json" in answer.headers.get("content-type", "")
+        return answer.status, await answer.json() if is_json else {}, dict(answer.headers)
 
 
 def create(state_dir: Path, *scopes: Scope, name: str = "ci", lasts_s: float = DAY_S) -> str:
@@ -126,7 +132,7 @@ async def closed(bus, replace, state_dir) -> ApiService:
     return service
 
 
-@pytest.mark.parametrize("path", ["/", "/api/v1/incidents", "/api/v1/stream", "/openapi.json", "/metrics", "/-/ready"])
+@pytest.mark.parametrize("path", ["/", "/api/v1/incidents", "/api/v1/stream", "/openapi.json", "/metrics", "/noc.js"])
 async def test_where_reading_needs_a_token_every_page_does(closed, state_dir, path):
     assert (await get(closed.url, path))[0] == 401
     for scope, status in ((Scope.ACK, 403), (Scope.READ, 200)):
@@ -182,13 +188,26 @@ def routes(of: Iterable[Any]) -> Iterator[tuple[str, str]]:
             yield from ((method, route.path) for method in route.methods)
 
 
+def application(bus: Bus, state_dir: Path) -> FastAPI:
+    config, sessions = ApiConfig(state_dir=state_dir), Sessions(state_dir)
+    guard = Guard(config, Credentials(config, TokenStore(state_dir), sessions), AuditLog(state_dir))
+    return create_app(config, ReadModel(History(1, 1)), bus, time.time_ns, guard, sessions)
+
+
 def test_every_route_that_changes_something_lists_its_scope(bus: Bus, state_dir):
-    config = ApiConfig(state_dir=state_dir)
-    guard = Guard(config, TokenStore(state_dir), AuditLog(state_dir))
-    app = create_app(config, ReadModel(History(1, 1)), bus, time.time_ns, guard)
-    found = set(routes(app.routes))
+    found = set(routes(application(bus, state_dir).routes))
     assert len(found) > 15
     assert {route for route in found if route[0] not in READING} == set(CHANGES)
+
+
+async def test_every_route_and_every_file_is_closed_but_for_the_open_ones(bus: Bus, closed, state_dir):
+    found = routes(application(bus, state_dir).routes)
+    paths = {re.sub(r"[{}]|:path", "", path) for _, path in found}
+    files = {f"/{file.relative_to(STATIC)}" for file in STATIC.rglob("*") if file.is_file()}
+    assert len(paths) > 15
+    assert {"/noc.js", "/vendor/uplot/uPlot.min.css"} < files
+    statuses = {path: (await ask(closed.url, method="GET", path=path))[0] for path in paths | files | {"/", "/none"}}
+    assert {path: status for path, status in statuses.items() if status != 401} == dict.fromkeys(OPEN, 200)
 
 
 def url_uses(source: str) -> list[str]:
@@ -210,7 +229,8 @@ def test_nothing_is_decided_by_the_url_or_the_host_of_a_request():
     assert url_uses("request.headers['x-forwarded-host']") == ["x-forwarded-host"]
     files = [*API.glob("access/*.py"), API / "app.py", *API.glob("routes/*.py")]
     assert len(files) > 15
-    assert {file.name: url_uses(file.read_text()) for file in files if url_uses(file.read_text())} == {}
+    found = {file.name: url_uses(file.read_text()) for file in files if url_uses(file.read_text())}
+    assert found == {"same_origin.py": ["host"]}, "a browser's, which it compares with another header of the browser"
 
 
 @pytest.mark.parametrize("host", ["evil.example", "evil.example/api/v1/targets?x=", "127.0.0.1:1@evil.example"])

@@ -203,7 +203,7 @@ async def next_event(events: AsyncIterator[Any]) -> tuple[str, str | None, dict[
 async def test_the_stream_waits_for_a_change_and_skips_versions_nobody_saw(model, bus, monkeypatch):
     monkeypatch.setattr("fabricscope.api.routes.stream.PERIOD_S", 0.0)
     monkeypatch.setattr("fabricscope.api.routes.stream.UNCHANGED_S", 60.0)
-    events = aiter(_events(model, bus, time.time_ns))
+    events = aiter(_events(model, bus, time.time_ns, lambda: True))
     assert (await next_event(events))[:2] == ("picture", "0")
     assert (await next_event(events))[0] == "data"
     waiting = asyncio.create_task(next_event(events))
@@ -222,7 +222,7 @@ async def test_the_stream_says_that_data_is_missing_although_nothing_changes(mod
     monkeypatch.setattr("fabricscope.api.routes.stream.UNCHANGED_S", 0.01)
     model.targets = {"a": target("a", up=True)}
     now_ns = iter(model.targets["a"].collected_ns + age_s * NS for age_s in (1, 601))
-    events = aiter(_events(model, bus, lambda: next(now_ns)))
+    events = aiter(_events(model, bus, lambda: next(now_ns), lambda: True))
     assert (await next_event(events))[0] == "picture"
     assert (await next_event(events))[2]["level"] == "good"
     assert (await next_event(events))[2]["text"] == "no data for 601 s: no target is collected"

@@ -124,11 +124,11 @@ async def get(url: str, path: str, **arguments) -> tuple[int, Any]:
         return answer.status, await (answer.json() if is_json else answer.text())
 
 
-async def eventually(url: str, path: str, done) -> Any:
+async def eventually(url: str, path: str, done, **arguments) -> Any:
     """The first answer that is ``done``, within 10 s."""
     async with asyncio.timeout(60):
         while True:
-            _, body = await get(url, path)
+            _, body = await get(url, path, **arguments)
             if done(body):
                 return body
             await asyncio.sleep(0.05)
