@@ -9,7 +9,7 @@ event loop, in one thread.
 import os
 import sqlite3
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
 
@@ -56,6 +56,7 @@ _OPEN = """
 WHERE receiver = ? AND open = 1 AND NOT EXISTS (SELECT 1 FROM deliveries
     WHERE deliveries.receiver = delivered.receiver AND deliveries.incident = delivered.incident) ORDER BY incident
 """
+_SHOWN = "WHERE id IN (SELECT incident FROM delivered WHERE receiver = ? AND open = 1)"
 _names_damage = damage_named("outbox")
 T = TypeVar("T")
 
@@ -215,8 +216,14 @@ class Outbox:
 
     @_names_damage
     def open_alerts(self, receiver: str) -> list[Notification]:
-        """The newest notification of each incident that the receiver shows and for which nothing more is queued."""
-        return [decode_notification(row[3]) for row in DELIVERED.find(self._db, _OPEN, (receiver,))]
+        """The newest notification of each incident that the receiver shows and for which nothing more is queued.
+
+        Each with the newest version of its incident, which may reach more by now than people were notified of; its
+        labels stay, as they are what the receiver knows the alert by.
+        """
+        newest = {row[0]: tracked_of(row).incident for row in INCIDENTS.find(self._db, _SHOWN, (receiver,))}
+        shown = [decode_notification(row[3]) for row in DELIVERED.find(self._db, _OPEN, (receiver,))]
+        return [replace(each, incident=newest.get(each.incident.id) or each.incident) for each in shown]
 
     @_names_damage
     def pending(self) -> dict[str, int]:

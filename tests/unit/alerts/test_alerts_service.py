@@ -24,9 +24,9 @@ from bus.owner.fence import EPOCH
 from bus.owner.sending import EPOCH_HEADER
 from bus.reporting import publish_report
 from common.errors import ConfigError
-from telemetry import topics
+from telemetry import objects, topics
 from telemetry.codec.records import encode_record
-from telemetry.incidents import Incident, IncidentState, Severity
+from telemetry.incidents import BlastRadius, Incident, IncidentState, Severity
 from telemetry.ledger import StageReport
 from tests.servers.webhook import Answer, WebhookServer
 from tests.unit.alerts.incident_factory import S, incident
@@ -84,6 +84,23 @@ async def test_from_the_bus_to_a_real_alertmanager_and_a_webhook_and_back_to_qui
     await until(lambda: service.report().samples_in == 4)
     assert service.report().balance == 0
     assert service.problem() is None
+
+
+async def test_alertmanager_shows_what_an_open_incident_reaches_by_now(run, bus, alertmanager):
+    """A page is no snapshot: what is sent again has the words of the newest version, under the labels of the page."""
+    await run(AlertmanagerConfig(url=alertmanager.url, resend_s=0.05))
+    reaches = {count: BlastRadius(gpus=tuple(f"node1/GPU-{n}" for n in range(count))) for count in (8, 48)}
+    await publish_incidents(bus, version(0, blast=reaches[8]))
+    await until(lambda: [each["annotations"]["blast_radius"] for each in alertmanager.alerts()] == ["8 GPUs"])
+    (paged,) = alertmanager.alerts()
+    # milder, and of another root within update_quiet_s: nothing of which people are notified
+    milder = {"title": "[INFO] pod1: PFC storm", "severity": Severity.INFO, "root": objects.port("leaf2", "Ethernet8")}
+    await publish_incidents(bus, version(1, blast=reaches[48], **milder))
+    await until(lambda: [each["annotations"]["blast_radius"] for each in alertmanager.alerts()] == ["48 GPUs"])
+    (shown,) = alertmanager.alerts()
+    assert shown["labels"] == paged["labels"]
+    assert shown["fingerprint"] == paged["fingerprint"]
+    assert shown["annotations"]["title"] == "[INFO] pod1: PFC storm"
 
 
 async def test_a_restart_sends_nothing_again_and_the_end_still_comes(run, bus, webhook_server):
