@@ -16,6 +16,12 @@ class AlertingConfig(BaseModel):
     cluster: str = Field(default="cluster", max_length=64, description="Label `cluster` of every alert.")
     folder: Path = Field(default=Path("data/alerts"), description="Where the outbox and the silences are kept.")
     external_url: str = Field(default="", pattern=r"^(https?://.*)?$", description="Where people reach our API.")
+    grafana_url: str = Field(default="", pattern=r"^(https?://.*)?$", description="Where people reach Grafana.")
+    runbook_url: str = Field(
+        default="",
+        pattern=r"^(https?://.*)?$",
+        description="Address of your own runbooks, with {kind} and {root} in it; our API's when not given.",
+    )
     receivers: tuple[ReceiverConfig, ...] = Field(default=(), description="Where notifications are delivered.")
     routes: tuple[Route, ...] = Field(default=(), description="The first that fits decides; without one, all get it.")
     fallback: str = Field(default="", description="Receiver of what another one refused or let expire.")

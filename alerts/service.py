@@ -13,6 +13,7 @@ from functools import partial
 import structlog
 
 from alerts import metrics
+from alerts.addresses import Addresses
 from alerts.clock import Moment, StageClock
 from alerts.config import AlertingConfig
 from alerts.counts import RecordCounts
@@ -119,10 +120,11 @@ class AlertsService:
         dispatcher = Dispatcher(rules_of(self._config), tracked, self._outbox.sequence_min)
         config = self._config
         retry_policy = RetryPolicy(to_ns(config.ttl_s), config.retry_first_s, config.retry_most_s, config.fallback)
+        addresses = Addresses(config.external_url, config.grafana_url, config.runbook_url)
         for each in config.receivers:
             await self._add_sender(
                 Sender(
-                    build_receiver(each, config.external_url, self._right.headers),
+                    build_receiver(each, addresses, self._right.headers),
                     self._outbox,
                     off_loop,
                     retry_policy,

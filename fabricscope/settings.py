@@ -83,6 +83,7 @@ class Settings(BaseModel):
             f"{job_sources} job sources, {'an' if self.ingest.inventory else 'no'} inventory{nothing}",
             f"receivers: {', '.join(receiver.name for receiver in self.alerting.receivers) or 'none'}",
             f"links in pages: {mask_userinfo(alerting.external_url) or 'none: alerting.external_url is missing'}",
+            f"links to boards: {mask_userinfo(alerting.grafana_url) or 'none: alerting.grafana_url is missing'}",
             f"heartbeat: {'sent' if self.alerting.heartbeat else 'none: nobody outside notices when paging stops'}",
             f"remote write: {', '.join(mask_userinfo(target.url) for target in self.remote_write) or 'nowhere'}",
         ]

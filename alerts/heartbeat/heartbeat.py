@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 import structlog
 
+from alerts.addresses import Addresses
 from alerts.heartbeat.config import HeartbeatConfig
 from alerts.metrics import HEARTBEATS, HeartbeatOutcome
 from alerts.receivers.base import Rejected
@@ -20,7 +21,7 @@ class Heartbeat(HttpReceiver):
     """Sends one every ``interval_s`` while ``run`` runs. wrong: None, or why none may be sent now, in words."""
 
     def __init__(self, config: HeartbeatConfig, wrong: Callable[[], str | None]) -> None:
-        super().__init__("heartbeat", config, "")
+        super().__init__("heartbeat", config, Addresses())
         self.problem: str | None = None
         self._config, self._wrong = config, wrong
 

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from types import MappingProxyType
 
+from alerts.addresses import Addresses
 from alerts.receivers.base import Rejected
 from alerts.receivers.config import HttpConfig
 from common.errors import ConfigError, Unavailable
@@ -19,15 +20,16 @@ _CONNECTIONS_MAX = 2
 class HttpReceiver:
     """What receivers over HTTP have in common: a name, and posting between ``start`` and ``stop``.
 
-    Errors name the receiver and never the address. owner: headers that name who sends.
+    Errors name the receiver and never the address. addresses: of what its messages link to.
+    owner: headers that name who sends.
     """
 
     def __init__(
-        self, name: str, config: HttpConfig, external_url: str, owner: Callable[[], Mapping[str, str]] = dict
+        self, name: str, config: HttpConfig, addresses: Addresses, owner: Callable[[], Mapping[str, str]] = dict
     ) -> None:
         self.name = name
         self._owner = owner
-        self._external_url = external_url
+        self._addresses = addresses
         self._http_config = config
         self._client = HttpClient(
             timeout_s=config.timeout_s, tls=TlsConfig(ca_file=config.ca_file), connections_max=_CONNECTIONS_MAX

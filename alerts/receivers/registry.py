@@ -8,6 +8,7 @@ from typing import Annotated
 
 from pydantic import Field
 
+from alerts.addresses import Addresses
 from alerts.receivers.alertmanager.config import AlertmanagerConfig
 from alerts.receivers.base import Receiver
 from alerts.receivers.webhook.config import WebhookConfig
@@ -17,15 +18,15 @@ ReceiverConfig = Annotated[AlertmanagerConfig | WebhookConfig, Field(discriminat
 
 
 def build_receiver(
-    config: ReceiverConfig, external_url: str, owner: Callable[[], Mapping[str, str]] = dict
+    config: ReceiverConfig, addresses: Addresses, owner: Callable[[], Mapping[str, str]] = dict
 ) -> Receiver:
-    """external_url: where people reach our own API, '' for nowhere. owner: headers that name who sends."""
+    """addresses: of what messages link to. owner: headers that name who sends."""
     match config:
         case AlertmanagerConfig():
             from alerts.receivers.alertmanager.receiver import AlertmanagerReceiver
 
-            return AlertmanagerReceiver(config, external_url, owner)
+            return AlertmanagerReceiver(config, addresses, owner)
         case WebhookConfig():
             from alerts.receivers.webhook.receiver import WebhookReceiver
 
-            return WebhookReceiver(config, external_url, owner)
+            return WebhookReceiver(config, addresses, owner)

@@ -3,13 +3,15 @@
 from collections.abc import Mapping
 from typing import Any
 
+from alerts.addresses import Addresses
 from alerts.notification import Action, Notification
-from alerts.rendering.annotations import annotations_of, incident_url
+from alerts.rendering.annotations import annotations_of
+from alerts.rendering.links import incident_url
 from alerts.rendering.text import timestamp
 from common.units import NS_PER_US
 
 
-def alerts_of(notification: Notification, now_ns: int, hold_ns: int, external_url: str) -> list[dict[str, Any]]:
+def alerts_of(notification: Notification, now_ns: int, hold_ns: int, to: Addresses) -> list[dict[str, Any]]:
     """The alert, and in front of it the end of the one that it replaces.
 
     An open alert ends ``hold_ns`` from now, unless it is sent again: Alertmanager's own 5 minutes would resolve it
@@ -25,8 +27,8 @@ def alerts_of(notification: Notification, now_ns: int, hold_ns: int, external_ur
         end_ns = now_ns + hold_ns
     alerts.append(_alert(notification, notification.labels, begin_ns, end_ns))
     for alert in alerts:
-        alert["annotations"] = annotations_of(notification)
-        alert["generatorURL"] = incident_url(notification.incident, external_url)
+        alert["annotations"] = annotations_of(notification, to)
+        alert["generatorURL"] = incident_url(notification.incident, to.external_url)
     return alerts
 
 

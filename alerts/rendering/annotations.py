@@ -1,9 +1,8 @@
 """What an alert carries beside its labels; the same words for every receiver that shows annotations."""
 
-from urllib.parse import quote
-
-from alerts.decision.own_incident import OWN_KINDS
+from alerts.addresses import Addresses
 from alerts.notification import Notification
+from alerts.rendering.links import links_of
 from alerts.rendering.text import (
     EVIDENCE_LINES,
     TEXT_CHARS_MAX,
@@ -16,11 +15,10 @@ from alerts.rendering.text import (
     title,
     verdict,
 )
-from telemetry.incidents import Incident
 
 
-def annotations_of(notification: Notification) -> dict[str, str]:
-    """Title, summary, and the answers to what the on-call asks first; none is empty."""
+def annotations_of(notification: Notification, to: Addresses) -> dict[str, str]:
+    """Links, title, summary, and the answers to what the on-call asks first; none is empty."""
     incident = notification.incident
     texts = {
         "title": title(incident),
@@ -41,12 +39,5 @@ def annotations_of(notification: Notification) -> dict[str, str]:
     }
     for number, evidence in enumerate(incident.evidence[:EVIDENCE_LINES], start=1):
         texts[f"evidence_{number}"] = evidence_line(evidence)
-    return {name: cleaned for name, text in texts.items() if (cleaned := clean(text, TEXT_CHARS_MAX))}
-
-
-def incident_url(incident: Incident, external_url: str) -> str:
-    """Where the incident can be seen, '' without an address of our own. Ours about ourselves: what else is open."""
-    if not external_url:
-        return ""
-    every = f"{external_url.rstrip('/')}/api/v1/incidents"
-    return every if incident.kind in OWN_KINDS else f"{every}/{quote(incident.id, safe='')}"
+    shown = {name: cleaned for name, text in texts.items() if (cleaned := clean(text, TEXT_CHARS_MAX))}
+    return links_of(notification, to) | shown  # what a service cuts is at the end

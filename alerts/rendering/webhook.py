@@ -6,26 +6,28 @@ from typing import Any
 
 import orjson
 
+from alerts.addresses import Addresses
 from alerts.notification import Action, Notification
-from alerts.rendering.annotations import annotations_of, incident_url
+from alerts.rendering.annotations import annotations_of
+from alerts.rendering.links import incident_url
 from alerts.rendering.text import timestamp
 
 _NOT_YET = "0001-01-01T00:00:00Z"  # how Alertmanager writes the end of an alert that is open
 
 
-def body_of(notification: Notification, receiver: str, external_url: str) -> bytes:
+def body_of(notification: Notification, receiver: str, to: Addresses) -> bytes:
     """JSON; the same bytes for every repetition."""
     incident = notification.incident
     resolved = notification.action is Action.RESOLVE
     status = "resolved" if resolved else "firing"
-    labels, annotations = dict(notification.labels), annotations_of(notification)
+    labels, annotations = dict(notification.labels), annotations_of(notification, to)
     alert: dict[str, Any] = {
         "status": status,
         "labels": labels,
         "annotations": annotations,
         "startsAt": timestamp(incident.onset_ns),
         "endsAt": timestamp(incident.resolved_ns or notification.at_ns) if resolved else _NOT_YET,
-        "generatorURL": incident_url(incident, external_url),
+        "generatorURL": incident_url(incident, to.external_url),
         "fingerprint": hashlib.sha256(incident.id.encode()).hexdigest()[:16],
     }
     group = {"incident_id": incident.id}
@@ -38,7 +40,7 @@ def body_of(notification: Notification, receiver: str, external_url: str) -> byt
         "groupLabels": group,
         "commonLabels": labels,
         "commonAnnotations": annotations,
-        "externalURL": external_url,
+        "externalURL": to.external_url,
         "alerts": [alert],
     }
     return orjson.dumps(body)

@@ -39,7 +39,15 @@ def settings(kafka: dict[str, Any]) -> dict[str, Any]:
         "analytics": {"engine": {"interval_s": INTERVAL_S}},
         "alerting": {
             "external_url": "http://127.0.0.1:9099",
-            "receivers": [{"name": "alertmanager", "type": "alertmanager", "url": "http://alertmanager:9093"}],
+            "grafana_url": "http://127.0.0.1:3000",
+            "receivers": [
+                {
+                    "name": "alertmanager",
+                    "type": "alertmanager",
+                    "url": "http://alertmanager:9093",
+                    "external_url": "http://127.0.0.1:9093",
+                }
+            ],
         },
         "remote_write": [{"name": "prometheus", "url": "http://prometheus:9090/api/v1/write"}],
         "recording": {"path": "/data/recording"},

@@ -1,9 +1,11 @@
 """Sends incidents to a real Alertmanager, one alert an incident."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 import orjson
 
+from alerts.addresses import Addresses
 from alerts.notification import Notification
 from alerts.receivers.alertmanager.config import AlertmanagerConfig
 from alerts.receivers.http import HttpReceiver
@@ -18,9 +20,9 @@ class AlertmanagerReceiver(HttpReceiver):
     """Alertmanager's own rules do the rest: grouping, silences, who is on call."""
 
     def __init__(
-        self, config: AlertmanagerConfig, external_url: str, owner: Callable[[], Mapping[str, str]] = dict
+        self, config: AlertmanagerConfig, addresses: Addresses, owner: Callable[[], Mapping[str, str]] = dict
     ) -> None:
-        super().__init__(config.name, config, external_url, owner)
+        super().__init__(config.name, config, replace(addresses, alertmanager_url=config.reached_at), owner)
         self._config = config
 
     @property
@@ -36,7 +38,7 @@ class AlertmanagerReceiver(HttpReceiver):
 
     async def _send(self, notifications: Sequence[Notification], now_ns: int) -> None:
         hold_ns = to_ns(self._config.hold_s)
-        alerts = [alert for each in notifications for alert in alerts_of(each, now_ns, hold_ns, self._external_url)]
+        alerts = [alert for each in notifications for alert in alerts_of(each, now_ns, hold_ns, self._addresses)]
         answer = await self._post("/api/v2/alerts", orjson.dumps(alerts), {})
         # Alertmanager answers 200 without a body; HTML is some proxy's login
         if answer.body.lstrip()[:1] == b"<":

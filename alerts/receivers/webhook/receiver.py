@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 
+from alerts.addresses import Addresses
 from alerts.notification import Notification
 from alerts.receivers.http import EXPLANATION_CHARS, HttpReceiver
 from alerts.receivers.webhook.answer import says_failure
@@ -19,8 +20,10 @@ SIGNATURE_HEADER = "X-Fabricscope-Signature"
 class WebhookReceiver(HttpReceiver):
     """One POST a notification; nothing is repeated unless it may have been lost."""
 
-    def __init__(self, config: WebhookConfig, external_url: str, owner: Callable[[], Mapping[str, str]] = dict) -> None:
-        super().__init__(config.name, config, external_url, owner)
+    def __init__(
+        self, config: WebhookConfig, addresses: Addresses, owner: Callable[[], Mapping[str, str]] = dict
+    ) -> None:
+        super().__init__(config.name, config, addresses, owner)
         self._config = config
 
     @property
@@ -28,7 +31,7 @@ class WebhookReceiver(HttpReceiver):
         return 0.0
 
     async def notify(self, notification: Notification, now_ns: int) -> None:
-        body = body_of(notification, self.name, self._external_url)
+        body = body_of(notification, self.name, self._addresses)
         now_s = now_ns // NS_PER_S
         headers = {KEY_HEADER: notification.key, TIMESTAMP_HEADER: str(now_s)}
         if self._config.secret_file is not None:

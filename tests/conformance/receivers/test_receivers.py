@@ -6,9 +6,11 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import get_args
+from urllib.parse import unquote
 
 import pytest
 
+from alerts.addresses import Addresses
 from alerts.notification import Action, Notification
 from alerts.receivers.alertmanager.config import AlertmanagerConfig
 from alerts.receivers.base import Receiver, Rejected
@@ -49,7 +51,7 @@ async def make(request, webhook_server):
 
     async def build(**settings: object) -> Receiver:
         settings = {"url": webhook_server.url, "timeout_s": 5.0} | settings
-        receiver = build_receiver(CONFIGS[request.param](**settings), "http://me")
+        receiver = build_receiver(CONFIGS[request.param](**settings), Addresses("http://me"))
         await receiver.start()
         started.append(receiver)
         return receiver
@@ -125,7 +127,7 @@ async def test_a_secret_file_that_is_missing_or_empty_is_unavailable(make, tmp_p
 
 @pytest.mark.parametrize("config", CONFIGS.values(), ids=CONFIGS)
 async def test_stop_is_safe_before_start_and_twice(config):
-    receiver = build_receiver(config(url="http://127.0.0.1:1"), "")
+    receiver = build_receiver(config(url="http://127.0.0.1:1"), Addresses())
     await receiver.stop()
     await receiver.start()
     await receiver.stop()
@@ -137,7 +139,7 @@ async def test_stop_is_safe_before_start_and_twice(config):
 
 @pytest.fixture
 async def to_alertmanager(alertmanager: Alertmanager):
-    receiver = build_receiver(AlertmanagerConfig(url=alertmanager.url + "/"), "http://me:8080")
+    receiver = build_receiver(AlertmanagerConfig(url=alertmanager.url + "/"), Addresses("http://me:8080"))
     await receiver.start()
     yield receiver
     await receiver.stop()
@@ -159,7 +161,10 @@ async def test_alertmanager_shows_one_alert_an_incident_however_often_it_is_sent
         "severity": "warning",
     }
     assert shown["inc-1"]["annotations"]["action"].startswith("Drain node1")
-    assert shown["inc-1"]["generatorURL"] == "http://me:8080/api/v1/incidents/inc-1"
+    assert shown["inc-1"]["generatorURL"] == "http://me:8080/#incident=inc-1"
+    silence = shown["inc-1"]["annotations"]["silence_url"]
+    assert silence == f"{alertmanager.url}/#/silences/new?filter=%7Bincident_id%3D%22inc-1%22%7D"
+    assert "inc-1" in alertmanager.amtool("alert", "query", "-o", "extended", unquote(silence.partition("?filter=")[2]).strip("{}"))
     assert "inc-1" in alertmanager.amtool("alert", "query", "-o", "extended", "severity=warning")
 
 
@@ -198,7 +203,7 @@ async def test_alertmanager_keeps_it_longer_than_its_own_five_minutes(to_alertma
 async def test_alertmanager_itself_notifies_once_and_then_of_the_end(tmp_path: Path, webhook_server: WebhookServer):
     server = Alertmanager(tmp_path / "am", webhook_url=webhook_server.base_url)
     server.start()
-    receiver = build_receiver(AlertmanagerConfig(url=server.url), "")
+    receiver = build_receiver(AlertmanagerConfig(url=server.url), Addresses())
     await receiver.start()
     try:
         await receiver.notify(notification(), time.time_ns())
@@ -214,7 +219,7 @@ async def test_alertmanager_itself_notifies_once_and_then_of_the_end(tmp_path: P
 
 
 async def test_a_login_page_in_front_of_alertmanager_is_unavailable(webhook_server):
-    receiver = build_receiver(AlertmanagerConfig(url=webhook_server.base_url), "")
+    receiver = build_receiver(AlertmanagerConfig(url=webhook_server.base_url), Addresses())
     await receiver.start()
     webhook_server.script.append(Answer(200, body=b"<html>log in"))
     with pytest.raises(Unavailable, match="not an Alertmanager"):
@@ -225,7 +230,7 @@ async def test_a_login_page_in_front_of_alertmanager_is_unavailable(webhook_serv
 async def test_the_webhook_is_signed_and_carries_the_key_of_the_notification(webhook_server, tmp_path):
     secret = tmp_path / "secret"
     secret.write_bytes(b"s3cret\n")
-    receiver = build_receiver(WebhookConfig(url=webhook_server.url, secret_file=secret), "http://me")
+    receiver = build_receiver(WebhookConfig(url=webhook_server.url, secret_file=secret), Addresses("http://me"))
     await receiver.start()
     await receiver.notify(notification(), NOW)
     secret.write_bytes(b"rotated")
@@ -254,7 +259,7 @@ async def test_the_webhook_is_signed_and_carries_the_key_of_the_notification(web
     ],
 )
 async def test_a_webhook_that_says_failure_with_status_200_is_asked_again(webhook_server, body):
-    receiver = build_receiver(WebhookConfig(url=webhook_server.url, name="chat"), "")
+    receiver = build_receiver(WebhookConfig(url=webhook_server.url, name="chat"), Addresses())
     await receiver.start()
     webhook_server.script.append(Answer(200, (("Retry-After", "7"),), body))
     with pytest.raises(Unavailable, match="chat: answered 200 and a failure") as error:
@@ -280,7 +285,7 @@ async def test_a_webhook_that_says_failure_with_status_200_is_asked_again(webhoo
     ],
 )
 async def test_a_webhook_that_says_nothing_else_has_accepted(webhook_server, body):
-    receiver = build_receiver(WebhookConfig(url=webhook_server.url), "")
+    receiver = build_receiver(WebhookConfig(url=webhook_server.url), Addresses())
     await receiver.start()
     webhook_server.script.append(Answer(200, body=body))
     await receiver.notify(notification(), NOW)

@@ -7,9 +7,10 @@ from dataclasses import replace
 
 import pytest
 
+from alerts.addresses import Addresses
 from alerts.notification import Action, Notification
 from alerts.rendering.alertmanager import alerts_of
-from alerts.rendering.annotations import annotations_of, incident_url
+from alerts.rendering.annotations import annotations_of
 from alerts.rendering.labels import labels_of
 from alerts.rendering.text import (
     alternatives,
@@ -27,6 +28,7 @@ from telemetry.incidents import BlastRadius, IncidentKind, ObjectRecord, Severit
 from tests.unit.alerts.incident_factory import T0, S, incident, resolved
 
 ONSET = "2026-05-28T20:26:40.000000+00:00"  # T0 = 1,780,000,000 s
+NOWHERE = Addresses()
 LABELS = labels_of(incident(), "pod1")
 FIRE = Notification(incident(), Action.FIRE, 1, T0 + 12 * S, LABELS, {})
 RESOLVE = Notification(resolved(60), Action.RESOLVE, 2, T0 + 62 * S, LABELS, {})
@@ -90,7 +92,7 @@ def test_other_causes_come_with_their_reason():
 
 def test_a_page_has_the_record_of_its_root_in_one_line():
     record = ObjectRecord(incident().root, 1, (), {}, 3.0, "3rd flap in 24 h")
-    assert annotations_of(replace(FIRE, incident=incident(record=record)))["record"] == "3rd flap in 24 h"
+    assert annotations_of(replace(FIRE, incident=incident(record=record)), NOWHERE)["record"] == "3rd flap in 24 h"
 
 
 def test_a_verdict_is_one_sentence_of_the_reason_the_next_two_and_what_is_not_known():
@@ -100,10 +102,10 @@ def test_a_verdict_is_one_sentence_of_the_reason_the_next_two_and_what_is_not_kn
         "missing": ("who", "when"),
     }
     assert verdict(incident(**known)) == "because it pauses; not a: x; not b: y; not known: who"
-    assert annotations_of(replace(FIRE, incident=incident(**known)))["verdict"] == verdict(incident(**known))
+    assert annotations_of(replace(FIRE, incident=incident(**known)), NOWHERE)["verdict"] == verdict(incident(**known))
     assert verdict(incident()) == ""
-    assert "record" not in annotations_of(FIRE)
-    assert "verdict" not in annotations_of(FIRE)
+    assert "record" not in annotations_of(FIRE, NOWHERE)
+    assert "verdict" not in annotations_of(FIRE, NOWHERE)
 
 
 @pytest.mark.parametrize(
@@ -137,7 +139,7 @@ def test_an_alert_has_six_labels():
 
 
 def test_annotations_answer_the_questions_of_the_on_call():
-    assert annotations_of(FIRE) == {
+    assert annotations_of(FIRE, NOWHERE) == {
         "title": "[WARN] pod1: slow receiver behind leaf1:Ethernet4, 8 GPUs, 1 job stalled",
         "summary": "[WARN] pod1: slow receiver behind leaf1:Ethernet4, 8 GPUs, 1 job stalled."
         " Since 2026-05-28 20:26:40 UTC. Reaches 1 node, 2 GPUs, 1 job (4711).",
@@ -158,22 +160,16 @@ def test_annotations_answer_the_questions_of_the_on_call():
 
 
 def test_annotations_say_what_is_uncertain_and_what_waits():
-    unsure = annotations_of(replace(FIRE, incident=incident(order_known=False, gaps=()), held=3))
+    unsure = annotations_of(replace(FIRE, incident=incident(order_known=False, gaps=()), held=3), NOWHERE)
     assert unsure["first_symptom"].endswith("(order of symptoms not certain)")
     assert unsure["held_back"] == "3 more incidents wait for the page budget"
     assert "gaps" not in unsure, "what is empty is absent"
 
 
-@pytest.mark.parametrize(
-    ("external", "expected"),
-    [("", ""), ("http://me", "http://me/api/v1/incidents/a%2Fb"), ("http://me/", "http://me/api/v1/incidents/a%2Fb")],
-)
-def test_a_link_only_where_people_can_reach_us(external, expected):
-    assert incident_url(incident(id="a/b"), external) == expected
-
-
 def ends(notification: Notification, now_ns: int) -> list[tuple[str, str, str]]:
-    return [(a["labels"]["severity"], a["startsAt"], a["endsAt"]) for a in alerts_of(notification, now_ns, 900 * S, "")]
+    return [
+        (a["labels"]["severity"], a["startsAt"], a["endsAt"]) for a in alerts_of(notification, now_ns, 900 * S, NOWHERE)
+    ]
 
 
 def test_alertmanager_holds_an_open_alert_for_as_long_as_configured():
@@ -201,7 +197,7 @@ def test_alertmanager_is_given_the_end_of_a_resolved_incident(now_s, end):
 
 
 def test_a_webhook_gets_the_body_of_alertmanagers_version_4():
-    body = json.loads(body_of(FIRE, "chat", "http://me"))
+    body = json.loads(body_of(FIRE, "chat", Addresses("http://me")))
     (alert,) = body.pop("alerts")
     annotations = body.pop("commonAnnotations")
     assert body == {
@@ -220,10 +216,10 @@ def test_a_webhook_gets_the_body_of_alertmanagers_version_4():
         "annotations": annotations,
         "startsAt": ONSET,
         "endsAt": "0001-01-01T00:00:00Z",
-        "generatorURL": "http://me/api/v1/incidents/inc-1",
+        "generatorURL": "http://me/#incident=inc-1",
         "fingerprint": hashlib.sha256(b"inc-1").hexdigest()[:16],
     }
-    assert annotations == annotations_of(FIRE)
+    assert annotations == annotations_of(FIRE, Addresses("http://me"))
 
 
 @pytest.mark.parametrize(
@@ -232,7 +228,7 @@ def test_a_webhook_gets_the_body_of_alertmanagers_version_4():
 )
 def test_a_webhook_is_given_the_end_of_a_resolved_incident(resolved_ns, end):
     over = replace(RESOLVE, incident=replace(resolved(60), resolved_ns=resolved_ns))
-    body = json.loads(body_of(over, "chat", ""))
+    body = json.loads(body_of(over, "chat", NOWHERE))
     assert (body["status"], body["alerts"][0]["status"], body["alerts"][0]["endsAt"]) == ("resolved", "resolved", end)
 
 

@@ -10,7 +10,7 @@ from alerts.decision.own_incident import OwnIncident
 from alerts.decision.rules import rules_of
 from alerts.notification import Action
 from alerts.receivers.webhook.config import WebhookConfig
-from alerts.rendering.annotations import incident_url
+from alerts.rendering.links import incident_url
 from telemetry.incidents import Incident, IncidentKind, IncidentState, Severity
 from tests.unit.alerts.incident_factory import T0, S, incident
 
@@ -83,5 +83,5 @@ def test_it_is_tracked_and_paged_before_all_others():
 def test_its_words_say_what_happened_and_where():
     (own,) = updated(own_incident(), 0, 7)
     assert own.title == "[CRIT] pod1: incidents or notifications dropped by fabricscope/alerts"
-    assert incident_url(own, "http://me") == "http://me/api/v1/incidents", "it is not on the bus, so not in the API"
+    assert incident_url(own, "http://me") == "http://me/", "it is not on the bus, so not on the page"
     assert own.first_symptom == "7 lost"

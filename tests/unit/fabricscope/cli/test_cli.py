@@ -84,6 +84,7 @@ def test_check_config_prints_a_summary(tmp_path):
     assert "cluster pod7" in answer.stdout
     assert "no inventory: nothing is collected" in answer.stdout
     assert "links in pages: none: alerting.external_url is missing" in answer.stdout
+    assert "links to boards: none: alerting.grafana_url is missing" in answer.stdout
 
 
 def test_check_config_shows_no_password(tmp_path):
