@@ -2,6 +2,7 @@
 import { byId, setText } from "./dom.js";
 import { drawDetail } from "./incident_detail.js";
 import { drawList, listed } from "./incident_list.js";
+import { leaveLink, linked } from "./linked.js";
 import { loadAgain } from "./session.js";
 
 const SILENT_MAX_S = 15; // the state of the data is sent every five seconds
@@ -27,15 +28,19 @@ feed.onerror = () => {
   if (feed.readyState === EventSource.CLOSED) loadAgain();
 };
 byId("incidents").addEventListener("more", draw);
+addEventListener("hashchange", () => content && draw());
 setInterval(tick, 1000);
 tick();
 
 function draw() {
   const { incidents, cluster, firing, pending } = content;
-  const shown = incidents.find((incident) => incident.id === chosen) ?? listed(incidents)[0] ?? null;
+  const link = linked(incidents, draw);
+  const own = incidents.find((incident) => incident.id === chosen) ?? listed(incidents)[0] ?? null;
+  const shown = link.names ? link.incident : own;
   for (const name of ["switches", "gpus", "jobs"]) setText(byId(name), String(cluster[name]));
   drawList(incidents, shown, firing + pending, (id) => {
     chosen = id;
+    leaveLink();
     draw();
   });
   byId("detail").hidden = shown === null;

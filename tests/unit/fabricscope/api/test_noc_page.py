@@ -53,7 +53,8 @@ async def open_page(browser: Browser, url: str, width: int = 1920, height: int =
     problems: list[str] = []
     page.on("console", lambda message: problems.append(message.text) if message.type == "error" else None)
     page.on("pageerror", lambda error: problems.append(str(error)))
-    page.on("request", lambda request: None if request.url.startswith(url) else problems.append(request.url))
+    own = url.partition("#")[0]
+    page.on("request", lambda request: None if request.url.startswith(own) else problems.append(request.url))
     await page.goto(url)
     return page, problems
 
@@ -231,6 +232,43 @@ async def test_the_keyboard_chooses_an_incident(api, bus, browser):
     await page.keyboard.press("Tab")
     await page.keyboard.press("Enter")
     await expect(page.locator("#incidents li").nth(1).locator("button")).to_have_attribute("aria-current", "true")
+
+
+async def test_a_link_opens_its_incident_until_another_one_is_chosen(api, bus, browser):
+    await publish_incidents(bus, incident("first", gpu_seconds=100.0), incident("second", gpu_seconds=1.0))
+    page, problems = await open_page(browser, f"{api.url}/#incident=second")
+    first, second = page.locator("#incidents button").nth(0), page.locator("#incidents button").nth(1)
+    await expect(second).to_have_attribute("aria-current", "true")
+    await publish_incidents(bus, incident("first", gpu_seconds=200.0))
+    await expect(first).to_contain_text("0.06 GPU-hours")
+    await expect(second).to_have_attribute("aria-current", "true")
+    await first.click()
+    await expect(first).to_have_attribute("aria-current", "true")
+    assert page.url == f"{api.url}/"
+    await page.goto(f"{api.url}/#incident=second")
+    await expect(second).to_have_attribute("aria-current", "true")
+    assert problems == []
+
+
+async def test_a_link_opens_an_incident_that_is_not_listed(api, bus, browser):
+    await publish_incidents(bus, *(incident(f"i{number}") for number in range(50)))
+    await publish_incidents(bus, replace(incident("over", IncidentState.RESOLVED), action="Nothing more to do."))
+    page, problems = await open_page(browser, f"{api.url}/#incident=over")
+    await expect(page.locator("#action")).to_have_text("Nothing more to do.")
+    await expect(page.locator("#gone")).to_be_hidden()
+    assert problems == []
+
+
+async def test_a_link_to_an_incident_that_is_gone_says_so(api, bus, browser):
+    await publish_incidents(bus, incident("first"))
+    page, _ = await open_page(browser, f"{api.url}/#incident=%3Cb%3Eold")
+    await expect(page.locator("#gone")).to_have_text(
+        "Incident <b>old is not known here: it is over and forgotten, or of another cluster."
+    )
+    await expect(page.locator("#detail")).to_be_hidden()
+    await page.locator("#incidents button").click()
+    await expect(page.locator("#detail-title")).to_be_visible()
+    await expect(page.locator("#gone")).to_be_hidden()
 
 
 async def test_an_update_keeps_the_focus_and_what_is_selected(api, bus, browser):
