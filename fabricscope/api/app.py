@@ -20,7 +20,18 @@ from fabricscope.api.metrics import REQUESTS
 from fabricscope.api.problem import describe_error, may_answer
 from fabricscope.api.read_model import ReadModel
 from fabricscope.api.replays import Replays
-from fabricscope.api.routes import changes, health, incidents, records, reload, starvation, stream, targets, trends
+from fabricscope.api.routes import (
+    changes,
+    health,
+    incidents,
+    records,
+    reload,
+    runbooks,
+    starvation,
+    stream,
+    targets,
+    trends,
+)
 from fabricscope.api.routes import replays as replay_routes
 from fabricscope.api.routes.login import router as login
 from fabricscope.api.routes.reload import Reloading
@@ -59,7 +70,19 @@ def create_app(
     app.state.reloading, app.state.replays = reloading, replays
     app.state.sessions, app.state.session_s = sessions, config.session_s
     app.state.streams = OpenStreams(config.client_streams_max, config.streams_max)
-    for module in (health, incidents, records, targets, starvation, trends, changes, stream, reload, replay_routes):
+    for module in (
+        health,
+        incidents,
+        records,
+        targets,
+        starvation,
+        trends,
+        changes,
+        stream,
+        reload,
+        runbooks,
+        replay_routes,
+    ):
         app.include_router(module.router)
     app.include_router(login)
     app.mount("/", StaticFiles(directory=STATIC, html=True))

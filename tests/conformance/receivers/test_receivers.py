@@ -164,7 +164,9 @@ async def test_alertmanager_shows_one_alert_an_incident_however_often_it_is_sent
     assert shown["inc-1"]["generatorURL"] == "http://me:8080/#incident=inc-1"
     silence = shown["inc-1"]["annotations"]["silence_url"]
     assert silence == f"{alertmanager.url}/#/silences/new?filter=%7Bincident_id%3D%22inc-1%22%7D"
-    assert "inc-1" in alertmanager.amtool("alert", "query", "-o", "extended", unquote(silence.partition("?filter=")[2]).strip("{}"))
+    assert "inc-1" in alertmanager.amtool(
+        "alert", "query", "-o", "extended", unquote(silence.partition("?filter=")[2]).strip("{}")
+    )
     assert "inc-1" in alertmanager.amtool("alert", "query", "-o", "extended", "severity=warning")
 
 

@@ -38,7 +38,14 @@ COMPLAINTS = {
 PAGES = (
     *("/", "/openapi.json", "/metrics", "/-/ready", "/-/healthy", "/api/v1/incidents", "/api/v1/incidents/i1"),
     *("/api/v1/findings", "/api/v1/targets", "/api/v1/topology", "/api/v1/ledger", "/api/v1/trust"),
-    *("/api/v1/targets/top", "/api/v1/starvation", "/api/v1/trends", "/api/v1/changes", "/api/v1/incidents/none"),
+    *(
+        "/runbooks/wear",
+        "/api/v1/targets/top",
+        "/api/v1/starvation",
+        "/api/v1/trends",
+        "/api/v1/changes",
+        "/api/v1/incidents/none",
+    ),
 )
 
 

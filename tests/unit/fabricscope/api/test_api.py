@@ -22,12 +22,13 @@ from bus.open import open_bus
 from bus.owner.fence import EPOCH
 from fabricscope.api.config import ApiConfig
 from fabricscope.api.service import ApiService
-from telemetry import topics
+from telemetry import objects, topics
 from telemetry.codec.records import encode_record
 from telemetry.findings import Evidence, FindingKind, FindingState
-from telemetry.incidents import IncidentState
+from telemetry.incidents import IncidentKind, IncidentState
 from telemetry.ledger import StageReport
 from telemetry.objects import ObjectKind, ObjectRef
+from telemetry.runbooks import runbook
 from telemetry.starvation import GpuLoss, HostLosses
 from telemetry.trends import DeviceTrends, Forecast
 from tests.servers.webhook import Answer
@@ -168,6 +169,8 @@ async def test_forecasts_are_listed_soonest_first(api, bus):
         ("/api/v1/incidents?limit=0", 422, "bad_data"),
         ("/api/v1/incidents?since=2026-11-26T14:00:00", 422, "bad_data"),  # of which zone?
         ("/api/v1/targets?limit=5", 422, "bad_data"),
+        ("/runbooks/nothing", 422, "bad_data"),
+        ("/runbooks/wear?object=leaf1", 422, "bad_data"),
     ],
 )
 async def test_errors_have_one_form(api, path, status, kind):
@@ -183,6 +186,12 @@ async def test_a_parameter_that_a_route_does_not_know_is_named_with_those_that_i
     assert body["error"] == "query.limt: expected limit, state"
     _, body = await get(api.url, "/api/v1/targets?limit=5")
     assert body["error"] == "query.limit: expected no parameter"
+
+
+async def test_runbooks_are_served_with_the_names_of_an_object(api):
+    status, text = await get(api.url, "/runbooks/gpu_fault?object=gpu:node1/GPU-5f3c")
+    assert status == 200
+    assert text == runbook(IncidentKind.GPU_FAULT, objects.gpu("node1", "GPU-5f3c"))
 
 
 async def test_health_metrics_and_page(api):
