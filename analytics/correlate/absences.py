@@ -76,7 +76,8 @@ def _leaving(view: CorrelationView) -> Iterable[tuple[str, list[Finding]]]:
 
 def _began(view: CorrelationView, found: list[Finding], back_ns: int) -> Absence:
     """back_ns: when it was back from the time before; what is left of that one is no sign of this one."""
-    return Absence(max(back_ns, _here_ns(view, found)), max(back_ns, min(finding.onset_ns for finding in found)))
+    new_ns = (finding.onset_ns for finding in found if finding.onset_ns > back_ns)
+    return Absence(max(back_ns, _here_ns(view, found)), min(new_ns, default=back_ns))
 
 
 def _here_ns(view: CorrelationView, found: list[Finding]) -> int:

@@ -187,6 +187,8 @@ class IncidentMeaning:
     action: str
     runbook: str
     severity_ceiling: Severity = Severity.CRITICAL
+    away: str = ""
+    over: str = ""
     absent: str = ""
     resembles: tuple[IncidentKind, ...] = ()
     intermittent: bool = False

@@ -4,10 +4,13 @@ from collections.abc import Collection, Iterable, Iterator, Set
 
 from analytics.correlate import versions
 from analytics.correlate.budget import Considered, LeftOut
+from analytics.correlate.cause import Cause
 from analytics.correlate.cluster.graph import Graph
 from analytics.correlate.config import CorrelateConfig
 from analytics.correlate.cost import STALLED, cut_off
 from analytics.correlate.paths import paths_left
+from analytics.correlate.texts.clock import clock
+from analytics.correlate.texts.standing import Standing, standing
 from analytics.correlate.tracks import Track
 from analytics.correlate.view import CorrelationView
 from telemetry.findings import Finding, FindingKind
@@ -41,13 +44,35 @@ def title(view: CorrelationView, track: Track, blast: BlastRadius) -> str:
     """``[CRIT] pod1: PFC storm from leaf12/Ethernet48 — 38 GPUs, 2 jobs stalled``, at most 140 characters."""
     cause = track.cause
     pod = _pod(view, cause.root)
-    phrase = incident_kinds()[cause.kind].phrase
-    what = cause.headline or (phrase.replace("{root}", cause.subject) if cause.subject else fill(phrase, cause.root))
+    what = cause.headline or _how_it_is(view, track)
     since = " since before it was first seen" if track.since_first_seen else ""
     head = f"[{LABEL[track.severity]}] {f'{pod}: ' if pod else ''}"
     tail = f"{since} — {_cost(view, track, blast)}"
     room = TITLE_MAX - len(head) - len(tail)
     return head + (what if len(what) <= room else what[: room - 1] + "…") + tail
+
+
+def _how_it_is(view: CorrelationView, track: Track) -> str:
+    """``spine4 dark since 13:40:05``, ``spine4 rebooted, back since 13:41:18``, ``link a--b was down, up since …``."""
+    cause, row, now = track.cause, incident_kinds()[track.cause.kind], standing(view, track)
+    if cause.change:
+        who = _with_others(cause)
+        return f"planned: {who}{_since(now, away=' dark', back=' back')}" if now else f"planned work on {who}"
+    phrase = row.phrase if now is None else row.away if now.away else row.over
+    what = phrase.replace("{root}", cause.subject) if cause.subject else fill(phrase, cause.root)
+    return what + _since(now, away="", back=", back" if row.away else ", up")
+
+
+def _with_others(cause: Cause) -> str:
+    others = len(cause.gone - {cause.root.name})
+    return f"{short(cause.root)} and {others} more" if others else short(cause.root)
+
+
+def _since(now: Standing | None, *, away: str, back: str) -> str:
+    if now is None:
+        return ""
+    some = f", {now.back} of {now.back + now.away} back" if now.away and now.back else ""
+    return f"{away if now.away else back} since {clock(now.since_ns)}{some}"
 
 
 def fired(track: Track) -> str:

@@ -16,6 +16,7 @@ from analytics.correlate.cluster.reach import Reach
 from analytics.correlate.object_records import ObjectRecords
 from analytics.correlate.paths import paths_left
 from analytics.correlate.texts import report
+from analytics.correlate.texts.standing import standing
 from analytics.correlate.texts.verdict import Rivals
 from analytics.correlate.tracks import Track
 from analytics.correlate.view import CorrelationView
@@ -141,7 +142,14 @@ class Reports:
             *(track.cause.kind, track.cause.root, track.cause.subject, track.cause.headline, track.cause.gone),
             *(track.life.state, track.since_first_seen),
             *(track.severity, dict(track.job_impact), len(track.members), track.order_known, track.alternatives),
-            *(len(track.notes), track.onset_ns, track.matters_since_ns, gaps, paths_left(view, track)),
+            *(
+                len(track.notes),
+                track.onset_ns,
+                track.matters_since_ns,
+                gaps,
+                paths_left(view, track),
+                standing(view, track),
+            ),
         )
         if known is not None and known.published == shown and not report.cost_has_grown(track):
             return None

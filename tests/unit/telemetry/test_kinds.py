@@ -60,10 +60,19 @@ def test_the_detectors_of_a_finding_are_those_that_publish_it(kind: FindingKind)
 @each_incident
 def test_an_incident_has_texts_with_known_slots_only(kind: IncidentKind) -> None:
     row = incident_kinds()[kind]
-    for text in (row.phrase, row.action, row.runbook, row.meaning, row.root):
+    for text in (
+        row.phrase,
+        row.away or row.phrase,
+        row.over or row.phrase,
+        row.action,
+        row.runbook,
+        row.meaning,
+        row.root,
+    ):
         assert text.strip()
         assert set(re.findall(r"\{(\w+)\}", text)) <= {"root", "device"}
-    assert "{root}" in row.phrase
+    assert all("{root}" in text for text in (row.phrase, row.away or row.phrase, row.over or row.phrase))
+    assert row.over or not row.away
     assert row.runbook.startswith("1. ")
 
 

@@ -82,9 +82,11 @@ def test_hosts_that_come_back_one_by_one_stay_in_the_incident_of_their_loss(bare
     for number, host in enumerate(HOSTS):
         run.clear(*dark[host], *silent[host])
         run.tick(bare.find(K.DEVICE_REBOOTED, host, 60 + 10 * number))
+        back = f", {number + 1} of 4 back" if number < 3 else ", back since 08:01:05"
+        assert f"{back} — 32 GPUs reached" in run.only.title
     run.tick(ticks=4)
     assert run.roots == ["device_down node1"]
-    assert "node1 and 3 more hosts down" in run.only.title
+    assert "outage of node1 and 3 more hosts, back since 08:01:05" in run.only.title
 
 
 def test_a_switch_that_falls_silent_is_what_the_dark_ports_led_to(bare: Unrecorded, run: Run) -> None:

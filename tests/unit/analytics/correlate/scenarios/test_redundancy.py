@@ -149,7 +149,10 @@ def test_a_dead_switch_without_hosts_leaves_those_below_it_their_other_paths() -
         *(fabric.find(K.LINK_DOWN, f"core{c}/Ethernet1", 2) for c in (1, 2)), fabric.find(K.TARGET_SILENT, "spine1", 5)
     )
     run.tick(ticks=8)
-    assert run.only.title == "[WARN] pod1: spine1 down — 3 of 4 paths of each of 8 leaves left, 2 jobs behind them"
+    assert (
+        run.only.title
+        == "[WARN] pod1: spine1 down since 08:00:00 — 3 of 4 paths of each of 8 leaves left, 2 jobs behind them"
+    )
 
 
 def test_a_spine_that_nobody_needs_pages_nobody_when_it_is_back_either() -> None:

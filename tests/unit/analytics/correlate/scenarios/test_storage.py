@@ -47,7 +47,7 @@ def test_a_job_whose_storage_server_died_waits_for_it(cluster: Fabric, run: Run,
     run.tick(cluster.find(K.TARGET_SILENT, "oss1"), *(cluster.find(K.LINK_DOWN, port) for port in ports))
     run.tick(ticks=3)
     assert run.only.severity is Severity.CRITICAL
-    assert run.only.title.endswith("oss1 down — 64 GPUs, 2 jobs cut off")
+    assert run.only.title.endswith("oss1 down since 08:00:00 — 64 GPUs, 2 jobs cut off")
     run.tick(cluster.find(waits, "job:2", 40))
     run.tick(ticks=20)
     assert (run.only.kind, str(run.only.root)) == (I.DEVICE_DOWN, "device:oss1")
@@ -59,11 +59,11 @@ def test_a_storage_server_with_a_second_link_is_at_risk_and_waits_are_its_leafs(
     run = Run(Fabric([Device("leaf9", Role.LEAF, pod="pod1"), second]))
     run.tick(cluster.find(K.TARGET_SILENT, "leaf9"), cluster.find(K.LINK_DOWN, "oss1/mlx5_1"))
     run.tick(ticks=4)
-    assert run.only.title == "[WARN] pod1: leaf9 down — 64 GPUs, 2 jobs at risk"
+    assert run.only.title == "[WARN] pod1: leaf9 down since 08:00:00 — 64 GPUs, 2 jobs at risk"
     run.tick(cluster.find(K.JOB_IDLE, "job:2", 10))
     run.tick(ticks=20)
     assert run.only.severity is Severity.CRITICAL
-    assert run.only.title.endswith("leaf9 down — 32 GPUs, job 2 stalled")
+    assert run.only.title.endswith("leaf9 down since 08:00:00 — 32 GPUs, job 2 stalled")
 
 
 def test_jobs_are_cut_off_where_a_second_link_of_the_server_does_not_help(cluster: Fabric) -> None:
@@ -72,7 +72,7 @@ def test_jobs_are_cut_off_where_a_second_link_of_the_server_does_not_help(cluste
     down = [cluster.find(K.LINK_DOWN, "oss1/mlx5_1"), cluster.find(K.STORAGE_SLOW, TARGET)]
     run.tick(cluster.find(K.TARGET_SILENT, "leaf9"), *down)
     run.tick(ticks=4)
-    assert run.only.title == "[CRIT] pod1: leaf9 down — 64 GPUs, 2 jobs cut off"
+    assert run.only.title == "[CRIT] pod1: leaf9 down since 08:00:00 — 64 GPUs, 2 jobs cut off"
 
 
 def test_a_slow_target_of_another_server_cuts_nobody_off(cluster: Fabric) -> None:
@@ -82,7 +82,7 @@ def test_a_slow_target_of_another_server_cuts_nobody_off(cluster: Fabric) -> Non
     run.tick(cluster.find(K.TARGET_SILENT, "leaf9"), cluster.find(K.LINK_DOWN, "oss1/mlx5_1"), elsewhere)
     run.tick(ticks=4)
     titles = {incident.kind: incident.title for incident in run.incidents.values()}
-    assert titles[I.DEVICE_DOWN] == "[WARN] pod1: leaf9 down — 64 GPUs, 2 jobs at risk"
+    assert titles[I.DEVICE_DOWN] == "[WARN] pod1: leaf9 down since 08:00:00 — 64 GPUs, 2 jobs at risk"
 
 
 def test_targets_behind_a_link_of_their_server_that_loses_packets_are_not_blamed(cluster: Fabric, run: Run) -> None:
