@@ -13,6 +13,7 @@ from statistics import median, quantiles
 from analytics.correlate.correlator import Correlator
 from benchmarks.loads.storm import START_NS, failing_gpus, large_cluster, mixed, seen_again
 from benchmarks.rows import Row, print_rows, row
+from common.garbage import collect_less_often
 from common.units import NS_PER_S
 from telemetry.codec.records import encode_record
 from telemetry.findings import Finding
@@ -83,6 +84,7 @@ def links_go_away(topology: Topology) -> Row:
 
 
 def run() -> list[Row]:
+    collect_less_often()  # as the stages do
     topology = large_cluster(_HOSTS)
     return [
         links_go_away(topology),

@@ -58,8 +58,8 @@ class _Nearby:
 
     def __init__(self, view: CorrelationView, claims: Sequence[Claim], left: Sequence[Finding]) -> None:
         self._view, self._claims = view, claims
-        self._places = {finding.id: list(places(view, finding)) for finding in left}
-        self._index = self._reached()
+        self._places = view.once(_places)
+        self._index = self._reached(left)
         self._predicting: dict[tuple[Near, Place, Shown], list[int]] = {}
         self._earliest_ns = [claim.onset_ns - view.config.onset_slack_ns for claim in claims]  # of what it explains
         self._with_key: defaultdict[Key | None, list[int]] = defaultdict(list)
@@ -86,10 +86,10 @@ class _Nearby:
                     return nearest
         return nearest
 
-    def _reached(self) -> dict[tuple[Near, Place], list[int]]:
+    def _reached(self, left: Sequence[Finding]) -> dict[tuple[Near, Place], list[int]]:
         asked: defaultdict[Near, set[Place]] = defaultdict(set)
-        for wanted in self._places.values():
-            for near, names in wanted:
+        for finding in left:
+            for near, names in self._places[finding.id]:
                 asked[near].update(names)
         index: defaultdict[tuple[Near, Place], list[int]] = defaultdict(list)
         for at, claim in enumerate(self._claims):
@@ -147,6 +147,11 @@ class _Nearby:
         view = self._view
         since_ns = view.waits_since(finding.object) if finding.kind in JOB_WAITS else finding.onset_ns
         return follows(view.config, self._claims[at].onsets_ns, since_ns)
+
+
+def _places(view: CorrelationView) -> Mapping[str, Sequence[tuple[Near, Sequence[Place]]]]:
+    """By symptom: they are given out tier by tier, and their places stay."""
+    return {finding.id: list(places(view, finding)) for finding in view.index.symptoms}
 
 
 def places(view: CorrelationView, finding: Finding) -> Iterable[tuple[Near, Sequence[Place]]]:

@@ -13,6 +13,7 @@ from telemetry.kinds import HoldPolicy
 NS_PER_S = 1_000_000_000
 # Evidence that comes more rarely than a scrape of Prometheus by default makes nothing wait longer than that does.
 CADENCE_S_MAX = 60.0
+PORTION_DIVISOR = 4  # a finding that is taken costs about as much as four that are there
 
 
 class CorrelateConfig(BaseModel):
@@ -102,7 +103,10 @@ class CorrelateConfig(BaseModel):
         1000, ge=10, description="Of them, those of one kind on one device. No device has so many ports, disks or GPUs."
     )
     changed_findings_max: int = Field(
-        2000, ge=10, description="Findings that changed which a step takes; the others wait for the next one."
+        2000, ge=10, description="Findings that changed which a step takes at most; the others wait for the next one."
+    )
+    changed_findings_min: int = Field(
+        250, ge=10, description="As many a step always takes; with more active ones a quarter of those."
     )
     findings_max: int = Field(2000, ge=10, description="Finding ids kept for one incident; the earliest stay.")
     timeline_max: int = Field(50, ge=10, description="Entries in the timeline of one incident.")
@@ -120,6 +124,14 @@ class CorrelateConfig(BaseModel):
     def straggler_window_ns(self) -> int:
         """How long after a cause what it changed may begin."""
         return self.intervals_ns(self.straggler_window_intervals)
+
+    def portion(self, active: int) -> int:
+        """How many of the findings that changed a step takes. active: those that it has.
+
+        A step costs what it takes, as each may open an incident, and a choice among all that it has. A share of these
+        keeps both of one size, and the steps of a storm are as many as the logarithm of its findings.
+        """
+        return min(self.changed_findings_max, max(self.changed_findings_min, active // PORTION_DIVISOR))
 
     @property
     def change_window_ns(self) -> int:

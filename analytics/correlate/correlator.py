@@ -76,8 +76,9 @@ class Correlator:
         return self._cluster.refused
 
     def is_due(self, now_ns: int) -> bool:
-        """Whether an incident has waited for long enough, so that it fires although nothing was found."""
-        return any(
+        """Whether a step has something to do although nothing was found: findings wait in the queue, or an incident has
+        waited for long enough, so that it fires."""
+        return bool(self._memory.queue) or any(
             track.life.state is IncidentState.PENDING and now_ns - track.life.opened_ns >= self._hold_ns(track)
             for track in self._memory.tracks
         )
@@ -99,7 +100,7 @@ class Correlator:
         flaps: how ports came back from a flap, as is known since the last step.
         """
         self._cluster.update(topology)
-        taken = self._memory.update(changed, now_ns, self._config.changed_findings_max)
+        taken = self._memory.update(changed, now_ns, self._config.portion(len(self._memory.findings)))
         if taken.others:
             self._budget.forget()
         self._record(taken.new, changes, now_ns)

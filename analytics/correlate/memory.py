@@ -21,7 +21,7 @@ from common.errors import BadInput
 from telemetry.codec.records import encode_record
 from telemetry.findings import Finding, FindingKind, FindingState
 from telemetry.incidents import Incident, IncidentState
-from telemetry.objects import ObjectKind, ObjectRef
+from telemetry.objects import ObjectKind
 
 VERSION = 4
 READ = frozenset({3, VERSION})  # 3 has neither verdicts nor records nor absences nor a queue
@@ -102,19 +102,23 @@ class CorrelatorMemory:
             or known.object != finding.object
         )
 
-    def _urgency(self, waiting: Iterable[Finding]) -> Callable[[Finding], tuple[bool, int, bool, int, str]]:
+    def _urgency(self, waiting: Iterable[Finding]) -> Callable[[Finding], tuple[bool, int, bool, int, str, str]]:
         """The first of every kind on every device come before any second one, so that no storm hides another fault;
-        then evidence before symptoms, and the earliest. What is known and has only been seen again comes last."""
+        then evidence before symptoms, and by device, the earliest first: what one of them shows together is mostly one
+        fault. What is known and has only been seen again comes last."""
         ranks: dict[str, int] = {}
-        groups: Counter[tuple[FindingKind, str | ObjectRef]] = Counter()
+        began_ns: dict[str, int] = {}
+        groups: Counter[tuple[FindingKind, str]] = Counter()
         for finding in sorted(waiting, key=attrgetter("onset_ns", "id")):
-            group = finding.kind, finding.object.device or finding.object
-            ranks[finding.id] = groups[group]
-            groups[group] += 1
+            device = _device(finding)
+            began_ns.setdefault(device, finding.onset_ns)
+            ranks[finding.id] = groups[finding.kind, device]
+            groups[finding.kind, device] += 1
 
-        def urgency(finding: Finding) -> tuple[bool, int, bool, int, str]:
+        def urgency(finding: Finding) -> tuple[bool, int, bool, int, str, str]:
             again = finding.state is FindingState.ACTIVE and finding.id in self.findings
-            return again, ranks[finding.id], finding.kind in SYMPTOMS, finding.onset_ns, finding.id
+            device = _device(finding)
+            return again, ranks[finding.id], finding.kind in SYMPTOMS, began_ns[device], device, finding.id
 
         return urgency
 
@@ -152,6 +156,11 @@ class CorrelatorMemory:
         """Explained findings wait from now on, should their incident end before them."""
         for found in findings:
             self.since[found] = now_ns
+
+
+def _device(finding: Finding) -> str:
+    """The device of a finding, else its object."""
+    return finding.object.device or str(finding.object)
 
 
 def _version(finding: Finding) -> tuple[str, int, bool, bytes]:

@@ -8,6 +8,7 @@ import structlog
 
 from bus.base import Bus
 from bus.open import open_bus
+from common.garbage import collect_less_often
 from fabricscope.running.loop_watchdog import LoopWatchdog
 from fabricscope.running.reload import Reload
 from fabricscope.running.status_pages import StatusPages
@@ -40,6 +41,7 @@ async def run_stage(stage: Stage, settings: Settings, load: Callable[[], Setting
     load: reads the settings again, for SIGHUP.
     """
     structlog.contextvars.bind_contextvars(stage=stage.value)
+    collect_less_often()
     reload = Reload(stage, settings, load)
     bus = open_bus(settings.bus)
     service = build(stage, settings, bus, reload)

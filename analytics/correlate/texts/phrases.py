@@ -212,8 +212,8 @@ def cut(considered: Considered, device: str, config: CorrelateConfig) -> tuple[s
         texts.append(f"{device} has over {config.device_findings_max:,} findings of one kind: the rest waits")
     if considered.left_out.get(LeftOut.CLUSTER_LIMIT):
         texts.append(f"over {config.correlated_findings_max:,} findings are active: the rest waits")
-    if considered.left_out.get(LeftOut.TICK_LIMIT):
-        texts.append(f"over {config.changed_findings_max:,} findings changed at once: the rest follows")
+    if considered.left_out.get(LeftOut.TICK_LIMIT, 0) > config.changed_findings_max:  # fewer follow at once
+        texts.append(f"over {config.changed_findings_max:,} findings wait to be looked at: the rest follows")
     return tuple(texts)
 
 

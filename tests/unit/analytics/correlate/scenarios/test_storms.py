@@ -23,6 +23,7 @@ from telemetry.findings import FindingKind as K
 from tests.unit.analytics.correlate.small_fabric import Fabric, Run
 
 PORTION = CorrelateConfig(changed_findings_max=20)
+WHOLE = CorrelateConfig(changed_findings_min=2000)
 
 
 def storm(cluster: Fabric, hosts: int, parts: int = 2, at: float = 0.0) -> list[Finding]:
@@ -56,14 +57,30 @@ def test_a_storm_is_taken_in_portions_and_the_rest_follows(start: type[Run], clu
     findings = storm(cluster, 24)
     run.tick(*findings)
     assert run.correlator.left_out[LeftOut.TICK_LIMIT] == 76
-    assert len(run.incidents) == 20
-    assert all("over 20 findings changed at once: the rest follows" in one.gaps for one in run.incidents.values())
+    assert len(run.incidents) == 10
+    assert {len(one.findings) for one in run.incidents.values()} == {2}  # what one device shows comes together
+    assert all("over 20 findings wait to be looked at: the rest follows" in one.gaps for one in run.incidents.values())
     waiting = [run.correlator.left_out.get(LeftOut.TICK_LIMIT, 0) for _ in range(5) if run.tick() is not None]
     assert waiting == [56, 36, 16, 0, 0]
     whole.tick(*findings)
     whole.tick(ticks=5)
     assert run.roots == whole.roots
     assert {one.gaps for one in run.incidents.values()} == {()}
+
+
+def test_portions_grow_with_what_is_active_between_their_bounds() -> None:
+    config = CorrelateConfig(changed_findings_min=250, changed_findings_max=2000)
+    assert [config.portion(active) for active in (0, 1000, 4000, 20_000)] == [250, 250, 1000, 2000]
+    assert PORTION.portion(10_000) == 20
+
+
+def test_a_queue_is_a_reason_for_a_step_although_nothing_was_found(start: type[Run], cluster: Fabric) -> None:
+    run = start(cluster, PORTION)
+    assert not run.correlator.is_due(run.now_ns)
+    run.tick(*storm(cluster, 10))
+    assert run.correlator.is_due(run.now_ns)
+    run.tick(ticks=2)
+    assert not run.correlator.is_due(run.now_ns)
 
 
 def test_a_fault_elsewhere_is_not_behind_the_storm(start: type[Run], cluster: Fabric) -> None:
@@ -114,7 +131,7 @@ def test_a_step_takes_no_more_work_however_large_the_storm(start: type[Run], clu
 
 
 def test_a_tick_without_news_repeats_nothing(start: type[Run], cluster: Fabric) -> None:
-    run = start(cluster)
+    run = start(cluster, WHOLE)
     first = calls(run, *storm(cluster, 100))
     run.tick(ticks=2)
     assert len(run.incidents) == 200
@@ -122,7 +139,7 @@ def test_a_tick_without_news_repeats_nothing(start: type[Run], cluster: Fabric) 
 
 
 def test_news_of_one_incident_do_not_repeat_the_reports_of_the_others(start: type[Run], cluster: Fabric) -> None:
-    run = start(cluster)
+    run = start(cluster, WHOLE)
     findings = storm(cluster, 100)
     first = calls(run, *findings)
     run.tick(ticks=2)
