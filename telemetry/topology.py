@@ -99,15 +99,20 @@ class Transceiver:
         return " ".join(stated) if all(stated) else ""
 
 
+UNKNOWN_INDEX = -1
+
+
 @dataclass(frozen=True, slots=True)
 class Gpu:
-    """A GPU of a host. nic_port: the host's port that this GPU sends through (its rail), '' where unknown."""
+    """A GPU of a host. index: as ``nvidia-smi`` counts, or UNKNOWN_INDEX. nic_port: the host's port that this
+    GPU sends through (its rail), '' where unknown. serial: of the board, '' where nobody states it."""
 
     device: Name
     uuid: Name
     index: Count
     nic_port: str = ""
     model: str = ""
+    serial: str = ""
     kind: Literal["gpu"] = "gpu"
 
     @property

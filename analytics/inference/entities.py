@@ -13,11 +13,23 @@ from analytics.inference.racks import racks_of
 from analytics.state.series_index import SeriesIndex
 from telemetry.objects import ObjectKind, parse_object
 from telemetry.series import parse_series_key
-from telemetry.topology import Device, Entity, Gpu, Job, Mount, Role, StorageTarget, Topology, TopologyFact
+from telemetry.topology import (
+    UNKNOWN_INDEX,
+    Device,
+    Entity,
+    Gpu,
+    Job,
+    Mount,
+    Role,
+    StorageTarget,
+    Topology,
+    TopologyFact,
+)
 
 SOURCE = "inferred"
 _SWITCH, _SESSIONS, _STORAGE = "fabric_port_", "fabric_bgp_session_up", "storage_"
 _HOST = ("node_", "nic_")
+_INFO = "gpu_info"
 _SWITCH_PORTS_MIN = 16  # an HGX host has eight to ten InfiniBand ports, the smallest switches have more
 # Only between roles of switches, which no metric distinguishes where sessions are not reported.
 _SPINE_NAMES = ("spine", "core", "agg", "fabric")
@@ -56,9 +68,10 @@ def infer(index: SeriesIndex, facts: Topology) -> Iterator[Entity]:
     roles = {name: role for name in sorted(unknown) if (role := _role(name, metrics.get(name, {}), parts[name]))}
     racks = racks_of([name for name, role in roles.items() if role is Role.HOST])
     sliced = {node for job in facts.entities(Job) if job.gpu_indices for node in job.nodes}
+    numbers = _numbers_of(index)
     for name, role in roles.items():
         yield Device(name, role, rack=racks.get(name, ""))
-        yield from _entities(name, role, parts[name], numbered=name not in sliced)
+        yield from _entities(name, role, parts[name], numbers, whole=name not in sliced)
     for host, filesystem in _mounts(index, {name for name, role in roles.items() if role is Role.HOST}):
         yield Mount(host, filesystem)
 
@@ -107,15 +120,30 @@ def _role(name: str, metrics: dict[str, int], parts: dict[ObjectKind, list[str]]
     return Role.SPINE if named or (ports and sessions >= ports) else Role.LEAF
 
 
-def _entities(name: str, role: Role, parts: dict[ObjectKind, list[str]], *, numbered: bool) -> Iterator[Entity]:
-    """numbered: whether the order of the GPUs may stand for their numbers, as no job uses a part of them."""
-    if role is Role.HOST and numbered:
-        for position, gpu in enumerate(parts[ObjectKind.GPU]):
-            yield Gpu(name, gpu.partition("/")[2], position)
+def _entities(
+    name: str, role: Role, parts: dict[ObjectKind, list[str]], numbers: Mapping[str, int], *, whole: bool
+) -> Iterator[Entity]:
+    """numbers: of GPUs, as far as their source states them. whole: no job uses a part of the device, so that nothing
+    rests on a number that is not known."""
+    gpus = parts[ObjectKind.GPU] if role is Role.HOST else []
+    if whole or all(gpu in numbers for gpu in gpus):
+        for gpu in gpus:
+            yield Gpu(name, gpu.partition("/")[2], numbers.get(gpu, UNKNOWN_INDEX))
     if role is Role.STORAGE:
         for target in parts[ObjectKind.STORAGE_TARGET]:
             filesystem, _, part = target.partition("/")
             yield StorageTarget(filesystem, part, name)
+
+
+def _numbers_of(index: SeriesIndex) -> dict[str, int]:
+    """Numbers of GPUs, by name: as ``gpu_info`` states them."""
+    named = [number for number, name in enumerate(index.metrics.names) if name == _INFO]
+    found = {}
+    for sid in np.flatnonzero(np.isin(index.columns["metric"], named)).tolist():
+        labels = parse_series_key(index.keys[sid])[1]
+        if labels.get("index", "").isdecimal():
+            found[f"{labels['device']}/{labels['gpu']}"] = int(labels["index"])
+    return found
 
 
 def _mounts(index: SeriesIndex, hosts: set[str]) -> list[tuple[str, str]]:

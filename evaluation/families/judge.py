@@ -9,6 +9,7 @@ import math
 from collections import Counter
 from dataclasses import dataclass, field
 
+from analytics.correlate.texts.phrases import short
 from common.units import NS_PER_S
 from evaluation.families import parts
 from evaluation.families.costs import Cost, cost_of
@@ -224,12 +225,9 @@ def _keep_first(fault: FaultOutcome, page: Page, cause: Reach) -> None:
 
 
 def _says(title: str, cause: Reach) -> bool:
-    """Whether a title names the root, or an end of it, in full; of a GPU the host and twelve characters are enough."""
+    """Whether a title names the root, or an end of it, in full; of a GPU the name for people is enough."""
     names = {name for root in cause.roots for name in (root.name, *(end.name for end in cause.graph.ports(root)))}
-    for root in cause.roots:
-        if root.kind is ObjectKind.GPU:
-            host, _, uuid = root.name.partition("/")
-            names.add(f"{host}/{uuid[:12]}")
+    names |= {short(root, cause.graph) for root in cause.roots if root.kind is ObjectKind.GPU}
     return any(name in title for name in names)
 
 

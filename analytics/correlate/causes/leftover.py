@@ -146,5 +146,5 @@ def _cause(
         root,
         frozenset(finding.id for finding in (*group, *waiting)),
         reason or (f"{unknown}, and {silent} does not answer since then: it may be there" if silent else unknown),
-        subject=f"{short(root)}, whose {silent} does not answer" if silent else "",
+        subject=f"{short(root, view.graph)}, whose {silent} does not answer" if silent else "",
     )

@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 
 from analytics.correlate.cause import Cause, cause_of
+from analytics.correlate.texts.phrases import short
 from analytics.correlate.view import CorrelationView
 from common.errors import BadInput
 from telemetry import objects
@@ -21,7 +22,7 @@ def propose(view: CorrelationView) -> Iterable[Cause]:
     for root in sorted(roots):
         found = roots[root]
         gpus, codes = {finding.object for finding in found}, sorted({_code(finding) for finding in found})
-        on = f"{len(gpus)} GPUs" if len(gpus) > 1 else min(gpus).name
+        on = f"{len(gpus)} GPUs" if len(gpus) > 1 else short(min(gpus), view.graph)
         xids = ", ".join(f"{code:.0f}" for code in codes)
         reason = f"the driver stopped its program on {on} with XID {xids}, which blames the program and not the GPU"
         yield cause_of(IncidentKind.PROGRAM_FAILED, root, frozenset(finding.id for finding in found), reason)

@@ -18,7 +18,7 @@ from telemetry.incidents import BlastRadius, Severity
 from telemetry.kinds import finding_kinds, incident_kinds
 from telemetry.objects import ObjectKind, ObjectRef
 from telemetry.quantities import quantity
-from telemetry.topology import Role
+from telemetry.topology import UNKNOWN_INDEX, Role
 
 TITLE_MAX = 140
 _JOB_MAX = 32  # characters of a job's id in a title: ids of pods are longer
@@ -26,17 +26,22 @@ LABEL = {Severity.CRITICAL: "CRIT", Severity.WARNING: "WARN", Severity.INFO: "IN
 ROLES = {Role.HOST: "hosts", Role.STORAGE: "storage servers"}
 
 
-def short(ref: ObjectRef) -> str:
-    """A name for a headline: GPU UUIDs are cut to twelve characters."""
+def short(ref: ObjectRef, graph: Graph | None = None) -> str:
+    """A name for people. Of a GPU ``node1 GPU 3 (serial 1650321004242)``, as far as the graph knows it; without a
+    serial the beginning of its UUID stands in its place."""
     if ref.kind is ObjectKind.GPU:
         host, _, uuid = ref.name.partition("/")
-        return f"{host}/{uuid[:12]}"
+        known = graph.gpus.get(ref) if graph else None
+        if known is None or (known.index == UNKNOWN_INDEX and not known.serial):
+            return f"{host}/{uuid[:12]}"
+        number = f"GPU {known.index}" if known.index != UNKNOWN_INDEX else "GPU"
+        return f"{host} {number} ({f'serial {known.serial}' if known.serial else uuid[:12]})"
     return f"job {ref.name}" if ref.kind is ObjectKind.JOB else ref.name
 
 
-def fill(template: str, root: ObjectRef) -> str:
+def fill(template: str, root: ObjectRef, graph: Graph) -> str:
     """Puts the names in place of ``{root}`` and ``{device}``."""
-    text = template.replace("{root}", short(root))
+    text = template.replace("{root}", short(root, graph))
     return text.replace("{device}", root.device or root.name) if "{device}" in text else text
 
 
@@ -59,7 +64,7 @@ def _how_it_is(view: CorrelationView, track: Track) -> str:
         who = _with_others(cause)
         return f"planned: {who}{_since(now, away=' dark', back=' back')}" if now else f"planned work on {who}"
     phrase = row.phrase if now is None else row.away if now.away else row.over
-    what = phrase.replace("{root}", cause.subject) if cause.subject else fill(phrase, cause.root)
+    what = phrase.replace("{root}", cause.subject) if cause.subject else fill(phrase, cause.root, view.graph)
     return what + _since(now, away="", back=", back" if row.away else ", up")
 
 
@@ -162,7 +167,7 @@ def _pod(view: CorrelationView, root: ObjectRef) -> str:
     return min(pods, default="")
 
 
-def symptom(finding: Finding) -> str:
+def symptom(finding: Finding, graph: Graph) -> str:
     """``leaf1/Ethernet4 is paused by its peer (83 % against 1 %)``."""
     values = ""
     if finding.kind is FindingKind.SOFTWARE_CHANGED:
@@ -171,7 +176,7 @@ def symptom(finding: Finding) -> str:
         value = finding.evidence[0]
         against = "" if value.normal is None else f" against {quantity(value.normal, value.unit)}"
         values = f" ({quantity(value.value, value.unit)}{against})"
-    return f"{short(finding.object)} {finding_kinds()[finding.kind].text}{values}"
+    return f"{short(finding.object, graph)} {finding_kinds()[finding.kind].text}{values}"
 
 
 def gaps(view: CorrelationView) -> tuple[str, ...]:

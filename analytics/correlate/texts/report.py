@@ -130,7 +130,7 @@ def _begins_to_matter(view: CorrelationView, track: Track, members: Sequence[Fin
     since_ns = waits_since_ns - view.config.interval_ns  # rates are averages over the interval in which it begins
     recent = [finding for finding in members if finding.onset_ns >= since_ns]
     earliest = min(recent or members, key=_by_onset)
-    track.first = _first(earliest, phrases.symptom(earliest))
+    track.first = _first(earliest, phrases.symptom(earliest, view.graph))
     track.matters_since_ns = track.first[0]
 
 
@@ -161,7 +161,7 @@ def _join(view: CorrelationView, track: Track, finding: Finding) -> None:
     if finding.id in track.members or len(track.members) >= view.config.findings_max:
         return
     track.members[finding.id] = finding.onset_ns
-    text = phrases.symptom(finding)
+    text = phrases.symptom(finding, view.graph)
     if len(track.notes) < view.config.timeline_max:
         track.note(finding.onset_ns, finding.object, text)
     earlier = not track.first[2] or (finding.onset_ns, finding.id) < track.first[:2]
@@ -254,8 +254,8 @@ def incident(
         findings=tuple(sorted(track.members)),
         timeline=_timeline(view, track),
         gaps=gaps,
-        action=phrases.fill(kind.action, track.cause.root),
-        runbook=phrases.fill(kind.runbook, track.cause.root),
+        action=phrases.fill(kind.action, track.cause.root, view.graph),
+        runbook=phrases.fill(kind.runbook, track.cause.root, view.graph),
         since_first_seen=track.since_first_seen,
         because=track.because,
         against=track.against,

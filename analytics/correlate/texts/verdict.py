@@ -47,7 +47,7 @@ class Rivals:
 def because(view: CorrelationView, claim: Claim) -> tuple[str, ...]:
     """The reason, its strongest evidence, and how much else it explains."""
     primary = sorted((view.by_id[found] for found in claim.primary), key=lambda each: (-each.score, each.id))
-    first = [phrases.symptom(each) for each in primary[:2]]
+    first = [phrases.symptom(each, view.graph) for each in primary[:2]]
     shown: dict[str, int] = {}
     for found in sorted(claim.symptoms):
         if (effect := effect_of(view.by_id[found])) is not Effect.OTHER:
@@ -84,7 +84,7 @@ def _best(view: CorrelationView, claim: Claim, others: Sequence[Cause]) -> list[
 
 
 def _not_chosen(view: CorrelationView, members: Sequence[Finding], other: Cause) -> str:
-    name = f"not {_readable(other.kind)} at {phrases.short(other.root)}"
+    name = f"not {_readable(other.kind)} at {phrases.short(other.root, view.graph)}"
     reach = view.cluster.reach(other)
     rival = Claim(other, view.onset(other.primary), reach, primary=set(other.primary))
     for each in members:
@@ -97,7 +97,7 @@ def _other_incident(view: CorrelationView, members: Sequence[Finding], rival: Cl
     """'' where the rival would explain all of it; then nothing that is known separates them."""
     for finding in members:
         if objection := _objection(view, rival, finding):
-            return f"not {_readable(rival.cause.kind)} at {phrases.short(rival.cause.root)}: {objection}"
+            return f"not {_readable(rival.cause.kind)} at {phrases.short(rival.cause.root, view.graph)}: {objection}"
     return ""
 
 
@@ -115,7 +115,7 @@ def _objection(view: CorrelationView, rival: Claim, finding: Finding) -> str:
         objection = why_not(view.config, rival.cause, near, rival.onset_ns, finding, evidence=rival.kinds)
     else:
         objection = Objection.PLACE
-    name = phrases.short(finding.object)
+    name = phrases.short(finding.object, view.graph)
     match objection:
         case None:
             return ""
@@ -127,7 +127,7 @@ def _objection(view: CorrelationView, rival: Claim, finding: Finding) -> str:
         case _ if finding.kind in SYMPTOMS:
             return f"it does not explain that {effects()[effect_of(finding)].meaning.replace('{object}', name)}"
         case _:
-            return f"it does not explain that {phrases.symptom(finding)}"
+            return f"it does not explain that {phrases.symptom(finding, view.graph)}"
 
 
 def _nearest(view: CorrelationView, rival: Claim, finding: Finding) -> Near | None:

@@ -73,7 +73,7 @@ def _entities(inventory: Inventory, file: str, root: yaml.Node | None) -> Iterab
     for i, link in enumerate(inventory.links):
         yield ("links", i), [_link(link.one, link.other, link.speed)]
     for i, gpu in enumerate(inventory.gpus):
-        yield ("gpus", i, "uuid"), [Gpu(gpu.device, gpu.uuid, gpu.index, gpu.nic_port, gpu.model)]
+        yield ("gpus", i, "uuid"), [Gpu(gpu.device, gpu.uuid, gpu.index, gpu.nic_port, gpu.model, gpu.serial)]
     for i, target in enumerate(inventory.storage_targets):
         yield ("storage_targets", i), [StorageTarget(target.filesystem, target.target, target.server)]
     for i, mount in enumerate(inventory.mounts):

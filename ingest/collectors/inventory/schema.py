@@ -61,6 +61,7 @@ class GpuEntry(_Entry):
     index: GpuIndex
     nic_port: Text = ""
     model: Text = ""
+    serial: Text = ""
 
 
 class StorageTargetEntry(_Entry):

@@ -9,7 +9,7 @@ from simulator.config import SimulatorConfig
 from simulator.direct import campaign
 from simulator.layout import topology_facts
 from telemetry.series import SeriesTable, series_key
-from telemetry.topology import Device, Gpu, Job, Mount, Role, StorageTarget, Topology, TopologyFact
+from telemetry.topology import UNKNOWN_INDEX, Device, Gpu, Job, Mount, Role, StorageTarget, Topology, TopologyFact
 from tests.unit.analytics.small_cluster import CONFIG
 
 LEAF = {"device": "sw1", "port": "Ethernet0"}
@@ -72,7 +72,19 @@ def test_gpus_get_no_numbers_while_a_job_uses_some_of_them() -> None:
     index = registry(("n1", [series_key("gpu_power_watts", {"device": "n1", "gpu": "g"})]))
     part = Topology().with_facts([TopologyFact(Job("7", ("n1",), gpu_indices=(0,)), 1, "slurm")])
     assert list(infer(index, part)) == [Device("n1", Role.HOST)]
-    assert list(infer(index, Topology())) == [Device("n1", Role.HOST), Gpu("n1", "g", 0)]
+    assert list(infer(index, Topology())) == [Device("n1", Role.HOST), Gpu("n1", "g", UNKNOWN_INDEX)]
+
+
+def test_gpus_have_the_numbers_that_their_source_states() -> None:
+    info = {"device": "n1", "pci_bus_id": "0", "model": "H100", "driver": "580"}
+    keys = [series_key("gpu_info", info | {"gpu": gpu, "index": number}) for gpu, number in (("a", "7"), ("b", "2"))]
+    part = Topology().with_facts([TopologyFact(Job("7", ("n1",), gpu_indices=(2,)), 1, "slurm")])
+    for facts in (Topology(), part):
+        assert list(infer(registry(("n1", keys)), facts)) == [
+            Device("n1", Role.HOST),
+            Gpu("n1", "a", 7),
+            Gpu("n1", "b", 2),
+        ]
 
 
 def test_the_same_topology_is_returned_until_something_new_is_known() -> None:

@@ -257,9 +257,9 @@ def test_a_healthy_cluster_has_false_pages_only() -> None:
     assert outcome.node_days == pytest.approx(8 / 24)
 
 
-def test_a_title_names_a_gpu_by_host_and_the_begin_of_its_uuid() -> None:
+def test_a_title_names_a_gpu_by_host_number_and_the_begin_of_its_uuid() -> None:
     made = page(IncidentKind.STRAGGLER, GPU, 1020.0)
     host, _, uuid = GPU.removeprefix("gpu:").partition("/")
-    titles = [f"straggler {host}/{uuid[:12]}", f"straggler on {host}"]
+    titles = [f"straggler {host} GPU 0 ({uuid[:12]})", f"straggler on {host}"]
     named = [replace(made, incident=replace(made.incident, title=title)) for title in titles]
     assert [judged(each, of=SLOW)[0].text_first for each in named] == [True, False]

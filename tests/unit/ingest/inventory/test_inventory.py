@@ -16,7 +16,7 @@ devices:
 links:
   - {from: node1/mlx5_0, to: leaf1/Ethernet1/1, speed: 400G}
 gpus:
-  - {device: node1, uuid: GPU-1, index: 0, nic_port: mlx5_0, model: H100}
+  - {device: node1, uuid: GPU-1, index: 0, nic_port: mlx5_0, model: H100, serial: "1650321004242"}
 storage_targets:
   - {filesystem: scratch, target: OST0000, server: oss1}
 mounts:
@@ -32,7 +32,7 @@ def test_everything_that_a_file_can_hold() -> None:
         Device("node1", Role.HOST, "pod1", "r1"),
         Device("node2", Role.HOST, "pod1", "r1"),
         Link("leaf1", "Ethernet1/1", "node1", "mlx5_0", 4e11),
-        Gpu("node1", "GPU-1", 0, "mlx5_0", "H100"),
+        Gpu("node1", "GPU-1", 0, "mlx5_0", "H100", "1650321004242"),
         StorageTarget("scratch", "OST0000", "oss1"),
         Mount("node1", "scratch"),
         Mount("node2", "scratch"),

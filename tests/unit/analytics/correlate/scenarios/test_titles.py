@@ -10,6 +10,7 @@ from telemetry.findings import FindingKind as K
 from telemetry.incidents import Incident
 from telemetry.incidents import IncidentKind as I
 from telemetry.objects import device
+from telemetry.topology import UNKNOWN_INDEX, Gpu, TopologyFact
 from tests.unit.analytics.correlate.faults import rack_power
 from tests.unit.analytics.correlate.small_fabric import T0, Fabric, Run, S
 
@@ -112,3 +113,21 @@ def test_a_fault_that_was_there_first_says_so_and_not_since_when(cluster: Fabric
     run.tick(*known)
     run.tick(ticks=4)
     assert says(run.only) == "spine2 down since before it was first seen"
+
+
+@pytest.mark.parametrize(
+    ("known", "name"),
+    [
+        (Gpu("node1", "GPU-0001-3", 3, serial="1650321004242"), "node1 GPU 3 (serial 1650321004242)"),
+        (Gpu("node1", "GPU-0001-3", 3), "node1 GPU 3 (GPU-0001-3)"),
+        (Gpu("node1", "GPU-0001-3", UNKNOWN_INDEX, serial="1650321004242"), "node1 GPU (serial 1650321004242)"),
+        (Gpu("node1", "GPU-0001-3", UNKNOWN_INDEX), "node1/GPU-0001-3"),
+    ],
+)
+def test_a_gpu_is_named_as_the_one_who_looks_for_it_needs_it(cluster: Fabric, run: Run, known: Gpu, name: str) -> None:
+    run.topology = run.topology.with_facts([TopologyFact(known, T0, "inventory")])
+    run.tick(cluster.find(K.GPU_LOST, "gpu:node1/GPU-0001-3"))
+    run.tick(ticks=3)
+    assert says(run.only) == f"GPU fault on {name}"
+    assert name in run.only.first_symptom
+    assert name in run.only.runbook

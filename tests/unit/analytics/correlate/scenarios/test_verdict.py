@@ -22,7 +22,7 @@ def test_it_names_its_reason_its_evidence_and_what_it_predicts(cluster: Fabric, 
     run.tick(cluster.find(K.GPU_HUNG, cluster.gpu(1, 1)), cluster.find(K.JOB_STALLED, "job:1", 1), ticks=2)
     assert run.only.because == (
         "a kernel runs for ever and computes nothing",
-        "node1/GPU-0001-1 hangs (90 % against 10 %)",
+        "node1 GPU 1 (GPU-0001-1) hangs (90 % against 10 %)",
         "it predicts what else is seen: job stalled (1)",
     )
 
@@ -39,15 +39,16 @@ def test_a_cause_that_was_not_chosen_says_what_it_leaves(cluster: Fabric, run: R
     gpu = cluster.gpu(1, 1)
     run.tick(cluster.find(K.STRAGGLER, gpu), cluster.find(K.GPU_THROTTLED, gpu), ticks=4)
     assert of(run, I.GPU_FAULT).against[0] == (
-        "not straggler at node1/GPU-0001-1: it does not explain that node1/GPU-0001-1 is throttled (90 % against 10 %)"
+        "not straggler at node1 GPU 1 (GPU-0001-1): it does not explain that node1 GPU 1 (GPU-0001-1) is throttled "
+        "(90 % against 10 %)"
     )
 
 
 @pytest.mark.parametrize(
     ("other", "at_s", "objection"),
     [
-        ("rack:r2", 0, "it does not reach node1/GPU-0001-1"),
-        ("rack:r1", 0, "it does not explain that node1/GPU-0001-1 hangs (90 % against 10 %)"),
+        ("rack:r2", 0, "it does not reach node1 GPU 1 (GPU-0001-1)"),
+        ("rack:r1", 0, "it does not explain that node1 GPU 1 (GPU-0001-1) hangs (90 % against 10 %)"),
     ],
 )
 def test_another_incident_that_resembles_it_is_ruled_out_by_what_it_does_not_explain(
@@ -95,7 +96,7 @@ def test_what_clears_first_takes_no_reason_away(cluster: Fabric, run: Run) -> No
 def test_a_verdict_follows_other_incidents_while_its_own_findings_stay(cluster: Fabric, run: Run) -> None:
     run.tick(cluster.find(K.GPU_HUNG, cluster.gpu(1, 1)), ticks=3)
     run.tick(cluster.find(K.OVERHEATED, "rack:r2", 12), ticks=6)
-    assert hung(run)["against"][0] == "not environment at r2: it does not reach node1/GPU-0001-1"
+    assert hung(run)["against"][0] == "not environment at r2: it does not reach node1 GPU 1 (GPU-0001-1)"
 
 
 def test_a_verdict_follows_what_is_not_heard_of_while_its_own_findings_stay(cluster: Fabric, run: Run) -> None:
