@@ -5,7 +5,7 @@ import random
 import sqlite3
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import structlog
 
@@ -48,6 +48,7 @@ class Sender:
 
     A step of the wall clock neither repeats, delays nor expires anything: ages are stage time, timers are monotonic.
     right: asked before each request. on_fallback: called when something may have been queued for the fallback.
+    held: how many incidents wait for the page budget now.
     """
 
     def __init__(
@@ -63,6 +64,7 @@ class Sender:
         self.wake = asyncio.Event()
         self.problem: str | None = None
         self.on_fallback: Callable[[], None] = lambda: None
+        self.held: Callable[[], int] = lambda: 0
         self._outbox = outbox
         self._off_loop = off_loop
         self._retry = retry
@@ -172,7 +174,8 @@ class Sender:
             return
         await self._right.confirm()
         try:
-            await self.receiver.refresh(alerts, self._clock().wall_ns)
+            current = [replace(each, held=self.held()) for each in alerts]
+            await self.receiver.refresh(current, self._clock().wall_ns)
         except Rejected as error:
             self.problem = str(error)
             log.error("open alerts rejected", receiver=self.receiver.name, error=self.problem)

@@ -93,6 +93,7 @@ class AlertsService:
         self._offsets: Offsets = {}
         self._heartbeat: Heartbeat | None = None
         self._round_s = 0.0
+        self._held = 0
         self._fence = OwnerFence()
         self._problem: str | None = None
         self._damage: list[str] = []
@@ -228,6 +229,7 @@ class AlertsService:
     async def _add_sender(self, sender: Sender) -> None:
         await sender.receiver.start()
         sender.on_fallback = self._wake
+        sender.held = lambda: self._held
         self._senders[sender.receiver.name] = sender
 
     async def _reroute_removed_receivers(self, off_loop: OneThread, now: Moment) -> None:
@@ -286,6 +288,7 @@ class AlertsService:
         self._offsets = offsets
         for evicted, count in plan.evicted.items():
             metrics.EVICTED.labels(evicted).inc(count)
+        self._held = plan.held
         metrics.HELD.set(plan.held)
         metrics.OPEN.set(dispatcher.firing())
         if plan.notifications:

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -32,7 +33,7 @@ class Scripted:
 
     def __init__(self, *script: Exception, refresh_s: float = 0.0) -> None:
         self.script, self.refresh_s = list(script), refresh_s
-        self.accepted, self.refreshed = list[str](), list[list[str]]()
+        self.accepted, self.refreshed, self.held = list[str](), list[list[str]](), set[int]()
 
     async def start(self) -> None: ...
 
@@ -47,6 +48,7 @@ class Scripted:
         if self.script:
             raise self.script.pop(0)
         self.refreshed.append([each.key for each in notifications])
+        self.held |= {each.held for each in notifications}
 
 
 @pytest.fixture
@@ -154,6 +156,14 @@ async def test_open_alerts_are_refreshed_and_a_failure_waits(run):
     await until(lambda: receiver.script == [])
     refreshed = len(receiver.refreshed)
     await until(lambda: len(receiver.refreshed) > refreshed and sender.problem is None)
+
+
+async def test_what_is_sent_again_says_how_many_incidents_wait_by_now(run):
+    receiver = Scripted(refresh_s=0.001)
+    sender, _ = await run(receiver, replace(note(), held=3))
+    await until(lambda: receiver.held == {0})
+    sender.held = lambda: 5
+    await until(lambda: receiver.held == {0, 5})
 
 
 @pytest.mark.parametrize(
