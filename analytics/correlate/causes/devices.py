@@ -168,7 +168,12 @@ def _returns(view: CorrelationView, name: str) -> bool:
 
 
 def _reboot(view: CorrelationView, finding: Finding) -> Cause:
+    """With what went away around it, but not with what goes away once it was back: then it is down."""
     name = finding.object.device
+    back_ns = finding.onset_ns + view.config.onset_slack_ns
+    again = {
+        found for each in deaths(view) if each.device == name and each.onset_ns > back_ns for found in each.findings
+    }
     ports = sorted({port for link in view.graph.links(name) for port in view.graph.ports(link)})
     about = [other for port in ports for other in view.about(port) if other.kind in LINK]
     own = [other for other in view.on_device(name) if other.kind in AWAY]
@@ -183,6 +188,6 @@ def _reboot(view: CorrelationView, finding: Finding) -> Cause:
     return cause_of(
         IncidentKind.DEVICE_REBOOTED,
         device(name),
-        frozenset({finding.id} | near),
+        frozenset({finding.id} | near - again),
         f"the counters of {name} started again",
     )
