@@ -19,6 +19,7 @@ declare -A package_of=(
   [mvn]=maven
   [go]=golang-go
   [npm]=npm
+  [systemd-analyze]=systemd
 )
 missing=()
 for program in "${!package_of[@]}"; do
