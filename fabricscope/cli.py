@@ -14,10 +14,12 @@ from fabricscope.arguments import (
     change,
     check,
     collect,
+    completion,
     config,
     deadletter,
     detect,
     explain,
+    init,
     record,
     replay,
     run,
@@ -25,11 +27,13 @@ from fabricscope.arguments import (
     stage,
     token,
 )
+from fabricscope.arguments.examples import add_examples
 from fabricscope.arguments.old_spelling import new_spelling, rename_variables
 from fabricscope.exit_status import FAILED, SUPERSEDED
 from fabricscope.logs import LogFormat, LogLevel, configure_logs
 
-LOGS_NOTHING = frozenset({"check", "config", "version"})  # and so need not wait for structlog to load
+LOGS_NOTHING = frozenset({"check", "completion", "config", "init", "version"})
+"""Commands that need not wait for structlog to load."""
 
 app = typer.Typer(
     help="Telemetry and incidents for AI training clusters: what broke first, what it costs, what to do.",
@@ -37,7 +41,10 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-_COMMANDS = (run, stage, change, deadletter, token, record, replay, simulate, collect, detect, explain, check, config)
+_COMMANDS = (
+    *(run, init, stage, change, deadletter, token, record, replay, simulate, collect, detect, explain, check, config),
+    completion,
+)
 for module in _COMMANDS:
     module.register(app)
 
@@ -58,6 +65,9 @@ def version() -> None:
     from fabricscope.version import VERSION
 
     print(f"fabricscope {VERSION}")
+
+
+add_examples(app)
 
 
 def main() -> None:

@@ -94,8 +94,10 @@ def containers(manifests: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
 
 
 def text_of(manifests: list[dict[str, Any]], part: str) -> dict[str, str]:
+    found: dict[str, Any]
     (found,) = (one for one in of_kind(manifests, "ConfigMap") if one["metadata"]["name"].endswith(f"-{part}"))
-    return found["data"]
+    data: dict[str, str] = found["data"]
+    return data
 
 
 def settings_of(manifests: list[dict[str, Any]], folder: Path, monkeypatch: pytest.MonkeyPatch, stage: str) -> Settings:
@@ -248,6 +250,7 @@ def test_files_are_what_the_settings_name(tmp_path, monkeypatch) -> None:
     settings = settings_of(manifests, tmp_path, monkeypatch, "ingest")
     files = text_of(manifests, "files")
     (job,) = settings.ingest.scrape_configs
+    assert settings.ingest.inventory is not None
     named = {settings.ingest.inventory.file, *map(Path, job.file_sd_configs[0].files)}
     assert named == {Path("/etc/fabricscope/files") / name for name in files}
     assert len(parse_inventory(files["inventory.yaml"], "inventory.yaml")) == 8

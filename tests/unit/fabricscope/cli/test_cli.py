@@ -42,6 +42,8 @@ def test_help_lists_every_command():
     listed = CliRunner().invoke(app, ["--help"], env={"COLUMNS": "200"}).output
     commands = (
         "run",
+        "init",
+        "completion",
         "change",
         "deadletter",
         "token",

@@ -1,0 +1,71 @@
+"""Examples at the end of each command's help. A test runs them through the parser."""
+
+from collections.abc import Mapping
+
+import typer
+
+EXAMPLES: Mapping[str, tuple[str, ...]] = {
+    "run": (
+        "fabricscope run",
+        "fabricscope run --fault gpu-thermal-throttle@20s --port 9100",
+        "fabricscope run --config pod1.yaml",
+    ),
+    "init": (
+        "fabricscope init",
+        "fabricscope init --no-ask --out /etc/fabricscope --cluster pod1 --targets /etc/prometheus/dcgm.json",
+        "fabricscope init --lldp node1=node1.json --lldp node2=node2.json --gnmi sonic --exporter dcgm",
+        "fabricscope init --slurm-nodes nodes.json --exporter node_exporter --alertmanager http://127.0.0.1:9093",
+    ),
+    "ingest": ("fabricscope ingest --config pod1.yaml", "fabricscope --log-format json ingest --config pod1.yaml"),
+    "analytics": ("fabricscope analytics --config pod1.yaml",),
+    "alerts": ("fabricscope alerts --config pod1.yaml",),
+    "export": ("fabricscope export --config pod1.yaml",),
+    "recorder": ("fabricscope recorder --config pod1.yaml",),
+    "api": ("fabricscope api --config pod1.yaml",),
+    "change add": (
+        "fabricscope change add maintenance device:node1 --lasts 2h --summary 'new NIC' --config pod1.yaml",
+        "fabricscope change add drain rack:r2 --starts 2026-01-31T22:00:00Z --lasts 1d --config pod1.yaml",
+    ),
+    "deadletter list": ("fabricscope deadletter list --config pod1.yaml",),
+    "deadletter show": ("fabricscope deadletter show 17 --config pod1.yaml",),
+    "deadletter replay": ("fabricscope deadletter replay 17 18 --yes --config pod1.yaml",),
+    "token create": ("fabricscope token create robot --scope ack --lasts 30d --config pod1.yaml",),
+    "token list": ("fabricscope token list --config pod1.yaml",),
+    "token revoke": ("fabricscope token revoke robot --config pod1.yaml",),
+    "record": ("fabricscope record recordings/monday --last 15m --for 1h --config pod1.yaml",),
+    "replay": (
+        "fabricscope replay recordings/monday --out found",
+        "fabricscope replay recordings/monday --config what-if.yaml --output json",
+    ),
+    "simulate": (
+        "fabricscope simulate --hosts 16 --fault slow-receiver@30s+60s:node3/mlx5_2 --config-out simulated.yaml",
+        "fabricscope simulate --cluster cluster.yaml --speed 10 --truth truth.jsonl",
+    ),
+    "collect": ("fabricscope collect --config pod1.yaml", "fabricscope collect --target dcgm --for 5s --output json"),
+    "detect": (
+        "fabricscope detect series.csv --output scored.csv",
+        "fabricscope detect metrics.parquet --by host --by gpu --value temperature --fail-on-alert",
+    ),
+    "explain": ("fabricscope explain series.csv --from 2024-03-01 --to 2024-03-02 --output series.png",),
+    "check config": ("fabricscope check config pod1.yaml",),
+    "check dashboards": ("fabricscope check dashboards",),
+    "config print": ("fabricscope config print > pod1.yaml",),
+    "completion": (
+        "source <(fabricscope completion bash)",
+        "fabricscope completion zsh > ~/.zfunc/_fabricscope",
+        "fabricscope completion fish > ~/.config/fish/completions/fabricscope.fish",
+    ),
+    "version": ("fabricscope version",),
+}
+
+
+def add_examples(app: typer.Typer, path: tuple[str, ...] = ()) -> None:
+    """To each command below ``app`` that has some."""
+    for command in app.registered_commands:
+        name = command.name or getattr(command.callback, "__name__", "")
+        lines = EXAMPLES.get(" ".join((*path, name)), ())
+        if lines:
+            command.epilog = "\n\n".join(("Examples:", *(f"  $ {line}" for line in lines)))
+    for group in app.registered_groups:
+        if group.typer_instance is not None and isinstance(group.name, str):
+            add_examples(group.typer_instance, (*path, group.name))
