@@ -12,9 +12,9 @@ class Matcher(BaseModel):
     """One condition on one label; a label that is absent counts as empty. A pattern must match the whole value."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
-    name: str = Field(pattern=r"^[a-zA-Z_][a-zA-Z0-9_]*$")
-    op: Literal["=", "!=", "=~", "!~"] = "="
-    value: str = Field(max_length=PATTERN_CHARS_MAX)
+    name: str = Field(pattern=r"^[a-zA-Z_][a-zA-Z0-9_]*$", description="Of a label of the alert.")
+    op: Literal["=", "!=", "=~", "!~"] = Field(default="=", description="=, !=, =~ or !~; the last two with a pattern.")
+    value: str = Field(max_length=PATTERN_CHARS_MAX, description="Text, or a pattern for the whole value.")
 
     @model_validator(mode="after")
     def _pattern_compiles(self) -> "Matcher":

@@ -46,16 +46,20 @@ class KafkaConfig(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     bootstrap: tuple[str, ...] = Field(("127.0.0.1:9092",), min_length=1, description="host:port of some brokers")
-    security: Security = "plaintext"
+    security: Security = Field(
+        "plaintext", description="plaintext, tls, sasl_plaintext or sasl_tls; sasl needs a user name and a password"
+    )
     insecure: bool = Field(False, description="allows an unencrypted connection off loopback; warns at every start")
     ca_file: Path | None = Field(None, description="certificates that sign the brokers'; default: the system's")
     cert_file: Path | None = Field(None, description="our own certificate, for mutual TLS")
     key_file: Path | None = Field(None, description="its key")
-    sasl_mechanism: Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"] = "SCRAM-SHA-512"
-    username: str | None = None
-    password: SecretStr | None = None
+    sasl_mechanism: Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"] = Field(
+        "SCRAM-SHA-512", description="PLAIN, SCRAM-SHA-256 or SCRAM-SHA-512, as the broker has it"
+    )
+    username: str | None = Field(None, description="of this stage, for sasl")
+    password: SecretStr | None = Field(None, description="its password; better in password_file")
     password_file: Path | None = Field(None, description="read at every connection, so that it can rotate")
-    client_id: str = "fabricscope"
+    client_id: str = Field("fabricscope", description="our name in the broker's logs and metrics")
     replication: int | None = Field(
         None, ge=1, description="of topics we make; default: 3, or as many as there are brokers"
     )
@@ -103,6 +107,8 @@ class BusConfig(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    kind: Literal["embedded", "kafka"] = "embedded"
+    kind: Literal["embedded", "kafka"] = Field(
+        "embedded", description="embedded: all stages on one machine; kafka: on as many as you like"
+    )
     embedded: EmbeddedConfig = EmbeddedConfig()
     kafka: KafkaConfig = KafkaConfig()

@@ -33,11 +33,11 @@ class MetricsPorts(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    ingest: int = Field(9211, ge=0, le=65535)
-    analytics: int = Field(9212, ge=0, le=65535)
-    alerts: int = Field(9213, ge=0, le=65535)
-    export: int = Field(9214, ge=0, le=65535)
-    recorder: int = Field(9215, ge=0, le=65535)
+    ingest: int = Field(9211, ge=0, le=65535, description="Of the stage ingest.")
+    analytics: int = Field(9212, ge=0, le=65535, description="Of the stage analytics.")
+    alerts: int = Field(9213, ge=0, le=65535, description="Of the stage alerts.")
+    export: int = Field(9214, ge=0, le=65535, description="Of the stage export.")
+    recorder: int = Field(9215, ge=0, le=65535, description="Of the stage recorder.")
 
 
 class GlobalConfig(BaseModel):

@@ -101,8 +101,10 @@ class CollectorSections(BaseModel):
 class IngestConfig(CollectorSections):
     """All targets of one ingest process."""
 
-    scheduler: SchedulerConfig = SchedulerConfig()
-    publish: PublishConfig = PublishConfig()
+    scheduler: SchedulerConfig = Field(default=SchedulerConfig(), description="How many are collected at a time.")
+    publish: PublishConfig = Field(
+        default=PublishConfig(), description="The way to the bus, and what waits while it is away."
+    )
     new_series_per_hour: int = Field(
         default=50_000,
         gt=0,

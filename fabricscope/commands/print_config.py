@@ -4,6 +4,7 @@ from typing import Any, get_args
 
 import yaml
 from pydantic import BaseModel
+from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
 from fabricscope.settings import Settings
@@ -16,30 +17,38 @@ def settings_text() -> str:
     )
 
 
+def models_in(annotation: Any) -> list[type[BaseModel]]:
+    """The models of a field: several where one is chosen, as by the type of a receiver."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return [annotation]
+    return [model for part in get_args(annotation) for model in models_in(part)]
+
+
+def meaning(entry: FieldInfo) -> str:
+    """In one line; of a section that says nothing itself that of its model."""
+    if entry.description or not (models := models_in(entry.annotation)):
+        return entry.description or ""
+    return (models[0].__doc__ or "").strip().partition("\n")[0].replace("``", "`")
+
+
 def _describe(model: type[BaseModel], depth: int) -> list[str]:
     lines = []
     for name, entry in model.model_fields.items():
-        inside = _model_in(entry.annotation)
+        inside = models_in(entry.annotation)
         key = entry.alias or name
         indent = "  " * depth
-        if entry.description:
-            lines.append(f"{indent}# {entry.description}")
-        if inside is None:
+        if text := meaning(entry):
+            lines.append(f"{indent}# {text}")
+        if not inside:
             lines.append(f"{indent}{key}: {_value(entry.get_default(call_default_factory=True))}")
         elif isinstance(entry.default, BaseModel):
-            lines += [f"{indent}{key}:", *_describe(inside, depth + 1)]
+            lines += [f"{indent}{key}:", *_describe(inside[0], depth + 1)]
         else:  # optional, or a list: shown as an example that is commented out
-            lines += [
-                f"{indent}# {key}:",
-                *(f"{indent}#{line[len(indent) :]}" for line in _describe(inside, depth + 1)),
-            ]
+            lines.append(f"{indent}# {key}:")
+            for number, each in enumerate(inside):
+                lines += [f"{indent}#  # Or:"] * bool(number)
+                lines += [f"{indent}#{line[len(indent) :]}" for line in _describe(each, depth + 1)]
     return lines
-
-
-def _model_in(annotation: Any) -> type[BaseModel] | None:
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        return annotation
-    return next((model for part in get_args(annotation) if (model := _model_in(part))), None)
 
 
 def _value(default: Any) -> str:

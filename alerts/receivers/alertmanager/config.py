@@ -10,7 +10,7 @@ from alerts.receivers.config import HttpConfig
 class AlertmanagerConfig(HttpConfig):
     """An Alertmanager, by its address up to and without ``/api/v2``. A cluster of them: one receiver for each."""
 
-    type: Literal["alertmanager"] = "alertmanager"
+    type: Literal["alertmanager"] = Field(default="alertmanager", description="Alertmanager's API, version 2.")
     name: str = Field(default="alertmanager", pattern=r"^[a-zA-Z0-9_-]{1,64}$", description="Name within the settings.")
     external_url: str = Field(
         default="",

@@ -44,8 +44,8 @@ class HttpSdConfig(_Frozen):
 
 
 class Authorization(_Frozen):
-    type: str = Field(default="Bearer", pattern=r"^[A-Za-z0-9_-]+$")
-    credentials_file: Path
+    type: str = Field(default="Bearer", pattern=r"^[A-Za-z0-9_-]+$", description="First word of the header.")
+    credentials_file: Path = Field(description="File with the rest of it, read again at each use.")
 
     def authorization(self) -> str:
         """The header's value, with what the file holds now. Unavailable where it cannot be read."""
@@ -57,7 +57,7 @@ class MappingEntry(_Frozen):
 
     metric: str = Field(description="Name in the catalogue.")
     name: str = Field(description="Name in the scrape body; {label} stands for digits.")
-    scale: float = 1.0
+    scale: float = Field(default=1.0, description="Factor to the unit of the metric.")
     labels: dict[str, str] = Field(default={}, description="Canonical label to text with its own labels in braces.")
     where: dict[str, str] = Field(default={}, description="Only samples with these label values, separated by |.")
     sum: bool = Field(default=False, description="Add up samples that become one series.")
@@ -85,11 +85,11 @@ class MappingEntry(_Frozen):
 class ScrapeConfig(_Frozen):
     """One job: where its targets are, and which source's names they use."""
 
-    job_name: str = Field(min_length=1)
+    job_name: str = Field(min_length=1, description="First part of the targets' names.")
     source: str = Field(
         description="Source of the catalogue (dcgm, node_exporter, lustre, …), or any name with mapping."
     )
-    scrape_interval: Seconds = 10.0
+    scrape_interval: Seconds = Field(default=10.0, description="How often each target is scraped.")
     scrape_timeout: Seconds | None = Field(default=None, description="At most the interval, which is the default.")
     priority: Priority = Field(
         default=Priority.NORMAL, description="high, normal or low: who is left out first when not all can be scraped."
@@ -100,17 +100,17 @@ class ScrapeConfig(_Frozen):
         ge=1,
         description="A target that keeps failing is scraped every second interval, then every so many.",
     )
-    metrics_path: str = Field(default="/metrics", pattern=r"^/[^\s]*$")
-    params: dict[str, tuple[str, ...]] = {}
-    scheme: Literal["http", "https"] = "http"
+    metrics_path: str = Field(default="/metrics", pattern=r"^/[^\s]*$", description="Path of the address.")
+    params: dict[str, tuple[str, ...]] = Field(default={}, description="Parameters of the address.")
+    scheme: Literal["http", "https"] = Field(default="http", description="http or https.")
     enable_compression: bool = Field(default=True, description="Ask for gzip.")
-    static_configs: tuple[StaticConfig, ...] = ()
-    file_sd_configs: tuple[FileSdConfig, ...] = ()
-    http_sd_configs: tuple[HttpSdConfig, ...] = ()
+    static_configs: tuple[StaticConfig, ...] = Field(default=(), description="Targets that stand here.")
+    file_sd_configs: tuple[FileSdConfig, ...] = Field(default=(), description="Targets from files that change.")
+    http_sd_configs: tuple[HttpSdConfig, ...] = Field(default=(), description="Targets from a service.")
     relabel_configs: tuple[RelabelConfig, ...] = ()
     tls_config: TlsConfig = TlsConfig()
     basic_auth: BasicAuth | None = None
-    authorization: Authorization | None = None
+    authorization: Authorization | None = Field(default=None, description="The header Authorization.")
     mapping: tuple[MappingEntry, ...] = ()
     body_bytes_max: int = Field(default=16 * 1024 * 1024, gt=0, description="Of one body as sent.")
     decoded_bytes_max: int = Field(default=64 * 1024 * 1024, gt=0, description="Of one body unpacked.")

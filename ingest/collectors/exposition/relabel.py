@@ -30,7 +30,7 @@ class RelabelConfig(BaseModel):
     )
     target_label: str = Field(default="", description="Label that the action replace writes.")
     replacement: str = Field(default="$1", description="Text with $1 or ${1} for the pattern's groups.")
-    action: Action = Action.REPLACE
+    action: Action = Field(default=Action.REPLACE, description="replace, keep, drop or labelmap.")
 
     @field_validator("regex")
     @classmethod

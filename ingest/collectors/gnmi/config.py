@@ -36,7 +36,7 @@ class PathConfig(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     path: str = Field(min_length=1, description="As in the device's documentation: /interfaces/interface[name=*]/state")
-    mode: Mode = Mode.SAMPLE
+    mode: Mode = Field(Mode.SAMPLE, description="sample, on_change or target_defined.")
     interval_s: float | None = Field(None, gt=0, description="Sample interval; the job's interval when absent.")
     heartbeat_s: float | None = Field(None, gt=0, description="on_change: the device repeats the value this often.")
 
@@ -48,7 +48,7 @@ class SubscriptionConfig(BaseModel):
     paths: tuple[PathConfig, ...] = Field(min_length=1)
     target: str = Field("", description="prefix.target; on SONiC the database.")
     origin: str = Field("", description="prefix.origin, as eos_native.")
-    encoding: Encoding = Encoding.PROTO
+    encoding: Encoding = Field(Encoding.PROTO, description="proto, json_ietf or json.")
     names: bool = Field(False, description="Sends port names that the others need: they start once it has synced.")
 
 
@@ -82,13 +82,13 @@ class LimitsConfig(BaseModel):
     """What one target may send. Everything above is dropped and counted; too many messages end the call as well."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
-    message_bytes_max: int = Field(4 * 1024 * 1024, gt=0, le=64 * 1024 * 1024)
+    message_bytes_max: int = Field(4 * 1024 * 1024, gt=0, le=64 * 1024 * 1024, description="Of one message.")
     bytes_per_s: float = Field(32 * 1024 * 1024, gt=0, description="Averaged over two seconds.")
     updates_per_s: float = Field(200_000, gt=0, description="Averaged over two seconds.")
     messages_per_s: float = Field(
         50_000, gt=0, description="Averaged over two seconds. Above it the call ends, and is asked again ever later."
     )
-    series_max: int = Field(50_000, gt=0)
+    series_max: int = Field(50_000, gt=0, description="Of one target.")
 
 
 class Config(BaseModel):
@@ -100,21 +100,23 @@ class Config(BaseModel):
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
-    job_name: str = Field("gnmi", min_length=1)
-    source: Source = Source.OPENCONFIG
-    targets: tuple[TargetConfig, ...] = ()
-    interval_s: float = Field(10.0, gt=0)
+    job_name: str = Field("gnmi", min_length=1, description="First part of the targets' names.")
+    source: Source = Field(Source.OPENCONFIG, description="Whose paths are used: sonic, openconfig, arista or junos.")
+    targets: tuple[TargetConfig, ...] = Field((), description="The switches.")
+    interval_s: float = Field(10.0, gt=0, description="Sample interval.")
     subscriptions: tuple[SubscriptionConfig, ...] = Field((), description="In place of the source's default set.")
     tls: GnmiTlsConfig = GnmiTlsConfig()
-    username_file: Path | None = None
-    password_file: Path | None = None
-    connect_timeout_s: float = Field(10.0, gt=0)
-    sync_timeout_s: float = Field(60.0, gt=0)
-    silence_intervals: float = Field(2.5, ge=1.5)
-    keepalive_s: float = Field(30.0, ge=1)
-    backoff_max_s: float = Field(30.0, gt=0)
-    gather_quiet_s: float = Field(0.02, gt=0)
-    gather_max_s: float = Field(0.5, gt=0)
+    username_file: Path | None = Field(None, description="File with the user name, read at each connection.")
+    password_file: Path | None = Field(None, description="File with the password, read at each connection.")
+    connect_timeout_s: float = Field(10.0, gt=0, description="Until a connection is there, TLS and all.")
+    sync_timeout_s: float = Field(60.0, gt=0, description="Until the device has sent every value once.")
+    silence_intervals: float = Field(
+        2.5, ge=1.5, description="Subscribed again after so many of the shortest interval without an update."
+    )
+    keepalive_s: float = Field(30.0, ge=1, description="Between two pings on a connection.")
+    backoff_max_s: float = Field(30.0, gt=0, description="Longest wait between two attempts to connect.")
+    gather_quiet_s: float = Field(0.02, gt=0, description="Updates become one batch when none has come for so long.")
+    gather_max_s: float = Field(0.5, gt=0, description="A batch is open for so long at most.")
     limits: LimitsConfig = LimitsConfig()
 
     @model_validator(mode="after")

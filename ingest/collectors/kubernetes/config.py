@@ -19,8 +19,8 @@ class Config(BaseModel):
     gpu_resources: tuple[str, ...] = Field(
         ("nvidia_com_gpu", "amd_com_gpu"), min_length=1, description="Resources that are whole GPUs."
     )
-    interval_s: float = Field(30.0, gt=0)
-    timeout_s: float = Field(10.0, gt=0)
+    interval_s: float = Field(30.0, gt=0, description="How often it is asked.")
+    timeout_s: float = Field(10.0, gt=0, description="Deadline of one answer, all of it.")
     body_bytes_max: int = Field(64 << 20, gt=0, description="Of the page as sent.")
     decoded_bytes_max: int = Field(256 << 20, gt=0, description="Of the page unpacked.")
 

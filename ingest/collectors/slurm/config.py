@@ -12,12 +12,12 @@ class SourceConfig(BaseModel):
     name: str = Field("slurm", min_length=1, description="The target's name, and the source of the facts.")
     command: tuple[str, ...] = Field((), description="Program and arguments; no shell.")
     url: str = Field("", pattern=r"^(https?://\S+)?$", description="Of slurmrestd's list.")
-    file: Path | None = None
+    file: Path | None = Field(None, description="With the same JSON, written by something else.")
     user: str = Field("", description="slurmrestd: X-SLURM-USER-NAME.")
     token_file: Path | None = Field(None, description="slurmrestd: X-SLURM-USER-TOKEN, read at each collection.")
-    interval_s: float = Field(15.0, gt=0)
-    timeout_s: float = Field(10.0, gt=0)
-    body_bytes_max: int = Field(64 * 1024 * 1024, gt=0)
+    interval_s: float = Field(15.0, gt=0, description="How often it is asked.")
+    timeout_s: float = Field(10.0, gt=0, description="Deadline of one answer, all of it.")
+    body_bytes_max: int = Field(64 * 1024 * 1024, gt=0, description="Of one answer.")
 
     @property
     def job_name(self) -> str:
@@ -42,4 +42,4 @@ class NodesConfig(SourceConfig):
     """``scontrol show nodes --json``, or as http://slurm:6820/slurm/v0.0.41/nodes"""
 
     name: str = Field("slurm-nodes", min_length=1, description="The target's name, and the source of the facts.")
-    interval_s: float = Field(30.0, gt=0)
+    interval_s: float = Field(30.0, gt=0, description="How often it is asked.")

@@ -7,7 +7,7 @@ import pytest
 import yaml
 from pydantic import BaseModel, Field, SecretStr
 
-from fabricscope.commands.print_config import _describe, settings_text
+from fabricscope.commands.print_config import _describe, meaning, models_in, settings_text
 from fabricscope.settings import Settings
 
 
@@ -18,6 +18,15 @@ class Colour(StrEnum):
 class Inner(BaseModel):
     port: int = Field(1, description="A port.")
     name: str
+
+
+class Other(BaseModel):
+    """Something else.
+
+    At length.
+    """
+
+    size: int = 0
 
 
 class Outer(BaseModel):
@@ -35,6 +44,7 @@ class Outer(BaseModel):
     required: float = Field(gt=0)
     optional: Inner | None = Field(None, description="Perhaps.")
     several: tuple[Inner, ...] = ()
+    chosen: Inner | Other | None = Field(None, description="One of two.")
 
 
 EXPECTED = """\
@@ -61,7 +71,14 @@ required: # required
 # several:
 #  # A port.
 #  port: 1
-#  name: # required"""
+#  name: # required
+# One of two.
+# chosen:
+#  # A port.
+#  port: 1
+#  name: # required
+#  # Or:
+#  size: 0"""
 
 
 def test_each_kind_of_field():
@@ -79,3 +96,32 @@ def test_every_section_of_the_settings_is_there(key):
 
 def test_the_whole_is_yaml():
     assert yaml.safe_load(settings_text())["bus"]["kind"] == "embedded"
+
+
+def models() -> set[type[BaseModel]]:
+    found, left = set(), [Settings]
+    while left:
+        model = left.pop()
+        inner = [each for entry in model.model_fields.values() for each in models_in(entry.annotation)]
+        left += [each for each in inner if each not in found]
+        found.add(model)
+    return found
+
+
+@pytest.mark.parametrize("model", sorted(models(), key=lambda model: (model.__module__, model.__name__)), ids=str)
+def test_every_key_is_explained(model: type[BaseModel]) -> None:
+    assert [name for name, entry in model.model_fields.items() if not meaning(entry)] == []
+
+
+def test_a_section_is_explained_by_its_model() -> None:
+    class Section(BaseModel):
+        other: Other = Other()
+
+    assert _describe(Section, 0)[:2] == ["# Something else.", "other:"]
+
+
+def test_every_kind_of_receiver_is_shown() -> None:
+    text = settings_text()
+    assert "#  type: alertmanager" in text
+    assert "#  # Or:" in text
+    assert "#  type: webhook" in text
