@@ -3,9 +3,10 @@
 import asyncio
 import contextlib
 import signal
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
+import orjson
 from rich.console import Console
 
 from bus.base import Bus, Gap
@@ -18,36 +19,42 @@ from fabricscope.running.children import StageChildren
 from fabricscope.running.stopping import stop_on_signals
 from fabricscope.running.supervisor import Child
 from fabricscope.terminal import incident_panel
+from fabricscope.timeline import STARTING, Timeline, state_line
 from telemetry import topics
 from telemetry.codec.records import decode_record
 from telemetry.incidents import Incident, IncidentState
 from telemetry.ledger import StageReport
 
 LOOK_AGAIN_S, ANSWER_S = 0.2, 2.0
-STARTING = "starting; the first start on a machine compiles for half a minute"
 
 
-async def run_all_in_one(config_file: Path, running: Sequence[Child] = ()) -> None:
+async def run_all_in_one(
+    config_file: Path, running: Sequence[Child] = (), timeline: Timeline | None = None, truth_file: Path | None = None
+) -> None:
     """Until Ctrl-C or SIGTERM. running: children that were started before, to stop with the stages.
 
+    timeline: of what was done before. truth_file: where a simulator writes what it breaks.
     ConfigError with the words of a stage that cannot start.
     """
     stages = StageChildren(config_file)
     settings = stages.settings
-    console = Console()
+    timeline = timeline or Timeline(Console())
+    console = timeline.console
     stopping = stop_on_signals()
     bus = open_bus(settings.bus)
     try:
         await stages.start()
         reloading = asyncio.create_task(reload_on_signals(stages))
         await bus.start()
-        announcing = asyncio.create_task(announce(settings.api, console))
-        printing = asyncio.create_task(print_incidents(bus, console))
+        timeline.step(STARTING)
+        shown = [announce(settings.api, console), print_incidents(bus, timeline)]
+        shown += [] if truth_file is None else [follow_faults(truth_file, timeline)]
+        showing = [asyncio.create_task(one) for one in shown]
         waiting = asyncio.create_task(stopping.wait())
         refused = asyncio.create_task(stages.refusal())
         await asyncio.wait([waiting, refused], return_when=asyncio.FIRST_COMPLETED)
         problem = refused.result() if refused.done() else None
-        await cancel([announcing, printing, reloading, waiting, refused])
+        await cancel([*showing, reloading, waiting, refused])
         if problem is not None:
             raise ConfigError(problem)
     finally:
@@ -89,14 +96,15 @@ async def reload_on_signals(stages: StageChildren) -> None:
         await stages.reload()
 
 
-async def print_incidents(bus: Bus, console: Console) -> None:
+async def print_incidents(bus: Bus, timeline: Timeline) -> None:
     """Prints each incident when it fires and when it is resolved, once; below, one line from the stages' reports."""
     reader = bus.consume([topics.INCIDENTS, topics.LEDGER], {})
     shown: set[tuple[str, IncidentState]] = set()
     reports: dict[str, StageReport] = {}
     fence = OwnerFence()
+    timeline.wait_for(state_line(reports))
     try:
-        with console.status(STARTING) as status:
+        with timeline.console.status(timeline):
             while True:
                 with contextlib.suppress(Gap):
                     for record in await reader.poll():
@@ -105,24 +113,29 @@ async def print_incidents(bus: Bus, console: Console) -> None:
                         if record.topic == topics.LEDGER.name:
                             report = decode_record(record.value, StageReport)
                             reports[report.stage] = report
-                            status.update(state_line(reports))
+                            timeline.reported(reports)
                             continue
                         incident = decode_record(record.value, Incident)
                         if incident.state is not IncidentState.PENDING and (incident.id, incident.state) not in shown:
                             shown.add((incident.id, incident.state))
-                            console.print(incident_panel(incident))
+                            _show(incident, timeline)
     finally:
         await reader.stop()
 
 
-def state_line(reports: Mapping[str, StageReport]) -> str:
-    """The newest report of each stage in one line."""
-    parts = []
-    if "ingest" in reports:
-        details = reports["ingest"].details
-        parts.append(f"{details['targets_up']:.0f} of {details['targets']:.0f} polled targets up")
-    if "analytics" in reports:
-        report = reports["analytics"]
-        parts.append(f"{report.details['series']:,.0f} series, {report.samples_out:,} samples evaluated")
-        parts.append(f"{report.details['findings_active']:.0f} findings")
-    return " · ".join(parts) or STARTING
+def _show(incident: Incident, timeline: Timeline) -> None:
+    if incident.state is IncidentState.FIRING:
+        timeline.fired(incident.title)
+    timeline.console.print(incident_panel(incident))
+
+
+async def follow_faults(truth_file: Path, timeline: Timeline) -> None:
+    """A step for each fault that the simulator adds to its file, for ever."""
+    known = 0
+    while True:
+        lines = truth_file.read_bytes().splitlines() if truth_file.exists() else []  # noqa: ASYNC240  # some hundred bytes
+        for line in lines[known:]:
+            fault = orjson.loads(line)
+            timeline.injected(fault["fault"], fault["root"])
+        known = len(lines)
+        await asyncio.sleep(LOOK_AGAIN_S)

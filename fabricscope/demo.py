@@ -13,11 +13,13 @@ from common.tasks import cancel
 from fabricscope.all_in_one import run_all_in_one
 from fabricscope.running.supervisor import Child
 from fabricscope.settings import MetricsPorts
+from fabricscope.timeline import Timeline
 from fabricscope.version import VERSION
 from simulator.faults.schedule import parse_fault
 
 MARKERS = ("demo", "practice")  # the second: of the release before
 SIMULATOR_START_S = 60.0
+STARTING = "starting the simulator; the first start on a machine compiles for half a minute"
 
 
 async def run_demo(fault: str, data_dir: Path, port: int | None = None, address_offset: int = 0) -> None:
@@ -29,25 +31,29 @@ async def run_demo(fault: str, data_dir: Path, port: int | None = None, address_
     console = Console()
     console.print(f"[bold]Fabricscope {VERSION}[/] demo on a simulated fabric; fault: {fault}")
     _empty(data_dir)
-    config_file = data_dir / "fabricscope.yaml"
+    timeline = Timeline(console)
+    timeline.step(STARTING)
+    config_file, truth_file = data_dir / "fabricscope.yaml", data_dir / "truth.jsonl"
     simulator = Child(
         "simulate",
         [
             *("simulate", "--hosts", "8", "--interval", "2s", "--address-offset", str(address_offset)),
-            *("--fault", fault, "--config-out", str(config_file)),
+            *("--fault", fault, "--config-out", str(config_file), "--truth", str(truth_file)),
         ],
         data_dir / "logs" / "simulate.log",
     )
     await simulator.start()
     try:
-        await _wait_for(config_file, simulator)
+        timeline.wait_for(STARTING)
+        with console.status(timeline):
+            await _wait_for(config_file, simulator)
     except BaseException:
         await simulator.stop()
         raise
     if port is not None:
         settings = yaml.load(config_file.read_text(), yaml.CSafeLoader)
         config_file.write_text(yaml.dump(beside_another(settings, port), Dumper=yaml.CSafeDumper, sort_keys=False))
-    await run_all_in_one(config_file, running=[simulator])
+    await run_all_in_one(config_file, running=[simulator], timeline=timeline, truth_file=truth_file)
 
 
 def beside_another(settings: dict[str, Any], port: int) -> dict[str, Any]:

@@ -190,7 +190,7 @@ async def test_a_demo_beside_another_rewrites_the_settings_of_its_simulator(tmp_
 
     ran: list[int] = []
 
-    async def run_all_in_one(config_file: Path, running: list[Simulator]) -> None:
+    async def run_all_in_one(config_file: Path, running: list[Simulator], **_: object) -> None:
         ran.append(load_settings(config_file).api.port)
         assert len(running) == 1
 

@@ -6,8 +6,8 @@ import pytest
 from rich.console import Console
 
 from common.printing import printable
-from fabricscope.all_in_one import state_line
 from fabricscope.terminal import incident_panel
+from fabricscope.timeline import Timeline, state_line
 from telemetry.findings import Evidence
 from telemetry.incidents import BlastRadius, Incident, IncidentState, Severity
 from telemetry.ledger import StageReport
@@ -120,7 +120,7 @@ ANALYTICS = StageReport("analytics", "a", 1, 2, samples_out=12_345, details={"se
 @pytest.mark.parametrize(
     ("reports", "line"),
     [
-        ([], "starting; the first start on a machine compiles for half a minute"),
+        ([], "starting the stages; the first start on a machine compiles for half a minute"),
         ([INGEST], "7 of 8 polled targets up"),
         ([ANALYTICS], "6,789 series, 12,345 samples evaluated · 2 findings"),
         ([INGEST, ANALYTICS], "7 of 8 polled targets up · 6,789 series, 12,345 samples evaluated · 2 findings"),
@@ -128,3 +128,51 @@ ANALYTICS = StageReport("analytics", "a", 1, 2, samples_out=12_345, details={"se
 )
 def test_the_state_line_is_made_of_the_reports_that_are_there(reports, line):
     assert state_line({report.stage: report for report in reports}) == line
+
+
+class Clock:
+    now_s = 100.0
+
+    def __call__(self) -> float:
+        return self.now_s
+
+
+def test_a_demo_says_what_happens_and_when() -> None:
+    clock, console = Clock(), Console(width=100, force_terminal=False)
+    timeline = Timeline(console, clock)
+    idle = replace(ANALYTICS, samples_out=0)
+    happens = [
+        (0, lambda: timeline.step("starting the simulator")),
+        (9, lambda: timeline.reported({"ingest": replace(INGEST, details={"targets_up": 0.0, "targets": 8.0})})),
+        (11, lambda: timeline.reported({"ingest": INGEST, "analytics": idle})),
+        (12, lambda: timeline.reported({"ingest": INGEST, "analytics": ANALYTICS})),
+        (13, lambda: timeline.reported({"ingest": INGEST, "analytics": ANALYTICS})),
+        (15, lambda: timeline.fired("before the fault")),
+        (20, lambda: timeline.injected("slow-receiver", "nic_port:node3/mlx5_2")),
+        (34, lambda: timeline.fired("PFC storm\x1b[2J")),
+        (40, lambda: timeline.fired("another one")),
+    ]
+    with console.capture() as captured:
+        for at_s, happen in happens:
+            clock.now_s = 100.0 + at_s
+            happen()
+    assert captured.get().splitlines() == [
+        "   0 s  starting the simulator",
+        "  11 s  first samples: 7 of 8 polled targets up",
+        "  12 s  first samples evaluated: learning what is normal",
+        "  20 s  fault injected: slow-receiver at nic_port:node3/mlx5_2",
+        "  34 s  detected 14 s after the fault: PFC storm\\u001b[2J",
+    ]
+
+
+def test_the_last_line_has_the_time_and_how_long_the_fault_is_there() -> None:
+    clock = Clock()
+    timeline = Timeline(Console(), clock)
+    timeline.wait_for("starting")
+    clock.now_s += 3
+    assert str(timeline.__rich__()) == "3 s: starting"
+    timeline.injected("link-down", "link:a")
+    clock.now_s += 7
+    assert str(timeline.__rich__()) == "10 s: starting · fault since 7 s, not detected yet"
+    timeline.fired("found")
+    assert str(timeline.__rich__()) == "10 s: starting"
