@@ -18,6 +18,6 @@ def register(app: typer.Typer) -> None:
 
 def completion(shell: Annotated[Shell, typer.Argument(help="Whose script is printed.")]) -> None:
     """Print the completion script of a shell, to be read at its start."""
-    from typer.completion import get_completion_script
+    from typer.completion import get_completion_script  # type: ignore[attr-defined]  # named there for its own options
 
     print(get_completion_script(prog_name="fabricscope", complete_var="_FABRICSCOPE_COMPLETE", shell=shell.value))

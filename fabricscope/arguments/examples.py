@@ -62,7 +62,7 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
 def add_examples(app: typer.Typer, path: tuple[str, ...] = ()) -> None:
     """To each command below ``app`` that has some."""
     for command in app.registered_commands:
-        name = command.name or getattr(command.callback, "__name__", "")
+        name = str(command.name or getattr(command.callback, "__name__", ""))
         lines = EXAMPLES.get(" ".join((*path, name)), ())
         if lines:
             command.epilog = "\n\n".join(("Examples:", *(f"  $ {line}" for line in lines)))
