@@ -1,8 +1,10 @@
 """docker-compose.yml without a Docker: the schema, the settings that the tests use, and every file that it mounts."""
 
 import json
+import os
 import re
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +15,14 @@ from typer.testing import CliRunner
 
 from deploy.compose.write_settings import HOSTS, INTERVAL_S, texts
 from fabricscope.cli import app
+from fabricscope.running.status_pages import StatusPages
 from fabricscope.settings import load_settings
 from fabricscope.stages import Stage
 from ingest.collectors.inventory.collector import InventoryCollector
 from ingest.collectors.inventory.config import Config as InventoryConfig
 from tests.servers.alertmanager import Alertmanager
 from tests.servers.kafka import OLD_VERSION, SHIPPED, VERSION, KafkaServer, shipped_settings
+from tests.servers.process import free_port
 from tests.servers.prometheus import Prometheus
 
 ROOT = Path(__file__).parents[3]
@@ -107,6 +111,25 @@ def test_prometheus_scrapes_every_stage_that_has_metrics():
     assert {name.partition(":")[0] for name in resolved} == {name for name in OURS if "profiles" in OURS[name]}
     assert settings.general.metrics_host == settings.api.host == "0.0.0.0"
     assert "api" in settings.api.allowed_hosts, "Prometheus asks for it by this name"
+
+
+def test_each_container_is_asked_for_its_own_page():
+    settings = load_settings(SETTINGS)
+    ports = {**settings.general.metrics_ports.model_dump(), "api": settings.api.port}
+    pages = {name: service["environment"]["STATUS_PAGE"] for name, service in OURS.items()}
+    assert pages.pop("simulator") == "http://127.4.0.1:6821/clock"
+    assert pages == {stage: f"http://127.0.0.1:{port}/-/healthy" for stage, port in ports.items()}
+
+
+def test_the_healthcheck_tells_a_process_that_runs_from_one_that_does_not():
+    port = free_port()
+    kind, _, *arguments = OURS["ingest"]["healthcheck"]["test"]
+    assert kind == "CMD"
+    command = [sys.executable, *arguments]
+    environment = {**os.environ, "STATUS_PAGE": f"http://127.0.0.1:{port}/-/healthy"}
+    assert subprocess.run(command, env=environment, capture_output=True, check=False, timeout=30).returncode != 0
+    StatusPages("127.0.0.1", port, lambda: "the stage starts").start()
+    assert subprocess.run(command, env=environment, capture_output=True, check=False, timeout=30).returncode == 0
 
 
 def test_one_container_for_each_stage():

@@ -54,7 +54,10 @@ def test_both_files_alone_and_merged_are_accepted_by_compose(project: Any) -> No
 @pytest.mark.parametrize("name", STAGES)
 def test_each_stage_has_its_own_user_and_no_other_password(project: Any, name: str) -> None:
     service = project["services"][name]
-    assert service["environment"] == {USERNAME: name}
+    # Merged, they are lines.
+    environment = dict(line.split("=", 1) for line in service["environment"])
+    assert environment.keys() == {USERNAME, "STATUS_PAGE"}
+    assert environment[USERNAME] == name
     sources = {secret["source"]: secret["target"] for secret in service["secrets"]}
     assert sources == {"ca.pem": "/run/secrets/ca.pem", f"{name}.password": "kafka_password"}
     assert service["depends_on"]["rights"]["condition"] == "service_completed_successfully"
