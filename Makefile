@@ -7,7 +7,7 @@ READY := $(VENV)/.ready
 PEERS := build/.peers
 KEEP ?= --keep
 
-.PHONY: run test check accept crash soak bench eval dataset fuzz sbom audit boards docs format lock clean peers
+.PHONY: run test check accept crash soak bench eval dataset fuzz sbom audit boards docs site format lock clean peers
 .DEFAULT_GOAL := run
 # Packages come before the virtual environment that needs one of them.
 .NOTPARALLEL:
@@ -93,6 +93,18 @@ docs: $(READY)
 	$(BIN)/python -m tests.reliability > docs/reliability.md
 	$(BIN)/python -m tests.dependencies > docs/dependencies.md
 
+# The documentation as a site: build/site/index.html. Strict: a link that leads nowhere fails. Its packages have an
+# environment of their own, as they would change versions of ours.
+SITE := build/site-venv
+$(SITE)/.ready: requirements-docs.lock
+	$(PYTHON) -m venv $(SITE)
+	$(SITE)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $<
+	touch $@
+
+site: $(SITE)/.ready
+	$(PYTHON) deploy/site/stage.py build/site-pages
+	NO_MKDOCS_2_WARNING=1 $(SITE)/bin/mkdocs build --strict --quiet
+
 # From the index alone: what a machine has in folders of its own is not there for others.
 LOCK := env -u PIP_FIND_LINKS $(BIN)/pip-compile --quiet --generate-hashes --no-annotate --no-header --no-emit-options --allow-unsafe --strip-extras
 
@@ -100,6 +112,7 @@ lock: $(READY)
 	$(LOCK) --build-deps-for wheel --extra dev -o requirements-dev.lock pyproject.toml
 	$(LOCK) --build-deps-for wheel -o requirements.lock pyproject.toml
 	echo 'atheris>=3' | $(LOCK) -o requirements-fuzz.lock -
+	echo 'mkdocs-material>=9.8' | $(LOCK) -o requirements-docs.lock -
 
 clean:
 	rm -rf build data $(VENV)
