@@ -10,7 +10,8 @@ from typer.testing import CliRunner
 from common.documents.bounded_yaml import parse_bounded
 from fabricscope.cli import app
 from fabricscope.settings import Settings, load_settings
-from ingest.collectors.exposition.discovery import parse_groups
+from ingest.collectors.exposition.config import StaticConfig
+from ingest.collectors.exposition.discovery import TargetGroup, parse_groups
 from ingest.collectors.inventory.parse import parse_inventory
 from simulator.config import SimulatorConfig
 from simulator.servers.config import ServeConfig
@@ -36,7 +37,8 @@ def scraped(settings: Settings) -> set[tuple[str, str, str]]:
     for job in settings.ingest.scrape_configs:
         files = [Path(file) for config in job.file_sd_configs for file in config.files]
         groups = [group for file in files for group in parse_groups(parse_bounded(file.read_bytes(), str(file)), "")]
-        for group in (*job.static_configs, *groups):
+        every: list[StaticConfig | TargetGroup] = [*job.static_configs, *groups]
+        for group in every:
             found |= {(job.source, address, group.labels["device"]) for address in group.targets}
     return found
 

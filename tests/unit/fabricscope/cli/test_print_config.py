@@ -99,7 +99,8 @@ def test_the_whole_is_yaml():
 
 
 def models() -> set[type[BaseModel]]:
-    found, left = set(), [Settings]
+    found: set[type[BaseModel]] = set()
+    left: list[type[BaseModel]] = [Settings]
     while left:
         model = left.pop()
         inner = [each for entry in model.model_fields.values() for each in models_in(entry.annotation)]
@@ -108,7 +109,11 @@ def models() -> set[type[BaseModel]]:
     return found
 
 
-@pytest.mark.parametrize("model", sorted(models(), key=lambda model: (model.__module__, model.__name__)), ids=str)
+def name_of(model: type[BaseModel]) -> str:
+    return f"{model.__module__}.{model.__name__}"
+
+
+@pytest.mark.parametrize("model", sorted(models(), key=name_of), ids=name_of)
 def test_every_key_is_explained(model: type[BaseModel]) -> None:
     assert [name for name, entry in model.model_fields.items() if not meaning(entry)] == []
 

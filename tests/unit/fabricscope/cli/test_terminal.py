@@ -1,5 +1,6 @@
 """What ``fabricscope run`` prints: incidents as panels, and one line of the stages' reports."""
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
@@ -141,7 +142,7 @@ def test_a_demo_says_what_happens_and_when() -> None:
     clock, console = Clock(), Console(width=100, force_terminal=False)
     timeline = Timeline(console, clock)
     idle = replace(ANALYTICS, samples_out=0)
-    happens = [
+    happens: list[tuple[int, Callable[[], None]]] = [
         (0, lambda: timeline.step("starting the simulator")),
         (9, lambda: timeline.reported({"ingest": replace(INGEST, details={"targets_up": 0.0, "targets": 8.0})})),
         (11, lambda: timeline.reported({"ingest": INGEST, "analytics": idle})),
