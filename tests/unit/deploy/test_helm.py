@@ -9,6 +9,7 @@ import pytest
 import yaml
 from typer.testing import CliRunner
 
+from fabricscope.api.access.guard import OPEN
 from fabricscope.cli import app
 from fabricscope.running.children import stages_of
 from fabricscope.settings import Settings, load_settings
@@ -192,11 +193,11 @@ def test_the_api_answers_the_kubelet_prometheus_and_its_service(manifests, tmp_p
 def test_probes_ask_what_needs_no_token(manifests, tmp_path, monkeypatch) -> None:
     settings = settings_of(manifests, tmp_path, monkeypatch, "api")
     for name, container in containers(manifests).items():
-        closed = name == "api" and settings.api.reading_needs_token
-        for probe, path in (("startup", "healthy"), ("liveness", "healthy"), ("readiness", "ready")):
-            asked = container[f"{probe}Probe"]
-            expected = {"tcpSocket": {"port": name}} if closed else {"httpGet": {"path": f"/-/{path}", "port": name}}
-            assert expected.items() <= asked.items()
+        scheme = "HTTPS" if name == "api" and settings.api.tls_cert_file else "HTTP"
+        for probe, path in (("startup", "/-/healthy"), ("liveness", "/-/healthy"), ("readiness", "/-/ready")):
+            assert path in OPEN
+            asked = container[f"{probe}Probe"]["httpGet"]
+            assert asked == {"path": path, "port": name, "scheme": scheme}
 
 
 def test_a_container_has_no_more_rights_than_it_needs(manifests) -> None:

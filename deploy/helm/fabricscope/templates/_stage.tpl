@@ -31,19 +31,18 @@ env:
 ports:
   - name: {{ $stage }}
     containerPort: {{ include "fabricscope.port" (list $root $stage) }}
-{{- /* The API answers a probe only as it answers everybody: a probe has no token. */}}
-{{- $closed := and (eq $stage "api") (or (not $api.trusted_network) $api.token_for_reading $api.bearer_token_file) }}
+{{- $scheme := ternary "HTTPS" "HTTP" (and (eq $stage "api") (not (empty $api.tls_cert_file))) }}
 startupProbe: # numba compiles at the first start on a volume
-  {{- include "fabricscope.probe" (list "/-/healthy" $stage $closed) | nindent 2 }}
+  httpGet: {path: /-/healthy, port: {{ $stage }}, scheme: {{ $scheme }}}
   periodSeconds: 5
   failureThreshold: 60
 livenessProbe:
-  {{- include "fabricscope.probe" (list "/-/healthy" $stage $closed) | nindent 2 }}
+  httpGet: {path: /-/healthy, port: {{ $stage }}, scheme: {{ $scheme }}}
   periodSeconds: 10
   timeoutSeconds: 5
   failureThreshold: 6
 readinessProbe:
-  {{- include "fabricscope.probe" (list "/-/ready" $stage $closed) | nindent 2 }}
+  httpGet: {path: /-/ready, port: {{ $stage }}, scheme: {{ $scheme }}}
   periodSeconds: 10
   timeoutSeconds: 5
 resources: {{- toYaml $own.resources | nindent 2 }}
@@ -58,15 +57,6 @@ volumeMounts:
   {{- if include "fabricscope.records" . }}
   - {name: recordings, mountPath: /recordings, readOnly: {{ eq $stage "api" }}}
   {{- end }}
-{{- end }}
-
-{{- /* How a probe asks. Takes a list of the path, the port, and whether the path needs a token. */}}
-{{- define "fabricscope.probe" -}}
-{{- if index . 2 -}}
-tcpSocket: {port: {{ index . 1 }}}
-{{- else -}}
-httpGet: {path: {{ index . 0 }}, port: {{ index . 1 }}}
-{{- end }}
 {{- end }}
 
 {{- /* Not empty when the stage uses the volume of recordings. */}}
