@@ -125,7 +125,7 @@ async def print_incidents(bus: Bus, timeline: Timeline) -> None:
 
 def _show(incident: Incident, timeline: Timeline) -> None:
     if incident.state is IncidentState.FIRING:
-        timeline.fired(incident.title)
+        timeline.fired(incident.kind, incident.title)
     timeline.console.print(incident_panel(incident))
 
 
@@ -136,6 +136,6 @@ async def follow_faults(truth_file: Path, timeline: Timeline) -> None:
         lines = truth_file.read_bytes().splitlines() if truth_file.exists() else []  # noqa: ASYNC240  # some hundred bytes
         for line in lines[known:]:
             fault = orjson.loads(line)
-            timeline.injected(fault["fault"], fault["root"])
+            timeline.injected(fault["fault"], fault["root"], [fault["expected"], *fault.get("accepted", ())])
         known = len(lines)
         await asyncio.sleep(LOOK_AGAIN_S)

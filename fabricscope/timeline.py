@@ -4,7 +4,7 @@ Where the output is no terminal, the lines alone are there.
 """
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from rich.console import Console
 from rich.text import Text
@@ -25,6 +25,7 @@ class Timeline:
         self._since_s = now_s()
         self._waits_for = ""
         self._fault_s: float | None = None
+        self._kinds: frozenset[str] = frozenset()
         self._passed: set[str] = set()
 
     def step(self, text: str) -> None:
@@ -45,14 +46,14 @@ class Timeline:
             self.step(f"first samples evaluated: {LEARNING}")
         self.wait_for(state_line(reports))
 
-    def injected(self, fault: str, root: str) -> None:
-        """A fault of a demo acts from now on."""
-        self._fault_s = self._now_s()
+    def injected(self, fault: str, root: str, kinds: Iterable[str]) -> None:
+        """A fault of a demo acts from now on. kinds: of incidents that are right about it."""
+        self._fault_s, self._kinds = self._now_s(), frozenset(kinds)
         self.step(f"fault injected: {fault} at {root}")
 
-    def fired(self, title: str) -> None:
-        """An incident has fired; the first one after a fault has found it."""
-        if self._fault_s is not None and self._first("detected"):
+    def fired(self, kind: str, title: str) -> None:
+        """An incident has fired; the first one of the right kind has found the fault."""
+        if kind in self._kinds and self._first("detected"):
             self.step(f"detected {self._since_fault_s():.0f} s after the fault: {title}")
 
     def _since_fault_s(self) -> float:

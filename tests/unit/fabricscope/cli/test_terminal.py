@@ -1,17 +1,23 @@
 """What ``fabricscope run`` prints: incidents as panels, and one line of the stages' reports."""
 
+import asyncio
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from rich.console import Console
 
 from common.printing import printable
+from common.tasks import cancel
+from fabricscope.all_in_one import follow_faults
 from fabricscope.terminal import incident_panel
 from fabricscope.timeline import Timeline, state_line
+from simulator.faults.truth import Truth, write_truth
 from telemetry.findings import Evidence
-from telemetry.incidents import BlastRadius, Incident, IncidentState, Severity
+from telemetry.incidents import BlastRadius, Incident, IncidentKind, IncidentState, Severity
 from telemetry.ledger import StageReport
+from telemetry.objects import ObjectKind, ObjectRef
 from tests.hostile_texts import WELL_FORMED
 from tests.unit.fabricscope.api.traffic import incident
 
@@ -148,10 +154,11 @@ def test_a_demo_says_what_happens_and_when() -> None:
         (11, lambda: timeline.reported({"ingest": INGEST, "analytics": idle})),
         (12, lambda: timeline.reported({"ingest": INGEST, "analytics": ANALYTICS})),
         (13, lambda: timeline.reported({"ingest": INGEST, "analytics": ANALYTICS})),
-        (15, lambda: timeline.fired("before the fault")),
-        (20, lambda: timeline.injected("slow-receiver", "nic_port:node3/mlx5_2")),
-        (34, lambda: timeline.fired("PFC storm\x1b[2J")),
-        (40, lambda: timeline.fired("another one")),
+        (15, lambda: timeline.fired("slow_receiver", "before the fault")),
+        (20, lambda: timeline.injected("slow-receiver", "nic_port:node3/mlx5_2", ["slow_receiver"])),
+        (25, lambda: timeline.fired("telemetry_lost", "something else")),
+        (34, lambda: timeline.fired("slow_receiver", "PFC storm\x1b[2J")),
+        (40, lambda: timeline.fired("slow_receiver", "another one")),
     ]
     with console.capture() as captured:
         for at_s, happen in happens:
@@ -172,8 +179,25 @@ def test_the_last_line_has_the_time_and_how_long_the_fault_is_there() -> None:
     timeline.wait_for("starting")
     clock.now_s += 3
     assert str(timeline.__rich__()) == "3 s: starting"
-    timeline.injected("link-down", "link:a")
+    timeline.injected("link-down", "link:a", ["link_down"])
     clock.now_s += 7
     assert str(timeline.__rich__()) == "10 s: starting · fault since 7 s, not detected yet"
-    timeline.fired("found")
+    timeline.fired("link_down", "found")
     assert str(timeline.__rich__()) == "10 s: starting"
+
+
+async def test_faults_that_a_simulator_writes_are_steps(tmp_path: Path) -> None:
+    """With the kinds of incidents that are right about them."""
+    truth = Truth("slow-receiver", IncidentKind.SLOW_RECEIVER, ObjectRef(ObjectKind.PORT, "leaf1/Ethernet0"), 1, 0)
+    console = Console(width=100, force_terminal=False)
+    timeline = Timeline(console, Clock())
+    write_truth(tmp_path / "truth.jsonl", [truth])
+    with console.capture() as captured:
+        following = asyncio.create_task(follow_faults(tmp_path / "truth.jsonl", timeline))
+        await asyncio.sleep(0)
+        timeline.fired(IncidentKind.SLOW_RECEIVER, "found")
+        await cancel([following])
+    assert captured.get().splitlines() == [
+        "   0 s  fault injected: slow-receiver at port:leaf1/Ethernet0",
+        "   0 s  detected 0 s after the fault: found",
+    ]
