@@ -1,6 +1,7 @@
 """``fabricscope check``: are the settings right, and do the boards keep their rules?"""
 
 from pathlib import Path
+from typing import Annotated
 
 import typer
 
@@ -14,7 +15,7 @@ def register(app: typer.Typer) -> None:
     app.add_typer(group, name="check")
 
 
-def check_config(file: Path) -> None:
+def check_config(file: Annotated[Path, typer.Argument(metavar="FILE", help="Settings, YAML.")]) -> None:
     """Read the settings and print what was found; file:line:column and exit status 1 when something is wrong."""
     from fabricscope.settings import load_settings
 

@@ -73,6 +73,17 @@ def test_every_option_of_ours_has_a_help():
     assert [(command, names) for command, names, text in parameters() if not text and not typers_own & {*names}] == []
 
 
+def test_every_command_and_argument_is_explained():
+    groups, silent = [("", get_command(app))], []
+    while groups:
+        path, command = groups.pop()
+        groups += [(f"{path} {name}".strip(), inner) for name, inner in getattr(command, "commands", {}).items()]
+        arguments = [each for each in command.params if each.param_type_name == "argument"]
+        silent += [f"{path} {each.name}" for each in arguments if not getattr(each, "help", None)]
+        silent += [path] * (not command.help)
+    assert silent == []
+
+
 def test_names_that_the_arguments_repeat_are_the_real_ones():
     assert set(stage.HELP) == {one.value for one in Stage}
     assert tuple(FAULTS) == simulate.FAULTS
