@@ -26,7 +26,10 @@ READS: Mapping[str, tuple[Topic, ...]] = {
     "analytics": (topics.SAMPLES, topics.TOPOLOGY, topics.CHANGES, topics.OWNERS),
     "ingest": (topics.OWNERS,),
     "alerts": (topics.INCIDENTS, topics.LEDGER, topics.OWNERS),
-    "export": (topics.SAMPLES, topics.FINDINGS, topics.INCIDENTS, topics.OWNERS),
+    "export": (
+        *(topics.SAMPLES, topics.FINDINGS, topics.INCIDENTS),
+        *(topics.TOPOLOGY, topics.CHANGES, topics.OWNERS),
+    ),
     "recorder": (topics.SAMPLES, topics.TOPOLOGY, topics.CHANGES),
     "api": tuple(topic for topic in topics.ALL if topic not in (topics.OWNERS, topics.DEADLETTER)),
 }

@@ -41,8 +41,14 @@ class RemoteWriteConfig(BaseModel):
         default="drop",
         description="What becomes of samples older than the series' newest: `send` needs a receiver that accepts them.",
     )
-    state_interval_s: float = Field(default=15.0, gt=0, le=120, description="How often findings and incidents repeat.")
-    states_max: int = Field(default=50_000, ge=1, description="Findings and incidents followed at a time.")
+    state_interval_s: float = Field(
+        default=15.0, gt=0, le=120, description="How often findings, incidents, jobs and changes repeat."
+    )
+    states_max: int = Field(
+        default=50_000,
+        ge=1,
+        description="Findings, incidents, devices, jobs, node states and changes followed at a time.",
+    )
 
     @model_validator(mode="before")
     @classmethod

@@ -12,13 +12,16 @@ from export.remote_write.metrics import DropReason
 from export.remote_write.state_series import StateSeries
 from export.remote_write.targets import TargetState
 from telemetry import topics
+from telemetry.changes import Change, ChangeKind
 from telemetry.codec.batch import BatchDecoder
 from telemetry.codec.records import decode_record
 from telemetry.findings import Finding
 from telemetry.incidents import Incident
 from telemetry.samples import SampleBatch
+from telemetry.topology import TopologyFact
 
 TARGETS_MAX = 50_000
+_OF_JOBS = (ChangeKind.JOB_START, ChangeKind.JOB_END)  # jobs have series of their own
 
 
 @dataclass(slots=True)
@@ -67,8 +70,23 @@ class RecordConverter:
             self.states.update_finding(decode_record(value, Finding))
         elif record.topic == topics.INCIDENTS.name:
             self.states.update_incident(decode_record(value, Incident))
+        elif record.topic == topics.CHANGES.name:
+            change = decode_record(value, Change)
+            if change.kind not in _OF_JOBS:
+                self.states.update_change(change)
+        elif record.topic == topics.TOPOLOGY.name:
+            converted.blocks += self._update_topology(decode_record(value, TopologyFact))
         else:
             self._add_batch(self._decoder.decode(value, record.headers), converted)
+
+    def _update_topology(self, fact: TopologyFact) -> list[SampleBlock]:
+        """The ends of series that have other labels from now on, as their device has another place."""
+        moved = self.states.update_topology(fact)
+        states = [state for (device, _), state in self._targets.items() if device == moved] if moved else []
+        return [block for state in states for block in state.relabel(self._labels_of(moved))]
+
+    def _labels_of(self, device: str) -> dict[str, str]:
+        return {**self._external, **self.states.places.get(device, {})}
 
     def _add_batch(self, batch: SampleBatch, converted: Converted) -> None:
         outcome = self._target(batch).process(batch)
@@ -85,7 +103,7 @@ class RecordConverter:
         key = (batch.table.device, batch.table.target)
         state = self._targets.pop(key, None)
         if state is None:
-            state = TargetState(batch.table, self._external, send_late=self._send_late)
+            state = TargetState(batch.table, self._labels_of(batch.table.device), send_late=self._send_late)
             if len(self._targets) >= TARGETS_MAX:
                 del self._targets[next(iter(self._targets))]
         self._targets[key] = state

@@ -1,4 +1,4 @@
-"""How far the bus was exported, and the findings and incidents that are shown: one small SQLite file. Blocking."""
+"""How far the bus was exported, and the states that are shown: one small SQLite file. Blocking."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -23,7 +23,7 @@ from telemetry.incidents import Incident
 
 # the table's name is that of the first version's files
 STATES = Table("facts", {"key": "TEXT", "fact": "BLOB"}, key=("key",))
-_OF_STATES = {topics.FINDINGS.name, topics.INCIDENTS.name}
+_OF_STATES = {topic.name for topic in (topics.FINDINGS, topics.INCIDENTS, topics.TOPOLOGY, topics.CHANGES)}
 _names_damage = damage_named("position")
 
 
@@ -87,7 +87,7 @@ class Position:
 
     @_names_damage
     def load(self) -> tuple[Offsets, list[bytes]]:
-        """Where to go on, and the findings and incidents that were shown, as they were on the bus."""
+        """Where to go on, and the states that were shown, as they were on the bus."""
         shown = STATES.find(self._database.connection, "ORDER BY key")
         return offsets_table.read_offsets(self._database.connection), [record for _, record in shown]
 

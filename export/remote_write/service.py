@@ -1,4 +1,4 @@
-"""Remote write: samples, findings and incidents from the bus to a Prometheus-like receiver."""
+"""Remote write: samples, findings, incidents, jobs and changes from the bus to a Prometheus-like receiver."""
 
 import asyncio
 import os
@@ -87,7 +87,8 @@ class RemoteWriteService:
         if self._config.tls.insecure_skip_verify:
             log.warning("certificates are not checked", receiver=self._config.name)
         self._quarantine.start()
-        exported = [topics.SAMPLES, topics.FINDINGS, topics.INCIDENTS]
+        # topology before samples: these have labels of the place of their device
+        exported = [topics.TOPOLOGY, topics.SAMPLES, topics.FINDINGS, topics.INCIDENTS, topics.CHANGES]
         self._consumer = self._quarantine.guard(self._bus.consume(exported, self._offsets))
         work = [self._export(self._consumer), self._report_often(self._disk, self._consumer)]
         self._tasks = [asyncio.create_task(each) for each in work]
@@ -115,7 +116,7 @@ class RemoteWriteService:
         return self._problem or self._damage or self._sender.problem or self._quarantine.problem()
 
     def report(self) -> StageReport:
-        """Samples read from the bus and what became of them; findings and incidents are not counted."""
+        """Samples read from the bus and what became of them; states are not counted."""
         total = self._sender.total
         dropped = {reason.value: number for reason, number in self._dropped.items()}
         dropped[DropReason.REJECTED] = total.rejected

@@ -34,10 +34,8 @@ class TargetState:
     def __init__(self, table: SeriesTable, external: dict[str, str], *, send_late: bool) -> None:
         self._external = external
         self._send_late = send_late
-        names = {"device": table.device, "target": table.target}
-        own = [encode_labels(metric, names, external) for metric in ("up", "scrape_duration_seconds")]
-        self._own_labels = labels.join(own)
         self._own_ms = _NEVER
+        self._own_labels = self._encode_own(table)
         self._use_table(table)
 
     def process(self, batch: SampleBatch) -> BatchOutcome:
@@ -55,6 +53,23 @@ class TargetState:
             outcome.down = len(batch)
         outcome.blocks = blocks + outcome.blocks + self._status(batch, now_ms)
         return outcome
+
+    def relabel(self, external: dict[str, str]) -> list[SampleBlock]:
+        """Goes on with other external labels; returns the end of the series that had the old ones."""
+        ended = self._ended(self._alive, _NEVER)
+        if self._own_ms != _NEVER:
+            times_ms, stale = np.full(2, self._own_ms + 1, dtype=np.int64), np.full(2, STALE_BITS)
+            ended.append(SampleBlock(self._own_labels, np.array([_UP, _DURATION]), times_ms, stale, synthetic=True))
+        self._external, last_ms = external, self._last_ms
+        self._own_labels = self._encode_own(self._table)
+        self._use_table(self._table)
+        self._last_ms = last_ms
+        return ended
+
+    def _encode_own(self, table: SeriesTable) -> EncodedLabels:
+        names = {"device": table.device, "target": table.target}
+        own = [encode_labels(metric, names, self._external) for metric in ("up", "scrape_duration_seconds")]
+        return labels.join(own)
 
     def _use_table(self, table: SeriesTable) -> None:
         self._table = table

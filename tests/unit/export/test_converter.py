@@ -1,6 +1,8 @@
 """Records of the bus to blocks, and what is kept of them between runs."""
 
+import math
 import sqlite3
+from dataclasses import replace
 
 import pytest
 
@@ -9,15 +11,19 @@ from bus.owner.fence import EPOCH, RoleInPartition
 from export.remote_write import converter
 from export.remote_write.config import RemoteWriteConfig
 from export.remote_write.converter import Converted, RecordConverter
+from export.remote_write.encoder import encode_request
 from export.remote_write.metrics import DropReason
 from export.remote_write.position import Position
-from telemetry import topics
+from telemetry import objects, topics
+from telemetry.changes import Change, ChangeKind
 from telemetry.codec.batch import encode_batch
 from telemetry.codec.records import encode_record
 from telemetry.findings import FindingState
 from telemetry.samples import DownReason, SampleBatch
 from telemetry.topics import Topic
+from telemetry.topology import Device, Role, TopologyFact
 from tests.unit.export.batch_factory import T0, S, batch, table
+from tests.unit.export.prompb import flat
 from tests.unit.export.test_state_series import finding, incident
 
 PLACE = RoleInPartition("t", 0, "")
@@ -74,6 +80,46 @@ def test_findings_and_incidents_wait_for_their_moment():
     assert (converted.blocks, converted.unused) == ([], [])
     assert sorted(one.states.unsaved) == ["finding/f1", "incident/i1"]
     assert [len(block) for block in one.states.blocks(1)] == [3]
+
+
+def of_device(device: Device) -> Record:
+    fact = TopologyFact(device, T0, "inventory")
+    return record(topics.TOPOLOGY, Message(device.key.encode(), encode_record(fact)))
+
+
+def names(converted: Converted) -> dict[str, bool]:
+    """Series, and whether they end."""
+    rows = flat(encode_request(converted.blocks)) if converted.blocks else []
+    return {name: math.isnan(value) for name, value, _ in rows}
+
+
+def test_samples_have_the_place_of_their_device_also_after_a_move():
+    one, node = made(), Device("node1", Role.HOST, "pod1", "r1")
+    assert names(one.convert([of_device(node)])) == {}
+    first = names(one.convert([of_batch(batch(T0, table(1)))]))
+    assert set(first) == {
+        "gpu_power_watts device=node1 gpu=GPU-0 pod=pod1 rack=r1",
+        "up device=node1 pod=pod1 rack=r1 target=dcgm/node1:9400",
+        "scrape_duration_seconds device=node1 pod=pod1 rack=r1 target=dcgm/node1:9400",
+    }
+    moved = names(one.convert([of_device(replace(node, rack="r2"))]))
+    assert moved == dict.fromkeys(first, True)
+    after = names(one.convert([of_batch(batch(T0 + 10 * S, table(1)))]))
+    assert after == {name.replace("rack=r1", "rack=r2"): False for name in first}
+
+
+def test_a_device_that_moves_before_its_first_samples_ends_nothing():
+    one = made()
+    one.convert([of_batch(batch(T0, table(1), down=DownReason.TIMEOUT))])
+    assert set(names(one.convert([of_device(Device("node2", Role.HOST, "pod1", "r1"))]))) == set()
+
+
+def test_changes_of_the_cluster_are_shown_and_those_of_jobs_are_not():
+    one = made()
+    kinds = (ChangeKind.FIRMWARE, ChangeKind.JOB_START)
+    changes = [Change(kind, kind, (objects.device("node1"),), T0) for kind in kinds]
+    one.convert([record(topics.CHANGES, Message(b"c", encode_record(each))) for each in changes])
+    assert sorted(one.states.unsaved) == ["change/firmware"]
 
 
 def test_a_record_that_cannot_be_used_costs_itself():

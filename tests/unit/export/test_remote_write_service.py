@@ -25,6 +25,7 @@ from telemetry.codec.batch import encode_batch
 from telemetry.codec.records import encode_record
 from telemetry.findings import FindingState
 from telemetry.samples import DownReason
+from telemetry.topology import Device, Job, Role, TopologyFact
 from tests.servers.prometheus import Prometheus
 from tests.servers.webhook import HANG, RESET, Answer, Request, WebhookServer
 from tests.unit.export.batch_factory import S, batch, table
@@ -229,6 +230,15 @@ async def test_findings_and_incidents_are_series_that_end(run, bus, prometheus):
     await bus.publish(topics.FINDINGS, [Message(b"f1", encode_record(finding(FindingState.CLEARED)))])
     await until(lambda: prometheus.query("fabricscope_finding_active") == [])
     assert len(prometheus.query("fabricscope_incident_gpu_seconds_total == 42")) == 1
+
+
+async def test_places_and_jobs_reach_prometheus(run, bus, prometheus):
+    facts = [TopologyFact(each, 1, "slurm") for each in (Device("node1", Role.HOST, "", "r1"), Job("4711", ("node1",)))]
+    await bus.publish(topics.TOPOLOGY, [Message(fact.entity.key.encode(), encode_record(fact)) for fact in facts])
+    await run(prometheus.write_url, state_interval_s=0.2)
+    await until(lambda: prometheus.query('fabricscope_job_node{job_id="4711",device="node1"} == 1'))
+    await publish_batches(bus, batch(now_s() * S))
+    await until(lambda: len(prometheus.query('gpu_power_watts{device="node1",rack="r1"}')) == 3)
 
 
 async def test_a_replaced_owner_shows_nothing_also_after_a_restart(run, bus, prometheus):

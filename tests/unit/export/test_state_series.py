@@ -1,4 +1,5 @@
 import math
+from dataclasses import replace
 
 import pytest
 
@@ -6,8 +7,10 @@ from common.errors import BadInput
 from export.remote_write.encoder import encode_request
 from export.remote_write.state_series import StateSeries
 from telemetry import objects
+from telemetry.changes import Change, ChangeKind
 from telemetry.findings import Finding, FindingKind, FindingState
 from telemetry.incidents import BlastRadius, Incident, IncidentKind, IncidentState, Severity
+from telemetry.topology import Device, Entity, Intent, Job, NodeState, Role, TopologyFact
 from tests.unit.export.prompb import flat
 
 PORT = objects.port("leaf1", "Ethernet4")
@@ -110,3 +113,75 @@ def test_the_number_is_bounded():
     with pytest.raises(BadInput, match="at most 1") as error:
         states.update_finding(finding(finding_id="f2"))
     assert error.value.reason == "too_many"
+
+
+JOB = "fabricscope_job_node device={} job_id=4711 name=llama user=ann"
+
+
+def fact(entity: Entity, at_ns: int = 1, *, gone: bool = False) -> TopologyFact:
+    return TopologyFact(entity, at_ns, "slurm", gone)
+
+
+def test_a_job_shows_its_nodes_until_it_is_gone():
+    states, job = StateSeries({}, 10), Job("4711", ("node1", "node2"), "llama", "ann")
+    assert states.update_topology(fact(job)) == ""
+    assert shown(states, 1) == {JOB.format("node1"): 1.0, JOB.format("node2"): 1.0}
+    states.update_topology(fact(replace(job, nodes=("node2", "node3")), 3))
+    states.update_topology(fact(job, 2))  # observed before
+    assert shown(states, 2) == {JOB.format("node1"): None, JOB.format("node2"): 1.0, JOB.format("node3"): 1.0}
+    states.update_topology(fact(job, 4, gone=True))
+    assert set(shown(states, 3).values()) == {None}
+    assert shown(states, 4) == {}
+
+
+def test_a_node_shows_what_is_intended_with_it_while_that_is_so():
+    states = StateSeries({}, 10)
+    states.update_topology(fact(NodeState("node1", "IDLE")))
+    assert shown(states, 1) == {}
+    states.update_topology(fact(NodeState("node1", "IDLE+DRAIN", Intent.DRAINED)))
+    assert shown(states, 2) == {"fabricscope_node_intent device=node1 intent=drained": 1.0}
+    states.update_topology(fact(NodeState("node1", "IDLE")))
+    assert shown(states, 3) == {"fabricscope_node_intent device=node1 intent=drained": None}
+
+
+def test_places_of_devices_are_known_as_labels_and_a_move_is_reported_once():
+    states, node = StateSeries({}, 10), Device("node1", Role.HOST, "pod1", "r1")
+    assert [states.update_topology(fact(node, at_ns)) for at_ns in (1, 2)] == ["node1", ""]
+    assert states.places == {"node1": {"pod": "pod1", "rack": "r1"}}
+    assert states.update_topology(fact(replace(node, pod="", rack="r2"), 3)) == "node1"
+    assert states.places == {"node1": {"rack": "r2"}}
+    assert states.update_topology(fact(node, 4, gone=True)) == "node1"
+    assert (states.places, shown(states, 1)) == ({}, {})
+
+
+CHANGED = "fabricscope_change author=ann change_id=c1 kind=firmware object={}"
+
+
+def change(starts_ms: int, ends_ms: int) -> Change:
+    return Change("c1", ChangeKind.FIRMWARE, (PORT,), starts_ms * 1_000_000, ends_ms * 1_000_000, "ann")
+
+
+def test_a_change_shows_from_its_beginning_to_its_end():
+    states, series = StateSeries({}, 10), CHANGED.format(PORT)
+    states.update_change(change(100_000, 300_000))
+    expected = {99_000: {}, 100_000: {series: 1.0}, 299_000: {series: 1.0}, 300_000: {series: None}, 301_000: {}}
+    assert {now_ms: shown(states, now_ms) for now_ms in expected} == expected
+    assert states.unsaved["change/c1"] is None
+
+
+def test_a_change_without_duration_shows_for_a_minute():
+    states = StateSeries({}, 10)
+    states.update_change(change(100_000, 0))
+    assert [len(shown(states, now_ms)) for now_ms in (100_000, 159_000)] == [1, 1]
+    assert list(shown(states, 160_000).values()) == [None]
+
+
+def test_a_restart_forgets_no_place_job_or_change():
+    before = StateSeries({}, 10)
+    before.update_topology(fact(Device("node1", Role.HOST, "pod1", "r1")))
+    before.update_topology(fact(Job("4711", ("node1",), "llama", "ann")))
+    before.update_change(change(100_000, 300_000))
+    after = StateSeries({}, 10)
+    after.restore([value for value in before.unsaved.values() if value is not None])
+    assert after.places == before.places
+    assert shown(after, 200_000) == {JOB.format("node1"): 1.0, CHANGED.format(PORT): 1.0}
