@@ -7,6 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field, PositiveFloat, field_validato
 from analytics.models.multivariate.config import MultivariateConfig
 from analytics.models.pace import WARMUP, Pace
 from telemetry import catalogue
+from telemetry.limits import LOSSLESS_QUEUES, PAUSE_RATIO_MAX, PAUSE_THRESHOLD_BYTES
 
 # Of these it is not known what a bad value is, only that healthy ones repeat themselves.
 _SCORED = {
@@ -31,12 +32,15 @@ class DetectionConfig(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    lossless_queues: tuple[str, ...] = Field(("3", "4"), description="Queues and priorities on which PFC is enabled.")
+    lossless_queues: tuple[str, ...] = Field(
+        LOSSLESS_QUEUES, description="Queues and priorities on which PFC is enabled."
+    )
     link_bits_per_second: float = Field(400e9, gt=0, description="Speed of a link that reports none.")
-    pause_ratio_max: float = Field(0.05, gt=0, le=1, description="Share of time that a port may be paused.")
-    # 64 MB of shared buffer and a dynamic threshold of 1/8 of what is free, as SONiC ships for such switches.
+    pause_ratio_max: float = Field(PAUSE_RATIO_MAX, gt=0, le=1, description="Share of time that a port may be paused.")
     pause_threshold_bytes: float = Field(
-        8_000_000, gt=0, description="Buffer use of a queue at which a switch of unknown ASIC sends PFC pause (XOFF)."
+        PAUSE_THRESHOLD_BYTES,
+        gt=0,
+        description="Buffer use of a queue at which a switch of unknown ASIC sends PFC pause (XOFF).",
     )
     trend_horizon_days: float = Field(14.0, gt=0, description="What will reach its limit within this time is reported.")
     trend_history_days: float = Field(3.0, ge=1, description="History that such a forecast rests on at least.")

@@ -5,9 +5,9 @@ from collections.abc import Collection, Iterable, Sequence
 
 from analytics.correlate.cause import Cause, cause_of
 from analytics.correlate.view import CorrelationView
-from analytics.detectors.fabric.fec_budget import MARGIN, PRE_FEC_BER_MAX
 from telemetry.findings import Evidence, Finding, FindingKind
 from telemetry.incidents import IncidentKind
+from telemetry.limits import PRE_FEC_BER_MAX, PRE_FEC_MARGIN
 from telemetry.objects import ObjectRef
 
 _FEC_MARGIN = "fec_margin"
@@ -31,7 +31,7 @@ def _risen(errors: Iterable[Finding]) -> Evidence | None:
     """The highest ratio of errors before correction, where it rose and leaves reserve."""
     shown = [evidence for finding in errors for evidence in finding.evidence[:1] if evidence.normal is not None]
     highest = max(shown, key=lambda evidence: (evidence.value, evidence.series), default=None)
-    return highest if highest and highest.value * MARGIN < PRE_FEC_BER_MAX else None
+    return highest if highest and highest.value * PRE_FEC_MARGIN < PRE_FEC_BER_MAX else None
 
 
 def _headline(root: ObjectRef, risen: Evidence | None) -> str:

@@ -10,6 +10,7 @@ from analytics.models.group_medians import group_medians
 from analytics.snapshot.stateful import State
 from analytics.state.memory import Memory, MemoryColumn
 from analytics.view.tick_view import Column, TickView
+from telemetry.limits import GPU_SLOWDOWN_CELSIUS
 
 CELSIUS, MARGIN = "gpu_temperature_celsius", "gpu_temperature_margin_celsius"
 _POWERS, _POWER_LIMIT = ("gpu_energy_joules_total", "gpu_power_watts"), "gpu_power_limit_watts"
@@ -26,7 +27,6 @@ _SLOWER_TIMES = 8.0
 # kelvin apart, one is at most J above the line. The fourth root is J * q^(1/4), q being how often the lower one follows
 # the higher one: this covers one in sixteen readings.
 _SPREADS = 2.0
-_SLOWDOWN_CELSIUS = 87.0  # of an H100, where a GPU does not report how far it is from that
 # Kelvin below the slowdown: what an H100 has between its highest operating temperature and that, by T.Limit 0 and -2
 # (docs/simulator/h100.md).
 NEAR_KELVIN = 2.0
@@ -92,7 +92,7 @@ def slowdown_celsius(view: TickView, heat: Column) -> Floats:
     """At which temperature each GPU slows down, float64[n]."""
     margin = view.column(MARGIN)
     left = margin.only(margin.fresh).about(heat.objects)
-    return np.where(np.isnan(left), _SLOWDOWN_CELSIUS, heat.values + left)
+    return np.where(np.isnan(left), GPU_SLOWDOWN_CELSIUS, heat.values + left)
 
 
 def draws_and_limit(view: TickView, memory: Memory, heat: Column, watts: Floats) -> tuple[Floats, Floats]:

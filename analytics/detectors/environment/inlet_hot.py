@@ -10,10 +10,8 @@ from analytics.detectors.spec import Detector, Verdicts, verdicts_of
 from analytics.state.memory import Memory
 from analytics.view.tick_view import TickView
 from telemetry.findings import FindingKind
+from telemetry.limits import INLET_ALLOWED_CELSIUS, INLET_RECOMMENDED_CELSIUS
 
-# ASHRAE TC 9.9, Thermal Guidelines for Data Processing Environments (2021): 18 to 27 C is recommended, class A2 allows
-# up to 35 C.
-_RECOMMENDED_C, _ALLOWED_C = 27.0, 35.0
 _RISE_KELVIN = 6.0  # above its own normal, where that leaves the recommended range
 _INLET = re.compile("inlet|intake|ambient", re.IGNORECASE)
 
@@ -35,5 +33,5 @@ class InletHot(Detector):
     def judge(self, view: TickView, memory: Memory) -> list[Verdicts]:
         air = view.joined([view.column(metric, of_inlet) for metric in self.metrics])
         rise = np.nan_to_num((air.values - air.level) / _RISE_KELVIN)
-        score = np.fmax(air.values / _ALLOWED_C, np.minimum(rise, air.values / _RECOMMENDED_C))
+        score = np.fmax(air.values / INLET_ALLOWED_CELSIUS, np.minimum(rise, air.values / INLET_RECOMMENDED_CELSIUS))
         return [verdicts_of(air, score)]

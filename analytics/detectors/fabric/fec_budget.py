@@ -18,10 +18,9 @@ from analytics.detectors.spec import Detector, Verdicts, verdicts_of
 from analytics.state.memory import Memory
 from analytics.view.tick_view import Column, TickView
 from telemetry.findings import FindingKind
+from telemetry.limits import PRE_FEC_BER_MAX, PRE_FEC_MARGIN
 from telemetry.selectors import before_fec
 
-PRE_FEC_BER_MAX = 2.4e-4
-MARGIN = 10.0  # a decade below the limit the reserve is used up: a link that gets worse still has time to be drained
 # A link that gets ten times worse than it was degrades, if that brings it within two decades of the limit.
 _TIMES_OWN, _DEGRADING = 10.0, PRE_FEC_BER_MAX / 100
 # Some tenths of a decibel less light: a connector, a bend. Drift takes days, and the usual ratio follows it. Below the
@@ -98,7 +97,7 @@ class FecMargin(_PreFec):
 
     def _score(self, now: NDArray[np.float64], usual: NDArray[np.float64]) -> NDArray[np.float64]:
         rise = np.where(now >= _REPAIRED_MIN, _rise(now, usual, _TIMES_OWN_REPAIRED), 0.0)
-        return np.fmax(now * MARGIN / PRE_FEC_BER_MAX, rise)
+        return np.fmax(now * PRE_FEC_MARGIN / PRE_FEC_BER_MAX, rise)
 
 
 def _rise(now: NDArray[np.float64], usual: NDArray[np.float64], times: float) -> NDArray[np.float64]:

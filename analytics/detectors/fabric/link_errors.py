@@ -8,10 +8,8 @@ from analytics.detectors.spec import Detector, Verdicts, verdicts_of
 from analytics.state.memory import Memory
 from analytics.view.tick_view import TickView
 from telemetry.findings import FindingKind
+from telemetry.limits import ERRORS_PER_SECOND_MAX
 
-# IEEE 802.3 guarantees a frame loss below 6.2e-10; at 400 Gb/s that is one large frame in minutes. One in ten seconds
-# is far above that.
-ERRORS_PER_SECOND_MAX = 0.1
 # InfiniBand: a symbol error ratio of 1e-14 is about one error in four minutes at 400 Gb/s.
 SYMBOL_ERRORS_PER_SECOND_MAX = 1.0
 

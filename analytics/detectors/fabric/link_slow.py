@@ -8,8 +8,7 @@ from analytics.detectors.spec import Detector, Verdicts, verdicts_of
 from analytics.state.memory import Memory
 from analytics.view.tick_view import Column, TickView
 from telemetry.findings import FindingKind
-
-_SHARE_MIN = 0.99  # sources round: 400 Gb/s may be reported as 399.6e9
+from telemetry.limits import LINK_SPEED_SHARE_MIN
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,5 +32,5 @@ class LinkSlow(Detector):
         rated = view.topology_index.speed_rating[column.objects]
         rated = np.where(rated > 0, rated, view.series["highest"][column.sids])
         with np.errstate(divide="ignore", invalid="ignore"):
-            score = np.where(column.values > 0, _SHARE_MIN * rated / column.values, 0.0)
+            score = np.where(column.values > 0, LINK_SPEED_SHARE_MIN * rated / column.values, 0.0)
         return verdicts_of(column, score, normals=rated)

@@ -18,9 +18,8 @@ from analytics.state.memory import Memory, MemoryColumn
 from analytics.view.tick_view import TickView
 from telemetry.asics import asics
 from telemetry.findings import FindingKind
+from telemetry.limits import QUEUE_NEAR_SHARE
 from telemetry.topology import Device
-
-_NEAR = 0.8  # of the pause threshold: above that one burst of a round-trip time crosses it
 
 
 def cleared_by_itself(labels: Mapping[str, str]) -> bool:
@@ -46,7 +45,7 @@ class QueueCongested(Detector):
         column = peaks if peaks.fresh.any() else view.column(self.metrics[1])
         by_asic = view.per_physical(_pause_bytes)[column.objects]
         pause_bytes = np.where(np.isnan(by_asic), self.threshold_bytes, by_asic)
-        score, onsets = unusual(view, memory, column, column.values / (_NEAR * pause_bytes))
+        score, onsets = unusual(view, memory, column, column.values / (QUEUE_NEAR_SHARE * pause_bytes))
         return [verdicts_of(column, score, confidence=0.7, onsets_ns=onsets)]
 
 

@@ -10,10 +10,9 @@ from analytics.detectors.spec import Detector, Verdicts, verdicts_of
 from analytics.state.memory import Memory, MemoryColumn
 from analytics.view.tick_view import TickView
 from telemetry.findings import FindingKind
+from telemetry.limits import GPU_NVLINK_CRC_PER_SECOND_MAX
 
-# NVIDIA DCGM, dcgm_gpu_hardware_limits.h and its health watch: check sequence errors matter from 100 a second on, one
-# replay or recovery within its minute is a failure.
-_CRC_PER_SECOND_MAX = 100.0
+# NVIDIA DCGM, dcgm_gpu_hardware_limits.h and its health watch: one replay or recovery within its minute is a failure.
 _GRAVE_MAX, _GRAVE_RECENT_MAX, _WINDOW_S = 1.0, 20.0, 60.0
 _CRC = frozenset({"crc_flit", "crc_data", "rx", "rx_symbol"})
 _GRAVE = frozenset({"replay", "recovery", "link_recovery_failed", "integrity", "effective"})
@@ -43,6 +42,6 @@ class GpuNvlinkErrors(Detector):
         recent = recent_growth(view, memory, worse, _WINDOW_S, _GRAVE_RECENT_MAX)
         by_count = np.where(recent >= _FORGOTTEN, np.maximum(recent / _GRAVE_MAX, 1.0), 0.0)
         errors = view.joined([crc, worse])
-        score = np.concatenate([crc.values / _CRC_PER_SECOND_MAX, by_count])
+        score = np.concatenate([crc.values / GPU_NVLINK_CRC_PER_SECOND_MAX, by_count])
         values = np.concatenate([crc.values, recent])
         return [verdicts_of(errors, score, values=values, normals=np.zeros(len(errors)), unit="errors")]

@@ -8,11 +8,10 @@ from analytics.detectors.spec import Detector, Verdicts, verdicts_of
 from analytics.state.memory import Memory
 from analytics.view.tick_view import TickView
 from telemetry.findings import FindingKind
+from telemetry.limits import GPU_PCIE_REPLAYS_PER_SECOND_MAX
 
 # Lanes do not change with power saving, unlike the generation: fewer than before is a fault of slot or board.
 _WIDTH_SHARE_MIN = 0.99
-# NVIDIA DCGM, dcgm_gpu_hardware_limits.h: at most eight replays a minute.
-_REPLAYS_PER_SECOND_MAX = 8 / 60
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,6 +29,6 @@ class GpuPcie(Detector):
         most = view.series["highest"][lanes.sids]
         with np.errstate(divide="ignore", invalid="ignore"):
             narrow = np.where(lanes.values > 0, _WIDTH_SHARE_MIN * most / lanes.values, 0.0)
-        score = np.concatenate([narrow, replays.values / _REPLAYS_PER_SECOND_MAX])
-        normals = np.concatenate([most, np.full(len(replays), _REPLAYS_PER_SECOND_MAX)])
+        score = np.concatenate([narrow, replays.values / GPU_PCIE_REPLAYS_PER_SECOND_MAX])
+        normals = np.concatenate([most, np.full(len(replays), GPU_PCIE_REPLAYS_PER_SECOND_MAX)])
         return [verdicts_of(view.joined([lanes, replays]), score, normals=normals)]

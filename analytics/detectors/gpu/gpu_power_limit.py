@@ -13,8 +13,8 @@ from analytics.models.group_medians import group_medians
 from analytics.state.memory import Memory
 from analytics.view.tick_view import TickView
 from telemetry.findings import FindingKind
+from telemetry.limits import GPU_POWER_LIMIT_SHARE_MIN
 
-_SHARE_MIN = 0.95  # of the highest limit that this GPU has had: less than that costs clocks
 _GPUS_MIN = 4  # of a host, or of the cluster where hosts have fewer: from so many on, a change of most is a setting
 
 
@@ -38,4 +38,4 @@ class GpuPowerLimit(Detector):
         of_hosts = np.bincount(hosts, minlength=1)[hosts] >= _GPUS_MIN
         others = np.median(lowered) if len(limit) >= _GPUS_MIN else 1.0
         lowered /= np.where(of_hosts, group_medians(hosts, lowered), others)
-        return [verdicts_of(limit, _SHARE_MIN * lowered, normals=most)]
+        return [verdicts_of(limit, GPU_POWER_LIMIT_SHARE_MIN * lowered, normals=most)]

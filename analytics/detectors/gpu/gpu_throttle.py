@@ -9,9 +9,9 @@ from analytics.detectors.spec import Detector, Verdicts, verdicts_of
 from analytics.state.memory import Memory
 from analytics.view.tick_view import TickView
 from telemetry.findings import FindingKind
+from telemetry.limits import GPU_THROTTLED_SHARE_MAX
 
 _REASONS = frozenset({"thermal", "sw_thermal", "hw_thermal", "hw_slowdown", "hw_power_brake", "reliability"})
-_SHARE_MAX = 0.1  # of the time: a tenth of a GPU's clock is a tenth of its job
 
 
 def by_fault(labels: Mapping[str, str]) -> bool:
@@ -30,5 +30,5 @@ class GpuThrottle(Detector):
 
     def judge(self, view: TickView, memory: Memory) -> list[Verdicts]:
         columns = [view.column(metric, by_fault) for metric in self.metrics]
-        score = np.concatenate([columns[0].values / _SHARE_MAX, columns[1].values])
+        score = np.concatenate([columns[0].values / GPU_THROTTLED_SHARE_MAX, columns[1].values])
         return [verdicts_of(view.joined(columns), score)]

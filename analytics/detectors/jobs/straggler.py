@@ -31,9 +31,9 @@ from analytics.state.lookup import lookup
 from analytics.state.memory import Memory, MemoryColumn
 from analytics.view.tick_view import Column, TickView
 from telemetry.findings import FindingKind
+from telemetry.limits import STRAGGLER_CLOCK_SHARE
 
-_CLOCK_SHARE = 0.93  # of the job's median: boost clocks of healthy GPUs of one model seldom differ by more
-_CLOCK_SIGMAS = 5.0  # … and so far below it where they do: at a deviation of 3 %, one in seventy is 7 % below
+_CLOCK_SIGMAS = 5.0  # below the median, where healthy clocks differ: at a deviation of 3 %, one in seventy is 7 % below
 _CLOCK_LEAST = 0.8  # … but less than this share is too slow in any case
 _SIGMA_PER_MAD = 1.4826
 _ACTIVE_TIMES = 1.3  # as active as the job's median …
@@ -131,7 +131,7 @@ def _by_clock(groups: NDArray[np.int64], free: NDArray[np.float64], median: NDAr
     with np.errstate(divide="ignore", invalid="ignore"):
         below = 1.0 - free / median
         apart = _CLOCK_SIGMAS * _SIGMA_PER_MAD * group_medians(groups, np.abs(below))
-        return np.asarray(below / np.clip(apart, 1.0 - _CLOCK_SHARE, 1.0 - _CLOCK_LEAST))
+        return np.asarray(below / np.clip(apart, 1.0 - STRAGGLER_CLOCK_SHARE, 1.0 - _CLOCK_LEAST))
 
 
 def _by_activity(

@@ -9,6 +9,7 @@ from analytics.detectors.spec import Detector, Verdicts, verdicts_of
 from analytics.state.memory import Memory
 from analytics.view.tick_view import TickView
 from telemetry.findings import FindingKind
+from telemetry.limits import METADATA_PER_SECOND_MIN
 
 # Lustre's names (mdt.*.md_stats), which other file systems share.
 _FILES = ("open", "close", "create", "mknod", "link", "unlink", "rename")
@@ -16,9 +17,6 @@ _REST = ("mkdir", "rmdir", "readdir", "getattr", "setattr", "getxattr", "setxatt
 _OPERATIONS = frozenset((*_FILES, *_REST))
 _TIMES_OWN = 5.0
 _SIGMAS = 8.0
-# One metadata target of a Lustre system does tens of thousands of these a second (Lustre Operations Manual, tuning and
-# sizing of the MDS): below a few thousand no client waits, however unusual it is.
-_PER_SECOND_MIN = 3000.0
 
 
 def of_metadata(labels: Mapping[str, str]) -> bool:
@@ -39,5 +37,5 @@ class MetadataStorm(Detector):
         done = view.column(self.metrics[0], of_metadata)
         with np.errstate(divide="ignore", invalid="ignore"):
             by_own = np.where(done.level > 0, done.values / (_TIMES_OWN * done.level), done.score)
-        least = done.values / _PER_SECOND_MIN
+        least = done.values / METADATA_PER_SECOND_MIN
         return [verdicts_of(done, np.minimum(np.minimum(by_own, least), done.score / _SIGMAS), confidence=0.7)]

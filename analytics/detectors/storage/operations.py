@@ -5,7 +5,6 @@ from numpy.typing import NDArray
 
 from analytics.state.series_index import SeriesIndex
 
-SECONDS_MIN = 0.02  # below that no job waits for storage
 OPERATIONS_PER_SECOND_MIN = 1.0
 PEAK_FADES_S = 3 * 86_400.0  # the most operations a second that one has done; an assumption
 NEW_INTERVALS = 1.5  # older values are unchanged ones, which show nothing about the present

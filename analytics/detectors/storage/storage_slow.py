@@ -14,7 +14,6 @@ from analytics.detectors.storage.operations import (
     OPERATIONS_PER_SECOND_MIN,
     PEAK_FADES_S,
     SCORE_BUSY,
-    SECONDS_MIN,
     counterparts,
     members,
     owners,
@@ -28,6 +27,7 @@ from analytics.state.memory import Memory, MemoryColumn
 from analytics.state.series_index import SeriesIndex
 from analytics.view.tick_view import Column, TickView
 from telemetry.findings import FindingKind
+from telemetry.limits import STORAGE_SECONDS_MIN
 from telemetry.selectors import server_io
 
 _METRICS = ("storage_operation_duration_seconds_sum", "storage_operation_duration_seconds_count")
@@ -96,7 +96,7 @@ class StorageSlow(Detector):
         alone |= np.isnan(siblings)
         normal = np.where(alone, _TIMES_OWN * own, _TIMES_SIBLINGS * siblings)
         like_load = _TIMES_SIBLINGS * np.where(alone, own, group_medians(groups, unloaded))
-        slow = np.minimum(np.minimum(seconds / normal, unloaded / like_load), seconds / SECONDS_MIN)
+        slow = np.minimum(np.minimum(seconds / normal, unloaded / like_load), seconds / STORAGE_SECONDS_MIN)
         slow = np.where(more & ~alone, np.minimum(slow, _SCORE_MORE), slow)
         slow = np.where(busy & ~alone, np.minimum(slow, SCORE_BUSY), slow)
         sibling_rate = group_medians(groups, rate)

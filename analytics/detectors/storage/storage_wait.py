@@ -17,7 +17,6 @@ from analytics.detectors.storage.operations import (
     OPERATIONS_PER_SECOND_MIN,
     PEAK_FADES_S,
     SCORE_BUSY,
-    SECONDS_MIN,
     counterparts,
     members,
     owners,
@@ -31,6 +30,7 @@ from analytics.state.memory import Memory, MemoryColumn
 from analytics.state.series_index import SeriesIndex
 from analytics.view.tick_view import Column, TickView
 from telemetry.findings import FindingKind
+from telemetry.limits import STORAGE_SECONDS_MIN
 from telemetry.selectors import client_io, server_io
 from telemetry.series import parse_series_key, series_key
 
@@ -99,7 +99,7 @@ class StorageWait(Detector):
         more, system_more, more_than_peers = self._asked_for_more(view, memory, column, rate, about)
         by_peers = np.where(more_than_peers, np.minimum(by_peers, SCORE_BUSY), by_peers)
         by_own = np.where(more | system_more, np.minimum(by_own, SCORE_BUSY), by_own)
-        unusual = np.minimum((seconds - own) / (_SIGMAS * spread), seconds / SECONDS_MIN)
+        unusual = np.minimum((seconds - own) / (_SIGMAS * spread), seconds / STORAGE_SECONDS_MIN)
         score = np.minimum(np.fmax(by_peers, by_own), unusual)
         rows = np.flatnonzero(~np.isnan(score))
         rows = rows[worst_of_each(column.objects[rows], score[rows])]
