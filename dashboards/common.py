@@ -1,49 +1,124 @@
 """Panels and variables that every board begins with."""
 
-from dashboards.model import BAD, GOOD, WARN, Panel, Query, Step, Variable
-from dashboards.panels import rising, stat
-from dashboards.queries import CLUSTER, freshness, targets_up
+from collections.abc import Sequence
+from dataclasses import replace
 
-CLUSTER_VARIABLE = Variable("cluster", "Cluster", "label_values(up, cluster)")
-STALE_S = 60.0  # six collections of 10 s: nothing younger is worth a colour
+from dashboards.model import DrillDown, Panel, Query, States, Variable
+from dashboards.panels import falling, rising, stat, table
+from dashboards.queries import CLUSTER, TARGETS, age_of_targets, targets_up
+from telemetry.kinds import Domain, incident_kinds
+
+_IN_RACKS = CLUSTER + ',pod=~"$pod",rack=~"$rack"'
+WALL = "fabricscope-noc"
+STALE_S = 60.0  # six collections of 10 s; below half of that nothing is worth a colour
+
+CLUSTER_VARIABLES = (
+    Variable("cluster", "Cluster", 'label_values(up{target!=""}, cluster)'),
+    Variable("replay", "Replay", 'label_values(up{cluster=~"$cluster"}, replay)'),
+)
+PLACE_VARIABLES = (
+    *CLUSTER_VARIABLES,
+    Variable("pod", "Pod", f"label_values(up{{{TARGETS}}}, pod)"),
+    Variable("rack", "Rack", f'label_values(up{{{TARGETS},pod=~"$pod"}}, rack)'),
+)
+JOB_VARIABLE = Variable("job", "Job", f"label_values(fabricscope_job_node{{{CLUSTER}}}, job_id)")
+
+BOARD_OF = {
+    Domain.FABRIC: "fabricscope-fabric",
+    Domain.DEVICE: "fabricscope-links",
+    Domain.GPU: "fabricscope-gpu",
+    Domain.STORAGE: "fabricscope-storage",
+    Domain.POWER: "fabricscope-power",
+    Domain.CAPACITY: "fabricscope-capacity",
+    Domain.TELEMETRY: "fabricscope-pipeline",
+    Domain.UNKNOWN: "fabricscope-incidents",
+}
+BOARD_TEXTS: States = {
+    WALL: ("NOC wall ↗", "text"),
+    **{uid: (f"{uid.removeprefix('fabricscope-').capitalize()} ↗", "text") for uid in BOARD_OF.values()},
+}
 
 _FRESHNESS = stat(
     1,
-    "Age of the newest sample (s, now)",
+    "Age of the newest sample (s, oldest kind of target, now)",
     "s",
-    "Per kind of target. Normal: below two collection intervals. Above a minute, look at the collectors before "
-    "you believe any other panel.",
-    Query(freshness(), "{{job}}"),
-    width=8,
+    "The kind of target whose newest sample is the oldest. Normal: below two collection intervals. Above a minute, "
+    "look at the collectors before you believe any other panel.",
+    Query(f"topk(1, {age_of_targets()})", "{{source}}"),
+    width=6,
     height=4,
     steps=rising(warn=STALE_S / 2, bad=STALE_S),
     decimals=0,
+    with_name=True,
 )
 _COMPLETENESS = stat(
     2,
     "Targets up (%, now)",
     "percentunit",
-    "Targets whose last collection worked, of all. Normal: 100 %. Below, the list of silent targets says which.",
+    "Targets whose last collection worked, of all. Normal: 100 %. The pipeline board names the silent ones.",
     Query(targets_up(), "up"),
     width=4,
     height=4,
-    steps=(Step(None, BAD), Step(0.95, WARN), Step(0.999, GOOD)),
+    steps=falling(bad=0.95, warn=0.999),
     decimals=1,
 )
-_OPEN = stat(
-    3,
-    "Open incidents (now)",
-    "none",
-    "Incidents that fire. Normal: 0. The NOC wall lists them worst first.",
-    Query(f'count(fabricscope_incident{{{CLUSTER},state="firing"}} == 1) or vector(0)', "firing"),
-    width=4,
-    height=4,
-    steps=rising(bad=1),
-    decimals=0,
-    drill_down=("fabricscope-noc", ()),
-)
 
 
-def first_row() -> tuple[Panel, ...]:
-    """Freshness, completeness and open incidents: what to read before anything else."""
-    return (_FRESHNESS, _COMPLETENESS, _OPEN)
+def device_variable(metric: str, label: str, *, single: bool = False) -> Variable:
+    """Devices that have the metric, in the chosen pods and racks."""
+    return Variable("device", label, f"label_values({metric}{{{_IN_RACKS}}}, device)", single)
+
+
+def incidents_of(*domains: Domain) -> str:
+    """Series of incidents that fire, of some domains; without any, of all."""
+    kinds = [kind for kind, meaning in incident_kinds().items() if not domains or meaning.domain in domains]
+    return f'fabricscope_incident{{{CLUSTER},state="firing",kind=~"{"|".join(sorted(kinds))}"}}'
+
+
+def boards_of_incidents(expr: str, own: str) -> str:
+    """The label ``board``: the uid of the board of each incident's domain; for that of ``own`` the wall."""
+    for domain, board in BOARD_OF.items():
+        uid = WALL if board == own else board
+        kinds = "|".join(sorted(kind for kind, meaning in incident_kinds().items() if meaning.domain is domain))
+        if kinds:
+            expr = f'label_replace({expr}, "board", "{uid}", "kind", "{kinds}")'
+    return expr
+
+
+def first_row(own: str, *domains: Domain) -> tuple[Panel, ...]:
+    """Freshness, completeness and open incidents of the board's domains: what to read before anything else.
+
+    own: uid of the board; what would lead to it leads to the wall.
+    """
+    collectors, incidents = (WALL if own == uid else uid for uid in ("fabricscope-pipeline", "fabricscope-incidents"))
+    health = (replace(panel, drill_down=DrillDown(collectors)) for panel in (_FRESHNESS, _COMPLETENESS))
+    return (*health, *_open_incidents(domains, DrillDown(incidents)))
+
+
+def _open_incidents(domains: Sequence[Domain], opens: DrillDown) -> tuple[Panel, ...]:
+    series, about = incidents_of(*domains), " and ".join(sorted(domains)) or "all domains"
+    return (
+        stat(
+            3,
+            f"Open incidents ({about}, now)",
+            "none",
+            "Incidents that fire. Normal: 0. The list beside it names them.",
+            Query(f"count({series} == 1) or vector(0)", "firing"),
+            width=4,
+            height=4,
+            steps=rising(bad=1),
+            decimals=0,
+            drill_down=opens,
+        ),
+        table(
+            4,
+            f"What is open ({about}, 10 at most, now)",
+            "none",
+            "What broke, and where. Normal: empty. The link opens all incidents with what they cost.",
+            f"topk(10, {series} == 1)",
+            width=10,
+            height=4,
+            columns={"severity": "Severity", "kind": "What", "root": "Where"},
+            drill_down=opens,
+        ),
+    )

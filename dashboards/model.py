@@ -13,6 +13,14 @@ class Show(StrEnum):
     STATES = "state-timeline"
 
 
+class Level(StrEnum):
+    """Of a board: its panels lead one level down, and its links back up."""
+
+    WALL = "wall"
+    DOMAIN = "domain"
+    OBJECT = "object"
+
+
 @dataclass(frozen=True, slots=True)
 class Query:
     """One PromQL expression. legend: with ``{{label}}``. Tables and stats ask for the newest value only."""
@@ -30,7 +38,21 @@ class Step:
 
 
 GOOD, WARN, BAD = "#5AA454", "#E0B400", "#C4162A"  # a colour-blind reader distinguishes them too: lightness differs
+INFO, UNKNOWN = "#5794F2", "#8E8E8E"
 NEUTRAL = (Step(None, "text"),)
+States = dict[int | str, tuple[str, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class DrillDown:
+    """A link to a board. filled: its variables that labels of the series fill; ``queries.LABEL_OF`` has the labels.
+
+    board: the uid, or with ``by_column`` the column of a table that holds it.
+    """
+
+    board: str
+    filled: tuple[str, ...] = ()
+    by_column: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +64,9 @@ class Panel:
     unit:        Grafana's id of the unit of the *drawn* value.
     steps:       colours by value, from the hardware's own limits; limit: a query drawn as a dashed line.
     states:      texts of the values of a state: value -> (text, colour).
-    drill_down:  uid of the board one level below, and its variables that labels of the series fill.
+    drill_down:  the board one level below.
     columns:     tables: label or ``Value`` -> heading, in order; other labels are hidden.
+    texts:       tables: column -> texts of its values, as ``states``.
     """
 
     id: int
@@ -56,29 +79,40 @@ class Panel:
     height: int = 8
     steps: tuple[Step, ...] = NEUTRAL
     limit: Query | None = None
-    states: dict[int, tuple[str, str]] = field(default_factory=dict)
-    drill_down: tuple[str, tuple[str, ...]] | None = None
+    states: States = field(default_factory=dict)
+    drill_down: DrillDown | None = None
     columns: dict[str, str] = field(default_factory=dict)
+    texts: dict[str, States] = field(default_factory=dict)
     decimals: int | None = None
     maximum: float | None = None
+    with_name: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Variable:
-    """A drop-down filled by a query, with All as its default."""
+    """A drop-down filled by a query. All is its default, unless it is ``single``: then the first value is.
+
+    pattern: a regular expression with groups ``text`` and ``value``, for a query whose results are more than values.
+    """
 
     name: str
     label: str
     query: str
+    single: bool = False
+    pattern: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Board:
-    """One dashboard. uid: fixed for ever. panels: placed row by row in 24 columns, in order."""
+    """One dashboard. uid: fixed for ever. panels: placed row by row in 24 columns, in order.
+
+    tags: domains, as alerts have them in their label.
+    """
 
     uid: str
     title: str
     description: str
+    level: Level
     tags: tuple[str, ...]
     variables: tuple[Variable, ...]
     panels: tuple[Panel, ...]

@@ -33,7 +33,8 @@ def _variable(variable: dict[str, Any]) -> dict[str, Any]:
     variable = _without(variable, _DEAD_VARIABLE)
     variable["current"] = {}
     if variable["type"] == "query":
-        variable["current"] = {"selected": True, "text": ["All"], "value": ["$__all"]}
+        if variable.get("includeAll"):
+            variable["current"] = {"selected": True, "text": ["All"], "value": ["$__all"]}
         variable["query"] = {"query": variable["query"], "refId": f"variable-{variable['name']}"}
     return variable
 

@@ -2,15 +2,34 @@
 
 WINDOW = "$__rate_interval"
 
-PORTS = 'cluster=~"$cluster",device=~"$device"'
-GPUS = 'cluster=~"$cluster",device=~"$host"'
-CLUSTER = 'cluster=~"$cluster"'
+CLUSTER = 'cluster=~"$cluster",replay=~"$replay"'
+DEVICES = CLUSTER + ',pod=~"$pod",rack=~"$rack",device=~"$device"'
+TARGETS = CLUSTER + ',target!=""'  # of up: Prometheus has series of this name for whatever it scrapes itself
+OWN = 'job="fabricscope"'  # Fabricscope's own metrics, which Prometheus scrapes: they are of no cluster
+GPU_INFO = f"max by (cluster, device, gpu, index) (gpu_info{{{CLUSTER}}})"
+LINES_MAX = 10  # of a panel: more are not told apart by their colours
+LABEL_OF = {"job": "job_id"}  # variables that are not called like the label that fills them
+JOB_NODES = f'fabricscope_job_node{{{CLUSTER},job_id=~"$job"}}'
 
 
 def rate(metric: str, labels: str, **only: str) -> str:
     """Per-second rate of a counter, of the series whose labels are also as in ``only``."""
-    selected = ",".join([labels, *(f'{label}="{value}"' for label, value in only.items())])
-    return f"rate({metric}{{{selected}}}[{WINDOW}])"
+    return f"rate({metric}{{{selected(labels, **only)}}}[{WINDOW}])"
+
+
+def selected(labels: str, **only: str) -> str:
+    """Label matchers; a value that begins with ``~`` or ``!`` has its own operator.
+
+    >>> selected('device="a"', side="server", op="~read|write", reason="!never")
+    'device="a",side="server",op=~"read|write",reason!="never"'
+    """
+    return ",".join([labels, *(_matcher(label, value) for label, value in only.items())])
+
+
+def _matcher(label: str, value: str) -> str:
+    if value.startswith("~"):
+        return f'{label}=~"{value[1:]}"'
+    return f'{label}!="{value[1:]}"' if value.startswith("!") else f'{label}="{value}"'
 
 
 def summed_rate(by: str, metric: str, labels: str, **only: str) -> str:
@@ -18,7 +37,12 @@ def summed_rate(by: str, metric: str, labels: str, **only: str) -> str:
     return f"sum by ({by}) ({rate(metric, labels, **only)})"
 
 
-def worst(expr: str, n: int = 10) -> str:
+def own_rate(metric: str, by: str = "") -> str:
+    """Rate of a counter of Fabricscope's own."""
+    return f"sum{f' by ({by})' if by else ''} ({rate(metric, OWN)})"
+
+
+def worst(expr: str, n: int = LINES_MAX) -> str:
     """The ``n`` whose largest value in the panel's time range is the largest, and not zero, as whole lines.
 
     ``topk`` alone chooses again at every step: it draws several times as many lines, each of them broken.
@@ -26,23 +50,48 @@ def worst(expr: str, n: int = 10) -> str:
     return f"({expr}) and topk({n}, max_over_time(({expr})[$__range:$__interval] @ end()) > 0)"
 
 
-def lowest(expr: str, n: int = 10) -> str:
+def lowest(expr: str, n: int = LINES_MAX) -> str:
     """The ``n`` whose smallest value in the panel's time range is the smallest, as whole lines."""
     return f"({expr}) and bottomk({n}, min_over_time(({expr})[$__range:$__interval] @ end()))"
 
 
-def freshness() -> str:
+def with_index(expr: str) -> str:
+    """Series of GPUs with the index that people call a GPU by; where no source says it, the UUID stands for it."""
+    on = "on (cluster, device, gpu)"
+    unknown = f'label_replace(({expr}) unless {on} {GPU_INFO}, "index", "$1", "gpu", "(.*)")'
+    return f"({expr}) * {on} group_left (index) {GPU_INFO} or {unknown}"
+
+
+def of_jobs(expr: str) -> str:
+    """Values of devices for each job that has the device: of two jobs on one node both get its value.
+
+    expr: one series a ``device``.
+    """
+    return f"{JOB_NODES} * on (cluster, device) group_left () ({expr})"
+
+
+def cabled(state: str, labels: str) -> str:
+    """Ports that were up within the last day: a port without a cable is no port that is down."""
+    return f"{state}{{{labels}}} and on (cluster, device, port) max_over_time({state}{{{labels}}}[1d]) == 1"
+
+
+def down(state: str, labels: str) -> str:
+    """Ports that are down, and have a cable."""
+    return f"({cabled(state, labels)}) == 0"
+
+
+def age_of_targets() -> str:
     """Age in seconds of the newest sample, by the kind of target (the part of its name before the slash)."""
-    job = f'label_replace(timestamp(up{{{CLUSTER}}}), "job", "$1", "target", "([^/]+)/.*")'
-    return f"time() - max by (job) ({job})"
+    kind = f'label_replace(timestamp(up{{{TARGETS}}}), "source", "$1", "target", "([^/]+)/.*")'
+    return f"time() - max by (source) ({kind})"
 
 
-def targets_up() -> str:
+def targets_up(labels: str = TARGETS) -> str:
     """Share of targets that are up."""
-    return f"avg(up{{{CLUSTER}}})"
+    return f"avg(up{{{labels}}})"
 
 
 def pause_ratio(direction: str, labels: str) -> str:
     """Share of time that a port is paused in one direction; 1 = all the time."""
     paused = rate("fabric_port_pfc_pause_seconds_total", labels, direction=direction)
-    return f"max by (device, port) ({paused})"
+    return f"max by (cluster, device, port) ({paused})"

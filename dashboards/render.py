@@ -6,6 +6,7 @@ from urllib.parse import quote
 from grafanalib.core import (
     Annotations,
     Dashboard,
+    DashboardLink,
     GridPos,
     Stat,
     StateTimeline,
@@ -17,16 +18,18 @@ from grafanalib.core import (
     TimeSeries,
 )
 
-from dashboards.model import BAD, WARN, Board, Panel, Show, Variable
+from dashboards.annotations import annotations
+from dashboards.model import BAD, INFO, WARN, Board, Level, Panel, Show, States, Step, Variable
 from dashboards.normalise import normalise
+from dashboards.queries import LABEL_OF
 
 SCHEMA_VERSION = 41  # grafanalib's 12 makes Grafana's migration drop the shared crosshair
 SHARED_CROSSHAIR = 1
 COLUMNS = 24
 SEVERITY = "severity"  # the label
-SEVERITY_COLOURS = {"critical": BAD, "warning": WARN, "info": "#5794F2"}
+SEVERITIES: States = {"critical": ("■ critical", BAD), "warning": ("▲ warning", WARN), "info": ("● info", INFO)}
 DATA_SOURCE = {"type": "prometheus", "uid": "${datasource}"}
-_LABEL_OF = {"host": "device"}  # variables that are not called like the label that fills them
+TAG = "fabricscope"
 POINTS_MAX = 1000  # grafanalib's 100 would hide microbursts
 
 
@@ -37,14 +40,15 @@ def render_board(board: Board) -> dict[str, Any]:
         title=board.title,
         uid=board.uid,
         description=board.description,
-        tags=list(board.tags),
+        tags=[TAG, board.level, *board.tags],
         timezone="utc",
         refresh=board.refresh,
         graphTooltip=SHARED_CROSSHAIR,
         schemaVersion=SCHEMA_VERSION,
         time=Time(board.since, "now"),
         templating=Templating([_data_source(), *map(_variable, board.variables)]),
-        annotations=Annotations([_incidents()]),
+        annotations=Annotations(annotations(DATA_SOURCE)),
+        links=_board_links(board.level),
         panels=[_panel(panel, at) for panel, at in zip(board.panels, places, strict=True)],
     ).to_json_data()
     return normalise(document)
@@ -71,11 +75,19 @@ def _panel(panel: Panel, at: GridPos) -> Any:
         "targets": _targets(panel),
         "maxDataPoints": POINTS_MAX,
         "mappings": _mappings(panel),
-        "overrides": [*_limit_override(panel), *_severity_override(panel)],
+        "overrides": [*_limit_override(panel), *_text_overrides(panel)],
         "extraJson": _field_config(panel),
     }
     if panel.show is Show.STAT:
-        return Stat(**common, format=panel.unit, reduceCalc="lastNotNull", colorMode="background", graphMode="none")
+        text = "value_and_name" if panel.with_name else "value"
+        return Stat(
+            **common,
+            format=panel.unit,
+            reduceCalc="lastNotNull",
+            colorMode="background",
+            graphMode="none",
+            textMode=text,
+        )
     if panel.show is Show.TABLE:
         return Table(**common, unit=panel.unit, transformations=_columns(panel))
     if panel.show is Show.STATES:
@@ -114,9 +126,9 @@ def _field_config(panel: Panel) -> dict[str, Any]:
         "unit": panel.unit,
         "thresholds": {
             "mode": "absolute",
-            "steps": [{"value": step.value, "color": step.colour} for step in panel.steps],
+            "steps": [{"value": step.value, "color": step.colour} for step in _steps(panel)],
         },
-        "color": {"mode": "thresholds" if panel.show in (Show.STAT, Show.STATES) else "palette-classic"},
+        "color": {"mode": "palette-classic" if panel.show is Show.LINES else "thresholds"},
         "links": _links(panel),
         "noValue": "no data",
     }
@@ -129,23 +141,47 @@ def _field_config(panel: Panel) -> dict[str, Any]:
     return {"fieldConfig": {"defaults": defaults}}
 
 
+def _steps(panel: Panel) -> tuple[Step, ...]:
+    """Of states without steps, the colours of their values: what draws by steps alone would be one white block."""
+    values = sorted(value for value in panel.states if isinstance(value, int))
+    if not values or len(panel.steps) > 1:
+        return panel.steps
+    first, *others = values
+    return (Step(None, panel.states[first][1]), *(Step(value, panel.states[value][1]) for value in others))
+
+
 def _links(panel: Panel) -> list[dict[str, Any]]:
     if panel.drill_down is None:
         return []
-    uid, filled = panel.drill_down
-    variables = "".join(f"&var-{name}=${{__field.labels.{_LABEL_OF.get(name, name)}}}" for name in filled)
-    url = f"/d/{quote(uid)}?${{__url_time_range}}&${{datasource:queryparam}}&${{cluster:queryparam}}{variables}"
+    # a table holds labels as columns, and a series of lines as labels
+    source = "__data.fields" if panel.show is Show.TABLE else "__field.labels"
+    to = panel.drill_down
+    board = f"${{{source}.{to.board}}}" if to.by_column else quote(to.board)
+    variables = "".join(f"&var-{name}=${{{source}.{LABEL_OF.get(name, name)}}}" for name in to.filled)
+    url = f"/d/{board}?${{__url_time_range}}&${{datasource:queryparam}}&${{cluster:queryparam}}{variables}"
     return [{"title": "Open the next level", "url": url, "targetBlank": False}]
 
 
+def _board_links(level: Level) -> list[DashboardLink]:
+    """To all boards, with time range and variables: beside, down, and back up to the wall."""
+    wall = DashboardLink(title="NOC wall", type="link", uri=f"/d/{TAG}-noc", keepTime=True, includeVars=True)
+    lists = [
+        DashboardLink(title=title, type="dashboards", tags=[TAG, of], asDropdown=True, keepTime=True, includeVars=True)
+        for title, of in (("Domains", Level.DOMAIN), ("Objects", Level.OBJECT))
+    ]
+    return lists if level is Level.WALL else [wall, *lists]
+
+
 def _mappings(panel: Panel) -> list[dict[str, Any]]:
-    if not panel.states:
-        return []
+    return [_mapping(panel.states)] if panel.states else []
+
+
+def _mapping(states: States) -> dict[str, Any]:
     options = {
         str(value): {"text": text, "color": colour, "index": index}
-        for index, (value, (text, colour)) in enumerate(panel.states.items())
+        for index, (value, (text, colour)) in enumerate(states.items())
     }
-    return [{"type": "value", "options": options}]
+    return {"type": "value", "options": options}
 
 
 def _limit_override(panel: Panel) -> list[dict[str, Any]]:
@@ -158,19 +194,19 @@ def _limit_override(panel: Panel) -> list[dict[str, Any]]:
     return [{"matcher": {"id": "byName", "options": panel.limit.legend}, "properties": dashed}]
 
 
-def _severity_override(panel: Panel) -> list[dict[str, Any]]:
-    """Cells in the colour of the severity that they name."""
-    if SEVERITY not in panel.columns:
-        return []
-    options = {
-        severity: {"text": severity, "color": colour, "index": index}
-        for index, (severity, colour) in enumerate(SEVERITY_COLOURS.items())
-    }
-    coloured = [
-        {"id": "mappings", "value": [{"type": "value", "options": options}]},
-        {"id": "custom.cellOptions", "value": {"type": "color-background", "mode": "basic"}},
+def _text_overrides(panel: Panel) -> list[dict[str, Any]]:
+    """Cells with the text and in the colour of what they say."""
+    texts = {**({SEVERITY: SEVERITIES} if SEVERITY in panel.columns else {}), **panel.texts}
+    return [
+        {
+            "matcher": {"id": "byName", "options": panel.columns[column]},
+            "properties": [
+                {"id": "mappings", "value": [_mapping(states)]},
+                {"id": "custom.cellOptions", "value": {"type": "color-background", "mode": "basic"}},
+            ],
+        }
+        for column, states in texts.items()
     ]
-    return [{"matcher": {"id": "byName", "options": panel.columns[SEVERITY]}, "properties": coloured}]
 
 
 def _columns(panel: Panel) -> list[dict[str, Any]]:
@@ -186,29 +222,14 @@ def _data_source() -> Template:
 
 
 def _variable(variable: Variable) -> Template:
+    every = {} if variable.single else {"includeAll": True, "allValue": ".*", "multi": True, "default": "All"}
     return Template(
         name=variable.name,
         label=variable.label,
         query=variable.query,
         dataSource=DATA_SOURCE,
-        includeAll=True,
-        allValue=".*",
-        multi=True,
-        default="All",
+        regex=variable.pattern or None,
         refresh=2,  # on time range change: an old range shows the names of its time
         sort=1,
+        **every,
     )
-
-
-def _incidents() -> dict[str, Any]:
-    """A region from the moment an incident fires until it is resolved."""
-    return {
-        "name": "Incidents",
-        "datasource": DATA_SOURCE,
-        "enable": True,
-        "iconColor": "red",
-        "expr": 'fabricscope_incident{cluster=~"$cluster",state="firing"} == 1',
-        "titleFormat": "{{kind}} at {{root}}",
-        "textFormat": "{{severity}} {{incident_id}}",
-        "step": "10s",
-    }

@@ -1,98 +1,161 @@
-"""The lossless fabric: who pauses whom, where ECN marks, what was dropped, how full the queues are."""
+"""The lossless fabric: who pauses whom, where ECN marks, what was dropped, how full the queues are, what NICs see."""
 
-from functools import partial
+from dashboards.common import PLACE_VARIABLES, device_variable, first_row
+from dashboards.model import Board, Level, Query
+from dashboards.panels import constant, highest, lines, rising
+from dashboards.queries import DEVICES, pause_ratio, summed_rate, worst
+from dashboards.scopes import NICS, OPENS_NODE, OPENS_PORT, PORTS, QUEUES
+from telemetry.kinds import Domain
+from telemetry.limits import LOSSLESS_QUEUES, PAUSE_RATIO_MAX, PAUSE_THRESHOLD_BYTES, QUEUE_NEAR_SHARE
 
-from dashboards.common import CLUSTER_VARIABLE, first_row
-from dashboards.model import BAD, GOOD, Board, Query, Variable
-from dashboards.panels import lines, rising, states
-from dashboards.queries import PORTS, pause_ratio, rate, summed_rate, worst
+UID = "fabricscope-fabric"
+_LOSSLESS = "~" + "|".join(LOSSLESS_QUEUES)
+_MARKS = summed_rate("cluster, device, port", "fabric_queue_ecn_marked_packets_total", DEVICES)
+_SENT = summed_rate("cluster, device, port", "fabric_queue_transmit_packets_total", DEVICES)
+_LIMIT = constant(PAUSE_RATIO_MAX, "detection limit")
 
-DETAIL = "{{device}} {{port}}"
-QUEUE = DETAIL + " q{{queue}}"
-PAUSE_RECEIVED = rising(warn=0.01, bad=0.05)
-UP = {0: ("▼ down", BAD), 1: ("▲ up", GOOD)}
-_OPENS = ("fabricscope-fabric", ("device",))
-
-_lines = partial(lines, drill_down=_OPENS)
 _PANELS = (
-    _lines(
+    lines(
         10,
         "Pause received (% of time, 10 worst ports)",
         "percentunit",
-        "The peer pauses this port: the PEER is congested. Normal: below 1 %. Walk from here towards the peer; the "
-        "port that is paused without pausing anybody is where it starts.",
-        Query(worst(pause_ratio("rx", PORTS)), DETAIL),
-        steps=PAUSE_RECEIVED,
+        "The peer pauses this port: the PEER is congested. Normal: below a fifth of the dashed limit. Walk from here "
+        "towards the peer; the port that is paused without pausing anybody is where it starts.",
+        Query(worst(pause_ratio("rx", DEVICES)), PORTS.legend),
+        limit=_LIMIT,
+        drill_down=OPENS_PORT,
     ),
-    _lines(
+    lines(
+        18,
+        "Pause sent (% of time, 10 worst ports)",
+        "percentunit",
+        "The port asks its peer to stop: this switch or host is congested behind it. Normal: below the dashed limit.",
+        Query(worst(pause_ratio("tx", DEVICES)), PORTS.legend),
+        limit=_LIMIT,
+        drill_down=OPENS_PORT,
+    ),
+    highest(
         11,
-        "Pause frames sent (frames/s, 10 worst ports)",
-        "pps",
-        "The port asks its peer to stop: this switch or host is congested behind it. Normal: a few at the start of "
-        "a collective.",
-        Query(worst(summed_rate("device, port", "fabric_port_pfc_pause_frames_total", PORTS, direction="tx")), DETAIL),
+        "Pause frames sent",
+        PORTS,
+        "fabric_port_pfc_pause_frames_total",
+        "Normal: a few at the start of a collective. Where a platform counts no time, this is all there is.",
+        only={"direction": "tx"},
     ),
-    _lines(
+    highest(
         12,
-        "ECN marks (packets/s, 10 worst ports)",
-        "pps",
-        "Packets marked at egress queues. Normal: bursts in collectives. Marks without pauses are congestion control "
-        "at work; pauses without marks point at a slow receiver.",
-        Query(worst(summed_rate("device, port", "fabric_queue_ecn_marked_packets_total", PORTS)), DETAIL),
+        "ECN marks",
+        PORTS,
+        "fabric_queue_ecn_marked_packets_total",
+        "Normal: bursts in collectives. Marks without pauses are congestion control at work; pauses without marks "
+        "point at a slow receiver.",
     ),
-    _lines(
+    lines(
+        19,
+        "ECN marks (% of packets sent, 10 worst ports)",
+        "percentunit",
+        "Packets that were marked, of those that left. Normal: a few per cent in bursts. Much more for minutes: too "
+        "many senders, or thresholds that are too low.",
+        Query(worst(f"{_MARKS} / ({_SENT} > 0)"), PORTS.legend),
+        drill_down=OPENS_PORT,
+    ),
+    highest(
         13,
-        "Drops (packets/s, all queues)",
-        "pps",
-        "Packets dropped at egress queues. Normal on a lossless queue: 0, always. Any drop there costs a "
-        "retransmission of a whole window.",
-        Query(worst(summed_rate("device, port, queue", "fabric_queue_dropped_packets_total", PORTS)), QUEUE),
+        "Drops of lossless queues",
+        QUEUES,
+        "fabric_queue_dropped_packets_total",
+        "Normal: 0, always. Any drop costs a retransmission of a whole window.",
+        only={"queue": _LOSSLESS},
         steps=rising(bad=0.001),
     ),
-    _lines(
+    highest(
+        20,
+        "Drops of other queues",
+        QUEUES,
+        "fabric_queue_dropped_packets_total",
+        "Normal: some under load, as these queues are not lossless.",
+        only={"queue": "~[^" + "".join(LOSSLESS_QUEUES) + "]"},
+    ),
+    highest(
         14,
-        "Queue peak (bytes, highest 10 since it was cleared)",
-        "bytes",
-        "Highest occupancy of egress queues since the platform cleared it. Normal: below the ECN threshold most of "
-        "the time. Peaks see microbursts that rates do not.",
-        Query(worst(f"max by (device, port, queue) (fabric_queue_occupancy_peak_bytes{{{PORTS}}})"), QUEUE),
+        "Queue peak",
+        QUEUES,
+        "fabric_queue_occupancy_peak_bytes",
+        "Normal: below the dashed level at which a switch of unknown ASIC is near its pause threshold. Peaks see "
+        "microbursts that rates do not.",
+        limit=constant(QUEUE_NEAR_SHARE * PAUSE_THRESHOLD_BYTES, "near the pause threshold"),
     ),
-    _lines(
-        15,
-        "Throughput sent (bit/s, 10 busiest ports)",
-        "bps",
-        "Bits per second that leave a port. Normal: all members of an ECMP group alike.",
-        Query(worst(f"8 * {rate('fabric_port_transmit_bytes_total', PORTS)}"), DETAIL),
-        limit=Query(f"max(fabric_port_speed_bits_per_second{{{PORTS}}})", "rated speed"),
+    highest(
+        21,
+        "Queue occupancy",
+        QUEUES,
+        "fabric_queue_occupancy_bytes",
+        "Normal: near 0 between collectives. What stays is standing congestion.",
+        limit=constant(QUEUE_NEAR_SHARE * PAUSE_THRESHOLD_BYTES, "near the pause threshold"),
     ),
-    _lines(
-        16,
-        "Link errors (codewords/s and frames/s, 10 worst ports)",
-        "short",
-        "Codewords that FEC could not correct, and frames with a wrong checksum. Normal: 0. A rising line is an optic "
-        "or cable to clean or swap.",
-        Query(worst(rate("fabric_port_fec_uncorrectable_codewords_total", PORTS)), DETAIL + " FEC"),
-        Query(worst(summed_rate("device, port", "fabric_port_errors_total", PORTS)), DETAIL + " errors"),
-        steps=rising(bad=0.001),
+    highest(
+        22,
+        "Headroom peak of priority groups",
+        PORTS,
+        "fabric_pg_headroom_peak_bytes",
+        "Normal: 0 but for bursts.",
+        by=("pg",),
     ),
-    states(
-        17,
-        "Ports that are or were down (state, worst 20)",
-        "Operational state over time. Normal: up. Stripes are a flapping link.",
-        Query(f"bottomk(20, min by (device, port) (fabric_port_up{{{PORTS}}}))", DETAIL),
-        states=UP,
-        drill_down=_OPENS,
+    highest(
+        23,
+        "Congestion notifications sent by NICs",
+        NICS,
+        "rdma_cnp_sent_total",
+        "Normal: follows the marks. Notifications that nobody handles show a sender without congestion control.",
+    ),
+    highest(
+        24,
+        "Congestion notifications handled by NICs",
+        NICS,
+        "rdma_cnp_handled_total",
+        "Normal: as many as are sent.",
+    ),
+    highest(
+        25,
+        "Pause sent by NICs",
+        NICS,
+        "nic_pfc_pause_seconds_total",
+        "tx: the host cannot take what arrives. Normal: 0. Look at its PCIe link and memory.",
+        how="max",
+        only={"direction": "tx"},
+        limit=_LIMIT,
+    ),
+    highest(
+        26,
+        "Packets out of order at NICs",
+        NICS,
+        "rdma_out_of_sequence_total",
+        "Normal: 0. Something was dropped or took another path.",
+    ),
+    highest(
+        27,
+        "Acknowledgement timeouts of NICs",
+        NICS,
+        "rdma_ack_timeouts_total",
+        "Normal: 0. A path is broken, or a receiver stands still.",
+    ),
+    highest(
+        28,
+        "PCIe stalls of NICs",
+        NICS,
+        "nic_pcie_stalled_ratio",
+        "Normal: below 10 %. Above, the host is the bottleneck: it pauses its leaf.",
+        by=("op",),
+        drill_down=OPENS_NODE,
     ),
 )
 
 BOARD = Board(
-    uid="fabricscope-fabric",
+    uid=UID,
     title="Fabricscope · Lossless fabric",
-    description="RoCE health: pauses, marks, drops, queues and links.",
-    tags=("fabricscope", "fabric"),
-    variables=(
-        CLUSTER_VARIABLE,
-        Variable("device", "Switch", 'label_values(fabric_port_up{cluster=~"$cluster"}, device)'),
-    ),
-    panels=(*first_row(), *_PANELS),
+    description="RoCE health: pauses, marks, drops, queues, and what the NICs see.",
+    level=Level.DOMAIN,
+    tags=("fabric", "roce"),
+    variables=(*PLACE_VARIABLES, device_variable("up", "Device")),
+    panels=(*first_row(UID, Domain.FABRIC), *_PANELS),
 )

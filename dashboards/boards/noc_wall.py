@@ -1,74 +1,90 @@
 """The NOC wall: nine panels, no scroll, no variable to choose, readable from across the room."""
 
-from dashboards.boards.lossless_fabric import DETAIL, PAUSE_RECEIVED
-from dashboards.common import CLUSTER_VARIABLE, first_row
-from dashboards.model import Board, Query
-from dashboards.panels import lines, table
-from dashboards.queries import CLUSTER, pause_ratio, rate, worst
+from dataclasses import replace
 
-_PORT_UP = f"fabric_port_up{{{CLUSTER}}}"
+from dashboards.common import BOARD_TEXTS, CLUSTER_VARIABLES, WALL, boards_of_incidents, first_row
+from dashboards.model import INFO, Board, DrillDown, Level, Query, Step
+from dashboards.panels import constant, falling, lines, stat, table
+from dashboards.queries import CLUSTER, cabled, down, pause_ratio, rate, worst
+from dashboards.scopes import OPENS_PORT
+from telemetry.limits import PAUSE_RATIO_MAX
+
+_FRESHNESS, _COMPLETENESS, _OPEN, _ = first_row(WALL)
 _PANELS = (
-    table(
-        15,
-        "Silent targets (now)",
-        "none",
-        "Targets whose last collection failed. Normal: none. Their series are stale, not healthy.",
-        f"topk(10, up{{{CLUSTER}}} == 0)",
-        width=8,
-        height=4,
-        columns={"device": "Device", "target": "Target", "Value": "Up"},
+    replace(_OPEN, width=6, height=6),
+    replace(_FRESHNESS, width=6, height=6),
+    replace(_COMPLETENESS, width=6, height=6),
+    stat(
+        12,
+        "Tensor activity (%, mean of all GPUs, now)",
+        "percentunit",
+        "Mean share of cycles in which tensor cores work. Normal: steady while jobs train. A fall without an incident "
+        "means that jobs ended.",
+        Query(f"avg(gpu_tensor_active_ratio{{{CLUSTER}}})", "mean"),
+        width=6,
+        height=6,
+        steps=(Step(None, INFO),),
+        decimals=0,
+        drill_down=DrillDown("fabricscope-gpu"),
     ),
     table(
         10,
-        "Incidents that fire, worst first (GPU-hours lost, now)",
+        "Incidents that fire (GPU-hours lost, 10 worst, now)",
         "h",
-        "One line a cause. Normal: empty. The incident's page, by its id, has evidence and action; the link opens "
-        "the lossless fabric at this time range.",
-        f'topk(10, fabricscope_incident_gpu_seconds_total{{{CLUSTER},state="firing"}} / 3600)',
+        "One line a cause. Normal: empty. The link opens the board of its domain; the NOC page, by the incident's id, "
+        "has evidence and action.",
+        boards_of_incidents(
+            f'topk(10, fabricscope_incident_gpu_seconds_total{{{CLUSTER},state="firing"}} / 3600)',
+            WALL,
+        ),
         width=16,
         height=10,
         columns={
             "severity": "Severity",
             "kind": "What",
             "root": "Where",
-            "incident_id": "Incident",
             "Value": "GPU-hours lost",
+            "incident_id": "Incident",
+            "board": "Board",
         },
-        decimals=2,
-        drill_down=("fabricscope-fabric", ()),
+        texts={"board": BOARD_TEXTS},
+        decimals=1,
+        drill_down=DrillDown("board", by_column=True),
     ),
     lines(
         11,
         "Ports paused most (% of time, 10 worst)",
         "percentunit",
-        "Share of time in which a port must not send because its peer is congested. Normal: below 1 %. "
-        "Above 5 % the senders behind it wait: see the lossless fabric.",
-        Query(worst(pause_ratio("rx", CLUSTER)), DETAIL),
+        "Share of time in which a port must not send because its peer is congested. Normal: below a fifth of the "
+        "dashed limit of the detector. Above it the senders behind the port wait.",
+        Query(worst(pause_ratio("rx", CLUSTER)), "{{device}} {{port}}"),
         width=8,
         height=10,
-        steps=PAUSE_RECEIVED,
-        drill_down=("fabricscope-fabric", ("device",)),
+        limit=constant(PAUSE_RATIO_MAX, "detection limit"),
+        drill_down=OPENS_PORT,
     ),
-    lines(
-        12,
-        "Tensor activity of the cluster (%, mean of GPUs)",
+    stat(
+        16,
+        "Ports up (%, of those with a cable, now)",
         "percentunit",
-        "Mean share of time in which tensor cores work. Normal: steady while jobs train. A fall without an incident "
-        "means that jobs ended.",
-        Query(f"avg(gpu_tensor_active_ratio{{{CLUSTER}}})", "mean"),
-        width=8,
-        maximum=1.0,
-        drill_down=("fabricscope-gpu", ()),
+        "Switch ports that are up, of those that were up within the last day: spare ports do not count. Normal: "
+        "100 %. The list beside it names the others.",
+        Query(f"avg({cabled('fabric_port_up', CLUSTER)})", "up"),
+        width=4,
+        height=8,
+        steps=falling(bad=0.99, warn=0.9999),
+        decimals=1,
+        drill_down=DrillDown("fabricscope-links"),
     ),
     table(
         13,
-        "Links down (ports, now)",
+        "Links down (ports with a cable, 10 at most, now)",
         "none",
-        "Ports that are down and were up within the last day: ports without a cable do not count. Normal: none.",
-        f"topk(10, {_PORT_UP} == 0 and max_over_time({_PORT_UP}[1d]) == 1)",
+        "Ports that are down and were up within the last day: ports without a cable do not count. Normal: empty.",
+        f"topk(10, {down('fabric_port_up', CLUSTER)})",
         width=8,
         columns={"device": "Switch", "port": "Port"},
-        drill_down=("fabricscope-fabric", ("device",)),
+        drill_down=OPENS_PORT,
     ),
     lines(
         14,
@@ -78,17 +94,19 @@ _PANELS = (
         "GPUs wait: a storage target is slow.",
         Query(f"sum({rate('storage_read_bytes_total', CLUSTER, side='server')})", "read"),
         Query(f"sum({rate('storage_written_bytes_total', CLUSTER, side='server')})", "written"),
-        width=8,
+        width=12,
+        drill_down=DrillDown("fabricscope-storage"),
     ),
 )
 
 BOARD = Board(
-    uid="fabricscope-noc",
+    uid=WALL,
     title="Fabricscope · NOC wall",
     description="The state of the cluster at one glance.",
-    tags=("fabricscope", "noc"),
-    variables=(CLUSTER_VARIABLE,),
-    panels=(*first_row(), *_PANELS),
+    level=Level.WALL,
+    tags=("noc",),
+    variables=CLUSTER_VARIABLES,
+    panels=_PANELS,
     refresh="5s",
     since="now-30m",
 )

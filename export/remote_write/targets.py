@@ -54,6 +54,17 @@ class TargetState:
         outcome.blocks = blocks + outcome.blocks + self._status(batch, now_ms)
         return outcome
 
+    def _encode_own(self, table: SeriesTable) -> EncodedLabels:
+        names = {"device": table.device, "target": table.target}
+        own = [encode_labels(metric, names, self._external) for metric in ("up", "scrape_duration_seconds")]
+        return labels.join(own)
+
+    def _use_table(self, table: SeriesTable) -> None:
+        self._table = table
+        self._labels: EncodedLabels = labels.encode_table(table, self._external)
+        self._last_ms: NDArray[np.int64] = np.full(len(table), _NEVER, dtype=np.int64)
+        self._alive: NDArray[np.bool_] = np.zeros(len(table), dtype=np.bool_)
+
     def relabel(self, external: dict[str, str]) -> list[SampleBlock]:
         """Goes on with other external labels; returns the end of the series that had the old ones."""
         ended = self._ended(self._alive, _NEVER)
@@ -65,17 +76,6 @@ class TargetState:
         self._use_table(self._table)
         self._last_ms = last_ms
         return ended
-
-    def _encode_own(self, table: SeriesTable) -> EncodedLabels:
-        names = {"device": table.device, "target": table.target}
-        own = [encode_labels(metric, names, self._external) for metric in ("up", "scrape_duration_seconds")]
-        return labels.join(own)
-
-    def _use_table(self, table: SeriesTable) -> None:
-        self._table = table
-        self._labels: EncodedLabels = labels.encode_table(table, self._external)
-        self._last_ms = np.full(len(table), _NEVER, dtype=np.int64)
-        self._alive = np.zeros(len(table), dtype=np.bool_)
 
     def _change_table(self, table: SeriesTable, now_ms: int) -> list[SampleBlock]:
         """Goes on with a new table; returns the end of the series that it lacks."""

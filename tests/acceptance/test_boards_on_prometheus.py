@@ -1,12 +1,15 @@
 """Every query of every board on a real Prometheus that got the simulator's data by remote write.
 
-The simulator runs in real time with four faults, so that queries that are empty on a healthy fabric return series. What
-it does not model (memory errors of GPUs, a GPU with an error that stays on the bus) comes from one more page, and a
-silent target from an address without a listener.
+The simulator runs in real time with faults, so that queries that are empty on a healthy fabric return series. What it
+does not model (memory errors of GPUs, a GPU with an error that stays on the bus) comes from one more page, a silent
+target from an address without a listener, a change from the command line, and what has no source at all from
+``made_series.py``. Prometheus scrapes the stages.
 """
 
 import json
 import re
+import subprocess
+import sys
 import threading
 import time
 import urllib.parse
@@ -22,17 +25,29 @@ import yaml
 
 from analytics import warm_up as analytics
 from dashboards.boards import ALL
+from dashboards.expressions import metrics_named
+from dashboards.own_series import EXPORTED
 from dashboards.render import render_board
 from ingest.collectors.exposition.decode import body as pages
 from ingest.collectors.gnmi.decode import decoder as gnmi
+from telemetry.catalogue import Kind, metrics
+from tests.acceptance import made_series
 from tests.acceptance.lab import Program
+from tests.acceptance.made_series import MadeSeries
 from tests.servers.process import free_port
 from tests.servers.prometheus import Prometheus
 from tests.unit.dashboards.test_boards import without_macros
 
 INTERVAL_S, ADDRESS_OFFSET = 2, 61
-FAULTS = ("dirty-optic@5s", "gpu-thermal-throttle@5s", "slow-receiver@15s:node3/mlx5_2", "link-down@20s")
+FAULTS = (
+    "dirty-optic@5s",
+    "gpu-thermal-throttle@5s",
+    "slow-receiver@15s:node3/mlx5_2",
+    "link-down@20s",
+    "link-flap@25s",
+)
 STAGES = ("ingest", "analytics", "export", "api")
+CHANGE = ["change", "add", "firmware", "device:node2", "--lasts", "1h"]
 DEADLINE_S = 150.0
 LINES_MAX = 10
 BOARDS = {board.uid: render_board(board) for board in ALL}
@@ -48,6 +63,11 @@ VARIABLES = [
     for variable in board["templating"]["list"]
     if variable["type"] == "query"
 ]
+ANNOTATIONS = [
+    pytest.param(annotation["expr"], id=annotation["name"])
+    for annotation in next(iter(BOARDS.values()))["annotations"]["list"]
+    if annotation["name"] != "Restarts of Fabricscope"  # of the first minute
+]
 _SICK_GPU = """\
 # TYPE DCGM_FI_DEV_XID_ERRORS gauge
 DCGM_FI_DEV_XID_ERRORS{gpu="0",UUID="GPU-c4529c8d-69c4-b61d-e0bc-7b2460096005"} 48
@@ -62,7 +82,7 @@ class Running:
 
     prometheus: Prometheus
     programs: list[Program]
-    api_port: int
+    ports: dict[str, int]
 
     def wait_for(self, done: Callable[[], object], what: str) -> None:
         deadline = time.monotonic() + DEADLINE_S
@@ -76,28 +96,33 @@ class Running:
 @pytest.fixture(scope="module")
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     folder = tmp_path_factory.mktemp("boards")
-    api_port = free_port()
-    scrape = {"job_name": "fabricscope", "scrape_interval": "1s", "static_configs": [{"targets": [_local(api_port)]}]}
+    ports = {stage: free_port() for stage in STAGES}
+    scraped = [{"targets": [_local(port) for port in ports.values()]}]
+    scrape = {"job_name": "fabricscope", "scrape_interval": "1s", "static_configs": scraped}
     prometheus = Prometheus(folder / "prometheus", config=yaml.safe_dump({"scrape_configs": [scrape]}))
     cluster = ["simulate", "--interval", f"{INTERVAL_S}s", "--address-offset", str(ADDRESS_OFFSET)]
     cluster += [part for fault in FAULTS for part in ("--fault", fault)]
     simulator = Program("simulator", [*cluster, "--config-out", str(folder / "cluster.yaml")], folder)
     settings = folder / "fabricscope.yaml"
     stages = [Program(name, [name, "--config", str(settings)], folder) for name in STAGES]
-    found = Running(prometheus, [simulator], api_port)
-    sick_gpu = _serve_sick_gpu()
+    found = Running(prometheus, [simulator], ports)
+    sick_gpu, made = _serve_sick_gpu(), MadeSeries(prometheus.write_url)
     for compiled in (pages, gnmi, analytics):  # before the cluster starts: a port must be seen up before it goes down
         compiled.warm_up()
     try:
         prometheus.start()
+        made.start()
         simulator.start()
         found.wait_for((folder / "cluster.yaml").exists, "the simulator")
-        _write_settings(folder, settings, prometheus.write_url, api_port, sick_gpu.server_address[1])
+        _write_settings(folder, settings, prometheus.write_url, ports, sick_gpu.server_address[1])
         for stage in stages:
             stage.start()
         found.programs.extend(stages)
+        found.wait_for(lambda: prometheus.query("count(up{target!=''}) > 10"), "samples")
+        subprocess.run([sys.executable, "-m", "fabricscope", *CHANGE, "--config", str(settings)], check=True)
         yield found
     finally:
+        made.stop()
         for program in (*stages, simulator):
             program.stop()
         prometheus.kill()
@@ -105,11 +130,12 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
         sick_gpu.server_close()
 
 
-def _write_settings(folder: Path, settings: Path, write_url: str, api_port: int, page_port: int) -> None:
+def _write_settings(folder: Path, settings: Path, write_url: str, ports: dict[str, int], page_port: int) -> None:
     document = yaml.safe_load((folder / "cluster.yaml").read_text())
-    document["global"]["metrics_ports"] = dict.fromkeys(("ingest", "analytics", "alerts", "export", "recorder"), 0)
+    closed = dict.fromkeys(("alerts", "recorder"), 0)
+    document["global"]["metrics_ports"] = closed | {stage: port for stage, port in ports.items() if stage != "api"}
     document["remote_write"] = [{"url": write_url, "state_interval_s": 2}]
-    document["api"] = {"port": api_port}
+    document["api"] = {"port": ports["api"]}
     targets = {_local(page_port): "node98", _local(free_port()): "node99"}
     extra = [{"targets": [address], "labels": {"device": device}} for address, device in targets.items()]
     job = {"job_name": "sick", "source": "dcgm", "scrape_interval": INTERVAL_S, "static_configs": extra}
@@ -160,26 +186,48 @@ def test_a_panel_of_the_ten_worst_draws_ten_lines(running: Running, query: str):
 
 @pytest.mark.parametrize("query", VARIABLES)
 def test_variable_has_values(running: Running, query: str):
-    running.wait_for(lambda: _label_values(running.prometheus, without_macros(query)), query)
+    running.wait_for(lambda: _values(running.prometheus, without_macros(query)), query)
 
 
-def _label_values(prometheus: Prometheus, query: str) -> list[str]:
-    """What Grafana asks for: ``label_values(selector, label)``."""
+def _values(prometheus: Prometheus, query: str) -> list[Any]:
+    """What Grafana asks for: ``label_values(selector, label)`` or ``query_result(expression)``."""
+    if match := re.fullmatch(r"query_result\((.+)\)", query):
+        return prometheus.query(match[1])
     match = re.fullmatch(r"label_values\((.+), (\w+)\)", query)
-    assert match, f"{query}: expected label_values(selector, label)"
+    assert match, f"{query}: expected label_values(selector, label) or query_result(expression)"
     arguments = urllib.parse.urlencode({"match[]": match[1]})
     with urllib.request.urlopen(f"{prometheus.url}/api/v1/label/{match[2]}/values?{arguments}", timeout=60) as answer:
         document: dict[str, Any] = json.load(answer)
     return list(document["data"])
 
 
+@pytest.mark.parametrize("query", ANNOTATIONS)
+def test_an_annotation_has_something_to_mark(running: Running, query: str):
+    expression = without_macros(query)
+    running.wait_for(lambda: running.prometheus.query(expression), expression)
+
+
+@pytest.mark.parametrize(("name", "labels"), [(name, labels) for name, labels, _ in made_series.ALL])
+def test_made_series_are_called_as_the_catalogue_says(name: str, labels: dict[str, str]):
+    if name in EXPORTED:
+        return
+    metric = metrics()[name]
+    assert labels.keys() <= set(metric.labels)
+    assert (metric.kind is Kind.COUNTER) is (name in {grown for grown, _, _ in made_series.GROWING})
+
+
+def test_no_series_is_made_that_no_board_asks_for():
+    asked = {name for query in (*QUERIES, *VARIABLES) for name in metrics_named(str(query.values[0]))}
+    assert {name for name, _, _ in made_series.ALL} <= asked
+
+
 def test_a_query_of_nothing_returns_nothing(running: Running):
     """The queries above could fail."""
     assert running.prometheus.query('fabric_port_up{device="no such switch"}') == []
-    assert _label_values(running.prometheus, "label_values(no_such_metric, device)") == []
+    assert _values(running.prometheus, "label_values(no_such_metric, device)") == []
 
 
-def test_prometheus_scrapes_the_api(running: Running):
-    scraped = f'up{{job="fabricscope",instance="{_local(running.api_port)}"}} == 1'
-    running.wait_for(lambda: running.prometheus.query(scraped), scraped)
+def test_prometheus_scrapes_the_stages(running: Running):
+    answer = f'count(up{{job="fabricscope"}} == 1) == {len(running.ports)}'
+    running.wait_for(lambda: running.prometheus.query(answer), answer)
     assert running.prometheus.query('{job="fabricscope",__name__=~"fabricscope_.+|process_.+|python_.+"}')

@@ -3,6 +3,7 @@
 import json
 import re
 import subprocess
+from functools import cache
 from pathlib import Path
 from pkgutil import iter_modules
 from typing import Any
@@ -14,10 +15,16 @@ import yaml
 from dashboards import boards
 from dashboards.boards import ALL
 from dashboards.build import build
+from dashboards.common import BOARD_OF
+from dashboards.expressions import metrics_named
 from dashboards.lint import complain
+from dashboards.model import Level
+from dashboards.own_series import OWN_SERIES
 from dashboards.render import render_board
+from telemetry.kinds import Domain
 
-SCHEMAS = Path(__file__).parents[3] / "build" / "grafana-schema"
+ROOT = Path(__file__).parents[3]
+SCHEMAS = ROOT / "build" / "grafana-schema"
 BOARDS = {board.uid: render_board(board) for board in ALL}
 # An annotation holds its data source's own keys beside Grafana's; the schema knows only Grafana's.
 ANNOTATION_KEYS_OF_PROMETHEUS = ("expr", "step", "titleFormat", "textFormat")
@@ -41,8 +48,13 @@ def _without_required(value: Any) -> Any:
     return [_without_required(inside) for inside in value] if isinstance(value, list) else value
 
 
+@cache
+def validator(name: str) -> jsonschema.Draft7Validator:
+    return jsonschema.Draft7Validator(schema(name))
+
+
 def wrong(document: object, name: str) -> list[str]:
-    errors = jsonschema.Draft7Validator(schema(name)).iter_errors(document)
+    errors = validator(name).iter_errors(document)
     return [f"{'/'.join(map(str, error.absolute_path))}: {error.message[:300]}" for error in errors]
 
 
@@ -101,7 +113,7 @@ def test_prometheus_accepts_every_expression(tmp_path):
 
 def test_the_provisioned_files_are_the_generated_ones(tmp_path):
     """What docker-compose mounts into Grafana is what the code says today."""
-    provisioned = Path(__file__).parents[3] / "deploy" / "grafana" / "dashboards"
+    provisioned = ROOT / "deploy" / "grafana" / "dashboards"
     for path in build(tmp_path):
         assert (provisioned / path.name).read_text() == path.read_text(), "run: make boards"
     assert len(list(provisioned.glob("*.json"))) == len(ALL)
@@ -109,18 +121,53 @@ def test_the_provisioned_files_are_the_generated_ones(tmp_path):
 
 def test_every_board_is_listed_and_in_the_document():
     assert len(ALL) == len(list(iter_modules(boards.__path__)))
-    document = (Path(__file__).parents[3] / "docs" / "boards.md").read_text()
+    document = (ROOT / "docs" / "boards.md").read_text()
     assert {uid for uid in BOARDS if f"`{uid}`" not in document} == set()
 
 
 def test_first_panels_are_freshness_and_completeness():
     for board in BOARDS.values():
-        titles = [panel["title"] for panel in board["panels"][:2]]
-        assert "Age of the newest sample" in titles[0]
-        assert "Targets up" in titles[1]
+        titles = {panel["id"]: panel["title"] for panel in board["panels"] if panel["gridPos"]["y"] == 0}
+        assert titles[1].startswith("Age of the newest sample")
+        assert titles[2].startswith("Targets up")
 
 
 def test_the_wall_fits_without_scroll():
     panels = BOARDS["fabricscope-noc"]["panels"]
     assert len(panels) <= 9
     assert max(panel["gridPos"]["y"] + panel["gridPos"]["h"] for panel in panels) <= 24
+
+
+def test_there_are_all_three_levels():
+    levels = [board.level for board in ALL]
+    assert levels.count(Level.WALL) == 1
+    assert levels.count(Level.DOMAIN) >= 10
+    assert levels.count(Level.OBJECT) >= 5
+
+
+def test_domains_of_incidents_have_a_board():
+    assert set(BOARD_OF) == set(Domain)
+    assert set(BOARD_OF.values()) <= set(BOARDS)
+
+
+def test_series_of_our_own_are_documented():
+    documents = "".join((ROOT / "docs" / f"{name}.md").read_text() for name in ("own-metrics", "remote-write"))
+    prometheus = {name for name in OWN_SERIES if name.startswith("process_")}
+    assert {name for name in OWN_SERIES - prometheus if not re.search(rf"`{name}\b", documents)} == set()
+
+
+DCGMS_OWN = {  # what dashboard 12239 of grafana.com shows, NVIDIA's for dcgm-exporter
+    "gpu_temperature_celsius",
+    "gpu_power_watts",
+    "gpu_sm_clock_hertz",
+    "gpu_utilization_ratio",
+    "gpu_memory_used_bytes",
+    "gpu_tensor_active_ratio",
+}
+
+
+def test_the_gpu_board_shows_more_than_nvidias():
+    board = BOARDS["fabricscope-gpu"]
+    asked = {name for expr in expressions(board) for name in metrics_named(expr)}
+    assert asked >= DCGMS_OWN | {"gpu_nvlink_bytes_per_second", "gpu_pcie_bytes_per_second", "gpu_memory_free_bytes"}
+    assert "gpu" in {variable["name"] for variable in board["templating"]["list"]}

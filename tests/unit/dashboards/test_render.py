@@ -4,11 +4,13 @@ from typing import Any
 
 import pytest
 
-from dashboards.model import BAD, GOOD, NEUTRAL, WARN, Board, Panel, Query, Show, Step, Variable
+from dashboards.model import BAD, GOOD, NEUTRAL, WARN, Board, DrillDown, Level, Panel, Query, Show, Step, Variable
 from dashboards.normalise import normalise
-from dashboards.panels import lines, rising, stat, states, table
-from dashboards.queries import lowest, pause_ratio, rate, summed_rate, worst
+from dashboards.panels import constant, every, falling, highest, lines, lowest_of, rising, stat, states, table
+from dashboards.queries import cabled, down, lowest, of_jobs, pause_ratio, rate, summed_rate, with_index, worst
 from dashboards.render import place, render_board
+from dashboards.scopes import GPUS, OPENS_PORT, PORTS
+from telemetry.catalogue import metrics
 from telemetry.incidents import Severity
 
 UP = Query("up", "{{device}}")
@@ -57,6 +59,10 @@ def test_rising_values_turn_from_good_to_bad():
     assert rising(warn=0.5, bad=1) == (Step(None, GOOD), Step(0.5, WARN), Step(1, BAD))
 
 
+def test_falling_values_turn_from_good_to_bad():
+    assert falling(bad=0.9, warn=1) == (Step(None, BAD), Step(0.9, WARN), Step(1, GOOD))
+
+
 @pytest.mark.parametrize(
     ("expr", "written"),
     [
@@ -68,7 +74,16 @@ def test_rising_values_turn_from_good_to_bad():
         (lowest("a", 3), "(a) and bottomk(3, min_over_time((a)[$__range:$__interval] @ end()))"),
         (
             pause_ratio("rx", 'x="1"'),
-            'max by (device, port) (rate(fabric_port_pfc_pause_seconds_total{x="1",direction="rx"}[$__rate_interval]))',
+            "max by (cluster, device, port) "
+            '(rate(fabric_port_pfc_pause_seconds_total{x="1",direction="rx"}[$__rate_interval]))',
+        ),
+        (rate("a_total", 'x="1"', op="~r|w", kind="!z"), 'rate(a_total{x="1",op=~"r|w",kind!="z"}[$__rate_interval])'),
+        (cabled("a", "x"), "a{x} and on (cluster, device, port) max_over_time(a{x}[1d]) == 1"),
+        (down("a", "x"), "(a{x} and on (cluster, device, port) max_over_time(a{x}[1d]) == 1) == 0"),
+        (
+            of_jobs("a"),
+            'fabricscope_job_node{cluster=~"$cluster",replay=~"$replay",job_id=~"$job"} '
+            "* on (cluster, device) group_left () (a)",
         ),
     ],
 )
@@ -76,9 +91,39 @@ def test_queries(expr, written):
     assert expr == written
 
 
+def test_a_panel_of_a_metric_says_what_the_catalogue_says():
+    panel = highest(1, "Marks", PORTS, "fabric_port_ecn_marked_packets_total", "Normal: 0.")
+    assert panel.title == "Marks (packets/s, 10 highest ports)"
+    assert panel.description == metrics()["fabric_port_ecn_marked_packets_total"].help + " Normal: 0."
+    assert (panel.unit, panel.drill_down) == ("pps", OPENS_PORT)
+    (query,) = panel.queries
+    rated = f"sum by (cluster, device, port) ({rate('fabric_port_ecn_marked_packets_total', PORTS.labels)})"
+    assert (query.expr, query.legend) == (worst(rated), "{{device}} {{port}}")
+
+
+def test_of_a_gauge_the_lowest_value_of_an_object_counts_where_the_lowest_are_shown():
+    (query,) = lowest_of(1, "Light", PORTS, "fabric_port_optical_power_dbm", "", by=("lane",)).queries
+    assert query.expr == lowest(
+        f"min by (cluster, device, port, lane) (fabric_port_optical_power_dbm{{{PORTS.labels}}})"
+    )
+    assert query.legend == "{{device}} {{port}} {{lane}}"
+
+
+def test_gpus_are_called_by_their_index():
+    (query,) = every(1, "Power", GPUS, "gpu_power_watts", "").queries
+    assert query.expr == with_index(f"max by (cluster, device, gpu) (gpu_power_watts{{{GPUS.labels}}})")
+    assert query.legend == "{{device}} GPU {{index}}"
+
+
+def test_a_limit_is_written_as_prometheus_reads_it():
+    assert constant(2.4e-4, "limit") == Query("vector(0.00024)", "limit")
+
+
 def rendered(panel: Panel) -> dict[str, Any]:
     board = render_board(
-        Board("b", "Board", "", (), (Variable("cluster", "Cluster", "label_values(up, cluster)"),), (panel,))
+        Board(
+            "b", "Board", "", Level.WALL, (), (Variable("cluster", "Cluster", "label_values(up, cluster)"),), (panel,)
+        )
     )
     (found,) = board["panels"]
     return dict(found)
@@ -122,19 +167,34 @@ def test_bounds_and_decimals_are_set_only_when_asked_for():
     assert (found["min"], found["max"], found["decimals"]) == (0, 1.0, 0)
 
 
+SHARED = "?${__url_time_range}&${datasource:queryparam}&${cluster:queryparam}"
+
+
 @pytest.mark.parametrize(
-    ("drill_down", "variables"),
+    ("drill_down", "address"),
     [
-        (("fabricscope-gpu", ()), ""),
-        (("fabricscope-gpu", ("host",)), "&var-host=${__field.labels.device}"),  # the label is not called host
-        (("fabricscope-fabric", ("device",)), "&var-device=${__field.labels.device}"),
+        (DrillDown("fabricscope-gpu"), f"fabricscope-gpu{SHARED}"),
+        (DrillDown("b", ("device",)), f"b{SHARED}&var-device=${{__field.labels.device}}"),
+        (DrillDown("b", ("job",)), f"b{SHARED}&var-job=${{__field.labels.job_id}}"),  # the label is not called job
     ],
 )
-def test_a_drill_down_keeps_time_range_and_cluster(drill_down, variables):
+def test_a_drill_down_keeps_time_range_and_cluster(drill_down, address):
     (link,) = defaults(lines(1, "t", "s", "d", UP, drill_down=drill_down))["links"]
-    shared = "?${__url_time_range}&${datasource:queryparam}&${cluster:queryparam}"
-    assert link["url"] == f"/d/{drill_down[0]}{shared}{variables}"
+    assert link["url"] == f"/d/{address}"
     assert link["targetBlank"] is False
+
+
+@pytest.mark.parametrize(
+    ("drill_down", "address"),
+    [
+        (DrillDown("b", ("device",)), f"b{SHARED}&var-device=${{__data.fields.device}}"),
+        (DrillDown("board", by_column=True), "${__data.fields.board}" + SHARED),
+    ],
+)
+def test_a_drill_down_of_a_table_takes_what_its_row_says(drill_down, address):
+    """Labels of a table are its columns: there is no ``__field.labels``."""
+    (link,) = defaults(table(1, "t", "s", "d", "up", drill_down=drill_down))["links"]
+    assert link["url"] == f"/d/{address}"
 
 
 def test_states_have_texts_and_colours():
@@ -143,6 +203,39 @@ def test_states_have_texts_and_colours():
         "0": {"text": "down", "color": BAD, "index": 0},
         "1": {"text": "up", "color": GOOD, "index": 1},
     }
+
+
+def test_states_have_the_same_colours_as_steps():
+    steps = defaults(states(1, "t", "d", UP, states={0: ("down", BAD), 1: ("up", GOOD)}))["thresholds"]["steps"]
+    assert steps == [{"value": None, "color": BAD}, {"value": 1, "color": GOOD}]
+
+
+def variable_of(**values: Any) -> dict[str, Any]:
+    board = Board("b", "Board", "", Level.OBJECT, (), (Variable("device", "Switch", "query", **values),), ())
+    return dict(render_board(board)["templating"]["list"][1])
+
+
+def test_a_variable_offers_all_unless_it_is_of_one_object():
+    every_one = variable_of()
+    assert (every_one["includeAll"], every_one["multi"], every_one["allValue"]) == (True, True, ".*")
+    assert every_one["current"]["value"] == ["$__all"]
+    one = variable_of(single=True, pattern='/a="(?<text>.*)"/')
+    assert (one["includeAll"], one["multi"], one["regex"], one["current"]) == (False, False, '/a="(?<text>.*)"/', {})
+
+
+@pytest.mark.parametrize(
+    ("level", "titles"),
+    [
+        (Level.WALL, ["Domains", "Objects"]),
+        (Level.DOMAIN, ["NOC wall", "Domains", "Objects"]),
+        (Level.OBJECT, ["NOC wall", "Domains", "Objects"]),
+    ],
+)
+def test_a_board_links_down_and_back(level, titles):
+    links = render_board(Board("b", "Board", "", level, (), (), ()))["links"]
+    assert [link["title"] for link in links] == titles
+    assert all(link["keepTime"] and link["includeVars"] for link in links)
+    assert links[-1]["tags"] == ["fabricscope", "object"]
 
 
 def test_a_table_shows_its_columns_in_order_and_hides_the_rest():
@@ -164,6 +257,7 @@ class Json:
 
 def grafanalibs(**values: object) -> dict[str, Any]:
     variable = {"name": "cluster", "type": "query", "query": "label_values(up, cluster)", "useTags": False}
+    variable["includeAll"] = True
     return {
         "panels": [],
         "templating": {"list": [variable]},
