@@ -1,4 +1,7 @@
-"""What every board marks in its plots: incidents, changes, drains, restarts, gaps in collection."""
+"""What every board marks in its plots: incidents, changes, drains, restarts, gaps in collection.
+
+Beginnings and ends are marked, not what lies between: a dozen incidents at once would cover every line.
+"""
 
 from typing import Any
 
@@ -6,61 +9,47 @@ from dashboards.model import BAD, GOOD, INFO, UNKNOWN, WARN
 from dashboards.queries import CLUSTER, OWN, TARGETS
 
 STEP = "15s"
-_STARTED_S = 60  # how long after its start a process is marked: longer than a step
+_STARTED_S = 15  # one step after its start
+_FIRING = f'fabricscope_incident{{{CLUSTER},state="firing"}}'
+_CHANGE = f"fabricscope_change{{{CLUSTER}}}"
+_INTENT = f"fabricscope_node_intent{{{CLUSTER}}}"
+_SILENT = f"up{{{TARGETS}}}"
+
+
+def began(series: str) -> str:
+    """Series that were not there a step before."""
+    return f"{series} unless {series} offset {STEP}"
+
+
+def ended(series: str) -> str:
+    """Series that are not there any more since a step."""
+    return f"{series} offset {STEP} unless {series}"
 
 
 def annotations(data_source: dict[str, str]) -> list[dict[str, Any]]:
-    """Each is a region from the first step at which its query returns a series to the last."""
-    return [
-        _annotation(
-            data_source,
-            "Incidents",
-            BAD,
-            f'fabricscope_incident{{{CLUSTER},state="firing"}} == 1',
-            "{{kind}} at {{root}}",
-            "{{severity}} {{incident_id}}",
-        ),
-        _annotation(
-            data_source,
-            "Incidents resolved",
-            GOOD,
-            f'fabricscope_incident{{{CLUSTER},state="resolved"}} == 1',
-            "resolved: {{kind}} at {{root}}",
-            "{{incident_id}}",
-        ),
-        _annotation(
-            data_source,
-            "Changes",
-            INFO,
-            f"fabricscope_change{{{CLUSTER}}} == 1",
-            "{{kind}} of {{object}}",
-            "{{author}} {{change_id}}",
-        ),
-        _annotation(
-            data_source,
-            "Drains",
-            WARN,
-            f"fabricscope_node_intent{{{CLUSTER}}} == 1",
-            "{{device}} {{intent}}",
-            "the scheduler gives it no new job",
-        ),
-        _annotation(
-            data_source,
+    """Each marks the steps at which its query returns a series."""
+    marks = (
+        ("Incidents", BAD, began(_FIRING), "{{kind}} at {{root}}", "{{severity}} {{incident_id}}"),
+        ("Ends of incidents", GOOD, ended(_FIRING), "over: {{kind}} at {{root}}", "{{incident_id}}"),
+        ("Changes", INFO, began(_CHANGE), "{{kind}} of {{object}}", "{{author}} {{change_id}}"),
+        ("Ends of changes", INFO, ended(_CHANGE), "over: {{kind}} of {{object}}", "{{author}} {{change_id}}"),
+        ("Drains", WARN, began(_INTENT), "{{device}} {{intent}}", "the scheduler gives it no new job"),
+        (
             "Restarts of Fabricscope",
             "text",
             f"time() - process_start_time_seconds{{{OWN}}} < {_STARTED_S}",
             "{{instance}} started",
-            "a stage of Fabricscope; gaps before it may be its own",
+            "a stage of Fabricscope; a gap before it may be its own",
         ),
-        _annotation(
-            data_source,
+        (
             "Gaps in collection",
             UNKNOWN,
-            f"count by (cluster) (up{{{TARGETS}}} == 0) > 0",
-            "targets do not answer",
-            "their series have a gap here; the pipeline board names them",
+            f"count by (cluster) ({_SILENT} == 0 unless {_SILENT} offset {STEP} == 0)",
+            "targets stopped to answer",
+            "their series end here; the pipeline board names them",
         ),
-    ]
+    )
+    return [_annotation(data_source, *mark) for mark in marks]
 
 
 def _annotation(

@@ -35,7 +35,7 @@ BOARD_OF = {
 }
 BOARD_TEXTS: States = {
     WALL: ("NOC wall ↗", "text"),
-    **{uid: (f"{uid.removeprefix('fabricscope-').capitalize()} ↗", "text") for uid in BOARD_OF.values()},
+    **{uid: (f"{domain.upper() if domain is Domain.GPU else domain} ↗", "text") for domain, uid in BOARD_OF.items()},
 }
 
 _FRESHNESS = stat(
@@ -46,7 +46,7 @@ _FRESHNESS = stat(
     "look at the collectors before you believe any other panel.",
     Query(f"topk(1, {age_of_targets()})", "{{source}}"),
     width=6,
-    height=4,
+    height=5,
     steps=rising(warn=STALE_S / 2, bad=STALE_S),
     decimals=0,
     with_name=True,
@@ -58,7 +58,7 @@ _COMPLETENESS = stat(
     "Targets whose last collection worked, of all. Normal: 100 %. The pipeline board names the silent ones.",
     Query(targets_up(), "up"),
     width=4,
-    height=4,
+    height=5,
     steps=falling(bad=0.95, warn=0.999),
     decimals=1,
 )
@@ -100,12 +100,12 @@ def _open_incidents(domains: Sequence[Domain], opens: DrillDown) -> tuple[Panel,
     return (
         stat(
             3,
-            f"Open incidents ({about}, now)",
+            "Open incidents (now)",
             "none",
-            "Incidents that fire. Normal: 0. The list beside it names them.",
+            f"Incidents that fire: {about}. Normal: 0. The list beside it names them.",
             Query(f"count({series} == 1) or vector(0)", "firing"),
             width=4,
-            height=4,
+            height=5,
             steps=rising(bad=1),
             decimals=0,
             drill_down=opens,
@@ -117,7 +117,7 @@ def _open_incidents(domains: Sequence[Domain], opens: DrillDown) -> tuple[Panel,
             "What broke, and where. Normal: empty. The link opens all incidents with what they cost.",
             f"topk(10, {series} == 1)",
             width=10,
-            height=4,
+            height=5,
             columns={"severity": "Severity", "kind": "What", "root": "Where"},
             drill_down=opens,
         ),

@@ -14,7 +14,7 @@ from dashboards.render import COLUMNS
 from telemetry.catalogue import Kind, metrics
 
 ANNOTATIONS = frozenset(
-    {"Incidents", "Incidents resolved", "Changes", "Drains", "Restarts of Fabricscope", "Gaps in collection"}
+    {"Incidents", "Ends of incidents", "Changes", "Drains", "Restarts of Fabricscope", "Gaps in collection"}
 )
 _VARIABLE = re.compile(r"\$(?!__)([a-zA-Z]\w*)")
 _CHOSEN = re.compile(r"\b(topk|bottomk)\(")

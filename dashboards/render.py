@@ -19,7 +19,7 @@ from grafanalib.core import (
 )
 
 from dashboards.annotations import annotations
-from dashboards.model import BAD, INFO, WARN, Board, Level, Panel, Show, States, Step, Variable
+from dashboards.model import BAD, INFO, NEUTRAL, WARN, Board, Level, Panel, Show, States, Step, Variable
 from dashboards.normalise import normalise
 from dashboards.queries import LABEL_OF
 
@@ -30,6 +30,21 @@ SEVERITY = "severity"  # the label
 SEVERITIES: States = {"critical": ("■ critical", BAD), "warning": ("▲ warning", WARN), "info": ("● info", INFO)}
 DATA_SOURCE = {"type": "prometheus", "uid": "${datasource}"}
 TAG = "fabricscope"
+_WIDTHS = {  # pixels, of labels whose values are short
+    "severity": 110,
+    "kind": 150,
+    "board": 110,
+    "incident_id": 170,
+    "index": 60,
+    "device": 110,
+    "rack": 90,
+    "pod": 90,
+    "job_id": 110,
+    "detector": 170,
+    "user": 110,
+    "intent": 130,
+    "component": 130,
+}
 POINTS_MAX = 1000  # grafanalib's 100 would hide microbursts
 
 
@@ -75,7 +90,7 @@ def _panel(panel: Panel, at: GridPos) -> Any:
         "targets": _targets(panel),
         "maxDataPoints": POINTS_MAX,
         "mappings": _mappings(panel),
-        "overrides": [*_limit_override(panel), *_text_overrides(panel)],
+        "overrides": [*_limit_override(panel), *_text_overrides(panel), *_width_overrides(panel)],
         "extraJson": _field_config(panel),
     }
     if panel.show is Show.STAT:
@@ -84,7 +99,7 @@ def _panel(panel: Panel, at: GridPos) -> Any:
             **common,
             format=panel.unit,
             reduceCalc="lastNotNull",
-            colorMode="background",
+            colorMode="none" if panel.steps is NEUTRAL and not panel.states else "background",
             graphMode="none",
             textMode=text,
         )
@@ -130,7 +145,7 @@ def _field_config(panel: Panel) -> dict[str, Any]:
         },
         "color": {"mode": "palette-classic" if panel.show is Show.LINES else "thresholds"},
         "links": _links(panel),
-        "noValue": "no data",
+        "noValue": "none" if panel.show is Show.TABLE else "no data",
     }
     if panel.decimals is not None:
         defaults["decimals"] = panel.decimals
@@ -138,7 +153,8 @@ def _field_config(panel: Panel) -> dict[str, Any]:
         defaults |= {"min": 0, "max": panel.maximum}
     if panel.show is Show.LINES and len(panel.steps) > 1:
         defaults["custom"] = {"thresholdsStyle": {"mode": "dashed"}}
-    return {"fieldConfig": {"defaults": defaults}}
+    options = {"options": {"legend": {"showLegend": False}}} if panel.show is Show.STATES else {}
+    return {"fieldConfig": {"defaults": defaults}, **options}
 
 
 def _steps(panel: Panel) -> tuple[Step, ...]:
@@ -206,6 +222,18 @@ def _text_overrides(panel: Panel) -> list[dict[str, Any]]:
             ],
         }
         for column, states in texts.items()
+    ]
+
+
+def _width_overrides(panel: Panel) -> list[dict[str, Any]]:
+    """Short columns leave their room to the long ones, which would be cut."""
+    return [
+        {
+            "matcher": {"id": "byName", "options": heading},
+            "properties": [{"id": "custom.width", "value": _WIDTHS[label]}],
+        }
+        for label, heading in panel.columns.items()
+        if label in _WIDTHS
     ]
 
 

@@ -26,7 +26,7 @@ _PANELS = (
     table(
         10,
         "Incidents that fire (GPU-hours lost, 10 worst, now)",
-        "h",
+        "none",
         "One line a cause. Normal: empty. The link opens the board of its domain; the NOC page, by the incident's id, "
         "has evidence and action.",
         boards_of_incidents(f"topk({LINES_MAX}, {_COST} / 3600)", UID),

@@ -30,7 +30,7 @@ _PANELS = (
     table(
         10,
         "Incidents that fire (GPU-hours lost, 10 worst, now)",
-        "h",
+        "none",
         "One line a cause. Normal: empty. The link opens the board of its domain; the NOC page, by the incident's id, "
         "has evidence and action.",
         boards_of_incidents(
@@ -65,7 +65,7 @@ _PANELS = (
     ),
     stat(
         16,
-        "Ports up (%, of those with a cable, now)",
+        "Ports up (%, now)",
         "percentunit",
         "Switch ports that are up, of those that were up within the last day: spare ports do not count. Normal: "
         "100 %. The list beside it names the others.",

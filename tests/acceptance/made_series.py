@@ -5,6 +5,7 @@ or state that takes longer than a test. That the real exporters' names become th
 (``tests/unit/ingest``); here they only show that a panel's query is not empty when there is such a thing.
 """
 
+import struct
 import threading
 import time
 import urllib.request
@@ -14,6 +15,8 @@ import cramjam
 from tests.unit.export.prompb import WriteRequest
 
 STEP_S = 2.0
+BRIEF_S = 20.0
+_STALE: float = struct.unpack("<d", struct.pack("<Q", 0x7FF0000000000002))[0]  # Prometheus' mark of a series that ends
 HOST, SWITCH, SERVER = {"device": "node1"}, {"device": "leaf1"}, {"device": "oss1"}
 TARGET = {**SERVER, "system": "lustre", "fs": "scratch", "target": "OST0000"}
 GPU = {**HOST, "gpu": "GPU-made"}
@@ -61,7 +64,10 @@ STATES: tuple[Series, ...] = (
     ("fabricscope_node_intent", {"device": "node8", "intent": "drained"}, 1.0),
     ("up", {**HOST, "target": "dcgm/replayed", "replay": "r1"}, 1.0),
 )
-ALL = (*STEADY, *GROWING, *STATES)
+BRIEF: Series = ("fabricscope_incident", {**_INCIDENT, "incident_id": "brief", "kind": "wear"}, 1.0)
+"""Of this one the end is shown too."""
+
+ALL = (*STEADY, *GROWING, *STATES, BRIEF)
 
 
 class MadeSeries:
@@ -88,13 +94,17 @@ class MadeSeries:
     def _send(self, now_s: float) -> None:
         message = WriteRequest()
         grown_s = now_s - self._began_s
-        for name, labels, value in ALL:
+        for made in ALL:
+            name, labels, value = made
+            if made in GROWING:
+                value *= grown_s
+            elif made is BRIEF and grown_s > BRIEF_S:
+                value = _STALE
             one = message.timeseries.add()
             for label, text in sorted({**labels, "__name__": name, "cluster": "simulated"}.items()):
                 if text:
                     one.labels.add(name=label, value=text)
-            growing = (name, labels, value) in GROWING
-            one.samples.add(value=value * grown_s if growing else value, timestamp=round(now_s * 1000))
+            one.samples.add(value=value, timestamp=round(now_s * 1000))
         body = bytes(cramjam.snappy.compress_raw(message.SerializeToString()))
         headers = {"Content-Encoding": "snappy", "Content-Type": "application/x-protobuf"}
         with urllib.request.urlopen(urllib.request.Request(self._url, body, headers), timeout=30) as answer:
