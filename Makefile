@@ -84,6 +84,7 @@ format: $(READY)
 
 boards: $(READY)
 	$(BIN)/python -m dashboards.build deploy/grafana/dashboards
+	$(BIN)/python -m dashboards.provisioning deploy/grafana/provisioning
 	$(BIN)/python -m dashboards.rules deploy/prometheus/rules
 
 # What of docs/ is generated; the tests compare them.

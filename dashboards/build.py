@@ -3,17 +3,24 @@
 import json
 import sys
 from pathlib import Path
+from typing import Any
 
 from dashboards.boards import ALL
 from dashboards.lint import complain
 from dashboards.render import render_board
 
 
-def build(folder: Path) -> list[Path]:
-    """One JSON file a board. ValueError when the boards break a rule: one bad file freezes Grafana's whole provider."""
+def rendered() -> list[dict[str, Any]]:
+    """All boards. ValueError when they break a rule: one bad file freezes Grafana's whole provider."""
     boards = [render_board(board) for board in ALL]
     if complaints := complain(boards):
         raise ValueError("\n".join(complaints))
+    return boards
+
+
+def build(folder: Path) -> list[Path]:
+    """One JSON file a board. ValueError as ``rendered``."""
+    boards = rendered()
     folder.mkdir(parents=True, exist_ok=True)
     paths = []
     for board in boards:

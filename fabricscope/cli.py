@@ -16,6 +16,7 @@ from fabricscope.arguments import (
     collect,
     completion,
     config,
+    dashboards,
     deadletter,
     detect,
     explain,
@@ -32,7 +33,7 @@ from fabricscope.arguments.old_spelling import new_spelling, rename_variables
 from fabricscope.exit_status import FAILED, SUPERSEDED
 from fabricscope.logs import LogFormat, LogLevel, configure_logs
 
-LOGS_NOTHING = frozenset({"check", "completion", "config", "init", "version"})
+LOGS_NOTHING = frozenset({"check", "completion", "config", "dashboards", "init", "version"})
 """Commands that need not wait for structlog to load."""
 
 app = typer.Typer(
@@ -43,7 +44,7 @@ app = typer.Typer(
 )
 _COMMANDS = (
     *(run, init, stage, change, deadletter, token, record, replay, simulate, collect, detect, explain, check, config),
-    completion,
+    *(dashboards, completion),
 )
 for module in _COMMANDS:
     module.register(app)

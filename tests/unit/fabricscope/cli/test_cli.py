@@ -55,6 +55,7 @@ def test_help_lists_every_command():
         "explain",
         "check",
         "config",
+        "dashboards",
     )
     for command in (*Stage, *commands):
         assert re.search(rf"^│ {command} ", listed, re.MULTILINE), command
@@ -173,8 +174,9 @@ def test_printed_settings_are_the_defaults(tmp_path):
     assert "# Port to listen on; 0 picks a free one.\n  port: 9099\n" in printed.stdout
 
 
-def test_the_boards_keep_their_rules():
-    answer = fabricscope("check", "dashboards")
+@pytest.mark.parametrize("command", [("check", "dashboards"), ("dashboards", "check")])
+def test_the_boards_keep_their_rules(command):
+    answer = fabricscope(*command)
     assert answer.returncode == 0
     assert answer.stdout.startswith(f"{len(ALL)} boards, ")
     assert answer.stdout.endswith("panels: valid\n")
