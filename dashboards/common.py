@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from dashboards.model import DrillDown, Panel, Query, States, Variable
+from dashboards.model import DrillDown, Panel, Query, Variable
 from dashboards.panels import falling, rising, stat, table
 from dashboards.queries import CLUSTER, TARGETS, age_of_targets, targets_up
 from telemetry.kinds import Domain, incident_kinds
@@ -33,11 +33,6 @@ BOARD_OF = {
     Domain.TELEMETRY: "fabricscope-pipeline",
     Domain.UNKNOWN: "fabricscope-incidents",
 }
-BOARD_TEXTS: States = {
-    WALL: ("NOC wall ↗", "text"),
-    **{uid: (f"{domain.upper() if domain is Domain.GPU else domain} ↗", "text") for domain, uid in BOARD_OF.items()},
-}
-
 _FRESHNESS = stat(
     1,
     "Age of the newest sample (s, oldest kind of target, now)",
@@ -46,7 +41,7 @@ _FRESHNESS = stat(
     "look at the collectors before you believe any other panel.",
     Query(f"topk(1, {age_of_targets()})", "{{source}}"),
     width=6,
-    height=5,
+    height=6,
     steps=rising(warn=STALE_S / 2, bad=STALE_S),
     decimals=0,
     with_name=True,
@@ -58,7 +53,7 @@ _COMPLETENESS = stat(
     "Targets whose last collection worked, of all. Normal: 100 %. The pipeline board names the silent ones.",
     Query(targets_up(), "up"),
     width=4,
-    height=5,
+    height=6,
     steps=falling(bad=0.95, warn=0.999),
     decimals=1,
 )
@@ -105,7 +100,7 @@ def _open_incidents(domains: Sequence[Domain], opens: DrillDown) -> tuple[Panel,
             f"Incidents that fire: {about}. Normal: 0. The list beside it names them.",
             Query(f"count({series} == 1) or vector(0)", "firing"),
             width=4,
-            height=5,
+            height=6,
             steps=rising(bad=1),
             decimals=0,
             drill_down=opens,
@@ -117,7 +112,7 @@ def _open_incidents(domains: Sequence[Domain], opens: DrillDown) -> tuple[Panel,
             "What broke, and where. Normal: empty. The link opens all incidents with what they cost.",
             f"topk(10, {series} == 1)",
             width=10,
-            height=5,
+            height=6,
             columns={"severity": "Severity", "kind": "What", "root": "Where"},
             drill_down=opens,
         ),

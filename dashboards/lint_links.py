@@ -9,6 +9,7 @@ from dashboards.model import Show
 
 _URL = re.compile(r"^/d/([^?]+)\?")
 _FILLED = re.compile(r"&var-(\w+)=\$\{__(field\.labels|data\.fields)\.(\w+)\}")
+_WITHOUT_LABELS = re.compile(r"\(*(?:sum|avg|count|min|max)\s*\(")
 _BY_COLUMN = re.compile(r"^\$\{__data\.fields\.(\w+)\}$")
 
 
@@ -52,7 +53,7 @@ def _filled(panel: dict[str, Any], url: str, uid: str, variables: set[str]) -> I
     for variable, source, label in _FILLED.findall(url):
         if variable not in variables:
             yield f"its link fills ${variable}, which {uid} does not have"
-        if (source == "data.fields") is not (panel["type"] == Show.TABLE):
+        elif (source == "data.fields") is not (panel["type"] == Show.TABLE):
             yield f"its link takes {label} from {source}, expected the other of labels (lines) and fields (tables)"
         elif label not in _labels_of(panel, label):
             yield f"its link needs the label {label}, which its series do not have"
@@ -63,6 +64,8 @@ def _labels_of(panel: dict[str, Any], label: str) -> set[str]:
     if panel["type"] == Show.TABLE:
         shown = panel["transformations"][0]["options"]["include"]["names"]
         return set(shown)
+    if all(_WITHOUT_LABELS.match(target["expr"]) for target in panel["targets"]):
+        return set()
     groupings = [GROUPING.findall(target["expr"]) for target in panel["targets"][:1]]
     grouped = {name.strip() for each in groupings for group in each for name in group.split(",")}
     return grouped or {label}  # without a grouping the series keep all their labels

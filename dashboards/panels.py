@@ -103,7 +103,8 @@ def _of_metric(
     of: Of = {key: look.pop(key) for key in ("by", "how", "only") if key in look}  # type: ignore[assignment]
     unit = unit_of(metric)
     expr = scope.named(choose(metric_of(scope, metric, **of)))
-    legend = " ".join((scope.legend, *(f"{{{{{label}}}}}" for label in of.get("by", ()))))
+    parts = (scope.legend, *(f"{{{{{label}}}}}" for label in of.get("by", ())))
+    legend = " ".join(filter(None, parts)) or name.lower()
     rest: Look = {"drill_down": scope.opens, **look}  # type: ignore[typeddict-unknown-key]
     title, description = f"{name} ({unit.text}, {window})", f"{metrics()[metric].help} {note}"
     return lines(number, title, unit.id, description, Query(expr, legend), **rest)

@@ -56,9 +56,9 @@ def lowest(expr: str, n: int = LINES_MAX) -> str:
 
 
 def with_index(expr: str) -> str:
-    """Series of GPUs with the index that people call a GPU by; where no source says it, the UUID stands for it."""
+    """Series of GPUs with the index that people call a GPU by; where no source says it, the beginning of its UUID."""
     on = "on (cluster, device, gpu)"
-    unknown = f'label_replace(({expr}) unless {on} {GPU_INFO}, "index", "$1", "gpu", "(.*)")'
+    unknown = f'label_replace(({expr}) unless {on} {GPU_INFO}, "index", "$1", "gpu", "(?:GPU-)?(.{{1,8}}).*")'
     return f"({expr}) * {on} group_left (index) {GPU_INFO} or {unknown}"
 
 

@@ -33,9 +33,10 @@ TAG = "fabricscope"
 _WIDTHS = {  # pixels, of labels whose values are short
     "severity": 110,
     "kind": 150,
-    "board": 110,
+    "board": 180,
     "incident_id": 170,
-    "index": 60,
+    "Value": 120,
+    "index": 80,
     "device": 110,
     "rack": 90,
     "pod": 90,
@@ -145,7 +146,7 @@ def _field_config(panel: Panel) -> dict[str, Any]:
         },
         "color": {"mode": "palette-classic" if panel.show is Show.LINES else "thresholds"},
         "links": _links(panel),
-        "noValue": "none" if panel.show is Show.TABLE else "no data",
+        "noValue": _no_value(panel),
     }
     if panel.decimals is not None:
         defaults["decimals"] = panel.decimals
@@ -155,6 +156,14 @@ def _field_config(panel: Panel) -> dict[str, Any]:
         defaults["custom"] = {"thresholdsStyle": {"mode": "dashed"}}
     options = {"options": {"legend": {"showLegend": False}}} if panel.show is Show.STATES else {}
     return {"fieldConfig": {"defaults": defaults}, **options}
+
+
+def _no_value(panel: Panel) -> str:
+    """What an empty panel says: lists of what is wrong are empty when nothing is."""
+    expressions = [query.expr for query in panel.queries]
+    if panel.show is Show.TABLE or all("fabricscope_finding_active" in expr for expr in expressions):
+        return "none"
+    return "none above 0" if all("@ end()) > 0)" in expr for expr in expressions) else "no data"
 
 
 def _steps(panel: Panel) -> tuple[Step, ...]:
@@ -206,6 +215,8 @@ def _limit_override(panel: Panel) -> list[dict[str, Any]]:
     dashed = [
         {"id": "custom.lineStyle", "value": {"fill": "dash", "dash": [10, 10]}},
         {"id": "color", "value": {"mode": "fixed", "fixedColor": "text"}},
+        {"id": "custom.fillOpacity", "value": 0},  # an area below a limit lies over the lines
+        {"id": "links", "value": []},  # it has no labels to fill one
     ]
     return [{"matcher": {"id": "byName", "options": panel.limit.legend}, "properties": dashed}]
 

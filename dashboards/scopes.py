@@ -23,7 +23,8 @@ def _as_it_is(expr: str) -> str:
 class Scope:
     """labels: matchers of all series. by: labels that identify one line, beside the cluster's.
 
-    noun: in the plural, for titles. named: adds labels that people read. opens: the board of one of them.
+    noun: in the plural, for titles. legend: '' where all lines are of one object. named: adds labels that people read.
+    opens: the board of one of them.
     """
 
     labels: str
@@ -56,11 +57,11 @@ STORAGE_TARGETS = Scope(
 _ONE_PORT = CLUSTER + ',device=~"$device",port=~"$port"'
 _ONE_DEVICE = CLUSTER + ',device=~"$device"'
 _ONE_GPU = CLUSTER + ',device=~"$device",gpu=~"$gpu"'
-ONE_PORT = Scope(_ONE_PORT, ("device", "port"), "ports", "{{device}} {{port}}", OPENS_DEVICE)
+ONE_PORT = Scope(_ONE_PORT, ("device", "port"), "ports", "", OPENS_DEVICE)
 ONE_PORTS_QUEUES = Scope(_ONE_PORT, ("device", "port", "queue"), "queues", "queue {{queue}}", OPENS_DEVICE)
-PORTS_OF_ONE = Scope(_ONE_DEVICE, ("device", "port"), "ports", "{{device}} {{port}}", OPENS_PORT)
+PORTS_OF_ONE = Scope(_ONE_DEVICE, ("device", "port"), "ports", "{{port}}", OPENS_PORT)
 NICS_OF_ONE = Scope(_ONE_DEVICE, ("device", "port"), "NICs", "{{port}}", DrillDown("fabricscope-fabric"))
-GPUS_OF_ONE = Scope(_ONE_DEVICE, ("device", "gpu"), "GPUs", "{{device}} GPU {{index}}", OPENS_GPU, with_index)
-ONE_SWITCH = Scope(_ONE_DEVICE, ("device",), "switches", "{{device}}", DrillDown("fabricscope-links"))
-ONE_NODE = Scope(_ONE_DEVICE, ("device",), "nodes", "{{device}}", DrillDown("fabricscope-gpu"))
-ONE_GPU = Scope(_ONE_GPU, ("device", "gpu"), "GPUs", "{{device}} GPU {{index}}", OPENS_NODE, with_index)
+GPUS_OF_ONE = Scope(_ONE_DEVICE, ("device", "gpu"), "GPUs", "GPU {{index}}", OPENS_GPU, with_index)
+ONE_SWITCH = Scope(_ONE_DEVICE, ("device",), "switches", "", DrillDown("fabricscope-links"))
+ONE_NODE = Scope(_ONE_DEVICE, ("device",), "nodes", "", DrillDown("fabricscope-gpu"))
+ONE_GPU = Scope(_ONE_GPU, ("device", "gpu"), "GPUs", "", OPENS_NODE)

@@ -12,6 +12,7 @@ class Unit(NamedTuple):
     text: str
 
 
+_FEW = Unit("sci", "errors a bit")  # a ratio of errors: 5e-9, and not 0.0000005 %
 SHARE_OF_TIME = Unit("percentunit", "% of time")
 PERCENT = Unit("percentunit", "%")
 _GAUGES = {
@@ -35,6 +36,7 @@ _RATES = {
     "packets": Unit("pps", "packets/s"),
     "frames": Unit("pps", "frames/s"),
     "operations": Unit("ops", "operations/s"),
+    "codewords": Unit("cps", "codewords/s"),  # many, so with a prefix of the SI
 }
 
 
@@ -42,9 +44,11 @@ def unit_of(metric: str) -> Unit:
     """Of a gauge, its own; of a counter, that of its rate. A noun in the plural stands for itself.
 
     >>> unit_of("gpu_power_watts"), unit_of("gpu_ecc_errors_total")
-    (Unit(id='watt', text='W'), Unit(id='cps', text='errors/s'))
+    (Unit(id='watt', text='W'), Unit(id='suffix: errors/s', text='errors/s'))
     """
     found = metrics()[metric]
     if found.kind is Kind.COUNTER:
-        return _RATES.get(found.unit, Unit("cps", f"{found.unit}/s"))
+        return _RATES.get(found.unit, Unit(f"suffix: {found.unit}/s", f"{found.unit}/s"))
+    if metric.endswith("_error_ratio"):
+        return _FEW
     return _GAUGES.get(found.unit, Unit("none", found.unit))

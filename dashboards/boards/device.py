@@ -59,7 +59,7 @@ _PANELS = (
         "BGP sessions (10 lowest)",
         "Sessions by their peer. Normal: established.",
         Query(lowest(f"min by (cluster, device, peer) (fabric_bgp_session_up{{{SWITCH}}})"), "{{peer}}"),
-        states={0: ("▼ lost", BAD), 1: ("▲ established", GOOD)},
+        states={0: ("▼ lost", BAD), 1: ("● established", GOOD)},
         drill_down=_FABRIC,
     ),
     lines(
@@ -156,7 +156,7 @@ _PANELS = (
             lowest(f"min by (cluster, device, kind, sensor) (fabric_device_part_ok{{{SWITCH}}})"),
             "{{kind}} {{sensor}}",
         ),
-        states={0: ("▼ failed", BAD), 1: ("▲ works", GOOD)},
+        states={0: ("▼ failed", BAD), 1: ("● works", GOOD)},
         drill_down=_POWER,
     ),
 )

@@ -9,7 +9,7 @@ from telemetry.kinds import Domain
 from telemetry.limits import ERRORS_PER_SECOND_MAX, LINK_SPEED_SHARE_MIN
 
 UID = "fabricscope-links"
-UP: States = {0: ("▼ down", BAD), 1: ("▲ up", GOOD)}
+UP: States = {0: ("▼ down", BAD), 1: ("● up", GOOD)}
 _SENT = f"8 * max by (cluster, device, port) ({rate('fabric_port_transmit_bytes_total', DEVICES)})"
 _RECEIVED = f"8 * max by (cluster, device, port) ({rate('fabric_port_receive_bytes_total', DEVICES)})"
 _SPEED = f"max by (cluster, device, port) (fabric_port_speed_bits_per_second{{{DEVICES}}})"
@@ -137,7 +137,7 @@ _PANELS = (
             SWITCHES.legend,
         ),
         width=24,
-        states={0: ("▼ sessions lost", BAD), 1: ("▲ all up", GOOD)},
+        states={0: ("▼ sessions lost", BAD), 1: ("● all up", GOOD)},
         drill_down=OPENS_DEVICE,
     ),
 )

@@ -142,7 +142,7 @@ _PANELS = (
         "Last XID (code, in this time range)",
         "none",
         "The last error that the driver reported. Normal: 0. NVIDIA's XID catalogue says what a code means.",
-        Query(f"max(last_over_time(gpu_xid_last{{{GPU}}}[$__range]))", "XID"),
+        Query(f"topk(1, max by (cluster, device) (last_over_time(gpu_xid_last{{{GPU}}}[$__range])))", "XID"),
         width=6,
         steps=rising(bad=1),
         decimals=0,
@@ -154,7 +154,7 @@ _PANELS = (
         "Whether a row of its memory could not be remapped. Normal: works.",
         Query(f"max by (cluster, device, gpu) (gpu_row_remap_failed{{{GPU}}})", "remapping"),
         width=6,
-        states={0: ("▲ works", GOOD), 1: ("■ failed", BAD)},
+        states={0: ("● works", GOOD), 1: ("■ failed", BAD)},
         drill_down=OPENS_NODE,
     ),
 )

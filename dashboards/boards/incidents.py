@@ -1,6 +1,6 @@
 """Incidents: what fires and what it costs, and what was found, by kind and over time."""
 
-from dashboards.common import BOARD_TEXTS, CLUSTER_VARIABLES, WALL, boards_of_incidents, first_row
+from dashboards.common import CLUSTER_VARIABLES, WALL, boards_of_incidents, first_row
 from dashboards.model import BAD, INFO, WARN, Board, DrillDown, Level, Query
 from dashboards.panels import lines, rising, stat, states, table
 from dashboards.queries import CLUSTER, LINES_MAX, worst
@@ -25,22 +25,21 @@ def _ranked() -> str:
 _PANELS = (
     table(
         10,
-        "Incidents that fire (GPU-hours lost, 10 worst, now)",
-        "none",
+        "Incidents that fire (GPU time lost, 10 worst, now)",
+        "s",
         "One line a cause. Normal: empty. The link opens the board of its domain; the NOC page, by the incident's id, "
         "has evidence and action.",
-        boards_of_incidents(f"topk({LINES_MAX}, {_COST} / 3600)", UID),
+        boards_of_incidents(f"topk({LINES_MAX}, {_COST})", UID),
         width=24,
+        height=11,
         columns={
             "severity": "Severity",
             "kind": "What",
             "root": "Where",
-            "Value": "GPU-hours lost",
+            "Value": "GPU time lost",
             "incident_id": "Incident",
             "board": "Board",
         },
-        texts={"board": BOARD_TEXTS},
-        decimals=1,
         drill_down=DrillDown("board", by_column=True),
     ),
     states(

@@ -1,7 +1,7 @@
 """Stragglers and jobs: which job runs, which works less than it did, and which GPU the others wait for."""
 
 from dashboards.common import JOB_VARIABLE, PLACE_VARIABLES, device_variable, first_row
-from dashboards.model import BAD, INFO, WARN, Board, DrillDown, Level, Query, Step
+from dashboards.model import INFO, Board, DrillDown, Level, Query, Step
 from dashboards.panels import constant, lines, stat, table
 from dashboards.queries import CLUSTER, DEVICES, JOB_NODES, LINES_MAX, lowest, of_jobs, rate, with_index, worst
 from dashboards.scopes import GPUS, OPENS_GPU, OPENS_JOB, OPENS_NODE
@@ -116,7 +116,6 @@ _PANELS = (
         "Stragglers, hung, throttled and lost GPUs, and nodes without RDMA. Normal: empty. Drain the node.",
         f'topk({LINES_MAX}, fabricscope_finding_active{{{CLUSTER},kind=~"{_STRAGGLERS}"}})',
         columns={"kind": "What", "device": "Node", "object": "Object", "detector": "Found by"},
-        texts={"kind": {"straggler": ("▲ straggler", WARN), "gpu_lost": ("■ gpu_lost", BAD)}},
         drill_down=OPENS_NODE,
     ),
     lines(

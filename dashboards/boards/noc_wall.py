@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from dashboards.common import BOARD_TEXTS, CLUSTER_VARIABLES, WALL, boards_of_incidents, first_row
+from dashboards.common import CLUSTER_VARIABLES, WALL, boards_of_incidents, first_row
 from dashboards.model import INFO, Board, DrillDown, Level, Query, Step
 from dashboards.panels import constant, falling, lines, stat, table
 from dashboards.queries import CLUSTER, cabled, down, pause_ratio, rate, worst
@@ -11,9 +11,9 @@ from telemetry.limits import PAUSE_RATIO_MAX
 
 _FRESHNESS, _COMPLETENESS, _OPEN, _ = first_row(WALL)
 _PANELS = (
-    replace(_OPEN, width=6, height=6),
-    replace(_FRESHNESS, width=6, height=6),
-    replace(_COMPLETENESS, width=6, height=6),
+    replace(_OPEN, width=6, height=5),
+    replace(_FRESHNESS, width=6, height=5),
+    replace(_COMPLETENESS, width=6, height=5),
     stat(
         12,
         "Tensor activity (%, mean of all GPUs, now)",
@@ -22,33 +22,31 @@ _PANELS = (
         "means that jobs ended.",
         Query(f"avg(gpu_tensor_active_ratio{{{CLUSTER}}})", "mean"),
         width=6,
-        height=6,
+        height=5,
         steps=(Step(None, INFO),),
         decimals=0,
         drill_down=DrillDown("fabricscope-gpu"),
     ),
     table(
         10,
-        "Incidents that fire (GPU-hours lost, 10 worst, now)",
-        "none",
+        "Incidents that fire (GPU time lost, 10 worst, now)",
+        "s",
         "One line a cause. Normal: empty. The link opens the board of its domain; the NOC page, by the incident's id, "
         "has evidence and action.",
         boards_of_incidents(
-            f'topk(10, fabricscope_incident_gpu_seconds_total{{{CLUSTER},state="firing"}} / 3600)',
+            f'topk(10, fabricscope_incident_gpu_seconds_total{{{CLUSTER},state="firing"}})',
             WALL,
         ),
         width=16,
-        height=10,
+        height=11,
         columns={
             "severity": "Severity",
             "kind": "What",
             "root": "Where",
-            "Value": "GPU-hours lost",
+            "Value": "GPU time lost",
             "incident_id": "Incident",
             "board": "Board",
         },
-        texts={"board": BOARD_TEXTS},
-        decimals=1,
         drill_down=DrillDown("board", by_column=True),
     ),
     lines(
@@ -59,7 +57,7 @@ _PANELS = (
         "dashed limit of the detector. Above it the senders behind the port wait.",
         Query(worst(pause_ratio("rx", CLUSTER)), "{{device}} {{port}}"),
         width=8,
-        height=10,
+        height=11,
         limit=constant(PAUSE_RATIO_MAX, "detection limit"),
         drill_down=OPENS_PORT,
     ),

@@ -118,12 +118,12 @@ _PANELS = (
     ),
     stat(
         20,
-        "Settings that were read last (state, now)",
+        "Settings (state, now)",
         "none",
         "Whether all stages could use the settings file when they read it last. Normal: valid.",
         Query(f"min(fabricscope_config_last_reload_successful{{{OWN}}})", "settings"),
         width=4,
-        states={0: ("▼ refused", BAD), 1: ("▲ valid", GOOD)},
+        states={0: ("▼ refused", BAD), 1: ("● valid", GOOD)},
         drill_down=DrillDown(WALL),
     ),
     states(
@@ -131,7 +131,7 @@ _PANELS = (
         "Stages (state, 10 lowest)",
         "Whether each process answers Prometheus. Normal: up.",
         Query(lowest(f"min by (instance) (up{{{OWN}}})"), "{{instance}}"),
-        states={0: ("▼ down", BAD), 1: ("▲ up", GOOD)},
+        states={0: ("▼ down", BAD), 1: ("● up", GOOD)},
         drill_down=DrillDown(WALL),
     ),
     lines(

@@ -25,7 +25,7 @@ _PANELS = (
         10,
         "State (over time)",
         "Operational state of the port. Normal: up. Stripes are a flapping link.",
-        Query(f"fabric_port_up{{{PORT}}}", ONE_PORT.legend),
+        Query(f"fabric_port_up{{{PORT}}}", "{{device}} {{port}}"),
         height=4,
         states=UP,
         drill_down=OPENS_DEVICE,

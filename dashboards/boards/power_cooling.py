@@ -82,7 +82,7 @@ _PANELS = (
     ),
     stat(
         17,
-        "GPUs below their usual power limit (count, now)",
+        "GPUs capped (count, now)",
         "none",
         "GPUs whose limit is lower than it was within the last day. Normal: 0, unless somebody caps the power.",
         Query(
@@ -125,7 +125,7 @@ _PANELS = (
         "Power supplies and fans of switches (10 lowest switches)",
         "1 while all parts of a switch work. Normal: all work.",
         Query(lowest(f"min by (cluster, device) (fabric_device_part_ok{{{DEVICES}}})"), SWITCHES.legend),
-        states={0: ("▼ failed", BAD), 1: ("▲ all work", GOOD)},
+        states={0: ("▼ failed", BAD), 1: ("● all work", GOOD)},
         drill_down=OPENS_DEVICE,
     ),
     table(

@@ -86,7 +86,7 @@ _PANELS = (
         "Health that the storage reports (10 lowest servers)",
         "1 while a server reports that it is healthy. Normal: healthy.",
         Query(lowest(f"min by (cluster, device) (storage_up{{{DEVICES}}})"), NODES.legend),
-        states={0: ("▼ unhealthy", BAD), 1: ("▲ healthy", GOOD)},
+        states={0: ("▼ unhealthy", BAD), 1: ("● healthy", GOOD)},
         drill_down=OPENS_NODE,
     ),
     highest(

@@ -244,6 +244,10 @@ BOARDS_NAMED = 'label_replace(storage_up, "board", "{}", "device", "x")'
             linked(link("c", "&var-device=${__field.labels.host}"), targets=BY_DEVICE),
             ["its link needs the label host, which its series do not have"],
         ),
+        (
+            linked(link("c", AS_LABEL), targets=[{"expr": "max(storage_up)"}]),
+            ["its link needs the label device, which its series do not have"],
+        ),
         (linked(link("c", AS_FIELD), type="table", transformations=COLUMNS), []),
         (
             linked(link("c", AS_LABEL), type="table", transformations=COLUMNS),

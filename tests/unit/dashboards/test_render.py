@@ -152,7 +152,9 @@ def test_a_limit_is_one_more_query_drawn_dashed():
     assert [target["refId"] for target in panel["targets"]] == ["A", "B"]
     (override,) = panel["fieldConfig"]["overrides"]
     assert override["matcher"] == {"id": "byName", "options": "limit"}
-    assert override["properties"][0]["value"]["fill"] == "dash"
+    properties = {each["id"]: each["value"] for each in override["properties"]}
+    assert properties["custom.lineStyle"]["fill"] == "dash"
+    assert properties["links"] == [], "it has no labels that would fill one"
 
 
 def test_the_first_threshold_keeps_its_null():
@@ -195,6 +197,23 @@ def test_a_drill_down_of_a_table_takes_what_its_row_says(drill_down, address):
     """Labels of a table are its columns: there is no ``__field.labels``."""
     (link,) = defaults(table(1, "t", "s", "d", "up", drill_down=drill_down))["links"]
     assert link["url"] == f"/d/{address}"
+
+
+FINDING = Query("fabricscope_finding_active")
+
+
+@pytest.mark.parametrize(
+    ("panel", "text"),
+    [
+        (lines(1, "t", "s", "d", UP), "no data"),
+        (lines(1, "t", "s", "d", Query(worst("a"))), "none above 0"),
+        (lines(1, "t", "s", "d", Query(worst("a")), UP), "no data"),
+        (states(1, "t", "d", FINDING), "none"),
+        (table(1, "t", "s", "d", "up"), "none"),
+    ],
+)
+def test_an_empty_list_of_what_is_wrong_is_no_lack_of_data(panel, text):
+    assert defaults(panel)["noValue"] == text
 
 
 def test_states_have_texts_and_colours():
@@ -305,13 +324,13 @@ def test_the_document_of_grafanalib_is_not_changed():
 
 
 def test_cells_have_the_colour_of_the_severity_that_they_name():
-    (override,) = rendered(table(1, "t", "none", "d", "up", columns={"severity": "How bad", "kind": "What"}))[
-        "fieldConfig"
-    ]["overrides"]
+    found = rendered(table(1, "t", "none", "d", "up", columns={"severity": "How bad", "other": "What"}))
+    override, width = found["fieldConfig"]["overrides"]
+    assert width["properties"][0]["id"] == "custom.width"
     assert override["matcher"] == {"id": "byName", "options": "How bad"}
     mapped, cells = (each["value"] for each in override["properties"])
     colours = {severity: shown["color"] for severity, shown in mapped[0]["options"].items()}
     assert colours.keys() == {str(severity) for severity in Severity}
     assert len(set(colours.values())) == len(colours)
     assert cells["type"] == "color-background"
-    assert rendered(table(1, "t", "none", "d", "up", columns={"kind": "What"}))["fieldConfig"]["overrides"] == []
+    assert rendered(table(1, "t", "none", "d", "up", columns={"other": "What"}))["fieldConfig"]["overrides"] == []
