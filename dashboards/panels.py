@@ -104,7 +104,7 @@ def _of_metric(
     unit = unit_of(metric)
     expr = scope.named(choose(metric_of(scope, metric, **of)))
     parts = (scope.legend, *(f"{{{{{label}}}}}" for label in of.get("by", ())))
-    legend = " ".join(filter(None, parts)) or name.lower()
+    legend = " ".join(filter(None, parts)) or name[0].lower() + name[1:]
     rest: Look = {"drill_down": scope.opens, **look}  # type: ignore[typeddict-unknown-key]
     title, description = f"{name} ({unit.text}, {window})", f"{metrics()[metric].help} {note}"
     return lines(number, title, unit.id, description, Query(expr, legend), **rest)

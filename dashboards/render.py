@@ -37,6 +37,7 @@ _WIDTHS = {  # pixels, of labels whose values are short
     "incident_id": 170,
     "Value": 120,
     "index": 80,
+    "driver": 110,
     "device": 110,
     "rack": 90,
     "pod": 90,
@@ -216,7 +217,7 @@ def _limit_override(panel: Panel) -> list[dict[str, Any]]:
         {"id": "custom.lineStyle", "value": {"fill": "dash", "dash": [10, 10]}},
         {"id": "color", "value": {"mode": "fixed", "fixedColor": "text"}},
         {"id": "custom.fillOpacity", "value": 0},  # an area below a limit lies over the lines
-        {"id": "links", "value": []},  # it has no labels to fill one
+        {"id": "links"},  # without a value: none, as it has no labels to fill one. [] would be added to the panel's
     ]
     return [{"matcher": {"id": "byName", "options": panel.limit.legend}, "properties": dashed}]
 

@@ -40,11 +40,8 @@ from tests.unit.dashboards.test_boards import without_macros
 
 INTERVAL_S, ADDRESS_OFFSET = 2, 61
 FAULTS = (
-    "dirty-optic@5s",
-    "gpu-thermal-throttle@5s",
-    "slow-receiver@15s:node3/mlx5_2",
-    "link-down@20s",
-    "link-flap@25s",
+    *("dirty-optic@5s", "gpu-thermal-throttle@5s", "slow-receiver@15s:node3/mlx5_2"),
+    *("link-flap@40s", "link-down@60s"),  # a port must be seen up before it goes down
 )
 STAGES = ("ingest", "analytics", "export", "api")
 CHANGE = ["change", "add", "firmware", "device:node2", "--lasts", "20s"]
