@@ -1,6 +1,5 @@
 """Panels and variables that every board begins with."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 from dashboards.model import DrillDown, Panel, Query, Variable
@@ -64,10 +63,15 @@ def device_variable(metric: str, label: str, *, single: bool = False) -> Variabl
     return Variable("device", label, f"label_values({metric}{{{_IN_RACKS}}}, device)", single)
 
 
-def incidents_of(*domains: Domain) -> str:
-    """Series of incidents that fire, of some domains; without any, of all."""
+ROOT_ON_DEVICE = (
+    ',root=~"(.*[:-])?($device)([/-].*)?"'  # port:leaf1/…, link:leaf1/…--spine2/…, device:node1, gpu:node1/…
+)
+
+
+def incidents_of(*domains: Domain, root: str = "") -> str:
+    """Series of incidents that fire, of some domains; without any, of all. root: a matcher of the label."""
     kinds = [kind for kind, meaning in incident_kinds().items() if not domains or meaning.domain in domains]
-    return f'fabricscope_incident{{{CLUSTER},state="firing",kind=~"{"|".join(sorted(kinds))}"}}'
+    return f'fabricscope_incident{{{CLUSTER},state="firing",kind=~"{"|".join(sorted(kinds))}"{root}}}'
 
 
 def boards_of_incidents(expr: str, own: str) -> str:
@@ -80,18 +84,22 @@ def boards_of_incidents(expr: str, own: str) -> str:
     return expr
 
 
-def first_row(own: str, *domains: Domain) -> tuple[Panel, ...]:
+def first_row(own: str, *domains: Domain, of_device: bool = False) -> tuple[Panel, ...]:
     """Freshness, completeness and open incidents of the board's domains: what to read before anything else.
 
-    own: uid of the board; what would lead to it leads to the wall.
+    own: uid of the board; what would lead to it leads to the wall. of_device: only incidents of the chosen device.
     """
     collectors, incidents = (WALL if own == uid else uid for uid in ("fabricscope-pipeline", "fabricscope-incidents"))
     health = (replace(panel, drill_down=DrillDown(collectors)) for panel in (_FRESHNESS, _COMPLETENESS))
-    return (*health, *_open_incidents(domains, DrillDown(incidents)))
+    about = " and ".join(sorted(domains)) or "all domains"
+    if of_device:
+        series, about = incidents_of(root=ROOT_ON_DEVICE), "of this device"
+    else:
+        series = incidents_of(*domains)
+    return (*health, *_open_incidents(series, about, DrillDown(incidents)))
 
 
-def _open_incidents(domains: Sequence[Domain], opens: DrillDown) -> tuple[Panel, ...]:
-    series, about = incidents_of(*domains), " and ".join(sorted(domains)) or "all domains"
+def _open_incidents(series: str, about: str, opens: DrillDown) -> tuple[Panel, ...]:
     return (
         stat(
             3,

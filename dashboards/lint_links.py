@@ -10,6 +10,7 @@ from dashboards.model import Show
 _URL = re.compile(r"^/d/([^?]+)\?")
 _FILLED = re.compile(r"&var-(\w+)=\$\{__(field\.labels|data\.fields)\.(\w+)\}")
 _WITHOUT_LABELS = re.compile(r"\(*(?:sum|avg|count|min|max)\s*\(")
+_FIELD = re.compile(r"\$\{__data\.fields\.(\w+)\}")
 _BY_COLUMN = re.compile(r"^\$\{__data\.fields\.(\w+)\}$")
 
 
@@ -31,6 +32,9 @@ def _links(panel: dict[str, Any], own: str, variables: dict[str, set[str]]) -> I
         if address is None or "${__url_time_range}" not in link["url"]:
             yield f"expected a link /d/uid? with ${{__url_time_range}}: {link['url']}"
             continue
+        for label in _FIELD.findall(link["url"]):
+            if label in _mapped(panel):
+                yield f"its link takes the text that {label} is mapped to, and not its value"
         for uid in _boards(panel, address[1]):
             if uid == own:
                 yield "its link leads to its own board"
@@ -57,6 +61,15 @@ def _filled(panel: dict[str, Any], url: str, uid: str, variables: set[str]) -> I
             yield f"its link takes {label} from {source}, expected the other of labels (lines) and fields (tables)"
         elif label not in _labels_of(panel, label):
             yield f"its link needs the label {label}, which its series do not have"
+
+
+def _mapped(panel: dict[str, Any]) -> set[str]:
+    """Labels whose cells have texts instead of their values: Grafana fills links with these texts."""
+    renamed = [one["options"].get("renameByName", {}) for one in panel.get("transformations", [])]
+    labels = {heading: label for names in renamed for label, heading in names.items()}
+    overrides = panel["fieldConfig"].get("overrides", [])
+    mapped = (one for one in overrides if any(each["id"] == "mappings" for each in one["properties"]))
+    return {labels.get(one["matcher"]["options"], "") for one in mapped}
 
 
 def _labels_of(panel: dict[str, Any], label: str) -> set[str]:

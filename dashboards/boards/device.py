@@ -6,7 +6,6 @@ from dashboards.model import BAD, GOOD, Board, DrillDown, Level, Query, Variable
 from dashboards.panels import constant, every, highest, lines, rising, stat, states, table
 from dashboards.queries import CLUSTER, LINES_MAX, cabled, down, lowest, pause_ratio, rate, worst
 from dashboards.scopes import DEVICE_BOARD, ONE_SWITCH, OPENS_PORT, PORTS_OF_ONE
-from telemetry.kinds import Domain
 from telemetry.limits import ERRORS_PER_SECOND_MAX, PAUSE_RATIO_MAX, PAUSE_THRESHOLD_BYTES, QUEUE_NEAR_SHARE
 
 SWITCH = PORTS_OF_ONE.labels
@@ -171,5 +170,5 @@ BOARD = Board(
         *CLUSTER_VARIABLES,
         Variable("device", "Switch", f"label_values(fabric_port_up{{{CLUSTER}}}, device)", single=True),
     ),
-    panels=(*first_row(DEVICE_BOARD, Domain.FABRIC, Domain.DEVICE), *_PANELS),
+    panels=(*first_row(DEVICE_BOARD, of_device=True), *_PANELS),
 )

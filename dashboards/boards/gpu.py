@@ -5,7 +5,6 @@ from dashboards.model import BAD, GOOD, Board, Level, Query, Variable
 from dashboards.panels import constant, every, lines, rising, stat, states, table
 from dashboards.queries import CLUSTER
 from dashboards.scopes import GPU_BOARD, ONE_GPU, OPENS_NODE
-from telemetry.kinds import Domain
 from telemetry.limits import GPU_NVLINK_CRC_PER_SECOND_MAX, GPU_SLOWDOWN_CELSIUS, GPU_THROTTLED_SHARE_MAX
 
 GPU = ONE_GPU.labels
@@ -176,5 +175,5 @@ BOARD = Board(
             pattern='/gpu="(?<value>[^"]+)".*index="(?<text>[^"]+)"/',
         ),
     ),
-    panels=(*first_row(GPU_BOARD, Domain.GPU), *_PANELS),
+    panels=(*first_row(GPU_BOARD, of_device=True), *_PANELS),
 )

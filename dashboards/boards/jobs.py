@@ -3,8 +3,8 @@
 from dashboards.common import JOB_VARIABLE, PLACE_VARIABLES, device_variable, first_row
 from dashboards.model import INFO, Board, DrillDown, Level, Query, Step
 from dashboards.panels import constant, lines, stat, table
-from dashboards.queries import CLUSTER, DEVICES, JOB_NODES, LINES_MAX, lowest, of_jobs, rate, with_index, worst
-from dashboards.scopes import GPUS, OPENS_GPU, OPENS_JOB, OPENS_NODE
+from dashboards.queries import CLUSTER, DEVICES, JOB_NODES, LINES_MAX, lowest, of_jobs, rate, worst
+from dashboards.scopes import OPENS_JOB, OPENS_NODE
 from telemetry.kinds import Domain
 from telemetry.limits import STRAGGLER_CLOCK_SHARE
 
@@ -25,8 +25,8 @@ def _by_node(metric: str) -> str:
     return of_jobs(f"avg by (cluster, device) ({metric}{{{DEVICES}}})")
 
 
-_CLOCK = f"min by (cluster, device, gpu) (gpu_sm_clock_hertz{{{DEVICES}}})"
-_MEDIAN_CLOCK = f"quantile by (cluster) (0.5, gpu_sm_clock_hertz{{{DEVICES}}} > 0)"
+_CLOCK = of_jobs(f"min by (cluster, device) (gpu_sm_clock_hertz{{{DEVICES}}} > 0)")
+_MEDIAN_CLOCK = f"quantile by (cluster, job_id) (0.5, {_CLOCK})"
 
 _PANELS = (
     stat(
@@ -101,13 +101,13 @@ _PANELS = (
     ),
     lines(
         17,
-        "SM clock (% of the median, 10 lowest GPUs)",
+        "SM clock (% of the median of the job, slowest GPU of a node, 10 lowest nodes of jobs)",
         "percentunit",
-        "Clock of a GPU, of the median of all GPUs with a clock. Normal: above the dashed limit of the straggler "
-        "detector. One below it sets the pace of its job.",
-        Query(with_index(lowest(f"{_CLOCK} / on (cluster) group_left () {_MEDIAN_CLOCK}")), GPUS.legend),
+        "Clock of the slowest GPU of each node, of the median of these in its job. Normal: above the dashed limit of "
+        "the straggler detector. One below it sets the pace of its job.",
+        Query(lowest(f"{_CLOCK} / on (cluster, job_id) group_left () {_MEDIAN_CLOCK}"), _NODE),
         limit=constant(STRAGGLER_CLOCK_SHARE, "straggler"),
-        drill_down=OPENS_GPU,
+        drill_down=OPENS_NODE,
     ),
     table(
         18,

@@ -6,7 +6,6 @@ from dashboards.model import BAD, Board, DrillDown, Level, Query, Variable
 from dashboards.panels import constant, every, highest, lines, rising, states, table
 from dashboards.queries import CLUSTER, LINES_MAX, cabled, lowest, rate
 from dashboards.scopes import GPUS_OF_ONE, NICS_OF_ONE, NODE_BOARD, ONE_NODE, OPENS_JOB
-from telemetry.kinds import Domain
 from telemetry.limits import GPU_SLOWDOWN_CELSIUS, INLET_ALLOWED_CELSIUS, INLET_RECOMMENDED_CELSIUS, PAUSE_RATIO_MAX
 
 NODE = ONE_NODE.labels
@@ -193,5 +192,5 @@ BOARD = Board(
         *CLUSTER_VARIABLES,
         Variable("device", "Node", f"label_values(node_memory_total_bytes{{{CLUSTER}}}, device)", single=True),
     ),
-    panels=(*first_row(NODE_BOARD, Domain.GPU, Domain.DEVICE), *_PANELS),
+    panels=(*first_row(NODE_BOARD, of_device=True), *_PANELS),
 )

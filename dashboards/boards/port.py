@@ -6,7 +6,6 @@ from dashboards.model import BAD, Board, Level, Query, Variable
 from dashboards.panels import constant, every, lines, rising, states
 from dashboards.queries import CLUSTER, pause_ratio, rate
 from dashboards.scopes import ONE_PORT, ONE_PORTS_QUEUES, OPENS_DEVICE, PORT_BOARD
-from telemetry.kinds import Domain
 from telemetry.limits import (
     ERRORS_PER_SECOND_MAX,
     PAUSE_RATIO_MAX,
@@ -185,5 +184,5 @@ BOARD = Board(
         Variable("device", "Switch", f"label_values(fabric_port_up{{{CLUSTER}}}, device)", single=True),
         Variable("port", "Port", f'label_values(fabric_port_up{{{CLUSTER},device=~"$device"}}, port)', single=True),
     ),
-    panels=(*first_row(PORT_BOARD, Domain.FABRIC), *_PANELS),
+    panels=(*first_row(PORT_BOARD, of_device=True), *_PANELS),
 )

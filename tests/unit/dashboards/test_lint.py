@@ -268,6 +268,14 @@ def test_each_rule_of_links(change, expected):
     assert complaints(change) == [f"b panel 1: {complaint}" for complaint in expected]
 
 
+def test_a_link_takes_no_cell_that_shows_another_text():
+    mapped_cell = {"matcher": {"id": "byName", "options": "Host"}, "properties": [{"id": "mappings", "value": []}]}
+    columns = [*COLUMNS, {"options": {"renameByName": {"device": "Host"}}}]
+    config = {"defaults": {"unit": "none", "links": link("c", AS_FIELD)}, "overrides": [mapped_cell]}
+    found = complaints(first(type="table", transformations=columns, fieldConfig=config))
+    assert found == ["b panel 1: its link takes the text that device is mapped to, and not its value"]
+
+
 def test_a_board_of_one_object_has_variables_of_one_value():
     changed = board(tags=["object"])
     changed["templating"]["list"][1].update(includeAll=False, multi=False)
