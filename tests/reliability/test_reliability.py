@@ -69,6 +69,7 @@ def test_every_boundary_is_in_the_threat_model_with_its_tests() -> None:
         "people and programs to the API",
         "alerts to receivers",
         "export to Prometheus",
+        "boards to Grafana",
         "files that stages keep",
         "recordings",
         "settings",
