@@ -13,7 +13,15 @@ from telemetry.kinds import Domain, incident_kinds
 
 MARGIN_NS = 15 * 60 * NS_PER_S
 """Shown before the onset and after the end: enough to see what was normal (assumption)."""
-BOARDS = {Domain.FABRIC: "fabricscope-fabric", Domain.GPU: "fabricscope-gpu"}
+BOARDS = {
+    Domain.FABRIC: "fabricscope-fabric",
+    Domain.DEVICE: "fabricscope-links",
+    Domain.GPU: "fabricscope-gpu",
+    Domain.STORAGE: "fabricscope-storage",
+    Domain.POWER: "fabricscope-power",
+    Domain.CAPACITY: "fabricscope-capacity",
+    Domain.TELEMETRY: "fabricscope-pipeline",
+}
 """The uid of the board for a domain, as in ``dashboards/boards``."""
 OTHER_BOARD = "fabricscope-noc"
 

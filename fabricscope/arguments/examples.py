@@ -50,6 +50,11 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
     "check config": ("fabricscope check config pod1.yaml",),
     "check dashboards": ("fabricscope check dashboards",),
     "config print": ("fabricscope config print > pod1.yaml",),
+    "dashboards build": ("fabricscope dashboards build /var/lib/grafana/dashboards",),
+    "dashboards check": ("fabricscope dashboards check",),
+    "dashboards push": (
+        "fabricscope dashboards push --url https://grafana.example --token-file grafana.token --folder Fabricscope",
+    ),
     "completion": (
         "source <(fabricscope completion bash)",
         "fabricscope completion zsh > ~/.zfunc/_fabricscope",

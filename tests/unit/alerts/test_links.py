@@ -59,7 +59,8 @@ def test_the_incident_is_shown_by_the_noc_page(external, expected):
     [
         (IncidentKind.LINK_DOWN, "fabricscope-fabric"),
         (IncidentKind.GPU_FAULT, "fabricscope-gpu"),
-        (IncidentKind.RACK_POWER, "fabricscope-noc"),
+        (IncidentKind.RACK_POWER, "fabricscope-power"),
+        (IncidentKind.UNEXPLAINED, "fabricscope-noc"),
     ],
 )
 def test_the_board_is_that_of_the_domain(kind, board):
